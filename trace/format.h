@@ -1,0 +1,310 @@
+/* The trace file: one for each process of the job, mapped by the recorder, readable at any moment.
+ *
+ *   0            4096                head.chunks_offset
+ *   +------------+-------------------+-----------+-----------+-----------+--
+ *   | head       | schema (text)     | chunk 0   | chunk 1   | chunk 2   | ...
+ *   +------------+-------------------+-----------+-----------+-----------+--
+ *
+ * Everything is little-endian, fixed width, naturally aligned.  Times are ticks of head.clock_source; two anchors in
+ * the head turn them into nanoseconds of CLOCK_MONOTONIC and CLOCK_REALTIME.
+ *
+ * schema   Lines of text that say what the rest means without this header: every call with its id and class, every
+ *          field of a signature, every kind of item (trace/schema.h).
+ * chunk    head.chunk_size bytes; begins with a trc_chunk that tells its kind and its own health.  Space is allocated
+ *          before head.chunks_allocated counts it, so nobody who touches a counted chunk can meet SIGBUS.
+ *
+ *   THREAD chunk    the live page of one thread: trc_thread (what it is inside, since when), counters that never stop
+ *                   (trc_row by call and size class, trc_peer by partner), its table of signatures (trc_sig).
+ *   DEFS chunk      definitions that outlive recycling: slots of 64 bytes, each trc_def spanning one or more.  A slot
+ *                   whose type is 0 is not (yet) written: step over it.
+ *   EVENTS chunk    items of one thread, decodable alone: signatures are defined anew in each chunk.
+ *
+ * An item begins with a varint (LEB128):
+ *
+ *   0               nothing here yet (the rest of the chunk is zero or was never committed)
+ *   1  SIG          varint n, then n bytes: varints in the order of the schema's `sig` line (s = zigzag).
+ *                   It becomes signature 0, 1, 2 ... of this chunk.
+ *   2  FOLD         varint signature, varint gap, u64 count, u64 busy, u64 span: `count` unsuccessful polls that began
+ *                   `gap` after the time base, took `busy` ticks together, and ended `span` after the first began.
+ *                   The three u64 are rewritten in place while the polling goes on.  Several FOLDs in a row share one
+ *                   time base; after them it is the latest end among them.
+ *   3  LOST         varint count: records that could not be kept at this place
+ *   8+i             event of signature i; what follows depends on that signature's flags, in this order:
+ *                     unless SUB:  varint gap (begin - time base), varint duration.  Then the time base becomes the
+ *                                  end of this event, unless the signature is NESTED.
+ *                     if COLL:     varint: sequence number on its communicator less the one of the previous event of
+ *                                  the same signature in this chunk (the first is absolute)
+ *                     if COMPLETE: varint v.  v even: the request is v/2 starts back on this thread (0 = the last one).
+ *                                  v odd: it belongs to thread (v-1)/2 of this process, and a varint with its absolute
+ *                                  start number follows.  v = 1 and thread = own means: unknown start (no number).
+ *
+ * The time base at the start of a chunk is trc_chunk.first_ticks.  SUB items (a completed or a started request) belong
+ * to the last event before them that was not SUB, and happen at its end (START: at its begin).
+ * Each START item takes the thread's next start number; the first in a chunk has trc_chunk.first_start. */
+#ifndef TRC_FORMAT_H
+#define TRC_FORMAT_H
+
+#include <stdint.h>
+
+#define TRC_MAGIC "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
+#define TRC_VERSION 1u
+#define TRC_BYTE_ORDER 0x01020304u
+#define TRC_HEAD_SIZE 4096u
+#define TRC_CHUNK_SIZE (256u << 10)
+#define TRC_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
+#define TRC_MAX_THREADS 256u        /* THREAD chunks in one file; further threads are counted, not recorded */
+
+enum trc_clock_source { TRC_CLOCK_TSC = 1, TRC_CLOCK_MONOTONIC = 2 };
+
+/* What the process was last known to do.  A reader decides by pid and heartbeat whether RUNNING is still true. */
+enum trc_state {
+    TRC_STATE_STARTING = 1, /* file made, MPI_Init not returned yet */
+    TRC_STATE_RUNNING = 2,
+    TRC_STATE_FINALIZED = 3, /* MPI_Finalize returned */
+    TRC_STATE_ABORTED = 4,   /* MPI_Abort was called: head.abort_code */
+    TRC_STATE_STOPPED = 5    /* tracing stopped by an error: head.error */
+};
+
+enum trc_abi { TRC_ABI_UNKNOWN = 0, TRC_ABI_OPENMPI = 1, TRC_ABI_MPICH = 2, TRC_ABI_STANDARD = 3 };
+
+enum trc_head_flag {
+    TRC_HEAD_SPAWNED = 1u << 0,       /* started by MPI_Comm_spawn: its world is not the first one */
+    TRC_HEAD_WRITE_BACK = 1u << 1,    /* not a local file system: readers must pread, not map */
+    TRC_HEAD_STATUS_UNKNOWN = 1u << 2 /* the status layout did not check out: no sources, no received bytes */
+};
+
+/* The same instant on three clocks; error = ticks between the reads around it. */
+struct trc_anchor {
+    uint64_t ticks;
+    uint64_t monotonic_ns;
+    uint64_t realtime_ns;
+    uint64_t error_ticks;
+};
+
+struct trc_head {
+    char magic[8];
+    uint32_t version;
+    uint32_t byte_order;
+    uint32_t schema_offset; /* bytes from the start of the file */
+    uint32_t schema_size;
+    uint32_t chunk_size;
+    uint32_t chunk_limit; /* chunks allowed by HPCTOP_LIMIT */
+    uint64_t chunks_offset;
+    uint32_t chunks_allocated; /* grows; space of these exists */
+    uint32_t chunks_used;      /* handed out at least once (may run ahead of chunks_allocated: clamp) */
+
+    uint32_t clock_source; /* enum trc_clock_source */
+    uint32_t state;        /* enum trc_state */
+    int32_t rank;          /* in MPI_COMM_WORLD; -1 while unknown */
+    int32_t world_size;    /* -1 while unknown */
+    uint32_t pid;
+    uint32_t flags;       /* enum trc_head_flag */
+    uint32_t abi;         /* enum trc_abi */
+    int32_t thread_level; /* 0..3 for SINGLE..MULTIPLE, -1 unknown */
+    int32_t abort_code;
+    int32_t error_errno;
+    uint64_t pid_start; /* field 22 of /proc/PID/stat: tells a process from a later one with its pid */
+
+    struct trc_anchor start;  /* taken when the file was made */
+    struct trc_anchor latest; /* the heartbeat's last; valid when latest_version is even and equal before and after */
+    uint64_t latest_version;
+    uint64_t init_ticks; /* MPI_Init returned */
+    uint64_t end_ticks;  /* MPI_Finalize or MPI_Abort entered; 0 while running */
+    uint64_t heartbeats;
+
+    uint64_t lost_records;      /* could not be kept: no space, no thread slot */
+    uint64_t recycled_chunks;   /* EVENTS chunks overwritten because of the limit */
+    uint64_t recycled_records;  /* records in them */
+    uint64_t unknown_requests;  /* completed, but their start was not seen or not kept */
+    uint64_t inline_growths;    /* chunks allocated by a recording thread because none was ready */
+    uint64_t call_cost_q10;     /* cost of recording one call, ticks x 1024, measured in this process at start */
+    uint64_t slow_ticks;        /* spent outside the usual path: growth, communicator definitions */
+    uint64_t patched_slots;     /* GOT slots that lead to wrappers of calls that are not exported */
+    uint64_t threads_not_kept;  /* threads beyond TRC_MAX_THREADS */
+    uint64_t world_identity;    /* hash of what names this MPI_COMM_WORLD: equal on its ranks, differs between spawned worlds */
+
+    char host[64];
+    char boot_id[40]; /* with host: which ranks share a clock */
+    char job[64];     /* batch or launcher job id */
+    char exe[256];
+    char command[512];
+    char mpi[256]; /* library version text, first line */
+    char container[128];
+    char error[128]; /* why tracing stopped, in words; empty if it did not */
+};
+
+enum trc_chunk_kind { TRC_CHUNK_FREE = 0, TRC_CHUNK_THREAD = 1, TRC_CHUNK_DEFS = 2, TRC_CHUNK_EVENTS = 3 };
+enum trc_chunk_state { TRC_CHUNK_UNUSED = 0, TRC_CHUNK_OPEN = 1, TRC_CHUNK_FULL = 2 };
+
+struct trc_chunk {
+    uint32_t magic; /* written last when a chunk is (re)opened; 0 while it is being reset */
+    uint8_t kind;   /* enum trc_chunk_kind */
+    uint8_t state;  /* enum trc_chunk_state */
+    uint16_t thread;
+    uint64_t sequence; /* rises over the file: order of chunks of one thread */
+    uint64_t first_ticks;
+    uint64_t last_ticks;
+    uint32_t committed; /* bytes of items behind this head; stored with release after each item */
+    uint32_t records;   /* items other than SIG */
+    uint64_t lost;      /* records of this thread lost before this chunk */
+    uint64_t first_start;
+    uint64_t reserved;
+};
+
+/* Signature: what makes a call the same call.  Peers are ranks of MPI_COMM_WORLD; the enum below is the rest. */
+enum trc_peer_value {
+    TRC_PEER_NONE = -1,    /* the call has no partner of this kind */
+    TRC_PEER_ANY = -2,     /* MPI_ANY_SOURCE, not resolved */
+    TRC_PEER_NULL = -3,    /* MPI_PROC_NULL */
+    TRC_PEER_ROOT = -4,    /* MPI_ROOT: this rank is the root of an intercommunicator's collective */
+    TRC_PEER_UNKNOWN = -5, /* not in this world (spawned or connected), or it could not be found out */
+};
+#define TRC_TAG_NONE INT32_MIN
+#define TRC_TAG_ANY (INT32_MIN + 1)
+#define TRC_BYTES_UNKNOWN UINT64_MAX
+
+enum trc_sig_flag {
+    TRC_SIG_SUB = 1u << 0,      /* no times of its own: belongs to the event before it */
+    TRC_SIG_START = 1u << 1,    /* starts a request (or claims a message: Mprobe) */
+    TRC_SIG_COMPLETE = 1u << 2, /* completes one; call = the call that started it */
+    TRC_SIG_COLL = 1u << 3,     /* collective on comm: carries a sequence number */
+    TRC_SIG_NESTED = 1u << 4,   /* made inside another MPI call: not in the counters */
+    TRC_SIG_POLL = 1u << 5,     /* unsuccessful Test or probe */
+    TRC_SIG_CANCELLED = 1u << 6,
+    TRC_SIG_FAILED = 1u << 7,  /* the call did not return MPI_SUCCESS */
+    TRC_SIG_P2P_OUT = 1u << 8, /* peer/tag/sent are a point-to-point message that starts here */
+    TRC_SIG_P2P_IN = 1u << 9,  /* source/rtag/received are one that is received here (with START: posted here) */
+    TRC_SIG_RMA = 1u << 10,    /* peer is the target, comm the window's communicator */
+    TRC_SIG_IO = 1u << 11,     /* sent/received are written/read bytes */
+    TRC_SIG_SYNC = 1u << 12    /* a synchronous send: cannot complete before it is received */
+};
+
+/* The fields in the order of the schema's `sig` line; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind) */
+#define TRC_SIG_FIELDS(FIELD)                                                                                          \
+    FIELD(uint32_t, call, u)     /* index into the schema's calls */                                                   \
+    FIELD(uint32_t, flags, u)    /* enum trc_sig_flag */                                                               \
+    FIELD(uint32_t, comm, u)     /* TRC_DEF_COMM id; 0 = none */                                                       \
+    FIELD(uint32_t, object, u)   /* TRC_DEF_WIN or TRC_DEF_FILE id; 0 = none */                                        \
+    FIELD(int32_t, peer, s)      /* destination, root or target */                                                     \
+    FIELD(int32_t, tag, s)                                                                                             \
+    FIELD(int32_t, source, s)    /* where it came from */                                                              \
+    FIELD(int32_t, rtag, s)                                                                                            \
+    FIELD(uint64_t, sent, u)     /* bytes handed to MPI for others (DESIGN 5) */                                       \
+    FIELD(uint64_t, received, u) /* bytes that arrive; for a posted receive: room for them */                          \
+    FIELD(uint64_t, site, u)     /* return address in the caller */
+
+struct trc_sig {
+#define FIELD(type, name, kind) type name;
+    TRC_SIG_FIELDS(FIELD)
+#undef FIELD
+};
+
+#define TRC_ROWS 160u
+#define TRC_PEERS 512u
+#define TRC_SIGS 1024u
+#define TRC_BUCKETS 256u /* trc_bucket() of trace/histogram.h: 8 per octave of ticks */
+
+/* Counters of one call in one size class (0: no bytes, k: 2^(k-1) .. 2^k - 1 of max(sent, received)). */
+struct trc_row {
+    uint16_t call_plus_1; /* 0: free */
+    uint16_t size_class;
+    uint32_t reserved;
+    uint64_t calls;
+    uint64_t ticks;
+    uint64_t min_ticks;
+    uint64_t max_ticks;
+    uint64_t sent;
+    uint64_t received;
+    uint32_t histogram[TRC_BUCKETS];
+};
+
+/* Point-to-point messages with one partner, a rank of MPI_COMM_WORLD. */
+struct trc_peer {
+    uint32_t rank_plus_1; /* 0: free */
+    uint32_t reserved;
+    uint64_t sent_messages;
+    uint64_t sent_bytes;
+    uint64_t received_messages;
+    uint64_t received_bytes;
+};
+
+/* The live page of a thread.  One writer, no lock: a reader may see a value from just before or just after. */
+struct trc_thread {
+    uint32_t tid; /* Linux thread id; 0: its thread has ended and nobody reuses the page yet */
+    uint32_t index;
+    uint32_t inside;         /* signature index + 1; 0: not in a call */
+    uint32_t last;           /* signature index + 1 of the last completed call */
+    uint64_t inside_since;   /* ticks */
+    uint64_t inside_sequence; /* of a collective on its communicator */
+    uint64_t last_end;
+    uint64_t calls; /* completed, polls included */
+    uint64_t mpi_ticks;
+    uint64_t sent;
+    uint64_t received;
+    uint64_t sent_messages; /* point to point */
+    uint64_t received_messages;
+    uint64_t starts;    /* requests started */
+    uint64_t completes; /* requests completed */
+    uint64_t row_overflow;  /* calls counted in the thread's totals only: no trc_row was free */
+    uint64_t peer_overflow; /* messages whose partner had no trc_peer */
+    char name[16];
+};
+
+struct trc_thread_chunk {
+    struct trc_chunk chunk;
+    struct trc_thread thread;
+    uint8_t reserved[4096 - sizeof(struct trc_chunk) - sizeof(struct trc_thread)];
+    struct trc_row rows[TRC_ROWS];
+    struct trc_peer peers[TRC_PEERS];
+    struct trc_sig sigs[TRC_SIGS];
+};
+
+/* Definitions.  `type` is stored last, with release. */
+enum trc_def_type {
+    TRC_DEF_COMM = 1, /* communicator `id`: trc_def_comm, then `members` x int32 world ranks (local group, then remote) */
+    TRC_DEF_WIN = 2,  /* window `id` on communicator a */
+    TRC_DEF_FILE = 3, /* file `id` on communicator a; text = its name */
+    TRC_DEF_SITE = 4, /* call site b: text = "function+0xoffset" or empty, then NUL, then "module+0xoffset" */
+    TRC_DEF_NAME = 5, /* communicator `id` was named: text */
+    TRC_DEF_FREE = 6  /* communicator `id` was freed */
+};
+
+struct trc_def {
+    uint32_t type; /* enum trc_def_type; 0: not written */
+    uint16_t slots; /* of 64 bytes, this one included */
+    uint16_t text_bytes;
+    uint32_t id;
+    uint32_t a;
+    uint64_t b;
+    uint64_t ticks;
+    /* 32 bytes; the payload follows */
+};
+
+enum trc_comm_flag { TRC_COMM_INTER = 1u, TRC_COMM_WORLD = 2u, TRC_COMM_SELF = 4u, TRC_COMM_FOREIGN = 8u };
+
+struct trc_def_comm {
+    uint64_t identity; /* equal on all its ranks, differs between communicators */
+    uint64_t parent;   /* identity of the one it came from; 0 = none */
+    int32_t rank;      /* of this process in it */
+    int32_t size;      /* local group */
+    int32_t remote_size;
+    uint32_t flags;   /* enum trc_comm_flag */
+    uint32_t members; /* world ranks that follow; 0 with TRC_COMM_WORLD means 0 .. size-1; -1 = not in this world */
+    uint32_t created_by; /* call */
+};
+
+#define TRC_DEF_SLOT 64u
+
+_Static_assert(sizeof(struct trc_anchor) == 32, "anchor");
+_Static_assert(sizeof(struct trc_head) <= TRC_HEAD_SIZE, "the head is one page");
+_Static_assert(sizeof(struct trc_chunk) == 64, "chunk head");
+_Static_assert(sizeof(struct trc_sig) == 56, "signature");
+_Static_assert(sizeof(struct trc_row) == 56 + 4 * TRC_BUCKETS, "row");
+_Static_assert(sizeof(struct trc_peer) == 40, "peer");
+_Static_assert(sizeof(struct trc_thread_chunk) <= TRC_CHUNK_SIZE, "a live page is one chunk");
+_Static_assert(sizeof(struct trc_def) == 32 && sizeof(struct trc_def_comm) == 40, "definitions");
+
+enum trc_item { TRC_ITEM_END = 0, TRC_ITEM_SIG = 1, TRC_ITEM_FOLD = 2, TRC_ITEM_LOST = 3, TRC_ITEM_EVENT = 8 };
+#define TRC_ITEM_MAX 192u /* no item is longer; a writer opens a new chunk when less room is left */
+
+#endif

@@ -1,0 +1,35 @@
+/* The log-linear histogram of durations: 8 buckets an octave, so a percentile is right within 1/16 of its value.
+ * Used by the recorder (ticks) and by the analysis (any unit). */
+#ifndef TRC_HISTOGRAM_H
+#define TRC_HISTOGRAM_H
+
+#include <stdint.h>
+
+#define TRC_HISTOGRAM_BUCKETS 256u
+
+/* Bucket of a value; values of 2^34 and more share the last.  Callable from the traced thread. */
+static inline uint32_t trc_bucket(uint64_t value)
+{
+    if (value < 8)
+        return (uint32_t)value;
+    uint32_t octave = 63u - (uint32_t)__builtin_clzll(value);
+    if (octave > 33)
+        return TRC_HISTOGRAM_BUCKETS - 1;
+    return (octave - 2) * 8 + (uint32_t)((value >> (octave - 3)) & 7);
+}
+
+/* Smallest value of a bucket. */
+static inline uint64_t trc_bucket_low(uint32_t bucket)
+{
+    if (bucket < 8)
+        return bucket;
+    return (8ull + bucket % 8) << (bucket / 8 - 1);
+}
+
+/* Size class of a number of bytes: 0 for none, k for 2^(k-1) .. 2^k - 1. */
+static inline uint16_t trc_size_class(uint64_t bytes)
+{
+    return bytes ? (uint16_t)(64 - __builtin_clzll(bytes)) : 0;
+}
+
+#endif

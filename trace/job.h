@@ -1,0 +1,239 @@
+/* A job: every trace file of one or more folders, seen together and in one time.
+ *
+ * Job time is nanoseconds (int64_t) since the first rank's file was made, on the clock of that rank's host; clock.h says
+ * how the other hosts' clocks are brought to it and how large the error may be.
+ *
+ * Three depths, cheapest first:
+ *   ana_job_refresh   heads, live pages and counters: O(threads), for every redraw of a running job
+ *   ana_job_advance   decodes, merges and matches new events for as long as it is given time for
+ *   ana_summarize     everything the screens and the report show, for a selection of time and ranks
+ *
+ * Pure: no terminal, no output, no global state.  Nothing here may be called in the traced process. */
+#ifndef ANA_JOB_H
+#define ANA_JOB_H
+
+#include "trace/reader.h"
+
+struct ana_job;
+
+/* Opens every *.hpctop file in the folders (a file's own path works too).  Files that cannot be read are left out and
+ * named by ana_job_warning.  TRC_BAD, with one line in `error`, when none can be read. */
+enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error, size_t error_size);
+void ana_job_close(struct ana_job *job);
+const char *ana_job_warning(const struct ana_job *job, size_t i); /* NULL past the last; damage of files included */
+
+/* Newest trace folder in `where` (by the newest trace file in it); false if there is none. */
+bool ana_newest_folder(const char *where, char *out, size_t out_size);
+
+/* Looks at all files again, and for new ones in the folders.  Returns true if anything moved. */
+bool ana_job_refresh(struct ana_job *job);
+
+/* Works on events for about `budget_ns` (0: until nothing is left).  Returns the share done, 0..1; 1 = all there is now. */
+double ana_job_advance(struct ana_job *job, int64_t budget_ns);
+
+enum ana_state { ANA_RUNNING, ANA_FINISHED, ANA_ABORTED, ANA_HUNG };
+const char *ana_state_name(enum ana_state state); /* "running" "finished" "aborted" "hung" */
+
+struct ana_job_info {
+    const char *name;      /* of the folder, without "hpctop-" */
+    enum ana_state state;
+    size_t ranks;          /* processes with a trace file; also the range of every rank index below */
+    size_t world_size;     /* as MPI says; larger than ranks when files are missing */
+    size_t hosts;
+    const char *const *host; /* `hosts` names, in order of their first rank */
+    const char *command;
+    const char *mpi;        /* "Open MPI 4.1.4" */
+    int64_t elapsed_ns;     /* first file made to last end, or to now while it runs */
+    int64_t start_realtime_ns;
+    uint64_t lost_records;  /* not kept at all */
+    uint64_t recycled_records; /* overwritten because of HPCTOP_LIMIT: in the counters, no longer in the events */
+    double clock_error_s;   /* largest residual uncertainty between any two ranks; NAN unknown */
+    double overhead_s;      /* the recorder's own time, of the rank that it cost most; NAN unknown */
+    int64_t quiet_ns;       /* since any rank last completed a call; -1 when not running */
+};
+struct ana_job_info ana_job_info(const struct ana_job *job);
+
+enum ana_rank_state {
+    ANA_RANK_RUN,      /* outside MPI */
+    ANA_RANK_IN_MPI,   /* inside a call that moves data or waits */
+    ANA_RANK_DONE,     /* finalized */
+    ANA_RANK_ABORTED,  /* called MPI_Abort */
+    ANA_RANK_DEAD,     /* gone without MPI_Finalize */
+    ANA_RANK_UNKNOWN   /* cannot be told: another host and no heartbeat for a while, or tracing stopped */
+};
+const char *ana_rank_state_name(enum ana_rank_state state); /* "run" "wait" "done" "abort" "dead" "?" */
+
+/* A process now, from its head and live pages.  Strings live as long as the job. */
+struct ana_rank {
+    int32_t rank;  /* in its MPI_COMM_WORLD */
+    uint32_t world; /* 0 = the first; spawned worlds 1, 2 ... */
+    struct trc_file *file;
+    const char *host;
+    uint32_t pid;
+    enum ana_rank_state state;
+    int64_t begin_ns, end_ns; /* job time; end = last sign of life while running */
+    uint64_t calls, sent, received, sent_messages, received_messages; /* whole run, from the counters */
+    int64_t mpi_ns;    /* of the thread that spent most in MPI */
+    const char *inside; /* "MPI_Recv" or NULL: the call of the thread longest inside one */
+    int64_t inside_ns; /* since when, as a duration */
+    const struct trc_sig *inside_sig; /* NULL or its arguments, valid until the next refresh */
+    /* Rates over the last second of a running job, else of the whole run; NAN unknown. */
+    double sent_per_s, received_per_s, calls_per_s, mpi_share;
+};
+const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index);
+
+/* Job time of a file's ticks. */
+int64_t ana_job_time(const struct ana_job *job, size_t rank_index, uint64_t ticks);
+
+/* ---- selections and summaries ---------------------------------------------------------------------------------- */
+
+struct ana_selection {
+    int64_t begin_ns, end_ns;  /* end_ns = INT64_MAX and begin_ns = 0: all time */
+    const uint8_t *ranks;      /* one byte a rank index, nonzero = selected; NULL: all */
+};
+
+/* Distribution of durations in ns; percentiles are NAN when nothing was counted. */
+struct ana_times {
+    uint64_t count;
+    int64_t total_ns;
+    double min_ns, p50_ns, p90_ns, p99_ns, max_ns;
+};
+
+struct ana_call_stat {
+    const char *name;
+    enum trc_opclass opclass;
+    int size_class;      /* -1: the sum over all; else trc_size_class() */
+    struct ana_times times;
+    uint64_t sent, received;
+    int64_t waiting_ns;  /* of the time, lost waiting for others; -1 unknown (no events, or not a call that waits) */
+    int32_t last_rank;   /* who most often came last in it; -1 none */
+    double last_share;   /* in how many of the instances */
+    uint32_t histogram[64]; /* calls by log2 of ns */
+};
+
+struct ana_rank_stat {
+    size_t index;
+    uint64_t calls, sent, received, sent_messages, received_messages;
+    int64_t wall_ns, mpi_ns;
+    int64_t category_ns[TRC_CATEGORIES];
+    int64_t waiting_ns;   /* this rank lost waiting for others; -1 unknown */
+    int64_t caused_ns;    /* others lost waiting for this rank; -1 unknown */
+    uint64_t collectives; /* instances it took part in with all its partners seen */
+    uint64_t came_last;   /* of these */
+};
+
+struct ana_pair {
+    size_t source, destination; /* rank indices */
+    uint64_t messages, bytes;
+    double latency_min_ns, latency_p50_ns; /* send begun to receive complete; NAN unknown */
+};
+
+struct ana_collective {
+    const char *name;
+    uint64_t comm_identity;
+    const char *comm_name; /* "WORLD", "SELF", as named, or "#n of size k" */
+    uint64_t instances;    /* complete ones */
+    uint64_t incomplete;   /* someone's record is missing (or still to come) */
+    double skew_p50_ns, skew_p99_ns, skew_max_ns; /* last arrival - first arrival */
+    int64_t lost_ns;       /* waited for the last, summed over ranks */
+    size_t last_index;     /* rank that came last most often */
+    double last_share;
+};
+
+enum ana_wait_kind { ANA_LATE_SENDER, ANA_LATE_RECEIVER, ANA_LATE_IN_COLLECTIVE };
+struct ana_wait {
+    enum ana_wait_kind kind;
+    size_t waiter, culprit; /* rank indices */
+    uint64_t count;
+    int64_t lost_ns;
+};
+
+struct ana_site {
+    const char *call;
+    const char *function; /* "main+0x4f" or NULL */
+    const char *module;   /* "app+0x1234" or NULL */
+    uint64_t address;     /* in the process of rank `index` */
+    size_t index;
+    struct ana_times times;
+    uint64_t sent, received;
+};
+
+/* POP efficiencies, 0..1, NAN unknown: parallel = load_balance x communication.
+ * load balance = mean(useful) / max(useful), communication = max(useful) / wall, useful = time outside MPI.
+ * Source: POP Centre of Excellence, "POP Standard Metrics for Parallel Performance Analysis". */
+struct ana_efficiency {
+    double parallel, load_balance, communication;
+};
+
+struct ana_summary {
+    struct ana_selection selection;
+    bool exact;      /* counts and bytes are of the counters: complete whatever was recycled */
+    double analysed; /* share of the events seen by waits, skews, sites and latencies, 0..1 */
+    int64_t begin_ns, end_ns; /* of what was selected, clipped to the job */
+    size_t rank_count;
+    struct ana_rank_stat *ranks;
+    size_t call_count; /* sorted by time, largest first; sums over all sizes */
+    struct ana_call_stat *calls;
+    size_t cell_count; /* call x size class, grouped by call in the order of `calls`, sizes ascending */
+    struct ana_call_stat *cells;
+    size_t pair_count; /* by source, then destination */
+    struct ana_pair *pairs;
+    uint64_t pair_overflow; /* messages whose partner could not be told */
+    size_t collective_count; /* sorted by lost_ns */
+    struct ana_collective *collectives;
+    size_t wait_count; /* sorted by lost_ns */
+    struct ana_wait *waits;
+    size_t site_count; /* sorted by time */
+    struct ana_site *sites;
+    struct ana_efficiency efficiency;
+    uint64_t unmatched_sends, unmatched_receives;
+    struct ana_times message_latency; /* send begun to receive complete */
+    uint64_t clock_violations;        /* messages that arrive before they leave: the clocks' error, not physics */
+};
+
+/* Fills *out for a selection.  All time and all ranks: counters (exact) joined with what advance has seen.  Otherwise
+ * from the events of the window; call it again while out->analysed < 1 after ana_job_advance.  Free it with
+ * ana_summary_free.  TRC_BAD only when out of memory. */
+enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selection, struct ana_summary *out);
+void ana_summary_free(struct ana_summary *summary);
+
+/* The first line: what is the matter, and where; always a sentence.  Returns its weight. */
+enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
+enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *summary, char *out, size_t out_size);
+
+/* ---- over time ------------------------------------------------------------------------------------------------- */
+
+enum ana_series_kind { ANA_SERIES_SENT, ANA_SERIES_RECEIVED, ANA_SERIES_CALLS, ANA_SERIES_MPI_SHARE };
+/* `n` equal steps of [begin_ns, end_ns): bytes/s, calls/s or share, summed (share: averaged) over the selected ranks,
+ * NAN where nothing is known.  From the pyramid: O(ranks x n). */
+void ana_series(const struct ana_job *job, struct ana_selection selection, enum ana_series_kind kind, size_t n, double *out);
+
+/* One cell of the timeline: how its time was spent. */
+struct ana_timeline_cell {
+    float share[TRC_CATEGORIES]; /* sums to 1 where known, all 0 where not (before begin, after end, recycled) */
+    float waiting;               /* share of the cell lost waiting for others */
+};
+/* `n` cells of [begin_ns, end_ns) for one rank.  O(n) whatever the trace: pre-reduced; below the pyramid's finest
+ * level it decodes the chunk or two that the window touches. */
+void ana_timeline(struct ana_job *job, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
+                  struct ana_timeline_cell *out);
+
+/* What rank `index` was in at `at_ns`: the call that covers it, or the last one that ended before. */
+struct ana_moment {
+    const char *call; /* NULL: outside MPI and nothing before */
+    bool covers;      /* at_ns is inside the call */
+    int64_t begin_ns, end_ns;
+    struct trc_sig sig;
+    const char *comm_name;
+    uint64_t sequence;      /* of a collective */
+    bool has_other_end;     /* of a message; */
+    size_t other_index;     /* the rank there */
+    int64_t other_begin_ns, other_end_ns;
+    int32_t last_index;     /* of a collective: who came last; -1 unknown */
+    int64_t late_ns;        /* last arrival less first arrival */
+};
+bool ana_moment(struct ana_job *job, size_t rank_index, int64_t at_ns, struct ana_moment *out);
+/* The next (step 1) or previous (step -1) call of the rank from `at_ns`; returns its begin, or at_ns if there is none. */
+int64_t ana_step(struct ana_job *job, size_t rank_index, int64_t at_ns, int step);
+
+#endif

@@ -1,0 +1,109 @@
+/* One trace file, read.  Knows the format and one process; trusts nothing in the file.
+ * A file may be finished, growing, truncated, torn or hostile: every offset and count is checked before use, damage is
+ * reported in words and whatever is whole is still delivered.  Not for the traced process. */
+#ifndef TRC_READER_H
+#define TRC_READER_H
+
+#include "trace/format.h"
+#include "trace/opclass.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct trc_file; /* an open trace file; owned by the caller of trc_open, ended by trc_close */
+
+enum trc_status { TRC_OK = 0, TRC_END = 1, TRC_BAD = -1 /* see the message */ };
+
+/* A call as the file's own schema names it. */
+struct trc_call {
+    const char *name; /* "MPI_Send"; lives as long as the file */
+    enum trc_opclass opclass;
+};
+
+/* Opens `path`.  On TRC_BAD writes one line (what, where, what to do) to `error`.  *out is set only on TRC_OK. */
+enum trc_status trc_open(const char *path, struct trc_file **out, char *error, size_t error_size);
+void trc_close(struct trc_file *file);
+
+/* Looks again at a file that may have grown: head, live pages, new chunks and definitions.  Returns true if anything
+ * moved since the last look.  O(threads + new chunks). */
+bool trc_refresh(struct trc_file *file);
+
+/* A copy of the head with all strings terminated and all numbers in range; valid until the next refresh. */
+const struct trc_head *trc_head(const struct trc_file *file);
+const char *trc_path(const struct trc_file *file);
+
+/* Damage found so far, one line each, NULL past the last.  Damage never ends reading of what is whole. */
+const char *trc_damage(const struct trc_file *file, size_t i);
+
+size_t trc_calls(const struct trc_file *file);
+/* Never NULL: an id that the schema lacks gives {"unknown call", TRC_OP_OTHER}. */
+const struct trc_call *trc_call(const struct trc_file *file, uint32_t id);
+
+/* Live pages.  trc_thread(file, i) for i < trc_threads(file); pointers stay valid until the next refresh; values may
+ * be a moment apart from each other, since the writer does not stop. */
+size_t trc_threads(const struct trc_file *file);
+const struct trc_thread *trc_thread(const struct trc_file *file, size_t i);
+const struct trc_row *trc_rows(const struct trc_file *file, size_t i);   /* TRC_ROWS of them */
+const struct trc_peer *trc_peers(const struct trc_file *file, size_t i); /* TRC_PEERS of them */
+/* The signature behind trc_thread.inside or .last (index + 1); NULL for 0 or out of range. */
+const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32_t index_plus_1);
+
+/* Definitions. */
+struct trc_comm {
+    uint32_t id; /* within this file */
+    struct trc_def_comm def;
+    const int32_t *members; /* def.members world ranks, or NULL (TRC_COMM_WORLD: 0..size-1) */
+    const char *name;       /* as set by MPI_Comm_set_name, or NULL */
+};
+const struct trc_comm *trc_comm(const struct trc_file *file, uint32_t id); /* NULL if not defined */
+/* World rank of rank `r` of the local group (remote group when `remote`); TRC_PEER_UNKNOWN if it cannot be told. */
+int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote);
+struct trc_object {
+    uint32_t id;
+    uint32_t comm;
+    bool is_file;
+    const char *name; /* of a file, or NULL */
+};
+const struct trc_object *trc_object(const struct trc_file *file, uint32_t id);
+/* Names of a call site; either may be NULL (not resolved). */
+void trc_site(const struct trc_file *file, uint64_t address, const char **function, const char **module);
+
+/* Ticks to nanoseconds of this host's CLOCK_MONOTONIC, by the two anchors. */
+int64_t trc_ticks_to_ns(const struct trc_file *file, uint64_t ticks);
+double trc_ns_per_tick(const struct trc_file *file);
+
+/* Chunks of events in writing order of each thread, for those who start in the middle. */
+struct trc_chunk_info {
+    uint16_t thread;
+    uint64_t sequence;
+    uint64_t first_ticks, last_ticks;
+    uint32_t committed, records;
+    uint64_t lost;
+};
+size_t trc_event_chunks(const struct trc_file *file);
+struct trc_chunk_info trc_event_chunk(const struct trc_file *file, size_t i);
+
+/* Items of one thread in order. */
+enum trc_record_kind { TRC_RECORD_EVENT, TRC_RECORD_FOLD, TRC_RECORD_LOST };
+struct trc_record {
+    enum trc_record_kind kind;
+    const struct trc_sig *sig; /* until the next trc_next on this cursor; NULL for LOST */
+    uint64_t begin, end;       /* ticks; of a SUB item: those of its event */
+    uint64_t count;            /* FOLD: polls; LOST: records; else 1 */
+    uint64_t busy;             /* FOLD: ticks inside the polls; else end - begin */
+    uint64_t sequence;         /* COLL */
+    uint32_t request_thread;   /* START, COMPLETE: thread whose start number follows */
+    uint64_t request;          /* START, COMPLETE: start number; UINT64_MAX unknown */
+};
+struct trc_cursor; /* belongs to the file: close before trc_close */
+
+/* A cursor over thread `thread` (its index), at its oldest kept item; NULL only when out of memory. */
+struct trc_cursor *trc_cursor_open(struct trc_file *file, size_t thread);
+void trc_cursor_close(struct trc_cursor *cursor);
+/* Moves to the first chunk that holds anything at or after `ticks`. */
+void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks);
+/* TRC_OK: *out is the next item.  TRC_END: nothing more now; after trc_refresh there may be.  A chunk that does not
+ * decode is reported as damage and left at its last good item; a chunk recycled under the reader's feet yields a
+ * RECORD_LOST with the number of items missed if it can be told (else count 0). */
+enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out);
+
+#endif

@@ -1,0 +1,61 @@
+/* What holds between ranks: events in job time, the messages and collective instances they add up to.
+ *
+ *   trc_cursor of each thread -> merge (merge.h) -> ana_event, in order of end
+ *                             -> match (match.h) -> ana_message, ana_instance
+ *                             -> wait states, statistics, timeline
+ *
+ * These structs are the whole contract between the stages: each can be fed by hand in a test. */
+#ifndef ANA_RELATIONS_H
+#define ANA_RELATIONS_H
+
+#include "trace/reader.h"
+
+/* One item of one thread, with its times in job nanoseconds. */
+struct ana_event {
+    size_t index;    /* of the rank */
+    uint32_t thread; /* index in its file */
+    enum trc_record_kind kind;
+    int64_t begin_ns, end_ns; /* of a SUB item: those of the event it belongs to */
+    int64_t busy_ns;          /* FOLD: inside the polls */
+    uint64_t count;
+    const struct trc_sig *sig;  /* NULL for LOST; valid until the next event of the same thread */
+    const struct trc_call *call; /* never NULL unless LOST; lives as long as the job */
+    const struct trc_comm *comm; /* or NULL; lives as long as the job */
+    uint64_t sequence;
+    uint32_t request_thread;
+    uint64_t request;
+};
+
+/* A point-to-point message whose both ends were seen. */
+struct ana_message {
+    size_t source, destination;
+    uint64_t comm_identity;
+    int32_t tag;
+    uint64_t bytes;
+    bool synchronous;
+    const struct trc_call *send_call, *recv_call; /* that started it: MPI_Isend, MPI_Start, MPI_Recv ... */
+    int64_t send_begin_ns, send_end_ns;     /* the call that started the send */
+    int64_t send_wait_begin_ns, send_complete_ns; /* the call that completed it (the same call for blocking sends);
+                                                     INT64_MIN if not seen yet */
+    int64_t recv_begin_ns;                  /* posted */
+    int64_t recv_wait_begin_ns, recv_complete_ns; /* the call that completed it */
+};
+
+/* One collective operation, all of its ranks seen. */
+struct ana_arrival {
+    size_t index;
+    int64_t begin_ns, end_ns; /* of the call that started it */
+};
+struct ana_instance {
+    const struct trc_call *call;
+    const struct trc_comm *comm; /* as one of the ranks defined it */
+    uint64_t comm_identity;
+    uint64_t sequence;
+    bool mismatched;    /* the ranks called different functions under one sequence number */
+    bool nonblocking;   /* begins are of the initiating calls: nobody waits there */
+    int64_t root;       /* rank index of the root, -1: none */
+    size_t arrivals;
+    const struct ana_arrival *arrival; /* sorted by begin; valid during the callback */
+};
+
+#endif
