@@ -1,0 +1,166 @@
+#include "trace/numfmt.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *dash(bool utf8)
+{
+    return utf8 ? "\xe2\x80\x93" : "-";
+}
+
+/* Decimals that give three significant digits to a value below 1000. */
+static int decimals(double value)
+{
+    if (value >= 99.95)
+        return 0;
+    return value >= 9.995 ? 1 : 2;
+}
+
+/* "412", "12.4k": `prefix` names the powers of 1000; whole numbers below 1000 keep no decimals. */
+static void scaled(char *out, size_t size, double value, const char *const *prefix, size_t prefixes, const char *unit)
+{
+    const char *sign = value < 0 ? "-" : "";
+    value = fabs(value);
+    size_t p = 0;
+    while (p + 1 < prefixes && value >= 999.5) {
+        value /= 1000;
+        p++;
+    }
+    int digits = p == 0 && value == floor(value) ? 0 : decimals(value);
+    snprintf(out, size, "%s%.*f%s%s", sign, digits, value, prefix[p], unit);
+}
+
+static void duration(char *out, size_t size, double ns)
+{
+    static const char *const prefix[] = {"n", "u", "m", ""};
+    double s = fabs(ns) / 1e9;
+    const char *sign = ns < 0 ? "-" : "";
+    if (s < 99.95) {
+        scaled(out, size, ns < 0 || ns >= 100 ? ns : floor(ns + 0.5), prefix, 4, "s");
+        return;
+    }
+    uint64_t whole = s < 1e15 ? (uint64_t)(s + 0.5) : (uint64_t)1e15;
+    if (whole < 3600)
+        snprintf(out, size, "%s%" PRIu64 "m%02" PRIu64 "s", sign, whole / 60, whole % 60);
+    else if (whole < 86400)
+        snprintf(out, size, "%s%" PRIu64 "h%02" PRIu64 "m", sign, whole / 3600, whole % 3600 / 60);
+    else
+        snprintf(out, size, "%s%" PRIu64 "d%02" PRIu64 "h", sign, whole / 86400, whole % 86400 / 3600);
+}
+
+static void share(char *out, size_t size, double value)
+{
+    double percent = value * 100;
+    if (percent > 0 && percent < 0.05)
+        snprintf(out, size, "<0.1%%");
+    else if (fabs(percent) >= 99.95)
+        snprintf(out, size, "%.0f%%", percent);
+    else
+        snprintf(out, size, "%.1f%%", percent);
+}
+
+char *ana_number(char *out, size_t size, enum ana_unit unit, double value, bool utf8)
+{
+    static const char *const count[] = {"", "k", "M", "G", "T", "P", "E"};
+    static const char *const bytes[] = {" ", " k", " M", " G", " T", " P", " E"};
+    if (!isfinite(value)) {
+        snprintf(out, size, "%s", dash(utf8));
+        return out;
+    }
+    switch (unit) {
+    case ANA_COUNT:
+        scaled(out, size, value, count, 7, "");
+        break;
+    case ANA_PER_S:
+        scaled(out, size, value, count, 7, "/s");
+        break;
+    case ANA_BYTES:
+        scaled(out, size, value, bytes, 7, "B");
+        break;
+    case ANA_BYTES_PER_S:
+        scaled(out, size, value, bytes, 7, "B/s");
+        break;
+    case ANA_NS:
+        duration(out, size, value);
+        break;
+    case ANA_SHARE:
+        share(out, size, value);
+        break;
+    }
+    return out;
+}
+
+char *ana_clock(char *out, size_t size, int64_t ns)
+{
+    if (ns < 0) {
+        snprintf(out, size, "--:--:--");
+        return out;
+    }
+    uint64_t s = (uint64_t)ns / 1000000000u;
+    unsigned h = (unsigned)(s % 86400 / 3600), m = (unsigned)(s % 3600 / 60), sec = (unsigned)(s % 60);
+    if (s < 86400)
+        snprintf(out, size, "%02u:%02u:%02u", h, m, sec);
+    else
+        snprintf(out, size, "%" PRIu64 "d %02u:%02u:%02u", s / 86400, h, m, sec);
+    return out;
+}
+
+char *ana_spoken(char *out, size_t size, double ns)
+{
+    if (!isfinite(ns)) {
+        snprintf(out, size, "unknown");
+        return out;
+    }
+    double s = ns / 1e9;
+    if (s < 1e-6)
+        snprintf(out, size, "%.0f ns", ns);
+    else if (s < 1e-3)
+        snprintf(out, size, "%.*f us", s < 1e-5 ? 1 : 0, s * 1e6);
+    else if (s < 1)
+        snprintf(out, size, "%.*f ms", s < 1e-2 ? 1 : 0, s * 1e3);
+    else if (s < 60)
+        snprintf(out, size, "%.*f s", s < 10 ? 1 : 0, s);
+    else if (s < 3600)
+        snprintf(out, size, "%d min %d s", (int)(s / 60), (int)s % 60);
+    else
+        snprintf(out, size, "%.0f h %d min", floor(s / 3600), (int)fmod(s / 60, 60));
+    return out;
+}
+
+char *ana_size_class(char *out, size_t size, int size_class)
+{
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    int power = size_class - 1;
+    if (size_class <= 0)
+        snprintf(out, size, "%s", size_class == 0 ? "0 B" : "all");
+    else
+        snprintf(out, size, "%u %s", 1u << (power % 10), unit[power / 10 < 7 ? power / 10 : 6]);
+    return out;
+}
+
+char *ana_column(char *out, size_t size, const char *text, int width, bool right)
+{
+    if (size == 0)
+        return out;
+    int columns = 0;
+    for (const char *c = text; *c; c++)
+        columns += ((unsigned char)*c & 0xc0) != 0x80;
+    bool cut = columns > width;
+    int keep = cut ? width - 1 : columns, pad = cut ? 0 : width - columns;
+    size_t n = 0;
+    for (int i = 0; right && i < pad && n + 1 < size; i++)
+        out[n++] = ' ';
+    int seen = 0;
+    for (const char *c = text; *c && n + 1 < size; c++) {
+        seen += ((unsigned char)*c & 0xc0) != 0x80;
+        if (seen > keep)
+            break;
+        out[n++] = *c;
+    }
+    if (cut && width > 0 && n + 1 < size)
+        out[n++] = '~';
+    for (int i = 0; !right && i < pad && n + 1 < size; i++)
+        out[n++] = ' ';
+    out[n] = 0;
+    return out;
+}

@@ -1,0 +1,45 @@
+/* Numbers to text, the same everywhere: three significant digits, a unit, a dash for what is not known.
+ * Units are decimal (1 kB = 1000 B) but for size classes, which are powers of two (1 KiB = 1024 B).
+ * All functions write a terminated text of at most `size` bytes and return `out`; ANA_TEXT always is room enough. */
+#ifndef ANA_NUMFMT_H
+#define ANA_NUMFMT_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ANA_TEXT 32
+
+enum ana_unit {
+    ANA_COUNT,       /* 412, 12.4k, 1.10M */
+    ANA_PER_S,       /* 412/s, 12.4k/s */
+    ANA_BYTES,       /* 8 B, 32.8 kB, 36.0 GB */
+    ANA_BYTES_PER_S, /* 2.31 GB/s */
+    ANA_NS,          /* of nanoseconds: 61ns, 1.90ms, 12.3s, 3m12s, 2h14m */
+    ANA_SHARE        /* of 0..1: 9.1%, 100% */
+};
+
+/* `value` in `unit`; NAN and infinities are unknown and give a dash, "–" when `utf8`, else "-". */
+char *ana_number(char *out, size_t size, enum ana_unit unit, double value, bool utf8);
+
+/* For integers of which -1 means unknown: NAN when negative. */
+static inline double ana_known(int64_t value)
+{
+    return value < 0 ? NAN : (double)value;
+}
+
+/* A running time as a clock: "00:00:07", "02:14:07", "3d 02:14:07"; negative: dashes. */
+char *ana_clock(char *out, size_t size, int64_t ns);
+
+/* A duration in a sentence: "1.9 ms", "12 s", "3 min 12 s", "2 h 14 min". */
+char *ana_spoken(char *out, size_t size, double ns);
+
+/* The sizes of trc_size_class() `size_class`, by the smallest of them: "0 B", "1 B", "64 B", "32 KiB", "1 MiB". */
+char *ana_size_class(char *out, size_t size, int size_class);
+
+/* Puts `text` into exactly `width` columns of a text line: cut (with "~" at the end) or padded, to the right when
+ * `right`.  Counts characters of UTF-8, not bytes; `out` needs 4 x width + 1 bytes. */
+char *ana_column(char *out, size_t size, const char *text, int width, bool right);
+
+#endif
