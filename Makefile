@@ -72,9 +72,61 @@ $(BUILD)/workloads/%: workloads/%.c
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -o $@ $< -lpthread -lm
 workloads: $(WORK_BIN)
 
-clean:
-	rm -rf build libtrace.so hpctop
+FUZZ_SRC  = $(wildcard tests/fuzz/*.c)
+FUZZ_BIN  = $(FUZZ_SRC:%.c=$(BUILD)/%)
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libana.a
+	$(Q)$(CC) $(SAN) -o $@ $^ -lm
+fuzz: $(FUZZ_BIN)
 
-.PHONY: all unit workloads clean
+# Every test there is; the last line is `N passed, N failed, N skipped`.  TESTS="word .." runs those that match.
+# setup.sh installs what is missing; then make starts anew, to see what was not there before.
+check:
+	@tests/setup.sh check
+	+@$(MAKE) --no-print-directory -k tested || true
+	@tests/run.py -b $(BUILD) $(RUNFLAGS) $(TESTS)
+check-long:
+	+@$(MAKE) --no-print-directory check RUNFLAGS="-l $(RUNFLAGS)"
+check-asan:
+	+@$(MAKE) --no-print-directory ASAN=1 OPT="-O1 -g" unit fuzz
+	@tests/run.py -b build/asan $(RUNFLAGS) unit/ fuzz/
+check-tsan:
+	+@$(MAKE) --no-print-directory TSAN=1 OPT="-O1 -g" unit
+	@tests/run.py -b build/tsan $(RUNFLAGS) unit/
+tested: all unit fuzz workloads
+format-check:
+	@TOP=$(CURDIR) tests/static/format.sh
+expand: interpose/wrappers.c
+	$(Q)$(CC) $(STD) -I. -E -P $< | clang-format
+
+demo:
+	@tests/setup.sh build
+	+@$(MAKE) --no-print-directory all $(BUILD)/workloads/stencil
+	@tests/demo.sh $(BUILD)
+bench:
+	@tests/setup.sh check
+	+@$(MAKE) --no-print-directory all workloads
+	@python3 tests/bench/bench.py $(BUILD)
+
+compile_commands.json: $(TRACE_SRC) $(TUI_SRC) $(IPO_SRC) Makefile
+	@tests/compile_commands.py '$(CURDIR)' '$(CC) $(ALL_CFLAGS)' $(TRACE_SRC) $(TUI_SRC) $(IPO_SRC) > $@
+
+help:
+	@echo "make              libtrace.so and hpctop"
+	@echo "make demo         a 4-rank MPI job, watched in hpctop; installs what is missing"
+	@echo "make check        every test; TESTS=\"word ..\" only those that match"
+	@echo "make check-long   and the long ones"
+	@echo "make check-asan   unit tests and fuzz corpus under AddressSanitizer and UBSan"
+	@echo "make check-tsan   unit tests under ThreadSanitizer"
+	@echo "make bench        what recording costs: time, instructions and bytes a call"
+	@echo "make expand       the generated wrappers, readable"
+	@echo "make format-check is every file formatted as .clang-format says"
+	@echo "make compile_commands.json   for editors and analysers"
+	@echo "make clean        back to the sources"
+	@echo "V=1 shows commands; BUILD=dir builds elsewhere; ASAN=1, TSAN=1 build with that sanitizer"
+
+clean:
+	rm -rf build libtrace.so hpctop compile_commands.json
+
+.PHONY: all unit fuzz workloads tested check check-long check-asan check-tsan format-check expand demo bench help clean
 .SECONDARY:
 -include $(shell find build -name '*.d' 2>/dev/null)

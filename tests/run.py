@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Runs every test and prints one line for each; the last line is `N passed, N failed, N skipped`.
+
+  tests/run.py [-b BUILD] [-j JOBS] [-l] [-v] [PATTERN..]
+
+A test is a program: exit 0 passed, 77 skipped (its last line says why), anything else failed.  It runs in a folder of
+its own that is removed afterwards, with these in its environment: TOP (the source tree), BUILD (the build folder),
+LIBTRACE, HPCTOP, WORKLOADS.  A test of many parts prints `ok NAME`, `not ok NAME: why` or `skip NAME: why` for each
+part; then each part counts.  In the head of a script (its first 10 lines):
+
+  # timeout: 120      seconds until it counts as failed (default 60)
+  # alone             runs when nothing else does
+  # long              only with -l (make check-long)
+
+Kinds: unit (BUILD/tests/unit/*), static (tests/static/*, tests/check-*.py), fuzz (BUILD/tests/fuzz/* over
+tests/fuzz/corpus), e2e (tests/e2e/*.sh, *.py).  PATTERN: only tests whose `kind/name` contains one of them.
+"""
+import argparse
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PART = re.compile(r"^(ok|not ok|skip) ([^:\n]+)(?:: (.*))?$")
+DROP = ("TRUTH", "LD_PRELOAD", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+
+
+class Test:
+    def __init__(self, kind, name, command, source=None):
+        self.kind, self.name, self.command = kind, name, command
+        self.timeout, self.alone, self.long = 60, False, False
+        if source:
+            with open(source, errors="replace") as f:
+                head = "".join(f.readlines()[:10])
+            found = re.search(r"^# timeout: (\d+)", head, re.M)
+            self.timeout = int(found.group(1)) if found else self.timeout
+            self.alone = bool(re.search(r"^# alone", head, re.M))
+            self.long = bool(re.search(r"^# long", head, re.M))
+
+    def label(self):
+        return "%s/%s" % (self.kind, self.name)
+
+
+def programs(pattern):
+    return [p for p in sorted(glob.glob(pattern)) if os.path.isfile(p) and os.access(p, os.X_OK) and "." not in os.path.basename(p)]
+
+
+def discover(build):
+    tests = []
+    for path in programs(os.path.join(build, "tests/unit/*")):
+        tests.append(Test("unit", os.path.basename(path), [path]))
+    scripts = [("static", "tests/static/*.sh"), ("static", "tests/static/*.py"), ("static", "tests/check-*.py"),
+               ("e2e", "tests/e2e/*.sh"), ("e2e", "tests/e2e/*.py")]
+    for kind, pattern in scripts:
+        for path in sorted(glob.glob(os.path.join(TOP, pattern))):
+            shell = ["python3"] if path.endswith(".py") else ["bash"]
+            tests.append(Test(kind, os.path.splitext(os.path.basename(path))[0], shell + [path], path))
+    for path in programs(os.path.join(build, "tests/fuzz/*")):
+        name = os.path.basename(path)
+        corpus = os.path.join(TOP, "tests/fuzz/corpus", name)
+        if not os.path.isdir(corpus):
+            corpus = os.path.join(TOP, "tests/fuzz/corpus")
+        files = sorted(p for p in glob.glob(os.path.join(corpus, "**"), recursive=True) if os.path.isfile(p))
+        tests.append(Test("fuzz", name, [path] + files))
+    return tests
+
+
+def environment(build):
+    env = {k: v for k, v in os.environ.items() if k not in DROP and not k.startswith("HPCTOP_")}
+    plain = os.path.realpath(build) == os.path.realpath(os.path.join(TOP, "build/plain"))
+    own = os.path.join(build, "libtrace.so")
+    products = build if not plain and os.path.exists(own) else TOP
+    env.update(TOP=TOP, BUILD=build, LIBTRACE=os.path.join(products, "libtrace.so"),
+               HPCTOP=os.path.join(products, "hpctop"), WORKLOADS=os.path.join(build, "workloads"),
+               LC_ALL="C.UTF-8", PYTHONDONTWRITEBYTECODE="1",
+               PYTHONPATH=os.path.join(TOP, "tests/e2e/lib"),
+               OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+               OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
+               OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl_vader_single_copy_mechanism="none")
+    if not shutil.which("ssh"):
+        env["OMPI_MCA_plm_rsh_agent"] = "sh"  # mpirun looks for it even when everything is on this host
+    return env
+
+
+class Runner:
+    def __init__(self, build, verbose):
+        self.env, self.verbose = environment(build), verbose
+        self.counts = {"ok": 0, "not ok": 0, "skip": 0}
+        self.failed, self.lock = [], threading.Lock()
+
+    def say(self, result, label, why, seconds=None):
+        self.counts[result] += 1
+        word = {"ok": "passed ", "not ok": "FAILED ", "skip": "skipped"}[result]
+        line = "%s %s" % (word, label)
+        if why:
+            line += ": " + why
+        if seconds is not None and seconds >= 1:
+            line += " (%.0f s)" % seconds
+        if result == "not ok":
+            self.failed.append(line)
+        print(line, flush=True)
+
+    def run(self, test):
+        started = time.monotonic()
+        folder = tempfile.mkdtemp(prefix="hpct-")
+        out_path = os.path.join(folder, ".output")
+        env = dict(self.env, TMPDIR=folder)
+        with open(out_path, "wb") as out:
+            process = subprocess.Popen(test.command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                code = process.wait(test.timeout)
+            except subprocess.TimeoutExpired:
+                code = None
+            try:  # whatever the test left behind, and all of it on a timeout
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+        with open(out_path, errors="replace") as f:
+            text = f.read()
+        shutil.rmtree(folder, ignore_errors=True)
+        self.report(test, code, text, time.monotonic() - started)
+
+    def report(self, test, code, text, seconds):
+        lines = [l for l in text.splitlines() if l.strip()]
+        last = lines[-1][:300] if lines else ""
+        parts = [m for m in map(PART.match, lines) if m]
+        with self.lock:
+            bad = False
+            for part in parts:
+                result, name, why = part.groups()
+                bad = bad or result == "not ok"
+                self.say(result, "%s %s" % (test.label(), name), why)
+            if code == 0 and not parts:
+                self.say("ok", test.label(), None, seconds)
+            elif code == 77 and not parts:
+                self.say("skip", test.label(), last or "no reason given")
+            elif code is None:
+                self.say("not ok", test.label(), "no end after %d s" % test.timeout)
+            elif code not in (0, 77) and not (bad and code == 1):
+                self.say("not ok", test.label(), "exit %d: %s" % (code, last))
+            if self.verbose or code not in (0, 77):
+                for line in lines[-60:]:
+                    if not PART.match(line):
+                        print("    | " + line)
+                sys.stdout.flush()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="run the tests")
+    parser.add_argument("-b", "--build", default="build/plain")
+    parser.add_argument("-j", "--jobs", type=int, default=min(4, os.cpu_count() or 1))
+    parser.add_argument("-l", "--long", action="store_true")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("pattern", nargs="*")
+    options = parser.parse_args()
+    build = os.path.join(TOP, options.build)
+
+    tests = [t for t in discover(build) if not options.pattern or any(p in t.label() for p in options.pattern)]
+    tests = [t for t in tests if options.long or options.pattern or not t.long]
+    runner = Runner(build, options.verbose)
+    todo = sorted((t for t in tests if not t.alone), key=lambda t: -t.timeout)
+
+    def work():
+        while True:
+            with runner.lock:
+                if not todo:
+                    return
+                test = todo.pop(0)
+            runner.run(test)
+
+    workers = [threading.Thread(target=work) for _ in range(max(1, options.jobs))]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join()
+    for test in (t for t in tests if t.alone):
+        runner.run(test)
+
+    if runner.failed:
+        print("\nwhat failed:")
+        for line in runner.failed:
+            print("  " + line)
+    summary = "%d passed, %d failed, %d skipped" % (runner.counts["ok"], runner.counts["not ok"], runner.counts["skip"])
+    os.makedirs(os.path.join(TOP, "build"), exist_ok=True)
+    with open(os.path.join(TOP, "build/check.summary"), "w") as f:
+        f.write(summary + "\n")
+    print(summary)
+    return 1 if runner.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Installs what is missing to build and test, by package name; asks nothing.
+#   tests/setup.sh build    what `make` needs and what the demo runs
+#   tests/setup.sh check    that, and what the tests need
+# Does nothing where everything is there.  Where it cannot install, it says what is missing and goes on: make will tell.
+set -u
+
+build="gcc make libc6-dev openmpi-bin libopenmpi-dev libncurses-dev libcjson-dev libdw-dev libelf-dev libxxhash-dev"
+check="$build tmux python3 python3-mpi4py strace binutils clang-format valgrind procps"
+
+case "${1-check}" in
+build) want=$build ;;
+check) want=$check ;;
+*) echo "usage: $0 [build|check]" >&2; exit 64 ;;
+esac
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "setup: not a Debian or Ubuntu system; please install the counterparts of: $want" >&2
+    exit 0
+fi
+
+missing=
+for package in $want; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "setup: missing:$missing; neither root nor sudo here, so install them by hand" >&2
+        exit 0
+    fi
+    root=sudo
+fi
+echo "setup: installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+install() { $root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1; }
+$root apt-get update >>"$log" 2>&1 || echo "setup: apt-get update failed, trying with the lists that are here" >&2
+# shellcheck disable=SC2086
+if ! install $missing; then
+    # One package that this release lacks must not keep the others away.
+    for package in $missing; do
+        install "$package" || echo "setup: could not install $package" >&2
+    done
+fi
+rm -f "$log"
+exit 0

@@ -1,0 +1,29 @@
+#!/bin/bash
+# libtrace.so may need libc and libdl of an old glibc and nothing else, and may show the program only MPI_* names: one
+# library more that a container lacks, and every process in it ends.
+command -v readelf >/dev/null || { echo "readelf is missing"; exit 77; }
+[ -f "$LIBTRACE" ] || { echo "no $LIBTRACE"; exit 1; }
+bad=0
+
+needed=$(readelf -dW "$LIBTRACE" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | tr '\n' ' ')
+[ "$needed" = "libc.so.6 libdl.so.2 " ] || { echo "DT_NEEDED is: $needed(wanted: libc.so.6 libdl.so.2)"; bad=1; }
+
+newest=$(readelf -VW "$LIBTRACE" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -n 1)
+[ -n "$newest" ] || { echo "no symbol version found"; bad=1; }
+if [ "$(printf '%s\n2.17\n' "$newest" | sort -V | tail -n 1)" != 2.17 ]; then
+    echo "needs glibc $newest, the limit is 2.17:"
+    readelf --dyn-syms -W "$LIBTRACE" | grep "@GLIBC_$newest"
+    bad=1
+fi
+
+exported=$(readelf --dyn-syms -W "$LIBTRACE" | awk '$7 != "UND" && $5 != "LOCAL" && NR > 3 && $8 != "" {print $8}' | sed 's/@.*//')
+foreign=$(echo "$exported" | grep -vE '^MPI_[A-Z][A-Za-z0-9_]*$' | grep .)
+[ -z "$foreign" ] || { echo "exports more than MPI calls: $(echo $foreign)"; bad=1; }
+count=$(echo "$exported" | grep -c '^MPI_')
+[ "$count" -ge 300 ] || { echo "exports only $count MPI calls"; bad=1; }
+
+if readelf -dW "$LIBTRACE" | grep -qE 'RELR|TEXTREL'; then echo "has DT_RELR or DT_TEXTREL"; bad=1; fi
+if readelf -lW "$LIBTRACE" | grep -q 'GNU_STACK.*E'; then
+    readelf -lW "$LIBTRACE" | grep GNU_STACK | grep -q RWE && { echo "wants an executable stack"; bad=1; }
+fi
+exit $bad
