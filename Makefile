@@ -25,12 +25,15 @@ TRACE_SRC = $(wildcard trace/*.c)
 TUI_SRC   = $(wildcard tui/*.c)
 IPO_SRC   = $(wildcard interpose/*.c)
 UNIT_SRC  = $(wildcard tests/unit/*.c)
+SUPPORT_SRC = $(wildcard tests/support/*.c)
 WORK_SRC  = $(wildcard workloads/*.c)
 
 TRACE_OBJ = $(TRACE_SRC:%.c=$(BUILD)/%.o)
 TUI_OBJ   = $(TUI_SRC:%.c=$(BUILD)/%.o)
 TUI_LIB   = $(filter-out $(BUILD)/tui/main.o,$(TUI_OBJ))
 IPO_OBJ   = $(IPO_SRC:%.c=$(BUILD)/%.pic.o)
+IPO_OBJ  += $(BUILD)/trace/schema_write.pic.o
+SUPPORT_OBJ = $(SUPPORT_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN  = $(UNIT_SRC:%.c=$(BUILD)/%)
 WORK_BIN  = $(WORK_SRC:%.c=$(BUILD)/%)
 
@@ -42,7 +45,7 @@ all: $(LIBTRACE) $(HPCTOP)
 # libdl is named outright: since glibc 2.34 it is a stub, but older systems have dlsym there.
 IPO_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-stack-protector -U_FORTIFY_SOURCE
 LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
-$(BUILD)/interpose/%.pic.o: interpose/%.c
+$(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(IPO_CFLAGS) -c -o $@ $<
 $(LIBTRACE): $(IPO_OBJ) interpose/export.map
@@ -61,8 +64,8 @@ $(HPCTOP): $(BUILD)/tui/main.o $(BUILD)/libtui.a $(BUILD)/libana.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS)
 
-# A unit test is one program: exit 0 passed, 77 skipped, anything else failed.
-$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libtui.a $(BUILD)/libana.a
+# A unit test is one program: exit 0 passed, 77 skipped, anything else failed.  tests/support/ is linked into each.
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(SUPPORT_OBJ) $(BUILD)/libtui.a $(BUILD)/libana.a
 	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS) -lpthread
 unit: $(UNIT_BIN)
 

@@ -27,8 +27,10 @@
  *   2  FOLD         varint signature, varint gap, u64 count, u64 busy, u64 span: `count` unsuccessful polls that began
  *                   `gap` after the time base, took `busy` ticks together, and ended `span` after the first began.
  *                   The three u64 are rewritten in place while the polling goes on.  Several FOLDs in a row share one
- *                   time base; after them it is the latest end among them.
+ *                   time base; after them it is the latest end among them (those with NESTED signatures left out).
+ *                   SIG items do not end the row, every other item does; from then on its FOLDs stay as they are.
  *   3  LOST         varint count: records that could not be kept at this place
+ *   4 .. 7          for later versions: varint n, then n bytes.  Readers step over it
  *   8+i             event of signature i; what follows depends on that signature's flags, in this order:
  *                     unless SUB:  varint gap (begin - time base), varint duration.  Then the time base becomes the
  *                                  end of this event, unless the signature is NESTED.
@@ -36,11 +38,15 @@
  *                                  the same signature in this chunk (the first is absolute)
  *                     if COMPLETE: varint v.  v even: the request is v/2 starts back on this thread (0 = the last one).
  *                                  v odd: it belongs to thread (v-1)/2 of this process, and a varint with its absolute
- *                                  start number follows.  v = 1 and thread = own means: unknown start (no number).
+ *                                  start number follows; if that thread is this one (v = 2 * own + 1), the start is
+ *                                  unknown and no number follows.
  *
+ * No gap, duration or span is negative: a clock that steps back is clamped by the writer; times past 2^64 are damage.
  * The time base at the start of a chunk is trc_chunk.first_ticks.  SUB items (a completed or a started request) belong
- * to the last event before them that was not SUB, and happen at its end (START: at its begin).
- * Each START item takes the thread's next start number; the first in a chunk has trc_chunk.first_start. */
+ * to the last event before them that was not SUB, and happen at its end (START: at its begin).  Those at the start of a
+ * chunk continue the thread's previous chunk; where that is gone they happen at first_ticks.
+ * Each START item takes the thread's next start number; the first in a chunk has trc_chunk.first_start.  A signature has
+ * at most one of START and COMPLETE. */
 #ifndef TRC_FORMAT_H
 #define TRC_FORMAT_H
 
@@ -259,7 +265,8 @@ struct trc_thread_chunk {
     struct trc_sig sigs[TRC_SIGS];
 };
 
-/* Definitions.  `type` is stored last, with release. */
+/* Definitions.  `slots` is stored first and `type` last, both with release: a reader steps over a slot without a type
+ * by its `slots`, or by one where that is 0 too, and looks at it again later. */
 enum trc_def_type {
     TRC_DEF_COMM = 1, /* communicator `id`: trc_def_comm, then `members` x int32 world ranks (local group, then remote) */
     TRC_DEF_WIN = 2,  /* window `id` on communicator a */

@@ -1,0 +1,93 @@
+/* Writers of items (trace/format.h) into memory: what the recorder puts into an EVENTS chunk, what tests build traces
+ * of. Inline, no libc, no allocation: callable from the traced thread.  Each returns the byte behind what it wrote and
+ * writes at most TRC_ITEM_MAX bytes; the caller has seen to the room.  trace/decode.h reads the same. */
+#ifndef TRC_ENCODE_H
+#define TRC_ENCODE_H
+
+#include "trace/format.h"
+
+#define TRC_VARINT_MAX 10u
+
+/* LEB128: 7 bits a byte, lowest first. */
+static inline uint8_t *trc_put_varint(uint8_t *p, uint64_t value)
+{
+    while (__builtin_expect(value >= 0x80, 0)) {
+        *p++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *p++ = (uint8_t)value;
+    return p;
+}
+
+/* Small numbers of either sign become small unsigned ones: 0, -1, 1, -2 -> 0, 1, 2, 3. */
+static inline uint64_t trc_zigzag(int64_t value)
+{
+    return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+}
+
+static inline uint8_t *trc_put_u64(uint8_t *p, uint64_t value)
+{
+    __builtin_memcpy(p, &value, sizeof value); /* the format is little-endian, and so is every machine we run on */
+    return p + sizeof value;
+}
+
+/* SIG: the next signature of this chunk. */
+static inline uint8_t *trc_put_sig(uint8_t *p, const struct trc_sig *sig)
+{
+    *p++ = TRC_ITEM_SIG;
+    uint8_t *length = p++; /* eleven fields are at most 70 bytes: one byte holds the length */
+#define TRC_PUT_u(value)        trc_put_varint(p, (value))
+#define TRC_PUT_s(value)        trc_put_varint(p, trc_zigzag(value))
+#define FIELD(type, name, kind) p = TRC_PUT_##kind(sig->name);
+    TRC_SIG_FIELDS(FIELD)
+#undef FIELD
+#undef TRC_PUT_u
+#undef TRC_PUT_s
+    *length = (uint8_t)(p - length - 1);
+    return p;
+}
+
+/* The begin of an event's item; gap and duration (unless SUB), sequence and request follow by the functions below. */
+static inline uint8_t *trc_put_event(uint8_t *p, uint64_t signature)
+{
+    return trc_put_varint(p, TRC_ITEM_EVENT + signature);
+}
+
+/* FOLD.  *counters is set to the place of the three u64 (count, busy, span), to be rewritten with trc_set_fold. */
+static inline uint8_t *trc_put_fold(uint8_t *p, uint64_t signature, uint64_t gap, uint64_t count, uint64_t busy,
+                                    uint64_t span, uint8_t **counters)
+{
+    *p++ = TRC_ITEM_FOLD;
+    p = trc_put_varint(p, signature);
+    p = trc_put_varint(p, gap);
+    if (counters)
+        *counters = p;
+    p = trc_put_u64(p, count);
+    p = trc_put_u64(p, busy);
+    return trc_put_u64(p, span);
+}
+
+static inline void trc_set_fold(uint8_t *counters, uint64_t count, uint64_t busy, uint64_t span)
+{
+    trc_put_u64(trc_put_u64(trc_put_u64(counters, count), busy), span);
+}
+
+static inline uint8_t *trc_put_lost(uint8_t *p, uint64_t count)
+{
+    *p++ = TRC_ITEM_LOST;
+    return trc_put_varint(p, count);
+}
+
+/* The request of a COMPLETE item of thread `own`, whose next START would take number `next_start`: it was start number
+ * `start` of thread `thread`; start = UINT64_MAX: not known. */
+static inline uint8_t *trc_put_request(uint8_t *p, uint32_t own, uint64_t next_start, uint32_t thread, uint64_t start)
+{
+    if (start == UINT64_MAX || (thread == own && start >= next_start))
+        return trc_put_varint(p, 2ull * own + 1);
+    if (thread == own)
+        return trc_put_varint(p, (next_start - 1 - start) * 2);
+    p = trc_put_varint(p, 2ull * thread + 1);
+    return trc_put_varint(p, start);
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* The schema's text.  Linked into libtrace.so and called once there: no allocation, no stdio, no libc. */
+#include "trace/schema.h"
+
+static const char *const class_text[TRC_OPCLASSES] = {
+#define OPCLASS(id, text, category, shape) [TRC_OP_##id] = text,
+#include "trace/opclass.def"
+#undef OPCLASS
+};
+
+const char *trc_opclass_text(enum trc_opclass opclass)
+{
+    return (unsigned)opclass < TRC_OPCLASSES ? class_text[opclass] : class_text[TRC_OP_OTHER];
+}
+
+/* Counts everything, keeps what fits. */
+struct sink {
+    char *out;
+    size_t size, length;
+};
+
+static void put(struct sink *sink, const char *text)
+{
+    for (; *text; text++, sink->length++)
+        if (sink->length < sink->size)
+            sink->out[sink->length] = *text;
+}
+
+static void put_number(struct sink *sink, size_t value)
+{
+    char digits[24];
+    char *p = digits + sizeof digits - 1;
+    *p = 0;
+    do
+        *--p = (char)('0' + value % 10);
+    while (value /= 10);
+    put(sink, p);
+}
+
+/* "first", a number, then up to three words, and the line's end. */
+static void put_line(struct sink *sink, const char *first, size_t number, const char *const *words)
+{
+    put(sink, first);
+    put(sink, " ");
+    put_number(sink, number);
+    for (; *words; words++) {
+        put(sink, " ");
+        put(sink, *words);
+    }
+    put(sink, "\n");
+}
+
+size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *calls, size_t n)
+{
+    struct sink sink = {out, size, 0};
+    put_line(&sink, "hpctop-trace", TRC_VERSION, (const char *const[]){0});
+    for (size_t i = 0; i < TRC_OPCLASSES; i++)
+        put_line(&sink, "class", i, (const char *const[]){class_text[i], 0});
+    put(&sink, "sig"
+#define FIELD(type, name, kind) " " #name ":" #kind
+        TRC_SIG_FIELDS(FIELD)
+#undef FIELD
+            "\n"
+            "item 0 end: nothing here yet\n"
+            "item 1 sig: bytes, then that many bytes of fields in the order of the sig line; the next signature\n"
+            "item 2 fold: signature, gap, then u64 count, busy, span: unsuccessful polls\n"
+            "item 3 lost: count of records that could not be kept\n"
+            "item 8+i event of signature i: gap and duration unless sub, sequence if coll, request if complete\n");
+    for (size_t i = 0; i < n; i++)
+        put_line(&sink, "call", i,
+                 (const char *const[]){calls[i].name, trc_opclass_text(calls[i].opclass), calls[i].roles, 0});
+    return sink.length;
+}
