@@ -1,0 +1,146 @@
+#include "trace/bundle.h"
+#include "trace/job.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool has_suffix(const char *name)
+{
+    size_t n = strlen(name), s = strlen(ANA_SUFFIX);
+    return n > s && strcmp(name + n - s, ANA_SUFFIX) == 0;
+}
+
+static char *join(const char *folder, const char *name)
+{
+    size_t n = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(n);
+    if (path)
+        snprintf(path, n, "%s/%s", folder, name);
+    return path;
+}
+
+bool ana_bundle_open(struct ana_bundle *bundle, const char *const *places, size_t n)
+{
+    *bundle = (struct ana_bundle){.place = calloc(n ? n : 1, sizeof *bundle->place)};
+    if (!bundle->place)
+        return false;
+    for (; bundle->places < n; bundle->places++)
+        if (!(bundle->place[bundle->places] = strdup(places[bundle->places]))) {
+            ana_bundle_close(bundle);
+            return false;
+        }
+    return true;
+}
+
+void ana_bundle_close(struct ana_bundle *bundle)
+{
+    for (size_t i = 0; i < bundle->count; i++) {
+        if (bundle->files[i].file)
+            trc_close(bundle->files[i].file);
+        free(bundle->files[i].path);
+        free(bundle->files[i].error);
+    }
+    for (size_t i = 0; i < bundle->places; i++)
+        free(bundle->place[i]);
+    free(bundle->files);
+    free(bundle->place);
+    *bundle = (struct ana_bundle){0};
+}
+
+static bool try_open(struct ana_bundle_file *f)
+{
+    char error[512] = "";
+    free(f->error);
+    f->error = NULL;
+    if (trc_open(f->path, &f->file, error, sizeof error) == TRC_OK)
+        return true;
+    f->file = NULL;
+    f->error = strdup(error);
+    return false;
+}
+
+/* Takes ownership of `path`. */
+static size_t consider(struct ana_bundle *bundle, char *path)
+{
+    struct stat st;
+    if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+        free(path);
+        return 0;
+    }
+    for (size_t i = 0; i < bundle->count; i++)
+        if (bundle->files[i].device == st.st_dev && bundle->files[i].inode == st.st_ino) {
+            free(path);
+            return 0;
+        }
+    struct ana_bundle_file *files = realloc(bundle->files, (bundle->count + 1) * sizeof *files);
+    if (!files) {
+        free(path);
+        return 0;
+    }
+    bundle->files = files;
+    files[bundle->count] = (struct ana_bundle_file){.path = path, .device = st.st_dev, .inode = st.st_ino};
+    return try_open(&files[bundle->count++]);
+}
+
+size_t ana_bundle_scan(struct ana_bundle *bundle)
+{
+    size_t opened = 0;
+    for (size_t i = 0; i < bundle->count; i++)
+        if (!bundle->files[i].file)
+            opened += try_open(&bundle->files[i]);
+    for (size_t i = 0; i < bundle->places; i++) {
+        DIR *dir = opendir(bundle->place[i]);
+        if (!dir) {
+            opened += consider(bundle, strdup(bundle->place[i]));
+            continue;
+        }
+        for (struct dirent *entry; (entry = readdir(dir));)
+            if (has_suffix(entry->d_name))
+                opened += consider(bundle, join(bundle->place[i], entry->d_name));
+        closedir(dir);
+    }
+    return opened;
+}
+
+/* Time of the newest trace file in a folder; 0 if it holds none. */
+static int64_t newest_in(const char *folder)
+{
+    int64_t newest = 0;
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return 0;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        struct stat st;
+        char *path = has_suffix(entry->d_name) ? join(folder, entry->d_name) : NULL;
+        if (path && stat(path, &st) == 0) {
+            int64_t t = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+            newest = t > newest ? t : newest;
+        }
+        free(path);
+    }
+    closedir(dir);
+    return newest;
+}
+
+bool ana_newest_folder(const char *where, char *out, size_t out_size)
+{
+    int64_t newest = 0;
+    DIR *dir = opendir(where);
+    if (!dir)
+        return false;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (strncmp(entry->d_name, "hpctop-", 7) != 0)
+            continue;
+        char *path = strcmp(where, ".") == 0 ? strdup(entry->d_name) : join(where, entry->d_name);
+        int64_t t = path ? newest_in(path) : 0;
+        if (t > newest && strlen(path) < out_size) {
+            newest = t;
+            snprintf(out, out_size, "%s", path);
+        }
+        free(path);
+    }
+    closedir(dir);
+    return newest != 0;
+}

@@ -1,0 +1,33 @@
+/* The trace files of one job: every *.hpctop in one or more folders, or named outright. */
+#ifndef ANA_BUNDLE_H
+#define ANA_BUNDLE_H
+
+#include "trace/reader.h"
+#include <sys/types.h>
+
+#define ANA_SUFFIX ".hpctop"
+
+struct ana_bundle_file {
+    char *path;
+    dev_t device; /* with inode: the same file under two names is read once */
+    ino_t inode;
+    struct trc_file *file; /* NULL while it cannot be read */
+    char *error;           /* why not; NULL if it can */
+};
+
+struct ana_bundle {
+    char **place; /* folders and files, as given */
+    size_t places;
+    struct ana_bundle_file *files;
+    size_t count;
+};
+
+/* Takes note of the places; false when out of memory.  Nothing is opened yet. */
+bool ana_bundle_open(struct ana_bundle *bundle, const char *const *places, size_t n);
+void ana_bundle_close(struct ana_bundle *bundle);
+
+/* Looks for files that were not there before, and again at those that could not be read.  Returns how many became
+ * readable by this look. */
+size_t ana_bundle_scan(struct ana_bundle *bundle);
+
+#endif
