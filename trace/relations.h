@@ -18,7 +18,7 @@ struct ana_event {
     int64_t begin_ns, end_ns; /* of a SUB item: those of the event it belongs to */
     int64_t busy_ns;          /* FOLD: inside the polls */
     uint64_t count;
-    const struct trc_sig *sig;  /* NULL for LOST; valid until the next event of the same thread */
+    const struct trc_sig *sig;  /* NULL for LOST; valid until the next event is taken */
     const struct trc_call *call; /* never NULL unless LOST; lives as long as the job */
     const struct trc_comm *comm; /* or NULL; lives as long as the job */
     uint64_t sequence;
@@ -45,6 +45,7 @@ struct ana_message {
 struct ana_arrival {
     size_t index;
     int64_t begin_ns, end_ns; /* of the call that started it */
+    int32_t comm_rank;        /* in its group; -1: a bystander (MPI_PROC_NULL as root on an intercommunicator) */
 };
 struct ana_instance {
     const struct trc_call *call;

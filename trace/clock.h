@@ -1,0 +1,97 @@
+/* One time for the job: brings the clocks of all hosts to the clock of the first rank's host.
+ *
+ * Files that share a host, its boot and its time namespace share CLOCK_MONOTONIC: they are one domain, and differ only
+ * by the error of their anchors.  Between two domains A and B the offset theta(t) = clock_B - clock_A is first taken
+ * from the realtime anchors (good to what NTP holds: ANA_CLOCK_NTP_NS), then bounded by causality: what happened in B
+ * after something in A gives theta <= t_B - t_A, what happened in A after something in B gives theta >= t_B - t_A.
+ * Messages (received after sent; a synchronous send complete after its receive was posted) and collectives (nobody
+ * leaves before the last has come) are such pairs.
+ *
+ * Fit: the tightest bounds of each stretch of time are kept (ANA_CLOCK_BINS of them, their width doubles as time goes
+ * on).  Among all lines a + b t the one is taken that stays farthest from all bounds: for a given drift b the room is
+ * s(b) = (min(upper - b t) - max(lower - b t)) / 2 and a is its middle; s is concave, so a search finds its maximum.
+ * The drift of smallest size that keeps nine tenths of that room is used, so that short traces get no imaginary
+ * drift.  The room s is the residual uncertainty (its size, when clocks did not run on a line and s is negative).
+ * This is the classic corridor of two-way message bounds (Duda, Harrus, Haddad, Bernard: "Estimating global time in
+ * distributed systems", ICDCS 1987).  Domains are reached from that of index 0 along the ways of least summed
+ * uncertainty.
+ *
+ * Indices are those of the ranks' files; index 0 is the reference: job time 0 is the moment when its file was made. */
+#ifndef ANA_CLOCK_H
+#define ANA_CLOCK_H
+
+#include "trace/relations.h"
+
+#define ANA_CLOCK_NTP_NS       10e6    /* uncertainty of realtime clocks of different hosts */
+#define ANA_CLOCK_NAMESPACE_NS 5000000 /* realtime less monotonic differs by more on one host: another time namespace  \
+                                        */
+#define ANA_CLOCK_BINS 64
+
+struct ana_clock;
+
+struct ana_clock *ana_clock_new(void); /* NULL: out of memory */
+void ana_clock_free(struct ana_clock *clock);
+
+/* Adds the next index (0, 1, 2 ...) with the head of its file and the length of its tick.  False: out of memory. */
+bool ana_clock_add(struct ana_clock *clock, const struct trc_head *head, double ns_per_tick);
+
+/* The length of a tick is known better now.  Times already given out keep their small error. */
+void ana_clock_set_tick(struct ana_clock *clock, size_t index, double ns_per_tick);
+
+/* The two above for an open file; call ana_clock_update_file after trc_refresh. */
+static inline bool ana_clock_add_file(struct ana_clock *clock, const struct trc_file *file)
+{
+    return ana_clock_add(clock, trc_head(file), trc_ns_per_tick(file));
+}
+static inline void ana_clock_update_file(struct ana_clock *clock, size_t index, const struct trc_file *file)
+{
+    ana_clock_set_tick(clock, index, trc_ns_per_tick(file));
+}
+
+/* Job time (ns) of a file's ticks, and back.  Linear in each file between two fits. */
+int64_t ana_clock_job_time(const struct ana_clock *clock, size_t index, uint64_t ticks);
+uint64_t ana_clock_ticks(const struct ana_clock *clock, size_t index, int64_t job_ns);
+
+/* The same as a line, for those who convert many: job = job_ns + (ticks - base) * rate, rounded to the nearest. */
+struct ana_clock_line {
+    uint64_t base;
+    int64_t job_ns;
+    double rate;
+};
+struct ana_clock_line ana_clock_line(const struct ana_clock *clock, size_t index);
+static inline int64_t ana_clock_apply(const struct ana_clock_line *line, uint64_t ticks)
+{
+    double ns = (double)(int64_t)(ticks - line->base) * line->rate;
+    return line->job_ns + (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
+}
+
+/* Evidence, in job time as given out since the last fit.  Of one domain, or older than the last fit: ignored. */
+void ana_clock_add_order(struct ana_clock *clock, size_t earlier, int64_t earlier_ns, size_t later, int64_t later_ns);
+void ana_clock_add_message(struct ana_clock *clock, const struct ana_message *message);
+void ana_clock_add_instance(struct ana_clock *clock, const struct ana_instance *instance);
+
+/* Fits all domains to the evidence so far.  Job times change with it: `now_ns` is the latest job time given out before
+ * (evidence with an older time is ignored from now on, since it may mix both fits).  Whoever reads a finished job of
+ * several domains goes through the events twice: first for the evidence, then, with now_ns = INT64_MIN, for good.
+ * Returns the largest change of any domain's offset in ns (0 with one domain). */
+int64_t ana_clock_fit(struct ana_clock *clock, int64_t now_ns);
+
+/* Results. */
+struct ana_clock_domain {
+    size_t first_index; /* its first file */
+    size_t files;
+    int64_t offset_ns; /* its CLOCK_MONOTONIC less that of domain 0, at its first file's start */
+    double drift_ppm;  /* how much faster it runs than domain 0 */
+    double error_ns;   /* residual uncertainty of the offset to domain 0 */
+    bool fitted;       /* by evidence in both directions; else by the realtime anchors */
+};
+size_t ana_clock_domains(const struct ana_clock *clock);
+struct ana_clock_domain ana_clock_domain(const struct ana_clock *clock, size_t domain);
+size_t ana_clock_domain_of(const struct ana_clock *clock, size_t index);
+
+/* Uncertainty (ns) of the time between two ranks: of one domain that of their anchors, else through the fit. */
+double ana_clock_error_ns(const struct ana_clock *clock, size_t a, size_t b);
+/* The worst pair's; NAN without files. */
+double ana_clock_worst_error_ns(const struct ana_clock *clock);
+
+#endif

@@ -1,0 +1,84 @@
+/* Events to relations: sends with receives, and the ranks of one collective.
+ *
+ * Point to point, by MPI's rules.  A channel is (communicator identity, source, destination, tag).  Its messages are
+ * sent in the order of the calls that start them and taken by its receives in the order in which these were posted
+ * (MPI_Mprobe posts for the MPI_Mrecv that follows; MPI_Start for a persistent request).  A wildcard receive joins its
+ * channel when it completes and its status tells the source and tag; until then it holds back every receive posted
+ * later that could have taken the same message, since completion may be seen in another order (MPI_Waitany).
+ * With several threads on one channel the order is that of the begins, as far as the events at hand allow: MPI leaves
+ * it open. Messages to MPI_PROC_NULL do not exist, cancelled ones leave, calls nested in other MPI calls are not looked
+ * at.
+ *
+ * What is missing.  Where a rank's oldest events were recycled, or records were lost (a LOST item), counting from the
+ * start would pair the wrong ends.  The channels of such a rank are kept (the last ANA_MATCH_KEPT of each end) and
+ * paired from their last message backwards by ana_match_flush, if both ranks finalized (then nothing was in flight);
+ * else they are uncertain: counted, and never reported.  A channel that outgrows its room is treated alike.
+ *
+ * Collectives: by (communicator identity, sequence number); complete when all members have come.
+ *
+ * Memory: bounded by ANA_MATCH_ENDS open message ends, ANA_MATCH_INSTANCES open collectives and the open requests. */
+#ifndef ANA_MATCH_H
+#define ANA_MATCH_H
+
+#include "trace/relations.h"
+
+#define ANA_MATCH_KEPT      65536u     /* ends kept of one channel and direction */
+#define ANA_MATCH_ENDS      (1u << 21) /* ends kept in all */
+#define ANA_MATCH_INSTANCES (1u << 16) /* collectives begun and not complete */
+
+struct ana_match;
+
+/* Both may be NULL.  The structs are valid during the call only. */
+struct ana_match_sink {
+    void *user;
+    /* Once both ends are complete; a send that nobody completed (yet) comes with flush, send_complete_ns INT64_MIN. */
+    void (*on_message)(void *user, const struct ana_message *message);
+    /* Once the last member has come. */
+    void (*on_instance)(void *user, const struct ana_instance *instance);
+};
+
+struct ana_match_rank {
+    uint32_t world; /* 0 = the first MPI_COMM_WORLD, spawned ones 1, 2 ... */
+    int32_t rank;   /* in that world; peers of its signatures are ranks of the same world */
+    bool recycled;  /* its oldest events were gone when reading began */
+    bool finalized; /* it will send and receive nothing more */
+};
+
+struct ana_match *ana_match_new(struct ana_match_sink sink); /* NULL: out of memory */
+void ana_match_free(struct ana_match *match);
+
+/* Makes a rank known, or says anew what is known of it.  All ranks should be known before the first event: to one that
+ * comes later, messages may have been missed, so its channels are paired from the end.  Messages from and to ranks
+ * that are not known are counted as unknown.  False: out of memory, or an index out of reason. */
+bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_match_rank *rank);
+
+/* The next event; of one thread in order, of all in order of end as far as possible (merge.h).  Constant time on
+ * average.  Never fails: what cannot be kept for want of memory is counted as uncertain. */
+void ana_match_event(struct ana_match *match, const struct ana_event *event);
+
+/* No more events will come (of a job that has ended): reports what can still be told.  Once, before the counts are read
+ * for good; events after it are ignored. */
+void ana_match_flush(struct ana_match *match);
+
+struct ana_match_counts {
+    uint64_t messages;           /* reported */
+    uint64_t unmatched_sends;    /* of a running job: not received yet */
+    uint64_t unmatched_receives; /* posted and not complete */
+    uint64_t unknown_peers;      /* ends whose partner has no file, or cannot be told */
+    uint64_t uncertain;          /* ends that could not be paired for sure, see above */
+    uint64_t cancelled;          /* ends that left by MPI_Cancel */
+    uint64_t clock_violations;   /* messages complete before they were sent */
+    uint64_t instances;          /* reported */
+    uint64_t mismatched;         /* of these */
+    uint64_t incomplete;         /* collectives that not all members have come to, open or given up */
+};
+struct ana_match_counts ana_match_counts(const struct ana_match *match);
+
+/* Collectives that not all members have come to, oldest first: what a hung job hangs in.
+ * i < ana_match_open_instances(); *out (arrivals in order of coming) is valid until the next event. */
+size_t ana_match_open_instances(const struct ana_match *match);
+bool ana_match_open_instance(const struct ana_match *match, size_t i, struct ana_instance *out);
+/* Members that have not come: their number, and the first `max` of them as rank indices (SIZE_MAX: has no file). */
+size_t ana_match_missing(const struct ana_match *match, size_t i, size_t *out, size_t max);
+
+#endif

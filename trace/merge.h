@@ -1,0 +1,48 @@
+/* All threads of all files in one stream, in job time.
+ *
+ * Items come in order of their end (that is when they were written); SUB items stay behind their event, and the order
+ * of one thread is never changed.  Memory: one item a thread.
+ *
+ * A job that is still running: a thread of a live file that has nothing more now may write events later, but those end
+ * after the file's last heartbeat (on a write-back file system: after two seconds before it), because what had ended by
+ * then is in the file.  So nothing that ends later than the earliest such horizon is given out, until a refresh moves
+ * it.  If an item still comes late (a thread was held between the end of its call and the writing of it), it is given
+ * out at once, out of order; the stages behind must bear that, and do. */
+#ifndef ANA_MERGE_H
+#define ANA_MERGE_H
+
+#include "trace/clock.h"
+#include "trace/relations.h"
+
+struct ana_merge;
+
+/* Reads files[0..n-1], which stay the caller's and have the same indices in `clock`; at the oldest kept items.
+ * NULL: out of memory. */
+struct ana_merge *ana_merge_open(struct trc_file *const *files, size_t n, const struct ana_clock *clock);
+/* Before the files are closed. */
+void ana_merge_close(struct ana_merge *merge);
+
+/* One more file, with the next index; it has been added to the clock before.  False: out of memory. */
+bool ana_merge_add(struct ana_merge *merge, struct trc_file *file);
+
+/* Whether more may be written to a file.  At first: as its head says (not FINALIZED, ABORTED or STOPPED).  The caller
+ * knows better, by pid and heartbeat: a file of a dead process that is left live holds everything back. */
+void ana_merge_set_live(struct ana_merge *merge, size_t index, bool live);
+
+/* After trc_refresh of the files, or a new fit of the clock: takes up new threads, new items and the new horizon.
+ * Heads of files that say FINALIZED, ABORTED or STOPPED make them no longer live.  False: out of memory. */
+bool ana_merge_refresh(struct ana_merge *merge);
+
+/* TRC_OK: *out is the next item; out->sig is valid until the next call.  TRC_END: nothing more now. */
+enum trc_status ana_merge_next(struct ana_merge *merge, struct ana_event *out);
+
+/* Starts anew with the items that overlap [begin_ns, end_ns) of the ranks selected (one byte an index, nonzero =
+ * selected, read during this call only; NULL: all).  For windows: use a merge of one's own for these.
+ * begin_ns = INT64_MIN, end_ns = INT64_MAX: everything again. */
+bool ana_merge_seek(struct ana_merge *merge, int64_t begin_ns, int64_t end_ns, const uint8_t *ranks);
+
+/* Job time of the last item given out (INT64_MIN: none yet), and how many there were in all. */
+int64_t ana_merge_position(const struct ana_merge *merge);
+uint64_t ana_merge_count(const struct ana_merge *merge);
+
+#endif
