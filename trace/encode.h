@@ -25,6 +25,11 @@ static inline uint64_t trc_zigzag(int64_t value)
     return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
 }
 
+static inline uint8_t *trc_put_zigzag(uint8_t *p, int64_t value)
+{
+    return trc_put_varint(p, trc_zigzag(value));
+}
+
 static inline uint8_t *trc_put_u64(uint8_t *p, uint64_t value)
 {
     __builtin_memcpy(p, &value, sizeof value); /* the format is little-endian, and so is every machine we run on */

@@ -1,0 +1,73 @@
+/* A cursor over bytes that never reads past their end.  What trace/encode.h writes, read without trust. */
+#ifndef TRC_DECODE_H
+#define TRC_DECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct trc_bytes {
+    const uint8_t *at, *end;
+};
+
+/* The slow half: two bytes and more.  False: cut off, or longer than 64 bits. */
+static inline bool trc_get_varint_long(struct trc_bytes *bytes, uint64_t *value)
+{
+    uint64_t sum = 0;
+    const uint8_t *p = bytes->at;
+    for (unsigned shift = 0; shift < 64 && p < bytes->end; shift += 7) {
+        uint8_t byte = *p++;
+        if (shift == 63 && byte > 1)
+            return false;
+        sum |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            bytes->at = p;
+            *value = sum;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* LEB128.  On false nothing has moved and *value is as it was. */
+static inline bool trc_get_varint(struct trc_bytes *bytes, uint64_t *value)
+{
+    const uint8_t *p = bytes->at;
+    if (__builtin_expect(bytes->end - p >= 2, 1)) {
+        if (p[0] < 0x80) {
+            *value = p[0];
+            bytes->at = p + 1;
+            return true;
+        }
+        if (p[1] < 0x80) {
+            *value = (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+            bytes->at = p + 2;
+            return true;
+        }
+    }
+    return trc_get_varint_long(bytes, value);
+}
+
+static inline int64_t trc_unzigzag(uint64_t value)
+{
+    return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+static inline bool trc_get_u64(struct trc_bytes *bytes, uint64_t *value)
+{
+    if (bytes->end - bytes->at < 8)
+        return false;
+    memcpy(value, bytes->at, 8);
+    bytes->at += 8;
+    return true;
+}
+
+static inline bool trc_skip(struct trc_bytes *bytes, uint64_t n)
+{
+    if ((uint64_t)(bytes->end - bytes->at) < n)
+        return false;
+    bytes->at += n;
+    return true;
+}
+
+#endif
