@@ -48,9 +48,12 @@ LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
 $(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(IPO_CFLAGS) -c -o $@ $<
-$(LIBTRACE): $(IPO_OBJ) interpose/export.map
+$(BUILD)/export.map: interpose/mpi_calls.def interpose/export-map.sh
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared $(OPT) $(SAN) -o $@ $(IPO_OBJ) -Wl,--version-script=interpose/export.map \
+	$(Q)sh interpose/export-map.sh $< >$@.new && mv $@.new $@
+$(LIBTRACE): $(IPO_OBJ) $(BUILD)/export.map
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared $(OPT) $(SAN) -o $@ $(IPO_OBJ) -Wl,--version-script=$(BUILD)/export.map \
 	    -Wl,-z,now -Wl,-z,relro $(if $(SAN),,-Wl,-z,defs) -Wl,--no-as-needed $(LIBDL) -Wl,--hash-style=gnu
 
 $(BUILD)/%.o: %.c
