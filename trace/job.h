@@ -1,7 +1,7 @@
 /* A job: every trace file of one or more folders, seen together and in one time.
  *
- * Job time is nanoseconds (int64_t) since the first rank's file was made, on the clock of that rank's host; clock.h says
- * how the other hosts' clocks are brought to it and how large the error may be.
+ * Job time is nanoseconds (int64_t) since the first rank's file was made, on the clock of that rank's host; clock.h
+ * says how the other hosts' clocks are brought to it and how large the error may be.
  *
  * Three depths, cheapest first:
  *   ana_job_refresh   heads, live pages and counters: O(threads), for every redraw of a running job
@@ -18,54 +18,59 @@ struct ana_job;
 
 /* Opens every *.hpctop file in the folders (a file's own path works too).  Files that cannot be read are left out and
  * named by ana_job_warning.  TRC_BAD, with one line in `error`, when none can be read. */
-enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error, size_t error_size);
+enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error,
+                             size_t error_size);
 void ana_job_close(struct ana_job *job);
 const char *ana_job_warning(const struct ana_job *job, size_t i); /* NULL past the last; damage of files included */
 
 /* Newest trace folder in `where` (by the newest trace file in it); false if there is none. */
 bool ana_newest_folder(const char *where, char *out, size_t out_size);
 
-/* Looks at all files again, and for new ones in the folders.  Returns true if anything moved. */
+/* Looks at all files again, and for new ones in the folders.  Returns true if anything moved.  Files that come late, or
+ * learn their rank late, are sorted in: the indices of ranks may change then (info.generation tells), and the analysis
+ * of events begins anew. */
 bool ana_job_refresh(struct ana_job *job);
 
-/* Works on events for about `budget_ns` (0: until nothing is left).  Returns the share done, 0..1; 1 = all there is now. */
+/* Works on events for about `budget_ns` (0: until nothing is left).  Returns the share done, 0..1; 1 = all there is
+ * now. */
 double ana_job_advance(struct ana_job *job, int64_t budget_ns);
 
 enum ana_state { ANA_RUNNING, ANA_FINISHED, ANA_ABORTED, ANA_HUNG };
 const char *ana_state_name(enum ana_state state); /* "running" "finished" "aborted" "hung" */
 
 struct ana_job_info {
-    const char *name;      /* of the folder, without "hpctop-" */
+    const char *name; /* of the folder, without "hpctop-" */
     enum ana_state state;
-    size_t ranks;          /* processes with a trace file; also the range of every rank index below */
-    size_t world_size;     /* as MPI says; larger than ranks when files are missing */
+    size_t ranks;      /* processes with a trace file; also the range of every rank index below */
+    size_t world_size; /* as MPI says; larger than ranks when files are missing */
     size_t hosts;
     const char *const *host; /* `hosts` names, in order of their first rank */
     const char *command;
-    const char *mpi;        /* "Open MPI 4.1.4" */
-    int64_t elapsed_ns;     /* first file made to last end, or to now while it runs */
+    const char *mpi;    /* "Open MPI 4.1.4" */
+    int64_t elapsed_ns; /* first file made to last end, or to now while it runs */
     int64_t start_realtime_ns;
-    uint64_t lost_records;  /* not kept at all */
+    uint64_t lost_records;     /* not kept at all */
     uint64_t recycled_records; /* overwritten because of HPCTOP_LIMIT: in the counters, no longer in the events */
-    double clock_error_s;   /* largest residual uncertainty between any two ranks; NAN unknown */
-    double overhead_s;      /* the recorder's own time, of the rank that it cost most; NAN unknown */
-    int64_t quiet_ns;       /* since any rank last completed a call; -1 when not running */
+    double clock_error_s;      /* largest residual uncertainty between any two ranks; NAN unknown */
+    double overhead_s;         /* the recorder's own time, of the rank that it cost most; NAN unknown */
+    int64_t quiet_ns;          /* since any rank last completed a call other than a poll; -1 when not running */
+    unsigned generation;       /* rises when the indices of ranks change */
 };
 struct ana_job_info ana_job_info(const struct ana_job *job);
 
 enum ana_rank_state {
-    ANA_RANK_RUN,      /* outside MPI */
-    ANA_RANK_IN_MPI,   /* inside a call that moves data or waits */
-    ANA_RANK_DONE,     /* finalized */
-    ANA_RANK_ABORTED,  /* called MPI_Abort */
-    ANA_RANK_DEAD,     /* gone without MPI_Finalize */
-    ANA_RANK_UNKNOWN   /* cannot be told: another host and no heartbeat for a while, or tracing stopped */
+    ANA_RANK_RUN,     /* outside MPI */
+    ANA_RANK_IN_MPI,  /* inside a call that moves data or waits */
+    ANA_RANK_DONE,    /* finalized */
+    ANA_RANK_ABORTED, /* called MPI_Abort */
+    ANA_RANK_DEAD,    /* gone without MPI_Finalize */
+    ANA_RANK_UNKNOWN  /* cannot be told: another host and no heartbeat for a while, or tracing stopped */
 };
 const char *ana_rank_state_name(enum ana_rank_state state); /* "run" "wait" "done" "abort" "dead" "?" */
 
 /* A process now, from its head and live pages.  Strings live as long as the job. */
 struct ana_rank {
-    int32_t rank;  /* in its MPI_COMM_WORLD */
+    int32_t rank;   /* in its MPI_COMM_WORLD */
     uint32_t world; /* 0 = the first; spawned worlds 1, 2 ... */
     struct trc_file *file;
     const char *host;
@@ -73,9 +78,9 @@ struct ana_rank {
     enum ana_rank_state state;
     int64_t begin_ns, end_ns; /* job time; end = last sign of life while running */
     uint64_t calls, sent, received, sent_messages, received_messages; /* whole run, from the counters */
-    int64_t mpi_ns;    /* of the thread that spent most in MPI */
-    const char *inside; /* "MPI_Recv" or NULL: the call of the thread longest inside one */
-    int64_t inside_ns; /* since when, as a duration */
+    int64_t mpi_ns;                                                   /* of the thread that spent most in MPI */
+    const char *inside;               /* "MPI_Recv" or NULL: the call of the thread longest inside one */
+    int64_t inside_ns;                /* since when, as a duration */
     const struct trc_sig *inside_sig; /* NULL or its arguments, valid until the next refresh */
     /* Rates over the last second of a running job, else of the whole run; NAN unknown. */
     double sent_per_s, received_per_s, calls_per_s, mpi_share;
@@ -88,8 +93,8 @@ int64_t ana_job_time(const struct ana_job *job, size_t rank_index, uint64_t tick
 /* ---- selections and summaries ---------------------------------------------------------------------------------- */
 
 struct ana_selection {
-    int64_t begin_ns, end_ns;  /* end_ns = INT64_MAX and begin_ns = 0: all time */
-    const uint8_t *ranks;      /* one byte a rank index, nonzero = selected; NULL: all */
+    int64_t begin_ns, end_ns; /* end_ns = INT64_MAX and begin_ns = 0: all time */
+    const uint8_t *ranks;     /* one byte a rank index, nonzero = selected; NULL: all */
 };
 
 /* Distribution of durations in ns; percentiles are NAN when nothing was counted. */
@@ -102,24 +107,26 @@ struct ana_times {
 struct ana_call_stat {
     const char *name;
     enum trc_opclass opclass;
-    int size_class;      /* -1: the sum over all; else trc_size_class() */
+    int size_class; /* -1: the sum over all; else trc_size_class() */
     struct ana_times times;
     uint64_t sent, received;
-    int64_t waiting_ns;  /* of the time, lost waiting for others; -1 unknown (no events, or not a call that waits) */
-    int32_t last_rank;   /* who most often came last in it; -1 none */
-    double last_share;   /* in how many of the instances */
+    int64_t waiting_ns;     /* of the time, lost waiting for others; -1 unknown (no events, or not a call that waits) */
+    int32_t last_rank;      /* who most often came last in it; -1 none */
+    double last_share;      /* in how many of the instances */
     uint32_t histogram[64]; /* calls by log2 of ns */
 };
 
 struct ana_rank_stat {
     size_t index;
     uint64_t calls, sent, received, sent_messages, received_messages;
-    int64_t wall_ns, mpi_ns;
-    int64_t category_ns[TRC_CATEGORIES];
-    int64_t waiting_ns;   /* this rank lost waiting for others; -1 unknown */
-    int64_t caused_ns;    /* others lost waiting for this rank; -1 unknown */
-    uint64_t collectives; /* instances it took part in with all its partners seen */
-    uint64_t came_last;   /* of these */
+    int64_t wall_ns;
+    int64_t mpi_ns;                      /* of the thread that spent most in MPI: for shares of wall_ns */
+    int64_t mpi_sum_ns;                  /* of all threads together */
+    int64_t category_ns[TRC_CATEGORIES]; /* sum to wall_ns */
+    int64_t waiting_ns;                  /* this rank lost waiting for others; -1 unknown */
+    int64_t caused_ns;                   /* others lost waiting for this rank; -1 unknown */
+    uint64_t collectives;                /* instances it took part in with all its partners seen */
+    uint64_t came_last;                  /* of these */
 };
 
 struct ana_pair {
@@ -131,12 +138,12 @@ struct ana_pair {
 struct ana_collective {
     const char *name;
     uint64_t comm_identity;
-    const char *comm_name; /* "WORLD", "SELF", as named, or "#n of size k" */
-    uint64_t instances;    /* complete ones */
-    uint64_t incomplete;   /* someone's record is missing (or still to come) */
+    const char *comm_name;                        /* "WORLD", "SELF", as named, or "#n of size k" */
+    uint64_t instances;                           /* complete ones */
+    uint64_t incomplete;                          /* someone's record is missing (or still to come) */
     double skew_p50_ns, skew_p99_ns, skew_max_ns; /* last arrival - first arrival */
-    int64_t lost_ns;       /* waited for the last, summed over ranks */
-    size_t last_index;     /* rank that came last most often */
+    int64_t lost_ns;                              /* waited for the last, summed over ranks */
+    size_t last_index;                            /* rank that came last most often */
     double last_share;
 };
 
@@ -167,8 +174,8 @@ struct ana_efficiency {
 
 struct ana_summary {
     struct ana_selection selection;
-    bool exact;      /* counts and bytes are of the counters: complete whatever was recycled */
-    double analysed; /* share of the events seen by waits, skews, sites and latencies, 0..1 */
+    bool exact;               /* counts and bytes are of the counters: complete whatever was recycled */
+    double analysed;          /* share of the events seen by waits, skews, sites and latencies, 0..1 */
     int64_t begin_ns, end_ns; /* of what was selected, clipped to the job */
     size_t rank_count;
     struct ana_rank_stat *ranks;
@@ -178,7 +185,9 @@ struct ana_summary {
     struct ana_call_stat *cells;
     size_t pair_count; /* by source, then destination */
     struct ana_pair *pairs;
-    uint64_t pair_overflow; /* messages whose partner could not be told */
+    uint64_t
+        call_overflow; /* calls that are in the ranks' totals only: a thread made more kinds than it has rows for */
+    uint64_t pair_overflow;  /* messages whose partner could not be told */
     size_t collective_count; /* sorted by lost_ns */
     struct ana_collective *collectives;
     size_t wait_count; /* sorted by lost_ns */
@@ -187,6 +196,7 @@ struct ana_summary {
     struct ana_site *sites;
     struct ana_efficiency efficiency;
     uint64_t unmatched_sends, unmatched_receives;
+    uint64_t uncertain_messages;      /* ends that could not be paired for sure: records before them are gone */
     struct ana_times message_latency; /* send begun to receive complete */
     uint64_t clock_violations;        /* messages that arrive before they leave: the clocks' error, not physics */
 };
@@ -206,7 +216,8 @@ enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *
 enum ana_series_kind { ANA_SERIES_SENT, ANA_SERIES_RECEIVED, ANA_SERIES_CALLS, ANA_SERIES_MPI_SHARE };
 /* `n` equal steps of [begin_ns, end_ns): bytes/s, calls/s or share, summed (share: averaged) over the selected ranks,
  * NAN where nothing is known.  From the pyramid: O(ranks x n). */
-void ana_series(const struct ana_job *job, struct ana_selection selection, enum ana_series_kind kind, size_t n, double *out);
+void ana_series(const struct ana_job *job, struct ana_selection selection, enum ana_series_kind kind, size_t n,
+                double *out);
 
 /* One cell of the timeline: how its time was spent. */
 struct ana_timeline_cell {
@@ -225,15 +236,16 @@ struct ana_moment {
     int64_t begin_ns, end_ns;
     struct trc_sig sig;
     const char *comm_name;
-    uint64_t sequence;      /* of a collective */
-    bool has_other_end;     /* of a message; */
-    size_t other_index;     /* the rank there */
+    uint64_t sequence;  /* of a collective */
+    bool has_other_end; /* of a message; */
+    size_t other_index; /* the rank there */
     int64_t other_begin_ns, other_end_ns;
-    int32_t last_index;     /* of a collective: who came last; -1 unknown */
-    int64_t late_ns;        /* last arrival less first arrival */
+    int32_t last_index; /* of a collective: who came last; -1 unknown */
+    int64_t late_ns;    /* last arrival less first arrival */
 };
 bool ana_moment(struct ana_job *job, size_t rank_index, int64_t at_ns, struct ana_moment *out);
-/* The next (step 1) or previous (step -1) call of the rank from `at_ns`; returns its begin, or at_ns if there is none. */
+/* The next (step 1) or previous (step -1) call of the rank from `at_ns`; returns its begin, or at_ns if there is none.
+ */
 int64_t ana_step(struct ana_job *job, size_t rank_index, int64_t at_ns, int step);
 
 #endif
