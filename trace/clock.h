@@ -1,7 +1,9 @@
 /* One time for the job: brings the clocks of all hosts to the clock of the first rank's host.
  *
- * Files that share a host, its boot and its time namespace share CLOCK_MONOTONIC: they are one domain, and differ only
- * by the error of their anchors.  Between two domains A and B the offset theta(t) = clock_B - clock_A is first taken
+ * Files that share a boot (boot_id, or the host's name where that is empty) and a time namespace share CLOCK_MONOTONIC:
+ * they are one domain, and differ only by the error of their anchors.  A file whose realtime clock stands otherwise
+ * against its monotonic one (ANA_CLOCK_NAMESPACE_NS) is in another time namespace, or another machine after all.
+ * Between two domains A and B the offset theta(t) = clock_B - clock_A is first taken
  * from the realtime anchors (good to what NTP holds: ANA_CLOCK_NTP_NS), then bounded by causality: what happened in B
  * after something in A gives theta <= t_B - t_A, what happened in A after something in B gives theta >= t_B - t_A.
  * Messages (received after sent; a synchronous send complete after its receive was posted) and collectives (nobody
@@ -22,10 +24,12 @@
 
 #include "trace/relations.h"
 
-#define ANA_CLOCK_NTP_NS       10e6    /* uncertainty of realtime clocks of different hosts */
-#define ANA_CLOCK_NAMESPACE_NS 5000000 /* realtime less monotonic differs by more on one host: another time namespace  \
-                                        */
+#define ANA_CLOCK_NTP_NS 10e6 /* uncertainty of realtime clocks of different hosts */
+#define ANA_CLOCK_NAMESPACE_NS                                                                                         \
+    5000000 /* realtime less monotonic differs by more on one host: another time namespace                             \
+             */
 #define ANA_CLOCK_BINS 64
+#define ANA_CLOCK_FAR  1e18 /* ns; no time is farther from its file's start */
 
 struct ana_clock;
 
@@ -52,7 +56,8 @@ static inline void ana_clock_update_file(struct ana_clock *clock, size_t index, 
 int64_t ana_clock_job_time(const struct ana_clock *clock, size_t index, uint64_t ticks);
 uint64_t ana_clock_ticks(const struct ana_clock *clock, size_t index, int64_t job_ns);
 
-/* The same as a line, for those who convert many: job = job_ns + (ticks - base) * rate, rounded to the nearest. */
+/* The same as a line, for those who convert many: job = job_ns + (ticks - base) * rate, rounded to the nearest.  Valid
+ * until the next fit or tick length. */
 struct ana_clock_line {
     uint64_t base;
     int64_t job_ns;
@@ -62,6 +67,8 @@ struct ana_clock_line ana_clock_line(const struct ana_clock *clock, size_t index
 static inline int64_t ana_clock_apply(const struct ana_clock_line *line, uint64_t ticks)
 {
     double ns = (double)(int64_t)(ticks - line->base) * line->rate;
+    if (!(ns > -ANA_CLOCK_FAR && ns < ANA_CLOCK_FAR)) /* damaged ticks: far away, but without overflow */
+        ns = ns < 0 ? -ANA_CLOCK_FAR : ANA_CLOCK_FAR;
     return line->job_ns + (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
 }
 

@@ -1,0 +1,161 @@
+#include "trace/clock_pair.h"
+#include <math.h>
+
+#define FIRST_WIDTH_NS 1000000
+#define MAX_DRIFT      500e-6 /* no quartz is worse */
+
+static const struct ana_clock_bin no_bounds = {.upper = INT64_MAX, .lower = INT64_MIN};
+
+static void tighten(struct ana_clock_bin *bin, const struct ana_clock_bin *by)
+{
+    if (by->upper < bin->upper) {
+        bin->upper = by->upper;
+        bin->upper_at = by->upper_at;
+    }
+    if (by->lower > bin->lower) {
+        bin->lower = by->lower;
+        bin->lower_at = by->lower_at;
+    }
+}
+
+/* Two bins become one: twice the time, the same room. */
+static void widen(struct ana_clock_pair *pair)
+{
+    for (size_t i = 0; i < ANA_CLOCK_BINS; i++) {
+        struct ana_clock_bin both = no_bounds;
+        if (2 * i < ANA_CLOCK_BINS) {
+            both = pair->bin[2 * i];
+            tighten(&both, &pair->bin[2 * i + 1]);
+        }
+        pair->bin[i] = both;
+    }
+    pair->width *= 2;
+}
+
+void ana_clock_pair_add(struct ana_clock_pair *pair, int64_t at, int64_t theta, bool upper)
+{
+    if (!pair->begun) {
+        pair->begun = true;
+        pair->first = at;
+        pair->width = FIRST_WIDTH_NS;
+        for (size_t i = 0; i < ANA_CLOCK_BINS; i++)
+            pair->bin[i] = no_bounds;
+    }
+    while (at - pair->first >= pair->width * ANA_CLOCK_BINS)
+        widen(pair);
+    /* What comes late with an earlier time is as true in the first bin. */
+    size_t i = at > pair->first ? (size_t)((at - pair->first) / pair->width) : 0;
+    struct ana_clock_bin bound = no_bounds;
+    if (upper) {
+        bound.upper_at = at;
+        bound.upper = theta;
+    } else {
+        bound.lower_at = at;
+        bound.lower = theta;
+    }
+    tighten(&pair->bin[i], &bound);
+}
+
+/* The bounds as points about their middle, so that doubles hold them exactly. */
+struct points {
+    size_t uppers, lowers;
+    double upper_x[ANA_CLOCK_BINS], upper_y[ANA_CLOCK_BINS];
+    double lower_x[ANA_CLOCK_BINS], lower_y[ANA_CLOCK_BINS];
+    int64_t x0, y0;
+};
+
+static void collect(const struct ana_clock_pair *pair, struct points *points)
+{
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    *points = (struct points){0};
+    if (!pair->begun)
+        return;
+    for (size_t i = 0; i < ANA_CLOCK_BINS; i++) {
+        const struct ana_clock_bin *bin = &pair->bin[i];
+        if (bin->upper != INT64_MAX) {
+            points->y0 = bin->upper;
+            first = bin->upper_at < first ? bin->upper_at : first;
+            last = bin->upper_at > last ? bin->upper_at : last;
+        }
+        if (bin->lower != INT64_MIN) {
+            points->y0 = bin->lower;
+            first = bin->lower_at < first ? bin->lower_at : first;
+            last = bin->lower_at > last ? bin->lower_at : last;
+        }
+    }
+    points->x0 = first + (last - first) / 2;
+    for (size_t i = 0; i < ANA_CLOCK_BINS; i++) {
+        const struct ana_clock_bin *bin = &pair->bin[i];
+        if (bin->upper != INT64_MAX) {
+            points->upper_x[points->uppers] = (double)(bin->upper_at - points->x0);
+            points->upper_y[points->uppers++] = (double)(bin->upper - points->y0);
+        }
+        if (bin->lower != INT64_MIN) {
+            points->lower_x[points->lowers] = (double)(bin->lower_at - points->x0);
+            points->lower_y[points->lowers++] = (double)(bin->lower - points->y0);
+        }
+    }
+}
+
+/* The corridor that is left for lines of drift b: its half width, and the height of its middle at x0. */
+static double room(const struct points *points, double b, double *middle)
+{
+    double upper = INFINITY, lower = -INFINITY;
+    for (size_t i = 0; i < points->uppers; i++)
+        upper = fmin(upper, points->upper_y[i] - b * points->upper_x[i]);
+    for (size_t i = 0; i < points->lowers; i++)
+        lower = fmax(lower, points->lower_y[i] - b * points->lower_x[i]);
+    *middle = lower + (upper - lower) / 2;
+    return (upper - lower) / 2;
+}
+
+static double best_drift(const struct points *points)
+{
+    double low = -MAX_DRIFT, high = MAX_DRIFT, unused;
+    for (int i = 0; i < 100; i++) {
+        double left = low + (high - low) / 3, right = high - (high - low) / 3;
+        if (room(points, left, &unused) < room(points, right, &unused))
+            low = left;
+        else
+            high = right;
+    }
+    double best = (low + high) / 2, enough = 0.9 * room(points, best, &unused);
+    if (enough <= 0)
+        return best;
+    if (room(points, 0, &unused) >= enough)
+        return 0;
+    double outside = 0, inside = best; /* of the drifts that leave enough room */
+    for (int i = 0; i < 60; i++) {
+        double half = (outside + inside) / 2;
+        if (room(points, half, &unused) >= enough)
+            inside = half;
+        else
+            outside = half;
+    }
+    return inside;
+}
+
+struct ana_clock_pair_fit ana_clock_pair_fit(const struct ana_clock_pair *pair)
+{
+    struct points points;
+    collect(pair, &points);
+    if (points.uppers == 0 || points.lowers == 0)
+        return (struct ana_clock_pair_fit){.known = false};
+    struct ana_clock_pair_fit fit = {.known = true, .at_ns = points.x0, .drift = best_drift(&points)};
+    double middle, half = room(&points, fit.drift, &middle);
+    fit.theta_ns = points.y0 + llround(middle);
+    fit.error_ns = fabs(half);
+    return fit;
+}
+
+int64_t ana_clock_pair_clamp(const struct ana_clock_pair *pair, int64_t theta)
+{
+    int64_t upper = INT64_MAX, lower = INT64_MIN;
+    for (size_t i = 0; pair->begun && i < ANA_CLOCK_BINS; i++) {
+        upper = pair->bin[i].upper < upper ? pair->bin[i].upper : upper;
+        lower = pair->bin[i].lower > lower ? pair->bin[i].lower : lower;
+    }
+    if (upper < lower)
+        return lower / 2 + upper / 2;
+    return theta > upper ? upper : theta < lower ? lower : theta;
+}
