@@ -66,8 +66,9 @@ ONLY = {"k": "Comm_free Comm_disconnect", "W": "Win_free", "j": "File_close", "A
         "g": "Test Testall Testany Request_get_status Request_get_status_all Request_get_status_any "
              "Iprobe Improbe Parrived Win_test"}
 # The classes that move data, and the letters that only they have.
-MOVES = ("SEND SSEND RECV SENDRECV ISEND ISSEND IRECV ISENDRECV SEND_INIT SSEND_INIT RECV_INIT MRECV IMRECV BCAST "
-         "SCATTER GATHER REDUCE ALLGATHER ALLREDUCE ALLTOALL REDUCE_SCATTER SCAN EXSCAN NEIGHBOR RMA IO IO_COLL").split()
+MOVES = ("SEND SSEND RECV SENDRECV ISEND ISSEND IRECV ISENDRECV SEND_INIT SSEND_INIT RECV_INIT MRECV IMRECV "
+         "BCAST SCATTER GATHER REDUCE ALLGATHER ALLREDUCE ALLTOALL REDUCE_SCATTER SCAN EXSCAN NEIGHBOR "
+         "RMA IO IO_COLL").split()
 PAYLOAD = "bBnNmMdDeExXzYOKpr"
 # Misspelt in some headers.
 MEANT = {"ibuf": "buf", "target_cout": "target_count", "type": "datatype"}
@@ -102,6 +103,8 @@ def read_table(wrong):
             wrong("%s: no class %s" % (row.name, row.cls))
         for letter in set(row.roles) - set(LETTERS) - {"."}:
             wrong("%s: unknown role %s" % (row.name, letter))
+        for letter in {c for c in row.roles if row.roles.count(c) > 1} - set(".hH"):
+            wrong("%s: role %s twice" % (row.name, letter))
         if row.silent and row.roles.strip("."):
             wrong("%s: has roles" % row.name)
         if not row.payload and row.cls != "SPAWN" and set(row.roles) & set(PAYLOAD):
