@@ -26,7 +26,8 @@ void ana_merge_close(struct ana_merge *merge);
 bool ana_merge_add(struct ana_merge *merge, struct trc_file *file);
 
 /* Whether more may be written to a file.  At first: as its head says (not FINALIZED, ABORTED or STOPPED).  The caller
- * knows better, by pid and heartbeat: a file of a dead process that is left live holds everything back. */
+ * knows better, by pid and heartbeat: a file of a dead process that is left live holds everything back.  Takes effect
+ * with the next refresh or seek. */
 void ana_merge_set_live(struct ana_merge *merge, size_t index, bool live);
 
 /* After trc_refresh of the files, or a new fit of the clock: takes up new threads, new items and the new horizon.
