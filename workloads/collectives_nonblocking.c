@@ -5,7 +5,7 @@
 #include "truth.h"
 #include <mpi.h>
 
-#define TIMES 12
+#define TIMES      12
 #define OPERATIONS 11
 
 static void answer(int n)

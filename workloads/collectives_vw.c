@@ -1,19 +1,21 @@
 /* collectives_vw: collectives with another count on each rank, and MPI_IN_PLACE, TIMES rounds with root = round % n.
  * Truth: rank r contributes r+1 integers (B(r) = 4(r+1) bytes; T = their sum over all ranks):
- *   Scatterv: root sends T, r receives B(r); Gatherv: r sends B(r), root receives T; Allgatherv: sends B(r), receives T;
- *   Alltoallv: r sends to s r+s+1 integers, so both ways 4 x sum over s of (r+s+1); Alltoallw the same with 2-byte
+ *   Scatterv: root sends T, r receives B(r); Gatherv: r sends B(r), root receives T; Allgatherv: sends B(r), receives
+ * T; Alltoallv: r sends to s r+s+1 integers, so both ways 4 x sum over s of (r+s+1); Alltoallw the same with 2-byte
  *   elements for odd s and from odd ranks: every block between r and s has width 4, or 2 if r+s is odd;
- *   Reduce_scatter: sends T, receives B(r); Ialltoallv and Igatherv and Iscatterv and Iallgatherv and Ireduce_scatter as
- *   their blocking forms.
- * MPI_IN_PLACE counts like its plain form: Allreduce 8 B both; Reduce at the root 80 B both, elsewhere sends 80 B;
- *   Allgather 4 B (sends 4, receives 4n); Gather (4 B, root in place), Scatter (4 B, root in place), Alltoall 4n both,
- *   Scan 8 both, Reduce_scatter_block sends 4n, receives 4. */
+ *   Reduce_scatter: sends T, receives B(r); Ialltoallv and Igatherv and Iscatterv and Iallgatherv and Ireduce_scatter
+ * as their blocking forms. MPI_IN_PLACE counts like its plain form: Allreduce 8 B both; Reduce at the root 80 B both,
+ * elsewhere sends 80 B; Allgather 4 B (sends 4, receives 4n); Gather (4 B, root in place), Scatter (4 B, root in
+ * place), Alltoall 4n both, Scan 8 both, Reduce_scatter_block sends 4n, receives 4. */
 #include "truth.h"
 #include <mpi.h>
 
 #define TIMES 6
 
-static int width(int a, int b) { return (a + b) % 2 ? 2 : 4; }
+static int width(int a, int b)
+{
+    return (a + b) % 2 ? 2 : 4;
+}
 
 static void answer(int n)
 {
@@ -56,7 +58,10 @@ struct layout {
     MPI_Datatype *type;
 };
 
-static int *ints(int n) { return calloc((size_t)n, sizeof(int)); }
+static int *ints(int n)
+{
+    return calloc((size_t)n, sizeof(int));
+}
 
 static struct layout layout(int me, int n)
 {

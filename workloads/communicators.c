@@ -5,8 +5,8 @@
  *   half  5 split_type shared  6 cart  7 dup_with_info  8 merge of the intercommunicator
  * With 2 ranks and more, on the intercommunicator lower half | upper half (l | u ranks):
  *   each rank i of the lower half sends 50 bytes to rank i % u of the upper with MPI_Send (MPI_Recv there);
- *   MPI_Bcast of 100 bytes from rank 0 of the lower half: it sends, all of the upper half receive, MPI_PROC_NULL nothing;
- *   MPI_Allreduce of 8 bytes (both ways); MPI_Barrier. */
+ *   MPI_Bcast of 100 bytes from rank 0 of the lower half: it sends, all of the upper half receive, MPI_PROC_NULL
+ * nothing; MPI_Allreduce of 8 bytes (both ways); MPI_Barrier. */
 #include "truth.h"
 #include <mpi.h>
 
@@ -48,9 +48,15 @@ static void answer_inter(void)
 
 static void answer(void)
 {
-    static const char *const maker[KINDS] = {"MPI_Comm_dup",          "MPI_Comm_idup",       "MPI_Comm_split",
-                                             "MPI_Comm_create",       NULL,                  "MPI_Comm_split_type",
-                                             "MPI_Cart_create",       "MPI_Comm_dup_with_info", NULL};
+    static const char *const maker[KINDS] = {"MPI_Comm_dup",
+                                             "MPI_Comm_idup",
+                                             "MPI_Comm_split",
+                                             "MPI_Comm_create",
+                                             NULL,
+                                             "MPI_Comm_split_type",
+                                             "MPI_Cart_create",
+                                             "MPI_Comm_dup_with_info",
+                                             NULL};
     int *list = calloc((size_t)n, sizeof *list);
     truth_frame(n);
     for (int r = 0; r < n; r++) {

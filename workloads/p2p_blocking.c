@@ -112,7 +112,8 @@ static void everyone(int me, int n)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         MPI_Send(nothing, 10, MPI_INT, MPI_PROC_NULL, 14, MPI_COMM_WORLD);
         MPI_Recv(nothing, 10, MPI_INT, MPI_PROC_NULL, 14, MPI_COMM_WORLD, &status);
-        MPI_Sendrecv(out, 9, MPI_SHORT, MPI_PROC_NULL, 15, in, 30, MPI_SHORT, MPI_PROC_NULL, 15, MPI_COMM_WORLD, &status);
+        MPI_Sendrecv(out, 9, MPI_SHORT, MPI_PROC_NULL, 15, in, 30, MPI_SHORT, MPI_PROC_NULL, 15, MPI_COMM_WORLD,
+                     &status);
         MPI_Probe(MPI_PROC_NULL, 16, MPI_COMM_WORLD, &status);
     }
 }

@@ -3,10 +3,9 @@
  *   MPI_Isend 10 B, MPI_Issend 20 B, MPI_Ibsend 30 B and MPI_Isend 0 B, received by MPI_Irecv into larger buffers (one
  *   from any source) and completed by MPI_Waitall, with and without statuses;
  *   4 x MPI_Isend of 8, 16, 24, 32 B, completed by MPI_Waitany until none is left;
- *   4 x 40 B completed by MPI_Waitsome; 2 x 50 B by loops of MPI_Test, 2 x 60 B by MPI_Testall, 2 x 70 B by MPI_Testany,
- *   2 x 80 B by MPI_Testsome;
- * and cancels one receive that nobody answers, which moves nothing.  How often the loops turn is chance: the program
- * counts them and gathers the counts (5 long a rank) on rank 0. */
+ *   4 x 40 B completed by MPI_Waitsome; 2 x 50 B by loops of MPI_Test, 2 x 60 B by MPI_Testall, 2 x 70 B by
+ * MPI_Testany, 2 x 80 B by MPI_Testsome; and cancels one receive that nobody answers, which moves nothing.  How often
+ * the loops turn is chance: the program counts them and gathers the counts (5 long a rank) on rank 0. */
 #include "truth.h"
 #include <mpi.h>
 

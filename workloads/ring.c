@@ -5,7 +5,7 @@
 #include <mpi.h>
 
 #define ROUNDS 100
-#define BYTES 64
+#define BYTES  64
 
 static void answer(int n)
 {

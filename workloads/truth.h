@@ -144,8 +144,8 @@ static inline void truth_write_ranks(FILE *f, int ranks)
             sent += c->rank == r ? c->sent : 0;
             received += c->rank == r ? c->received : 0;
         }
-        fprintf(f, "%s\n  {\"rank\": %d, \"calls\": %ld, \"bytes_sent\": %lld, \"bytes_received\": %lld}", r ? "," : "", r,
-                calls, sent, received);
+        fprintf(f, "%s\n  {\"rank\": %d, \"calls\": %ld, \"bytes_sent\": %lld, \"bytes_received\": %lld}", r ? "," : "",
+                r, calls, sent, received);
     }
     fprintf(f, "],\n");
 }
