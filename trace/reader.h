@@ -1,6 +1,7 @@
-/* One trace file, read.  Knows the format and one process; trusts nothing in the file.
- * A file may be finished, growing, truncated, torn or hostile: every offset and count is checked before use, damage is
- * reported in words and whatever is whole is still delivered.  Not for the traced process. */
+/* One trace file, read.  Knows the format and one process; trusts nothing in the file.  The file is pread, never
+ * mapped: somebody may truncate it under our eyes, and on a network file system a mapping would be stale. A file may be
+ * finished, growing, truncated, torn or hostile: every offset and count is checked before use, damage is reported in
+ * words and whatever is whole is still delivered.  Not for the traced process. */
 #ifndef TRC_READER_H
 #define TRC_READER_H
 
@@ -27,6 +28,10 @@ void trc_close(struct trc_file *file);
  * moved since the last look.  O(threads + new chunks). */
 bool trc_refresh(struct trc_file *file);
 
+/* Tells the reader that nothing more will be written, whatever the head says: the process is gone, or the caller will
+ * not look again.  Cursors then deliver the FOLDs that they hold back (trc_next). */
+void trc_set_final(struct trc_file *file);
+
 /* A copy of the head with all strings terminated and all numbers in range; valid until the next refresh. */
 const struct trc_head *trc_head(const struct trc_file *file);
 const char *trc_path(const struct trc_file *file);
@@ -38,8 +43,9 @@ size_t trc_calls(const struct trc_file *file);
 /* Never NULL: an id that the schema lacks gives {"unknown call", TRC_OP_OTHER}. */
 const struct trc_call *trc_call(const struct trc_file *file, uint32_t id);
 
-/* Live pages.  trc_thread(file, i) for i < trc_threads(file); pointers stay valid until the next refresh; values may
- * be a moment apart from each other, since the writer does not stop. */
+/* Live pages.  trc_thread(file, i) for i < trc_threads(file), i the index that chunks and cursors call `thread`; all
+ * zero for a thread that has events but no live page.  Pointers stay valid until trc_close and show what the last
+ * refresh saw; values may be a moment apart from each other, since the writer does not stop. */
 size_t trc_threads(const struct trc_file *file);
 const struct trc_thread *trc_thread(const struct trc_file *file, size_t i);
 const struct trc_row *trc_rows(const struct trc_file *file, size_t i);   /* TRC_ROWS of them */
@@ -101,8 +107,10 @@ struct trc_cursor *trc_cursor_open(struct trc_file *file, size_t thread);
 void trc_cursor_close(struct trc_cursor *cursor);
 /* Moves to the first chunk that holds anything at or after `ticks`. */
 void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks);
-/* TRC_OK: *out is the next item.  TRC_END: nothing more now; after trc_refresh there may be.  A chunk that does not
- * decode is reported as damage and left at its last good item; a chunk recycled under the reader's feet yields a
+/* TRC_OK: *out is the next item.  TRC_END: nothing more now; after trc_refresh there may be, and the cursor goes on
+ * where it is.  Nothing is delivered twice: FOLDs that stand last in an open chunk of a running process still grow, so
+ * they are held back until something follows them, the process's state changes, or trc_set_final.  A chunk that does
+ * not decode is reported as damage and left at its last good item; a chunk recycled under the reader's feet yields a
  * RECORD_LOST with the number of items missed if it can be told (else count 0). */
 enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out);
 

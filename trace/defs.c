@@ -1,0 +1,351 @@
+/* Definitions: communicators, windows, files, call sites. */
+#include "trace/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static bool table_add(struct trc_table *table, uint64_t key, void *value)
+{
+    if (table->count == table->room) {
+        size_t room = table->room ? table->room * 2 : 32;
+        void *grown = realloc(table->entries, room * sizeof *table->entries);
+        if (!grown)
+            return false;
+        table->entries = grown;
+        table->room = room;
+    }
+    table->entries[table->count] = (struct trc_table_entry){key, table->count, value};
+    table->count++;
+    return true;
+}
+
+static int by_key_and_order(const void *a, const void *b)
+{
+    const struct trc_table_entry *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void table_seal(struct trc_table *table)
+{
+    if (table->sealed == table->count)
+        return;
+    qsort(table->entries, table->count, sizeof *table->entries, by_key_and_order);
+    size_t kept = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        if (kept && table->entries[kept - 1].key == table->entries[i].key)
+            free(table->entries[i].value); /* the first stays: others may hold pointers to it */
+        else
+            table->entries[kept++] = table->entries[i];
+    }
+    for (size_t i = 0; i < kept; i++)
+        table->entries[i].order = i;
+    table->count = table->sealed = kept;
+}
+
+void *trc_table_find(const struct trc_table *table, uint64_t key)
+{
+    if (key && key <= table->sealed && table->entries[key - 1].key == key) /* 1, 2, 3 ...: as recorders number them */
+        return table->entries[key - 1].value;
+    size_t low = 0, high = table->sealed;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->entries[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < table->sealed && table->entries[low].key == key ? table->entries[low].value : NULL;
+}
+
+static void table_free(struct trc_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        free(table->entries[i].value);
+    free(table->entries);
+}
+
+/* ---- one definition ---------------------------------------------------------------------------------------------- */
+
+/* A NAME or a FREE, kept until all communicators of this look are in their table. */
+struct note {
+    uint32_t comm;
+    bool is_free;
+    uint64_t ticks;
+    char *text; /* of a NAME; owned */
+};
+struct notes {
+    struct note *note;
+    size_t count, room;
+};
+
+static char *text_copy(const char *text, size_t size)
+{
+    char *copy = strndup(text, size);
+    if (copy)
+        trc_clean_text(copy);
+    return copy;
+}
+
+static void define_comm(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size)
+{
+    struct trc_def_comm comm;
+    if (size < sizeof comm) {
+        trc_file_damage(file, "communicator %u: its definition is too short", def->id);
+        return;
+    }
+    memcpy(&comm, payload, sizeof comm);
+    size_t present = (size - sizeof comm) / sizeof(int32_t);
+    if (comm.members > present) {
+        trc_file_damage(file, "communicator %u: %u members where %zu have room", def->id, comm.members, present);
+        comm.members = 0;
+        comm.flags &= ~(uint32_t)TRC_COMM_WORLD; /* whom it holds is unknown now */
+    }
+    if (comm.size < 0)
+        comm.size = 0;
+    if (comm.remote_size < 0)
+        comm.remote_size = 0;
+    struct trc_comm_def *kept = calloc(1, sizeof *kept + comm.members * sizeof(int32_t));
+    if (!kept)
+        return;
+    kept->comm.id = def->id;
+    kept->comm.def = comm;
+    kept->created = def->ticks;
+    if (comm.members) {
+        memcpy(kept + 1, payload + sizeof comm, comm.members * sizeof(int32_t));
+        kept->comm.members = (const int32_t *)(kept + 1);
+    }
+    if (!table_add(&file->comms, def->id, kept))
+        free(kept);
+}
+
+static void define_object(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
+{
+    struct trc_object_def *kept = calloc(1, sizeof *kept + size + 1);
+    if (!kept)
+        return;
+    memcpy(kept->name, text, size);
+    trc_clean_text(kept->name);
+    kept->object = (struct trc_object){
+        .id = def->id, .comm = def->a, .is_file = def->type == TRC_DEF_FILE, .name = kept->name[0] ? kept->name : NULL};
+    kept->created = def->ticks;
+    if (!table_add(&file->objects, def->id, kept))
+        free(kept);
+}
+
+static void define_site(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
+{
+    struct trc_site_def *kept = calloc(1, sizeof *kept + size + 2);
+    if (!kept)
+        return;
+    memcpy(kept->text, text, size);
+    char *module = kept->text + strlen(kept->text) + 1;
+    trc_clean_text(kept->text);
+    trc_clean_text(module);
+    kept->function = kept->text[0] ? kept->text : NULL;
+    kept->module = module[0] ? module : NULL;
+    if (!table_add(&file->sites, def->b, kept))
+        free(kept);
+}
+
+static void add_note(struct notes *notes, const struct trc_def *def, const char *text)
+{
+    if (notes->count == notes->room) {
+        size_t room = notes->room ? notes->room * 2 : 16;
+        void *grown = realloc(notes->note, room * sizeof *notes->note);
+        if (!grown)
+            return;
+        notes->note = grown;
+        notes->room = room;
+    }
+    bool is_free = def->type == TRC_DEF_FREE;
+    notes->note[notes->count++] =
+        (struct note){def->id, is_free, def->ticks, is_free ? NULL : text_copy(text, def->text_bytes)};
+}
+
+static void apply(struct trc_file *file, struct notes *notes)
+{
+    for (size_t i = 0; i < notes->count; i++) {
+        struct note *note = &notes->note[i];
+        struct trc_comm_def *comm = trc_table_find(&file->comms, note->comm);
+        if (!comm)
+            trc_file_damage(file, "communicator %u is named or freed, but was never defined", note->comm);
+        else if (note->is_free) {
+            comm->is_freed = true;
+            comm->freed = note->ticks;
+        } else {
+            char *old = comm->name;
+            comm->name = note->text;
+            comm->comm.name = comm->name && *comm->name ? comm->name : NULL;
+            note->text = old;
+        }
+        free(note->text);
+    }
+    free(notes->note);
+}
+
+/* ---- a chunk of them --------------------------------------------------------------------------------------------- */
+
+static void take(struct trc_file *file, const struct trc_def *def, size_t size, struct notes *notes)
+{
+    const char *payload = (const char *)(def + 1);
+    switch (def->type) {
+    case TRC_DEF_COMM:
+        define_comm(file, def, payload, size);
+        break;
+    case TRC_DEF_WIN:
+    case TRC_DEF_FILE:
+        define_object(file, def, payload, def->text_bytes);
+        break;
+    case TRC_DEF_SITE:
+        define_site(file, def, payload, def->text_bytes);
+        break;
+    case TRC_DEF_NAME:
+    case TRC_DEF_FREE:
+        add_note(notes, def, payload);
+        break;
+    default: /* of a later version: its slots are stepped over */
+        break;
+    }
+}
+
+/* Goes through `slots` slots of a chunk, the first of which is number `first`, and takes what is new. */
+static bool walk(struct trc_file *file, uint32_t chunk, const char *buffer, uint32_t first, uint32_t slots,
+                 struct notes *notes)
+{
+    struct trc_defs_chunk *state = file->defs[chunk];
+    bool found = false;
+    uint32_t end = first + slots, hole = end;
+    for (uint32_t at = first, span; at < end; at += span) {
+        const struct trc_def *def = (const void *)(buffer + (size_t)(at - first) * TRC_DEF_SLOT);
+        span = def->slots ? def->slots : 1;
+        size_t size = (size_t)span * TRC_DEF_SLOT - sizeof *def;
+        bool whole = def->slots && span <= end - at && def->text_bytes <= size;
+        uint8_t bit = (uint8_t)(1u << at % 8);
+        if (!def->type || (!whole && span > end - at && trc_file_growing(file))) {
+            hole = at < hole ? at : hole; /* not written, or not visible here yet */
+            continue;
+        }
+        if (!whole) {
+            trc_file_damage(file, "chunk %u: definition %u does not fit its slots: left out", chunk, at);
+            span = 1;
+        } else if (!(state->seen[at / 8] & bit)) {
+            take(file, def, size, notes);
+            found = true;
+        }
+        state->seen[at / 8] |= bit;
+    }
+    state->first_hole = hole;
+    return found;
+}
+
+/* Reads what is new in one DEFS chunk. */
+static bool look_at(struct trc_file *file, uint32_t chunk, struct notes *notes)
+{
+    struct trc_defs_chunk *state = file->defs[chunk];
+    uint32_t slots = file->chunks[chunk].committed / TRC_DEF_SLOT, first = state->first_hole;
+    if (first >= slots)
+        return false;
+    size_t size = (size_t)(slots - first) * TRC_DEF_SLOT;
+    if (file->defs_bytes + size > TRC_DEFS_MAX) {
+        trc_file_damage(file, "chunk %u: definitions past %llu bytes are not read", chunk, TRC_DEFS_MAX);
+        return false;
+    }
+    char *buffer = malloc(size);
+    if (!buffer)
+        return false;
+    uint64_t offset = trc_chunk_offset(file, chunk) + TRC_ITEMS_OFFSET + (uint64_t)first * TRC_DEF_SLOT;
+    size_t got = trc_file_read(file, offset, buffer, size);
+    if (got < size && !trc_file_growing(file))
+        trc_file_damage(file, "chunk %u: definitions are cut off", chunk);
+    uint32_t whole = (uint32_t)(got / TRC_DEF_SLOT);
+    if (first + whole > state->read) { /* what lies behind a hole is read again and again, but counts once */
+        file->defs_bytes += (uint64_t)(first + whole - state->read) * TRC_DEF_SLOT;
+        state->read = first + whole;
+    }
+    bool found = walk(file, chunk, buffer, first, whole, notes);
+    free(buffer);
+    return found;
+}
+
+/* Makes room for the state of each chunk. */
+static bool make_room(struct trc_file *file)
+{
+    if (file->defs_room >= file->chunk_count)
+        return true;
+    void *grown = realloc(file->defs, file->chunk_room * sizeof *file->defs);
+    if (!grown)
+        return false;
+    file->defs = grown;
+    for (; file->defs_room < file->chunk_room; file->defs_room++)
+        file->defs[file->defs_room] = NULL;
+    return true;
+}
+
+bool trc_defs_refresh(struct trc_file *file)
+{
+    struct notes notes = {0};
+    bool moved = false;
+    if (!make_room(file))
+        return false;
+    for (uint32_t i = 0; i < file->chunk_count; i++) {
+        if (!file->chunks[i].magic || file->chunks[i].kind != TRC_CHUNK_DEFS)
+            continue;
+        if (!file->defs[i])
+            file->defs[i] = calloc(1, sizeof **file->defs + file->head.chunk_size / TRC_DEF_SLOT / 8 + 1);
+        if (file->defs[i])
+            moved |= look_at(file, i, &notes);
+    }
+    table_seal(&file->comms);
+    table_seal(&file->objects);
+    table_seal(&file->sites);
+    apply(file, &notes);
+    return moved;
+}
+
+void trc_defs_free(struct trc_file *file)
+{
+    for (size_t i = 0; i < file->comms.count; i++)
+        free(((struct trc_comm_def *)file->comms.entries[i].value)->name);
+    table_free(&file->comms);
+    table_free(&file->objects);
+    table_free(&file->sites);
+    for (uint32_t i = 0; i < file->defs_room; i++)
+        free(file->defs[i]);
+    free(file->defs);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+const struct trc_comm *trc_comm(const struct trc_file *file, uint32_t id)
+{
+    const struct trc_comm_def *def = trc_table_find(&file->comms, id);
+    return def ? &def->comm : NULL;
+}
+
+int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote)
+{
+    const struct trc_def_comm *def = &comm->def;
+    if (r < 0 || r >= (remote ? def->remote_size : def->size))
+        return TRC_PEER_UNKNOWN;
+    if (!comm->members)
+        return def->flags & TRC_COMM_WORLD && !remote ? r : TRC_PEER_UNKNOWN;
+    uint64_t at = (uint64_t)r + (remote ? (uint64_t)def->size : 0);
+    return at < def->members && comm->members[at] >= 0 ? comm->members[at] : TRC_PEER_UNKNOWN;
+}
+
+const struct trc_object *trc_object(const struct trc_file *file, uint32_t id)
+{
+    const struct trc_object_def *def = trc_table_find(&file->objects, id);
+    return def ? &def->object : NULL;
+}
+
+void trc_site(const struct trc_file *file, uint64_t address, const char **function, const char **module)
+{
+    const struct trc_site_def *def = trc_table_find(&file->sites, address);
+    *function = def ? def->function : NULL;
+    *module = def ? def->module : NULL;
+}

@@ -1,0 +1,132 @@
+/* Inside an open trace file: what the reader's own files share.  Not for others; they use trace/reader.h.
+ *
+ * Nothing is mapped: a mapped file that somebody truncates kills its reader with SIGBUS, and on a network file system a
+ * mapping is stale.  Everything is pread into memory of our own, checked there, and a chunk's identity is checked again
+ * after the copy, since its writer may have recycled it meanwhile. */
+#ifndef TRC_FILE_H
+#define TRC_FILE_H
+
+#include "trace/reader.h"
+#include "trace/schema.h"
+
+#define TRC_DAMAGE_MAX   32u          /* lines kept */
+#define TRC_CHUNKS_MAX   (1u << 20)   /* chunks looked at: bounds what a hostile (sparse) file can cost */
+#define TRC_DEFS_MAX     (1ull << 30) /* bytes of definitions read, likewise */
+#define TRC_ITEMS_OFFSET ((uint32_t)sizeof(struct trc_chunk))
+
+/* Definitions by a key; filled unsorted, sealed by sorting, the first of equals kept.  Values are malloc'ed. */
+struct trc_table_entry {
+    uint64_t key;
+    size_t order;
+    void *value;
+};
+struct trc_table {
+    struct trc_table_entry *entries;
+    size_t count, sealed, room;
+};
+
+struct trc_comm_def {
+    struct trc_comm comm; /* first: what trc_comm returns */
+    uint64_t created, freed;
+    bool is_freed;
+    char *name;
+};
+struct trc_object_def {
+    struct trc_object object;
+    uint64_t created;
+    char name[];
+};
+struct trc_site_def {
+    const char *function, *module; /* in `text`, or NULL */
+    char text[];
+};
+
+/* What has been read of one DEFS chunk: a bit for each slot that needs no second look. */
+struct trc_defs_chunk {
+    uint32_t read;       /* slots that were looked at once */
+    uint32_t first_hole; /* the first that needs another look */
+    uint8_t seen[];
+};
+
+struct trc_live {
+    uint32_t chunk;
+    bool settled; /* unchanged between the last two looks */
+    struct trc_thread_chunk page;
+};
+
+/* One EVENTS chunk, in the order of its thread. */
+struct trc_event_ref {
+    uint32_t thread, chunk;
+    uint64_t sequence;
+};
+
+/* An EVENTS chunk that was recycled between two looks. */
+struct trc_vanished {
+    uint32_t thread;
+    bool full; /* so `records` is all of them */
+    uint64_t sequence, records;
+};
+#define TRC_VANISHED_MAX 256u
+
+struct trc_file {
+    char *path;
+    int fd;
+    uint64_t size; /* at the last look */
+    struct trc_head head;
+    double ns_per_tick;
+    bool final;      /* trc_set_final */
+    bool alive;      /* the heartbeat moved between the last two looks */
+    bool look_again; /* FULL chunks may have been recycled */
+    uint64_t looks;
+
+    struct trc_schema schema;
+    struct trc_call *calls;
+
+    struct trc_chunk *chunks; /* heads as last seen; magic 0: nothing to be read there */
+    uint32_t chunk_count;     /* of them */
+    uint32_t chunk_room;
+    struct trc_event_ref *events; /* sorted by thread, then sequence */
+    size_t event_count, event_room;
+    struct trc_vanished vanished[TRC_VANISHED_MAX]; /* a ring */
+    uint64_t vanished_count;
+
+    struct trc_live *live[TRC_MAX_THREADS];
+    size_t threads; /* highest index of a live page or an EVENTS chunk + 1 */
+
+    struct trc_table comms, objects, sites;
+    struct trc_defs_chunk **defs; /* by chunk number; NULL for those of other kinds */
+    uint32_t defs_room;
+    uint64_t defs_bytes; /* looked at */
+
+    char *damage[TRC_DAMAGE_MAX + 1];
+    size_t damage_count;
+};
+
+/* reader.c */
+size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer,
+                     size_t size); /* bytes that are there */
+void trc_file_damage(struct trc_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool trc_file_growing(const struct trc_file *file); /* its writer may add to it */
+void trc_clean_text(char *text);                    /* control characters become '?': it will be shown on terminals */
+
+/* chunks.c */
+bool trc_chunks_refresh(struct trc_file *file); /* true if anything moved */
+uint64_t trc_chunk_offset(const struct trc_file *file, uint32_t chunk);
+/* First event chunk of `thread` with this sequence or a later one; file->event_count or one of another thread if none.
+ */
+size_t trc_events_from(const struct trc_file *file, uint32_t thread, uint64_t sequence);
+/* Were event chunks of `thread` recycled unread between these two sequences?  *count: their records, 0 if not known. */
+bool trc_events_vanished(const struct trc_file *file, uint32_t thread, uint64_t after, uint64_t before,
+                         uint64_t *count);
+/* Does the chunk still carry what `known` says?  *now (may be NULL) is set to its head of this moment if so. */
+bool trc_chunk_same(const struct trc_file *file, uint32_t chunk, const struct trc_chunk *known, struct trc_chunk *now);
+
+/* live.c */
+bool trc_live_refresh(struct trc_file *file);
+
+/* defs.c */
+bool trc_defs_refresh(struct trc_file *file);
+void trc_defs_free(struct trc_file *file);
+void *trc_table_find(const struct trc_table *table, uint64_t key);
+
+#endif

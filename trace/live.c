@@ -1,0 +1,103 @@
+/* Live pages: one copy for each thread, taken anew while it moves. */
+#include "trace/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct trc_thread_chunk no_page; /* never written: of a thread that has none */
+
+static void clamp_page(struct trc_thread_chunk *page, uint32_t index)
+{
+    page->thread.index = index;
+    page->thread.name[sizeof page->thread.name - 1] = 0;
+    trc_clean_text(page->thread.name);
+    if (page->thread.inside > TRC_SIGS)
+        page->thread.inside = 0;
+    if (page->thread.last > TRC_SIGS)
+        page->thread.last = 0;
+    for (size_t i = 0; i < TRC_ROWS; i++)
+        if (page->rows[i].size_class > 64)
+            page->rows[i].size_class = 64;
+}
+
+/* Copies the page of chunk `chunk` if it moved.  Most threads of a large job are quiet most of the time, and then the
+ * first page tells: when what it says of the thread was the same at two looks, nothing behind it changed either. */
+static bool look_at(struct trc_file *file, uint32_t chunk)
+{
+    const struct trc_chunk *known = &file->chunks[chunk];
+    uint32_t index = known->thread;
+    struct trc_live *live = file->live[index];
+    if (live && live->chunk != chunk) {
+        trc_file_damage(file, "chunk %u: a second live page of thread %u: left out", chunk, index);
+        return false;
+    }
+    struct trc_thread now = {0};
+    uint64_t offset = trc_chunk_offset(file, chunk);
+    if (trc_file_read(file, offset + offsetof(struct trc_thread_chunk, thread), &now, sizeof now) != sizeof now) {
+        trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
+        return false;
+    }
+    if (!live) {
+        live = calloc(1, sizeof *live);
+        if (!live) {
+            trc_file_damage(file, "out of memory: no live page of thread %u", index);
+            return false;
+        }
+        live->chunk = chunk;
+        file->live[index] = live;
+        if (file->threads <= index)
+            file->threads = index + 1u;
+    } else {
+        struct trc_thread clamped = now;
+        clamped.index = live->page.thread.index; /* what clamp_page may have changed is no movement */
+        memcpy(clamped.name, live->page.thread.name, sizeof clamped.name);
+        bool same = !memcmp(&clamped, &live->page.thread, sizeof clamped);
+        if (same && live->settled)
+            return false;
+        live->settled = same;
+    }
+    size_t got = trc_file_read(file, offset, &live->page, sizeof live->page);
+    if (got < sizeof live->page) {
+        memset((char *)&live->page + got, 0, sizeof live->page - got);
+        trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
+    }
+    clamp_page(&live->page, index);
+    return true;
+}
+
+bool trc_live_refresh(struct trc_file *file)
+{
+    bool moved = false;
+    for (uint32_t i = 0; i < file->chunk_count; i++)
+        if (file->chunks[i].magic && file->chunks[i].kind == TRC_CHUNK_THREAD)
+            moved |= look_at(file, i);
+    return moved;
+}
+
+size_t trc_threads(const struct trc_file *file)
+{
+    return file->threads;
+}
+
+static const struct trc_thread_chunk *page_of(const struct trc_file *file, size_t i)
+{
+    return i < TRC_MAX_THREADS && file->live[i] ? &file->live[i]->page : &no_page;
+}
+
+const struct trc_thread *trc_thread(const struct trc_file *file, size_t i)
+{
+    return &page_of(file, i)->thread;
+}
+const struct trc_row *trc_rows(const struct trc_file *file, size_t i)
+{
+    return page_of(file, i)->rows;
+}
+const struct trc_peer *trc_peers(const struct trc_file *file, size_t i)
+{
+    return page_of(file, i)->peers;
+}
+
+const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32_t index_plus_1)
+{
+    return index_plus_1 && index_plus_1 <= TRC_SIGS ? &page_of(file, i)->sigs[index_plus_1 - 1] : NULL;
+}

@@ -1,0 +1,370 @@
+/* Opening a trace file, its head, and looking at it again. */
+#include "trace/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK_SIZE_MIN 4096u
+#define CHUNK_SIZE_MAX (64u << 20)
+#define WORLD_MAX      (1 << 24) /* ranks: more is damage, not a machine */
+
+size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer, size_t size)
+{
+    size_t got = 0;
+    while (got < size && offset + got <= INT64_MAX) {
+        ssize_t n = pread(file->fd, (char *)buffer + got, size - got, (off_t)(offset + got));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        got += (size_t)n;
+    }
+    return got;
+}
+
+void trc_file_damage(struct trc_file *file, const char *format, ...)
+{
+    if (file->damage_count >= TRC_DAMAGE_MAX)
+        return;
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < file->damage_count; i++)
+        if (!strcmp(file->damage[i], text))
+            return;
+    if (file->damage_count == TRC_DAMAGE_MAX - 1)
+        snprintf(text, sizeof text, "more damage, not listed");
+    char *copy = strdup(text);
+    if (copy)
+        file->damage[file->damage_count++] = copy;
+}
+
+const char *trc_damage(const struct trc_file *file, size_t i)
+{
+    return i < file->damage_count ? file->damage[i] : NULL;
+}
+
+bool trc_file_growing(const struct trc_file *file)
+{
+    return !file->final && (file->head.state == TRC_STATE_RUNNING || file->head.state == TRC_STATE_STARTING);
+}
+
+void trc_clean_text(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
+/* ---- the head ---------------------------------------------------------------------------------------------------- */
+
+/* A whole head, its `latest` anchor consistent; false if it could not be had. */
+static bool read_head(const struct trc_file *file, struct trc_head *head)
+{
+    struct trc_anchor latest = file->head.latest;
+    uint64_t version = file->head.latest_version;
+    for (int tries = 0; tries < 3; tries++) {
+        uint64_t after;
+        if (trc_file_read(file, 0, head, sizeof *head) != sizeof *head ||
+            trc_file_read(file, offsetof(struct trc_head, latest_version), &after, sizeof after) != sizeof after)
+            return false;
+        if (after == head->latest_version && after % 2 == 0)
+            return true;
+    }
+    head->latest = latest; /* the heartbeat died while it wrote, or is at it all the time: the one before will do */
+    head->latest_version = version;
+    return true;
+}
+
+static void clamp_head(struct trc_file *file, struct trc_head *head)
+{
+    if (head->world_size < -1 || head->world_size == 0 || head->world_size > WORLD_MAX) {
+        trc_file_damage(file, "head: impossible number of ranks %d", (int)head->world_size);
+        head->world_size = -1;
+    }
+    if (head->rank < -1 || head->rank >= WORLD_MAX || (head->world_size > 0 && head->rank >= head->world_size)) {
+        trc_file_damage(file, "head: impossible rank %d", (int)head->rank);
+        head->rank = -1;
+    }
+    if (head->state < TRC_STATE_STARTING || head->state > TRC_STATE_STOPPED) {
+        trc_file_damage(file, "head: unknown state %u", head->state);
+        head->state = TRC_STATE_STOPPED;
+    }
+    if (head->clock_source != TRC_CLOCK_TSC && head->clock_source != TRC_CLOCK_MONOTONIC) {
+        trc_file_damage(file, "head: unknown clock %u", head->clock_source);
+        head->clock_source = TRC_CLOCK_MONOTONIC;
+    }
+    if (head->thread_level < -1 || head->thread_level > 3)
+        head->thread_level = -1;
+    if (head->abi > TRC_ABI_STANDARD)
+        head->abi = TRC_ABI_UNKNOWN;
+    if (head->chunks_used > head->chunks_allocated)
+        head->chunks_used = head->chunks_allocated;
+#define CLEAN(member)                                                                                                  \
+    head->member[sizeof head->member - 1] = 0;                                                                         \
+    trc_clean_text(head->member)
+    CLEAN(host);
+    CLEAN(boot_id);
+    CLEAN(job);
+    CLEAN(exe);
+    CLEAN(command);
+    CLEAN(mpi);
+    CLEAN(container);
+    CLEAN(error);
+#undef CLEAN
+}
+
+/* Nanoseconds a tick, from two anchors that are far enough apart to say. */
+static double rate_of(const struct trc_head *head)
+{
+    if (head->clock_source == TRC_CLOCK_MONOTONIC)
+        return 1;
+    if (head->latest.ticks > head->start.ticks && head->latest.monotonic_ns > head->start.monotonic_ns) {
+        double rate = (double)(head->latest.monotonic_ns - head->start.monotonic_ns) /
+                      (double)(head->latest.ticks - head->start.ticks);
+        if (rate > 1e-3 && rate < 1e3) /* no clock counts slower than 1 MHz or faster than 1 THz */
+            return rate;
+    }
+    return 0;
+}
+
+/* Takes a freshly read head over.  The layout never changes after opening. */
+static void adopt_head(struct trc_file *file, struct trc_head *head)
+{
+    clamp_head(file, head);
+    double rate = rate_of(head);
+    if (rate > 0)
+        file->ns_per_tick = rate;
+    file->head = *head;
+}
+
+/* The message for a head that is not ours; NULL if it is. */
+static const char *refuse(const struct trc_head *head, size_t got, char *text, size_t size)
+{
+    static const char zeros[sizeof head->magic];
+    if (got < sizeof *head && (got < 8 || !memcmp(head->magic, TRC_MAGIC, 8) || !memcmp(head->magic, zeros, 8)))
+        return "too short to be an hpctop trace: copy it again, or leave it out";
+    if (!memcmp(head->magic, zeros, 8))
+        return "not an hpctop trace yet: its process has not finished making it, or died while it did";
+    if (!memcmp(head->magic, "hpctop\n", 7) || !memcmp(head->magic, "hpctop\r\r", 8))
+        return "an hpctop trace that was transferred in text mode and is spoilt: copy it again in binary mode";
+    if (memcmp(head->magic, TRC_MAGIC, 8))
+        return "not an hpctop trace (wrong magic)";
+    if (head->byte_order != TRC_BYTE_ORDER)
+        return "written on a machine of the other byte order: read it there";
+    if (head->version != TRC_VERSION) {
+        snprintf(text, size, "made by %s hpctop (format %u, this one reads %u): %s",
+                 head->version > TRC_VERSION ? "a newer" : "an older", head->version, TRC_VERSION,
+                 head->version > TRC_VERSION ? "update hpctop" : "use that one to read it");
+        return text;
+    }
+    if (head->chunk_size < CHUNK_SIZE_MIN || head->chunk_size > CHUNK_SIZE_MAX ||
+        (head->chunk_size & (head->chunk_size - 1))) {
+        snprintf(text, size, "damaged head: chunks of %u bytes; nothing behind it can be found", head->chunk_size);
+        return text;
+    }
+    if (head->chunks_offset < TRC_HEAD_SIZE || head->chunks_offset > INT64_MAX / 2) {
+        snprintf(text, size, "damaged head: chunks at %llu; nothing behind it can be found",
+                 (unsigned long long)head->chunks_offset);
+        return text;
+    }
+    return NULL;
+}
+
+/* ---- the schema -------------------------------------------------------------------------------------------------- */
+
+static int read_schema(struct trc_file *file)
+{
+    uint32_t size = file->head.schema_size;
+    if (size > TRC_SCHEMA_MAX) {
+        trc_file_damage(file, "head: a schema of %u bytes; the first %u are read", size, TRC_SCHEMA_MAX);
+        size = TRC_SCHEMA_MAX;
+    }
+    char *text = malloc((size_t)size + 1);
+    if (!text)
+        return -1;
+    size_t got = trc_file_read(file, file->head.schema_offset, text, size);
+    if (got < size)
+        trc_file_damage(file, "the schema is cut off: %zu of %u bytes are there", got, size);
+    const char *complaint;
+    int failed = trc_schema_parse(&file->schema, text, got, &complaint);
+    free(text);
+    if (failed)
+        return -1;
+    if (complaint)
+        trc_file_damage(file, "%s", complaint);
+    file->calls = calloc(file->schema.call_count + 1, sizeof *file->calls);
+    if (!file->calls)
+        return -1;
+    for (size_t i = 0; i < file->schema.call_count; i++)
+        file->calls[i] = (struct trc_call){file->schema.calls[i].name ? file->schema.calls[i].name : "unknown call",
+                                           file->schema.calls[i].opclass};
+    return 0;
+}
+
+size_t trc_calls(const struct trc_file *file)
+{
+    return file->schema.call_count;
+}
+
+const struct trc_call *trc_call(const struct trc_file *file, uint32_t id)
+{
+    static const struct trc_call unknown = {"unknown call", TRC_OP_OTHER};
+    return id < file->schema.call_count && file->schema.calls[id].name ? &file->calls[id] : &unknown;
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+static void look(struct trc_file *file, bool *moved)
+{
+    file->looks++;
+    /* Order matters: what an event or a live page refers to was defined before, so definitions are read after them. */
+    *moved |= trc_chunks_refresh(file);
+    *moved |= trc_live_refresh(file);
+    *moved |= trc_defs_refresh(file);
+}
+
+enum trc_status trc_open(const char *path, struct trc_file **out, char *error, size_t error_size)
+{
+    char text[128];
+    const char *why = "out of memory";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        snprintf(error, error_size, "%s: %s%s", path, strerror(errno), errno == EMFILE ? ": raise `ulimit -n`" : "");
+        return TRC_BAD;
+    }
+    struct trc_file *file = calloc(1, sizeof *file);
+    if (!file) {
+        close(fd);
+        goto refused;
+    }
+    file->fd = fd;
+    file->path = strdup(path);
+    struct stat status;
+    if (!file->path)
+        goto undo;
+    if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
+        why = "not a regular file, so not an hpctop trace";
+        goto undo;
+    }
+    file->size = (uint64_t)status.st_size;
+    struct trc_head head = {0};
+    size_t got = trc_file_read(file, 0, &head, sizeof head);
+    why = refuse(&head, got, text, sizeof text);
+    if (why)
+        goto undo;
+    if (!read_head(file, &head) || refuse(&head, sizeof head, text, sizeof text)) {
+        why = "changed while it was opened: try again";
+        goto undo;
+    }
+    adopt_head(file, &head);
+    why = "out of memory";
+    if (read_schema(file))
+        goto undo;
+    bool moved = false;
+    look(file, &moved);
+    *out = file;
+    return TRC_OK;
+
+undo:
+    trc_close(file);
+refused:
+    snprintf(error, error_size, "%s: %s", path, why);
+    return TRC_BAD;
+}
+
+void trc_close(struct trc_file *file)
+{
+    if (!file)
+        return;
+    close(file->fd);
+    for (size_t i = 0; i < TRC_MAX_THREADS; i++)
+        free(file->live[i]);
+    for (size_t i = 0; i < file->damage_count; i++)
+        free(file->damage[i]);
+    trc_defs_free(file);
+    trc_schema_free(&file->schema);
+    free(file->calls);
+    free(file->chunks);
+    free(file->events);
+    free(file->path);
+    free(file);
+}
+
+bool trc_refresh(struct trc_file *file)
+{
+    if (file->head.flags & TRC_HEAD_WRITE_BACK) {
+        /* A network file system checks its cached pages against the server when a file is opened, not when it is read.
+         */
+        int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd >= 0 && dup3(fd, file->fd, O_CLOEXEC) < 0)
+            trc_file_damage(file, "could not be opened again: %s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
+    }
+    struct stat status;
+    bool moved = false;
+    if (!fstat(file->fd, &status) && file->size != (uint64_t)status.st_size) {
+        file->size = (uint64_t)status.st_size;
+        moved = true;
+    }
+    struct trc_head head, *old = &file->head;
+    if (!read_head(file, &head) || memcmp(head.magic, TRC_MAGIC, sizeof head.magic)) {
+        trc_file_damage(file, "the head is gone: somebody truncated or overwrote the file");
+        file->alive = false;
+        look(file, &moved);
+        return moved;
+    }
+    /* Layout is of the first look: a writer never changes it. */
+    head.version = old->version;
+    head.byte_order = old->byte_order;
+    head.schema_offset = old->schema_offset;
+    head.schema_size = old->schema_size;
+    head.chunk_size = old->chunk_size;
+    head.chunks_offset = old->chunks_offset;
+    file->alive = head.heartbeats != old->heartbeats;
+    file->look_again |= head.recycled_chunks != old->recycled_chunks || head.state != old->state;
+    struct trc_head before = *old;
+    adopt_head(file, &head);
+    moved |= memcmp(&before, &file->head, sizeof before) != 0;
+    look(file, &moved);
+    return moved;
+}
+
+void trc_set_final(struct trc_file *file)
+{
+    file->final = true;
+}
+
+const struct trc_head *trc_head(const struct trc_file *file)
+{
+    return &file->head;
+}
+const char *trc_path(const struct trc_file *file)
+{
+    return file->path;
+}
+
+double trc_ns_per_tick(const struct trc_file *file)
+{
+    return file->ns_per_tick > 0 ? file->ns_per_tick : 1;
+}
+
+int64_t trc_ticks_to_ns(const struct trc_file *file, uint64_t ticks)
+{
+    const struct trc_anchor *start = &file->head.start;
+    double since = ticks >= start->ticks ? (double)(ticks - start->ticks) : -(double)(start->ticks - ticks);
+    int64_t base = start->monotonic_ns < INT64_MAX / 4 ? (int64_t)start->monotonic_ns : 0;
+    double sum = since * trc_ns_per_tick(file);
+    if (sum > 4e18 || sum < -4e18)
+        return sum < 0 ? INT64_MIN / 2 : INT64_MAX / 2;
+    return base + (int64_t)(sum < 0 ? sum - 0.5 : sum + 0.5);
+}
