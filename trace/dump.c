@@ -1,0 +1,317 @@
+#include "trace/dump.h"
+#include "trace/file.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static const char *one_of(const char *const *words, size_t n, uint32_t i)
+{
+    return i < n && words[i] ? words[i] : "?";
+}
+#define ONE_OF(words, i) one_of(words, sizeof(words) / sizeof *(words), i)
+
+static const char *const state_words[] = {
+    [TRC_STATE_STARTING] = "starting", [TRC_STATE_RUNNING] = "running", [TRC_STATE_FINALIZED] = "finalized",
+    [TRC_STATE_ABORTED] = "aborted",   [TRC_STATE_STOPPED] = "stopped",
+};
+static const char *const clock_words[] = {[TRC_CLOCK_TSC] = "tsc", [TRC_CLOCK_MONOTONIC] = "monotonic"};
+static const char *const abi_words[] = {"unknown", "openmpi", "mpich", "standard"};
+static const char *const level_words[] = {"single", "funneled", "serialized", "multiple"};
+
+/* Names of bits, in the order of the bits. */
+static const char *const sig_flag_words[] = {"sub",    "start",   "complete", "coll", "nested", "poll", "cancelled",
+                                             "failed", "p2p_out", "p2p_in",   "rma",  "io",     "sync"};
+static const char *const comm_flag_words[] = {"inter", "world", "self", "foreign"};
+static const char *const head_flag_words[] = {"spawned", "write_back", "status_unknown"};
+
+static void put_flags(FILE *out, const char *const *words, size_t n, uint32_t flags)
+{
+    const char *between = "";
+    for (size_t i = 0; i < 32; i++)
+        if (flags >> i & 1) {
+            if (i < n)
+                fprintf(out, "%s%s", between, words[i]);
+            else
+                fprintf(out, "%sbit%zu", between, i);
+            between = "+";
+        }
+    if (!*between)
+        fputs("-", out);
+}
+#define PUT_FLAGS(out, words, flags) put_flags(out, words, sizeof(words) / sizeof *(words), flags)
+
+static void put_rank(FILE *out, const char *title, int32_t rank)
+{
+    switch (rank) {
+    case TRC_PEER_NONE:
+        return;
+    case TRC_PEER_ANY:
+        fprintf(out, " %s=any", title);
+        return;
+    case TRC_PEER_NULL:
+        fprintf(out, " %s=null", title);
+        return;
+    case TRC_PEER_ROOT:
+        fprintf(out, " %s=root", title);
+        return;
+    case TRC_PEER_UNKNOWN:
+        fprintf(out, " %s=-", title);
+        return;
+    default:
+        fprintf(out, " %s=%" PRId32, title, rank);
+    }
+}
+
+static void put_tag(FILE *out, const char *title, int32_t tag)
+{
+    if (tag == TRC_TAG_ANY)
+        fprintf(out, " %s=any", title);
+    else if (tag != TRC_TAG_NONE)
+        fprintf(out, " %s=%" PRId32, title, tag);
+}
+
+static void put_bytes(FILE *out, const char *title, uint64_t bytes)
+{
+    if (bytes == TRC_BYTES_UNKNOWN)
+        fprintf(out, " %s=-", title);
+    else if (bytes)
+        fprintf(out, " %s=%" PRIu64, title, bytes);
+}
+
+static void put_sig(const struct trc_file *file, FILE *out, const struct trc_sig *sig)
+{
+    fprintf(out, "%s", trc_call(file, sig->call)->name);
+    if (sig->comm) {
+        const struct trc_comm *comm = trc_comm(file, sig->comm);
+        fprintf(out, " comm=%" PRIu32, sig->comm);
+        if (comm && comm->name)
+            fprintf(out, "(%s)", comm->name);
+    }
+    if (sig->object)
+        fprintf(out, " object=%" PRIu32, sig->object);
+    put_rank(out, "peer", sig->peer);
+    put_tag(out, "tag", sig->tag);
+    put_rank(out, "source", sig->source);
+    put_tag(out, "rtag", sig->rtag);
+    put_bytes(out, "sent", sig->sent);
+    put_bytes(out, "received", sig->received);
+    if (sig->flags) {
+        fputs(" flags=", out);
+        PUT_FLAGS(out, sig_flag_words, sig->flags);
+    }
+    const char *function, *module;
+    trc_site(file, sig->site, &function, &module);
+    if (function || module)
+        fprintf(out, " site=%s", function ? function : module);
+    else if (sig->site)
+        fprintf(out, " site=%#" PRIx64, sig->site);
+}
+
+/* ---- times ------------------------------------------------------------------------------------------------------- */
+
+/* Seconds since the file was made. */
+static double since_start(const struct trc_file *file, uint64_t ticks)
+{
+    const struct trc_head *head = trc_head(file);
+    return (double)(trc_ticks_to_ns(file, ticks) - trc_ticks_to_ns(file, head->start.ticks)) * 1e-9;
+}
+
+static double seconds(const struct trc_file *file, uint64_t ticks)
+{
+    return (double)ticks * trc_ns_per_tick(file) * 1e-9;
+}
+
+static void put_time(const struct trc_file *file, FILE *out, const char *title, uint64_t ticks)
+{
+    if (ticks)
+        fprintf(out, "%s: %.9f\n", title, since_start(file, ticks));
+    else
+        fprintf(out, "%s: -\n", title);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
+static void dump_head(const struct trc_file *file, FILE *out)
+{
+    const struct trc_head *head = trc_head(file);
+    const struct {
+        const char *title, *text;
+    } texts[] = {{"host", head->host},
+                 {"boot", head->boot_id},
+                 {"job", head->job},
+                 {"exe", head->exe},
+                 {"command", head->command},
+                 {"mpi", head->mpi},
+                 {"container", head->container},
+                 {"error", head->error}};
+    const struct {
+        const char *title;
+        uint64_t value;
+    } numbers[] = {{"pid", head->pid},
+                   {"chunk size", head->chunk_size},
+                   {"chunks used", head->chunks_used},
+                   {"chunk limit", head->chunk_limit},
+                   {"heartbeats", head->heartbeats},
+                   {"lost records", head->lost_records},
+                   {"recycled chunks", head->recycled_chunks},
+                   {"recycled records", head->recycled_records},
+                   {"unknown requests", head->unknown_requests},
+                   {"inline growths", head->inline_growths},
+                   {"patched slots", head->patched_slots},
+                   {"threads not kept", head->threads_not_kept}};
+
+    fprintf(out, "format: %" PRIu32 "\n", head->version);
+    fprintf(out, "rank: %" PRId32 " of %" PRId32 "\n", head->rank, head->world_size);
+    fprintf(out, "world: %016" PRIx64 "\n", head->world_identity);
+    fprintf(out, "state: %s\n", ONE_OF(state_words, head->state));
+    if (head->state == TRC_STATE_ABORTED)
+        fprintf(out, "abort code: %" PRId32 "\n", head->abort_code);
+    if (head->error_errno)
+        fprintf(out, "errno: %" PRId32 "\n", head->error_errno);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].text[0])
+            fprintf(out, "%s: %s\n", texts[i].title, texts[i].text);
+    fprintf(out, "abi: %s\n", ONE_OF(abi_words, head->abi));
+    fprintf(out, "threads: %s\n", head->thread_level < 0 ? "-" : ONE_OF(level_words, (uint32_t)head->thread_level));
+    fputs("flags: ", out);
+    PUT_FLAGS(out, head_flag_words, head->flags);
+    fprintf(out, "\nclock: %s, %.6f ns a tick\n", ONE_OF(clock_words, head->clock_source), trc_ns_per_tick(file));
+    fprintf(out, "made: %" PRIu64 ".%09" PRIu64 "\n", head->start.realtime_ns / 1000000000u,
+            head->start.realtime_ns % 1000000000u);
+    put_time(file, out, "init", head->init_ticks);
+    put_time(file, out, "end", head->end_ticks);
+    put_time(file, out, "latest", head->latest.ticks);
+    fprintf(out, "cost of a call: %.9f\n", seconds(file, head->call_cost_q10) / 1024);
+    fprintf(out, "slow paths: %.9f\n", seconds(file, head->slow_ticks));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        fprintf(out, "%s: %" PRIu64 "\n", numbers[i].title, numbers[i].value);
+}
+
+static void dump_definitions(const struct trc_file *file, FILE *out)
+{
+    for (size_t i = 0; i < file->comms.sealed; i++) {
+        const struct trc_comm_def *def = file->comms.entries[i].value;
+        const struct trc_def_comm *comm = &def->comm.def;
+        fprintf(out, "comm %" PRIu32 ": identity=%016" PRIx64 " parent=%016" PRIx64 " rank=%" PRId32 " size=%" PRId32,
+                def->comm.id, comm->identity, comm->parent, comm->rank, comm->size);
+        if (comm->flags & TRC_COMM_INTER)
+            fprintf(out, " remote=%" PRId32, comm->remote_size);
+        fputs(" flags=", out);
+        PUT_FLAGS(out, comm_flag_words, comm->flags);
+        fprintf(out, " by=%s", trc_call(file, comm->created_by)->name);
+        for (uint32_t m = 0; m < comm->members; m++)
+            fprintf(out, "%s%" PRId32, m ? "," : " members=", def->comm.members[m]);
+        if (def->comm.name)
+            fprintf(out, " name=\"%s\"", def->comm.name);
+        if (def->is_freed)
+            fprintf(out, " freed=%.9f", since_start(file, def->freed));
+        fputc('\n', out);
+    }
+    for (size_t i = 0; i < file->objects.sealed; i++) {
+        const struct trc_object_def *def = file->objects.entries[i].value;
+        fprintf(out, "%s %" PRIu32 ": comm=%" PRIu32 "%s%s\n", def->object.is_file ? "file" : "win", def->object.id,
+                def->object.comm, def->object.name ? " name=" : "", def->object.name ? def->object.name : "");
+    }
+    for (size_t i = 0; i < file->sites.sealed; i++) {
+        const struct trc_site_def *def = file->sites.entries[i].value;
+        fprintf(out, "site %#" PRIx64 ": %s %s\n", file->sites.entries[i].key, def->function ? def->function : "-",
+                def->module ? def->module : "-");
+    }
+}
+
+static void dump_live(const struct trc_file *file, size_t i, FILE *out)
+{
+    const struct trc_thread *thread = trc_thread(file, i);
+    fprintf(out, "thread %zu: tid=%" PRIu32 " name=%s\n", i, thread->tid, thread->name[0] ? thread->name : "-");
+    const struct trc_sig *inside = trc_live_sig(file, i, thread->inside);
+    if (inside) {
+        fprintf(out, "  inside since %.9f sequence=%" PRIu64 " ", since_start(file, thread->inside_since),
+                thread->inside_sequence);
+        put_sig(file, out, inside);
+        fputc('\n', out);
+    }
+    const struct {
+        const char *title;
+        uint64_t value;
+    } numbers[] = {{"calls", thread->calls},
+                   {"sent", thread->sent},
+                   {"received", thread->received},
+                   {"sent messages", thread->sent_messages},
+                   {"received messages", thread->received_messages},
+                   {"starts", thread->starts},
+                   {"completes", thread->completes},
+                   {"row overflow", thread->row_overflow},
+                   {"peer overflow", thread->peer_overflow}};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        fprintf(out, "  %s: %" PRIu64 "\n", numbers[k].title, numbers[k].value);
+    fprintf(out, "  in mpi: %.9f\n", seconds(file, thread->mpi_ticks));
+    const struct trc_row *rows = trc_rows(file, i);
+    for (size_t k = 0; k < TRC_ROWS; k++) {
+        const struct trc_row *row = &rows[k];
+        if (!row->call_plus_1)
+            continue;
+        fprintf(
+            out,
+            "  row %s size=%u: calls=%" PRIu64 " time=%.9f min=%.9f max=%.9f sent=%" PRIu64 " received=%" PRIu64 "\n",
+            trc_call(file, row->call_plus_1 - 1u)->name, row->size_class, row->calls, seconds(file, row->ticks),
+            row->calls ? seconds(file, row->min_ticks) : 0., seconds(file, row->max_ticks), row->sent, row->received);
+    }
+    const struct trc_peer *peers = trc_peers(file, i);
+    for (size_t k = 0; k < TRC_PEERS; k++)
+        if (peers[k].rank_plus_1)
+            fprintf(out,
+                    "  peer %" PRIu32 ": sent=%" PRIu64 " messages %" PRIu64 " bytes received=%" PRIu64
+                    " messages %" PRIu64 " bytes\n",
+                    peers[k].rank_plus_1 - 1, peers[k].sent_messages, peers[k].sent_bytes, peers[k].received_messages,
+                    peers[k].received_bytes);
+}
+
+static void dump_record(const struct trc_file *file, size_t thread, const struct trc_record *record, FILE *out)
+{
+    double begin = since_start(file, record->begin);
+    double duration = seconds(file, record->end - record->begin);
+    fprintf(out, "%zu %14.9f %.9f ", thread, begin, duration);
+    if (record->kind == TRC_RECORD_LOST) {
+        fprintf(out, "LOST count=%" PRIu64 "\n", record->count);
+        return;
+    }
+    put_sig(file, out, record->sig);
+    if (record->kind == TRC_RECORD_FOLD)
+        fprintf(out, " polls=%" PRIu64 " busy=%.9f", record->count, seconds(file, record->busy));
+    uint32_t flags = record->kind == TRC_RECORD_EVENT ? record->sig->flags : 0;
+    if (flags & TRC_SIG_COLL)
+        fprintf(out, " sequence=%" PRIu64, record->sequence);
+    if (flags & (TRC_SIG_START | TRC_SIG_COMPLETE)) {
+        if (record->request == UINT64_MAX)
+            fputs(" request=-", out);
+        else if (record->request_thread != thread)
+            fprintf(out, " request=%" PRIu32 ":%" PRIu64, record->request_thread, record->request);
+        else
+            fprintf(out, " request=%" PRIu64, record->request);
+    }
+    fputc('\n', out);
+}
+
+enum trc_status trc_dump(struct trc_file *file, FILE *out)
+{
+    trc_set_final(file);
+    dump_head(file, out);
+    dump_definitions(file, out);
+    for (size_t i = 0; i < trc_threads(file); i++)
+        dump_live(file, i, out);
+    for (size_t i = 0; i < trc_threads(file); i++) {
+        struct trc_cursor *cursor = trc_cursor_open(file, i);
+        if (!cursor)
+            return TRC_BAD;
+        struct trc_record record;
+        while (trc_next(cursor, &record) == TRC_OK)
+            dump_record(file, i, &record, out);
+        trc_cursor_close(cursor);
+    }
+    const char *damage;
+    for (size_t i = 0; (damage = trc_damage(file, i)); i++)
+        fprintf(out, "damage: %s\n", damage);
+    return ferror(out) ? TRC_BAD : TRC_OK;
+}

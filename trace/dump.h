@@ -1,0 +1,14 @@
+/* Every record of a trace file as text: what people grep, diff and compare with golden files. */
+#ifndef TRC_DUMP_H
+#define TRC_DUMP_H
+
+#include "trace/reader.h"
+#include <stdio.h>
+
+/* Prints one file: facts of the head one a line, definitions, each thread's live page with its counters, then every
+ * record of every thread, one a line.  Times are seconds since the file was made, durations seconds, sizes bytes; a
+ * number that is not known is a dash.  Reads what is there now, FOLDs that may still grow included (trc_set_final).
+ * TRC_BAD: out of memory, or `out` could not be written. */
+enum trc_status trc_dump(struct trc_file *file, FILE *out);
+
+#endif
