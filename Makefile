@@ -88,8 +88,8 @@ fuzz: $(FUZZ_BIN)
 # setup.sh installs what is missing; then make starts anew, to see what was not there before.
 check:
 	@tests/setup.sh check
-	+@$(MAKE) --no-print-directory -k tested || true
-	@tests/run.py -b $(BUILD) $(RUNFLAGS) $(TESTS)
+	+@$(MAKE) --no-print-directory -k tested && built= || built=--build-failed; \
+	tests/run.py $$built -b $(BUILD) $(RUNFLAGS) $(TESTS)
 check-long:
 	+@$(MAKE) --no-print-directory check RUNFLAGS="-l $(RUNFLAGS)"
 check-asan:

@@ -1,0 +1,143 @@
+"""What the end-to-end tests share: start a job under libtrace.so, read its trace with hpctop, say how it went.
+
+The runner (tests/run.py) sets the environment: TOP, BUILD, LIBTRACE, HPCTOP, WORKLOADS; the working folder is the
+test's own and is removed afterwards."""
+import atexit
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+TOP = os.environ["TOP"]
+BUILD = os.environ["BUILD"]
+LIBTRACE = os.environ["LIBTRACE"]
+HPCTOP = os.environ["HPCTOP"]
+WORKLOADS = os.environ["WORKLOADS"]
+
+_failed = 0
+
+
+def workload(name):
+    return os.path.join(WORKLOADS, name)
+
+
+def check(name, good, why=""):
+    """One part of the test: prints `ok NAME` or `not ok NAME: why`.  Returns `good`."""
+    global _failed
+    if good:
+        print("ok " + name, flush=True)
+    else:
+        _failed += 1
+        print("not ok %s: %s" % (name, str(why).replace("\n", " | ")[:600]), flush=True)
+    return bool(good)
+
+
+def skip(name, why):
+    print("skip %s: %s" % (name, why), flush=True)
+
+
+def skip_all(why):
+    """Ends the test: nothing of it can run here."""
+    print(why)
+    sys.exit(77)
+
+
+def end():
+    sys.exit(1 if _failed else 0)
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __str__(self):
+        return "exit %s, stdout %r, stderr %r" % (self.code, self.out[-300:], self.err[-300:])
+
+
+def environment(folder=None, preload=True, **more):
+    env = dict(os.environ)
+    if preload:
+        env["LD_PRELOAD"] = LIBTRACE if preload is True else preload
+    if folder:
+        env["HPCTOP_DIR"] = folder
+    env.update({k: str(v) for k, v in more.items()})
+    return env
+
+
+def run(command, env=None, timeout=60, cwd=None, stdin=subprocess.DEVNULL):
+    """Runs to the end; code is None when it had to be killed."""
+    p = subprocess.Popen(command, env=env, cwd=cwd, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         start_new_session=True)
+    try:
+        out, err = p.communicate(timeout=timeout)
+        code = p.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        out, err = p.communicate()
+        code = None
+    return Result(code, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+def mpirun(ranks, command, folder=None, preload=True, timeout=60, cwd=None, **env):
+    """LD_PRELOAD=libtrace.so mpirun -n RANKS COMMAND, as a user would type it."""
+    if isinstance(command, str):
+        command = [command]
+    return run(["mpirun", "-n", str(ranks)] + command, environment(folder, preload, **env), timeout, cwd)
+
+
+def start(ranks, command, folder=None, preload=True, **env):
+    """The same in the background; it is killed when the test ends."""
+    if isinstance(command, str):
+        command = [command]
+    p = subprocess.Popen(["mpirun", "-n", str(ranks)] + command, env=environment(folder, preload, **env),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                         start_new_session=True)
+    atexit.register(stop, p)
+    return p
+
+
+def stop(p):
+    if p.poll() is None:
+        try:
+            os.killpg(p.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        p.wait()
+
+
+def hpctop(*arguments, timeout=60, env=None, cwd=None):
+    return run([HPCTOP] + list(arguments), env, timeout, cwd)
+
+
+def report(*folders):
+    """`hpctop report --json` as a dict, or None (what went wrong is printed)."""
+    r = hpctop("report", "--json", *folders)
+    try:
+        if r.code == 0:
+            return json.loads(r.out)
+    except ValueError as e:
+        print("report --json is not JSON: %s" % e)
+    print("hpctop report --json %s: %s" % (" ".join(folders), r))
+    return None
+
+
+def calls(rep):
+    """Calls of a report by name."""
+    return {c["name"]: c for c in rep["calls"]}
+
+
+def traces(folder):
+    return sorted(glob.glob(os.path.join(folder, "*.hpctop")))
+
+
+def wait_for(what, timeout=20, step=0.2):
+    """Asks `what` until it gives something true, and returns that; None when it never did."""
+    limit = time.monotonic() + timeout
+    while True:
+        found = what()
+        if found or time.monotonic() > limit:
+            return found
+        time.sleep(step)

@@ -1,0 +1,91 @@
+# timeout: 400
+"""Every workload with 2 and 4 ranks (and one more with 1): every count and byte of `hpctop report --json` must be what
+the workload worked out from its own constants, exactly."""
+import json
+import os
+
+from common import HPCTOP, LIBTRACE, calls, check, end, mpirun, report, skip, traces, workload
+
+# Name, arguments, rank counts.
+WORKLOADS = [
+    ("ring", [], (1, 2, 4)), ("p2p_blocking", [], (1, 2, 4)), ("p2p_nonblocking", [], (1, 2, 4)),
+    ("p2p_persistent", [], (1, 2, 4)), ("p2p_mprobe", [], (1, 2, 4)), ("collectives_blocking", [], (1, 2, 4)),
+    ("collectives_nonblocking", [], (1, 2, 4)), ("collectives_vw", [], (1, 2, 4)), ("neighborhood", [], (1, 2, 4)),
+    ("communicators", [], (1, 2, 3, 4)), ("rma", [], (1, 2, 4)), ("io", [], (1, 2, 4)),
+    ("threads_multiple", [], (2, 4)), ("late_sender", [], (2,)), ("late_receiver", [], (2,)),
+    ("late_collective", [], (2, 4)), ("imbalance", [], (4,)), ("polling", [], (2, 4)), ("many_sizes", [], (2, 4)),
+    ("many_comms", [], (2, 4)), ("large_count", [], (2,)), ("fork_children", [], (2, 4)),
+    ("exit_no_finalize", [], (2,)), ("stencil", ["1"], (2, 4)), ("stencil", ["0.5", "-1"], (16,)),
+    ("pingpong", ["20000"], (2,)), ("pingpong", ["2000", "sizes"], (2,)), ("selfcall", ["rank", "100000"], (1,)),
+    ("selfcall", ["iprobe", "100000"], (1,)), ("selfcall", ["allreduce", "100000"], (1,)),
+    ("selfcall", ["pt2pt", "100000"], (2,)), ("partitioned", [], (2,)), ("persistent_collectives", [], (2,)),
+    ("sessions", [], (2,)),
+]
+# Calls that a tracer need not see: clocks, addresses, handles, queries that move nothing and may come before MPI_Init.
+UNSEEN = ("MPI_Wtime", "MPI_Wtick", "MPI_Aint_add", "MPI_Aint_diff")
+# mpirun itself complains about these.
+CODE = {"exit_no_finalize": 1}
+
+
+def same(where, want, seen, wrong):
+    for key, value in want.items():
+        if seen.get(key) != value:
+            wrong.append("%s %s is %s, truth %s" % (where, key, seen.get(key), value))
+
+
+def differences(truth, rep):
+    wrong = []
+    if rep["job"]["ranks"] != truth["ranks"]:
+        wrong.append("ranks %s, truth %s" % (rep["job"]["ranks"], truth["ranks"]))
+    seen = calls(rep)
+    for name, want in truth["calls"].items():
+        if name in seen:
+            same(name, want, seen[name], wrong)
+        else:
+            wrong.append("%s is missing" % name)
+    for name in sorted(set(seen) - set(truth["calls"]) - set(UNSEEN)):
+        wrong.append("%s was not called, but %d are shown" % (name, seen[name]["calls"]))
+    ranks = {r["rank"]: r for r in rep["ranks"]}
+    for want in truth["ranks_detail"]:
+        same("rank %d" % want["rank"], want, ranks.get(want["rank"], {}), wrong)
+    pairs = {(p["src"], p["dst"]): p for p in rep["pairs"] if p["messages"]}
+    for want in truth["pairs"]:
+        same("pair %d->%d" % (want["src"], want["dst"]), want, pairs.pop((want["src"], want["dst"]), {}), wrong)
+    for pair in sorted(pairs):
+        wrong.append("pair %d->%d has no messages in truth" % pair)
+    if rep["job"]["lost_records"] != 0:
+        wrong.append("%s records lost" % rep["job"]["lost_records"])
+    return wrong
+
+
+def one(name, arguments, ranks):
+    label = " ".join([name] + arguments + ["x%d" % ranks])
+    folder, truth = "trace-" + label.replace(" ", "-"), "truth.json"
+    if os.path.exists(truth):
+        os.remove(truth)
+    done = mpirun(ranks, [workload(name)] + arguments, folder, TRUTH=os.path.abspath(truth))
+    if done.code == 77:
+        skip(label, "this MPI does not have it")
+        return
+    if not check(label + " runs", done.code == CODE.get(name, 0) and os.path.exists(truth), done):
+        return
+    check(label + " has a file a rank", len(traces(folder)) == ranks, "%d files" % len(traces(folder)))
+    rep = report(folder)
+    if rep is None:
+        check(label, False, "no report")
+        return
+    with open(truth) as f:
+        wrong = differences(json.load(f), rep)
+    check(label, not wrong, "; ".join(wrong[:12]) + (" and %d more" % (len(wrong) - 12) if len(wrong) > 12 else ""))
+
+
+for needed in (LIBTRACE, HPCTOP):
+    if not os.path.exists(needed):
+        check("products", False, "no " + needed)
+        end()
+only = os.environ.get("ONLY")
+for name, arguments, counts in WORKLOADS:
+    for ranks in counts:
+        if not only or name == only:
+            one(name, arguments, ranks)
+end()
