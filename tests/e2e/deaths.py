@@ -1,0 +1,63 @@
+# timeout: 120
+"""Ranks that die: whatever had returned before is in the file, and the report says how it ended."""
+from common import calls, check, end, hpctop, mpirun, report, traces, workload
+
+
+def ranks(rep):
+    return {r["rank"]: r for r in rep["ranks"]}
+
+
+def records(folder, text):
+    """Lines of the dump that name `text`."""
+    dump = hpctop("dump", folder, timeout=60)
+    return dump.out.count(text) if dump.code == 0 else -1
+
+
+def kill_9():
+    rounds = 2000
+    done = mpirun(2, [workload("kill_self"), str(rounds)], "killed")
+    check("kill -9: mpirun tells", done.code not in (0, None), done)
+    check("kill -9: both files are there", len(traces("killed")) == 2, traces("killed"))
+    rep = report("killed")
+    if not check("kill -9: the report can be made", rep is not None):
+        return
+    seen = calls(rep).get("MPI_Sendrecv", {})
+    check("kill -9: every call is counted", seen.get("calls") == 2 * rounds, seen)
+    check("kill -9: every byte is counted", seen.get("bytes_sent") == 2 * rounds * 32, seen)
+    check("kill -9: no record is lost", rep["job"]["lost_records"] == 0, rep["job"])
+    events = records("killed", "MPI_Sendrecv")
+    check("kill -9: every record can be read", events >= 2 * rounds, "%d records" % events)
+    check("kill -9: the job is aborted", rep["job"]["state"] in ("aborted", "hung"), rep["job"]["state"])
+    check("kill -9: the killed rank is dead", ranks(rep)[1]["state"] == "dead", ranks(rep)[1])
+    check("kill -9: the other died in MPI_Recv", ranks(rep)[0]["inside"] == "MPI_Recv", ranks(rep)[0])
+
+
+def aborts():
+    plain = mpirun(2, [workload("abort"), "7"], preload=False)
+    done = mpirun(2, [workload("abort"), "7"], "aborted")
+    check("MPI_Abort: the code is the same", done.code == plain.code == 7, "%s, without %s" % (done.code, plain.code))
+    rep = report("aborted")
+    if not check("MPI_Abort: the report can be made", rep is not None):
+        return
+    check("MPI_Abort: every call is counted", calls(rep).get("MPI_Sendrecv", {}).get("calls") == 200, calls(rep))
+    check("MPI_Abort: the job is aborted", rep["job"]["state"] == "aborted", rep["job"]["state"])
+    check("MPI_Abort: the rank that called it", ranks(rep)[1]["state"] == "abort", ranks(rep)[1])
+    text = hpctop("report", "aborted")
+    check("MPI_Abort: the report names rank 1", "rank 1" in text.out and "bort" in text.out, text.out[:400])
+
+
+def no_finalize():
+    plain = mpirun(2, workload("exit_no_finalize"), preload=False)
+    done = mpirun(2, workload("exit_no_finalize"), "left")
+    check("no MPI_Finalize: the code is the same", done.code == plain.code, "%s, without %s" % (done.code, plain.code))
+    rep = report("left")
+    if not check("no MPI_Finalize: the report can be made", rep is not None):
+        return
+    check("no MPI_Finalize: every call is counted", calls(rep)["MPI_Sendrecv"]["calls"] == 200, calls(rep))
+    check("no MPI_Finalize: nobody is done", all(r["state"] != "done" for r in rep["ranks"]), rep["ranks"])
+
+
+kill_9()
+aborts()
+no_finalize()
+end()

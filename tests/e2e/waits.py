@@ -1,0 +1,43 @@
+# timeout: 120
+"""Injected delays are seen as that long and laid at the right rank's door: as a share of what was injected, never
+against a clock's deadline.  The workloads measure how long they really slept."""
+import json
+import os
+
+from common import calls, check, end, mpirun, report, skip, workload
+
+LOW, HIGH = 0.85, 1.25  # of the injected total
+
+
+def one(name, ranks):
+    label, folder, truth = "%s x%d" % (name, ranks), "%s-%d" % (name, ranks), os.path.abspath("truth.json")
+    done = mpirun(ranks, workload(name), folder, TRUTH=truth)
+    rep = report(folder) if done.code == 0 else None
+    if not check(label + " can be reported", rep is not None, done):
+        return
+    with open(truth) as f:
+        waits = json.load(f)["waits"]
+    if "waits" not in rep:
+        skip(label, "report --json has no waits")
+        return
+    seen = {(w["kind"], w["waiter"], w["culprit"]): w for w in rep["waits"]}
+    for want in waits:
+        what = "%s: rank %d waits for rank %d (%s)" % (label, want["waiter"], want["culprit"], want["kind"])
+        found = seen.get((want["kind"], want["waiter"], want["culprit"]))
+        if not check(what, found is not None, rep["waits"]):
+            continue
+        share = found["lost_s"] / want["seconds"] if want["seconds"] > 0 else 1
+        # A rank that slept just a little less than the last one has waits of the size of the scheduler's noise.
+        if want["seconds"] > 0.02:
+            check(what + ", the injected time", LOW <= share <= HIGH, "%.6f s of %.6f s" % (found["lost_s"], want["seconds"]))
+    total = sum(w["seconds"] for w in waits)
+    others = sum(w["lost_s"] for k, w in seen.items() if k not in {(w["kind"], w["waiter"], w["culprit"]) for w in waits})
+    check(label + ": nobody else is blamed", others < 0.25 * total, "%.6f s elsewhere, %.6f s injected" % (others, total))
+
+
+one("late_sender", 2)
+one("late_receiver", 2)
+one("late_collective", 2)
+one("late_collective", 4)
+one("imbalance", 4)
+end()
