@@ -34,6 +34,7 @@ struct ana_message {
     uint64_t bytes;
     bool synchronous;
     const struct trc_call *send_call, *recv_call; /* that started it: MPI_Isend, MPI_Start, MPI_Recv ... */
+    const struct trc_call *send_wait_call, *recv_wait_call; /* that completed it: MPI_Wait, MPI_Recv ...; NULL: not seen */
     int64_t send_begin_ns, send_end_ns;     /* the call that started the send */
     int64_t send_wait_begin_ns, send_complete_ns; /* the call that completed it (the same call for blocking sends);
                                                      INT64_MIN if not seen yet */

@@ -24,7 +24,7 @@ struct ana_wait_span {
     enum ana_wait_kind kind;
     size_t waiter, culprit;      /* rank indices */
     int64_t begin_ns, end_ns;    /* begin < end; begin is that of the call the waiter is in */
-    const struct trc_call *call; /* of the operation: that started the receive or send, or the collective */
+    const struct trc_call *call; /* that the waiter is in: MPI_Wait, MPI_Recv, MPI_Allreduce ... */
 };
 
 /* Wait states of one message: how many of out[] were filled, 0 .. 2. */
