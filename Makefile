@@ -32,7 +32,7 @@ TRACE_OBJ = $(TRACE_SRC:%.c=$(BUILD)/%.o)
 TUI_OBJ   = $(TUI_SRC:%.c=$(BUILD)/%.o)
 TUI_LIB   = $(filter-out $(BUILD)/tui/main.o,$(TUI_OBJ))
 IPO_OBJ   = $(IPO_SRC:%.c=$(BUILD)/%.pic.o)
-IPO_OBJ  += $(BUILD)/trace/schema_write.pic.o
+IPO_OBJ  += $(patsubst %,$(BUILD)/trace/%.pic.o,schema_write writer writer_stream)
 SUPPORT_OBJ = $(SUPPORT_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN  = $(UNIT_SRC:%.c=$(BUILD)/%)
 WORK_BIN  = $(WORK_SRC:%.c=$(BUILD)/%)

@@ -1,0 +1,95 @@
+#include "interpose/oldglibc.h"
+#include "interpose/abi.h"
+#include "interpose/calls.h"
+#include "interpose/resolve.h"
+
+struct ipo_abi ipo_abi;
+
+static const struct ipo_abi openmpi = {
+    .id = TRC_ABI_OPENMPI,
+    .handle_bytes = 8,
+    .status_bytes = 24,
+    .source_at = 0,
+    .tag_at = 4,
+    .any_source = -1,
+    .any_tag = -1,
+    .proc_null = -2,
+    .root = -4,
+    .undefined = -32766,
+    .truncate_class = 15,
+    .cart = 1,
+    .graph = 2,
+    .in_place = 1,
+    .status_ignore = 0,
+    .statuses_ignore = 0,
+};
+static const struct ipo_abi mpich = {
+    .id = TRC_ABI_MPICH,
+    .handle_bytes = 4,
+    .status_bytes = 20,
+    .source_at = 8,
+    .tag_at = 12,
+    .any_source = -2,
+    .any_tag = -1,
+    .proc_null = -1,
+    .root = -3,
+    .undefined = -32766,
+    .truncate_class = 14,
+    .cart = 2,
+    .graph = 1,
+    .in_place = (uintptr_t)-1,
+    .status_ignore = 1,
+    .statuses_ignore = 1,
+    .comm_world = 0x44000000,
+    .comm_self = 0x44000001,
+    .comm_null = 0x04000000,
+    .request_null = 0x2c000000,
+    .message_no_proc = 0x6c000000,
+    .byte_type = 0x4c00010d,
+};
+static const struct ipo_abi standard = {
+    .id = TRC_ABI_STANDARD,
+    .handle_bytes = 8,
+    .status_bytes = 32,
+    .source_at = 0,
+    .tag_at = 4,
+    .any_source = -1,
+    .any_tag = -2,
+    .proc_null = -3,
+    .root = -4,
+    .undefined = -32766,
+    .truncate_class = 15,
+    .in_place = 1,
+    .status_ignore = 0,
+    .statuses_ignore = 0,
+    .comm_world = 0x101,
+    .comm_self = 0x102,
+    .comm_null = 0x100,
+    .request_null = 0x180,
+    .message_no_proc = 0x185,
+    .byte_type = 0x247,
+};
+
+void ipo_abi_detect(void)
+{
+    /* The standard ABI's query comes first: Open MPI's standard library also has ompi_mpi_comm_world; native libraries
+     * that know the query answer -1. */
+    int major = -1, minor = -1;
+    int (*abi_version)(int *, int *) = (int (*)(int *, int *))ipo_resolve_name("PMPI_Abi_get_version");
+    if (abi_version && abi_version(&major, &minor) == 0 && major >= 1) {
+        ipo_abi = standard;
+        return;
+    }
+    if (!ipo_resolve_data("ompi_mpi_comm_world")) {
+        ipo_abi = mpich;
+        return;
+    }
+    ipo_abi = openmpi;
+    ipo_abi.comm_world = ipo_resolve_data("ompi_mpi_comm_world");
+    ipo_abi.comm_self = ipo_resolve_data("ompi_mpi_comm_self");
+    ipo_abi.comm_null = ipo_resolve_data("ompi_mpi_comm_null");
+    ipo_abi.request_null = ipo_resolve_data("ompi_request_null");
+    ipo_abi.message_no_proc = ipo_resolve_data("ompi_message_no_proc");
+    ipo_abi.byte_type = ipo_resolve_data("ompi_mpi_byte");
+    ipo_abi.shared_request = ipo_resolve_data("ompi_request_empty");
+}

@@ -1,0 +1,50 @@
+/* What differs between the families of MPI: handle width, constants, layout of a status.
+ * Sources: mpi.h of Open MPI 3..6, of MPICH 3.3..5, and of the MPI-5 standard ABI. */
+#ifndef IPO_ABI_H
+#define IPO_ABI_H
+
+#include "trace/format.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct ipo_abi {
+    enum trc_abi id;
+    unsigned handle_bytes; /* of everything but MPI_File, which is a pointer everywhere */
+    unsigned status_bytes, source_at, tag_at;
+    int any_source, any_tag, proc_null, root, undefined, truncate_class, cart, graph;
+    uintptr_t in_place, status_ignore, statuses_ignore;
+    /* Handles; 0 where the library has them as addresses that were not found. */
+    uintptr_t comm_world, comm_self, comm_null, request_null, message_no_proc, byte_type;
+    uintptr_t shared_request; /* one handle for many finished requests (Open MPI); 0: there is none */
+};
+extern struct ipo_abi ipo_abi;
+
+/* Finds out the family; the MPI library must have been found.  Callable before MPI_Init. */
+void ipo_abi_detect(void);
+
+static inline uintptr_t ipo_handle_load(uintptr_t address, unsigned i)
+{
+    if (ipo_abi.handle_bytes == 8)
+        return ((const uintptr_t *)address)[i];
+    return ((const uint32_t *)address)[i];
+}
+/* A handle passed by value: the upper half of a 32-bit one is undefined. */
+static inline uintptr_t ipo_handle(uintptr_t word)
+{
+    return ipo_abi.handle_bytes == 8 ? word : (uint32_t)word;
+}
+static inline int ipo_status_source(const char *status)
+{
+    int value;
+    memcpy(&value, status + ipo_abi.source_at, sizeof value);
+    return value;
+}
+static inline int ipo_status_tag(const char *status)
+{
+    int value;
+    memcpy(&value, status + ipo_abi.tag_at, sizeof value);
+    return value;
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* The call table (mpi_calls.def) as ids, facts and the addresses of the real functions. */
+#ifndef IPO_CALLS_H
+#define IPO_CALLS_H
+
+#include "trace/opclass.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ipo_call_id {
+#define CALL(arity, name, core, result, opclass, roles) IPO_##name,
+#include "interpose/mpi_calls.def"
+#undef CALL
+    IPO_CALLS
+};
+
+/* Class of the rows that are known but never wrapped. */
+#define TRC_OP_PASS TRC_OPCLASSES
+
+#define IPO_ABSENT 0xffu
+
+/* One row.  `position` is filled from `roles` by ipo_calls_prepare. */
+struct ipo_call {
+    const char *name;  /* "MPI_Send" */
+    const char *roles; /* one letter an argument, see mpi_calls.def */
+    uint8_t opclass;   /* enum trc_opclass or TRC_OP_PASS */
+    uint8_t arity;
+    bool exported;
+    bool large;                      /* counts are MPI_Count: the name ends in _c */
+    bool persistent;                 /* ..._init of a collective or point-to-point call */
+    uint8_t position['z' - 'A' + 1]; /* of a role's first argument; IPO_ABSENT */
+};
+
+typedef void (*ipo_function)(void); /* as stored; called through its true type */
+
+extern struct ipo_call ipo_calls[IPO_CALLS];
+extern const ipo_function ipo_wrapper[IPO_CALLS]; /* NULL for PASS rows */
+extern ipo_function ipo_real[IPO_CALLS];          /* NULL until resolved, and where this MPI lacks the call */
+
+/* Fills positions and flags; once, before the first record. */
+void ipo_calls_prepare(void);
+
+/* Position of a role among the arguments or IPO_ABSENT. */
+static inline unsigned ipo_position(const struct ipo_call *call, char role)
+{
+    return call->position[role - 'A'];
+}
+static inline bool ipo_has(const struct ipo_call *call, char role)
+{
+    return ipo_position(call, role) != IPO_ABSENT;
+}
+/* The argument with a role; 0 if the call has none. */
+static inline uintptr_t ipo_arg(const struct ipo_call *call, const uintptr_t *args, char role)
+{
+    unsigned at = ipo_position(call, role);
+    return at == IPO_ABSENT ? 0 : args[at];
+}
+
+#endif

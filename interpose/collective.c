@@ -1,0 +1,195 @@
+/* Collectives: who sends and receives how much.  A rank's own contribution and its own result count once (DESIGN 5);
+ * MPI_IN_PLACE changes where data lies, not how much of it there is. */
+#include "interpose/describe.h"
+#include "interpose/abi.h"
+
+#include <string.h>
+
+/* Sum over a count array with one type (type role d or D) or one type each (e or E). */
+static uint64_t sum_bytes(const struct ipo_frame *frame, const uintptr_t *args, char counts, char type, char types,
+                          uint32_t n, const uint8_t *real)
+{
+    const struct ipo_call *call = frame->call;
+    bool each = ipo_has(call, types);
+    uint64_t total = 0;
+    if (!each) {
+        for (uint32_t i = 0; i < n; i++)
+            total += !real || real[i] ? ipo_count_at(call, args, counts, i) : 0;
+        uint64_t size = total ? ipo_type_size(frame->thread, ipo_arg(call, args, type)) : 0;
+        return size == TRC_BYTES_UNKNOWN ? 0 : total * size;
+    }
+    uintptr_t array = ipo_arg(call, args, types);
+    for (uint32_t i = 0; array && i < n; i++) {
+        uint64_t count = !real || real[i] ? ipo_count_at(call, args, counts, i) : 0;
+        uint64_t size = count ? ipo_type_size(frame->thread, ipo_handle_load(array, i)) : 0;
+        total += size == TRC_BYTES_UNKNOWN ? 0 : count * size;
+    }
+    return total;
+}
+
+/* Bytes of one block of a v variant. */
+static uint64_t block_bytes(const struct ipo_frame *frame, const uintptr_t *args, char counts, char type, uint32_t i)
+{
+    uint64_t count = ipo_count_at(frame->call, args, counts, i);
+    uint64_t size = count ? ipo_type_size(frame->thread, ipo_arg(frame->call, args, type)) : 0;
+    return size == TRC_BYTES_UNKNOWN ? 0 : count * size;
+}
+
+/* The two directions of a call in their general form: scalar count x factor, or the sum of an array. */
+static uint64_t send_total(const struct ipo_frame *frame, const uintptr_t *args, uint32_t n, const uint8_t *real,
+                           uint32_t factor)
+{
+    if (ipo_has(frame->call, 'm'))
+        return sum_bytes(frame, args, 'm', 'd', 'e', n, real);
+    return ipo_bytes(frame, args, 'n', 'd') * factor;
+}
+
+static uint64_t receive_total(const struct ipo_frame *frame, const uintptr_t *args, uint32_t n, const uint8_t *real,
+                              uint32_t factor)
+{
+    if (ipo_has(frame->call, 'M'))
+        return sum_bytes(frame, args, 'M', 'D', 'E', n, real);
+    return ipo_bytes(frame, args, 'N', 'D') * factor;
+}
+
+/* One's own block on the receiving (sending) side of a rooted call with an array of counts, or the scalar. */
+static uint64_t own_received(const struct ipo_frame *frame, const uintptr_t *args, uint32_t rank)
+{
+    return ipo_has(frame->call, 'M') ? block_bytes(frame, args, 'M', 'D', rank) : ipo_bytes(frame, args, 'N', 'D');
+}
+static uint64_t own_sent(const struct ipo_frame *frame, const uintptr_t *args, uint32_t rank)
+{
+    return ipo_has(frame->call, 'm') ? block_bytes(frame, args, 'm', 'd', rank) : ipo_bytes(frame, args, 'n', 'd');
+}
+
+struct roles {
+    bool in_place_send, in_place_receive;
+    bool root;     /* this rank is the root */
+    bool outsider; /* in the root's group of an intercommunicator, but not the root: takes no part */
+    bool inter;
+    uint32_t n; /* ranks that it exchanges with: the remote group of an intercommunicator */
+    uint32_t rank;
+};
+
+static void count_bytes(struct ipo_frame *frame, const uintptr_t *args, const struct roles *r)
+{
+    struct trc_sig *sig = &frame->sig;
+    uint64_t one;
+    switch (frame->call->opclass) {
+    case TRC_OP_BCAST:
+        one = r->outsider ? 0 : ipo_bytes(frame, args, 'n', 'd');
+        *(r->root ? &sig->sent : &sig->received) = one;
+        break;
+    case TRC_OP_SCATTER:
+        if (r->root) {
+            sig->sent = send_total(frame, args, r->n, NULL, r->n);
+            if (!r->inter)
+                sig->received = r->in_place_receive ? own_sent(frame, args, r->rank) : ipo_bytes(frame, args, 'N', 'D');
+        } else if (!r->outsider) {
+            sig->received = ipo_bytes(frame, args, 'N', 'D');
+        }
+        break;
+    case TRC_OP_GATHER:
+        if (r->root) {
+            sig->received = receive_total(frame, args, r->n, NULL, r->n);
+            if (!r->inter)
+                sig->sent = r->in_place_send ? own_received(frame, args, r->rank) : ipo_bytes(frame, args, 'n', 'd');
+        } else if (!r->outsider) {
+            sig->sent = ipo_bytes(frame, args, 'n', 'd');
+        }
+        break;
+    case TRC_OP_REDUCE:
+        one = r->outsider ? 0 : ipo_bytes(frame, args, 'n', 'd');
+        sig->sent = r->inter && r->root ? 0 : one;
+        sig->received = r->root ? one : 0;
+        break;
+    case TRC_OP_ALLGATHER:
+        sig->sent = r->in_place_send ? own_received(frame, args, r->rank) : ipo_bytes(frame, args, 'n', 'd');
+        sig->received = receive_total(frame, args, r->n, NULL, r->n);
+        break;
+    case TRC_OP_ALLREDUCE:
+    case TRC_OP_SCAN:
+        sig->sent = sig->received = ipo_bytes(frame, args, 'n', 'd');
+        break;
+    case TRC_OP_EXSCAN: /* the result of rank 0 is undefined */
+        sig->sent = ipo_bytes(frame, args, 'n', 'd');
+        sig->received = r->rank > 0 ? sig->sent : 0;
+        break;
+    case TRC_OP_ALLTOALL:
+        sig->received = receive_total(frame, args, r->n, NULL, r->n);
+        sig->sent = r->in_place_send ? sig->received : send_total(frame, args, r->n, NULL, r->n);
+        break;
+    case TRC_OP_REDUCE_SCATTER:
+        sig->received = own_received(frame, args, r->rank);
+        sig->sent = receive_total(frame, args, frame->comm ? (uint32_t)frame->comm->size : 0, NULL,
+                                  frame->comm ? (uint32_t)frame->comm->size : 0);
+        break;
+    default:
+        break; /* a barrier moves nothing */
+    }
+}
+
+static void count_neighbours(struct ipo_frame *frame, const uintptr_t *args)
+{
+    struct ipo_comm *comm = frame->comm;
+    if (!comm)
+        return;
+    ipo_comm_topology(comm, ipo_handle(ipo_arg(frame->call, args, 'c')));
+    /* Neighbor_allgather sends one contribution to all, Neighbor_alltoall one to each. */
+    bool to_each = strstr(frame->call->name, "alltoall") != NULL;
+    frame->sig.sent =
+        send_total(frame, args, comm->out_n, comm->out_real, to_each ? comm->out_degree : comm->out_degree > 0);
+    frame->sig.received = receive_total(frame, args, comm->in_n, comm->in_real, comm->in_degree);
+}
+
+void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    struct ipo_comm *comm = ipo_comm(ipo_arg(call, args, 'c'));
+    struct trc_sig *sig = &frame->sig;
+    frame->comm = comm;
+    sig->comm = comm ? comm->id : 0;
+    if (ipo_has(call, 'q'))
+        sig->flags |= TRC_SIG_START;
+    if (!comm)
+        return;
+    if (call->opclass == TRC_OP_NEIGHBOR) {
+        count_neighbours(frame, args);
+    } else {
+        int root = (int)ipo_arg(call, args, 'r');
+        struct roles roles = {
+            .in_place_send = ipo_has(call, 'b') && ipo_arg(call, args, 'b') == ipo_abi.in_place,
+            .in_place_receive = ipo_has(call, 'B') && ipo_arg(call, args, 'B') == ipo_abi.in_place,
+            .inter = comm->remote_size > 0,
+            .n = (uint32_t)(comm->remote_size > 0 ? comm->remote_size : comm->size),
+            .rank = (uint32_t)comm->rank,
+        };
+        if (ipo_has(call, 'r')) {
+            roles.root = roles.inter ? root == ipo_abi.root : root == comm->rank;
+            roles.outsider = roles.inter && root == ipo_abi.proc_null;
+            sig->peer = ipo_world_rank(comm, root);
+        }
+        count_bytes(frame, args, &roles);
+    }
+    if (call->persistent)
+        return;
+    sig->flags |= TRC_SIG_COLL;
+    frame->sequence = atomic_fetch_add_explicit(&comm->sequence, 1, memory_order_relaxed);
+}
+
+void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args)
+{
+    struct trc_sig moves = frame->sig;
+    if (frame->call->persistent || frame->failed) {
+        frame->sig.flags &= ~(uint32_t)TRC_SIG_START;
+        frame->sig.sent = frame->sig.received = 0;
+        frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+    }
+    ipo_emit(frame);
+    if (frame->failed || !ipo_has(frame->call, 'q'))
+        return;
+    frame->sig = moves;
+    if (frame->call->persistent)
+        frame->sig.flags = TRC_SIG_COLL;
+    ipo_started(frame, args);
+}

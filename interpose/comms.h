@@ -1,0 +1,52 @@
+/* Communicators, windows and files: handles to small ids, and who is who in them.
+ *
+ * A communicator's identity is equal on all its ranks without any communication: it is a hash of its parent's identity,
+ * the call that made it, its members (world ranks, both groups), and how many with the same three there were before.
+ * Windows and files are communicators of their own here (parent: the one they were made on), so that the order of
+ * collectives on a window is not mixed with that on its communicator. */
+#ifndef IPO_COMMS_H
+#define IPO_COMMS_H
+
+#include "trace/format.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ipo_comm {
+    uint32_t id;
+    uint64_t identity;
+    int32_t rank, size, remote_size; /* remote_size 0: intracommunicator */
+    const int32_t *peers;            /* world ranks of those that ranks mean: the remote group's, if there is one;
+                                        NULL: the world itself */
+    int32_t peers_n;
+    uint32_t object;                   /* window or file; 0 */
+    uint32_t in_degree, out_degree;    /* of the topology, partners that are not MPI_PROC_NULL */
+    const uint8_t *in_real, *out_real; /* one byte a neighbour: not MPI_PROC_NULL; NULL: all real */
+    uint32_t in_n, out_n;              /* neighbours, MPI_PROC_NULL included */
+    atomic_bool topology_known;
+    _Atomic uint64_t sequence; /* collectives so far */
+};
+
+/* Learns MPI_COMM_WORLD and MPI_COMM_SELF; `world_identity` as in the file's head. */
+void ipo_comms_start(uint64_t world_identity);
+
+/* The communicator behind a handle word; registers one that was never seen.  NULL: the null handle, or no room. */
+struct ipo_comm *ipo_comm(uintptr_t handle);
+
+/* A communicator that `call` has just made out of `parent` (NULL: none). */
+struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call);
+void ipo_comm_freed(uintptr_t handle);
+void ipo_comm_named(uintptr_t handle, const char *name);
+
+/* A window or file made on `parent`; `handle` as the program holds it. */
+struct ipo_comm *ipo_object_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call, const char *file_name);
+struct ipo_comm *ipo_object(uintptr_t handle);
+void ipo_object_freed(uintptr_t handle);
+
+/* World rank of a rank argument; special values are made ours (enum trc_peer_value). */
+int32_t ipo_world_rank(const struct ipo_comm *comm, int rank);
+
+/* Fills the topology fields; on the first neighbourhood collective. */
+void ipo_comm_topology(struct ipo_comm *comm, uintptr_t handle);
+
+#endif

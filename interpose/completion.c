@@ -1,0 +1,253 @@
+/* Wait and Test families, Start, Cancel, Request_free: from completed requests back to what started them. */
+#include "interpose/describe.h"
+#include "interpose/abi.h"
+#include "interpose/process.h"
+
+#include <string.h>
+
+static uint32_t request_count(const struct ipo_call *call, const uintptr_t *args)
+{
+    if (ipo_has(call, 'Q'))
+        return 1;
+    int n = ipo_has(call, 'y') ? (int)ipo_arg(call, args, 'l') : 0;
+    return n > 0 ? (uint32_t)n : 0;
+}
+
+static uintptr_t request_array(const struct ipo_call *call, const uintptr_t *args)
+{
+    return ipo_arg(call, args, ipo_has(call, 'Q') ? 'Q' : 'y');
+}
+
+/* The handles as they are before the call overwrites them, in the thread's scratch memory. */
+static bool snapshot(struct ipo_frame *frame, const uintptr_t *args)
+{
+    uint32_t n = request_count(frame->call, args);
+    uintptr_t array = request_array(frame->call, args);
+    if (!array || !ipo_thread_scratch(frame->thread, n ? n : 1))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        frame->thread->requests[i] = ipo_handle_load(array, i);
+    return true;
+}
+
+void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    if (!request_array(call, args) || !snapshot(frame, args))
+        return;
+    if (ipo_has(call, 'S')) {
+        ipo_want_status(frame, args);
+    } else if (ipo_has(call, 'Z') && !(ipo_process.writer.head->flags & TRC_HEAD_STATUS_UNKNOWN)) {
+        unsigned at = ipo_position(call, 'Z');
+        if (args[at] == ipo_abi.statuses_ignore)
+            args[at] = (uintptr_t)frame->thread->statuses;
+        frame->status = args[at];
+    }
+    /* Waiting for one request: the live page shows for what. */
+    const struct ipo_request *request =
+        call->opclass == TRC_OP_WAIT && ipo_has(call, 'Q') ? ipo_request_find(frame->thread->requests[0]) : NULL;
+    if (request) {
+        frame->sig.comm = request->sig.comm;
+        frame->sig.peer = request->sig.peer;
+        frame->sig.tag = request->sig.tag;
+        frame->sig.source = request->sig.source;
+        frame->sig.rtag = request->sig.rtag;
+    }
+}
+
+static void write_completion(struct ipo_thread *thread, const struct trc_sig *sig, uint32_t owner, uint64_t number)
+{
+    struct trc_stream *stream = &thread->stream;
+    struct trc_thread *live = &stream->page->thread;
+    bool foreign = owner != live->index;
+    uint32_t index = trc_stream_intern(stream, sig);
+    trc_stream_sub(stream, index, foreign, owner, foreign ? number : live->starts - 1 - number, 0);
+    if ((sig->flags & TRC_SIG_P2P_IN) && !(sig->flags & TRC_SIG_CANCELLED))
+        ipo_count_received(thread, index);
+    live->completes++;
+}
+
+static const uint32_t kept_flags = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC | TRC_SIG_RMA | TRC_SIG_IO;
+
+static void complete_shared(struct ipo_frame *frame, uintptr_t variable)
+{
+    uint64_t number;
+    struct trc_sig sig;
+    if (!ipo_shared_take(frame->thread, variable, &number, &sig)) {
+        __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
+    write_completion(frame->thread, &sig, frame->thread->stream.page->thread.index, number);
+}
+
+static void complete_request(struct ipo_frame *frame, uintptr_t handle, uintptr_t variable, uintptr_t status)
+{
+    if (!handle || handle == ipo_abi.request_null)
+        return;
+    if (handle == ipo_abi.shared_request) {
+        complete_shared(frame, variable);
+        return;
+    }
+    struct ipo_request *request = ipo_request_find(handle);
+    if (!request) {
+        __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    bool persistent = request->flags & IPO_REQUEST_PERSISTENT;
+    if (persistent && !(request->flags & IPO_REQUEST_ACTIVE))
+        return; /* waiting for an inactive request completes nothing */
+    struct trc_sig sig = request->sig;
+    sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
+    bool asked = request->flags & IPO_REQUEST_CANCELLING;
+    if (asked || ((sig.flags & TRC_SIG_P2P_IN) && status) || (request->flags & IPO_REQUEST_READ)) {
+        struct ipo_arrived arrived = ipo_arrived(frame->thread, request->comm, status, asked);
+        bool receives = sig.flags & TRC_SIG_P2P_IN;
+        if (arrived.cancelled)
+            sig.flags |= TRC_SIG_CANCELLED;
+        if (receives && !arrived.cancelled && status) {
+            sig.source = arrived.source;
+            sig.rtag = arrived.tag;
+        }
+        if (receives || (request->flags & IPO_REQUEST_READ))
+            sig.received = arrived.bytes;
+        if ((receives || (request->flags & IPO_REQUEST_READ)) && !arrived.cancelled)
+            ipo_charge(frame->thread, request->charge, sig.site, 0, arrived.bytes);
+    }
+    write_completion(frame->thread, &sig, request->thread, request->number);
+    if (persistent)
+        request->flags &= ~(uint32_t)(IPO_REQUEST_ACTIVE | IPO_REQUEST_CANCELLING);
+    else
+        ipo_request_remove(request);
+}
+
+/* Which of the requests have completed: all, one at an index, or a list of indices. */
+static uint32_t completed_count(const struct ipo_frame *frame, const uintptr_t *args, const int **indices)
+{
+    const struct ipo_call *call = frame->call;
+    *indices = NULL;
+    uintptr_t flag = ipo_arg(call, args, 'g');
+    if (flag && !frame->failed && !*(const int *)flag)
+        return 0;
+    if (ipo_has(call, 'o')) {
+        int n = *(const int *)ipo_arg(call, args, 'o');
+        *indices = (const int *)ipo_arg(call, args, 'I');
+        return n > 0 && n != ipo_abi.undefined ? (uint32_t)n : 0;
+    }
+    if (ipo_has(call, 'i')) {
+        const int *index = (const int *)ipo_arg(call, args, 'i');
+        *indices = index;
+        return *index >= 0 && *index != ipo_abi.undefined ? 1 : 0;
+    }
+    return request_count(call, args);
+}
+
+static bool nothing_happened(const struct ipo_frame *frame, const uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    if (call->opclass != TRC_OP_TEST || frame->failed)
+        return false;
+    uintptr_t flag = ipo_arg(call, args, 'g');
+    if (flag)
+        return !*(const int *)flag;
+    return ipo_has(call, 'o') && *(const int *)ipo_arg(call, args, 'o') == 0;
+}
+
+void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    if (nothing_happened(frame, args)) {
+        frame->poll = true;
+        frame->sig.flags |= TRC_SIG_POLL;
+        frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+    }
+    ipo_emit(frame);
+    uintptr_t array = request_array(call, args);
+    if (frame->poll || !array || frame->thread->scratch < request_count(call, args))
+        return;
+    const int *indices;
+    uint32_t n = completed_count(frame, args, &indices);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = indices ? (uint32_t)indices[i] : i;
+        if (at >= request_count(call, args))
+            continue;
+        /* After an error, a request that is still there has not completed. */
+        if (frame->failed && ipo_handle_load(array, at) != ipo_abi.request_null)
+            continue;
+        uintptr_t status = frame->status;
+        if (status && ipo_has(call, 'Z'))
+            status += (uintptr_t)i * ipo_abi.status_bytes;
+        complete_request(frame, frame->thread->requests[at], array + at * ipo_abi.handle_bytes, status);
+    }
+}
+
+/* ---- persistent requests -------------------------------------------------------------------------------------------
+ */
+
+void ipo_describe_start(struct ipo_frame *frame, uintptr_t *args)
+{
+    (void)frame, (void)args; /* a started request keeps its handle: nothing to save */
+}
+
+void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
+{
+    ipo_emit(frame);
+    uintptr_t array = request_array(frame->call, args);
+    if (frame->failed || !array)
+        return;
+    struct ipo_thread *thread = frame->thread;
+    struct trc_stream *stream = &thread->stream;
+    for (uint32_t i = 0; i < request_count(frame->call, args); i++) {
+        struct ipo_request *request = ipo_request_find(ipo_handle_load(array, i));
+        if (!request)
+            continue;
+        struct trc_sig sig = request->sig;
+        sig.flags |= TRC_SIG_SUB | TRC_SIG_START;
+        uint64_t sequence = 0;
+        bool collective = sig.flags & TRC_SIG_COLL;
+        if (collective && request->comm)
+            sequence = atomic_fetch_add_explicit(&request->comm->sequence, 1, memory_order_relaxed);
+        ipo_charge(thread, frame->sig.call, frame->site, sig.sent, collective ? sig.received : 0);
+        uint32_t index = trc_stream_intern(stream, &sig);
+        trc_stream_sub(stream, index, false, 0, 0, sequence);
+        if (sig.flags & TRC_SIG_P2P_OUT)
+            ipo_count_sent(thread, index);
+        request->thread = stream->page->thread.index;
+        request->number = ipo_next_start(thread);
+        request->charge = frame->sig.call;
+        request->flags |= IPO_REQUEST_ACTIVE;
+    }
+}
+
+/* ---- Cancel, Request_free, generalized requests --------------------------------------------------------------------
+ */
+
+void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args)
+{
+    if (ipo_has(frame->call, 'Q'))
+        snapshot(frame, args);
+    if (ipo_has(frame->call, 'q'))
+        frame->sig.flags |= TRC_SIG_START;
+}
+
+void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
+{
+    ipo_emit(frame);
+    if (frame->failed)
+        return;
+    if (ipo_has(frame->call, 'q'))
+        ipo_started(frame, args);
+    if (!ipo_has(frame->call, 'Q') || !frame->thread->scratch)
+        return;
+    uintptr_t handle = frame->thread->requests[0];
+    struct ipo_request *request = ipo_request_find(handle);
+    if (frame->sig.call == IPO_Cancel && request) {
+        request->flags |= IPO_REQUEST_CANCELLING;
+    } else if (frame->sig.call == IPO_Request_free && handle == ipo_abi.shared_request) {
+        uint64_t number;
+        struct trc_sig sig;
+        ipo_shared_take(frame->thread, ipo_arg(frame->call, args, 'Q'), &number, &sig);
+    } else if (frame->sig.call == IPO_Request_free && request) {
+        ipo_request_remove(request);
+    }
+}

@@ -1,0 +1,58 @@
+/* From arguments to signatures: what describe*.c and completion.c share. */
+#ifndef IPO_DESCRIBE_H
+#define IPO_DESCRIBE_H
+
+#include "interpose/comms.h"
+#include "interpose/record.h"
+#include "interpose/requests.h"
+
+/* Bytes of one element of a datatype; TRC_BYTES_UNKNOWN if MPI does not tell. */
+uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype);
+
+/* count x size of the first count and type argument with these roles. */
+uint64_t ipo_bytes(const struct ipo_frame *frame, const uintptr_t *args, char count, char type);
+
+/* Scalar count argument at a role, 32 or 64 bits wide as the call has it. */
+uint64_t ipo_count(const struct ipo_call *call, const uintptr_t *args, char role);
+/* Element i of a count array. */
+uint64_t ipo_count_at(const struct ipo_call *call, const uintptr_t *args, char role, uint32_t i);
+
+/* Source, tag and bytes of a message out of its status, in job terms. */
+struct ipo_arrived {
+    int32_t source, tag;
+    uint64_t bytes;
+    bool cancelled;
+};
+struct ipo_arrived ipo_arrived(struct ipo_thread *thread, const struct ipo_comm *comm, uintptr_t status,
+                               bool may_be_cancelled);
+
+/* Makes sure the call gets a status we may read: the caller's, or one of ours in its place (single status, role S). */
+void ipo_want_status(struct ipo_frame *frame, uintptr_t *args);
+
+/* Remembers the request that a call with role q has started (after ipo_emit) and takes its start number. */
+void ipo_started(struct ipo_frame *frame, const uintptr_t *args);
+
+/* Classes that live in other files. */
+void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args);
+void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args);
+void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_describe_start(struct ipo_frame *frame, uintptr_t *args);
+void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args);
+void ipo_describe_mprobe(struct ipo_frame *frame, uintptr_t *args);
+void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args);
+void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args);
+void ipo_finish_create(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args);
+void ipo_finish_comm(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args);
+void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args);
+void ipo_describe_io(struct ipo_frame *frame, uintptr_t *args);
+void ipo_finish_io(struct ipo_frame *frame, const uintptr_t *args);
+
+#endif

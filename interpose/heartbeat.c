@@ -1,0 +1,99 @@
+#include "interpose/oldglibc.h"
+#include "interpose/heartbeat.h"
+#include "interpose/process.h"
+#include "interpose/sites.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define ROUND_NS      100000000 /* usual pause */
+#define BUSY_ROUND_NS 5000000   /* while chunks are used up fast */
+#define READY         4u        /* chunks ahead of need, usually */
+#define BUSY_READY    64u
+
+static atomic_int stopping;
+static pthread_t thread;
+static atomic_int running;
+
+static void pause_ns(long ns)
+{
+    struct timespec pause = {.tv_nsec = ns};
+    nanosleep(&pause, NULL);
+}
+
+static void beat(struct trc_writer *writer)
+{
+    struct trc_head *head = writer->head;
+    struct trc_anchor anchor;
+    trc_writer_anchor(writer, &anchor);
+    __atomic_fetch_add(&head->latest_version, 1, __ATOMIC_ACQ_REL);
+    head->latest = anchor;
+    __atomic_fetch_add(&head->latest_version, 1, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&head->heartbeats, head->heartbeats + 1, __ATOMIC_RELAXED);
+}
+
+/* On a network file system a mapped page stays in this machine's cache: other nodes see what was written back. */
+static void write_back(struct trc_writer *writer)
+{
+    size_t used = writer->head->chunks_offset + (size_t)writer->head->chunks_used * TRC_CHUNK_SIZE;
+    msync(writer->base, used, MS_SYNC);
+}
+
+static void *live(void *unused)
+{
+    (void)unused;
+    prctl(PR_SET_NAME, "hpctop");
+    struct trc_writer *writer = &ipo_process.writer;
+    unsigned rounds = 0, before = atomic_load(&writer->next_chunk);
+    bool busy = false;
+    while (!atomic_load(&stopping)) {
+        pause_ns(busy ? BUSY_ROUND_NS : ROUND_NS);
+        unsigned now = atomic_load(&writer->next_chunk);
+        busy = now - before >= 2;
+        before = now;
+        if (!atomic_load(&writer->off) && trc_writer_ready(writer) < (busy ? BUSY_READY / 2 : READY / 2))
+            trc_writer_grow(writer, busy ? BUSY_READY : READY);
+        if (busy && ++rounds % 20 != 0)
+            continue;
+        beat(writer);
+        ipo_sites_resolve();
+        if (ipo_process.write_back && ++rounds % 5 == 0)
+            write_back(writer);
+    }
+    ipo_sites_resolve();
+    beat(writer);
+    if (ipo_process.write_back)
+        write_back(writer);
+    atomic_store(&running, 0);
+    return NULL;
+}
+
+void ipo_heartbeat_start(void)
+{
+    /* By name at run time: the symbol moved from libpthread to libc in glibc 2.34, and an MPI program has it loaded. */
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
+        (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))(uintptr_t)dlsym(RTLD_DEFAULT,
+                                                                                                  "pthread_create");
+    int (*mask)(int, const sigset_t *, sigset_t *) =
+        (int (*)(int, const sigset_t *, sigset_t *))(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_sigmask");
+    if (!create || !mask)
+        return;
+    sigset_t all, kept;
+    sigfillset(&all);
+    mask(SIG_SETMASK, &all, &kept); /* inherited: the program's signals never land here */
+    atomic_store(&running, 1);
+    if (create(&thread, NULL, live, NULL))
+        atomic_store(&running, 0);
+    mask(SIG_SETMASK, &kept, NULL);
+}
+
+void ipo_heartbeat_stop(void)
+{
+    atomic_store(&stopping, 1);
+    for (int i = 0; i < 500 && atomic_load(&running); i++)
+        pause_ns(1000000);
+}

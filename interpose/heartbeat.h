@@ -1,0 +1,9 @@
+/* The one thread of our own: sign of life, clock anchors, chunks ahead of need, names of call sites, write-back.
+ * Makes no MPI call, takes no signal. */
+#ifndef IPO_HEARTBEAT_H
+#define IPO_HEARTBEAT_H
+
+void ipo_heartbeat_start(void); /* at the end of the first Init */
+void ipo_heartbeat_stop(void);  /* at Finalize; returns when the thread has done its last round */
+
+#endif

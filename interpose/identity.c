@@ -1,0 +1,245 @@
+#include "interpose/oldglibc.h"
+#include "interpose/identity.h"
+#include "interpose/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#define XXH_NO_STDLIB
+#include <xxhash.h>
+
+static void copy(char *out, size_t size, const char *text)
+{
+    size_t n = strnlen(text, size - 1);
+    memcpy(out, text, n);
+    out[n] = 0;
+}
+
+/* A small file's start; terminated, without the newline at its end. */
+static size_t read_file(const char *path, char *out, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    size_t used = n > 0 ? (size_t)n : 0;
+    while (used > 0 && out[used - 1] == '\n')
+        used--;
+    out[used] = 0;
+    return used;
+}
+
+static const char *first_of(const char *const *names)
+{
+    for (; *names; names++) {
+        const char *value = getenv(*names);
+        if (value && *value)
+            return value;
+    }
+    return NULL;
+}
+
+static int number_of(const char *const *names)
+{
+    const char *value = first_of(names);
+    int n = 0;
+    if (!value)
+        return -1;
+    for (; *value >= '0' && *value <= '9' && n < 100000000; value++)
+        n = n * 10 + (*value - '0');
+    return *value ? -1 : n;
+}
+
+/* The launcher's name for this run.  Open MPI: the job family out of its numeric namespace (spawned jobs share it) and
+ * the start of a random key that all ranks have, since families repeat. */
+static void launcher_id(struct ipo_text *id)
+{
+    const char *space = getenv("PMIX_NAMESPACE");
+    const char *key = getenv("OMPI_MCA_orte_precondition_transports");
+    uint64_t number = 0;
+    const char *digit = space ? space : "";
+    while (*digit >= '0' && *digit <= '9')
+        number = number * 10 + (uint64_t)(*digit++ - '0');
+    if (space && *space && !*digit)
+        ipo_text_add_number(id, number >> 16);
+    else if (space)
+        ipo_text_add(id, space);
+    if (key && *key) {
+        char start[7] = "";
+        copy(start, sizeof start, key);
+        ipo_text_add(id, "-");
+        ipo_text_add(id, start);
+    }
+    if (id->used == 0 && (getenv("PMI_RANK") || getenv("PMI_FD"))) { /* Hydra: the proxy is everyone's parent here */
+        ipo_text_add(id, "p");
+        ipo_text_add_number(id, (uint64_t)getppid());
+    }
+}
+
+static void job_id(struct trc_head *head)
+{
+    static const char *const batch[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "COBALT_JOBID", NULL};
+    struct ipo_text launcher = {0}, id = {0};
+    const char *job = first_of(batch), *step = getenv("SLURM_STEP_ID");
+    launcher_id(&launcher);
+    if (job)
+        ipo_text_add(&id, job);
+    if (job && step && getenv("SLURM_PROCID") && !getenv("OMPI_COMM_WORLD_RANK")) {
+        ipo_text_add(&id, ".");
+        ipo_text_add(&id, step);
+    } else if (launcher.used) {
+        ipo_text_add(&id, job ? "." : "");
+        ipo_text_add(&id, launcher.text);
+    }
+    if (id.used == 0) { /* started by hand: alone */
+        ipo_text_add_number(&id, head->pid);
+        ipo_text_add(&id, "-");
+        ipo_text_add_number(&id, head->pid_start);
+    }
+    for (size_t i = 0; i < id.used; i++) /* it becomes a file name */
+        if (id.text[i] == '/' || id.text[i] == ' ')
+            id.text[i] = '_';
+    copy(head->job, sizeof head->job, id.text);
+}
+
+static uint64_t pid_start(void)
+{
+    char stat[1024];
+    read_file("/proc/self/stat", stat, sizeof stat);
+    const char *at = strrchr(stat, ')'); /* the name before it may hold anything */
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static void command_line(struct trc_head *head)
+{
+    char raw[sizeof head->command];
+    size_t n = read_file("/proc/self/cmdline", raw, sizeof raw);
+    for (size_t i = 0; i < n; i++)
+        raw[i] = raw[i] ? raw[i] : ' ';
+    while (n > 0 && raw[n - 1] == ' ')
+        n--;
+    raw[n] = 0;
+    copy(head->command, sizeof head->command, raw);
+    ssize_t length = readlink("/proc/self/exe", head->exe, sizeof head->exe - 1);
+    head->exe[length > 0 ? length : 0] = 0;
+}
+
+void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted)
+{
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
+    static const char *const containers[] = {"APPTAINER_CONTAINER",
+                                             "SINGULARITY_CONTAINER",
+                                             "SINGULARITY_NAME",
+                                             "SHIFTER_IMAGE",
+                                             "CH_RUNNING",
+                                             "container",
+                                             NULL};
+    head->pid = (uint32_t)getpid();
+    head->pid_start = pid_start();
+    head->rank = number_of(ranks);
+    head->world_size = number_of(sizes);
+    gethostname(head->host, sizeof head->host - 1);
+    read_file("/proc/sys/kernel/random/boot_id", head->boot_id, sizeof head->boot_id);
+    const char *container = first_of(containers);
+    copy(head->container, sizeof head->container, container ? container : "");
+    command_line(head);
+    job_id(head);
+    const char *space = getenv("PMIX_NAMESPACE");
+    struct ipo_text world = {0};
+    ipo_text_add(&world, head->job);
+    ipo_text_add(&world, "/");
+    ipo_text_add(&world, space ? space : "");
+    head->world_identity = XXH64(world.text, world.used, 0);
+
+    struct ipo_text name = {0};
+    if (wanted && *wanted) {
+        ipo_text_add(&name, wanted);
+    } else {
+        ipo_text_add(&name, "hpctop-");
+        ipo_text_add(&name, head->job);
+    }
+    copy(folder, folder_size, name.text);
+}
+
+bool ipo_tsc_is_good(void)
+{
+#if defined(__x86_64__)
+    char source[32];
+    read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
+    return strcmp(source, "tsc") == 0;
+#else
+    return false;
+#endif
+}
+
+bool ipo_is_local(const char *folder)
+{
+    /* The magic numbers of statfs(2) for what lives in this machine's memory or on its disks. */
+    static const uint32_t local[] = {0xEF53 /* ext2..4 */,   0x58465342 /* xfs */,
+                                     0x9123683E /* btrfs */, 0x01021994 /* tmpfs */,
+                                     0x858458f6 /* ramfs */, 0x794c7630 /* overlay */,
+                                     0xF2F52010 /* f2fs */,  0x2fc12fc1 /* zfs */,
+                                     0x3153464a /* jfs */,   0x52654973 /* reiser */};
+    struct statfs fs;
+    if (statfs(folder, &fs))
+        return true;
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+        if ((uint32_t)fs.f_type == local[i])
+            return true;
+    return false;
+}
+
+bool ipo_is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+const char *ipo_errno_name(int error)
+{
+    static char digits[24];
+    switch (error) {
+    case ENOSPC:
+        return "ENOSPC (no space left)";
+    case EDQUOT:
+        return "EDQUOT (over quota)";
+    case EACCES:
+        return "EACCES (not allowed)";
+    case EROFS:
+        return "EROFS (read-only file system)";
+    case ENOENT:
+        return "ENOENT (no such folder)";
+    case EEXIST:
+        return "EEXIST (it exists)";
+    default:
+        break;
+    }
+    struct ipo_text text = {0};
+    ipo_text_add_number(&text, (uint64_t)error);
+    copy(digits, sizeof digits, text.text);
+    return digits;
+}
+
+void ipo_first_words(char *out, size_t size, const char *text)
+{
+    size_t n = 0;
+    bool gap = false;
+    for (; *text && *text != ',' && *text != '\n' && n + 2 < size; text++) {
+        if (*text == ' ' || *text == '\t') {
+            gap = n > 0;
+            continue;
+        }
+        if (gap)
+            out[n++] = ' ';
+        gap = false;
+        out[n++] = *text;
+    }
+    out[n] = 0;
+}

@@ -1,0 +1,28 @@
+/* Who this process is and where its trace goes: facts from the environment and the system, gathered once. */
+#ifndef IPO_IDENTITY_H
+#define IPO_IDENTITY_H
+
+#include "trace/format.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Fills host, pid, boot id, job, executable, command, container, provisional rank and size, world identity; and the
+ * folder: `wanted` (HPCTOP_DIR) or hpctop-<job id>, the same on all ranks. */
+void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted);
+
+/* Whether the TSC ticks evenly and alike on all cores: the kernel uses it as its own clock. */
+bool ipo_tsc_is_good(void);
+
+/* Whether a folder is on a file system where other processes of the job see stores at once. */
+bool ipo_is_local(const char *folder);
+
+/* A setuid or otherwise privileged process is none of our business. */
+bool ipo_is_privileged(void);
+
+/* "ENOSPC" and the like for the errors that happen; else the number in decimal. */
+const char *ipo_errno_name(int error);
+
+/* Name and version of a library's version text: up to the first comma or line end, without "MPICH Version:" padding. */
+void ipo_first_words(char *out, size_t size, const char *text);
+
+#endif

@@ -1,0 +1,183 @@
+/* Communicators, windows and files: calls that make, use and free them. */
+#include "interpose/describe.h"
+#include "interpose/abi.h"
+#include "interpose/process.h"
+
+#include <string.h>
+
+static void take_sequence(struct ipo_frame *frame)
+{
+    if (!frame->comm)
+        return;
+    frame->sig.flags |= TRC_SIG_COLL;
+    frame->sequence = atomic_fetch_add_explicit(&frame->comm->sequence, 1, memory_order_relaxed);
+}
+
+static void use(struct ipo_frame *frame, struct ipo_comm *comm)
+{
+    frame->comm = comm;
+    frame->sig.comm = comm ? comm->id : 0;
+    frame->sig.object = comm ? comm->object : 0;
+}
+
+/* A handle that the call takes away is kept until it has. */
+static void keep_handle(struct ipo_frame *frame, uintptr_t handle)
+{
+    if (ipo_thread_scratch(frame->thread, 1))
+        frame->thread->requests[0] = handle;
+}
+
+/* ---- communicators, local calls
+ * -------------------------------------------------------------------------------------- */
+
+void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    if (ipo_has(call, 'k')) {
+        uintptr_t handle = ipo_handle_load(ipo_arg(call, args, 'k'), 0);
+        keep_handle(frame, handle);
+        use(frame, ipo_comm(handle));
+    } else if (ipo_has(call, 'c')) {
+        use(frame, ipo_comm(ipo_arg(call, args, 'c')));
+    }
+}
+
+void ipo_finish_comm(struct ipo_frame *frame, const uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    ipo_emit(frame);
+    if (frame->failed)
+        return;
+    if (ipo_has(call, 'k') && frame->thread->scratch)
+        ipo_comm_freed(frame->thread->requests[0]);
+    if (frame->sig.call == IPO_Comm_set_name)
+        ipo_comm_named(ipo_arg(call, args, 'c'), (const char *)ipo_arg(call, args, 'G'));
+}
+
+/* ---- what makes and frees ------------------------------------------------------------------------------------------
+ */
+
+/* Not collective over the communicator that is passed. */
+static bool is_partial(uint32_t call)
+{
+    return call == IPO_Comm_create_group || call == IPO_Comm_create_from_group ||
+           call == IPO_Intercomm_create_from_groups || ipo_calls[call].opclass == TRC_OP_SPAWN;
+}
+
+void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    if (ipo_has(call, 'W') || ipo_has(call, 'j')) { /* MPI_File is a pointer everywhere */
+        uintptr_t handle = ipo_has(call, 'W') ? ipo_handle_load(ipo_arg(call, args, 'W'), 0)
+                                              : *(const uintptr_t *)ipo_arg(call, args, 'j');
+        keep_handle(frame, handle);
+        use(frame, ipo_object(handle));
+    } else if (ipo_has(call, 'v')) {
+        use(frame, ipo_object(ipo_handle(ipo_arg(call, args, 'v'))));
+    } else if (ipo_has(call, 'a')) {
+        use(frame, ipo_object(ipo_arg(call, args, 'a')));
+    } else if (ipo_has(call, 'c')) {
+        use(frame, ipo_comm(ipo_arg(call, args, 'c')));
+    }
+    if (ipo_has(call, 'q'))
+        frame->sig.flags |= TRC_SIG_START;
+    if (!is_partial(frame->sig.call))
+        take_sequence(frame);
+}
+
+void ipo_finish_create(struct ipo_frame *frame, const uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    ipo_emit(frame);
+    if (frame->failed)
+        return;
+    uint32_t id = frame->sig.call;
+    if (ipo_has(call, 'q')) {
+        ipo_started(frame, args); /* the new communicator may not be used yet: learned at its first use */
+    } else if (ipo_has(call, 'C')) {
+        /* Two groups meet in an intercommunicator: neither's own communicator can be the parent for both. */
+        bool meeting = id == IPO_Intercomm_create || call->opclass == TRC_OP_SPAWN;
+        ipo_comm_made(ipo_handle_load(ipo_arg(call, args, 'C'), 0), meeting ? NULL : frame->comm, id);
+    } else if (ipo_has(call, 'V')) {
+        ipo_object_made(ipo_handle_load(ipo_arg(call, args, 'V'), 0), frame->comm, id, NULL);
+    } else if (ipo_has(call, 'A')) {
+        const char *name = (const char *)ipo_arg(call, args, 'F');
+        ipo_object_made(*(const uintptr_t *)ipo_arg(call, args, 'A'), frame->comm, id, name ? name : "");
+    } else if ((ipo_has(call, 'W') || ipo_has(call, 'j')) && frame->thread->scratch) {
+        ipo_object_freed(frame->thread->requests[0]);
+    }
+}
+
+/* ---- one-sided
+ * ------------------------------------------------------------------------------------------------------- */
+
+void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    struct trc_sig *sig = &frame->sig;
+    use(frame, ipo_object(ipo_handle(ipo_arg(call, args, 'v'))));
+    sig->flags |= TRC_SIG_RMA | (ipo_has(call, 'q') ? TRC_SIG_START : 0);
+    sig->peer = ipo_world_rank(frame->comm, (int)ipo_arg(call, args, 'R'));
+    if (sig->peer == TRC_PEER_NULL)
+        return;
+    if (ipo_has(call, 'n') || ipo_has(call, 'N')) {
+        sig->sent = ipo_has(call, 'n') ? ipo_bytes(frame, args, 'n', 'd') : 0;
+        sig->received = ipo_has(call, 'N') ? ipo_bytes(frame, args, 'N', 'D') : 0;
+    } else { /* Fetch_and_op, Compare_and_swap: one element each way */
+        uint64_t size = ipo_type_size(frame->thread, ipo_arg(call, args, 'd'));
+        sig->sent = sig->received = size == TRC_BYTES_UNKNOWN ? 0 : size;
+    }
+}
+
+void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    use(frame, ipo_object(ipo_handle(ipo_arg(call, args, 'v'))));
+    frame->sig.flags |= TRC_SIG_RMA;
+    if (ipo_has(call, 'R'))
+        frame->sig.peer = ipo_world_rank(frame->comm, (int)ipo_arg(call, args, 'R'));
+    if (call->opclass == TRC_OP_RMA_FENCE)
+        take_sequence(frame);
+}
+
+/* ---- files
+ * ----------------------------------------------------------------------------------------------------------- */
+
+void ipo_describe_io(struct ipo_frame *frame, uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    struct trc_sig *sig = &frame->sig;
+    use(frame, ipo_object(ipo_arg(call, args, 'a')));
+    sig->flags |= TRC_SIG_IO;
+    if (ipo_has(call, 'q'))
+        sig->flags |= TRC_SIG_START;
+    if (call->opclass == TRC_OP_IO_COLL)
+        take_sequence(frame);
+    /* Room or data known now; the status, where there is one, says what it came to. */
+    if (ipo_has(call, 'n'))
+        sig->sent = ipo_bytes(frame, args, 'n', 'd');
+    if (ipo_has(call, 'N') && (ipo_has(call, 'q') || ipo_has(call, 'S')))
+        sig->received = ipo_bytes(frame, args, 'N', 'D');
+    ipo_want_status(frame, args);
+}
+
+void ipo_finish_io(struct ipo_frame *frame, const uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    struct trc_sig *sig = &frame->sig;
+    /* The end of a split write has a status too, but its bytes were counted when it began. */
+    bool reads = ipo_has(call, 'B'), writes = ipo_has(call, 'n');
+    uint64_t sent = sig->sent, received = sig->received;
+    if (frame->failed) {
+        sig->flags &= ~(uint32_t)TRC_SIG_START;
+        sig->sent = sig->received = 0;
+    } else if (frame->status && (reads || writes)) {
+        struct ipo_arrived moved = ipo_arrived(frame->thread, NULL, frame->status, false);
+        *(reads ? &sig->received : &sig->sent) = moved.bytes;
+    }
+    if (frame->failed || sent != sig->sent || received != sig->received)
+        frame->index = trc_stream_intern(&frame->thread->stream, sig);
+    ipo_emit(frame);
+    if (!frame->failed && ipo_has(call, 'q'))
+        ipo_started(frame, args);
+}

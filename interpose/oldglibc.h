@@ -1,0 +1,19 @@
+/* Included before every source of libtrace.so: binds what glibc moved between libraries to the old symbol versions, so
+ * that the library built on a new system loads on an old one (a test reads the versions).  dlsym and friends moved from
+ * libdl to libc in 2.34; libdl.so.2 is named on the link line. */
+#ifndef IPO_OLDGLIBC_H
+#define IPO_OLDGLIBC_H
+
+#if defined(__x86_64__)
+#define IPO_OLD "GLIBC_2.2.5"
+#elif defined(__aarch64__)
+#define IPO_OLD "GLIBC_2.17"
+#else
+#error "libtrace.so is for x86-64 and aarch64"
+#endif
+
+__asm__(".symver dlsym,dlsym@" IPO_OLD);
+__asm__(".symver dlopen,dlopen@" IPO_OLD);
+__asm__(".symver dladdr,dladdr@" IPO_OLD);
+
+#endif

@@ -1,0 +1,249 @@
+/* From the first Init to the end: where the trace goes, what its head says, when recording starts and stops. */
+#include "interpose/oldglibc.h"
+#include "interpose/process.h"
+#include "interpose/abi.h"
+#include "interpose/comms.h"
+#include "interpose/heartbeat.h"
+#include "interpose/identity.h"
+#include "interpose/record.h"
+#include "interpose/requests.h"
+#include "interpose/resolve.h"
+#include "interpose/sites.h"
+#include "interpose/text.h"
+#include "trace/schema.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct ipo_process ipo_process;
+bool ipo_clock_is_tsc;
+
+static atomic_int started; /* 0 no, 1 at it or traced, 2 not to be traced */
+static uint32_t *armed_page;
+
+uint64_t ipo_ticks_slow(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t ticks_for_writer(void)
+{
+    return ipo_ticks();
+}
+
+void ipo_say(const char *text, const char *more)
+{
+    if (!ipo_process.options.verbose)
+        return;
+    struct ipo_text line = {0};
+    ipo_text_add(&line, "hpctop: ");
+    ipo_text_add(&line, text);
+    ipo_text_add(&line, more);
+    ipo_text_add(&line, "\n");
+    if (write(STDERR_FILENO, line.text, line.used) < 0)
+        return; /* nobody to tell */
+}
+
+/* A word that fork clears in the child: children of the traced process pass everything through. */
+static void disarm_child(void)
+{
+    *armed_page = 0;
+}
+
+static bool arm_page(void)
+{
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return false;
+    armed_page = page;
+    if (madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */))
+        pthread_atfork(NULL, NULL, disarm_child);
+    return true;
+}
+
+static char schema[96 * 1024];
+
+static size_t write_schema(void)
+{
+    static struct trc_schema_call calls[IPO_CALLS];
+    for (int i = 0; i < IPO_CALLS; i++)
+        calls[i] = (struct trc_schema_call){
+            .name = ipo_calls[i].name,
+            .roles = ipo_calls[i].roles,
+            .opclass = ipo_calls[i].opclass == TRC_OP_PASS ? TRC_OP_OTHER : (enum trc_opclass)ipo_calls[i].opclass};
+    return trc_schema_write(schema, sizeof schema, calls, IPO_CALLS);
+}
+
+static int open_file(struct trc_head *head)
+{
+    if (mkdir(ipo_process.folder, 0777) && errno != EEXIST)
+        return errno;
+    ipo_process.write_back = !ipo_is_local(ipo_process.folder);
+    if (ipo_process.write_back)
+        head->flags |= TRC_HEAD_WRITE_BACK;
+    struct ipo_text path = {0};
+    ipo_text_add(&path, ipo_process.folder);
+    ipo_text_add(&path, "/");
+    ipo_text_add(&path, head->host);
+    ipo_text_add(&path, ".");
+    ipo_text_add_number(&path, head->pid);
+    ipo_text_add(&path, ".");
+    ipo_text_add_number(&path, head->pid_start);
+    ipo_text_add(&path, ".hpctop");
+    int error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, schema, write_schema(),
+                                ticks_for_writer);
+    ipo_say(error ? "no trace: cannot make " : "recording to ", path.text);
+    if (error)
+        ipo_say("the error number is ", ipo_errno_name(error));
+    return error;
+}
+
+bool ipo_process_start(const void *caller)
+{
+    int fresh = 0;
+    if (!atomic_compare_exchange_strong(&started, &fresh, 1)) {
+        /* Another thread's Init, or a child of the traced process: either way not ours to start. */
+        return false;
+    }
+    ipo_options_read(&ipo_process.options);
+    if (ipo_process.options.disable || ipo_is_privileged()) {
+        ipo_say("not recording: ", ipo_process.options.disable ? "HPCTOP_DISABLE=1" : "privileges differ");
+        return false;
+    }
+    ipo_calls_prepare();
+    if (!ipo_resolve_all(caller) || !arm_page() || !ipo_requests_start()) {
+        ipo_say("not recording: ", "no MPI library found");
+        return false;
+    }
+    ipo_abi_detect();
+    ipo_clock_is_tsc = ipo_tsc_is_good();
+    static struct trc_head head;
+    head.state = TRC_STATE_STARTING;
+    head.clock_source = ipo_clock_is_tsc ? TRC_CLOCK_TSC : TRC_CLOCK_MONOTONIC;
+    head.abi = ipo_abi.id;
+    head.thread_level = -1;
+    ipo_identity(&head, ipo_process.folder, sizeof ipo_process.folder, ipo_process.options.dir);
+    if (open_file(&head))
+        return false;
+    ipo_process.writer.head->patched_slots = ipo_patch_slots();
+    *armed_page = 1;
+    __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* A receive from nobody tells whether the status lies where the table says. */
+static void check_status_layout(struct trc_head *head)
+{
+    union {
+        char bytes[64];
+        uint64_t align;
+    } status;
+    for (size_t i = 0; i < sizeof status.bytes; i++)
+        status.bytes[i] = 0x55;
+    typedef uintptr_t w;
+    int failed = ((int (*)(void *, int, w, int, int, w, void *))ipo_real[IPO_Recv])(
+        NULL, 0, ipo_abi.byte_type, ipo_abi.proc_null, 0, ipo_abi.comm_world, status.bytes);
+    if (failed || ipo_status_source(status.bytes) != ipo_abi.proc_null)
+        head->flags |= TRC_HEAD_STATUS_UNKNOWN;
+}
+
+/* What recording one call costs here: the usual path, on a stream that goes nowhere. */
+static uint64_t measure_cost(void)
+{
+    enum { ROUNDS = 512 };
+    struct trc_stream *stream = mmap(NULL, sizeof *stream, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *memory = mmap(NULL, 2 * TRC_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if ((void *)stream == MAP_FAILED || memory == MAP_FAILED)
+        return 0;
+    stream->page = (struct trc_thread_chunk *)(void *)memory;
+    stream->chunk = (struct trc_chunk *)(void *)(memory + TRC_CHUNK_SIZE);
+    stream->at = (unsigned char *)(stream->chunk + 1);
+    stream->stop = (unsigned char *)stream->chunk + TRC_CHUNK_SIZE;
+    stream->epoch = 1;
+    stream->writer = &ipo_process.writer;
+    uint64_t best = UINT64_MAX;
+    for (int batch = 0; batch < 4; batch++) {
+        uint64_t begin = ipo_ticks();
+        for (int i = 0; i < ROUNDS; i++) {
+            struct trc_sig sig = {.call = 1, .peer = i % 4, .sent = 8};
+            uint32_t index = trc_stream_intern(stream, &sig);
+            uint64_t at = ipo_ticks();
+            stream->page->thread.inside = index + 1;
+            uint64_t end = ipo_ticks();
+            trc_stream_event(stream, index, at, end, 0);
+            trc_stream_count(stream, index, end - at, 8, 0);
+            stream->page->thread.inside = 0;
+        }
+        uint64_t ticks = ipo_ticks() - begin;
+        if (ticks < best)
+            best = ticks;
+    }
+    munmap(stream, sizeof *stream);
+    munmap(memory, 2 * TRC_CHUNK_SIZE);
+    return best * 1024 / ROUNDS;
+}
+
+void ipo_process_ready(void)
+{
+    static atomic_int ready;
+    if (atomic_exchange(&ready, 1))
+        return; /* a second session */
+    struct trc_head *head = ipo_process.writer.head;
+    typedef uintptr_t w;
+    int flag = 0, level = -1;
+    ((int (*)(int *))ipo_real[IPO_Initialized])(&flag);
+    if (flag && ipo_abi.comm_world) {
+        ((int (*)(w, int *))ipo_real[IPO_Comm_rank])(ipo_abi.comm_world, &head->rank);
+        ((int (*)(w, int *))ipo_real[IPO_Comm_size])(ipo_abi.comm_world, &head->world_size);
+        if (ipo_real[IPO_Query_thread] && !((int (*)(int *))ipo_real[IPO_Query_thread])(&level))
+            head->thread_level = level > 3 ? level / 1024 - (level >= 4096 ? 1 : 0) : level;
+        check_status_layout(head);
+        char parent[8] = {0};
+        if (!((int (*)(void *))ipo_real[IPO_Comm_get_parent])(parent) &&
+            ipo_handle_load((uintptr_t)parent, 0) != ipo_abi.comm_null)
+            head->flags |= TRC_HEAD_SPAWNED;
+        ipo_comms_start(head->world_identity);
+    } else {
+        ipo_comms_start(0); /* sessions only: communicators are learned as they are made */
+    }
+    char version[8192 + 64] = "";
+    int length = 0;
+    if (ipo_real[IPO_Get_library_version] &&
+        !((int (*)(char *, int *))ipo_real[IPO_Get_library_version])(version, &length))
+        ipo_first_words(head->mpi, sizeof head->mpi, version);
+    head->call_cost_q10 = measure_cost();
+    head->init_ticks = ipo_ticks();
+    head->state = TRC_STATE_RUNNING;
+    ipo_heartbeat_start();
+}
+
+void ipo_process_ending(void)
+{
+    ipo_process.writer.head->end_ticks = ipo_ticks();
+}
+
+void ipo_process_finalized(void)
+{
+    struct trc_head *head = ipo_process.writer.head;
+    ipo_sites_resolve();
+    ipo_heartbeat_stop();
+    head->state = TRC_STATE_FINALIZED;
+    trc_writer_trim(&ipo_process.writer);
+}
+
+void ipo_process_aborting(int code)
+{
+    struct trc_head *head = ipo_process.writer.head;
+    head->end_ticks = ipo_ticks();
+    head->abort_code = code;
+    head->state = TRC_STATE_ABORTED;
+    ipo_sites_resolve();
+}

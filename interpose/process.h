@@ -1,0 +1,44 @@
+/* The traced process: from the first MPI_Init to the end. */
+#ifndef IPO_PROCESS_H
+#define IPO_PROCESS_H
+
+#include "interpose/calls.h"
+#include "interpose/options.h"
+#include "trace/writer.h"
+
+struct ipo_process {
+    struct trc_writer writer;
+    struct ipo_options options;
+    char folder[512];
+    bool write_back; /* the folder is not on a local file system */
+};
+extern struct ipo_process ipo_process;
+
+/* Ticks of the process's clock; see enum trc_clock_source. */
+extern bool ipo_clock_is_tsc;
+uint64_t ipo_ticks_slow(void);
+static inline uint64_t ipo_ticks(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_expect(ipo_clock_is_tsc, 1))
+        return __builtin_ia32_rdtsc();
+#endif
+    return ipo_ticks_slow();
+}
+
+/* Before the first Init call of the process: finds MPI, makes the file, arms the wrappers.  False: not traced (switched
+ * off, no file could be made ...).  errno is not kept. */
+bool ipo_process_start(const void *caller);
+
+/* After an Init call returned: rank, size, world, heartbeat. */
+void ipo_process_ready(void);
+
+/* MPI_Finalize entered / returned; MPI_Abort entered. */
+void ipo_process_ending(void);
+void ipo_process_finalized(void);
+void ipo_process_aborting(int code);
+
+/* "hpctop: ..." on stderr if HPCTOP_VERBOSE=1; no stdio, no allocation. */
+void ipo_say(const char *text, const char *more);
+
+#endif

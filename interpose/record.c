@@ -1,0 +1,174 @@
+/* Enter, leave, emit: what every recorded call goes through. */
+#include "interpose/record.h"
+#include "interpose/comms.h"
+#include "interpose/process.h"
+#include "interpose/resolve.h"
+#include "interpose/sites.h"
+
+#include <errno.h>
+
+static const uint32_t never = 0;
+const uint32_t *ipo_armed = &never;
+
+/* Out of the way of the record path: the first Init arms the process, everything else passes through. */
+static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame *frame, const struct ipo_call *call)
+{
+    if (call->opclass != TRC_OP_INIT)
+        return false;
+    int kept = errno;
+    bool started = ipo_process_start((const void *)(uintptr_t)frame->site);
+    errno = kept;
+    return started;
+}
+
+bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
+{
+    const struct ipo_call *call = &ipo_calls[id];
+    if (__builtin_expect(!*ipo_armed, 0) && !enter_unarmed(frame, call))
+        return false;
+    int kept = errno;
+    struct ipo_thread *thread = ipo_thread_self();
+    if (__builtin_expect(!thread || !ipo_real[id], 0)) {
+        errno = kept;
+        return false;
+    }
+    frame->thread = thread;
+    frame->call = call;
+    frame->comm = NULL;
+    frame->sequence = 0;
+    frame->failed = frame->poll = false;
+    frame->status = frame->status_by_caller = 0;
+    frame->sig = (struct trc_sig){
+        .call = (uint32_t)id,
+        .peer = TRC_PEER_NONE,
+        .tag = TRC_TAG_NONE,
+        .source = TRC_PEER_NONE,
+        .rtag = TRC_TAG_NONE,
+        .site = frame->site,
+    };
+    /* A frame below the mark runs inside the marked call; one at or above it shows that the mark is stale (longjmp or
+     * a C++ exception left the call without passing ipo_leave). */
+    frame->nested = thread->mark && frame->address < thread->mark;
+    if (__builtin_expect(frame->nested, 0)) {
+        frame->sig.flags = TRC_SIG_NESTED;
+    } else {
+        thread->mark = frame->address;
+        if (ipo_classes[call->opclass].describe)
+            ipo_classes[call->opclass].describe(frame, args);
+    }
+    struct trc_stream *stream = &thread->stream;
+    frame->index = trc_stream_intern(stream, &frame->sig);
+    errno = kept;
+    if (frame->nested) {
+        frame->begin = ipo_ticks();
+        return true;
+    }
+    struct trc_thread *live = &stream->page->thread;
+    live->inside_sequence = frame->sequence;
+    live->inside_since = frame->begin = ipo_ticks();
+    __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
+{
+    frame->end = ipo_ticks();
+    int kept = errno;
+    struct trc_stream *stream = &frame->thread->stream;
+    frame->failed = result != 0;
+    if (__builtin_expect(frame->nested, 0)) {
+        trc_stream_event(stream, frame->index, frame->begin, frame->end, 0);
+        errno = kept;
+        return;
+    }
+    if (__builtin_expect(frame->failed, 0)) {
+        frame->sig.flags |= TRC_SIG_FAILED;
+        frame->index = trc_stream_intern(stream, &frame->sig);
+    }
+    if (ipo_classes[frame->call->opclass].finish)
+        ipo_classes[frame->call->opclass].finish(frame, args);
+    else
+        ipo_emit(frame);
+    __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);
+    frame->thread->mark = NULL;
+    errno = kept;
+}
+
+void ipo_emit(struct ipo_frame *frame)
+{
+    struct trc_stream *stream = &frame->thread->stream;
+    struct trc_thread *live = &stream->page->thread;
+    uint64_t ticks = frame->end - frame->begin;
+    uint32_t index = frame->index;
+    const struct trc_sig *sig = &stream->page->sigs[index];
+    if (__builtin_expect(stream->state[index].epoch == UINT32_MAX, 0))
+        ipo_site_seen(sig->site);
+    if (frame->poll)
+        trc_stream_fold(stream, index, frame->begin, frame->end);
+    else
+        trc_stream_event(stream, index, frame->begin, frame->end, frame->sequence);
+    /* A posted receive shows the room it has; its bytes are counted when they have come. */
+    bool posted = (sig->flags & TRC_SIG_START) && (sig->flags & (TRC_SIG_P2P_IN | TRC_SIG_IO));
+    uint64_t sent = sig->sent, received = posted ? 0 : sig->received;
+    trc_stream_count(stream, index, ticks, sent, received);
+    live->sent += sent;
+    live->received += received;
+    live->calls++;
+    live->mpi_ticks += ticks;
+    live->last_end = frame->end;
+    live->last = index + 1;
+    if (sig->flags & TRC_SIG_P2P_OUT)
+        ipo_count_sent(frame->thread, index);
+    if ((sig->flags & TRC_SIG_P2P_IN) && !posted)
+        ipo_count_received(frame->thread, index);
+}
+
+uint64_t ipo_next_start(struct ipo_thread *thread)
+{
+    return thread->stream.page->thread.starts++;
+}
+
+void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_t sent, uint64_t received)
+{
+    struct trc_sig sig = {.call = call,
+                          .peer = TRC_PEER_NONE,
+                          .tag = TRC_TAG_NONE,
+                          .source = TRC_PEER_NONE,
+                          .rtag = TRC_TAG_NONE,
+                          .sent = sent,
+                          .received = received,
+                          .site = site};
+    struct trc_row *row = thread->stream.state[trc_stream_intern(&thread->stream, &sig)].row;
+    row->sent += sent;
+    row->received += received;
+    thread->stream.page->thread.sent += sent;
+    thread->stream.page->thread.received += received;
+}
+
+void ipo_count_sent(struct ipo_thread *thread, uint32_t index)
+{
+    struct trc_thread *live = &thread->stream.page->thread;
+    const struct trc_sig *sig = &thread->stream.page->sigs[index];
+    struct trc_peer *peer = thread->stream.state[index].out;
+    live->sent_messages++;
+    if (peer) {
+        peer->sent_messages++;
+        peer->sent_bytes += sig->sent;
+    } else {
+        live->peer_overflow++;
+    }
+}
+
+void ipo_count_received(struct ipo_thread *thread, uint32_t index)
+{
+    struct trc_thread *live = &thread->stream.page->thread;
+    const struct trc_sig *sig = &thread->stream.page->sigs[index];
+    struct trc_peer *peer = thread->stream.state[index].in;
+    live->received_messages++;
+    if (peer) {
+        peer->received_messages++;
+        peer->received_bytes += sig->received;
+    } else {
+        live->peer_overflow++;
+    }
+}

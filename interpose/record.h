@@ -1,0 +1,61 @@
+/* The record path: from a wrapper to an event.  Between ipo_enter and ipo_leave the real call runs, once. */
+#ifndef IPO_RECORD_H
+#define IPO_RECORD_H
+
+#include "interpose/calls.h"
+#include "interpose/thread.h"
+#include "trace/writer.h"
+
+/* What a wrapper keeps on its stack during the call. */
+struct ipo_frame {
+    const void *address; /* of the wrapper's stack frame: tells nested calls from stale marks */
+    uint64_t site;       /* return address: the call site */
+    struct ipo_thread *thread;
+    const struct ipo_call *call;
+    struct ipo_comm *comm;
+    uint64_t begin, end; /* ticks */
+    uint64_t sequence;   /* of a collective */
+    uint32_t index;      /* of the signature */
+    bool nested;
+    bool failed;      /* the real call returned an error */
+    bool poll;        /* nothing had happened: goes to a fold */
+    uintptr_t status; /* a status the real call was given: the caller's or ours; 0 none */
+    uintptr_t status_by_caller;
+    struct trc_sig sig;
+};
+
+/* Before the real call.  False: pass through, ipo_leave must not be called.  `args` may be changed: where the caller
+ * ignores a status that is needed, one of ours takes its place. */
+bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args);
+
+/* After it.  Keeps errno. */
+void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result);
+
+/* ---- for the files that know classes of calls (describe*.c, completion.c) ------------------------------------------
+ */
+
+/* Before: fills frame->sig from the arguments.  After: completes it from the results, and writes the event by
+ * ipo_emit, then what follows it.  NULL: nothing to do, or just ipo_emit. */
+struct ipo_class {
+    void (*describe)(struct ipo_frame *, uintptr_t *args);
+    void (*finish)(struct ipo_frame *, const uintptr_t *args);
+};
+extern const struct ipo_class ipo_classes[];
+
+/* Writes the event (or fold) of frame->sig and counts it. */
+void ipo_emit(struct ipo_frame *frame);
+
+/* Takes the next start number of the thread for the request that the event just written started. */
+uint64_t ipo_next_start(struct ipo_thread *thread);
+
+/* Adds bytes to the counters of a call that is not the one being recorded (a receive that a Wait completed). */
+void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_t sent, uint64_t received);
+
+/* Counts a point-to-point message; `index` is the signature that carries P2P_OUT or P2P_IN. */
+void ipo_count_sent(struct ipo_thread *thread, uint32_t index);
+void ipo_count_received(struct ipo_thread *thread, uint32_t index);
+
+/* Whether wrappers record: one word in a page that fork wipes. */
+extern const uint32_t *ipo_armed;
+
+#endif

@@ -1,0 +1,146 @@
+/* Finding the real functions.  RTLD_NEXT alone is not enough: Python loads MPI with RTLD_LOCAL, where it finds nothing.
+ * So one handle on the object that defines PMPI_Init is kept, and all names come from it. */
+#include "interpose/oldglibc.h"
+#include "interpose/resolve.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define MAX_OBJECTS 512
+#define MAX_NAME    256
+
+static void *library; /* a handle whose scope has MPI; pins it */
+static char library_name[1024];
+static atomic_int resolving; /* 0 not yet, 1 at it, 2 done */
+
+static char names[MAX_OBJECTS][MAX_NAME];
+static unsigned names_n;
+
+static int collect(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    size_t n = strlen(info->dlpi_name);
+    if (n > 0 && n < MAX_NAME && names_n < MAX_OBJECTS)
+        memcpy(names[names_n++], info->dlpi_name, n + 1);
+    return 0;
+}
+
+const void *ipo_object_base(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+static bool is_ours(const void *address)
+{
+    return ipo_object_base(address) == ipo_object_base((const void *)(uintptr_t)&ipo_resolve_all);
+}
+
+/* Keeps `handle` if an MPI other than our wrappers can be reached through it. */
+static bool try_handle(void *handle)
+{
+    if (!handle)
+        return false;
+    void *init = dlsym(handle, "PMPI_Init");
+    if (!init) { /* a stub MPI without a profiling interface */
+        init = dlsym(handle, "MPI_Init");
+        if (!init || is_ours(init))
+            return false;
+    }
+    Dl_info info;
+    if (!dladdr(init, &info) || !info.dli_fname)
+        return false;
+    /* The defining object itself, not the scope that led to it: its own dependencies come first. */
+    void *own = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    library = own ? own : handle;
+    strncpy(library_name, info.dli_fname, sizeof library_name - 1);
+    return true;
+}
+
+static bool find_library(const void *caller)
+{
+    Dl_info info;
+    if (caller && dladdr(caller, &info) && info.dli_fname &&
+        try_handle(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)))
+        return true;
+    if (try_handle(RTLD_NEXT))
+        return true;
+    /* Names first, dlopen afterwards: the loader's lock order forbids it inside the walk. */
+    names_n = 0;
+    dl_iterate_phdr(collect, NULL);
+    for (unsigned i = 0; i < names_n; i++)
+        if (try_handle(dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD)))
+            return true;
+    return false;
+}
+
+ipo_function ipo_resolve_name(const char *name)
+{
+    return library ? (ipo_function)(uintptr_t)dlsym(library, name) : NULL;
+}
+
+uintptr_t ipo_resolve_data(const char *name)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    if (!address && library)
+        address = dlsym(library, name);
+    return (uintptr_t)address;
+}
+
+const char *ipo_mpi_object(void)
+{
+    return library_name;
+}
+
+/* MPI_x of a second tool that is loaded behind us and in front of the library: it must see the call too. */
+static void *next_tool(const char *name, const void *mpi_base)
+{
+    void *next = dlsym(RTLD_NEXT, name);
+    if (!next || is_ours(next) || ipo_object_base(next) == mpi_base)
+        return NULL;
+    return next;
+}
+
+bool ipo_resolve_all(const void *caller)
+{
+    int fresh = 0;
+    if (atomic_load(&resolving) == 2)
+        return library != NULL;
+    if (!atomic_compare_exchange_strong(&resolving, &fresh, 1)) {
+        while (atomic_load(&resolving) == 1) /* first calls of two threads: wait for the other's walk */
+            ;
+        return library != NULL;
+    }
+    if (find_library(caller)) {
+        const void *mpi_base = ipo_object_base(dlsym(library, "PMPI_Init"));
+        for (int i = 0; i < IPO_CALLS; i++) {
+            char profiling[80] = "P";
+            strncpy(profiling + 1, ipo_calls[i].name, sizeof profiling - 2);
+            void *real = mpi_base ? next_tool(ipo_calls[i].name, mpi_base) : NULL;
+            if (!real)
+                real = dlsym(library, profiling);
+            if (!real) { /* some libraries lack a few PMPI names */
+                real = dlsym(library, ipo_calls[i].name);
+                if (real && is_ours(real))
+                    real = NULL;
+            }
+            ipo_real[i] = (ipo_function)(uintptr_t)real;
+        }
+    }
+    atomic_store(&resolving, 2);
+    return library != NULL;
+}
+
+static int absent(void)
+{
+    return 16; /* MPI_ERR_OTHER in the families we know: some error code */
+}
+
+ipo_function ipo_resolved(enum ipo_call_id id)
+{
+    if (!ipo_real[id])
+        ipo_resolve_all(__builtin_return_address(0));
+    return ipo_real[id] ? ipo_real[id] : (ipo_function)absent;
+}

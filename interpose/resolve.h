@@ -1,0 +1,33 @@
+/* Finds the MPI of this process and the real functions behind the wrappers. */
+#ifndef IPO_RESOLVE_H
+#define IPO_RESOLVE_H
+
+#include "interpose/calls.h"
+#include <stddef.h>
+
+/* Finds the loaded object that defines PMPI_Init and fills ipo_real; `caller` is an address in the code that made the
+ * first call (its scope is asked first).  Once; later calls return at once.  False: no MPI in this process. */
+bool ipo_resolve_all(const void *caller);
+
+/* A function by name, from the MPI library; NULL if it lacks it. */
+ipo_function ipo_resolve_name(const char *name);
+
+/* Address of a data symbol as the program sees it (copy relocations make that the executable's); 0 if absent. */
+uintptr_t ipo_resolve_data(const char *name);
+
+/* The real function of a call for passing through, resolving all on first use.  Never NULL: where no MPI has it, a
+ * function that returns an error code. */
+ipo_function ipo_resolved(enum ipo_call_id id);
+
+/* Leads the GOT slots of all loaded objects that name a call which is not exported to its wrapper, where this MPI has
+ * that call.  Exporting the name would make programs that test for it believe every MPI has it.  Returns how many slots
+ * were changed; cheap when no object was loaded since the last time. */
+size_t ipo_patch_slots(void);
+
+/* File name of the MPI library; for ipo_patch_slots, which leaves it alone. */
+const char *ipo_mpi_object(void);
+
+/* Base address of the object that holds `address`, NULL if none; no lock is taken when nothing is loaded. */
+const void *ipo_object_base(const void *address);
+
+#endif

@@ -1,0 +1,82 @@
+#include "interpose/oldglibc.h"
+#include "interpose/sites.h"
+#include "interpose/process.h"
+
+#include <dlfcn.h>
+
+#define SITES 8192u
+
+static _Atomic uint64_t site[SITES]; /* open addressing; 0 free */
+static bool resolved[SITES];
+static atomic_int resolving;
+
+void ipo_site_seen(uint64_t address)
+{
+    uint32_t at = (uint32_t)((address * 0x9e3779b97f4a7c15u) >> 40) % SITES;
+    for (uint32_t tries = 0; tries < 32; tries++, at = (at + 1) % SITES) {
+        uint64_t there = atomic_load_explicit(&site[at], memory_order_relaxed);
+        if (there == address)
+            return;
+        if (!there && atomic_compare_exchange_strong(&site[at], &there, address))
+            return;
+        if (there == address)
+            return;
+    }
+}
+
+/* Appends text to a buffer of `size`; always terminated. */
+static size_t append(char *out, size_t size, size_t at, const char *text)
+{
+    for (; *text && at + 1 < size; text++)
+        out[at++] = *text;
+    out[at] = 0;
+    return at;
+}
+
+static size_t append_offset(char *out, size_t size, size_t at, uint64_t value)
+{
+    char digits[16];
+    size_t n = 0;
+    do
+        digits[n++] = "0123456789abcdef"[value % 16];
+    while (value /= 16);
+    at = append(out, size, at, "+0x");
+    while (n > 0 && at + 1 < size)
+        out[at++] = digits[--n];
+    out[at] = 0;
+    return at;
+}
+
+static void define(uint64_t address)
+{
+    char text[1024] = "";
+    size_t at = 0;
+    Dl_info info;
+    bool known = dladdr((void *)(uintptr_t)address, &info) != 0;
+    if (known && info.dli_sname) {
+        at = append(text, sizeof text / 2, at, info.dli_sname);
+        at = append_offset(text, sizeof text / 2, at, address - (uint64_t)(uintptr_t)info.dli_saddr);
+    }
+    at++; /* the NUL between function and module */
+    if (known && info.dli_fname) {
+        size_t start = at;
+        at = append(text, sizeof text, start, info.dli_fname);
+        at = append_offset(text, sizeof text, at, address - (uint64_t)(uintptr_t)info.dli_fbase);
+    }
+    trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, address, NULL, 0, text, at + 1);
+}
+
+void ipo_sites_resolve(void)
+{
+    int idle = 0;
+    if (!atomic_compare_exchange_strong(&resolving, &idle, 1))
+        return;
+    for (uint32_t i = 0; i < SITES; i++) {
+        uint64_t address = atomic_load_explicit(&site[i], memory_order_relaxed);
+        if (!address || resolved[i])
+            continue;
+        define(address);
+        resolved[i] = true;
+    }
+    atomic_store(&resolving, 0);
+}

@@ -1,0 +1,131 @@
+/* GOT patching: how calls that only some MPIs have are reached (ipo_patch_slots). */
+#include "interpose/oldglibc.h"
+#include "interpose/resolve.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define SLOT_RELOCATION(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT || (type) == R_X86_64_64)
+#else
+#define SLOT_RELOCATION(type)                                                                                          \
+    ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || (type) == R_AARCH64_ABS64)
+#endif
+
+struct object {
+    uintptr_t base;
+    const char *strings;
+    const ElfW(Sym) * symbols;
+    uintptr_t relro, relro_end;
+    size_t patched;
+};
+
+/* The wrapper a name leads to, NULL if it is none of ours to lead. */
+static ipo_function wrapper_of(const char *name)
+{
+    if (strncmp(name, "MPI_", 4) != 0)
+        return NULL;
+    for (int i = 0; i < IPO_CALLS; i++)
+        if (!ipo_calls[i].exported && ipo_wrapper[i] && ipo_real[i] && strcmp(name, ipo_calls[i].name) == 0)
+            return ipo_wrapper[i];
+    return NULL;
+}
+
+static void patch_slot(struct object *object, uintptr_t *slot, ipo_function wrapper)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)slot & ~(page - 1);
+    bool protected = (uintptr_t)slot >= object->relro && (uintptr_t)slot < object->relro_end;
+    if (protected && mprotect((void *)start, page, PROT_READ | PROT_WRITE))
+        return;
+    __atomic_store_n(slot, (uintptr_t)wrapper, __ATOMIC_RELEASE);
+    if (protected)
+        mprotect((void *)start, page, PROT_READ);
+    object->patched++;
+}
+
+static void patch_table(struct object *object, const ElfW(Rela) * table, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / sizeof *table; i++) {
+        if (!SLOT_RELOCATION(ELF64_R_TYPE(table[i].r_info)))
+            continue;
+        const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(table[i].r_info)];
+        if (symbol->st_shndx != SHN_UNDEF)
+            continue;
+        ipo_function wrapper = wrapper_of(object->strings + symbol->st_name);
+        uintptr_t *slot = (uintptr_t *)(object->base + table[i].r_offset);
+        /* An empty slot is a weak name that the program tests: it stays empty. */
+        if (wrapper && *slot && *slot != (uintptr_t)wrapper)
+            patch_slot(object, slot, wrapper);
+    }
+}
+
+static int patch_object(struct dl_phdr_info *info, size_t size, void *out)
+{
+    (void)size;
+    if (strcmp(info->dlpi_name, ipo_mpi_object()) == 0 || strstr(info->dlpi_name, "linux-vdso"))
+        return 0;
+    struct object object = {.base = info->dlpi_addr};
+    const ElfW(Dyn) *dynamic = NULL;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_DYNAMIC)
+            dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + header->p_vaddr);
+        if (header->p_type == PT_GNU_RELRO) {
+            object.relro = info->dlpi_addr + header->p_vaddr;
+            object.relro_end = object.relro + header->p_memsz;
+        }
+    }
+    const ElfW(Rela) *plt = NULL, *rela = NULL;
+    size_t plt_bytes = 0, rela_bytes = 0;
+    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++)
+        switch (dynamic->d_tag) {
+        case DT_STRTAB:
+            object.strings = (const char *)dynamic->d_un.d_ptr;
+            break;
+        case DT_SYMTAB:
+            object.symbols = (const ElfW(Sym) *)dynamic->d_un.d_ptr;
+            break;
+        case DT_JMPREL:
+            plt = (const ElfW(Rela) *)dynamic->d_un.d_ptr;
+            break;
+        case DT_PLTRELSZ:
+            plt_bytes = dynamic->d_un.d_val;
+            break;
+        case DT_RELA:
+            rela = (const ElfW(Rela) *)dynamic->d_un.d_ptr;
+            break;
+        case DT_RELASZ:
+            rela_bytes = dynamic->d_un.d_val;
+            break;
+        default:
+            break;
+        }
+    if (object.strings && object.symbols) {
+        patch_table(&object, plt, plt ? plt_bytes : 0);
+        patch_table(&object, rela, rela ? rela_bytes : 0);
+    }
+    *(size_t *)out += object.patched;
+    return 0;
+}
+
+static int count_loads(struct dl_phdr_info *info, size_t size, void *out)
+{
+    if (size >= offsetof(struct dl_phdr_info, dlpi_adds) + sizeof info->dlpi_adds)
+        *(unsigned long long *)out = info->dlpi_adds;
+    return 1;
+}
+
+size_t ipo_patch_slots(void)
+{
+    static unsigned long long last_adds;
+    unsigned long long adds = 0;
+    dl_iterate_phdr(count_loads, &adds);
+    if (adds != 0 && adds == __atomic_exchange_n(&last_adds, adds, __ATOMIC_RELAXED))
+        return 0;
+    size_t patched = 0;
+    dl_iterate_phdr(patch_object, &patched);
+    return patched;
+}

@@ -1,0 +1,31 @@
+/* A line of text on the stack: no stdio, no allocation. */
+#ifndef IPO_TEXT_H
+#define IPO_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ipo_text {
+    char text[1024]; /* always terminated; what does not fit is cut */
+    size_t used;
+};
+
+static inline void ipo_text_add(struct ipo_text *line, const char *more)
+{
+    for (; *more && line->used + 1 < sizeof line->text; more++)
+        line->text[line->used++] = *more;
+    line->text[line->used] = 0;
+}
+
+static inline void ipo_text_add_number(struct ipo_text *line, uint64_t number)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    digits[--at] = 0;
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    ipo_text_add(line, digits + at);
+}
+
+#endif

@@ -1,0 +1,107 @@
+#include "interpose/oldglibc.h"
+#include "interpose/thread.h"
+#include "interpose/process.h"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static __thread struct ipo_thread *self;
+static _Atomic(struct ipo_thread *) threads; /* never shrinks: a page of a dead thread is taken over by a new one */
+
+static void *anonymous(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Without a destructor (those cost newer glibc symbols and run in odd places) a dead thread is known by its tid. */
+static bool is_dead(uint32_t tid, uint32_t mine)
+{
+    if (tid == mine)
+        return true;
+    char path[64] = "/proc/self/task/";
+    char digits[12];
+    size_t n = 0, at = 16;
+    do
+        digits[n++] = (char)('0' + tid % 10);
+    while (tid /= 10);
+    while (n > 0)
+        path[at++] = digits[--n];
+    path[at] = 0;
+    return access(path, F_OK) != 0;
+}
+
+static struct ipo_thread *take_over(uint32_t mine)
+{
+    for (struct ipo_thread *thread = atomic_load(&threads); thread; thread = thread->next) {
+        uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
+        if (!thread->unusable && is_dead(tid, mine) &&
+            __atomic_compare_exchange_n(&thread->tid, &tid, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            thread->mark = NULL;
+            thread->stream.page->thread.tid = mine;
+            return thread;
+        }
+    }
+    return NULL;
+}
+
+static struct ipo_thread *open_thread(void)
+{
+    struct trc_writer *writer = &ipo_process.writer;
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    struct ipo_thread *thread = take_over(tid);
+    if (thread)
+        return thread;
+    thread = anonymous(sizeof *thread);
+    if (!thread)
+        return NULL;
+    thread->tid = tid;
+    char name[16] = "";
+    prctl(PR_GET_NAME, name);
+    name[15] = 0;
+    thread->unusable = !trc_stream_open(&thread->stream, writer, tid, name);
+    if (thread->unusable)
+        __atomic_fetch_add(&writer->head->threads_not_kept, 1, __ATOMIC_RELAXED);
+    thread->next = atomic_load(&threads);
+    while (!atomic_compare_exchange_weak(&threads, &thread->next, thread))
+        ;
+    return thread;
+}
+
+struct ipo_thread *ipo_thread_self(void)
+{
+    if (__builtin_expect(!self, 0))
+        self = open_thread();
+    return self && !self->unusable ? self : NULL;
+}
+
+struct ipo_thread *ipo_thread_by_index(uint32_t index)
+{
+    for (struct ipo_thread *thread = atomic_load(&threads); thread; thread = thread->next)
+        if (!thread->unusable && thread->stream.page->thread.index == index)
+            return thread;
+    return NULL;
+}
+
+bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n)
+{
+    if (__builtin_expect(n <= thread->scratch, 1))
+        return true;
+    uint32_t room = 1024;
+    while (room < n && room < (1u << 30))
+        room *= 2;
+    uintptr_t *requests = anonymous(room * sizeof *requests);
+    char *statuses = anonymous((size_t)room * 32); /* the largest status of the three families */
+    if (!requests || !statuses)
+        return false; /* memory is short; what was mapped stays: a few pages */
+    if (thread->scratch) {
+        munmap(thread->requests, thread->scratch * sizeof *requests);
+        munmap(thread->statuses, (size_t)thread->scratch * 32);
+    }
+    thread->requests = requests;
+    thread->statuses = statuses;
+    thread->scratch = room;
+    return true;
+}

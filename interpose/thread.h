@@ -1,0 +1,47 @@
+/* What the recorder keeps for each thread of the program: its stream and scratch memory.  Found through one word of
+ * thread-local storage (initial-exec), made at the thread's first call. */
+#ifndef IPO_THREAD_H
+#define IPO_THREAD_H
+
+#include "trace/writer.h"
+
+#define IPO_TYPES  64u   /* predefined datatypes whose size is remembered */
+#define IPO_SHARED 1024u /* outstanding starts behind the shared handle */
+
+struct ipo_type {
+    uintptr_t handle; /* 0: free */
+    uint64_t size;
+};
+
+/* A send that had finished when it was started: Open MPI gives all of them one handle, so they are told apart by the
+ * address of the request variable, and in order where that fails. */
+struct ipo_shared_start {
+    uintptr_t variable; /* 0: completed */
+    uint64_t number;
+    struct trc_sig sig;
+};
+
+struct ipo_thread {
+    struct trc_stream stream;
+    const void *mark; /* frame of the outermost wrapper now running; NULL: none */
+    uint32_t tid;
+    struct ipo_thread *next;
+    struct ipo_type type[IPO_TYPES];
+    struct ipo_shared_start shared[IPO_SHARED];
+    uint32_t shared_first, shared_end;
+    uintptr_t *requests; /* handles as they were before a Wait or Test overwrote them */
+    char *statuses;
+    uint32_t scratch; /* how many of each fit */
+    bool unusable;    /* no live page could be had: pass through */
+};
+
+/* The calling thread's state, made on first use; NULL if there can be none. */
+struct ipo_thread *ipo_thread_self(void);
+
+/* Room for `n` requests and statuses in the thread's scratch memory; false if it cannot be had. */
+bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n);
+
+/* The thread with this index in the file, or NULL. */
+struct ipo_thread *ipo_thread_by_index(uint32_t index);
+
+#endif

@@ -1,0 +1,286 @@
+/* The file behind the streams: layout, allocation, definitions. */
+#include "trace/writer.h"
+#include "trace/writer_stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_CHUNKS 4u /* a live page, definitions, events, one ready */
+#define PAGE         4096u
+
+static struct trc_chunk *chunk_at(const struct trc_writer *writer, unsigned number)
+{
+    return (struct trc_chunk *)(void *)(writer->chunks + (size_t)number * TRC_CHUNK_SIZE);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor)
+{
+    /* The narrowest of a few tries: a preemption between the reads would make the anchor wrong by milliseconds. */
+    anchor->error_ticks = UINT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        uint64_t before = writer->ticks();
+        uint64_t monotonic = clock_ns(CLOCK_MONOTONIC);
+        uint64_t realtime = clock_ns(CLOCK_REALTIME);
+        uint64_t after = writer->ticks();
+        if (after - before >= anchor->error_ticks)
+            continue;
+        anchor->ticks = before + (after - before) / 2;
+        anchor->monotonic_ns = monotonic;
+        anchor->realtime_ns = realtime;
+        anchor->error_ticks = after - before;
+    }
+}
+
+/* Allocates chunks [allocated, wanted).  posix_fallocate first: a sparse page of a full disk would kill the program
+ * with SIGBUS when it is touched. */
+static int allocate(struct trc_writer *writer, unsigned allocated, unsigned wanted)
+{
+    off_t from = (off_t)(writer->head->chunks_offset + (uint64_t)allocated * TRC_CHUNK_SIZE);
+    int error = posix_fallocate(writer->fd, from, (off_t)(wanted - allocated) * TRC_CHUNK_SIZE);
+    if (!error)
+        __atomic_store_n(&writer->head->chunks_allocated, wanted, __ATOMIC_RELEASE);
+    return error;
+}
+
+int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, const struct trc_head *head,
+                    const char *schema, size_t schema_size, uint64_t (*ticks)(void))
+{
+    size_t chunks_offset = (TRC_HEAD_SIZE + schema_size + PAGE - 1) / PAGE * PAGE;
+    size_t chunks = limit > chunks_offset ? (limit - chunks_offset) / TRC_CHUNK_SIZE : 0;
+    if (chunks < FIRST_CHUNKS)
+        chunks = FIRST_CHUNKS;
+    if (chunks > UINT32_MAX / 2)
+        chunks = UINT32_MAX / 2;
+
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return errno;
+    int error = posix_fallocate(fd, 0, (off_t)chunks_offset);
+    if (error)
+        goto undo_open;
+    /* Address space for all of it at once, so that growing never moves the mapping; pages beyond the end of the file
+     * are not touched before they are allocated. */
+    char *base = mmap(NULL, chunks_offset + chunks * TRC_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (base == MAP_FAILED) {
+        error = errno;
+        goto undo_open;
+    }
+    writer->fd = fd;
+    writer->base = base;
+    writer->head = (struct trc_head *)(void *)base;
+    writer->chunks = base + chunks_offset;
+    writer->ticks = ticks;
+    *writer->head = *head;
+    struct trc_head *mine = writer->head;
+    mine->version = TRC_VERSION;
+    mine->byte_order = TRC_BYTE_ORDER;
+    mine->schema_offset = TRC_HEAD_SIZE;
+    mine->schema_size = (uint32_t)schema_size;
+    mine->chunk_size = TRC_CHUNK_SIZE;
+    mine->chunk_limit = (uint32_t)chunks;
+    mine->chunks_offset = chunks_offset;
+    memcpy(base + TRC_HEAD_SIZE, schema, schema_size);
+    error = allocate(writer, 0, FIRST_CHUNKS);
+    if (error)
+        goto undo_map;
+    trc_writer_anchor(writer, &mine->start);
+    mine->latest = mine->start;
+    memcpy(mine->magic, TRC_MAGIC, sizeof mine->magic); /* last: now it is a trace */
+    return 0;
+
+undo_map:
+    munmap(base, chunks_offset + chunks * TRC_CHUNK_SIZE);
+    writer->head = NULL;
+undo_open:
+    unlink(path);
+    close(fd);
+    return error;
+}
+
+unsigned trc_writer_ready(const struct trc_writer *writer)
+{
+    unsigned allocated = __atomic_load_n(&writer->head->chunks_allocated, __ATOMIC_ACQUIRE);
+    unsigned next = atomic_load(&writer->next_chunk);
+    return next < allocated ? allocated - next : 0;
+}
+
+bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
+{
+    int idle = 0;
+    if (!atomic_compare_exchange_strong(&writer->growing, &idle, 1))
+        return false;
+    struct trc_head *head = writer->head;
+    unsigned allocated = head->chunks_allocated;
+    unsigned have = trc_writer_ready(writer);
+    unsigned wanted = have < ready ? allocated + ready - have : allocated;
+    if (wanted > head->chunk_limit)
+        wanted = head->chunk_limit;
+    bool grown = false;
+    if (wanted > allocated) {
+        int error = allocate(writer, allocated, wanted);
+        grown = error == 0;
+        if (error) {
+            /* What there is stays in use: old chunks are recycled from now on. */
+            __atomic_store_n(&head->chunk_limit, allocated, __ATOMIC_RELEASE);
+            head->error_errno = error;
+            memcpy(head->error, "no more space for the trace file: only the newest events are kept", 66);
+        }
+    }
+    atomic_store(&writer->growing, 0);
+    return grown;
+}
+
+void trc_writer_fail(struct trc_writer *writer, const char *text, int error)
+{
+    atomic_store(&writer->off, 1);
+    if (!writer->head)
+        return;
+    size_t i = 0;
+    for (; text[i] && i + 1 < sizeof writer->head->error; i++)
+        writer->head->error[i] = text[i];
+    writer->head->error[i] = 0;
+    writer->head->error_errno = error;
+    writer->head->state = TRC_STATE_STOPPED;
+}
+
+void trc_writer_trim(struct trc_writer *writer)
+{
+    /* Keeps `growing` taken: nothing may be allocated any more. */
+    int idle = 0;
+    while (!atomic_compare_exchange_weak(&writer->growing, &idle, 1))
+        idle = 0;
+    struct trc_head *head = writer->head;
+    /* Ask for the rest of the chunks, so that nobody is handed one while the file is cut. */
+    unsigned used = atomic_exchange(&writer->next_chunk, head->chunk_limit);
+    if (used > head->chunks_allocated)
+        used = head->chunks_allocated;
+    head->chunk_limit = used;
+    __atomic_store_n(&head->chunks_allocated, used, __ATOMIC_RELEASE);
+    head->chunks_used = used;
+    atomic_store(&writer->next_chunk, used);
+    if (ftruncate(writer->fd, (off_t)(head->chunks_offset + (uint64_t)used * TRC_CHUNK_SIZE)))
+        head->error_errno = errno; /* the file stays longer than needed: no loss */
+}
+
+/* The oldest EVENTS chunk that is full, for reuse. */
+static struct trc_chunk *recycle(struct trc_writer *writer)
+{
+    unsigned used = __atomic_load_n(&writer->head->chunks_allocated, __ATOMIC_ACQUIRE);
+    for (unsigned tries = 0; tries < used; tries++) {
+        struct trc_chunk *chunk = chunk_at(writer, atomic_fetch_add(&writer->recycle, 1) % used);
+        uint8_t full = TRC_CHUNK_FULL;
+        if (chunk->kind != TRC_CHUNK_EVENTS || !__atomic_compare_exchange_n(&chunk->state, &full, TRC_CHUNK_OPEN, false,
+                                                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            continue;
+        __atomic_fetch_add(&writer->head->recycled_chunks, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&writer->head->recycled_records, chunk->records, __ATOMIC_RELAXED);
+        return chunk;
+    }
+    return NULL;
+}
+
+struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread)
+{
+    struct trc_chunk *chunk = NULL;
+    for (int tries = 0; !chunk && tries < 3; tries++) {
+        unsigned next = atomic_load(&writer->next_chunk);
+        while (next < __atomic_load_n(&writer->head->chunks_allocated, __ATOMIC_ACQUIRE) && !chunk)
+            if (atomic_compare_exchange_weak(&writer->next_chunk, &next, next + 1))
+                chunk = chunk_at(writer, next);
+        if (chunk)
+            break;
+        if (next >= writer->head->chunk_limit || tries == 2)
+            chunk = kind == TRC_CHUNK_EVENTS ? recycle(writer) : NULL;
+        else if (trc_writer_grow(writer, 4))
+            __atomic_fetch_add(&writer->head->inline_growths, 1, __ATOMIC_RELAXED);
+    }
+    if (!chunk)
+        return NULL;
+    __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELEASE);
+    chunk->kind = (uint8_t)kind;
+    chunk->thread = thread;
+    chunk->sequence = atomic_fetch_add(&writer->sequence, 1) + 1;
+    chunk->first_ticks = chunk->last_ticks = writer->ticks();
+    chunk->committed = 0;
+    chunk->records = 0;
+    chunk->lost = 0;
+    chunk->first_start = 0;
+    chunk->reserved = 0;
+    __atomic_store_n(&chunk->state, TRC_CHUNK_OPEN, __ATOMIC_RELEASE);
+    __atomic_store_n(&writer->head->chunks_used, atomic_load(&writer->next_chunk), __ATOMIC_RELAXED);
+    return chunk; /* the caller fills the rest and stores the magic */
+}
+
+/* Place for `slots` in the current DEFS chunk, a new one if it is full. */
+static struct trc_def *definition_room(struct trc_writer *writer, unsigned slots, struct trc_chunk **owner,
+                                       uint32_t *end)
+{
+    const uint32_t body = (TRC_CHUNK_SIZE - sizeof(struct trc_chunk)) / TRC_DEF_SLOT * TRC_DEF_SLOT;
+    const uint32_t need = slots * TRC_DEF_SLOT;
+    if (need > body)
+        return NULL;
+    for (int tries = 0; tries < 100; tries++) {
+        uint64_t place = atomic_fetch_add(&writer->defs, need);
+        unsigned number = (unsigned)(place >> 32);
+        uint32_t used = (uint32_t)place;
+        if (number && used + need <= body) {
+            *owner = chunk_at(writer, number - 1);
+            *end = used + need;
+            return (struct trc_def *)(void *)((char *)(*owner + 1) + used);
+        }
+        /* Full.  Two threads may both bring a new chunk: the second's replaces the first's, which stays half empty. */
+        struct trc_chunk *fresh = trc_writer_take(writer, TRC_CHUNK_DEFS, 0);
+        if (!fresh)
+            return NULL;
+        for (char *p = (char *)(fresh + 1); p < (char *)fresh + TRC_CHUNK_SIZE; p += TRC_DEF_SLOT)
+            ((struct trc_def *)(void *)p)->type = 0;
+        __atomic_store_n(&fresh->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
+        size_t index = (size_t)((char *)fresh - writer->chunks) / TRC_CHUNK_SIZE;
+        atomic_store(&writer->defs, (uint64_t)(index + 1) << 32);
+    }
+    return NULL;
+}
+
+bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b,
+                       const void *payload, size_t payload_size, const char *text, size_t text_size)
+{
+    size_t bytes = sizeof(struct trc_def) + payload_size + text_size;
+    if (bytes > UINT16_MAX * (size_t)TRC_DEF_SLOT || text_size > UINT16_MAX)
+        return false;
+    unsigned slots = (unsigned)((bytes + TRC_DEF_SLOT - 1) / TRC_DEF_SLOT);
+    struct trc_chunk *owner;
+    uint32_t end;
+    struct trc_def *def = definition_room(writer, slots, &owner, &end);
+    if (!def) {
+        __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
+        return false;
+    }
+    def->slots = (uint16_t)slots;
+    def->text_bytes = (uint16_t)text_size;
+    def->id = id;
+    def->a = a;
+    def->b = b;
+    def->ticks = writer->ticks();
+    char *out = (char *)(def + 1);
+    if (payload_size)
+        memcpy(out, payload, payload_size);
+    if (text_size)
+        memcpy(out + payload_size, text, text_size);
+    __atomic_store_n(&def->type, (uint32_t)type, __ATOMIC_RELEASE);
+    uint32_t committed = __atomic_load_n(&owner->committed, __ATOMIC_RELAXED);
+    while (committed < end &&
+           !__atomic_compare_exchange_n(&owner->committed, &committed, end, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+    owner->last_ticks = def->ticks;
+    return true;
+}

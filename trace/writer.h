@@ -1,0 +1,229 @@
+/* Writes one trace file.  Runs inside the traced process, so:
+ *   trc_stream_* and the inline functions   record path: no lock, no allocation, no stdio, no system call
+ *   trc_writer_*                            set-up, heartbeat and slow path: system calls, never malloc or stdio
+ * Errors never reach the program: they switch the writer off (trc_writer.off) and stand in the file's head. */
+#ifndef TRC_WRITER_H
+#define TRC_WRITER_H
+
+#include "trace/encode.h"
+#include "trace/format.h"
+#include "trace/histogram.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* The process's file.  Zero-initialised static storage; one for each process. */
+struct trc_writer {
+    int fd;
+    char *base; /* of the mapping: head, schema, then chunk_limit chunks of address space */
+    struct trc_head *head;
+    char *chunks;
+    atomic_uint next_chunk; /* first chunk never handed out */
+    atomic_uint recycle;    /* where the search for the oldest full chunk goes on */
+    _Atomic uint64_t sequence;
+    atomic_uint threads;   /* live pages handed out */
+    atomic_int growing;    /* one grower at a time; others go without */
+    atomic_int off;        /* tracing has stopped; see head.error */
+    _Atomic uint64_t defs; /* current DEFS chunk's number + 1 in the high half, bytes handed out of it in the low */
+    uint64_t (*ticks)(void);
+};
+
+/* What the stream knows of a signature beyond the file: where its counters are and its number in the current chunk. */
+struct trc_sig_state {
+    uint32_t epoch; /* stream.epoch when it was defined in the chunk; other: not defined in this one */
+    uint32_t local;
+    struct trc_row *row; /* NULL: none free */
+    struct trc_peer *out, *in;
+    uint64_t last_sequence;
+};
+
+#define TRC_OPEN_FOLDS 8u
+struct trc_fold {
+    uint32_t index;    /* signature */
+    unsigned char *at; /* the three u64 in the chunk */
+    uint64_t count, busy, begin;
+};
+
+/* One thread's stream.  Written by that thread only. */
+struct trc_stream {
+    struct trc_writer *writer;
+    struct trc_thread_chunk *page;
+    struct trc_chunk *chunk; /* EVENTS; NULL: none could be had */
+    unsigned char *at, *stop;
+    uint64_t base;      /* time base, see format.h */
+    uint64_t fold_base; /* that of the open folds */
+    uint64_t lost;
+    uint32_t epoch;
+    uint32_t local_sigs;
+    uint32_t folds;
+    struct trc_fold fold[TRC_OPEN_FOLDS];
+    struct trc_row overflow_row; /* private: counts that no row could take */
+    struct trc_sig_state state[TRC_SIGS];
+};
+
+/* Makes the file at `path` and maps it.  `limit` in bytes.  `head` gives the identity fields; layout, clock anchors and
+ * counters are filled in here.  `schema` (text) is copied.  Returns 0 or an errno; nothing is left open on error. */
+int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, const struct trc_head *head,
+                    const char *schema, size_t schema_size, uint64_t (*ticks)(void));
+
+/* Makes room for `ready` more chunks if there is less.  Called by the heartbeat, or by a stream that found none.
+ * Returns false if nothing could be added (limit reached, disk full, or another thread is at it). */
+bool trc_writer_grow(struct trc_writer *writer, unsigned ready);
+
+/* Chunks that are allocated and not handed out. */
+unsigned trc_writer_ready(const struct trc_writer *writer);
+
+/* Stops recording for good: text and errno go to the head. */
+void trc_writer_fail(struct trc_writer *writer, const char *text, int error);
+
+/* After MPI_Finalize: gives back what was allocated and never used.  Recording may go on in open chunks. */
+void trc_writer_trim(struct trc_writer *writer);
+
+/* Reads the clocks into an anchor. */
+void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor);
+
+/* Appends a definition (payload and text may be NULL).  Any thread; lock-free.  False if there was no room. */
+bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b,
+                       const void *payload, size_t payload_size, const char *text, size_t text_size);
+
+/* Opens a stream with a live page of its own in `stream` (zeroed memory).  False: no page could be had. */
+bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name);
+
+/* Slow halves of the inline functions below. */
+uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set);
+bool trc_stream_room_slow(struct trc_stream *stream);
+void trc_stream_define(struct trc_stream *stream, uint32_t index);
+void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end);
+
+/* ---- record path ------------------------------------------------------------------------------------------------ */
+
+static inline uint32_t trc_sig_hash(const struct trc_sig *sig)
+{
+    uint64_t w[7];
+    memcpy(w, sig, sizeof w);
+    /* Independent products, so that the multiplier works on all of them at once. */
+    uint64_t h = w[0] * 0x9e3779b97f4a7c15u + w[1] * 0xc2b2ae3d27d4eb4fu + w[2] * 0x165667b19e3779f9u +
+                 w[3] * 0xd6e8feb86659fd93u + w[4] * 0xa0761d6478bd642fu + w[5] * 0xe7037ed1a0b428dbu +
+                 w[6] * 0x8ebc6af09c88c6e3u;
+    return (uint32_t)((h ^ (h >> 29)) * 0xbf58476d1ce4e5b9u >> 40);
+}
+
+static inline bool trc_sig_equal(const struct trc_sig *a, const struct trc_sig *b)
+{
+    uint64_t x[7], y[7];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]) | (x[4] ^ y[4]) | (x[5] ^ y[5]) |
+             (x[6] ^ y[6]));
+}
+
+/* Index of a signature in the live page; two-way associative, so an index may come to mean another signature later. */
+static inline uint32_t trc_stream_intern(struct trc_stream *stream, const struct trc_sig *sig)
+{
+    uint32_t set = trc_sig_hash(sig) % (TRC_SIGS / 2) * 2;
+    if (trc_sig_equal(&stream->page->sigs[set], sig))
+        return set;
+    if (trc_sig_equal(&stream->page->sigs[set + 1], sig))
+        return set + 1;
+    return trc_stream_intern_slow(stream, sig, set);
+}
+
+/* Room for one item and a definition; false: it must be dropped (and was counted). */
+static inline bool trc_stream_room(struct trc_stream *stream)
+{
+    if (__builtin_expect(stream->chunk != NULL && stream->at + 2 * TRC_ITEM_MAX <= stream->stop, 1))
+        return true;
+    return trc_stream_room_slow(stream);
+}
+
+static inline void trc_stream_commit(struct trc_stream *stream, unsigned char *at, uint64_t last)
+{
+    struct trc_chunk *chunk = stream->chunk;
+    stream->at = at;
+    chunk->last_ticks = last;
+    chunk->records++;
+    atomic_store_explicit((_Atomic uint32_t *)&chunk->committed, (uint32_t)(at - (unsigned char *)(chunk + 1)),
+                          memory_order_release);
+}
+
+/* Appends an event of signature `index`; `sequence` counts only with TRC_SIG_COLL. */
+static inline void trc_stream_event(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end,
+                                    uint64_t sequence)
+{
+    if (!trc_stream_room(stream))
+        return;
+    stream->folds = 0;
+    struct trc_sig_state *state = &stream->state[index];
+    uint32_t flags = stream->page->sigs[index].flags;
+    if (__builtin_expect(state->epoch != stream->epoch, 0))
+        trc_stream_define(stream, index);
+    unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_EVENT + state->local);
+    at = trc_put_varint(at, begin > stream->base ? begin - stream->base : 0);
+    at = trc_put_varint(at, end - begin);
+    if (flags & TRC_SIG_COLL) {
+        at = trc_put_varint(at, sequence - state->last_sequence);
+        state->last_sequence = sequence;
+    }
+    if (!(flags & TRC_SIG_NESTED))
+        stream->base = end;
+    trc_stream_commit(stream, at, end);
+}
+
+/* Appends a SUB item behind the last event.  COMPLETE: `back` starts ago on this thread (0 = the last one), or, with
+ * `foreign` set, start number `back` of thread `thread`; START: the rest is ignored. */
+static inline void trc_stream_sub(struct trc_stream *stream, uint32_t index, bool foreign, uint32_t thread,
+                                  uint64_t back, uint64_t sequence)
+{
+    if (!trc_stream_room(stream))
+        return;
+    struct trc_sig_state *state = &stream->state[index];
+    uint32_t flags = stream->page->sigs[index].flags;
+    if (__builtin_expect(state->epoch != stream->epoch, 0))
+        trc_stream_define(stream, index);
+    unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_EVENT + state->local);
+    if (flags & TRC_SIG_COLL) {
+        at = trc_put_varint(at, sequence - state->last_sequence);
+        state->last_sequence = sequence;
+    }
+    if (flags & TRC_SIG_COMPLETE) {
+        at = trc_put_varint(at, foreign ? (uint64_t)thread * 2 + 1 : back * 2);
+        if (foreign)
+            at = trc_put_varint(at, back);
+    }
+    trc_stream_commit(stream, at, stream->chunk->last_ticks);
+}
+
+/* Counts an unsuccessful poll: into the FOLD of the same signature if nothing else came between, else a new one. */
+static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end)
+{
+    for (uint32_t i = 0; i < stream->folds; i++) {
+        struct trc_fold *fold = &stream->fold[i];
+        if (fold->index != index)
+            continue;
+        uint64_t now[3] = {++fold->count, fold->busy += end - begin, end - fold->begin};
+        memcpy(fold->at, now, sizeof now);
+        stream->chunk->last_ticks = end;
+        stream->base = end;
+        return;
+    }
+    trc_stream_fold_slow(stream, index, begin, end);
+}
+
+/* Counts a completed call in its row. */
+static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, uint64_t ticks, uint64_t sent,
+                                    uint64_t received)
+{
+    struct trc_row *row = stream->state[index].row;
+    row->calls++;
+    row->ticks += ticks;
+    if (ticks < row->min_ticks)
+        row->min_ticks = ticks;
+    if (ticks > row->max_ticks)
+        row->max_ticks = ticks;
+    row->sent += sent;
+    row->received += received;
+    row->histogram[trc_bucket(ticks)]++;
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* Streams: the slow halves of the record path. */
+#include "trace/writer_stream.h"
+
+bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name)
+{
+    unsigned index = atomic_fetch_add(&writer->threads, 1);
+    if (index >= TRC_MAX_THREADS)
+        return false;
+    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_THREAD, (uint16_t)index);
+    if (!chunk)
+        return false;
+    memset(chunk + 1, 0, TRC_CHUNK_SIZE - sizeof *chunk);
+    stream->writer = writer;
+    stream->page = (struct trc_thread_chunk *)(void *)chunk;
+    stream->page->thread.tid = tid;
+    stream->page->thread.index = index;
+    for (size_t i = 0; i + 1 < sizeof stream->page->thread.name && name[i]; i++)
+        stream->page->thread.name[i] = name[i];
+    stream->base = writer->ticks();
+    stream->epoch = 1;
+    __atomic_store_n(&chunk->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    return true;
+}
+
+static struct trc_row *row_of(struct trc_stream *stream, const struct trc_sig *sig)
+{
+    uint64_t bytes = sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
+    if (sig->received != TRC_BYTES_UNKNOWN && sig->received > bytes)
+        bytes = sig->received;
+    uint16_t size_class = trc_size_class(bytes), key = (uint16_t)(sig->call + 1);
+    struct trc_row *rows = stream->page->rows;
+    uint32_t at = (key * 31u + size_class * 7u) % TRC_ROWS;
+    for (uint32_t tries = 0; tries < TRC_ROWS; tries++, at = (at + 1) % TRC_ROWS) {
+        if (rows[at].call_plus_1 == key && rows[at].size_class == size_class)
+            return &rows[at];
+        if (rows[at].call_plus_1)
+            continue;
+        rows[at].size_class = size_class;
+        rows[at].min_ticks = UINT64_MAX;
+        __atomic_store_n(&rows[at].call_plus_1, key, __ATOMIC_RELEASE);
+        return &rows[at];
+    }
+    return &stream->overflow_row;
+}
+
+static struct trc_peer *peer_of(struct trc_stream *stream, int32_t rank)
+{
+    if (rank < 0)
+        return NULL;
+    struct trc_peer *peers = stream->page->peers;
+    uint32_t key = (uint32_t)rank + 1, at = (uint32_t)rank % TRC_PEERS;
+    for (uint32_t tries = 0; tries < TRC_PEERS; tries++, at = (at + 1) % TRC_PEERS) {
+        if (peers[at].rank_plus_1 == key)
+            return &peers[at];
+        if (peers[at].rank_plus_1)
+            continue;
+        __atomic_store_n(&peers[at].rank_plus_1, key, __ATOMIC_RELEASE);
+        return &peers[at];
+    }
+    return NULL;
+}
+
+uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set)
+{
+    /* The way that was not in use by the call just made is given up; a way inside an open call is never given up. */
+    struct trc_thread *thread = &stream->page->thread;
+    uint32_t index = set;
+    if (stream->state[set].epoch && (!stream->state[set + 1].epoch || thread->last == set + 1))
+        index = set + 1;
+    if (thread->inside == index + 1)
+        index ^= 1;
+    stream->folds = 0; /* one of them may have been of the signature that goes */
+    stream->page->sigs[index] = *sig;
+    stream->state[index] = (struct trc_sig_state){
+        .epoch = UINT32_MAX, /* taken, but defined in no chunk */
+        .row = row_of(stream, sig),
+        .out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : NULL,
+        .in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : NULL,
+    };
+    return index;
+}
+
+bool trc_stream_room_slow(struct trc_stream *stream)
+{
+    struct trc_writer *writer = stream->writer;
+    if (!stream->chunk && stream->lost % 1024 != 0) { /* a try now and then: looking for a chunk is not free */
+        stream->lost++;
+        __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
+        return false;
+    }
+    if (stream->chunk)
+        __atomic_store_n(&stream->chunk->state, TRC_CHUNK_FULL, __ATOMIC_RELEASE);
+    stream->folds = 0;
+    uint16_t index = (uint16_t)stream->page->thread.index;
+    struct trc_chunk *chunk = atomic_load(&writer->off) ? NULL : trc_writer_take(writer, TRC_CHUNK_EVENTS, index);
+    stream->chunk = chunk;
+    if (!chunk) {
+        stream->lost++;
+        __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
+        return false;
+    }
+    stream->epoch++;
+    stream->local_sigs = 0;
+    stream->at = (unsigned char *)(chunk + 1);
+    stream->stop = (unsigned char *)chunk + TRC_CHUNK_SIZE;
+    chunk->first_ticks = chunk->last_ticks = stream->base;
+    chunk->lost = stream->lost;
+    chunk->first_start = stream->page->thread.starts;
+    __atomic_store_n(&chunk->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    return true;
+}
+
+void trc_stream_define(struct trc_stream *stream, uint32_t index)
+{
+    const struct trc_sig *sig = &stream->page->sigs[index];
+    unsigned char body[TRC_ITEM_MAX], *end = body;
+#define u(v)                    trc_put_varint(end, v)
+#define s(v)                    trc_put_zigzag(end, v)
+#define FIELD(type, name, kind) end = kind(sig->name);
+    TRC_SIG_FIELDS(FIELD)
+#undef FIELD
+#undef s
+#undef u
+    unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_SIG);
+    at = trc_put_varint(at, (uint64_t)(end - body));
+    memcpy(at, body, (size_t)(end - body));
+    stream->at = at + (end - body);
+    stream->state[index].epoch = stream->epoch;
+    stream->state[index].local = stream->local_sigs++;
+    stream->state[index].last_sequence = 0;
+}
+
+void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end)
+{
+    if (!trc_stream_room(stream))
+        return;
+    if (stream->folds == TRC_OPEN_FOLDS)
+        stream->folds = 0;
+    if (stream->folds == 0)
+        stream->fold_base = stream->base;
+    if (stream->state[index].epoch != stream->epoch)
+        trc_stream_define(stream, index);
+    unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_FOLD);
+    at = trc_put_varint(at, stream->state[index].local);
+    at = trc_put_varint(at, begin > stream->fold_base ? begin - stream->fold_base : 0);
+    struct trc_fold *fold = &stream->fold[stream->folds++];
+    *fold = (struct trc_fold){.index = index, .at = at, .count = 1, .busy = end - begin, .begin = begin};
+    uint64_t now[3] = {1, end - begin, end - begin};
+    memcpy(at, now, sizeof now);
+    stream->base = end;
+    trc_stream_commit(stream, at + sizeof now, end);
+}
