@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""make bench: what recording costs, measured against the same program without it and against the floor, the least that
+any recorder can cost (tests/bench/floor.c: two clock reads and one 32-byte store into a mapped file).
+
+All three in turn in every round; the figures are medians over the rounds.  Absolute figures move from machine to
+machine and with its load: compare within one run only.  Nothing here passes or fails on a time.
+
+  bench.py BUILD [--rounds N] [--calls N] [--quick]
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import statistics
+import struct
+import subprocess
+import tempfile
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+KINDS = ("bare", "hpctop", "floor")
+CASES = [("MPI_Comm_rank", "rank", 1), ("MPI_Iprobe, fails", "iprobe", 1), ("MPI_Allreduce 8 B, self", "allreduce", 1),
+         ("Irecv+Isend+Waitall 8 B, self", "pt2pt", 3)]
+
+
+class Bench:
+    def __init__(self, build, folder):
+        self.build, self.folder = os.path.join(TOP, build), folder
+        self.floor = os.path.join(folder, "floor.so")
+        subprocess.run(["mpicc", "-O2", "-shared", "-fPIC", "-o", self.floor, os.path.join(TOP, "tests/bench/floor.c")],
+                       check=True)
+
+    def environment(self, kind):
+        env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", FLOOR_DIR=self.folder,
+                   HPCTOP_DIR=os.path.join(self.folder, "trace"))
+        env.pop("LD_PRELOAD", None)
+        preload = {"bare": None, "hpctop": os.path.join(TOP, "libtrace.so"), "floor": self.floor}[kind]
+        return env, preload
+
+    def run(self, kind, ranks, command):
+        env, preload = self.environment(kind)
+        shutil.rmtree(env["HPCTOP_DIR"], ignore_errors=True)
+        # next to the program, so that the launcher is the same for all three
+        inner = ["env", "LD_PRELOAD=" + preload] if preload else []
+        done = subprocess.run(["mpirun", "-n", str(ranks)] + inner + command, env=env, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=False, cwd=self.folder)
+        if done.returncode != 0:
+            raise SystemExit("%s (%s) failed: %s" % (command, kind, done.stderr.decode(errors="replace")[-400:]))
+        return json.loads(done.stdout.decode().splitlines()[-1])
+
+    def program(self, name):
+        return os.path.join(self.build, "workloads", name)
+
+    def medians(self, rounds, ranks, command):
+        seen = {kind: [] for kind in KINDS}
+        for i in range(rounds):
+            for k in range(len(KINDS)):
+                kind = KINDS[(i + k) % len(KINDS)]
+                seen[kind].append(self.run(kind, ranks, command)["median_ns"])
+        return {kind: statistics.median(values) for kind, values in seen.items()}
+
+    def instructions(self, kind, mode, calls):
+        """Instructions a call by callgrind: the difference of two lengths of run, so that start and end cancel."""
+        env, preload = self.environment(kind)
+        if preload:
+            env["LD_PRELOAD"] = preload
+        total = []
+        for n in (calls, 5 * calls):
+            shutil.rmtree(env["HPCTOP_DIR"], ignore_errors=True)
+            done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+                                   self.program("selfcall"), mode, str(n)], env=env, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, check=False, cwd=self.folder)
+            found = re.search(r"Collected : (\d+)", done.stderr.decode(errors="replace"))
+            if done.returncode != 0 or not found:
+                return None
+            made = json.loads(done.stdout.decode().splitlines()[-1])["calls"]
+            total.append((int(found.group(1)), made))
+        return (total[1][0] - total[0][0]) / (total[1][1] - total[0][1])
+
+    def bytes_a_call(self, mode, calls):
+        """Committed bytes in chunks of events (trace/format.h), for each call that the program made."""
+        made = self.run("hpctop", 1, [self.program("selfcall"), mode, str(calls)])["calls"]
+        committed = 0
+        for path in glob.glob(os.path.join(self.folder, "trace", "*.hpctop")):
+            with open(path, "rb") as f:
+                data = f.read()
+            size, offset = struct.unpack_from("<I", data, 24)[0], struct.unpack_from("<Q", data, 32)[0]
+            while offset + size <= len(data):
+                magic, kind = struct.unpack_from("<IB", data, offset)
+                if magic == 0x4B4E4843 and kind == 3:
+                    committed += struct.unpack_from("<I", data, offset + 32)[0]
+                offset += size
+        return committed / made
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--calls", type=int, default=1000000)
+    parser.add_argument("--quick", action="store_true", help="once, few calls, no callgrind: does the bench still work?")
+    options = parser.parse_args()
+    if options.quick:
+        options.rounds, options.calls = 1, 50000
+    with tempfile.TemporaryDirectory(prefix="hpct-") as folder:
+        bench = Bench(options.build, folder)
+        valgrind = shutil.which("valgrind") and not options.quick
+        print("ns a call, medians of %d rounds; + is over bare; instructions (callgrind) and bytes are added a call" %
+              options.rounds)
+        print("%-30s %8s %8s %8s %9s %11s %11s %7s" %
+              ("", "bare", "hpctop+", "floor+", "hp/floor", "hpctop ins", "floor ins", "bytes"))
+        for title, mode, _ in CASES:
+            m = bench.medians(options.rounds, 1, [bench.program("selfcall"), mode, str(options.calls)])
+            added, floor = m["hpctop"] - m["bare"], m["floor"] - m["bare"]
+            ins = {kind: bench.instructions(kind, mode, 20000) if valgrind else None for kind in KINDS}
+            text = {kind: "%.0f" % (ins[kind] - ins["bare"]) if ins[kind] and ins["bare"] else "-" for kind in KINDS}
+            print("%-30s %8.1f %+8.1f %+8.1f %9s %11s %11s %7.2f" %
+                  (title, m["bare"], added, floor, "%.2f" % (added / floor) if floor > 0 else "-", text["hpctop"],
+                   text["floor"], bench.bytes_a_call(mode, options.calls)), flush=True)
+        m = bench.medians(options.rounds, 2, [bench.program("pingpong"), str(options.calls // 3), "8"])
+        print("%-30s %8.1f %+8.1f %+8.1f   hpctop x%.3f, floor x%.3f of bare" %
+              ("ping-pong 8 B, half trip", m["bare"], m["hpctop"] - m["bare"], m["floor"] - m["bare"],
+               m["hpctop"] / m["bare"], m["floor"] / m["bare"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+# timeout: 200
+"""The record path makes no system call and allocates nothing: ten times the calls cost (next to) no more of either.
+What is allowed is a few for each chunk of the file that is filled (256 KiB, tens of thousands of calls)."""
+import os
+import shutil
+import subprocess
+
+from common import LIBTRACE, check, end, environment, run, skip, workload
+
+FEW, MANY = 20000, 220000
+ALLOWED = 40  # for the 200000 calls between
+COUNTER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+static long count;
+void *malloc(size_t n) { __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED); return __libc_malloc(n); }
+void *calloc(size_t n, size_t m) { __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED); return __libc_calloc(n, m); }
+void *realloc(void *p, size_t n) { __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED); return __libc_realloc(p, n); }
+__attribute__((destructor)) static void tell(void)
+{
+    char text[64];
+    int n = snprintf(text, sizeof text, "allocations %ld\n", count);
+    (void)!write(2, text, (size_t)n);
+}
+"""
+
+
+def singleton(traced, *more):
+    """The environment of one process without mpirun, so that nothing but the program is counted."""
+    preload = ":".join(([LIBTRACE] if traced else []) + list(more)) or None
+    env = environment("trace", preload, OMPI_MCA_mpi_yield_when_idle="0") if preload else \
+        environment("trace", False, OMPI_MCA_mpi_yield_when_idle="0")
+    shutil.rmtree("trace", ignore_errors=True)
+    return env
+
+
+def system_calls(mode, calls, traced):
+    """Made by the thread that calls MPI."""
+    env = singleton(traced)
+    preload = env.pop("LD_PRELOAD", None)
+    command = ["strace", "-f", "-o", "calls.txt"] + (["-E", "LD_PRELOAD=" + preload] if preload else [])
+    done = run(command + [workload("selfcall"), mode, str(calls)], env, 100)
+    if done.code != 0:
+        return None
+    with open("calls.txt") as f:
+        lines = [line.split(None, 1) for line in f if "exited with" not in line and "<... " not in line]
+    first = lines[0][0]
+    return sum(1 for pid, _ in lines if pid == first)
+
+
+def allocations(mode, calls, traced):
+    done = run([workload("selfcall"), mode, str(calls)], singleton(traced, os.path.abspath("counter.so")), 100)
+    lines = [line for line in done.err.splitlines() if line.startswith("allocations ")]
+    return int(lines[-1].split()[1]) if done.code == 0 and lines else None
+
+
+def compare(what, measure, mode):
+    seen = {(t, n): measure(mode, n, t) for t in (False, True) for n in (FEW, MANY)}
+    if any(v is None for v in seen.values()):
+        return check("%s: %s" % (what, mode), False, "could not be measured: %s" % seen)
+    bare, traced = seen[False, MANY] - seen[False, FEW], seen[True, MANY] - seen[True, FEW]
+    return check("%s: %s" % (what, mode), traced - bare <= ALLOWED,
+                 "%d more for %d more calls, without libtrace.so %d" % (traced, MANY - FEW, bare))
+
+
+if run(["strace", "-o", "/dev/null", "true"]).code != 0:
+    skip("no system call", "strace may not trace here")
+else:
+    for mode in ("rank", "allreduce", "pt2pt", "iprobe"):
+        compare("no system call", system_calls, mode)
+with open("counter.c", "w") as f:
+    f.write(COUNTER)
+subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", "counter.so", "counter.c"], check=True)
+for mode in ("rank", "allreduce", "pt2pt", "iprobe"):
+    compare("no allocation", allocations, mode)
+end()
