@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #define FIRST_CHUNKS 4u /* a live page, definitions, events, one ready */
 #define PAGE         4096u
+#define MAX_TRIES    10000 /* to have one chunk while other threads take those that were made */
 
 static struct trc_chunk *chunk_at(const struct trc_writer *writer, unsigned number)
 {
@@ -192,18 +194,22 @@ static struct trc_chunk *recycle(struct trc_writer *writer)
 struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread)
 {
     struct trc_chunk *chunk = NULL;
-    for (int tries = 0; !chunk && tries < 3; tries++) {
+    for (int tries = 0; !chunk && tries < MAX_TRIES; tries++) {
         unsigned next = atomic_load(&writer->next_chunk);
         while (next < __atomic_load_n(&writer->head->chunks_allocated, __ATOMIC_ACQUIRE) && !chunk)
             if (atomic_compare_exchange_weak(&writer->next_chunk, &next, next + 1))
                 chunk = chunk_at(writer, next);
         if (chunk)
             break;
-        if (next >= writer->head->chunk_limit || tries == 2)
-            chunk = kind == TRC_CHUNK_EVENTS ? recycle(writer) : NULL;
-        else if (trc_writer_grow(writer, 4))
+        if (next >= __atomic_load_n(&writer->head->chunk_limit, __ATOMIC_ACQUIRE))
+            break;
+        if (trc_writer_grow(writer, 4))
             __atomic_fetch_add(&writer->head->inline_growths, 1, __ATOMIC_RELAXED);
+        else
+            sched_yield(); /* another thread is at it */
     }
+    if (!chunk && kind == TRC_CHUNK_EVENTS)
+        chunk = recycle(writer);
     if (!chunk)
         return NULL;
     __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELEASE);
