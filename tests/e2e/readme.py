@@ -1,0 +1,44 @@
+# timeout: 300
+"""Every command of README.md works: the ```sh blocks, in order, in a scratch copy of the sources."""
+import os
+import re
+import shutil
+import subprocess
+
+from common import TOP, check, end, skip
+
+# Run by whoever runs this test, or for too long.
+ELSEWHERE = ("make check", "make check-long", "make check-asan", "make check-tsan", "make bench", "git clone", "cd hpctop")
+
+with open(os.path.join(TOP, "README.md")) as f:
+    blocks = re.findall(r"^```sh\n(.*?)^```", f.read(), re.M | re.S)
+check("there are commands in it", len(blocks) >= 2, "%d blocks" % len(blocks))
+
+listed = subprocess.run(["git", "-C", TOP, "ls-files", "-co", "--exclude-standard"], stdout=subprocess.PIPE, check=False)
+if listed.returncode == 0:
+    files = [f for f in listed.stdout.decode().splitlines() if os.path.isfile(os.path.join(TOP, f))]
+    for name in files:
+        os.makedirs(os.path.dirname(os.path.join("copy", name)) or "copy", exist_ok=True)
+        shutil.copy2(os.path.join(TOP, name), os.path.join("copy", name))
+else:
+    shutil.copytree(TOP, "copy", ignore=shutil.ignore_patterns("build", ".git", "*.so", "hpctop-*"), symlinks=True)
+
+env = {k: v for k, v in os.environ.items() if k not in ("BUILD", "LIBTRACE", "HPCTOP", "WORKLOADS", "TOP")}
+for number, block in enumerate(blocks, 1):
+    for line in re.sub(r"\\\n\s*", " ", block).splitlines():
+        command = line.split("  #")[0].strip()
+        if not command or command.startswith("#"):
+            continue
+        if command.startswith(ELSEWHERE):
+            if command.startswith("make"):
+                target = command.split()[1]
+                with open("copy/Makefile") as f:
+                    check(command + " (that the target is there)", re.search("^%s:" % target, f.read(), re.M), "no such target")
+            continue
+        try:
+            done = subprocess.run(["bash", "-c", command], cwd="copy", env=env, stdin=subprocess.DEVNULL, timeout=200,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            check(command, done.returncode == 0, "exit %d: %s" % (done.returncode, done.stdout.decode(errors="replace")[-500:]))
+        except subprocess.TimeoutExpired:
+            check(command, False, "no end")
+end()
