@@ -1,0 +1,407 @@
+/* The way through the events: merge, match, and what they add up to; in slices, since a screen must not wait. */
+#include "trace/job_impl.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SLICE         512     /* events between two looks at the clock */
+#define LANE_WIDTH_NS 65536   /* finest bucket of the timeline while the job is short */
+#define LANE_BUCKETS  16384   /* of one rank, when there are few */
+#define LANES_BUCKETS 1048576 /* of all ranks, about */
+#define REFIT_NS      10000000000
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- what the match reports -----------------------------------------------------------------------------------------
+ */
+
+static void remember(struct ana_recent *recent, int64_t begin_ns, uint32_t call)
+{
+    uint32_t i = recent->next++ % ANA_RECENT;
+    recent->begin_ns[i] = begin_ns;
+    recent->call[i] = call;
+}
+
+/* The call of the waiter that began at `begin_ns`; if that is long ago, the one that started the operation. */
+static uint32_t call_waited_in(struct ana_job *job, const struct ana_wait_span *span)
+{
+    const struct ana_recent *recent = &job->recent[span->waiter];
+    for (uint32_t i = 0; i < ANA_RECENT && i < recent->next; i++)
+        if (recent->begin_ns[i] == span->begin_ns)
+            return recent->call[i];
+    return ana_call_number(job, span->call);
+}
+
+/* Returns what is left of the span after what was counted before. */
+static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span)
+{
+    /* Looked up by its begin, which the clip may move. */
+    uint32_t call = span->kind == ANA_LATE_IN_COLLECTIVE ? ana_call_number(job, span->call) : call_waited_in(job, span);
+    if (!ana_wait_clip(job->clip, span))
+        return 0;
+    ana_store_wait(&job->store, span, call);
+    ana_tally_wait(&job->pass.tally, ana_store_wait_at(&job->store, 0));
+    ana_lane_wait(&job->lane[span->waiter], span->begin_ns, span->end_ns);
+    return span->end_ns - span->begin_ns;
+}
+
+static void take_message(void *user, const struct ana_message *message)
+{
+    struct ana_job *job = user;
+    struct ana_wait_span span[2];
+    ana_store_message(&job->store, message);
+    ana_tally_message(&job->pass.tally, ana_store_message_at(&job->store, 0));
+    size_t n = ana_waits_of_message(message, span);
+    for (size_t i = 0; i < n; i++)
+        take_wait(job, &span[i]);
+    ana_clock_add_message(job->clock, message);
+}
+
+static bool room_for_spans(struct ana_job *job, size_t n)
+{
+    if (n <= job->spans)
+        return true;
+    struct ana_wait_span *grown = realloc(job->span, n * sizeof *grown);
+    if (!grown)
+        return false;
+    job->span = grown;
+    job->spans = n;
+    return true;
+}
+
+static void take_instance(void *user, const struct ana_instance *instance)
+{
+    struct ana_job *job = user;
+    if (instance->arrivals == 0 || !room_for_spans(job, instance->arrivals))
+        return;
+    int64_t lost = 0;
+    size_t n = ana_waits_of_instance(instance, job->span);
+    for (size_t i = 0; i < n; i++)
+        lost += take_wait(job, &job->span[i]);
+    ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), lost);
+    ana_clock_add_instance(job->clock, instance);
+    if (instance->arrivals < 2 || instance->mismatched)
+        return; /* nobody to be late for */
+    ana_tally_instance(&job->pass.tally, ana_store_find(&job->store, instance->comm_identity, instance->sequence));
+    for (size_t i = 0; i < instance->arrivals; i++)
+        ana_tally_part(&job->pass.tally, instance->arrival[i].index, i + 1 == instance->arrivals);
+}
+
+static void feed_message(void *user, const struct ana_message *message)
+{
+    ana_clock_add_message(user, message);
+}
+static void feed_instance(void *user, const struct ana_instance *instance)
+{
+    ana_clock_add_instance(user, instance);
+}
+
+/* ---- one event ------------------------------------------------------------------------------------------------------
+ */
+
+/* Of nested calls and losses nothing is counted: the outer call has their time. */
+static bool counts(const struct ana_event *e)
+{
+    return e->kind != TRC_RECORD_LOST && e->sig && !(e->sig->flags & TRC_SIG_NESTED);
+}
+
+static void take_event(struct ana_job *job, const struct ana_event *e)
+{
+    if (!counts(e)) {
+        ana_match_event(job->match, e);
+        return;
+    }
+    uint32_t call = ana_call_number_of(job, e->index, e->sig->call);
+    bool own = !(e->sig->flags & TRC_SIG_SUB);
+    if (own && e->kind == TRC_RECORD_EVENT && !(e->sig->flags & TRC_SIG_START))
+        remember(&job->recent[e->index], e->begin_ns, call);
+    ana_match_event(job->match, e);
+    ana_tally_event(&job->pass.tally, e, call, false);
+    struct ana_lane *lane = &job->lane[e->index];
+    int64_t end = e->end_ns > e->begin_ns ? e->end_ns : e->begin_ns;
+    if (own)
+        ana_lane_spend(lane, e->begin_ns, end, e->kind == TRC_RECORD_FOLD ? e->busy_ns : end - e->begin_ns,
+                       ana_opclass_category(e->call->opclass));
+    ana_lane_count(lane, end, own ? e->count : 0, ana_event_sent(e->sig), ana_event_received(e->sig));
+}
+
+static void take_window_event(struct ana_job *job, const struct ana_event *e)
+{
+    struct ana_window *w = &job->window;
+    if (!counts(e))
+        return;
+    if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
+        ana_tally_event(&w->pass.tally, e, ana_call_number_of(job, e->index, e->sig->call), true);
+        if ((e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE)) {
+            size_t to = ana_index_of_rank(job, job->process[e->index].rank.world, e->sig->peer);
+            ana_tally_pair(&w->pass.tally, e->index, to, ana_event_sent(e->sig));
+        }
+        const struct ana_kept_instance *k = NULL;
+        if ((e->sig->flags & TRC_SIG_COLL) && !(e->sig->flags & TRC_SIG_COMPLETE) && e->comm)
+            k = ana_store_find(&job->store, e->comm->def.identity, e->sequence);
+        if (k && k->arrivals > 1)
+            ana_tally_part(&w->pass.tally, e->index, k->last_index == e->index);
+    }
+    if (!(e->sig->flags & TRC_SIG_SUB))
+        ana_tally_time(&w->pass.tally, e, w->begin_ns, w->end_ns);
+}
+
+/* ---- passes ---------------------------------------------------------------------------------------------------------
+ */
+
+static void pass_close(struct ana_pass *pass)
+{
+    ana_merge_close(pass->merge);
+    ana_tally_free(&pass->tally);
+    *pass = (struct ana_pass){0};
+}
+
+static bool pass_open(struct ana_job *job, struct ana_pass *pass)
+{
+    struct trc_file **files = calloc(job->count + 1, sizeof *files);
+    *pass = (struct ana_pass){0};
+    if (files && ana_tally_init(&pass->tally, job->count)) {
+        for (size_t i = 0; i < job->count; i++)
+            files[i] = job->process[i].rank.file;
+        pass->merge = ana_merge_open(files, job->count, job->clock);
+    }
+    free(files);
+    for (size_t i = 0; pass->merge && i < job->count; i++)
+        ana_merge_set_live(pass->merge, i, job->process[i].alive);
+    return pass->merge != NULL;
+}
+
+static void introduce(const struct ana_job *job, struct ana_match *match)
+{
+    for (size_t i = 0; match && i < job->count; i++) {
+        const struct ana_process *p = &job->process[i];
+        const struct trc_head *head = trc_head(p->rank.file);
+        struct ana_match_rank rank = {
+            .world = p->rank.world,
+            .rank = p->rank.rank,
+            .recycled = p->recycled,
+            .finalized = head->state == TRC_STATE_FINALIZED,
+        };
+        ana_match_set_rank(match, i, &rank);
+    }
+}
+
+static size_t lane_buckets(size_t ranks)
+{
+    size_t n = LANE_BUCKETS;
+    while (n > 256 && n * ranks > LANES_BUCKETS)
+        n /= 2;
+    return n;
+}
+
+bool ana_analysis_start(struct ana_job *job)
+{
+    job->flushed = false;
+    job->lane = calloc(job->count, sizeof *job->lane);
+    job->recent = calloc(job->count, sizeof *job->recent);
+    job->clip = ana_wait_clip_new();
+    struct ana_match_sink sink = {job, take_message, take_instance};
+    job->match = ana_match_new(sink);
+    if (!job->lane || !job->recent || !job->clip || !job->match || !ana_store_init(&job->store) ||
+        !pass_open(job, &job->pass))
+        return false;
+    for (size_t i = 0; i < job->count; i++)
+        job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
+    introduce(job, job->match);
+    for (size_t i = 0; i < job->count; i++) {
+        uint64_t start = trc_head(job->process[i].rank.file)->start.ticks;
+        ana_lane_init(&job->lane[i], ana_clock_job_time(job->clock, i, start), LANE_WIDTH_NS, lane_buckets(job->count));
+    }
+    if (ana_clock_domains(job->clock) < 2)
+        return true;
+    struct ana_match_sink feed = {job->clock, feed_message, feed_instance};
+    job->evidence_match = ana_match_new(feed);
+    introduce(job, job->evidence_match);
+    return job->evidence_match && pass_open(job, &job->evidence);
+}
+
+static void evidence_stop(struct ana_job *job)
+{
+    pass_close(&job->evidence);
+    ana_match_free(job->evidence_match);
+    job->evidence_match = NULL;
+}
+
+static void window_close(struct ana_window *window)
+{
+    pass_close(&window->pass);
+    free(window->ranks);
+    *window = (struct ana_window){0};
+}
+
+void ana_analysis_stop(struct ana_job *job)
+{
+    evidence_stop(job);
+    window_close(&job->window);
+    pass_close(&job->pass);
+    ana_match_free(job->match);
+    ana_wait_clip_free(job->clip);
+    ana_store_free(&job->store);
+    for (size_t i = 0; job->lane && i < job->count; i++)
+        ana_lane_free(&job->lane[i]);
+    free(job->lane);
+    free(job->recent);
+    free(job->span);
+    job->match = NULL;
+    job->clip = NULL;
+    job->lane = NULL;
+    job->recent = NULL;
+    job->span = NULL;
+    job->spans = 0;
+}
+
+static void pass_refresh(struct ana_job *job, struct ana_pass *pass)
+{
+    if (!pass->merge)
+        return;
+    for (size_t i = 0; i < job->count; i++)
+        ana_merge_set_live(pass->merge, i, job->process[i].alive);
+    ana_merge_refresh(pass->merge);
+    pass->done = false;
+}
+
+void ana_analysis_refresh(struct ana_job *job)
+{
+    job->records = 0;
+    for (size_t i = 0; i < job->count; i++)
+        for (size_t c = 0; c < trc_event_chunks(job->process[i].rank.file); c++)
+            job->records += trc_event_chunk(job->process[i].rank.file, c).records;
+    if (job->flushed)
+        return;
+    introduce(job, job->match);
+    introduce(job, job->evidence_match);
+    pass_refresh(job, &job->evidence);
+    pass_refresh(job, &job->pass);
+    pass_refresh(job, &job->window.pass);
+}
+
+/* A slice of the first pass; at its end the clock is fitted and the passes for good begin. */
+static void advance_evidence(struct ana_job *job)
+{
+    struct ana_event e;
+    for (int i = 0; i < SLICE; i++) {
+        if (ana_merge_next(job->evidence.merge, &e) != TRC_OK) {
+            ana_match_flush(job->evidence_match);
+            evidence_stop(job);
+            ana_clock_fit(job->clock, INT64_MIN);
+            ana_merge_refresh(job->pass.merge);
+            return;
+        }
+        ana_match_event(job->evidence_match, &e);
+    }
+}
+
+static bool anyone_alive(const struct ana_job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (job->process[i].alive)
+            return true;
+    return false;
+}
+
+static void advance_main(struct ana_job *job)
+{
+    struct ana_event e;
+    for (int i = 0; i < SLICE; i++) {
+        if (ana_merge_next(job->pass.merge, &e) == TRC_OK) {
+            take_event(job, &e);
+            continue;
+        }
+        job->pass.done = true;
+        if (!anyone_alive(job) && !job->flushed) {
+            ana_match_flush(job->match);
+            job->flushed = true;
+        } else if (ana_clock_domains(job->clock) > 1 && now_ns() >= job->next_fit_ns) {
+            ana_clock_fit(job->clock, ana_merge_position(job->pass.merge));
+            job->next_fit_ns = now_ns() + REFIT_NS;
+        }
+        return;
+    }
+}
+
+static void advance_window(struct ana_job *job)
+{
+    struct ana_event e;
+    for (int i = 0; i < SLICE; i++) {
+        if (ana_merge_next(job->window.pass.merge, &e) != TRC_OK) {
+            job->window.pass.done = true;
+            return;
+        }
+        take_window_event(job, &e);
+    }
+}
+
+double ana_analysis_share(const struct ana_job *job)
+{
+    if (job->pass.done)
+        return 1;
+    const struct ana_merge *merge = job->evidence.merge ? job->evidence.merge : job->pass.merge;
+    if (!merge || job->records == 0)
+        return 0;
+    double share = (double)ana_merge_count(merge) / (double)job->records;
+    if (ana_clock_domains(job->clock) > 1)
+        share = share / 2 + (job->evidence.merge ? 0 : 0.5);
+    return share < 0.999 ? share : 0.999; /* 1 only when it is so */
+}
+
+static double window_share(const struct ana_job *job)
+{
+    const struct ana_window *w = &job->window;
+    if (!w->open || w->pass.done)
+        return 1;
+    int64_t at = ana_merge_position(w->pass.merge);
+    int64_t begin = w->begin_ns > job->begin_ns ? w->begin_ns : job->begin_ns;
+    int64_t end = w->end_ns < job->end_ns ? w->end_ns : job->end_ns;
+    double share = at <= begin || end <= begin ? 0 : (double)(at - begin) / (double)(end - begin);
+    return share < 0.999 ? share : 0.999;
+}
+
+double ana_job_advance(struct ana_job *job, int64_t budget_ns)
+{
+    int64_t stop = budget_ns > 0 ? now_ns() + budget_ns : INT64_MAX;
+    if (!job->pass.merge)
+        return 1;
+    do {
+        if (job->evidence.merge)
+            advance_evidence(job);
+        else if (!job->pass.done)
+            advance_main(job);
+        else if (job->window.open && !job->window.pass.done)
+            advance_window(job);
+        else
+            break;
+    } while (now_ns() < stop);
+    double whole = ana_analysis_share(job), window = window_share(job);
+    return whole < window ? whole : window;
+}
+
+double ana_window_select(struct ana_job *job, const struct ana_selection *selection)
+{
+    struct ana_window *w = &job->window;
+    const uint8_t *ranks = selection->ranks;
+    bool same = w->open && w->begin_ns == selection->begin_ns && w->end_ns == selection->end_ns &&
+                !w->ranks == !ranks && (!ranks || memcmp(w->ranks, ranks, job->count) == 0);
+    if (same)
+        return window_share(job);
+    window_close(w);
+    w->begin_ns = selection->begin_ns;
+    w->end_ns = selection->end_ns;
+    if (ranks && !(w->ranks = malloc(job->count)))
+        return -1;
+    if (ranks)
+        memcpy(w->ranks, ranks, job->count);
+    if (!pass_open(job, &w->pass) || !ana_merge_seek(w->pass.merge, w->begin_ns, w->end_ns, w->ranks))
+        return -1;
+    w->open = true;
+    return window_share(job);
+}

@@ -1,0 +1,260 @@
+/* The first line: what is the matter with the job, the worst first. */
+#include "trace/job_impl.h"
+#include "trace/numfmt.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOTABLE_SHARE 0.02 /* of all ranks' time: losses below this do not stand out */
+#define FAIR_BALANCE  0.85
+
+struct line {
+    char *out;
+    size_t size;
+};
+
+static void say(struct line line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct line line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line.out, line.size, format, args);
+    va_end(args);
+}
+
+static int rank_of(const struct ana_job *job, size_t index)
+{
+    return job->process[index].rank.rank;
+}
+
+static bool find_state(const struct ana_job *job, enum ana_rank_state state, size_t *first, size_t *count)
+{
+    *count = 0;
+    for (size_t i = 0; i < job->count; i++)
+        if (job->process[i].rank.state == state && (*count)++ == 0)
+            *first = i;
+    return *count > 0;
+}
+
+/* Name of the call that a rank is inside or, outside, of the last one it completed; NULL unknown. */
+static const char *last_call(const struct ana_rank *r, bool *inside)
+{
+    *inside = r->inside != NULL;
+    if (r->inside)
+        return r->inside;
+    const char *name = NULL;
+    uint64_t end = 0;
+    for (size_t t = 0; t < trc_threads(r->file); t++) {
+        const struct trc_thread *thread = trc_thread(r->file, t);
+        const struct trc_sig *sig = trc_live_sig(r->file, t, thread->last);
+        if (sig && thread->last_end >= end) {
+            end = thread->last_end;
+            name = trc_call(r->file, sig->call)->name;
+        }
+    }
+    return name;
+}
+
+static bool say_abort(const struct ana_job *job, struct line line)
+{
+    size_t i = 0, n = 0;
+    if (!find_state(job, ANA_RANK_ABORTED, &i, &n))
+        return false;
+    say(line, "rank %d called MPI_Abort(%d)%s", rank_of(job, i), trc_head(job->process[i].rank.file)->abort_code,
+        n > 1 ? ", others too" : "");
+    return true;
+}
+
+static bool say_dead(const struct ana_job *job, struct line line)
+{
+    size_t i = 0, n = 0;
+    if (!find_state(job, ANA_RANK_DEAD, &i, &n))
+        return false;
+    /* Of several the one that went first is most likely the cause. */
+    for (size_t k = 0; k < job->count; k++)
+        if (job->process[k].rank.state == ANA_RANK_DEAD && job->process[k].rank.end_ns < job->process[i].rank.end_ns)
+            i = k;
+    bool inside;
+    const char *call = last_call(&job->process[i].rank, &inside);
+    char more[64] = "";
+    if (n > 1)
+        snprintf(more, sizeof more, "; so are %zu others", n - 1);
+    say(line, "rank %d is gone without MPI_Finalize (%s%s)%s", rank_of(job, i),
+        !call    ? "no call seen"
+        : inside ? "inside "
+                 : "last call ",
+        call ? call : "", more);
+    return true;
+}
+
+/* "7 ranks inside MPI_Allreduce, rank 5 outside MPI" */
+static void say_hung(const struct ana_job *job, struct line line)
+{
+    char since[ANA_TEXT], who[160] = "";
+    const char *most = NULL;
+    size_t in_most = 0, outside = 0, first_outside = 0, others = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        const char *name = job->process[i].rank.inside;
+        size_t n = 0;
+        for (size_t k = 0; name && k < job->count; k++)
+            n += job->process[k].rank.inside && strcmp(job->process[k].rank.inside, name) == 0;
+        if (n > in_most) {
+            in_most = n;
+            most = name;
+        }
+        if (!name && job->process[i].alive && outside++ == 0)
+            first_outside = i;
+    }
+    for (size_t i = 0; i < job->count; i++)
+        others += job->process[i].rank.inside && most && strcmp(job->process[i].rank.inside, most) != 0;
+    if (outside == 1)
+        snprintf(who, sizeof who, ", rank %d outside MPI", rank_of(job, first_outside));
+    else if (outside)
+        snprintf(who, sizeof who, ", %zu outside MPI (first: rank %d)", outside, rank_of(job, first_outside));
+    if (others) {
+        size_t n = strlen(who);
+        snprintf(who + n, sizeof who - n, ", %zu in other calls", others);
+    }
+    ana_spoken(since, sizeof since, (double)job->quiet_ns);
+    say(line, "nothing has moved for %s: %zu rank%s inside %s%s", since, in_most, in_most == 1 ? "" : "s",
+        most ? most : "MPI", who);
+}
+
+static bool say_record(const struct ana_job *job, struct line line)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        const struct trc_head *head = trc_head(job->process[i].rank.file);
+        if (head->state == TRC_STATE_STOPPED || head->error[0]) {
+            say(line, "rank %d stopped recording: %s", rank_of(job, i),
+                head->error[0] ? head->error : "no reason given");
+            return true;
+        }
+    }
+    struct ana_job_info info = ana_job_info(job);
+    if (info.ranks < info.world_size) {
+        say(line, "%zu of %zu ranks have no trace file here: what they did is not known", info.world_size - info.ranks,
+            info.world_size);
+        return true;
+    }
+    if (info.lost_records) {
+        char n[ANA_TEXT];
+        ana_number(n, sizeof n, ANA_COUNT, (double)info.lost_records, false);
+        say(line, "%s records were lost: counts and bytes are right, waits and the timeline have holes", n);
+        return true;
+    }
+    return false;
+}
+
+static double all_time(const struct ana_summary *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        sum += (double)s->ranks[i].wall_ns;
+    return sum;
+}
+
+static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct line line)
+{
+    const struct ana_collective *c = s->collective_count ? &s->collectives[0] : NULL;
+    double share = c ? (double)c->lost_ns / all_time(s) : 0;
+    if (!c || c->instances == 0 || !(share >= NOTABLE_SHARE))
+        return false;
+    char skew[ANA_TEXT], cost[ANA_TEXT], last[ANA_TEXT];
+    ana_spoken(skew, sizeof skew, c->skew_p50_ns);
+    ana_number(cost, sizeof cost, ANA_SHARE, share, false);
+    ana_number(last, sizeof last, ANA_SHARE, c->last_share, false);
+    bool world = strcmp(c->comm_name, "WORLD") == 0;
+    /* One culprit only if it is last clearly more often than by chance. */
+    if (c->last_share >= 0.5 && (c->instances > 1 || job->count > 1))
+        say(line, "rank %d is late: last in %s of %s%s%s, +%s each, costs all %s", rank_of(job, c->last_index), last,
+            c->name, world ? "" : " on ", world ? "" : c->comm_name, skew, cost);
+    else
+        say(line, "waiting in %s%s%s costs all %s: its ranks come %s apart, no single one to blame", c->name,
+            world ? "" : " on ", world ? "" : c->comm_name, cost, skew);
+    return true;
+}
+
+static bool say_wait(const struct ana_job *job, const struct ana_summary *s, struct line line)
+{
+    for (size_t i = 0; i < s->wait_count; i++) {
+        const struct ana_wait *w = &s->waits[i];
+        if (w->kind == ANA_LATE_IN_COLLECTIVE)
+            continue;
+        int64_t wall = 0;
+        for (size_t k = 0; k < s->rank_count; k++)
+            if (s->ranks[k].index == w->waiter)
+                wall = s->ranks[k].wall_ns;
+        double share = wall ? (double)w->lost_ns / (double)wall : 0;
+        if (share < NOTABLE_SHARE)
+            return false;
+        char each[ANA_TEXT], cost[ANA_TEXT];
+        ana_spoken(each, sizeof each, (double)w->lost_ns / (double)w->count);
+        ana_number(cost, sizeof cost, ANA_SHARE, share, false);
+        if (w->kind == ANA_LATE_SENDER)
+            say(line, "rank %d sends late to rank %d: +%s each, %s of rank %d's time", rank_of(job, w->culprit),
+                rank_of(job, w->waiter), each, cost, rank_of(job, w->waiter));
+        else
+            say(line, "rank %d receives late from rank %d: +%s each, %s of rank %d's time", rank_of(job, w->culprit),
+                rank_of(job, w->waiter), each, cost, rank_of(job, w->waiter));
+        return true;
+    }
+    return false;
+}
+
+/* The larger of the two losses: of a collective (of all ranks' time), or of one waiter at one partner. */
+static bool say_loss(const struct ana_job *job, const struct ana_summary *s, struct line line)
+{
+    int64_t collective = s->collective_count ? s->collectives[0].lost_ns : 0, wait = 0;
+    for (size_t i = 0; i < s->wait_count && wait == 0; i++)
+        if (s->waits[i].kind != ANA_LATE_IN_COLLECTIVE)
+            wait = s->waits[i].lost_ns;
+    if (wait > collective)
+        return say_wait(job, s, line) || say_collective(job, s, line);
+    return say_collective(job, s, line) || say_wait(job, s, line);
+}
+
+static bool say_imbalance(const struct ana_job *job, const struct ana_summary *s, struct line line)
+{
+    if (!(s->efficiency.load_balance < FAIR_BALANCE) || s->rank_count < 2)
+        return false;
+    size_t busiest = 0;
+    for (size_t i = 1; i < s->rank_count; i++)
+        if (s->ranks[i].category_ns[TRC_CAT_COMPUTE] > s->ranks[busiest].category_ns[TRC_CAT_COMPUTE])
+            busiest = i;
+    char balance[ANA_TEXT];
+    ana_number(balance, sizeof balance, ANA_SHARE, s->efficiency.load_balance, false);
+    say(line, "work is uneven: load balance %s, rank %d computes longest", balance,
+        rank_of(job, s->ranks[busiest].index));
+    return true;
+}
+
+static void say_fine(const struct ana_summary *s, struct line line)
+{
+    double mpi = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        mpi += (double)s->ranks[i].mpi_ns;
+    char parallel[ANA_TEXT], share[ANA_TEXT];
+    ana_number(parallel, sizeof parallel, ANA_SHARE, s->efficiency.parallel, false);
+    ana_number(share, sizeof share, ANA_SHARE, mpi / all_time(s), false);
+    if (isnan(s->efficiency.parallel))
+        say(line, "nothing stands out");
+    else
+        say(line, "nothing stands out: %s parallel efficiency, %s in MPI", parallel, share);
+}
+
+enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *summary, char *out, size_t out_size)
+{
+    struct line line = {out, out_size};
+    if (say_abort(job, line) || say_dead(job, line))
+        return ANA_TROUBLE;
+    if (job->state == ANA_HUNG) {
+        say_hung(job, line);
+        return ANA_TROUBLE;
+    }
+    if (say_record(job, line) || say_loss(job, summary, line) || say_imbalance(job, summary, line))
+        return ANA_NOTABLE;
+    say_fine(summary, line);
+    return ANA_FINE;
+}

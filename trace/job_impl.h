@@ -1,0 +1,136 @@
+/* What the files of the job share (job.c, process.c, advance.c, summary*.c, moment.c); nobody else includes this. */
+#ifndef ANA_JOB_IMPL_H
+#define ANA_JOB_IMPL_H
+
+#include "trace/bundle.h"
+#include "trace/clock.h"
+#include "trace/job.h"
+#include "trace/map.h"
+#include "trace/match.h"
+#include "trace/merge.h"
+#include "trace/process.h"
+#include "trace/store.h"
+#include "trace/tally.h"
+#include "trace/timeline.h"
+#include "trace/waits.h"
+
+#define ANA_HUNG_NS 30000000000 /* a running job in which nothing completes for this long hangs */
+
+/* The way through all events, or through those of a window.  Relations (messages, instances, waits) are found by the
+ * former only: pairing needs every event before. */
+struct ana_pass {
+    struct ana_merge *merge;
+    struct ana_tally tally;
+    bool done; /* nothing more now */
+};
+
+/* The last calls of a rank that may have waited, to tell from its begin which one that was. */
+#define ANA_RECENT 64u
+struct ana_recent {
+    uint32_t next;
+    uint32_t call[ANA_RECENT];
+    int64_t begin_ns[ANA_RECENT];
+};
+
+struct ana_window {
+    int64_t begin_ns, end_ns;
+    uint8_t *ranks; /* NULL: all */
+    struct ana_pass pass;
+    bool open;
+};
+
+struct ana_call_name {
+    const char *name;
+    enum trc_opclass opclass;
+};
+
+struct ana_job {
+    struct ana_bundle bundle;
+    struct ana_process *process;
+    size_t count;
+    char **warning;
+    size_t warnings;
+
+    char name[128];
+    char mpi[256];
+    const char **host;
+    size_t hosts;
+    size_t world_size;
+    unsigned generation;
+    enum ana_state state;
+    int64_t end_ns;   /* last sign of life */
+    int64_t begin_ns; /* first file made */
+    int64_t quiet_ns;
+    uint64_t progress;
+    int64_t progress_ns; /* job time when it was first seen at this value */
+
+    struct ana_call_name *call; /* of all files, by job-wide number */
+    size_t calls;
+    struct ana_map call_by_name, call_by_address;
+    struct ana_map comm_names; /* by identity: char * */
+
+    struct ana_clock *clock;
+    struct ana_pass evidence; /* several hosts: a first pass over the events only feeds the clock */
+    struct ana_match *evidence_match;
+    int64_t next_fit_ns; /* of a running job, by the reader's clock */
+    struct ana_pass pass;
+    struct ana_match *match;
+    bool flushed;     /* the match was told that nothing more comes */
+    uint64_t records; /* in all files */
+    struct ana_wait_clip *clip;
+    struct ana_wait_span *span; /* room for one instance's */
+    size_t spans;
+    struct ana_recent *recent; /* one a rank */
+    struct ana_lane *lane;     /* one a rank */
+    struct ana_store store;
+    struct ana_window window;
+};
+
+/* job.c */
+/* Job-wide number of a call; of one of a process's file by its id there.  Never fails: number 0 is for what memory
+ * does not suffice for. */
+uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call);
+uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id);
+/* SIZE_MAX if it has no file. */
+size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank);
+static inline bool ana_selected(const uint8_t *ranks, size_t index)
+{
+    return !ranks || ranks[index];
+}
+
+/* advance.c */
+bool ana_analysis_start(struct ana_job *job); /* anew, for the processes as they are now; false: out of memory */
+void ana_analysis_stop(struct ana_job *job);
+void ana_analysis_refresh(struct ana_job *job);       /* after the files were refreshed */
+double ana_analysis_share(const struct ana_job *job); /* of the main pass */
+/* Makes the window pass that of `selection`, unless it is already; returns its share, -1 when out of memory. */
+double ana_window_select(struct ana_job *job, const struct ana_selection *selection);
+
+/* summary_counters.c: ranks, calls, cells and pairs of the whole run.  summary_events.c: the same of a window, and what
+ * only events tell.  False: out of memory. */
+bool ana_summary_counters(struct ana_job *job, struct ana_summary *s);
+bool ana_summary_window(struct ana_job *job, struct ana_summary *s);
+bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
+                           const struct ana_tally *events);
+void ana_summary_sort_pairs(struct ana_summary *s);
+/* Adds what is known of the latencies to a pair. */
+void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relations);
+
+/* One of the sums over all sizes, or of one size, that calls and cells are made of. */
+struct ana_call_cell {
+    uint32_t call;
+    uint16_t size_class;
+    uint64_t sent, received;
+    struct ana_times_sum times;
+};
+/* Makes s->calls and s->cells of cells that may come in any order; reorders them. */
+bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_call_cell **cells, size_t n);
+/* Adds the time in the call that the rank is still inside, clipped to [begin, end), to its categories, and fills
+ * wall_ns, mpi_ns and category_ns[TRC_CAT_COMPUTE] from category_ns. */
+void ana_summary_rank_time(const struct ana_process *process, struct ana_rank_stat *stat, int64_t begin_ns,
+                           int64_t end_ns);
+
+/* "WORLD", "SELF", its own name, or "#n of size k"; valid until the next ask for the same communicator. */
+const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm);
+
+#endif

@@ -1,0 +1,148 @@
+/* One rank at one moment: decodes the events around it and looks up what they belong to. */
+#include "trace/job_impl.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A call found around a moment. */
+struct found {
+    bool any;
+    int64_t begin_ns, end_ns;
+    struct trc_sig sig;
+    uint64_t sequence;
+    bool open; /* not come out of yet */
+};
+
+/* A cursor of a thread, some way before `at_ns`: in the chunk before the one that holds it. */
+static struct trc_cursor *cursor_before(struct ana_job *job, size_t index, size_t thread, int64_t at_ns)
+{
+    struct trc_file *file = job->process[index].rank.file;
+    uint64_t ticks = ana_clock_ticks(job->clock, index, at_ns), last = 0, before = 0;
+    for (size_t c = 0; c < trc_event_chunks(file); c++) {
+        struct trc_chunk_info info = trc_event_chunk(file, c);
+        if (info.thread == thread && info.first_ticks <= ticks && info.records) {
+            before = last;
+            last = info.first_ticks;
+        }
+    }
+    struct trc_cursor *cursor = trc_cursor_open(file, thread);
+    if (cursor && before)
+        trc_cursor_seek(cursor, before);
+    return cursor;
+}
+
+enum which {
+    AT,       /* the call that covers the moment, else the last that began before */
+    PREVIOUS, /* the last that began before the moment */
+    NEXT      /* the first that begins after it */
+};
+
+static bool better(enum which which, const struct found *f, int64_t begin_ns, int64_t at_ns)
+{
+    switch (which) {
+    case AT:
+        return begin_ns <= at_ns && (!f->any || begin_ns >= f->begin_ns);
+    case PREVIOUS:
+        return begin_ns < at_ns && (!f->any || begin_ns >= f->begin_ns);
+    default:
+        return begin_ns > at_ns && (!f->any || begin_ns < f->begin_ns);
+    }
+}
+
+static void search_thread(struct ana_job *job, size_t index, size_t thread, int64_t at_ns, enum which which,
+                          struct found *f)
+{
+    struct trc_cursor *cursor = cursor_before(job, index, thread, at_ns);
+    struct trc_record r;
+    while (cursor && trc_next(cursor, &r) == TRC_OK) {
+        if (r.kind == TRC_RECORD_LOST || (r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)))
+            continue;
+        int64_t begin = ana_clock_job_time(job->clock, index, r.begin);
+        if (better(which, f, begin, at_ns))
+            *f = (struct found){true, begin, ana_clock_job_time(job->clock, index, r.end), *r.sig, r.sequence, false};
+        if (begin > at_ns)
+            break;
+    }
+    if (cursor)
+        trc_cursor_close(cursor);
+    struct trc_file *file = job->process[index].rank.file;
+    const struct trc_thread *live = trc_thread(file, thread);
+    const struct trc_sig *sig = trc_live_sig(file, thread, live->inside);
+    if (!sig)
+        return;
+    int64_t begin = ana_clock_job_time(job->clock, index, live->inside_since);
+    if (better(which, f, begin, at_ns))
+        *f = (struct found){true, begin, job->process[index].rank.end_ns, *sig, live->inside_sequence, true};
+}
+
+static struct found search(struct ana_job *job, size_t index, int64_t at_ns, enum which which)
+{
+    struct found f = {0};
+    for (size_t t = 0; t < trc_threads(job->process[index].rank.file); t++)
+        search_thread(job, index, t, at_ns, which, &f);
+    return f;
+}
+
+/* The message that the call sends, receives or waits for; where it completes several, the last of them. */
+static const struct ana_kept_message *message_of(const struct ana_job *job, size_t index, const struct found *f)
+{
+    for (size_t i = 0; i < ana_store_count(job->store.messages, ANA_STORE_MESSAGES); i++) {
+        const struct ana_kept_message *m = ana_store_message_at(&job->store, i);
+        bool in = m->destination == index && (m->recv_begin_ns == f->begin_ns || m->recv_wait_ns == f->begin_ns);
+        bool out = m->source == index && (m->send_begin_ns == f->begin_ns || m->send_wait_ns == f->begin_ns);
+        if (in || out)
+            return m;
+    }
+    return NULL;
+}
+
+static void add_message(const struct ana_job *job, size_t index, const struct found *f, struct ana_moment *out)
+{
+    const struct ana_kept_message *m = message_of(job, index, f);
+    if (!m)
+        return;
+    bool in = m->destination == index && (m->recv_begin_ns == f->begin_ns || m->recv_wait_ns == f->begin_ns);
+    out->has_other_end = true;
+    out->other_index = in ? m->source : m->destination;
+    out->other_begin_ns = in ? m->send_begin_ns : m->recv_begin_ns;
+    out->other_end_ns = !in                                ? m->recv_complete_ns
+                        : m->send_complete_ns != INT64_MIN ? m->send_complete_ns
+                                                           : m->send_begin_ns;
+}
+
+bool ana_moment(struct ana_job *job, size_t index, int64_t at_ns, struct ana_moment *out)
+{
+    *out = (struct ana_moment){.last_index = -1};
+    if (index >= job->count || !job->store.message)
+        return false;
+    struct found f = search(job, index, at_ns, AT);
+    if (!f.any)
+        return false;
+    struct trc_file *file = job->process[index].rank.file;
+    out->call = trc_call(file, f.sig.call)->name;
+    out->covers = at_ns < f.end_ns || (at_ns == f.end_ns && f.begin_ns == f.end_ns);
+    out->begin_ns = f.begin_ns;
+    out->end_ns = f.end_ns;
+    out->sig = f.sig;
+    const struct trc_comm *comm = f.sig.comm ? trc_comm(file, f.sig.comm) : NULL;
+    if (comm)
+        out->comm_name = ana_comm_name(job, comm->def.identity, comm);
+    if (!(f.sig.flags & TRC_SIG_COLL)) {
+        add_message(job, index, &f, out);
+        return true;
+    }
+    out->sequence = f.sequence;
+    const struct ana_kept_instance *k = comm ? ana_store_find(&job->store, comm->def.identity, f.sequence) : NULL;
+    if (k) {
+        out->last_index = (int32_t)k->last_index;
+        out->late_ns = k->last_ns - k->first_ns;
+    }
+    return true;
+}
+
+int64_t ana_step(struct ana_job *job, size_t index, int64_t at_ns, int step)
+{
+    if (index >= job->count)
+        return at_ns;
+    struct found f = search(job, index, at_ns, step < 0 ? PREVIOUS : NEXT);
+    return f.any ? f.begin_ns : at_ns;
+}

@@ -1,0 +1,220 @@
+/* Rates and categories over time, from the pyramids of the ranks. */
+#include "trace/job_impl.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DECODE_CHUNKS 32 /* of one rank: more are not decoded for a redraw, the finest buckets have to do */
+
+/* From when to when it is known what the rank did. */
+struct known {
+    int64_t begin_ns, end_ns;
+};
+
+static struct known known_of(const struct ana_job *job, size_t index)
+{
+    const struct ana_process *p = &job->process[index];
+    struct known known = {p->rank.begin_ns, p->rank.end_ns};
+    if (p->recycled) {
+        known.begin_ns = INT64_MAX;
+        for (size_t c = 0; c < trc_event_chunks(p->rank.file); c++) {
+            uint64_t first = trc_event_chunk(p->rank.file, c).first_ticks;
+            int64_t ns = ana_clock_job_time(job->clock, index, first);
+            known.begin_ns = ns < known.begin_ns ? ns : known.begin_ns;
+        }
+    }
+    int64_t seen = job->pass.merge ? ana_merge_position(job->pass.merge) : INT64_MIN;
+    if (!job->pass.done && seen < known.end_ns)
+        known.end_ns = seen;
+    return known;
+}
+
+static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
+{
+    int64_t from = a0 > b0 ? a0 : b0, to = a1 < b1 ? a1 : b1;
+    return to > from ? to - from : 0;
+}
+
+/* The call that the rank has not come out of is no event yet. */
+static void add_open_call(const struct ana_process *p, struct known known, int64_t begin_ns, int64_t end_ns,
+                          struct ana_lane_sum *sum)
+{
+    if (p->open_category < 0)
+        return;
+    int64_t from = p->open_begin_ns > begin_ns ? p->open_begin_ns : begin_ns;
+    sum->ns[p->open_category] += (double)overlap(from, end_ns, known.begin_ns, known.end_ns);
+}
+
+static void cell_of(const struct ana_lane_sum *sum, double known_ns, struct ana_timeline_cell *cell)
+{
+    memset(cell, 0, sizeof *cell);
+    if (known_ns <= 0)
+        return;
+    double mpi = 0;
+    for (int c = TRC_CAT_COMPUTE + 1; c < TRC_CATEGORIES; c++)
+        mpi += sum->ns[c];
+    double whole = mpi > known_ns ? mpi : known_ns; /* several threads in MPI at once */
+    for (int c = TRC_CAT_COMPUTE + 1; c < TRC_CATEGORIES; c++)
+        cell->share[c] = (float)(sum->ns[c] / whole);
+    cell->share[TRC_CAT_COMPUTE] = (float)((whole - mpi) / whole);
+    cell->waiting = (float)fmin(sum->waiting_ns / whole, 1);
+}
+
+/* ---- below the finest bucket ----------------------------------------------------------------------------------------
+ */
+
+struct window {
+    int64_t begin_ns, end_ns;
+    size_t n;
+    struct ana_lane_sum *cell;
+};
+
+/* Begin of cell i. */
+static int64_t edge(const struct window *w, size_t i)
+{
+    return w->begin_ns + (int64_t)((double)(w->end_ns - w->begin_ns) * (double)i / (double)w->n);
+}
+
+static size_t cell_at(const struct window *w, int64_t ns)
+{
+    if (ns <= w->begin_ns)
+        return 0;
+    size_t i = (size_t)((double)(ns - w->begin_ns) * (double)w->n / (double)(w->end_ns - w->begin_ns));
+    if (i >= w->n)
+        i = w->n - 1;
+    while (i > 0 && edge(w, i) > ns)
+        i--;
+    while (i + 1 < w->n && edge(w, i + 1) <= ns)
+        i++;
+    return i;
+}
+
+/* Spreads `share` of [begin, end) over the cells; field: the sum's. */
+static void spread(const struct window *w, int64_t begin_ns, int64_t end_ns, double share, size_t field)
+{
+    if (end_ns <= w->begin_ns || begin_ns >= w->end_ns)
+        return;
+    for (size_t i = cell_at(w, begin_ns); i < w->n && edge(w, i) < end_ns; i++) {
+        double *ns = (double *)((char *)&w->cell[i] + field);
+        *ns += share * (double)overlap(begin_ns, end_ns, edge(w, i), edge(w, i + 1));
+    }
+}
+
+static size_t chunks_in(const struct trc_file *file, uint64_t from, uint64_t to)
+{
+    size_t n = 0;
+    for (size_t c = 0; c < trc_event_chunks(file); c++) {
+        struct trc_chunk_info info = trc_event_chunk(file, c);
+        n += info.last_ticks >= from && info.first_ticks <= to;
+    }
+    return n;
+}
+
+/* Fills the cells from the events themselves.  False: too many. */
+static bool decode(struct ana_job *job, size_t index, const struct window *w)
+{
+    struct trc_file *file = job->process[index].rank.file;
+    uint64_t from = ana_clock_ticks(job->clock, index, w->begin_ns), to = ana_clock_ticks(job->clock, index, w->end_ns);
+    if (chunks_in(file, from, to) > DECODE_CHUNKS)
+        return false;
+    for (size_t t = 0; t < trc_threads(file); t++) {
+        struct trc_cursor *cursor = trc_cursor_open(file, t);
+        if (!cursor)
+            return false;
+        trc_cursor_seek(cursor, from);
+        struct trc_record r;
+        while (trc_next(cursor, &r) == TRC_OK) {
+            if (r.kind == TRC_RECORD_LOST || (r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)))
+                continue;
+            int64_t begin = ana_clock_job_time(job->clock, index, r.begin);
+            int64_t end = ana_clock_job_time(job->clock, index, r.end);
+            double share = r.end > r.begin ? (double)r.busy / (double)(r.end - r.begin) : 1;
+            enum trc_category category = ana_opclass_category(trc_call(file, r.sig->call)->opclass);
+            spread(w, begin, end, share, offsetof(struct ana_lane_sum, ns) + (size_t)category * sizeof(double));
+            if (begin >= w->end_ns)
+                break;
+        }
+        trc_cursor_close(cursor);
+    }
+    for (size_t i = 0; i < ana_store_count(job->store.waits, ANA_STORE_WAITS); i++) {
+        const struct ana_kept_wait *wait = ana_store_wait_at(&job->store, i);
+        if (wait->waiter == index)
+            spread(w, wait->begin_ns, wait->end_ns, 1, offsetof(struct ana_lane_sum, waiting_ns));
+    }
+    return true;
+}
+
+/* ---- the public way in ----------------------------------------------------------------------------------------------
+ */
+
+void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t end_ns, size_t n,
+                  struct ana_timeline_cell *out)
+{
+    memset(out, 0, n * sizeof *out);
+    if (index >= job->count || !job->lane || n == 0 || end_ns <= begin_ns)
+        return;
+    struct ana_lane_sum *sum = calloc(n, sizeof *sum);
+    if (!sum)
+        return;
+    struct window w = {begin_ns, end_ns, n, sum};
+    struct ana_lane *lane = &job->lane[index];
+    bool fine = (end_ns - begin_ns) / (int64_t)n < lane->width_ns && decode(job, index, &w);
+    struct known known = known_of(job, index);
+    for (size_t i = 0; i < n; i++) {
+        int64_t from = edge(&w, i), to = edge(&w, i + 1);
+        if (!fine)
+            ana_lane_add(lane, from, to, &sum[i]);
+        add_open_call(&job->process[index], known, from, to, &sum[i]);
+        cell_of(&sum[i], (double)overlap(from, to, known.begin_ns, known.end_ns), &out[i]);
+    }
+    free(sum);
+}
+
+/* Of one step, summed over ranks. */
+struct step {
+    double total, known_ns, longest_ns;
+};
+
+static void add_rank(const struct ana_job *job, size_t index, const struct window *w, enum ana_series_kind kind,
+                     struct step *step)
+{
+    struct known known = known_of(job, index);
+    for (size_t i = 0; i < w->n; i++) {
+        int64_t from = edge(w, i), to = edge(w, i + 1);
+        double here = (double)overlap(from, to, known.begin_ns, known.end_ns);
+        if (here <= 0)
+            continue;
+        struct ana_lane_sum sum = {0};
+        ana_lane_add(&job->lane[index], from, to, &sum);
+        add_open_call(&job->process[index], known, from, to, &sum);
+        double mpi = 0;
+        for (int c = TRC_CAT_COMPUTE + 1; c < TRC_CATEGORIES; c++)
+            mpi += sum.ns[c];
+        step[i].known_ns += here;
+        step[i].longest_ns = fmax(step[i].longest_ns, here);
+        step[i].total += kind == ANA_SERIES_SENT       ? sum.sent
+                         : kind == ANA_SERIES_RECEIVED ? sum.received
+                         : kind == ANA_SERIES_CALLS    ? sum.calls
+                                                       : fmin(mpi, here);
+    }
+}
+
+void ana_series(const struct ana_job *job, struct ana_selection selection, enum ana_series_kind kind, size_t n,
+                double *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = NAN;
+    int64_t begin = selection.begin_ns > job->begin_ns ? selection.begin_ns : job->begin_ns;
+    int64_t end = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
+    struct step *step = calloc(n + 1, sizeof *step);
+    if (step && job->lane && end > begin) {
+        struct window w = {begin, end, n, NULL};
+        for (size_t r = 0; r < job->count; r++)
+            if (ana_selected(selection.ranks, r))
+                add_rank(job, r, &w, kind, step);
+        for (size_t i = 0; i < n; i++)
+            if (step[i].known_ns > 0)
+                out[i] = step[i].total / (kind == ANA_SERIES_MPI_SHARE ? step[i].known_ns : step[i].longest_ns / 1e9);
+    }
+    free(step);
+}

@@ -1,0 +1,247 @@
+#include "trace/process.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NEAR_GRACE_NS 3000000000  /* silence of a process of this host whose pid is not to be found */
+#define FAR_GRACE_NS  10000000000 /* of one elsewhere, before its state is unknown */
+#define GONE_NS       60000000000 /* ... and before it counts as gone */
+#define SAMPLE_NS     450000000
+#define RATE_NS       900000000
+
+static const struct {
+    enum trc_category category;
+    enum trc_shape shape;
+} opclass_facts[] = {
+#define OPCLASS(id, text, cat, shape) {TRC_CAT_##cat, TRC_SHAPE_##shape},
+#include "trace/opclass.def"
+#undef OPCLASS
+};
+
+enum trc_category ana_opclass_category(enum trc_opclass opclass)
+{
+    return opclass_facts[opclass].category;
+}
+enum trc_shape ana_opclass_shape(enum trc_opclass opclass)
+{
+    return opclass_facts[opclass].shape;
+}
+
+bool ana_opclass_waits(enum trc_opclass opclass)
+{
+    switch (opclass) {
+    case TRC_OP_OTHER:
+    case TRC_OP_PCONTROL:
+    case TRC_OP_COMM:
+    case TRC_OP_WIN:
+    case TRC_OP_REQUEST:
+    case TRC_OP_SEND_INIT:
+    case TRC_OP_SSEND_INIT:
+    case TRC_OP_RECV_INIT:
+        return false;
+    default:
+        return true;
+    }
+}
+
+bool ana_opclass_progress(enum trc_opclass opclass)
+{
+    return ana_opclass_waits(opclass) && opclass != TRC_OP_TEST && opclass != TRC_OP_PROBE && opclass != TRC_OP_MPROBE;
+}
+
+static int64_t clock_ns(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void ana_here_now(struct ana_here *here)
+{
+    memset(here, 0, sizeof *here);
+    gethostname(here->host, sizeof here->host - 1);
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (f) {
+        if (fgets(here->boot_id, sizeof here->boot_id, f))
+            here->boot_id[strcspn(here->boot_id, "\n")] = 0;
+        fclose(f);
+    }
+    here->realtime_ns = clock_ns(CLOCK_REALTIME);
+    here->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Start time of a process (field 22 of its stat), 0 if there is none. */
+static uint64_t start_of_pid(uint32_t pid)
+{
+    char path[64], line[1024];
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return 0;
+    size_t n = fread(line, 1, sizeof line - 1, f);
+    fclose(f);
+    line[n] = 0;
+    char *at = strrchr(line, ')');
+    if (at && at[1] && (at[2] == 'Z' || at[2] == 'X'))
+        return 0;
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static int64_t silence_ns(const struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
+{
+    uint64_t last = head->latest.realtime_ns ? head->latest.realtime_ns : head->start.realtime_ns;
+    int64_t silent = here->realtime_ns - (int64_t)last;
+    if (silent < 0)
+        silent = 0;
+    if (p->heartbeat_seen && here->monotonic_ns - p->heartbeat_seen < silent)
+        silent = here->monotonic_ns - p->heartbeat_seen;
+    return silent;
+}
+
+/* Not for processes that said how they ended. */
+static enum ana_rank_state liveness(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
+{
+    bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
+    p->alive = true;
+    if (near && head->pid_start && start_of_pid(head->pid) == head->pid_start)
+        return ANA_RANK_RUN;
+    /* It may live in a pid namespace of its own, or on another host: then its heartbeat tells. */
+    int64_t silent = silence_ns(p, head, here);
+    if (silent < (near ? NEAR_GRACE_NS : FAR_GRACE_NS))
+        return ANA_RANK_RUN;
+    p->alive = false;
+    return near || silent >= GONE_NS ? ANA_RANK_DEAD : ANA_RANK_UNKNOWN;
+}
+
+uint64_t ana_process_end_ticks(const struct ana_process *p, const struct ana_here *here)
+{
+    const struct trc_head *head = trc_head(p->rank.file);
+    bool ended = head->state == TRC_STATE_FINALIZED || head->state == TRC_STATE_ABORTED;
+    if (ended && head->end_ticks)
+        return head->end_ticks;
+    uint64_t end = head->latest.ticks > head->start.ticks ? head->latest.ticks : head->start.ticks;
+    for (size_t i = 0; i < trc_threads(p->rank.file); i++) {
+        const struct trc_thread *t = trc_thread(p->rank.file, i);
+        if (t->last_end > end)
+            end = t->last_end;
+        if (t->inside && t->inside_since > end)
+            end = t->inside_since;
+    }
+    int64_t passed = here->realtime_ns - (int64_t)head->latest.realtime_ns;
+    if (p->alive && head->latest.ticks && passed > 0 && passed < FAR_GRACE_NS) {
+        uint64_t now = head->latest.ticks + (uint64_t)((double)passed / trc_ns_per_tick(p->rank.file));
+        end = now > end ? now : end;
+    }
+    return end;
+}
+
+/* Sums over the threads. */
+static void look_at_threads(struct ana_process *p, const struct ana_clock *clock, size_t index)
+{
+    struct ana_rank *r = &p->rank;
+    double ns_per_tick = trc_ns_per_tick(r->file);
+    r->calls = r->sent = r->received = r->sent_messages = r->received_messages = 0;
+    r->mpi_ns = 0;
+    r->inside = NULL;
+    r->inside_sig = NULL;
+    r->inside_ns = 0;
+    p->progress = 0;
+    p->last_end_ns = INT64_MIN;
+    p->open_category = -1;
+    for (size_t i = 0; i < trc_threads(r->file); i++) {
+        const struct trc_thread *t = trc_thread(r->file, i);
+        r->calls += t->calls;
+        r->sent += t->sent;
+        r->received += t->received;
+        r->sent_messages += t->sent_messages;
+        r->received_messages += t->received_messages;
+        int64_t mpi = (int64_t)((double)t->mpi_ticks * ns_per_tick + 0.5);
+        const struct trc_sig *sig = trc_live_sig(r->file, i, t->inside);
+        if (sig) {
+            int64_t since = ana_clock_job_time(clock, index, t->inside_since);
+            int64_t open = r->end_ns > since ? r->end_ns - since : 0;
+            mpi += open;
+            if (!r->inside || open > r->inside_ns) {
+                const struct trc_call *call = trc_call(r->file, sig->call);
+                r->inside = call->name;
+                r->inside_sig = sig;
+                r->inside_ns = open;
+                p->open_begin_ns = since;
+                p->open_category = (int)ana_opclass_category(call->opclass);
+                if (r->state == ANA_RANK_RUN && ana_opclass_waits(call->opclass))
+                    r->state = ANA_RANK_IN_MPI;
+            }
+        }
+        if (mpi > r->mpi_ns)
+            r->mpi_ns = mpi;
+        if (t->last_end) {
+            int64_t end = ana_clock_job_time(clock, index, t->last_end);
+            p->last_end_ns = end > p->last_end_ns ? end : p->last_end_ns;
+        }
+        const struct trc_row *row = trc_rows(r->file, i);
+        for (size_t k = 0; row && k < TRC_ROWS; k++)
+            if (row[k].call_plus_1 &&
+                ana_opclass_progress(trc_call(r->file, (uint32_t)row[k].call_plus_1 - 1)->opclass))
+                p->progress += row[k].calls;
+        p->progress += t->completes;
+    }
+}
+
+static void look_at_rates(struct ana_process *p, const struct ana_here *here)
+{
+    struct ana_rank *r = &p->rank;
+    struct ana_sample now = {here->monotonic_ns, r->calls, r->sent, r->received, r->mpi_ns};
+    struct ana_sample then = {0};
+    double s = (double)(r->end_ns - r->begin_ns) / 1e9;
+    for (size_t i = 0; p->alive && i < sizeof p->sample / sizeof *p->sample; i++)
+        if (p->sample[i].at_ns && now.at_ns - p->sample[i].at_ns >= RATE_NS) {
+            then = p->sample[i];
+            s = (double)(now.at_ns - then.at_ns) / 1e9;
+            break;
+        }
+    r->sent_per_s = s > 0 ? (double)(now.sent - then.sent) / s : NAN;
+    r->received_per_s = s > 0 ? (double)(now.received - then.received) / s : NAN;
+    r->calls_per_s = s > 0 ? (double)(now.calls - then.calls) / s : NAN;
+    r->mpi_share = s > 0 ? fmin(fmax((double)(now.mpi_ns - then.mpi_ns) / 1e9 / s, 0), 1) : NAN;
+    if (now.at_ns - p->sample[0].at_ns >= SAMPLE_NS) {
+        memmove(p->sample + 1, p->sample, sizeof p->sample - sizeof *p->sample);
+        p->sample[0] = now;
+    }
+}
+
+void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size_t index, const struct ana_here *here)
+{
+    struct ana_rank *r = &p->rank;
+    const struct trc_head *head = trc_head(r->file);
+    if (p->heartbeats && head->heartbeats != p->heartbeats)
+        p->heartbeat_seen = here->monotonic_ns;
+    p->heartbeats = head->heartbeats;
+    r->pid = head->pid;
+    switch (head->state) {
+    case TRC_STATE_FINALIZED:
+        r->state = ANA_RANK_DONE;
+        p->alive = false;
+        break;
+    case TRC_STATE_ABORTED:
+        r->state = ANA_RANK_ABORTED;
+        p->alive = false;
+        break;
+    case TRC_STATE_STOPPED:
+        liveness(p, head, here);
+        r->state = ANA_RANK_UNKNOWN;
+        break;
+    default:
+        r->state = liveness(p, head, here);
+    }
+    r->begin_ns = ana_clock_job_time(clock, index, head->start.ticks);
+    r->end_ns = ana_clock_job_time(clock, index, ana_process_end_ticks(p, here));
+    p->init_ns = head->init_ticks ? ana_clock_job_time(clock, index, head->init_ticks) : r->begin_ns;
+    look_at_threads(p, clock, index);
+    look_at_rates(p, here);
+}

@@ -1,0 +1,52 @@
+/* One process now: its state, counters and the call it is inside, from its head and live pages. */
+#ifndef ANA_PROCESS_H
+#define ANA_PROCESS_H
+
+#include "trace/clock.h"
+#include "trace/job.h"
+
+/* The reader's own host and clocks, taken once for a look at all processes. */
+struct ana_here {
+    char host[64];
+    char boot_id[40];
+    int64_t realtime_ns, monotonic_ns;
+};
+void ana_here_now(struct ana_here *here);
+
+/* Counters at one moment, for rates. */
+struct ana_sample {
+    int64_t at_ns; /* of the reader's CLOCK_MONOTONIC; 0: none */
+    uint64_t calls, sent, received;
+    int64_t mpi_ns;
+};
+
+struct ana_process {
+    struct ana_rank rank; /* what ana_job_rank shows */
+    char host[64];
+    bool alive;
+    bool recycled;         /* its oldest events were gone when reading began */
+    int open_category;     /* of the call that the rank is inside (rank.inside); -1 none */
+    int64_t open_begin_ns; /* job time */
+    uint64_t heartbeats;
+    int64_t heartbeat_seen;      /* when it last moved while we looked, CLOCK_MONOTONIC; 0 never */
+    uint64_t progress;           /* completed calls that are no polls and not local */
+    int64_t last_end_ns;         /* job time of the last completed call of any thread; INT64_MIN none */
+    int64_t init_ns;             /* MPI_Init returned; begin_ns if it did not */
+    struct ana_sample sample[4]; /* newest first, about half a second apart */
+    uint32_t *number;            /* job-wide call numbers of the file's calls */
+    size_t numbers;
+};
+
+/* Brings process->rank and the rest up to date; `index` is its index in `clock`. */
+void ana_process_look(struct ana_process *process, const struct ana_clock *clock, size_t index,
+                      const struct ana_here *here);
+
+/* Ticks of the last sign of life (while it is alive: of this moment). */
+uint64_t ana_process_end_ticks(const struct ana_process *process, const struct ana_here *here);
+
+bool ana_opclass_waits(enum trc_opclass opclass);    /* a call of it moves data or waits */
+bool ana_opclass_progress(enum trc_opclass opclass); /* a completed call of it shows that the job moves */
+enum trc_category ana_opclass_category(enum trc_opclass opclass);
+enum trc_shape ana_opclass_shape(enum trc_opclass opclass);
+
+#endif

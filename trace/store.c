@@ -1,0 +1,89 @@
+#include "trace/store.h"
+#include <stdlib.h>
+
+bool ana_store_init(struct ana_store *store)
+{
+    /* Zeroed memory of this size costs nothing until it is written to. */
+    *store = (struct ana_store){
+        .message = calloc(ANA_STORE_MESSAGES, sizeof *store->message),
+        .wait = calloc(ANA_STORE_WAITS, sizeof *store->wait),
+        .instance = calloc(ANA_STORE_INSTANCES, sizeof *store->instance),
+        .waits_since_ns = INT64_MIN,
+    };
+    if (store->message && store->wait && store->instance)
+        return true;
+    ana_store_free(store);
+    return false;
+}
+
+void ana_store_free(struct ana_store *store)
+{
+    free(store->message);
+    free(store->wait);
+    free(store->instance);
+    *store = (struct ana_store){0};
+}
+
+void ana_store_message(struct ana_store *store, const struct ana_message *m)
+{
+    struct ana_kept_message *slot = &store->message[store->messages % ANA_STORE_MESSAGES];
+    store->messages++;
+    *slot = (struct ana_kept_message){
+        .source = (uint32_t)m->source,
+        .destination = (uint32_t)m->destination,
+        .bytes = m->bytes,
+        .send_begin_ns = m->send_begin_ns,
+        .send_wait_ns = m->send_wait_begin_ns,
+        .send_complete_ns = m->send_complete_ns,
+        .recv_begin_ns = m->recv_begin_ns,
+        .recv_wait_ns = m->recv_wait_begin_ns,
+        .recv_complete_ns = m->recv_complete_ns,
+    };
+}
+
+void ana_store_wait(struct ana_store *store, const struct ana_wait_span *span, uint32_t call)
+{
+    struct ana_kept_wait *slot = &store->wait[store->waits % ANA_STORE_WAITS];
+    if (store->waits++ >= ANA_STORE_WAITS && slot->end_ns > store->waits_since_ns)
+        store->waits_since_ns = slot->end_ns;
+    *slot = (struct ana_kept_wait){
+        .kind = span->kind,
+        .waiter = (uint32_t)span->waiter,
+        .culprit = (uint32_t)span->culprit,
+        .call = call,
+        .begin_ns = span->begin_ns,
+        .end_ns = span->end_ns,
+    };
+}
+
+/* Instances of one communicator in a row lie in a row. */
+static struct ana_kept_instance *place(const struct ana_store *store, uint64_t identity, uint64_t sequence)
+{
+    uint64_t h = (identity ^ (identity >> 31)) * 0x9e3779b97f4a7c15u;
+    return &store->instance[((h >> 40) + sequence) % ANA_STORE_INSTANCES];
+}
+
+void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, int64_t lost_ns)
+{
+    struct ana_kept_instance *slot = place(store, instance->comm_identity, instance->sequence);
+    store->instances++;
+    const struct ana_arrival *first = instance->arrival, *last = first + instance->arrivals - 1;
+    *slot = (struct ana_kept_instance){
+        .comm_identity = instance->comm_identity,
+        .sequence = instance->sequence,
+        .comm = instance->comm,
+        .call = call,
+        .last_index = (uint32_t)last->index,
+        .arrivals = (uint32_t)instance->arrivals,
+        .first_ns = first->begin_ns,
+        .last_ns = last->begin_ns,
+        .lost_ns = lost_ns,
+        .mismatched = instance->mismatched,
+    };
+}
+
+const struct ana_kept_instance *ana_store_find(const struct ana_store *store, uint64_t identity, uint64_t sequence)
+{
+    const struct ana_kept_instance *slot = place(store, identity, sequence);
+    return slot->arrivals && slot->comm_identity == identity && slot->sequence == sequence ? slot : NULL;
+}

@@ -1,0 +1,69 @@
+/* The latest relations, kept to be looked at again: for a moment under the cursor and for windows of time.
+ * Bounded: the newest ANA_STORE_MESSAGES messages, ANA_STORE_WAITS wait states, and collective instances in a table in
+ * which a new one may take the place of an old one.  What was pushed out is unknown. */
+#ifndef ANA_STORE_H
+#define ANA_STORE_H
+
+#include "trace/job.h"
+#include "trace/relations.h"
+#include "trace/waits.h"
+
+#define ANA_STORE_MESSAGES  (1u << 19)
+#define ANA_STORE_WAITS     (1u << 19)
+#define ANA_STORE_INSTANCES (1u << 18)
+
+struct ana_kept_message {
+    uint32_t source, destination;
+    uint64_t bytes;
+    int64_t send_begin_ns, send_wait_ns, send_complete_ns; /* as in ana_message; complete INT64_MIN: not seen */
+    int64_t recv_begin_ns, recv_wait_ns, recv_complete_ns;
+};
+
+struct ana_kept_instance {
+    uint64_t comm_identity, sequence;
+    const struct trc_comm *comm;
+    uint32_t call, last_index; /* call: job-wide number */
+    uint32_t arrivals;         /* 0: free */
+    int64_t first_ns, last_ns; /* arrivals */
+    int64_t lost_ns;
+    bool mismatched;
+};
+
+struct ana_kept_wait {
+    enum ana_wait_kind kind;
+    uint32_t waiter, culprit, call; /* call: job-wide number of the one that the waiter is in */
+    int64_t begin_ns, end_ns;
+};
+
+struct ana_store {
+    struct ana_kept_message *message;
+    struct ana_kept_wait *wait;
+    struct ana_kept_instance *instance;
+    uint64_t messages, waits, instances; /* so far, those pushed out included */
+    int64_t waits_since_ns;              /* all that ended later are here; INT64_MIN: all */
+};
+
+bool ana_store_init(struct ana_store *store);
+void ana_store_free(struct ana_store *store);
+void ana_store_message(struct ana_store *store, const struct ana_message *message);
+void ana_store_wait(struct ana_store *store, const struct ana_wait_span *span, uint32_t call);
+void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, int64_t lost_ns);
+
+/* Walks from the newest to the oldest: i = 0 .. count - 1. */
+static inline size_t ana_store_count(uint64_t so_far, size_t room)
+{
+    return so_far < room ? (size_t)so_far : room;
+}
+static inline const struct ana_kept_message *ana_store_message_at(const struct ana_store *store, size_t i)
+{
+    return &store->message[(store->messages - 1 - i) % ANA_STORE_MESSAGES];
+}
+static inline const struct ana_kept_wait *ana_store_wait_at(const struct ana_store *store, size_t i)
+{
+    return &store->wait[(store->waits - 1 - i) % ANA_STORE_WAITS];
+}
+/* NULL if it is not there (any more). */
+const struct ana_kept_instance *ana_store_find(const struct ana_store *store, uint64_t comm_identity,
+                                               uint64_t sequence);
+
+#endif

@@ -1,0 +1,220 @@
+/* Everything the screens and the report show, for a selection: puts together what the counters and the events say. */
+#include "trace/job_impl.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm)
+{
+    char text[128];
+    char **slot = ana_map_add(&job->comm_names, identity, 0, 0);
+    size_t number = job->comm_names.count;
+    for (size_t i = 0; i < job->comm_names.count; i++)
+        if (ana_map_key(&job->comm_names, i)[0] == identity)
+            number = i + 1;
+    if (comm && comm->name && comm->name[0])
+        snprintf(text, sizeof text, "%s", comm->name);
+    else if (comm && comm->def.flags & TRC_COMM_WORLD)
+        snprintf(text, sizeof text, "WORLD");
+    else if (comm && comm->def.flags & TRC_COMM_SELF)
+        snprintf(text, sizeof text, "SELF");
+    else if (comm && comm->def.flags & TRC_COMM_INTER)
+        snprintf(text, sizeof text, "#%zu of size %d+%d", number, comm->def.size, comm->def.remote_size);
+    else if (comm)
+        snprintf(text, sizeof text, "#%zu of size %d", number, comm->def.size);
+    else
+        snprintf(text, sizeof text, "#%zu", number);
+    if (!slot)
+        return "?";
+    if (*slot && strcmp(*slot, text) == 0)
+        return *slot;
+    free(*slot);
+    *slot = strdup(text);
+    return *slot ? *slot : "?";
+}
+
+/* ---- calls and cells ------------------------------------------------------------------------------------------------
+ */
+
+static int by_call_then_size(const void *a, const void *b)
+{
+    const struct ana_call_cell *x = *(struct ana_call_cell *const *)a, *y = *(struct ana_call_cell *const *)b;
+    if (x->call != y->call)
+        return x->call < y->call ? -1 : 1;
+    return x->size_class - y->size_class;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct ana_call_stat *x = a, *y = b;
+    if (x->times.total_ns != y->times.total_ns)
+        return x->times.total_ns > y->times.total_ns ? -1 : 1;
+    if (x->times.count != y->times.count)
+        return x->times.count > y->times.count ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static struct ana_call_stat stat_of(const struct ana_job *job, const struct ana_call_cell *cell, int size_class)
+{
+    struct ana_call_stat stat = {
+        .name = job->call[cell->call].name,
+        .opclass = job->call[cell->call].opclass,
+        .size_class = size_class,
+        .times = ana_times_of(&cell->times),
+        .sent = cell->sent,
+        .received = cell->received,
+        .waiting_ns = -1,
+        .last_rank = -1,
+        .last_share = NAN,
+    };
+    ana_times_log2(&cell->times, stat.histogram);
+    return stat;
+}
+
+bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_call_cell **cells, size_t n)
+{
+    struct ana_call_cell *sum = malloc(sizeof *sum);
+    struct ana_call_stat *sorted = calloc(n + 1, sizeof *sorted);
+    s->calls = calloc(n + 1, sizeof *s->calls);
+    s->cells = calloc(n + 1, sizeof *s->cells);
+    bool ok = sum && sorted && s->calls && s->cells;
+    if (n)
+        qsort(cells, n, sizeof *cells, by_call_then_size);
+    for (size_t i = 0; ok && i < n;) {
+        *sum = *cells[i];
+        sorted[i] = stat_of(job, cells[i], cells[i]->size_class);
+        size_t next = i + 1;
+        for (; next < n && cells[next]->call == cells[i]->call; next++) {
+            sorted[next] = stat_of(job, cells[next], cells[next]->size_class);
+            ana_times_merge(&sum->times, &cells[next]->times);
+            sum->sent += cells[next]->sent;
+            sum->received += cells[next]->received;
+        }
+        s->calls[s->call_count++] = stat_of(job, sum, -1);
+        i = next;
+    }
+    if (ok)
+        qsort(s->calls, s->call_count, sizeof *s->calls, by_time);
+    /* The cells in the order of their calls. */
+    for (size_t c = 0; c < s->call_count; c++)
+        for (size_t i = 0; i < n; i++)
+            if (sorted[i].name == s->calls[c].name)
+                s->cells[s->cell_count++] = sorted[i];
+    free(sum);
+    free(sorted);
+    return ok;
+}
+
+/* ---- pairs and ranks
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static int by_ends(const void *a, const void *b)
+{
+    const struct ana_pair *x = a, *y = b;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return x->destination < y->destination ? -1 : x->destination > y->destination;
+}
+
+void ana_summary_sort_pairs(struct ana_summary *s)
+{
+    qsort(s->pairs, s->pair_count, sizeof *s->pairs, by_ends);
+}
+
+void ana_summary_rank_time(const struct ana_process *p, struct ana_rank_stat *stat, int64_t begin_ns, int64_t end_ns)
+{
+    int64_t from = p->init_ns > begin_ns ? p->init_ns : begin_ns;
+    int64_t to = p->rank.end_ns < end_ns ? p->rank.end_ns : end_ns;
+    stat->wall_ns = to > from ? to - from : 0;
+    int64_t open_from = p->open_begin_ns > from ? p->open_begin_ns : from;
+    if (p->open_category >= 0 && to > open_from) {
+        stat->category_ns[p->open_category] += to - open_from;
+        stat->mpi_sum_ns += to - open_from;
+    }
+    stat->mpi_ns = 0;
+    for (int c = TRC_CAT_COMPUTE + 1; c < TRC_CATEGORIES; c++)
+        stat->mpi_ns += stat->category_ns[c];
+    if (stat->wall_ns < stat->mpi_ns)
+        stat->wall_ns = stat->mpi_ns; /* by rounding, or calls after the last sign of life */
+    stat->category_ns[TRC_CAT_COMPUTE] = stat->wall_ns - stat->mpi_ns;
+}
+
+/* POP: see job.h. */
+static struct ana_efficiency efficiency_of(const struct ana_summary *s)
+{
+    double sum = 0, longest = 0, wall = 0;
+    for (size_t i = 0; i < s->rank_count; i++) {
+        double useful = (double)s->ranks[i].category_ns[TRC_CAT_COMPUTE];
+        sum += useful;
+        longest = fmax(longest, useful);
+        wall = fmax(wall, (double)s->ranks[i].wall_ns);
+    }
+    struct ana_efficiency e = {NAN, NAN, NAN};
+    if (longest > 0 && wall > 0) {
+        e.load_balance = sum / (double)s->rank_count / longest;
+        e.communication = longest / wall;
+        e.parallel = e.load_balance * e.communication;
+    }
+    return e;
+}
+
+static bool list_ranks(struct ana_job *job, struct ana_summary *s)
+{
+    s->ranks = calloc(job->count + 1, sizeof *s->ranks);
+    for (size_t i = 0; s->ranks && i < job->count; i++)
+        if (ana_selected(s->selection.ranks, i))
+            s->ranks[s->rank_count++] = (struct ana_rank_stat){.index = i, .waiting_ns = -1, .caused_ns = -1};
+    return s->ranks != NULL;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------
+ */
+
+enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selection, struct ana_summary *s)
+{
+    *s = (struct ana_summary){.selection = selection};
+    bool window = selection.begin_ns > 0 || selection.end_ns != INT64_MAX;
+    s->selection.ranks = NULL;
+    if (selection.ranks) {
+        uint8_t *copy = malloc(job->count + 1);
+        if (!copy)
+            return TRC_BAD;
+        s->selection.ranks = memcpy(copy, selection.ranks, job->count);
+    }
+    s->begin_ns = selection.begin_ns > job->begin_ns && window ? selection.begin_ns : job->begin_ns;
+    s->end_ns = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
+    s->exact = !window;
+    s->analysed = ana_analysis_share(job);
+    bool ok = list_ranks(job, s);
+    if (window) {
+        double share = ok ? ana_window_select(job, &selection) : -1;
+        s->analysed = fmin(s->analysed, share);
+        ok = share >= 0 && ana_summary_window(job, s);
+    } else {
+        ok = ok && ana_summary_counters(job, s) && ana_summary_relations(job, s, &job->pass.tally, &job->pass.tally);
+    }
+    if (!ok) {
+        ana_summary_free(s);
+        return TRC_BAD;
+    }
+    struct ana_match_counts counts = ana_match_counts(job->match);
+    s->unmatched_sends = counts.unmatched_sends;
+    s->unmatched_receives = counts.unmatched_receives;
+    s->uncertain_messages = counts.uncertain;
+    s->efficiency = efficiency_of(s);
+    return TRC_OK;
+}
+
+void ana_summary_free(struct ana_summary *s)
+{
+    free((void *)(uintptr_t)s->selection.ranks);
+    free(s->ranks);
+    free(s->calls);
+    free(s->cells);
+    free(s->pairs);
+    free(s->collectives);
+    free(s->waits);
+    free(s->sites);
+    *s = (struct ana_summary){0};
+}

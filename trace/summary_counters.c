@@ -1,0 +1,183 @@
+/* Summaries from the counters in the live pages: exact, whatever became of the events. */
+#include "trace/job_impl.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A cell that is being summed.  Buckets of files whose ticks are equally long are added up first and put into
+ * nanoseconds together. */
+struct cell {
+    struct ana_call_cell sum;
+    double ns_per_tick;
+    uint64_t ticks[TRC_BUCKETS];
+};
+
+static void flush_ticks(struct cell *cell)
+{
+    if (cell->ns_per_tick > 0)
+        ana_times_add_ticks(&cell->sum.times, cell->ticks, cell->ns_per_tick);
+    memset(cell->ticks, 0, sizeof cell->ticks);
+}
+
+static void add_row(struct cell *cell, const struct trc_row *row, double ns_per_tick)
+{
+    struct ana_times_sum *times = &cell->sum.times;
+    cell->sum.sent += row->sent;
+    cell->sum.received += row->received;
+    if (row->calls == 0)
+        return;
+    if (fabs(cell->ns_per_tick - ns_per_tick) > 1e-4 * ns_per_tick) {
+        flush_ticks(cell);
+        cell->ns_per_tick = ns_per_tick;
+    }
+    double min = (double)row->min_ticks * ns_per_tick, max = (double)row->max_ticks * ns_per_tick;
+    if (times->calls == 0 || min < times->min_ns)
+        times->min_ns = min;
+    if (times->calls == 0 || max > times->max_ns)
+        times->max_ns = max;
+    times->calls += row->calls;
+    times->total_ns += (int64_t)((double)row->ticks * ns_per_tick + 0.5);
+    for (uint32_t b = 0; b < TRC_BUCKETS; b++)
+        cell->ticks[b] += row->histogram[b];
+}
+
+/* What counts as the rank's run begins after Init and ends with Finalize. */
+static bool outside_run(enum trc_opclass opclass)
+{
+    return opclass == TRC_OP_INIT || opclass == TRC_OP_FINALIZE || opclass == TRC_OP_ABORT;
+}
+
+static bool add_rows(struct ana_job *job, size_t index, size_t thread, struct ana_map *cells,
+                     int64_t category_ns[TRC_CATEGORIES], double *outside_ticks, double *row_ticks)
+{
+    struct trc_file *file = job->process[index].rank.file;
+    double ns_per_tick = trc_ns_per_tick(file);
+    const struct trc_row *row = trc_rows(file, thread);
+    for (size_t k = 0; row && k < TRC_ROWS; k++, row++) {
+        if (row->call_plus_1 == 0)
+            continue;
+        uint32_t call = ana_call_number_of(job, index, (uint32_t)row->call_plus_1 - 1);
+        struct cell *cell = ana_map_add(cells, call, row->size_class, 0);
+        if (!cell)
+            return false;
+        cell->sum.call = call;
+        cell->sum.size_class = row->size_class;
+        add_row(cell, row, ns_per_tick);
+        enum trc_opclass opclass = job->call[call].opclass;
+        *row_ticks += (double)row->ticks;
+        if (outside_run(opclass))
+            *outside_ticks += (double)row->ticks;
+        else
+            category_ns[ana_opclass_category(opclass)] += (int64_t)((double)row->ticks * ns_per_tick + 0.5);
+    }
+    return true;
+}
+
+/* Time by category of the thread that spent most in MPI; the sum over all threads. */
+static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana_summary *s, struct ana_map *cells)
+{
+    const struct ana_process *p = &job->process[stat->index];
+    double ns_per_tick = trc_ns_per_tick(p->rank.file), most = -1;
+    for (size_t t = 0; t < trc_threads(p->rank.file); t++) {
+        const struct trc_thread *thread = trc_thread(p->rank.file, t);
+        int64_t category_ns[TRC_CATEGORIES] = {0};
+        double outside = 0, rows = 0;
+        if (!add_rows(job, stat->index, t, cells, category_ns, &outside, &rows))
+            return false;
+        /* Calls without a row have a time, but no class. */
+        if (thread->row_overflow && (double)thread->mpi_ticks > rows)
+            category_ns[TRC_CAT_MANAGE] += (int64_t)(((double)thread->mpi_ticks - rows) * ns_per_tick);
+        s->call_overflow += thread->row_overflow;
+        double mpi = fmax(((double)thread->mpi_ticks - outside) * ns_per_tick, 0);
+        stat->mpi_sum_ns += (int64_t)(mpi + 0.5);
+        if (mpi > most) {
+            most = mpi;
+            memcpy(stat->category_ns, category_ns, sizeof category_ns);
+        }
+    }
+    stat->calls = p->rank.calls;
+    stat->sent = p->rank.sent;
+    stat->received = p->rank.received;
+    stat->sent_messages = p->rank.sent_messages;
+    stat->received_messages = p->rank.received_messages;
+    ana_summary_rank_time(p, stat, INT64_MIN, INT64_MAX);
+    return true;
+}
+
+/* ---- pairs ----------------------------------------------------------------------------------------------------------
+ */
+
+void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relations)
+{
+    const struct ana_pair_sum *sum = ana_map_find(&relations->pairs, pair->source, pair->destination, 0);
+    pair->latency_min_ns = pair->latency_p50_ns = NAN;
+    if (!sum || sum->matched == 0)
+        return;
+    pair->latency_min_ns = (double)sum->latency_min_ns;
+    if (sum->latency)
+        pair->latency_p50_ns = ana_small_of(sum->latency).p50_ns;
+}
+
+static bool add_pairs(struct ana_job *job, struct ana_summary *s)
+{
+    struct ana_map map;
+    ana_map_init(&map, sizeof(struct ana_pair_sum));
+    bool ok = true;
+    for (size_t i = 0; ok && i < job->count; i++) {
+        const struct ana_rank *r = &job->process[i].rank;
+        uint64_t told = 0;
+        for (size_t t = 0; ok && t < trc_threads(r->file); t++) {
+            const struct trc_peer *peer = trc_peers(r->file, t);
+            for (size_t k = 0; ok && peer && k < TRC_PEERS; k++, peer++) {
+                if (peer->rank_plus_1 == 0 || peer->sent_messages == 0)
+                    continue;
+                size_t to = ana_index_of_rank(job, r->world, (int32_t)(peer->rank_plus_1 - 1));
+                if (to == SIZE_MAX)
+                    continue;
+                told += peer->sent_messages;
+                if (!ana_selected(s->selection.ranks, i) && !ana_selected(s->selection.ranks, to))
+                    continue;
+                struct ana_pair_sum *sum = ana_map_add(&map, i, to, 0);
+                ok = sum != NULL;
+                if (ok) {
+                    sum->messages += peer->sent_messages;
+                    sum->bytes += peer->sent_bytes;
+                }
+            }
+        }
+        if (ana_selected(s->selection.ranks, i) && r->sent_messages > told)
+            s->pair_overflow += r->sent_messages - told;
+    }
+    s->pairs = calloc(map.count + 1, sizeof *s->pairs);
+    ok = ok && s->pairs;
+    for (size_t i = 0; ok && i < map.count; i++) {
+        const uint64_t *key = ana_map_key(&map, i);
+        const struct ana_pair_sum *sum = ana_map_value(&map, i);
+        struct ana_pair *pair = &s->pairs[s->pair_count++];
+        *pair = (struct ana_pair){key[0], key[1], sum->messages, sum->bytes, NAN, NAN};
+        ana_summary_latency(pair, &job->pass.tally);
+    }
+    if (ok)
+        ana_summary_sort_pairs(s);
+    ana_map_free(&map);
+    return ok;
+}
+
+bool ana_summary_counters(struct ana_job *job, struct ana_summary *s)
+{
+    struct ana_map cells;
+    ana_map_init(&cells, sizeof(struct cell));
+    bool ok = true;
+    for (size_t i = 0; ok && i < s->rank_count; i++)
+        ok = add_rank(job, &s->ranks[i], s, &cells);
+    struct ana_call_cell **list = calloc(cells.count + 1, sizeof *list);
+    for (size_t i = 0; list && i < cells.count; i++) {
+        struct cell *cell = ana_map_value(&cells, i);
+        flush_ticks(cell);
+        list[i] = &cell->sum;
+    }
+    ok = ok && list && ana_summary_calls(job, s, list, cells.count) && add_pairs(job, s);
+    free(list);
+    ana_map_free(&cells);
+    return ok;
+}

@@ -1,0 +1,316 @@
+/* Summaries from events: windows of time, and what only events tell (who waited for whom, where, how long). */
+#include "trace/job_impl.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- relations ------------------------------------------------------------------------------------------------------
+ */
+
+static bool knows_waits(const struct ana_job *job, const struct ana_summary *s)
+{
+    if (job->records == 0)
+        return false;
+    return s->exact || job->store.waits_since_ns <= s->begin_ns;
+}
+
+static int by_lost(int64_t a, int64_t b)
+{
+    return a > b ? -1 : a < b;
+}
+static int collectives_by_lost(const void *a, const void *b)
+{
+    const struct ana_collective *x = a, *y = b;
+    int order = by_lost(x->lost_ns, y->lost_ns);
+    return order ? order : x->instances > y->instances ? -1 : x->instances < y->instances;
+}
+static int waits_by_lost(const void *a, const void *b)
+{
+    return by_lost(((const struct ana_wait *)a)->lost_ns, ((const struct ana_wait *)b)->lost_ns);
+}
+static int sites_by_time(const void *a, const void *b)
+{
+    return by_lost(((const struct ana_site *)a)->times.total_ns, ((const struct ana_site *)b)->times.total_ns);
+}
+
+struct last {
+    uint64_t count;
+    size_t index;
+};
+
+static void see_last(struct last *last, uint64_t count, size_t index)
+{
+    if (count > last->count || (count == last->count && index < last->index))
+        *last = (struct last){count, index};
+}
+
+static bool add_collectives(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+{
+    struct ana_map lost; /* those of which no instance is complete */
+    ana_map_init(&lost, sizeof(struct ana_count_sum));
+    for (size_t i = 0; s->exact && i < ana_match_open_instances(job->match); i++) {
+        struct ana_instance open;
+        if (!ana_match_open_instance(job->match, i, &open))
+            continue;
+        struct ana_count_sum *n = ana_map_add(&lost, open.comm_identity, ana_call_number(job, open.call), 0);
+        if (n && n->count++ == 0)
+            ana_comm_name(job, open.comm_identity, open.comm);
+    }
+    size_t room = t->collectives.count + lost.count + 1;
+    s->collectives = calloc(room, sizeof *s->collectives);
+    struct last *last = calloc(room, sizeof *last);
+    bool ok = s->collectives && last;
+    for (size_t i = 0; ok && i < t->last.count; i++) {
+        const uint64_t *key = ana_map_key(&t->last, i);
+        const struct ana_collective_sum *sum = ana_map_find(&t->collectives, key[0], key[1], 0);
+        const struct ana_count_sum *n = ana_map_value(&t->last, i);
+        if (sum)
+            see_last(&last[sum - (const struct ana_collective_sum *)t->collectives.values], n->count, key[2]);
+    }
+    for (size_t i = 0; ok && i < t->collectives.count; i++) {
+        const uint64_t *key = ana_map_key(&t->collectives, i);
+        const struct ana_collective_sum *sum = ana_map_value(&t->collectives, i);
+        struct ana_count_sum *missing = ana_map_find(&lost, key[0], key[1], 0);
+        struct ana_times skew = ana_small_of(&sum->skew);
+        s->collectives[s->collective_count++] = (struct ana_collective){
+            .name = job->call[key[1]].name,
+            .comm_identity = key[0],
+            .comm_name = ana_comm_name(job, key[0], sum->comm),
+            .instances = sum->skew.calls,
+            .incomplete = missing ? missing->count : 0,
+            .skew_p50_ns = skew.p50_ns,
+            .skew_p99_ns = skew.p99_ns,
+            .skew_max_ns = skew.max_ns,
+            .lost_ns = sum->lost_ns,
+            .last_index = last[i].index,
+            .last_share = (double)last[i].count / (double)sum->skew.calls,
+        };
+        if (missing)
+            missing->count = 0;
+    }
+    for (size_t i = 0; ok && i < lost.count; i++) {
+        const uint64_t *key = ana_map_key(&lost, i);
+        const struct ana_count_sum *n = ana_map_value(&lost, i);
+        char **name = ana_map_find(&job->comm_names, key[0], 0, 0);
+        if (n->count)
+            s->collectives[s->collective_count++] = (struct ana_collective){
+                .name = job->call[key[1]].name,
+                .comm_identity = key[0],
+                .comm_name = name && *name ? *name : "?",
+                .incomplete = n->count,
+                .skew_p50_ns = NAN,
+                .skew_p99_ns = NAN,
+                .skew_max_ns = NAN,
+                .last_index = SIZE_MAX,
+                .last_share = NAN,
+            };
+    }
+    if (ok)
+        qsort(s->collectives, s->collective_count, sizeof *s->collectives, collectives_by_lost);
+    free(last);
+    ana_map_free(&lost);
+    return ok;
+}
+
+static bool add_waits(struct ana_summary *s, const struct ana_tally *t)
+{
+    s->waits = calloc(t->waits.count + 1, sizeof *s->waits);
+    if (!s->waits)
+        return false;
+    for (size_t i = 0; i < t->waits.count; i++) {
+        const uint64_t *key = ana_map_key(&t->waits, i);
+        const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
+        if (ana_selected(s->selection.ranks, key[1]) || ana_selected(s->selection.ranks, key[2]))
+            s->waits[s->wait_count++] =
+                (struct ana_wait){(enum ana_wait_kind)key[0], key[1], key[2], sum->count, sum->lost_ns};
+    }
+    qsort(s->waits, s->wait_count, sizeof *s->waits, waits_by_lost);
+    return true;
+}
+
+static bool add_sites(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+{
+    s->sites = calloc(t->sites.count + 1, sizeof *s->sites);
+    if (!s->sites)
+        return false;
+    for (size_t i = 0; i < t->sites.count; i++) {
+        const uint64_t *key = ana_map_key(&t->sites, i);
+        const struct ana_site_sum *sum = ana_map_value(&t->sites, i);
+        if (!ana_selected(s->selection.ranks, key[0]))
+            continue;
+        struct ana_site *site = &s->sites[s->site_count++];
+        *site = (struct ana_site){
+            .call = job->call[key[1]].name,
+            .address = key[2],
+            .index = key[0],
+            .times = ana_small_of(&sum->times),
+            .sent = sum->sent,
+            .received = sum->received,
+        };
+        trc_site(job->process[key[0]].rank.file, key[2], &site->function, &site->module);
+    }
+    qsort(s->sites, s->site_count, sizeof *s->sites, sites_by_time);
+    return true;
+}
+
+/* Lost time and the last rank, by call. */
+static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+{
+    int64_t *waiting = calloc(job->calls, sizeof *waiting);
+    struct last *last = calloc(job->calls, sizeof *last);
+    bool ok = waiting && last;
+    for (size_t i = 0; ok && i < t->waiting.count; i++) {
+        const uint64_t *key = ana_map_key(&t->waiting, i);
+        const struct ana_wait_sum *sum = ana_map_value(&t->waiting, i);
+        if (ana_selected(s->selection.ranks, key[1]))
+            waiting[key[0]] += sum->lost_ns;
+    }
+    for (size_t i = 0; ok && i < t->last_of_call.count; i++) {
+        const uint64_t *key = ana_map_key(&t->last_of_call, i);
+        see_last(&last[key[0]], ((const struct ana_count_sum *)ana_map_value(&t->last_of_call, i))->count, key[1]);
+    }
+    for (size_t c = 0; ok && c < s->call_count; c++) {
+        struct ana_call_stat *stat = &s->calls[c];
+        uint32_t number = 0;
+        while (number < job->calls && job->call[number].name != stat->name)
+            number++;
+        if (knows_waits(job, s) && ana_opclass_waits(stat->opclass))
+            stat->waiting_ns = waiting[number];
+        const struct ana_count_sum *n = ana_map_find(&t->instances, number, 0, 0);
+        if (n && n->count) {
+            stat->last_rank = job->process[last[number].index].rank.rank;
+            stat->last_share = (double)last[number].count / (double)n->count;
+        }
+    }
+    free(waiting);
+    free(last);
+    return ok;
+}
+
+bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
+                           const struct ana_tally *events)
+{
+    bool known = knows_waits(job, s);
+    for (size_t i = 0; i < s->rank_count; i++) {
+        struct ana_rank_stat *stat = &s->ranks[i];
+        stat->waiting_ns = known ? relations->rank[stat->index].waiting_ns : -1;
+        stat->caused_ns = known ? relations->rank[stat->index].caused_ns : -1;
+        stat->collectives = events->rank[stat->index].collectives;
+        stat->came_last = events->rank[stat->index].came_last;
+    }
+    s->message_latency = ana_small_of(&relations->latency);
+    s->clock_violations = relations->clock_violations;
+    return add_collectives(job, s, relations) && add_waits(s, relations) && add_sites(job, s, events) &&
+           add_to_calls(job, s, relations);
+}
+
+/* ---- windows --------------------------------------------------------------------------------------------------------
+ */
+
+/* What the store has of the window. */
+static bool collect(struct ana_job *job, const struct ana_summary *s, struct ana_tally *t)
+{
+    const struct ana_store *store = &job->store;
+    const uint8_t *ranks = s->selection.ranks;
+    if (!ana_tally_init(t, job->count))
+        return false;
+    for (size_t i = 0; i < ana_store_count(store->messages, ANA_STORE_MESSAGES); i++) {
+        const struct ana_kept_message *m = ana_store_message_at(store, i);
+        if (m->recv_complete_ns >= s->begin_ns && m->recv_complete_ns < s->end_ns &&
+            (ana_selected(ranks, m->source) || ana_selected(ranks, m->destination)))
+            ana_tally_message(t, m);
+    }
+    for (size_t i = 0; i < ana_store_count(store->waits, ANA_STORE_WAITS); i++) {
+        struct ana_kept_wait w = *ana_store_wait_at(store, i);
+        w.begin_ns = w.begin_ns > s->begin_ns ? w.begin_ns : s->begin_ns;
+        w.end_ns = w.end_ns < s->end_ns ? w.end_ns : s->end_ns;
+        if (w.end_ns > w.begin_ns)
+            ana_tally_wait(t, &w);
+    }
+    for (size_t i = 0; i < ANA_STORE_INSTANCES && store->instances; i++) {
+        const struct ana_kept_instance *k = &store->instance[i];
+        if (k->arrivals > 1 && !k->mismatched && k->last_ns >= s->begin_ns && k->last_ns < s->end_ns)
+            ana_tally_instance(t, k);
+    }
+    return !t->out_of_memory;
+}
+
+static bool window_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+{
+    size_t n = t->calls.count;
+    struct ana_call_cell *cells = calloc(n + 1, sizeof *cells), **list = calloc(n + 1, sizeof *list);
+    bool ok = cells && list;
+    for (size_t i = 0; ok && i < n; i++) {
+        const uint64_t *key = ana_map_key(&t->calls, i);
+        const struct ana_call_sum *sum = ana_map_value(&t->calls, i);
+        uint64_t count[TRC_BUCKETS];
+        for (uint32_t b = 0; b < TRC_BUCKETS; b++)
+            count[b] = sum->times.count[b];
+        cells[i].call = (uint32_t)key[0];
+        cells[i].size_class = (uint16_t)key[1];
+        cells[i].sent = sum->sent;
+        cells[i].received = sum->received;
+        cells[i].times.calls = sum->times.calls;
+        cells[i].times.total_ns = sum->times.total_ns;
+        cells[i].times.min_ns = (double)sum->times.min_ns;
+        cells[i].times.max_ns = (double)sum->times.max_ns;
+        ana_times_add_ticks(&cells[i].times, count, 1);
+        list[i] = &cells[i];
+    }
+    ok = ok && ana_summary_calls(job, s, list, n);
+    free(list);
+    free(cells);
+    return ok;
+}
+
+static void window_ranks(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+{
+    for (size_t i = 0; i < s->rank_count; i++) {
+        struct ana_rank_stat *stat = &s->ranks[i];
+        const struct ana_process *p = &job->process[stat->index];
+        const struct ana_rank_sum *sum = &t->rank[stat->index];
+        stat->calls = sum->calls;
+        stat->sent = sum->sent;
+        stat->received = sum->received;
+        stat->sent_messages = sum->sent_messages;
+        stat->received_messages = sum->received_messages;
+        int64_t most = -1;
+        for (size_t k = 0; k < trc_threads(p->rank.file); k++) {
+            const struct ana_thread_sum *thread = ana_map_find(&t->threads, stat->index, k, 0);
+            int64_t mpi = 0;
+            for (int c = 0; thread && c < TRC_CATEGORIES; c++)
+                mpi += thread->ns[c];
+            stat->mpi_sum_ns += mpi;
+            for (int c = 0; thread && mpi > most && c < TRC_CATEGORIES; c++)
+                stat->category_ns[c] = thread->ns[c];
+            most = mpi > most ? mpi : most;
+        }
+        ana_summary_rank_time(p, stat, s->begin_ns, s->end_ns);
+    }
+}
+
+static bool window_pairs(struct ana_summary *s, const struct ana_tally *t, const struct ana_tally *relations)
+{
+    s->pairs = calloc(t->pairs.count + 1, sizeof *s->pairs);
+    if (!s->pairs)
+        return false;
+    for (size_t i = 0; i < t->pairs.count; i++) {
+        const uint64_t *key = ana_map_key(&t->pairs, i);
+        const struct ana_pair_sum *sum = ana_map_value(&t->pairs, i);
+        struct ana_pair *pair = &s->pairs[s->pair_count++];
+        *pair = (struct ana_pair){key[0], key[1], sum->messages, sum->bytes, NAN, NAN};
+        ana_summary_latency(pair, relations);
+    }
+    ana_summary_sort_pairs(s);
+    return true;
+}
+
+bool ana_summary_window(struct ana_job *job, struct ana_summary *s)
+{
+    struct ana_tally relations = {0};
+    const struct ana_tally *events = &job->window.pass.tally;
+    window_ranks(job, s, events);
+    bool ok = collect(job, s, &relations) && window_calls(job, s, events) && window_pairs(s, events, &relations) &&
+              ana_summary_relations(job, s, &relations, events);
+    ana_tally_free(&relations);
+    return ok;
+}

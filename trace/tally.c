@@ -1,0 +1,168 @@
+#include "trace/tally.h"
+#include "trace/process.h"
+#include <stdlib.h>
+
+static void init_maps(struct ana_tally *tally)
+{
+    ana_map_init(&tally->calls, sizeof(struct ana_call_sum));
+    ana_map_init(&tally->threads, sizeof(struct ana_thread_sum));
+    ana_map_init(&tally->sites, sizeof(struct ana_site_sum));
+    ana_map_init(&tally->pairs, sizeof(struct ana_pair_sum));
+    ana_map_init(&tally->collectives, sizeof(struct ana_collective_sum));
+    ana_map_init(&tally->last, sizeof(struct ana_count_sum));
+    ana_map_init(&tally->last_of_call, sizeof(struct ana_count_sum));
+    ana_map_init(&tally->instances, sizeof(struct ana_count_sum));
+    ana_map_init(&tally->waits, sizeof(struct ana_wait_sum));
+    ana_map_init(&tally->waiting, sizeof(struct ana_wait_sum));
+}
+
+bool ana_tally_init(struct ana_tally *tally, size_t ranks)
+{
+    *tally = (struct ana_tally){.ranks = ranks, .rank = calloc(ranks ? ranks : 1, sizeof *tally->rank)};
+    init_maps(tally);
+    return tally->rank != NULL;
+}
+
+void ana_tally_free(struct ana_tally *tally)
+{
+    for (size_t i = 0; i < tally->pairs.count; i++)
+        free(((struct ana_pair_sum *)ana_map_value(&tally->pairs, i))->latency);
+    struct ana_map *map[] = {&tally->calls, &tally->threads,      &tally->sites,     &tally->pairs, &tally->collectives,
+                             &tally->last,  &tally->last_of_call, &tally->instances, &tally->waits, &tally->waiting};
+    for (size_t i = 0; i < sizeof map / sizeof *map; i++)
+        ana_map_free(map[i]);
+    free(tally->rank);
+    *tally = (struct ana_tally){0};
+}
+
+/* The value of a key, or a place to add to in vain when memory is out. */
+static void *sum_of(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
+{
+    void *value = ana_map_add(map, a, b, c);
+    if (!value)
+        tally->out_of_memory = true;
+    return value;
+}
+
+static void count(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
+{
+    struct ana_count_sum *sum = sum_of(tally, map, a, b, c);
+    if (sum)
+        sum->count++;
+}
+
+/* Bytes and messages, also of items that are no call of their own. */
+static void tally_bytes(struct ana_tally *tally, const struct ana_event *e, uint64_t sent, uint64_t received)
+{
+    struct ana_rank_sum *rank = &tally->rank[e->index];
+    uint32_t flags = e->sig->flags;
+    rank->sent += sent;
+    rank->received += received;
+    rank->sent_messages += (flags & TRC_SIG_P2P_OUT) && !(flags & TRC_SIG_COMPLETE);
+    rank->received_messages += (flags & TRC_SIG_P2P_IN) && !(flags & (TRC_SIG_START | TRC_SIG_CANCELLED));
+}
+
+void ana_tally_event(struct ana_tally *tally, const struct ana_event *e, uint32_t call, bool with_calls)
+{
+    bool own = !(e->sig->flags & TRC_SIG_SUB);
+    uint64_t sent = ana_event_sent(e->sig), received = ana_event_received(e->sig);
+    uint64_t calls = own ? e->count : 0;
+    int64_t each =
+        e->kind == TRC_RECORD_FOLD ? e->busy_ns / (int64_t)(e->count ? e->count : 1) : e->end_ns - e->begin_ns;
+    struct ana_site_sum *site = sum_of(tally, &tally->sites, e->index, call, e->sig->site);
+    if (site) {
+        ana_small_add(&site->times, each, calls);
+        site->sent += sent;
+        site->received += received;
+    }
+    if (!with_calls)
+        return;
+    tally_bytes(tally, e, sent, received);
+    tally->rank[e->index].calls += calls;
+    struct ana_call_sum *sum = sum_of(tally, &tally->calls, call, trc_size_class(sent > received ? sent : received), 0);
+    if (sum) {
+        ana_small_add(&sum->times, each, calls);
+        sum->sent += sent;
+        sum->received += received;
+    }
+}
+
+void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t begin_ns, int64_t end_ns)
+{
+    begin_ns = e->begin_ns > begin_ns ? e->begin_ns : begin_ns;
+    end_ns = e->end_ns < end_ns ? e->end_ns : end_ns;
+    if (end_ns <= begin_ns)
+        return;
+    struct ana_thread_sum *thread = sum_of(tally, &tally->threads, e->index, e->thread, 0);
+    if (!thread)
+        return;
+    int64_t inside = end_ns - begin_ns;
+    if (e->kind == TRC_RECORD_FOLD && e->end_ns > e->begin_ns)
+        inside = (int64_t)((double)e->busy_ns * (double)inside / (double)(e->end_ns - e->begin_ns));
+    thread->ns[ana_opclass_category(e->call->opclass)] += inside;
+}
+
+void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes)
+{
+    struct ana_pair_sum *pair =
+        destination < tally->ranks ? sum_of(tally, &tally->pairs, source, destination, 0) : NULL;
+    if (!pair)
+        return;
+    pair->messages++;
+    pair->bytes += bytes;
+}
+
+void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *m)
+{
+    int64_t ns = m->recv_complete_ns - m->send_begin_ns;
+    if (ns < 0) {
+        tally->clock_violations++;
+        return;
+    }
+    ana_small_add(&tally->latency, ns, 1);
+    struct ana_pair_sum *pair = sum_of(tally, &tally->pairs, m->source, m->destination, 0);
+    if (!pair)
+        return;
+    if (pair->matched++ == 0 && tally->pairs.count <= ANA_TALLY_PAIR_HISTOGRAMS)
+        pair->latency = calloc(1, sizeof *pair->latency);
+    if (pair->matched == 1 || ns < pair->latency_min_ns)
+        pair->latency_min_ns = ns;
+    if (pair->latency)
+        ana_small_add(pair->latency, ns, 1);
+}
+
+void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *k)
+{
+    struct ana_collective_sum *sum = sum_of(tally, &tally->collectives, k->comm_identity, k->call, 0);
+    if (sum) {
+        sum->comm = k->comm;
+        ana_small_add(&sum->skew, k->last_ns - k->first_ns, 1);
+        sum->lost_ns += k->lost_ns;
+    }
+    count(tally, &tally->instances, k->call, 0, 0);
+    count(tally, &tally->last, k->comm_identity, k->call, k->last_index);
+    count(tally, &tally->last_of_call, k->call, k->last_index, 0);
+}
+
+void ana_tally_part(struct ana_tally *tally, size_t index, bool last)
+{
+    tally->rank[index].collectives++;
+    tally->rank[index].came_last += last;
+}
+
+void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *w)
+{
+    int64_t ns = w->end_ns - w->begin_ns;
+    struct ana_wait_sum *sum = sum_of(tally, &tally->waits, w->kind, w->waiter, w->culprit);
+    if (sum) {
+        sum->count++;
+        sum->lost_ns += ns;
+    }
+    sum = sum_of(tally, &tally->waiting, w->call, w->waiter, 0);
+    if (sum) {
+        sum->count++;
+        sum->lost_ns += ns;
+    }
+    tally->rank[w->waiter].waiting_ns += ns;
+    tally->rank[w->culprit].caused_ns += ns;
+}

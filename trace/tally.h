@@ -1,0 +1,90 @@
+/* Sums over events and relations: what the whole run and each window of time add up to.
+ * Pure: fed with numbers, asked by the summaries. */
+#ifndef ANA_TALLY_H
+#define ANA_TALLY_H
+
+#include "trace/map.h"
+#include "trace/relations.h"
+#include "trace/store.h"
+#include "trace/times.h"
+
+#define ANA_TALLY_PAIR_HISTOGRAMS 65536u /* pairs with a distribution of their latencies; others know their least */
+
+/* Values of the maps. */
+struct ana_call_sum { /* call number, size class */
+    struct ana_times_small times;
+    uint64_t sent, received;
+};
+struct ana_thread_sum { /* rank index, thread */
+    int64_t ns[TRC_CATEGORIES];
+};
+struct ana_site_sum { /* rank index, call number, address */
+    struct ana_times_small times;
+    uint64_t sent, received;
+};
+struct ana_pair_sum {         /* source, destination */
+    uint64_t messages, bytes; /* sent */
+    uint64_t matched;
+    int64_t latency_min_ns;          /* of those */
+    struct ana_times_small *latency; /* NULL beyond ANA_TALLY_PAIR_HISTOGRAMS */
+};
+struct ana_collective_sum { /* communicator identity, call number */
+    const struct trc_comm *comm;
+    struct ana_times_small skew;
+    int64_t lost_ns;
+};
+struct ana_count_sum { /* instances: (call number); who came last: (identity, call number, rank index), and for all
+                        * communicators together: (call number, rank index) */
+    uint64_t count;
+};
+struct ana_wait_sum { /* kind, waiter, culprit */
+    uint64_t count;
+    int64_t lost_ns;
+};
+struct ana_rank_sum {
+    uint64_t calls, sent, received, sent_messages, received_messages;
+    int64_t waiting_ns, caused_ns;
+    uint64_t collectives, came_last;
+};
+
+struct ana_tally {
+    size_t ranks;
+    struct ana_rank_sum *rank;
+    struct ana_map calls, threads, sites, pairs, collectives, last, last_of_call, instances, waits;
+    struct ana_map waiting;         /* ana_wait_sum by call number and waiter */
+    struct ana_times_small latency; /* of messages */
+    uint64_t clock_violations;
+    bool out_of_memory; /* something is missing from the sums */
+};
+
+bool ana_tally_init(struct ana_tally *tally, size_t ranks);
+void ana_tally_free(struct ana_tally *tally);
+
+/* An event or SUB item of call number `call`, not nested.  `with_calls`: also by call and size and by rank (for whole
+ * runs the counters know better). */
+void ana_tally_event(struct ana_tally *tally, const struct ana_event *event, uint32_t call, bool with_calls);
+/* The part of an event that lies in [begin_ns, end_ns), by category. */
+void ana_tally_time(struct ana_tally *tally, const struct ana_event *event, int64_t begin_ns, int64_t end_ns);
+/* A message that was sent: counted by pair, unless the destination is not known (SIZE_MAX). */
+void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes);
+/* A message that was matched: its latency. */
+void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *message);
+/* Those who took part are told by ana_tally_part. */
+void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *instance);
+void ana_tally_part(struct ana_tally *tally, size_t index, bool last);
+void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *wait);
+
+/* What an item counts as sent and received: a request's bytes are sent when it starts and received when it completes;
+ * unknown counts as nothing. */
+static inline uint64_t ana_event_sent(const struct trc_sig *sig)
+{
+    return sig->flags & TRC_SIG_COMPLETE || sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
+}
+static inline uint64_t ana_event_received(const struct trc_sig *sig)
+{
+    bool posted = (sig->flags & TRC_SIG_P2P_IN) && (sig->flags & TRC_SIG_START);
+    bool done_before = (sig->flags & TRC_SIG_COMPLETE) && !(sig->flags & TRC_SIG_P2P_IN);
+    return posted || done_before || sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received;
+}
+
+#endif

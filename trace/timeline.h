@@ -1,0 +1,53 @@
+/* What one rank spent its time on, pre-reduced: a pyramid of buckets, each level twice as wide as the one below.
+ *
+ *   level 2   |       |
+ *   level 1   |   |   |     sums of pairs, made up when they are asked for
+ *   level 0   | | | | |     filled by events; when all are in use, pairs are merged and the width doubles
+ *
+ * So memory is bounded, adding an event costs the buckets it touches, and a sum over any stretch of time costs the
+ * logarithm of it.  Pure: knows nothing of files. */
+#ifndef ANA_TIMELINE_H
+#define ANA_TIMELINE_H
+
+#include "trace/opclass.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ANA_LANE_LEVELS 16
+
+struct ana_bucket {
+    int64_t ns[TRC_CATEGORIES]; /* TRC_CAT_COMPUTE stays 0: it is what remains */
+    int64_t waiting_ns;
+    uint64_t sent, received, calls;
+};
+
+/* A sum of buckets, the outer ones in part. */
+struct ana_lane_sum {
+    double ns[TRC_CATEGORIES];
+    double waiting_ns, sent, received, calls;
+};
+
+struct ana_lane {
+    int64_t origin_ns, width_ns; /* of level 0 */
+    size_t max, used;            /* buckets of level 0: most, and so far */
+    size_t room;
+    size_t clean; /* the levels above are right for what lies over the first `clean` buckets */
+    struct ana_bucket *level[ANA_LANE_LEVELS];
+};
+
+/* `max` buckets (a power of two) of at first `width_ns` from `origin_ns` on; what lies before counts as at it. */
+void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, size_t max);
+void ana_lane_free(struct ana_lane *lane);
+
+/* `busy_ns` (at most end - begin) of [begin_ns, end_ns) spent on `category`.  False: out of memory, nothing added. */
+bool ana_lane_spend(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, int64_t busy_ns,
+                    enum trc_category category);
+bool ana_lane_wait(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns);
+/* Calls that ended and bytes that were handed over at `at_ns`. */
+bool ana_lane_count(struct ana_lane *lane, int64_t at_ns, uint64_t calls, uint64_t sent, uint64_t received);
+
+/* Adds what lies in [begin_ns, end_ns) to *sum.  Whole buckets exactly; of one cut by an end, its share. */
+void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, struct ana_lane_sum *sum);
+
+#endif
