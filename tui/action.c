@@ -1,0 +1,340 @@
+/* What each action does: one handler a row of action.def, views first. */
+#include "tui/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int say(struct tui_app *app, const char *message)
+{
+    snprintf(app->message, sizeof app->message, "%s", message);
+    return TUI_REDRAW;
+}
+
+static int open_view(struct tui_app *app, enum tui_action action)
+{
+    tui_app_open(app, (enum tui_view_id)(action - TUI_ACTION_VIEW_OVERVIEW));
+    return TUI_REDRAW;
+}
+
+static int help(struct tui_app *app, enum tui_action action)
+{
+    (void)action;
+    if (app->view != TUI_VIEW_HELP) {
+        app->help_of = app->view;
+        app->help_top = 0;
+        tui_app_open(app, TUI_VIEW_HELP);
+    }
+    return TUI_REDRAW;
+}
+
+static int simple(struct tui_app *app, enum tui_action action)
+{
+    (void)app;
+    return action == TUI_ACTION_QUIT ? TUI_QUIT : action == TUI_ACTION_WRITE ? TUI_WRITE : TUI_REDRAW | TUI_REPAINT;
+}
+
+static int prompt(struct tui_app *app, enum tui_action action)
+{
+    app->prompt = action == TUI_ACTION_FIND ? TUI_PROMPT_FIND : TUI_PROMPT_FILTER;
+    const struct tui_table *table = &app->table[app->view];
+    snprintf(app->typed, sizeof app->typed, "%s", action == TUI_ACTION_FIND ? "" : table->filter);
+    return TUI_REDRAW;
+}
+
+static int back(struct tui_app *app, enum tui_action action)
+{
+    (void)action;
+    struct tui_table *table = &app->table[app->view];
+    if (app->depth) {
+        app->view = app->stack[--app->depth];
+        tui_app_update_table(app);
+    } else if (table->filter[0]) {
+        table->filter[0] = 0;
+        tui_app_update_table(app);
+    } else if (app->call[0]) {
+        app->call[0] = 0;
+        tui_app_update_table(app);
+    } else if (app->tagged_count) {
+        return tui_app_step(app, TUI_ACTION_UNTAG);
+    } else if (!app->all_time) {
+        return tui_app_step(app, TUI_ACTION_ZOOM_ALL);
+    }
+    return TUI_REDRAW;
+}
+
+static int freeze(struct tui_app *app, enum tui_action action)
+{
+    (void)action;
+    if (tui_app_ended(app) && !app->frozen)
+        return say(app, "the job has ended: nothing moves any more");
+    app->frozen = !app->frozen;
+    return TUI_REDRAW;
+}
+
+static int zoom(struct tui_app *app, enum tui_action action)
+{
+    int64_t begin, end;
+    tui_app_window(app, &begin, &end);
+    bool in = action == TUI_ACTION_ZOOM_IN;
+    int64_t width = end - begin, to = in ? width / 2 : width > INT64_MAX / 4 ? width : width * 2;
+    bool at_end = app->follow || (app->all_time && !tui_app_ended(app) && !app->frozen);
+    /* The timeline zooms at its cursor; a running job at its end; else the middle stays. */
+    int64_t from = begin + (width - to) / 2;
+    if (app->view == TUI_VIEW_TIMELINE && !app->follow && width > 0)
+        from = app->cursor_ns - (int64_t)((double)(app->cursor_ns - begin) / (double)width * (double)to);
+    else if (at_end)
+        from = end - to;
+    bool follow = app->view == TUI_VIEW_TIMELINE ? app->follow : at_end;
+    tui_app_set_window(app, from, from + to);
+    app->follow = follow && !app->all_time;
+    return TUI_REDRAW;
+}
+
+static int zoom_all(struct tui_app *app, enum tui_action action)
+{
+    (void)action;
+    tui_app_set_window(app, 0, INT64_MAX);
+    return TUI_REDRAW;
+}
+
+static int shift(struct tui_app *app, enum tui_action action)
+{
+    int64_t begin, end;
+    tui_app_window(app, &begin, &end);
+    int64_t width = end - begin;
+    app->follow = false;
+    if (app->all_time) /* to step through all, step through a tenth of it */
+        begin = action == TUI_ACTION_EARLIER ? end - width / 10 : 0, width /= 10;
+    else
+        begin += action == TUI_ACTION_EARLIER ? -width / 2 : width / 2;
+    tui_app_set_window(app, begin, begin + width);
+    return TUI_REDRAW;
+}
+
+static int follow(struct tui_app *app, enum tui_action action)
+{
+    (void)action;
+    if (tui_app_ended(app))
+        return say(app, "the job has ended: there is nothing to follow");
+    if (app->follow) {
+        app->follow = false;
+        return say(app, "the window stays where it is");
+    }
+    int64_t begin, end, width;
+    tui_app_window(app, &begin, &end);
+    width = app->all_time && end > 20000000000 ? 10000000000 : app->all_time ? end / 2 : end - begin;
+    tui_app_set_window(app, app->info.elapsed_ns - width, app->info.elapsed_ns);
+    app->follow = !app->all_time;
+    return say(app, "the window follows the end of the job");
+}
+
+static int tag(struct tui_app *app, enum tui_action action)
+{
+    (void)action;
+    if (app->cursor_rank >= app->rank_count)
+        return TUI_REDRAW;
+    uint8_t *mark = &app->tagged[app->cursor_rank];
+    *mark = !*mark;
+    app->tagged_count += *mark ? 1 : (size_t)-1;
+    app->stale = true;
+    return tui_view(app->view)->table ? tui_app_step(app, TUI_ACTION_DOWN) : TUI_REDRAW;
+}
+
+static int untag(struct tui_app *app, enum tui_action action)
+{
+    (void)action;
+    memset(app->tagged, 0, app->rank_count);
+    app->tagged_count = 0;
+    app->stale = true;
+    return TUI_REDRAW;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static int move(struct tui_app *app, enum tui_action action)
+{
+    const struct tui_view *view = tui_view(app->view);
+    struct tui_table *table = &app->table[app->view];
+    if (!view->table)
+        return TUI_REDRAW;
+    long page = table->drawn.h > 2 ? table->drawn.h - 2 : 1;
+    long delta = action == TUI_ACTION_UP          ? -1
+                 : action == TUI_ACTION_DOWN      ? 1
+                 : action == TUI_ACTION_PAGE_UP   ? -page
+                 : action == TUI_ACTION_PAGE_DOWN ? page
+                 : action == TUI_ACTION_FIRST     ? -(long)table->count
+                                                  : (long)table->count;
+    tui_table_move(table, view->table, app, delta);
+    if (view->moved && tui_table_row(table) != SIZE_MAX)
+        view->moved(app, tui_table_row(table));
+    return TUI_REDRAW;
+}
+
+static int sort(struct tui_app *app, enum tui_action action)
+{
+    const struct tui_table_spec *spec = tui_view(app->view)->table;
+    struct tui_table *table = &app->table[app->view];
+    if (!spec)
+        return TUI_REDRAW;
+    if (action == TUI_ACTION_SORT_INVERT)
+        tui_table_invert(table, spec, app);
+    else
+        tui_table_sort(table, spec, app, action == TUI_ACTION_SORT_NEXT ? 1 : -1);
+    return TUI_REDRAW;
+}
+
+static int find_next(struct tui_app *app, enum tui_action action)
+{
+    (void)action;
+    const struct tui_view *view = tui_view(app->view);
+    struct tui_table *table = &app->table[app->view];
+    if (!view->table || !table->find[0])
+        return say(app, "nothing to find: / asks for it");
+    if (!tui_table_find(table, view->table, app, false))
+        return say(app, "not found");
+    if (view->moved)
+        view->moved(app, tui_table_row(table));
+    return TUI_REDRAW;
+}
+
+typedef int handler(struct tui_app *app, enum tui_action action);
+static handler *const handlers[TUI_ACTIONS] = {
+    [TUI_ACTION_VIEW_OVERVIEW] = open_view,
+    [TUI_ACTION_VIEW_RANKS] = open_view,
+    [TUI_ACTION_VIEW_LATENCY] = open_view,
+    [TUI_ACTION_VIEW_MATRIX] = open_view,
+    [TUI_ACTION_VIEW_IMBALANCE] = open_view,
+    [TUI_ACTION_VIEW_TIMELINE] = open_view,
+    [TUI_ACTION_VIEW_CALLS] = open_view,
+    [TUI_ACTION_FIND] = prompt,
+    [TUI_ACTION_FILTER] = prompt,
+    [TUI_ACTION_HELP] = help,
+    [TUI_ACTION_QUIT] = simple,
+    [TUI_ACTION_UP] = move,
+    [TUI_ACTION_DOWN] = move,
+    [TUI_ACTION_PAGE_UP] = move,
+    [TUI_ACTION_PAGE_DOWN] = move,
+    [TUI_ACTION_FIRST] = move,
+    [TUI_ACTION_LAST] = move,
+    [TUI_ACTION_BACK] = back,
+    [TUI_ACTION_FREEZE] = freeze,
+    [TUI_ACTION_ZOOM_IN] = zoom,
+    [TUI_ACTION_ZOOM_OUT] = zoom,
+    [TUI_ACTION_ZOOM_ALL] = zoom_all,
+    [TUI_ACTION_EARLIER] = shift,
+    [TUI_ACTION_LATER] = shift,
+    [TUI_ACTION_FOLLOW] = follow,
+    [TUI_ACTION_TAG] = tag,
+    [TUI_ACTION_UNTAG] = untag,
+    [TUI_ACTION_SORT_NEXT] = sort,
+    [TUI_ACTION_SORT_PREVIOUS] = sort,
+    [TUI_ACTION_SORT_INVERT] = sort,
+    [TUI_ACTION_FIND_NEXT] = find_next,
+    [TUI_ACTION_WRITE] = simple,
+    [TUI_ACTION_REPAINT] = simple,
+};
+
+int tui_app_step(struct tui_app *app, enum tui_action action)
+{
+    const struct tui_action_info *info = tui_action_info(action);
+    if (!info || !(info->views & 1u << app->view))
+        return 0;
+    const struct tui_view *view = tui_view(app->view);
+    int reaction = view->act ? view->act(app, action) : TUI_UNHANDLED;
+    if (reaction != TUI_UNHANDLED)
+        return reaction;
+    return handlers[action] ? handlers[action](app, action) : TUI_REDRAW;
+}
+
+/* ---- keys and mouse -----------------------------------------------------------------------------------------------
+ */
+
+/* Enter in a prompt. */
+static void answer_prompt(struct tui_app *app)
+{
+    const struct tui_view *view = tui_view(app->view);
+    struct tui_table *table = &app->table[app->view];
+    enum tui_prompt asked = app->prompt;
+    app->prompt = TUI_PROMPT_NONE;
+    if (asked == TUI_PROMPT_FIND && view->table) {
+        memcpy(table->find, app->typed, sizeof table->find);
+        if (table->find[0] && !tui_table_find(table, view->table, app, true))
+            say(app, "not found");
+        else if (view->moved && tui_table_row(table) != SIZE_MAX)
+            view->moved(app, tui_table_row(table));
+    } else if (asked == TUI_PROMPT_FIND && app->typed[0]) {
+        char name[32];
+        for (size_t i = 0; i < app->rank_count; i++)
+            if (strcmp(tui_app_rank_name(app, i, name, sizeof name), app->typed) == 0) {
+                app->cursor_rank = i;
+                return;
+            }
+        say(app, "no such rank");
+    }
+}
+
+static int prompt_key(struct tui_app *app, int key)
+{
+    size_t length = strlen(app->typed);
+    char bytes[5];
+    if (key == TUI_KEY_ENTER) {
+        answer_prompt(app);
+    } else if (key == TUI_KEY_ESCAPE) {
+        if (app->prompt == TUI_PROMPT_FILTER)
+            app->table[app->view].filter[0] = 0;
+        app->prompt = TUI_PROMPT_NONE;
+        tui_app_update_table(app);
+        return TUI_REDRAW;
+    } else if (key == TUI_KEY_BACKSPACE) {
+        while (length && (app->typed[--length] & 0xc0) == 0x80) {
+        }
+        app->typed[length] = 0;
+    } else if (key >= TUI_KEY_SPACE && key < TUI_KEY_UP) {
+        int more = tui_encode((uint32_t)key, bytes);
+        if (length + (size_t)more < sizeof app->typed)
+            memcpy(app->typed + length, bytes, (size_t)more + 1);
+    }
+    if (app->prompt == TUI_PROMPT_FILTER) { /* filters while it is typed, as htop does */
+        memcpy(app->table[app->view].filter, app->typed, sizeof app->typed);
+        tui_app_update_table(app);
+    }
+    return TUI_REDRAW;
+}
+
+int tui_app_key(struct tui_app *app, int key)
+{
+    int reaction = app->message[0] ? TUI_REDRAW : 0;
+    app->message[0] = 0;
+    if (app->prompt)
+        return reaction | prompt_key(app, key);
+    return reaction | tui_app_step(app, tui_key_action(app->view, key));
+}
+
+int tui_app_wheel(struct tui_app *app, int turn)
+{
+    int reaction = 0;
+    for (int i = 0; i < 3; i++)
+        reaction |= tui_app_step(app, turn < 0 ? TUI_ACTION_UP : TUI_ACTION_DOWN);
+    return reaction;
+}
+
+int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows)
+{
+    struct tui_screen screen = tui_screen_layout(cols, rows);
+    const struct tui_view *view = tui_view(app->view);
+    app->message[0] = 0;
+    if (screen.keys.h && y == screen.keys.y)
+        return TUI_REDRAW | tui_app_step(app, tui_key_bar_at(app, cols, x));
+    if (view->click) {
+        int reaction = view->click(app, x, y);
+        if (reaction != TUI_UNHANDLED)
+            return reaction;
+    }
+    if (!view->table)
+        return TUI_REDRAW;
+    struct tui_table *table = &app->table[app->view];
+    enum tui_table_click what = tui_table_click(table, view->table, app, x, y);
+    if ((what == TUI_CLICK_ROW || what == TUI_CLICK_CURSOR) && view->moved)
+        view->moved(app, tui_table_row(table));
+    return what == TUI_CLICK_CURSOR ? TUI_REDRAW | tui_app_step(app, TUI_ACTION_DEEPER) : TUI_REDRAW;
+}

@@ -1,0 +1,243 @@
+/* State, selection and cursor. */
+#include "tui/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHORTEST_WINDOW_NS = 1000 };
+
+const struct tui_view *tui_view(enum tui_view_id id)
+{
+    static const struct tui_view *const views[] = {
+#define VIEW(id, symbol) &symbol,
+#include "tui/view.def"
+#undef VIEW
+    };
+    return views[id < TUI_VIEWS ? id : TUI_VIEW_OVERVIEW];
+}
+
+uint64_t tui_app_hash(const char *text)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (; text && *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash;
+}
+
+bool tui_app_ended(const struct tui_app *app)
+{
+    return app->info.state == ANA_FINISHED || app->info.state == ANA_ABORTED;
+}
+
+const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index)
+{
+    const struct ana_summary *s = &app->summary;
+    if (!app->has_summary)
+        return NULL;
+    if (index < s->rank_count && s->ranks[index].index == index)
+        return &s->ranks[index];
+    for (size_t i = 0; i < s->rank_count; i++)
+        if (s->ranks[i].index == index)
+            return &s->ranks[i];
+    return NULL;
+}
+
+double tui_app_wall(const struct tui_app *app)
+{
+    double wall = 0;
+    for (size_t i = 0; app->has_summary && i < app->summary.rank_count; i++)
+        wall += (double)app->summary.ranks[i].wall_ns;
+    return wall > 0 ? wall : NAN;
+}
+
+const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out, size_t size)
+{
+    if (index >= app->rank_count)
+        snprintf(out, size, "\xe2\x80\x93");
+    else if (app->rank[index].world)
+        snprintf(out, size, "w%u:%d", app->rank[index].world, app->rank[index].rank);
+    else if (app->rank[index].rank < 0)
+        snprintf(out, size, "pid %u", app->rank[index].pid);
+    else
+        snprintf(out, size, "%d", app->rank[index].rank);
+    return out;
+}
+
+/* ---- the window ------------------------------------------------------------------------------------------------- */
+
+static int64_t job_end(const struct tui_app *app)
+{
+    return app->info.elapsed_ns > SHORTEST_WINDOW_NS ? app->info.elapsed_ns : SHORTEST_WINDOW_NS;
+}
+
+void tui_app_window(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns)
+{
+    *begin_ns = app->all_time ? 0 : app->begin_ns;
+    *end_ns = app->all_time ? job_end(app) : app->end_ns;
+}
+
+struct ana_selection tui_app_selection(const struct tui_app *app)
+{
+    struct ana_selection selection = {.begin_ns = 0, .end_ns = INT64_MAX};
+    if (!app->all_time) {
+        selection.begin_ns = app->begin_ns;
+        selection.end_ns = app->end_ns;
+    }
+    if (app->tagged_count)
+        selection.ranks = app->tagged;
+    return selection;
+}
+
+void tui_app_set_window(struct tui_app *app, int64_t begin_ns, int64_t end_ns)
+{
+    int64_t end = job_end(app), width = end_ns - begin_ns;
+    if (width < SHORTEST_WINDOW_NS)
+        width = SHORTEST_WINDOW_NS;
+    if (width > end)
+        width = end;
+    if (begin_ns > end - width)
+        begin_ns = end - width;
+    if (begin_ns < 0)
+        begin_ns = 0;
+    bool all = width >= end;
+    if (all == app->all_time && (all || (begin_ns == app->begin_ns && begin_ns + width == app->end_ns)))
+        return;
+    app->all_time = all;
+    app->begin_ns = begin_ns;
+    app->end_ns = begin_ns + width;
+    if (all)
+        app->follow = false;
+    app->stale = true;
+    if (app->cursor_ns < begin_ns)
+        app->cursor_ns = begin_ns;
+    if (app->cursor_ns >= begin_ns + width)
+        app->cursor_ns = begin_ns + width - 1;
+}
+
+/* ---- data ------------------------------------------------------------------------------------------------------- */
+
+static void copy_ranks(struct tui_app *app)
+{
+    size_t n = app->info.ranks;
+    if (app->info.generation != app->generation) { /* tags are of indices that now mean other ranks */
+        app->generation = app->info.generation;
+        app->tagged_count = 0;
+        if (app->rank_count)
+            memset(app->tagged, 0, app->rank_count);
+    }
+    if (n != app->rank_count) {
+        struct ana_rank *rank = realloc(app->rank, (n ? n : 1) * sizeof *rank);
+        if (rank)
+            app->rank = rank;
+        uint8_t *tagged = realloc(app->tagged, n ? n : 1);
+        if (tagged)
+            app->tagged = tagged;
+        if (!rank || !tagged)
+            return; /* the old ones stay in view */
+        if (n > app->rank_count)
+            memset(tagged + app->rank_count, 0, n - app->rank_count);
+        app->rank_count = n;
+    }
+    for (size_t i = 0; i < n; i++)
+        app->rank[i] = *app->source.ops->rank(app->source.data, i);
+}
+
+static void summarize(struct tui_app *app)
+{
+    struct ana_summary summary;
+    if (app->source.ops->summarize(app->source.data, tui_app_selection(app), &summary) != TRC_OK) {
+        snprintf(app->message, sizeof app->message, "out of memory: the numbers are older than they should be");
+        return;
+    }
+    if (app->has_summary)
+        app->source.ops->summary_free(&app->summary);
+    app->summary = summary;
+    app->has_summary = true;
+    app->stale = false;
+    app->analysed = summary.analysed;
+    app->weight = app->source.ops->answer(app->source.data, &app->summary, app->answer, sizeof app->answer);
+    tui_app_update_table(app);
+}
+
+void tui_app_load(struct tui_app *app)
+{
+    if (!app->frozen) {
+        app->info = app->source.ops->info(app->source.data);
+        copy_ranks(app);
+        if (app->follow && !app->all_time) {
+            int64_t shift = job_end(app) - app->end_ns;
+            app->begin_ns += shift;
+            app->end_ns += shift;
+            app->cursor_ns += shift;
+        }
+    }
+    summarize(app);
+}
+
+void tui_app_settle(struct tui_app *app)
+{
+    if (app->stale || !app->has_summary)
+        summarize(app);
+}
+
+bool tui_app_init(struct tui_app *app, struct tui_source source)
+{
+    *app = (struct tui_app){.source = source, .all_time = true, .view = TUI_VIEW_OVERVIEW};
+    tui_app_load(app);
+    if (!app->has_summary || (app->info.ranks && !app->rank_count)) {
+        app->source = (struct tui_source){0};
+        tui_app_free(app);
+        return false;
+    }
+    app->cursor_ns = job_end(app) / 2;
+    return true;
+}
+
+void tui_app_free(struct tui_app *app)
+{
+    if (app->has_summary && app->source.ops)
+        app->source.ops->summary_free(&app->summary);
+    if (app->source.ops)
+        app->source.ops->close(app->source.data);
+    free(app->rank);
+    free(app->tagged);
+    for (int i = 0; i < TUI_VIEWS; i++)
+        tui_table_free(&app->table[i]);
+    *app = (struct tui_app){0};
+}
+
+/* ---- views ------------------------------------------------------------------------------------------------------ */
+
+void tui_app_update_table(struct tui_app *app)
+{
+    const struct tui_view *view = tui_view(app->view);
+    struct tui_table *table = &app->table[app->view];
+    if (!view->table)
+        return;
+    uint64_t shared = view->shared ? view->shared(app) : 0;
+    if (shared) {
+        table->cursor_identity = shared;
+        table->has_cursor = true;
+    }
+    tui_table_update(table, view->table, app);
+}
+
+void tui_app_open(struct tui_app *app, enum tui_view_id view)
+{
+    int room = (int)(sizeof app->stack / sizeof *app->stack);
+    if (view == app->view)
+        return;
+    if (app->depth == room) {
+        memmove(app->stack, app->stack + 1, sizeof app->stack - sizeof *app->stack);
+        app->depth--;
+    }
+    app->stack[app->depth++] = app->view;
+    app->view = view;
+    tui_app_update_table(app);
+}
+
+void tui_app_choose_call(struct tui_app *app, const char *call)
+{
+    snprintf(app->call, sizeof app->call, "%s", call);
+    app->cursor_call = tui_app_hash(call);
+}

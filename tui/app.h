@@ -1,0 +1,110 @@
+/* The state of the screens, and what an action does to it.  No terminal: a script can drive it. */
+#ifndef TUI_APP_H
+#define TUI_APP_H
+
+#include "tui/keymap.h"
+#include "tui/layout.h"
+#include "tui/source.h"
+#include "tui/table.h"
+
+enum tui_reaction {
+    TUI_REDRAW = 1,
+    TUI_QUIT = 2,
+    TUI_WRITE = 4,   /* the screen as text to a file */
+    TUI_REPAINT = 8, /* the terminal cannot be trusted to show what was drawn */
+    TUI_UNHANDLED = 16
+};
+
+enum tui_prompt { TUI_PROMPT_NONE, TUI_PROMPT_FIND, TUI_PROMPT_FILTER };
+enum tui_measure { TUI_MEASURE_BYTES, TUI_MEASURE_MESSAGES, TUI_MEASURE_SIZE, TUI_MEASURE_LATENCY, TUI_MEASURES };
+
+struct tui_app {
+    struct tui_source source;
+
+    /* What the source said at the last load; kept as it is while frozen. */
+    struct ana_job_info info;
+    struct ana_rank *rank; /* rank_count of them, owned */
+    size_t rank_count;
+    unsigned generation; /* info.generation that tags and cursor refer to */
+    struct ana_summary summary;
+    bool has_summary;
+    bool stale; /* the selection has changed since the summary was made */
+    enum ana_weight weight;
+    char answer[512];
+    double analysed; /* share of the events seen so far */
+    bool frozen;
+
+    /* The selection that all views share. */
+    bool all_time, follow;
+    int64_t begin_ns, end_ns; /* the window when not all_time */
+    uint8_t *tagged;          /* one byte a rank, owned */
+    size_t tagged_count;
+    char call[64]; /* the call that Enter chose, or empty */
+
+    /* The cursor that all views share. */
+    size_t cursor_rank, cursor_peer; /* rank indices; peer: receiver in the matrix */
+    uint64_t cursor_call;            /* tui_app_hash of its name; 0: none yet */
+    int64_t cursor_ns;
+
+    enum tui_view_id view, help_of;
+    enum tui_view_id stack[8];
+    int depth;
+    struct tui_table table[TUI_VIEWS];
+    enum tui_prompt prompt;
+    char typed[64];
+    char message[200]; /* shown in place of the key bar's line until the next key */
+    enum tui_measure measure;
+    bool unfolded;                    /* the timeline shows one rank a row though not all fit */
+    size_t fold;                      /* ranks a row or cell of the last drawn picture */
+    size_t picture_top, picture_left; /* first rank of it, down and across */
+    struct tui_rect drawn;            /* where the picture of the timeline or matrix stands */
+    size_t help_top, page;            /* rows of the last drawn page */
+};
+
+/* Takes over the source (closed by tui_app_free).  False when out of memory; then the source is still the caller's. */
+bool tui_app_init(struct tui_app *app, struct tui_source source);
+void tui_app_free(struct tui_app *app);
+
+/* Looks at the source again (unless frozen) and makes the summary of the selection. */
+void tui_app_load(struct tui_app *app);
+/* Makes the summary anew if the selection has changed since. */
+void tui_app_settle(struct tui_app *app);
+
+/* What an action does; returns enum tui_reaction bits. */
+int tui_app_step(struct tui_app *app, enum tui_action action);
+/* A key: into the open prompt, else its action in this view. */
+int tui_app_key(struct tui_app *app, int key);
+/* A click (twice: deeper) or a turn of the wheel (-1 up, 1 down) at a cell of the grid. */
+int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows);
+int tui_app_wheel(struct tui_app *app, int turn);
+
+/* The selection as the analysis wants it. */
+struct ana_selection tui_app_selection(const struct tui_app *app);
+/* Begin and end of the window in view, clipped to the job: never empty. */
+void tui_app_window(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns);
+/* Puts the window in place (clipped to the job; the whole job becomes all time) and keeps the cursor in it. */
+void tui_app_set_window(struct tui_app *app, int64_t begin_ns, int64_t end_ns);
+
+/* The table of the view in place with the data as they are. */
+void tui_app_update_table(struct tui_app *app);
+uint64_t tui_app_hash(const char *text);
+/* What the summary says of a rank; NULL if it is not in the selection. */
+const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index);
+/* Time of all ranks in view together, ns; NAN when nothing is known: what shares of time refer to. */
+double tui_app_wall(const struct tui_app *app);
+/* Chooses a call: the call sites are shown of it alone. */
+void tui_app_choose_call(struct tui_app *app, const char *call);
+
+void tui_app_open(struct tui_app *app, enum tui_view_id view); /* Esc leads back */
+bool tui_app_ended(const struct tui_app *app);                 /* the job no longer runs */
+/* Name of a rank index: its rank, with its world if it is not the first ("w1:3"). */
+const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out, size_t size);
+
+/* ---- screen.c --------------------------------------------------------------------------------------------------- */
+
+/* Draws the whole screen; any size. */
+void tui_app_draw(struct tui_app *app, struct tui_grid *grid);
+/* The action of a cell of the key bar. */
+enum tui_action tui_key_bar_at(const struct tui_app *app, int cols, int x);
+
+#endif

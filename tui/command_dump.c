@@ -1,0 +1,37 @@
+/* hpctop dump DIR|FILE..: every record as text. */
+#include "tui/command.h"
+
+#include "trace/bundle.h"
+#include "trace/dump.h"
+#include <getopt.h>
+#include <string.h>
+
+int tui_command_dump(int argc, char **argv)
+{
+    static const struct option names[] = {{0}};
+    optind = 1;
+    opterr = 0;
+    if (getopt_long(argc, argv, "", names, NULL) != -1)
+        return tui_usage_error("dump", "unknown option %s", argv[optind - 1]);
+    if (optind == argc)
+        return tui_usage_error("dump", "dump wants a trace folder or file");
+    struct ana_bundle bundle;
+    if (!ana_bundle_open(&bundle, (const char *const *)argv + optind, (size_t)(argc - optind)))
+        return tui_input_error("out of memory");
+    int status = TUI_EXIT_OK;
+    ana_bundle_scan(&bundle);
+    bool any = false;
+    for (size_t i = 0; i < bundle.count; i++)
+        any = any || bundle.files[i].file;
+    for (size_t i = 0; i < bundle.count && (any || i == 0); i++) {
+        struct ana_bundle_file *f = &bundle.files[i];
+        if (!f->file)
+            status = tui_input_error("%s", f->error ? f->error : "out of memory");
+        else if (trc_dump(f->file, stdout) != TRC_OK)
+            status = TUI_EXIT_INPUT; /* said by tui_finish if it is the output */
+    }
+    if (!bundle.count)
+        status = tui_input_error("no trace file (*" ANA_SUFFIX ") in %s", argv[optind]);
+    ana_bundle_close(&bundle);
+    return tui_finish(status);
+}

@@ -1,0 +1,112 @@
+/* hpctop help, hpctop version. */
+#include "tui/command.h"
+#include "tui/help.h"
+
+#include <langinfo.h>
+#include <string.h>
+
+#define HPCTOP_VERSION "0.1"
+
+int tui_command_version(int argc, char **argv)
+{
+    (void)argv;
+    if (argc > 1)
+        return tui_usage_error("version", "version takes no arguments");
+    printf("hpctop %s, trace format %u\n", HPCTOP_VERSION, TRC_VERSION);
+    return tui_finish(TUI_EXIT_OK);
+}
+
+static void print_line(void *to, enum tui_style style, const char *text)
+{
+    bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    uint32_t ch;
+    (void)style;
+    while ((ch = tui_decode(&text))) {
+        char bytes[5] = {0};
+        if (utf8)
+            tui_encode(ch, bytes);
+        else
+            bytes[0] = tui_ascii(ch);
+        fputs(bytes, to);
+    }
+    fputc('\n', to);
+}
+
+enum { WIDTH = 100 };
+
+static int print_environment(void)
+{
+    static const struct {
+        const char *name, *type, *value, *help;
+    } options[] = {
+#define OPTION(field, variable, type, value, help) {variable, #type, value, help},
+#include "interpose/options.def"
+#undef OPTION
+    };
+    printf("What libtrace.so reads, all optional:\n\n");
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        printf("  %-16s %-8s %s%s%s%s\n", options[i].name, options[i].type, options[i].help,
+               options[i].value[0] ? " [default " : "", options[i].value, options[i].value[0] ? "]" : "");
+    return tui_finish(TUI_EXIT_OK);
+}
+
+static int print_keys(void)
+{
+    tui_help_keys(TUI_VIEWS, WIDTH, print_line, stdout);
+    printf("\nThe mouse works too: rows, column titles, cells and the bar of keys; the wheel scrolls.\n");
+    return tui_finish(TUI_EXIT_OK);
+}
+
+static int print_views(void)
+{
+    for (int v = 0; v < TUI_VIEWS; v++) {
+        printf("%s%s\n", v ? "\n" : "", tui_view((enum tui_view_id)v)->title);
+        tui_help_view((enum tui_view_id)v, WIDTH, print_line, stdout);
+    }
+    return tui_finish(TUI_EXIT_OK);
+}
+
+static int print_command(const struct tui_command *command)
+{
+    bool view = strcmp(command->name, "view") == 0;
+    printf("hpctop %s%s%s\n\n  %s\n", view ? "[view]" : command->name, command->arguments[0] ? " " : "",
+           command->arguments, command->help);
+    if (view)
+        printf("\n  Without DIR: the newest trace folder here.  Several folders are one job.  Without a terminal: the "
+               "report.\n"
+               "  --ascii      no characters beyond ASCII\n"
+               "  --no-colour  as with NO_COLOR set\n");
+    return tui_finish(TUI_EXIT_OK);
+}
+
+static int print_overview(void)
+{
+    const struct tui_command *command;
+    printf("hpctop shows what the ranks of a parallel job do, while it runs and afterwards.\n\n"
+           "  LD_PRELOAD=/path/libtrace.so mpirun -n 4 ./app     records: one trace file a rank, in one folder\n"
+           "  hpctop [DIR..]                                     looks at it\n\n");
+    for (int i = 0; (command = tui_command(i)); i++) {
+        char usage[80];
+        snprintf(usage, sizeof usage, "%s %s", i == 0 ? "[view]" : command->name, command->arguments);
+        printf("  hpctop %-44s %s\n", usage, command->help);
+    }
+    printf("\nExit status: 0 done, 2 input that cannot be read, 64 wrong usage.\n");
+    return tui_finish(TUI_EXIT_OK);
+}
+
+int tui_command_help(int argc, char **argv)
+{
+    static const struct {
+        const char *topic;
+        int (*print)(void);
+    } topics[] = {{"environment", print_environment}, {"keys", print_keys}, {"views", print_views}};
+    if (argc < 2)
+        return print_overview();
+    if (argc > 2)
+        return tui_usage_error(NULL, "help takes one topic");
+    for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
+        if (strcmp(topics[i].topic, argv[1]) == 0)
+            return topics[i].print();
+    const struct tui_command *command = tui_command_of(argv[1]);
+    return command ? print_command(command) : tui_usage_error(NULL, "no command or topic %s", argv[1]);
+}

@@ -1,0 +1,96 @@
+/* hpctop [DIR..]: the screens. */
+#include "tui/command.h"
+#include "tui/loop.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct options {
+    bool ascii, no_colour;
+    const char *script;
+    int cols, rows;
+};
+
+/* Keys from a script, screens to stdout: for tests. */
+static int play(struct tui_app *app, const struct options *options)
+{
+    FILE *script = strcmp(options->script, "-") == 0 ? stdin : fopen(options->script, "r");
+    struct tui_term term;
+    if (!script)
+        return tui_input_error("cannot read %s: %s", options->script, strerror(errno));
+    bool ascii = options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    bool ok = tui_term_script(&term, script, stdout, options->cols, options->rows, ascii);
+    if (ok) {
+        app->source.ops->advance(app->source.data, 0);
+        tui_app_load(app);
+        tui_loop(app, term, false);
+        term.ops->close(term.data);
+    }
+    if (script != stdin)
+        fclose(script);
+    return ok ? tui_finish(TUI_EXIT_OK) : tui_input_error("out of memory");
+}
+
+static int look(struct tui_app *app, const struct options *options)
+{
+    char error[256];
+    struct tui_term term;
+    if (!tui_term_curses(&term, options->no_colour ? TUI_COLOUR_NEVER : TUI_COLOUR_AUTO, options->ascii, error,
+                         sizeof error))
+        return tui_input_error("%s", error);
+    tui_loop(app, term, true);
+    term.ops->close(term.data);
+    return TUI_EXIT_OK;
+}
+
+int tui_command_view(int argc, char **argv)
+{
+    static const struct option names[] = {{"ascii", no_argument, NULL, 'a'},
+                                          {"no-colour", no_argument, NULL, 'n'},
+                                          {"no-color", no_argument, NULL, 'n'},
+                                          {"script", required_argument, NULL, 's'}, /* for tests */
+                                          {"size", required_argument, NULL, 'z'},   /* of the script's terminal */
+                                          {0}};
+    struct options options = {.cols = 80, .rows = 24};
+    char newest[4096], error[512];
+    const char *here[1] = {newest};
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        if (option == 'a')
+            options.ascii = true;
+        else if (option == 'n')
+            options.no_colour = true;
+        else if (option == 's')
+            options.script = optarg;
+        else if (option != 'z')
+            return tui_usage_error("view", "unknown option %s", argv[optind - 1]);
+        else if (sscanf(optarg, "%dx%d", &options.cols, &options.rows) != 2)
+            return tui_usage_error("view", "--size wants COLSxROWS, not %s", optarg);
+    }
+    const char *const *folders = (const char *const *)argv + optind;
+    size_t n = (size_t)(argc - optind);
+    if (n == 0) {
+        if (!ana_newest_folder(".", newest, sizeof newest))
+            return tui_input_error("no trace folder here: start a job with LD_PRELOAD=/path/libtrace.so mpirun ..., or "
+                                   "name its folder");
+        folders = here;
+        n = 1;
+    }
+    struct tui_source source;
+    struct tui_app app;
+    if (tui_source_open(folders, n, &source, error, sizeof error) != TRC_OK)
+        return tui_input_error("%s", error);
+    if (!tui_app_init(&app, source)) {
+        source.ops->close(source.data);
+        return tui_input_error("out of memory");
+    }
+    int status = options.script ? play(&app, &options) : look(&app, &options);
+    tui_app_free(&app);
+    return status;
+}

@@ -1,0 +1,85 @@
+#include "tui/help.h"
+
+#include "tui/plot_category.h"
+#include <string.h>
+
+/* "  word      text that goes on over as many lines as it needs". */
+static void item(const char *word, int indent, const char *text, int width, tui_help_line *line, void *to)
+{
+    char out[512];
+    int room = width - indent - 1;
+    if (room < 20)
+        room = 20;
+    snprintf(out, sizeof out, " %s%*s", word, indent - 1 - tui_columns(word) > 0 ? indent - 1 - tui_columns(word) : 1,
+             "");
+    if (tui_columns(out) > indent) { /* a long word has its own line */
+        line(to, TUI_STYLE_STRONG, out);
+        snprintf(out, sizeof out, "%*s", indent, "");
+    }
+    do {
+        const char *end = text, *cut = NULL;
+        int columns = 0;
+        for (; *end && columns <= room; columns++) {
+            if (*end == ' ')
+                cut = end;
+            tui_decode(&end);
+        }
+        if (*end == 0 && columns <= room)
+            cut = end;
+        if (!cut)
+            cut = end;
+        size_t used = strlen(out);
+        snprintf(out + used, sizeof out - used, "%.*s", (int)(cut - text), text);
+        line(to, TUI_STYLE_NORMAL, out);
+        for (text = cut; *text == ' '; text++) {
+        }
+        snprintf(out, sizeof out, "%*s", indent, "");
+    } while (*text);
+}
+
+void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *to)
+{
+    for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++) {
+        const struct tui_action_info *info = tui_action_info(a);
+        char text[512];
+        if (view < TUI_VIEWS && !(info->views & 1u << view))
+            continue;
+        size_t n = (size_t)snprintf(text, sizeof text, "%s", info->help);
+        if (view == TUI_VIEWS && __builtin_popcount(info->views) * 2 <= TUI_VIEWS) {
+            for (int v = 0, first = 1; v < TUI_VIEWS; v++)
+                if (info->views & 1u << v) {
+                    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", first ? "  [" : ", ",
+                                          tui_view((enum tui_view_id)v)->title);
+                    first = 0;
+                }
+            snprintf(text + n, sizeof text - n, "]");
+        }
+        item(info->keys, 14, text, width, line, to);
+    }
+}
+
+void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to)
+{
+    const struct tui_view *view = tui_view(id);
+    item("", 1, view->about, width, line, to);
+    for (int c = 0; view->table && c < view->table->column_count; c++) {
+        if (c == 0)
+            line(to, TUI_STYLE_LABEL, " columns");
+        item(view->table->columns[c].title, 14, view->table->columns[c].help, width, line, to);
+    }
+    for (const struct tui_term_help *t = view->terms; t && t->word; t++) {
+        if (t == view->terms)
+            line(to, TUI_STYLE_LABEL, " what else it shows");
+        item(t->word, 20, t->help, width, line, to);
+    }
+    if (id != TUI_VIEW_TIMELINE)
+        return;
+    line(to, TUI_STYLE_LABEL, " what time was spent on");
+    for (int c = 0; c < TUI_CATEGORIES; c++) {
+        const struct tui_category *category = tui_category(c);
+        char word[64], sign[5];
+        tui_encode(category->ch, sign);
+        snprintf(word, sizeof word, "%s %s", sign, category->name);
+        item(word, 20, category->help, width, line, to);
+    }
+}

@@ -1,0 +1,127 @@
+#include "tui/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TICK_MS = 500, ADVANCE_MS = 100 };
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* The screen as text into the first free hpctop-screen-N.txt of the working directory. */
+static void write_screen(struct tui_app *app, const struct tui_grid *grid)
+{
+    char name[40];
+    int fd = -1;
+    for (int i = 1; i < 10000 && fd < 0; i++) {
+        snprintf(name, sizeof name, "hpctop-screen-%d.txt", i);
+        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!out) {
+        snprintf(app->message, sizeof app->message, "cannot write %s here: %s", name, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    tui_grid_write(grid, out, false);
+    bool failed = ferror(out);
+    failed |= fclose(out) != 0;
+    snprintf(app->message, sizeof app->message, failed ? "%s is not complete: the disk is full?" : "written to %s",
+             name);
+}
+
+struct loop {
+    struct tui_app *app;
+    struct tui_term term;
+    struct tui_grid grid;
+    double done; /* share of the events seen */
+    bool redraw, repaint;
+};
+
+static void draw(struct loop *l)
+{
+    int cols, rows;
+    l->term.ops->size(l->term.data, &cols, &rows);
+    if ((cols != l->grid.cols || rows != l->grid.rows) && !tui_grid_resize(&l->grid, cols, rows))
+        return;
+    tui_app_draw(l->app, &l->grid);
+    l->term.ops->show(l->term.data, &l->grid, l->repaint);
+    l->redraw = l->repaint = false;
+}
+
+static void tick(struct loop *l)
+{
+    struct tui_app *app = l->app;
+    const struct tui_source *source = &app->source;
+    bool moved = !app->frozen && source->ops->refresh(source->data);
+    if (!app->frozen || l->done < 1)
+        l->done = source->ops->advance(source->data, (int64_t)ADVANCE_MS * 1000000);
+    if (moved || (!tui_app_ended(app) && !app->frozen) || app->analysed < l->done || l->done < 1) {
+        tui_app_load(app);
+        l->redraw = true;
+    }
+}
+
+static void handle(struct loop *l, const struct tui_event *event, int *reaction)
+{
+    int cols = l->grid.cols, rows = l->grid.rows;
+    *reaction = 0;
+    if (event->kind == TUI_EVENT_KEY)
+        *reaction = tui_app_key(l->app, event->key);
+    else if (event->kind == TUI_EVENT_CLICK)
+        *reaction = tui_app_click(l->app, event->x, event->y, cols, rows);
+    else if (event->kind == TUI_EVENT_WHEEL)
+        *reaction = tui_app_wheel(l->app, event->key);
+    else if (event->kind == TUI_EVENT_RESIZE)
+        *reaction = TUI_REDRAW;
+    else if (event->kind == TUI_EVENT_END)
+        *reaction = TUI_QUIT;
+    if (*reaction & TUI_WRITE)
+        write_screen(l->app, &l->grid);
+    l->redraw |= *reaction != 0;
+    l->repaint |= (*reaction & TUI_REPAINT) != 0;
+}
+
+void tui_loop(struct tui_app *app, struct tui_term term, bool live)
+{
+    struct loop l = {.app = app, .term = term, .done = app->analysed, .redraw = true};
+    int64_t next = 0;
+    int reaction = 0;
+    l.grid.ascii = term.ops->ascii(term.data);
+    while (!(reaction & TUI_QUIT)) {
+        int64_t now = now_ms();
+        if (live && now >= next) {
+            tick(&l);
+            next = now_ms() + TICK_MS;
+        }
+        if (!live)
+            tui_app_settle(app);
+        if (l.redraw)
+            draw(&l);
+        /* Keys first; while there are none, numbers of a new selection; then events not seen yet. */
+        int64_t rest = next - now_ms();
+        bool busy = live && (app->stale || l.done < 1);
+        struct tui_event event = term.ops->wait(term.data, busy || rest < 0 ? 0 : (int)rest);
+        if (event.kind != TUI_EVENT_NONE) {
+            handle(&l, &event, &reaction);
+        } else if (!live) {
+            tick(&l);
+        } else if (app->stale) {
+            tui_app_settle(app);
+            l.redraw = true;
+        } else if (l.done < 1) {
+            l.done = app->source.ops->advance(app->source.data, (int64_t)ADVANCE_MS * 1000000);
+        }
+    }
+    tui_grid_free(&l.grid);
+}

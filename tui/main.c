@@ -1,0 +1,10 @@
+/* hpctop: looks at the trace of a job. */
+#include "tui/command.h"
+
+#include <locale.h>
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, ""); /* numbers stay as in C */
+    return tui_command_main(argc, argv);
+}

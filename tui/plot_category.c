@@ -1,0 +1,42 @@
+#include "tui/plot_category.h"
+
+const struct tui_category *tui_category(int category)
+{
+    static const struct tui_category categories[TUI_CATEGORIES] = {
+        [TRC_CAT_COMPUTE] = {"computing", 0x2591, TUI_STYLE_COMPUTE, "outside MPI"},
+        [TRC_CAT_P2P] = {"point to point", 'p', TUI_STYLE_P2P, "sends, receives, probes"},
+        [TRC_CAT_WAIT] = {"completing", 'w', TUI_STYLE_COMPLETION, "Wait and Test calls"},
+        [TRC_CAT_COLLECTIVE] = {"collective", 0x2593, TUI_STYLE_COLLECTIVE, "collective operations"},
+        [TRC_CAT_RMA] = {"one-sided", 'r', TUI_STYLE_RMA, "one-sided operations and their synchronisation"},
+        [TRC_CAT_IO] = {"I/O", 'o', TUI_STYLE_IO, "MPI-IO"},
+        [TRC_CAT_MANAGE] = {"other MPI", 'm', TUI_STYLE_MANAGE, "everything else in MPI: init, communicators, types"},
+        [TUI_CATEGORY_WAITING] = {"waiting", 'W', TUI_STYLE_WAITING, "lost inside MPI because another rank was late"},
+    };
+    return &categories[category >= 0 && category < TUI_CATEGORIES ? category : TRC_CAT_MANAGE];
+}
+
+enum trc_category tui_opclass_category(enum trc_opclass opclass)
+{
+    static const unsigned char of[TRC_OPCLASSES] = {
+#define OPCLASS(id, text, category, shape) [TRC_OP_##id] = TRC_CAT_##category,
+#include "trace/opclass.def"
+#undef OPCLASS
+    };
+    return opclass < TRC_OPCLASSES ? (enum trc_category)of[opclass] : TRC_CAT_MANAGE;
+}
+
+int tui_cell_category(const struct ana_timeline_cell *cell)
+{
+    int best = -1;
+    float most = 0;
+    for (int c = 0; c < TRC_CATEGORIES; c++)
+        if (cell->share[c] > most) {
+            most = cell->share[c];
+            best = c;
+        }
+    /* Waiting is part of the MPI shares: it wins when it is what most of that time was. */
+    if (best >= 0 && cell->waiting > 0 && cell->waiting * 2 >= 1 - cell->share[TRC_CAT_COMPUTE] &&
+        cell->waiting >= cell->share[TRC_CAT_COMPUTE])
+        best = TUI_CATEGORY_WAITING;
+    return best;
+}

@@ -1,0 +1,26 @@
+/* How a category of time looks: one table for the timeline's cells, its legend and the report of shares. */
+#ifndef TUI_PLOT_CATEGORY_H
+#define TUI_PLOT_CATEGORY_H
+
+#include "trace/job.h"
+#include "tui/grid.h"
+
+/* The categories of trace/opclass.h, and behind them time lost waiting for others. */
+enum { TUI_CATEGORY_WAITING = TRC_CATEGORIES, TUI_CATEGORIES };
+
+struct tui_category {
+    const char *name;
+    uint32_t ch; /* reads without colour */
+    enum tui_style style;
+    const char *help;
+};
+/* Never NULL. */
+const struct tui_category *tui_category(int category);
+
+/* The category of a call's class. */
+enum trc_category tui_opclass_category(enum trc_opclass opclass);
+
+/* What took most of a timeline cell; -1: nothing is known of it. */
+int tui_cell_category(const struct ana_timeline_cell *cell);
+
+#endif

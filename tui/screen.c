@@ -1,0 +1,170 @@
+/* The frame of every screen: job line, answer line, view, key bar. */
+#include "tui/view.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- key bar ------------------------------------------------------------------------------------------------------
+ */
+
+/* Places the labelled actions of the view: out[i] = action, at[i] = its column, at[n] = the end.  When there is little
+ * room the blanks between them go first, then the actions that have the least to say. */
+static int place_keys(const struct tui_app *app, int cols, enum tui_action *out, int *at, int *gap)
+{
+    static const enum tui_action first_to_go[] = {TUI_ACTION_FILTER,        TUI_ACTION_FIND, TUI_ACTION_VIEW_CALLS,
+                                                  TUI_ACTION_VIEW_TIMELINE, TUI_ACTION_HELP, TUI_ACTION_NONE};
+    uint64_t gone = 0;
+    for (int drop = 0;; drop++) {
+        int n = 0, width = 0;
+        char key[16];
+        for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++) {
+            const struct tui_action_info *info = tui_action_info(a);
+            if (!info->label[0] || !(info->views & 1u << app->view) || gone & 1ull << a)
+                continue;
+            tui_action_key(a, 0, key, sizeof key);
+            out[n] = a;
+            at[n++] = width;
+            width += tui_columns(key) + tui_columns(info->label);
+        }
+        at[n] = width;
+        *gap = width + n - 1 <= cols ? 1 : 0;
+        for (int i = 0; i <= n; i++)
+            at[i] += i * *gap;
+        if (width <= cols || first_to_go[drop] == TUI_ACTION_NONE)
+            return n;
+        gone |= 1ull << first_to_go[drop];
+    }
+}
+
+enum tui_action tui_key_bar_at(const struct tui_app *app, int cols, int x)
+{
+    enum tui_action action[TUI_ACTIONS];
+    int at[TUI_ACTIONS + 1], gap, n = place_keys(app, cols, action, at, &gap);
+    for (int i = 0; i < n; i++)
+        if (x >= at[i] && x < at[i + 1] - gap)
+            return action[i];
+    return TUI_ACTION_NONE;
+}
+
+static void draw_keys(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    if (app->prompt) {
+        tui_fill(grid, rect, TUI_STYLE_PROMPT, ' ');
+        tui_putf(grid, rect, 0, 0, TUI_STYLE_PROMPT, "%s: %s_",
+                 app->prompt == TUI_PROMPT_FIND ? (app->view == TUI_VIEW_TIMELINE ? "Find rank" : "Find") : "Filter",
+                 app->typed);
+        return;
+    }
+    if (app->message[0]) {
+        tui_fill(grid, rect, TUI_STYLE_PROMPT, ' ');
+        tui_put(grid, rect, 0, 0, TUI_STYLE_PROMPT, app->message);
+        return;
+    }
+    enum tui_action action[TUI_ACTIONS];
+    int at[TUI_ACTIONS + 1], gap, n = place_keys(app, rect.w, action, at, &gap);
+    char key[16];
+    for (int i = 0; i < n; i++) {
+        bool here = action[i] <= TUI_ACTION_VIEW_CALLS && (int)(action[i] - TUI_ACTION_VIEW_OVERVIEW) == (int)app->view;
+        tui_action_key(action[i], 0, key, sizeof key);
+        int x = tui_put(grid, rect, at[i], 0, TUI_STYLE_KEY, key);
+        tui_put(grid, rect, x, 0, here ? TUI_STYLE_KEY_HERE : TUI_STYLE_KEY_LABEL, tui_action_info(action[i])->label);
+    }
+}
+
+/* ---- job line -----------------------------------------------------------------------------------------------------
+ */
+
+/* What is in view, if it is not everything: "3 tagged  1.20s+50.0ms  MPI_Send". */
+static void describe_view(const struct tui_app *app, char *out, size_t size)
+{
+    size_t n = 0;
+    out[0] = 0;
+    if (app->analysed < 0.9995)
+        n += (size_t)snprintf(out + n, size - n, "analysed %.0f %%  ", app->analysed * 100);
+    if (app->call[0])
+        n += (size_t)snprintf(out + n, size - n, "%s  ", app->call);
+    if (app->tagged_count)
+        n += (size_t)snprintf(out + n, size - n, "%zu tagged  ", app->tagged_count);
+    char width[ANA_TEXT], from[ANA_TEXT];
+    if (!app->all_time && n < size) {
+        ana_number(width, sizeof width, ANA_NS, (double)(app->end_ns - app->begin_ns), true);
+        ana_number(from, sizeof from, ANA_NS, (double)app->begin_ns, true);
+        if (app->follow)
+            n += (size_t)snprintf(out + n, size - n, "last %s  ", width);
+        else
+            n += (size_t)snprintf(out + n, size - n, "%s from %s  ", width, from);
+    }
+    if (n >= 2 && n < size)
+        out[n - 2] = 0;
+}
+
+static void draw_job(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct ana_job_info *info = &app->info;
+    char state[16], clock[ANA_TEXT], scope[160], text[256];
+    snprintf(state, sizeof state, "%s", app->frozen ? "frozen" : ana_state_name(info->state));
+    for (char *c = state; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    enum tui_style style = app->frozen                   ? TUI_STYLE_PROMPT
+                           : info->state == ANA_RUNNING  ? TUI_STYLE_JOB_RUNNING
+                           : info->state == ANA_FINISHED ? TUI_STYLE_JOB_ENDED
+                                                         : TUI_STYLE_JOB_BAD;
+    tui_fill(grid, rect, TUI_STYLE_JOB, ' ');
+    describe_view(app, scope, sizeof scope);
+    int right = scope[0] ? tui_columns(scope) + 3 : 0;
+    if (right > rect.w / 2)
+        right = rect.w / 2;
+    struct tui_rect left = {rect.x, rect.y, rect.w - right, 1};
+    /* The name gives way to what follows it. */
+    ana_clock(clock, sizeof clock, info->elapsed_ns);
+    int rest = 10 + 1 + tui_columns(state) + 1 + tui_columns(clock) + 1;
+    struct tui_rect name = {left.x, left.y, left.w - rest > 6 ? left.w - rest + 9 : 15, 1};
+    int x = tui_put(grid, name, 1, 0, TUI_STYLE_JOB, "hpctop  ");
+    x = tui_put(grid, name, x, 0, TUI_STYLE_JOB, info->name ? info->name : "") + 2;
+    x = tui_put(grid, left, x, 0, style, state) + 1;
+    x = tui_put(grid, left, x, 0, TUI_STYLE_JOB, clock);
+    const char *of = "";
+    char world[32];
+    if (info->world_size > info->ranks) {
+        snprintf(world, sizeof world, " of %zu", info->world_size);
+        of = world;
+    }
+    snprintf(text, sizeof text, "   %zu%s rank%s, %zu node%s", info->ranks, of, info->ranks == 1 ? "" : "s",
+             info->hosts, info->hosts == 1 ? "" : "s");
+    if (x + tui_columns(text) <= left.w)
+        x = tui_put(grid, left, x, 0, TUI_STYLE_JOB, text);
+    snprintf(text, sizeof text, "   %s", info->mpi ? info->mpi : "");
+    if (info->mpi && x + tui_columns(text) <= left.w)
+        tui_put(grid, left, x, 0, TUI_STYLE_JOB, text);
+    if (scope[0])
+        tui_put(grid, (struct tui_rect){rect.x + rect.w - right, rect.y, right - 1, 1}, 2, 0, TUI_STYLE_PROMPT, scope);
+}
+
+static void draw_answer(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    static const struct {
+        enum tui_style style;
+        const char *mark;
+    } looks[] = {
+        {TUI_STYLE_FINE, "\xe2\x9c\x93"}, {TUI_STYLE_NOTABLE, "\xe2\x97\x8f"}, {TUI_STYLE_TROUBLE, "\xe2\x9c\x97"}};
+    tui_put(grid, rect, 1, 0, looks[app->weight].style, looks[app->weight].mark);
+    tui_put(grid, rect, 3, 0, looks[app->weight].style, app->answer);
+}
+
+void tui_app_draw(struct tui_app *app, struct tui_grid *grid)
+{
+    tui_grid_clear(grid);
+    struct tui_screen screen = tui_screen_layout(grid->cols, grid->rows);
+    if (!screen.body.h) {
+        char text[64];
+        snprintf(text, sizeof text, "needs %dx%d, this is %dx%d", TUI_MIN_COLS, TUI_MIN_ROWS, grid->cols, grid->rows);
+        int x = (grid->cols - tui_columns(text)) / 2;
+        tui_put(grid, (struct tui_rect){0, 0, grid->cols, grid->rows}, x < 0 ? 0 : x, grid->rows / 2, TUI_STYLE_NOTABLE,
+                text);
+        return;
+    }
+    draw_job(app, grid, screen.job);
+    draw_answer(app, grid, screen.answer);
+    tui_view(app->view)->draw(app, grid, screen.body);
+    draw_keys(app, grid, screen.keys);
+}

@@ -1,0 +1,84 @@
+/* The source that is a job of trace files. */
+#include "tui/source.h"
+
+static void job_close(void *data)
+{
+    ana_job_close(data);
+}
+static bool job_refresh(void *data)
+{
+    return ana_job_refresh(data);
+}
+static double job_advance(void *data, int64_t budget_ns)
+{
+    return ana_job_advance(data, budget_ns);
+}
+static struct ana_job_info job_info(void *data)
+{
+    return ana_job_info(data);
+}
+static const struct ana_rank *job_rank(void *data, size_t index)
+{
+    return ana_job_rank(data, index);
+}
+static const char *job_warning(void *data, size_t i)
+{
+    return ana_job_warning(data, i);
+}
+
+static enum trc_status job_summarize(void *data, struct ana_selection selection, struct ana_summary *out)
+{
+    return ana_summarize(data, selection, out);
+}
+
+static enum ana_weight job_answer(void *data, const struct ana_summary *summary, char *out, size_t out_size)
+{
+    return ana_answer(data, summary, out, out_size);
+}
+
+static void job_series(void *data, struct ana_selection selection, enum ana_series_kind kind, size_t n, double *out)
+{
+    ana_series(data, selection, kind, n, out);
+}
+
+static void job_timeline(void *data, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
+                         struct ana_timeline_cell *out)
+{
+    ana_timeline(data, rank_index, begin_ns, end_ns, n, out);
+}
+
+static bool job_moment(void *data, size_t rank_index, int64_t at_ns, struct ana_moment *out)
+{
+    return ana_moment(data, rank_index, at_ns, out);
+}
+
+static int64_t job_step(void *data, size_t rank_index, int64_t at_ns, int step)
+{
+    return ana_step(data, rank_index, at_ns, step);
+}
+
+static const struct tui_source_ops job_ops = {
+    .close = job_close,
+    .refresh = job_refresh,
+    .advance = job_advance,
+    .info = job_info,
+    .rank = job_rank,
+    .warning = job_warning,
+    .summarize = job_summarize,
+    .summary_free = ana_summary_free,
+    .answer = job_answer,
+    .series = job_series,
+    .timeline = job_timeline,
+    .moment = job_moment,
+    .step = job_step,
+};
+
+enum trc_status tui_source_open(const char *const *folders, size_t n, struct tui_source *out, char *error,
+                                size_t error_size)
+{
+    struct ana_job *job;
+    enum trc_status status = ana_job_open(folders, n, &job, error, error_size);
+    if (status == TRC_OK)
+        *out = (struct tui_source){&job_ops, job};
+    return status;
+}

@@ -1,0 +1,291 @@
+#include "tui/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+void tui_table_free(struct tui_table *table)
+{
+    free(table->order);
+    *table = (struct tui_table){0};
+}
+
+void tui_table_text(const struct tui_table_spec *spec, const void *data, size_t row, int column, struct tui_value *out)
+{
+    *out = (struct tui_value){.number = NAN, .style = TUI_STYLE_NORMAL};
+    spec->value(data, row, column, out);
+    int unit = spec->columns[column].unit;
+    if (!out->text[0])
+        ana_number(out->text, sizeof out->text, unit == TUI_UNIT_TEXT ? ANA_COUNT : (enum ana_unit)unit, out->number,
+                   true);
+}
+
+static bool contains(const struct tui_table_spec *spec, const void *data, size_t row, const char *word)
+{
+    struct tui_value value;
+    for (int c = 0; c < spec->column_count; c++) {
+        tui_table_text(spec, data, row, c, &value);
+        if (strcasestr(value.text, word))
+            return true;
+    }
+    return false;
+}
+
+struct sort_key {
+    double number;
+    char text[48];
+    uint32_t row;
+    bool is_text, descending;
+};
+
+/* Unknown values come last in either direction; equal ones keep the order of the rows. */
+static int compare(const void *pa, const void *pb)
+{
+    const struct sort_key *a = pa, *b = pb;
+    int order = 0;
+    if (a->is_text && isnan(a->number) && isnan(b->number)) {
+        order = strcasecmp(a->text, b->text);
+    } else if (isnan(a->number) || isnan(b->number)) {
+        if (isnan(a->number) != isnan(b->number))
+            return isnan(a->number) ? 1 : -1;
+    } else {
+        order = (a->number > b->number) - (a->number < b->number);
+    }
+    if (order)
+        return a->descending ? -order : order;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+static void sort_rows(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
+{
+    if (table->sort < 0 || table->count < 2)
+        return;
+    struct sort_key *keys = malloc(table->count * sizeof *keys);
+    if (!keys)
+        return; /* unsorted is better than nothing */
+    const struct tui_column *column = &spec->columns[table->sort];
+    for (size_t i = 0; i < table->count; i++) {
+        struct tui_value value;
+        tui_table_text(spec, data, table->order[i], table->sort, &value);
+        keys[i] = (struct sort_key){.number = value.number,
+                                    .row = table->order[i],
+                                    .is_text = column->unit == TUI_UNIT_TEXT,
+                                    .descending = column->ascending == table->inverted};
+        snprintf(keys[i].text, sizeof keys[i].text, "%.47s", value.text);
+    }
+    qsort(keys, table->count, sizeof *keys, compare);
+    for (size_t i = 0; i < table->count; i++)
+        table->order[i] = keys[i].row;
+    free(keys);
+}
+
+static void remember(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
+{
+    table->has_cursor = table->cursor < table->count;
+    if (table->has_cursor)
+        table->cursor_identity = spec->identity(data, table->order[table->cursor]);
+}
+
+bool tui_table_go(struct tui_table *table, const struct tui_table_spec *spec, const void *data, uint64_t identity)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (spec->identity(data, table->order[i]) == identity) {
+            table->cursor = i;
+            remember(table, spec, data);
+            return true;
+        }
+    return false;
+}
+
+void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
+{
+    if (!table->started) {
+        table->sort = spec->sort;
+        table->started = true;
+    }
+    size_t rows = spec->rows(data);
+    if (rows > table->room) {
+        uint32_t *order = realloc(table->order, rows * sizeof *order);
+        if (!order)
+            rows = table->room;
+        else {
+            table->order = order;
+            table->room = rows;
+        }
+    }
+    table->count = 0;
+    for (size_t row = 0; row < rows; row++)
+        if (!table->filter[0] || contains(spec, data, row, table->filter))
+            table->order[table->count++] = (uint32_t)row;
+    sort_rows(table, spec, data);
+    if (!table->has_cursor || !tui_table_go(table, spec, data, table->cursor_identity)) {
+        if (table->cursor >= table->count)
+            table->cursor = table->count ? table->count - 1 : 0;
+        remember(table, spec, data);
+    }
+}
+
+size_t tui_table_row(const struct tui_table *table)
+{
+    return table->cursor < table->count ? table->order[table->cursor] : SIZE_MAX;
+}
+
+void tui_table_move(struct tui_table *table, const struct tui_table_spec *spec, const void *data, long delta)
+{
+    if (!table->count)
+        return;
+    long last = (long)table->count - 1;
+    long to = delta > last ? last : delta < -last ? (long)table->cursor + -last : (long)table->cursor + delta;
+    table->cursor = (size_t)(to < 0 ? 0 : to > last ? last : to);
+    remember(table, spec, data);
+}
+
+static void sort_by(struct tui_table *table, const struct tui_table_spec *spec, const void *data, int column)
+{
+    table->inverted = column == table->sort && !table->inverted;
+    table->sort = column;
+    tui_table_update(table, spec, data);
+}
+
+void tui_table_sort(struct tui_table *table, const struct tui_table_spec *spec, const void *data, int step)
+{
+    table->sort = (table->sort < 0 ? (step > 0 ? 0 : spec->column_count - 1) : table->sort + step);
+    table->sort = (table->sort + spec->column_count) % spec->column_count;
+    table->inverted = false;
+    tui_table_update(table, spec, data);
+}
+
+void tui_table_invert(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
+{
+    table->inverted = !table->inverted;
+    tui_table_update(table, spec, data);
+}
+
+bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, const void *data, bool here)
+{
+    for (size_t i = 0; table->find[0] && i < table->count; i++) {
+        size_t at = (table->cursor + i + (here ? 0 : 1)) % table->count;
+        if (contains(spec, data, table->order[at], table->find)) {
+            table->cursor = at;
+            remember(table, spec, data);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- drawing --------------------------------------------------------------------------------------------------- */
+
+/* Where the columns stand: out[i] = first cell of column i, widths in wide[i]; returns how many there is room for. */
+static int place(const struct tui_table_spec *spec, int width, int *out, int *wide)
+{
+    int x = 1, shown = 0, stretch = -1;
+    for (; shown < spec->column_count; shown++) {
+        const struct tui_column *column = &spec->columns[shown];
+        if (x + column->width > width && shown)
+            break;
+        out[shown] = x;
+        wide[shown] = column->width < width - x ? column->width : width - x;
+        x += wide[shown] + 1;
+        if (column->stretch)
+            stretch = shown;
+    }
+    int spare = width - x;
+    if (stretch >= 0 && spare > 0) {
+        wide[stretch] += spare;
+        for (int i = stretch + 1; i < shown; i++)
+            out[i] += spare;
+    }
+    return shown;
+}
+
+enum { TABLE_COLUMNS = 32 };
+
+enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_table_spec *spec, const void *data,
+                                     int x, int y)
+{
+    x -= table->drawn.x;
+    y -= table->drawn.y;
+    if (x < 0 || y < 0 || x >= table->drawn.w || y >= table->drawn.h)
+        return TUI_CLICK_NOTHING;
+    if (y == 0) {
+        int at[TABLE_COLUMNS], wide[TABLE_COLUMNS], shown = place(spec, table->drawn.w, at, wide);
+        for (int i = 0; i < shown; i++)
+            if (x >= at[i] && x <= at[i] + wide[i]) {
+                sort_by(table, spec, data, i);
+                return TUI_CLICK_TITLE;
+            }
+        return TUI_CLICK_NOTHING;
+    }
+    size_t position = table->top + (size_t)(y - 1);
+    if (position >= table->count)
+        return TUI_CLICK_NOTHING;
+    bool same = position == table->cursor;
+    table->cursor = position;
+    remember(table, spec, data);
+    return same ? TUI_CLICK_CURSOR : TUI_CLICK_ROW;
+}
+
+static void put_column(struct tui_grid *grid, struct tui_rect rect, int x, int y, int width, bool right,
+                       enum tui_style style, const char *text)
+{
+    struct tui_rect cell = {rect.x + x, rect.y + y, width, 1};
+    int used = tui_columns(text);
+    tui_put(grid, cell, right && used < width ? width - used : 0, 0, style, text);
+}
+
+static void draw_titles(const struct tui_table *table, const struct tui_table_spec *spec, struct tui_grid *grid,
+                        struct tui_rect rect, const int *at, const int *wide, int shown)
+{
+    tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
+    for (int i = 0; i < shown; i++) {
+        const struct tui_column *column = &spec->columns[i];
+        bool sorted = i == table->sort, right = column->unit != TUI_UNIT_TEXT;
+        char title[48];
+        bool down = column->ascending == table->inverted;
+        snprintf(title, sizeof title, "%s%s", column->title,
+                 sorted && tui_columns(column->title) < wide[i] ? (down ? "\xe2\x96\xbc" : "\xe2\x96\xb2") : "");
+        put_column(grid, rect, at[i], 0, wide[i], right, sorted ? TUI_STYLE_SORTED : TUI_STYLE_HEADER, title);
+    }
+}
+
+void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, const void *data, struct tui_grid *grid,
+                    struct tui_rect rect)
+{
+    table->drawn = rect;
+    if (rect.w < 2 || rect.h < 2)
+        return;
+    int at[TABLE_COLUMNS], wide[TABLE_COLUMNS], shown = place(spec, rect.w, at, wide);
+    draw_titles(table, spec, grid, rect, at, wide, shown);
+    size_t page = (size_t)rect.h - 1;
+    if (table->cursor < table->top)
+        table->top = table->cursor;
+    if (table->cursor >= table->top + page)
+        table->top = table->cursor - page + 1;
+    if (table->top + page > table->count)
+        table->top = table->count > page ? table->count - page : 0;
+    for (size_t i = 0; i < page && table->top + i < table->count; i++) {
+        size_t row = table->order[table->top + i];
+        int y = (int)i + 1;
+        bool cursor = table->top + i == table->cursor, tagged = spec->tagged && spec->tagged(data, row);
+        for (int c = 0; c < shown; c++) {
+            struct tui_value value;
+            tui_table_text(spec, data, row, c, &value);
+            bool unknown = spec->columns[c].unit != TUI_UNIT_TEXT && isnan(value.number) && !cursor && !tagged;
+            put_column(grid, rect, at[c], y, wide[c], spec->columns[c].unit != TUI_UNIT_TEXT,
+                       tagged    ? TUI_STYLE_TAGGED
+                       : unknown ? TUI_STYLE_DIM
+                                 : value.style,
+                       value.text);
+        }
+        if (tagged)
+            tui_put(grid, rect, 0, y, TUI_STYLE_TAGGED, "+");
+        if (cursor) {
+            tui_fill(grid, (struct tui_rect){rect.x, rect.y + y, rect.w, 1}, TUI_STYLE_CURSOR, 0);
+            if (!tagged)
+                tui_put(grid, rect, 0, y, TUI_STYLE_CURSOR, ">");
+        }
+    }
+    if (!table->count)
+        tui_put(grid, rect, 1, 1, TUI_STYLE_DIM, table->filter[0] ? "no row contains the filter" : "nothing to show");
+}

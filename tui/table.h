@@ -1,0 +1,76 @@
+/* Rows and columns: sorting, scrolling, searching, filtering and drawing, once for all views.  A view says how many
+ * rows there are and what stands in a cell; the table does the rest. */
+#ifndef TUI_TABLE_H
+#define TUI_TABLE_H
+
+#include "trace/numfmt.h"
+#include "tui/grid.h"
+
+enum { TUI_UNIT_TEXT = -1 }; /* beside enum ana_unit */
+
+struct tui_column {
+    const char *title;
+    int width;        /* columns of the terminal; text is left, numbers are right aligned */
+    int unit;         /* enum ana_unit or TUI_UNIT_TEXT */
+    bool ascending;   /* the natural order: small (or A) first */
+    bool stretch;     /* takes what is left of the line, after all columns are in; at most one */
+    const char *help; /* what it means, with its formula */
+};
+
+struct tui_value {
+    double number; /* sorted by, and shown in the column's unit where text is empty; NAN: unknown */
+    char text[128];
+    enum tui_style style;
+};
+
+struct tui_table_spec {
+    const struct tui_column *columns;
+    int column_count;
+    int sort; /* column sorted by at first; -1: the order of the rows as they come */
+    size_t (*rows)(const void *data);
+    /* `out` comes as {NAN, "", NORMAL}. */
+    void (*value)(const void *data, size_t row, int column, struct tui_value *out);
+    uint64_t (*identity)(const void *data, size_t row); /* what the cursor stays on when rows move */
+    bool (*tagged)(const void *data, size_t row);       /* may be NULL */
+};
+
+struct tui_table {
+    int sort; /* column; -1 none */
+    bool inverted, started;
+    char filter[64], find[64];
+    size_t cursor, top, count; /* positions in `order` */
+    uint64_t cursor_identity;
+    bool has_cursor;
+    uint32_t *order; /* `count` rows of the view, owned */
+    size_t room;
+    struct tui_rect drawn; /* where it was last drawn, its title line included: for the mouse */
+};
+
+void tui_table_free(struct tui_table *table);
+
+/* Takes in new data, filter or sort order; the cursor stays on its row where that is still there. */
+void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec, const void *data);
+
+/* Row of the view under the cursor; SIZE_MAX when there is none. */
+size_t tui_table_row(const struct tui_table *table);
+void tui_table_move(struct tui_table *table, const struct tui_table_spec *spec, const void *data, long delta);
+/* Puts the cursor on the row of an identity; false if it is not shown. */
+bool tui_table_go(struct tui_table *table, const struct tui_table_spec *spec, const void *data, uint64_t identity);
+/* Steps the sort column, skipping back to the natural order of the new one. */
+void tui_table_sort(struct tui_table *table, const struct tui_table_spec *spec, const void *data, int step);
+void tui_table_invert(struct tui_table *table, const struct tui_table_spec *spec, const void *data);
+/* Next row (from the one after the cursor, or from the cursor with `here`) that contains table->find; false if none. */
+bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, const void *data, bool here);
+
+enum tui_table_click { TUI_CLICK_NOTHING, TUI_CLICK_ROW, TUI_CLICK_CURSOR, TUI_CLICK_TITLE };
+/* A click at a cell of the grid: moves the cursor, or sorts by the title. */
+enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_table_spec *spec, const void *data,
+                                     int x, int y);
+
+void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, const void *data, struct tui_grid *grid,
+                    struct tui_rect rect);
+
+/* Text of one cell as it is drawn. */
+void tui_table_text(const struct tui_table_spec *spec, const void *data, size_t row, int column, struct tui_value *out);
+
+#endif

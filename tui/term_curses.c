@@ -1,0 +1,180 @@
+/* The real terminal.  The only file that knows ncurses. */
+#define NCURSES_WIDECHAR 1
+#include "tui/term.h"
+
+#include "tui/keymap.h"
+#include <langinfo.h>
+#include <locale.h>
+#include <ncurses.h>
+#include <stdlib.h>
+#include <string.h>
+#include <term.h>
+#include <unistd.h>
+
+struct terminal {
+    SCREEN *screen;
+    bool ascii, colour;
+    struct tui_grid shown; /* what was emitted last */
+    attr_t attributes[TUI_STYLES];
+    short pair[TUI_STYLES];
+};
+
+static void start_styles(struct terminal *t, enum tui_colour colour)
+{
+    t->colour = colour == TUI_COLOUR_AUTO && !(getenv("NO_COLOR") && *getenv("NO_COLOR")) && has_colors() &&
+                start_color() == OK;
+    bool own = t->colour && use_default_colors() == OK;
+    for (int i = 0; i < TUI_STYLES; i++) {
+        const struct tui_look *look = tui_style((unsigned)i);
+        unsigned a = t->colour ? look->attributes : look->mono;
+        bool rich = COLORS >= 256;
+        t->attributes[i] =
+            (a & TUI_BOLD ? A_BOLD : 0) | (a & TUI_REVERSE ? A_REVERSE : 0) | (a & TUI_UNDERLINE ? A_UNDERLINE : 0);
+        int fore = rich ? look->fore256 : look->fore8, back = rich ? look->back256 : look->back8;
+        if (!t->colour || (fore < 0 && back < 0) || i + 1 >= COLOR_PAIRS)
+            continue;
+        if (!own) {
+            fore = fore < 0 ? COLOR_WHITE : fore;
+            back = back < 0 ? COLOR_BLACK : back;
+        }
+        if (init_pair((short)(i + 1), (short)fore, (short)back) == OK)
+            t->pair[i] = (short)(i + 1);
+    }
+}
+
+static void curses_size(void *data, int *cols, int *rows)
+{
+    (void)data;
+    getmaxyx(stdscr, *rows, *cols);
+}
+
+static bool curses_ascii(void *data)
+{
+    return ((const struct terminal *)data)->ascii;
+}
+
+static void curses_show(void *data, const struct tui_grid *grid, bool repaint)
+{
+    struct terminal *t = data;
+    bool all = repaint || t->shown.cols != grid->cols || t->shown.rows != grid->rows;
+    if (all) {
+        if (!tui_grid_resize(&t->shown, grid->cols, grid->rows))
+            return;
+        erase();
+        clearok(stdscr, repaint);
+    }
+    for (int y = 0; y < grid->rows; y++)
+        for (int x = 0; x < grid->cols; x++) {
+            const struct tui_cell *cell = &grid->cells[y * grid->cols + x];
+            struct tui_cell *old = &t->shown.cells[y * grid->cols + x];
+            if (!all && cell->ch == old->ch && cell->style == old->style)
+                continue;
+            wchar_t text[2] = {(wchar_t)cell->ch, 0};
+            cchar_t out;
+            unsigned style = cell->style < TUI_STYLES ? cell->style : TUI_STYLE_NORMAL;
+            setcchar(&out, text, t->attributes[style], t->pair[style], NULL);
+            mvadd_wch(y, x, &out);
+            *old = *cell;
+        }
+    move(grid->rows - 1, 0); /* a visible cursor, where it cannot be hidden, disturbs least here */
+    refresh();
+}
+
+/* Keys that are no characters. */
+static int special(wint_t key)
+{
+    static const struct {
+        wint_t curses;
+        int key;
+    } map[] = {{KEY_UP, TUI_KEY_UP},           {KEY_DOWN, TUI_KEY_DOWN},        {KEY_LEFT, TUI_KEY_LEFT},
+               {KEY_RIGHT, TUI_KEY_RIGHT},     {KEY_SLEFT, TUI_KEY_SHIFT_LEFT}, {KEY_SRIGHT, TUI_KEY_SHIFT_RIGHT},
+               {KEY_HOME, TUI_KEY_HOME},       {KEY_END, TUI_KEY_END},          {KEY_PPAGE, TUI_KEY_PAGE_UP},
+               {KEY_NPAGE, TUI_KEY_PAGE_DOWN}, {KEY_ENTER, TUI_KEY_ENTER},      {KEY_BACKSPACE, TUI_KEY_BACKSPACE}};
+    for (size_t i = 0; i < sizeof map / sizeof *map; i++)
+        if (map[i].curses == key)
+            return map[i].key;
+    for (int f = 1; f <= 10; f++)
+        if (key == (wint_t)KEY_F(f))
+            return TUI_KEY_F1 + f - 1;
+    return TUI_KEY_NONE;
+}
+
+static struct tui_event curses_wait(void *data, int timeout_ms)
+{
+    (void)data;
+    struct tui_event event = {.kind = TUI_EVENT_NONE};
+    wint_t key;
+    MEVENT mouse;
+    timeout(timeout_ms);
+    int got = get_wch(&key);
+    if (got == ERR) {
+        /* A terminal that went away answers at once, for ever. */
+        if (!isatty(STDIN_FILENO))
+            event.kind = TUI_EVENT_END;
+        return event;
+    }
+    if (got == KEY_CODE_YES && key == KEY_RESIZE) {
+        event.kind = TUI_EVENT_RESIZE;
+    } else if (got == KEY_CODE_YES && key == KEY_MOUSE) {
+        if (getmouse(&mouse) != OK)
+            return event;
+        event.x = mouse.x;
+        event.y = mouse.y;
+        if (mouse.bstate & BUTTON4_PRESSED) {
+            event.kind = TUI_EVENT_WHEEL;
+            event.key = -1;
+        } else if (mouse.bstate & BUTTON5_PRESSED) {
+            event.kind = TUI_EVENT_WHEEL;
+            event.key = 1;
+        } else if (mouse.bstate & BUTTON1_PRESSED) {
+            event.kind = TUI_EVENT_CLICK;
+        }
+    } else {
+        event.key = got == KEY_CODE_YES ? special(key)
+                    : key == '\r'       ? TUI_KEY_ENTER
+                    : key == 8          ? TUI_KEY_BACKSPACE
+                                        : (int)key;
+        event.kind = event.key == TUI_KEY_NONE ? TUI_EVENT_NONE : TUI_EVENT_KEY;
+    }
+    return event;
+}
+
+static void curses_close(void *data)
+{
+    struct terminal *t = data;
+    endwin();
+    delscreen(t->screen);
+    tui_grid_free(&t->shown);
+    free(t);
+}
+
+static const struct tui_term_ops curses_ops = {curses_size, curses_ascii, curses_wait, curses_show, curses_close};
+
+bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, char *error, size_t error_size)
+{
+    struct terminal *t = calloc(1, sizeof *t);
+    if (!t) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
+    t->ascii = ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    t->screen = newterm(NULL, stdout, stdin);
+    if (!t->screen) {
+        const char *name = getenv("TERM");
+        snprintf(error, error_size, "terminal type \"%s\" is not known here: set TERM to xterm or vt100",
+                 name ? name : "");
+        free(t);
+        return false;
+    }
+    set_escdelay(25);
+    cbreak(); /* ncurses puts the terminal in order on Ctrl-C and Ctrl-Z */
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    curs_set(0);
+    mouseinterval(0);
+    mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    start_styles(t, colour);
+    *out = (struct tui_term){&curses_ops, t};
+    return true;
+}

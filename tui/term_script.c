@@ -1,0 +1,125 @@
+/* The terminal of tests: keys come from a script, cells go out as text. */
+#include "tui/term.h"
+
+#include "tui/keymap.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct script {
+    FILE *in, *out;
+    int cols, rows;
+    bool ascii;
+    char line[256];
+    char *rest;   /* of the line: key names to come */
+    bool is_text; /* rest is text to type */
+    struct tui_grid shown;
+    int number; /* of the line, for complaints */
+};
+
+static void script_size(void *data, int *cols, int *rows)
+{
+    const struct script *s = data;
+    *cols = s->cols;
+    *rows = s->rows;
+}
+
+static bool script_ascii(void *data)
+{
+    return ((const struct script *)data)->ascii;
+}
+
+static void script_show(void *data, const struct tui_grid *grid, bool repaint)
+{
+    struct script *s = data;
+    (void)repaint;
+    if (tui_grid_resize(&s->shown, grid->cols, grid->rows) && s->shown.cells)
+        memcpy(s->shown.cells, grid->cells, (size_t)(grid->cols * grid->rows) * sizeof *grid->cells);
+}
+
+/* The next key of a `key` or `text` line; TUI_KEY_NONE when it is used up. */
+static int next_key(struct script *s)
+{
+    if (!s->rest)
+        return TUI_KEY_NONE;
+    if (s->is_text) {
+        const char *at = s->rest;
+        uint32_t ch = tui_decode(&at);
+        s->rest = (char *)at;
+        return (int)ch;
+    }
+    char *word = strtok_r(NULL, " ", &s->rest);
+    if (!word)
+        return TUI_KEY_NONE;
+    int key = tui_key_of(word);
+    if (key == TUI_KEY_NONE)
+        fprintf(s->out, "line %d: no key %s\n", s->number, word);
+    return key;
+}
+
+static struct tui_event script_wait(void *data, int timeout_ms)
+{
+    struct script *s = data;
+    struct tui_event event = {.kind = TUI_EVENT_NONE};
+    (void)timeout_ms;
+    for (;;) {
+        if ((event.key = next_key(s)) != TUI_KEY_NONE) {
+            event.kind = TUI_EVENT_KEY;
+            return event;
+        }
+        s->rest = NULL;
+        if (!fgets(s->line, sizeof s->line, s->in)) {
+            event.kind = TUI_EVENT_END;
+            return event;
+        }
+        s->number++;
+        s->line[strcspn(s->line, "\n")] = 0;
+        char word[16] = "", argument[16] = "";
+        int length = 0;
+        if (sscanf(s->line, "%15s %n%15s", word, &length, argument) < 1 || word[0] == '#')
+            continue;
+        if (strcmp(word, "size") == 0 && sscanf(argument, "%dx%d", &s->cols, &s->rows) == 2) {
+            event.kind = TUI_EVENT_RESIZE;
+            return event;
+        } else if (strcmp(word, "key") == 0 || strcmp(word, "text") == 0) {
+            s->is_text = word[0] == 't';
+            s->rest = s->line + length;
+        } else if (strcmp(word, "click") == 0 && sscanf(s->line + length, "%d %d", &event.x, &event.y) == 2) {
+            event.kind = TUI_EVENT_CLICK;
+            return event;
+        } else if (strcmp(word, "wheel") == 0) {
+            event.kind = TUI_EVENT_WHEEL;
+            event.key = strcmp(argument, "up") == 0 ? -1 : 1;
+            return event;
+        } else if (strcmp(word, "screen") == 0) {
+            fprintf(s->out, "---- %dx%d\n", s->shown.cols, s->shown.rows);
+            tui_grid_write(&s->shown, s->out, strcmp(argument, "styles") == 0);
+        } else if (strcmp(word, "tick") == 0) {
+            return event;
+        } else {
+            fprintf(s->out, "line %d: not understood: %s\n", s->number, s->line);
+        }
+    }
+}
+
+static void script_close(void *data)
+{
+    struct script *s = data;
+    tui_grid_free(&s->shown);
+    free(s);
+}
+
+static const struct tui_term_ops script_ops = {script_size, script_ascii, script_wait, script_show, script_close};
+
+bool tui_term_script(struct tui_term *out, FILE *script, FILE *screens, int cols, int rows, bool ascii)
+{
+    struct script *s = calloc(1, sizeof *s);
+    if (!s)
+        return false;
+    s->in = script;
+    s->out = screens;
+    s->cols = cols;
+    s->rows = rows;
+    s->ascii = ascii;
+    *out = (struct tui_term){&script_ops, s};
+    return true;
+}

@@ -1,0 +1,142 @@
+/* Calls: where in the program the time goes, one row a call site. */
+#include "tui/view.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { CALL, WHERE, COUNT, TIME, P50, P99, MAX, SENT, RECEIVED, MODULE, RANK };
+
+static const struct tui_column columns[] = {
+    [CALL] = {"CALL", 14, TUI_UNIT_TEXT, true, false, "the MPI function that is called there"},
+    [WHERE] = {"CALLED FROM", 16, TUI_UNIT_TEXT, true, true,
+               "function and offset of the return address, else module and offset, else the address"},
+    [COUNT] = {"CALLS", 6, ANA_COUNT, false, false, "calls made there, all ranks in view"},
+    [TIME] = {"TIME", 6, ANA_NS, false, false, "time inside the call, all ranks in view"},
+    [P50] = {"p50", 6, ANA_NS, false, false, "half of the calls took no longer"},
+    [P99] = {"p99", 6, ANA_NS, false, false, "99 % of the calls took no longer"},
+    [MAX] = {"max", 6, ANA_NS, false, false, "the longest call"},
+    [SENT] = {"SENT", 7, ANA_BYTES, false, false, "bytes handed to MPI for others"},
+    [RECEIVED] = {"RECV", 7, ANA_BYTES, false, false, "bytes that arrived"},
+    [MODULE] = {"MODULE", 20, TUI_UNIT_TEXT, true, false, "program or library, with the offset for addr2line -e"},
+    [RANK] = {"RANK", 6, ANA_COUNT, true, false, "a rank that calls there"},
+};
+
+/* Rows are the sites of the chosen call, or all; a row maps to a site by counting. */
+static size_t site_of(const struct tui_app *app, size_t row)
+{
+    const struct ana_summary *s = &app->summary;
+    if (!app->call[0])
+        return row < s->site_count ? row : SIZE_MAX;
+    for (size_t i = 0; i < s->site_count; i++)
+        if (strcmp(s->sites[i].call, app->call) == 0 && row-- == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+static size_t rows(const void *data)
+{
+    const struct tui_app *app = data;
+    size_t n = 0;
+    for (size_t i = 0; app->has_summary && i < app->summary.site_count; i++)
+        n += !app->call[0] || strcmp(app->summary.sites[i].call, app->call) == 0;
+    return n;
+}
+
+static uint64_t identity(const void *data, size_t row)
+{
+    const struct tui_app *app = data;
+    size_t i = site_of(app, row);
+    if (i == SIZE_MAX)
+        return 0;
+    const struct ana_site *site = &app->summary.sites[i];
+    const char *place = site->module ? site->module : site->function;
+    return tui_app_hash(site->call) * 31 + (place ? tui_app_hash(place) : site->address);
+}
+
+static void value(const void *data, size_t row, int column, struct tui_value *out)
+{
+    const struct tui_app *app = data;
+    size_t i = site_of(app, row);
+    if (i == SIZE_MAX)
+        return;
+    const struct ana_site *site = &app->summary.sites[i];
+    switch (column) {
+    case CALL:
+        snprintf(out->text, sizeof out->text, "%s", site->call);
+        break;
+    case WHERE:
+        if (site->function && site->function[0])
+            snprintf(out->text, sizeof out->text, "%s", site->function);
+        else if (site->module)
+            snprintf(out->text, sizeof out->text, "%s", site->module);
+        else
+            snprintf(out->text, sizeof out->text, "0x%" PRIx64, site->address);
+        break;
+    case COUNT:
+        out->number = (double)site->times.count;
+        break;
+    case TIME:
+        out->number = (double)site->times.total_ns;
+        break;
+    case P50:
+        out->number = site->times.p50_ns;
+        break;
+    case P99:
+        out->number = site->times.p99_ns;
+        break;
+    case MAX:
+        out->number = site->times.max_ns;
+        break;
+    case SENT:
+        out->number = (double)site->sent;
+        break;
+    case RECEIVED:
+        out->number = (double)site->received;
+        break;
+    case MODULE:
+        snprintf(out->text, sizeof out->text, "%s", site->module ? site->module : "\xe2\x80\x93");
+        break;
+    case RANK:
+        out->number = (double)site->index;
+        tui_app_rank_name(app, site->index, out->text, sizeof out->text);
+        break;
+    }
+}
+
+static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity,
+                                           NULL};
+
+static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    tui_table_draw(&app->table[TUI_VIEW_CALLS], &spec, app, grid,
+                   (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
+    struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
+    size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : site_of(app, row);
+    if (i == SIZE_MAX)
+        return;
+    const struct ana_site *site = &app->summary.sites[i];
+    char rank[ANA_TEXT];
+    tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "%s from %s, %s (0x%" PRIx64 " in rank %s)", site->call,
+             site->function ? site->function : "an unknown function", site->module ? site->module : "an unknown module",
+             site->address, tui_app_rank_name(app, site->index, rank, sizeof rank));
+}
+
+static int act(struct tui_app *app, enum tui_action action)
+{
+    size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : site_of(app, row);
+    if (action != TUI_ACTION_DEEPER || i == SIZE_MAX)
+        return TUI_UNHANDLED;
+    app->cursor_rank = app->summary.sites[i].index;
+    tui_app_open(app, TUI_VIEW_TIMELINE);
+    return TUI_REDRAW;
+}
+
+const struct tui_view tui_view_calls = {
+    .title = "Calls",
+    .about =
+        "Where in the program does the time go?  One row a place that calls MPI.  Enter: the timeline of a rank that "
+        "calls there.",
+    .table = &spec,
+    .draw = draw,
+    .act = act,
+};

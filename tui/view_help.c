@@ -1,0 +1,79 @@
+/* Help: the keys of the view that it was called from, and what every column of it means. */
+#include "tui/help.h"
+
+struct page {
+    struct tui_grid *grid;
+    struct tui_rect rect;
+    size_t skip, count;
+};
+
+static void put_line(void *to, enum tui_style style, const char *text)
+{
+    struct page *page = to;
+    if (page->count >= page->skip && page->count - page->skip < (size_t)page->rect.h)
+        tui_put(page->grid, page->rect, 0, (int)(page->count - page->skip), style, text);
+    page->count++;
+}
+
+static void write_all(const struct tui_app *app, struct page *page)
+{
+    char title[64];
+    int width = page->rect.w < 110 ? page->rect.w : 110; /* longer lines are hard to read */
+    snprintf(title, sizeof title, " %s", tui_view(app->help_of)->title);
+    put_line(page, TUI_STYLE_STRONG, title);
+    tui_help_view(app->help_of, width, put_line, page);
+    put_line(page, TUI_STYLE_NORMAL, "");
+    put_line(page, TUI_STYLE_STRONG, " Keys");
+    tui_help_keys(app->help_of, width, put_line, page);
+}
+
+static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    struct page page = {grid, {rect.x, rect.y, rect.w, 0}, 0, 0};
+    write_all(app, &page); /* to know how many lines there are */
+    size_t rows = (size_t)(rect.h - 1), total = page.count;
+    app->page = rows;
+    if (app->help_top + rows > total)
+        app->help_top = total > rows ? total - rows : 0;
+    page = (struct page){grid, {rect.x, rect.y, rect.w, (int)rows}, app->help_top, 0};
+    write_all(app, &page);
+    if (total > rows)
+        tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "lines %zu to %zu of %zu; Esc leads back", app->help_top + 1,
+                 app->help_top + rows, total);
+    else
+        tui_put(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "Esc leads back");
+}
+
+static int act(struct tui_app *app, enum tui_action action)
+{
+    size_t top = app->help_top, page = app->page > 1 ? app->page - 1 : 1;
+    switch (action) {
+    case TUI_ACTION_UP:
+        app->help_top = top ? top - 1 : 0;
+        return TUI_REDRAW;
+    case TUI_ACTION_DOWN:
+        app->help_top = top + 1;
+        return TUI_REDRAW;
+    case TUI_ACTION_PAGE_UP:
+        app->help_top = top > page ? top - page : 0;
+        return TUI_REDRAW;
+    case TUI_ACTION_PAGE_DOWN:
+        app->help_top = top + page;
+        return TUI_REDRAW;
+    case TUI_ACTION_FIRST:
+    case TUI_ACTION_LAST:
+        app->help_top = action == TUI_ACTION_FIRST ? 0 : SIZE_MAX / 2;
+        return TUI_REDRAW;
+    case TUI_ACTION_DEEPER:
+        return tui_app_step(app, TUI_ACTION_BACK);
+    default:
+        return TUI_UNHANDLED;
+    }
+}
+
+const struct tui_view tui_view_help = {
+    .title = "Help",
+    .about = "What the keys do and what the columns mean.",
+    .draw = draw,
+    .act = act,
+};

@@ -1,0 +1,225 @@
+/* Imbalance: in which collectives the ranks come apart, who comes last, who waits for whom. */
+#include "tui/plot.h"
+#include "tui/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLLECTIVE, COMM, INSTANCES, SKEW50, SKEW99, LOST, LAST, SKEWMAX, LOSTTIME, INCOMPLETE };
+
+static const struct tui_column columns[] = {
+    [COLLECTIVE] = {"COLLECTIVE", 16, TUI_UNIT_TEXT, true, true, "the collective call"},
+    [COMM] = {"COMM", 10, TUI_UNIT_TEXT, true, false, "communicator: its name, or its number and size"},
+    [INSTANCES] = {"INSTANCES", 9, ANA_COUNT, false, false, "operations of which all ranks were seen"},
+    [SKEW50] = {"SKEW p50", 8, ANA_NS, false, false, "last arrival - first arrival, in half of the instances no more"},
+    [SKEW99] = {"p99", 7, ANA_NS, false, false, "the same, in 99 % of the instances no more"},
+    [LOST] = {"LOST", 6, ANA_SHARE, false, false,
+              "time that ranks waited in it for the last to come / time of all ranks"},
+    [LAST] = {"LAST RANK", 11, TUI_UNIT_TEXT, true, false,
+              "who came last most often, and in how many of the instances"},
+    [SKEWMAX] = {"max", 7, ANA_NS, false, false, "the largest last arrival - first arrival"},
+    [LOSTTIME] = {"LOST", 7, ANA_NS, false, false,
+                  "time that ranks waited in it for the last to come, summed over ranks"},
+    [INCOMPLETE] = {"INCOMPLETE", 10, ANA_COUNT, false, false,
+                    "operations of which some rank's record is missing, or still to come"},
+};
+
+static size_t rows(const void *data)
+{
+    const struct tui_app *app = data;
+    return app->has_summary ? app->summary.collective_count : 0;
+}
+
+static uint64_t identity(const void *data, size_t row)
+{
+    const struct ana_collective *c = &((const struct tui_app *)data)->summary.collectives[row];
+    return tui_app_hash(c->name) ^ c->comm_identity;
+}
+
+static void value(const void *data, size_t row, int column, struct tui_value *out)
+{
+    const struct tui_app *app = data;
+    const struct ana_collective *c = &app->summary.collectives[row];
+    char rank[ANA_TEXT];
+    switch (column) {
+    case COLLECTIVE:
+        snprintf(out->text, sizeof out->text, "%s", c->name);
+        break;
+    case COMM:
+        snprintf(out->text, sizeof out->text, "%s", c->comm_name ? c->comm_name : "\xe2\x80\x93");
+        break;
+    case INSTANCES:
+        out->number = (double)c->instances;
+        break;
+    case INCOMPLETE:
+        out->number = (double)c->incomplete;
+        break;
+    case SKEW50:
+        out->number = c->skew_p50_ns;
+        break;
+    case SKEW99:
+        out->number = c->skew_p99_ns;
+        break;
+    case SKEWMAX:
+        out->number = c->skew_max_ns;
+        break;
+    case LOST:
+        out->number = ana_known(c->lost_ns) / tui_app_wall(app);
+        if (out->number >= 0.05)
+            out->style = TUI_STYLE_NOTABLE;
+        break;
+    case LOSTTIME:
+        out->number = ana_known(c->lost_ns);
+        break;
+    case LAST:
+        if (c->instances)
+            snprintf(out->text, sizeof out->text, "%s (%.0f%%)",
+                     tui_app_rank_name(app, c->last_index, rank, sizeof rank), c->last_share * 100);
+        break;
+    }
+}
+
+static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, LOSTTIME, rows, value, identity,
+                                           NULL};
+
+static void moved(struct tui_app *app, size_t row)
+{
+    const struct ana_collective *c = &app->summary.collectives[row];
+    app->cursor_call = tui_app_hash(c->name);
+    if (c->instances)
+        app->cursor_rank = c->last_index;
+}
+
+/* ---- who waits for whom
+ * ---------------------------------------------------------------------------------------------- */
+
+/* The waits with one culprit and of one kind. */
+struct group {
+    enum ana_wait_kind kind;
+    size_t culprit;
+    uint64_t count;
+    int64_t lost_ns;
+};
+
+static int by_loss(const void *pa, const void *pb)
+{
+    const struct group *a = pa, *b = pb;
+    return (a->lost_ns < b->lost_ns) - (a->lost_ns > b->lost_ns);
+}
+
+/* The waiters of a group as "0..10, 12..15". */
+static void name_waiters(const struct tui_app *app, const struct group *g, char *out, size_t size)
+{
+    const struct ana_summary *s = &app->summary;
+    uint8_t *waits = calloc(app->rank_count + 1, 1); /* the last stays 0: ends the last range */
+    size_t n = 0;
+    out[0] = 0;
+    if (!waits)
+        return;
+    for (size_t i = 0; i < s->wait_count; i++)
+        if (s->waits[i].kind == g->kind && s->waits[i].culprit == g->culprit && s->waits[i].waiter < app->rank_count)
+            waits[s->waits[i].waiter] = 1;
+    for (size_t i = 0, first = 0; i <= app->rank_count && n < size; i++) {
+        if (waits[i])
+            continue;
+        char a[ANA_TEXT], b[ANA_TEXT];
+        if (i > first)
+            n += (size_t)snprintf(out + n, size - n, "%s%s%s%s", n ? ", " : "",
+                                  tui_app_rank_name(app, first, a, sizeof a), i - first > 1 ? ".." : "",
+                                  i - first > 1 ? tui_app_rank_name(app, i - 1, b, sizeof b) : "");
+        first = i + 1;
+    }
+    free(waits);
+}
+
+static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    static const char *const kinds[] = {"late sender", "late receiver", "late in collective"};
+    enum { MOST = 256 };
+    struct group group[MOST];
+    size_t n = 0;
+    const struct ana_summary *s = &app->summary;
+    for (size_t i = 0; i < s->wait_count; i++) {
+        const struct ana_wait *w = &s->waits[i];
+        size_t g = 0;
+        while (g < n && (group[g].kind != w->kind || group[g].culprit != w->culprit))
+            g++;
+        if (g == MOST)
+            continue;
+        if (g == n)
+            group[n++] = (struct group){.kind = w->kind, .culprit = w->culprit};
+        group[g].count += w->count;
+        group[g].lost_ns += w->lost_ns;
+    }
+    qsort(group, n, sizeof *group, by_loss);
+    tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
+    int right = rect.w - 1, kind = right - 46;
+    tui_put(grid, rect, 1, 0, TUI_STYLE_HEADER, "WHO WAITS FOR WHOM");
+    tui_put(grid, rect, kind, 0, TUI_STYLE_HEADER, "WHY");
+    tui_put_right(grid, rect, right - 16, 0, TUI_STYLE_HEADER, "TIMES");
+    tui_put_right(grid, rect, right - 8, 0, TUI_STYLE_HEADER, "LOST");
+    tui_put_right(grid, rect, right, 0, TUI_STYLE_HEADER, "OF ALL");
+    double wall = tui_app_wall(app);
+    for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
+        char who[256], text[ANA_TEXT], to[64];
+        int y = (int)i + 1;
+        name_waiters(app, &group[i], who, sizeof who);
+        snprintf(to, sizeof to, " \xe2\x86\x92 %s", tui_app_rank_name(app, group[i].culprit, text, sizeof text));
+        struct tui_rect left = {rect.x, rect.y, kind - 1 - tui_columns(to), rect.h};
+        int x = tui_put(grid, left, 1, y, TUI_STYLE_NORMAL, who);
+        tui_put(grid, rect, x, y, TUI_STYLE_STRONG, to);
+        tui_put(grid, rect, kind, y, TUI_STYLE_NORMAL, kinds[group[i].kind]);
+        tui_put_right(grid, rect, right - 16, y, TUI_STYLE_NORMAL,
+                      ana_number(text, sizeof text, ANA_COUNT, (double)group[i].count, true));
+        tui_put_right(grid, rect, right - 8, y, TUI_STYLE_NORMAL,
+                      ana_number(text, sizeof text, ANA_NS, (double)group[i].lost_ns, true));
+        double share = (double)group[i].lost_ns / wall;
+        tui_put_right(grid, rect, right, y, share >= 0.05 ? TUI_STYLE_NOTABLE : TUI_STYLE_NORMAL,
+                      ana_number(text, sizeof text, ANA_SHARE, share, true));
+    }
+    if (!n)
+        tui_put(grid, rect, 1, 1, TUI_STYLE_DIM,
+                app->analysed < 0.9995 ? "nobody seen waiting so far" : "nobody waited for anybody");
+}
+
+static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    struct tui_table *table = &app->table[TUI_VIEW_IMBALANCE];
+    int want = (int)table->count + 1 > 4 ? (int)table->count + 1 : 4;
+    struct tui_part parts[] = {{4, want, 0}, {4, 0, 2}};
+    struct tui_rect out[2];
+    tui_stack(rect, false, 1, parts, 2, out);
+    tui_table_draw(table, &spec, app, grid, out[0]);
+    if (out[1].h)
+        draw_waits(app, grid, out[1]);
+}
+
+static int act(struct tui_app *app, enum tui_action action)
+{
+    size_t row = tui_table_row(&app->table[TUI_VIEW_IMBALANCE]);
+    if (action != TUI_ACTION_DEEPER)
+        return TUI_UNHANDLED;
+    if (row != SIZE_MAX)
+        moved(app, row);
+    tui_app_open(app, TUI_VIEW_RANKS);
+    return TUI_REDRAW;
+}
+
+static const struct tui_term_help terms[] = {
+    {"late sender", "a receive (or its Wait) that waited for the send to begin"},
+    {"late receiver", "a send that could not complete before its receive was posted"},
+    {"late in collective",
+     "a collective that could not complete before the last rank came; who has to wait for whom depends "
+     "on the operation (all, root, ranks below)"},
+    {"LOST, OF ALL", "time lost so, summed over the waiting ranks; the same / time of all ranks"},
+    {NULL, NULL}};
+
+const struct tui_view tui_view_imbalance = {
+    .title = "Imbalance",
+    .about = "Who comes late, and what does it cost the others?  Enter: the rank that comes last most often.",
+    .table = &spec,
+    .terms = terms,
+    .moved = moved,
+    .draw = draw,
+    .act = act,
+};

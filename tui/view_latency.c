@@ -1,0 +1,234 @@
+/* Latency: how long each call takes, by the size of its message, and how the times are spread. */
+#include "tui/plot.h"
+#include "tui/view.h"
+
+#include <string.h>
+
+enum { CALL, COUNT, MIN, P50, P90, P99, MAX, MEAN, TIME };
+
+static const struct tui_column columns[] = {
+    [CALL] = {"CALL", 18, TUI_UNIT_TEXT, true, true, "the MPI function, all sizes together"},
+    [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, "calls completed"},
+    [MIN] = {"min", 7, ANA_NS, false, false, "the shortest call: what the network and MPI cost when nobody waits"},
+    [P50] = {"p50", 7, ANA_NS, false, false, "half of the calls took no longer (within 1/16)"},
+    [P90] = {"p90", 7, ANA_NS, false, false, "90 % of the calls took no longer"},
+    [P99] = {"p99", 7, ANA_NS, false, false, "99 % of the calls took no longer"},
+    [MAX] = {"max", 7, ANA_NS, false, false, "the longest call"},
+    [MEAN] = {"mean", 7, ANA_NS, false, false, "time / calls"},
+    [TIME] = {"TIME", 7, ANA_NS, false, false, "time inside the call, all ranks in view"},
+};
+
+static size_t rows(const void *data)
+{
+    const struct tui_app *app = data;
+    return app->has_summary ? app->summary.call_count : 0;
+}
+
+static uint64_t identity(const void *data, size_t row)
+{
+    return tui_app_hash(((const struct tui_app *)data)->summary.calls[row].name);
+}
+
+/* One number of a distribution. */
+static double pick(const struct ana_times *t, int column)
+{
+    switch (column) {
+    case COUNT:
+        return (double)t->count;
+    case MIN:
+        return t->min_ns;
+    case P50:
+        return t->p50_ns;
+    case P90:
+        return t->p90_ns;
+    case P99:
+        return t->p99_ns;
+    case MAX:
+        return t->max_ns;
+    case MEAN:
+        return t->count ? (double)t->total_ns / (double)t->count : NAN;
+    default:
+        return (double)t->total_ns;
+    }
+}
+
+static void value(const void *data, size_t row, int column, struct tui_value *out)
+{
+    const struct ana_call_stat *call = &((const struct tui_app *)data)->summary.calls[row];
+    if (column == CALL)
+        snprintf(out->text, sizeof out->text, "%s", call->name);
+    else
+        out->number = pick(&call->times, column);
+}
+
+static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity,
+                                           NULL};
+
+static uint64_t shared(const struct tui_app *app)
+{
+    return app->cursor_call;
+}
+
+static void moved(struct tui_app *app, size_t row)
+{
+    app->cursor_call = identity(app, row);
+}
+
+/* ---- call x size class ----------------------------------------------------------------------------------------------
+ */
+
+enum { LABEL = 8, WIDTH = 8 };
+
+/* Sizes across, numbers down.  Where not all sizes fit, those with the most calls stay. */
+static void draw_sizes(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect,
+                       const struct ana_call_stat *call)
+{
+    static const int lines[] = {COUNT, MIN, P50, P90, P99, MAX};
+    const struct ana_call_stat *cell[64];
+    size_t n = 0, all;
+    for (size_t i = 0; i < app->summary.cell_count && n < 64; i++)
+        if (strcmp(app->summary.cells[i].name, call->name) == 0)
+            cell[n++] = &app->summary.cells[i];
+    all = n;
+    size_t room = rect.w > LABEL ? (size_t)(rect.w - LABEL) / WIDTH : 0;
+    while (n > room) {
+        size_t least = 0;
+        for (size_t i = 1; i < n; i++)
+            if (cell[i]->times.count < cell[least]->times.count)
+                least = i;
+        memmove(&cell[least], &cell[least + 1], (--n - least) * sizeof *cell);
+    }
+    char text[ANA_TEXT];
+    tui_put(grid, rect, 1, 0, TUI_STYLE_STRONG, call->name);
+    if (all > n)
+        tui_putf(grid, rect, tui_columns(call->name) + 3, 0, TUI_STYLE_DIM, "%zu of %zu sizes", n, all);
+    tui_fill(grid, (struct tui_rect){rect.x, rect.y + 1, rect.w, 1}, TUI_STYLE_HEADER, ' ');
+    tui_put(grid, rect, 1, 1, TUI_STYLE_HEADER, "BYTES");
+    for (size_t i = 0; i < n; i++)
+        tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 1, TUI_STYLE_HEADER,
+                      ana_size_class(text, sizeof text, cell[i]->size_class));
+    for (int l = 0; l < (int)(sizeof lines / sizeof *lines); l++) {
+        tui_put(grid, rect, 1, 2 + l, TUI_STYLE_LABEL, columns[lines[l]].title);
+        for (size_t i = 0; i < n; i++) {
+            double v = pick(&cell[i]->times, lines[l]);
+            tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 2 + l, isnan(v) ? TUI_STYLE_DIM : TUI_STYLE_NORMAL,
+                          ana_number(text, sizeof text, (enum ana_unit)columns[lines[l]].unit, v, true));
+        }
+    }
+}
+
+/* Durations down, calls across. */
+static void draw_histogram(struct tui_grid *grid, struct tui_rect rect, const struct ana_call_stat *call)
+{
+    int low = 64, high = -1;
+    for (int i = 0; i < 64; i++)
+        if (call->histogram[i]) {
+            low = i < low ? i : low;
+            high = i;
+        }
+    tui_put(grid, rect, 0, 0, TUI_STYLE_STRONG, "all sizes");
+    tui_put(grid, rect, 10, 0, TUI_STYLE_DIM, "calls by duration");
+    tui_fill(grid, (struct tui_rect){rect.x, rect.y + 1, rect.w, 1}, TUI_STYLE_HEADER, ' ');
+    tui_put_right(grid, rect, 7, 1, TUI_STYLE_HEADER, "from");
+    tui_put_right(grid, rect, rect.w - 1, 1, TUI_STYLE_HEADER, "CALLS");
+    int space = rect.h - 2, bins = high - low + 1;
+    if (bins <= 0 || space <= 0)
+        return;
+    int each = (bins + space - 1) / space, lines = (bins + each - 1) / each;
+    double count[64] = {0}, most = 0;
+    for (int i = low; i <= high; i++)
+        count[(i - low) / each] += call->histogram[i];
+    for (int i = 0; i < lines; i++)
+        most = count[i] > most ? count[i] : most;
+    char text[ANA_TEXT];
+    for (int i = 0; i < lines; i++) {
+        double from = (double)(1ull << (low + i * each > 62 ? 62 : low + i * each));
+        tui_put_right(grid, rect, 7, 2 + i, TUI_STYLE_LABEL, ana_number(text, sizeof text, ANA_NS, from, true));
+        int width = rect.w - 8 - 7;
+        tui_plot_bar(grid, rect, 8, 2 + i, width, TUI_STYLE_BAR, count[i] / most);
+        if (count[i] > 0 && count[i] / most * width < 0.125)
+            tui_put_char(grid, rect, 8, 2 + i, TUI_STYLE_BAR, 0x258f); /* few is not none */
+        tui_put_right(grid, rect, rect.w - 1, 2 + i, count[i] > 0 ? TUI_STYLE_NORMAL : TUI_STYLE_DIM,
+                      ana_number(text, sizeof text, ANA_COUNT, count[i], true));
+    }
+}
+
+static void draw_messages(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct ana_times *t = &app->summary.message_latency;
+    char min[ANA_TEXT], p50[ANA_TEXT], p99[ANA_TEXT], error[ANA_TEXT], text[256], count[ANA_TEXT];
+    if (!t->count) {
+        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM,
+                "messages, send begun to receive complete: none seen at both ends yet");
+        return;
+    }
+    snprintf(text, sizeof text, "%s messages, sent to received: min %s  p50 %s  p99 %s",
+             ana_number(count, sizeof count, ANA_COUNT, (double)t->count, true),
+             ana_number(min, sizeof min, ANA_NS, t->min_ns, true), ana_number(p50, sizeof p50, ANA_NS, t->p50_ns, true),
+             ana_number(p99, sizeof p99, ANA_NS, t->p99_ns, true));
+    int x = tui_put(grid, rect, 1, 0, TUI_STYLE_NORMAL, text);
+    if (isnan(app->info.clock_error_s))
+        snprintf(text, sizeof text, "  \xc2\xb1 unknown");
+    else
+        snprintf(text, sizeof text, "  \xc2\xb1 %s",
+                 ana_number(error, sizeof error, ANA_NS, app->info.clock_error_s * 1e9, true));
+    if (x + tui_columns(text) <= rect.w)
+        x = tui_put(grid, rect, x, 0, TUI_STYLE_DIM, text);
+    if (app->summary.clock_violations) {
+        snprintf(text, sizeof text, "  %s arrive before they leave: clocks",
+                 ana_number(count, sizeof count, ANA_COUNT, (double)app->summary.clock_violations, true));
+        if (x + tui_columns(text) <= rect.w)
+            tui_put(grid, rect, x, 0, TUI_STYLE_NOTABLE, text);
+    }
+}
+
+static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    struct tui_table *table = &app->table[TUI_VIEW_LATENCY];
+    int want = (int)table->count + 1 < rect.h - 10 ? (int)table->count + 1 : 0;
+    struct tui_part parts[] = {{4, want > 4 ? want : want ? 4 : 0, 0}, {8, rect.h >= 40 ? 20 : 10, 2}, {1, 1, 1}};
+    struct tui_rect out[3];
+    tui_stack(rect, false, 1, parts, 3, out);
+    tui_table_draw(table, &spec, app, grid, out[0]);
+    size_t row = tui_table_row(table);
+    if (row != SIZE_MAX && out[1].h) {
+        int right = rect.w >= 120 ? 48 : 30;
+        struct tui_rect left = {out[1].x, out[1].y, rect.w - right - 2, out[1].h};
+        draw_sizes(app, grid, left, &app->summary.calls[row]);
+        draw_histogram(grid, (struct tui_rect){rect.x + rect.w - right, out[1].y, right, out[1].h},
+                       &app->summary.calls[row]);
+    }
+    if (out[2].h)
+        draw_messages(app, grid, out[2]);
+}
+
+static int act(struct tui_app *app, enum tui_action action)
+{
+    size_t row = tui_table_row(&app->table[TUI_VIEW_LATENCY]);
+    if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
+        return TUI_UNHANDLED;
+    tui_app_choose_call(app, app->summary.calls[row].name);
+    tui_app_open(app, TUI_VIEW_CALLS);
+    return TUI_REDRAW;
+}
+
+static const struct tui_term_help terms[] = {
+    {"BYTES",
+     "size class of a call, by its smallest size: 64 B holds 64 to 127 bytes (the larger of sent and received)"},
+    {"calls by duration", "calls whose duration is at least that of the line and less than that of the next"},
+    {"sent to received",
+     "from the begin of the send call to the end of the call that completed the receive, in job time; "
+     "\xc2\xb1: the largest uncertainty between two ranks' clocks"},
+    {NULL, NULL}};
+
+const struct tui_view tui_view_latency = {
+    .title = "Latency",
+    .about = "How long do calls take, and which sizes are slow?  The call under the cursor is shown by size and as a "
+             "histogram.  Enter: where in the program it is made.",
+    .table = &spec,
+    .terms = terms,
+    .shared = shared,
+    .moved = moved,
+    .draw = draw,
+    .act = act,
+};

@@ -1,0 +1,285 @@
+/* Matrix: sender down, receiver across, one cell a pair of ranks or of blocks of ranks. */
+#include "tui/plot.h"
+#include "tui/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEFT = 7, ABOVE = 2, BELOW = 3, WIDE = 2 }; /* rows and columns around the cells; columns of a cell */
+
+static const struct {
+    const char *name;
+    enum ana_unit unit;
+} measures[TUI_MEASURES] = {
+    {"bytes", ANA_BYTES}, {"messages", ANA_COUNT}, {"mean size", ANA_BYTES}, {"latency p50", ANA_NS}};
+
+struct block {
+    double bytes, messages;
+    double latency, latency_messages; /* p50 x messages, of pairs whose latency is known */
+};
+
+static double measure(const struct tui_app *app, const struct block *b)
+{
+    if (b->messages <= 0)
+        return NAN;
+    switch (app->measure) {
+    case TUI_MEASURE_BYTES:
+        return b->bytes;
+    case TUI_MEASURE_MESSAGES:
+        return b->messages;
+    case TUI_MEASURE_SIZE:
+        return b->bytes / b->messages;
+    default:
+        return b->latency_messages > 0 ? b->latency / b->latency_messages : NAN;
+    }
+}
+
+static size_t clamp_top(size_t cursor, size_t top, size_t shown, size_t n)
+{
+    if (cursor < top)
+        top = cursor;
+    if (cursor >= top + shown)
+        top = cursor - shown + 1;
+    return top + shown > n ? (n > shown ? n - shown : 0) : top;
+}
+
+/* Ranks a cell, first ranks in view and the cells there is room for. */
+static void place(struct tui_app *app, struct tui_rect rect, size_t *down, size_t *across)
+{
+    size_t n = app->rank_count, h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0;
+    size_t w = rect.w > LEFT + 1 ? (size_t)(rect.w - LEFT - 1) / WIDE : 0;
+    *down = *across = 0;
+    app->fold = 1;
+    if (!n || !h || !w)
+        return;
+    size_t least = h < w ? h : w;
+    if (!app->unfolded)
+        app->fold = (n + least - 1) / least;
+    size_t blocks = (n + app->fold - 1) / app->fold;
+    *down = blocks < h ? blocks : h;
+    *across = blocks < w ? blocks : w;
+    app->picture_top = app->unfolded ? clamp_top(app->cursor_rank, app->picture_top, *down, n) : 0;
+    app->picture_left = app->unfolded ? clamp_top(app->cursor_peer, app->picture_left, *across, n) : 0;
+    app->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, (int)*across * WIDE, (int)*down};
+}
+
+static void name_block(const struct tui_app *app, size_t first, char *out, size_t size)
+{
+    size_t last = first + app->fold - 1;
+    char a[ANA_TEXT], b[ANA_TEXT];
+    if (last >= app->rank_count)
+        last = app->rank_count - 1;
+    tui_app_rank_name(app, first, a, sizeof a);
+    if (last == first)
+        snprintf(out, size, "%s", a);
+    else
+        snprintf(out, size, "%s..%s", a, tui_app_rank_name(app, last, b, sizeof b));
+}
+
+static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, const struct block *b)
+{
+    char from[80], to[80], count[ANA_TEXT], bytes[ANA_TEXT], latency[ANA_TEXT], rate[ANA_TEXT];
+    name_block(app, app->cursor_rank / app->fold * app->fold, from, sizeof from);
+    name_block(app, app->cursor_peer / app->fold * app->fold, to, sizeof to);
+    int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%s \xe2\x86\x92 %s  ", from, to);
+    if (!b || b->messages <= 0) {
+        tui_put(grid, rect, x, 0, TUI_STYLE_DIM, "no point-to-point messages");
+        return;
+    }
+    double seconds = (double)(app->summary.end_ns - app->summary.begin_ns) / 1e9;
+    tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "%s messages, %s, p50 %s, %s",
+             ana_number(count, sizeof count, ANA_COUNT, b->messages, true),
+             ana_number(bytes, sizeof bytes, ANA_BYTES, b->bytes, true),
+             ana_number(latency, sizeof latency, ANA_NS,
+                        b->latency_messages > 0 ? b->latency / b->latency_messages : NAN, true),
+             ana_number(rate, sizeof rate, ANA_BYTES_PER_S, seconds > 0 ? b->bytes / seconds : NAN, true));
+}
+
+static void draw_legend(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, double most)
+{
+    static const double steps[] = {0.01, 0.1, 0.4, 0.75};
+    static const char *const names[] = {"less", "from 10 %", "40 %", "75 %"};
+    char text[ANA_TEXT];
+    int x = tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, "\xc2\xb7 none  ");
+    for (int i = 0; i < 4; i++) {
+        enum tui_style style;
+        uint32_t ch = tui_plot_shade(steps[i], &style);
+        tui_put_char(grid, rect, x, 0, style, ch);
+        tui_put_char(grid, rect, x + 1, 0, style, ch);
+        x = tui_putf(grid, rect, x + 3, 0, TUI_STYLE_NORMAL, "%s  ", names[i]);
+    }
+    if (most > 0)
+        tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "of %s",
+                 ana_number(text, sizeof text, measures[app->measure].unit, most, true));
+}
+
+static void draw_axes(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, size_t down,
+                      size_t across)
+{
+    char name[ANA_TEXT];
+    int end = 0;
+    for (size_t i = 0; i < across; i++) {
+        size_t first = (app->picture_left + i) * app->fold;
+        bool here = first / app->fold == app->cursor_peer / app->fold;
+        tui_app_rank_name(app, first, name, sizeof name);
+        int x = LEFT + (int)i * WIDE + WIDE - tui_columns(name);
+        if (x > end && x + tui_columns(name) <= rect.w) {
+            tui_put(grid, rect, x, 1, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS, name);
+            end = x + tui_columns(name);
+        }
+    }
+    for (size_t i = 0; i < down; i++) {
+        size_t first = (app->picture_top + i) * app->fold;
+        bool here = first / app->fold == app->cursor_rank / app->fold;
+        tui_put_right(grid, rect, LEFT - 1, ABOVE + (int)i, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS,
+                      tui_app_rank_name(app, first, name, sizeof name));
+    }
+}
+
+static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct ana_summary *s = &app->summary;
+    size_t down, across;
+    place(app, rect, &down, &across);
+    struct block *blocks = calloc(down * across + 1, sizeof *blocks), cursor = {0};
+    if (!blocks)
+        return;
+    size_t at_row = app->cursor_rank / app->fold, at_column = app->cursor_peer / app->fold;
+    for (size_t i = 0; i < s->pair_count; i++) {
+        const struct ana_pair *p = &s->pairs[i];
+        size_t row = p->source / app->fold, column = p->destination / app->fold;
+        struct block add = {(double)p->bytes, (double)p->messages, 0, 0};
+        if (!isnan(p->latency_p50_ns)) {
+            add.latency = p->latency_p50_ns * (double)p->messages;
+            add.latency_messages = (double)p->messages;
+        }
+        struct block *to = &blocks[down * across]; /* out of view */
+        if (row - app->picture_top < down && column - app->picture_left < across)
+            to = &blocks[(row - app->picture_top) * across + column - app->picture_left];
+        *to = (struct block){to->bytes + add.bytes, to->messages + add.messages, to->latency + add.latency,
+                             to->latency_messages + add.latency_messages};
+    }
+    double most = 0;
+    for (size_t i = 0; i < down * across; i++) {
+        double v = measure(app, &blocks[i]);
+        if (v > most)
+            most = v;
+    }
+    for (size_t r = 0; r < down; r++)
+        for (size_t c = 0; c < across; c++) {
+            const struct block *b = &blocks[r * across + c];
+            bool here = r + app->picture_top == at_row && c + app->picture_left == at_column;
+            double v = measure(app, b);
+            enum tui_style style;
+            /* Nothing sent is known: a dot; sent, but its measure not known: a question mark. */
+            uint32_t ch = b->messages <= 0 ? 0xb7
+                          : isnan(v)       ? '?'
+                                           : tui_plot_shade(most > 0 && v > 0 ? v / most : 1e-9, &style);
+            if (b->messages <= 0 || isnan(v))
+                style = TUI_STYLE_DIM;
+            if (here) {
+                style = TUI_STYLE_CURSOR;
+                cursor = *b;
+            }
+            for (int x = 0; x < WIDE; x++)
+                tui_put_char(grid, rect, LEFT + (int)c * WIDE + x, ABOVE + (int)r, style,
+                             b->messages <= 0 && x == 0 ? ' ' : ch);
+        }
+    free(blocks);
+    int x = tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, "sender \xe2\x86\x93  receiver \xe2\x86\x92");
+    x = tui_putf(grid, rect, x + 3, 0, TUI_STYLE_NORMAL, "shade: %s (m changes it)", measures[app->measure].name);
+    if (app->fold > 1 && x + 34 <= rect.w)
+        tui_putf(grid, rect, x + 2, 0, TUI_STYLE_DIM, "a cell is %zux%zu ranks", app->fold, app->fold);
+    draw_axes(app, grid, rect, down, across);
+    struct tui_rect foot = {rect.x, rect.y + rect.h - 2, rect.w, 1};
+    draw_words(app, grid, foot, &cursor);
+    foot.y++;
+    draw_legend(app, grid, foot, most);
+}
+
+static void step_to(size_t *cursor, long delta, size_t n)
+{
+    long to = (long)*cursor + delta;
+    *cursor = to < 0 ? 0 : to >= (long)n ? n - 1 : (size_t)to;
+}
+
+static int act(struct tui_app *app, enum tui_action action)
+{
+    long fold = app->fold ? (long)app->fold : 1, page = fold * (app->drawn.h > 1 ? app->drawn.h : 1);
+    size_t n = app->rank_count;
+    if (!n)
+        return TUI_UNHANDLED;
+    switch (action) {
+    case TUI_ACTION_UP:
+    case TUI_ACTION_DOWN:
+        step_to(&app->cursor_rank, action == TUI_ACTION_UP ? -fold : fold, n);
+        return TUI_REDRAW;
+    case TUI_ACTION_LEFT:
+    case TUI_ACTION_RIGHT:
+        step_to(&app->cursor_peer, action == TUI_ACTION_LEFT ? -fold : fold, n);
+        return TUI_REDRAW;
+    case TUI_ACTION_PAGE_UP:
+    case TUI_ACTION_PAGE_DOWN:
+        step_to(&app->cursor_rank, action == TUI_ACTION_PAGE_UP ? -page : page, n);
+        return TUI_REDRAW;
+    case TUI_ACTION_FIRST:
+    case TUI_ACTION_LAST:
+        app->cursor_rank = app->cursor_peer = action == TUI_ACTION_FIRST ? 0 : n - 1;
+        return TUI_REDRAW;
+    case TUI_ACTION_MEASURE:
+        app->measure = (app->measure + 1) % TUI_MEASURES;
+        return TUI_REDRAW;
+    case TUI_ACTION_DEEPER:
+        if (fold > 1)
+            app->unfolded = true;
+        else
+            tui_app_open(app, TUI_VIEW_TIMELINE);
+        return TUI_REDRAW;
+    case TUI_ACTION_BACK:
+        if (!app->unfolded)
+            return TUI_UNHANDLED;
+        app->unfolded = false;
+        return TUI_REDRAW;
+    default:
+        return TUI_UNHANDLED;
+    }
+}
+
+static int click(struct tui_app *app, int x, int y)
+{
+    x -= app->drawn.x;
+    y -= app->drawn.y;
+    if (x < 0 || y < 0 || x >= app->drawn.w || y >= app->drawn.h)
+        return TUI_UNHANDLED;
+    size_t row = ((size_t)y + app->picture_top) * app->fold,
+           column = ((size_t)x / WIDE + app->picture_left) * app->fold;
+    if (row >= app->rank_count || column >= app->rank_count)
+        return TUI_UNHANDLED;
+    if (app->cursor_rank / app->fold == row / app->fold && app->cursor_peer / app->fold == column / app->fold)
+        return act(app, TUI_ACTION_DEEPER);
+    app->cursor_rank = row;
+    app->cursor_peer = column;
+    return TUI_REDRAW;
+}
+
+static const struct tui_term_help terms[] = {
+    {"cells",
+     "point-to-point messages only, by ranks of the world; a cell is a pair of ranks, or a block of pairs when not "
+     "all fit (Enter unfolds it, Esc folds)"},
+    {"bytes, messages", "sent from the row's rank to the column's rank"},
+    {"mean size", "bytes / messages"},
+    {"latency p50",
+     "send begun to receive complete, half of the messages took no longer; of a block: the mean of its pairs, "
+     "weighted by messages; ? where no message was seen at both ends"},
+    {"shade", "value / the largest value in view"},
+    {NULL, NULL}};
+
+const struct tui_view tui_view_matrix = {
+    .title = "Matrix",
+    .about = "Who sends how much to whom?  Stencils show as diagonals, a hot rank as a cross.  Enter: the sender's "
+             "timeline.",
+    .terms = terms,
+    .draw = draw,
+    .act = act,
+    .click = click,
+};

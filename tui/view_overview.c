@@ -1,0 +1,337 @@
+/* Overview: what the matter is, how fast the job goes, which calls it spends its time in, which rank is waited for. */
+#include "tui/plot.h"
+#include "tui/plot_category.h"
+#include "tui/view.h"
+
+#include <string.h>
+
+/* ---- the calls ----------------------------------------------------------------------------------------------------
+ */
+
+enum { CALL, RATE, TIME, WAITING, SIZE, P50, P99, MAX, LAST, COUNT, SENT, RECEIVED, MIN };
+
+static const struct tui_column columns[] = {
+    [CALL] = {"CALL", 14, TUI_UNIT_TEXT, true, true, "the MPI function, by its C name whatever the program's language"},
+    [RATE] = {"/s", 6, ANA_COUNT, false, false, "calls completed / time in view, all ranks"},
+    [TIME] = {"TIME", 6, ANA_SHARE, false, false, "time inside the call / time of all ranks"},
+    [WAITING] = {"WAITING", 7, ANA_SHARE, false, false, "part of TIME that was lost because another rank came late"},
+    [SIZE] = {"SIZE", 7, ANA_BYTES, false, false, "mean bytes a call: the larger of sent and received"},
+    [P50] = {"p50", 6, ANA_NS, false, false, "half of the calls took no longer (within 1/16)"},
+    [P99] = {"p99", 6, ANA_NS, false, false, "99 % of the calls took no longer (within 1/16)"},
+    [MAX] = {"max", 6, ANA_NS, false, false, "the longest call"},
+    [LAST] = {"LAST RANK", 10, TUI_UNIT_TEXT, true, false,
+              "rank that came last most often, and in how many of the instances"},
+    [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, "calls completed, all ranks"},
+    [SENT] = {"SENT", 8, ANA_BYTES, false, false, "bytes handed to MPI for others, all ranks"},
+    [RECEIVED] = {"RECEIVED", 8, ANA_BYTES, false, false, "bytes that arrived, all ranks"},
+    [MIN] = {"min", 6, ANA_NS, false, false, "the shortest call"},
+};
+
+static size_t rows(const void *data)
+{
+    const struct tui_app *app = data;
+    return app->has_summary ? app->summary.call_count : 0;
+}
+
+static uint64_t identity(const void *data, size_t row)
+{
+    return tui_app_hash(((const struct tui_app *)data)->summary.calls[row].name);
+}
+
+static void value(const void *data, size_t row, int column, struct tui_value *out)
+{
+    const struct tui_app *app = data;
+    const struct ana_summary *s = &app->summary;
+    const struct ana_call_stat *call = &s->calls[row];
+    double seconds = (double)(s->end_ns - s->begin_ns) / 1e9;
+    char rank[ANA_TEXT];
+    switch (column) {
+    case CALL:
+        snprintf(out->text, sizeof out->text, "%s", call->name);
+        break;
+    case RATE:
+        out->number = seconds > 0 ? (double)call->times.count / seconds : NAN;
+        break;
+    case TIME:
+        out->number = (double)call->times.total_ns / tui_app_wall(app);
+        break;
+    case WAITING:
+        out->number = ana_known(call->waiting_ns) / tui_app_wall(app);
+        if (out->number >= 0.05)
+            out->style = TUI_STYLE_NOTABLE;
+        break;
+    case SIZE:
+        if (call->times.count && (call->sent || call->received))
+            out->number =
+                (double)(call->sent > call->received ? call->sent : call->received) / (double)call->times.count;
+        break;
+    case P50:
+        out->number = call->times.p50_ns;
+        break;
+    case P99:
+        out->number = call->times.p99_ns;
+        break;
+    case MAX:
+        out->number = call->times.max_ns;
+        break;
+    case MIN:
+        out->number = call->times.min_ns;
+        break;
+    case LAST:
+        if (call->last_rank >= 0)
+            snprintf(out->text, sizeof out->text, "%s (%.0f%%)",
+                     tui_app_rank_name(app, (size_t)call->last_rank, rank, sizeof rank), call->last_share * 100);
+        break;
+    case COUNT:
+        out->number = (double)call->times.count;
+        break;
+    case SENT:
+        out->number = (double)call->sent;
+        break;
+    case RECEIVED:
+        out->number = (double)call->received;
+        break;
+    }
+}
+
+static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity,
+                                           NULL};
+
+static uint64_t shared(const struct tui_app *app)
+{
+    return app->cursor_call;
+}
+
+static void moved(struct tui_app *app, size_t row)
+{
+    app->cursor_call = identity(app, row);
+}
+
+/* ---- rates and efficiencies ----------------------------------------------------------------------------------------
+ */
+
+/* Sums over the ranks in view: over the last second while the whole of a running job is in view, else over the window.
+ */
+static void rates(const struct tui_app *app, double out[4])
+{
+    const struct ana_summary *s = &app->summary;
+    for (int i = 0; i < 4; i++)
+        out[i] = NAN;
+    if (!tui_app_ended(app) && app->all_time) {
+        double sum[4] = {0}, known = 0;
+        for (size_t i = 0; i < app->rank_count; i++) {
+            const struct ana_rank *r = &app->rank[i];
+            if ((app->tagged_count && !app->tagged[i]) || isnan(r->calls_per_s))
+                continue;
+            sum[0] += r->sent_per_s;
+            sum[1] += r->received_per_s;
+            sum[2] += r->calls_per_s;
+            sum[3] += r->mpi_share;
+            known++;
+        }
+        for (int i = 0; known > 0 && i < 4; i++)
+            out[i] = i == 3 ? sum[i] / known : sum[i];
+        return;
+    }
+    double seconds = (double)(s->end_ns - s->begin_ns) / 1e9, sum[4] = {0};
+    if (!s->rank_count || seconds <= 0)
+        return;
+    for (size_t i = 0; i < s->rank_count; i++) {
+        sum[0] += (double)s->ranks[i].sent;
+        sum[1] += (double)s->ranks[i].received;
+        sum[2] += (double)s->ranks[i].calls;
+        sum[3] += (double)s->ranks[i].mpi_ns;
+    }
+    for (int i = 0; i < 3; i++)
+        out[i] = sum[i] / seconds;
+    out[3] = sum[3] / tui_app_wall(app);
+}
+
+static void draw_graphs(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    static const struct {
+        const char *label;
+        enum ana_unit unit;
+        enum ana_series_kind kind;
+        enum tui_style style;
+        double max;
+    } graphs[] = {{"sent", ANA_BYTES_PER_S, ANA_SERIES_SENT, TUI_STYLE_SENT, 0},
+                  {"recv", ANA_BYTES_PER_S, ANA_SERIES_RECEIVED, TUI_STYLE_RECEIVED, 0},
+                  {"calls", ANA_PER_S, ANA_SERIES_CALLS, TUI_STYLE_RATE, 0},
+                  {"in MPI", ANA_SHARE, ANA_SERIES_MPI_SHARE, TUI_STYLE_NOTABLE, 1}};
+    enum { LEFT = 20, MOST = 512 };
+    double now[4], series[MOST];
+    char text[ANA_TEXT];
+    int height = rect.h / 4, n = rect.w - LEFT < MOST ? rect.w - LEFT : MOST;
+    struct ana_selection selection = tui_app_selection(app);
+    tui_app_window(app, &selection.begin_ns, &selection.end_ns);
+    rates(app, now);
+    for (int i = 0; i < 4; i++) {
+        int y = i * height + height - 1;
+        tui_put(grid, rect, 1, y, TUI_STYLE_LABEL, graphs[i].label);
+        ana_number(text, sizeof text, graphs[i].unit, now[i], true);
+        tui_put_right(grid, rect, LEFT - 1, y, isnan(now[i]) ? TUI_STYLE_DIM : TUI_STYLE_STRONG, text);
+        if (n < 4)
+            continue;
+        app->source.ops->series(app->source.data, selection, graphs[i].kind, (size_t)n, series);
+        struct tui_rect area = {rect.x + LEFT, rect.y + i * height, n, height};
+        if (height == 1)
+            tui_plot_spark(grid, area, 0, 0, graphs[i].style, series, (size_t)n, graphs[i].max);
+        else
+            tui_plot_area(grid, area, graphs[i].style, series, (size_t)n, graphs[i].max);
+    }
+}
+
+static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct ana_efficiency *e = &app->summary.efficiency;
+    const struct {
+        const char *label;
+        double value;
+    } lines[] = {
+        {"parallel eff.", e->parallel}, {"load balance", e->load_balance}, {"communication", e->communication}};
+    char text[ANA_TEXT];
+    int step = rect.h / 4;
+    for (int i = 0; i < 3; i++) {
+        double v = lines[i].value;
+        enum tui_style style = isnan(v)   ? TUI_STYLE_DIM
+                               : v >= 0.8 ? TUI_STYLE_FINE
+                               : v >= 0.5 ? TUI_STYLE_NOTABLE
+                                          : TUI_STYLE_TROUBLE;
+        int y = i * step + step - 1;
+        tui_put(grid, rect, 0, y, TUI_STYLE_LABEL, lines[i].label);
+        tui_put_right(grid, rect, 20, y, style, ana_number(text, sizeof text, ANA_SHARE, v, true));
+        tui_plot_bar(grid, rect, 21, y, rect.w - 22 < 40 ? rect.w - 22 : 40, style, v);
+    }
+    double cost = app->info.overhead_s * 1e9 / (app->info.elapsed_ns > 0 ? (double)app->info.elapsed_ns : NAN);
+    char lost[ANA_TEXT], line[160];
+    ana_number(text, sizeof text, ANA_SHARE, cost, true);
+    ana_number(lost, sizeof lost, ANA_COUNT, (double)app->info.lost_records, true);
+    snprintf(line, sizeof line, "hpctop costs %s, lost %s records", text, lost);
+    if (tui_columns(line) > rect.w)
+        snprintf(line, sizeof line, "costs %s, lost %s records", text, lost);
+    if (app->info.recycled_records && rect.w > 50)
+        snprintf(line + strlen(line), sizeof line - strlen(line), ", %s overwritten",
+                 ana_number(text, sizeof text, ANA_COUNT, (double)app->info.recycled_records, true));
+    tui_put(grid, rect, 0, 4 * step - 1, app->info.lost_records ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, line);
+}
+
+/* ---- the ranks ------------------------------------------------------------------------------------------------------
+ */
+
+enum { STRIP = 8 };
+
+/* One cell a rank (or a block of ranks): what others lost waiting for it. */
+static void draw_strip(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct ana_summary *s = &app->summary;
+    enum { MOST = 512 };
+    double folded[MOST];
+    size_t room = rect.w - STRIP - 1 < MOST ? (size_t)(rect.w - STRIP - 1) : MOST, n = app->rank_count;
+    size_t cells = n < room ? n : room, worst = SIZE_MAX;
+    double most = 0;
+    app->drawn = (struct tui_rect){rect.x + STRIP, rect.y, (int)cells, 1};
+    for (size_t i = 0; i < cells; i++)
+        folded[i] = NAN;
+    for (size_t i = 0; cells && i < s->rank_count; i++) {
+        double caused = ana_known(s->ranks[i].caused_ns), *cell = &folded[s->ranks[i].index * cells / n];
+        if (s->ranks[i].index >= n || isnan(caused))
+            continue;
+        if (!(*cell >= caused))
+            *cell = caused;
+        if (caused > most) {
+            most = caused;
+            worst = s->ranks[i].index;
+        }
+    }
+    tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, "RANKS");
+    for (size_t i = 0; i < cells; i++)
+        tui_put_char(grid, rect, STRIP + (int)i, 0,
+                     most > 0 && folded[i] >= most / 2 ? TUI_STYLE_NOTABLE : TUI_STYLE_RECEIVED,
+                     tui_plot_block(most > 0 ? folded[i] / most : folded[i]));
+    char rank[ANA_TEXT], lost[ANA_TEXT];
+    int x = STRIP + (int)cells + 2, y = 0;
+    if (x + 44 > rect.w)
+        x = STRIP, y = 1;
+    if (worst == SIZE_MAX)
+        tui_put(grid, rect, x, y, TUI_STYLE_DIM, "time that others lost waiting for each rank");
+    else
+        tui_putf(grid, rect, x, y, TUI_STYLE_NORMAL, "others lost %s waiting for rank %s",
+                 ana_number(lost, sizeof lost, ANA_NS, most, true), tui_app_rank_name(app, worst, rank, sizeof rank));
+}
+
+static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const char *warning = app->source.ops->warning(app->source.data, 0);
+    struct tui_part parts[] = {{4, rect.h >= 32 ? 12 : rect.h >= 26 ? 8 : 4, 3}, {5, 0, 0}, {2, 2, 2}, {1, 1, 1}};
+    struct tui_rect out[4];
+    if (rect.h > 17)
+        rect = tui_below(rect, 1);
+    tui_stack(rect, false, 1, parts, warning ? 4 : 3, out);
+    if (out[0].h) {
+        int right = rect.w >= 76 ? 36 : 28;
+        if (rect.w > 120)
+            right = 50;
+        out[0].h -= out[0].h % 4;
+        draw_graphs(app, grid, (struct tui_rect){out[0].x, out[0].y, rect.w - right - 2, out[0].h});
+        draw_efficiencies(app, grid, (struct tui_rect){out[0].x + rect.w - right, out[0].y, right, out[0].h});
+    }
+    tui_table_draw(&app->table[TUI_VIEW_OVERVIEW], &spec, app, grid, out[1]);
+    if (out[2].h)
+        draw_strip(app, grid, out[2]);
+    if (warning && out[3].h)
+        tui_putf(grid, out[3], 1, 0, TUI_STYLE_NOTABLE, "warning: %s%s", warning,
+                 app->source.ops->warning(app->source.data, 1) ? " (and more: hpctop report)" : "");
+}
+
+static int act(struct tui_app *app, enum tui_action action)
+{
+    size_t row = tui_table_row(&app->table[TUI_VIEW_OVERVIEW]);
+    if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
+        return TUI_UNHANDLED;
+    const struct ana_call_stat *call = &app->summary.calls[row];
+    app->cursor_call = tui_app_hash(call->name);
+    if (call->last_rank >= 0) {
+        app->cursor_rank = (size_t)call->last_rank;
+        tui_app_open(app, TUI_VIEW_IMBALANCE);
+    } else {
+        tui_app_choose_call(app, call->name);
+        tui_app_open(app, TUI_VIEW_CALLS);
+    }
+    return TUI_REDRAW;
+}
+
+/* The strip leads to the rank. */
+static int click(struct tui_app *app, int x, int y)
+{
+    if (y != app->drawn.y || x < app->drawn.x || x >= app->drawn.x + app->drawn.w)
+        return TUI_UNHANDLED;
+    app->cursor_rank = (size_t)(x - app->drawn.x) * app->rank_count / (size_t)app->drawn.w;
+    tui_app_open(app, TUI_VIEW_RANKS);
+    return TUI_REDRAW;
+}
+
+static const struct tui_term_help terms[] = {
+    {"sent, recv, calls",
+     "of all ranks in view: the last second while a job runs and all of it is in view, else the mean of the "
+     "window; beside it over time"},
+    {"in MPI", "time inside MPI / time, mean over the ranks"},
+    {"parallel eff.", "load balance x communication: the share of the time that all ranks spent outside MPI (POP)"},
+    {"load balance", "mean over ranks of time outside MPI / the largest of it"},
+    {"communication", "largest time outside MPI of any rank / elapsed time"},
+    {"hpctop costs", "the recorder's own time in the rank that it cost most / elapsed time"},
+    {"RANKS", "one cell a rank (or block of ranks): time that others lost waiting for it; a click leads there"},
+    {NULL, NULL}};
+
+const struct tui_view tui_view_overview = {
+    .title = "Overview",
+    .about = "What is the matter?  The answer on the second line, then how fast the job goes and where its time goes.  "
+             "Enter: who came last in this call, or where in the program it is made.",
+    .table = &spec,
+    .terms = terms,
+    .shared = shared,
+    .moved = moved,
+    .draw = draw,
+    .act = act,
+    .click = click,
+};

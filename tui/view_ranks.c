@@ -1,0 +1,199 @@
+/* Ranks: what each one does now, since when, how fast, how late. */
+#include "tui/view.h"
+
+#include <string.h>
+
+enum {
+    RANK,
+    HOST,
+    STATE,
+    INSIDE,
+    SINCE,
+    MPI,
+    SENT,
+    RECEIVED,
+    CALLS,
+    LATE,
+    WAITED,
+    CAUSED,
+    MESSAGES_OUT,
+    MESSAGES_IN,
+    PID
+};
+
+static const struct tui_column columns[] = {
+    [RANK] = {"RANK", 6, ANA_COUNT, true, false,
+              "rank in its MPI_COMM_WORLD; w1:3 is rank 3 of the first spawned world"},
+    [HOST] = {"HOST", 8, TUI_UNIT_TEXT, true, true, "node that it runs on"},
+    [STATE] = {"STATE", 5, TUI_UNIT_TEXT, true, false,
+               "run: outside MPI; wait: inside a call that moves data or waits; done: finalized; abort: called "
+               "MPI_Abort; dead: gone without MPI_Finalize; ?: cannot be told"},
+    [INSIDE] = {"INSIDE", 13, TUI_UNIT_TEXT, true, false,
+                "call that it is inside now, of the thread longest inside one"},
+    [SINCE] = {"SINCE", 7, ANA_NS, false, false, "how long it has been inside that call"},
+    [MPI] = {"MPI%", 6, ANA_SHARE, false, false,
+             "time in MPI / elapsed time; last second of a running job, else all of it"},
+    [SENT] = {"SENT/s", 9, ANA_BYTES_PER_S, false, false, "bytes handed to MPI for others / time, as MPI%"},
+    [RECEIVED] = {"RECV/s", 9, ANA_BYTES_PER_S, false, false, "bytes that arrived / time, as MPI%"},
+    [CALLS] = {"CALLS/s", 8, ANA_COUNT, false, false, "MPI calls completed / time, as MPI%"},
+    [LATE] = {"LATE", 6, ANA_SHARE, false, false,
+              "collectives that it came last in / collectives that it took part in"},
+    [WAITED] = {"WAITED", 7, ANA_NS, false, false, "time that it lost waiting for others"},
+    [CAUSED] = {"CAUSED", 7, ANA_NS, false, false, "time that others lost waiting for it, summed over them"},
+    [MESSAGES_OUT] = {"MSG OUT", 7, ANA_COUNT, false, false, "point-to-point messages sent"},
+    [MESSAGES_IN] = {"MSG IN", 7, ANA_COUNT, false, false, "point-to-point messages received"},
+    [PID] = {"PID", 8, ANA_COUNT, true, false, "process id on its host"},
+};
+
+static size_t rows(const void *data)
+{
+    return ((const struct tui_app *)data)->rank_count;
+}
+
+static uint64_t identity(const void *data, size_t row)
+{
+    (void)data;
+    return row + 1;
+}
+
+static bool tagged(const void *data, size_t row)
+{
+    return ((const struct tui_app *)data)->tagged[row];
+}
+
+static void value(const void *data, size_t row, int column, struct tui_value *out)
+{
+    static const enum tui_style state_style[] = {TUI_STYLE_FINE,    TUI_STYLE_NORMAL,  TUI_STYLE_DIM,
+                                                 TUI_STYLE_TROUBLE, TUI_STYLE_TROUBLE, TUI_STYLE_NOTABLE};
+    const struct tui_app *app = data;
+    const struct ana_rank *r = &app->rank[row];
+    const struct ana_rank_stat *stat = tui_app_stat(app, row);
+    const char *text = NULL;
+    switch (column) {
+    case RANK:
+        out->number = r->world * 1e7 + r->rank;
+        tui_app_rank_name(app, row, out->text, sizeof out->text);
+        break;
+    case HOST:
+        text = r->host;
+        break;
+    case STATE:
+        text = ana_rank_state_name(r->state);
+        out->style = state_style[r->state <= ANA_RANK_UNKNOWN ? r->state : ANA_RANK_UNKNOWN];
+        break;
+    case INSIDE:
+        text = r->inside ? r->inside : "\xe2\x80\x93";
+        out->style = r->inside ? TUI_STYLE_NORMAL : TUI_STYLE_DIM;
+        break;
+    case SINCE:
+        out->number = r->inside ? (double)r->inside_ns : NAN;
+        break;
+    case MPI:
+        out->number = r->mpi_share;
+        break;
+    case SENT:
+        out->number = r->sent_per_s;
+        break;
+    case RECEIVED:
+        out->number = r->received_per_s;
+        break;
+    case CALLS:
+        out->number = r->calls_per_s;
+        break;
+    case LATE:
+        if (stat && stat->collectives)
+            out->number = (double)stat->came_last / (double)stat->collectives;
+        /* Coming last often is only news when others pay for it by more than their share. */
+        if (out->number > 0.5 && app->rank_count > 2)
+            out->style = TUI_STYLE_NOTABLE;
+        break;
+    case WAITED:
+        out->number = stat ? ana_known(stat->waiting_ns) : NAN;
+        break;
+    case CAUSED:
+        out->number = stat ? ana_known(stat->caused_ns) : NAN;
+        break;
+    case MESSAGES_OUT:
+        out->number = (double)r->sent_messages;
+        break;
+    case MESSAGES_IN:
+        out->number = (double)r->received_messages;
+        break;
+    case PID:
+        out->number = r->pid;
+        snprintf(out->text, sizeof out->text, "%u", r->pid);
+        break;
+    }
+    if (text)
+        snprintf(out->text, sizeof out->text, "%s", text);
+}
+
+static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, RANK, rows, value, identity,
+                                           tagged};
+
+static uint64_t shared(const struct tui_app *app)
+{
+    return app->cursor_rank + 1;
+}
+
+static void moved(struct tui_app *app, size_t row)
+{
+    app->cursor_rank = row;
+}
+
+/* Where a rank stands, in words: the arguments of the call that it is inside. */
+static void describe(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    size_t index = app->cursor_rank;
+    if (index >= app->rank_count)
+        return;
+    const struct ana_rank *r = &app->rank[index];
+    const struct trc_sig *sig = r->inside_sig;
+    char name[ANA_TEXT], since[ANA_TEXT], bytes[ANA_TEXT], text[256];
+    size_t n =
+        (size_t)snprintf(text, sizeof text, "rank %s, pid %u on %s: ", tui_app_rank_name(app, index, name, sizeof name),
+                         r->pid, r->host ? r->host : "?");
+    if (!r->inside) {
+        snprintf(text + n, sizeof text - n, "%s",
+                 r->state == ANA_RANK_RUN ? "outside MPI" : ana_rank_state_name(r->state));
+    } else {
+        n += (size_t)snprintf(text + n, sizeof text - n, "in %s for %s", r->inside,
+                              ana_spoken(since, sizeof since, (double)r->inside_ns));
+        if (sig && sig->flags & TRC_SIG_P2P_OUT && sig->peer >= 0)
+            n += (size_t)snprintf(text + n, sizeof text - n, ", to %d", sig->peer);
+        if (sig && sig->flags & TRC_SIG_P2P_IN)
+            n += (size_t)(sig->source >= 0 ? snprintf(text + n, sizeof text - n, ", from %d", sig->source)
+                                           : snprintf(text + n, sizeof text - n, "%s",
+                                                      sig->source == TRC_PEER_ANY ? ", from any rank" : ""));
+        uint64_t moved_bytes = sig ? (sig->sent && sig->sent != TRC_BYTES_UNKNOWN ? sig->sent : sig->received) : 0;
+        if (moved_bytes && moved_bytes != TRC_BYTES_UNKNOWN)
+            snprintf(text + n, sizeof text - n, ", %s",
+                     ana_number(bytes, sizeof bytes, ANA_BYTES, (double)moved_bytes, true));
+    }
+    tui_put(grid, rect, 1, 0, TUI_STYLE_NORMAL, text);
+}
+
+static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    tui_table_draw(&app->table[TUI_VIEW_RANKS], &spec, app, grid,
+                   (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
+    describe(app, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});
+}
+
+static int act(struct tui_app *app, enum tui_action action)
+{
+    if (action != TUI_ACTION_DEEPER)
+        return TUI_UNHANDLED;
+    tui_app_open(app, TUI_VIEW_TIMELINE);
+    return TUI_REDRAW;
+}
+
+const struct tui_view tui_view_ranks = {
+    .title = "Ranks",
+    .about = "What does each rank do now, since when, how much does it move, and who is late?  Enter: its timeline.",
+    .table = &spec,
+    .shared = shared,
+    .moved = moved,
+    .draw = draw,
+    .act = act,
+};

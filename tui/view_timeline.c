@@ -1,0 +1,380 @@
+/* Timeline: ranks down, time across, a cell coloured by what took most of its time. */
+#include "tui/plot_category.h"
+#include "tui/view.h"
+#include "tui/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEFT = 8, ABOVE = 1, BELOW = 3, SAMPLES = 16 };
+
+/* ---- rows -----------------------------------------------------------------------------------------------------------
+ */
+
+/* Rank index of the i-th shown rank: all, or the tagged alone. */
+static size_t shown_rank(const struct tui_app *app, size_t i)
+{
+    if (!app->tagged_count)
+        return i;
+    for (size_t r = 0; r < app->rank_count; r++)
+        if (app->tagged[r] && i-- == 0)
+            return r;
+    return app->rank_count - 1;
+}
+
+static size_t shown_count(const struct tui_app *app)
+{
+    return app->tagged_count ? app->tagged_count : app->rank_count;
+}
+
+/* Position of the cursor's rank among the shown ones. */
+static size_t cursor_position(const struct tui_app *app)
+{
+    if (!app->tagged_count)
+        return app->cursor_rank < app->rank_count ? app->cursor_rank : 0;
+    size_t position = 0;
+    for (size_t r = 0; r < app->rank_count && r < app->cursor_rank; r++)
+        position += app->tagged[r] != 0;
+    return position < app->tagged_count ? position : app->tagged_count - 1;
+}
+
+/* Ranks a row and the rows there are. */
+static size_t place(struct tui_app *app, struct tui_rect rect)
+{
+    size_t n = shown_count(app), h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0;
+    app->fold = 1;
+    if (!n || !h)
+        return 0;
+    if (!app->unfolded)
+        app->fold = (n + h - 1) / h;
+    size_t lines = (n + app->fold - 1) / app->fold, at = cursor_position(app) / app->fold;
+    size_t visible = lines < h ? lines : h;
+    if (at < app->picture_top)
+        app->picture_top = at;
+    if (at >= app->picture_top + visible)
+        app->picture_top = at - visible + 1;
+    if (app->picture_top + visible > lines)
+        app->picture_top = lines - visible;
+    app->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, rect.w - LEFT - 1, (int)visible};
+    return visible;
+}
+
+/* One row's cells: of its rank, or the mean over (at most SAMPLES of) its group. */
+static void fetch(const struct tui_app *app, size_t line, int64_t begin, int64_t end, size_t n,
+                  struct ana_timeline_cell *out, struct ana_timeline_cell *one)
+{
+    size_t first = line * app->fold, last = first + app->fold, count = shown_count(app);
+    if (last > count)
+        last = count;
+    size_t step = (last - first + SAMPLES - 1) / SAMPLES;
+    if (last - first == 1) {
+        app->source.ops->timeline(app->source.data, shown_rank(app, first), begin, end, n, out);
+        return;
+    }
+    memset(out, 0, n * sizeof *out);
+    for (size_t r = first; r < last; r += step) {
+        app->source.ops->timeline(app->source.data, shown_rank(app, r), begin, end, n, one);
+        for (size_t i = 0; i < n; i++) {
+            for (int c = 0; c < TRC_CATEGORIES; c++)
+                out[i].share[c] += one[i].share[c];
+            out[i].waiting += one[i].waiting;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        float sum = 0;
+        for (int c = 0; c < TRC_CATEGORIES; c++)
+            sum += out[i].share[c];
+        for (int c = 0; sum > 0 && c < TRC_CATEGORIES; c++)
+            out[i].share[c] /= sum;
+        if (sum > 0)
+            out[i].waiting /= sum;
+    }
+}
+
+/* ---- axis -----------------------------------------------------------------------------------------------------------
+ */
+
+static void draw_axis(struct tui_grid *grid, struct tui_rect rect, int64_t begin, int64_t end)
+{
+    static const int64_t steps[] = {1,
+                                    2,
+                                    5,
+                                    10,
+                                    20,
+                                    50,
+                                    100,
+                                    200,
+                                    500,
+                                    1000,
+                                    2000,
+                                    5000,
+                                    10000,
+                                    20000,
+                                    50000,
+                                    100000,
+                                    200000,
+                                    500000,
+                                    1000000,
+                                    2000000,
+                                    5000000,
+                                    10000000,
+                                    20000000,
+                                    50000000,
+                                    100000000,
+                                    200000000,
+                                    500000000,
+                                    1000000000,
+                                    2000000000,
+                                    5000000000,
+                                    10000000000,
+                                    30000000000,
+                                    60000000000,
+                                    120000000000,
+                                    300000000000,
+                                    600000000000,
+                                    1800000000000,
+                                    3600000000000,
+                                    7200000000000,
+                                    21600000000000,
+                                    86400000000000};
+    size_t s = 0, count = sizeof steps / sizeof *steps;
+    double width = (double)(end - begin);
+    while (s + 1 < count && (double)steps[s] / width * rect.w < 14)
+        s++;
+    int64_t step = steps[s], last_second = -1;
+    int free_from = 0;
+    for (int64_t t = (begin + step - 1) / step * step; t < end; t += step) {
+        char text[48];
+        int x = (int)((double)(t - begin) / width * rect.w);
+        tui_words_instant(text, sizeof text, t, step, last_second >= 0 && t / 1000000000 == last_second);
+        if (x < free_from || x + tui_columns(text) > rect.w)
+            continue;
+        last_second = t / 1000000000;
+        free_from = tui_put(grid, rect, x, 0, TUI_STYLE_AXIS, text) + 1;
+    }
+}
+
+/* ---- drawing --------------------------------------------------------------------------------------------------------
+ */
+
+static void draw_legend(struct tui_grid *grid, struct tui_rect rect)
+{
+    int x = 1;
+    for (int c = 0; c < TUI_CATEGORIES; c++) {
+        int order = c == 0 ? TRC_CAT_COMPUTE : c == 1 ? TUI_CATEGORY_WAITING : c - 1; /* the two that matter, first */
+        const struct tui_category *category = tui_category(order);
+        if (x + tui_columns(category->name) + 2 > rect.w)
+            return;
+        tui_put_char(grid, rect, x, 0, category->style, category->ch);
+        x = tui_put(grid, rect, x + 2, 0, TUI_STYLE_NORMAL, category->name) + 2;
+    }
+}
+
+static int cursor_column(const struct tui_app *app, int64_t begin, int64_t end)
+{
+    int x = (int)((double)(app->cursor_ns - begin) / (double)(end - begin) * app->drawn.w);
+    return x < 0 ? 0 : x >= app->drawn.w ? app->drawn.w - 1 : x;
+}
+
+static void draw_row(const struct tui_app *app, struct tui_grid *grid, size_t line, int y, int at,
+                     const struct ana_timeline_cell *cells)
+{
+    struct tui_rect area = app->drawn, label = {area.x - LEFT, area.y + y, LEFT, 1};
+    size_t first = line * app->fold;
+    bool here = line == cursor_position(app) / app->fold;
+    char name[ANA_TEXT];
+    tui_app_rank_name(app, shown_rank(app, first), name, sizeof name);
+    if (app->fold > 1)
+        snprintf(name + strlen(name), sizeof name - strlen(name), "..");
+    if (here)
+        tui_fill(grid, (struct tui_rect){label.x, label.y, LEFT - 1, 1}, TUI_STYLE_CURSOR, ' ');
+    tui_put_right(grid, label, LEFT - 2, 0, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS, name);
+    for (int x = 0; x < area.w; x++) {
+        int best = tui_cell_category(&cells[x]);
+        const struct tui_category *category = tui_category(best);
+        tui_put_char(grid, area, x, y,
+                     here && x == at ? TUI_STYLE_CURSOR
+                     : best < 0      ? TUI_STYLE_DIM
+                                     : category->style,
+                     best < 0 ? (here && x == at ? '+' : ' ') : category->ch);
+    }
+}
+
+static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    int64_t begin, end;
+    size_t rows = place(app, rect);
+    tui_app_window(app, &begin, &end);
+    struct tui_rect foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
+    draw_legend(grid, foot);
+    if (!rows || app->drawn.w < 1)
+        return;
+    size_t n = (size_t)app->drawn.w;
+    struct ana_timeline_cell *cells = calloc(n * 2, sizeof *cells);
+    if (!cells)
+        return;
+    draw_axis(grid, (struct tui_rect){app->drawn.x, rect.y, app->drawn.w, 1}, begin, end);
+    tui_put_right(grid, rect, LEFT - 2, 0, TUI_STYLE_LABEL, "rank");
+    int at = cursor_column(app, begin, end);
+    for (size_t i = 0; i < rows; i++) {
+        fetch(app, app->picture_top + i, begin, end, n, cells, cells + n);
+        draw_row(app, grid, app->picture_top + i, (int)i, at, cells);
+    }
+    free(cells);
+    struct ana_moment moment;
+    char text[512], second[512];
+    bool known =
+        app->source.ops->moment(app->source.data, shown_rank(app, cursor_position(app)), app->cursor_ns, &moment);
+    tui_words_moment(app, known ? &moment : NULL, text, sizeof text, second, sizeof second);
+    foot.y -= 2;
+    tui_put(grid, foot, 1, 0, TUI_STYLE_STRONG, text);
+    foot.y++;
+    tui_put(grid, foot, 1, 0, TUI_STYLE_NORMAL, second);
+}
+
+/* ---- actions --------------------------------------------------------------------------------------------------------
+ */
+
+/* Puts the time cursor at `at`, and the window around it if it was left. */
+static void go(struct tui_app *app, int64_t at)
+{
+    int64_t begin, end;
+    if (at < 0)
+        at = 0;
+    if (at >= app->info.elapsed_ns)
+        at = app->info.elapsed_ns > 0 ? app->info.elapsed_ns - 1 : 0;
+    tui_app_window(app, &begin, &end);
+    app->cursor_ns = at;
+    if (at >= begin && at < end)
+        return;
+    app->follow = false;
+    int64_t width = end - begin, edge = width / 8; /* a step over the edge shows what comes next */
+    begin = at < begin && begin - at < width ? at - edge
+            : at >= end && at - end < width  ? at - width + edge
+                                             : at - width / 2;
+    tui_app_set_window(app, begin, begin + width);
+}
+
+static int move_rank(struct tui_app *app, long lines)
+{
+    long n = (long)shown_count(app), to = (long)cursor_position(app) + lines * (long)(app->fold ? app->fold : 1);
+    if (n > 0)
+        app->cursor_rank = shown_rank(app, (size_t)(to < 0 ? 0 : to >= n ? n - 1 : to));
+    return TUI_REDRAW;
+}
+
+static int move_time(struct tui_app *app, long cells)
+{
+    int64_t begin, end;
+    tui_app_window(app, &begin, &end);
+    int64_t cell = (end - begin) / (app->drawn.w > 0 ? app->drawn.w : 1);
+    go(app, app->cursor_ns + cells * (cell > 0 ? cell : 1));
+    return TUI_REDRAW;
+}
+
+static bool look(struct tui_app *app, struct ana_moment *out)
+{
+    return app->rank_count && app->source.ops->moment(app->source.data, app->cursor_rank, app->cursor_ns, out) &&
+           out->call;
+}
+
+static int other_end(struct tui_app *app)
+{
+    struct ana_moment moment;
+    if (!look(app, &moment) || !moment.has_other_end) {
+        snprintf(app->message, sizeof app->message, "no message under the cursor whose other end was seen");
+        return TUI_REDRAW;
+    }
+    app->cursor_rank = moment.other_index;
+    go(app, moment.other_begin_ns);
+    return TUI_REDRAW;
+}
+
+/* The call under the cursor fills the middle of the window. */
+static int deeper(struct tui_app *app)
+{
+    struct ana_moment moment;
+    if (app->fold > 1) {
+        app->unfolded = true;
+    } else if (look(app, &moment)) {
+        int64_t length = moment.end_ns - moment.begin_ns;
+        app->cursor_ns = moment.begin_ns + length / 2;
+        app->follow = false;
+        tui_app_set_window(app, moment.begin_ns - length, moment.end_ns + length);
+    }
+    return TUI_REDRAW;
+}
+
+static int act(struct tui_app *app, enum tui_action action)
+{
+    long page = app->drawn.h > 1 ? app->drawn.h - 1 : 1;
+    switch (action) {
+    case TUI_ACTION_UP:
+        return move_rank(app, -1);
+    case TUI_ACTION_DOWN:
+        return move_rank(app, 1);
+    case TUI_ACTION_PAGE_UP:
+        return move_rank(app, -page);
+    case TUI_ACTION_PAGE_DOWN:
+        return move_rank(app, page);
+    case TUI_ACTION_LEFT:
+        return move_time(app, -1);
+    case TUI_ACTION_RIGHT:
+        return move_time(app, 1);
+    case TUI_ACTION_FIRST:
+        go(app, 0);
+        return TUI_REDRAW;
+    case TUI_ACTION_LAST:
+        go(app, INT64_MAX);
+        app->follow = !app->all_time && !tui_app_ended(app);
+        return TUI_REDRAW;
+    case TUI_ACTION_NEXT_CALL:
+    case TUI_ACTION_PREVIOUS_CALL:
+        if (app->rank_count)
+            go(app, app->source.ops->step(app->source.data, app->cursor_rank, app->cursor_ns,
+                                          action == TUI_ACTION_NEXT_CALL ? 1 : -1));
+        return TUI_REDRAW;
+    case TUI_ACTION_OTHER_END:
+        return other_end(app);
+    case TUI_ACTION_DEEPER:
+        return deeper(app);
+    case TUI_ACTION_BACK:
+        if (!app->unfolded)
+            return TUI_UNHANDLED;
+        app->unfolded = false;
+        return TUI_REDRAW;
+    default:
+        return TUI_UNHANDLED;
+    }
+}
+
+static int click(struct tui_app *app, int x, int y)
+{
+    int64_t begin, end;
+    x -= app->drawn.x;
+    y -= app->drawn.y;
+    if (x < 0 || y < 0 || x >= app->drawn.w || y >= app->drawn.h)
+        return TUI_UNHANDLED;
+    tui_app_window(app, &begin, &end);
+    move_rank(app, y + (long)app->picture_top - (long)(cursor_position(app) / (app->fold ? app->fold : 1)));
+    app->cursor_ns = begin + (int64_t)(((double)x + 0.5) / app->drawn.w * (double)(end - begin));
+    return TUI_REDRAW;
+}
+
+static const struct tui_term_help terms[] = {
+    {"cells",
+     "what took most of the cell's time in that rank; of a group of ranks: in their mean (Enter unfolds, Esc folds)"},
+    {"waiting", "time lost inside MPI because another rank was late: shown when it is most of the cell's time in MPI"},
+    {"lines below", "the call under the cursor (or the last one before it), with its message or collective"},
+    {NULL, NULL}};
+
+const struct tui_view tui_view_timeline = {
+    .title = "Timeline",
+    .about = "What did each rank spend its time on?  + and - zoom at the cursor, from hours to a microsecond.  Enter: "
+             "the call "
+             "under the cursor.",
+    .terms = terms,
+    .draw = draw,
+    .act = act,
+    .click = click,
+};
