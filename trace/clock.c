@@ -54,17 +54,16 @@ void ana_clock_free(struct ana_clock *clock)
     free(clock);
 }
 
-static bool make_room(void **array, size_t *room, size_t count, size_t size)
+/* The array with room for one more; NULL: out of memory, and all is as before. */
+static void *with_room(void *array, size_t *room, size_t count, size_t size)
 {
     if (count < *room)
-        return true;
+        return array;
     size_t more = *room ? *room * 2 : 8;
-    void *moved = realloc(*array, more * size);
-    if (!moved)
-        return false;
-    *array = moved;
-    *room = more;
-    return true;
+    void *moved = realloc(array, more * size);
+    if (moved)
+        *room = more;
+    return moved;
 }
 
 /* Any number of a file as a time that can be added and subtracted without overflow. */
@@ -97,9 +96,14 @@ static void place_by_realtime(struct ana_clock *clock, struct domain *domain)
 
 bool ana_clock_add(struct ana_clock *clock, const struct trc_head *head, double ns_per_tick)
 {
-    if (!make_room((void **)&clock->file, &clock->file_room, clock->files, sizeof *clock->file) ||
-        !make_room((void **)&clock->domain, &clock->domain_room, clock->domains, sizeof *clock->domain))
+    struct file *files = with_room(clock->file, &clock->file_room, clock->files, sizeof *files);
+    if (!files)
         return false;
+    clock->file = files;
+    struct domain *domains = with_room(clock->domain, &clock->domain_room, clock->domains, sizeof *domains);
+    if (!domains)
+        return false;
+    clock->domain = domains;
     size_t index = clock->files;
     struct file *file = &clock->file[index];
     *file = (struct file){.base = head->start.ticks,

@@ -23,7 +23,7 @@
 #include "trace/relations.h"
 
 #define ANA_MATCH_KEPT      65536u     /* ends kept of one channel and direction */
-#define ANA_MATCH_ENDS      (1u << 21) /* ends kept in all */
+#define ANA_MATCH_ENDS      (1u << 20) /* ends kept in all */
 #define ANA_MATCH_INSTANCES (1u << 16) /* collectives begun and not complete */
 
 struct ana_match;
@@ -77,8 +77,8 @@ struct ana_match_counts ana_match_counts(const struct ana_match *match);
 /* Collectives that not all members have come to, oldest first: what a hung job hangs in.
  * i < ana_match_open_instances(); *out (arrivals in order of coming) is valid until the next event. */
 size_t ana_match_open_instances(const struct ana_match *match);
-bool ana_match_open_instance(const struct ana_match *match, size_t i, struct ana_instance *out);
+bool ana_match_open_instance(struct ana_match *match, size_t i, struct ana_instance *out);
 /* Members that have not come: their number, and the first `max` of them as rank indices (SIZE_MAX: has no file). */
-size_t ana_match_missing(const struct ana_match *match, size_t i, size_t *out, size_t max);
+size_t ana_match_missing(struct ana_match *match, size_t i, size_t *out, size_t max);
 
 #endif

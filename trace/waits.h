@@ -38,7 +38,8 @@ size_t ana_waits_of_instance(const struct ana_instance *instance, struct ana_wai
 struct ana_wait_clip;
 struct ana_wait_clip *ana_wait_clip_new(void); /* NULL: out of memory */
 void ana_wait_clip_free(struct ana_wait_clip *clip);
-/* Returns false if nothing is left of the span.  Remembers the last calls of each rank, O(ranks) memory. */
+/* Returns false if nothing is left of the span; its begin may have moved on.  Remembers the last calls of each rank,
+ * O(ranks) memory. */
 bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span);
 
 #endif

@@ -1,0 +1,272 @@
+/* Events to message ends and arrivals; requests lead from a completion back to its start. */
+#include "trace/match_impl.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_RANKS   (1u << 24)
+#define MAX_WORLDS  (1u << 16)
+#define MAX_THREADS 65536u
+
+struct ana_match *ana_match_new(struct ana_match_sink sink)
+{
+    struct ana_match *match = calloc(1, sizeof *match);
+    if (!match)
+        return NULL;
+    match->sink = sink;
+    ana_pool_init(&match->end_pool, sizeof(struct ana_end));
+    ana_pool_init(&match->channel_pool, sizeof(struct ana_channel));
+    ana_pool_init(&match->request_pool, sizeof(struct ana_open_request));
+    ana_pool_init(&match->instance_pool, sizeof(struct ana_open_instance));
+    return match;
+}
+
+void ana_match_free(struct ana_match *match)
+{
+    if (!match)
+        return;
+    ana_coll_free(match);
+    ana_table_free(&match->channels);
+    ana_table_free(&match->requests);
+    ana_table_free(&match->instances);
+    ana_pool_free(&match->end_pool);
+    ana_pool_free(&match->channel_pool);
+    ana_pool_free(&match->request_pool);
+    ana_pool_free(&match->instance_pool);
+    for (uint32_t i = 0; i < match->processes; i++) {
+        if (match->process[i])
+            free(match->process[i]->inside);
+        free(match->process[i]);
+    }
+    for (uint32_t i = 0; i < match->worlds; i++)
+        free(match->world[i].index);
+    free(match->process);
+    free(match->world);
+    free(match);
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------------------------- */
+
+/* The array, at least `count` long; what is new is zero.  NULL: out of memory, and all is as before. */
+static void *lengthened(void *array, uint32_t *length, size_t count, size_t size)
+{
+    if (count <= *length)
+        return array;
+    size_t more = count + count / 2 + 4;
+    void *moved = realloc(array, more * size);
+    if (!moved)
+        return NULL;
+    memset((char *)moved + *length * size, 0, (more - *length) * size);
+    *length = (uint32_t)more;
+    return moved;
+}
+
+bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_match_rank *rank)
+{
+    if (index >= MAX_RANKS || rank->world >= MAX_WORLDS || rank->rank >= (int32_t)MAX_RANKS)
+        return false;
+    void *moved = lengthened(match->process, &match->processes, index + 1, sizeof *match->process);
+    if (!moved)
+        return false;
+    match->process = moved;
+    moved = lengthened(match->world, &match->worlds, rank->world + 1, sizeof *match->world);
+    if (!moved)
+        return false;
+    match->world = moved;
+    struct ana_world *world = &match->world[rank->world];
+    if (rank->rank >= 0) {
+        moved = lengthened(world->index, &world->size, (size_t)rank->rank + 1, sizeof *world->index);
+        if (!moved)
+            return false;
+        world->index = moved;
+    }
+    struct ana_match_process *process = match->process[index];
+    if (!process) {
+        process = match->process[index] = calloc(1, sizeof *process);
+        if (!process)
+            return false;
+        process->gap = match->begun;
+    }
+    process->gap = process->gap || rank->recycled;
+    process->is = *rank;
+    if (rank->rank >= 0)
+        world->index[rank->rank] = (uint32_t)index + 1;
+    return true;
+}
+
+uint32_t ana_match_index(const struct ana_match *match, uint32_t from, int32_t world_rank)
+{
+    const struct ana_world *world = &match->world[match->process[from]->is.world];
+    if (world_rank < 0 || (uint32_t)world_rank >= world->size || world->index[world_rank] == 0)
+        return ANA_NOBODY;
+    return world->index[world_rank] - 1;
+}
+
+/* ---- point to point -------------------------------------------------------------------------------------------- */
+
+static bool foreign_source(const struct ana_event *event)
+{
+    int32_t source = event->sig->source;
+    if (source >= 0)
+        return true; /* a rank, but without a file */
+    return source == TRC_PEER_UNKNOWN && event->comm && event->comm->def.flags & (TRC_COMM_INTER | TRC_COMM_FOREIGN);
+}
+
+static struct ana_end_finish finish_of(const struct ana_match *match, const struct ana_event *event)
+{
+    const struct trc_sig *sig = event->sig;
+    const struct ana_match_process *process = match->process[event->index];
+    struct ana_end_finish finish = {.call = event->call,
+                                    .begin_ns = event->begin_ns,
+                                    .end_ns = event->end_ns,
+                                    .source = ana_match_index(match, (uint32_t)event->index, sig->source),
+                                    .tag = sig->rtag,
+                                    .bytes = sig->received};
+    if (sig->flags & TRC_SIG_SUB && event->thread < process->threads && process->inside[event->thread])
+        finish.call = process->inside[event->thread];
+    finish.foreign = finish.source == ANA_NOBODY && foreign_source(event);
+    return finish;
+}
+
+static void remember_request(struct ana_match *match, const struct ana_event *event, struct ana_end *send,
+                             struct ana_end *receive)
+{
+    if (!send && !receive)
+        return;
+    struct ana_open_request *request = ana_pool_take(&match->request_pool);
+    if (request) {
+        *request =
+            (struct ana_open_request){.node = {.a = event->index, .b = event->request_thread, .c = event->request},
+                                      .send = send,
+                                      .receive = receive};
+        if (ana_table_add(&match->requests, &request->node))
+            return;
+        ana_pool_give(&match->request_pool, request);
+    }
+    /* Out of memory: it will never be seen to complete, so nothing after it can be relied on. */
+    ana_p2p_gap(match, (uint32_t)event->index);
+}
+
+/* A message starts or is received here, or a receive is posted. */
+static void message(struct ana_match *match, const struct ana_event *event)
+{
+    const struct trc_sig *sig = event->sig;
+    uint32_t index = (uint32_t)event->index, flags = sig->flags;
+    bool request = flags & TRC_SIG_START;
+    struct ana_end_finish finish = finish_of(match, event);
+    struct ana_end_start start = {.index = index,
+                                  .identity = event->comm ? event->comm->def.identity : 0,
+                                  .call = finish.call,
+                                  .begin_ns = event->begin_ns,
+                                  .end_ns = event->end_ns};
+    struct ana_end *send = NULL, *receive = NULL;
+    if (flags & TRC_SIG_P2P_OUT && sig->peer != TRC_PEER_NULL) {
+        start.partner = ana_match_index(match, index, sig->peer);
+        start.tag = sig->tag;
+        start.bytes = sig->sent;
+        start.flags = flags & TRC_SIG_SYNC ? ANA_END_SYNC : 0;
+        if (start.partner == ANA_NOBODY || !event->comm)
+            match->counts.unknown_peers++;
+        else
+            send = ana_end_begin(match, &start, request ? NULL : &finish);
+    }
+    if (flags & TRC_SIG_P2P_IN && sig->source != TRC_PEER_NULL) {
+        bool any = sig->source == TRC_PEER_ANY || sig->rtag == TRC_TAG_ANY;
+        start.partner = finish.source;
+        start.tag = sig->rtag;
+        start.bytes = sig->received;
+        start.flags = ANA_END_RECEIVE;
+        if (!event->comm || (sig->source != TRC_PEER_ANY && start.partner == ANA_NOBODY && (request || finish.foreign)))
+            match->counts.unknown_peers++;
+        else if (!request && (start.partner == ANA_NOBODY || any))
+            ana_end_unresolved(match, index, &finish);
+        else
+            receive = ana_end_begin(match, &start, request ? NULL : &finish);
+    }
+    if (request)
+        remember_request(match, event, send, receive);
+}
+
+static void completion(struct ana_match *match, const struct ana_event *event)
+{
+    uint32_t index = (uint32_t)event->index, flags = event->sig->flags;
+    struct ana_end_finish finish = finish_of(match, event);
+    struct ana_node *node = NULL;
+    if (event->request != UINT64_MAX)
+        node = ana_table_find(&match->requests, index, event->request_thread, event->request);
+    if (!node) {
+        /* Started before the first event that is left, or its start was not kept; or not a message of ours at all. */
+        bool lost = event->request == UINT64_MAX || match->process[index]->gap;
+        if (flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED) && event->comm && lost)
+            ana_end_complete_unknown(match, index, event->comm->def.identity, &finish);
+        return;
+    }
+    struct ana_open_request request = *(struct ana_open_request *)node;
+    ana_table_remove(&match->requests, node);
+    ana_pool_give(&match->request_pool, node);
+    if (flags & TRC_SIG_CANCELLED) {
+        if (request.send)
+            ana_end_cancel(match, request.send);
+        if (request.receive)
+            ana_end_cancel(match, request.receive);
+        return;
+    }
+    if (request.send)
+        ana_end_complete(match, request.send, &finish);
+    if (request.receive) {
+        finish.silent = !(flags & TRC_SIG_P2P_IN);
+        ana_end_complete(match, request.receive, &finish);
+    }
+}
+
+/* ---- events ---------------------------------------------------------------------------------------------------- */
+
+static void remember_call(struct ana_match_process *process, const struct ana_event *event)
+{
+    if (event->thread >= process->threads) {
+        if (event->thread >= MAX_THREADS)
+            return;
+        void *moved = lengthened(process->inside, &process->threads, event->thread + 1, sizeof *process->inside);
+        if (!moved)
+            return;
+        process->inside = moved;
+    }
+    process->inside[event->thread] = event->call;
+}
+
+void ana_match_event(struct ana_match *match, const struct ana_event *event)
+{
+    if (match->flushed || event->index >= match->processes || !match->process[event->index])
+        return;
+    match->begun = true;
+    if (event->kind == TRC_RECORD_LOST)
+        ana_p2p_gap(match, (uint32_t)event->index);
+    if (event->kind != TRC_RECORD_EVENT || event->sig->flags & TRC_SIG_NESTED)
+        return;
+    uint32_t flags = event->sig->flags;
+    if (!(flags & TRC_SIG_SUB))
+        remember_call(match->process[event->index], event);
+    if (flags & TRC_SIG_COMPLETE) {
+        completion(match, event);
+        return;
+    }
+    if (flags & TRC_SIG_COLL)
+        ana_coll_arrive(match, event);
+    if (flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN))
+        message(match, event);
+}
+
+void ana_match_flush(struct ana_match *match)
+{
+    if (!match->flushed)
+        ana_p2p_flush(match);
+    match->flushed = true;
+}
+
+struct ana_match_counts ana_match_counts(const struct ana_match *match)
+{
+    struct ana_match_counts counts = match->counts;
+    counts.unmatched_sends += match->queued_sends;
+    counts.unmatched_receives += match->open_receives;
+    counts.incomplete += match->instances.count;
+    return counts;
+}

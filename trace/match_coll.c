@@ -1,0 +1,245 @@
+/* The ranks of one collective, by communicator and sequence number. */
+#include "trace/match_impl.h"
+#include <stdlib.h>
+#include <string.h>
+
+static size_t members(const struct trc_comm *comm)
+{
+    int64_t size = comm->def.size > 0 ? comm->def.size : 0;
+    if (comm->def.flags & TRC_COMM_INTER && comm->def.remote_size > 0)
+        size += comm->def.remote_size;
+    return (size_t)size;
+}
+
+/* World rank of member i, those of the local group first. */
+static int32_t member(const struct trc_comm *comm, size_t i)
+{
+    if (comm->members)
+        return i < comm->def.members ? comm->members[i] : TRC_PEER_UNKNOWN;
+    return comm->def.flags & TRC_COMM_WORLD ? (int32_t)i : TRC_PEER_UNKNOWN;
+}
+
+/* Functions that MPI lets meet in one collective: MPI_Bcast and MPI_Bcast_c. */
+static bool same_operation(const struct trc_call *a, const struct trc_call *b)
+{
+    if (a == b)
+        return true;
+    size_t n = strlen(a->name), m = strlen(b->name);
+    n -= n > 2 && strcmp(a->name + n - 2, "_c") == 0 ? 2 : 0;
+    m -= m > 2 && strcmp(b->name + m - 2, "_c") == 0 ? 2 : 0;
+    return n == m && memcmp(a->name, b->name, n) == 0;
+}
+
+/* Stable, and quick where little is out of order: events come by their ends. */
+static void sort_by_begin(struct ana_arrival *arrival, size_t n, struct ana_arrival *spare)
+{
+    if (n <= 24 || !spare) {
+        for (size_t i = 1; i < n; i++) {
+            struct ana_arrival moving = arrival[i];
+            size_t hole = i;
+            for (; hole > 0 && arrival[hole - 1].begin_ns > moving.begin_ns; hole--)
+                arrival[hole] = arrival[hole - 1];
+            arrival[hole] = moving;
+        }
+        return;
+    }
+    size_t half = n / 2, a = 0, b = half, out = 0;
+    sort_by_begin(arrival, half, spare);
+    sort_by_begin(arrival + half, n - half, spare);
+    if (arrival[half - 1].begin_ns <= arrival[half].begin_ns)
+        return;
+    memcpy(spare, arrival, half * sizeof *spare);
+    while (a < half)
+        arrival[out++] = b < n && arrival[b].begin_ns < spare[a].begin_ns ? arrival[b++] : spare[a++];
+}
+
+static void report(struct ana_match *match, const struct ana_open_instance *open)
+{
+    match->counts.instances++;
+    match->counts.mismatched += open->mismatched;
+    if (!match->sink.on_instance)
+        return;
+    struct ana_instance instance = {.call = open->call,
+                                    .comm = open->comm,
+                                    .comm_identity = open->comm->def.identity,
+                                    .sequence = open->node.b,
+                                    .mismatched = open->mismatched,
+                                    .nonblocking = open->nonblocking,
+                                    .root = open->root,
+                                    .arrivals = open->arrivals,
+                                    .arrival = open->arrival};
+    match->sink.on_instance(match->sink.user, &instance);
+}
+
+static void forget(struct ana_match *match, struct ana_open_instance *open)
+{
+    *(open->older ? &open->older->newer : &match->oldest) = open->newer;
+    *(open->newer ? &open->newer->older : &match->newest) = open->older;
+    ana_table_remove(&match->instances, &open->node);
+    match->kept_arrivals -= open->room;
+    free(open->arrival);
+    ana_pool_give(&match->instance_pool, open);
+    match->walked = NULL;
+}
+
+static void give_up_oldest(struct ana_match *match)
+{
+    match->counts.incomplete++;
+    forget(match, match->oldest);
+}
+
+/* What the event says of the operation, without its arrivals. */
+static struct ana_open_instance described(const struct ana_match *match, const struct ana_event *event)
+{
+    const struct trc_sig *sig = event->sig;
+    struct ana_open_instance open = {.node = {.a = event->comm->def.identity, .b = event->sequence},
+                                     .call = event->call,
+                                     .comm = event->comm,
+                                     .first_index = (uint32_t)event->index,
+                                     .root = -1,
+                                     .nonblocking = sig->flags & (TRC_SIG_START | TRC_SIG_SUB),
+                                     .expected = members(event->comm)};
+    uint32_t root =
+        sig->peer == TRC_PEER_ROOT ? (uint32_t)event->index : ana_match_index(match, (uint32_t)event->index, sig->peer);
+    if (root != ANA_NOBODY)
+        open.root = root;
+    return open;
+}
+
+static struct ana_open_instance *begin(struct ana_match *match, const struct ana_open_instance *like)
+{
+    while (match->oldest && (match->instances.count >= ANA_MATCH_INSTANCES || match->kept_arrivals > ANA_MATCH_ENDS))
+        give_up_oldest(match);
+    struct ana_open_instance *open = ana_pool_take(&match->instance_pool);
+    if (!open)
+        return NULL;
+    *open = *like;
+    if (!ana_table_add(&match->instances, &open->node)) {
+        ana_pool_give(&match->instance_pool, open);
+        return NULL;
+    }
+    open->older = match->newest;
+    *(match->newest ? &match->newest->newer : &match->oldest) = open;
+    match->newest = open;
+    match->walked = NULL;
+    return open;
+}
+
+static bool append(struct ana_match *match, struct ana_open_instance *open, struct ana_arrival arrival)
+{
+    if (open->arrivals == open->room) {
+        size_t room = open->room ? open->room * 2 : 4;
+        room = room > open->expected ? open->expected : room;
+        struct ana_arrival *moved = realloc(open->arrival, room * sizeof *moved);
+        if (!moved)
+            return false;
+        match->kept_arrivals += room - open->room;
+        open->arrival = moved;
+        open->room = room;
+    }
+    open->arrival[open->arrivals++] = arrival;
+    return true;
+}
+
+void ana_coll_arrive(struct ana_match *match, const struct ana_event *event)
+{
+    if (!event->comm || event->comm->def.size <= 0)
+        return;
+    struct ana_open_instance this = described(match, event);
+    bool bystander = event->comm->def.flags & TRC_COMM_INTER && event->sig->peer == TRC_PEER_NULL;
+    struct ana_arrival arrival = {.index = event->index,
+                                  .begin_ns = event->begin_ns,
+                                  .end_ns = event->end_ns,
+                                  .comm_rank = bystander ? -1 : event->comm->def.rank};
+    if (this.expected == 1) {
+        this.arrivals = 1;
+        this.arrival = &arrival;
+        report(match, &this);
+        return;
+    }
+    struct ana_node *found = ana_table_find(&match->instances, this.node.a, this.node.b, 0);
+    struct ana_open_instance *open = found ? (struct ana_open_instance *)found : begin(match, &this);
+    if (!open || !append(match, open, arrival)) {
+        if (open)
+            forget(match, open);
+        match->counts.incomplete++;
+        return;
+    }
+    bool roots_differ = open->root >= 0 && this.root >= 0 && open->root != this.root;
+    if (roots_differ || !same_operation(open->call, this.call))
+        open->mismatched = true;
+    if (open->root < 0)
+        open->root = this.root;
+    open->nonblocking |= this.nonblocking;
+    if (open->arrivals < open->expected)
+        return;
+    struct ana_arrival *spare = open->arrivals > 24 ? malloc(open->arrivals / 2 * sizeof *spare) : NULL;
+    sort_by_begin(open->arrival, open->arrivals, spare);
+    free(spare);
+    report(match, open);
+    forget(match, open);
+}
+
+void ana_coll_free(struct ana_match *match)
+{
+    while (match->oldest)
+        forget(match, match->oldest);
+}
+
+/* ---- what is open ---------------------------------------------------------------------------------------------- */
+
+size_t ana_match_open_instances(const struct ana_match *match)
+{
+    return match->instances.count;
+}
+
+/* The i-th oldest; going on from the one asked for last, so that a walk over all is linear. */
+static const struct ana_open_instance *open_at(struct ana_match *match, size_t i)
+{
+    if (i >= match->instances.count)
+        return NULL;
+    if (!match->walked || match->walked_at > i) {
+        match->walked = match->oldest;
+        match->walked_at = 0;
+    }
+    for (; match->walked_at < i; match->walked_at++)
+        match->walked = match->walked->newer;
+    return match->walked;
+}
+
+bool ana_match_open_instance(struct ana_match *match, size_t i, struct ana_instance *out)
+{
+    const struct ana_open_instance *open = open_at(match, i);
+    if (!open)
+        return false;
+    *out = (struct ana_instance){.call = open->call,
+                                 .comm = open->comm,
+                                 .comm_identity = open->node.a,
+                                 .sequence = open->node.b,
+                                 .mismatched = open->mismatched,
+                                 .nonblocking = open->nonblocking,
+                                 .root = open->root,
+                                 .arrivals = open->arrivals,
+                                 .arrival = open->arrival};
+    return true;
+}
+
+size_t ana_match_missing(struct ana_match *match, size_t i, size_t *out, size_t max)
+{
+    const struct ana_open_instance *open = open_at(match, i);
+    if (!open)
+        return 0;
+    bool *came = calloc(match->processes + 1, sizeof *came);
+    for (size_t a = 0; came && a < open->arrivals; a++)
+        came[open->arrival[a].index] = true;
+    size_t missing = open->expected - open->arrivals, n = 0;
+    for (size_t m = 0; came && m < open->expected && n < missing && n < max; m++) {
+        uint32_t index = ana_match_index(match, open->first_index, member(open->comm, m));
+        if (index == ANA_NOBODY || !came[index])
+            out[n++] = index == ANA_NOBODY ? SIZE_MAX : index;
+    }
+    while (came && n < missing && n < max)
+        out[n++] = SIZE_MAX;
+    free(came);
+    return missing;
+}

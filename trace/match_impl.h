@@ -1,0 +1,154 @@
+/* What match.c, match_p2p.c and match_coll.c share; nobody else includes this. */
+#ifndef ANA_MATCH_IMPL_H
+#define ANA_MATCH_IMPL_H
+
+#include "trace/match.h"
+#include "trace/nodes.h"
+
+#define ANA_NOBODY UINT32_MAX /* no rank index; of a posted receive: any source */
+
+enum ana_end_flag {
+    ANA_END_COMPLETE = 1u << 0, /* the call that completes it was seen */
+    ANA_END_REQUEST = 1u << 1,  /* an open request leads here: freed when that completes */
+    ANA_END_RECEIVE = 1u << 2,
+    ANA_END_SYNC = 1u << 3,
+    ANA_END_SILENT = 1u << 4,   /* takes its place in the order, but its times are not known: never reported */
+    ANA_END_ABANDONED = 1u << 5 /* in no list any more: only its request still knows it */
+};
+
+/* One end of a message. */
+struct ana_end {
+    struct ana_end *next, *prev; /* in the list below it is in */
+    struct ana_ends *list; /* a channel's queue, a rank's wildcards, or the pairs that wait for the send's completion */
+    struct ana_channel *channel; /* NULL: a wildcard, or abandoned */
+    struct ana_end *partner;     /* of a send that waits to be completed: its receive */
+    int64_t begin_ns, end_ns;    /* of the call that started it */
+    int64_t wait_begin_ns, complete_ns;
+    const struct trc_call *call, *wait_call;
+    uint64_t serial; /* order of those that begin together */
+    uint64_t bytes;
+    uint64_t identity;    /* wildcard: communicator, and what it asked for */
+    uint32_t source;      /* or ANA_NOBODY */
+    int32_t tag;          /* or TRC_TAG_ANY */
+    uint32_t destination; /* wildcard: whose it is */
+    uint32_t flags;
+};
+
+struct ana_ends {
+    struct ana_end *head, *tail;
+    size_t count;
+};
+
+/* Where messages keep their order: node key = identity, source << 32 | destination, tag. */
+struct ana_channel {
+    struct ana_node node;
+    struct ana_ends sends, receives; /* in order of begin */
+    struct ana_channel *next_blocked;
+    size_t pairs; /* waiting for the send's completion */
+    bool blocked; /* in the destination's list of channels that a wildcard holds back */
+    bool kept;    /* outgrew its room: to be paired from the end */
+};
+
+struct ana_match_process {
+    struct ana_match_rank is;
+    bool gap; /* events are missing: pair from the end */
+    struct ana_ends wildcards;
+    struct ana_channel *blocked;
+    const struct trc_call **inside; /* by thread: call of its last event that was not SUB */
+    uint32_t threads;
+};
+
+struct ana_world {
+    uint32_t *index; /* rank -> index + 1 */
+    uint32_t size;
+};
+
+/* Node key = index, thread, start number. */
+struct ana_open_request {
+    struct ana_node node;
+    struct ana_end *send, *receive; /* either may be NULL */
+};
+
+/* Node key = identity, sequence. */
+struct ana_open_instance {
+    struct ana_node node;
+    struct ana_open_instance *older, *newer;
+    const struct trc_call *call;
+    const struct trc_comm *comm;
+    uint32_t first_index; /* whose world the members are ranks of */
+    int64_t root;
+    bool mismatched, nonblocking;
+    size_t expected, arrivals, room;
+    struct ana_arrival *arrival;
+};
+
+struct ana_match {
+    struct ana_match_sink sink;
+    struct ana_match_counts counts; /* what is open is added by ana_match_counts */
+    bool begun, flushed;
+    struct ana_match_process **process; /* by rank index; NULL: not known.  They never move: lists point into them */
+    uint32_t processes;
+    struct ana_world *world;
+    uint32_t worlds;
+
+    struct ana_pool end_pool, channel_pool, request_pool, instance_pool;
+    struct ana_table channels, requests, instances;
+    size_t sweep_at; /* channels: when to look for unused ones */
+    uint64_t serial;
+    struct ana_ends waiting; /* sends received but not complete, oldest first */
+    uint64_t queued_sends, open_receives;
+
+    struct ana_open_instance *oldest, *newest;
+    size_t kept_arrivals;
+    const struct ana_open_instance *walked; /* the last one asked for, or NULL */
+    size_t walked_at;
+};
+
+/* Rank index of a rank in the world of process `from`; ANA_NOBODY if it has no file or is no rank. */
+uint32_t ana_match_index(const struct ana_match *match, uint32_t from, int32_t world_rank);
+
+/* match_p2p.c */
+
+/* What one end begins with. */
+struct ana_end_start {
+    uint32_t index, partner; /* rank indices; partner ANA_NOBODY: any source */
+    uint64_t identity;
+    int32_t tag; /* TRC_TAG_ANY: any */
+    uint64_t bytes;
+    uint32_t flags; /* ANA_END_RECEIVE, ANA_END_SYNC */
+    const struct trc_call *call;
+    int64_t begin_ns, end_ns;
+    uint64_t serial; /* 0: the next */
+};
+
+/* Where and when a call completes it, and as what. */
+struct ana_end_finish {
+    const struct trc_call *call;
+    int64_t begin_ns, end_ns;
+    uint32_t source; /* receive: from whom, ANA_NOBODY unknown */
+    int32_t tag;
+    uint64_t bytes;
+    bool silent, foreign; /* foreign: the source is known to be none of ours */
+};
+
+/* Enters an end.  With `finish` it is complete at once (blocking calls), else the result is what the request leads to;
+ * NULL: could not be kept. */
+struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end_start *start,
+                              const struct ana_end_finish *finish);
+/* Its request completed: the request's pointer is gone afterwards. */
+void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish);
+void ana_end_cancel(struct ana_match *match, struct ana_end *end);
+/* A receive completed, and no start is known to it: it takes the place of the oldest open one that fits, if any. */
+void ana_end_complete_unknown(struct ana_match *match, uint32_t index, uint64_t identity,
+                              const struct ana_end_finish *finish);
+/* A receive of `index` whose channel cannot be told. */
+void ana_end_unresolved(struct ana_match *match, uint32_t index, const struct ana_end_finish *finish);
+/* Events of a process are missing here: what it has open cannot be counted on. */
+void ana_p2p_gap(struct ana_match *match, uint32_t index);
+void ana_p2p_flush(struct ana_match *match);
+
+/* match_coll.c */
+void ana_coll_arrive(struct ana_match *match, const struct ana_event *event);
+void ana_coll_free(struct ana_match *match);
+
+#endif

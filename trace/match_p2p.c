@@ -1,0 +1,499 @@
+/* Message ends and the channels that put them in order. */
+#include "trace/match_impl.h"
+
+#define SWEEP_FROM 4096 /* channels that may lie unused */
+
+/* ---- lists ----------------------------------------------------------------------------------------------------- */
+
+static bool begins_before(const struct ana_end *a, const struct ana_end *b)
+{
+    return a->begin_ns < b->begin_ns || (a->begin_ns == b->begin_ns && a->serial < b->serial);
+}
+
+static void link_after(struct ana_ends *list, struct ana_end *place, struct ana_end *end)
+{
+    end->list = list;
+    end->prev = place;
+    end->next = place ? place->next : list->head;
+    *(end->next ? &end->next->prev : &list->tail) = end;
+    *(place ? &place->next : &list->head) = end;
+    list->count++;
+}
+
+static void link_in_order(struct ana_ends *list, struct ana_end *end)
+{
+    struct ana_end *place = list->tail;
+    while (place && begins_before(end, place))
+        place = place->prev;
+    link_after(list, place, end);
+}
+
+static void unlink_end(struct ana_end *end)
+{
+    struct ana_ends *list = end->list;
+    *(end->next ? &end->next->prev : &list->tail) = end->prev;
+    *(end->prev ? &end->prev->next : &list->head) = end->next;
+    list->count--;
+    end->list = NULL;
+}
+
+/* ---- channels -------------------------------------------------------------------------------------------------- */
+
+static uint32_t source_of(const struct ana_channel *channel)
+{
+    return (uint32_t)(channel->node.b >> 32);
+}
+static uint32_t destination_of(const struct ana_channel *channel)
+{
+    return (uint32_t)channel->node.b;
+}
+static int32_t tag_of(const struct ana_channel *channel)
+{
+    return (int32_t)(uint32_t)channel->node.c;
+}
+
+/* To be paired from its end, once everything is there. */
+static bool is_kept(const struct ana_match *match, const struct ana_channel *channel)
+{
+    return channel->kept || match->process[source_of(channel)]->gap || match->process[destination_of(channel)]->gap;
+}
+
+static void sweep(struct ana_match *match)
+{
+    struct ana_node *next;
+    for (struct ana_node *node = ana_table_next(&match->channels, NULL); node; node = next) {
+        next = ana_table_next(&match->channels, node);
+        struct ana_channel *channel = (struct ana_channel *)node;
+        if (channel->sends.count || channel->receives.count || channel->pairs || channel->blocked || channel->kept)
+            continue;
+        ana_table_remove(&match->channels, node);
+        ana_pool_give(&match->channel_pool, channel);
+    }
+    match->sweep_at = match->channels.count * 2 > SWEEP_FROM ? match->channels.count * 2 : SWEEP_FROM;
+}
+
+static struct ana_channel *channel_of(struct ana_match *match, uint64_t identity, uint32_t source, uint32_t destination,
+                                      int32_t tag)
+{
+    uint64_t pair = (uint64_t)source << 32 | destination;
+    struct ana_node *found = ana_table_find(&match->channels, identity, pair, (uint32_t)tag);
+    if (found)
+        return (struct ana_channel *)found;
+    if (match->channels.count >= match->sweep_at)
+        sweep(match);
+    struct ana_channel *channel = ana_pool_take(&match->channel_pool);
+    if (!channel)
+        return NULL;
+    *channel = (struct ana_channel){.node = {.a = identity, .b = pair, .c = (uint32_t)tag}};
+    if (ana_table_add(&match->channels, &channel->node))
+        return channel;
+    ana_pool_give(&match->channel_pool, channel);
+    return NULL;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------------------ */
+
+static bool is_receive(const struct ana_end *end)
+{
+    return end->flags & ANA_END_RECEIVE;
+}
+
+/* Takes an end out of all lists; it lives on only as long as its request. */
+static void leave(struct ana_match *match, struct ana_end *end)
+{
+    if (end->list) {
+        if (!is_receive(end) && end->list != &match->waiting)
+            match->queued_sends--;
+        unlink_end(end);
+    }
+    if (is_receive(end) && !(end->flags & (ANA_END_COMPLETE | ANA_END_ABANDONED)))
+        match->open_receives--;
+    end->channel = NULL;
+    end->partner = NULL;
+    if (end->flags & ANA_END_REQUEST)
+        end->flags |= ANA_END_ABANDONED;
+    else
+        ana_pool_give(&match->end_pool, end);
+}
+
+static void finish_end(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish)
+{
+    if (is_receive(end) && end->flags & ANA_END_REQUEST)
+        match->open_receives--;
+    end->flags = (end->flags & ~(uint32_t)ANA_END_REQUEST) | ANA_END_COMPLETE;
+    if (finish->silent && !is_receive(end))
+        return; /* a send that nobody waited for: complete, at a time that is not known */
+    if (finish->silent)
+        end->flags |= ANA_END_SILENT;
+    end->wait_call = finish->call;
+    end->wait_begin_ns = finish->begin_ns;
+    end->complete_ns = finish->end_ns;
+    if (is_receive(end) && !finish->silent)
+        end->bytes = finish->bytes;
+}
+
+/* ---- pairs ----------------------------------------------------------------------------------------------------- */
+
+/* Reports a pair whose ends are in no queue any more, and lets them go. */
+static void deliver(struct ana_match *match, struct ana_channel *channel, struct ana_end *send, struct ana_end *receive)
+{
+    if ((send->flags | receive->flags) & ANA_END_SILENT) {
+        match->counts.uncertain += 2;
+    } else {
+        match->counts.messages++;
+        match->counts.clock_violations += receive->complete_ns < send->begin_ns;
+        if (match->sink.on_message) {
+            struct ana_message message = {
+                .source = source_of(channel),
+                .destination = destination_of(channel),
+                .comm_identity = channel->node.a,
+                .tag = tag_of(channel),
+                .bytes = send->bytes != TRC_BYTES_UNKNOWN ? send->bytes : receive->bytes,
+                .synchronous = send->flags & ANA_END_SYNC,
+                .send_call = send->call,
+                .recv_call = receive->call,
+                .send_wait_call = send->wait_call,
+                .recv_wait_call = receive->wait_call,
+                .send_begin_ns = send->begin_ns,
+                .send_end_ns = send->end_ns,
+                .send_wait_begin_ns = send->wait_begin_ns,
+                .send_complete_ns = send->complete_ns,
+                .recv_begin_ns = receive->begin_ns,
+                .recv_wait_begin_ns = receive->wait_begin_ns,
+                .recv_complete_ns = receive->complete_ns,
+            };
+            match->sink.on_message(match->sink.user, &message);
+        }
+    }
+    leave(match, send);
+    leave(match, receive);
+}
+
+static void deliver_waiting(struct ana_match *match, struct ana_end *send)
+{
+    struct ana_channel *channel = send->channel;
+    unlink_end(send);
+    channel->pairs--;
+    deliver(match, channel, send, send->partner);
+}
+
+static void pair(struct ana_match *match, struct ana_channel *channel, struct ana_end *send, struct ana_end *receive)
+{
+    unlink_end(send);
+    match->queued_sends--;
+    unlink_end(receive);
+    if (send->flags & ANA_END_COMPLETE) {
+        deliver(match, channel, send, receive);
+        return;
+    }
+    send->partner = receive;
+    channel->pairs++;
+    link_after(&match->waiting, match->waiting.tail, send);
+    if (match->waiting.count > ANA_MATCH_KEPT)
+        deliver_waiting(match, match->waiting.head);
+}
+
+/* Whether a wildcard posted before `receive` is still open that could have taken its message. */
+static bool held_back(const struct ana_match *match, const struct ana_channel *channel, const struct ana_end *receive)
+{
+    const struct ana_end *wild = match->process[destination_of(channel)]->wildcards.head;
+    for (; wild && begins_before(wild, receive); wild = wild->next)
+        if (wild->identity == channel->node.a && (wild->source == ANA_NOBODY || wild->source == source_of(channel)) &&
+            (wild->tag == TRC_TAG_ANY || wild->tag == tag_of(channel)))
+            return true;
+    return false;
+}
+
+/* Pairs what can be paired: both queues are in order, so their heads belong together. */
+static void pump(struct ana_match *match, struct ana_channel *channel)
+{
+    if (is_kept(match, channel))
+        return;
+    while (channel->sends.head && channel->receives.head) {
+        struct ana_end *receive = channel->receives.head;
+        if (!(receive->flags & ANA_END_COMPLETE))
+            return;
+        if (held_back(match, channel, receive)) {
+            struct ana_match_process *process = match->process[destination_of(channel)];
+            if (!channel->blocked) {
+                channel->blocked = true;
+                channel->next_blocked = process->blocked;
+                process->blocked = channel;
+            }
+            return;
+        }
+        pair(match, channel, channel->sends.head, receive);
+    }
+}
+
+/* A wildcard has left: those that it held back may go on. */
+static void release(struct ana_match *match, uint32_t index)
+{
+    struct ana_channel *channel = match->process[index]->blocked;
+    match->process[index]->blocked = NULL;
+    while (channel) {
+        struct ana_channel *next = channel->next_blocked;
+        channel->blocked = false;
+        pump(match, channel);
+        channel = next;
+    }
+}
+
+static void drop(struct ana_match *match, struct ana_end *end)
+{
+    match->counts.uncertain++;
+    leave(match, end);
+}
+
+/* Puts an end in its channel's queue, within the room there is. */
+static void enter(struct ana_match *match, struct ana_channel *channel, struct ana_end *end)
+{
+    struct ana_ends *queue = is_receive(end) ? &channel->receives : &channel->sends;
+    end->channel = channel;
+    link_in_order(queue, end);
+    match->queued_sends += !is_receive(end);
+    pump(match, channel);
+    bool crowded = match->end_pool.taken > ANA_MATCH_ENDS && queue->count > 1;
+    if (queue->count > ANA_MATCH_KEPT || crowded) {
+        channel->kept = true;
+        drop(match, queue->head);
+    }
+}
+
+/* ---- what events do -------------------------------------------------------------------------------------------- */
+
+struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end_start *start,
+                              const struct ana_end_finish *finish)
+{
+    bool receive = start->flags & ANA_END_RECEIVE;
+    bool wildcard = receive && !finish && (start->partner == ANA_NOBODY || start->tag == TRC_TAG_ANY);
+    struct ana_channel *channel = NULL;
+    struct ana_end *end = ana_pool_take(&match->end_pool);
+    if (end && !wildcard)
+        channel = receive ? channel_of(match, start->identity, start->partner, start->index, start->tag)
+                          : channel_of(match, start->identity, start->index, start->partner, start->tag);
+    if (!end || (!channel && !wildcard)) {
+        if (end)
+            ana_pool_give(&match->end_pool, end);
+        match->counts.uncertain++;
+        ana_p2p_gap(match, start->index);
+        return NULL;
+    }
+    *end = (struct ana_end){.begin_ns = start->begin_ns,
+                            .end_ns = start->end_ns,
+                            .wait_begin_ns = INT64_MIN,
+                            .complete_ns = INT64_MIN,
+                            .call = start->call,
+                            .serial = start->serial ? start->serial : ++match->serial,
+                            .bytes = start->bytes,
+                            .flags = start->flags};
+    if (finish) {
+        finish_end(match, end, finish);
+    } else {
+        end->flags |= ANA_END_REQUEST;
+        match->open_receives += receive;
+    }
+    if (wildcard) {
+        end->identity = start->identity;
+        end->source = start->partner;
+        end->tag = start->tag;
+        end->destination = start->index;
+        link_in_order(&match->process[start->index]->wildcards, end);
+    } else {
+        enter(match, channel, end);
+    }
+    return finish ? NULL : end;
+}
+
+void ana_end_unresolved(struct ana_match *match, uint32_t index, const struct ana_end_finish *finish)
+{
+    if (finish->foreign) {
+        match->counts.unknown_peers++;
+        return;
+    }
+    /* Some channel of this rank has one receive more than is known: no order can be relied on before this point. */
+    match->counts.uncertain++;
+    ana_p2p_gap(match, index);
+}
+
+/* A wildcard learns what it received. */
+static void resolve(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish)
+{
+    uint32_t index = end->destination, source = end->source != ANA_NOBODY ? end->source : finish->source;
+    int32_t tag = end->tag != TRC_TAG_ANY ? end->tag : finish->tag;
+    struct ana_channel *channel = NULL;
+    unlink_end(end);
+    if (source != ANA_NOBODY && tag != TRC_TAG_ANY && tag != TRC_TAG_NONE)
+        channel = channel_of(match, end->identity, source, index, tag);
+    if (channel) {
+        enter(match, channel, end);
+    } else {
+        leave(match, end);
+        ana_end_unresolved(match, index, finish);
+    }
+    release(match, index);
+}
+
+void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish)
+{
+    if (end->flags & ANA_END_ABANDONED) {
+        ana_pool_give(&match->end_pool, end);
+        return;
+    }
+    finish_end(match, end, finish);
+    if (end->partner)
+        deliver_waiting(match, end);
+    else if (end->channel)
+        pump(match, end->channel);
+    else
+        resolve(match, end, finish);
+}
+
+void ana_end_cancel(struct ana_match *match, struct ana_end *end)
+{
+    if (end->flags & ANA_END_ABANDONED) {
+        ana_pool_give(&match->end_pool, end);
+        return;
+    }
+    end->flags &= ~(uint32_t)ANA_END_REQUEST;
+    if (end->partner) { /* received all the same */
+        deliver_waiting(match, end);
+        return;
+    }
+    struct ana_channel *channel = end->channel;
+    uint32_t index = end->destination;
+    match->counts.cancelled++;
+    leave(match, end);
+    if (channel)
+        pump(match, channel);
+    else
+        release(match, index);
+}
+
+static struct ana_end *oldest_open(struct ana_end *end, uint64_t identity, const struct ana_end_finish *finish)
+{
+    for (; end; end = end->next) {
+        if (end->flags & ANA_END_COMPLETE)
+            continue;
+        if (end->channel ||
+            (end->identity == identity && (end->source == ANA_NOBODY || end->source == finish->source) &&
+             (end->tag == TRC_TAG_ANY || end->tag == finish->tag)))
+            return end;
+    }
+    return NULL;
+}
+
+void ana_end_complete_unknown(struct ana_match *match, uint32_t index, uint64_t identity,
+                              const struct ana_end_finish *finish)
+{
+    if (finish->source == ANA_NOBODY || finish->tag == TRC_TAG_ANY || finish->tag == TRC_TAG_NONE) {
+        ana_end_unresolved(match, index, finish);
+        return;
+    }
+    struct ana_end_start start = {.index = index,
+                                  .partner = finish->source,
+                                  .identity = identity,
+                                  .tag = finish->tag,
+                                  .bytes = finish->bytes,
+                                  .flags = ANA_END_RECEIVE,
+                                  .call = finish->call,
+                                  .begin_ns = finish->begin_ns,
+                                  .end_ns = finish->begin_ns};
+    struct ana_channel *channel = channel_of(match, identity, finish->source, index, finish->tag);
+    struct ana_end *open = channel ? oldest_open(channel->receives.head, identity, finish) : NULL;
+    if (!open)
+        open = oldest_open(match->process[index]->wildcards.head, identity, finish);
+    if (open) {
+        start.call = open->call;
+        start.begin_ns = open->begin_ns;
+        start.end_ns = open->end_ns;
+        start.serial = open->serial;
+        leave(match, open);
+    }
+    ana_end_begin(match, &start, finish);
+    release(match, index);
+}
+
+void ana_p2p_gap(struct ana_match *match, uint32_t index)
+{
+    match->process[index]->gap = true;
+    for (struct ana_node *node = ana_table_next(&match->channels, NULL); node;
+         node = ana_table_next(&match->channels, node)) {
+        struct ana_channel *channel = (struct ana_channel *)node;
+        while (source_of(channel) == index && channel->sends.head)
+            drop(match, channel->sends.head);
+        while (destination_of(channel) == index && channel->receives.head)
+            drop(match, channel->receives.head);
+    }
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+/* Both ranks have finalized, so nothing was in flight: the last send is what the last completed receive took. */
+static void flush_kept(struct ana_match *match, struct ana_channel *channel)
+{
+    struct ana_ends *sends = &channel->sends, *receives = &channel->receives;
+    for (struct ana_end *end = receives->head, *next; end; end = next) {
+        next = end->next;
+        if (!(end->flags & ANA_END_COMPLETE)) {
+            match->counts.unmatched_receives++;
+            leave(match, end);
+        }
+    }
+    bool over =
+        match->process[source_of(channel)]->is.finalized && match->process[destination_of(channel)]->is.finalized;
+    size_t pairs = !over ? 0 : sends->count < receives->count ? sends->count : receives->count, against = 0;
+    struct ana_end *send = sends->tail, *receive = receives->tail;
+    for (size_t i = 0; i < pairs; i++, send = send->prev, receive = receive->prev)
+        against += receive->complete_ns < send->begin_ns;
+    if (against > pairs / 2) /* most arrive before they leave: something else is missing in between */
+        pairs = 0;
+    while (sends->count > pairs)
+        drop(match, sends->head);
+    while (receives->count > pairs)
+        drop(match, receives->head);
+    while (sends->head)
+        pair(match, channel, sends->head, receives->head);
+}
+
+static void flush_whole(struct ana_match *match, struct ana_channel *channel)
+{
+    while (channel->sends.head && channel->receives.head) {
+        struct ana_end *receive = channel->receives.head;
+        if (held_back(match, channel, receive))
+            break;
+        if (receive->flags & ANA_END_COMPLETE) {
+            pair(match, channel, channel->sends.head, receive);
+        } else { /* took the message, as far as the order goes; nobody looked */
+            match->counts.unmatched_receives++;
+            leave(match, receive);
+            leave(match, channel->sends.head);
+        }
+    }
+    bool unclear = channel->sends.head && channel->receives.head;
+    for (; channel->receives.head; leave(match, channel->receives.head)) {
+        bool complete = channel->receives.head->flags & ANA_END_COMPLETE;
+        *(complete || unclear ? &match->counts.uncertain : &match->counts.unmatched_receives) += 1;
+    }
+    for (; channel->sends.head; leave(match, channel->sends.head))
+        *(unclear ? &match->counts.uncertain : &match->counts.unmatched_sends) += 1;
+}
+
+void ana_p2p_flush(struct ana_match *match)
+{
+    for (struct ana_node *node = ana_table_next(&match->channels, NULL); node;
+         node = ana_table_next(&match->channels, node)) {
+        struct ana_channel *channel = (struct ana_channel *)node;
+        if (is_kept(match, channel))
+            flush_kept(match, channel);
+        else
+            flush_whole(match, channel);
+    }
+    for (uint32_t i = 0; i < match->processes; i++)
+        while (match->process[i] && match->process[i]->wildcards.head) {
+            match->counts.unmatched_receives++;
+            leave(match, match->process[i]->wildcards.head);
+        }
+    while (match->waiting.head)
+        deliver_waiting(match, match->waiting.head);
+}

@@ -1,0 +1,187 @@
+#include "trace/waits.h"
+#include <stdlib.h>
+
+static const enum trc_shape shape_of[TRC_OPCLASSES] = {
+#define OPCLASS(id, text, category, shape) [TRC_OP_##id] = TRC_SHAPE_##shape,
+#include "trace/opclass.def"
+#undef OPCLASS
+};
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+size_t ana_waits_of_message(const struct ana_message *m, struct ana_wait_span out[2])
+{
+    size_t n = 0;
+    if (m->recv_wait_begin_ns != INT64_MIN && m->send_begin_ns > m->recv_wait_begin_ns) {
+        int64_t end = earlier(m->send_begin_ns, m->recv_complete_ns);
+        if (end > m->recv_wait_begin_ns)
+            out[n++] = (struct ana_wait_span){ANA_LATE_SENDER,  m->destination, m->source, m->recv_wait_begin_ns, end,
+                                              m->recv_wait_call};
+    }
+    /* A blocking send is completed by the call that starts it. */
+    bool blocking = m->send_wait_begin_ns == m->send_begin_ns;
+    bool may_be_held = m->synchronous || blocking || m->bytes > ANA_EAGER_BYTES;
+    if (m->send_complete_ns != INT64_MIN && may_be_held && m->recv_begin_ns > m->send_wait_begin_ns &&
+        (m->synchronous || m->send_complete_ns > m->recv_begin_ns)) {
+        int64_t end = earlier(m->recv_begin_ns, m->send_complete_ns);
+        if (end > m->send_wait_begin_ns)
+            out[n++] = (struct ana_wait_span){ANA_LATE_RECEIVER,     m->source, m->destination,
+                                              m->send_wait_begin_ns, end,       m->send_wait_call};
+    }
+    return n;
+}
+
+/* ---- collectives ----------------------------------------------------------------------------------------------- */
+
+/* `a` waits for `culprit`, until that comes or its own call ends. */
+static size_t wait_for(const struct ana_instance *instance, const struct ana_arrival *a,
+                       const struct ana_arrival *culprit, struct ana_wait_span *out)
+{
+    int64_t end = earlier(culprit->begin_ns, a->end_ns);
+    if (a->comm_rank < 0 || end <= a->begin_ns)
+        return 0;
+    *out = (struct ana_wait_span){ANA_LATE_IN_COLLECTIVE, a->index, culprit->index, a->begin_ns, end, instance->call};
+    return 1;
+}
+
+static const struct ana_arrival *root_of(const struct ana_instance *instance)
+{
+    for (size_t i = 0; i < instance->arrivals; i++)
+        if ((int64_t)instance->arrival[i].index == instance->root)
+            return &instance->arrival[i];
+    return NULL;
+}
+
+/* The last to come that takes part. */
+static const struct ana_arrival *last_of(const struct ana_instance *instance)
+{
+    for (size_t i = instance->arrivals; i-- > 0;)
+        if (instance->arrival[i].comm_rank >= 0)
+            return &instance->arrival[i];
+    return NULL;
+}
+
+static int by_comm_rank(const void *a, const void *b)
+{
+    const struct ana_arrival *const *x = a, *const *y = b;
+    return ((*x)->comm_rank > (*y)->comm_rank) - ((*x)->comm_rank < (*y)->comm_rank);
+}
+
+static size_t waits_of_prefix(const struct ana_instance *instance, struct ana_wait_span *out)
+{
+    size_t n = 0;
+    const struct ana_arrival **by_rank = malloc(instance->arrivals * sizeof *by_rank);
+    if (!by_rank)
+        return 0;
+    for (size_t i = 0; i < instance->arrivals; i++)
+        by_rank[i] = &instance->arrival[i];
+    qsort(by_rank, instance->arrivals, sizeof *by_rank, by_comm_rank);
+    const struct ana_arrival *last = by_rank[0];
+    for (size_t i = 1; i < instance->arrivals; i++) {
+        n += wait_for(instance, by_rank[i], last, out + n);
+        if (by_rank[i]->begin_ns > last->begin_ns)
+            last = by_rank[i];
+    }
+    free(by_rank);
+    return n;
+}
+
+size_t ana_waits_of_instance(const struct ana_instance *instance, struct ana_wait_span *out)
+{
+    if (instance->nonblocking || instance->mismatched || instance->arrivals < 2)
+        return 0;
+    size_t n = 0;
+    const struct ana_arrival *root = root_of(instance), *last = last_of(instance);
+    switch (shape_of[instance->call->opclass]) {
+    case TRC_SHAPE_ALL:
+        for (size_t i = 0; last && i < instance->arrivals; i++)
+            n += wait_for(instance, &instance->arrival[i], last, out + n);
+        break;
+    case TRC_SHAPE_FROM_ROOT:
+        for (size_t i = 0; root && i < instance->arrivals; i++)
+            n += wait_for(instance, &instance->arrival[i], root, out + n);
+        break;
+    case TRC_SHAPE_TO_ROOT:
+        if (root && last)
+            n += wait_for(instance, root, last, out);
+        break;
+    case TRC_SHAPE_PREFIX:
+        n = waits_of_prefix(instance, out);
+        break;
+    case TRC_SHAPE_NONE:
+    case TRC_SHAPE_NEIGHBORS:
+        break;
+    }
+    return n;
+}
+
+/* ---- clip ------------------------------------------------------------------------------------------------------ */
+
+#define REMEMBERED 16 /* calls of one rank */
+
+struct taken {
+    int64_t begin_ns, until_ns;
+};
+
+struct waiter {
+    struct taken call[REMEMBERED]; /* a ring; unused ones begin at INT64_MIN */
+    uint32_t next;
+};
+
+struct ana_wait_clip {
+    struct waiter *waiter;
+    size_t waiters;
+};
+
+struct ana_wait_clip *ana_wait_clip_new(void)
+{
+    return calloc(1, sizeof(struct ana_wait_clip));
+}
+
+void ana_wait_clip_free(struct ana_wait_clip *clip)
+{
+    if (clip)
+        free(clip->waiter);
+    free(clip);
+}
+
+static struct waiter *waiter_of(struct ana_wait_clip *clip, size_t index)
+{
+    if (index < clip->waiters)
+        return &clip->waiter[index];
+    size_t more = index + index / 2 + 8;
+    struct waiter *moved = realloc(clip->waiter, more * sizeof *moved);
+    if (!moved)
+        return NULL;
+    for (size_t i = clip->waiters; i < more; i++) {
+        moved[i].next = 0;
+        for (size_t c = 0; c < REMEMBERED; c++)
+            moved[i].call[c] = (struct taken){INT64_MIN, INT64_MIN};
+    }
+    clip->waiter = moved;
+    clip->waiters = more;
+    return &moved[index];
+}
+
+bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span)
+{
+    struct waiter *waiter = waiter_of(clip, span->waiter);
+    if (!waiter)
+        return true; /* out of memory: rather twice than not at all */
+    for (size_t i = 0; i < REMEMBERED; i++) {
+        struct taken *call = &waiter->call[i];
+        if (call->begin_ns != span->begin_ns)
+            continue;
+        if (span->end_ns <= call->until_ns)
+            return false;
+        span->begin_ns = call->until_ns;
+        call->until_ns = span->end_ns;
+        return true;
+    }
+    waiter->call[waiter->next] = (struct taken){span->begin_ns, span->end_ns};
+    waiter->next = (waiter->next + 1) % REMEMBERED;
+    return true;
+}
