@@ -1,0 +1,428 @@
+#include "trace/report.h"
+#include "trace/numfmt.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST_RANKS 20
+#define MOST_ROWS  12
+
+struct page {
+    const struct ana_job *job;
+    const struct ana_summary *s;
+    struct ana_job_info info;
+    bool utf8;
+    FILE *out;
+};
+
+/* ---- text -----------------------------------------------------------------------------------------------------------
+ */
+
+/* A column of a table: its text, right-aligned unless `width` is negative. */
+static void column(const struct page *p, int width, const char *text)
+{
+    char out[512];
+    fputs(ana_column(out, sizeof out, text, abs(width), width > 0), p->out);
+}
+
+static void number(const struct page *p, int width, enum ana_unit unit, double value)
+{
+    char text[ANA_TEXT];
+    column(p, width, ana_number(text, sizeof text, unit, value, p->utf8));
+}
+
+static void integer(const struct page *p, int width, uint64_t value)
+{
+    char text[ANA_TEXT];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    /* Exact while it fits. */
+    if ((int)strlen(text) > width - 1)
+        ana_number(text, sizeof text, ANA_COUNT, (double)value, p->utf8);
+    column(p, width, text);
+}
+
+static void rank_name(const struct page *p, int width, size_t index)
+{
+    const struct ana_rank *r = ana_job_rank(p->job, index);
+    char text[64];
+    if (!r)
+        snprintf(text, sizeof text, "%s", p->utf8 ? "\xe2\x80\x93" : "-");
+    else if (r->world)
+        snprintf(text, sizeof text, "%" PRIu32 ":%" PRId32, r->world, r->rank);
+    else
+        snprintf(text, sizeof text, "%" PRId32, r->rank);
+    column(p, width, text);
+}
+
+static void heading(const struct page *p, const char *text)
+{
+    fprintf(p->out, "\n%s\n", text);
+}
+
+static void more(const struct page *p, size_t shown, size_t all, const char *what)
+{
+    if (all > shown)
+        fprintf(p->out, "  ... %zu more %s\n", all - shown, what);
+}
+
+static double share_of(int64_t part, int64_t whole)
+{
+    return whole > 0 && part >= 0 ? (double)part / (double)whole : NAN;
+}
+
+static int64_t all_time(const struct page *p)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < p->s->rank_count; i++)
+        sum += p->s->ranks[i].wall_ns;
+    return sum;
+}
+
+/* Text in lines of 80 columns, the later ones indented. */
+static void paragraph(const struct page *p, const char *text)
+{
+    size_t at = 0, n = strlen(text);
+    while (n - at > 78) {
+        size_t cut = 78;
+        while (cut > 40 && text[at + cut] != ' ')
+            cut--;
+        fprintf(p->out, "  %.*s\n", (int)cut, text + at);
+        at += cut + (text[at + cut] == ' ');
+    }
+    fprintf(p->out, "  %s\n", text + at);
+}
+
+static void line(const struct page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void line(const struct page *p, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    paragraph(p, text);
+}
+
+/* ---- sections -------------------------------------------------------------------------------------------------------
+ */
+
+static void job_section(const struct page *p)
+{
+    const struct ana_job_info *i = &p->info;
+    char elapsed[ANA_TEXT], start[64] = "", answer[512];
+    time_t t = (time_t)(i->start_realtime_ns / 1000000000);
+    struct tm tm;
+    if (localtime_r(&t, &tm))
+        strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S %z", &tm);
+    ana_clock(elapsed, sizeof elapsed, i->elapsed_ns);
+    fprintf(p->out, "hpctop  %s  %s after %s\n", i->name, ana_state_name(i->state), elapsed);
+    char command[72];
+    ana_column(command, sizeof command, i->command, strlen(i->command) < 68 ? (int)strlen(i->command) : 68, false);
+    if (i->command[0])
+        fprintf(p->out, "  command %s\n", command);
+    fprintf(p->out, "  started %s, %zu rank%s on %zu host%s%s%s\n", start, i->world_size, i->world_size == 1 ? "" : "s",
+            i->hosts, i->hosts == 1 ? "" : "s", i->mpi[0] ? ", " : "", i->mpi);
+    static const char *const mark[2][3] = {{"OK", "->", "!!"}, {"\xe2\x9c\x93", "\xe2\x97\x8f", "\xe2\x9c\x97"}};
+    enum ana_weight weight = ana_answer(p->job, p->s, answer, sizeof answer);
+    fprintf(p->out, "\n");
+    line(p, "%s %s", mark[p->utf8][weight], answer);
+}
+
+static void efficiency_section(const struct page *p)
+{
+    const struct ana_efficiency *e = &p->s->efficiency;
+    char a[ANA_TEXT], b[ANA_TEXT], c[ANA_TEXT];
+    fprintf(p->out, "\n  parallel efficiency %s = load balance %s x communication %s\n",
+            ana_number(a, sizeof a, ANA_SHARE, e->parallel, p->utf8),
+            ana_number(b, sizeof b, ANA_SHARE, e->load_balance, p->utf8),
+            ana_number(c, sizeof c, ANA_SHARE, e->communication, p->utf8));
+}
+
+/* Ranks with an odd state first, then those that cost the others most. */
+struct order {
+    const struct page *page;
+    size_t at; /* into s->ranks */
+};
+
+static int oddness(enum ana_rank_state state)
+{
+    static const int odd[] = {1, 2, 0, 5, 4, 3}; /* of run, wait, done, abort, dead, ? */
+    return odd[state];
+}
+
+static int worst_first(const void *a, const void *b)
+{
+    const struct order *x = a, *y = b;
+    const struct ana_rank_stat *s = &x->page->s->ranks[x->at], *t = &x->page->s->ranks[y->at];
+    int odd_s = oddness(ana_job_rank(x->page->job, s->index)->state);
+    int odd_t = oddness(ana_job_rank(x->page->job, t->index)->state);
+    if (odd_s != odd_t)
+        return odd_t - odd_s;
+    if (s->caused_ns != t->caused_ns)
+        return s->caused_ns > t->caused_ns ? -1 : 1;
+    return s->index < t->index ? -1 : 1;
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct order *x = a, *y = b;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static void ranks_section(const struct page *p)
+{
+    size_t n = p->s->rank_count, shown = n < MOST_RANKS ? n : MOST_RANKS;
+    struct order *order = calloc(n + 1, sizeof *order);
+    if (!order)
+        return;
+    for (size_t i = 0; i < n; i++)
+        order[i] = (struct order){p, i};
+    qsort(order, n, sizeof *order, worst_first);
+    qsort(order, shown, sizeof *order, by_index);
+    heading(p, n > shown
+                   ? "RANKS (the worst)\n"
+                     "  rank host         state     wall   MPI  wait  late    sent    received    calls"
+                   : "RANKS\n  rank host         state     wall   MPI  wait  late       sent   received    calls");
+    for (size_t i = 0; i < shown; i++) {
+        const struct ana_rank_stat *s = &p->s->ranks[order[i].at];
+        const struct ana_rank *r = ana_job_rank(p->job, s->index);
+        rank_name(p, 6, s->index);
+        fputc(' ', p->out);
+        column(p, -12, r->host);
+        fputc(' ', p->out);
+        column(p, -5, ana_rank_state_name(r->state));
+        number(p, 9, ANA_NS, (double)s->wall_ns);
+        number(p, 6, ANA_SHARE, share_of(s->mpi_ns, s->wall_ns));
+        number(p, 6, ANA_SHARE, share_of(s->waiting_ns, s->wall_ns));
+        number(p, 6, ANA_SHARE, s->collectives ? (double)s->came_last / (double)s->collectives : NAN);
+        number(p, 11, ANA_BYTES, (double)s->sent);
+        number(p, 11, ANA_BYTES, (double)s->received);
+        integer(p, 9, s->calls);
+        fputc('\n', p->out);
+        if (r->inside && r->state != ANA_RANK_DONE) {
+            char since[ANA_TEXT];
+            fprintf(p->out, "         inside %s for %s\n", r->inside,
+                    ana_spoken(since, sizeof since, (double)r->inside_ns));
+        }
+    }
+    more(p, shown, n, "ranks");
+    free(order);
+}
+
+static void calls_section(const struct page *p)
+{
+    if (p->s->call_count == 0)
+        return;
+    heading(p, "CALLS\n  call                     calls     time   wait      sent  received     p50     p99     max");
+    size_t shown = p->s->call_count < MOST_ROWS ? p->s->call_count : MOST_ROWS;
+    for (size_t i = 0; i < shown; i++) {
+        const struct ana_call_stat *c = &p->s->calls[i];
+        fputs("  ", p->out);
+        column(p, -20, c->name);
+        integer(p, 10, c->times.count);
+        number(p, 9, ANA_NS, (double)c->times.total_ns);
+        number(p, 7, ANA_SHARE, share_of(c->waiting_ns, c->times.total_ns));
+        number(p, 10, ANA_BYTES, (double)c->sent);
+        number(p, 10, ANA_BYTES, (double)c->received);
+        number(p, 8, ANA_NS, c->times.p50_ns);
+        number(p, 8, ANA_NS, c->times.p99_ns);
+        number(p, 8, ANA_NS, c->times.max_ns);
+        fputc('\n', p->out);
+    }
+    more(p, shown, p->s->call_count, "calls");
+}
+
+static void collectives_section(const struct page *p)
+{
+    if (p->s->collective_count == 0)
+        return;
+    heading(p, "COLLECTIVES, by time lost waiting for the last\n"
+               "  call                 communicator     instances skew p50     p99   lost  last rank");
+    size_t shown = p->s->collective_count < MOST_ROWS ? p->s->collective_count : MOST_ROWS;
+    int64_t all = all_time(p);
+    for (size_t i = 0; i < shown; i++) {
+        const struct ana_collective *c = &p->s->collectives[i];
+        fputs("  ", p->out);
+        column(p, -20, c->name);
+        fputc(' ', p->out);
+        column(p, -16, c->comm_name);
+        integer(p, 10, c->instances);
+        number(p, 9, ANA_NS, c->skew_p50_ns);
+        number(p, 8, ANA_NS, c->skew_p99_ns);
+        number(p, 7, ANA_SHARE, share_of(c->lost_ns, all));
+        rank_name(p, 5, c->last_index);
+        fputc(' ', p->out);
+        number(p, 5, ANA_SHARE, c->last_share);
+        fputc('\n', p->out);
+        if (c->incomplete)
+            fprintf(p->out, "    %" PRIu64 " more that not all ranks came to\n", c->incomplete);
+    }
+    more(p, shown, p->s->collective_count, "collectives");
+}
+
+static void waits_section(const struct page *p)
+{
+    if (p->s->wait_count == 0)
+        return;
+    static const char *const kind[] = {"sends late to", "receives late from", "comes last for"};
+    heading(p, "WHO WAITS FOR WHOM\n     rank                         rank     times      lost   of its time");
+    size_t shown = p->s->wait_count < MOST_ROWS ? p->s->wait_count : MOST_ROWS;
+    for (size_t i = 0; i < shown; i++) {
+        const struct ana_wait *w = &p->s->waits[i];
+        int64_t wall = 0;
+        for (size_t k = 0; k < p->s->rank_count; k++)
+            if (p->s->ranks[k].index == w->waiter)
+                wall = p->s->ranks[k].wall_ns;
+        rank_name(p, 9, w->culprit);
+        fputs("  ", p->out);
+        column(p, -18, kind[w->kind]);
+        rank_name(p, 9, w->waiter);
+        integer(p, 10, w->count);
+        number(p, 10, ANA_NS, (double)w->lost_ns);
+        number(p, 10, ANA_SHARE, share_of(w->lost_ns, wall));
+        fputc('\n', p->out);
+    }
+    more(p, shown, p->s->wait_count, "such pairs");
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct ana_pair *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    if (x->messages != y->messages)
+        return x->messages > y->messages ? -1 : 1;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return x->destination < y->destination ? -1 : 1;
+}
+
+static void pairs_section(const struct page *p)
+{
+    size_t n = p->s->pair_count, shown = n < MOST_ROWS ? n : MOST_ROWS;
+    struct ana_pair *sorted = n ? malloc(n * sizeof *sorted) : NULL;
+    if (!sorted)
+        return;
+    memcpy(sorted, p->s->pairs, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_bytes);
+    heading(p, "MESSAGES, by bytes\n     from     to   messages      bytes  latency min     p50");
+    for (size_t i = 0; i < shown; i++) {
+        rank_name(p, 9, sorted[i].source);
+        rank_name(p, 7, sorted[i].destination);
+        integer(p, 11, sorted[i].messages);
+        number(p, 11, ANA_BYTES, (double)sorted[i].bytes);
+        number(p, 13, ANA_NS, sorted[i].latency_min_ns);
+        number(p, 8, ANA_NS, sorted[i].latency_p50_ns);
+        fputc('\n', p->out);
+    }
+    more(p, shown, n, "pairs");
+    free(sorted);
+}
+
+/* The same place in the program on several ranks is one row. */
+static bool same_site(const struct ana_site *a, const struct ana_site *b)
+{
+    if (strcmp(a->call, b->call) != 0)
+        return false;
+    if (a->module && b->module)
+        return strcmp(a->module, b->module) == 0;
+    return !a->module && !b->module && a->address == b->address;
+}
+
+struct site_row {
+    const struct ana_site *site;
+    uint64_t calls;
+    int64_t ns;
+    size_t ranks;
+};
+
+static int rows_by_time(const void *a, const void *b)
+{
+    const struct site_row *x = a, *y = b;
+    return x->ns > y->ns ? -1 : x->ns < y->ns;
+}
+
+static void sites_section(const struct page *p)
+{
+    /* Enough of the largest to fold into the rows that are shown. */
+    size_t n = p->s->site_count < 2048 ? p->s->site_count : 2048, rows = 0;
+    struct site_row *row = calloc(n + 1, sizeof *row);
+    for (size_t i = 0; row && i < n; i++) {
+        size_t k = 0;
+        while (k < rows && !same_site(row[k].site, &p->s->sites[i]))
+            k++;
+        rows += k == rows;
+        row[k].site = row[k].site ? row[k].site : &p->s->sites[i];
+        row[k].calls += p->s->sites[i].times.count;
+        row[k].ns += p->s->sites[i].times.total_ns;
+        row[k].ranks++;
+    }
+    if (rows) {
+        qsort(row, rows, sizeof *row, rows_by_time);
+        heading(p, "WHERE\n  call                     calls     time  ranks  place");
+    }
+    size_t shown = rows < MOST_ROWS ? rows : MOST_ROWS;
+    for (size_t i = 0; i < shown; i++) {
+        const struct ana_site *s = row[i].site;
+        char place[256];
+        if (s->function && s->function[0])
+            snprintf(place, sizeof place, "%s", s->function);
+        else if (s->module && s->module[0])
+            snprintf(place, sizeof place, "%s", s->module);
+        else
+            snprintf(place, sizeof place, "0x%" PRIx64, s->address);
+        fputs("  ", p->out);
+        column(p, -20, s->call);
+        integer(p, 10, row[i].calls);
+        number(p, 9, ANA_NS, (double)row[i].ns);
+        integer(p, 7, row[i].ranks);
+        fprintf(p->out, "  %.30s\n", place);
+    }
+    more(p, shown, rows, "places");
+    free(row);
+}
+
+/* What is not known, and what the tool itself did to the job. */
+static void limits_section(const struct page *p)
+{
+    char a[ANA_TEXT], b[ANA_TEXT];
+    const struct ana_summary *s = p->s;
+    heading(p, "WHAT THIS RESTS ON");
+    line(p, "records lost: %" PRIu64 "; overwritten because of HPCTOP_LIMIT: %" PRIu64 " (still in all counts)",
+         p->info.lost_records, p->info.recycled_records);
+    line(p, "the recorder cost at most %s of a rank's time; clocks of ranks agree within %s",
+         ana_number(a, sizeof a, ANA_SHARE, p->info.overhead_s * 1e9 / (double)p->info.elapsed_ns, p->utf8),
+         ana_number(b, sizeof b, ANA_NS, p->info.clock_error_s * 1e9, p->utf8));
+    if (s->analysed < 1)
+        line(p, "waits, skews, places and latencies are of %s of the events",
+             ana_number(a, sizeof a, ANA_SHARE, s->analysed, p->utf8));
+    if (s->unmatched_sends || s->unmatched_receives || s->uncertain_messages)
+        line(p,
+             "messages without their other end: %" PRIu64 " sent, %" PRIu64 " received; not paired for sure: %" PRIu64,
+             s->unmatched_sends, s->unmatched_receives, s->uncertain_messages);
+    if (s->pair_overflow)
+        line(p, "messages whose partner has no trace or could not be told: %" PRIu64, s->pair_overflow);
+    if (s->call_overflow)
+        line(p, "calls in the totals of their ranks only: %" PRIu64, s->call_overflow);
+    if (s->clock_violations)
+        line(p, "messages that seem to arrive before they leave: %" PRIu64 " (the clocks' error)", s->clock_violations);
+    for (size_t i = 0; i < 10 && ana_job_warning(p->job, i); i++)
+        line(p, "%s", ana_job_warning(p->job, i));
+}
+
+void ana_report_text(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out)
+{
+    struct page page = {job, summary, ana_job_info(job), utf8, out};
+    job_section(&page);
+    efficiency_section(&page);
+    ranks_section(&page);
+    calls_section(&page);
+    collectives_section(&page);
+    waits_section(&page);
+    pairs_section(&page);
+    sites_section(&page);
+    limits_section(&page);
+}

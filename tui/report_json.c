@@ -1,0 +1,174 @@
+#include "tui/report_json.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* cJSON keeps numbers as doubles, which hold integers only to 2^53. */
+static void add_integer(cJSON *object, const char *key, uint64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    cJSON_AddRawToObject(object, key, text);
+}
+
+static void add_signed(cJSON *object, const char *key, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    cJSON_AddRawToObject(object, key, text);
+}
+
+/* A real number with all its digits; NAN is null. */
+static void add_real(cJSON *object, const char *key, double value)
+{
+    char text[40];
+    if (isfinite(value))
+        snprintf(text, sizeof text, "%.17g", value);
+    else
+        snprintf(text, sizeof text, "null");
+    /* The shortest text that means the same number. */
+    for (int digits = 6; isfinite(value) && digits < 17; digits++) {
+        char shorter[40];
+        snprintf(shorter, sizeof shorter, "%.*g", digits, value);
+        if (strtod(shorter, NULL) == value) {
+            memcpy(text, shorter, sizeof text);
+            break;
+        }
+    }
+    cJSON_AddRawToObject(object, key, text);
+}
+
+/* Exact to the ns; negative is unknown. */
+static void add_ns(cJSON *object, const char *key, int64_t ns)
+{
+    char text[40];
+    if (ns < 0)
+        snprintf(text, sizeof text, "null");
+    else
+        snprintf(text, sizeof text, "%" PRId64 ".%09" PRId64, ns / 1000000000, ns % 1000000000);
+    cJSON_AddRawToObject(object, key, text);
+}
+
+static void add_text(cJSON *object, const char *key, const char *text)
+{
+    if (text)
+        cJSON_AddStringToObject(object, key, text);
+    else
+        cJSON_AddNullToObject(object, key);
+}
+
+static void add_job(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
+{
+    struct ana_job_info info = ana_job_info(job);
+    char answer[512];
+    ana_answer(job, s, answer, sizeof answer);
+    cJSON *o = cJSON_AddObjectToObject(root, "job");
+    add_text(o, "name", info.name);
+    add_text(o, "state", ana_state_name(info.state));
+    add_integer(o, "ranks", info.ranks);
+    add_integer(o, "world_size", info.world_size);
+    cJSON *hosts = cJSON_AddArrayToObject(o, "hosts");
+    for (size_t i = 0; i < info.hosts; i++)
+        cJSON_AddItemToArray(hosts, cJSON_CreateString(info.host[i]));
+    add_text(o, "command", info.command);
+    add_text(o, "mpi", info.mpi[0] ? info.mpi : NULL);
+    add_ns(o, "elapsed_s", info.elapsed_ns);
+    add_integer(o, "lost_records", info.lost_records);
+    add_integer(o, "recycled_records", info.recycled_records);
+    add_real(o, "clock_error_s", info.clock_error_s);
+    add_real(o, "overhead_s", info.overhead_s);
+    add_real(o, "analysed", s->analysed);
+    add_text(o, "answer", answer);
+}
+
+static void add_calls(cJSON *root, const struct ana_summary *s)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "calls");
+    for (size_t i = 0; i < s->call_count; i++) {
+        const struct ana_call_stat *c = &s->calls[i];
+        cJSON *o = cJSON_CreateObject();
+        add_text(o, "name", c->name);
+        add_integer(o, "calls", c->times.count);
+        add_integer(o, "bytes_sent", c->sent);
+        add_integer(o, "bytes_received", c->received);
+        add_ns(o, "time_s", c->times.total_ns);
+        add_real(o, "min_s", c->times.min_ns / 1e9);
+        add_real(o, "p50_s", c->times.p50_ns / 1e9);
+        add_real(o, "p99_s", c->times.p99_ns / 1e9);
+        add_real(o, "max_s", c->times.max_ns / 1e9);
+        add_ns(o, "waiting_s", c->waiting_ns);
+        cJSON_AddItemToArray(list, o);
+    }
+}
+
+static void add_ranks(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "ranks");
+    for (size_t i = 0; i < s->rank_count; i++) {
+        const struct ana_rank_stat *stat = &s->ranks[i];
+        const struct ana_rank *r = ana_job_rank(job, stat->index);
+        bool inside = r->inside && r->state != ANA_RANK_DONE;
+        cJSON *o = cJSON_CreateObject();
+        if (r->rank >= 0)
+            add_signed(o, "rank", r->rank);
+        else
+            cJSON_AddNullToObject(o, "rank");
+        add_integer(o, "world", r->world);
+        add_text(o, "host", r->host);
+        add_integer(o, "pid", r->pid);
+        add_integer(o, "calls", stat->calls);
+        add_integer(o, "bytes_sent", stat->sent);
+        add_integer(o, "bytes_received", stat->received);
+        add_ns(o, "mpi_s", stat->mpi_sum_ns);
+        cJSON_AddNullToObject(o, "nccl_s"); /* not recorded */
+        add_ns(o, "wall_s", stat->wall_ns);
+        add_ns(o, "waiting_s", stat->waiting_ns);
+        add_text(o, "state", ana_rank_state_name(r->state));
+        add_text(o, "inside", inside ? r->inside : NULL);
+        add_ns(o, "inside_s", inside ? r->inside_ns : -1);
+        cJSON_AddItemToArray(list, o);
+    }
+}
+
+static void add_pairs(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "pairs");
+    for (size_t i = 0; i < s->pair_count; i++) {
+        cJSON *o = cJSON_CreateObject();
+        add_signed(o, "src", ana_job_rank(job, s->pairs[i].source)->rank);
+        add_signed(o, "dst", ana_job_rank(job, s->pairs[i].destination)->rank);
+        add_integer(o, "messages", s->pairs[i].messages);
+        add_integer(o, "bytes", s->pairs[i].bytes);
+        cJSON_AddItemToArray(list, o);
+    }
+}
+
+char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
+{
+    cJSON *root = cJSON_CreateObject();
+    if (!root)
+        return NULL;
+    add_job(root, job, s);
+    add_calls(root, s);
+    add_ranks(root, job, s);
+    add_pairs(root, job, s);
+    cJSON *e = cJSON_AddObjectToObject(root, "efficiency");
+    add_real(e, "parallel", s->efficiency.parallel);
+    add_real(e, "load_balance", s->efficiency.load_balance);
+    add_real(e, "communication", s->efficiency.communication);
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (!text)
+        return NULL;
+    size_t n = strlen(text);
+    char *out = malloc(n + 2);
+    if (out) {
+        memcpy(out, text, n);
+        memcpy(out + n, "\n", 2);
+    }
+    cJSON_free(text);
+    return out;
+}

@@ -1,0 +1,19 @@
+/* The report as JSON, for scripts: the keys of `hpctop report --json`. */
+#ifndef TUI_REPORT_JSON_H
+#define TUI_REPORT_JSON_H
+
+#include "trace/job.h"
+
+/* The text of one JSON object (ended by a newline), to be freed by the caller; NULL when out of memory.
+ * SI base units: seconds and bytes.  What is not known is null.  Integers are exact, whatever their size.
+ *
+ *   job         state, ranks (trace files), world_size, hosts, command, mpi, elapsed_s, lost_records,
+ *               recycled_records, clock_error_s, overhead_s, analysed (share of the events), answer
+ *   calls[]     name, calls, bytes_sent, bytes_received, time_s, min_s, p50_s, p99_s, max_s, waiting_s
+ *   ranks[]     rank, world, host, pid, calls, bytes_sent, bytes_received, mpi_s (all threads, without Init and
+ *               Finalize), nccl_s, wall_s (from Init to Finalize), waiting_s, state, inside, inside_s
+ *   pairs[]     src, dst (ranks of MPI_COMM_WORLD), messages, bytes
+ *   efficiency  parallel, load_balance, communication */
+char *tui_report_json(const struct ana_job *job, const struct ana_summary *summary);
+
+#endif
