@@ -174,7 +174,7 @@ void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args)
     if (call->persistent)
         return;
     sig->flags |= TRC_SIG_COLL;
-    frame->sequence = atomic_fetch_add_explicit(&comm->sequence, 1, memory_order_relaxed);
+    frame->sequence = comm->sequence++;
 }
 
 void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args)

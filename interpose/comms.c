@@ -4,6 +4,7 @@
 #include "interpose/process.h"
 #include "interpose/table.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #define XXH_INLINE_ALL
@@ -143,6 +144,7 @@ struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32
     if (!handle || handle == ipo_abi.comm_null)
         return NULL;
     uint64_t begin = ipo_ticks();
+    int kept = errno;
     int inter = 0, rank = -1, size = 0, remote_size = 0;
     if (REAL(Comm_test_inter, w, int *)(handle, &inter) || REAL(Comm_rank, w, int *)(handle, &rank) ||
         REAL(Comm_size, w, int *)(handle, &size))
@@ -167,6 +169,7 @@ struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32
     define(comm, parent ? parent->identity : 0, flags, call, local, remote);
     ipo_table_put(&comms, handle, comm);
     __atomic_fetch_add(&ipo_process.writer.head->slow_ticks, ipo_ticks() - begin, __ATOMIC_RELAXED);
+    errno = kept;
     return comm;
 }
 

@@ -206,7 +206,7 @@ void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
         uint64_t sequence = 0;
         bool collective = sig.flags & TRC_SIG_COLL;
         if (collective && request->comm)
-            sequence = atomic_fetch_add_explicit(&request->comm->sequence, 1, memory_order_relaxed);
+            sequence = request->comm->sequence++;
         ipo_charge(thread, frame->sig.call, frame->site, sig.sent, collective ? sig.received : 0);
         uint32_t index = trc_stream_intern(stream, &sig);
         trc_stream_sub(stream, index, false, 0, 0, sequence);

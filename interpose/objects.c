@@ -10,7 +10,7 @@ static void take_sequence(struct ipo_frame *frame)
     if (!frame->comm)
         return;
     frame->sig.flags |= TRC_SIG_COLL;
-    frame->sequence = atomic_fetch_add_explicit(&frame->comm->sequence, 1, memory_order_relaxed);
+    frame->sequence = frame->comm->sequence++;
 }
 
 static void use(struct ipo_frame *frame, struct ipo_comm *comm)

@@ -26,18 +26,15 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     const struct ipo_call *call = &ipo_calls[id];
     if (__builtin_expect(!*ipo_armed, 0) && !enter_unarmed(frame, call))
         return false;
-    int kept = errno;
     struct ipo_thread *thread = ipo_thread_self();
-    if (__builtin_expect(!thread || !ipo_real[id], 0)) {
-        errno = kept;
+    if (__builtin_expect(!thread || !ipo_real[id], 0))
         return false;
-    }
     frame->thread = thread;
     frame->call = call;
     frame->comm = NULL;
     frame->sequence = 0;
-    frame->failed = frame->poll = false;
-    frame->status = frame->status_by_caller = 0;
+    frame->poll = false;
+    frame->status = 0;
     frame->sig = (struct trc_sig){
         .call = (uint32_t)id,
         .peer = TRC_PEER_NONE,
@@ -51,19 +48,15 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     frame->nested = thread->mark && frame->address < thread->mark;
     if (__builtin_expect(frame->nested, 0)) {
         frame->sig.flags = TRC_SIG_NESTED;
-    } else {
-        thread->mark = frame->address;
-        if (ipo_classes[call->opclass].describe)
-            ipo_classes[call->opclass].describe(frame, args);
-    }
-    struct trc_stream *stream = &thread->stream;
-    frame->index = trc_stream_intern(stream, &frame->sig);
-    errno = kept;
-    if (frame->nested) {
+        frame->index = trc_stream_intern(&thread->stream, &frame->sig);
         frame->begin = ipo_ticks();
         return true;
     }
-    struct trc_thread *live = &stream->page->thread;
+    thread->mark = frame->address;
+    if (ipo_classes[call->opclass].describe)
+        ipo_classes[call->opclass].describe(frame, args);
+    frame->index = trc_stream_intern(&thread->stream, &frame->sig);
+    struct trc_thread *live = &thread->stream.page->thread;
     live->inside_sequence = frame->sequence;
     live->inside_since = frame->begin = ipo_ticks();
     __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
@@ -73,14 +66,12 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
 void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
 {
     frame->end = ipo_ticks();
-    int kept = errno;
     struct trc_stream *stream = &frame->thread->stream;
-    frame->failed = result != 0;
     if (__builtin_expect(frame->nested, 0)) {
         trc_stream_event(stream, frame->index, frame->begin, frame->end, 0);
-        errno = kept;
         return;
     }
+    frame->failed = result != 0;
     if (__builtin_expect(frame->failed, 0)) {
         frame->sig.flags |= TRC_SIG_FAILED;
         frame->index = trc_stream_intern(stream, &frame->sig);
@@ -91,35 +82,35 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
         ipo_emit(frame);
     __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);
     frame->thread->mark = NULL;
-    errno = kept;
 }
 
 void ipo_emit(struct ipo_frame *frame)
 {
     struct trc_stream *stream = &frame->thread->stream;
     struct trc_thread *live = &stream->page->thread;
-    uint64_t ticks = frame->end - frame->begin;
-    uint32_t index = frame->index;
-    const struct trc_sig *sig = &stream->page->sigs[index];
+    const uint64_t ticks = frame->end - frame->begin;
+    const uint32_t index = frame->index, flags = frame->sig.flags;
     if (__builtin_expect(stream->state[index].epoch == UINT32_MAX, 0))
-        ipo_site_seen(sig->site);
-    if (frame->poll)
+        ipo_site_seen(frame->site);
+    if (__builtin_expect(frame->poll, 0))
         trc_stream_fold(stream, index, frame->begin, frame->end);
     else
         trc_stream_event(stream, index, frame->begin, frame->end, frame->sequence);
-    /* A posted receive shows the room it has; its bytes are counted when they have come. */
-    bool posted = (sig->flags & TRC_SIG_START) && (sig->flags & (TRC_SIG_P2P_IN | TRC_SIG_IO));
-    uint64_t sent = sig->sent, received = posted ? 0 : sig->received;
-    trc_stream_count(stream, index, ticks, sent, received);
-    live->sent += sent;
-    live->received += received;
     live->calls++;
     live->mpi_ticks += ticks;
     live->last_end = frame->end;
     live->last = index + 1;
-    if (sig->flags & TRC_SIG_P2P_OUT)
+    /* A posted receive shows the room it has; its bytes are counted when they have come. */
+    bool posted = (flags & TRC_SIG_START) && (flags & (TRC_SIG_P2P_IN | TRC_SIG_IO));
+    uint64_t sent = frame->sig.sent, received = posted ? 0 : frame->sig.received;
+    trc_stream_count(stream, index, ticks, sent, received);
+    if (__builtin_expect(sent | received, 1)) {
+        live->sent += sent;
+        live->received += received;
+    }
+    if (flags & TRC_SIG_P2P_OUT)
         ipo_count_sent(frame->thread, index);
-    if ((sig->flags & TRC_SIG_P2P_IN) && !posted)
+    if ((flags & TRC_SIG_P2P_IN) && !posted)
         ipo_count_received(frame->thread, index);
 }
 

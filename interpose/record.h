@@ -20,7 +20,6 @@ struct ipo_frame {
     bool failed;      /* the real call returned an error */
     bool poll;        /* nothing had happened: goes to a fold */
     uintptr_t status; /* a status the real call was given: the caller's or ours; 0 none */
-    uintptr_t status_by_caller;
     struct trc_sig sig;
 };
 

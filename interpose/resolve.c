@@ -95,12 +95,10 @@ const char *ipo_mpi_object(void)
 }
 
 /* MPI_x of a second tool that is loaded behind us and in front of the library: it must see the call too. */
-static void *next_tool(const char *name, const void *mpi_base)
+static void *next_tool(const char *name)
 {
     void *next = dlsym(RTLD_NEXT, name);
-    if (!next || is_ours(next) || ipo_object_base(next) == mpi_base)
-        return NULL;
-    return next;
+    return next && next != dlsym(library, name) && !is_ours(next) ? next : NULL;
 }
 
 bool ipo_resolve_all(const void *caller)
@@ -114,11 +112,10 @@ bool ipo_resolve_all(const void *caller)
         return library != NULL;
     }
     if (find_library(caller)) {
-        const void *mpi_base = ipo_object_base(dlsym(library, "PMPI_Init"));
         for (int i = 0; i < IPO_CALLS; i++) {
             char profiling[80] = "P";
             strncpy(profiling + 1, ipo_calls[i].name, sizeof profiling - 2);
-            void *real = mpi_base ? next_tool(ipo_calls[i].name, mpi_base) : NULL;
+            void *real = next_tool(ipo_calls[i].name);
             if (!real)
                 real = dlsym(library, profiling);
             if (!real) { /* some libraries lack a few PMPI names */

@@ -2,12 +2,14 @@
 #include "interpose/thread.h"
 #include "interpose/process.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static __thread struct ipo_thread *self;
+__thread struct ipo_thread *ipo_thread_current;
+static __thread bool hopeless;               /* no live page could be had */
 static _Atomic(struct ipo_thread *) threads; /* never shrinks: a page of a dead thread is taken over by a new one */
 
 static void *anonymous(size_t bytes)
@@ -70,11 +72,17 @@ static struct ipo_thread *open_thread(void)
     return thread;
 }
 
-struct ipo_thread *ipo_thread_self(void)
+struct ipo_thread *ipo_thread_open(void)
 {
-    if (__builtin_expect(!self, 0))
-        self = open_thread();
-    return self && !self->unusable ? self : NULL;
+    if (hopeless)
+        return NULL;
+    int kept = errno;
+    struct ipo_thread *thread = open_thread();
+    hopeless = !thread || thread->unusable;
+    if (!hopeless)
+        ipo_thread_current = thread;
+    errno = kept;
+    return ipo_thread_current;
 }
 
 struct ipo_thread *ipo_thread_by_index(uint32_t index)
@@ -89,13 +97,16 @@ bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n)
 {
     if (__builtin_expect(n <= thread->scratch, 1))
         return true;
+    int kept = errno;
     uint32_t room = 1024;
     while (room < n && room < (1u << 30))
         room *= 2;
     uintptr_t *requests = anonymous(room * sizeof *requests);
     char *statuses = anonymous((size_t)room * 32); /* the largest status of the three families */
-    if (!requests || !statuses)
+    if (!requests || !statuses) {
+        errno = kept;
         return false; /* memory is short; what was mapped stays: a few pages */
+    }
     if (thread->scratch) {
         munmap(thread->requests, thread->scratch * sizeof *requests);
         munmap(thread->statuses, (size_t)thread->scratch * 32);
@@ -103,5 +114,6 @@ bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n)
     thread->requests = requests;
     thread->statuses = statuses;
     thread->scratch = room;
+    errno = kept;
     return true;
 }

@@ -32,11 +32,17 @@ struct ipo_thread {
     uintptr_t *requests; /* handles as they were before a Wait or Test overwrote them */
     char *statuses;
     uint32_t scratch; /* how many of each fit */
-    bool unusable;    /* no live page could be had: pass through */
+    bool unusable;    /* no live page could be had: the thread passes through */
 };
 
-/* The calling thread's state, made on first use; NULL if there can be none. */
-struct ipo_thread *ipo_thread_self(void);
+/* The calling thread's state, made on first use; NULL if there can be none.  Keeps errno. */
+struct ipo_thread *ipo_thread_open(void);
+extern __thread struct ipo_thread *ipo_thread_current;
+static inline struct ipo_thread *ipo_thread_self(void)
+{
+    struct ipo_thread *thread = ipo_thread_current;
+    return __builtin_expect(thread != NULL, 1) ? thread : ipo_thread_open();
+}
 
 /* Room for `n` requests and statuses in the thread's scratch memory; false if it cannot be had. */
 bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n);

@@ -11,7 +11,7 @@
 /* LEB128: 7 bits a byte, lowest first. */
 static inline uint8_t *trc_put_varint(uint8_t *p, uint64_t value)
 {
-    while (__builtin_expect(value >= 0x80, 0)) {
+    while (value >= 0x80) {
         *p++ = (uint8_t)(value | 0x80);
         value >>= 7;
     }

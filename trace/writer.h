@@ -98,31 +98,29 @@ void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t be
 
 /* ---- record path ------------------------------------------------------------------------------------------------ */
 
+/* Which set of the table: every word turned by its own amount, one product to spread them. */
 static inline uint32_t trc_sig_hash(const struct trc_sig *sig)
 {
+#define TURN(x, n) ((x) << (n) | (x) >> (64 - (n)))
     uint64_t w[7];
     memcpy(w, sig, sizeof w);
-    /* Independent products, so that the multiplier works on all of them at once. */
-    uint64_t h = w[0] * 0x9e3779b97f4a7c15u + w[1] * 0xc2b2ae3d27d4eb4fu + w[2] * 0x165667b19e3779f9u +
-                 w[3] * 0xd6e8feb86659fd93u + w[4] * 0xa0761d6478bd642fu + w[5] * 0xe7037ed1a0b428dbu +
-                 w[6] * 0x8ebc6af09c88c6e3u;
-    return (uint32_t)((h ^ (h >> 29)) * 0xbf58476d1ce4e5b9u >> 40);
+    uint64_t h =
+        w[0] ^ TURN(w[1], 9) ^ TURN(w[2], 21) ^ TURN(w[3], 33) ^ TURN(w[4], 43) ^ TURN(w[5], 51) ^ TURN(w[6], 59);
+    return (uint32_t)(h * 0x9e3779b97f4a7c15u >> 55);
+#undef TURN
 }
+_Static_assert(TRC_SIGS / 2 == 512, "trc_sig_hash gives 9 bits");
 
 static inline bool trc_sig_equal(const struct trc_sig *a, const struct trc_sig *b)
 {
-    uint64_t x[7], y[7];
-    memcpy(x, a, sizeof x);
-    memcpy(y, b, sizeof y);
-    return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]) | (x[4] ^ y[4]) | (x[5] ^ y[5]) |
-             (x[6] ^ y[6]));
+    return memcmp(a, b, sizeof *a) == 0; /* no padding: the compiler makes it seven compares */
 }
 
 /* Index of a signature in the live page; two-way associative, so an index may come to mean another signature later. */
 static inline uint32_t trc_stream_intern(struct trc_stream *stream, const struct trc_sig *sig)
 {
-    uint32_t set = trc_sig_hash(sig) % (TRC_SIGS / 2) * 2;
-    if (trc_sig_equal(&stream->page->sigs[set], sig))
+    uint32_t set = trc_sig_hash(sig) * 2;
+    if (__builtin_expect(trc_sig_equal(&stream->page->sigs[set], sig), 1))
         return set;
     if (trc_sig_equal(&stream->page->sigs[set + 1], sig))
         return set + 1;

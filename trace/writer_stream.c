@@ -1,6 +1,8 @@
 /* Streams: the slow halves of the record path. */
 #include "trace/writer_stream.h"
 
+#include <errno.h>
+
 bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name)
 {
     unsigned index = atomic_fetch_add(&writer->threads, 1);
@@ -92,7 +94,9 @@ bool trc_stream_room_slow(struct trc_stream *stream)
         __atomic_store_n(&stream->chunk->state, TRC_CHUNK_FULL, __ATOMIC_RELEASE);
     stream->folds = 0;
     uint16_t index = (uint16_t)stream->page->thread.index;
+    int kept = errno;
     struct trc_chunk *chunk = atomic_load(&writer->off) ? NULL : trc_writer_take(writer, TRC_CHUNK_EVENTS, index);
+    errno = kept;
     stream->chunk = chunk;
     if (!chunk) {
         stream->lost++;
