@@ -20,31 +20,12 @@ static int64_t now_ns(void)
 /* ---- what the match reports -----------------------------------------------------------------------------------------
  */
 
-static void remember(struct ana_recent *recent, int64_t begin_ns, uint32_t call)
-{
-    uint32_t i = recent->next++ % ANA_RECENT;
-    recent->begin_ns[i] = begin_ns;
-    recent->call[i] = call;
-}
-
-/* The call of the waiter that began at `begin_ns`; if that is long ago, the one that started the operation. */
-static uint32_t call_waited_in(struct ana_job *job, const struct ana_wait_span *span)
-{
-    const struct ana_recent *recent = &job->recent[span->waiter];
-    for (uint32_t i = 0; i < ANA_RECENT && i < recent->next; i++)
-        if (recent->begin_ns[i] == span->begin_ns)
-            return recent->call[i];
-    return ana_call_number(job, span->call);
-}
-
 /* Returns what is left of the span after what was counted before. */
 static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span)
 {
-    /* Looked up by its begin, which the clip may move. */
-    uint32_t call = span->kind == ANA_LATE_IN_COLLECTIVE ? ana_call_number(job, span->call) : call_waited_in(job, span);
     if (!ana_wait_clip(job->clip, span))
         return 0;
-    ana_store_wait(&job->store, span, call);
+    ana_store_wait(&job->store, span, ana_call_number(job, span->call));
     ana_tally_wait(&job->pass.tally, ana_store_wait_at(&job->store, 0));
     ana_lane_wait(&job->lane[span->waiter], span->begin_ns, span->end_ns);
     return span->end_ns - span->begin_ns;
@@ -118,8 +99,6 @@ static void take_event(struct ana_job *job, const struct ana_event *e)
     }
     uint32_t call = ana_call_number_of(job, e->index, e->sig->call);
     bool own = !(e->sig->flags & TRC_SIG_SUB);
-    if (own && e->kind == TRC_RECORD_EVENT && !(e->sig->flags & TRC_SIG_START))
-        remember(&job->recent[e->index], e->begin_ns, call);
     ana_match_event(job->match, e);
     ana_tally_event(&job->pass.tally, e, call, false);
     struct ana_lane *lane = &job->lane[e->index];
@@ -203,12 +182,10 @@ bool ana_analysis_start(struct ana_job *job)
 {
     job->flushed = false;
     job->lane = calloc(job->count, sizeof *job->lane);
-    job->recent = calloc(job->count, sizeof *job->recent);
     job->clip = ana_wait_clip_new();
     struct ana_match_sink sink = {job, take_message, take_instance};
     job->match = ana_match_new(sink);
-    if (!job->lane || !job->recent || !job->clip || !job->match || !ana_store_init(&job->store) ||
-        !pass_open(job, &job->pass))
+    if (!job->lane || !job->clip || !job->match || !ana_store_init(&job->store) || !pass_open(job, &job->pass))
         return false;
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
@@ -250,12 +227,10 @@ void ana_analysis_stop(struct ana_job *job)
     for (size_t i = 0; job->lane && i < job->count; i++)
         ana_lane_free(&job->lane[i]);
     free(job->lane);
-    free(job->recent);
     free(job->span);
     job->match = NULL;
     job->clip = NULL;
     job->lane = NULL;
-    job->recent = NULL;
     job->span = NULL;
     job->spans = 0;
 }

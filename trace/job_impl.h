@@ -24,14 +24,6 @@ struct ana_pass {
     bool done; /* nothing more now */
 };
 
-/* The last calls of a rank that may have waited, to tell from its begin which one that was. */
-#define ANA_RECENT 64u
-struct ana_recent {
-    uint32_t next;
-    uint32_t call[ANA_RECENT];
-    int64_t begin_ns[ANA_RECENT];
-};
-
 struct ana_window {
     int64_t begin_ns, end_ns;
     uint8_t *ranks; /* NULL: all */
@@ -80,8 +72,7 @@ struct ana_job {
     struct ana_wait_clip *clip;
     struct ana_wait_span *span; /* room for one instance's */
     size_t spans;
-    struct ana_recent *recent; /* one a rank */
-    struct ana_lane *lane;     /* one a rank */
+    struct ana_lane *lane; /* one a rank */
     struct ana_store store;
     struct ana_window window;
 };
