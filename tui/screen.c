@@ -131,10 +131,11 @@ static void draw_job(const struct tui_app *app, struct tui_grid *grid, struct tu
     }
     snprintf(text, sizeof text, "   %zu%s rank%s, %zu node%s", info->ranks, of, info->ranks == 1 ? "" : "s",
              info->hosts, info->hosts == 1 ? "" : "s");
-    if (x + tui_columns(text) <= left.w)
+    bool room = x + tui_columns(text) <= left.w;
+    if (room)
         x = tui_put(grid, left, x, 0, TUI_STYLE_JOB, text);
     snprintf(text, sizeof text, "   %s", info->mpi ? info->mpi : "");
-    if (info->mpi && x + tui_columns(text) <= left.w)
+    if (info->mpi && room && x + tui_columns(text) <= left.w)
         tui_put(grid, left, x, 0, TUI_STYLE_JOB, text);
     if (scope[0])
         tui_put(grid, (struct tui_rect){rect.x + rect.w - right, rect.y, right - 1, 1}, 2, 0, TUI_STYLE_PROMPT, scope);

@@ -179,22 +179,23 @@ bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, 
 /* Where the columns stand: out[i] = first cell of column i, widths in wide[i]; returns how many there is room for. */
 static int place(const struct tui_table_spec *spec, int width, int *out, int *wide)
 {
-    int x = 1, shown = 0, stretch = -1;
+    int x = 1, shown = 0, takers = 0;
     for (; shown < spec->column_count; shown++) {
         const struct tui_column *column = &spec->columns[shown];
         if (x + column->width > width && shown)
             break;
-        out[shown] = x;
         wide[shown] = column->width < width - x ? column->width : width - x;
         x += wide[shown] + 1;
-        if (column->stretch)
-            stretch = shown;
+        takers += column->stretch;
     }
     int spare = width - x;
-    if (stretch >= 0 && spare > 0) {
-        wide[stretch] += spare;
-        for (int i = stretch + 1; i < shown; i++)
-            out[i] += spare;
+    for (int i = 0, at = 1; i < shown; i++) {
+        int more = spec->columns[i].stretch && spare > 0 ? spare / takers : 0;
+        if (spec->columns[i].stretch && spare > 0)
+            spare -= more, takers--;
+        out[i] = at;
+        wide[i] += more;
+        at += wide[i] + 1;
     }
     return shown;
 }

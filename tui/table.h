@@ -13,7 +13,7 @@ struct tui_column {
     int width;        /* columns of the terminal; text is left, numbers are right aligned */
     int unit;         /* enum ana_unit or TUI_UNIT_TEXT */
     bool ascending;   /* the natural order: small (or A) first */
-    bool stretch;     /* takes what is left of the line, after all columns are in; at most one */
+    bool stretch;     /* shares what is left of the line after all columns are in */
     const char *help; /* what it means, with its formula */
 };
 

@@ -153,8 +153,8 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     }
     qsort(group, n, sizeof *group, by_loss);
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
-    int right = rect.w - 1, kind = right - 46;
-    tui_put(grid, rect, 1, 0, TUI_STYLE_HEADER, "WHO WAITS FOR WHOM");
+    int right = rect.w - 1, kind = right - 43;
+    tui_put(grid, rect, 1, 0, TUI_STYLE_HEADER, "WHO \xe2\x86\x92 FOR WHOM");
     tui_put(grid, rect, kind, 0, TUI_STYLE_HEADER, "WHY");
     tui_put_right(grid, rect, right - 16, 0, TUI_STYLE_HEADER, "TIMES");
     tui_put_right(grid, rect, right - 8, 0, TUI_STYLE_HEADER, "LOST");
@@ -185,8 +185,8 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
 static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_table *table = &app->table[TUI_VIEW_IMBALANCE];
-    int want = (int)table->count + 1 > 4 ? (int)table->count + 1 : 4;
-    struct tui_part parts[] = {{4, want, 0}, {4, 0, 2}};
+    int want = (int)table->count + 1 > 3 ? (int)table->count + 1 : 3;
+    struct tui_part parts[] = {{3, want, 0}, {4, 0, 2}};
     struct tui_rect out[2];
     tui_stack(rect, false, 1, parts, 2, out);
     tui_table_draw(table, &spec, app, grid, out[0]);

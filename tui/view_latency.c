@@ -158,11 +158,10 @@ static void draw_messages(const struct tui_app *app, struct tui_grid *grid, stru
     const struct ana_times *t = &app->summary.message_latency;
     char min[ANA_TEXT], p50[ANA_TEXT], p99[ANA_TEXT], error[ANA_TEXT], text[256], count[ANA_TEXT];
     if (!t->count) {
-        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM,
-                "messages, send begun to receive complete: none seen at both ends yet");
+        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, "messages: none seen at both ends yet");
         return;
     }
-    snprintf(text, sizeof text, "%s messages, sent to received: min %s  p50 %s  p99 %s",
+    snprintf(text, sizeof text, "%s messages: min %s  p50 %s  p99 %s",
              ana_number(count, sizeof count, ANA_COUNT, (double)t->count, true),
              ana_number(min, sizeof min, ANA_NS, t->min_ns, true), ana_number(p50, sizeof p50, ANA_NS, t->p50_ns, true),
              ana_number(p99, sizeof p99, ANA_NS, t->p99_ns, true));
@@ -185,8 +184,8 @@ static void draw_messages(const struct tui_app *app, struct tui_grid *grid, stru
 static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_table *table = &app->table[TUI_VIEW_LATENCY];
-    int want = (int)table->count + 1 < rect.h - 10 ? (int)table->count + 1 : 0;
-    struct tui_part parts[] = {{4, want > 4 ? want : want ? 4 : 0, 0}, {8, rect.h >= 40 ? 20 : 10, 2}, {1, 1, 1}};
+    int want = (int)table->count + 1 > 4 ? (int)table->count + 1 : 4;
+    struct tui_part parts[] = {{4, want, 0}, {8, want < rect.h - 10 ? 0 : 10, 2}, {1, 1, 1}};
     struct tui_rect out[3];
     tui_stack(rect, false, 1, parts, 3, out);
     tui_table_draw(table, &spec, app, grid, out[0]);

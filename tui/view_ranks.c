@@ -22,20 +22,20 @@ enum {
 };
 
 static const struct tui_column columns[] = {
-    [RANK] = {"RANK", 6, ANA_COUNT, true, false,
+    [RANK] = {"RANK", 5, ANA_COUNT, true, false,
               "rank in its MPI_COMM_WORLD; w1:3 is rank 3 of the first spawned world"},
-    [HOST] = {"HOST", 8, TUI_UNIT_TEXT, true, true, "node that it runs on"},
+    [HOST] = {"HOST", 6, TUI_UNIT_TEXT, true, true, "node that it runs on"},
     [STATE] = {"STATE", 5, TUI_UNIT_TEXT, true, false,
                "run: outside MPI; wait: inside a call that moves data or waits; done: finalized; abort: called "
                "MPI_Abort; dead: gone without MPI_Finalize; ?: cannot be told"},
-    [INSIDE] = {"INSIDE", 13, TUI_UNIT_TEXT, true, false,
+    [INSIDE] = {"INSIDE", 13, TUI_UNIT_TEXT, true, true,
                 "call that it is inside now, of the thread longest inside one"},
     [SINCE] = {"SINCE", 7, ANA_NS, false, false, "how long it has been inside that call"},
     [MPI] = {"MPI%", 6, ANA_SHARE, false, false,
              "time in MPI / elapsed time; last second of a running job, else all of it"},
-    [SENT] = {"SENT/s", 9, ANA_BYTES_PER_S, false, false, "bytes handed to MPI for others / time, as MPI%"},
-    [RECEIVED] = {"RECV/s", 9, ANA_BYTES_PER_S, false, false, "bytes that arrived / time, as MPI%"},
-    [CALLS] = {"CALLS/s", 8, ANA_COUNT, false, false, "MPI calls completed / time, as MPI%"},
+    [SENT] = {"SENT/s", 7, ANA_BYTES, false, false, "bytes handed to MPI for others / time, as MPI%"},
+    [RECEIVED] = {"RECV/s", 7, ANA_BYTES, false, false, "bytes that arrived / time, as MPI%"},
+    [CALLS] = {"CALLS/s", 7, ANA_COUNT, false, false, "MPI calls completed / time, as MPI%"},
     [LATE] = {"LATE", 6, ANA_SHARE, false, false,
               "collectives that it came last in / collectives that it took part in"},
     [WAITED] = {"WAITED", 7, ANA_NS, false, false, "time that it lost waiting for others"},

@@ -1,0 +1,22 @@
+/* A job that is made up: 4 or more ranks with known numbers, behind tui/source.h.  What the views show of it depends on
+ * nothing else, so screens can be compared with files. */
+#ifndef TESTS_FIXTURE_JOB_H
+#define TESTS_FIXTURE_JOB_H
+
+#include "tui/source.h"
+
+struct fixture {
+    size_t ranks;
+    bool running;
+    bool unknown; /* numbers that may be unknown are */
+    int64_t elapsed_ns;
+    double analysed;
+    int refreshes, advances, summaries; /* how often it was asked */
+    struct ana_selection asked;         /* the last selection; its ranks are the app's */
+    struct ana_rank rank;
+};
+
+/* Fills `fixture` with a finished job of `ranks` ranks; the source borrows it. */
+struct tui_source fixture_source(struct fixture *fixture, size_t ranks);
+
+#endif
