@@ -132,7 +132,6 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     uintptr_t handle = ipo_handle_load(variable, 0);
     struct ipo_thread *thread = frame->thread;
     struct ipo_request request = {
-        .key = handle,
         .thread = thread->stream.page->thread.index,
         .charge = frame->sig.call,
         .sequence = frame->sequence,
@@ -149,7 +148,7 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
         return;
     if (handle == ipo_abi.shared_request && handle)
         ipo_shared_add(thread, variable, request.number, &frame->sig);
-    else if (!ipo_request_add(&request))
+    else if (!ipo_request_add(handle, &request))
         __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
 }
 
@@ -334,13 +333,12 @@ void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
     ipo_emit(frame);
     if (!real)
         return;
-    struct ipo_request request = {.key = handle,
-                                  .thread = frame->thread->stream.page->thread.index,
+    struct ipo_request request = {.thread = frame->thread->stream.page->thread.index,
                                   .number = ipo_next_start(frame->thread),
                                   .charge = frame->sig.call,
                                   .comm = frame->comm,
                                   .sig = frame->sig};
-    ipo_request_add(&request);
+    ipo_request_add(handle, &request);
 }
 
 /* The claim behind the message handle, found before the call overwrites it. */
@@ -394,15 +392,13 @@ void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
     ipo_emit(frame);
     if (!claim || frame->failed)
         return;
-    struct ipo_request request = {.key = ipo_handle_load(ipo_arg(frame->call, args, 'q'), 0),
-                                  .thread = claim->thread,
+    struct ipo_request request = {.thread = claim->thread,
                                   .number = claim->number,
                                   .charge = frame->sig.call,
                                   .comm = claim->comm,
                                   .sig = claim->sig};
-    request.sig.call = claim->sig.call;
     ipo_request_remove(claim);
-    ipo_request_add(&request);
+    ipo_request_add(ipo_handle_load(ipo_arg(frame->call, args, 'q'), 0), &request);
 }
 
 static void describe_level(struct ipo_frame *frame, uintptr_t *args)

@@ -2,63 +2,91 @@
 
 #include <sys/mman.h>
 
-#define SLOTS  65536u /* about 7 MB of address space; only what is used becomes memory */
-#define PROBES 32u
+/* Buckets of eight keys, one cache line, in an array of their own: a look-up that misses costs one line.  A handle that
+ * finds its bucket full goes to a second one; only after that has happened is the second one looked at. */
+#define BUCKETS 8192u
+#define WAYS    8u
+#define FILLING 1u
 
-static struct ipo_request *slots;
+static _Atomic uint64_t (*keys)[WAYS];
+static struct ipo_request *slots; /* BUCKETS x WAYS; only what is used becomes memory */
+static atomic_bool spilled;
 
 bool ipo_requests_start(void)
 {
-    void *memory =
-        mmap(NULL, SLOTS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    slots = memory == MAP_FAILED ? NULL : memory;
-    return slots != NULL;
+    size_t key_bytes = BUCKETS * WAYS * sizeof **keys, slot_bytes = BUCKETS * WAYS * sizeof *slots;
+    char *memory =
+        mmap(NULL, key_bytes + slot_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    keys = (_Atomic uint64_t(*)[WAYS])(void *)memory;
+    slots = (struct ipo_request *)(void *)(memory + key_bytes);
+    return true;
 }
 
-static uint32_t first_slot(uint64_t handle)
+/* Handles are addresses of objects in pools, or small numbers: their low bits differ least. */
+static uint32_t bucket_of(uint64_t handle, uint32_t second)
 {
-    return (uint32_t)((handle * 0x9e3779b97f4a7c15u) >> 40) % SLOTS;
+    uint64_t mixed = handle * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(second ? mixed >> 20 : mixed >> 51) % BUCKETS;
+}
+
+/* The way with this key (0: a free one), WAYS if there is none. */
+static uint32_t way_of(uint32_t bucket, uint64_t key)
+{
+    uint32_t way = 0;
+    while (way < WAYS && atomic_load_explicit(&keys[bucket][way], memory_order_acquire) != key)
+        way++;
+    return way;
 }
 
 struct ipo_request *ipo_request_find(uint64_t handle)
 {
-    uint32_t at = first_slot(handle);
-    for (uint32_t probe = 0; slots && probe < PROBES; probe++) {
-        struct ipo_request *slot = &slots[(at + probe) % SLOTS];
-        if (atomic_load_explicit(&slot->key, memory_order_acquire) == handle)
-            return slot;
+    for (uint32_t second = 0; second < 2; second++) {
+        uint32_t bucket = bucket_of(handle, second), way = way_of(bucket, handle);
+        if (way < WAYS)
+            return &slots[bucket * WAYS + way];
+        if (!atomic_load_explicit(&spilled, memory_order_relaxed))
+            break;
     }
     return NULL;
 }
 
-bool ipo_request_add(const struct ipo_request *request)
+static struct ipo_request *free_slot(uint64_t handle)
 {
-    uint64_t handle = atomic_load_explicit(&request->key, memory_order_relaxed);
-    struct ipo_request *slot = ipo_request_find(handle); /* left behind by a request that ended out of our sight */
-    uint32_t at = first_slot(handle);
-    for (uint32_t probe = 0; slots && !slot && probe < PROBES; probe++) {
-        uint64_t free_key = 0;
-        struct ipo_request *candidate = &slots[(at + probe) % SLOTS];
-        if (atomic_load_explicit(&candidate->key, memory_order_relaxed) == 0 &&
-            atomic_compare_exchange_strong(&candidate->key, &free_key, 1))
-            slot = candidate;
+    for (uint32_t second = 0; second < 2; second++) {
+        uint32_t bucket = bucket_of(handle, second);
+        for (uint32_t way = way_of(bucket, 0); way < WAYS; way = way_of(bucket, 0)) {
+            uint64_t unused = 0;
+            if (atomic_compare_exchange_strong(&keys[bucket][way], &unused, FILLING))
+                return &slots[bucket * WAYS + way];
+        }
+        atomic_store_explicit(&spilled, true, memory_order_relaxed);
     }
+    return NULL;
+}
+
+static _Atomic uint64_t *key_of(const struct ipo_request *request)
+{
+    size_t i = (size_t)(request - slots);
+    return &keys[i / WAYS][i % WAYS];
+}
+
+bool ipo_request_add(uint64_t handle, const struct ipo_request *request)
+{
+    struct ipo_request *slot = ipo_request_find(handle); /* left behind by a request that ended out of our sight */
+    if (!slot)
+        slot = free_slot(handle);
     if (!slot)
         return false;
-    slot->flags = request->flags;
-    slot->thread = request->thread;
-    slot->number = request->number;
-    slot->charge = request->charge;
-    slot->sequence = request->sequence;
-    slot->comm = request->comm;
-    slot->sig = request->sig;
-    atomic_store_explicit(&slot->key, handle, memory_order_release);
+    *slot = *request;
+    atomic_store_explicit(key_of(slot), handle, memory_order_release);
     return true;
 }
 
 void ipo_request_remove(struct ipo_request *request)
 {
-    atomic_store_explicit(&request->key, 0, memory_order_release);
+    atomic_store_explicit(key_of(request), 0, memory_order_release);
 }
 
 void ipo_shared_add(struct ipo_thread *thread, uintptr_t variable, uint64_t number, const struct trc_sig *sig)

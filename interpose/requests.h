@@ -13,7 +13,6 @@ enum ipo_request_flag {
 };
 
 struct ipo_request {
-    _Atomic uint64_t key; /* handle; 0 free, 1 being filled */
     uint32_t flags;
     uint32_t thread; /* index of the thread that started it */
     uint64_t number; /* its start number there */
@@ -23,8 +22,8 @@ struct ipo_request {
     struct trc_sig sig; /* of the call that made it */
 };
 
-/* Enters a request or message handle (copied from `request`, whose key is the handle).  False: no room. */
-bool ipo_request_add(const struct ipo_request *request);
+/* Enters a request or message under its handle; `request` is copied.  False: no room. */
+bool ipo_request_add(uint64_t handle, const struct ipo_request *request);
 
 /* The entry of a handle, or NULL.  Only its owner (who may wait for it) looks it up. */
 struct ipo_request *ipo_request_find(uint64_t handle);
