@@ -2,6 +2,8 @@
 #ifndef TUI_COMMAND_H
 #define TUI_COMMAND_H
 
+#include <stdbool.h>
+
 enum { TUI_EXIT_OK = 0, TUI_EXIT_INPUT = 2, TUI_EXIT_USAGE = 64 };
 
 struct tui_command {
@@ -27,6 +29,8 @@ int tui_command_main(int argc, char **argv);
 int tui_usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* One line on stderr about input; returns TUI_EXIT_INPUT. */
 int tui_input_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints the report of trace folders, as text or as JSON; returns the exit status. */
+int tui_report(const char *const *folders, int n, bool json);
 /* Flushes stdout: an output that is not complete is an error. */
 int tui_finish(int status);
 

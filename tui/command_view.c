@@ -82,6 +82,10 @@ int tui_command_view(int argc, char **argv)
         folders = here;
         n = 1;
     }
+    if (!options.script && !isatty(STDOUT_FILENO))
+        return tui_report(folders, (int)n, false);
+    if (!options.script && !isatty(STDIN_FILENO))
+        return tui_input_error("the screens want a terminal on stdin: hpctop report needs none");
     struct tui_source source;
     struct tui_app app;
     if (tui_source_open(folders, n, &source, error, sizeof error) != TRC_OK)

@@ -1,0 +1,48 @@
+/* hpctop report [--json] DIR..: a page for a ticket, or the same numbers for scripts. */
+#include "tui/command.h"
+#include "tui/report_json.h"
+
+#include "trace/report.h"
+#include <getopt.h>
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+
+int tui_report(const char *const *folders, int n, bool json)
+{
+    char error[512];
+    struct ana_job *job;
+    if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
+        return tui_input_error("%s", error);
+    struct ana_summary summary;
+    ana_job_advance(job, 0);
+    enum trc_status status = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary);
+    char *text = status == TRC_OK && json ? tui_report_json(job, &summary) : NULL;
+    bool done = status == TRC_OK && (text || !json);
+    if (text)
+        fputs(text, stdout);
+    else if (done)
+        ana_report_text(job, &summary, strcmp(nl_langinfo(CODESET), "UTF-8") == 0, stdout);
+    free(text);
+    if (status == TRC_OK)
+        ana_summary_free(&summary);
+    ana_job_close(job);
+    return done ? tui_finish(TUI_EXIT_OK) : tui_input_error("out of memory");
+}
+
+int tui_command_report(int argc, char **argv)
+{
+    static const struct option names[] = {{"json", no_argument, NULL, 'j'}, {0}};
+    bool json = false;
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        if (option != 'j')
+            return tui_usage_error("report", "unknown option %s", argv[optind - 1]);
+        json = true;
+    }
+    if (optind == argc)
+        return tui_usage_error("report", "report wants a trace folder");
+    return tui_report((const char *const *)argv + optind, argc - optind, json);
+}
