@@ -48,6 +48,21 @@ bool ana_opclass_waits(enum trc_opclass opclass)
     }
 }
 
+bool ana_opclass_can_wait(enum trc_opclass opclass)
+{
+    switch (opclass) {
+    case TRC_OP_SEND:
+    case TRC_OP_SSEND:
+    case TRC_OP_RECV:
+    case TRC_OP_SENDRECV:
+    case TRC_OP_MRECV:
+    case TRC_OP_WAIT:
+        return true;
+    default:
+        return ana_opclass_shape(opclass) != TRC_SHAPE_NONE && ana_opclass_shape(opclass) != TRC_SHAPE_NEIGHBORS;
+    }
+}
+
 bool ana_opclass_progress(enum trc_opclass opclass)
 {
     return ana_opclass_waits(opclass) && opclass != TRC_OP_TEST && opclass != TRC_OP_PROBE && opclass != TRC_OP_MPROBE;

@@ -367,13 +367,13 @@ static void sites_section(const struct page *p)
     size_t shown = rows < MOST_ROWS ? rows : MOST_ROWS;
     for (size_t i = 0; i < shown; i++) {
         const struct ana_site *s = row[i].site;
-        char place[256];
-        if (s->function && s->function[0])
-            snprintf(place, sizeof place, "%s", s->function);
-        else if (s->module && s->module[0])
-            snprintf(place, sizeof place, "%s", s->module);
-        else
-            snprintf(place, sizeof place, "0x%" PRIx64, s->address);
+        char address[32];
+        snprintf(address, sizeof address, "0x%" PRIx64, s->address);
+        const char *place = s->function && s->function[0] ? s->function
+                            : s->module && s->module[0]   ? s->module
+                                                          : address;
+        if (place == s->module && strrchr(place, '/'))
+            place = strrchr(place, '/') + 1;
         fputs("  ", p->out);
         column(p, -20, s->call);
         integer(p, 10, row[i].calls);

@@ -173,7 +173,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
         uint32_t number = 0;
         while (number < job->calls && job->call[number].name != stat->name)
             number++;
-        if (knows_waits(job, s) && ana_opclass_waits(stat->opclass))
+        if (knows_waits(job, s) && (waiting[number] || ana_opclass_can_wait(stat->opclass)))
             stat->waiting_ns = waiting[number];
         const struct ana_count_sum *n = ana_map_find(&t->instances, number, 0, 0);
         if (n && n->count) {

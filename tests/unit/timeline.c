@@ -1,0 +1,132 @@
+/* The pyramid against a plain array that holds every nanosecond. */
+#include "trace/timeline.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failed;
+
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            printf("line %d: %s\n", __LINE__, #condition);                                                             \
+            failed = 1;                                                                                                \
+        }                                                                                                              \
+    } while (0)
+
+static struct ana_lane_sum sum_of(struct ana_lane *lane, int64_t begin, int64_t end)
+{
+    struct ana_lane_sum sum = {0};
+    ana_lane_add(lane, begin, end, &sum);
+    return sum;
+}
+
+static bool is(double got, double want)
+{
+    return fabs(got - want) < 1e-6;
+}
+
+static void spans_fall_into_their_buckets(void)
+{
+    struct ana_lane lane;
+    ana_lane_init(&lane, 1000, 100, 64);
+    CHECK(sum_of(&lane, 0, 10000).calls == 0);
+    ana_lane_spend(&lane, 1050, 1250, 200, TRC_CAT_P2P);
+    ana_lane_wait(&lane, 1050, 1120);
+    ana_lane_count(&lane, 1250, 1, 80, 8);
+    CHECK(is(sum_of(&lane, 1000, 1100).ns[TRC_CAT_P2P], 50));
+    CHECK(is(sum_of(&lane, 1100, 1200).ns[TRC_CAT_P2P], 100));
+    CHECK(is(sum_of(&lane, 1200, 1300).ns[TRC_CAT_P2P], 50));
+    CHECK(is(sum_of(&lane, 1100, 1150).ns[TRC_CAT_P2P], 50));
+    CHECK(is(sum_of(&lane, 1075, 1100).ns[TRC_CAT_P2P], 12.5)); /* a quarter of the bucket */
+    CHECK(is(sum_of(&lane, 1000, 1100).waiting_ns, 50));
+    CHECK(is(sum_of(&lane, 1100, 1200).waiting_ns, 20));
+    CHECK(is(sum_of(&lane, 1200, 1300).sent, 80) && is(sum_of(&lane, 1200, 1300).received, 8));
+    CHECK(is(sum_of(&lane, -5000, 90000).ns[TRC_CAT_P2P], 200));
+    CHECK(is(sum_of(&lane, 1300, 90000).ns[TRC_CAT_P2P], 0));
+    /* Polling: half of the time inside. */
+    ana_lane_spend(&lane, 2000, 2400, 201, TRC_CAT_WAIT);
+    CHECK(is(sum_of(&lane, 2000, 2400).ns[TRC_CAT_WAIT], 201));
+    CHECK(is(sum_of(&lane, 2000, 2200).ns[TRC_CAT_WAIT], 100));
+    /* Before the beginning counts as at it. */
+    ana_lane_count(&lane, -77, 3, 0, 0);
+    CHECK(is(sum_of(&lane, 1000, 1100).calls, 3));
+    ana_lane_free(&lane);
+}
+
+static void empty_spans_and_no_events(void)
+{
+    struct ana_lane lane;
+    ana_lane_init(&lane, 0, 10, 2);
+    ana_lane_spend(&lane, 5, 5, 0, TRC_CAT_IO);
+    CHECK(is(sum_of(&lane, 0, 10).ns[TRC_CAT_IO], 0));
+    CHECK(is(sum_of(&lane, 7, 7).calls, 0));
+    ana_lane_free(&lane);
+}
+
+/* Spans without order, wider and narrower than the buckets, in a lane that has to halve itself many times: whole
+ * buckets of whatever width must hold exactly what an array of every ns holds. */
+static void random_spans_against_an_array(void)
+{
+    enum { T = 200000 };
+    static unsigned char busy[T];
+    struct ana_lane lane;
+    ana_lane_init(&lane, 0, 16, 64);
+    srand(7);
+    double total = 0;
+    for (int64_t at = 0; at < T - 2000;) {
+        int64_t n = rand() % (rand() % 8 ? 40 : 1500) + 1;
+        int64_t gap = rand() % 50;
+        memset(busy + at + gap, 1, (size_t)n);
+        CHECK(ana_lane_spend(&lane, at + gap, at + gap + n, n, TRC_CAT_COLLECTIVE));
+        CHECK(ana_lane_count(&lane, at + gap + n, 1, 2, 3));
+        total += 1;
+        at += gap + n;
+        if (rand() % 16 == 0) { /* asked in between: the upper levels must follow */
+            double sum = 0;
+            for (int64_t i = 0; i < at; i++)
+                sum += busy[i];
+            CHECK(is(sum_of(&lane, 0, 2 * T).ns[TRC_CAT_COLLECTIVE], sum));
+        }
+    }
+    CHECK(lane.width_ns > 16 && lane.used <= 64);
+    CHECK(is(sum_of(&lane, 0, 2 * T).calls, total) && is(sum_of(&lane, 0, 2 * T).received, 3 * total));
+    for (int round = 0; round < 500; round++) {
+        int64_t a = rand() % (int)lane.used, b = rand() % (int)lane.used;
+        if (a > b) {
+            int64_t c = a;
+            a = b;
+            b = c;
+        }
+        double want = 0;
+        for (int64_t i = a * lane.width_ns; i < b * lane.width_ns && i < T; i++)
+            want += busy[i];
+        CHECK(is(sum_of(&lane, a * lane.width_ns, b * lane.width_ns).ns[TRC_CAT_COLLECTIVE], want));
+    }
+    ana_lane_free(&lane);
+}
+
+static void later_spans_before_earlier_ones(void)
+{
+    struct ana_lane lane;
+    ana_lane_init(&lane, 0, 1, 1024);
+    ana_lane_spend(&lane, 900, 1000, 100, TRC_CAT_RMA);
+    CHECK(is(sum_of(&lane, 0, 1024).ns[TRC_CAT_RMA], 100));
+    ana_lane_spend(&lane, 10, 20, 10, TRC_CAT_RMA);
+    CHECK(is(sum_of(&lane, 0, 1024).ns[TRC_CAT_RMA], 110));
+    CHECK(is(sum_of(&lane, 15, 950).ns[TRC_CAT_RMA], 55));
+    ana_lane_spend(&lane, 0, (int64_t)1 << 40, 0, TRC_CAT_RMA); /* far away: the width follows */
+    CHECK(lane.width_ns >= ((int64_t)1 << 30));
+    CHECK(is(sum_of(&lane, 0, (int64_t)1 << 41).ns[TRC_CAT_RMA], 110));
+    ana_lane_free(&lane);
+}
+
+int main(void)
+{
+    spans_fall_into_their_buckets();
+    empty_spans_and_no_events();
+    random_spans_against_an_array();
+    later_spans_before_earlier_ones();
+    return failed;
+}
