@@ -1,8 +1,10 @@
 #include "interpose/oldglibc.h"
 #include "interpose/sites.h"
 #include "interpose/process.h"
+#include "interpose/symbols.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #define SITES 8192u
 
@@ -47,21 +49,31 @@ static size_t append_offset(char *out, size_t size, size_t at, uint64_t value)
     return at;
 }
 
+/* "function+0xoffset" by the module's own symbol table, else by what it exports; then NUL, then "module+0xoffset". */
 static void define(uint64_t address)
 {
-    char text[1024] = "";
+    char text[1024] = "", name[400];
     size_t at = 0;
     Dl_info info;
     bool known = dladdr((void *)(uintptr_t)address, &info) != 0;
-    if (known && info.dli_sname) {
+    uint64_t offset = known ? address - (uint64_t)(uintptr_t)info.dli_fbase : 0;
+    /* The main program's name is as it was called; /proc finds it from any working directory. */
+    const char *file = known && info.dli_fname && info.dli_fname[0] == '/' ? info.dli_fname : "/proc/self/exe";
+    uint64_t into = known ? ipo_symbol_of(file, offset, name, sizeof name) : UINT64_MAX;
+    if (into != UINT64_MAX) {
+        at = append(text, sizeof text / 2, at, name);
+        at = append_offset(text, sizeof text / 2, at, into);
+    } else if (known && info.dli_sname) {
         at = append(text, sizeof text / 2, at, info.dli_sname);
         at = append_offset(text, sizeof text / 2, at, address - (uint64_t)(uintptr_t)info.dli_saddr);
     }
-    at++; /* the NUL between function and module */
+    at++;
     if (known && info.dli_fname) {
-        size_t start = at;
-        at = append(text, sizeof text, start, info.dli_fname);
-        at = append_offset(text, sizeof text, at, address - (uint64_t)(uintptr_t)info.dli_fbase);
+        char exe[512];
+        ssize_t length = file == info.dli_fname ? -1 : readlink(file, exe, sizeof exe - 1);
+        exe[length > 0 ? length : 0] = 0;
+        at = append(text, sizeof text, at, length > 0 ? exe : info.dli_fname);
+        at = append_offset(text, sizeof text, at, offset);
     }
     trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, address, NULL, 0, text, at + 1);
 }

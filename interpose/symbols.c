@@ -1,0 +1,97 @@
+#include "interpose/oldglibc.h"
+#include "interpose/symbols.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file that somebody else wrote, mapped: every range is checked before it is looked at. */
+struct image {
+    const char *bytes;
+    size_t size;
+};
+
+static const void *at(const struct image *image, uint64_t offset, uint64_t size)
+{
+    return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
+}
+
+static struct image map_file(const char *path)
+{
+    struct image image = {0};
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return image;
+    if (!fstat(fd, &info) && S_ISREG(info.st_mode) && info.st_size > 0) {
+        void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (bytes != MAP_FAILED)
+            image = (struct image){.bytes = bytes, .size = (size_t)info.st_size};
+    }
+    close(fd);
+    return image;
+}
+
+/* Section of a type with its entries inside the file. */
+static const ElfW(Shdr) * section(const struct image *image, const ElfW(Ehdr) * elf, uint32_t type)
+{
+    const ElfW(Shdr) *table = at(image, elf->e_shoff, (uint64_t)elf->e_shnum * sizeof *table);
+    for (unsigned i = 0; table && i < elf->e_shnum; i++)
+        if (table[i].sh_type == type && at(image, table[i].sh_offset, table[i].sh_size) &&
+            table[i].sh_link < elf->e_shnum)
+            return &table[i];
+    return NULL;
+}
+
+/* The first loaded segment's address: what offsets in memory are counted from. */
+static uint64_t load_base(const struct image *image, const ElfW(Ehdr) * elf)
+{
+    const ElfW(Phdr) *headers = at(image, elf->e_phoff, (uint64_t)elf->e_phnum * sizeof *headers);
+    for (unsigned i = 0; headers && i < elf->e_phnum; i++)
+        if (headers[i].p_type == PT_LOAD)
+            return headers[i].p_vaddr & ~(uint64_t)4095;
+    return 0;
+}
+
+static uint64_t search(const struct image *image, uint64_t offset, char *out, size_t out_size)
+{
+    const ElfW(Ehdr) *elf = at(image, 0, sizeof *elf);
+    if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_ident[EI_CLASS] != ELFCLASS64)
+        return UINT64_MAX;
+    const ElfW(Shdr) *symtab = section(image, elf, SHT_SYMTAB);
+    if (!symtab)
+        return UINT64_MAX;
+    const ElfW(Shdr) *strings = (const ElfW(Shdr) *)at(image, elf->e_shoff, 1) + symtab->sh_link;
+    const char *names = at(image, strings->sh_offset, strings->sh_size);
+    const ElfW(Sym) *symbols = at(image, symtab->sh_offset, symtab->sh_size), *best = NULL;
+    uint64_t address = offset + load_base(image, elf);
+    for (size_t i = 0; names && i < symtab->sh_size / sizeof *symbols; i++) {
+        const ElfW(Sym) *symbol = &symbols[i];
+        if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_value <= address &&
+            address < symbol->st_value + symbol->st_size && symbol->st_name < strings->sh_size)
+            best = symbol;
+    }
+    if (!best)
+        return UINT64_MAX;
+    size_t room = strings->sh_size - best->st_name, n = strnlen(names + best->st_name, room);
+    if (n >= out_size)
+        n = out_size - 1;
+    memcpy(out, names + best->st_name, n);
+    out[n] = 0;
+    return address - best->st_value;
+}
+
+uint64_t ipo_symbol_of(const char *module, uint64_t offset, char *out, size_t out_size)
+{
+    struct image image = map_file(module);
+    if (!image.bytes)
+        return UINT64_MAX;
+    uint64_t into = search(&image, offset, out, out_size);
+    munmap((void *)(uintptr_t)image.bytes, image.size);
+    return into;
+}
