@@ -20,8 +20,9 @@ static void clamp_page(struct trc_thread_chunk *page, uint32_t index)
             page->rows[i].size_class = 64;
 }
 
-/* Copies the page of chunk `chunk` if it moved.  Most threads of a large job are quiet most of the time, and then the
- * first page tells: when what it says of the thread was the same at two looks, nothing behind it changed either. */
+/* Copies the page of chunk `chunk` if it moved, and says so.  Most threads of a large job are quiet most of the time,
+ * and then the first page tells: when what it says of the thread was the same at two looks, nothing behind it changed
+ * either. */
 static bool look_at(struct trc_file *file, uint32_t chunk)
 {
     const struct trc_chunk *known = &file->chunks[chunk];
@@ -31,6 +32,7 @@ static bool look_at(struct trc_file *file, uint32_t chunk)
         trc_file_damage(file, "chunk %u: a second live page of thread %u: left out", chunk, index);
         return false;
     }
+    bool moved = true;
     struct trc_thread now = {0};
     uint64_t offset = trc_chunk_offset(file, chunk);
     if (trc_file_read(file, offset + offsetof(struct trc_thread_chunk, thread), &now, sizeof now) != sizeof now) {
@@ -55,6 +57,7 @@ static bool look_at(struct trc_file *file, uint32_t chunk)
         if (same && live->settled)
             return false;
         live->settled = same;
+        moved = !same;
     }
     size_t got = trc_file_read(file, offset, &live->page, sizeof live->page);
     if (got < sizeof live->page) {
@@ -62,7 +65,7 @@ static bool look_at(struct trc_file *file, uint32_t chunk)
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
     }
     clamp_page(&live->page, index);
-    return true;
+    return moved;
 }
 
 bool trc_live_refresh(struct trc_file *file)

@@ -282,7 +282,13 @@ void tb_next_chunk(struct tb *tb, uint32_t index)
     thread->chunk = NONE;
 }
 
-/* Where the thread's next item goes; there is room for a signature and an item. */
+/* Where the thread's next item goes, if it has a chunk with room. */
+static uint8_t *here(struct tb *tb, const struct thread *thread)
+{
+    return (uint8_t *)chunk_at(tb, thread->chunk) + sizeof(struct trc_chunk) + thread->at;
+}
+
+/* The same, with room for a signature and an item made. */
 static uint8_t *room(struct tb *tb, struct thread *thread)
 {
     uint32_t index = (uint32_t)(thread - tb->threads),
@@ -299,7 +305,7 @@ static uint8_t *room(struct tb *tb, struct thread *thread)
         thread->in_row = false;
         thread->fold_at = 0;
     }
-    return (uint8_t *)chunk_at(tb, thread->chunk) + sizeof(struct trc_chunk) + thread->at;
+    return here(tb, thread);
 }
 
 static void commit(struct tb *tb, struct thread *thread, const uint8_t *end, uint32_t records, uint64_t ticks)
@@ -444,7 +450,7 @@ uint64_t tb_event(struct tb *tb, uint32_t index, const struct trc_sig *sig, int6
     struct thread *thread = thread_of(tb, index);
     uint64_t begin = tb_ticks(tb, begin_ns), end = ticks_at(tb, end_ns);
     uint32_t number = define_sig(tb, thread, sig);
-    uint8_t *at = trc_put_event(room(tb, thread), number);
+    uint8_t *at = trc_put_event(here(tb, thread), number);
     if (begin < thread->base) {
         fprintf(stderr, "trace builder: a call begins before the one before it ends\n");
         exit(1);
@@ -470,7 +476,7 @@ uint64_t tb_sub(struct tb *tb, uint32_t index, const struct trc_sig *sig, struct
     struct trc_sig sub = *sig;
     sub.flags |= TRC_SIG_SUB;
     uint32_t number = define_sig(tb, thread, &sub);
-    uint8_t *at = trc_put_event(room(tb, thread), number);
+    uint8_t *at = trc_put_event(here(tb, thread), number);
     commit(tb, thread, put_rest(tb, thread, at, number, more), 1, 0);
     count(tb, thread, &sub, 0, 0);
     return start_number(thread, sig);
@@ -481,7 +487,7 @@ void tb_fold(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t b
 {
     struct thread *thread = thread_of(tb, index);
     uint32_t number = define_sig(tb, thread, sig);
-    uint8_t *at = room(tb, thread), *counters;
+    uint8_t *at = here(tb, thread), *counters;
     uint64_t begin = tb_ticks(tb, begin_ns), end = ticks_at(tb, end_ns);
     if (!thread->in_row)
         thread->row_base = thread->base;

@@ -1,0 +1,120 @@
+/* Varints and the schema's text: written, read back, cut off, and of another version. */
+#include "trace/decode.h"
+#include "trace/encode.h"
+#include "trace/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int failures;
+#define CHECK(cond, ...)                                                                                               \
+    do {                                                                                                               \
+        if (!(cond)) {                                                                                                 \
+            failures++;                                                                                                \
+            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                                          \
+            printf(__VA_ARGS__);                                                                                       \
+            printf("\n");                                                                                              \
+        }                                                                                                              \
+    } while (0)
+
+static void test_varints(void)
+{
+    for (unsigned bit = 0; bit < 64; bit++)
+        for (int delta = -2; delta <= 2; delta++) {
+            uint64_t value = (1ull << bit) + (uint64_t)(int64_t)delta, back = ~value;
+            uint8_t bytes[TRC_VARINT_MAX];
+            size_t size = (size_t)(trc_put_varint(bytes, value) - bytes);
+            CHECK(size <= TRC_VARINT_MAX, "%zu bytes", size);
+            struct trc_bytes in = {bytes, bytes + size};
+            CHECK(trc_get_varint(&in, &back) && back == value && in.at == in.end, "%llx came back as %llx",
+                  (unsigned long long)value, (unsigned long long)back);
+            for (size_t cut = 0; cut < size; cut++) {
+                in = (struct trc_bytes){bytes, bytes + cut};
+                CHECK(!trc_get_varint(&in, &back) && in.at == bytes, "%zu of %zu bytes were taken", cut, size);
+            }
+            int64_t number = (int64_t)value;
+            CHECK(trc_unzigzag(trc_zigzag(number)) == number, "zigzag of %lld", (long long)number);
+        }
+    CHECK(trc_zigzag(-1) == 1 && trc_zigzag(1) == 2, "small numbers stay small");
+    uint8_t overlong[11];
+    memset(overlong, 0xff, sizeof overlong);
+    overlong[10] = 1;
+    struct trc_bytes in = {overlong, overlong + sizeof overlong};
+    uint64_t value;
+    CHECK(!trc_get_varint(&in, &value), "a varint of more than 64 bits was taken");
+}
+
+/* Every start number comes back from the bytes that trc_put_request makes of it. */
+static void test_requests(void)
+{
+    uint8_t bytes[2 * TRC_VARINT_MAX];
+    CHECK(trc_put_request(bytes, 0, 10, 0, 9) - bytes == 1 && bytes[0] == 0, "the last start is 0");
+    CHECK(trc_put_request(bytes, 0, 10, 0, 0) - bytes == 1 && bytes[0] == 18, "the first of ten is 9 back");
+    CHECK(trc_put_request(bytes, 0, 10, 0, UINT64_MAX) - bytes == 1 && bytes[0] == 1, "unknown, on thread 0");
+    CHECK(trc_put_request(bytes, 3, 10, 3, UINT64_MAX) - bytes == 1 && bytes[0] == 7, "unknown, on thread 3");
+    CHECK(trc_put_request(bytes, 3, 10, 2, 5) - bytes == 2 && bytes[0] == 5 && bytes[1] == 5, "thread 2's sixth");
+}
+
+static const struct trc_schema_call calls[] = {
+    {"MPI_Send", TRC_OP_SEND, "buf count type dest tag comm"},
+    {"MPI_Wait", TRC_OP_WAIT, NULL},
+    {"MPI_Allreduce", TRC_OP_ALLREDUCE, "sbuf rbuf"},
+};
+
+static void test_schema(void)
+{
+    size_t size = trc_schema_write(NULL, 0, calls, 3);
+    char *text = malloc(size + 1);
+    text[size] = '#';
+    CHECK(trc_schema_write(text, size, calls, 3) == size && text[size] == '#' && text[size - 1] == '\n',
+          "the length asked for is not the length written");
+    char some[10] = "##########";
+    CHECK(trc_schema_write(some, 5, calls, 3) == size && !memcmp(some, "hpcto#####", 10), "wrote past its room");
+
+    struct trc_schema schema;
+    const char *complaint;
+    CHECK(!trc_schema_parse(&schema, text, size, &complaint) && !complaint, "%s", complaint ? complaint : "failed");
+    CHECK(schema.call_count == 3, "%zu calls", schema.call_count);
+    for (size_t i = 0; i < 3 && i < schema.call_count; i++)
+        CHECK(schema.calls[i].name && !strcmp(schema.calls[i].name, calls[i].name) &&
+                  schema.calls[i].opclass == calls[i].opclass,
+              "call %zu came back as another", i);
+    CHECK(schema.field_count == 11 && schema.fields[4].zigzag &&
+              schema.fields[4].offset == offsetof(struct trc_sig, peer) && schema.fields[8].size == 8,
+          "the sig line came back as another");
+    trc_schema_free(&schema);
+
+    /* Cut anywhere: names may be missing or short, nothing else happens. */
+    for (size_t cut = 0; cut < size; cut++) {
+        CHECK(!trc_schema_parse(&schema, text, cut, &complaint), "cut at %zu", cut);
+        CHECK(schema.field_count > 0, "no fields when cut at %zu", cut);
+        trc_schema_free(&schema);
+    }
+    free(text);
+}
+
+static void test_other_version(void)
+{
+    static const char text[] = "hpctop-trace 1\nnews from the future\nsig tag:s colour:u call:u depth:s\n"
+                               "call 5 MPI_Future telepathy x\ncall 9 MPI_Send send\ncall x MPI_Bad send\n"
+                               "call 99999999 MPI_Huge send\ncall 7\n";
+    struct trc_schema schema;
+    const char *complaint;
+    CHECK(!trc_schema_parse(&schema, text, sizeof text - 1, &complaint) && !complaint, "not read");
+    CHECK(schema.field_count == 4 && schema.fields[0].offset == offsetof(struct trc_sig, tag) &&
+              schema.fields[1].size == 0 && schema.fields[2].size == 4 && schema.fields[3].size == 0,
+          "fields in another order");
+    CHECK(schema.call_count == 10 && schema.calls[9].opclass == TRC_OP_SEND, "%zu calls", schema.call_count);
+    CHECK(schema.calls[5].name && schema.calls[5].opclass == TRC_OP_OTHER, "an unknown class is other");
+    CHECK(!schema.calls[7].name && !schema.calls[0].name, "calls without a name");
+    trc_schema_free(&schema);
+}
+
+int main(void)
+{
+    test_varints();
+    test_requests();
+    test_schema();
+    test_other_version();
+    return failures != 0;
+}
