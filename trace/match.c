@@ -210,10 +210,13 @@ static void completion(struct ana_match *match, const struct ana_event *event)
             ana_end_cancel(match, request.receive);
         return;
     }
+    bool freed =
+        finish.call && finish.call->opclass == TRC_OP_REQUEST; /* MPI_Request_free: when it completes is not known */
+    finish.silent = freed;
     if (request.send)
         ana_end_complete(match, request.send, &finish);
     if (request.receive) {
-        finish.silent = !(flags & TRC_SIG_P2P_IN);
+        finish.silent = freed || !(flags & TRC_SIG_P2P_IN);
         ana_end_complete(match, request.receive, &finish);
     }
 }

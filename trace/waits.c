@@ -21,8 +21,8 @@ size_t ana_waits_of_message(const struct ana_message *m, struct ana_wait_span ou
             out[n++] = (struct ana_wait_span){ANA_LATE_SENDER,  m->destination, m->source, m->recv_wait_begin_ns, end,
                                               m->recv_wait_call};
     }
-    /* A blocking send is completed by the call that starts it. */
-    bool blocking = m->send_wait_begin_ns == m->send_begin_ns;
+    /* Completed by the call that starts it, and nothing else to wait for in there: what lasts was the message. */
+    bool blocking = m->send_wait_begin_ns == m->send_begin_ns && m->send_call->opclass != TRC_OP_SENDRECV;
     bool may_be_held = m->synchronous || blocking || m->bytes > ANA_EAGER_BYTES;
     if (m->send_complete_ns != INT64_MIN && may_be_held && m->recv_begin_ns > m->send_wait_begin_ns &&
         (m->synchronous || m->send_complete_ns > m->recv_begin_ns)) {

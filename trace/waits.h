@@ -10,8 +10,8 @@
  * come Early Reduce       all-to-one: the root from its begin until the last has come Early Scan         rank r from
  * its begin until the last of ranks 0..r has come
  *
- * Never more than the call's own time.  A nonblocking standard send of up to ANA_EAGER_BYTES never counts as held up by
- * its receiver: every MPI sends those away at once, the call that completes it waits for something else. */
+ * Never more than the call's own time.  A standard send of up to ANA_EAGER_BYTES whose call also waits for others
+ * (MPI_Waitall, MPI_Sendrecv) never counts as held up by its receiver: every MPI sends those away at once. */
 #ifndef ANA_WAITS_H
 #define ANA_WAITS_H
 
