@@ -155,13 +155,15 @@ struct ana_wait {
     int64_t lost_ns;
 };
 
+/* A place in the program that calls: the same module and offset on all ranks is one place. */
 struct ana_site {
     const char *call;
-    const char *function; /* "main+0x4f" or NULL */
-    const char *module;   /* "app+0x1234" or NULL */
-    uint64_t address;     /* in the process of rank `index` */
-    size_t index;
-    struct ana_times times;
+    const char *function;   /* "main+0x4f" or NULL */
+    const char *module;     /* "app+0x1234" or NULL */
+    uint64_t address;       /* in the process of rank `index` */
+    size_t index;           /* rank that spends most time there */
+    size_t ranks;           /* that call there */
+    struct ana_times times; /* of all of them together */
     uint64_t sent, received;
 };
 

@@ -322,51 +322,14 @@ static void pairs_section(const struct page *p)
     free(sorted);
 }
 
-/* The same place in the program on several ranks is one row. */
-static bool same_site(const struct ana_site *a, const struct ana_site *b)
-{
-    if (strcmp(a->call, b->call) != 0)
-        return false;
-    if (a->module && b->module)
-        return strcmp(a->module, b->module) == 0;
-    return !a->module && !b->module && a->address == b->address;
-}
-
-struct site_row {
-    const struct ana_site *site;
-    uint64_t calls;
-    int64_t ns;
-    size_t ranks;
-};
-
-static int rows_by_time(const void *a, const void *b)
-{
-    const struct site_row *x = a, *y = b;
-    return x->ns > y->ns ? -1 : x->ns < y->ns;
-}
-
 static void sites_section(const struct page *p)
 {
-    /* Enough of the largest to fold into the rows that are shown. */
-    size_t n = p->s->site_count < 2048 ? p->s->site_count : 2048, rows = 0;
-    struct site_row *row = calloc(n + 1, sizeof *row);
-    for (size_t i = 0; row && i < n; i++) {
-        size_t k = 0;
-        while (k < rows && !same_site(row[k].site, &p->s->sites[i]))
-            k++;
-        rows += k == rows;
-        row[k].site = row[k].site ? row[k].site : &p->s->sites[i];
-        row[k].calls += p->s->sites[i].times.count;
-        row[k].ns += p->s->sites[i].times.total_ns;
-        row[k].ranks++;
-    }
-    if (rows) {
-        qsort(row, rows, sizeof *row, rows_by_time);
+    size_t rows = p->s->site_count;
+    if (rows)
         heading(p, "WHERE\n  call                     calls     time  ranks  place");
-    }
     size_t shown = rows < MOST_ROWS ? rows : MOST_ROWS;
     for (size_t i = 0; i < shown; i++) {
-        const struct ana_site *s = row[i].site;
+        const struct ana_site *s = &p->s->sites[i];
         char address[32];
         snprintf(address, sizeof address, "0x%" PRIx64, s->address);
         const char *place = s->function && s->function[0] ? s->function
@@ -376,13 +339,12 @@ static void sites_section(const struct page *p)
             place = strrchr(place, '/') + 1;
         fputs("  ", p->out);
         column(p, -20, s->call);
-        integer(p, 10, row[i].calls);
-        number(p, 9, ANA_NS, (double)row[i].ns);
-        integer(p, 7, row[i].ranks);
+        integer(p, 10, s->times.count);
+        number(p, 9, ANA_NS, (double)s->times.total_ns);
+        integer(p, 7, s->ranks);
         fprintf(p->out, "  %.30s\n", place);
     }
     more(p, shown, rows, "places");
-    free(row);
 }
 
 /* What is not known, and what the tool itself did to the job. */

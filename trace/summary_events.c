@@ -127,29 +127,82 @@ static bool add_waits(struct ana_summary *s, const struct ana_tally *t)
     return true;
 }
 
+/* A place in the program: the same call site on all ranks that have it. */
+struct place {
+    size_t index; /* rank that spends most there */
+    uint64_t address;
+    int64_t most_ns;
+    size_t ranks;
+    struct ana_site_sum sum;
+};
+
+static void add_to_place(struct place *place, const uint64_t *key, const struct ana_site_sum *sum)
+{
+    struct ana_times_small *to = &place->sum.times;
+    const struct ana_times_small *from = &sum->times;
+    if (!place->ranks || from->total_ns > place->most_ns) {
+        place->index = key[0];
+        place->address = key[2];
+        place->most_ns = from->total_ns;
+    }
+    place->ranks++;
+    place->sum.sent += sum->sent;
+    place->sum.received += sum->received;
+    if (!from->calls)
+        return;
+    if (!to->calls || from->min_ns < to->min_ns)
+        to->min_ns = from->min_ns;
+    if (!to->calls || from->max_ns > to->max_ns)
+        to->max_ns = from->max_ns;
+    to->calls += from->calls;
+    to->total_ns += from->total_ns;
+    for (size_t i = 0; i < TRC_BUCKETS; i++)
+        to->count[i] += from->count[i];
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash;
+}
+
 static bool add_sites(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
 {
-    s->sites = calloc(t->sites.count + 1, sizeof *s->sites);
-    if (!s->sites)
-        return false;
-    for (size_t i = 0; i < t->sites.count; i++) {
+    struct ana_map places; /* call number, module or else address, whether it is a module */
+    bool done = true;
+    const char *function, *module;
+    ana_map_init(&places, sizeof(struct place));
+    for (size_t i = 0; i < t->sites.count && done; i++) {
         const uint64_t *key = ana_map_key(&t->sites, i);
-        const struct ana_site_sum *sum = ana_map_value(&t->sites, i);
         if (!ana_selected(s->selection.ranks, key[0]))
             continue;
+        trc_site(job->process[key[0]].rank.file, key[2], &function, &module);
+        struct place *place = ana_map_add(&places, key[1], module ? hash_text(module) : key[2], module != NULL);
+        done = place != NULL;
+        if (done)
+            add_to_place(place, key, ana_map_value(&t->sites, i));
+    }
+    s->sites = done ? calloc(places.count + 1, sizeof *s->sites) : NULL;
+    for (size_t i = 0; s->sites && i < places.count; i++) {
+        const struct place *place = ana_map_value(&places, i);
         struct ana_site *site = &s->sites[s->site_count++];
         *site = (struct ana_site){
-            .call = job->call[key[1]].name,
-            .address = key[2],
-            .index = key[0],
-            .times = ana_small_of(&sum->times),
-            .sent = sum->sent,
-            .received = sum->received,
+            .call = job->call[ana_map_key(&places, i)[0]].name,
+            .address = place->address,
+            .index = place->index,
+            .ranks = place->ranks,
+            .times = ana_small_of(&place->sum.times),
+            .sent = place->sum.sent,
+            .received = place->sum.received,
         };
-        trc_site(job->process[key[0]].rank.file, key[2], &site->function, &site->module);
+        trc_site(job->process[place->index].rank.file, place->address, &site->function, &site->module);
     }
-    qsort(s->sites, s->site_count, sizeof *s->sites, sites_by_time);
-    return true;
+    ana_map_free(&places);
+    if (s->sites)
+        qsort(s->sites, s->site_count, sizeof *s->sites, sites_by_time);
+    return s->sites != NULL;
 }
 
 /* Lost time and the last rank, by call. */
