@@ -83,6 +83,23 @@ FUZZ_BIN  = $(FUZZ_SRC:%.c=$(BUILD)/%)
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libana.a
 	$(Q)$(CC) $(SAN) -o $@ $^ -lm
 fuzz: $(FUZZ_BIN)
+# A run of libFuzzer over the corpus in the tree, with what it finds beside it in build/.
+FUZZ_SECONDS ?= 20
+READER_SRC = $(addprefix trace/,reader.c chunks.c live.c defs.c cursor.c dump.c schema.c schema_write.c)
+build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c $(READER_SRC) $(wildcard trace/*.h)
+	@mkdir -p $(@D)
+	$(Q)clang $(STD) -DFUZZING -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+	    -o $@ tests/fuzz/fuzz_reader.c $(READER_SRC)
+fuzz-run: build/fuzz/fuzz_reader
+	@mkdir -p build/fuzz/corpus
+	cd build/fuzz && ./fuzz_reader -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
+	    -print_final_stats=1 corpus $(CURDIR)/tests/fuzz/corpus/fuzz_reader
+$(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o tests/support/trace_builder.o tests/support/trace_calls.o \
+    trace/schema_write.o)
+	$(Q)$(CC) $(SAN) -o $@ $^ -lm
+fuzz-seeds: $(BUILD)/tests/mktrace
+	@mkdir -p tests/fuzz/corpus/fuzz_reader
+	$< tests/fuzz/corpus/fuzz_reader
 
 # Every test there is; the last line is `N passed, N failed, N skipped`.  TESTS="word .." runs those that match.
 # setup.sh installs what is missing; then make starts anew, to see what was not there before.
@@ -124,6 +141,7 @@ help:
 	@echo "make check-long   and the long ones"
 	@echo "make check-asan   unit tests and fuzz corpus under AddressSanitizer and UBSan"
 	@echo "make check-tsan   unit tests under ThreadSanitizer"
+	@echo "make fuzz-run     libFuzzer on the reader, FUZZ_SECONDS=20 of it; needs clang"
 	@echo "make bench        what recording costs: time, instructions and bytes a call"
 	@echo "make expand       the generated wrappers, readable"
 	@echo "make format-check is every file formatted as .clang-format says"
@@ -134,6 +152,6 @@ help:
 clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
-.PHONY: all unit fuzz workloads tested check check-long check-asan check-tsan format-check expand demo bench help clean
+.PHONY: all unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-asan check-tsan format-check expand demo bench help clean
 .SECONDARY:
 -include $(shell find build -name '*.d' 2>/dev/null)

@@ -92,7 +92,7 @@ static void enter(struct trc_cursor *cursor, const struct trc_event_ref *ref)
     if (!cursor->continued)
         cursor->event_begin = cursor->event_end = cursor->base;
     cursor->sig_count = 0;
-    cursor->window_size = 0;
+    cursor->window_at = cursor->window_size = 0;
 }
 
 /* Takes over what the last refresh saw of the chunk.  False: the chunk is another one now. */

@@ -1,0 +1,153 @@
+/* Any bytes as a trace file: reading ends, in order, and touches nothing outside.
+ * With libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
+#include "trace/dump.h"
+#include "trace/reader.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define RECORDS_MAX 3000000 /* more than the longest input has bytes */
+
+static void check(int good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "fuzz_reader: %s\n", what);
+    abort();
+}
+
+static size_t sum; /* what is read is used, so that reading it is not optimised away */
+
+static void read_records(struct trc_cursor *cursor)
+{
+    struct trc_record record;
+    size_t n = 0;
+    while (trc_next(cursor, &record) == TRC_OK) {
+        check(n++ < RECORDS_MAX, "a cursor that does not end");
+        check(record.begin <= record.end, "a record that ends before it begins");
+        check((record.sig == NULL) == (record.kind == TRC_RECORD_LOST), "a record without a signature");
+        check(record.request_thread < TRC_MAX_THREADS, "an impossible thread");
+        sum += record.sig ? record.sig->site : record.count;
+    }
+}
+
+static void read_definitions(const struct trc_file *file)
+{
+    for (uint32_t id = 0; id < 64; id++) {
+        const struct trc_comm *comm = trc_comm(file, id);
+        for (int32_t r = -2; comm && r < 70; r++)
+            sum += (size_t)trc_comm_world_rank(comm, r, r & 1);
+        sum += comm && comm->name ? strlen(comm->name) : 0;
+        sum += trc_object(file, id) != NULL;
+    }
+    for (size_t i = 0; i < trc_threads(file); i++) {
+        const struct trc_sig *sig = trc_live_sig(file, i, trc_thread(file, i)->inside);
+        sum += sig ? strlen(trc_call(file, sig->call)->name) : 0;
+    }
+}
+
+/* Opens the file, reads it while it grows to its whole length, then reads it once more as text. */
+static void read_file(int fd, const char *path, size_t size)
+{
+    struct trc_file *file = NULL;
+    char error[256];
+    if (ftruncate(fd, (off_t)(size - size / 4)))
+        return;
+    if (trc_open(path, &file, error, sizeof error) == TRC_OK) {
+        size_t threads = trc_threads(file);
+        struct trc_cursor *first = trc_cursor_open(file, 0), *last = trc_cursor_open(file, threads ? threads - 1 : 0);
+        check(first && last, "out of memory");
+        read_records(first);
+        trc_cursor_seek(last, trc_head(file)->start.ticks + 100);
+        read_records(last);
+        sum += trc_refresh(file);
+        read_records(first);
+        trc_cursor_close(first);
+        trc_cursor_close(last);
+        trc_close(file);
+    } else
+        check(error[0] && !strchr(error, '\n'), "a refusal without a line of reason");
+}
+
+static void write_at(int fd, const uint8_t *data, size_t from, size_t to)
+{
+    while (from < to) {
+        ssize_t n = pwrite(fd, data + from, to - from, (off_t)from);
+        if (n <= 0)
+            exit(1);
+        from += (size_t)n;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static int fd = -1;
+    static char path[32];
+    static FILE *nowhere;
+    if (fd < 0) {
+        fd = memfd_create("fuzz_reader", 0);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        nowhere = fopen("/dev/null", "w");
+        if (fd < 0 || !nowhere)
+            exit(77);
+    }
+    if (ftruncate(fd, 0))
+        exit(1);
+    write_at(fd, data, 0, size);
+    read_file(fd, path, size);
+
+    write_at(fd, data, 0, size);
+    struct trc_file *file = NULL;
+    char error[256];
+    if (trc_open(path, &file, error, sizeof error) != TRC_OK)
+        return 0;
+    read_definitions(file);
+    struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    check(cursor != NULL, "out of memory");
+    read_records(cursor);
+    /* Its second half comes from elsewhere: chunks change under the cursor. */
+    write_at(fd, data, 0, size);
+    if (size > 16384) {
+        write_at(fd, data + 4096, size - 8192, size - 4096);
+        sum += trc_refresh(file);
+        read_records(cursor);
+    }
+    trc_cursor_close(cursor);
+    check(trc_dump(file, nowhere) == TRC_OK, "dump failed");
+    trc_close(file);
+    return 0;
+}
+
+#ifndef FUZZING
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        FILE *in = fopen(argv[i], "rb");
+        char *data = NULL;
+        size_t size = 0, room = 0, n;
+        if (!in) {
+            perror(argv[i]);
+            return 1;
+        }
+        do {
+            if (size == room)
+                data = realloc(data, room = room ? room * 2 : 65536);
+            if (!data)
+                return 1;
+            n = fread(data + size, 1, room - size, in);
+            size += n;
+        } while (n);
+        fclose(in);
+        LLVMFuzzerTestOneInput((const uint8_t *)data, size);
+        free(data);
+    }
+    printf("%d files\n", argc - 1);
+    return argc < 2 ? 77 : 0;
+}
+#endif

@@ -1,0 +1,141 @@
+/* Writes the seeds of the fuzz corpus (`make fuzz-seeds`): small traces, good and bad.  mktrace DIR */
+#include "tests/support/trace_builder.h"
+#include "trace/encode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *folder;
+
+static void save(struct tb *tb, const char *name, size_t cut)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    tb_write(tb, path);
+    if (cut && truncate(path, (off_t)cut))
+        exit(1);
+    tb_free(tb);
+}
+
+/* A live page alone, its first `bytes`: whole ones are too large for a corpus. */
+static void save_live(struct tb *tb, const char *name, size_t bytes)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    size_t size, head = tb_head(tb)->chunks_offset;
+    const uint8_t *image = tb_image(tb, &size);
+    FILE *out = fopen(path, "wb"); /* the builder's first chunk holds definitions, the second the page */
+    if (!out || fwrite(image, 1, head, out) != head || fwrite(image + head + TRC_CHUNK_SIZE, 1, bytes, out) != bytes ||
+        fclose(out))
+        exit(1);
+    tb_free(tb);
+}
+
+static struct trc_sig polling(int32_t source)
+{
+    struct trc_sig sig = tb_sig(TB_IPROBE);
+    sig.flags = TRC_SIG_POLL;
+    sig.source = source;
+    return sig;
+}
+
+/* Every kind of item. */
+static void calls(struct tb *tb, uint32_t thread, int rounds)
+{
+    static const uint8_t future[] = {6, 2, 'h', 'i'};
+    for (int i = 0; i < rounds; i++) {
+        int64_t at = 1000 * i;
+        tb_send(tb, thread, at, at + 10, 1, i % 3, 64);
+        uint64_t in = tb_irecv(tb, thread, at + 20, at + 30, TRC_PEER_ANY, TRC_TAG_ANY, 1 << 20);
+        uint64_t out = tb_isend(tb, thread, at + 40, at + 50, 1, 5, 1ull << 33);
+        tb_wait_recv(tb, thread, at + 60, at + 70, in, 1, 5, 4096);
+        tb_wait_send(tb, thread, at + 80, at + 90, out);
+        tb_barrier(tb, thread, at + 100, at + 200, TB_WORLD, (uint64_t)i);
+        tb_allreduce(tb, thread, at + 210, at + 300, 3, (uint64_t)i * 5, 8);
+        struct trc_sig one = polling(1), two = polling(2);
+        tb_fold(tb, thread, &one, at + 310, at + 320, 1, 5);
+        tb_fold(tb, thread, &two, at + 330, at + 340, 1, 5);
+        tb_fold_more(tb, thread, at + 400, 10, 50);
+        struct trc_sig nested = tb_sig(TB_SEND), wait = tb_sig(TB_WAITALL);
+        nested.flags = TRC_SIG_NESTED | TRC_SIG_P2P_OUT;
+        tb_event(tb, thread, &nested, at + 420, at + 430, (struct tb_more){0});
+        tb_event(tb, thread, &wait, at + 410, at + 440, (struct tb_more){0});
+        struct trc_sig done = tb_sig(TB_IRECV);
+        done.flags = TRC_SIG_COMPLETE;
+        tb_sub(tb, thread, &done, (struct tb_more){.request_thread = thread + 1, .request = 77});
+        tb_sub(tb, thread, &done, (struct tb_more){.request_thread = thread, .request = UINT64_MAX});
+        tb_lost(tb, thread, 3);
+        tb_raw(tb, thread, future, sizeof future, 0);
+    }
+}
+
+static void definitions(struct tb *tb)
+{
+    const int32_t members[] = {0, 1, -1, 3};
+    tb_comm(tb, 3, 0x33, 0, members, 2);
+    tb_intercomm(tb, 4, 0x44, 1, members, 2, 2);
+    tb_comm_name(tb, 3, "pairs");
+    tb_comm_free(tb, 4);
+    tb_win(tb, 1, 3);
+    tb_file(tb, 2, 1, "out.dat");
+    tb_site(tb, 0x1000u + TB_SEND, "main+0x10", "app+0x10");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        return 64;
+    folder = argv[1];
+
+    struct tb *tb = tb_new_small(0, 4, 4096, 100);
+    definitions(tb);
+    calls(tb, 0, 4);
+    save(tb, "good", 0);
+
+    tb = tb_new_small(1, 4, 4096, 4);
+    calls(tb, 0, 60);
+    save(tb, "recycled", 0);
+
+    tb = tb_new_small(2, 4, 4096, 100);
+    calls(tb, 1, 2);
+    calls(tb, 3, 2);
+    struct trc_sig poll = polling(2);
+    tb_fold(tb, 3, &poll, 1000000, 1000100, 9, 9);
+    tb_head(tb)->flags |= TRC_HEAD_WRITE_BACK;
+    tb_running(tb, 1000000);
+    save(tb, "running", 0);
+
+    tb = tb_new(0, 2); /* a live page, cut off */
+    calls(tb, 0, 3);
+    struct trc_sig inside = tb_sig(TB_BARRIER);
+    tb_inside(tb, 0, &inside, 10000, 3);
+    save_live(tb, "live", 20000);
+
+    tb = tb_new_small(0, 4, 4096, 100);
+    struct trc_def_comm liar = {.size = INT32_MAX, .members = UINT32_MAX, .flags = TRC_COMM_WORLD};
+    tb_define(tb, TRC_DEF_COMM, 3, 0, 0, &liar, sizeof liar, 0);
+    tb_define(tb, TRC_DEF_SITE, 0, 0, 5, "short", 5, 65000);
+    tb_define(tb, (enum trc_def_type)77, 0, 0, 5, "short", 5, 5);
+    tb_define(tb, (enum trc_def_type)0, 0, 0, 5, "short", 5, 5);
+    tb_comm_name(tb, 99, "nobody");
+    uint8_t item[TRC_ITEM_MAX];
+    tb_send(tb, 0, 10, 20, 1, 1, 8);
+    tb_raw(tb, 0, item, (size_t)(trc_put_varint(trc_put_varint(trc_put_event(item, 0), UINT64_MAX), 5) - item), 1);
+    tb_next_chunk(tb, 0);
+    tb_raw(tb, 0, item, (size_t)(trc_put_fold(item, 9, UINT64_MAX, 1, 1, UINT64_MAX, NULL) - item), 1);
+    tb_head(tb)->world_size = -9;
+    tb_head(tb)->rank = INT32_MAX;
+    tb_head(tb)->clock_source = 9;
+    save(tb, "hostile", 0);
+
+    tb = tb_new_small(0, 4, 4096, 100);
+    calls(tb, 0, 2);
+    tb_head(tb)->schema_size = 60; /* the sig line is not among them */
+    save(tb, "schema", 0);
+
+    tb = tb_new_small(0, 4, 4096, 100);
+    save(tb, "empty", 5000);
+    return 0;
+}
