@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DECODE_CHUNKS 32 /* of one rank: more are not decoded for a redraw, the finest buckets have to do */
+#define DECODE_CHUNKS 4 /* of one rank: more are not decoded for a redraw, the finest buckets have to do */
 
 /* From when to when it is known what the rank did. */
 struct known {
@@ -27,6 +27,14 @@ static struct known known_of(const struct ana_job *job, size_t index)
     if (!job->pass.done && seen < known.end_ns)
         known.end_ns = seen;
     return known;
+}
+
+/* What the pyramid has of [from, to).  Where that reaches to the end, the last bucket is all in it. */
+static void add_lane(const struct ana_job *job, size_t index, struct known known, int64_t from, int64_t to,
+                     struct ana_lane_sum *sum)
+{
+    struct ana_lane *lane = &job->lane[index];
+    ana_lane_add(lane, from, to >= known.end_ns && from < known.end_ns ? to + lane->width_ns : to, sum);
 }
 
 static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
@@ -158,12 +166,12 @@ void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t e
         return;
     struct window w = {begin_ns, end_ns, n, sum};
     struct ana_lane *lane = &job->lane[index];
-    bool fine = (end_ns - begin_ns) / (int64_t)n < lane->width_ns && decode(job, index, &w);
+    bool fine = (end_ns - begin_ns) / (int64_t)n < 4 * lane->width_ns && decode(job, index, &w);
     struct known known = known_of(job, index);
     for (size_t i = 0; i < n; i++) {
         int64_t from = edge(&w, i), to = edge(&w, i + 1);
         if (!fine)
-            ana_lane_add(lane, from, to, &sum[i]);
+            add_lane(job, index, known, from, to, &sum[i]);
         add_open_call(&job->process[index], known, from, to, &sum[i]);
         cell_of(&sum[i], (double)overlap(from, to, known.begin_ns, known.end_ns), &out[i]);
     }
@@ -185,7 +193,7 @@ static void add_rank(const struct ana_job *job, size_t index, const struct windo
         if (here <= 0)
             continue;
         struct ana_lane_sum sum = {0};
-        ana_lane_add(&job->lane[index], from, to, &sum);
+        add_lane(job, index, known, from, to, &sum);
         add_open_call(&job->process[index], known, from, to, &sum);
         double mpi = 0;
         for (int c = TRC_CAT_COMPUTE + 1; c < TRC_CATEGORIES; c++)

@@ -138,9 +138,9 @@ uint64_t ana_process_end_ticks(const struct ana_process *p, const struct ana_her
 {
     const struct trc_head *head = trc_head(p->rank.file);
     bool ended = head->state == TRC_STATE_FINALIZED || head->state == TRC_STATE_ABORTED;
-    if (ended && head->end_ticks)
-        return head->end_ticks;
-    uint64_t end = head->latest.ticks > head->start.ticks ? head->latest.ticks : head->start.ticks;
+    uint64_t end = ended && head->end_ticks ? head->end_ticks : head->latest.ticks;
+    if (end < head->start.ticks)
+        end = head->start.ticks;
     for (size_t i = 0; i < trc_threads(p->rank.file); i++) {
         const struct trc_thread *t = trc_thread(p->rank.file, i);
         if (t->last_end > end)
@@ -256,7 +256,8 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     }
     r->begin_ns = ana_clock_job_time(clock, index, head->start.ticks);
     r->end_ns = ana_clock_job_time(clock, index, ana_process_end_ticks(p, here));
-    p->init_ns = head->init_ticks ? ana_clock_job_time(clock, index, head->init_ticks) : r->begin_ns;
+    p->run_begin_ns = head->init_ticks ? ana_clock_job_time(clock, index, head->init_ticks) : r->begin_ns;
+    p->run_end_ns = head->end_ticks ? ana_clock_job_time(clock, index, head->end_ticks) : r->end_ns;
     look_at_threads(p, clock, index);
     look_at_rates(p, here);
 }

@@ -31,7 +31,8 @@ struct ana_process {
     int64_t heartbeat_seen;      /* when it last moved while we looked, CLOCK_MONOTONIC; 0 never */
     uint64_t progress;           /* completed calls that are no polls and not local */
     int64_t last_end_ns;         /* job time of the last completed call of any thread; INT64_MIN none */
-    int64_t init_ns;             /* MPI_Init returned; begin_ns if it did not */
+    int64_t run_begin_ns;        /* MPI_Init returned; rank.begin_ns if it did not */
+    int64_t run_end_ns;          /* MPI_Finalize or MPI_Abort entered; rank.end_ns if not */
     struct ana_sample sample[4]; /* newest first, about half a second apart */
     uint32_t *number;            /* job-wide call numbers of the file's calls */
     size_t numbers;

@@ -13,12 +13,12 @@ const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct t
     for (size_t i = 0; i < job->comm_names.count; i++)
         if (ana_map_key(&job->comm_names, i)[0] == identity)
             number = i + 1;
-    if (comm && comm->name && comm->name[0])
-        snprintf(text, sizeof text, "%s", comm->name);
-    else if (comm && comm->def.flags & TRC_COMM_WORLD)
+    if (comm && comm->def.flags & TRC_COMM_WORLD)
         snprintf(text, sizeof text, "WORLD");
     else if (comm && comm->def.flags & TRC_COMM_SELF)
         snprintf(text, sizeof text, "SELF");
+    else if (comm && comm->name && comm->name[0])
+        snprintf(text, sizeof text, "%s", comm->name);
     else if (comm && comm->def.flags & TRC_COMM_INTER)
         snprintf(text, sizeof text, "#%zu of size %d+%d", number, comm->def.size, comm->def.remote_size);
     else if (comm)
@@ -124,8 +124,8 @@ void ana_summary_sort_pairs(struct ana_summary *s)
 
 void ana_summary_rank_time(const struct ana_process *p, struct ana_rank_stat *stat, int64_t begin_ns, int64_t end_ns)
 {
-    int64_t from = p->init_ns > begin_ns ? p->init_ns : begin_ns;
-    int64_t to = p->rank.end_ns < end_ns ? p->rank.end_ns : end_ns;
+    int64_t from = p->run_begin_ns > begin_ns ? p->run_begin_ns : begin_ns;
+    int64_t to = p->run_end_ns < end_ns ? p->run_end_ns : end_ns;
     stat->wall_ns = to > from ? to - from : 0;
     int64_t open_from = p->open_begin_ns > from ? p->open_begin_ns : from;
     if (p->open_category >= 0 && to > open_from) {
