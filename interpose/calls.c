@@ -1,5 +1,6 @@
 /* The rows as data. */
 #include "interpose/calls.h"
+#include "interpose/record.h"
 
 #include <string.h>
 
@@ -25,6 +26,45 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
+/* Classes whose signature follows from scalar arguments. */
+static bool is_memorable(const struct ipo_call *call)
+{
+    switch (call->opclass) {
+    case TRC_OP_SEND:
+    case TRC_OP_SSEND:
+    case TRC_OP_RECV:
+    case TRC_OP_SENDRECV:
+    case TRC_OP_ISEND:
+    case TRC_OP_ISSEND:
+    case TRC_OP_IRECV:
+    case TRC_OP_ISENDRECV:
+    case TRC_OP_PROBE:
+    case TRC_OP_MPROBE:
+    case TRC_OP_RMA:
+    case TRC_OP_COMM:
+        break;
+    default:
+        if (call->opclass < TRC_OP_BARRIER || call->opclass > TRC_OP_EXSCAN)
+            return false;
+    }
+    return !call->persistent && !strpbrk(call->roles, "mMeExXyQwUWjkPKCVAFG");
+}
+
+static void prepare_memo(struct ipo_call *call)
+{
+    for (unsigned at = 0; at < call->arity; at++) {
+        if ((call->roles[at] == 'b' || call->roles[at] == 'B') && call->buffers < sizeof call->buffer)
+            call->buffer[call->buffers++] = (uint8_t)at;
+        if (!is_memorable(call) || !strchr("nNdDpstTrRcv", call->roles[at]))
+            continue;
+        if (call->memo_words == IPO_MEMO_WORDS) {
+            call->memo_words = 0;
+            return;
+        }
+        call->memo_word[call->memo_words++] = (uint8_t)at;
+    }
+}
+
 void ipo_calls_prepare(void)
 {
     for (int i = 0; i < IPO_CALLS; i++) {
@@ -36,5 +76,15 @@ void ipo_calls_prepare(void)
         call->large = ends_with(call->name, "_c");
         call->persistent = call->opclass >= TRC_OP_SEND && call->opclass <= TRC_OP_NEIGHBOR &&
                            (ends_with(call->name, "_init") || ends_with(call->name, "_init_c"));
+        prepare_memo(call);
+        call->describe = ipo_classes[call->opclass].describe;
+        call->finish = ipo_classes[call->opclass].finish;
+        /* Most local calls have nothing to remember afterwards. */
+        bool local = call->opclass == TRC_OP_COMM || call->opclass == TRC_OP_OTHER;
+        if (local && !ipo_has(call, 'k') && !ipo_has(call, 'q') && !ipo_has(call, 'Q') && !ipo_has(call, 'G') &&
+            !ipo_has(call, 'P'))
+            call->finish = NULL;
+        if (call->opclass == TRC_OP_OTHER && !ipo_has(call, 'q'))
+            call->describe = NULL;
     }
 }

@@ -18,7 +18,9 @@ enum ipo_call_id {
 
 #define IPO_ABSENT 0xffu
 
-/* One row.  `position` is filled from `roles` by ipo_calls_prepare. */
+struct ipo_frame;
+
+/* One row.  `position`, `describe` and `finish` are filled from `roles` by ipo_calls_prepare. */
 struct ipo_call {
     const char *name;  /* "MPI_Send" */
     const char *roles; /* one letter an argument, see mpi_calls.def */
@@ -28,6 +30,12 @@ struct ipo_call {
     bool large;                      /* counts are MPI_Count: the name ends in _c */
     bool persistent;                 /* ..._init of a collective or point-to-point call */
     uint8_t position['z' - 'A' + 1]; /* of a role's first argument; IPO_ABSENT */
+    uint8_t memo_words;              /* arguments that decide its signature; 0: not a call to remember (memo.h) */
+    uint8_t memo_word[9];
+    uint8_t buffers; /* arguments that may be MPI_IN_PLACE */
+    uint8_t buffer[2];
+    void (*describe)(struct ipo_frame *, uintptr_t *args);     /* those of its class that have something to do */
+    void (*finish)(struct ipo_frame *, const uintptr_t *args); /* for this call; NULL: nothing */
 };
 
 typedef void (*ipo_function)(void); /* as stored; called through its true type */

@@ -1,6 +1,7 @@
 #include "interpose/comms.h"
 #include "interpose/abi.h"
 #include "interpose/calls.h"
+#include "interpose/memo.h"
 #include "interpose/process.h"
 #include "interpose/table.h"
 
@@ -168,6 +169,7 @@ struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32
         flags |= TRC_COMM_FOREIGN;
     define(comm, parent ? parent->identity : 0, flags, call, local, remote);
     ipo_table_put(&comms, handle, comm);
+    ipo_memo_forget();
     __atomic_fetch_add(&ipo_process.writer.head->slow_ticks, ipo_ticks() - begin, __ATOMIC_RELAXED);
     errno = kept;
     return comm;
@@ -188,6 +190,7 @@ void ipo_comm_freed(uintptr_t handle)
     if (!comm)
         return;
     ipo_table_remove(&comms, ipo_handle(handle));
+    ipo_memo_forget();
     trc_writer_define(&ipo_process.writer, TRC_DEF_FREE, comm->id, 0, 0, NULL, 0, NULL, 0);
 }
 
@@ -215,6 +218,7 @@ struct ipo_comm *ipo_object_made(uintptr_t handle, struct ipo_comm *parent, uint
     trc_writer_define(&ipo_process.writer, file_name ? TRC_DEF_FILE : TRC_DEF_WIN, comm->object, comm->id, 0, NULL, 0,
                       file_name, file_name ? strnlen(file_name, 1024) : 0);
     ipo_table_put(&objects, handle, comm);
+    ipo_memo_forget();
     return comm;
 }
 
@@ -226,6 +230,7 @@ struct ipo_comm *ipo_object(uintptr_t handle)
 void ipo_object_freed(uintptr_t handle)
 {
     ipo_table_remove(&objects, handle);
+    ipo_memo_forget();
 }
 
 int32_t ipo_world_rank(const struct ipo_comm *comm, int rank)

@@ -1,6 +1,7 @@
 /* Wait and Test families, Start, Cancel, Request_free: from completed requests back to what started them. */
 #include "interpose/describe.h"
 #include "interpose/abi.h"
+#include "interpose/memo.h"
 #include "interpose/process.h"
 
 #include <string.h>
@@ -233,6 +234,8 @@ void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args)
 void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
 {
     ipo_emit(frame);
+    if (ipo_has(frame->call, 'P'))
+        ipo_memo_forget(); /* a datatype is gone: its handle may come back with another size */
     if (frame->failed)
         return;
     if (ipo_has(frame->call, 'q'))

@@ -1,6 +1,8 @@
 /* Enter, leave, emit: what every recorded call goes through. */
 #include "interpose/record.h"
 #include "interpose/comms.h"
+#include "interpose/describe.h"
+#include "interpose/memo.h"
 #include "interpose/process.h"
 #include "interpose/resolve.h"
 #include "interpose/sites.h"
@@ -9,6 +11,7 @@
 
 static const uint32_t never = 0;
 const uint32_t *ipo_armed = &never;
+_Atomic uint32_t ipo_memo_epoch;
 
 /* Out of the way of the record path: the first Init arms the process, everything else passes through. */
 static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame *frame, const struct ipo_call *call)
@@ -19,6 +22,37 @@ static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame
     bool started = ipo_process_start((const void *)(uintptr_t)frame->site);
     errno = kept;
     return started;
+}
+
+static struct trc_sig plain_sig(uint32_t call, uint64_t site)
+{
+    return (struct trc_sig){.call = call,
+                            .peer = TRC_PEER_NONE,
+                            .tag = TRC_TAG_NONE,
+                            .source = TRC_PEER_NONE,
+                            .rtag = TRC_TAG_NONE,
+                            .site = site};
+}
+
+/* Signature, communicator and index of a call: from memory, or worked out. */
+static inline void describe(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    struct ipo_memo *memo = ipo_memo_place(frame, args);
+    if (memo && ipo_memo_recall(frame, args, memo)) {
+        if (frame->sig.flags & TRC_SIG_COLL)
+            frame->sequence = frame->comm->sequence++;
+        else if (ipo_has(call, 'S') && call->opclass != TRC_OP_PROBE)
+            ipo_want_status(frame, args);
+        return;
+    }
+    uint32_t epoch = atomic_load_explicit(&ipo_memo_epoch, memory_order_relaxed);
+    frame->sig = plain_sig((uint32_t)id, frame->site);
+    if (call->describe)
+        call->describe(frame, args);
+    frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+    if (memo)
+        ipo_memo_keep(frame, args, memo, epoch);
 }
 
 bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
@@ -35,27 +69,18 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     frame->sequence = 0;
     frame->poll = false;
     frame->status = 0;
-    frame->sig = (struct trc_sig){
-        .call = (uint32_t)id,
-        .peer = TRC_PEER_NONE,
-        .tag = TRC_TAG_NONE,
-        .source = TRC_PEER_NONE,
-        .rtag = TRC_TAG_NONE,
-        .site = frame->site,
-    };
     /* A frame below the mark runs inside the marked call; one at or above it shows that the mark is stale (longjmp or
      * a C++ exception left the call without passing ipo_leave). */
     frame->nested = thread->mark && frame->address < thread->mark;
     if (__builtin_expect(frame->nested, 0)) {
+        frame->sig = plain_sig(id, frame->site);
         frame->sig.flags = TRC_SIG_NESTED;
         frame->index = trc_stream_intern(&thread->stream, &frame->sig);
         frame->begin = ipo_ticks();
         return true;
     }
     thread->mark = frame->address;
-    if (ipo_classes[call->opclass].describe)
-        ipo_classes[call->opclass].describe(frame, args);
-    frame->index = trc_stream_intern(&thread->stream, &frame->sig);
+    describe(frame, id, args);
     struct trc_thread *live = &thread->stream.page->thread;
     live->inside_sequence = frame->sequence;
     live->inside_since = frame->begin = ipo_ticks();
@@ -76,8 +101,8 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
         frame->sig.flags |= TRC_SIG_FAILED;
         frame->index = trc_stream_intern(stream, &frame->sig);
     }
-    if (ipo_classes[frame->call->opclass].finish)
-        ipo_classes[frame->call->opclass].finish(frame, args);
+    if (frame->call->finish)
+        frame->call->finish(frame, args);
     else
         ipo_emit(frame);
     __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);
@@ -121,14 +146,9 @@ uint64_t ipo_next_start(struct ipo_thread *thread)
 
 void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_t sent, uint64_t received)
 {
-    struct trc_sig sig = {.call = call,
-                          .peer = TRC_PEER_NONE,
-                          .tag = TRC_TAG_NONE,
-                          .source = TRC_PEER_NONE,
-                          .rtag = TRC_TAG_NONE,
-                          .sent = sent,
-                          .received = received,
-                          .site = site};
+    struct trc_sig sig = plain_sig(call, site);
+    sig.sent = sent;
+    sig.received = received;
     struct trc_row *row = thread->stream.state[trc_stream_intern(&thread->stream, &sig)].row;
     row->sent += sent;
     row->received += received;

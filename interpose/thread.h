@@ -21,12 +21,25 @@ struct ipo_shared_start {
     struct trc_sig sig;
 };
 
+#define IPO_MEMOS      256u
+#define IPO_MEMO_WORDS 9u /* Sendrecv has most */
+
+/* A call as it was last made: see memo.h. */
+struct ipo_memo {
+    const struct ipo_call *call; /* NULL: free */
+    uint64_t site;
+    struct ipo_comm *comm;
+    uint32_t epoch, index, version;
+    uintptr_t word[IPO_MEMO_WORDS];
+};
+
 struct ipo_thread {
     struct trc_stream stream;
     const void *mark; /* frame of the outermost wrapper now running; NULL: none */
     uint32_t tid;
     struct ipo_thread *next;
     struct ipo_type type[IPO_TYPES];
+    struct ipo_memo memo[IPO_MEMOS];
     struct ipo_shared_start shared[IPO_SHARED];
     uint32_t shared_first, shared_end;
     uintptr_t *requests; /* handles as they were before a Wait or Test overwrote them */

@@ -33,6 +33,7 @@ struct trc_writer {
 struct trc_sig_state {
     uint32_t epoch; /* stream.epoch when it was defined in the chunk; other: not defined in this one */
     uint32_t local;
+    uint32_t version;    /* rises when the index comes to mean another signature */
     struct trc_row *row; /* NULL: none free */
     struct trc_peer *out, *in;
     uint64_t last_sequence;
@@ -98,22 +99,25 @@ void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t be
 
 /* ---- record path ------------------------------------------------------------------------------------------------ */
 
-/* Which set of the table: every word turned by its own amount, one product to spread them. */
+/* Hash and comparison read each field by its own width: the fields have just been stored one by one, and a wider load
+ * would have to wait until those stores have left the store buffer. */
 static inline uint32_t trc_sig_hash(const struct trc_sig *sig)
 {
-#define TURN(x, n) ((x) << (n) | (x) >> (64 - (n)))
-    uint64_t w[7];
-    memcpy(w, sig, sizeof w);
-    uint64_t h =
-        w[0] ^ TURN(w[1], 9) ^ TURN(w[2], 21) ^ TURN(w[3], 33) ^ TURN(w[4], 43) ^ TURN(w[5], 51) ^ TURN(w[6], 59);
-    return (uint32_t)(h * 0x9e3779b97f4a7c15u >> 55);
-#undef TURN
+    uint64_t a = (uint64_t)sig->call << 48 ^ (uint64_t)sig->flags << 37 ^ (uint64_t)sig->comm << 21 ^ sig->site;
+    uint64_t b =
+        (uint64_t)(uint32_t)sig->peer << 32 ^ (uint32_t)sig->tag ^ (uint64_t)sig->object << 50 ^ sig->sent << 13;
+    uint64_t c = (uint64_t)(uint32_t)sig->source << 29 ^ (uint64_t)(uint32_t)sig->rtag << 5 ^ sig->received << 17;
+    return (uint32_t)((a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu + c * 0x165667b19e3779f9u) >> 55);
 }
 _Static_assert(TRC_SIGS / 2 == 512, "trc_sig_hash gives 9 bits");
 
 static inline bool trc_sig_equal(const struct trc_sig *a, const struct trc_sig *b)
 {
-    return memcmp(a, b, sizeof *a) == 0; /* no padding: the compiler makes it seven compares */
+    uint64_t differ = 0;
+#define FIELD(type, name, kind) differ |= (uint64_t)(a->name ^ b->name);
+    TRC_SIG_FIELDS(FIELD)
+#undef FIELD
+    return differ == 0;
 }
 
 /* Index of a signature in the live page; two-way associative, so an index may come to mean another signature later. */

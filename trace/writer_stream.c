@@ -75,6 +75,7 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
     stream->page->sigs[index] = *sig;
     stream->state[index] = (struct trc_sig_state){
         .epoch = UINT32_MAX, /* taken, but defined in no chunk */
+        .version = stream->state[index].version + 1,
         .row = row_of(stream, sig),
         .out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : NULL,
         .in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : NULL,
