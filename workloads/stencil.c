@@ -2,7 +2,7 @@
  * The demo: a common program with a common trouble.  Each step every rank exchanges its four edges with its neighbours
  * (MPI_Irecv, MPI_Isend, MPI_Waitall; columns by a vector datatype; MPI_PROC_NULL at the rim), computes, and all agree
  * on the largest change by MPI_Allreduce of 2 doubles, which also says when to stop.  The late rank (default: the last;
- * -1: none) computes 4 ms longer.
+ * -1: none) takes 4 ms longer.
  * Truth, for S steps (rank 0 tells): per rank 4S MPI_Irecv, 4S MPI_Isend of SIDE x 8 bytes to each neighbour that
  * exists, S MPI_Waitall, S MPI_Allreduce of 16 bytes. */
 #include "truth.h"
@@ -96,8 +96,7 @@ int main(int argc, char **argv)
         exchange((int)(steps % 2), neighbour, column, grid);
         double mine[2] = {compute((int)(steps % 2)), truth_now() - begin > seconds};
         if (me == late)
-            for (double from = truth_now(); truth_now() - from < LATE;)
-                ; /* busy, as a rank with more work would be */
+            truth_sleep(LATE); /* as a rank would that also writes a log */
         MPI_Allreduce(mine, agreed, 2, MPI_DOUBLE, MPI_MAX, grid);
         steps++;
     } while (agreed[1] == 0);
