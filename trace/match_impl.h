@@ -54,6 +54,7 @@ struct ana_match_process {
     bool gap; /* events are missing: pair from the end */
     struct ana_ends wildcards;
     struct ana_channel *blocked;
+    struct ana_channel *recent[2];  /* looked up last: of its sends, of its receives */
     const struct trc_call **inside; /* by thread: call of its last event that was not SUB */
     uint32_t threads;
 };

@@ -60,6 +60,9 @@ static bool is_kept(const struct ana_match *match, const struct ana_channel *cha
 
 static void sweep(struct ana_match *match)
 {
+    for (uint32_t i = 0; i < match->processes; i++)
+        if (match->process[i])
+            match->process[i]->recent[0] = match->process[i]->recent[1] = NULL;
     struct ana_node *next;
     for (struct ana_node *node = ana_table_next(&match->channels, NULL); node; node = next) {
         next = ana_table_next(&match->channels, node);
@@ -134,8 +137,8 @@ static void finish_end(struct ana_match *match, struct ana_end *end, const struc
 
 /* ---- pairs ----------------------------------------------------------------------------------------------------- */
 
-/* Reports a pair whose ends are in no queue any more, and lets them go. */
-static void deliver(struct ana_match *match, struct ana_channel *channel, struct ana_end *send, struct ana_end *receive)
+static void report(struct ana_match *match, const struct ana_channel *channel, const struct ana_end *send,
+                   const struct ana_end *receive)
 {
     if ((send->flags | receive->flags) & ANA_END_SILENT) {
         match->counts.uncertain += 2;
@@ -165,6 +168,13 @@ static void deliver(struct ana_match *match, struct ana_channel *channel, struct
             match->sink.on_message(match->sink.user, &message);
         }
     }
+}
+
+/* A pair whose ends are in no queue any more: reports it and lets them go. */
+static void deliver(struct ana_match *match, const struct ana_channel *channel, struct ana_end *send,
+                    struct ana_end *receive)
+{
+    report(match, channel, send, receive);
     leave(match, send);
     leave(match, receive);
 }
@@ -262,34 +272,60 @@ static void enter(struct ana_match *match, struct ana_channel *channel, struct a
 
 /* ---- what events do -------------------------------------------------------------------------------------------- */
 
+/* A complete end whose other end waits at the head of the queue needs no place of its own: the usual case. */
+static bool pair_at_once(struct ana_match *match, struct ana_channel *channel, struct ana_end *end)
+{
+    bool receive = is_receive(end);
+    const struct ana_ends *own = receive ? &channel->receives : &channel->sends;
+    struct ana_end *other = receive ? channel->sends.head : channel->receives.head;
+    if (!other || own->head || !(other->flags & ANA_END_COMPLETE) || is_kept(match, channel) ||
+        held_back(match, channel, receive ? end : other))
+        return false;
+    unlink_end(other);
+    match->queued_sends -= receive;
+    report(match, channel, receive ? other : end, receive ? end : other);
+    leave(match, other);
+    return true;
+}
+
+static struct ana_channel *channel_of_start(struct ana_match *match, const struct ana_end_start *start)
+{
+    bool receive = start->flags & ANA_END_RECEIVE;
+    uint32_t source = receive ? start->partner : start->index, destination = receive ? start->index : start->partner;
+    struct ana_channel **recent = &match->process[start->index]->recent[receive], *channel = *recent;
+    if (!channel || channel->node.a != start->identity || source_of(channel) != source ||
+        destination_of(channel) != destination || tag_of(channel) != start->tag)
+        *recent = channel = channel_of(match, start->identity, source, destination, start->tag);
+    return channel;
+}
+
 struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end_start *start,
                               const struct ana_end_finish *finish)
 {
     bool receive = start->flags & ANA_END_RECEIVE;
     bool wildcard = receive && !finish && (start->partner == ANA_NOBODY || start->tag == TRC_TAG_ANY);
-    struct ana_channel *channel = NULL;
-    struct ana_end *end = ana_pool_take(&match->end_pool);
-    if (end && !wildcard)
-        channel = receive ? channel_of(match, start->identity, start->partner, start->index, start->tag)
-                          : channel_of(match, start->identity, start->index, start->partner, start->tag);
-    if (!end || (!channel && !wildcard)) {
-        if (end)
-            ana_pool_give(&match->end_pool, end);
+    struct ana_end made = {.begin_ns = start->begin_ns,
+                           .end_ns = start->end_ns,
+                           .wait_begin_ns = INT64_MIN,
+                           .complete_ns = INT64_MIN,
+                           .call = start->call,
+                           .serial = start->serial ? start->serial : ++match->serial,
+                           .bytes = start->bytes,
+                           .flags = start->flags};
+    struct ana_channel *channel = wildcard ? NULL : channel_of_start(match, start);
+    if (finish) {
+        finish_end(match, &made, finish);
+        if (channel && pair_at_once(match, channel, &made))
+            return NULL;
+    }
+    struct ana_end *end = channel || wildcard ? ana_pool_take(&match->end_pool) : NULL;
+    if (!end) {
         match->counts.uncertain++;
         ana_p2p_gap(match, start->index);
         return NULL;
     }
-    *end = (struct ana_end){.begin_ns = start->begin_ns,
-                            .end_ns = start->end_ns,
-                            .wait_begin_ns = INT64_MIN,
-                            .complete_ns = INT64_MIN,
-                            .call = start->call,
-                            .serial = start->serial ? start->serial : ++match->serial,
-                            .bytes = start->bytes,
-                            .flags = start->flags};
-    if (finish) {
-        finish_end(match, end, finish);
-    } else {
+    *end = made;
+    if (!finish) {
         end->flags |= ANA_END_REQUEST;
         match->open_receives += receive;
     }
