@@ -320,7 +320,7 @@ int tui_app_wheel(struct tui_app *app, int turn)
 
 int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows)
 {
-    struct tui_screen screen = tui_screen_layout(cols, rows);
+    struct tui_screen screen = tui_screen_layout(cols, rows, 1);
     const struct tui_view *view = tui_view(app->view);
     app->message[0] = 0;
     if (screen.keys.h && y == screen.keys.y)

@@ -56,6 +56,7 @@ struct tui_app {
     enum tui_measure measure;
     bool unfolded;                    /* the timeline shows one rank a row though not all fit */
     size_t fold;                      /* ranks a row or cell of the last drawn picture */
+    int cell;                         /* columns of a cell of the last drawn matrix */
     size_t picture_top, picture_left; /* first rank of it, down and across */
     struct tui_rect drawn;            /* where the picture of the timeline or matrix stands */
     size_t help_top, page;            /* rows of the last drawn page */

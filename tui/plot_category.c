@@ -5,7 +5,7 @@ const struct tui_category *tui_category(int category)
     static const struct tui_category categories[TUI_CATEGORIES] = {
         [TRC_CAT_COMPUTE] = {"computing", 0x2591, TUI_STYLE_COMPUTE, "outside MPI"},
         [TRC_CAT_P2P] = {"point to point", 'p', TUI_STYLE_P2P, "sends, receives, probes"},
-        [TRC_CAT_WAIT] = {"completing", 'w', TUI_STYLE_COMPLETION, "Wait and Test calls"},
+        [TRC_CAT_WAIT] = {"wait/test", 'w', TUI_STYLE_COMPLETION, "MPI_Wait and MPI_Test calls, and their kin"},
         [TRC_CAT_COLLECTIVE] = {"collective", 0x2593, TUI_STYLE_COLLECTIVE, "collective operations"},
         [TRC_CAT_RMA] = {"one-sided", 'r', TUI_STYLE_RMA, "one-sided operations and their synchronisation"},
         [TRC_CAT_IO] = {"I/O", 'o', TUI_STYLE_IO, "MPI-IO"},

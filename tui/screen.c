@@ -149,13 +149,28 @@ static void draw_answer(const struct tui_app *app, struct tui_grid *grid, struct
     } looks[] = {
         {TUI_STYLE_FINE, "\xe2\x9c\x93"}, {TUI_STYLE_NOTABLE, "\xe2\x97\x8f"}, {TUI_STYLE_TROUBLE, "\xe2\x9c\x97"}};
     tui_put(grid, rect, 1, 0, looks[app->weight].style, looks[app->weight].mark);
-    tui_put(grid, rect, 3, 0, looks[app->weight].style, app->answer);
+    int room = rect.w - 4, at = 0;
+    const char *text = app->answer, *cut = NULL;
+    for (const char *c = text; rect.h > 1 && *c;
+         tui_decode(&c), at++) { /* the last blank that fits ends the first line */
+        if (at > room && cut)
+            break;
+        if (*c == ' ' && at <= room)
+            cut = c;
+    }
+    if (at <= room || !cut) {
+        tui_put(grid, rect, 3, 0, looks[app->weight].style, text);
+        return;
+    }
+    tui_putf(grid, rect, 3, 0, looks[app->weight].style, "%.*s", (int)(cut - text), text);
+    tui_put(grid, rect, 3, 1, looks[app->weight].style, cut + 1);
 }
 
 void tui_app_draw(struct tui_app *app, struct tui_grid *grid)
 {
     tui_grid_clear(grid);
-    struct tui_screen screen = tui_screen_layout(grid->cols, grid->rows);
+    int lines = tui_columns(app->answer) > grid->cols - 4 ? 2 : 1;
+    struct tui_screen screen = tui_screen_layout(grid->cols, grid->rows, lines);
     if (!screen.body.h) {
         char text[64];
         snprintf(text, sizeof text, "needs %dx%d, this is %dx%d", TUI_MIN_COLS, TUI_MIN_ROWS, grid->cols, grid->rows);

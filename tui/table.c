@@ -177,22 +177,21 @@ bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, 
 /* ---- drawing --------------------------------------------------------------------------------------------------- */
 
 /* Where the columns stand: out[i] = first cell of column i, widths in wide[i]; returns how many there is room for. */
-static int place(const struct tui_table_spec *spec, int width, int *out, int *wide)
+static int place(const struct tui_table *table, const struct tui_table_spec *spec, int width, int *out, int *wide)
 {
-    int x = 1, shown = 0, takers = 0;
+    int x = 1, shown = 0;
     for (; shown < spec->column_count; shown++) {
-        const struct tui_column *column = &spec->columns[shown];
-        if (x + column->width > width && shown)
+        int want = spec->columns[shown].width;
+        if (x + want > width && shown)
             break;
-        wide[shown] = column->width < width - x ? column->width : width - x;
+        wide[shown] = want < width - x ? want : width - x;
         x += wide[shown] + 1;
-        takers += column->stretch;
     }
     int spare = width - x;
     for (int i = 0, at = 1; i < shown; i++) {
-        int more = spec->columns[i].stretch && spare > 0 ? spare / takers : 0;
-        if (spec->columns[i].stretch && spare > 0)
-            spare -= more, takers--;
+        int more = spec->columns[i].stretch ? table->want[i] - wide[i] : 0;
+        more = more < 0 || spare < 0 ? 0 : more > spare ? spare : more;
+        spare -= more;
         out[i] = at;
         wide[i] += more;
         at += wide[i] + 1;
@@ -200,7 +199,19 @@ static int place(const struct tui_table_spec *spec, int width, int *out, int *wi
     return shown;
 }
 
-enum { TABLE_COLUMNS = 32 };
+/* How wide the stretching columns would like to be for `page` rows from the top. */
+static void measure(struct tui_table *table, const struct tui_table_spec *spec, const void *data, size_t page)
+{
+    for (int c = 0; c < spec->column_count; c++) {
+        table->want[c] = 0;
+        for (size_t i = table->top; spec->columns[c].stretch && i < table->count && i < table->top + page; i++) {
+            struct tui_value value;
+            tui_table_text(spec, data, table->order[i], c, &value);
+            int columns = tui_columns(value.text);
+            table->want[c] = columns > table->want[c] ? columns : table->want[c];
+        }
+    }
+}
 
 enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_table_spec *spec, const void *data,
                                      int x, int y)
@@ -210,7 +221,7 @@ enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_t
     if (x < 0 || y < 0 || x >= table->drawn.w || y >= table->drawn.h)
         return TUI_CLICK_NOTHING;
     if (y == 0) {
-        int at[TABLE_COLUMNS], wide[TABLE_COLUMNS], shown = place(spec, table->drawn.w, at, wide);
+        int at[TUI_TABLE_COLUMNS], wide[TUI_TABLE_COLUMNS], shown = place(table, spec, table->drawn.w, at, wide);
         for (int i = 0; i < shown; i++)
             if (x >= at[i] && x <= at[i] + wide[i]) {
                 sort_by(table, spec, data, i);
@@ -256,8 +267,6 @@ void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, 
     table->drawn = rect;
     if (rect.w < 2 || rect.h < 2)
         return;
-    int at[TABLE_COLUMNS], wide[TABLE_COLUMNS], shown = place(spec, rect.w, at, wide);
-    draw_titles(table, spec, grid, rect, at, wide, shown);
     size_t page = (size_t)rect.h - 1;
     if (table->cursor < table->top)
         table->top = table->cursor;
@@ -265,6 +274,9 @@ void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, 
         table->top = table->cursor - page + 1;
     if (table->top + page > table->count)
         table->top = table->count > page ? table->count - page : 0;
+    measure(table, spec, data, page);
+    int at[TUI_TABLE_COLUMNS], wide[TUI_TABLE_COLUMNS], shown = place(table, spec, rect.w, at, wide);
+    draw_titles(table, spec, grid, rect, at, wide, shown);
     for (size_t i = 0; i < page && table->top + i < table->count; i++) {
         size_t row = table->order[table->top + i];
         int y = (int)i + 1;

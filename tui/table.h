@@ -6,7 +6,8 @@
 #include "trace/numfmt.h"
 #include "tui/grid.h"
 
-enum { TUI_UNIT_TEXT = -1 }; /* beside enum ana_unit */
+enum { TUI_TABLE_COLUMNS = 24 }; /* no table has more */
+enum { TUI_UNIT_TEXT = -1 };     /* beside enum ana_unit */
 
 struct tui_column {
     const char *title;
@@ -43,7 +44,8 @@ struct tui_table {
     bool has_cursor;
     uint32_t *order; /* `count` rows of the view, owned */
     size_t room;
-    struct tui_rect drawn; /* where it was last drawn, its title line included: for the mouse */
+    int want[TUI_TABLE_COLUMNS]; /* longest text in view, of columns that stretch */
+    struct tui_rect drawn;       /* where it was last drawn, its title line included: for the mouse */
 };
 
 void tui_table_free(struct tui_table *table);

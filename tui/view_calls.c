@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { CALL, WHERE, COUNT, TIME, P50, P99, MAX, SENT, RECEIVED, MODULE, RANK };
+enum { CALL, WHERE, COUNT, TIME, P50, P99, MAX, SENT, RECEIVED, RANKS, MODULE };
 
 static const struct tui_column columns[] = {
-    [CALL] = {"CALL", 14, TUI_UNIT_TEXT, true, false, "the MPI function that is called there"},
-    [WHERE] = {"CALLED FROM", 16, TUI_UNIT_TEXT, true, true,
+    [CALL] = {"CALL", 15, TUI_UNIT_TEXT, true, true, "the MPI function that is called there"},
+    [WHERE] = {"CALLED FROM", 15, TUI_UNIT_TEXT, true, true,
                "function and offset of the return address, else module and offset, else the address"},
     [COUNT] = {"CALLS", 6, ANA_COUNT, false, false, "calls made there, all ranks in view"},
     [TIME] = {"TIME", 6, ANA_NS, false, false, "time inside the call, all ranks in view"},
@@ -17,8 +17,8 @@ static const struct tui_column columns[] = {
     [MAX] = {"max", 6, ANA_NS, false, false, "the longest call"},
     [SENT] = {"SENT", 7, ANA_BYTES, false, false, "bytes handed to MPI for others"},
     [RECEIVED] = {"RECV", 7, ANA_BYTES, false, false, "bytes that arrived"},
-    [MODULE] = {"MODULE", 20, TUI_UNIT_TEXT, true, false, "program or library, with the offset for addr2line -e"},
-    [RANK] = {"RANK", 6, ANA_COUNT, true, false, "a rank that calls there"},
+    [RANKS] = {"RANKS", 6, ANA_COUNT, false, false, "ranks that call there"},
+    [MODULE] = {"MODULE", 20, TUI_UNIT_TEXT, true, true, "program or library, with the offset for addr2line -e"},
 };
 
 /* Rows are the sites of the chosen call, or all; a row maps to a site by counting. */
@@ -53,6 +53,13 @@ static uint64_t identity(const void *data, size_t row)
     return tui_app_hash(site->call) * 31 + (place ? tui_app_hash(place) : site->address);
 }
 
+/* Without the folders: the line below the table has them. */
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 static void value(const void *data, size_t row, int column, struct tui_value *out)
 {
     const struct tui_app *app = data;
@@ -68,7 +75,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         if (site->function && site->function[0])
             snprintf(out->text, sizeof out->text, "%s", site->function);
         else if (site->module)
-            snprintf(out->text, sizeof out->text, "%s", site->module);
+            snprintf(out->text, sizeof out->text, "%s", base_name(site->module));
         else
             snprintf(out->text, sizeof out->text, "0x%" PRIx64, site->address);
         break;
@@ -94,11 +101,10 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         out->number = (double)site->received;
         break;
     case MODULE:
-        snprintf(out->text, sizeof out->text, "%s", site->module ? site->module : "\xe2\x80\x93");
+        snprintf(out->text, sizeof out->text, "%s", site->module ? base_name(site->module) : "\xe2\x80\x93");
         break;
-    case RANK:
-        out->number = (double)site->index;
-        tui_app_rank_name(app, site->index, out->text, sizeof out->text);
+    case RANKS:
+        out->number = (double)site->ranks;
         break;
     }
 }
@@ -115,10 +121,11 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     if (i == SIZE_MAX)
         return;
     const struct ana_site *site = &app->summary.sites[i];
-    char rank[ANA_TEXT];
-    tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "%s from %s, %s (0x%" PRIx64 " in rank %s)", site->call,
-             site->function ? site->function : "an unknown function", site->module ? site->module : "an unknown module",
-             site->address, tui_app_rank_name(app, site->index, rank, sizeof rank));
+    char rank[ANA_TEXT], address[48];
+    snprintf(address, sizeof address, "0x%" PRIx64 " in rank %s", site->address,
+             tui_app_rank_name(app, site->index, rank, sizeof rank));
+    tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "%s%s%s  %s", site->function ? site->function : "",
+             site->function ? "  " : "", site->module ? site->module : "unknown module", address);
 }
 
 static int act(struct tui_app *app, enum tui_action action)

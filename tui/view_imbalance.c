@@ -9,7 +9,7 @@ enum { COLLECTIVE, COMM, INSTANCES, SKEW50, SKEW99, LOST, LAST, SKEWMAX, LOSTTIM
 
 static const struct tui_column columns[] = {
     [COLLECTIVE] = {"COLLECTIVE", 16, TUI_UNIT_TEXT, true, true, "the collective call"},
-    [COMM] = {"COMM", 10, TUI_UNIT_TEXT, true, false, "communicator: its name, or its number and size"},
+    [COMM] = {"COMM", 12, TUI_UNIT_TEXT, true, true, "communicator: its name, or its number and size"},
     [INSTANCES] = {"INSTANCES", 9, ANA_COUNT, false, false, "operations of which all ranks were seen"},
     [SKEW50] = {"SKEW p50", 8, ANA_NS, false, false, "last arrival - first arrival, in half of the instances no more"},
     [SKEW99] = {"p99", 7, ANA_NS, false, false, "the same, in 99 % of the instances no more"},

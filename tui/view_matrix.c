@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEFT = 7, ABOVE = 2, BELOW = 3, WIDE = 2 }; /* rows and columns around the cells; columns of a cell */
+/* Rows and columns around the cells; columns of a cell that shows a shade, and of one that shows the number. */
+enum { LEFT = 7, ABOVE = 2, BELOW = 3, SHADE = 2, NUMBER = 9 };
 
 static const struct {
     const char *name;
@@ -47,7 +48,8 @@ static size_t clamp_top(size_t cursor, size_t top, size_t shown, size_t n)
 static void place(struct tui_app *app, struct tui_rect rect, size_t *down, size_t *across)
 {
     size_t n = app->rank_count, h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0;
-    size_t w = rect.w > LEFT + 1 ? (size_t)(rect.w - LEFT - 1) / WIDE : 0;
+    app->cell = n <= h && LEFT + 1 + (long)n * NUMBER <= rect.w ? NUMBER : SHADE;
+    size_t w = rect.w > LEFT + 1 ? (size_t)((rect.w - LEFT - 1) / app->cell) : 0;
     *down = *across = 0;
     app->fold = 1;
     if (!n || !h || !w)
@@ -60,7 +62,7 @@ static void place(struct tui_app *app, struct tui_rect rect, size_t *down, size_
     *across = blocks < w ? blocks : w;
     app->picture_top = app->unfolded ? clamp_top(app->cursor_rank, app->picture_top, *down, n) : 0;
     app->picture_left = app->unfolded ? clamp_top(app->cursor_peer, app->picture_left, *across, n) : 0;
-    app->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, (int)*across * WIDE, (int)*down};
+    app->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, (int)*across * app->cell, (int)*down};
 }
 
 static void name_block(const struct tui_app *app, size_t first, char *out, size_t size)
@@ -122,7 +124,7 @@ static void draw_axes(const struct tui_app *app, struct tui_grid *grid, struct t
         size_t first = (app->picture_left + i) * app->fold;
         bool here = first / app->fold == app->cursor_peer / app->fold;
         tui_app_rank_name(app, first, name, sizeof name);
-        int x = LEFT + (int)i * WIDE + WIDE - tui_columns(name);
+        int x = LEFT + (int)(i + 1) * app->cell - tui_columns(name);
         if (x > end && x + tui_columns(name) <= rect.w) {
             tui_put(grid, rect, x, 1, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS, name);
             end = x + tui_columns(name);
@@ -134,6 +136,27 @@ static void draw_axes(const struct tui_app *app, struct tui_grid *grid, struct t
         tui_put_right(grid, rect, LEFT - 1, ABOVE + (int)i, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS,
                       tui_app_rank_name(app, first, name, sizeof name));
     }
+}
+
+/* Nothing sent is known: a dot; sent, but its measure not known: a question mark. */
+static void draw_cell(const struct tui_app *app, struct tui_grid *grid, struct tui_rect cell, const struct block *b,
+                      double most, bool here)
+{
+    double v = measure(app, b);
+    bool known = b->messages > 0 && !isnan(v);
+    enum tui_style style = TUI_STYLE_DIM;
+    char text[ANA_TEXT];
+    uint32_t ch = b->messages <= 0 ? 0xb7 : known ? tui_plot_shade(most > 0 && v > 0 ? v / most : 1e-9, &style) : '?';
+    if (here) {
+        style = TUI_STYLE_CURSOR;
+        tui_fill(grid, cell, style, ' ');
+    }
+    if (app->cell == NUMBER && known)
+        tui_put_right(grid, cell, cell.w, 0, style,
+                      ana_number(text, sizeof text, measures[app->measure].unit, v, true));
+    else
+        for (int x = b->messages > 0 && app->cell == SHADE ? 0 : cell.w - 1; x < cell.w; x++)
+            tui_put_char(grid, cell, x, 0, style, ch);
 }
 
 static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
@@ -167,23 +190,11 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     }
     for (size_t r = 0; r < down; r++)
         for (size_t c = 0; c < across; c++) {
-            const struct block *b = &blocks[r * across + c];
             bool here = r + app->picture_top == at_row && c + app->picture_left == at_column;
-            double v = measure(app, b);
-            enum tui_style style;
-            /* Nothing sent is known: a dot; sent, but its measure not known: a question mark. */
-            uint32_t ch = b->messages <= 0 ? 0xb7
-                          : isnan(v)       ? '?'
-                                           : tui_plot_shade(most > 0 && v > 0 ? v / most : 1e-9, &style);
-            if (b->messages <= 0 || isnan(v))
-                style = TUI_STYLE_DIM;
-            if (here) {
-                style = TUI_STYLE_CURSOR;
-                cursor = *b;
-            }
-            for (int x = 0; x < WIDE; x++)
-                tui_put_char(grid, rect, LEFT + (int)c * WIDE + x, ABOVE + (int)r, style,
-                             b->messages <= 0 && x == 0 ? ' ' : ch);
+            struct tui_rect cell = {rect.x + LEFT + (int)c * app->cell, rect.y + ABOVE + (int)r, app->cell, 1};
+            draw_cell(app, grid, cell, &blocks[r * across + c], most, here);
+            if (here)
+                cursor = blocks[r * across + c];
         }
     free(blocks);
     int x = tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, "sender \xe2\x86\x93  receiver \xe2\x86\x92");
@@ -252,7 +263,7 @@ static int click(struct tui_app *app, int x, int y)
     if (x < 0 || y < 0 || x >= app->drawn.w || y >= app->drawn.h)
         return TUI_UNHANDLED;
     size_t row = ((size_t)y + app->picture_top) * app->fold,
-           column = ((size_t)x / WIDE + app->picture_left) * app->fold;
+           column = ((size_t)(x / app->cell) + app->picture_left) * app->fold;
     if (row >= app->rank_count || column >= app->rank_count)
         return TUI_UNHANDLED;
     if (app->cursor_rank / app->fold == row / app->fold && app->cursor_peer / app->fold == column / app->fold)

@@ -11,9 +11,11 @@
 enum { CALL, RATE, TIME, WAITING, SIZE, P50, P99, MAX, LAST, COUNT, SENT, RECEIVED, MIN };
 
 static const struct tui_column columns[] = {
-    [CALL] = {"CALL", 14, TUI_UNIT_TEXT, true, true, "the MPI function, by its C name whatever the program's language"},
+    [CALL] = {"CALL", 15, TUI_UNIT_TEXT, true, true, "the MPI function, by its C name whatever the program's language"},
     [RATE] = {"/s", 6, ANA_COUNT, false, false, "calls completed / time in view, all ranks"},
-    [TIME] = {"TIME", 6, ANA_SHARE, false, false, "time inside the call / time of all ranks"},
+    [TIME] = {"TIME", 6, ANA_SHARE, false, false,
+              "time inside the call / time of all ranks; in a window: of the calls that ended in it, unknown when they "
+              "are longer"},
     [WAITING] = {"WAITING", 7, ANA_SHARE, false, false, "part of TIME that was lost because another rank came late"},
     [SIZE] = {"SIZE", 7, ANA_BYTES, false, false, "mean bytes a call: the larger of sent and received"},
     [P50] = {"p50", 6, ANA_NS, false, false, "half of the calls took no longer (within 1/16)"},
@@ -54,6 +56,8 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         break;
     case TIME:
         out->number = (double)call->times.total_ns / tui_app_wall(app);
+        if (out->number > 1.005) /* calls that began long before the window */
+            out->number = NAN;
         break;
     case WAITING:
         out->number = ana_known(call->waiting_ns) / tui_app_wall(app);

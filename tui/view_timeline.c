@@ -157,14 +157,15 @@ static void draw_axis(struct tui_grid *grid, struct tui_rect rect, int64_t begin
 /* ---- drawing --------------------------------------------------------------------------------------------------------
  */
 
-static void draw_legend(struct tui_grid *grid, struct tui_rect rect)
+/* What is in view (a bit for each category), the two that matter most first. */
+static void draw_legend(struct tui_grid *grid, struct tui_rect rect, unsigned seen)
 {
     int x = 1;
-    for (int c = 0; c < TUI_CATEGORIES; c++) {
-        int order = c == 0 ? TRC_CAT_COMPUTE : c == 1 ? TUI_CATEGORY_WAITING : c - 1; /* the two that matter, first */
-        const struct tui_category *category = tui_category(order);
-        if (x + tui_columns(category->name) + 2 > rect.w)
-            return;
+    for (int i = 0; i < TUI_CATEGORIES; i++) {
+        int c = i == 0 ? TRC_CAT_COMPUTE : i == 1 ? TUI_CATEGORY_WAITING : i - 1;
+        const struct tui_category *category = tui_category(c);
+        if (!(seen & 1u << c) || x + tui_columns(category->name) + 2 > rect.w)
+            continue;
         tui_put_char(grid, rect, x, 0, category->style, category->ch);
         x = tui_put(grid, rect, x + 2, 0, TUI_STYLE_NORMAL, category->name) + 2;
     }
@@ -176,8 +177,9 @@ static int cursor_column(const struct tui_app *app, int64_t begin, int64_t end)
     return x < 0 ? 0 : x >= app->drawn.w ? app->drawn.w - 1 : x;
 }
 
-static void draw_row(const struct tui_app *app, struct tui_grid *grid, size_t line, int y, int at,
-                     const struct ana_timeline_cell *cells)
+/* Returns the categories that it shows, a bit each. */
+static unsigned draw_row(const struct tui_app *app, struct tui_grid *grid, size_t line, int y, int at,
+                         const struct ana_timeline_cell *cells)
 {
     struct tui_rect area = app->drawn, label = {area.x - LEFT, area.y + y, LEFT, 1};
     size_t first = line * app->fold;
@@ -189,8 +191,10 @@ static void draw_row(const struct tui_app *app, struct tui_grid *grid, size_t li
     if (here)
         tui_fill(grid, (struct tui_rect){label.x, label.y, LEFT - 1, 1}, TUI_STYLE_CURSOR, ' ');
     tui_put_right(grid, label, LEFT - 2, 0, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS, name);
+    unsigned seen = 0;
     for (int x = 0; x < area.w; x++) {
         int best = tui_cell_category(&cells[x]);
+        seen |= best < 0 ? 0 : 1u << best;
         const struct tui_category *category = tui_category(best);
         tui_put_char(grid, area, x, y,
                      here && x == at ? TUI_STYLE_CURSOR
@@ -198,6 +202,7 @@ static void draw_row(const struct tui_app *app, struct tui_grid *grid, size_t li
                                      : category->style,
                      best < 0 ? (here && x == at ? '+' : ' ') : category->ch);
     }
+    return seen;
 }
 
 static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
@@ -206,7 +211,6 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     size_t rows = place(app, rect);
     tui_app_window(app, &begin, &end);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
-    draw_legend(grid, foot);
     if (!rows || app->drawn.w < 1)
         return;
     size_t n = (size_t)app->drawn.w;
@@ -216,11 +220,13 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     draw_axis(grid, (struct tui_rect){app->drawn.x, rect.y, app->drawn.w, 1}, begin, end);
     tui_put_right(grid, rect, LEFT - 2, 0, TUI_STYLE_LABEL, "rank");
     int at = cursor_column(app, begin, end);
+    unsigned seen = 0;
     for (size_t i = 0; i < rows; i++) {
         fetch(app, app->picture_top + i, begin, end, n, cells, cells + n);
-        draw_row(app, grid, app->picture_top + i, (int)i, at, cells);
+        seen |= draw_row(app, grid, app->picture_top + i, (int)i, at, cells);
     }
     free(cells);
+    draw_legend(grid, foot, seen);
     struct ana_moment moment;
     char text[512], second[512];
     bool known =
