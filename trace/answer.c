@@ -79,10 +79,16 @@ static bool say_dead(const struct ana_job *job, struct line line)
     bool inside;
     const char *call = last_call(&job->process[i].rank, &inside);
     char more[64] = "";
-    if (n > 1)
+    size_t other = i;
+    for (size_t k = 0; k < job->count && n == 2; k++)
+        if (k != i && job->process[k].rank.state == ANA_RANK_DEAD)
+            other = k;
+    if (n == 2)
+        snprintf(more, sizeof more, "; so is rank %d", rank_of(job, other));
+    else if (n > 2)
         snprintf(more, sizeof more, "; so are %zu others", n - 1);
     say(line, "rank %d is gone without MPI_Finalize (%s%s)%s", rank_of(job, i),
-        !call    ? "no call seen"
+        !call    ? "outside MPI"
         : inside ? "inside "
                  : "last call ",
         call ? call : "", more);

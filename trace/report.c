@@ -16,35 +16,47 @@ struct page {
     struct ana_job_info info;
     bool utf8;
     FILE *out;
+    const struct column *next; /* of the row that is being written */
+};
+
+/* Positive width: to the right, with at least a blank before it in most rows; negative: to the left. */
+struct column {
+    int width;
+    const char *title;
 };
 
 /* ---- text -----------------------------------------------------------------------------------------------------------
  */
 
-/* A column of a table: its text, right-aligned unless `width` is negative. */
-static void column(const struct page *p, int width, const char *text)
+/* Writes `text` into the next column. */
+static void cell(struct page *p, const char *text)
 {
     char out[512];
-    fputs(ana_column(out, sizeof out, text, abs(width), width > 0), p->out);
+    int width = p->next++->width;
+    bool last = p->next->width == 0;
+    if (last && width < 0 && (int)strlen(text) < -width)
+        fputs(text, p->out); /* no blanks at the end of a line */
+    else
+        fputs(ana_column(out, sizeof out, text, abs(width), width > 0), p->out);
 }
 
-static void number(const struct page *p, int width, enum ana_unit unit, double value)
+static void number(struct page *p, enum ana_unit unit, double value)
 {
     char text[ANA_TEXT];
-    column(p, width, ana_number(text, sizeof text, unit, value, p->utf8));
+    cell(p, ana_number(text, sizeof text, unit, value, p->utf8));
 }
 
-static void integer(const struct page *p, int width, uint64_t value)
+static void integer(struct page *p, uint64_t value)
 {
     char text[ANA_TEXT];
     snprintf(text, sizeof text, "%" PRIu64, value);
     /* Exact while it fits. */
-    if ((int)strlen(text) > width - 1)
+    if ((int)strlen(text) >= abs(p->next->width))
         ana_number(text, sizeof text, ANA_COUNT, (double)value, p->utf8);
-    column(p, width, text);
+    cell(p, text);
 }
 
-static void rank_name(const struct page *p, int width, size_t index)
+static void rank_name(struct page *p, size_t index)
 {
     const struct ana_rank *r = ana_job_rank(p->job, index);
     char text[64];
@@ -54,12 +66,27 @@ static void rank_name(const struct page *p, int width, size_t index)
         snprintf(text, sizeof text, "%" PRIu32 ":%" PRId32, r->world, r->rank);
     else
         snprintf(text, sizeof text, "%" PRId32, r->rank);
-    column(p, width, text);
+    cell(p, text);
 }
 
-static void heading(const struct page *p, const char *text)
+/* A table's title and the line with those of its columns; the columns end with one of no width. */
+static void table(struct page *p, const char *title, const struct column *columns)
 {
-    fprintf(p->out, "\n%s\n", text);
+    fprintf(p->out, "\n%s\n ", title);
+    for (p->next = columns; p->next->width;)
+        cell(p, p->next->title);
+    fputc('\n', p->out);
+}
+
+static void row(struct page *p, const struct column *columns)
+{
+    p->next = columns;
+    fputc(' ', p->out);
+}
+
+static void row_end(const struct page *p)
+{
+    fputc('\n', p->out);
 }
 
 static void more(const struct page *p, size_t shown, size_t all, const char *what)
@@ -172,8 +199,11 @@ static int by_index(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void ranks_section(const struct page *p)
+static void ranks_section(struct page *p)
 {
+    static const struct column columns[] = {{5, "rank"},     {1, ""},      {-12, "host"}, {1, ""},     {-5, "state"},
+                                            {8, "wall"},     {6, "MPI"},   {6, "wait"},   {6, "late"}, {9, "sent"},
+                                            {9, "received"}, {9, "calls"}, {0, NULL}};
     size_t n = p->s->rank_count, shown = n < MOST_RANKS ? n : MOST_RANKS;
     struct order *order = calloc(n + 1, sizeof *order);
     if (!order)
@@ -182,29 +212,27 @@ static void ranks_section(const struct page *p)
         order[i] = (struct order){p, i};
     qsort(order, n, sizeof *order, worst_first);
     qsort(order, shown, sizeof *order, by_index);
-    heading(p, n > shown
-                   ? "RANKS (the worst)\n"
-                     "  rank host         state     wall   MPI  wait  late    sent    received    calls"
-                   : "RANKS\n  rank host         state     wall   MPI  wait  late       sent   received    calls");
+    table(p, n > shown ? "RANKS, those with most trouble" : "RANKS", columns);
     for (size_t i = 0; i < shown; i++) {
         const struct ana_rank_stat *s = &p->s->ranks[order[i].at];
         const struct ana_rank *r = ana_job_rank(p->job, s->index);
-        rank_name(p, 6, s->index);
-        fputc(' ', p->out);
-        column(p, -12, r->host);
-        fputc(' ', p->out);
-        column(p, -5, ana_rank_state_name(r->state));
-        number(p, 9, ANA_NS, (double)s->wall_ns);
-        number(p, 6, ANA_SHARE, share_of(s->mpi_ns, s->wall_ns));
-        number(p, 6, ANA_SHARE, share_of(s->waiting_ns, s->wall_ns));
-        number(p, 6, ANA_SHARE, s->collectives ? (double)s->came_last / (double)s->collectives : NAN);
-        number(p, 11, ANA_BYTES, (double)s->sent);
-        number(p, 11, ANA_BYTES, (double)s->received);
-        integer(p, 9, s->calls);
-        fputc('\n', p->out);
+        row(p, columns);
+        rank_name(p, s->index);
+        cell(p, "");
+        cell(p, r->host);
+        cell(p, "");
+        cell(p, ana_rank_state_name(r->state));
+        number(p, ANA_NS, (double)s->wall_ns);
+        number(p, ANA_SHARE, share_of(s->mpi_ns, s->wall_ns));
+        number(p, ANA_SHARE, share_of(s->waiting_ns, s->wall_ns));
+        number(p, ANA_SHARE, s->collectives ? (double)s->came_last / (double)s->collectives : NAN);
+        number(p, ANA_BYTES, (double)s->sent);
+        number(p, ANA_BYTES, (double)s->received);
+        integer(p, s->calls);
+        row_end(p);
         if (r->inside && r->state != ANA_RANK_DONE) {
             char since[ANA_TEXT];
-            fprintf(p->out, "         inside %s for %s\n", r->inside,
+            fprintf(p->out, "       inside %s for %s\n", r->inside,
                     ana_spoken(since, sizeof since, (double)r->inside_ns));
         }
     }
@@ -212,63 +240,68 @@ static void ranks_section(const struct page *p)
     free(order);
 }
 
-static void calls_section(const struct page *p)
+static void calls_section(struct page *p)
 {
+    static const struct column columns[] = {{-18, "call"},   {8, "calls"}, {8, "time"}, {6, "wait"}, {9, "sent"},
+                                            {9, "received"}, {7, "p50"},   {7, "p99"},  {7, "max"},  {0, NULL}};
     if (p->s->call_count == 0)
         return;
-    heading(p, "CALLS\n  call                     calls     time   wait      sent  received     p50     p99     max");
+    table(p, "CALLS, by time", columns);
     size_t shown = p->s->call_count < MOST_ROWS ? p->s->call_count : MOST_ROWS;
     for (size_t i = 0; i < shown; i++) {
         const struct ana_call_stat *c = &p->s->calls[i];
-        fputs("  ", p->out);
-        column(p, -20, c->name);
-        integer(p, 10, c->times.count);
-        number(p, 9, ANA_NS, (double)c->times.total_ns);
-        number(p, 7, ANA_SHARE, share_of(c->waiting_ns, c->times.total_ns));
-        number(p, 10, ANA_BYTES, (double)c->sent);
-        number(p, 10, ANA_BYTES, (double)c->received);
-        number(p, 8, ANA_NS, c->times.p50_ns);
-        number(p, 8, ANA_NS, c->times.p99_ns);
-        number(p, 8, ANA_NS, c->times.max_ns);
-        fputc('\n', p->out);
+        row(p, columns);
+        cell(p, c->name);
+        integer(p, c->times.count);
+        number(p, ANA_NS, (double)c->times.total_ns);
+        number(p, ANA_SHARE, share_of(c->waiting_ns, c->times.total_ns));
+        number(p, ANA_BYTES, (double)c->sent);
+        number(p, ANA_BYTES, (double)c->received);
+        number(p, ANA_NS, c->times.p50_ns);
+        number(p, ANA_NS, c->times.p99_ns);
+        number(p, ANA_NS, c->times.max_ns);
+        row_end(p);
     }
     more(p, shown, p->s->call_count, "calls");
 }
 
-static void collectives_section(const struct page *p)
+static void collectives_section(struct page *p)
 {
+    static const struct column columns[] = {{-20, "call"},   {1, ""},    {-13, "communicator"}, {10, "instances"},
+                                            {9, "skew p50"}, {8, "p99"}, {7, "lost"},           {5, "last"},
+                                            {6, "in"},       {0, NULL}};
     if (p->s->collective_count == 0)
         return;
-    heading(p, "COLLECTIVES, by time lost waiting for the last\n"
-               "  call                 communicator     instances skew p50     p99   lost  last rank");
+    table(p, "COLLECTIVES, by time lost waiting for the last (as a share of all ranks' time)", columns);
     size_t shown = p->s->collective_count < MOST_ROWS ? p->s->collective_count : MOST_ROWS;
     int64_t all = all_time(p);
     for (size_t i = 0; i < shown; i++) {
         const struct ana_collective *c = &p->s->collectives[i];
-        fputs("  ", p->out);
-        column(p, -20, c->name);
-        fputc(' ', p->out);
-        column(p, -16, c->comm_name);
-        integer(p, 10, c->instances);
-        number(p, 9, ANA_NS, c->skew_p50_ns);
-        number(p, 8, ANA_NS, c->skew_p99_ns);
-        number(p, 7, ANA_SHARE, share_of(c->lost_ns, all));
-        rank_name(p, 5, c->last_index);
-        fputc(' ', p->out);
-        number(p, 5, ANA_SHARE, c->last_share);
-        fputc('\n', p->out);
+        row(p, columns);
+        cell(p, c->name);
+        cell(p, "");
+        cell(p, c->comm_name);
+        integer(p, c->instances);
+        number(p, ANA_NS, c->skew_p50_ns);
+        number(p, ANA_NS, c->skew_p99_ns);
+        number(p, ANA_SHARE, share_of(c->lost_ns, all));
+        rank_name(p, c->last_index);
+        number(p, ANA_SHARE, c->last_share);
+        row_end(p);
         if (c->incomplete)
             fprintf(p->out, "    %" PRIu64 " more that not all ranks came to\n", c->incomplete);
     }
     more(p, shown, p->s->collective_count, "collectives");
 }
 
-static void waits_section(const struct page *p)
+static void waits_section(struct page *p)
 {
+    static const struct column columns[] = {{8, "rank"},   {2, ""},      {-18, ""},           {8, "rank"},
+                                            {10, "times"}, {10, "lost"}, {13, "of its time"}, {0, NULL}};
+    static const char *const kind[] = {"sends late to", "receives late from", "comes last for"};
     if (p->s->wait_count == 0)
         return;
-    static const char *const kind[] = {"sends late to", "receives late from", "comes last for"};
-    heading(p, "WHO WAITS FOR WHOM\n     rank                         rank     times      lost   of its time");
+    table(p, "WHO WAITS FOR WHOM", columns);
     size_t shown = p->s->wait_count < MOST_ROWS ? p->s->wait_count : MOST_ROWS;
     for (size_t i = 0; i < shown; i++) {
         const struct ana_wait *w = &p->s->waits[i];
@@ -276,14 +309,15 @@ static void waits_section(const struct page *p)
         for (size_t k = 0; k < p->s->rank_count; k++)
             if (p->s->ranks[k].index == w->waiter)
                 wall = p->s->ranks[k].wall_ns;
-        rank_name(p, 9, w->culprit);
-        fputs("  ", p->out);
-        column(p, -18, kind[w->kind]);
-        rank_name(p, 9, w->waiter);
-        integer(p, 10, w->count);
-        number(p, 10, ANA_NS, (double)w->lost_ns);
-        number(p, 10, ANA_SHARE, share_of(w->lost_ns, wall));
-        fputc('\n', p->out);
+        row(p, columns);
+        rank_name(p, w->culprit);
+        cell(p, "");
+        cell(p, kind[w->kind]);
+        rank_name(p, w->waiter);
+        integer(p, w->count);
+        number(p, ANA_NS, (double)w->lost_ns);
+        number(p, ANA_SHARE, share_of(w->lost_ns, wall));
+        row_end(p);
     }
     more(p, shown, p->s->wait_count, "such pairs");
 }
@@ -300,34 +334,39 @@ static int by_bytes(const void *a, const void *b)
     return x->destination < y->destination ? -1 : 1;
 }
 
-static void pairs_section(const struct page *p)
+static void pairs_section(struct page *p)
 {
+    static const struct column columns[] = {{8, "from"},         {8, "to"},  {11, "messages"}, {11, "bytes"},
+                                            {13, "latency min"}, {8, "p50"}, {0, NULL}};
     size_t n = p->s->pair_count, shown = n < MOST_ROWS ? n : MOST_ROWS;
     struct ana_pair *sorted = n ? malloc(n * sizeof *sorted) : NULL;
     if (!sorted)
         return;
     memcpy(sorted, p->s->pairs, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_bytes);
-    heading(p, "MESSAGES, by bytes\n     from     to   messages      bytes  latency min     p50");
+    table(p, "MESSAGES, by bytes", columns);
     for (size_t i = 0; i < shown; i++) {
-        rank_name(p, 9, sorted[i].source);
-        rank_name(p, 7, sorted[i].destination);
-        integer(p, 11, sorted[i].messages);
-        number(p, 11, ANA_BYTES, (double)sorted[i].bytes);
-        number(p, 13, ANA_NS, sorted[i].latency_min_ns);
-        number(p, 8, ANA_NS, sorted[i].latency_p50_ns);
-        fputc('\n', p->out);
+        row(p, columns);
+        rank_name(p, sorted[i].source);
+        rank_name(p, sorted[i].destination);
+        integer(p, sorted[i].messages);
+        number(p, ANA_BYTES, (double)sorted[i].bytes);
+        number(p, ANA_NS, sorted[i].latency_min_ns);
+        number(p, ANA_NS, sorted[i].latency_p50_ns);
+        row_end(p);
     }
     more(p, shown, n, "pairs");
     free(sorted);
 }
 
-static void sites_section(const struct page *p)
+static void sites_section(struct page *p)
 {
-    size_t rows = p->s->site_count;
-    if (rows)
-        heading(p, "WHERE\n  call                     calls     time  ranks  place");
-    size_t shown = rows < MOST_ROWS ? rows : MOST_ROWS;
+    static const struct column columns[] = {{-20, "call"}, {10, "calls"},  {9, "time"}, {7, "ranks"},
+                                            {2, ""},       {-31, "place"}, {0, NULL}};
+    if (p->s->site_count == 0)
+        return;
+    table(p, "WHERE", columns);
+    size_t shown = p->s->site_count < MOST_ROWS ? p->s->site_count : MOST_ROWS;
     for (size_t i = 0; i < shown; i++) {
         const struct ana_site *s = &p->s->sites[i];
         char address[32];
@@ -337,14 +376,16 @@ static void sites_section(const struct page *p)
                                                           : address;
         if (place == s->module && strrchr(place, '/'))
             place = strrchr(place, '/') + 1;
-        fputs("  ", p->out);
-        column(p, -20, s->call);
-        integer(p, 10, s->times.count);
-        number(p, 9, ANA_NS, (double)s->times.total_ns);
-        integer(p, 7, s->ranks);
-        fprintf(p->out, "  %.30s\n", place);
+        row(p, columns);
+        cell(p, s->call);
+        integer(p, s->times.count);
+        number(p, ANA_NS, (double)s->times.total_ns);
+        integer(p, s->ranks);
+        cell(p, "");
+        cell(p, place);
+        row_end(p);
     }
-    more(p, shown, rows, "places");
+    more(p, shown, p->s->site_count, "places");
 }
 
 /* What is not known, and what the tool itself did to the job. */
@@ -352,7 +393,7 @@ static void limits_section(const struct page *p)
 {
     char a[ANA_TEXT], b[ANA_TEXT];
     const struct ana_summary *s = p->s;
-    heading(p, "WHAT THIS RESTS ON");
+    fprintf(p->out, "\nWHAT THIS RESTS ON\n");
     line(p, "records lost: %" PRIu64 "; overwritten because of HPCTOP_LIMIT: %" PRIu64 " (still in all counts)",
          p->info.lost_records, p->info.recycled_records);
     line(p, "the recorder cost at most %s of a rank's time; clocks of ranks agree within %s",
@@ -377,7 +418,7 @@ static void limits_section(const struct page *p)
 
 void ana_report_text(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out)
 {
-    struct page page = {job, summary, ana_job_info(job), utf8, out};
+    struct page page = {job, summary, ana_job_info(job), utf8, out, NULL};
     job_section(&page);
     efficiency_section(&page);
     ranks_section(&page);

@@ -1,0 +1,181 @@
+/* The first line, for every kind of trouble, and that the worse one wins. */
+#include "tests/support/trace_folder.h"
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static int failed;
+
+static void expect(const char *what, enum ana_weight weight, enum ana_state state, const char *sentence)
+{
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    char out[512];
+    enum ana_weight got = ana_answer(job, &s, out, sizeof out);
+    if (got != weight || strcmp(out, sentence) != 0 || ana_job_info(job).state != state) {
+        printf("%s: weight %d, state %s\n  got  %s\n  want %s\n", what, got, ana_state_name(ana_job_info(job).state),
+               out, sentence);
+        failed = 1;
+    }
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* Now, on the real-time clock, less so many seconds. */
+static uint64_t seconds_ago(int s)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)(t.tv_sec - s) * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void losses(void)
+{
+    folder_make("late");
+    two_write(two_ranks());
+    expect("late rank", ANA_NOTABLE, ANA_FINISHED,
+           "rank 1 is late: last in 100% of MPI_Allreduce, +900 us each, costs all 15.0%");
+
+    folder_make("sender");
+    struct tb *a = tb_new(0, 2), *b = tb_new(1, 2);
+    for (int i = 0; i < 10; i++) {
+        tb_send(a, 0, 1000000 * i + 900000, 1000000 * i + 910000, 1, 0, 8);
+        tb_recv(b, 0, 1000000 * i + 400000, 1000000 * i + 920000, 0, 0, 8);
+    }
+    folder_write(a, 0);
+    folder_write(b, 1);
+    tb_free(a);
+    tb_free(b);
+    expect("late sender", ANA_NOTABLE, ANA_FINISHED,
+           "rank 0 sends late to rank 1: +500 us each, 50.4% of rank 1's time");
+
+    folder_make("uneven");
+    a = tb_new(0, 2);
+    b = tb_new(1, 2);
+    tb_event(a, 0, &(struct trc_sig){.call = TB_FILE_WRITE, .flags = TRC_SIG_IO}, 1000000, 9000000,
+             (struct tb_more){0});
+    tb_event(b, 0, &(struct trc_sig){.call = TB_COMM_RANK}, 8999000, 9000000, (struct tb_more){0});
+    folder_write(a, 0);
+    folder_write(b, 1);
+    tb_free(a);
+    tb_free(b);
+    expect("imbalance", ANA_NOTABLE, ANA_FINISHED, "work is uneven: load balance 55.6%, rank 1 computes longest");
+
+    folder_make("fine");
+    a = tb_new(0, 2);
+    b = tb_new(1, 2);
+    tb_allreduce(a, 0, 9000000, 9099000, TB_WORLD, 1, 8);
+    tb_allreduce(b, 0, 9001000, 9099000, TB_WORLD, 1, 8);
+    folder_write(a, 0);
+    folder_write(b, 1);
+    tb_free(a);
+    tb_free(b);
+    expect("fine", ANA_FINE, ANA_FINISHED, "nothing stands out: 98.9% parallel efficiency, 1.1% in MPI");
+}
+
+static void records(void)
+{
+    folder_make("missing");
+    struct two two = two_ranks();
+    tb_head(two.rank[0])->world_size = tb_head(two.rank[1])->world_size = 5;
+    two_write(two);
+    expect("missing files", ANA_NOTABLE, ANA_FINISHED,
+           "3 of 5 ranks have no trace file here: what they did is not known");
+
+    folder_make("lost");
+    two = two_ranks();
+    tb_head(two.rank[1])->lost_records = 1234;
+    two_write(two);
+    expect("lost records", ANA_NOTABLE, ANA_FINISHED,
+           "1.23k records were lost: counts and bytes are right, waits and the timeline have holes");
+
+    folder_make("full");
+    two = two_ranks();
+    tb_head(two.rank[1])->state = TRC_STATE_STOPPED;
+    strcpy(tb_head(two.rank[1])->error, "no space left on device");
+    two_write(two);
+    expect("disk full", ANA_NOTABLE, ANA_FINISHED, "rank 1 stopped recording: no space left on device");
+}
+
+static void ends(void)
+{
+    folder_make("abort");
+    struct two two = two_ranks();
+    tb_head(two.rank[1])->state = TRC_STATE_ABORTED;
+    tb_head(two.rank[1])->abort_code = 7;
+    tb_running(two.rank[0], 3500000);
+    two_write(two);
+    expect("abort beats dead", ANA_TROUBLE, ANA_ABORTED, "rank 1 called MPI_Abort(7)");
+
+    folder_make("dead");
+    two = two_ranks();
+    struct trc_sig recv = tb_sig(TB_RECV);
+    tb_inside(two.rank[1], 0, &recv, 3100000, 0);
+    tb_running(two.rank[1], 3500000);
+    two_write(two);
+    expect("dead inside", ANA_TROUBLE, ANA_ABORTED, "rank 1 is gone without MPI_Finalize (inside MPI_Recv)");
+
+    folder_make("dead2");
+    two = two_ranks();
+    tb_running(two.rank[0], 4500000);
+    tb_running(two.rank[1], 3500000);
+    two_write(two);
+    expect("dead outside, the first of two", ANA_TROUBLE, ANA_ABORTED,
+           "rank 1 is gone without MPI_Finalize (outside MPI); so is rank 0");
+}
+
+static void hangs(void)
+{
+    folder_make("hung");
+    struct two two = two_ranks();
+    for (int i = 0; i < 2; i++) {
+        tb_clock(two.rank[i], 1000000000u, seconds_ago(100), 1);
+        folder_this_process(two.rank[i]);
+        tb_running(two.rank[i], 99500000000);
+    }
+    struct trc_sig barrier = tb_sig(TB_BARRIER);
+    barrier.flags = TRC_SIG_COLL;
+    barrier.comm = TB_WORLD;
+    tb_inside(two.rank[0], 0, &barrier, 3100000, 2);
+    two_write(two);
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    char out[512];
+    enum ana_weight weight = ana_answer(job, &s, out, sizeof out);
+    const char *want = ": 1 rank inside MPI_Barrier, rank 1 outside MPI";
+    if (weight != ANA_TROUBLE || ana_job_info(job).state != ANA_HUNG || !strstr(out, "nothing has moved for 1 min ") ||
+        !strstr(out, want)) {
+        printf("hang: weight %d, state %s: %s\n", weight, ana_state_name(ana_job_info(job).state), out);
+        failed = 1;
+    }
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+
+    /* Outside MPI nobody hangs: they compute. */
+    folder_make("busy");
+    two = two_ranks();
+    for (int i = 0; i < 2; i++) {
+        tb_clock(two.rank[i], 1000000000u, seconds_ago(100), 1);
+        folder_this_process(two.rank[i]);
+        tb_running(two.rank[i], 99500000000);
+    }
+    two_write(two);
+    job = folder_open();
+    if (ana_job_info(job).state != ANA_RUNNING || ana_job_info(job).quiet_ns < 90000000000) {
+        printf("busy: state %s\n", ana_state_name(ana_job_info(job).state));
+        failed = 1;
+    }
+    ana_job_close(job);
+    folder_remove();
+}
+
+int main(void)
+{
+    losses();
+    records();
+    ends();
+    hangs();
+    return failed;
+}
