@@ -287,6 +287,6 @@ bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32
     while (committed < end &&
            !__atomic_compare_exchange_n(&owner->committed, &committed, end, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         ;
-    owner->last_ticks = def->ticks;
+    __atomic_store_n(&owner->last_ticks, def->ticks, __ATOMIC_RELAXED);
     return true;
 }

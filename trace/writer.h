@@ -58,6 +58,7 @@ struct trc_stream {
     uint32_t epoch;
     uint32_t local_sigs;
     uint32_t folds;
+    uint32_t in_row; /* the last item is a FOLD: the next one shares its time base, fold_base, even if none is open */
     struct trc_fold fold[TRC_OPEN_FOLDS];
     struct trc_row overflow_row; /* private: counts that no row could take */
     struct trc_sig_state state[TRC_SIGS];
@@ -155,13 +156,15 @@ static inline void trc_stream_event(struct trc_stream *stream, uint32_t index, u
 {
     if (!trc_stream_room(stream))
         return;
-    stream->folds = 0;
+    stream->folds = stream->in_row = 0;
     struct trc_sig_state *state = &stream->state[index];
     uint32_t flags = stream->page->sigs[index].flags;
     if (__builtin_expect(state->epoch != stream->epoch, 0))
         trc_stream_define(stream, index);
+    begin = begin > stream->base ? begin : stream->base; /* a clock that steps back must not move what follows */
+    end = end > begin ? end : begin;
     unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_EVENT + state->local);
-    at = trc_put_varint(at, begin > stream->base ? begin - stream->base : 0);
+    at = trc_put_varint(at, begin - stream->base);
     at = trc_put_varint(at, end - begin);
     if (flags & TRC_SIG_COLL) {
         at = trc_put_varint(at, sequence - state->last_sequence);

@@ -71,7 +71,11 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
         index = set + 1;
     if (thread->inside == index + 1)
         index ^= 1;
-    stream->folds = 0; /* one of them may have been of the signature that goes */
+    for (uint32_t i = 0; i < stream->folds; i++)
+        if (stream->fold[i].index == index) {
+            stream->folds = 0; /* of the signature that goes */
+            break;
+        }
     stream->page->sigs[index] = *sig;
     stream->state[index] = (struct trc_sig_state){
         .epoch = UINT32_MAX, /* taken, but defined in no chunk */
@@ -93,7 +97,7 @@ bool trc_stream_room_slow(struct trc_stream *stream)
     }
     if (stream->chunk)
         __atomic_store_n(&stream->chunk->state, TRC_CHUNK_FULL, __ATOMIC_RELEASE);
-    stream->folds = 0;
+    stream->folds = stream->in_row = 0;
     uint16_t index = (uint16_t)stream->page->thread.index;
     int kept = errno;
     struct trc_chunk *chunk = atomic_load(&writer->off) ? NULL : trc_writer_take(writer, TRC_CHUNK_EVENTS, index);
@@ -141,13 +145,16 @@ void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t be
         return;
     if (stream->folds == TRC_OPEN_FOLDS)
         stream->folds = 0;
-    if (stream->folds == 0)
+    if (!stream->in_row)
         stream->fold_base = stream->base;
+    stream->in_row = 1;
+    begin = begin > stream->fold_base ? begin : stream->fold_base;
+    end = end > begin ? end : begin;
     if (stream->state[index].epoch != stream->epoch)
         trc_stream_define(stream, index);
     unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_FOLD);
     at = trc_put_varint(at, stream->state[index].local);
-    at = trc_put_varint(at, begin > stream->fold_base ? begin - stream->fold_base : 0);
+    at = trc_put_varint(at, begin - stream->fold_base);
     struct trc_fold *fold = &stream->fold[stream->folds++];
     *fold = (struct trc_fold){.index = index, .at = at, .count = 1, .busy = end - begin, .begin = begin};
     uint64_t now[3] = {1, end - begin, end - begin};
