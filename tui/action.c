@@ -143,9 +143,10 @@ static int tag(struct tui_app *app, enum tui_action action)
 static int untag(struct tui_app *app, enum tui_action action)
 {
     (void)action;
-    memset(app->tagged, 0, app->rank_count);
+    for (size_t i = 0; i < app->rank_count; i++)
+        app->tagged[i] = 0;
+    app->stale = app->stale || app->tagged_count;
     app->tagged_count = 0;
-    app->stale = true;
     return TUI_REDRAW;
 }
 

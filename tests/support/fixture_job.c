@@ -131,7 +131,7 @@ static void summarize_relations(const struct fixture *f, struct ana_summary *s)
     size_t n = f->ranks;
     s->pairs = calloc(n, sizeof *s->pairs);
     s->collectives = calloc(1, sizeof *s->collectives);
-    s->waits = calloc(n, sizeof *s->waits);
+    s->waits = calloc(n + 1, sizeof *s->waits);
     s->sites = calloc(3, sizeof *s->sites);
     for (size_t i = 0; i < n; i++) {
         s->pairs[s->pair_count++] =

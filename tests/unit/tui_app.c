@@ -1,0 +1,163 @@
+/* The app's state: selection, freezing, windows, views, and every key in every view at every size. */
+#include "tests/support/fixture_job.h"
+#include "tui/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures;
+static struct fixture fixture;
+static struct tui_app app;
+
+static void check(bool ok, const char *what)
+{
+    if (!ok) {
+        failures++;
+        printf("%s\n", what);
+    }
+}
+
+static void start(size_t ranks, bool running)
+{
+    struct tui_source source = fixture_source(&fixture, ranks);
+    fixture.running = running;
+    check(tui_app_init(&app, source), "init");
+}
+
+static void selection(void)
+{
+    start(6, false);
+    check(fixture.asked.begin_ns == 0 && fixture.asked.end_ns == INT64_MAX && !fixture.asked.ranks,
+          "at first: everything");
+    int before = fixture.summaries;
+    tui_app_settle(&app);
+    check(fixture.summaries == before, "nothing new, nothing computed");
+    tui_app_step(&app, TUI_ACTION_ZOOM_IN);
+    tui_app_settle(&app);
+    check(fixture.asked.begin_ns == 2500000000 && fixture.asked.end_ns == 7500000000, "zoom in: the middle half");
+    tui_app_step(&app, TUI_ACTION_EARLIER);
+    check(app.begin_ns == 0 && app.end_ns == 5000000000, "earlier: half a window");
+    tui_app_step(&app, TUI_ACTION_EARLIER);
+    check(app.begin_ns == 0 && app.end_ns == 5000000000, "not before the begin");
+    tui_app_step(&app, TUI_ACTION_LATER);
+    tui_app_step(&app, TUI_ACTION_LATER);
+    tui_app_step(&app, TUI_ACTION_LATER);
+    check(app.begin_ns == 5000000000 && app.end_ns == 10000000000, "not after the end");
+    tui_app_step(&app, TUI_ACTION_ZOOM_OUT);
+    check(app.all_time, "zoom out: all again");
+    for (int i = 0; i < 60; i++)
+        tui_app_step(&app, TUI_ACTION_ZOOM_IN);
+    check(app.end_ns - app.begin_ns == 1000, "a microsecond is the shortest window");
+    tui_app_step(&app, TUI_ACTION_ZOOM_ALL);
+    check(app.all_time, "z: all");
+
+    tui_app_open(&app, TUI_VIEW_RANKS);
+    tui_app_step(&app, TUI_ACTION_DOWN);
+    tui_app_step(&app, TUI_ACTION_TAG);
+    check(app.tagged_count == 1 && app.tagged[1] && app.cursor_rank == 2, "tag, and on to the next");
+    tui_app_settle(&app);
+    check(fixture.asked.ranks && fixture.asked.ranks[1] && !fixture.asked.ranks[0], "the tagged alone are asked for");
+    check(!tui_app_stat(&app, 0) && tui_app_stat(&app, 1)->index == 1, "numbers of the tagged alone");
+    tui_app_step(&app, TUI_ACTION_BACK);
+    check(app.view == TUI_VIEW_OVERVIEW, "back");
+    tui_app_step(&app, TUI_ACTION_BACK);
+    check(!app.tagged_count, "back again: no tags");
+    tui_app_free(&app);
+}
+
+static void live(void)
+{
+    start(6, true);
+    tui_app_step(&app, TUI_ACTION_ZOOM_IN);
+    check(app.follow && app.end_ns == app.info.elapsed_ns, "a running job is zoomed at its end");
+    app.source.ops->refresh(app.source.data);
+    tui_app_load(&app);
+    check(app.follow && app.end_ns == app.info.elapsed_ns && app.end_ns - app.begin_ns == 5000000000, "and followed");
+    tui_app_step(&app, TUI_ACTION_FREEZE);
+    int64_t elapsed = app.info.elapsed_ns;
+    app.source.ops->refresh(app.source.data);
+    tui_app_load(&app);
+    check(app.frozen && app.info.elapsed_ns == elapsed, "frozen: nothing moves");
+    tui_app_step(&app, TUI_ACTION_EARLIER);
+    check(!app.follow && app.end_ns < elapsed, "stepping back lets go of the end");
+    tui_app_step(&app, TUI_ACTION_FREEZE);
+    tui_app_load(&app);
+    check(!app.frozen && app.info.elapsed_ns > elapsed, "on again");
+    fixture.running = false;
+    tui_app_load(&app);
+    tui_app_step(&app, TUI_ACTION_FREEZE);
+    check(!app.frozen && app.message[0], "an ended job says that it needs no freezing");
+    tui_app_free(&app);
+}
+
+static void views(void)
+{
+    start(6, false);
+    app.cursor_call = tui_app_hash("MPI_Send");
+    tui_app_open(&app, TUI_VIEW_LATENCY);
+    size_t row = tui_table_row(&app.table[TUI_VIEW_LATENCY]);
+    check(strcmp(app.summary.calls[row].name, "MPI_Send") == 0, "one cursor: the call of one view is that of the next");
+    tui_app_step(&app, TUI_ACTION_DEEPER);
+    check(app.view == TUI_VIEW_CALLS && strcmp(app.call, "MPI_Send") == 0, "deeper: where it is called");
+    check(app.table[TUI_VIEW_CALLS].count == 1, "its sites alone");
+    tui_app_key(&app, '\\');
+    tui_app_key(&app, 'x');
+    check(app.prompt == TUI_PROMPT_FILTER && app.table[TUI_VIEW_CALLS].count == 1, "exchange has an x");
+    tui_app_key(&app, 'q');
+    check(app.prompt == TUI_PROMPT_FILTER && app.table[TUI_VIEW_CALLS].count == 0, "q is a letter in a prompt");
+    tui_app_key(&app, TUI_KEY_ESCAPE);
+    check(!app.prompt && app.table[TUI_VIEW_CALLS].count == 1, "Esc leaves the prompt and its filter");
+    for (int i = 0; i < 20; i++)
+        tui_app_open(&app, i % 2 ? TUI_VIEW_RANKS : TUI_VIEW_MATRIX);
+    for (int i = 0; i < 20; i++)
+        tui_app_step(&app, TUI_ACTION_BACK);
+    check(!app.depth && !app.call[0], "back to the begin, however long the way");
+    check(tui_app_key(&app, 'q') & TUI_QUIT, "q quits");
+    tui_app_free(&app);
+}
+
+/* Whatever is typed, at whatever size, whatever the job: nothing breaks. */
+static void everything(void)
+{
+    static const size_t ranks[] = {0, 1, 2, 4, 700};
+    static const int sizes[][2] = {{60, 20}, {80, 24}, {1, 1}, {200, 50}, {61, 90}, {300, 21}};
+    struct tui_grid grid = {0};
+    unsigned seed = 1;
+    for (size_t r = 0; r < sizeof ranks / sizeof *ranks; r++) {
+        start(ranks[r], r % 2);
+        fixture.unknown = r == 2;
+        for (int i = 0; i < 3000; i++) {
+            seed = seed * 1103515245 + 12345;
+            unsigned dice = seed >> 16;
+            const int *size = sizes[dice / 7 % 6];
+            if (i % 10 == 0)
+                tui_grid_resize(&grid, size[0], size[1]);
+            if (dice % 5 == 0)
+                tui_app_click(&app, (int)(dice % 211), (int)(dice % 53), grid.cols, grid.rows);
+            else if (dice % 5 == 1)
+                tui_app_key(&app, (int)(dice % 128));
+            else
+                tui_app_step(&app, (enum tui_action)(dice % TUI_ACTIONS));
+            if (dice % 3 == 0)
+                tui_app_settle(&app);
+            if (dice % 17 == 0) {
+                app.source.ops->refresh(app.source.data);
+                tui_app_load(&app);
+            }
+            if (ranks[r] < 100 || i % 30 == 0)
+                tui_app_draw(&app, &grid);
+        }
+        tui_app_free(&app);
+    }
+    tui_grid_free(&grid);
+}
+
+int main(void)
+{
+    selection();
+    live();
+    views();
+    everything();
+    return failures != 0;
+}

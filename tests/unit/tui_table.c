@@ -1,0 +1,159 @@
+/* Tables: order, cursor, filter, search, clicks, columns that fit. */
+#include "tui/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct data {
+    size_t count;
+    struct row {
+        uint64_t id;
+        const char *name;
+        double number;
+    } row[8];
+};
+
+static struct data data = {5, {{11, "pear", 3}, {12, "apple", NAN}, {13, "fig", 7}, {14, "plum", 3}, {15, "Date", 1}}};
+static int failures;
+
+static size_t rows(const void *d)
+{
+    return ((const struct data *)d)->count;
+}
+static uint64_t identity(const void *d, size_t row)
+{
+    return ((const struct data *)d)->row[row].id;
+}
+
+static void value(const void *d, size_t row, int column, struct tui_value *out)
+{
+    const struct row *r = &((const struct data *)d)->row[row];
+    if (column == 0)
+        snprintf(out->text, sizeof out->text, "%s", r->name);
+    else
+        out->number = r->number;
+}
+
+static const struct tui_column columns[] = {{"NAME", 6, TUI_UNIT_TEXT, true, true, "name"},
+                                            {"N", 5, ANA_COUNT, false, false, "number"},
+                                            {"AGAIN", 6, ANA_NS, true, false, "number"}};
+static const struct tui_table_spec spec = {columns, 3, 1, rows, value, identity, NULL};
+static struct tui_table table;
+
+static void check(bool ok, const char *what)
+{
+    if (!ok) {
+        failures++;
+        printf("%s\n", what);
+    }
+}
+
+static void order(const char *want, const char *what)
+{
+    char got[64] = "";
+    for (size_t i = 0; i < table.count; i++)
+        sprintf(got + strlen(got), "%s%c", i ? " " : "", data.row[table.order[i]].name[0]);
+    if (strcmp(got, want) != 0) {
+        failures++;
+        printf("%s: %s instead of %s\n", what, got, want);
+    }
+}
+
+static void sorting(void)
+{
+    tui_table_update(&table, &spec, &data);
+    order("f p p D a", "largest first, equal ones as they come, unknown last");
+    tui_table_invert(&table, &spec, &data);
+    order("D p p f a", "the other way round, unknown still last");
+    tui_table_sort(&table, &spec, &data, -1);
+    order("a D f p p", "text, without regard to case");
+    tui_table_sort(&table, &spec, &data, -1);
+    check(table.sort == 2 && !table.inverted, "before the first is the last");
+    order("D p p f a", "a column whose natural order is small first");
+}
+
+static void cursor(void)
+{
+    check(tui_table_go(&table, &spec, &data, 13), "go to a row");
+    check(tui_table_row(&table) == 2, "the row under the cursor");
+    tui_table_sort(&table, &spec, &data, -1);
+    check(tui_table_row(&table) == 2 && table.cursor == 0, "sorting keeps the cursor on its row");
+    data.row[4].number = 9;
+    tui_table_update(&table, &spec, &data);
+    order("D f p p a", "new numbers");
+    check(tui_table_row(&table) == 2 && table.cursor == 1, "so do new numbers");
+    tui_table_move(&table, &spec, &data, 100);
+    check(table.cursor == 4, "not beyond the last");
+    tui_table_move(&table, &spec, &data, -1);
+    check(table.cursor == 3, "up");
+    tui_table_move(&table, &spec, &data, -100);
+    check(table.cursor == 0, "not beyond the first");
+    check(!tui_table_go(&table, &spec, &data, 99) && table.cursor == 0, "what is not there is not gone to");
+}
+
+static void words(void)
+{
+    strcpy(table.filter, "P");
+    tui_table_update(&table, &spec, &data);
+    order("p p a", "filter, without regard to case");
+    strcpy(table.find, "plum");
+    check(tui_table_find(&table, &spec, &data, true) && tui_table_row(&table) == 3, "find");
+    check(tui_table_find(&table, &spec, &data, false) && tui_table_row(&table) == 3, "the only one is the next, too");
+    strcpy(table.find, "fig");
+    check(!tui_table_find(&table, &spec, &data, true) && tui_table_row(&table) == 3, "not among the filtered");
+    strcpy(table.filter, "nothing like it");
+    tui_table_update(&table, &spec, &data);
+    check(table.count == 0 && tui_table_row(&table) == SIZE_MAX, "no rows, no row under the cursor");
+    tui_table_move(&table, &spec, &data, 1);
+    table.filter[0] = 0;
+    tui_table_update(&table, &spec, &data);
+    check(table.count == 5, "without the filter all are back");
+    data.count = 2;
+    tui_table_update(&table, &spec, &data);
+    check(table.cursor < 2 && tui_table_row(&table) != SIZE_MAX, "rows that went away take the cursor along");
+    data.count = 5;
+    tui_table_update(&table, &spec, &data);
+}
+
+static void drawing(void)
+{
+    struct tui_grid grid = {0};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    tui_grid_resize(&grid, 24, 4);
+    tui_table_go(&table, &spec, &data, 12); /* the last */
+    tui_table_draw(&table, &spec, &data, &grid, (struct tui_rect){0, 0, 24, 4});
+    tui_grid_write(&grid, out, false);
+    tui_grid_clear(&grid);
+    tui_table_draw(&table, &spec, &data, &grid, (struct tui_rect){2, 0, 13, 4});
+    tui_grid_write(&grid, out, false);
+    fclose(out);
+    const char *want = " NAME      N▼  AGAIN\n pear       3    3ns\n plum       3    3ns\n>apple      –       –\n"
+                       "   NAME      N▼\n   pear       3\n   plum       3\n  >apple      –\n";
+    check(strcmp(text, want) == 0, "drawn, scrolled to the cursor; columns that do not fit are left out");
+    if (strcmp(text, want) != 0)
+        printf("%s", text);
+    check(tui_table_click(&table, &spec, &data, 3, 1) == TUI_CLICK_ROW && tui_table_row(&table) == 0,
+          "a click on a row");
+    check(tui_table_click(&table, &spec, &data, 3, 1) == TUI_CLICK_CURSOR, "a second click");
+    check(tui_table_click(&table, &spec, &data, 4, 0) == TUI_CLICK_TITLE && table.sort == 0, "a click on a title");
+    check(tui_table_click(&table, &spec, &data, 4, 0) == TUI_CLICK_TITLE && table.inverted, "twice: the other way");
+    check(tui_table_click(&table, &spec, &data, 1, 1) == TUI_CLICK_NOTHING, "a click beside it");
+    for (int w = 0; w < 30; w++)
+        for (int h = 0; h < 6; h++)
+            tui_table_draw(&table, &spec, &data, &grid, (struct tui_rect){0, 0, w, h});
+    tui_grid_free(&grid);
+    free(text);
+}
+
+int main(void)
+{
+    sorting();
+    cursor();
+    words();
+    drawing();
+    tui_table_free(&table);
+    return failures != 0;
+}
