@@ -27,10 +27,10 @@ struct ana_end {
     const struct trc_call *call, *wait_call;
     uint64_t serial; /* order of those that begin together */
     uint64_t bytes;
-    uint64_t identity;    /* wildcard: communicator, and what it asked for */
+    uint64_t identity;    /* communicator; of a wildcard what it asked for: */
     uint32_t source;      /* or ANA_NOBODY */
     int32_t tag;          /* or TRC_TAG_ANY */
-    uint32_t destination; /* wildcard: whose it is */
+    uint32_t destination; /* whose a wildcard is */
     uint32_t flags;
 };
 

@@ -304,14 +304,23 @@ struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end_star
 {
     bool receive = start->flags & ANA_END_RECEIVE;
     bool wildcard = receive && !finish && (start->partner == ANA_NOBODY || start->tag == TRC_TAG_ANY);
-    struct ana_end made = {.begin_ns = start->begin_ns,
-                           .end_ns = start->end_ns,
-                           .wait_begin_ns = INT64_MIN,
-                           .complete_ns = INT64_MIN,
-                           .call = start->call,
-                           .serial = start->serial ? start->serial : ++match->serial,
-                           .bytes = start->bytes,
-                           .flags = start->flags};
+    struct ana_end made; /* field by field, since clearing it first costs; the links are set when it is linked */
+    made.list = NULL;
+    made.channel = NULL;
+    made.partner = NULL;
+    made.begin_ns = start->begin_ns;
+    made.end_ns = start->end_ns;
+    made.wait_begin_ns = INT64_MIN;
+    made.complete_ns = INT64_MIN;
+    made.call = start->call;
+    made.wait_call = NULL;
+    made.serial = start->serial ? start->serial : ++match->serial;
+    made.bytes = start->bytes;
+    made.identity = start->identity;
+    made.source = start->partner;
+    made.tag = start->tag;
+    made.destination = start->index;
+    made.flags = start->flags;
     struct ana_channel *channel = wildcard ? NULL : channel_of_start(match, start);
     if (finish) {
         finish_end(match, &made, finish);
@@ -329,15 +338,10 @@ struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end_star
         end->flags |= ANA_END_REQUEST;
         match->open_receives += receive;
     }
-    if (wildcard) {
-        end->identity = start->identity;
-        end->source = start->partner;
-        end->tag = start->tag;
-        end->destination = start->index;
+    if (wildcard)
         link_in_order(&match->process[start->index]->wildcards, end);
-    } else {
+    else
         enter(match, channel, end);
-    }
     return finish ? NULL : end;
 }
 
