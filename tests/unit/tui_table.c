@@ -130,7 +130,7 @@ static void drawing(void)
     tui_table_draw(&table, &spec, &data, &grid, (struct tui_rect){2, 0, 13, 4});
     tui_grid_write(&grid, out, false);
     fclose(out);
-    const char *want = " NAME      N▼  AGAIN\n pear       3    3ns\n plum       3    3ns\n>apple      –       –\n"
+    const char *want = " NAME      N▼  AGAIN\n pear       3    3ns\n plum       3    3ns\n>apple      –      –\n"
                        "   NAME      N▼\n   pear       3\n   plum       3\n  >apple      –\n";
     check(strcmp(text, want) == 0, "drawn, scrolled to the cursor; columns that do not fit are left out");
     if (strcmp(text, want) != 0)
