@@ -14,14 +14,16 @@ with open(os.path.join(TOP, "README.md")) as f:
     blocks = re.findall(r"^```sh\n(.*?)^```", f.read(), re.M | re.S)
 check("there are commands in it", len(blocks) >= 2, "%d blocks" % len(blocks))
 
-listed = subprocess.run(["git", "-C", TOP, "ls-files", "-co", "--exclude-standard"], stdout=subprocess.PIPE, check=False)
-if listed.returncode == 0:
-    files = [f for f in listed.stdout.decode().splitlines() if os.path.isfile(os.path.join(TOP, f))]
-    for name in files:
+known = []
+if shutil.which("git"):
+    known = subprocess.run(["git", "-C", TOP, "ls-files", "-co", "--exclude-standard"], stdout=subprocess.PIPE,
+                           check=False).stdout.decode().splitlines()
+if known:  # as a fresh clone, with what is not committed yet
+    for name in (f for f in known if os.path.isfile(os.path.join(TOP, f))):
         os.makedirs(os.path.dirname(os.path.join("copy", name)) or "copy", exist_ok=True)
         shutil.copy2(os.path.join(TOP, name), os.path.join("copy", name))
 else:
-    shutil.copytree(TOP, "copy", ignore=shutil.ignore_patterns("build", ".git", "*.so", "hpctop-*"), symlinks=True)
+    shutil.copytree(TOP, "copy", ignore=shutil.ignore_patterns("build", ".git", "*.so", "hpctop", "hpctop-*"))
 
 env = {k: v for k, v in os.environ.items() if k not in ("BUILD", "LIBTRACE", "HPCTOP", "WORKLOADS", "TOP")}
 for number, block in enumerate(blocks, 1):
