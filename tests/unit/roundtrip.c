@@ -1,0 +1,252 @@
+/* The writer's and the reader's idea of times, rows of FOLDs and requests against each other, in the corners. */
+#include "trace/reader.h"
+#include "trace/schema.h"
+#include "trace/writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int failures;
+#define CHECK(cond, ...)                                                                                               \
+    do {                                                                                                               \
+        if (!(cond)) {                                                                                                 \
+            failures++;                                                                                                \
+            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                                          \
+            printf(__VA_ARGS__);                                                                                       \
+            printf("\n");                                                                                              \
+        }                                                                                                              \
+    } while (0)
+
+static char path[64];
+static uint64_t now = 1000000;
+static uint64_t ticks(void)
+{
+    return now;
+}
+
+static const struct trc_schema_call calls[] = {
+    {"MPI_Send", TRC_OP_SEND, ""}, {"MPI_Iprobe", TRC_OP_PROBE, ""}, {"MPI_Barrier", TRC_OP_BARRIER, ""}};
+
+static struct trc_writer writer;
+static struct trc_stream *stream;
+
+static void begin(void)
+{
+    char text[8192];
+    size_t size = trc_schema_write(text, sizeof text, calls, 3);
+    struct trc_head head = {
+        .clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .rank = 0, .world_size = 2, .pid = 1};
+    now = 1000000;
+    writer = (struct trc_writer){0};
+    unlink(path);
+    int error = trc_writer_open(&writer, path, 64u << 20, &head, text, size, ticks);
+    stream = calloc(1, sizeof *stream);
+    if (error || !stream || !trc_stream_open(stream, &writer, 17, "main")) {
+        printf("the writer cannot write %s: %s\n", path, strerror(error));
+        exit(1);
+    }
+}
+
+static struct trc_file *look(void)
+{
+    struct trc_file *file = NULL;
+    char error[256];
+    if (trc_open(path, &file, error, sizeof error) != TRC_OK) {
+        printf("%s\n", error);
+        exit(1);
+    }
+    return file;
+}
+
+static void end(struct trc_file *file, struct trc_cursor *cursor)
+{
+    CHECK(!trc_damage(file, 0), "%s", trc_damage(file, 0));
+    trc_cursor_close(cursor);
+    trc_close(file);
+    close(writer.fd);
+    free(stream);
+}
+
+static struct trc_sig sig_of(uint32_t call, uint32_t flags, int32_t tag)
+{
+    return (struct trc_sig){.call = call,
+                            .flags = flags,
+                            .comm = 1,
+                            .peer = TRC_PEER_NONE,
+                            .tag = tag,
+                            .source = TRC_PEER_ANY,
+                            .rtag = TRC_TAG_NONE,
+                            .sent = 8};
+}
+
+static void event(uint32_t call, uint32_t flags, int32_t tag, uint64_t from, uint64_t to, uint64_t sequence)
+{
+    struct trc_sig sig = sig_of(call, flags, tag);
+    now = to;
+    trc_stream_event(stream, trc_stream_intern(stream, &sig), from, to, sequence);
+}
+
+/* Many signatures, so that ways of the table change hands; many chunks; sequences. */
+static void test_events(void)
+{
+    begin();
+    enum { N = 200000 };
+    for (uint64_t i = 0; i < N; i++) {
+        uint64_t at = 2000000 + 100 * i;
+        bool coll = i % 5 == 0;
+        event(coll ? 2 : 0, coll ? TRC_SIG_COLL : 0, (int32_t)(i * 7919 % 5000), at, at + 60, i / 5);
+    }
+    struct trc_file *file = look();
+    struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    struct trc_record record;
+    uint64_t i = 0;
+    for (; trc_next(cursor, &record) == TRC_OK; i++) {
+        uint64_t at = 2000000 + 100 * i;
+        if (record.kind == TRC_RECORD_EVENT && record.begin == at && record.end == at + 60 &&
+            record.sig->tag == (int32_t)(i * 7919 % 5000) && record.sequence == (i % 5 ? 0 : i / 5))
+            continue;
+        CHECK(0, "record %llu: tag %d begin %llu", (unsigned long long)i, record.sig ? record.sig->tag : 0,
+              (unsigned long long)record.begin);
+        break;
+    }
+    CHECK(i == N, "%llu records", (unsigned long long)i);
+    CHECK(trc_event_chunks(file) > 3, "one chunk is no test");
+    end(file, cursor);
+}
+
+/* More kinds of polls in a row than stay open at once: each time is still right, and every poll is counted once. */
+static void test_folds(int32_t kinds)
+{
+    begin();
+    enum { ROUNDS = 100 };
+    uint64_t at = 2000000, last_end = 0, polls = 0;
+    event(0, 0, 1, at, at + 10, 0);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int32_t kind = 0; kind < kinds; kind++, polls++) {
+            struct trc_sig sig = sig_of(1, TRC_SIG_POLL, kind);
+            at += 100;
+            now = last_end = at + 30;
+            trc_stream_fold(stream, trc_stream_intern(stream, &sig), at, last_end);
+        }
+    at += 100;
+    event(0, 0, 2, at, at + 10, 0);
+    struct trc_file *file = look();
+    struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    struct trc_record record;
+    uint64_t counted = 0, busy = 0, latest = 0, first = UINT64_MAX;
+    CHECK(trc_next(cursor, &record) == TRC_OK && record.sig->tag == 1, "the event before");
+    while (trc_next(cursor, &record) == TRC_OK && record.kind == TRC_RECORD_FOLD) {
+        counted += record.count;
+        busy += record.busy;
+        latest = record.end > latest ? record.end : latest;
+        first = record.begin < first ? record.begin : first;
+        uint64_t begins = record.begin - 2000100, ends = record.end - 2000130, n = (uint64_t)kinds;
+        CHECK(begins % 100 == 0 && ends % 100 == 0 && begins / 100 % n == (uint64_t)record.sig->tag &&
+                  ends / 100 % n == (uint64_t)record.sig->tag && (ends - begins) / 100 == n * (record.count - 1),
+              "%llu polls of kind %d from %llu to %llu", (unsigned long long)record.count, record.sig->tag,
+              (unsigned long long)begins, (unsigned long long)ends);
+    }
+    CHECK(counted == polls && busy == polls * 30, "%llu polls of %llu", (unsigned long long)counted,
+          (unsigned long long)polls);
+    CHECK(first == 2000100 && latest == last_end, "from %llu to %llu", (unsigned long long)first,
+          (unsigned long long)latest);
+    CHECK(record.kind == TRC_RECORD_EVENT && record.sig->tag == 2 && record.begin == at && record.end == at + 10,
+          "the event behind stands at %llu, not %llu", (unsigned long long)record.begin, (unsigned long long)at);
+    end(file, cursor);
+}
+
+/* Calls made inside another call; a clock that steps back. */
+static void test_times(void)
+{
+    begin();
+    static const uint64_t from_to[][2] = {{2000000, 2000010}, {2000120, 2000130}, {2000140, 2000150},
+                                          {2000100, 2000200}, {2000190, 2000250}, {2000300, 2000310}};
+    for (int i = 0; i < 6; i++) /* the second and third lie inside the fourth */
+        event(0, i == 1 || i == 2 ? TRC_SIG_NESTED : 0, i, from_to[i][0], from_to[i][1], 0);
+    struct trc_file *file = look();
+    struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    struct trc_record record;
+    for (int i = 0; i < 6; i++) {
+        uint64_t from = i == 4 ? 2000200 : from_to[i][0]; /* it began before the one before had ended */
+        CHECK(trc_next(cursor, &record) == TRC_OK && record.sig->tag == i && record.begin == from &&
+                  record.end == from_to[i][1],
+              "event %d from %llu to %llu", i, (unsigned long long)record.begin, (unsigned long long)record.end);
+    }
+    CHECK(trc_next(cursor, &record) == TRC_END, "one more");
+    end(file, cursor);
+}
+
+/* Requests of this thread and of others. */
+static void test_requests(void)
+{
+    begin();
+    struct trc_sig done = sig_of(0, TRC_SIG_SUB | TRC_SIG_COMPLETE, 1);
+    for (uint64_t i = 0; i < 100; i++) {
+        event(0, TRC_SIG_START, 1, 2000000 + i * 10, 2000005 + i * 10, 0);
+        stream->page->thread.starts++;
+    }
+    event(2, 0, 2, 3000000, 3000010, 0);
+    uint32_t index = trc_stream_intern(stream, &done);
+    for (uint64_t i = 0; i < 100; i += 9)
+        trc_stream_sub(stream, index, false, 0, 99 - i, 0);
+    trc_stream_sub(stream, index, true, 3, 12345, 0);
+    struct trc_file *file = look();
+    struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    struct trc_record record;
+    for (uint64_t i = 0; i < 100; i++)
+        CHECK(trc_next(cursor, &record) == TRC_OK && record.request == i && record.request_thread == 0, "start");
+    CHECK(trc_next(cursor, &record) == TRC_OK && record.sig->call == 2, "the call between");
+    for (uint64_t i = 0; i < 100; i += 9)
+        CHECK(trc_next(cursor, &record) == TRC_OK && record.request == i && record.request_thread == 0 &&
+                  record.end == 3000010,
+              "completion of %llu is of %llu", (unsigned long long)i, (unsigned long long)record.request);
+    CHECK(trc_next(cursor, &record) == TRC_OK && record.request == 12345 && record.request_thread == 3,
+          "another thread's");
+    CHECK(trc_next(cursor, &record) == TRC_END, "one more");
+    end(file, cursor);
+}
+
+/* Definitions of more than a chunk. */
+static void test_definitions(void)
+{
+    begin();
+    struct {
+        struct trc_def_comm comm;
+        int32_t members[100];
+    } comm = {.comm = {.size = 100, .members = 100}};
+    for (int32_t i = 0; i < 100; i++)
+        comm.members[i] = i * 3;
+    for (uint32_t id = 1; id <= 2000; id++) {
+        comm.comm.identity = id;
+        CHECK(trc_writer_define(&writer, TRC_DEF_COMM, id, 0, 0, &comm, sizeof comm, NULL, 0), "comm %u", id);
+    }
+    trc_writer_define(&writer, TRC_DEF_NAME, 5, 0, 0, NULL, 0, "five", 4);
+    trc_writer_define(&writer, TRC_DEF_SITE, 0, 0, 0x1234, NULL, 0, "main+0x1\0app+0x2", 16);
+    struct trc_file *file = look();
+    for (uint32_t id = 1; id <= 2000; id++) {
+        const struct trc_comm *found = trc_comm(file, id);
+        CHECK(found && found->def.identity == id && trc_comm_world_rank(found, 99, false) == 297, "comm %u", id);
+    }
+    const struct trc_comm *five = trc_comm(file, 5);
+    CHECK(five && five->name && !strcmp(five->name, "five"), "a name");
+    const char *function, *module;
+    trc_site(file, 0x1234, &function, &module);
+    CHECK(function && !strcmp(function, "main+0x1") && module && !strcmp(module, "app+0x2"), "a site");
+    end(file, NULL);
+}
+
+int main(void)
+{
+    snprintf(path, sizeof path, "/tmp/hpctop-roundtrip-%d.hpctop", (int)getpid());
+    test_events();
+    test_folds(2);
+    test_folds(8);
+    test_folds(20);
+    test_times();
+    test_requests();
+    test_definitions();
+    unlink(path);
+    return failures != 0;
+}
