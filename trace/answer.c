@@ -157,25 +157,49 @@ static double all_time(const struct ana_summary *s)
 {
     double sum = 0;
     for (size_t i = 0; i < s->rank_count; i++)
-        sum += (double)s->ranks[i].wall_ns;
+        sum += (double)ana_rank_time_ns(&s->ranks[i]);
     return sum;
+}
+
+/* The rank that others wait for most in collectives; returns what they lose to it, *all to any. */
+static int64_t worst_latecomer(const struct ana_job *job, const struct ana_summary *s, size_t *who, int64_t *all)
+{
+    int64_t *lost = calloc(job->count + 1, sizeof *lost), most = 0;
+    *all = 0;
+    for (size_t i = 0; lost && i < s->wait_count; i++)
+        if (s->waits[i].kind == ANA_LATE_IN_COLLECTIVE) {
+            int64_t *sum = &lost[s->waits[i].culprit];
+            *sum += s->waits[i].lost_ns;
+            *all += s->waits[i].lost_ns;
+            if (*sum > most) {
+                most = *sum;
+                *who = s->waits[i].culprit;
+            }
+        }
+    free(lost);
+    return most;
 }
 
 static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct line line)
 {
     const struct ana_collective *c = s->collective_count ? &s->collectives[0] : NULL;
+    size_t who = 0;
+    int64_t all = 0, most = worst_latecomer(job, s, &who, &all);
     double share = c ? (double)c->lost_ns / all_time(s) : 0;
     if (!c || c->instances == 0 || !(share >= NOTABLE_SHARE))
         return false;
     char skew[ANA_TEXT], cost[ANA_TEXT], last[ANA_TEXT];
+    bool one = (double)most >= 0.5 * (double)all, world = strcmp(c->comm_name, "WORLD") == 0;
     ana_spoken(skew, sizeof skew, c->skew_p50_ns);
-    ana_number(cost, sizeof cost, ANA_SHARE, share, false);
-    ana_number(last, sizeof last, ANA_SHARE, c->last_share, false);
-    bool world = strcmp(c->comm_name, "WORLD") == 0;
-    /* One culprit only if it is last clearly more often than by chance. */
-    if (c->last_share >= 0.5 && (c->instances > 1 || job->count > 1))
-        say(line, "rank %d is late: last in %s of %s%s%s, +%s each, costs all %s", rank_of(job, c->last_index), last,
-            c->name, world ? "" : " on ", world ? "" : c->comm_name, skew, cost);
+    ana_number(cost, sizeof cost, ANA_SHARE, one ? (double)most / all_time(s) : share, false);
+    ana_number(last, sizeof last, ANA_SHARE, one && who != c->last_index ? (double)most / (double)all : c->last_share,
+               false);
+    if (one && who == c->last_index)
+        say(line, "rank %d is late: last in %s of %s%s%s, +%s each, costs all %s", rank_of(job, who), last, c->name,
+            world ? "" : " on ", world ? "" : c->comm_name, skew, cost);
+    else if (one)
+        say(line, "rank %d is late: %s of all waiting in collectives is for it, costs all %s", rank_of(job, who), last,
+            cost);
     else
         say(line, "waiting in %s%s%s costs all %s: its ranks come %s apart, no single one to blame", c->name,
             world ? "" : " on ", world ? "" : c->comm_name, cost, skew);
@@ -191,7 +215,7 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
         int64_t wall = 0;
         for (size_t k = 0; k < s->rank_count; k++)
             if (s->ranks[k].index == w->waiter)
-                wall = s->ranks[k].wall_ns;
+                wall = ana_rank_time_ns(&s->ranks[k]);
         double share = wall ? (double)w->lost_ns / (double)wall : 0;
         if (share < NOTABLE_SHARE)
             return false;

@@ -129,6 +129,12 @@ struct ana_rank_stat {
     uint64_t came_last;                  /* of these */
 };
 
+/* What a rank's waiting is a share of: its run, or the time of all its threads in MPI where that is longer. */
+static inline int64_t ana_rank_time_ns(const struct ana_rank_stat *stat)
+{
+    return stat->wall_ns > stat->mpi_sum_ns ? stat->wall_ns : stat->mpi_sum_ns;
+}
+
 struct ana_pair {
     size_t source, destination; /* rank indices */
     uint64_t messages, bytes;

@@ -126,6 +126,10 @@ static enum ana_rank_state liveness(struct ana_process *p, const struct trc_head
     p->alive = true;
     if (near && head->pid_start && start_of_pid(head->pid) == head->pid_start)
         return ANA_RANK_RUN;
+    if (near && head->pid_start && !head->container[0] && strcmp(head->host, here->host) == 0) {
+        p->alive = false;
+        return ANA_RANK_DEAD;
+    }
     /* It may live in a pid namespace of its own, or on another host: then its heartbeat tells. */
     int64_t silent = silence_ns(p, head, here);
     if (silent < (near ? NEAR_GRACE_NS : FAR_GRACE_NS))

@@ -104,7 +104,7 @@ static int64_t all_time(const struct page *p)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < p->s->rank_count; i++)
-        sum += p->s->ranks[i].wall_ns;
+        sum += ana_rank_time_ns(&p->s->ranks[i]);
     return sum;
 }
 
@@ -224,7 +224,7 @@ static void ranks_section(struct page *p)
         cell(p, ana_rank_state_name(r->state));
         number(p, ANA_NS, (double)s->wall_ns);
         number(p, ANA_SHARE, share_of(s->mpi_ns, s->wall_ns));
-        number(p, ANA_SHARE, share_of(s->waiting_ns, s->wall_ns));
+        number(p, ANA_SHARE, share_of(s->waiting_ns, ana_rank_time_ns(s)));
         number(p, ANA_SHARE, s->collectives ? (double)s->came_last / (double)s->collectives : NAN);
         number(p, ANA_BYTES, (double)s->sent);
         number(p, ANA_BYTES, (double)s->received);
@@ -308,7 +308,7 @@ static void waits_section(struct page *p)
         int64_t wall = 0;
         for (size_t k = 0; k < p->s->rank_count; k++)
             if (p->s->ranks[k].index == w->waiter)
-                wall = p->s->ranks[k].wall_ns;
+                wall = ana_rank_time_ns(&p->s->ranks[k]);
         row(p, columns);
         rank_name(p, w->culprit);
         cell(p, "");
