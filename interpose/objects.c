@@ -2,6 +2,7 @@
 #include "interpose/describe.h"
 #include "interpose/abi.h"
 #include "interpose/process.h"
+#include "interpose/resolve.h"
 
 #include <string.h>
 
@@ -92,6 +93,7 @@ void ipo_finish_create(struct ipo_frame *frame, const uintptr_t *args)
     if (frame->failed)
         return;
     uint32_t id = frame->sig.call;
+    ipo_patch_slots(); /* a rare call: time to look whether objects were loaded since */
     if (ipo_has(call, 'q')) {
         ipo_started(frame, args); /* the new communicator may not be used yet: learned at its first use */
     } else if (ipo_has(call, 'C')) {

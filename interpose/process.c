@@ -12,6 +12,7 @@
 #include "interpose/text.h"
 #include "trace/schema.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@ bool ipo_clock_is_tsc;
 
 static atomic_int started; /* 0 no, 1 at it or traced, 2 not to be traced */
 static uint32_t *armed_page;
+static size_t patched_at_load;
 
 uint64_t ipo_ticks_slow(void)
 {
@@ -106,6 +108,19 @@ static int open_file(struct trc_head *head)
     return error;
 }
 
+/* In a process that is linked with MPI, calls that are not exported (MPI_Session_init among them), and those of a tool
+ * in front of us, are led here before main.  In all other processes two look-ups, and nothing happens. */
+__attribute__((constructor)) static void load(void)
+{
+    if (ipo_is_privileged() || !dlsym(RTLD_DEFAULT, "PMPI_Init"))
+        return;
+    ipo_options_read(&ipo_process.options);
+    if (ipo_process.options.disable)
+        return;
+    if (ipo_resolve_all(NULL))
+        patched_at_load = ipo_patch_slots();
+}
+
 bool ipo_process_start(const void *caller)
 {
     int fresh = 0;
@@ -133,7 +148,7 @@ bool ipo_process_start(const void *caller)
     ipo_identity(&head, ipo_process.folder, sizeof ipo_process.folder, ipo_process.options.dir);
     if (open_file(&head))
         return false;
-    ipo_process.writer.head->patched_slots = ipo_patch_slots();
+    ipo_process.writer.head->patched_slots = patched_at_load + ipo_patch_slots();
     *armed_page = 1;
     __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE);
     return true;

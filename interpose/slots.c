@@ -2,6 +2,7 @@
 #include "interpose/oldglibc.h"
 #include "interpose/resolve.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
@@ -20,16 +21,49 @@ struct object {
     const char *strings;
     const ElfW(Sym) * symbols;
     uintptr_t relro, relro_end;
+    bool is_tool;
     size_t patched;
 };
 
-/* The wrapper a name leads to, NULL if it is none of ours to lead. */
-static ipo_function wrapper_of(const char *name)
+/* Objects in front of us that define MPI calls of their own: another tool, or a program with wrappers in it.  What they
+ * pass on goes to PMPI, past us, unless their slots of those names lead here. */
+#define MAX_TOOLS 8
+static const void *tools[MAX_TOOLS];
+static unsigned tools_n;
+
+static void find_tools(void)
 {
-    if (strncmp(name, "MPI_", 4) != 0)
+    const void *mpi = ipo_object_base((const void *)(uintptr_t)ipo_resolve_name("PMPI_Init"));
+    for (int i = 0; i < IPO_CALLS && tools_n < MAX_TOOLS; i++) {
+        const void *front = ipo_calls[i].exported ? dlsym(RTLD_DEFAULT, ipo_calls[i].name) : NULL;
+        if (!front || front == (const void *)(uintptr_t)ipo_wrapper[i])
+            continue;
+        const void *base = ipo_object_base(front);
+        bool known = !base || base == mpi;
+        for (unsigned t = 0; t < tools_n; t++)
+            known |= tools[t] == base;
+        if (!known)
+            tools[tools_n++] = base;
+    }
+}
+
+static bool is_tool(uintptr_t base)
+{
+    for (unsigned t = 0; t < tools_n; t++)
+        if ((uintptr_t)tools[t] == base)
+            return true;
+    return false;
+}
+
+/* The wrapper a name leads to, NULL if it is none of ours to lead. */
+static ipo_function wrapper_of(const char *name, bool in_tool)
+{
+    bool profiling = in_tool && strncmp(name, "PMPI_", 5) == 0;
+    if (!profiling && strncmp(name, "MPI_", 4) != 0)
         return NULL;
     for (int i = 0; i < IPO_CALLS; i++)
-        if (!ipo_calls[i].exported && ipo_wrapper[i] && ipo_real[i] && strcmp(name, ipo_calls[i].name) == 0)
+        if ((profiling || !ipo_calls[i].exported) && ipo_wrapper[i] && ipo_real[i] &&
+            strcmp(name + profiling, ipo_calls[i].name) == 0)
             return ipo_wrapper[i];
     return NULL;
 }
@@ -54,7 +88,7 @@ static void patch_table(struct object *object, const ElfW(Rela) * table, size_t 
         const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(table[i].r_info)];
         if (symbol->st_shndx != SHN_UNDEF)
             continue;
-        ipo_function wrapper = wrapper_of(object->strings + symbol->st_name);
+        ipo_function wrapper = wrapper_of(object->strings + symbol->st_name, object->is_tool);
         uintptr_t *slot = (uintptr_t *)(object->base + table[i].r_offset);
         /* An empty slot is a weak name that the program tests: it stays empty. */
         if (wrapper && *slot && *slot != (uintptr_t)wrapper)
@@ -68,16 +102,20 @@ static int patch_object(struct dl_phdr_info *info, size_t size, void *out)
     if (strcmp(info->dlpi_name, ipo_mpi_object()) == 0 || strstr(info->dlpi_name, "linux-vdso"))
         return 0;
     struct object object = {.base = info->dlpi_addr};
+    uintptr_t start = 0;
     const ElfW(Dyn) *dynamic = NULL;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type == PT_DYNAMIC)
             dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + header->p_vaddr);
+        if (header->p_type == PT_LOAD && !start)
+            start = (info->dlpi_addr + header->p_vaddr) & ~(uintptr_t)4095;
         if (header->p_type == PT_GNU_RELRO) {
             object.relro = info->dlpi_addr + header->p_vaddr;
             object.relro_end = object.relro + header->p_memsz;
         }
     }
+    object.is_tool = is_tool(start);
     const ElfW(Rela) *plt = NULL, *rela = NULL;
     size_t plt_bytes = 0, rela_bytes = 0;
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++)
@@ -125,6 +163,8 @@ size_t ipo_patch_slots(void)
     dl_iterate_phdr(count_loads, &adds);
     if (adds != 0 && adds == __atomic_exchange_n(&last_adds, adds, __ATOMIC_RELAXED))
         return 0;
+    if (!tools_n)
+        find_tools();
     size_t patched = 0;
     dl_iterate_phdr(patch_object, &patched);
     return patched;
