@@ -45,18 +45,18 @@
  * The time base at the start of a chunk is trc_chunk.first_ticks.  SUB items (a completed or a started request) belong
  * to the last event before them that was not SUB, and happen at its end (START: at its begin).  Those at the start of a
  * chunk continue the thread's previous chunk; where that is gone they happen at first_ticks.
- * Each START item takes the thread's next start number; the first in a chunk has trc_chunk.first_start.  A signature has
- * at most one of START and COMPLETE. */
+ * Each START item takes the thread's next start number; the first in a chunk has trc_chunk.first_start.  A signature
+ * has at most one of START and COMPLETE. */
 #ifndef TRC_FORMAT_H
 #define TRC_FORMAT_H
 
 #include <stdint.h>
 
-#define TRC_MAGIC "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
-#define TRC_VERSION 1u
-#define TRC_BYTE_ORDER 0x01020304u
-#define TRC_HEAD_SIZE 4096u
-#define TRC_CHUNK_SIZE (256u << 10)
+#define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
+#define TRC_VERSION     1u
+#define TRC_BYTE_ORDER  0x01020304u
+#define TRC_HEAD_SIZE   4096u
+#define TRC_CHUNK_SIZE  (256u << 10)
 #define TRC_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 #define TRC_MAX_THREADS 256u        /* THREAD chunks in one file; further threads are counted, not recorded */
 
@@ -118,16 +118,17 @@ struct trc_head {
     uint64_t end_ticks;  /* MPI_Finalize or MPI_Abort entered; 0 while running */
     uint64_t heartbeats;
 
-    uint64_t lost_records;      /* could not be kept: no space, no thread slot */
-    uint64_t recycled_chunks;   /* EVENTS chunks overwritten because of the limit */
-    uint64_t recycled_records;  /* records in them */
-    uint64_t unknown_requests;  /* completed, but their start was not seen or not kept */
-    uint64_t inline_growths;    /* chunks allocated by a recording thread because none was ready */
-    uint64_t call_cost_q10;     /* cost of recording one call, ticks x 1024, measured in this process at start */
-    uint64_t slow_ticks;        /* spent outside the usual path: growth, communicator definitions */
-    uint64_t patched_slots;     /* GOT slots that lead to wrappers of calls that are not exported */
-    uint64_t threads_not_kept;  /* threads beyond TRC_MAX_THREADS */
-    uint64_t world_identity;    /* hash of what names this MPI_COMM_WORLD: equal on its ranks, differs between spawned worlds */
+    uint64_t lost_records;     /* could not be kept: no space, no thread slot */
+    uint64_t recycled_chunks;  /* EVENTS chunks overwritten because of the limit */
+    uint64_t recycled_records; /* records in them */
+    uint64_t unknown_requests; /* completed, but their start was not seen or not kept */
+    uint64_t inline_growths;   /* chunks allocated by a recording thread because none was ready */
+    uint64_t call_cost_q10;    /* cost of recording one call, ticks x 1024, measured in this process at start */
+    uint64_t slow_ticks;       /* spent outside the usual path: growth, communicator definitions */
+    uint64_t patched_slots;    /* GOT slots that lead to wrappers of calls that are not exported */
+    uint64_t threads_not_kept; /* threads beyond TRC_MAX_THREADS */
+    uint64_t
+        world_identity; /* hash of what names this MPI_COMM_WORLD: equal on its ranks, differs between spawned worlds */
 
     char host[64];
     char boot_id[40]; /* with host: which ranks share a clock */
@@ -165,8 +166,8 @@ enum trc_peer_value {
     TRC_PEER_ROOT = -4,    /* MPI_ROOT: this rank is the root of an intercommunicator's collective */
     TRC_PEER_UNKNOWN = -5, /* not in this world (spawned or connected), or it could not be found out */
 };
-#define TRC_TAG_NONE INT32_MIN
-#define TRC_TAG_ANY (INT32_MIN + 1)
+#define TRC_TAG_NONE      INT32_MIN
+#define TRC_TAG_ANY       (INT32_MIN + 1)
 #define TRC_BYTES_UNKNOWN UINT64_MAX
 
 enum trc_sig_flag {
@@ -185,15 +186,16 @@ enum trc_sig_flag {
     TRC_SIG_SYNC = 1u << 12    /* a synchronous send: cannot complete before it is received */
 };
 
-/* The fields in the order of the schema's `sig` line; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind) */
+/* The fields in the order of the schema's `sig` line; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind)
+ */
 #define TRC_SIG_FIELDS(FIELD)                                                                                          \
-    FIELD(uint32_t, call, u)     /* index into the schema's calls */                                                   \
-    FIELD(uint32_t, flags, u)    /* enum trc_sig_flag */                                                               \
-    FIELD(uint32_t, comm, u)     /* TRC_DEF_COMM id; 0 = none */                                                       \
-    FIELD(uint32_t, object, u)   /* TRC_DEF_WIN or TRC_DEF_FILE id; 0 = none */                                        \
-    FIELD(int32_t, peer, s)      /* destination, root or target */                                                     \
+    FIELD(uint32_t, call, u)   /* index into the schema's calls */                                                     \
+    FIELD(uint32_t, flags, u)  /* enum trc_sig_flag */                                                                 \
+    FIELD(uint32_t, comm, u)   /* TRC_DEF_COMM id; 0 = none */                                                         \
+    FIELD(uint32_t, object, u) /* TRC_DEF_WIN or TRC_DEF_FILE id; 0 = none */                                          \
+    FIELD(int32_t, peer, s)    /* destination, root or target */                                                       \
     FIELD(int32_t, tag, s)                                                                                             \
-    FIELD(int32_t, source, s)    /* where it came from */                                                              \
+    FIELD(int32_t, source, s) /* where it came from */                                                                 \
     FIELD(int32_t, rtag, s)                                                                                            \
     FIELD(uint64_t, sent, u)     /* bytes handed to MPI for others (DESIGN 5) */                                       \
     FIELD(uint64_t, received, u) /* bytes that arrive; for a posted receive: room for them */                          \
@@ -205,9 +207,9 @@ struct trc_sig {
 #undef FIELD
 };
 
-#define TRC_ROWS 160u
-#define TRC_PEERS 512u
-#define TRC_SIGS 1024u
+#define TRC_ROWS    160u
+#define TRC_PEERS   512u
+#define TRC_SIGS    1024u
 #define TRC_BUCKETS 256u /* trc_bucket() of trace/histogram.h: 8 per octave of ticks */
 
 /* Counters of one call in one size class (0: no bytes, k: 2^(k-1) .. 2^k - 1 of max(sent, received)). */
@@ -238,9 +240,9 @@ struct trc_peer {
 struct trc_thread {
     uint32_t tid; /* Linux thread id; 0: its thread has ended and nobody reuses the page yet */
     uint32_t index;
-    uint32_t inside;         /* signature index + 1; 0: not in a call */
-    uint32_t last;           /* signature index + 1 of the last completed call */
-    uint64_t inside_since;   /* ticks */
+    uint32_t inside;          /* signature index + 1; 0: not in a call */
+    uint32_t last;            /* signature index + 1 of the last completed call */
+    uint64_t inside_since;    /* ticks */
     uint64_t inside_sequence; /* of a collective on its communicator */
     uint64_t last_end;
     uint64_t calls; /* completed, polls included */
@@ -249,8 +251,8 @@ struct trc_thread {
     uint64_t received;
     uint64_t sent_messages; /* point to point */
     uint64_t received_messages;
-    uint64_t starts;    /* requests started */
-    uint64_t completes; /* requests completed */
+    uint64_t starts;        /* requests started */
+    uint64_t completes;     /* requests completed */
     uint64_t row_overflow;  /* calls counted in the thread's totals only: no trc_row was free */
     uint64_t peer_overflow; /* messages whose partner had no trc_peer */
     char name[16];
@@ -268,7 +270,8 @@ struct trc_thread_chunk {
 /* Definitions.  `slots` is stored first and `type` last, both with release: a reader steps over a slot without a type
  * by its `slots`, or by one where that is 0 too, and looks at it again later. */
 enum trc_def_type {
-    TRC_DEF_COMM = 1, /* communicator `id`: trc_def_comm, then `members` x int32 world ranks (local group, then remote) */
+    TRC_DEF_COMM =
+        1, /* communicator `id`: trc_def_comm, then `members` x int32 world ranks (local group, then remote) */
     TRC_DEF_WIN = 2,  /* window `id` on communicator a */
     TRC_DEF_FILE = 3, /* file `id` on communicator a; text = its name */
     TRC_DEF_SITE = 4, /* call site b: text = "function+0xoffset" or empty, then NUL, then "module+0xoffset" */
@@ -277,7 +280,7 @@ enum trc_def_type {
 };
 
 struct trc_def {
-    uint32_t type; /* enum trc_def_type; 0: not written */
+    uint32_t type;  /* enum trc_def_type; 0: not written */
     uint16_t slots; /* of 64 bytes, this one included */
     uint16_t text_bytes;
     uint32_t id;
@@ -295,8 +298,8 @@ struct trc_def_comm {
     int32_t rank;      /* of this process in it */
     int32_t size;      /* local group */
     int32_t remote_size;
-    uint32_t flags;   /* enum trc_comm_flag */
-    uint32_t members; /* world ranks that follow; 0 with TRC_COMM_WORLD means 0 .. size-1; -1 = not in this world */
+    uint32_t flags;      /* enum trc_comm_flag */
+    uint32_t members;    /* world ranks that follow; 0 with TRC_COMM_WORLD means 0 .. size-1; -1 = not in this world */
     uint32_t created_by; /* call */
 };
 

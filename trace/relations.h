@@ -18,7 +18,7 @@ struct ana_event {
     int64_t begin_ns, end_ns; /* of a SUB item: those of the event it belongs to */
     int64_t busy_ns;          /* FOLD: inside the polls */
     uint64_t count;
-    const struct trc_sig *sig;  /* NULL for LOST; valid until the next event is taken */
+    const struct trc_sig *sig;   /* NULL for LOST; valid until the next event is taken */
     const struct trc_call *call; /* never NULL unless LOST; lives as long as the job */
     const struct trc_comm *comm; /* or NULL; lives as long as the job */
     uint64_t sequence;
@@ -34,11 +34,12 @@ struct ana_message {
     uint64_t bytes;
     bool synchronous;
     const struct trc_call *send_call, *recv_call; /* that started it: MPI_Isend, MPI_Start, MPI_Recv ... */
-    const struct trc_call *send_wait_call, *recv_wait_call; /* that completed it: MPI_Wait, MPI_Recv ...; NULL: not seen */
-    int64_t send_begin_ns, send_end_ns;     /* the call that started the send */
+    const struct trc_call *send_wait_call,
+        *recv_wait_call;                          /* that completed it: MPI_Wait, MPI_Recv ...; NULL: not seen */
+    int64_t send_begin_ns, send_end_ns;           /* the call that started the send */
     int64_t send_wait_begin_ns, send_complete_ns; /* the call that completed it (the same call for blocking sends);
                                                      INT64_MIN if not seen yet */
-    int64_t recv_begin_ns;                  /* posted */
+    int64_t recv_begin_ns;                        /* posted */
     int64_t recv_wait_begin_ns, recv_complete_ns; /* the call that completed it */
 };
 
@@ -53,9 +54,9 @@ struct ana_instance {
     const struct trc_comm *comm; /* as one of the ranks defined it */
     uint64_t comm_identity;
     uint64_t sequence;
-    bool mismatched;    /* the ranks called different functions under one sequence number */
-    bool nonblocking;   /* begins are of the initiating calls: nobody waits there */
-    int64_t root;       /* rank index of the root, -1: none */
+    bool mismatched;  /* the ranks called different functions under one sequence number */
+    bool nonblocking; /* begins are of the initiating calls: nobody waits there */
+    int64_t root;     /* rank index of the root, -1: none */
     size_t arrivals;
     const struct ana_arrival *arrival; /* sorted by begin; valid during the callback */
 };
