@@ -127,8 +127,7 @@ struct trc_head {
     uint64_t slow_ticks;       /* spent outside the usual path: growth, communicator definitions */
     uint64_t patched_slots;    /* GOT slots that lead to wrappers of calls that are not exported */
     uint64_t threads_not_kept; /* threads beyond TRC_MAX_THREADS */
-    uint64_t
-        world_identity; /* hash of what names this MPI_COMM_WORLD: equal on its ranks, differs between spawned worlds */
+    uint64_t world_identity;   /* of this MPI_COMM_WORLD: equal on its ranks, differs between spawned worlds */
 
     char host[64];
     char boot_id[40]; /* with host: which ranks share a clock */
