@@ -13,7 +13,7 @@ command -v ssh >/dev/null || export OMPI_MCA_plm_rsh_agent=sh
 
 folder=$(mktemp -d)
 export HPCTOP_DIR=$folder/hpctop-stencil
-LD_PRELOAD=$PWD/libtrace.so mpirun -n 4 "$stencil" "$seconds" >"$folder/output" 2>&1 </dev/null &
+LD_PRELOAD=${LIBTRACE:-$PWD/libtrace.so} mpirun -n 4 "$stencil" "$seconds" >"$folder/output" 2>&1 </dev/null &
 job=$!
 trap 'kill $job 2>/dev/null; wait $job 2>/dev/null; rm -rf "$folder"' EXIT
 
@@ -23,8 +23,8 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 if [ -t 0 ] && [ -t 1 ]; then
-    ./hpctop "$HPCTOP_DIR"
+    "${HPCTOP:-./hpctop}" "$HPCTOP_DIR"
 else
     wait $job || { cat "$folder/output"; exit 1; }
-    ./hpctop report "$HPCTOP_DIR"
+    "${HPCTOP:-./hpctop}" report "$HPCTOP_DIR"
 fi

@@ -36,7 +36,7 @@ class Bench:
                    OMPI_MCA_rmaps_base_oversubscribe="1", FLOOR_DIR=self.folder,
                    HPCTOP_DIR=os.path.join(self.folder, "trace"))
         env.pop("LD_PRELOAD", None)
-        preload = {"bare": None, "hpctop": os.path.join(TOP, "libtrace.so"), "floor": self.floor}[kind]
+        preload = {"bare": None, "hpctop": os.environ.get("LIBTRACE", os.path.join(TOP, "libtrace.so")), "floor": self.floor}[kind]
         return env, preload
 
     def run(self, kind, ranks, command):

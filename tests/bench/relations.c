@@ -79,10 +79,13 @@ static uint64_t go(enum stage stage, struct trc_file **file, size_t n, const str
     ana_match_flush(match);
     struct ana_match_counts c = ana_match_counts(match);
     if (stage == MATCH)
-        printf("%llu messages, %llu instances, %llu + %llu unmatched, %llu unknown, %llu uncertain\n",
-               (unsigned long long)c.messages, (unsigned long long)c.instances, (unsigned long long)c.unmatched_sends,
+        printf("%llu messages, %llu instances (%llu mismatched, %llu incomplete), %llu + %llu unmatched, %llu unknown, "
+               "%llu uncertain, %llu cancelled, %llu violations\n",
+               (unsigned long long)c.messages, (unsigned long long)c.instances, (unsigned long long)c.mismatched,
+               (unsigned long long)c.incomplete, (unsigned long long)c.unmatched_sends,
                (unsigned long long)c.unmatched_receives, (unsigned long long)c.unknown_peers,
-               (unsigned long long)c.uncertain);
+               (unsigned long long)c.uncertain, (unsigned long long)c.cancelled,
+               (unsigned long long)c.clock_violations);
     ana_match_free(match);
     ana_wait_clip_free(clip);
     ana_merge_close(merge);
