@@ -19,6 +19,7 @@ struct ipo_call ipo_calls[IPO_CALLS] = {
 #undef CALL
 
 ipo_function ipo_real[IPO_CALLS];
+ipo_function ipo_own[IPO_CALLS];
 
 static bool ends_with(const char *text, const char *end)
 {

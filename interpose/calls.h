@@ -42,7 +42,9 @@ typedef void (*ipo_function)(void); /* as stored; called through its true type *
 
 extern struct ipo_call ipo_calls[IPO_CALLS];
 extern const ipo_function ipo_wrapper[IPO_CALLS]; /* NULL for PASS rows */
-extern ipo_function ipo_real[IPO_CALLS];          /* NULL until resolved, and where this MPI lacks the call */
+extern ipo_function ipo_real[IPO_CALLS];          /* what a wrapper calls: a second tool's, or the library's; NULL until
+                                                     resolved,          and where this MPI lacks the call */
+extern ipo_function ipo_own[IPO_CALLS]; /* for calls of the recorder's own: the library's, past any other tool */
 
 /* Fills positions and flags; once, before the first record. */
 void ipo_calls_prepare(void);

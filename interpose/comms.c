@@ -33,7 +33,7 @@ static void *arena_get(size_t bytes)
 }
 
 typedef uintptr_t w;
-#define REAL(name, ...) (((int (*)(__VA_ARGS__))ipo_real[IPO_##name]))
+#define REAL(name, ...) (((int (*)(__VA_ARGS__))ipo_own[IPO_##name]))
 
 /* World ranks of a group's members into arena memory. */
 static int32_t *group_members(uintptr_t group, int32_t *size)
@@ -287,7 +287,7 @@ static void cart_neighbours(struct ipo_comm *comm, uintptr_t handle)
 static void graph_neighbours(struct ipo_comm *comm, uintptr_t handle)
 {
     int in = 0, out = 0, weighted = 0;
-    if (ipo_real[IPO_Dist_graph_neighbors_count] &&
+    if (ipo_own[IPO_Dist_graph_neighbors_count] &&
         !REAL(Dist_graph_neighbors_count, w, int *, int *, int *)(handle, &in, &out, &weighted)) {
         comm->in_n = comm->in_degree = (uint32_t)in;
         comm->out_n = comm->out_degree = (uint32_t)out;

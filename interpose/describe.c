@@ -13,7 +13,7 @@ static bool is_predefined(uintptr_t datatype)
 {
     int integers = 1, addresses = 1, types = 1, combiner = 0;
     int (*envelope)(w, int *, int *, int *, int *) =
-        (int (*)(w, int *, int *, int *, int *))ipo_real[IPO_Type_get_envelope];
+        (int (*)(w, int *, int *, int *, int *))ipo_own[IPO_Type_get_envelope];
     return envelope && !envelope(datatype, &integers, &addresses, &types, &combiner) && !integers && !addresses &&
            !types;
 }
@@ -22,10 +22,10 @@ static __attribute__((noinline)) uint64_t ask_type_size(struct ipo_type *slot, u
 {
     int64_t size = -1;
     int small = -1;
-    if (ipo_real[IPO_Type_size_x]) {
-        if (((int (*)(w, int64_t *))ipo_real[IPO_Type_size_x])(datatype, &size))
+    if (ipo_own[IPO_Type_size_x]) {
+        if (((int (*)(w, int64_t *))ipo_own[IPO_Type_size_x])(datatype, &size))
             size = -1;
-    } else if (!((int (*)(w, int *))ipo_real[IPO_Type_size])(datatype, &small)) {
+    } else if (!((int (*)(w, int *))ipo_own[IPO_Type_size])(datatype, &small)) {
         size = small;
     }
     if (size < 0)
@@ -102,7 +102,7 @@ struct ipo_arrived ipo_arrived(struct ipo_thread *thread, const struct ipo_comm 
         return arrived;
     if (may_be_cancelled) {
         int flag = 0;
-        ((int (*)(w, int *))ipo_real[IPO_Test_cancelled])(status, &flag);
+        ((int (*)(w, int *))ipo_own[IPO_Test_cancelled])(status, &flag);
         arrived.cancelled = flag != 0;
         if (flag)
             return arrived;
@@ -111,10 +111,10 @@ struct ipo_arrived ipo_arrived(struct ipo_thread *thread, const struct ipo_comm 
     arrived.tag = ipo_status_tag((const char *)status);
     int64_t elements = 0;
     int count = 0;
-    if (ipo_real[IPO_Get_elements_x]) {
-        ((int (*)(w, w, int64_t *))ipo_real[IPO_Get_elements_x])(status, ipo_abi.byte_type, &elements);
+    if (ipo_own[IPO_Get_elements_x]) {
+        ((int (*)(w, w, int64_t *))ipo_own[IPO_Get_elements_x])(status, ipo_abi.byte_type, &elements);
     } else {
-        ((int (*)(w, w, int *))ipo_real[IPO_Get_count])(status, ipo_abi.byte_type, &count);
+        ((int (*)(w, w, int *))ipo_own[IPO_Get_count])(status, ipo_abi.byte_type, &count);
         elements = count;
     }
     arrived.bytes = elements > 0 ? (uint64_t)elements : 0;

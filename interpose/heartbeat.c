@@ -29,8 +29,9 @@ static void pause_ns(long ns)
     syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
 }
 
-static void beat(struct trc_writer *writer)
+void ipo_beat(void)
 {
+    struct trc_writer *writer = &ipo_process.writer;
     struct trc_head *head = writer->head;
     struct trc_anchor anchor;
     trc_writer_anchor(writer, &anchor);
@@ -63,13 +64,13 @@ static void *live(void *unused)
             trc_writer_grow(writer, busy ? BUSY_READY : READY);
         if (busy && ++rounds % 20 != 0)
             continue;
-        beat(writer);
+        ipo_beat();
         ipo_sites_resolve();
         if (ipo_process.write_back && ++rounds % 5 == 0)
             write_back(writer);
     }
     ipo_sites_resolve();
-    beat(writer);
+    ipo_beat();
     if (ipo_process.write_back)
         write_back(writer);
     atomic_store(&running, 0);

@@ -53,6 +53,6 @@ void ipo_options_read(struct ipo_options *options)
     options->field = parse_##type(value && *value ? value : otherwise);                                                \
     if (!valid_##type(options->field))                                                                                 \
         options->field = parse_##type(otherwise);
-#include "interpose/options.def"
+#include "trace/options.def"
 #undef OPTION
 }

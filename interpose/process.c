@@ -86,11 +86,6 @@ static size_t write_schema(void)
 
 static int open_file(struct trc_head *head)
 {
-    if (mkdir(ipo_process.folder, 0777) && errno != EEXIST)
-        return errno;
-    ipo_process.write_back = !ipo_is_local(ipo_process.folder);
-    if (ipo_process.write_back)
-        head->flags |= TRC_HEAD_WRITE_BACK;
     struct ipo_text path = {0};
     ipo_text_add(&path, ipo_process.folder);
     ipo_text_add(&path, "/");
@@ -100,11 +95,19 @@ static int open_file(struct trc_head *head)
     ipo_text_add(&path, ".");
     ipo_text_add_number(&path, head->pid_start);
     ipo_text_add(&path, ".hpctop");
-    int error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, schema, write_schema(),
+    int error = mkdir(ipo_process.folder, 0777) && errno != EEXIST ? errno : 0;
+    if (!error) {
+        ipo_process.write_back = !ipo_is_local(ipo_process.folder);
+        if (ipo_process.write_back)
+            head->flags |= TRC_HEAD_WRITE_BACK;
+        error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, schema, write_schema(),
                                 ticks_for_writer);
-    ipo_say(error ? "no trace: cannot make " : "recording to ", path.text);
-    if (error)
-        ipo_say("the error number is ", ipo_errno_name(error));
+    }
+    if (error) {
+        ipo_text_add(&path, ": ");
+        ipo_text_add(&path, ipo_errno_name(error));
+    }
+    ipo_say(error ? "not recording, cannot make " : "recording to ", path.text);
     return error;
 }
 
@@ -164,7 +167,7 @@ static void check_status_layout(struct trc_head *head)
     for (size_t i = 0; i < sizeof status.bytes; i++)
         status.bytes[i] = 0x55;
     typedef uintptr_t w;
-    int failed = ((int (*)(void *, int, w, int, int, w, void *))ipo_real[IPO_Recv])(
+    int failed = ((int (*)(void *, int, w, int, int, w, void *))ipo_own[IPO_Recv])(
         NULL, 0, ipo_abi.byte_type, ipo_abi.proc_null, 0, ipo_abi.comm_world, status.bytes);
     if (failed || ipo_status_source(status.bytes) != ipo_abi.proc_null)
         head->flags |= TRC_HEAD_STATUS_UNKNOWN;
@@ -214,15 +217,15 @@ void ipo_process_ready(void)
     struct trc_head *head = ipo_process.writer.head;
     typedef uintptr_t w;
     int flag = 0, level = -1;
-    ((int (*)(int *))ipo_real[IPO_Initialized])(&flag);
+    ((int (*)(int *))ipo_own[IPO_Initialized])(&flag);
     if (flag && ipo_abi.comm_world) {
-        ((int (*)(w, int *))ipo_real[IPO_Comm_rank])(ipo_abi.comm_world, &head->rank);
-        ((int (*)(w, int *))ipo_real[IPO_Comm_size])(ipo_abi.comm_world, &head->world_size);
-        if (ipo_real[IPO_Query_thread] && !((int (*)(int *))ipo_real[IPO_Query_thread])(&level))
+        ((int (*)(w, int *))ipo_own[IPO_Comm_rank])(ipo_abi.comm_world, &head->rank);
+        ((int (*)(w, int *))ipo_own[IPO_Comm_size])(ipo_abi.comm_world, &head->world_size);
+        if (ipo_own[IPO_Query_thread] && !((int (*)(int *))ipo_own[IPO_Query_thread])(&level))
             head->thread_level = level > 3 ? level / 1024 - (level >= 4096 ? 1 : 0) : level;
         check_status_layout(head);
         char parent[8] = {0};
-        if (!((int (*)(void *))ipo_real[IPO_Comm_get_parent])(parent) &&
+        if (!((int (*)(void *))ipo_own[IPO_Comm_get_parent])(parent) &&
             ipo_handle_load((uintptr_t)parent, 0) != ipo_abi.comm_null)
             head->flags |= TRC_HEAD_SPAWNED;
         ipo_comms_start(head->world_identity);
@@ -231,12 +234,13 @@ void ipo_process_ready(void)
     }
     char version[8192 + 64] = "";
     int length = 0;
-    if (ipo_real[IPO_Get_library_version] &&
-        !((int (*)(char *, int *))ipo_real[IPO_Get_library_version])(version, &length))
+    if (ipo_own[IPO_Get_library_version] &&
+        !((int (*)(char *, int *))ipo_own[IPO_Get_library_version])(version, &length))
         ipo_first_words(head->mpi, sizeof head->mpi, version);
     head->call_cost_q10 = measure_cost();
     head->init_ticks = ipo_ticks();
     head->state = TRC_STATE_RUNNING;
+    ipo_beat(); /* the second anchor, some time after the first: from now on ticks can be turned into time */
     ipo_heartbeat_start();
 }
 

@@ -115,15 +115,15 @@ bool ipo_resolve_all(const void *caller)
         for (int i = 0; i < IPO_CALLS; i++) {
             char profiling[80] = "P";
             strncpy(profiling + 1, ipo_calls[i].name, sizeof profiling - 2);
-            void *real = next_tool(ipo_calls[i].name);
-            if (!real)
-                real = dlsym(library, profiling);
-            if (!real) { /* some libraries lack a few PMPI names */
-                real = dlsym(library, ipo_calls[i].name);
-                if (real && is_ours(real))
-                    real = NULL;
+            void *own = dlsym(library, profiling);
+            if (!own) { /* some libraries lack a few PMPI names */
+                own = dlsym(library, ipo_calls[i].name);
+                if (own && is_ours(own))
+                    own = NULL;
             }
-            ipo_real[i] = (ipo_function)(uintptr_t)real;
+            ipo_own[i] = (ipo_function)(uintptr_t)own;
+            void *next = next_tool(ipo_calls[i].name);
+            ipo_real[i] = next ? (ipo_function)(uintptr_t)next : ipo_own[i];
         }
     }
     atomic_store(&resolving, 2);

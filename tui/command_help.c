@@ -40,7 +40,7 @@ static int print_environment(void)
         const char *name, *type, *value, *help;
     } options[] = {
 #define OPTION(field, variable, type, value, help) {variable, #type, value, help},
-#include "interpose/options.def"
+#include "trace/options.def"
 #undef OPTION
     };
     printf("What libtrace.so reads, all optional:\n\n");
