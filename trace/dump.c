@@ -177,7 +177,11 @@ static void dump_head(const struct trc_file *file, FILE *out)
     fprintf(out, "threads: %s\n", head->thread_level < 0 ? "-" : ONE_OF(level_words, (uint32_t)head->thread_level));
     fputs("flags: ", out);
     PUT_FLAGS(out, head_flag_words, head->flags);
-    fprintf(out, "\nclock: %s, %.6f ns a tick\n", ONE_OF(clock_words, head->clock_source), trc_ns_per_tick(file));
+    fprintf(out, "\nclock: %s, ", ONE_OF(clock_words, head->clock_source));
+    if (file->ns_per_tick > 0)
+        fprintf(out, "%.6f ns a tick\n", file->ns_per_tick);
+    else
+        fputs("- ns a tick: its process ended before its clock was measured; times are in ticks\n", out);
     fprintf(out, "made: %" PRIu64 ".%09" PRIu64 "\n", head->start.realtime_ns / 1000000000u,
             head->start.realtime_ns % 1000000000u);
     put_time(file, out, "init", head->init_ticks);
@@ -200,7 +204,7 @@ static void dump_definitions(const struct trc_file *file, FILE *out)
             fprintf(out, " remote=%" PRId32, comm->remote_size);
         fputs(" flags=", out);
         PUT_FLAGS(out, comm_flag_words, comm->flags);
-        fprintf(out, " by=%s", trc_call(file, comm->created_by)->name);
+        fprintf(out, " by=%s", comm->created_by < trc_calls(file) ? trc_call(file, comm->created_by)->name : "-");
         for (uint32_t m = 0; m < comm->members; m++)
             fprintf(out, "%s%" PRId32, m ? "," : " members=", def->comm.members[m]);
         if (def->comm.name)

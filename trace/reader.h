@@ -73,7 +73,8 @@ const struct trc_object *trc_object(const struct trc_file *file, uint32_t id);
 /* Names of a call site; either may be NULL (not resolved). */
 void trc_site(const struct trc_file *file, uint64_t address, const char **function, const char **module);
 
-/* Ticks to nanoseconds of this host's CLOCK_MONOTONIC, by the two anchors. */
+/* Ticks to nanoseconds of this host's CLOCK_MONOTONIC, by the two anchors.  Where only one is there yet (a TSC, before
+ * the first heartbeat) a tick is taken for a nanosecond. */
 int64_t trc_ticks_to_ns(const struct trc_file *file, uint64_t ticks);
 double trc_ns_per_tick(const struct trc_file *file);
 
