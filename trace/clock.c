@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LAST_WALL 4e18 /* ns since 1970: the year 2096 */
+
 struct file {
     size_t domain;
     uint64_t base;   /* ticks at the start anchor */
@@ -67,9 +69,9 @@ static void *with_room(void *array, size_t *room, size_t count, size_t size)
 }
 
 /* Any number of a file as a time that can be added and subtracted without overflow. */
-static int64_t sane(uint64_t ns)
+static int64_t sane(uint64_t ns, double most)
 {
-    return ns < (uint64_t)ANA_CLOCK_FAR ? (int64_t)ns : (int64_t)ANA_CLOCK_FAR;
+    return ns < (uint64_t)most ? (int64_t)ns : (int64_t)most;
 }
 
 static bool shares_clock(const struct domain *domain, const struct trc_head *head, int64_t wall_ns)
@@ -88,7 +90,10 @@ static void place_by_realtime(struct ana_clock *clock, struct domain *domain)
 {
     const struct domain *first = &clock->domain[0];
     domain->mono_ns = clock->file[domain->first_index].mono_ns;
-    domain->job_ns = domain->mono_ns + domain->wall_ns - first->wall_ns - clock->file[0].mono_ns;
+    double apart = (double)domain->mono_ns + (double)domain->wall_ns - (double)first->wall_ns - (double)first->mono_ns;
+    domain->job_ns = domain->mono_ns - clock->file[0].mono_ns + (domain->wall_ns - first->wall_ns);
+    if (fabs(apart) > 2 * ANA_CLOCK_FAR) /* clocks of nobody */
+        domain->job_ns = 0;
     domain->rate = 0;
     domain->error_ns = domain == first ? 0 : ANA_CLOCK_NTP_NS;
     domain->fitted = domain == first;
@@ -107,9 +112,9 @@ bool ana_clock_add(struct ana_clock *clock, const struct trc_head *head, double 
     size_t index = clock->files;
     struct file *file = &clock->file[index];
     *file = (struct file){.base = head->start.ticks,
-                          .mono_ns = sane(head->start.monotonic_ns),
+                          .mono_ns = sane(head->start.monotonic_ns, ANA_CLOCK_FAR),
                           .error_ticks = (double)head->start.error_ticks};
-    int64_t wall_ns = sane(head->start.realtime_ns) - file->mono_ns;
+    int64_t wall_ns = sane(head->start.realtime_ns, LAST_WALL) - file->mono_ns;
     size_t d = 0;
     while (d < clock->domains && !shares_clock(&clock->domain[d], head, wall_ns))
         d++;

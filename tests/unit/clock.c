@@ -18,9 +18,10 @@ static int failures;
 
 #define SECOND 1000000000ll
 
+/* `wall` counts from some day in 2026. */
 static struct trc_head head_of(const char *host, const char *boot, uint64_t ticks, int64_t mono, int64_t wall)
 {
-    struct trc_head head = {.start = {ticks, (uint64_t)mono, (uint64_t)wall, 100}};
+    struct trc_head head = {.start = {ticks, (uint64_t)mono, (uint64_t)(1795248432000000000 + wall), 100}};
     snprintf(head.host, sizeof head.host, "%s", host);
     snprintf(head.boot_id, sizeof head.boot_id, "%s", boot);
     return head;
@@ -32,15 +33,16 @@ static void test_domains(void)
     struct trc_head h[] = {
         head_of("a", "b1", 7000, 1000 * SECOND, 5000 * SECOND),
         head_of("a", "b1", 9000, 1000 * SECOND + 1000, 5000 * SECOND + 1500), /* the same machine */
+        head_of("a", "b1", 9000, 1050 * SECOND, 5050 * SECOND),               /* later */
         head_of("c", "b1", 9000, 1000 * SECOND + 1000, 5000 * SECOND + 1500), /* a container on it with its own name */
         head_of("a", "b1", 9000, 1 * SECOND, 5000 * SECOND),                  /* another time namespace */
         head_of("b", "b2", 100, 77 * SECOND, 5000 * SECOND + 2 * SECOND),     /* another host */
         head_of("", "", 100, 77 * SECOND, 5000 * SECOND),
         head_of("", "", 100, 77 * SECOND, 5000 * SECOND),
     };
-    static const size_t domain[] = {0, 0, 0, 1, 2, 3, 4};
-    for (size_t i = 0; i < 7; i++) {
-        CHECK(ana_clock_add(clock, &h[i], i == 4 ? 0.5 : 1), "add");
+    static const size_t domain[] = {0, 0, 0, 0, 1, 2, 3, 4};
+    for (size_t i = 0; i < 8; i++) {
+        CHECK(ana_clock_add(clock, &h[i], i == 5 ? 0.5 : 1), "add");
         CHECK(ana_clock_domain_of(clock, i) == domain[i], "file %zu in domain %zu", i, ana_clock_domain_of(clock, i));
     }
     CHECK(ana_clock_domains(clock) == 5, "%zu domains", ana_clock_domains(clock));
@@ -49,14 +51,14 @@ static void test_domains(void)
     CHECK(ana_clock_job_time(clock, 0, 6990) == -10, "before");
     CHECK(ana_clock_job_time(clock, 1, 9001) == 1001, "same domain: %lld",
           (long long)ana_clock_job_time(clock, 1, 9001));
-    CHECK(ana_clock_job_time(clock, 3, 9000) == 0, "namespace: by realtime");
-    CHECK(ana_clock_job_time(clock, 4, 100) == 2 * SECOND, "host: by realtime");
-    CHECK(ana_clock_job_time(clock, 4, 300) == 2 * SECOND + 100, "half a ns a tick");
+    CHECK(ana_clock_job_time(clock, 4, 9000) == 0, "namespace: by realtime");
+    CHECK(ana_clock_job_time(clock, 5, 100) == 2 * SECOND, "host: by realtime");
+    CHECK(ana_clock_job_time(clock, 5, 300) == 2 * SECOND + 100, "half a ns a tick");
     for (int64_t t = 0; t < 5000; t += 7)
-        CHECK(ana_clock_job_time(clock, 4, ana_clock_ticks(clock, 4, t + 2 * SECOND)) == t + 2 * SECOND, "inverse %lld",
+        CHECK(ana_clock_job_time(clock, 5, ana_clock_ticks(clock, 5, t + 2 * SECOND)) == t + 2 * SECOND, "inverse %lld",
               (long long)t);
     CHECK(ana_clock_error_ns(clock, 0, 1) == 200, "anchors: %g", ana_clock_error_ns(clock, 0, 1));
-    CHECK(ana_clock_error_ns(clock, 0, 4) == 150 + ANA_CLOCK_NTP_NS, "ntp");
+    CHECK(ana_clock_error_ns(clock, 0, 5) == 150 + ANA_CLOCK_NTP_NS, "ntp");
     CHECK(ana_clock_error_ns(clock, 2, 2) == 0, "self");
     CHECK(ana_clock_worst_error_ns(clock) >= 2 * ANA_CLOCK_NTP_NS, "worst pair");
     ana_clock_free(clock);
@@ -65,7 +67,7 @@ static void test_domains(void)
     CHECK(isnan(ana_clock_worst_error_ns(clock)), "nothing known");
     struct trc_head hostile = head_of("x", "y", UINT64_MAX, -1, -1);
     hostile.start.error_ticks = UINT64_MAX;
-    CHECK(ana_clock_add(clock, &hostile, NAN) && ana_clock_add(clock, &h[0], -3) && ana_clock_add(clock, &h[4], 1),
+    CHECK(ana_clock_add(clock, &hostile, NAN) && ana_clock_add(clock, &h[0], -3) && ana_clock_add(clock, &h[5], 1),
           "add");
     for (size_t i = 0; i < 3; i++) {
         ana_clock_job_time(clock, i, 0);
@@ -97,7 +99,7 @@ static struct ana_clock *world(const struct truth *truth, const int64_t *wall_er
         char name[32];
         snprintf(name, sizeof name, "node%zu", i);
         int64_t mono = shows(&truth[i], 0);
-        struct trc_head head = head_of(name, name, (uint64_t)mono, mono, 1000000 * SECOND + wall_error[i]);
+        struct trc_head head = head_of(name, name, (uint64_t)mono, mono, wall_error[i]);
         head.start.error_ticks = 0;
         ana_clock_add(clock, &head, 1);
     }
