@@ -106,7 +106,9 @@ static void take_event(struct ana_job *job, const struct ana_event *e)
     if (own)
         ana_lane_spend(lane, e->begin_ns, end, e->kind == TRC_RECORD_FOLD ? e->busy_ns : end - e->begin_ns,
                        ana_opclass_category(e->call->opclass));
-    ana_lane_count(lane, end, own ? e->count : 0, ana_event_sent(e->sig), ana_event_received(e->sig));
+    uint64_t sent = ana_event_sent(e->sig), received = ana_event_received(e->sig);
+    if (own || sent || received)
+        ana_lane_count(lane, end, own ? e->count : 0, sent, received);
 }
 
 static void take_window_event(struct ana_job *job, const struct ana_event *e)

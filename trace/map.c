@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t hash(uint64_t a, uint64_t b, uint64_t c)
+static inline size_t hash(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t h = a * 0x9e3779b97f4a7c15u;
     h = (h ^ (h >> 29) ^ b) * 0xbf58476d1ce4e5b9u;
@@ -24,7 +24,7 @@ void ana_map_free(struct ana_map *map)
 }
 
 /* The slot that holds the key, or the free one where it belongs. */
-static uint32_t *slot_of(const struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
+static inline uint32_t *slot_of(const struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
 {
     size_t mask = map->slot_count - 1;
     for (size_t s = hash(a, b, c) & mask;; s = (s + 1) & mask) {
@@ -74,13 +74,16 @@ static bool grow(struct ana_map *map)
 
 void *ana_map_add(struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
 {
-    void *found = ana_map_find(map, a, b, c);
-    if (found)
-        return found;
-    if (map->count == map->room && !grow(map))
-        return NULL;
+    uint32_t *slot = map->slot_count ? slot_of(map, a, b, c) : NULL;
+    if (slot && *slot)
+        return ana_map_value(map, *slot - 1);
+    if (map->count == map->room) {
+        if (!grow(map))
+            return NULL;
+        slot = slot_of(map, a, b, c);
+    }
     size_t i = map->count++;
-    *slot_of(map, a, b, c) = (uint32_t)(i + 1);
+    *slot = (uint32_t)(i + 1);
     uint64_t *key = map->keys + 3 * i;
     key[0] = a;
     key[1] = b;

@@ -82,21 +82,28 @@ static size_t reach(struct ana_lane *lane, int64_t at_ns)
     return i;
 }
 
-/* The last bucket of [begin, end) first, so that the width no longer changes. */
-static bool reach_span(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, size_t *first, size_t *last)
-{
-    *last = reach(lane, end_ns > begin_ns ? end_ns - 1 : begin_ns);
-    if (*last == SIZE_MAX)
-        return false;
-    *first = reach(lane, begin_ns);
-    if (*first < lane->clean)
-        lane->clean = *first;
-    return true;
-}
-
 static int64_t bucket_begin(const struct ana_lane *lane, size_t i)
 {
     return lane->origin_ns + (int64_t)i * lane->width_ns;
+}
+
+/* The last bucket of [begin, end) first, so that the width no longer changes. */
+static bool reach_span(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, size_t *first, size_t *last)
+{
+    if (begin_ns >= lane->hot_begin_ns && end_ns < lane->hot_end_ns) {
+        *first = *last = lane->hot;
+    } else {
+        *last = reach(lane, end_ns > begin_ns ? end_ns - 1 : begin_ns);
+        if (*last == SIZE_MAX)
+            return false;
+        *first = reach(lane, begin_ns);
+        lane->hot = *last;
+        lane->hot_begin_ns = bucket_begin(lane, *last);
+        lane->hot_end_ns = lane->hot_begin_ns + lane->width_ns;
+    }
+    if (*first < lane->clean)
+        lane->clean = *first;
+    return true;
 }
 
 bool ana_lane_spend(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, int64_t busy_ns,

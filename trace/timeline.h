@@ -34,6 +34,8 @@ struct ana_lane {
     size_t room;
     size_t clean; /* the levels above are right for what lies over the first `clean` buckets */
     struct ana_bucket *level[ANA_LANE_LEVELS];
+    size_t hot; /* the bucket that was used last, and its time: most events fall into it too */
+    int64_t hot_begin_ns, hot_end_ns;
 };
 
 /* `max` buckets (a power of two) of at first `width_ns` from `origin_ns` on; what lies before counts as at it. */
