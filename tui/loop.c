@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 500, ADVANCE_MS = 100 };
+enum { TICK_MS = 500, ADVANCE_NS = 100000000, ALL = 0 };
 
 static int64_t now_ms(void)
 {
@@ -59,17 +59,38 @@ static void draw(struct loop *l)
     l->redraw = l->repaint = false;
 }
 
-static void tick(struct loop *l)
+/* The events of a selection are read after it was first asked for: read (all of them, or for a while), and ask again.
+ */
+static void read_events(struct loop *l, int64_t budget_ns)
+{
+    struct tui_app *app = l->app;
+    if (app->analysed >= 1)
+        return;
+    l->done = app->source.ops->advance(app->source.data, budget_ns);
+    app->stale = app->stale || l->done > app->analysed;
+    tui_app_settle(app);
+}
+
+static void tick(struct loop *l, int64_t budget_ns)
 {
     struct tui_app *app = l->app;
     const struct tui_source *source = &app->source;
     bool moved = !app->frozen && source->ops->refresh(source->data);
     if (!app->frozen || l->done < 1)
-        l->done = source->ops->advance(source->data, (int64_t)ADVANCE_MS * 1000000);
+        l->done = source->ops->advance(source->data, budget_ns);
     if (moved || (!tui_app_ended(app) && !app->frozen) || app->analysed < l->done || l->done < 1) {
         tui_app_load(app);
+        if (!app->all_time)
+            read_events(l, budget_ns);
         l->redraw = true;
     }
+}
+
+static void settle(struct loop *l, int64_t budget_ns)
+{
+    tui_app_settle(l->app);
+    read_events(l, budget_ns);
+    l->redraw = true;
 }
 
 static void handle(struct loop *l, const struct tui_event *event, int *reaction)
@@ -101,11 +122,11 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
     while (!(reaction & TUI_QUIT)) {
         int64_t now = now_ms();
         if (live && now >= next) {
-            tick(&l);
+            tick(&l, ADVANCE_NS);
             next = now_ms() + TICK_MS;
         }
-        if (!live)
-            tui_app_settle(app);
+        if (!live && app->stale)
+            settle(&l, ALL);
         if (l.redraw)
             draw(&l);
         /* Keys first; while there are none, numbers of a new selection; then events not seen yet. */
@@ -115,12 +136,12 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
         if (event.kind != TUI_EVENT_NONE) {
             handle(&l, &event, &reaction);
         } else if (!live) {
-            tick(&l);
+            tick(&l, ALL);
         } else if (app->stale) {
-            tui_app_settle(app);
-            l.redraw = true;
+            settle(&l, ADVANCE_NS);
         } else if (l.done < 1) {
-            l.done = app->source.ops->advance(app->source.data, (int64_t)ADVANCE_MS * 1000000);
+            l.done = app->source.ops->advance(app->source.data, ADVANCE_NS);
+            app->stale = l.done >= 1;
         }
     }
     tui_grid_free(&l.grid);

@@ -9,7 +9,7 @@ enum { CALL, WHERE, COUNT, TIME, P50, P99, MAX, SENT, RECEIVED, RANKS, MODULE };
 static const struct tui_column columns[] = {
     [CALL] = {"CALL", 15, TUI_UNIT_TEXT, true, true, "the MPI function that is called there"},
     [WHERE] = {"CALLED FROM", 15, TUI_UNIT_TEXT, true, true,
-               "function and offset of the return address, else module and offset, else the address"},
+               "source line; without debug information function, else module, and offset of the return address"},
     [COUNT] = {"CALLS", 6, ANA_COUNT, false, false, "calls made there, all ranks in view"},
     [TIME] = {"TIME", 6, ANA_NS, false, false, "time inside the call, all ranks in view"},
     [P50] = {"p50", 6, ANA_NS, false, false, "half of the calls took no longer"},
@@ -72,7 +72,9 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         snprintf(out->text, sizeof out->text, "%s", site->call);
         break;
     case WHERE:
-        if (site->function && site->function[0])
+        if (site->line)
+            snprintf(out->text, sizeof out->text, "%s", site->line);
+        else if (site->function && site->function[0])
             snprintf(out->text, sizeof out->text, "%s", site->function);
         else if (site->module)
             snprintf(out->text, sizeof out->text, "%s", base_name(site->module));
