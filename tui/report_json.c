@@ -146,6 +146,24 @@ static void add_pairs(cJSON *root, const struct ana_job *job, const struct ana_s
     }
 }
 
+/* Who lost time waiting for whom. */
+static void add_waits(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
+{
+    static const char *const kind[] = {[ANA_LATE_SENDER] = "late-sender",
+                                       [ANA_LATE_RECEIVER] = "late-receiver",
+                                       [ANA_LATE_IN_COLLECTIVE] = "late-in-collective"};
+    cJSON *list = cJSON_AddArrayToObject(root, "waits");
+    for (size_t i = 0; i < s->wait_count; i++) {
+        cJSON *o = cJSON_CreateObject();
+        add_text(o, "kind", kind[s->waits[i].kind]);
+        add_signed(o, "waiter", ana_job_rank(job, s->waits[i].waiter)->rank);
+        add_signed(o, "culprit", ana_job_rank(job, s->waits[i].culprit)->rank);
+        add_integer(o, "count", s->waits[i].count);
+        add_ns(o, "lost_s", s->waits[i].lost_ns);
+        cJSON_AddItemToArray(list, o);
+    }
+}
+
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
 {
     cJSON *root = cJSON_CreateObject();
@@ -155,6 +173,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     add_calls(root, s);
     add_ranks(root, job, s);
     add_pairs(root, job, s);
+    add_waits(root, job, s);
     cJSON *e = cJSON_AddObjectToObject(root, "efficiency");
     add_real(e, "parallel", s->efficiency.parallel);
     add_real(e, "load_balance", s->efficiency.load_balance);
