@@ -414,6 +414,12 @@ enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_jo
     return TRC_BAD;
 }
 
+void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context)
+{
+    job->line_finder = finder;
+    job->line_context = context;
+}
+
 void ana_job_close(struct ana_job *job)
 {
     if (!job)

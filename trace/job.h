@@ -23,6 +23,11 @@ enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_jo
 void ana_job_close(struct ana_job *job);
 const char *ana_job_warning(const struct ana_job *job, size_t i); /* NULL past the last; damage of files included */
 
+/* Source lines need the program's debug information, which this room does not read: a caller that can gives a function
+ * that takes a site's module text ("app+0x1234") and returns "app.c:17" or NULL; the text must outlive the job. */
+typedef const char *ana_line_finder(void *context, const char *module);
+void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context);
+
 /* Newest trace folder in `where` (by the newest trace file in it); false if there is none. */
 bool ana_newest_folder(const char *where, char *out, size_t out_size);
 
@@ -166,6 +171,7 @@ struct ana_site {
     const char *call;
     const char *function;   /* "main+0x4f" or NULL */
     const char *module;     /* "app+0x1234" or NULL */
+    const char *line;       /* "app.c:17" or NULL */
     uint64_t address;       /* in the process of rank `index` */
     size_t index;           /* rank that spends most time there */
     size_t ranks;           /* that call there */

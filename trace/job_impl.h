@@ -75,6 +75,8 @@ struct ana_job {
     struct ana_lane *lane; /* one a rank */
     struct ana_store store;
     struct ana_window window;
+    ana_line_finder *line_finder;
+    void *line_context;
 };
 
 /* job.c */

@@ -376,6 +376,12 @@ static void sites_section(struct page *p)
                                                           : address;
         if (place == s->module && strrchr(place, '/'))
             place = strrchr(place, '/') + 1;
+        char known[128];
+        if (s->line) {
+            size_t name = s->function ? strcspn(s->function, "+") : 0;
+            snprintf(known, sizeof known, "%s%s%.*s", s->line, name ? " in " : "", (int)name, name ? s->function : "");
+            place = known;
+        }
         row(p, columns);
         cell(p, s->call);
         integer(p, s->times.count);

@@ -2,6 +2,7 @@
 #include "tui/command.h"
 #include "tui/report_json.h"
 
+#include "tui/lines.h"
 #include "trace/report.h"
 #include <getopt.h>
 #include <langinfo.h>
@@ -14,6 +15,7 @@ int tui_report(const char *const *folders, int n, bool json)
     struct ana_job *job;
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
+    tui_lines_use(job);
     struct ana_summary summary;
     ana_job_advance(job, 0);
     enum trc_status status = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary);

@@ -20,6 +20,8 @@ static int by_module(const void *a, const void *b)
     return strcmp(((const struct known *)a)->module, ((const struct known *)b)->module);
 }
 
+static int64_t started_ns; /* the job, since 1970 */
+
 static const Dwfl_Callbacks callbacks = {
     .find_elf = dwfl_build_id_find_elf,
     .find_debuginfo = dwfl_standard_find_debuginfo,
@@ -48,7 +50,7 @@ static Dwfl_Module *module_at(const char *path)
     return open_module;
 }
 
-static char *look_up(int64_t started_ns, const char *path, uint64_t offset)
+static char *look_up(const char *path, uint64_t offset)
 {
     struct stat info;
     if (path[0] != '/' || stat(path, &info) || info.st_mtim.tv_sec > started_ns / 1000000000)
@@ -68,8 +70,9 @@ static char *look_up(int64_t started_ns, const char *path, uint64_t offset)
     return asprintf(&text, "%s:%d", slash ? slash + 1 : file, number) < 0 ? NULL : text;
 }
 
-const char *tui_line_of(void *context, const char *module)
+static const char *line_of(void *context, const char *module)
 {
+    (void)context;
     struct known key = {.module = (char *)module};
     struct known *const *found = tfind(&key, &known_root, by_module);
     if (found)
@@ -84,9 +87,15 @@ const char *tui_line_of(void *context, const char *module)
     char *plus = strrchr(path, '+');
     if (plus) {
         *plus = 0;
-        fresh->line = look_up(*(const int64_t *)context, path, strtoull(plus + 1, NULL, 16));
+        fresh->line = look_up(path, strtoull(plus + 1, NULL, 16));
     }
     free(path);
     tsearch(fresh, &known_root, by_module);
     return fresh->line;
+}
+
+void tui_lines_use(struct ana_job *job)
+{
+    started_ns = ana_job_info(job).start_realtime_ns;
+    ana_job_set_line_finder(job, line_of, NULL);
 }

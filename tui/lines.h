@@ -2,10 +2,10 @@
 #ifndef TUI_LINES_H
 #define TUI_LINES_H
 
-#include <stdint.h>
+#include "trace/job.h"
 
-/* An ana_line_finder: "module+0xoffset" -> "file.c:12", NULL if it cannot be told.  The text lives until the program
- * ends.  `context`: the start of the job (int64_t *, ns since 1970): a file changed since is not the one that ran. */
-const char *tui_line_of(void *context, const char *module);
+/* Gives the job a finder of source lines ("app.c:17").  A file that was changed after the job began is not the one that
+ * ran, so it is not asked.  What was found lives until the program ends. */
+void tui_lines_use(struct ana_job *job);
 
 #endif

@@ -1,5 +1,6 @@
 /* The source that is a job of trace files. */
 #include "tui/source.h"
+#include "tui/lines.h"
 
 static void job_close(void *data)
 {
@@ -78,7 +79,9 @@ enum trc_status tui_source_open(const char *const *folders, size_t n, struct tui
 {
     struct ana_job *job;
     enum trc_status status = ana_job_open(folders, n, &job, error, error_size);
-    if (status == TRC_OK)
+    if (status == TRC_OK) {
+        tui_lines_use(job);
         *out = (struct tui_source){&job_ops, job};
+    }
     return status;
 }
