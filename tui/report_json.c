@@ -164,6 +164,45 @@ static void add_waits(cJSON *root, const struct ana_job *job, const struct ana_s
     }
 }
 
+static void add_waits(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
+{
+    static const char *const kind[] = {"late-sender", "late-receiver", "late-in-collective"};
+    cJSON *list = cJSON_AddArrayToObject(root, "waits");
+    for (size_t i = 0; i < s->wait_count; i++) {
+        cJSON *o = cJSON_CreateObject();
+        add_text(o, "kind", kind[s->waits[i].kind]);
+        add_signed(o, "waiter", ana_job_rank(job, s->waits[i].waiter)->rank);
+        add_signed(o, "culprit", ana_job_rank(job, s->waits[i].culprit)->rank);
+        add_integer(o, "count", s->waits[i].count);
+        add_ns(o, "lost_s", s->waits[i].lost_ns);
+        cJSON_AddItemToArray(list, o);
+    }
+}
+
+static void add_collectives(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "collectives");
+    for (size_t i = 0; i < s->collective_count; i++) {
+        const struct ana_collective *c = &s->collectives[i];
+        const struct ana_rank *last = ana_job_rank(job, c->last_index);
+        cJSON *o = cJSON_CreateObject();
+        add_text(o, "name", c->name);
+        add_text(o, "communicator", c->comm_name);
+        add_integer(o, "instances", c->instances);
+        add_integer(o, "incomplete", c->incomplete);
+        add_real(o, "skew_p50_s", c->skew_p50_ns / 1e9);
+        add_real(o, "skew_p99_s", c->skew_p99_ns / 1e9);
+        add_real(o, "skew_max_s", c->skew_max_ns / 1e9);
+        add_ns(o, "lost_s", c->lost_ns);
+        if (last)
+            add_signed(o, "last_rank", last->rank);
+        else
+            cJSON_AddNullToObject(o, "last_rank");
+        add_real(o, "last_share", c->last_share);
+        cJSON_AddItemToArray(list, o);
+    }
+}
+
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
 {
     cJSON *root = cJSON_CreateObject();

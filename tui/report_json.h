@@ -13,6 +13,9 @@
  *   ranks[]     rank, world, host, pid, calls, bytes_sent, bytes_received, mpi_s (all threads, without Init and
  *               Finalize), nccl_s, wall_s (from Init to Finalize), waiting_s, state, inside, inside_s
  *   pairs[]     src, dst (ranks of MPI_COMM_WORLD), messages, bytes
+ *   collectives[]  name, communicator, instances, incomplete, skew_p50_s, skew_p99_s, skew_max_s, lost_s, last_rank,
+ *               last_share
+ *   waits[]     kind (late-sender, late-receiver, late-in-collective), waiter, culprit, count, lost_s
  *   efficiency  parallel, load_balance, communication */
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *summary);
 

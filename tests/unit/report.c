@@ -86,6 +86,17 @@ static void json(void)
     CHECK(cJSON_GetArraySize(get(root, "pairs")) == 1);
     o = cJSON_GetArrayItem(get(root, "pairs"), 0);
     CHECK(is(o, "src", 0) && is(o, "dst", 1) && is(o, "messages", 1) && is(o, "bytes", 4096));
+    CHECK(cJSON_GetArraySize(get(root, "waits")) == 2);
+    const cJSON *w;
+    cJSON_ArrayForEach(w, get(root, "waits"))
+    {
+        bool sender = says(w, "kind", "late-sender");
+        CHECK(sender || says(w, "kind", "late-in-collective"));
+        CHECK(is(w, "waiter", sender) && is(w, "culprit", !sender) && is(w, "count", 1) && is(w, "lost_s", 9e-4));
+    }
+    o = cJSON_GetArrayItem(get(root, "collectives"), 0);
+    CHECK(says(o, "name", "MPI_Allreduce") && says(o, "communicator", "WORLD") && is(o, "instances", 1));
+    CHECK(is(o, "skew_max_s", 9e-4) && is(o, "lost_s", 9e-4) && is(o, "last_rank", 1) && is(o, "last_share", 1));
     o = get(root, "efficiency");
     CHECK(is(o, "parallel", s.efficiency.parallel) && is(o, "load_balance", s.efficiency.load_balance) &&
           is(o, "communication", s.efficiency.communication));
