@@ -5,7 +5,7 @@
 # Does nothing where everything is there.  Where it cannot install, it says what is missing and goes on: make will tell.
 set -u
 
-build="gcc make libc6-dev openmpi-bin libopenmpi-dev libncurses-dev libcjson-dev libxxhash-dev"
+build="gcc make libc6-dev openmpi-bin libopenmpi-dev libncurses-dev libcjson-dev libdw-dev libxxhash-dev"
 check="$build tmux python3 python3-mpi4py strace binutils clang-format valgrind procps"
 
 case "${1-check}" in
