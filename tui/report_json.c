@@ -164,21 +164,6 @@ static void add_waits(cJSON *root, const struct ana_job *job, const struct ana_s
     }
 }
 
-static void add_waits(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
-{
-    static const char *const kind[] = {"late-sender", "late-receiver", "late-in-collective"};
-    cJSON *list = cJSON_AddArrayToObject(root, "waits");
-    for (size_t i = 0; i < s->wait_count; i++) {
-        cJSON *o = cJSON_CreateObject();
-        add_text(o, "kind", kind[s->waits[i].kind]);
-        add_signed(o, "waiter", ana_job_rank(job, s->waits[i].waiter)->rank);
-        add_signed(o, "culprit", ana_job_rank(job, s->waits[i].culprit)->rank);
-        add_integer(o, "count", s->waits[i].count);
-        add_ns(o, "lost_s", s->waits[i].lost_ns);
-        cJSON_AddItemToArray(list, o);
-    }
-}
-
 static void add_collectives(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
 {
     cJSON *list = cJSON_AddArrayToObject(root, "collectives");
@@ -212,6 +197,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     add_calls(root, s);
     add_ranks(root, job, s);
     add_pairs(root, job, s);
+    add_collectives(root, job, s);
     add_waits(root, job, s);
     cJSON *e = cJSON_AddObjectToObject(root, "efficiency");
     add_real(e, "parallel", s->efficiency.parallel);
