@@ -171,12 +171,12 @@ struct ana_site {
     const char *call;
     const char *function;   /* "main+0x4f" or NULL */
     const char *module;     /* "app+0x1234" or NULL */
-    const char *line;       /* "app.c:17" or NULL */
     uint64_t address;       /* in the process of rank `index` */
     size_t index;           /* rank that spends most time there */
     size_t ranks;           /* that call there */
     struct ana_times times; /* of all of them together */
     uint64_t sent, received;
+    const char *line; /* "app.c:17" or NULL */
 };
 
 /* POP efficiencies, 0..1, NAN unknown: parallel = load_balance x communication.

@@ -142,11 +142,14 @@ static void summarize_relations(const struct fixture *f, struct ana_summary *s)
     s->waits[s->wait_count++] = (struct ana_wait){ANA_LATE_SENDER, 0, n - 1, 12, 6000000};
     s->collectives[s->collective_count++] = (struct ana_collective){
         "MPI_Allreduce", 7, "WORLD", 1000, 0, 2000000, 2100000, 2400000, 1500000ll * 1000 * (int64_t)n, LATE, 0.98};
-    s->sites[s->site_count++] = (struct ana_site){
-        "MPI_Allreduce", "step+0x4f", "nekbone+0x1234", 0x401234, 0, n, times(n * 1000, 2400000), n * 8000, n * 8000};
-    s->sites[s->site_count++] = (struct ana_site){"MPI_Send", "exchange+0x1c",         "nekbone+0x2345", 0x402345, 1,
-                                                  n,          times(n * 1000, 480000), n * 32768000,     0};
-    s->sites[s->site_count++] = (struct ana_site){"MPI_Init", NULL, NULL, 0x7f0000001000, 2, 1, times(n, 120000), 0, 0};
+    s->sites[s->site_count++] =
+        (struct ana_site){"MPI_Allreduce",          "step+0x4f", "nekbone+0x1234", 0x401234,   0, n,
+                          times(n * 1000, 2400000), n * 8000,    n * 8000,         "step.c:88"};
+    s->sites[s->site_count++] =
+        (struct ana_site){"MPI_Send", "exchange+0x1c",         "nekbone+0x2345", 0x402345, 1,
+                          n,          times(n * 1000, 480000), n * 32768000,     0,        "exchange.c:41"};
+    s->sites[s->site_count++] =
+        (struct ana_site){"MPI_Init", NULL, NULL, 0x7f0000001000, 2, 1, times(n, 120000), 0, 0, NULL};
     s->message_latency = times(n * 1000, 490000);
 }
 
