@@ -104,7 +104,7 @@ static void handle(struct loop *l, const struct tui_event *event, int *reaction)
     else if (event->kind == TUI_EVENT_WHEEL)
         *reaction = tui_app_wheel(l->app, event->key);
     else if (event->kind == TUI_EVENT_RESIZE)
-        *reaction = TUI_REDRAW;
+        *reaction = TUI_REDRAW, l->app->message[0] = 0;
     else if (event->kind == TUI_EVENT_END)
         *reaction = TUI_QUIT;
     if (*reaction & TUI_WRITE)

@@ -1,0 +1,90 @@
+#!/bin/bash
+# timeout: 180
+# The screens in a real terminal: tests/e2e/tmux.sh [trace folder].  Keys, mouse, sizes, locales, and the terminal as it
+# was afterwards.  Everything is waited for, nothing is timed.
+command -v tmux >/dev/null || { echo "tmux is missing"; exit 77; }
+: "${TOP:=$(cd "$(dirname "$0")/../.." && pwd)}" "${BUILD:=$TOP/build/plain}"
+: "${HPCTOP:=$TOP/hpctop}" "${LIBTRACE:=$TOP/libtrace.so}" "${WORKLOADS:=$BUILD/workloads}"
+here=$(mktemp -d) || exit 1
+pane() { tmux -L "hpctop-$$" "$@" 2>/dev/null; }
+trap 'pane kill-server; rm -rf "$here"' EXIT
+bad=0
+result() { if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2: $3"; bad=1; pane capture-pane -p -t t | sed 's/^/    | /'; fi; }
+
+trace=$1
+if [ -z "$trace" ]; then
+    trace=$here/trace
+    HPCTOP_DIR=$trace LD_PRELOAD=$LIBTRACE mpirun --oversubscribe -n 4 "$WORKLOADS/stencil" 2 >"$here/mpirun.out" 2>&1 ||
+        { cat "$here/mpirun.out"; echo "not ok trace: the job failed"; exit 1; }
+fi
+trace=$(cd "$trace" && pwd) || exit 1
+
+shows() { pane capture-pane -p -t t | grep -qE -- "$1"; }
+await() { # await PATTERN: until the screen shows it, for at most 15 s
+    for _ in $(seq 150); do shows "$1" && return 0; sleep 0.1; done
+    return 1
+}
+start() { # start COLS ROWS ENVIRONMENT..: hpctop in a fresh terminal, in an empty folder
+    pane kill-server
+    rm -rf "$here/cwd"; mkdir "$here/cwd"
+    local cols=$1 rows=$2
+    shift 2
+    cat >"$here/inside.sh" <<EOF
+trap : INT; cd '$here/cwd'; stty -a >'$here/before'
+env $* '$HPCTOP' '$trace' 2>'$here/stderr' & pid=\$!; echo \$pid >'$here/pid'; fg %1 >/dev/null 2>&1
+echo "EXIT \$?"; stty -a >'$here/after'; sleep 600
+EOF
+    pane -f /dev/null new-session -d -s t -x "$cols" -y "$rows" "bash -m '$here/inside.sh'"
+}
+key() { pane send-keys -t t "$@"; }
+restored() { # the terminal is as it was: modes, screen, cursor, mouse
+    await '^EXIT' || return 1
+    for _ in $(seq 50); do [ -s "$here/after" ] && break; sleep 0.1; done
+    cmp -s "$here/before" "$here/after" && [ "$(pane display -p -t t '#{alternate_on}#{cursor_flag}#{mouse_any_flag}')" = 010 ]
+}
+
+start 80 24 LC_ALL=C.UTF-8 TERM=screen-256color
+await '1Over 2Ranks.*qQuit'; result $? overview "no key bar"
+await 'CALL .*TIME'; result $? "table of calls" "no table"
+for view in "2:RANK.*HOST.*STATE" "3:CALLS.*p50.*p99" "4:sender.*receiver" "5:COLLECTIVE.*COMM" "6:rank +00:00:00" "7:CALLED FROM"; do
+    key "${view%%:*}"
+    await "${view#*:}"; result $? "view ${view%%:*}" "not shown"
+done
+key '?'; await '^ Keys|lines 1 to'; result $? help "no help"
+key Escape; await 'CALLED FROM'; result $? "back from help" "Esc does not lead back"
+key F2; await 'RANK.*HOST'; result $? "F-keys" "F2 does nothing"
+key '\'; await '^Filter: _'; key 'zzz'; await 'no row contains the filter'; result $? filter "nothing is filtered"
+key Escape; await '^>? +0 '; result $? "filter gone" "the rows do not come back"
+key 1; await 'CALL .*TIME'; key y; await 'written to hpctop-screen-1.txt'
+result $? "y writes" "no message"
+grep -q 'hpctop' "$here/cwd/hpctop-screen-1.txt" 2>/dev/null; result $? "y wrote the screen" "no such text"
+for size in 60x20 200x50 61x21; do
+    pane resize-window -t t -x "${size%x*}" -y "${size#*x}"
+    for _ in $(seq 100); do # the key bar is where the new last row is
+        [ "$(pane capture-pane -p -t t | grep -n '1Over' | cut -d: -f1)" = "${size#*x}" ] && break
+        sleep 0.1
+    done
+    [ "$(pane capture-pane -p -t t | grep -n '1Over' | cut -d: -f1)" = "${size#*x}" ]; result $? "size $size" "not redrawn"
+done
+pane resize-window -t t -x 40 -y 10; await 'needs 60x20, this is 40x10'; result $? "too small" "no polite line"
+pane resize-window -t t -x 2 -y 2; sleep 0.3; pane resize-window -t t -x 80 -y 24
+await '1Over 2Ranks.*qQuit'; result $? "from tiny to usual" "did not come back"
+key 6; await 'rank +00:'; key + + + +; await 'from'; key z; key n p Tab
+await 'rank [0-9]+: '; result $? "timeline in words" "no words below"
+# The mouse as TERM=screen has it: button, column and row + 32.  Column 8, row 24 is 2Ranks of the key bar.
+key -l $'\e[M (8'; key -l $'\e[M#(8'
+await 'RANK.*HOST'; result $? "mouse on the key bar" "the click does nothing"
+key q; restored; result $? "q restores the terminal" "it does not"
+shows '^EXIT 0'; result $? "q is success" "another exit status"
+
+start 80 24 LC_ALL=C.UTF-8; await 'qQuit'; key C-c; restored; result $? "Ctrl-C restores the terminal" "it does not"
+start 80 24 LC_ALL=C.UTF-8; await 'qQuit'; kill -TERM "$(cat "$here/pid")"; restored; result $? "SIGTERM restores the terminal" "it does not"
+
+start 80 24 LC_ALL=C; await 'qQuit'; key 6; await 'rank +00:'
+! pane capture-pane -p -t t | LC_ALL=C grep -q '[^ -~]'; result $? "C locale: ASCII alone" "other characters"
+start 80 24 LC_ALL=C.UTF-8 NO_COLOR=1; await 'qQuit'; key 4; await 'sender'
+! pane capture-pane -e -p -t t | grep -qE $'\e\\[([0-9;]*;)?[34][0-7]'; result $? "NO_COLOR: no colours" "colours"
+start 80 24 LC_ALL=C.UTF-8 TERM=vt100; await 'qQuit'; result $? "vt100" "not shown"
+start 80 24 LC_ALL=C.UTF-8 TERM=no-such-terminal; await '^EXIT 2' && grep -q 'no-such-terminal' "$here/stderr"
+result $? "an unknown terminal is named" "$(cat "$here/stderr")"
+exit $bad
