@@ -376,6 +376,8 @@ bool ana_job_refresh(struct ana_job *job)
     for (size_t i = 0; i < job->count; i++) {
         ana_clock_update_file(job->clock, i, job->process[i].rank.file);
         ana_process_look(&job->process[i], job->clock, i, &here);
+        if (!job->process[i].alive && job->process[i].rank.state != ANA_RANK_UNKNOWN)
+            trc_set_final(job->process[i].rank.file);
     }
     judge(job);
     collect_warnings(job);

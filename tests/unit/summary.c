@@ -301,6 +301,29 @@ static void a_job_that_grows(void)
     folder_remove();
 }
 
+/* Killed while it polled: the polls at the very end of the file count too. */
+static void killed_while_polling(void)
+{
+    folder_make("killed");
+    struct tb *tb = tb_new(0, 1);
+    struct trc_sig poll = tb_sig(TB_IPROBE);
+    poll.flags = TRC_SIG_POLL;
+    tb_fold(tb, 0, &poll, 1000000, 3000000, 100, 1000000);
+    tb_running(tb, 4000000);
+    folder_write(tb, 0);
+    tb_free(tb);
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    CHECK(ana_job_rank(job, 0)->state == ANA_RANK_DEAD && ana_job_info(job).state == ANA_ABORTED);
+    CHECK(s.site_count == 1 && s.sites[0].times.count == 100 && s.calls[0].times.count == 100);
+    struct ana_timeline_cell cell[4];
+    ana_timeline(job, 0, 0, 4000000, 4, cell);
+    CHECK(fabs(cell[1].share[TRC_CAT_P2P] - 0.5) < 0.05 && cell[3].share[TRC_CAT_COMPUTE] == 1);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 static void files_that_cannot_be_read(void)
 {
     const char *folder = folder_make("bad");
@@ -338,6 +361,7 @@ int main(void)
     moments();
     other_kinds_of_calls();
     a_job_that_grows();
+    killed_while_polling();
     files_that_cannot_be_read();
     return failed;
 }
