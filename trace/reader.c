@@ -232,6 +232,16 @@ static void look(struct trc_file *file, bool *moved)
     *moved |= trc_defs_refresh(file);
 }
 
+/* The file's size, taken after its head: space is allocated before the head counts it. */
+static bool measure(struct trc_file *file)
+{
+    struct stat status;
+    if (fstat(file->fd, &status) || file->size == (uint64_t)status.st_size)
+        return false;
+    file->size = (uint64_t)status.st_size;
+    return true;
+}
+
 enum trc_status trc_open(const char *path, struct trc_file **out, char *error, size_t error_size)
 {
     char text[128];
@@ -255,7 +265,6 @@ enum trc_status trc_open(const char *path, struct trc_file **out, char *error, s
         why = "not a regular file, so not an hpctop trace";
         goto undo;
     }
-    file->size = (uint64_t)status.st_size;
     struct trc_head head = {0};
     size_t got = trc_file_read(file, 0, &head, sizeof head);
     why = refuse(&head, got, text, sizeof text);
@@ -269,7 +278,7 @@ enum trc_status trc_open(const char *path, struct trc_file **out, char *error, s
     why = "out of memory";
     if (read_schema(file))
         goto undo;
-    bool moved = false;
+    bool moved = measure(file);
     look(file, &moved);
     *out = file;
     return TRC_OK;
@@ -310,16 +319,12 @@ bool trc_refresh(struct trc_file *file)
         if (fd >= 0)
             close(fd);
     }
-    struct stat status;
-    bool moved = false;
-    if (!fstat(file->fd, &status) && file->size != (uint64_t)status.st_size) {
-        file->size = (uint64_t)status.st_size;
-        moved = true;
-    }
     struct trc_head head, *old = &file->head;
+    bool moved = false;
     if (!read_head(file, &head) || memcmp(head.magic, TRC_MAGIC, sizeof head.magic)) {
         trc_file_damage(file, "the head is gone: somebody truncated or overwrote the file");
         file->alive = false;
+        moved = measure(file);
         look(file, &moved);
         return moved;
     }
@@ -334,7 +339,8 @@ bool trc_refresh(struct trc_file *file)
     file->look_again |= head.recycled_chunks != old->recycled_chunks || head.state != old->state;
     struct trc_head before = *old;
     adopt_head(file, &head);
-    moved |= memcmp(&before, &file->head, sizeof before) != 0;
+    moved = memcmp(&before, &file->head, sizeof before) != 0;
+    moved |= measure(file);
     look(file, &moved);
     return moved;
 }

@@ -3,9 +3,11 @@
 #include "trace/schema.h"
 #include "trace/writer.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int failures;
@@ -32,7 +34,7 @@ static const struct trc_schema_call calls[] = {
 static struct trc_writer writer;
 static struct trc_stream *stream;
 
-static void begin(void)
+static void begin(size_t limit)
 {
     char text[8192];
     size_t size = trc_schema_write(text, sizeof text, calls, 3);
@@ -41,7 +43,7 @@ static void begin(void)
     now = 1000000;
     writer = (struct trc_writer){0};
     unlink(path);
-    int error = trc_writer_open(&writer, path, 64u << 20, &head, text, size, ticks);
+    int error = trc_writer_open(&writer, path, limit, &head, text, size, ticks);
     stream = calloc(1, sizeof *stream);
     if (error || !stream || !trc_stream_open(stream, &writer, 17, "main")) {
         printf("the writer cannot write %s: %s\n", path, strerror(error));
@@ -91,7 +93,7 @@ static void event(uint32_t call, uint32_t flags, int32_t tag, uint64_t from, uin
 /* Many signatures, so that ways of the table change hands; many chunks; sequences. */
 static void test_events(void)
 {
-    begin();
+    begin(64u << 20);
     enum { N = 200000 };
     for (uint64_t i = 0; i < N; i++) {
         uint64_t at = 2000000 + 100 * i;
@@ -119,7 +121,7 @@ static void test_events(void)
 /* More kinds of polls in a row than stay open at once: each time is still right, and every poll is counted once. */
 static void test_folds(int32_t kinds)
 {
-    begin();
+    begin(64u << 20);
     enum { ROUNDS = 100 };
     uint64_t at = 2000000, last_end = 0, polls = 0;
     event(0, 0, 1, at, at + 10, 0);
@@ -160,7 +162,7 @@ static void test_folds(int32_t kinds)
 /* Calls made inside another call; a clock that steps back. */
 static void test_times(void)
 {
-    begin();
+    begin(64u << 20);
     static const uint64_t from_to[][2] = {{2000000, 2000010}, {2000120, 2000130}, {2000140, 2000150},
                                           {2000100, 2000200}, {2000190, 2000250}, {2000300, 2000310}};
     for (int i = 0; i < 6; i++) /* the second and third lie inside the fourth */
@@ -181,7 +183,7 @@ static void test_times(void)
 /* Requests of this thread and of others. */
 static void test_requests(void)
 {
-    begin();
+    begin(64u << 20);
     struct trc_sig done = sig_of(0, TRC_SIG_SUB | TRC_SIG_COMPLETE, 1);
     for (uint64_t i = 0; i < 100; i++) {
         event(0, TRC_SIG_START, 1, 2000000 + i * 10, 2000005 + i * 10, 0);
@@ -211,7 +213,7 @@ static void test_requests(void)
 /* Definitions of more than a chunk. */
 static void test_definitions(void)
 {
-    begin();
+    begin(64u << 20);
     struct {
         struct trc_def_comm comm;
         int32_t members[100];
@@ -237,6 +239,69 @@ static void test_definitions(void)
     end(file, NULL);
 }
 
+/* A process that writes as fast as it can into a file that is too small, and one that reads along: what is read is in
+ * order and whole, what is missed is told, and nothing looks like damage. */
+static void test_alongside(size_t limit)
+{
+    enum { N = 800000, FIRST = 2000000 };
+    begin(limit);
+    event(0, 0, -1, FIRST - 100, FIRST - 40, 0);
+    struct trc_file *file = look();
+    struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    pid_t child = fork();
+    if (child < 0)
+        exit(77);
+    if (!child) {
+        for (uint64_t i = 0; i < N; i++) {
+            uint64_t at = FIRST + 100 * i;
+            struct trc_sig poll = sig_of(1, TRC_SIG_POLL, 0);
+            event(0, 0, (int32_t)(i * 7919 % 3000), at, at + 10, 0);
+            for (uint64_t polls = i % 4; polls--;) /* sometimes */
+                trc_stream_fold(stream, trc_stream_intern(stream, &poll), at + 90 - polls * 5, at + 92 - polls * 5);
+        }
+        writer.head->state = TRC_STATE_FINALIZED;
+        _exit(0);
+    }
+    struct trc_record record;
+    uint64_t next = 0, missed = 0, reads = 0;
+    bool lost = false, untold = false, over = false;
+    CHECK(trc_next(cursor, &record) == TRC_OK && record.sig->tag == -1, "the first");
+    while (!over) {
+        over = trc_head(file)->state == TRC_STATE_FINALIZED; /* one more round after that */
+        while (trc_next(cursor, &record) == TRC_OK) {
+            reads++;
+            if (record.kind == TRC_RECORD_LOST) {
+                lost = true;
+                missed += record.count;
+                untold |= !record.count;
+                continue;
+            }
+            uint64_t i = (record.begin - FIRST) / 100;
+            if (record.kind == TRC_RECORD_FOLD) {
+                if (record.count != i % 4 || record.end != FIRST + 100 * i + 92)
+                    CHECK(0, "%llu polls of %llu", (unsigned long long)record.count, (unsigned long long)i);
+                continue;
+            }
+            if (record.end != record.begin + 10 || record.sig->tag != (int32_t)(i * 7919 % 3000) || i < next ||
+                (i > next && !lost))
+                CHECK(0, "event %llu where %llu was due", (unsigned long long)i, (unsigned long long)next);
+            next = i + 1;
+        }
+        if (failures)
+            break;
+        trc_refresh(file);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    CHECK(next == N, "the last is %llu", (unsigned long long)next);
+    CHECK(limit < 100u << 20 || !lost, "%llu missed in a file with room for all", (unsigned long long)missed);
+    uint64_t all = N + (N / 4) * 3; /* and a FOLD for three of four */
+    CHECK(untold || reads > 0, "nothing was read");
+    if (!untold && lost)
+        CHECK(missed < all, "%llu missed of %llu", (unsigned long long)missed, (unsigned long long)all);
+    end(file, cursor);
+}
+
 int main(void)
 {
     snprintf(path, sizeof path, "/tmp/hpctop-roundtrip-%d.hpctop", (int)getpid());
@@ -247,6 +312,8 @@ int main(void)
     test_times();
     test_requests();
     test_definitions();
+    test_alongside(2u << 20); /* recycled again and again */
+    test_alongside(200u << 20);
     unlink(path);
     return failures != 0;
 }
