@@ -32,7 +32,16 @@ void ipo_want_status(struct ipo_frame *frame, uintptr_t *args);
 /* Remembers the request that a call with role q has started (after ipo_emit) and takes its start number. */
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args);
 
-/* Classes that live in other files. */
+/* The pairs of classes.c: before and after the real call; p2p.c, collective.c, completion.c, objects.c. */
+void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args);
+void ipo_describe_recv(struct ipo_frame *frame, uintptr_t *args);
+void ipo_describe_sendrecv(struct ipo_frame *frame, uintptr_t *args);
+void ipo_describe_probe(struct ipo_frame *frame, uintptr_t *args);
+void ipo_finish_send(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_finish_recv(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_finish_isend(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_finish_init(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_finish_probe(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args);
 void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args);
@@ -41,7 +50,6 @@ void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_describe_start(struct ipo_frame *frame, uintptr_t *args);
 void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args);
-void ipo_describe_mprobe(struct ipo_frame *frame, uintptr_t *args);
 void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args);
 void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args);

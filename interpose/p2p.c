@@ -1,0 +1,238 @@
+/* Point to point: blocking, nonblocking, persistent, probes and claimed messages. */
+#include "interpose/abi.h"
+#include "interpose/describe.h"
+
+static int int_arg(const struct ipo_frame *frame, const uintptr_t *args, char role)
+{
+    return (int)ipo_arg(frame->call, args, role);
+}
+
+static void take_comm(struct ipo_frame *frame, const uintptr_t *args)
+{
+    frame->comm = ipo_comm(ipo_arg(frame->call, args, 'c'));
+    frame->sig.comm = frame->comm ? frame->comm->id : 0;
+}
+
+static void describe_out(struct ipo_frame *frame, const uintptr_t *args)
+{
+    struct trc_sig *sig = &frame->sig;
+    sig->peer = ipo_world_rank(frame->comm, int_arg(frame, args, 'p'));
+    sig->tag = int_arg(frame, args, 't');
+    if (sig->peer == TRC_PEER_NULL)
+        return;
+    sig->sent = ipo_bytes(frame, args, 'n', 'd');
+    sig->flags |= TRC_SIG_P2P_OUT;
+}
+
+static void describe_in(struct ipo_frame *frame, const uintptr_t *args)
+{
+    struct trc_sig *sig = &frame->sig;
+    int tag = int_arg(frame, args, 'T');
+    sig->source = ipo_world_rank(frame->comm, int_arg(frame, args, 's'));
+    sig->rtag = tag == ipo_abi.any_tag ? TRC_TAG_ANY : tag;
+    if (sig->source == TRC_PEER_NULL)
+        return;
+    bool own = ipo_has(frame->call, 'N');
+    sig->received = ipo_bytes(frame, args, own ? 'N' : 'n', own ? 'D' : 'd');
+    sig->flags |= TRC_SIG_P2P_IN;
+}
+
+void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args)
+{
+    take_comm(frame, args);
+    describe_out(frame, args);
+    if (frame->call->opclass == TRC_OP_SSEND || frame->call->opclass == TRC_OP_ISSEND)
+        frame->sig.flags |= TRC_SIG_SYNC;
+    if (ipo_has(frame->call, 'q'))
+        frame->sig.flags |= TRC_SIG_START;
+}
+
+void ipo_describe_recv(struct ipo_frame *frame, uintptr_t *args)
+{
+    take_comm(frame, args);
+    describe_in(frame, args);
+    if (ipo_has(frame->call, 'q'))
+        frame->sig.flags |= TRC_SIG_START;
+    else
+        ipo_want_status(frame, args);
+}
+
+void ipo_describe_sendrecv(struct ipo_frame *frame, uintptr_t *args)
+{
+    ipo_describe_send(frame, args);
+    describe_in(frame, args);
+    ipo_want_status(frame, args);
+}
+
+/* The call failed: no message, unless it was one that did not fit. */
+static void drop_message(struct ipo_frame *frame)
+{
+    frame->sig.flags &= ~(uint32_t)(TRC_SIG_P2P_IN | TRC_SIG_P2P_OUT | TRC_SIG_START);
+    frame->sig.sent = frame->sig.received = 0;
+}
+
+static void intern(struct ipo_frame *frame)
+{
+    frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+}
+
+void ipo_finish_send(struct ipo_frame *frame, const uintptr_t *args)
+{
+    (void)args;
+    if (frame->failed) {
+        drop_message(frame);
+        intern(frame);
+    }
+    ipo_emit(frame);
+}
+
+/* Blocking receives: what was asked for gives way to what came. */
+void ipo_finish_recv(struct ipo_frame *frame, const uintptr_t *args)
+{
+    (void)args;
+    struct trc_sig *sig = &frame->sig;
+    if (frame->failed) {
+        drop_message(frame);
+        intern(frame);
+    } else if ((sig->flags & TRC_SIG_P2P_IN) && frame->status) {
+        struct ipo_arrived arrived = ipo_arrived(frame->thread, frame->comm, frame->status, false);
+        if (arrived.source != sig->source || arrived.tag != sig->rtag || arrived.bytes != sig->received) {
+            sig->source = arrived.source;
+            sig->rtag = arrived.tag;
+            sig->received = arrived.bytes;
+            if (arrived.source == TRC_PEER_NULL)
+                sig->flags &= ~(uint32_t)TRC_SIG_P2P_IN;
+            intern(frame);
+        }
+    }
+    ipo_emit(frame);
+}
+
+void ipo_finish_isend(struct ipo_frame *frame, const uintptr_t *args)
+{
+    ipo_finish_send(frame, args);
+    if (!frame->failed)
+        ipo_started(frame, args);
+}
+
+/* Persistent: only prepared.  The event shows the partner; the request keeps what each start will move. */
+void ipo_finish_init(struct ipo_frame *frame, const uintptr_t *args)
+{
+    struct trc_sig moves = frame->sig;
+    moves.flags &= ~(uint32_t)TRC_SIG_START;
+    drop_message(frame);
+    intern(frame);
+    ipo_emit(frame);
+    frame->sig = moves;
+    if (!frame->failed)
+        ipo_started(frame, args);
+}
+
+void ipo_describe_probe(struct ipo_frame *frame, uintptr_t *args)
+{
+    take_comm(frame, args);
+    frame->sig.source = ipo_world_rank(frame->comm, int_arg(frame, args, 's'));
+    int tag = int_arg(frame, args, 'T');
+    frame->sig.rtag = tag == ipo_abi.any_tag ? TRC_TAG_ANY : tag;
+    if (ipo_has(frame->call, 'u'))
+        ipo_want_status(frame, args);
+}
+
+void ipo_finish_probe(struct ipo_frame *frame, const uintptr_t *args)
+{
+    uintptr_t flag = ipo_arg(frame->call, args, 'g');
+    if (!frame->failed && flag && !*(const int *)flag) {
+        frame->poll = true;
+        frame->sig.flags |= TRC_SIG_POLL;
+        intern(frame);
+    }
+    ipo_emit(frame);
+}
+
+/* A claimed message is a posted receive: it is this one that later sends cannot overtake. */
+void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
+{
+    uintptr_t flag = ipo_arg(frame->call, args, 'g'), message = ipo_arg(frame->call, args, 'u');
+    if (frame->failed || (flag && !*(const int *)flag)) {
+        ipo_finish_probe(frame, args);
+        return;
+    }
+    uintptr_t handle = ipo_handle_load(message, 0);
+    struct ipo_arrived arrived = ipo_arrived(frame->thread, frame->comm, frame->status, false);
+    bool real = frame->status && arrived.source != TRC_PEER_NULL;
+    frame->sig.source = arrived.source;
+    frame->sig.rtag = arrived.tag;
+    frame->sig.received = real ? arrived.bytes : 0;
+    if (real)
+        frame->sig.flags |= TRC_SIG_START | TRC_SIG_P2P_IN;
+    intern(frame);
+    ipo_emit(frame);
+    if (!real)
+        return;
+    struct ipo_request request = {.thread = frame->thread->stream.page->thread.index,
+                                  .number = ipo_next_start(frame->thread),
+                                  .charge = frame->sig.call,
+                                  .comm = frame->comm,
+                                  .sig = frame->sig};
+    ipo_request_add(handle, &request);
+}
+
+/* The claim behind the message handle, found before the call overwrites it. */
+void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args)
+{
+    struct ipo_request *claim = ipo_request_find(ipo_handle_load(ipo_arg(frame->call, args, 'U'), 0));
+    if (claim) {
+        frame->comm = claim->comm;
+        frame->sig.comm = claim->sig.comm;
+        frame->sig.source = claim->sig.source;
+        frame->sig.rtag = claim->sig.rtag;
+        frame->sig.received = claim->sig.received;
+        if (ipo_thread_scratch(frame->thread, 1))
+            frame->thread->requests[0] = (uintptr_t)claim;
+    } else if (ipo_thread_scratch(frame->thread, 1)) {
+        frame->thread->requests[0] = 0;
+    }
+}
+
+static struct ipo_request *claimed(const struct ipo_frame *frame)
+{
+    return frame->thread->scratch ? (struct ipo_request *)frame->thread->requests[0] : NULL;
+}
+
+void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
+{
+    (void)args;
+    ipo_emit(frame);
+    struct ipo_request *claim = claimed(frame);
+    if (!claim || frame->failed)
+        return;
+    struct trc_sig sig = claim->sig;
+    sig.flags = TRC_SIG_SUB | TRC_SIG_COMPLETE | TRC_SIG_P2P_IN;
+    struct trc_stream *stream = &frame->thread->stream;
+    struct trc_thread *live = &stream->page->thread;
+    uint32_t index = trc_stream_intern(stream, &sig);
+    bool foreign = claim->thread != live->index;
+    trc_stream_sub(stream, index, foreign, claim->thread, foreign ? claim->number : live->starts - 1 - claim->number,
+                   0);
+    ipo_count_received(frame->thread, index);
+    live->completes++;
+    ipo_request_remove(claim);
+}
+
+/* The new request goes on under the number of the claim. */
+void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
+{
+    struct ipo_request *claim = claimed(frame);
+    frame->sig.received = 0;
+    intern(frame);
+    ipo_emit(frame);
+    if (!claim || frame->failed)
+        return;
+    struct ipo_request request = {.thread = claim->thread,
+                                  .number = claim->number,
+                                  .charge = frame->sig.call,
+                                  .comm = claim->comm,
+                                  .sig = claim->sig};
+    ipo_request_remove(claim);
+    ipo_request_add(ipo_handle_load(ipo_arg(frame->call, args, 'q'), 0), &request);
+}
