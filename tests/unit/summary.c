@@ -318,7 +318,7 @@ static void killed_while_polling(void)
     CHECK(s.site_count == 1 && s.sites[0].times.count == 100 && s.calls[0].times.count == 100);
     struct ana_timeline_cell cell[4];
     ana_timeline(job, 0, 0, 4000000, 4, cell);
-    CHECK(fabs(cell[1].share[TRC_CAT_P2P] - 0.5) < 0.05 && cell[3].share[TRC_CAT_COMPUTE] == 1);
+    CHECK(fabs(cell[1].share[TRC_CAT_P2P] - 0.5) < 0.05 && cell[3].share[TRC_CAT_COMPUTE] > 0.95);
     ana_summary_free(&s);
     ana_job_close(job);
     folder_remove();
