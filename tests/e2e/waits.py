@@ -1,4 +1,5 @@
 # timeout: 120
+# alone
 """Injected delays are seen as that long and laid at the right rank's door: as a share of what was injected, never
 against a clock's deadline.  The workloads measure how long they really slept."""
 import json
