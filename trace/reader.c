@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -242,11 +243,26 @@ static bool measure(struct trc_file *file)
     return true;
 }
 
+/* A job of a thousand ranks is a thousand open files: the usual soft limit is there for programs that use select(). */
+static int open_file(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct rlimit limit;
+    if (fd >= 0 || errno != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
+        return fd;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit)) {
+        errno = EMFILE;
+        return -1;
+    }
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
 enum trc_status trc_open(const char *path, struct trc_file **out, char *error, size_t error_size)
 {
     char text[128];
     const char *why = "out of memory";
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open_file(path);
     if (fd < 0) {
         snprintf(error, error_size, "%s: %s%s", path, strerror(errno), errno == EMFILE ? ": raise `ulimit -n`" : "");
         return TRC_BAD;
@@ -313,7 +329,7 @@ bool trc_refresh(struct trc_file *file)
     if (file->head.flags & TRC_HEAD_WRITE_BACK) {
         /* A network file system checks its cached pages against the server when a file is opened, not when it is read.
          */
-        int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        int fd = open_file(file->path);
         if (fd >= 0 && dup3(fd, file->fd, O_CLOEXEC) < 0)
             trc_file_damage(file, "could not be opened again: %s", strerror(errno));
         if (fd >= 0)

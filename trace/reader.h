@@ -20,7 +20,8 @@ struct trc_call {
     enum trc_opclass opclass;
 };
 
-/* Opens `path`.  On TRC_BAD writes one line (what, where, what to do) to `error`.  *out is set only on TRC_OK. */
+/* Opens `path`; the file stays open (where the process's soft limit of open files is in the way, it is raised to the
+ * hard one).  On TRC_BAD writes one line (what, where, what to do) to `error`.  *out is set only on TRC_OK. */
 enum trc_status trc_open(const char *path, struct trc_file **out, char *error, size_t error_size);
 void trc_close(struct trc_file *file);
 

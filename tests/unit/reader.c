@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -296,6 +297,28 @@ static void test_taken_away(void)
     tb_free(tb);
 }
 
+/* More ranks than the soft limit of open files. */
+static void test_many_files(void)
+{
+    struct tb *tb = tb_new_small(0, 1, 4096, 10);
+    tb_write(tb, path);
+    tb_free(tb);
+    struct rlimit before, low;
+    if (getrlimit(RLIMIT_NOFILE, &before) || before.rlim_max < 200)
+        return;
+    low = before;
+    low.rlim_cur = 40;
+    setrlimit(RLIMIT_NOFILE, &low);
+    struct trc_file *files[100];
+    size_t n = 0;
+    while (n < 100 && trc_open(path, &files[n], error, sizeof error) == TRC_OK)
+        n++;
+    CHECK(n == 100, "%zu files, then: %s", n, error);
+    while (n)
+        trc_close(files[--n]);
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
 static void test_dump(void)
 {
     struct tb *tb = tb_new(1, 2);
@@ -363,6 +386,7 @@ int main(void)
     test_clamped();
     test_taken_away();
     test_dump();
+    test_many_files();
     unlink(path);
     return failures != 0;
 }
