@@ -6,7 +6,7 @@
 set -u
 
 build="gcc make libc6-dev openmpi-bin libopenmpi-dev libncurses-dev libcjson-dev libdw-dev libxxhash-dev"
-check="$build tmux python3 python3-mpi4py strace binutils clang-format valgrind procps"
+check="$build tmux python3 python3-mpi4py strace binutils clang-format valgrind procps bindfs"
 
 case "${1-check}" in
 build) want=$build ;;
