@@ -1,6 +1,7 @@
 /* hpctop help, hpctop version. */
 #include "tui/command.h"
 #include "tui/help.h"
+#include "tui/manual.h"
 
 #include <langinfo.h>
 #include <string.h>
@@ -34,19 +35,23 @@ static void print_line(void *to, enum tui_style style, const char *text)
 
 enum { WIDTH = 100 };
 
-static int print_environment(void)
-{
-    static const struct {
-        const char *name, *type, *value, *help;
-    } options[] = {
+static const struct tui_variable variables[] = {
 #define OPTION(field, variable, type, value, help) {variable, #type, value, help},
 #include "trace/options.def"
 #undef OPTION
-    };
+};
+
+static int print_manual(void)
+{
+    return tui_print_manual(HPCTOP_VERSION, variables, sizeof variables / sizeof *variables);
+}
+
+static int print_environment(void)
+{
     printf("What libtrace.so reads, all optional:\n\n");
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        printf("  %-16s %-8s %s%s%s%s\n", options[i].name, options[i].type, options[i].help,
-               options[i].value[0] ? " [default " : "", options[i].value, options[i].value[0] ? "]" : "");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        printf("  %-16s %-8s %s%s%s%s\n", variables[i].name, variables[i].type, variables[i].help,
+               variables[i].value[0] ? " [default " : "", variables[i].value, variables[i].value[0] ? "]" : "");
     return tui_finish(TUI_EXIT_OK);
 }
 
@@ -99,7 +104,8 @@ int tui_command_help(int argc, char **argv)
     static const struct {
         const char *topic;
         int (*print)(void);
-    } topics[] = {{"environment", print_environment}, {"keys", print_keys}, {"views", print_views}};
+    } topics[] = {
+        {"environment", print_environment}, {"keys", print_keys}, {"views", print_views}, {"man", print_manual}};
     if (argc < 2)
         return print_overview();
     if (argc > 2)

@@ -1,0 +1,83 @@
+/* hpctop help man: the manual page hpctop(1), out of the same tables as everything else. */
+#include "tui/command.h"
+#include "tui/help.h"
+#include "tui/manual.h"
+
+#include <string.h>
+
+/* Text as roff: what it would take for commands is escaped. */
+static void text(const char *s)
+{
+    if (*s == '.' || *s == '\'')
+        fputs("\\&", stdout);
+    for (; *s; s++)
+        if (*s == '\\')
+            fputs("\\e", stdout);
+        else if (*s == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*s);
+}
+
+/* A tagged paragraph: the word, and below it what it means. */
+static void entry(const char *word, const char *meaning)
+{
+    fputs(".TP\n.B ", stdout);
+    text(word);
+    putchar('\n');
+    text(meaning);
+    putchar('\n');
+}
+
+static void view_section(const struct tui_view *view)
+{
+    fputs(".SS ", stdout);
+    text(view->title);
+    putchar('\n');
+    text(view->about);
+    putchar('\n');
+    for (int c = 0; view->table && c < view->table->column_count; c++)
+        entry(view->table->columns[c].title, view->table->columns[c].help);
+    for (const struct tui_term_help *t = view->terms; t && t->word; t++)
+        entry(t->word, t->help);
+}
+
+int tui_print_manual(const char *version, const struct tui_variable *variables, size_t n)
+{
+    const struct tui_command *command;
+    printf(".TH HPCTOP 1 \"\" \"hpctop %s\" \"\"\n.SH NAME\nhpctop \\- top for parallel jobs\n.SH SYNOPSIS\n", version);
+    printf(".B LD_PRELOAD=/path/libtrace.so\n.I launcher program\n.br\n");
+    for (int i = 0; (command = tui_command(i)); i++) {
+        fputs(".br\n.B hpctop ", stdout);
+        text(i == 0 ? "" : command->name);
+        fputs("\n.RI ", stdout);
+        putchar('"');
+        text(command->arguments);
+        fputs("\"\n", stdout);
+    }
+    printf(
+        ".SH DESCRIPTION\nlibtrace.so records what every rank of an MPI job does into one file a rank, in one folder.\n"
+        "hpctop opens such folders, while the job runs and afterwards, and says what is the matter with the job.\n"
+        "Several folders are one job; without one it takes the newest of the working directory.\n"
+        "Without a terminal it prints the report.\n.SH COMMANDS\n");
+    for (int i = 0; (command = tui_command(i)); i++)
+        entry(command->name, command->help);
+    printf(".SH KEYS\n");
+    for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++)
+        entry(tui_action_info(a)->keys, tui_action_info(a)->help);
+    printf(".SH SCREENS\n");
+    for (int v = 0; v < TUI_VIEWS; v++)
+        if (v != TUI_VIEW_HELP)
+            view_section(tui_view((enum tui_view_id)v));
+    printf(".SH ENVIRONMENT\n.SS of libtrace.so\n");
+    for (size_t i = 0; i < n; i++)
+        entry(variables[i].name, variables[i].help);
+    printf(".SS of hpctop\n");
+    entry("NO_COLOR", "no colours, if it is set to anything");
+    entry("LC_ALL, LC_CTYPE, LANG", "UTF-8 locales get blocks and dashes, all others plain ASCII");
+    printf(".SH EXIT STATUS\n");
+    entry("0", "done");
+    entry("2", "input that cannot be read, or output that cannot be written");
+    entry("64", "wrong usage");
+    return tui_finish(TUI_EXIT_OK);
+}
