@@ -109,6 +109,14 @@ void trc_file_damage(struct trc_file *file, const char *format, ...) __attribute
 bool trc_file_growing(const struct trc_file *file); /* its writer may add to it */
 void trc_clean_text(char *text);                    /* control characters become '?': it will be shown on terminals */
 
+/* head.c */
+/* A whole head, its `latest` anchor consistent; false if it could not be had. */
+bool trc_head_read(const struct trc_file *file, struct trc_head *head);
+/* Why a head, of which `got` bytes are there, is not one that can be read (perhaps in `text`); NULL if it is. */
+const char *trc_head_refuse(const struct trc_head *head, size_t got, char *text, size_t size);
+/* Takes a freshly read head over, clamped.  The layout never changes after opening. */
+void trc_head_adopt(struct trc_file *file, struct trc_head *head);
+
 /* chunks.c */
 bool trc_chunks_refresh(struct trc_file *file); /* true if anything moved */
 uint64_t trc_chunk_offset(const struct trc_file *file, uint32_t chunk);

@@ -1,4 +1,4 @@
-/* Opening a trace file, its head, and looking at it again. */
+/* Opening a trace file, its schema, damage, and looking at it again. */
 #include "trace/file.h"
 
 #include <errno.h>
@@ -10,10 +10,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define CHUNK_SIZE_MIN 4096u
-#define CHUNK_SIZE_MAX (64u << 20)
-#define WORLD_MAX      (1 << 24) /* ranks: more is damage, not a machine */
 
 size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer, size_t size)
 {
@@ -63,121 +59,6 @@ void trc_clean_text(char *text)
     for (; *text; text++)
         if ((unsigned char)*text < ' ' || *text == 0x7f)
             *text = '?';
-}
-
-/* ---- the head ---------------------------------------------------------------------------------------------------- */
-
-/* A whole head, its `latest` anchor consistent; false if it could not be had. */
-static bool read_head(const struct trc_file *file, struct trc_head *head)
-{
-    struct trc_anchor latest = file->head.latest;
-    uint64_t version = file->head.latest_version;
-    for (int tries = 0; tries < 3; tries++) {
-        uint64_t after;
-        if (trc_file_read(file, 0, head, sizeof *head) != sizeof *head ||
-            trc_file_read(file, offsetof(struct trc_head, latest_version), &after, sizeof after) != sizeof after)
-            return false;
-        if (after == head->latest_version && after % 2 == 0)
-            return true;
-    }
-    head->latest = latest; /* the heartbeat died while it wrote, or is at it all the time: the one before will do */
-    head->latest_version = version;
-    return true;
-}
-
-static void clamp_head(struct trc_file *file, struct trc_head *head)
-{
-    if (head->world_size < -1 || head->world_size == 0 || head->world_size > WORLD_MAX) {
-        trc_file_damage(file, "head: impossible number of ranks %d", (int)head->world_size);
-        head->world_size = -1;
-    }
-    if (head->rank < -1 || head->rank >= WORLD_MAX || (head->world_size > 0 && head->rank >= head->world_size)) {
-        trc_file_damage(file, "head: impossible rank %d", (int)head->rank);
-        head->rank = -1;
-    }
-    if (head->state < TRC_STATE_STARTING || head->state > TRC_STATE_STOPPED) {
-        trc_file_damage(file, "head: unknown state %u", head->state);
-        head->state = TRC_STATE_STOPPED;
-    }
-    if (head->clock_source != TRC_CLOCK_TSC && head->clock_source != TRC_CLOCK_MONOTONIC) {
-        trc_file_damage(file, "head: unknown clock %u", head->clock_source);
-        head->clock_source = TRC_CLOCK_MONOTONIC;
-    }
-    if (head->thread_level < -1 || head->thread_level > 3)
-        head->thread_level = -1;
-    if (head->abi > TRC_ABI_STANDARD)
-        head->abi = TRC_ABI_UNKNOWN;
-    if (head->chunks_used > head->chunks_allocated)
-        head->chunks_used = head->chunks_allocated;
-#define CLEAN(member)                                                                                                  \
-    head->member[sizeof head->member - 1] = 0;                                                                         \
-    trc_clean_text(head->member)
-    CLEAN(host);
-    CLEAN(boot_id);
-    CLEAN(job);
-    CLEAN(exe);
-    CLEAN(command);
-    CLEAN(mpi);
-    CLEAN(container);
-    CLEAN(error);
-#undef CLEAN
-}
-
-/* Nanoseconds a tick, from two anchors that are far enough apart to say. */
-static double rate_of(const struct trc_head *head)
-{
-    if (head->clock_source == TRC_CLOCK_MONOTONIC)
-        return 1;
-    if (head->latest.ticks > head->start.ticks && head->latest.monotonic_ns > head->start.monotonic_ns) {
-        double rate = (double)(head->latest.monotonic_ns - head->start.monotonic_ns) /
-                      (double)(head->latest.ticks - head->start.ticks);
-        if (rate > 1e-3 && rate < 1e3) /* no clock counts slower than 1 MHz or faster than 1 THz */
-            return rate;
-    }
-    return 0;
-}
-
-/* Takes a freshly read head over.  The layout never changes after opening. */
-static void adopt_head(struct trc_file *file, struct trc_head *head)
-{
-    clamp_head(file, head);
-    double rate = rate_of(head);
-    if (rate > 0)
-        file->ns_per_tick = rate;
-    file->head = *head;
-}
-
-/* The message for a head that is not ours; NULL if it is. */
-static const char *refuse(const struct trc_head *head, size_t got, char *text, size_t size)
-{
-    static const char zeros[sizeof head->magic];
-    if (got < sizeof *head && (got < 8 || !memcmp(head->magic, TRC_MAGIC, 8) || !memcmp(head->magic, zeros, 8)))
-        return "too short to be an hpctop trace: copy it again, or leave it out";
-    if (!memcmp(head->magic, zeros, 8))
-        return "not an hpctop trace yet: its process has not finished making it, or died while it did";
-    if (!memcmp(head->magic, "hpctop\n", 7) || !memcmp(head->magic, "hpctop\r\r", 8))
-        return "an hpctop trace that was transferred in text mode and is spoilt: copy it again in binary mode";
-    if (memcmp(head->magic, TRC_MAGIC, 8))
-        return "not an hpctop trace (wrong magic)";
-    if (head->byte_order != TRC_BYTE_ORDER)
-        return "written on a machine of the other byte order: read it there";
-    if (head->version != TRC_VERSION) {
-        snprintf(text, size, "made by %s hpctop (format %u, this one reads %u): %s",
-                 head->version > TRC_VERSION ? "a newer" : "an older", head->version, TRC_VERSION,
-                 head->version > TRC_VERSION ? "update hpctop" : "use that one to read it");
-        return text;
-    }
-    if (head->chunk_size < CHUNK_SIZE_MIN || head->chunk_size > CHUNK_SIZE_MAX ||
-        (head->chunk_size & (head->chunk_size - 1))) {
-        snprintf(text, size, "damaged head: chunks of %u bytes; nothing behind it can be found", head->chunk_size);
-        return text;
-    }
-    if (head->chunks_offset < TRC_HEAD_SIZE || head->chunks_offset > INT64_MAX / 2) {
-        snprintf(text, size, "damaged head: chunks at %llu; nothing behind it can be found",
-                 (unsigned long long)head->chunks_offset);
-        return text;
-    }
-    return NULL;
 }
 
 /* ---- the schema -------------------------------------------------------------------------------------------------- */
@@ -283,14 +164,14 @@ enum trc_status trc_open(const char *path, struct trc_file **out, char *error, s
     }
     struct trc_head head = {0};
     size_t got = trc_file_read(file, 0, &head, sizeof head);
-    why = refuse(&head, got, text, sizeof text);
+    why = trc_head_refuse(&head, got, text, sizeof text);
     if (why)
         goto undo;
-    if (!read_head(file, &head) || refuse(&head, sizeof head, text, sizeof text)) {
+    if (!trc_head_read(file, &head) || trc_head_refuse(&head, sizeof head, text, sizeof text)) {
         why = "changed while it was opened: try again";
         goto undo;
     }
-    adopt_head(file, &head);
+    trc_head_adopt(file, &head);
     why = "out of memory";
     if (read_schema(file))
         goto undo;
@@ -337,7 +218,7 @@ bool trc_refresh(struct trc_file *file)
     }
     struct trc_head head, *old = &file->head;
     bool moved = false;
-    if (!read_head(file, &head) || memcmp(head.magic, TRC_MAGIC, sizeof head.magic)) {
+    if (!trc_head_read(file, &head) || memcmp(head.magic, TRC_MAGIC, sizeof head.magic)) {
         trc_file_damage(file, "the head is gone: somebody truncated or overwrote the file");
         file->alive = false;
         moved = measure(file);
@@ -354,7 +235,7 @@ bool trc_refresh(struct trc_file *file)
     file->alive = head.heartbeats != old->heartbeats;
     file->look_again |= head.recycled_chunks != old->recycled_chunks || head.state != old->state;
     struct trc_head before = *old;
-    adopt_head(file, &head);
+    trc_head_adopt(file, &head);
     moved = memcmp(&before, &file->head, sizeof before) != 0;
     moved |= measure(file);
     look(file, &moved);
@@ -373,20 +254,4 @@ const struct trc_head *trc_head(const struct trc_file *file)
 const char *trc_path(const struct trc_file *file)
 {
     return file->path;
-}
-
-double trc_ns_per_tick(const struct trc_file *file)
-{
-    return file->ns_per_tick > 0 ? file->ns_per_tick : 1;
-}
-
-int64_t trc_ticks_to_ns(const struct trc_file *file, uint64_t ticks)
-{
-    const struct trc_anchor *start = &file->head.start;
-    double since = ticks >= start->ticks ? (double)(ticks - start->ticks) : -(double)(start->ticks - ticks);
-    int64_t base = start->monotonic_ns < INT64_MAX / 4 ? (int64_t)start->monotonic_ns : 0;
-    double sum = since * trc_ns_per_tick(file);
-    if (sum > 4e18 || sum < -4e18)
-        return sum < 0 ? INT64_MIN / 2 : INT64_MAX / 2;
-    return base + (int64_t)(sum < 0 ? sum - 0.5 : sum + 0.5);
 }

@@ -695,7 +695,7 @@ static void test_hostile_items(void)
 
 int main(void)
 {
-    snprintf(path, sizeof path, "/tmp/hpctop-cursor-%d.hpctop", (int)getpid());
+    snprintf(path, sizeof path, "hpctop-cursor-%d.hpctop", (int)getpid());
     for (uint64_t seed = 1; seed <= 5; seed++) {
         random_state = seed * 0x9e3779b97f4a7c15u;
         test_round_trip(4096, (uint32_t)seed - 1, 2000);

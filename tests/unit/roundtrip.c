@@ -304,7 +304,7 @@ static void test_alongside(size_t limit)
 
 int main(void)
 {
-    snprintf(path, sizeof path, "/tmp/hpctop-roundtrip-%d.hpctop", (int)getpid());
+    snprintf(path, sizeof path, "hpctop-roundtrip-%d.hpctop", (int)getpid());
     test_events();
     test_folds(2);
     test_folds(8);
