@@ -14,9 +14,7 @@ version = run([PYTHON, "-c", "import mpi4py; print(mpi4py.__version__)"])
 if version.code != 0:
     skip_all("python3-mpi4py is missing")
 version = version.out.strip()
-# No build: the archive as it is.
-got = run(["python3", "-m", "pip", "download", "--no-deps", "--no-binary", ":all:", "--no-build-isolation",
-           "mpi4py==" + version], timeout=300)
+got = run(["python3", "-m", "pip", "download", "--no-deps", "--no-binary", ":all:", "mpi4py==" + version], timeout=300)
 archives = glob.glob("mpi4py-*.tar.gz")
 if not archives:
     skip_all("the sources of mpi4py %s could not be had: %s" % (version, got.err.strip()[-150:]))
