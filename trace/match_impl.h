@@ -32,6 +32,7 @@ struct ana_end {
     int32_t tag;          /* or TRC_TAG_ANY */
     uint32_t destination; /* whose a wildcard is */
     uint32_t flags;
+    uint32_t gaps; /* of its rank when it began */
 };
 
 struct ana_ends {
@@ -51,7 +52,8 @@ struct ana_channel {
 
 struct ana_match_process {
     struct ana_match_rank is;
-    bool gap; /* events are missing: pair from the end */
+    bool gap;      /* events are missing: pair from the end */
+    uint32_t gaps; /* how often, since reading began */
     struct ana_ends wildcards;
     struct ana_channel *blocked;
     struct ana_channel *recent[2];  /* looked up last: of its sends, of its receives */

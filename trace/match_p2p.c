@@ -321,6 +321,7 @@ struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end_star
     made.tag = start->tag;
     made.destination = start->index;
     made.flags = start->flags;
+    made.gaps = match->process[start->index]->gaps;
     struct ana_channel *channel = wildcard ? NULL : channel_of_start(match, start);
     if (finish) {
         finish_end(match, &made, finish);
@@ -454,25 +455,31 @@ void ana_end_complete_unknown(struct ana_match *match, uint32_t index, uint64_t 
     release(match, index);
 }
 
+/* Ends from before stay where they are until the flush, or until there is no room; but they are stale. */
 void ana_p2p_gap(struct ana_match *match, uint32_t index)
 {
     match->process[index]->gap = true;
-    for (struct ana_node *node = ana_table_next(&match->channels, NULL); node;
-         node = ana_table_next(&match->channels, node)) {
-        struct ana_channel *channel = (struct ana_channel *)node;
-        while (source_of(channel) == index && channel->sends.head)
-            drop(match, channel->sends.head);
-        while (destination_of(channel) == index && channel->receives.head)
-            drop(match, channel->receives.head);
-    }
+    match->process[index]->gaps++;
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
+
+/* Between these and the last ones of the same rank something is missing. */
+static void drop_stale(struct ana_match *match, struct ana_ends *queue, uint32_t gaps)
+{
+    for (struct ana_end *end = queue->head, *next; end; end = next) {
+        next = end->next;
+        if (end->gaps != gaps)
+            drop(match, end);
+    }
+}
 
 /* Both ranks have finalized, so nothing was in flight: the last send is what the last completed receive took. */
 static void flush_kept(struct ana_match *match, struct ana_channel *channel)
 {
     struct ana_ends *sends = &channel->sends, *receives = &channel->receives;
+    drop_stale(match, sends, match->process[source_of(channel)]->gaps);
+    drop_stale(match, receives, match->process[destination_of(channel)]->gaps);
     for (struct ana_end *end = receives->head, *next; end; end = next) {
         next = end->next;
         if (!(end->flags & ANA_END_COMPLETE)) {
