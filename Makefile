@@ -133,6 +133,11 @@ bench:
 	@$(MAKE) --no-print-directory all workloads
 	@python3 tests/bench/bench.py $(BUILD)
 
+# The manual page comes out of the program's own tables.
+man: $(BUILD)/hpctop.1
+$(BUILD)/hpctop.1: $(HPCTOP)
+	$(Q)./$(HPCTOP) help man > $@
+
 compile_commands.json: $(TRACE_SRC) $(TUI_SRC) $(IPO_SRC) Makefile
 	@tests/compile_commands.py '$(CURDIR)' '$(CC) $(ALL_CFLAGS)' $(TRACE_SRC) $(TUI_SRC) $(IPO_SRC) > $@
 
@@ -147,6 +152,7 @@ help:
 	@echo "make bench        what recording costs: time, instructions and bytes a call"
 	@echo "make expand       the generated wrappers, readable"
 	@echo "make format-check is every file formatted as .clang-format says"
+	@echo "make man          the manual page hpctop(1), as build/plain/hpctop.1"
 	@echo "make compile_commands.json   for editors and analysers"
 	@echo "make clean        back to the sources"
 	@echo "V=1 shows commands; BUILD=dir builds elsewhere; ASAN=1, TSAN=1 build with that sanitizer"
@@ -154,6 +160,6 @@ help:
 clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
-.PHONY: all unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-asan check-tsan format-check expand demo bench help clean
+.PHONY: all unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-asan check-tsan format-check expand demo bench man help clean
 .SECONDARY:
 -include $(shell find build -name '*.d' 2>/dev/null)
