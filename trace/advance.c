@@ -187,7 +187,8 @@ bool ana_analysis_start(struct ana_job *job)
     job->clip = ana_wait_clip_new();
     struct ana_match_sink sink = {job, take_message, take_instance};
     job->match = ana_match_new(sink);
-    if (!job->lane || !job->clip || !job->match || !ana_store_init(&job->store) || !pass_open(job, &job->pass))
+    if (!job->lane || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
+        !pass_open(job, &job->pass))
         return false;
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;

@@ -144,11 +144,9 @@ static bool decode(struct ana_job *job, size_t index, const struct window *w)
         }
         trc_cursor_close(cursor);
     }
-    for (size_t i = 0; i < ana_store_count(job->store.waits, ANA_STORE_WAITS); i++) {
-        const struct ana_kept_wait *wait = ana_store_wait_at(&job->store, i);
-        if (wait->waiter == index)
-            spread(w, wait->begin_ns, wait->end_ns, 1, offsetof(struct ana_lane_sum, waiting_ns));
-    }
+    const struct ana_kept_wait *wait = ana_store_wait_of(&job->store, job->store.last_wait[index]);
+    for (; wait; wait = ana_store_wait_of(&job->store, wait->before))
+        spread(w, wait->begin_ns, wait->end_ns, 1, offsetof(struct ana_lane_sum, waiting_ns));
     return true;
 }
 

@@ -1,16 +1,17 @@
 #include "trace/store.h"
 #include <stdlib.h>
 
-bool ana_store_init(struct ana_store *store)
+bool ana_store_init(struct ana_store *store, size_t ranks)
 {
     /* Zeroed memory of this size costs nothing until it is written to. */
     *store = (struct ana_store){
         .message = calloc(ANA_STORE_MESSAGES, sizeof *store->message),
         .wait = calloc(ANA_STORE_WAITS, sizeof *store->wait),
+        .last_wait = calloc(ranks + 1, sizeof *store->last_wait),
         .instance = calloc(ANA_STORE_INSTANCES, sizeof *store->instance),
         .waits_since_ns = INT64_MIN,
     };
-    if (store->message && store->wait && store->instance)
+    if (store->message && store->wait && store->last_wait && store->instance)
         return true;
     ana_store_free(store);
     return false;
@@ -20,6 +21,7 @@ void ana_store_free(struct ana_store *store)
 {
     free(store->message);
     free(store->wait);
+    free(store->last_wait);
     free(store->instance);
     *store = (struct ana_store){0};
 }
@@ -51,9 +53,11 @@ void ana_store_wait(struct ana_store *store, const struct ana_wait_span *span, u
         .waiter = (uint32_t)span->waiter,
         .culprit = (uint32_t)span->culprit,
         .call = call,
+        .before = store->last_wait[span->waiter],
         .begin_ns = span->begin_ns,
         .end_ns = span->end_ns,
     };
+    store->last_wait[span->waiter] = store->waits;
 }
 
 /* Instances of one communicator in a row lie in a row. */

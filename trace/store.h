@@ -32,18 +32,20 @@ struct ana_kept_instance {
 struct ana_kept_wait {
     enum ana_wait_kind kind;
     uint32_t waiter, culprit, call; /* call: job-wide number of the one that the waiter is in */
+    uint64_t before;                /* the waiter's wait before this one, as a number of waits so far; 0: none */
     int64_t begin_ns, end_ns;
 };
 
 struct ana_store {
     struct ana_kept_message *message;
     struct ana_kept_wait *wait;
+    uint64_t *last_wait; /* of each rank: its last wait, as a number of waits so far; 0: none */
     struct ana_kept_instance *instance;
     uint64_t messages, waits, instances; /* so far, those pushed out included */
     int64_t waits_since_ns;              /* all that ended later are here; INT64_MIN: all */
 };
 
-bool ana_store_init(struct ana_store *store);
+bool ana_store_init(struct ana_store *store, size_t ranks);
 void ana_store_free(struct ana_store *store);
 void ana_store_message(struct ana_store *store, const struct ana_message *message);
 void ana_store_wait(struct ana_store *store, const struct ana_wait_span *span, uint32_t call);
@@ -61,6 +63,12 @@ static inline const struct ana_kept_message *ana_store_message_at(const struct a
 static inline const struct ana_kept_wait *ana_store_wait_at(const struct ana_store *store, size_t i)
 {
     return &store->wait[(store->waits - 1 - i) % ANA_STORE_WAITS];
+}
+/* The waits of one rank, newest first: NULL past the oldest that is kept. */
+static inline const struct ana_kept_wait *ana_store_wait_of(const struct ana_store *store, uint64_t number)
+{
+    bool kept = number && number + ANA_STORE_WAITS > store->waits;
+    return kept ? &store->wait[(number - 1) % ANA_STORE_WAITS] : NULL;
 }
 /* NULL if it is not there (any more). */
 const struct ana_kept_instance *ana_store_find(const struct ana_store *store, uint64_t comm_identity,

@@ -9,10 +9,7 @@ const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct t
 {
     char text[128];
     char **slot = ana_map_add(&job->comm_names, identity, 0, 0);
-    size_t number = job->comm_names.count;
-    for (size_t i = 0; i < job->comm_names.count; i++)
-        if (ana_map_key(&job->comm_names, i)[0] == identity)
-            number = i + 1;
+    size_t number = slot ? (size_t)(slot - (char **)job->comm_names.values) + 1 : 0; /* in order of first naming */
     if (comm && comm->def.flags & TRC_COMM_WORLD)
         snprintf(text, sizeof text, "WORLD");
     else if (comm && comm->def.flags & TRC_COMM_SELF)
