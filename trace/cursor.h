@@ -1,0 +1,68 @@
+/* Inside a cursor: what its two halves share, the walk over chunks (cursor.c) and the items in them (items.c). */
+#ifndef TRC_CURSOR_H
+#define TRC_CURSOR_H
+
+#include "trace/decode.h"
+#include "trace/file.h"
+
+#define TRC_WINDOW (32u << 10)
+
+struct trc_chunk_sig {
+    struct trc_sig sig;
+    uint64_t sequence; /* of its last event here */
+};
+
+struct trc_cursor {
+    struct trc_file *file;
+    uint32_t thread;
+
+    /* The chunk. */
+    bool inside;            /* in one; else `known` is the last one done with (magic 0: none yet) */
+    bool continued;         /* the one before was delivered to its end: SUB items may go on with its last event */
+    uint32_t chunk;         /* its number */
+    struct trc_chunk known; /* its head as the last refresh saw it */
+    uint32_t at, limit;     /* bytes of items decoded, and there to decode */
+    uint64_t delivered;
+    uint64_t hole_look; /* file->looks when a hole was met first; 0: none */
+
+    /* What its items stand on. */
+    uint64_t base, row_base, next_start;
+    bool in_row, row_settled; /* behind a FOLD; the FOLDs of this row grow no more */
+    uint64_t event_begin, event_end;
+    struct trc_chunk_sig *sigs;
+    size_t sig_count, sig_room;
+
+    /* Bytes window_at .. window_at + window_size of its items. */
+    uint32_t window_at, window_size;
+    uint8_t window[TRC_WINDOW];
+};
+
+/* The bytes in the window that are not decoded yet. */
+static inline struct trc_bytes trc_cursor_bytes(const struct trc_cursor *cursor)
+{
+    const uint8_t *end = cursor->window + cursor->window_size;
+    return (struct trc_bytes){cursor->window + (cursor->at - cursor->window_at), end};
+}
+
+/* What came of an item. */
+enum trc_step {
+    TRC_STEP_RECORD,
+    TRC_STEP_AGAIN, /* an item without a record */
+    TRC_STEP_SHORT, /* the window ends inside the item */
+    TRC_STEP_HOLE,  /* nothing written here */
+    TRC_STEP_HELD,  /* a FOLD that still grows */
+    TRC_STEP_BAD    /* *why says what is wrong */
+};
+
+/* Decodes the item at the begin of `bytes`.  On RECORD and AGAIN `bytes` stands behind it; on all else the cursor has
+ * not moved, and on BAD *why says what is wrong. */
+enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
+                            const char **why);
+
+/* A LOST record from the cursor's time base to `end`. */
+struct trc_record trc_item_lost(const struct trc_cursor *cursor, uint64_t end, uint64_t count);
+
+/* No more items can come behind those in the cursor's chunk. */
+bool trc_cursor_is_complete(const struct trc_cursor *cursor);
+
+#endif

@@ -1,0 +1,227 @@
+/* Items of a chunk, decoded: format.h's grammar, read without trust. */
+#include "trace/cursor.h"
+
+#include <stdlib.h>
+
+#define SIGS_MAX (1u << 16) /* in one chunk; a writer needs a dozen bytes for each */
+
+static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes, const char **why)
+{
+    const struct trc_schema *schema = &cursor->file->schema;
+    uint64_t size;
+    if (!trc_get_varint(bytes, &size) || size > (uint64_t)(bytes->end - bytes->at))
+        return TRC_STEP_SHORT;
+    struct trc_bytes body = {bytes->at, bytes->at + size};
+    bytes->at += size;
+    if (cursor->sig_count == cursor->sig_room) {
+        size_t room = cursor->sig_room ? cursor->sig_room * 2 : 64;
+        void *grown = room <= SIGS_MAX ? realloc(cursor->sigs, room * sizeof *cursor->sigs) : NULL;
+        if (!grown) {
+            *why = "too many signatures";
+            return TRC_STEP_BAD;
+        }
+        cursor->sigs = grown;
+        cursor->sig_room = room;
+    }
+    struct trc_chunk_sig *fresh = &cursor->sigs[cursor->sig_count++];
+    *fresh = (struct trc_chunk_sig){.sig = trc_sig_empty()};
+    uint64_t value;
+    for (size_t i = 0; i < schema->field_count && trc_get_varint(&body, &value); i++) {
+        const struct trc_schema_field *field = &schema->fields[i];
+        if (field->zigzag)
+            value = (uint64_t)trc_unzigzag(value);
+        char *member = (char *)&fresh->sig + field->offset;
+        if (field->size == 4)
+            memcpy(member, &(uint32_t){(uint32_t)value}, 4);
+        else if (field->size == 8)
+            memcpy(member, &value, 8);
+    }
+    return TRC_STEP_AGAIN;
+}
+
+/* Steps over one item without taking it.  False: the bytes end first. */
+static bool skip_item(struct trc_bytes *bytes, uint64_t kind)
+{
+    uint64_t n;
+    if (kind == TRC_ITEM_FOLD)
+        return trc_get_varint(bytes, &n) && trc_get_varint(bytes, &n) && trc_skip(bytes, 24);
+    return trc_get_varint(bytes, &n) && trc_skip(bytes, n); /* SIG, and those of later versions */
+}
+
+/* Does anything follow the row of FOLDs that begins at `bytes`?  If not, its writer may still count polls into them. */
+static enum trc_step settle_row(struct trc_cursor *cursor, struct trc_bytes bytes)
+{
+    bool follows = false, reached = cursor->window_at + cursor->window_size >= cursor->limit;
+    for (uint64_t kind; trc_get_varint(&bytes, &kind);) {
+        if ((kind == TRC_ITEM_FOLD || kind == TRC_ITEM_SIG) && skip_item(&bytes, kind))
+            continue;
+        follows = kind != TRC_ITEM_FOLD && kind != TRC_ITEM_SIG && kind != TRC_ITEM_END;
+        reached |= kind == TRC_ITEM_END;
+        break;
+    }
+    if (!follows && !reached && cursor->at > cursor->window_at)
+        return TRC_STEP_SHORT; /* see more of it first */
+    if (!follows && reached && !trc_cursor_is_complete(cursor))
+        return TRC_STEP_HELD;
+    cursor->row_settled = true;
+    return TRC_STEP_AGAIN;
+}
+
+static enum trc_step take_fold(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
+                               const char **why)
+{
+    uint64_t signature, gap, count, busy, span, begin, end;
+    if (!trc_get_varint(bytes, &signature) || !trc_get_varint(bytes, &gap) || !trc_get_u64(bytes, &count) ||
+        !trc_get_u64(bytes, &busy) || !trc_get_u64(bytes, &span))
+        return TRC_STEP_SHORT;
+    if (signature >= cursor->sig_count) {
+        *why = "a signature that was not defined";
+        return TRC_STEP_BAD;
+    }
+    if (!cursor->row_settled) {
+        enum trc_step step = settle_row(cursor, trc_cursor_bytes(cursor));
+        if (step != TRC_STEP_AGAIN)
+            return step;
+    }
+    if (!cursor->in_row) {
+        cursor->in_row = true;
+        cursor->row_base = cursor->base;
+    }
+    if (__builtin_add_overflow(cursor->row_base, gap, &begin) || __builtin_add_overflow(begin, span, &end)) {
+        *why = "an impossible time";
+        return TRC_STEP_BAD;
+    }
+    const struct trc_sig *sig = &cursor->sigs[signature].sig;
+    if (end > cursor->base && !(sig->flags & TRC_SIG_NESTED))
+        cursor->base = end;
+    *out = (struct trc_record){.kind = TRC_RECORD_FOLD,
+                               .sig = sig,
+                               .begin = begin,
+                               .end = end,
+                               .count = count,
+                               .busy = busy < span ? busy : span,
+                               .request_thread = cursor->thread,
+                               .request = UINT64_MAX};
+    return TRC_STEP_RECORD;
+}
+
+/* The request of a COMPLETE item. */
+static bool take_request(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out)
+{
+    uint64_t v;
+    if (!trc_get_varint(bytes, &v))
+        return false;
+    if (v % 2 == 0) {
+        if (v / 2 < cursor->next_start)
+            out->request = cursor->next_start - 1 - v / 2;
+        return true;
+    }
+    if (v / 2 == cursor->thread)
+        return true; /* unknown */
+    if (!trc_get_varint(bytes, &out->request))
+        return false;
+    if (v / 2 < TRC_MAX_THREADS)
+        out->request_thread = (uint32_t)(v / 2);
+    else
+        out->request = UINT64_MAX;
+    return true;
+}
+
+static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *bytes, uint64_t signature,
+                                struct trc_record *out, const char **why)
+{
+    if (signature >= cursor->sig_count) {
+        *why = "a signature that was not defined";
+        return TRC_STEP_BAD;
+    }
+    struct trc_chunk_sig *entry = &cursor->sigs[signature];
+    uint32_t flags = entry->sig.flags;
+    uint64_t begin = cursor->event_begin, end = cursor->event_end, sequence = 0;
+    out->kind = TRC_RECORD_EVENT;
+    out->sig = &entry->sig;
+    out->count = 1;
+    out->request_thread = cursor->thread;
+    out->request = UINT64_MAX;
+    if (!(flags & TRC_SIG_SUB)) {
+        uint64_t gap, duration;
+        if (!trc_get_varint(bytes, &gap) || !trc_get_varint(bytes, &duration))
+            return TRC_STEP_SHORT;
+        if (__builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end)) {
+            *why = "an impossible time";
+            return TRC_STEP_BAD;
+        }
+    }
+    if (flags & TRC_SIG_COLL) {
+        if (!trc_get_varint(bytes, &sequence))
+            return TRC_STEP_SHORT;
+        sequence += entry->sequence;
+    }
+    if (flags & TRC_SIG_COMPLETE && !take_request(cursor, bytes, out))
+        return TRC_STEP_SHORT;
+
+    /* All of the item is there: now the cursor may move. */
+    if (flags & TRC_SIG_COLL)
+        entry->sequence = sequence;
+    if (flags & TRC_SIG_START) {
+        if (!(flags & TRC_SIG_COMPLETE))
+            out->request = cursor->next_start;
+        cursor->next_start++;
+    }
+    if (!(flags & TRC_SIG_SUB)) {
+        cursor->event_begin = begin;
+        cursor->event_end = end;
+        if (!(flags & TRC_SIG_NESTED))
+            cursor->base = end;
+    }
+    out->begin = begin;
+    out->end = end;
+    out->busy = end - begin;
+    out->sequence = sequence;
+    return TRC_STEP_RECORD;
+}
+
+struct trc_record trc_item_lost(const struct trc_cursor *cursor, uint64_t end, uint64_t count)
+{
+    return (struct trc_record){.kind = TRC_RECORD_LOST,
+                               .begin = cursor->base,
+                               .end = end > cursor->base ? end : cursor->base,
+                               .count = count,
+                               .request_thread = cursor->thread,
+                               .request = UINT64_MAX};
+}
+
+enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
+                            const char **why)
+{
+    uint64_t kind;
+    if (!trc_get_varint(bytes, &kind))
+        return TRC_STEP_SHORT;
+    switch (kind) {
+    case TRC_ITEM_END:
+        return TRC_STEP_HOLE;
+    case TRC_ITEM_SIG:
+        return take_sig(cursor, bytes, why);
+    case TRC_ITEM_FOLD:
+        return take_fold(cursor, bytes, out, why);
+    case TRC_ITEM_LOST: {
+        uint64_t count;
+        if (!trc_get_varint(bytes, &count))
+            return TRC_STEP_SHORT;
+        cursor->in_row = cursor->row_settled = false;
+        *out = trc_item_lost(cursor, cursor->base, count);
+        return TRC_STEP_RECORD;
+    }
+    default:
+        break;
+    }
+    if (kind < TRC_ITEM_EVENT) {
+        if (!skip_item(bytes, kind))
+            return TRC_STEP_SHORT;
+        cursor->in_row = cursor->row_settled = false;
+        return TRC_STEP_AGAIN;
+    }
+    enum trc_step step = take_event(cursor, bytes, kind - TRC_ITEM_EVENT, out, why);
+    if (step == TRC_STEP_RECORD)
+        cursor->in_row = cursor->row_settled = false;
+    return step;
+}
