@@ -517,7 +517,8 @@ static void flush_whole(struct ana_match *match, struct ana_channel *channel)
             leave(match, channel->sends.head);
         }
     }
-    bool unclear = channel->sends.head && channel->receives.head;
+    bool unclear = (channel->sends.head && channel->receives.head) || match->process[source_of(channel)]->is.lossy ||
+                   match->process[destination_of(channel)]->is.lossy;
     for (; channel->receives.head; leave(match, channel->receives.head)) {
         bool complete = channel->receives.head->flags & ANA_END_COMPLETE;
         *(complete || unclear ? &match->counts.uncertain : &match->counts.unmatched_receives) += 1;

@@ -69,7 +69,8 @@ static uint64_t go(enum stage stage, struct trc_file **file, size_t n, const str
     struct ana_match *match = ana_match_new((struct ana_match_sink){clip, on_message, NULL});
     for (size_t i = 0; i < n; i++) {
         const struct trc_head *head = trc_head(file[i]);
-        struct ana_match_rank rank = {0, head->rank, head->recycled_chunks > 0, head->state == TRC_STATE_FINALIZED};
+        struct ana_match_rank rank = {0, head->rank, head->recycled_chunks > 0, head->state == TRC_STATE_FINALIZED,
+                                      head->lost_records > 0};
         ana_match_set_rank(match, i, &rank);
     }
     struct ana_event event;

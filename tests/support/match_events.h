@@ -59,7 +59,7 @@ static inline void on_instance(void *user, const struct ana_instance *in)
 
 static inline void set_rank(size_t index, bool recycled, bool finalized)
 {
-    struct ana_match_rank rank = {0, (int32_t)index, recycled, finalized};
+    struct ana_match_rank rank = {0, (int32_t)index, recycled, finalized, false};
     CHECK(ana_match_set_rank(match, index, &rank), "rank %zu", index);
 }
 

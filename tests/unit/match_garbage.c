@@ -48,10 +48,10 @@ static void run(unsigned seed)
     srand(seed);
     struct ana_match *m = ana_match_new((struct ana_match_sink){&reported, check_message, check_instance});
     for (int i = 0; i < RANKS; i++) {
-        struct ana_match_rank rank = {(uint32_t)(i / 4), i % 4, rand() % 6 == 0, rand() % 2};
+        struct ana_match_rank rank = {(uint32_t)(i / 4), i % 4, rand() % 6 == 0, rand() % 2, rand() % 4 == 0};
         CHECK(ana_match_set_rank(m, (size_t)i, &rank), "rank");
     }
-    struct ana_match_rank absurd = {UINT32_MAX, INT32_MAX, false, false};
+    struct ana_match_rank absurd = {UINT32_MAX, INT32_MAX, false, false, false};
     CHECK(!ana_match_set_rank(m, 3, &absurd) && !ana_match_set_rank(m, SIZE_MAX, &absurd), "out of reason");
     for (int i = 0; i < 3000; i++) {
         struct trc_sig sig = {.peer = rand() % 12 - 6, .tag = rand() % 3, .source = rand() % 12 - 6};

@@ -67,10 +67,19 @@ static void test_lost(void)
     ana_match_flush(match);
     PAIR(1, 100, 120);
     END_TEST(2, 0, 0, 0, 2, 0, 0);
+    /* Records of a thread that never got a chunk: no LOST item anywhere, but the head counts them. */
+    begin_test();
+    struct ana_match_rank lossy = {0, 1, false, true, true};
+    CHECK(ana_match_set_rank(match, 1, &lossy), "lossy");
+    send(0, 1, 5, 10, 20);
+    recv(1, 0, 5, 15, 25);
+    send(0, 1, 5, 30, 40);
+    send(0, 2, 5, 50, 60);
+    END_TEST(1, 1, 0, 0, 1, 0, 0);
     /* A rank that comes late has perhaps missed some. */
     begin_test();
     send(0, 1, 5, 10, 20);
-    struct ana_match_rank rank = {0, RANKS, false, true};
+    struct ana_match_rank rank = {0, RANKS, false, true, false};
     CHECK(ana_match_set_rank(match, RANKS, &rank), "late");
     send(0, RANKS, 5, 30, 40);
     struct trc_sig sig = in(0, 0, 5);
