@@ -42,8 +42,7 @@ struct ana_match_rank {
     int32_t rank;   /* in that world; peers of its signatures are ranks of the same world */
     bool recycled;  /* its oldest events were gone when reading began */
     bool finalized; /* it will send and receive nothing more */
-    bool
-        lossy; /* records of it were lost, perhaps with no LOST item to tell where: what stays unmatched is uncertain */
+    bool lossy;     /* its head counts lost records: what stays unmatched is uncertain */
 };
 
 struct ana_match *ana_match_new(struct ana_match_sink sink); /* NULL: out of memory */
