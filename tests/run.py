@@ -169,6 +169,9 @@ def main():
 
     tests = [t for t in discover(build) if not options.pattern or any(p in t.label() for p in options.pattern)]
     tests = [t for t in tests if options.long or options.pattern or not t.long]
+    if os.path.basename(build) in ("asan", "tsan"):  # many times slower by nature
+        for test in tests:
+            test.timeout *= 4
     runner = Runner(build, options.verbose)
     if options.build_failed:
         runner.say("not ok", "build", "make could not build everything, see above")
