@@ -180,6 +180,14 @@ static size_t lane_buckets(size_t ranks)
     return n;
 }
 
+static void start_lanes(struct ana_job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        uint64_t start = trc_head(job->process[i].rank.file)->start.ticks;
+        ana_lane_init(&job->lane[i], ana_clock_job_time(job->clock, i, start), LANE_WIDTH_NS, lane_buckets(job->count));
+    }
+}
+
 bool ana_analysis_start(struct ana_job *job)
 {
     job->flushed = false;
@@ -193,10 +201,7 @@ bool ana_analysis_start(struct ana_job *job)
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
     introduce(job, job->match);
-    for (size_t i = 0; i < job->count; i++) {
-        uint64_t start = trc_head(job->process[i].rank.file)->start.ticks;
-        ana_lane_init(&job->lane[i], ana_clock_job_time(job->clock, i, start), LANE_WIDTH_NS, lane_buckets(job->count));
-    }
+    start_lanes(job);
     if (ana_clock_domains(job->clock) < 2)
         return true;
     struct ana_match_sink feed = {job->clock, feed_message, feed_instance};
@@ -272,6 +277,8 @@ static void advance_evidence(struct ana_job *job)
             ana_match_flush(job->evidence_match);
             evidence_stop(job);
             ana_clock_fit(job->clock, INT64_MIN);
+            ana_job_look(job);
+            start_lanes(job);
             ana_merge_refresh(job->pass.merge);
             return;
         }
@@ -301,6 +308,7 @@ static void advance_main(struct ana_job *job)
             job->flushed = true;
         } else if (ana_clock_domains(job->clock) > 1 && now_ns() >= job->next_fit_ns) {
             ana_clock_fit(job->clock, ana_merge_position(job->pass.merge));
+            ana_merge_refresh(job->pass.merge);
             job->next_fit_ns = now_ns() + REFIT_NS;
         }
         return;

@@ -356,6 +356,18 @@ static void collect_warnings(struct ana_job *job)
 /* ---- the public way in ----------------------------------------------------------------------------------------------
  */
 
+void ana_job_look(struct ana_job *job)
+{
+    struct ana_here here;
+    ana_here_now(&here);
+    for (size_t i = 0; i < job->count; i++) {
+        ana_process_look(&job->process[i], job->clock, i, &here);
+        if (!job->process[i].alive && job->process[i].rank.state != ANA_RANK_UNKNOWN)
+            trc_set_final(job->process[i].rank.file);
+    }
+    judge(job);
+}
+
 bool ana_job_refresh(struct ana_job *job)
 {
     bool moved = ana_bundle_scan(&job->bundle) > 0;
@@ -371,15 +383,9 @@ bool ana_job_refresh(struct ana_job *job)
     } else {
         free(list);
     }
-    struct ana_here here;
-    ana_here_now(&here);
-    for (size_t i = 0; i < job->count; i++) {
+    for (size_t i = 0; i < job->count; i++)
         ana_clock_update_file(job->clock, i, job->process[i].rank.file);
-        ana_process_look(&job->process[i], job->clock, i, &here);
-        if (!job->process[i].alive && job->process[i].rank.state != ANA_RANK_UNKNOWN)
-            trc_set_final(job->process[i].rank.file);
-    }
-    judge(job);
+    ana_job_look(job);
     collect_warnings(job);
     ana_analysis_refresh(job);
     return moved;

@@ -84,6 +84,8 @@ struct ana_job {
  * does not suffice for. */
 uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call);
 uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id);
+/* Looks at all processes and at the state of the whole; after a refresh of the files or a new fit of the clock. */
+void ana_job_look(struct ana_job *job);
 /* SIZE_MAX if it has no file. */
 size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank);
 static inline bool ana_selected(const uint8_t *ranks, size_t index)

@@ -301,6 +301,70 @@ static void a_job_that_grows(void)
     folder_remove();
 }
 
+/* Two hosts whose clocks are 5 s apart, and realtime 3 ms: messages both ways bring them together. */
+static void two_hosts(void)
+{
+    folder_make("hosts");
+    struct tb *a = tb_new(0, 2), *b = tb_new(1, 2);
+    tb_clock(b, 6000000000u, 1700000000003000000u, 1);
+    strcpy(tb_head(b)->host, "host1");
+    strcpy(tb_head(b)->boot_id, "11111111-0000-0000-0000-000000000000");
+    for (int i = 0; i < 50; i++) {
+        int64_t t = 1000000 + i * 100000;
+        tb_send(a, 0, t, t + 1000, 1, 0, 8);
+        tb_recv(b, 0, t - 10000, t + 2000, 0, 0, 8);
+        tb_send(b, 0, t + 5000, t + 6000, 0, 0, 8);
+        tb_recv(a, 0, t + 1500, t + 7000, 1, 0, 8);
+    }
+    folder_write(a, 0);
+    folder_write(b, 1);
+    tb_free(a);
+    tb_free(b);
+    struct ana_job *job = folder_open();
+    CHECK(ana_job_info(job).hosts == 2 && strcmp(ana_job_info(job).host[1], "host1") == 0);
+    CHECK(ana_job_info(job).clock_error_s > 1e-3); /* before the events are seen */
+    struct ana_summary s = folder_summary(job);
+    CHECK(ana_job_info(job).clock_error_s < 5e-6);
+    CHECK(s.clock_violations == 0 && s.message_latency.count == 100 && s.unmatched_receives == 0);
+    CHECK(s.pairs[0].latency_min_ns > 0 && s.pairs[0].latency_min_ns < 5000 && s.pair_count == 2);
+    CHECK(ana_job_rank(job, 1)->begin_ns > -5000 && ana_job_rank(job, 1)->begin_ns < 5000);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* The limit was reached: old events are gone, the counters are not. */
+static void recycled_events(void)
+{
+    folder_make("limit");
+    struct tb *tb = tb_new_small(0, 1, TRC_CHUNK_SIZE, 4);
+    enum { N = 200000 };
+    for (int i = 0; i < N; i++) {
+        struct trc_sig rank = tb_sig(TB_COMM_RANK);
+        rank.site = 0x10;
+        tb_event(tb, 0, &rank, i * 1000, i * 1000 + 500, (struct tb_more){0});
+    }
+    folder_write(tb, 0);
+    CHECK(tb_head(tb)->recycled_chunks > 0);
+    uint64_t recycled = tb_head(tb)->recycled_records;
+    tb_free(tb);
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    CHECK(recycled > 0 && ana_job_info(job).recycled_records == recycled);
+    CHECK(s.exact && s.ranks[0].calls == N && s.calls[0].times.count == N && s.calls[0].times.total_ns == N * 500ll);
+    CHECK(s.sites[0].times.count == N - recycled);
+    struct ana_timeline_cell cell[10];
+    ana_timeline(job, 0, 0, N * 1000ll, 10, cell);
+    CHECK(cell[0].share[TRC_CAT_COMPUTE] == 0 && cell[0].share[TRC_CAT_MANAGE] == 0); /* not known */
+    CHECK(fabs(cell[9].share[TRC_CAT_MANAGE] - 0.5) < 0.01);
+    double v[10];
+    ana_series(job, (struct ana_selection){0, INT64_MAX, NULL}, ANA_SERIES_CALLS, 10, v);
+    CHECK(isnan(v[0]) && fabs(v[9] - 1e6) < 2e4);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* Killed while it polled: the polls at the very end of the file count too. */
 static void killed_while_polling(void)
 {
@@ -361,6 +425,8 @@ int main(void)
     moments();
     other_kinds_of_calls();
     a_job_that_grows();
+    two_hosts();
+    recycled_events();
     killed_while_polling();
     files_that_cannot_be_read();
     return failed;
