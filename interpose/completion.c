@@ -56,41 +56,93 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
     }
 }
 
-static void write_completion(struct ipo_thread *thread, const struct trc_sig *sig, uint32_t owner, uint64_t number)
+static const uint32_t kept_flags = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC | TRC_SIG_RMA | TRC_SIG_IO;
+
+/* The thread's own start whose signature is still in its table; NULL if it has to do without. */
+static struct trc_sig_state *start_state(struct ipo_thread *thread, const struct ipo_request *request)
+{
+    struct trc_sig_state *state = &thread->stream.state[request->index];
+    bool own = request->thread == thread->stream.page->thread.index && request->version != 0;
+    return own && state->version == request->version ? state : NULL;
+}
+
+/* Index of the completion's signature when all came as it was posted: the start's signature knows it from last time. */
+static uint32_t usual_completion(struct ipo_thread *thread, const struct ipo_request *request)
+{
+    struct trc_stream *stream = &thread->stream;
+    struct trc_sig_state *state = start_state(thread, request);
+    if (state && state->completed_as && stream->state[state->completed_as - 1].version == state->completed_version)
+        return state->completed_as - 1;
+    struct trc_sig sig = request->sig;
+    sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
+    uint32_t index = trc_stream_intern(stream, &sig);
+    state = start_state(thread, request); /* it may have made room for the new one */
+    if (state) {
+        state->completed_as = index + 1;
+        state->completed_version = stream->state[index].version;
+    }
+    return index;
+}
+
+static void write_completion(struct ipo_thread *thread, uint32_t index, const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_thread *live = &stream->page->thread;
-    bool foreign = owner != live->index;
-    uint32_t index = trc_stream_intern(stream, sig);
-    trc_stream_sub(stream, index, foreign, owner, foreign ? number : live->starts - 1 - number, 0);
-    if ((sig->flags & TRC_SIG_P2P_IN) && !(sig->flags & TRC_SIG_CANCELLED))
+    uint32_t flags = stream->page->sigs[index].flags;
+    bool foreign = request->thread != live->index;
+    trc_stream_sub(stream, index, foreign, request->thread,
+                   foreign ? request->number : live->starts - 1 - request->number, 0);
+    if ((flags & TRC_SIG_P2P_IN) && !(flags & TRC_SIG_CANCELLED))
         ipo_count_received(thread, index);
     live->completes++;
 }
 
-static const uint32_t kept_flags = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC | TRC_SIG_RMA | TRC_SIG_IO;
-
-static void complete_shared(struct ipo_frame *frame, uintptr_t variable)
+/* Bytes that arrived, under the call that asked for them. */
+static void charge_received(struct ipo_thread *thread, const struct ipo_request *request, uint64_t bytes)
 {
-    uint64_t number;
-    struct trc_sig sig;
-    if (!ipo_shared_take(frame->thread, variable, &number, &sig)) {
-        __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
+    const struct trc_sig_state *state = start_state(thread, request);
+    if (!state || bytes != request->sig.received || request->charge != request->sig.call) {
+        ipo_charge(thread, request->charge, request->sig.site, 0, bytes);
         return;
     }
-    sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
-    write_completion(frame->thread, &sig, frame->thread->stream.page->thread.index, number);
+    state->row->received += bytes;
+    thread->stream.page->thread.received += bytes;
+}
+
+/* A receive, or what may have been cancelled: the status says what came. */
+static void complete_by_status(struct ipo_thread *thread, const struct ipo_request *request, uintptr_t status)
+{
+    struct ipo_arrived arrived = ipo_arrived(thread, request->comm, status, request->flags & IPO_REQUEST_CANCELLING);
+    bool receives = request->sig.flags & TRC_SIG_P2P_IN, reads = request->flags & IPO_REQUEST_READ;
+    const struct trc_sig *posted = &request->sig;
+    if ((receives || reads) && !arrived.cancelled)
+        charge_received(thread, request, arrived.bytes);
+    bool as_posted = !arrived.cancelled &&
+                     (!receives || (arrived.source == posted->source && arrived.tag == posted->rtag)) &&
+                     (!(receives || reads) || arrived.bytes == posted->received);
+    if (as_posted) {
+        write_completion(thread, usual_completion(thread, request), request);
+        return;
+    }
+    struct trc_sig sig = *posted;
+    sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE | (arrived.cancelled ? TRC_SIG_CANCELLED : 0);
+    if (receives && !arrived.cancelled) {
+        sig.source = arrived.source;
+        sig.rtag = arrived.tag;
+    }
+    if (receives || reads)
+        sig.received = arrived.bytes;
+    write_completion(thread, trc_stream_intern(&thread->stream, &sig), request);
 }
 
 static void complete_request(struct ipo_frame *frame, uintptr_t handle, uintptr_t variable, uintptr_t status)
 {
     if (!handle || handle == ipo_abi.request_null)
         return;
-    if (handle == ipo_abi.shared_request) {
-        complete_shared(frame, variable);
-        return;
-    }
-    struct ipo_request *request = ipo_request_find(handle);
+    struct ipo_thread *thread = frame->thread;
+    bool shared = handle == ipo_abi.shared_request;
+    struct ipo_request *entry = shared ? NULL : ipo_request_find(handle);
+    const struct ipo_request *request = shared ? ipo_shared_take(thread, variable) : entry;
     if (!request) {
         __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
         return;
@@ -98,28 +150,15 @@ static void complete_request(struct ipo_frame *frame, uintptr_t handle, uintptr_
     bool persistent = request->flags & IPO_REQUEST_PERSISTENT;
     if (persistent && !(request->flags & IPO_REQUEST_ACTIVE))
         return; /* waiting for an inactive request completes nothing */
-    struct trc_sig sig = request->sig;
-    sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
-    bool asked = request->flags & IPO_REQUEST_CANCELLING;
-    if (asked || ((sig.flags & TRC_SIG_P2P_IN) && status) || (request->flags & IPO_REQUEST_READ)) {
-        struct ipo_arrived arrived = ipo_arrived(frame->thread, request->comm, status, asked);
-        bool receives = sig.flags & TRC_SIG_P2P_IN;
-        if (arrived.cancelled)
-            sig.flags |= TRC_SIG_CANCELLED;
-        if (receives && !arrived.cancelled && status) {
-            sig.source = arrived.source;
-            sig.rtag = arrived.tag;
-        }
-        if (receives || (request->flags & IPO_REQUEST_READ))
-            sig.received = arrived.bytes;
-        if ((receives || (request->flags & IPO_REQUEST_READ)) && !arrived.cancelled)
-            ipo_charge(frame->thread, request->charge, sig.site, 0, arrived.bytes);
-    }
-    write_completion(frame->thread, &sig, request->thread, request->number);
-    if (persistent)
-        request->flags &= ~(uint32_t)(IPO_REQUEST_ACTIVE | IPO_REQUEST_CANCELLING);
+    bool asks = (request->flags & (IPO_REQUEST_CANCELLING | IPO_REQUEST_READ)) || (request->sig.flags & TRC_SIG_P2P_IN);
+    if (asks && status && !shared)
+        complete_by_status(thread, request, status);
     else
-        ipo_request_remove(request);
+        write_completion(thread, usual_completion(thread, request), request);
+    if (persistent)
+        entry->flags &= ~(uint32_t)(IPO_REQUEST_ACTIVE | IPO_REQUEST_CANCELLING);
+    else if (entry)
+        ipo_request_remove(entry);
 }
 
 /* Which of the requests have completed: all, one at an index, or a list of indices. */
@@ -216,6 +255,7 @@ void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
         request->thread = stream->page->thread.index;
         request->number = ipo_next_start(thread);
         request->charge = frame->sig.call;
+        request->version = 0; /* the signature of the init call is not that of this start */
         request->flags |= IPO_REQUEST_ACTIVE;
     }
 }
@@ -243,14 +283,23 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
     if (!ipo_has(frame->call, 'Q') || !frame->thread->scratch)
         return;
     uintptr_t handle = frame->thread->requests[0];
-    struct ipo_request *request = ipo_request_find(handle);
-    if (frame->sig.call == IPO_Cancel && request) {
-        request->flags |= IPO_REQUEST_CANCELLING;
-    } else if (frame->sig.call == IPO_Request_free && handle == ipo_abi.shared_request) {
-        uint64_t number;
-        struct trc_sig sig;
-        ipo_shared_take(frame->thread, ipo_arg(frame->call, args, 'Q'), &number, &sig);
-    } else if (frame->sig.call == IPO_Request_free && request) {
-        ipo_request_remove(request);
+    bool shared = handle && handle == ipo_abi.shared_request;
+    struct ipo_request *entry = shared ? NULL : ipo_request_find(handle);
+    if (frame->sig.call == IPO_Cancel && entry)
+        entry->flags |= IPO_REQUEST_CANCELLING;
+    if (frame->sig.call != IPO_Request_free)
+        return;
+    const struct ipo_request *request =
+        shared ? ipo_shared_take(frame->thread, ipo_arg(frame->call, args, 'Q')) : entry;
+    if (!request)
+        return;
+    /* Given up while under way: nobody will complete it, so that the trace lets go of it here. */
+    if (!(request->flags & IPO_REQUEST_PERSISTENT) || (request->flags & IPO_REQUEST_ACTIVE)) {
+        struct trc_sig sig = request->sig;
+        sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
+        sig.flags |= sig.flags & TRC_SIG_P2P_IN ? TRC_SIG_CANCELLED : 0; /* what will come is not known */
+        write_completion(frame->thread, trc_stream_intern(&frame->thread->stream, &sig), request);
     }
+    if (entry)
+        ipo_request_remove(entry);
 }

@@ -134,7 +134,8 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     struct ipo_request request = {
         .thread = thread->stream.page->thread.index,
         .charge = frame->sig.call,
-        .sequence = frame->sequence,
+        .index = frame->index,
+        .version = thread->stream.state[frame->index].version,
         .comm = frame->comm,
         .sig = frame->sig,
     };
@@ -147,7 +148,7 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     if (handle == ipo_abi.request_null)
         return;
     if (handle == ipo_abi.shared_request && handle)
-        ipo_shared_add(thread, variable, request.number, &frame->sig);
+        ipo_shared_add(thread, variable, &request);
     else if (!ipo_request_add(handle, &request))
         __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
 }

@@ -136,6 +136,7 @@ bool ipo_process_start(const void *caller)
         ipo_say("not recording: ", ipo_process.options.disable ? "HPCTOP_DISABLE=1" : "privileges differ");
         return false;
     }
+    ipo_process.concurrent = true; /* until the thread level is known */
     ipo_calls_prepare();
     if (!ipo_resolve_all(caller) || !arm_page() || !ipo_requests_start()) {
         ipo_say("not recording: ", "no MPI library found");
@@ -223,6 +224,7 @@ void ipo_process_ready(void)
         ((int (*)(w, int *))ipo_own[IPO_Comm_size])(ipo_abi.comm_world, &head->world_size);
         if (ipo_own[IPO_Query_thread] && !((int (*)(int *))ipo_own[IPO_Query_thread])(&level))
             head->thread_level = level > 3 ? level / 1024 - (level >= 4096 ? 1 : 0) : level;
+        ipo_process.concurrent = head->thread_level < 0 || head->thread_level > 2;
         check_status_layout(head);
         char parent[8] = {0};
         if (!((int (*)(void *))ipo_own[IPO_Comm_get_parent])(parent) &&

@@ -1,4 +1,6 @@
 #include "interpose/requests.h"
+#include "interpose/process.h"
+#include "interpose/thread.h"
 
 #include <sys/mman.h>
 
@@ -58,6 +60,8 @@ static struct ipo_request *free_slot(uint64_t handle)
         uint32_t bucket = bucket_of(handle, second);
         for (uint32_t way = way_of(bucket, 0); way < WAYS; way = way_of(bucket, 0)) {
             uint64_t unused = 0;
+            if (!ipo_process.concurrent) /* saves a locked instruction a request */
+                return &slots[bucket * WAYS + way];
             if (atomic_compare_exchange_strong(&keys[bucket][way], &unused, FILLING))
                 return &slots[bucket * WAYS + way];
         }
@@ -89,15 +93,16 @@ void ipo_request_remove(struct ipo_request *request)
     atomic_store_explicit(key_of(request), 0, memory_order_release);
 }
 
-void ipo_shared_add(struct ipo_thread *thread, uintptr_t variable, uint64_t number, const struct trc_sig *sig)
+void ipo_shared_add(struct ipo_thread *thread, uintptr_t variable, const struct ipo_request *request)
 {
     if (thread->shared_end - thread->shared_first == IPO_SHARED)
         thread->shared_first++; /* the oldest was never completed in our sight */
-    thread->shared[thread->shared_end++ % IPO_SHARED] =
-        (struct ipo_shared_start){.variable = variable, .number = number, .sig = *sig};
+    struct ipo_shared_start *start = &thread->shared[thread->shared_end++ % IPO_SHARED];
+    start->variable = variable;
+    start->request = *request;
 }
 
-bool ipo_shared_take(struct ipo_thread *thread, uintptr_t variable, uint64_t *number, struct trc_sig *sig)
+const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable)
 {
     struct ipo_shared_start *found = NULL, *oldest = NULL;
     for (uint32_t i = thread->shared_first; i != thread->shared_end && !found; i++) {
@@ -110,11 +115,9 @@ bool ipo_shared_take(struct ipo_thread *thread, uintptr_t variable, uint64_t *nu
     if (!found)
         found = oldest; /* the program copied its request: all of these had finished, so the oldest will do */
     if (!found)
-        return false;
-    *number = found->number;
-    *sig = found->sig;
+        return NULL;
     found->variable = 0;
     while (thread->shared_first != thread->shared_end && !thread->shared[thread->shared_first % IPO_SHARED].variable)
         thread->shared_first++;
-    return true;
+    return &found->request;
 }

@@ -3,7 +3,11 @@
 #ifndef IPO_REQUESTS_H
 #define IPO_REQUESTS_H
 
-#include "interpose/thread.h"
+#include "trace/format.h"
+#include <stdbool.h>
+
+struct ipo_comm;
+struct ipo_thread;
 
 enum ipo_request_flag {
     IPO_REQUEST_PERSISTENT = 1u << 0,
@@ -14,12 +18,19 @@ enum ipo_request_flag {
 
 struct ipo_request {
     uint32_t flags;
-    uint32_t thread; /* index of the thread that started it */
-    uint64_t number; /* its start number there */
-    uint32_t charge; /* call that its received bytes are counted under */
-    uint64_t sequence;
+    uint32_t thread;         /* index of the thread that started it */
+    uint64_t number;         /* its start number there */
+    uint32_t charge;         /* call that its received bytes are counted under */
+    uint32_t index, version; /* of the signature that started it, in its thread's table */
     struct ipo_comm *comm;
-    struct trc_sig sig; /* of the call that made it */
+    struct trc_sig sig; /* that signature, for when the table has forgotten it */
+};
+
+/* A send that had finished when it was started: Open MPI gives all of them one handle, so they are told apart by the
+ * address of the request variable, and in order where that fails. */
+struct ipo_shared_start {
+    uintptr_t variable; /* 0: completed */
+    struct ipo_request request;
 };
 
 /* Enters a request or message under its handle; `request` is copied.  False: no room. */
@@ -30,9 +41,10 @@ struct ipo_request *ipo_request_find(uint64_t handle);
 void ipo_request_remove(struct ipo_request *request);
 
 /* The shared handle of finished sends: `variable` is where the program keeps it. */
-void ipo_shared_add(struct ipo_thread *thread, uintptr_t variable, uint64_t number, const struct trc_sig *sig);
-/* Takes the start that a completion of the shared handle at `variable` belongs to; false: none known. */
-bool ipo_shared_take(struct ipo_thread *thread, uintptr_t variable, uint64_t *number, struct trc_sig *sig);
+void ipo_shared_add(struct ipo_thread *thread, uintptr_t variable, const struct ipo_request *request);
+/* The start that a completion of the shared handle at `variable` belongs to, given up by this; valid until the thread's
+ * next call.  NULL: none known. */
+const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable);
 
 /* Makes the table's memory; once. */
 bool ipo_requests_start(void);

@@ -3,6 +3,7 @@
 #ifndef IPO_THREAD_H
 #define IPO_THREAD_H
 
+#include "interpose/requests.h"
 #include "trace/writer.h"
 
 #define IPO_TYPES  64u   /* predefined datatypes whose size is remembered */
@@ -11,14 +12,6 @@
 struct ipo_type {
     uintptr_t handle; /* 0: free */
     uint64_t size;
-};
-
-/* A send that had finished when it was started: Open MPI gives all of them one handle, so they are told apart by the
- * address of the request variable, and in order where that fails. */
-struct ipo_shared_start {
-    uintptr_t variable; /* 0: completed */
-    uint64_t number;
-    struct trc_sig sig;
 };
 
 #define IPO_MEMOS      256u

@@ -33,8 +33,9 @@ struct trc_writer {
 struct trc_sig_state {
     uint32_t epoch; /* stream.epoch when it was defined in the chunk; other: not defined in this one */
     uint32_t local;
-    uint32_t version;    /* rises when the index comes to mean another signature */
-    struct trc_row *row; /* NULL: none free */
+    uint32_t version;                         /* rises when the index comes to mean another signature */
+    uint32_t completed_as, completed_version; /* index + 1 of the signature under which its requests complete; 0 */
+    struct trc_row *row;                      /* NULL: none free */
     struct trc_peer *out, *in;
     uint64_t last_sequence;
 };
