@@ -77,16 +77,17 @@ static int zoom(struct tui_app *app, enum tui_action action)
     tui_app_window(app, &begin, &end);
     bool in = action == TUI_ACTION_ZOOM_IN;
     int64_t width = end - begin, to = in ? width / 2 : width > INT64_MAX / 4 ? width : width * 2;
-    bool at_end = app->follow || (app->all_time && !tui_app_ended(app) && !app->frozen);
-    /* The timeline zooms at its cursor; a running job at its end; else the middle stays. */
+    /* A running job zooms at its end while it is looked at there, the timeline at its cursor; else the middle stays. */
+    bool at_end = !tui_app_ended(app) && (app->follow || (app->all_time && !app->frozen));
+    if (app->view == TUI_VIEW_TIMELINE)
+        at_end = at_end && app->cursor_at_end;
     int64_t from = begin + (width - to) / 2;
-    if (app->view == TUI_VIEW_TIMELINE && !app->follow && width > 0)
-        from = app->cursor_ns - (int64_t)((double)(app->cursor_ns - begin) / (double)width * (double)to);
-    else if (at_end)
+    if (at_end)
         from = end - to;
-    bool follow = app->view == TUI_VIEW_TIMELINE ? app->follow : at_end;
+    else if (app->view == TUI_VIEW_TIMELINE && width > 0)
+        from = app->cursor_ns - (int64_t)((double)(app->cursor_ns - begin) / (double)width * (double)to);
     tui_app_set_window(app, from, from + to);
-    app->follow = follow && !app->all_time;
+    app->follow = at_end && !app->all_time;
     return TUI_REDRAW;
 }
 
@@ -125,6 +126,7 @@ static int follow(struct tui_app *app, enum tui_action action)
     width = app->all_time && end > 20000000000 ? 10000000000 : app->all_time ? end / 2 : end - begin;
     tui_app_set_window(app, app->info.elapsed_ns - width, app->info.elapsed_ns);
     app->follow = !app->all_time;
+    app->cursor_at_end = true;
     return say(app, "the window follows the end of the job");
 }
 

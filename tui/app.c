@@ -170,6 +170,8 @@ void tui_app_load(struct tui_app *app)
             app->end_ns += shift;
             app->cursor_ns += shift;
         }
+        if (app->cursor_at_end)
+            app->cursor_ns = job_end(app) - 1;
     }
     summarize(app);
 }
@@ -189,7 +191,8 @@ bool tui_app_init(struct tui_app *app, struct tui_source source)
         tui_app_free(app);
         return false;
     }
-    app->cursor_ns = job_end(app) / 2;
+    app->cursor_at_end = !tui_app_ended(app);
+    app->cursor_ns = app->cursor_at_end ? job_end(app) - 1 : job_end(app) / 2;
     return true;
 }
 

@@ -45,6 +45,7 @@ struct tui_app {
     size_t cursor_rank, cursor_peer; /* rank indices; peer: receiver in the matrix */
     uint64_t cursor_call;            /* tui_app_hash of its name; 0: none yet */
     int64_t cursor_ns;
+    bool cursor_at_end; /* it stays at the end of a running job until it is moved */
 
     enum tui_view_id view, help_of;
     enum tui_view_id stack[8];

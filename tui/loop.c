@@ -45,6 +45,7 @@ struct loop {
     struct tui_term term;
     struct tui_grid grid;
     double done; /* share of the events seen */
+    bool stuck;  /* there are more, but they cannot be read before the next look at the files */
     bool redraw, repaint;
 };
 
@@ -123,6 +124,7 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
         int64_t now = now_ms();
         if (live && now >= next) {
             tick(&l, ADVANCE_NS);
+            l.stuck = false;
             next = now_ms() + TICK_MS;
         }
         if (!live && app->stale)
@@ -131,7 +133,7 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
             draw(&l);
         /* Keys first; while there are none, numbers of a new selection; then events not seen yet. */
         int64_t rest = next - now_ms();
-        bool busy = live && (app->stale || l.done < 1);
+        bool busy = live && (app->stale || (l.done < 1 && !l.stuck));
         struct tui_event event = term.ops->wait(term.data, busy || rest < 0 ? 0 : (int)rest);
         if (event.kind != TUI_EVENT_NONE) {
             handle(&l, &event, &reaction);
@@ -140,7 +142,9 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
         } else if (app->stale) {
             settle(&l, ADVANCE_NS);
         } else if (l.done < 1) {
+            double before = l.done;
             l.done = app->source.ops->advance(app->source.data, ADVANCE_NS);
+            l.stuck = l.done <= before;
             app->stale = l.done >= 1;
         }
     }

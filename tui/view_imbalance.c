@@ -64,12 +64,12 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         out->number = c->skew_max_ns;
         break;
     case LOST:
-        out->number = ana_known(c->lost_ns) / tui_app_wall(app);
+        out->number = c->instances ? ana_known(c->lost_ns) / tui_app_wall(app) : NAN;
         if (out->number >= 0.05)
             out->style = TUI_STYLE_NOTABLE;
         break;
     case LOSTTIME:
-        out->number = ana_known(c->lost_ns);
+        out->number = c->instances ? ana_known(c->lost_ns) : NAN;
         break;
     case LAST:
         if (c->instances)

@@ -14,8 +14,8 @@ static const struct tui_column columns[] = {
     [CALL] = {"CALL", 15, TUI_UNIT_TEXT, true, true, "the MPI function, by its C name whatever the program's language"},
     [RATE] = {"/s", 6, ANA_COUNT, false, false, "calls completed / time in view, all ranks"},
     [TIME] = {"TIME", 6, ANA_SHARE, false, false,
-              "time inside the call / time of all ranks; in a window: of the calls that ended in it, unknown when they "
-              "are longer"},
+              "time inside the call / time of all ranks from MPI_Init to MPI_Finalize; in a window: of the calls that "
+              "ended in it; unknown when it is longer than all"},
     [WAITING] = {"WAITING", 7, ANA_SHARE, false, false, "part of TIME that was lost because another rank came late"},
     [SIZE] = {"SIZE", 7, ANA_BYTES, false, false, "mean bytes a call: the larger of sent and received"},
     [P50] = {"p50", 6, ANA_NS, false, false, "half of the calls took no longer (within 1/16)"},

@@ -104,7 +104,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         if (stat && stat->collectives)
             out->number = (double)stat->came_last / (double)stat->collectives;
         /* Coming last often is only news when others pay for it by more than their share. */
-        if (out->number > 0.5 && app->rank_count > 2)
+        if (out->number > 0.5 && app->rank_count > 2 && stat->collectives >= 10)
             out->style = TUI_STYLE_NOTABLE;
         break;
     case WAITED:

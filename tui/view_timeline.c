@@ -251,9 +251,10 @@ static void go(struct tui_app *app, int64_t at)
         at = app->info.elapsed_ns > 0 ? app->info.elapsed_ns - 1 : 0;
     tui_app_window(app, &begin, &end);
     app->cursor_ns = at;
+    app->cursor_at_end = false;
+    app->follow = false;
     if (at >= begin && at < end)
         return;
-    app->follow = false;
     int64_t width = end - begin, edge = width / 8; /* a step over the edge shows what comes next */
     begin = at < begin && begin - at < width ? at - edge
             : at >= end && at - end < width  ? at - width + edge
@@ -305,7 +306,7 @@ static int deeper(struct tui_app *app)
     } else if (look(app, &moment)) {
         int64_t length = moment.end_ns - moment.begin_ns;
         app->cursor_ns = moment.begin_ns + length / 2;
-        app->follow = false;
+        app->cursor_at_end = app->follow = false;
         tui_app_set_window(app, moment.begin_ns - length, moment.end_ns + length);
     }
     return TUI_REDRAW;
@@ -332,7 +333,8 @@ static int act(struct tui_app *app, enum tui_action action)
         return TUI_REDRAW;
     case TUI_ACTION_LAST:
         go(app, INT64_MAX);
-        app->follow = !app->all_time && !tui_app_ended(app);
+        app->cursor_at_end = !tui_app_ended(app);
+        app->follow = app->cursor_at_end && !app->all_time;
         return TUI_REDRAW;
     case TUI_ACTION_NEXT_CALL:
     case TUI_ACTION_PREVIOUS_CALL:
@@ -363,6 +365,7 @@ static int click(struct tui_app *app, int x, int y)
         return TUI_UNHANDLED;
     tui_app_window(app, &begin, &end);
     move_rank(app, y + (long)app->picture_top - (long)(cursor_position(app) / (app->fold ? app->fold : 1)));
+    app->cursor_at_end = app->follow = false;
     app->cursor_ns = begin + (int64_t)(((double)x + 0.5) / app->drawn.w * (double)(end - begin));
     return TUI_REDRAW;
 }

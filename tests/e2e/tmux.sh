@@ -87,4 +87,28 @@ start 80 24 LC_ALL=C.UTF-8 NO_COLOR=1; await 'qQuit'; key 4; await 'sender'
 start 80 24 LC_ALL=C.UTF-8 TERM=vt100; await 'qQuit'; result $? "vt100" "not shown"
 start 80 24 LC_ALL=C.UTF-8 TERM=no-such-terminal; await '^EXIT 2' && grep -q 'no-such-terminal' "$here/stderr"
 result $? "an unknown terminal is named" "$(cat "$here/stderr")"
+
+# A job that runs: it moves, freezes, moves again, and its end is seen.
+[ -x "$WORKLOADS/stencil" ] && command -v mpirun >/dev/null || exit $bad
+trace=$here/live
+HPCTOP_DIR=$trace LD_PRELOAD=$LIBTRACE mpirun --oversubscribe -n 4 "$WORKLOADS/stencil" 60 >"$here/mpirun.out" 2>&1 &
+job=$!
+trap 'kill $job 2>/dev/null; pane kill-server; rm -rf "$here"' EXIT
+for _ in $(seq 150); do [ "$(ls "$trace" 2>/dev/null | wc -l)" -ge 4 ] && break; sleep 0.1; done
+clock() { pane capture-pane -p -t t | head -1 | grep -oE '[0-9]+:[0-9]+:[0-9]+'; }
+moves() { # moves CLOCK: until the clock shows something else
+    for _ in $(seq 100); do [ -n "$(clock)" ] && [ "$(clock)" != "$1" ] && return 0; sleep 0.1; done
+    return 1
+}
+start 80 24 LC_ALL=C.UTF-8; await 'RUNNING'; result $? "a running job" "not marked as running"
+await 'MPI_Allreduce'; result $? "its calls" "not shown"
+moves "$(clock)"; result $? "its clock moves" "it stands"
+key 2; await 'wait|run '; result $? "its ranks" "not shown"
+key Space; await FROZEN; result $? "Space freezes it" "not frozen"
+was=$(clock); sleep 2; [ "$(clock)" = "$was" ]; result $? "frozen: the clock stands" "it moves"
+key Space; await RUNNING; moves "$was"; result $? "and goes on" "it stands"
+key 6; key + + + +; await 'last [0-9]'; result $? "a window that follows" "not shown"
+kill $job; wait $job 2>/dev/null
+await 'FINISHED|ABORTED'; result $? "its end is seen" "still running"
+key q; restored; result $? "q after its end" "the terminal is not as it was"
 exit $bad
