@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOTABLE_SHARE 0.02 /* of all ranks' time: losses below this do not stand out */
-#define FAIR_BALANCE  0.85
+#define NOTABLE_SHARE     0.02 /* of all ranks' time: losses below this do not stand out */
+#define NOTABLE_IMBALANCE 0.1  /* of the run: what the busiest rank computes longer than the mean */
 
 struct line {
     char *out;
@@ -24,9 +24,20 @@ static void say(struct line line, const char *format, ...)
     va_end(args);
 }
 
-static int rank_of(const struct ana_job *job, size_t index)
+struct name {
+    char text[32];
+};
+
+/* "3", or "1:3" in the first spawned world. */
+static struct name rank_of(const struct ana_job *job, size_t index)
 {
-    return job->process[index].rank.rank;
+    const struct ana_rank *r = &job->process[index].rank;
+    struct name name;
+    if (r->world)
+        snprintf(name.text, sizeof name.text, "%u:%d", r->world, r->rank);
+    else
+        snprintf(name.text, sizeof name.text, "%d", r->rank);
+    return name;
 }
 
 static bool find_state(const struct ana_job *job, enum ana_rank_state state, size_t *first, size_t *count)
@@ -62,7 +73,7 @@ static bool say_abort(const struct ana_job *job, struct line line)
     size_t i = 0, n = 0;
     if (!find_state(job, ANA_RANK_ABORTED, &i, &n))
         return false;
-    say(line, "rank %d called MPI_Abort(%d)%s", rank_of(job, i), trc_head(job->process[i].rank.file)->abort_code,
+    say(line, "rank %s called MPI_Abort(%d)%s", rank_of(job, i).text, trc_head(job->process[i].rank.file)->abort_code,
         n > 1 ? ", others too" : "");
     return true;
 }
@@ -84,10 +95,10 @@ static bool say_dead(const struct ana_job *job, struct line line)
         if (k != i && job->process[k].rank.state == ANA_RANK_DEAD)
             other = k;
     if (n == 2)
-        snprintf(more, sizeof more, "; so is rank %d", rank_of(job, other));
+        snprintf(more, sizeof more, "; so is rank %s", rank_of(job, other).text);
     else if (n > 2)
         snprintf(more, sizeof more, "; so are %zu others", n - 1);
-    say(line, "rank %d is gone without MPI_Finalize (%s%s)%s", rank_of(job, i),
+    say(line, "rank %s is gone without MPI_Finalize (%s%s)%s", rank_of(job, i).text,
         !call    ? "outside MPI"
         : inside ? "inside "
                  : "last call ",
@@ -116,9 +127,9 @@ static void say_hung(const struct ana_job *job, struct line line)
     for (size_t i = 0; i < job->count; i++)
         others += job->process[i].rank.inside && most && strcmp(job->process[i].rank.inside, most) != 0;
     if (outside == 1)
-        snprintf(who, sizeof who, ", rank %d outside MPI", rank_of(job, first_outside));
+        snprintf(who, sizeof who, ", rank %s outside MPI", rank_of(job, first_outside).text);
     else if (outside)
-        snprintf(who, sizeof who, ", %zu outside MPI (first: rank %d)", outside, rank_of(job, first_outside));
+        snprintf(who, sizeof who, ", %zu outside MPI (first: rank %s)", outside, rank_of(job, first_outside).text);
     if (others) {
         size_t n = strlen(who);
         snprintf(who + n, sizeof who - n, ", %zu in other calls", others);
@@ -133,7 +144,7 @@ static bool say_record(const struct ana_job *job, struct line line)
     for (size_t i = 0; i < job->count; i++) {
         const struct trc_head *head = trc_head(job->process[i].rank.file);
         if (head->state == TRC_STATE_STOPPED || head->error[0]) {
-            say(line, "rank %d stopped recording: %s", rank_of(job, i),
+            say(line, "rank %s stopped recording: %s", rank_of(job, i).text,
                 head->error[0] ? head->error : "no reason given");
             return true;
         }
@@ -195,11 +206,11 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     ana_number(last, sizeof last, ANA_SHARE, one && who != c->last_index ? (double)most / (double)all : c->last_share,
                false);
     if (one && who == c->last_index)
-        say(line, "rank %d is late: last in %s of %s%s%s, +%s each, costs all %s", rank_of(job, who), last, c->name,
-            world ? "" : " on ", world ? "" : c->comm_name, skew, cost);
+        say(line, "rank %s is late: last in %s of %s%s%s, +%s each, costs all %s", rank_of(job, who).text, last,
+            c->name, world ? "" : " on ", world ? "" : c->comm_name, skew, cost);
     else if (one)
-        say(line, "rank %d is late: %s of all waiting in collectives is for it, costs all %s", rank_of(job, who), last,
-            cost);
+        say(line, "rank %s is late: %s of all waiting in collectives is for it, costs all %s", rank_of(job, who).text,
+            last, cost);
     else
         say(line, "waiting in %s%s%s costs all %s: its ranks come %s apart, no single one to blame", c->name,
             world ? "" : " on ", world ? "" : c->comm_name, cost, skew);
@@ -223,11 +234,11 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
         ana_spoken(each, sizeof each, (double)w->lost_ns / (double)w->count);
         ana_number(cost, sizeof cost, ANA_SHARE, share, false);
         if (w->kind == ANA_LATE_SENDER)
-            say(line, "rank %d sends late to rank %d: +%s each, %s of rank %d's time", rank_of(job, w->culprit),
-                rank_of(job, w->waiter), each, cost, rank_of(job, w->waiter));
+            say(line, "rank %s sends late to rank %s: +%s each, %s of rank %s's time", rank_of(job, w->culprit).text,
+                rank_of(job, w->waiter).text, each, cost, rank_of(job, w->waiter).text);
         else
-            say(line, "rank %d receives late from rank %d: +%s each, %s of rank %d's time", rank_of(job, w->culprit),
-                rank_of(job, w->waiter), each, cost, rank_of(job, w->waiter));
+            say(line, "rank %s receives late from rank %s: +%s each, %s of rank %s's time",
+                rank_of(job, w->culprit).text, rank_of(job, w->waiter).text, each, cost, rank_of(job, w->waiter).text);
         return true;
     }
     return false;
@@ -247,7 +258,8 @@ static bool say_loss(const struct ana_job *job, const struct ana_summary *s, str
 
 static bool say_imbalance(const struct ana_job *job, const struct ana_summary *s, struct line line)
 {
-    if (!(s->efficiency.load_balance < FAIR_BALANCE) || s->rank_count < 2)
+    const struct ana_efficiency *e = &s->efficiency;
+    if (!(e->communication * (1 - e->load_balance) >= NOTABLE_IMBALANCE) || s->rank_count < 2)
         return false;
     size_t busiest = 0;
     for (size_t i = 1; i < s->rank_count; i++)
@@ -255,8 +267,8 @@ static bool say_imbalance(const struct ana_job *job, const struct ana_summary *s
             busiest = i;
     char balance[ANA_TEXT];
     ana_number(balance, sizeof balance, ANA_SHARE, s->efficiency.load_balance, false);
-    say(line, "work is uneven: load balance %s, rank %d computes longest", balance,
-        rank_of(job, s->ranks[busiest].index));
+    say(line, "work is uneven: load balance %s, rank %s computes longest", balance,
+        rank_of(job, s->ranks[busiest].index).text);
     return true;
 }
 

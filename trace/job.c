@@ -274,9 +274,12 @@ static void judge(struct ana_job *job)
     int64_t last_end = INT64_MIN;
     job->begin_ns = INT64_MAX;
     job->end_ns = INT64_MIN;
+    job->horizon_ns = INT64_MAX;
     for (size_t i = 0; i < job->count; i++) {
         const struct ana_process *p = &job->process[i];
         alive |= p->alive;
+        if (p->alive && p->heartbeat_ns < job->horizon_ns)
+            job->horizon_ns = p->heartbeat_ns;
         aborted |= p->rank.state == ANA_RANK_ABORTED || p->rank.state == ANA_RANK_DEAD;
         done |= p->rank.state == ANA_RANK_DONE;
         waits |= p->rank.state == ANA_RANK_IN_MPI;

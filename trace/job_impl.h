@@ -50,8 +50,9 @@ struct ana_job {
     size_t world_size;
     unsigned generation;
     enum ana_state state;
-    int64_t end_ns;   /* last sign of life */
-    int64_t begin_ns; /* first file made */
+    int64_t end_ns;     /* last sign of life */
+    int64_t begin_ns;   /* first file made */
+    int64_t horizon_ns; /* of a running job: what ended before this is in the files of all; INT64_MAX: everything is */
     int64_t quiet_ns;
     uint64_t progress;
     int64_t progress_ns; /* job time when it was first seen at this value */

@@ -23,9 +23,21 @@ static struct known known_of(const struct ana_job *job, size_t index)
             known.begin_ns = ns < known.begin_ns ? ns : known.begin_ns;
         }
     }
-    int64_t seen = job->pass.merge ? ana_merge_position(job->pass.merge) : INT64_MIN;
-    if (!job->pass.done && seen < known.end_ns)
+    int64_t seen = job->pass.done ? job->horizon_ns : INT64_MIN;
+    if (!job->pass.done && job->pass.merge)
+        seen = ana_merge_position(job->pass.merge);
+    if (seen < known.end_ns)
         known.end_ns = seen;
+    return known;
+}
+
+/* The same for one rank alone: what it has not come out of lasts until now. */
+static struct known known_alone(const struct ana_job *job, size_t index)
+{
+    const struct ana_process *p = &job->process[index];
+    struct known known = known_of(job, index);
+    if (p->open_category >= 0 && p->open_begin_ns <= known.end_ns)
+        known.end_ns = p->rank.end_ns;
     return known;
 }
 
@@ -165,7 +177,7 @@ void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t e
     struct window w = {begin_ns, end_ns, n, sum};
     struct ana_lane *lane = &job->lane[index];
     bool fine = (end_ns - begin_ns) / (int64_t)n < 4 * lane->width_ns && decode(job, index, &w);
-    struct known known = known_of(job, index);
+    struct known known = known_alone(job, index);
     for (size_t i = 0; i < n; i++) {
         int64_t from = edge(&w, i), to = edge(&w, i + 1);
         if (!fine)

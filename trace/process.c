@@ -260,6 +260,8 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     }
     r->begin_ns = ana_clock_job_time(clock, index, head->start.ticks);
     r->end_ns = ana_clock_job_time(clock, index, ana_process_end_ticks(p, here));
+    uint64_t heartbeat = head->latest.ticks > head->start.ticks ? head->latest.ticks : head->start.ticks;
+    p->heartbeat_ns = ana_clock_job_time(clock, index, heartbeat);
     p->run_begin_ns = head->init_ticks ? ana_clock_job_time(clock, index, head->init_ticks) : r->begin_ns;
     p->run_end_ns = head->end_ticks ? ana_clock_job_time(clock, index, head->end_ticks) : r->end_ns;
     look_at_threads(p, clock, index);

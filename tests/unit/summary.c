@@ -276,7 +276,7 @@ static void a_job_that_grows(void)
     struct trc_sig inside = tb_sig(TB_RECV);
     tb_inside(two.rank[1], 0, &inside, 4200000, 0);
     for (int i = 0; i < 2; i++) {
-        tb_running(two.rank[i], 5000000);
+        tb_running(two.rank[i], i ? 5000000 : 4500000);
         folder_write(two.rank[i], i);
     }
     CHECK(ana_job_refresh(job));
@@ -284,8 +284,16 @@ static void a_job_that_grows(void)
     CHECK(s.collectives[0].instances == 2 && s.collectives[0].lost_ns == 950000 && s.ranks[0].calls == 3);
     CHECK(ana_job_rank(job, 1)->state == ANA_RANK_IN_MPI && strcmp(ana_job_rank(job, 1)->inside, "MPI_Recv") == 0);
     CHECK(ana_job_rank(job, 1)->inside_ns >= 800000);
-    /* Nothing for long: it hangs. */
     CHECK(ana_job_info(job).quiet_ns >= 0);
+    /* After the earliest heartbeat nothing is known, but of who has not come out of a call. */
+    struct ana_timeline_cell cell[2];
+    ana_timeline(job, 0, 4300000, 4700000, 2, cell);
+    CHECK(cell[0].share[TRC_CAT_COMPUTE] == 1 && cell[1].share[TRC_CAT_COMPUTE] == 0);
+    ana_timeline(job, 1, 4300000, 4700000, 2, cell);
+    CHECK(cell[0].share[TRC_CAT_P2P] == 1 && cell[1].share[TRC_CAT_P2P] == 1);
+    double v[2];
+    ana_series(job, (struct ana_selection){4300000, 4700000, NULL}, ANA_SERIES_MPI_SHARE, 2, v);
+    CHECK(is(v[0], 0.5) && isnan(v[1]));
     ana_summary_free(&s);
 
     for (int i = 0; i < 2; i++) {
