@@ -166,6 +166,7 @@ static void introduce(const struct ana_job *job, struct ana_match *match)
             .world = p->rank.world,
             .rank = p->rank.rank,
             .recycled = p->recycled,
+            .lossy = head->lost_records > 0,
             .finalized = head->state == TRC_STATE_FINALIZED,
         };
         ana_match_set_rank(match, i, &rank);
