@@ -83,8 +83,8 @@ def environment(build):
                PYTHONPATH=os.path.join(TOP, "tests/e2e/lib"),
                OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
-               # vader's single copy and osc/rdma do not work in many a container
-               OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_osc="^rdma",
+               # vader's single copy and one-sided over rdma or ucx do not work in many a container
+               OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_osc="^rdma,ucx",
                HWLOC_HIDE_ERRORS="2")
     if not shutil.which("ssh"):
         env["OMPI_MCA_plm_rsh_agent"] = "sh"  # mpirun looks for it even when everything is on this host
