@@ -149,7 +149,8 @@ static uint32_t count_chunks(struct trc_file *file)
     const struct trc_head *head = &file->head;
     uint64_t behind = file->size > head->chunks_offset ? file->size - head->chunks_offset : 0;
     uint64_t present = behind / head->chunk_size + (behind % head->chunk_size >= sizeof(struct trc_chunk));
-    bool lagging = head->flags & TRC_HEAD_WRITE_BACK && trc_file_growing(file); /* its size may come later */
+    bool lagging =
+        head->flags & TRC_HEAD_WRITE_BACK && (trc_file_growing(file) || file->seen_alive); /* size comes late */
     if (behind < (uint64_t)head->chunks_used * head->chunk_size && !lagging)
         trc_file_damage(file, "truncated: %llu of %u chunks are whole", (unsigned long long)(behind / head->chunk_size),
                         head->chunks_used);

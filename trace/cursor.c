@@ -159,15 +159,18 @@ static enum trc_status next_chunk(struct trc_cursor *cursor, struct trc_record *
     return TRC_OK;
 }
 
-/* Bytes that were committed are not there.  Are they still to come?  A network file system shows them late. */
+/* Bytes that were committed are not there.  Are they still to come?  A network file system may show the pages of a file
+ * in any order, its head (and that its process has finished) before the last items. */
 static bool still_to_come(struct trc_cursor *cursor)
 {
     const struct trc_file *file = cursor->file;
-    if (!(file->head.flags & TRC_HEAD_WRITE_BACK) || !trc_file_growing(file))
+    if (!(file->head.flags & TRC_HEAD_WRITE_BACK))
         return false;
     if (!cursor->hole_look)
         cursor->hole_look = file->looks;
-    return !successor(cursor) || (file->alive && file->looks - cursor->hole_look < PATIENCE);
+    if (trc_file_growing(file) && !successor(cursor))
+        return true;
+    return file->seen_alive && file->looks - cursor->hole_look < PATIENCE;
 }
 
 /* The item at the cursor cannot be taken.  True: it may be whole after a refresh.  Else the chunk is done with. */

@@ -75,7 +75,7 @@ struct trc_file {
     struct trc_head head;
     double ns_per_tick;
     bool final;      /* trc_set_final */
-    bool alive;      /* the heartbeat moved between the last two looks */
+    bool seen_alive; /* the heartbeat moved between two looks: this reader watches the file grow */
     bool look_again; /* FULL chunks may have been recycled */
     uint64_t looks;
 

@@ -220,7 +220,6 @@ bool trc_refresh(struct trc_file *file)
     bool moved = false;
     if (!trc_head_read(file, &head) || memcmp(head.magic, TRC_MAGIC, sizeof head.magic)) {
         trc_file_damage(file, "the head is gone: somebody truncated or overwrote the file");
-        file->alive = false;
         moved = measure(file);
         look(file, &moved);
         return moved;
@@ -232,7 +231,7 @@ bool trc_refresh(struct trc_file *file)
     head.schema_size = old->schema_size;
     head.chunk_size = old->chunk_size;
     head.chunks_offset = old->chunks_offset;
-    file->alive = head.heartbeats != old->heartbeats;
+    file->seen_alive |= head.heartbeats != old->heartbeats;
     file->look_again |= head.recycled_chunks != old->recycled_chunks || head.state != old->state;
     struct trc_head before = *old;
     trc_head_adopt(file, &head);

@@ -612,7 +612,7 @@ static void test_sub_across_chunks(void)
 /* Committed, but not there: damage in a finished file; on a network file system it may still come. */
 static void test_hole(void)
 {
-    for (int late = 0; late < 2; late++) {
+    for (int late = 0; late < 4; late++) { /* 2: and its process has finished meanwhile; 3: they never come */
         struct tb *tb = tb_new_small(0, 2, 4096, 1000);
         if (late)
             tb_head(tb)->flags |= TRC_HEAD_WRITE_BACK;
@@ -631,15 +631,23 @@ static void test_hole(void)
         struct trc_record record;
         int got = 0;
         tb_running(tb, 2);
+        if (late == 2)
+            tb_head(tb)->state = TRC_STATE_FINALIZED;
         memcpy(bytes, tb_image(tb, &size), sizeof(struct trc_head));
         write_bytes(bytes, size);
         trc_refresh(file); /* now it is seen to be alive */
         while (trc_next(cursor, &record) == TRC_OK && record.sig->tag == got)
             got++;
         CHECK(got > 20 && got < 100, "%d records before the hole", got);
+        if (late == 2)
+            trc_set_final(file);
+        CHECK(trc_next(cursor, &record) == TRC_OK || late, "nothing behind the hole");
         CHECK(!late == !!trc_damage(file, 0), "late %d: %s", late, trc_damage(file, 0));
-        if (late) {
-            tb_running(tb, 3);
+        if (late == 3) {
+            for (int i = 0; i < 10 && trc_next(cursor, &record) == TRC_END; i++)
+                trc_refresh(file);
+            CHECK(record.sig->tag > got && trc_damage(file, 0), "waiting for ever");
+        } else if (late) {
             tb_write(tb, path);
             trc_refresh(file);
             while (trc_next(cursor, &record) == TRC_OK && record.sig->tag == got)
