@@ -15,7 +15,8 @@ static const struct tui_column columns[] = {
     [P99] = {"p99", 7, ANA_NS, false, false, "99 % of the calls took no longer"},
     [MAX] = {"max", 7, ANA_NS, false, false, "the longest call"},
     [MEAN] = {"mean", 7, ANA_NS, false, false, "time / calls"},
-    [TIME] = {"TIME", 7, ANA_NS, false, false, "time inside the call, all ranks in view"},
+    [TIME] = {"TIME", 7, ANA_NS, false, false,
+              "time inside the call, all ranks in view; MPI_Init and MPI_Finalize are sorted last"},
 };
 
 static size_t rows(const void *data)
@@ -59,6 +60,11 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         snprintf(out->text, sizeof out->text, "%s", call->name);
     else
         out->number = pick(&call->times, column);
+    /* Start and end of MPI are long in any job: not what is looked for first. */
+    if (column == TIME && (call->opclass == TRC_OP_INIT || call->opclass == TRC_OP_FINALIZE)) {
+        ana_number(out->text, sizeof out->text, ANA_NS, out->number, true);
+        out->number = NAN;
+    }
 }
 
 static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity,

@@ -12,10 +12,10 @@ enum { CALL, RATE, TIME, WAITING, SIZE, P50, P99, MAX, LAST, COUNT, SENT, RECEIV
 
 static const struct tui_column columns[] = {
     [CALL] = {"CALL", 15, TUI_UNIT_TEXT, true, true, "the MPI function, by its C name whatever the program's language"},
-    [RATE] = {"/s", 6, ANA_COUNT, false, false, "calls completed / time in view, all ranks"},
-    [TIME] = {"TIME", 6, ANA_SHARE, false, false,
-              "time inside the call / time of all ranks from MPI_Init to MPI_Finalize; in a window: of the calls that "
-              "ended in it; unknown when it is longer than all"},
+    [RATE] = {"/s", 5, ANA_COUNT, false, false, "calls completed / time in view, all ranks"},
+    [TIME] = {"TIME", 5, ANA_SHARE, false, false,
+              "time inside the call / time of all ranks from MPI_Init to MPI_Finalize (those two not counted); in a "
+              "window: of the calls that ended in it, unknown when it is longer than all"},
     [WAITING] = {"WAITING", 7, ANA_SHARE, false, false, "part of TIME that was lost because another rank came late"},
     [SIZE] = {"SIZE", 7, ANA_BYTES, false, false, "mean bytes a call: the larger of sent and received"},
     [P50] = {"p50", 6, ANA_NS, false, false, "half of the calls took no longer (within 1/16)"},
@@ -56,7 +56,8 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         break;
     case TIME:
         out->number = (double)call->times.total_ns / tui_app_wall(app);
-        if (out->number > 1.005) /* calls that began long before the window */
+        /* Calls that began long before the window, and the two that the time of all ranks leaves out. */
+        if (out->number > 1.005 || call->opclass == TRC_OP_INIT || call->opclass == TRC_OP_FINALIZE)
             out->number = NAN;
         break;
     case WAITING:
