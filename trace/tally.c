@@ -18,9 +18,13 @@ static void init_maps(struct ana_tally *tally)
 
 bool ana_tally_init(struct ana_tally *tally, size_t ranks)
 {
-    *tally = (struct ana_tally){.ranks = ranks, .rank = calloc(ranks ? ranks : 1, sizeof *tally->rank)};
+    *tally = (struct ana_tally){
+        .ranks = ranks,
+        .rank = calloc(ranks + 1, sizeof *tally->rank),
+        .memo = calloc(ranks + 1, ANA_SITE_MEMOS * sizeof *tally->memo),
+    };
     init_maps(tally);
-    return tally->rank != NULL;
+    return tally->rank && tally->memo;
 }
 
 void ana_tally_free(struct ana_tally *tally)
@@ -32,6 +36,7 @@ void ana_tally_free(struct ana_tally *tally)
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
         ana_map_free(map[i]);
     free(tally->rank);
+    free(tally->memo);
     *tally = (struct ana_tally){0};
 }
 
@@ -62,6 +67,18 @@ static void tally_bytes(struct ana_tally *tally, const struct ana_event *e, uint
     rank->received_messages += (flags & TRC_SIG_P2P_IN) && !(flags & (TRC_SIG_START | TRC_SIG_CANCELLED));
 }
 
+static struct ana_site_sum *site_of(struct ana_tally *tally, size_t index, uint32_t call, uint64_t address)
+{
+    size_t slot = (address ^ address >> 6 ^ call) % ANA_SITE_MEMOS;
+    struct ana_site_memo *memo = &tally->memo[index * ANA_SITE_MEMOS + slot];
+    if (memo->index && memo->address == address && memo->call == call)
+        return ana_map_value(&tally->sites, memo->index - 1);
+    struct ana_site_sum *sum = sum_of(tally, &tally->sites, index, call, address);
+    if (sum)
+        *memo = (struct ana_site_memo){address, call, (uint32_t)(sum - (struct ana_site_sum *)tally->sites.values) + 1};
+    return sum;
+}
+
 void ana_tally_event(struct ana_tally *tally, const struct ana_event *e, uint32_t call, bool with_calls)
 {
     bool own = !(e->sig->flags & TRC_SIG_SUB);
@@ -69,7 +86,7 @@ void ana_tally_event(struct ana_tally *tally, const struct ana_event *e, uint32_
     uint64_t calls = own ? e->count : 0;
     int64_t each =
         e->kind == TRC_RECORD_FOLD ? e->busy_ns / (int64_t)(e->count ? e->count : 1) : e->end_ns - e->begin_ns;
-    struct ana_site_sum *site = sum_of(tally, &tally->sites, e->index, call, e->sig->site);
+    struct ana_site_sum *site = site_of(tally, e->index, call, e->sig->site);
     if (site) {
         ana_small_add(&site->times, each, calls);
         site->sent += sent;

@@ -47,8 +47,17 @@ struct ana_rank_sum {
     uint64_t collectives, came_last;
 };
 
+/* Where the sums of the call sites lie that a rank used last: a loop has a few of them, in turn. */
+#define ANA_SITE_MEMOS 64u
+struct ana_site_memo {
+    uint64_t address;
+    uint32_t call;
+    uint32_t index; /* in the map, + 1; 0: none */
+};
+
 struct ana_tally {
     size_t ranks;
+    struct ana_site_memo *memo; /* ANA_SITE_MEMOS of each rank */
     struct ana_rank_sum *rank;
     struct ana_map calls, threads, sites, pairs, collectives, last, last_of_call, instances, waits;
     struct ana_map waiting;         /* ana_wait_sum by call number and waiter */
