@@ -32,7 +32,7 @@ static const struct tui_column columns[] = {
                 "call that it is inside now, of the thread longest inside one"},
     [SINCE] = {"SINCE", 7, ANA_NS, false, false, "how long it has been inside that call"},
     [MPI] = {"MPI%", 6, ANA_SHARE, false, false,
-             "time in MPI / elapsed time; last second of a running job, else all of it"},
+             "time in MPI / elapsed time; of the window, else of the last second of a running job, else of all of it"},
     [SENT] = {"SENT/s", 7, ANA_BYTES, false, false, "bytes handed to MPI for others / time, as MPI%"},
     [RECEIVED] = {"RECV/s", 7, ANA_BYTES, false, false, "bytes that arrived / time, as MPI%"},
     [CALLS] = {"CALLS/s", 7, ANA_COUNT, false, false, "MPI calls completed / time, as MPI%"},
@@ -61,6 +61,33 @@ static bool tagged(const void *data, size_t row)
     return ((const struct tui_app *)data)->tagged[row];
 }
 
+/* What a rank moves: of the window when there is one, else as the source has it for the last second or all. */
+struct flow {
+    double mpi, sent, received, calls; /* share, bytes/s, bytes/s, calls/s */
+    double messages_out, messages_in;
+};
+
+static void flow_of(const struct tui_app *app, const struct ana_rank *r, const struct ana_rank_stat *stat,
+                    struct flow *out)
+{
+    double seconds = (double)(app->summary.end_ns - app->summary.begin_ns) / 1e9;
+    *out = (struct flow){NAN, NAN, NAN, NAN, NAN, NAN};
+    if (app->all_time)
+        *out = (struct flow){r->mpi_share,
+                             r->sent_per_s,
+                             r->received_per_s,
+                             r->calls_per_s,
+                             (double)r->sent_messages,
+                             (double)r->received_messages};
+    else if (stat && seconds > 0 && stat->wall_ns > 0)
+        *out = (struct flow){(double)stat->mpi_ns / (double)stat->wall_ns,
+                             (double)stat->sent / seconds,
+                             (double)stat->received / seconds,
+                             (double)stat->calls / seconds,
+                             (double)stat->sent_messages,
+                             (double)stat->received_messages};
+}
+
 static void value(const void *data, size_t row, int column, struct tui_value *out)
 {
     static const enum tui_style state_style[] = {TUI_STYLE_FINE,    TUI_STYLE_NORMAL,  TUI_STYLE_DIM,
@@ -69,6 +96,8 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     const struct ana_rank *r = &app->rank[row];
     const struct ana_rank_stat *stat = tui_app_stat(app, row);
     const char *text = NULL;
+    struct flow flow;
+    flow_of(app, r, stat, &flow);
     switch (column) {
     case RANK:
         out->number = r->world * 1e7 + r->rank;
@@ -89,16 +118,16 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         out->number = r->inside ? (double)r->inside_ns : NAN;
         break;
     case MPI:
-        out->number = r->mpi_share;
+        out->number = flow.mpi;
         break;
     case SENT:
-        out->number = r->sent_per_s;
+        out->number = flow.sent;
         break;
     case RECEIVED:
-        out->number = r->received_per_s;
+        out->number = flow.received;
         break;
     case CALLS:
-        out->number = r->calls_per_s;
+        out->number = flow.calls;
         break;
     case LATE:
         if (stat && stat->collectives)
@@ -114,10 +143,10 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         out->number = stat ? ana_known(stat->caused_ns) : NAN;
         break;
     case MESSAGES_OUT:
-        out->number = (double)r->sent_messages;
+        out->number = flow.messages_out;
         break;
     case MESSAGES_IN:
-        out->number = (double)r->received_messages;
+        out->number = flow.messages_in;
         break;
     case PID:
         out->number = r->pid;

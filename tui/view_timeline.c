@@ -47,6 +47,7 @@ static size_t place(struct tui_app *app, struct tui_rect rect)
         return 0;
     if (!app->unfolded)
         app->fold = (n + h - 1) / h;
+    app->cursor_rank = shown_rank(app, cursor_position(app)); /* what is not shown cannot be pointed at */
     size_t lines = (n + app->fold - 1) / app->fold, at = cursor_position(app) / app->fold;
     size_t visible = lines < h ? lines : h;
     if (at < app->picture_top)
