@@ -116,6 +116,43 @@ void tui_app_set_window(struct tui_app *app, int64_t begin_ns, int64_t end_ns)
 
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 
+static bool in_group(const struct tui_group *g, const struct ana_rank *r)
+{
+    return g->state == r->state &&
+           (g->inside == r->inside || (g->inside && r->inside && !strcmp(g->inside, r->inside)));
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct tui_group *x = a, *y = b;
+    return (x->count > y->count) - (x->count < y->count);
+}
+
+static void group_ranks(struct tui_app *app)
+{
+    app->group_count = 0;
+    for (size_t i = 0; i < app->rank_count; i++) {
+        const struct ana_rank *r = &app->rank[i];
+        int g = 0;
+        while (g < app->group_count && !in_group(&app->group[g], r))
+            g++;
+        if (g == TUI_GROUPS)
+            g--;
+        else if (g == app->group_count)
+            app->group[app->group_count++] = (struct tui_group){r->state, r->inside, 0};
+        app->group[g].count++;
+    }
+    qsort(app->group, (size_t)app->group_count, sizeof *app->group, by_count);
+}
+
+const struct tui_group *tui_app_group(const struct tui_app *app, size_t index)
+{
+    for (int g = 0; g < app->group_count; g++)
+        if (in_group(&app->group[g], &app->rank[index]))
+            return &app->group[g];
+    return &app->group[0];
+}
+
 static void copy_ranks(struct tui_app *app)
 {
     size_t n = app->info.ranks;
@@ -140,6 +177,7 @@ static void copy_ranks(struct tui_app *app)
     }
     for (size_t i = 0; i < n; i++)
         app->rank[i] = *app->source.ops->rank(app->source.data, i);
+    group_ranks(app);
 }
 
 static void summarize(struct tui_app *app)
@@ -217,6 +255,10 @@ void tui_app_update_table(struct tui_app *app)
     struct tui_table *table = &app->table[app->view];
     if (!view->table)
         return;
+    if (!table->started && view->sort) {
+        table->sort = view->sort(app);
+        table->started = true;
+    }
     uint64_t shared = view->shared ? view->shared(app) : 0;
     if (shared) {
         table->cursor_identity = shared;

@@ -18,6 +18,14 @@ enum tui_reaction {
 enum tui_prompt { TUI_PROMPT_NONE, TUI_PROMPT_FIND, TUI_PROMPT_FILTER };
 enum tui_measure { TUI_MEASURE_BYTES, TUI_MEASURE_MESSAGES, TUI_MEASURE_SIZE, TUI_MEASURE_LATENCY, TUI_MEASURES };
 
+/* Ranks that do the same now. */
+struct tui_group {
+    enum ana_rank_state state;
+    const char *inside; /* call, or NULL */
+    size_t count;
+};
+enum { TUI_GROUPS = 32 }; /* further ones are counted with the last */
+
 struct tui_app {
     struct tui_source source;
 
@@ -25,6 +33,8 @@ struct tui_app {
     struct ana_job_info info;
     struct ana_rank *rank; /* rank_count of them, owned */
     size_t rank_count;
+    struct tui_group group[TUI_GROUPS]; /* the smallest first */
+    int group_count;
     unsigned generation; /* info.generation that tags and cursor refer to */
     struct ana_summary summary;
     bool has_summary;
@@ -90,6 +100,8 @@ void tui_app_set_window(struct tui_app *app, int64_t begin_ns, int64_t end_ns);
 /* The table of the view in place with the data as they are. */
 void tui_app_update_table(struct tui_app *app);
 uint64_t tui_app_hash(const char *text);
+/* The group of a rank; never NULL while there are ranks. */
+const struct tui_group *tui_app_group(const struct tui_app *app, size_t index);
 /* What the summary says of a rank; NULL if it is not in the selection. */
 const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index);
 /* Time of all ranks in view together, ns; NAN when nothing is known: what shares of time refer to. */

@@ -12,9 +12,10 @@ struct tui_term_help {
 
 struct tui_view {
     const char *title;
-    const char *about;                  /* the question that it answers, for the help */
-    const struct tui_table_spec *table; /* its rows, with a struct tui_app as data; NULL: it has none */
-    const struct tui_term_help *terms;  /* ended by a NULL word; NULL: none */
+    const char *about;                      /* the question that it answers, for the help */
+    const struct tui_table_spec *table;     /* its rows, with a struct tui_app as data; NULL: it has none */
+    int (*sort)(const struct tui_app *app); /* column sorted by at first; NULL: the table's own */
+    const struct tui_term_help *terms;      /* ended by a NULL word; NULL: none */
     /* The cursor that the table shares with other views: its row's identity (0: none yet), and what a move sets. */
     uint64_t (*shared)(const struct tui_app *app);
     void (*moved)(struct tui_app *app, size_t row);

@@ -27,7 +27,9 @@ static const struct tui_column columns[] = {
     [HOST] = {"HOST", 6, TUI_UNIT_TEXT, true, true, "node that it runs on"},
     [STATE] = {"STATE", 5, TUI_UNIT_TEXT, true, false,
                "run: outside MPI; wait: inside a call that moves data or waits; done: finalized; abort: called "
-               "MPI_Abort; dead: gone without MPI_Finalize; ?: cannot be told"},
+               "MPI_Abort; dead: gone without MPI_Finalize; ?: cannot be told; sorted by it, those that do what few "
+               "others do "
+               "come first"},
     [INSIDE] = {"INSIDE", 13, TUI_UNIT_TEXT, true, true,
                 "call that it is inside now, of the thread longest inside one"},
     [SINCE] = {"SINCE", 7, ANA_NS, false, false, "how long it has been inside that call"},
@@ -108,6 +110,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         break;
     case STATE:
         text = ana_rank_state_name(r->state);
+        out->number = (double)tui_app_group(app, row)->count;
         out->style = state_style[r->state <= ANA_RANK_UNKNOWN ? r->state : ANA_RANK_UNKNOWN];
         break;
     case INSIDE:
@@ -160,6 +163,12 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
 static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, RANK, rows, value, identity,
                                            tagged};
 
+/* Of many ranks the odd ones come first. */
+static int first_sort(const struct tui_app *app)
+{
+    return app->rank_count > 64 ? STATE : RANK;
+}
+
 static uint64_t shared(const struct tui_app *app)
 {
     return app->cursor_rank + 1;
@@ -202,10 +211,33 @@ static void describe(const struct tui_app *app, struct tui_grid *grid, struct tu
     tui_put(grid, rect, 1, 0, TUI_STYLE_NORMAL, text);
 }
 
+/* When not all ranks fit: how many do what, the odd ones first. */
+static void draw_groups(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    int x = 1;
+    for (int i = 0; i < app->group_count; i++) {
+        const struct tui_group *g = &app->group[i];
+        char text[128];
+        snprintf(text, sizeof text, "%zu %s%s%s", g->count, ana_rank_state_name(g->state), g->inside ? " " : "",
+                 g->inside ? g->inside : "");
+        if (x + tui_columns(text) > rect.w) {
+            tui_put(grid, rect, x, 0, TUI_STYLE_DIM, "\xe2\x80\xa6");
+            return;
+        }
+        bool bad = g->state == ANA_RANK_ABORTED || g->state == ANA_RANK_DEAD;
+        x = tui_put(grid, rect, x, 0, bad ? TUI_STYLE_TROUBLE : TUI_STYLE_STRONG, text) + 3;
+    }
+}
+
 static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    tui_table_draw(&app->table[TUI_VIEW_RANKS], &spec, app, grid,
-                   (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
+    struct tui_table *table = &app->table[TUI_VIEW_RANKS];
+    struct tui_rect body = {rect.x, rect.y, rect.w, rect.h - 1};
+    if ((int)app->rank_count > body.h - 1) {
+        draw_groups(app, grid, body);
+        body = tui_below(body, 1);
+    }
+    tui_table_draw(table, &spec, app, grid, body);
     describe(app, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});
 }
 
@@ -221,6 +253,7 @@ const struct tui_view tui_view_ranks = {
     .title = "Ranks",
     .about = "What does each rank do now, since when, how much does it move, and who is late?  Enter: its timeline.",
     .table = &spec,
+    .sort = first_sort,
     .shared = shared,
     .moved = moved,
     .draw = draw,
