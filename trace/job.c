@@ -105,7 +105,7 @@ static void forget_processes(struct ana_job *job)
 }
 
 struct world {
-    uint64_t identity, began;
+    uint64_t identity, began, ended; /* by the real-time clocks; ended: the last heartbeat so far */
     bool spawned;
 };
 
@@ -127,10 +127,17 @@ static struct world *list_worlds(const struct ana_bundle *bundle, size_t *count)
         const struct trc_head *head = bundle->files[i].file ? trc_head(bundle->files[i].file) : NULL;
         if (!head || head->world_identity == 0)
             continue;
-        bool fresh = !ana_map_find(&map, head->world_identity, 0, 0);
         struct world *w = ana_map_add(&map, head->world_identity, 0, 0);
-        if (w && (fresh || head->start.realtime_ns < w->began))
-            *w = (struct world){head->world_identity, head->start.realtime_ns, head->flags & TRC_HEAD_SPAWNED};
+        if (!w)
+            continue;
+        if (w->identity == 0)
+            *w = (struct world){head->world_identity, UINT64_MAX, 0, head->flags & TRC_HEAD_SPAWNED};
+        if (head->start.realtime_ns < w->began)
+            w->began = head->start.realtime_ns;
+        if (head->start.realtime_ns > w->ended)
+            w->ended = head->start.realtime_ns;
+        if (head->latest.realtime_ns > w->ended)
+            w->ended = head->latest.realtime_ns;
     }
     struct world *list = calloc(map.count + 1, sizeof *list);
     *count = list ? map.count : 0;
@@ -152,26 +159,47 @@ static int by_rank(const void *a, const void *b)
     return strcmp(trc_path(x->file), trc_path(y->file));
 }
 
-/* The processes of all files that can be read, sorted.  NULL: out of memory. */
-static struct ana_process *list_processes(const struct ana_job *job, size_t *count)
+/* A folder that was used before holds worlds that ended before the latest one was started: they are another job. */
+static uint64_t latest_start(const struct world *world, size_t worlds)
+{
+    uint64_t latest = 0;
+    for (size_t w = 0; w < worlds; w++)
+        if (!world[w].spawned && world[w].began > latest)
+            latest = world[w].began;
+    return latest;
+}
+
+/* The processes of all files that can be read and belong to the job, sorted.  NULL: out of memory. */
+static struct ana_process *list_processes(struct ana_job *job, size_t *count)
 {
     struct ana_process *list = calloc(job->bundle.count + 1, sizeof *list);
-    size_t n = 0, worlds;
-    struct world *world = list_worlds(&job->bundle, &worlds);
+    size_t n = 0, all;
+    struct world *every = list_worlds(&job->bundle, &all), *world = every;
+    uint64_t latest = latest_start(every, all);
+    size_t worlds = 0;
+    for (size_t w = 0; w < all; w++)
+        if (every[w].ended >= latest)
+            world[worlds++] = every[w];
+    job->left_out = 0;
     for (size_t i = 0; list && i < job->bundle.count; i++) {
         struct trc_file *file = job->bundle.files[i].file;
         if (!file)
             continue;
         const struct trc_head *head = trc_head(file);
+        size_t w = 0;
+        while (w < worlds && head->world_identity && world[w].identity != head->world_identity)
+            w++;
+        if (w == worlds && w > 0) {
+            job->left_out++;
+            continue;
+        }
         struct ana_process *p = &list[n++];
         p->rank.file = file;
         p->rank.rank = head->rank;
-        for (size_t w = 0; w < worlds; w++)
-            if (world[w].identity == head->world_identity)
-                p->rank.world = (uint32_t)w;
+        p->rank.world = (uint32_t)w;
         snprintf(p->host, sizeof p->host, "%s", head->host);
     }
-    free(world);
+    free(every);
     if (list)
         qsort(list, n, sizeof *list, by_rank);
     *count = n;
@@ -338,6 +366,12 @@ static void collect_warnings(struct ana_job *job)
                  job->world_size);
         warn(job, "", text);
     }
+    if (job->left_out) {
+        char text[128];
+        snprintf(text, sizeof text, "%zu file%s of an earlier run in the same folder left out", job->left_out,
+                 job->left_out == 1 ? "" : "s");
+        warn(job, "", text);
+    }
     for (size_t i = 0; i < job->bundle.count; i++) {
         const struct ana_bundle_file *f = &job->bundle.files[i];
         if (!f->file)
@@ -353,7 +387,8 @@ static void collect_warnings(struct ana_job *job)
             warn(job, trc_path(job->process[i].rank.file), "a second file for this rank");
         else if (job->process[i].rank.world != job->process[i - 1].rank.world &&
                  !(trc_head(job->process[i].rank.file)->flags & TRC_HEAD_SPAWNED))
-            warn(job, trc_path(job->process[i].rank.file), "belongs to another run of MPI in the same folder");
+            warn(job, trc_path(job->process[i].rank.file),
+                 "belongs to another run of MPI at the same time in the same folder");
 }
 
 /* ---- the public way in ----------------------------------------------------------------------------------------------

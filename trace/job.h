@@ -16,7 +16,8 @@
 
 struct ana_job;
 
-/* Opens every *.hpctop file in the folders (a file's own path works too).  Files that cannot be read are left out and
+/* Opens every *.hpctop file in the folders (a file's own path works too).  Of several runs of MPI in one folder those
+ * that ended before the latest was started are left out.  Files that cannot be read are left out and
  * named by ana_job_warning.  TRC_BAD, with one line in `error`, when none can be read. */
 enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error,
                              size_t error_size);

@@ -48,6 +48,7 @@ struct ana_job {
     const char **host;
     size_t hosts;
     size_t world_size;
+    size_t left_out; /* files of an earlier run */
     unsigned generation;
     enum ana_state state;
     int64_t end_ns;     /* last sign of life */

@@ -373,6 +373,35 @@ static void recycled_events(void)
     folder_remove();
 }
 
+/* The folder was used before; and spawned processes are of the job. */
+static void several_worlds(void)
+{
+    folder_make("worlds");
+    struct tb *tb[4];
+    for (int i = 0; i < 4; i++) {
+        tb[i] = tb_new(i == 3 ? 0 : i % 2, i == 3 ? 1 : 2);
+        tb_barrier(tb[i], 0, 1000, 2000, TB_SELF, 1);
+    }
+    tb_clock(tb[0], 1000000000u, 1600000000000000000u, 1); /* an old one, of another size */
+    tb_head(tb[0])->world_identity = 7;
+    tb_head(tb[3])->world_identity = 9;
+    tb_head(tb[3])->flags = TRC_HEAD_SPAWNED;
+    tb_head(tb[2])->rank = 0;
+    for (int i = 0; i < 4; i++) {
+        folder_write(tb[i], i);
+        tb_free(tb[i]);
+    }
+    struct ana_job *job = folder_open();
+    CHECK(ana_job_info(job).ranks == 3 && ana_job_info(job).world_size == 3 && ana_job_info(job).state == ANA_FINISHED);
+    CHECK(ana_job_rank(job, 0)->world == 0 && ana_job_rank(job, 0)->rank == 0 && ana_job_rank(job, 1)->rank == 1);
+    CHECK(ana_job_rank(job, 2)->world == 1 && ana_job_rank(job, 2)->rank == 0);
+    CHECK(ana_job_warning(job, 0) &&
+          strcmp(ana_job_warning(job, 0), "1 file of an earlier run in the same folder left out") == 0);
+    CHECK(!ana_job_warning(job, 1));
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* Killed while it polled: the polls at the very end of the file count too. */
 static void killed_while_polling(void)
 {
@@ -435,6 +464,7 @@ int main(void)
     a_job_that_grows();
     two_hosts();
     recycled_events();
+    several_worlds();
     killed_while_polling();
     files_that_cannot_be_read();
     return failed;
