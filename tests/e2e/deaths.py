@@ -1,5 +1,7 @@
 # timeout: 120
 """Ranks that die: whatever had returned before is in the file, and the report says how it ended."""
+import re
+
 from common import calls, check, end, hpctop, mpirun, report, traces, workload
 
 
@@ -27,6 +29,9 @@ def kill_9():
     check("kill -9: no record is lost", rep["job"]["lost_records"] == 0, rep["job"])
     events = records("killed", "MPI_Sendrecv")
     check("kill -9: every record can be read", events >= 2 * rounds, "%d records" % events)
+    text = hpctop("report", "killed").out
+    early = re.search(r"arrive before they leave: (\d+)", text)
+    check("kill -9: the clocks fit", not early or int(early.group(1)) < rounds / 10, early and early.group(0))
     check("kill -9: the job is aborted", rep["job"]["state"] in ("aborted", "hung"), rep["job"]["state"])
     check("kill -9: the killed rank is dead", ranks(rep)[1]["state"] == "dead", ranks(rep)[1])
     check("kill -9: the other died in MPI_Recv", ranks(rep)[0]["inside"] == "MPI_Recv", ranks(rep)[0])
