@@ -31,7 +31,7 @@ struct thread {
 
 struct tb {
     uint8_t *image;
-    size_t size;
+    size_t size, room;
     struct trc_head head;
     double ticks_per_ns;
     uint64_t last_ticks, sequence;
@@ -54,12 +54,15 @@ static void *chunk_at(struct tb *tb, uint32_t chunk)
 
 static void resize(struct tb *tb, size_t size)
 {
-    uint8_t *grown = realloc(tb->image, size);
-    if (!grown)
-        die("trace builder");
-    if (size > tb->size)
-        memset(grown + tb->size, 0, size - tb->size);
-    tb->image = grown;
+    if (size > tb->room) {
+        size_t room = size + size / 2;
+        uint8_t *grown = realloc(tb->image, room);
+        if (!grown)
+            die("trace builder");
+        memset(grown + tb->room, 0, room - tb->room);
+        tb->image = grown;
+        tb->room = room;
+    }
     tb->size = size;
 }
 
