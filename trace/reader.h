@@ -109,7 +109,9 @@ struct trc_cursor *trc_cursor_open(struct trc_file *file, size_t thread);
 void trc_cursor_close(struct trc_cursor *cursor);
 /* Moves to the first chunk that holds anything at or after `ticks`. */
 void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks);
-/* TRC_OK: *out is the next item.  TRC_END: nothing more now; after trc_refresh there may be, and the cursor goes on
+/* Items come as they were written: ends rise, but for the FOLDs of one row, which overlap; a NESTED event comes before
+ * the event that it lies in; SUB items follow theirs.
+ * TRC_OK: *out is the next item.  TRC_END: nothing more now; after trc_refresh there may be, and the cursor goes on
  * where it is.  Nothing is delivered twice: FOLDs that stand last in an open chunk of a running process still grow, so
  * they are held back until something follows them, the process's state changes, or trc_set_final.  A chunk that does
  * not decode is reported as damage and left at its last good item; a chunk recycled under the reader's feet yields a
