@@ -81,15 +81,24 @@ struct ana_job {
     void *line_context;
 };
 
-/* job.c */
+/* members.c */
+void ana_members_name(struct ana_job *job); /* by its folder */
+/* Takes in files that came, and ranks that became known, since the last look; true if the processes are others now. */
+bool ana_members_refresh(struct ana_job *job);
+void ana_members_forget(struct ana_job *job);
+/* SIZE_MAX if it has no file. */
+size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank);
+
+/* call_names.c */
+bool ana_number_calls(struct ana_job *job, struct ana_process *process);
 /* Job-wide number of a call; of one of a process's file by its id there.  Never fails: number 0 is for what memory
  * does not suffice for. */
 uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call);
 uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id);
+
+/* job.c */
 /* Looks at all processes and at the state of the whole; after a refresh of the files or a new fit of the clock. */
 void ana_job_look(struct ana_job *job);
-/* SIZE_MAX if it has no file. */
-size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank);
 static inline bool ana_selected(const uint8_t *ranks, size_t index)
 {
     return !ranks || ranks[index];

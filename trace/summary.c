@@ -171,6 +171,8 @@ static bool list_ranks(struct ana_job *job, struct ana_summary *s)
 enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selection, struct ana_summary *s)
 {
     *s = (struct ana_summary){.selection = selection};
+    if (!job->match)
+        return TRC_BAD;
     bool window = selection.begin_ns > 0 || selection.end_ns != INT64_MAX;
     s->selection.ranks = NULL;
     if (selection.ranks) {

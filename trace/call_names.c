@@ -1,0 +1,57 @@
+/* Calls under one number in all files of the job. */
+#include "trace/job_impl.h"
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t text_hash(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h;
+}
+
+uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call)
+{
+    uint32_t *known = ana_map_find(&job->call_by_address, (uintptr_t)call, 0, 0);
+    if (known)
+        return *known;
+    uint64_t hash = text_hash(call->name);
+    uint32_t *number;
+    for (uint64_t probe = 0;; probe++) {
+        number = ana_map_add(&job->call_by_name, hash, probe, 0);
+        if (!number)
+            return 0;
+        if (*number == 0 || strcmp(job->call[*number].name, call->name) == 0)
+            break;
+    }
+    if (*number == 0) {
+        struct ana_call_name *grown = realloc(job->call, (job->calls + 1) * sizeof *grown);
+        if (!grown)
+            return 0;
+        job->call = grown;
+        *number = (uint32_t)job->calls;
+        job->call[job->calls++] = (struct ana_call_name){call->name, call->opclass};
+    }
+    uint32_t n = *number;
+    if ((known = ana_map_add(&job->call_by_address, (uintptr_t)call, 0, 0)))
+        *known = n;
+    return n;
+}
+
+uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id)
+{
+    const struct ana_process *p = &job->process[index];
+    return id < p->numbers ? p->number[id] : 0;
+}
+
+bool ana_number_calls(struct ana_job *job, struct ana_process *p)
+{
+    p->numbers = trc_calls(p->rank.file);
+    p->number = calloc(p->numbers ? p->numbers : 1, sizeof *p->number);
+    if (!p->number)
+        return false;
+    for (size_t i = 0; i < p->numbers; i++)
+        p->number[i] = ana_call_number(job, trc_call(p->rank.file, (uint32_t)i));
+    return true;
+}

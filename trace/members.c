@@ -1,0 +1,237 @@
+/* Which processes the job has, in which order, and what they say of the whole. */
+#include "trace/job_impl.h"
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank)
+{
+    if (rank < 0)
+        return SIZE_MAX;
+    size_t low = 0, high = job->count;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        const struct ana_rank *r = &job->process[mid].rank;
+        if (r->world != world ? r->world < world : (uint32_t)r->rank < (uint32_t)rank)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    bool found = low < job->count && job->process[low].rank.world == world && job->process[low].rank.rank == rank;
+    return found ? low : SIZE_MAX;
+}
+
+void ana_members_forget(struct ana_job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        free(job->process[i].number);
+    free(job->process);
+    job->process = NULL;
+    job->count = 0;
+    ana_clock_free(job->clock);
+    job->clock = NULL;
+}
+
+struct world {
+    uint64_t identity, began, ended; /* by the real-time clocks; ended: the last heartbeat so far */
+    bool spawned;
+};
+
+/* Worlds that were started come before those that were spawned, then by their first file. */
+static int by_begin(const void *a, const void *b)
+{
+    const struct world *x = a, *y = b;
+    if (x->spawned != y->spawned)
+        return x->spawned ? 1 : -1;
+    return x->began < y->began ? -1 : x->began > y->began;
+}
+
+/* The worlds of all files, sorted; an identity of 0 is not known yet and makes no world. */
+static struct world *list_worlds(const struct ana_bundle *bundle, size_t *count)
+{
+    struct ana_map map;
+    ana_map_init(&map, sizeof(struct world));
+    for (size_t i = 0; i < bundle->count; i++) {
+        const struct trc_head *head = bundle->files[i].file ? trc_head(bundle->files[i].file) : NULL;
+        if (!head || head->world_identity == 0)
+            continue;
+        struct world *w = ana_map_add(&map, head->world_identity, 0, 0);
+        if (!w)
+            continue;
+        if (w->identity == 0)
+            *w = (struct world){head->world_identity, UINT64_MAX, 0, head->flags & TRC_HEAD_SPAWNED};
+        if (head->start.realtime_ns < w->began)
+            w->began = head->start.realtime_ns;
+        if (head->start.realtime_ns > w->ended)
+            w->ended = head->start.realtime_ns;
+        if (head->latest.realtime_ns > w->ended)
+            w->ended = head->latest.realtime_ns;
+    }
+    struct world *list = calloc(map.count + 1, sizeof *list);
+    *count = list ? map.count : 0;
+    for (size_t i = 0; i < *count; i++)
+        list[i] = *(struct world *)ana_map_value(&map, i);
+    if (list)
+        qsort(list, *count, sizeof *list, by_begin);
+    ana_map_free(&map);
+    return list;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct ana_rank *x = &((const struct ana_process *)a)->rank, *y = &((const struct ana_process *)b)->rank;
+    if (x->world != y->world)
+        return x->world < y->world ? -1 : 1;
+    if (x->rank != y->rank)
+        return (uint32_t)x->rank < (uint32_t)y->rank ? -1 : 1; /* unknown (-1) last */
+    return strcmp(trc_path(x->file), trc_path(y->file));
+}
+
+/* A folder that was used before holds worlds that ended before the latest one was started: they are another job. */
+static uint64_t latest_start(const struct world *world, size_t worlds)
+{
+    uint64_t latest = 0;
+    for (size_t w = 0; w < worlds; w++)
+        if (!world[w].spawned && world[w].began > latest)
+            latest = world[w].began;
+    return latest;
+}
+
+/* The processes of all files that can be read and belong to the job, sorted.  NULL: out of memory. */
+static struct ana_process *list_processes(struct ana_job *job, size_t *count)
+{
+    struct ana_process *list = calloc(job->bundle.count + 1, sizeof *list);
+    size_t n = 0, all;
+    struct world *every = list_worlds(&job->bundle, &all), *world = every;
+    uint64_t latest = latest_start(every, all);
+    size_t worlds = 0;
+    for (size_t w = 0; w < all; w++)
+        if (every[w].ended >= latest)
+            world[worlds++] = every[w];
+    job->left_out = 0;
+    for (size_t i = 0; list && i < job->bundle.count; i++) {
+        struct trc_file *file = job->bundle.files[i].file;
+        if (!file)
+            continue;
+        const struct trc_head *head = trc_head(file);
+        size_t w = 0;
+        while (w < worlds && head->world_identity && world[w].identity != head->world_identity)
+            w++;
+        if (w == worlds && w > 0) {
+            job->left_out++;
+            continue;
+        }
+        struct ana_process *p = &list[n++];
+        p->rank.file = file;
+        p->rank.rank = head->rank;
+        p->rank.world = (uint32_t)w;
+        snprintf(p->host, sizeof p->host, "%s", head->host);
+    }
+    free(every);
+    if (list)
+        qsort(list, n, sizeof *list, by_rank);
+    *count = n;
+    return list;
+}
+
+static bool same_processes(const struct ana_job *job, const struct ana_process *list, size_t n)
+{
+    if (n != job->count)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (job->process[i].rank.file != list[i].rank.file || job->process[i].rank.rank != list[i].rank.rank ||
+            job->process[i].rank.world != list[i].rank.world)
+            return false;
+    return true;
+}
+
+/* "Open MPI v4.1.4, package: ..." -> "Open MPI 4.1.4"; "MPICH Version:\t4.0.2" -> "MPICH 4.0.2". */
+static void short_mpi_name(char *out, size_t size, const char *text)
+{
+    size_t n = 0;
+    for (const char *c = text; *c && *c != ',' && *c != '\n' && n + 1 < size; c++) {
+        if (strncmp(c, "Version:", 8) == 0)
+            c += 8;
+        if ((*c == 'v' || *c == 'V') && c > text && c[-1] == ' ' && c[1] >= '0' && c[1] <= '9')
+            continue;
+        bool blank = *c == ' ' || *c == '\t';
+        if (!blank || (n && out[n - 1] != ' '))
+            out[n++] = blank ? ' ' : *c;
+    }
+    while (n && out[n - 1] == ' ')
+        n--;
+    out[n] = 0;
+}
+
+void ana_members_name(struct ana_job *job)
+{
+    char place[PATH_MAX];
+    if (!realpath(job->bundle.place[0], place))
+        snprintf(place, sizeof place, "%s", job->bundle.place[0]);
+    size_t n = strlen(place);
+    if (n > strlen(ANA_SUFFIX) && strcmp(place + n - strlen(ANA_SUFFIX), ANA_SUFFIX) == 0) {
+        char *slash = strrchr(place, '/');
+        if (slash)
+            *slash = 0;
+    }
+    for (n = strlen(place); n > 1 && place[n - 1] == '/'; n--)
+        place[n - 1] = 0;
+    const char *name = strrchr(place, '/') ? strrchr(place, '/') + 1 : place;
+    snprintf(job->name, sizeof job->name, "%s", strncmp(name, "hpctop-", 7) == 0 && name[7] ? name + 7 : name);
+}
+
+/* What does not change while the processes are the same. */
+static bool describe(struct ana_job *job)
+{
+    free(job->host);
+    job->host = calloc(job->count + 1, sizeof *job->host);
+    if (!job->host)
+        return false;
+    job->hosts = job->world_size = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        struct ana_process *p = &job->process[i];
+        const struct trc_head *head = trc_head(p->rank.file);
+        p->rank.host = p->host;
+        size_t h = 0;
+        while (h < job->hosts && strcmp(job->host[h], p->host) != 0)
+            h++;
+        if (h == job->hosts)
+            job->host[job->hosts++] = p->host;
+        if (i == 0 || p->rank.world != p[-1].rank.world)
+            job->world_size += head->world_size > 0 ? (size_t)head->world_size : 0;
+    }
+    if (job->world_size < job->count)
+        job->world_size = job->count;
+    short_mpi_name(job->mpi, sizeof job->mpi, trc_head(job->process[0].rank.file)->mpi);
+    return true;
+}
+
+static bool take_processes(struct ana_job *job, struct ana_process *list, size_t n)
+{
+    ana_analysis_stop(job);
+    ana_members_forget(job);
+    job->process = list;
+    job->count = n;
+    job->generation++;
+    job->clock = ana_clock_new();
+    bool ok = job->clock != NULL;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = ana_number_calls(job, &list[i]) && ana_clock_add_file(job->clock, list[i].rank.file);
+    ok = ok && describe(job) && ana_analysis_start(job);
+    if (!ok) { /* out of memory: an empty job is better than half a one */
+        ana_analysis_stop(job);
+        ana_members_forget(job);
+    }
+    return ok;
+}
+
+bool ana_members_refresh(struct ana_job *job)
+{
+    size_t n;
+    struct ana_process *list = list_processes(job, &n);
+    if (list && n > 0 && !same_processes(job, list, n))
+        return take_processes(job, list, n);
+    free(list);
+    return false;
+}
