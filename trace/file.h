@@ -9,8 +9,9 @@
 #include "trace/reader.h"
 #include "trace/schema.h"
 
-#define TRC_DAMAGE_MAX   32u          /* lines kept */
-#define TRC_CHUNKS_MAX   (1u << 20)   /* chunks looked at: bounds what a hostile (sparse) file can cost */
+#define TRC_DAMAGE_MAX 32u /* lines kept */
+#define TRC_CHUNKS_MAX                                                                                                 \
+    (1u << 18) /* chunks looked at (64 GiB of usual ones): bounds what a hostile, sparse file costs */
 #define TRC_DEFS_MAX     (1ull << 30) /* bytes of definitions read, likewise */
 #define TRC_ITEMS_OFFSET ((uint32_t)sizeof(struct trc_chunk))
 
