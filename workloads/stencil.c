@@ -48,6 +48,7 @@ static void answer(int n, const int *dims, long steps)
     truth_frame(n);
     truth_each(n, "MPI_Dims_create", 1, 0, 0);
     truth_each(n, "MPI_Cart_create", 1, 0, 0);
+    truth_each(n, "MPI_Comm_set_name", 1, 0, 0);
     truth_each(n, "MPI_Cart_shift", 2, 0, 0);
     truth_each(n, "MPI_Type_vector", 1, 0, 0);
     truth_each(n, "MPI_Type_commit", 1, 0, 0);
@@ -83,6 +84,7 @@ int main(int argc, char **argv)
 
     MPI_Dims_create(n, 2, dims);
     MPI_Cart_create(MPI_COMM_WORLD, 2, dims, open, 0, &grid);
+    MPI_Comm_set_name(grid, "grid");
     MPI_Cart_shift(grid, 0, 1, &neighbour[0], &neighbour[1]);
     MPI_Cart_shift(grid, 1, 1, &neighbour[2], &neighbour[3]);
     MPI_Type_vector(SIDE, 1, WIDE, MPI_DOUBLE, &column);
