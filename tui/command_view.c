@@ -82,6 +82,8 @@ int tui_command_view(int argc, char **argv)
         folders = here;
         n = 1;
     }
+    if (!strchr(folders[0], '/') && access(folders[0], F_OK) != 0 && errno == ENOENT)
+        return tui_input_error("%s: there is no such folder here, and no such command (see: hpctop help)", folders[0]);
     if (!options.script && !isatty(STDOUT_FILENO))
         return tui_report(folders, (int)n, false);
     if (!options.script && !isatty(STDIN_FILENO))

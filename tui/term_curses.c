@@ -159,9 +159,14 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
     }
     t->ascii = ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     t->screen = newterm(NULL, stdout, stdin);
-    if (!t->screen) {
-        const char *name = getenv("TERM");
-        snprintf(error, error_size, "terminal type \"%s\" is not known here: set TERM to xterm or vt100",
+    const char *name = getenv("TERM");
+    if (!t->screen || !cursor_address) {
+        if (t->screen) {
+            endwin();
+            delscreen(t->screen);
+        }
+        snprintf(error, error_size,
+                 "a terminal of type \"%s\" cannot show the screens: set TERM to what it is (xterm, vt100)",
                  name ? name : "");
         free(t);
         return false;

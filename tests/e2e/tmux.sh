@@ -87,6 +87,8 @@ start 80 24 LC_ALL=C.UTF-8 NO_COLOR=1; await 'qQuit'; key 4; await 'sender'
 start 80 24 LC_ALL=C.UTF-8 TERM=vt100; await 'qQuit'; result $? "vt100" "not shown"
 start 80 24 LC_ALL=C.UTF-8 TERM=no-such-terminal; await '^EXIT 2' && grep -q 'no-such-terminal' "$here/stderr"
 result $? "an unknown terminal is named" "$(cat "$here/stderr")"
+start 80 24 LC_ALL=C.UTF-8 TERM=dumb; await '^EXIT 2' && grep -q '"dumb"' "$here/stderr"
+result $? "a dumb terminal is told so" "$(cat "$here/stderr")"
 
 # A job that runs: it moves, freezes, moves again, and its end is seen.
 [ -x "$WORKLOADS/stencil" ] && command -v mpirun >/dev/null || exit $bad
