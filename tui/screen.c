@@ -83,7 +83,9 @@ static void describe_view(const struct tui_app *app, char *out, size_t size)
         n += (size_t)snprintf(out + n, size - n, "analysed %.0f %%  ", app->analysed * 100);
     if (app->call[0])
         n += (size_t)snprintf(out + n, size - n, "%s  ", app->call);
-    if (app->tagged_count)
+    if (app->table[app->view].filter[0] && n < size)
+        n += (size_t)snprintf(out + n, size - n, "\\%s  ", app->table[app->view].filter);
+    if (app->tagged_count && n < size)
         n += (size_t)snprintf(out + n, size - n, "%zu tagged  ", app->tagged_count);
     char width[ANA_TEXT], from[ANA_TEXT];
     if (!app->all_time && n < size) {

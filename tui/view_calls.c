@@ -114,6 +114,27 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
 static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity,
                                            NULL};
 
+/* The cursor's call: at the place where it was last, else where it takes most time. */
+static uint64_t shared(const struct tui_app *app)
+{
+    uint64_t first = 0, last = app->table[TUI_VIEW_CALLS].cursor_identity;
+    for (size_t row = 0, n = rows(app); row < n; row++) {
+        if (tui_app_hash(app->summary.sites[site_of(app, row)].call) != app->cursor_call)
+            continue;
+        if (identity(app, row) == last)
+            return last;
+        first = first ? first : identity(app, row);
+    }
+    return first;
+}
+
+static void moved(struct tui_app *app, size_t row)
+{
+    size_t i = site_of(app, row);
+    if (i != SIZE_MAX)
+        app->cursor_call = tui_app_hash(app->summary.sites[i].call);
+}
+
 static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     tui_table_draw(&app->table[TUI_VIEW_CALLS], &spec, app, grid,
@@ -146,6 +167,8 @@ const struct tui_view tui_view_calls = {
         "Where in the program does the time go?  One row a place that calls MPI.  Enter: the timeline of a rank that "
         "calls there.",
     .table = &spec,
+    .shared = shared,
+    .moved = moved,
     .draw = draw,
     .act = act,
 };

@@ -82,6 +82,20 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
 static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, LOSTTIME, rows, value, identity,
                                            NULL};
 
+/* The cursor's call: on the communicator where it was last, else where it loses most. */
+static uint64_t shared(const struct tui_app *app)
+{
+    uint64_t first = 0, last = app->table[TUI_VIEW_IMBALANCE].cursor_identity;
+    for (size_t i = 0; i < rows(app); i++) {
+        if (tui_app_hash(app->summary.collectives[i].name) != app->cursor_call)
+            continue;
+        if (identity(app, i) == last)
+            return last;
+        first = first ? first : identity(app, i);
+    }
+    return first;
+}
+
 static void moved(struct tui_app *app, size_t row)
 {
     const struct ana_collective *c = &app->summary.collectives[row];
@@ -219,6 +233,7 @@ const struct tui_view tui_view_imbalance = {
     .about = "Who comes late, and what does it cost the others?  Enter: the rank that comes last most often.",
     .table = &spec,
     .terms = terms,
+    .shared = shared,
     .moved = moved,
     .draw = draw,
     .act = act,

@@ -97,6 +97,7 @@ HPCTOP_DIR=$trace LD_PRELOAD=$LIBTRACE mpirun --oversubscribe -n 4 "$WORKLOADS/s
 job=$!
 trap 'kill $job 2>/dev/null; pane kill-server; rm -rf "$here"' EXIT
 for _ in $(seq 150); do [ "$(ls "$trace" 2>/dev/null | wc -l)" -ge 4 ] && break; sleep 0.1; done
+[ -d "$trace" ] || { cat "$here/mpirun.out"; echo "not ok a running job: it did not start"; exit 1; }
 clock() { pane capture-pane -p -t t | head -1 | grep -oE '[0-9]+:[0-9]+:[0-9]+'; }
 moves() { # moves CLOCK: until the clock shows something else
     for _ in $(seq 100); do [ -n "$(clock)" ] && [ "$(clock)" != "$1" ] && return 0; sleep 0.1; done
