@@ -96,7 +96,7 @@ fuzz-run: build/fuzz/fuzz_reader
 	@mkdir -p build/fuzz/corpus
 	cd build/fuzz && ./fuzz_reader -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
 	    -print_final_stats=1 corpus $(CURDIR)/tests/fuzz/corpus/fuzz_reader
-$(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o tests/support/trace_builder.o tests/support/trace_calls.o \
+$(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o) \
     trace/schema_write.o)
 	$(Q)$(CC) $(SAN) -o $@ $^ -lm
 fuzz-seeds: $(BUILD)/tests/mktrace
