@@ -85,10 +85,11 @@ static void feed_instance(void *user, const struct ana_instance *instance)
 /* ---- one event ------------------------------------------------------------------------------------------------------
  */
 
-/* Of nested calls and losses nothing is counted: the outer call has their time. */
+/* Of nested calls nothing is counted (the outer one has their time), nor of losses and of times out of reason. */
 static bool counts(const struct ana_event *e)
 {
-    return e->kind != TRC_RECORD_LOST && e->sig && !(e->sig->flags & TRC_SIG_NESTED);
+    bool sane = e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
+    return e->kind != TRC_RECORD_LOST && e->sig && !(e->sig->flags & TRC_SIG_NESTED) && sane;
 }
 
 static void take_event(struct ana_job *job, const struct ana_event *e)

@@ -180,8 +180,8 @@ static int64_t worst_latecomer(const struct ana_job *job, const struct ana_summa
     for (size_t i = 0; lost && i < s->wait_count; i++)
         if (s->waits[i].kind == ANA_LATE_IN_COLLECTIVE) {
             int64_t *sum = &lost[s->waits[i].culprit];
-            *sum += s->waits[i].lost_ns;
-            *all += s->waits[i].lost_ns;
+            *sum = ana_plus(*sum, s->waits[i].lost_ns);
+            *all = ana_plus(*all, s->waits[i].lost_ns);
             if (*sum > most) {
                 most = *sum;
                 *who = s->waits[i].culprit;

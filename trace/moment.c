@@ -16,7 +16,7 @@ struct found {
 static struct trc_cursor *cursor_before(struct ana_job *job, size_t index, size_t thread, int64_t at_ns)
 {
     struct trc_file *file = job->process[index].rank.file;
-    uint64_t ticks = ana_clock_ticks(job->clock, index, at_ns), last = 0, before = 0;
+    uint64_t ticks = ana_clock_ticks(job->clock, index, ana_time_within(at_ns)), last = 0, before = 0;
     for (size_t c = 0; c < trc_event_chunks(file); c++) {
         struct trc_chunk_info info = trc_event_chunk(file, c);
         if (info.thread == thread && info.first_ticks <= ticks && info.records) {

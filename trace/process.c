@@ -1,4 +1,5 @@
 #include "trace/process.h"
+#include "trace/times.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -154,10 +155,15 @@ uint64_t ana_process_end_ticks(const struct ana_process *p, const struct ana_her
     }
     int64_t passed = here->realtime_ns - (int64_t)head->latest.realtime_ns;
     if (p->alive && head->latest.ticks && passed > 0 && passed < FAR_GRACE_NS) {
-        uint64_t now = head->latest.ticks + (uint64_t)((double)passed / trc_ns_per_tick(p->rank.file));
+        uint64_t now = head->latest.ticks + (uint64_t)ana_rounded((double)passed / trc_ns_per_tick(p->rank.file));
         end = now > end ? now : end;
     }
     return end;
+}
+
+static int64_t time_of(const struct ana_clock *clock, size_t index, uint64_t ticks)
+{
+    return ana_time_within(ana_clock_job_time(clock, index, ticks));
 }
 
 /* Sums over the threads. */
@@ -180,12 +186,12 @@ static void look_at_threads(struct ana_process *p, const struct ana_clock *clock
         r->received += t->received;
         r->sent_messages += t->sent_messages;
         r->received_messages += t->received_messages;
-        int64_t mpi = (int64_t)((double)t->mpi_ticks * ns_per_tick + 0.5);
+        int64_t mpi = ana_rounded((double)t->mpi_ticks * ns_per_tick);
         const struct trc_sig *sig = trc_live_sig(r->file, i, t->inside);
         if (sig) {
-            int64_t since = ana_clock_job_time(clock, index, t->inside_since);
+            int64_t since = time_of(clock, index, t->inside_since);
             int64_t open = r->end_ns > since ? r->end_ns - since : 0;
-            mpi += open;
+            mpi = ana_plus(mpi, open);
             if (!r->inside || open > r->inside_ns) {
                 const struct trc_call *call = trc_call(r->file, sig->call);
                 r->inside = call->name;
@@ -200,7 +206,7 @@ static void look_at_threads(struct ana_process *p, const struct ana_clock *clock
         if (mpi > r->mpi_ns)
             r->mpi_ns = mpi;
         if (t->last_end) {
-            int64_t end = ana_clock_job_time(clock, index, t->last_end);
+            int64_t end = time_of(clock, index, t->last_end);
             p->last_end_ns = end > p->last_end_ns ? end : p->last_end_ns;
         }
         const struct trc_row *row = trc_rows(r->file, i);
@@ -258,12 +264,12 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     default:
         r->state = liveness(p, head, here);
     }
-    r->begin_ns = ana_clock_job_time(clock, index, head->start.ticks);
-    r->end_ns = ana_clock_job_time(clock, index, ana_process_end_ticks(p, here));
+    r->begin_ns = time_of(clock, index, head->start.ticks);
+    r->end_ns = time_of(clock, index, ana_process_end_ticks(p, here));
     uint64_t heartbeat = head->latest.ticks > head->start.ticks ? head->latest.ticks : head->start.ticks;
-    p->heartbeat_ns = ana_clock_job_time(clock, index, heartbeat);
-    p->run_begin_ns = head->init_ticks ? ana_clock_job_time(clock, index, head->init_ticks) : r->begin_ns;
-    p->run_end_ns = head->end_ticks ? ana_clock_job_time(clock, index, head->end_ticks) : r->end_ns;
+    p->heartbeat_ns = time_of(clock, index, heartbeat);
+    p->run_begin_ns = head->init_ticks ? time_of(clock, index, head->init_ticks) : r->begin_ns;
+    p->run_end_ns = head->end_ticks ? time_of(clock, index, head->end_ticks) : r->end_ns;
     look_at_threads(p, clock, index);
     look_at_rates(p, here);
 }

@@ -5,6 +5,13 @@
 #include "trace/clock.h"
 #include "trace/job.h"
 
+/* Job times beyond this (73 years) are damage. */
+#define ANA_TIME_LIMIT ((int64_t)1 << 61)
+static inline int64_t ana_time_within(int64_t ns)
+{
+    return ns > ANA_TIME_LIMIT ? ANA_TIME_LIMIT : ns < -ANA_TIME_LIMIT ? -ANA_TIME_LIMIT : ns;
+}
+
 /* The reader's own host and clocks, taken once for a look at all processes. */
 struct ana_here {
     char host[64];

@@ -1,5 +1,6 @@
 #include "trace/report.h"
 #include "trace/numfmt.h"
+#include "trace/times.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -104,7 +105,7 @@ static int64_t all_time(const struct page *p)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < p->s->rank_count; i++)
-        sum += ana_rank_time_ns(&p->s->ranks[i]);
+        sum = ana_plus(sum, ana_rank_time_ns(&p->s->ranks[i]));
     return sum;
 }
 

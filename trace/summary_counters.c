@@ -36,7 +36,7 @@ static void add_row(struct cell *cell, const struct trc_row *row, double ns_per_
     if (times->calls == 0 || max > times->max_ns)
         times->max_ns = max;
     times->calls += row->calls;
-    times->total_ns += (int64_t)((double)row->ticks * ns_per_tick + 0.5);
+    times->total_ns = ana_plus(times->total_ns, ana_rounded((double)row->ticks * ns_per_tick));
     for (uint32_t b = 0; b < TRC_BUCKETS; b++)
         cell->ticks[b] += row->histogram[b];
 }
@@ -45,6 +45,11 @@ static void add_row(struct cell *cell, const struct trc_row *row, double ns_per_
 static bool outside_run(enum trc_opclass opclass)
 {
     return opclass == TRC_OP_INIT || opclass == TRC_OP_FINALIZE || opclass == TRC_OP_ABORT;
+}
+
+static void add_ns(int64_t *sum, double ns)
+{
+    *sum = ana_plus(*sum, ana_rounded(ns));
 }
 
 static bool add_rows(struct ana_job *job, size_t index, size_t thread, struct ana_map *cells,
@@ -68,7 +73,7 @@ static bool add_rows(struct ana_job *job, size_t index, size_t thread, struct an
         if (outside_run(opclass))
             *outside_ticks += (double)row->ticks;
         else
-            category_ns[ana_opclass_category(opclass)] += (int64_t)((double)row->ticks * ns_per_tick + 0.5);
+            add_ns(&category_ns[ana_opclass_category(opclass)], (double)row->ticks * ns_per_tick);
     }
     return true;
 }
@@ -86,10 +91,10 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
             return false;
         /* Calls without a row have a time, but no class. */
         if (thread->row_overflow && (double)thread->mpi_ticks > rows)
-            category_ns[TRC_CAT_MANAGE] += (int64_t)(((double)thread->mpi_ticks - rows) * ns_per_tick);
+            add_ns(&category_ns[TRC_CAT_MANAGE], ((double)thread->mpi_ticks - rows) * ns_per_tick);
         s->call_overflow += thread->row_overflow;
         double mpi = fmax(((double)thread->mpi_ticks - outside) * ns_per_tick, 0);
-        stat->mpi_sum_ns += (int64_t)(mpi + 0.5);
+        add_ns(&stat->mpi_sum_ns, mpi);
         if (mpi > most) {
             most = mpi;
             memcpy(stat->category_ns, category_ns, sizeof category_ns);

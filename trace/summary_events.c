@@ -155,7 +155,7 @@ static void add_to_place(struct place *place, const uint64_t *key, const struct 
     if (!to->calls || from->max_ns > to->max_ns)
         to->max_ns = from->max_ns;
     to->calls += from->calls;
-    to->total_ns += from->total_ns;
+    to->total_ns = ana_plus(to->total_ns, from->total_ns);
     for (size_t i = 0; i < TRC_BUCKETS; i++)
         to->count[i] += from->count[i];
 }
@@ -217,7 +217,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
         const uint64_t *key = ana_map_key(&t->waiting, i);
         const struct ana_wait_sum *sum = ana_map_value(&t->waiting, i);
         if (ana_selected(s->selection.ranks, key[1]))
-            waiting[key[0]] += sum->lost_ns;
+            waiting[key[0]] = ana_plus(waiting[key[0]], sum->lost_ns);
     }
     for (size_t i = 0; ok && i < t->last_of_call.count; i++) {
         const uint64_t *key = ana_map_key(&t->last_of_call, i);
@@ -333,8 +333,8 @@ static void window_ranks(struct ana_job *job, struct ana_summary *s, const struc
             const struct ana_thread_sum *thread = ana_map_find(&t->threads, stat->index, k, 0);
             int64_t mpi = 0;
             for (int c = 0; thread && c < TRC_CATEGORIES; c++)
-                mpi += thread->ns[c];
-            stat->mpi_sum_ns += mpi;
+                mpi = ana_plus(mpi, thread->ns[c]);
+            stat->mpi_sum_ns = ana_plus(stat->mpi_sum_ns, mpi);
             for (int c = 0; thread && mpi > most && c < TRC_CATEGORIES; c++)
                 stat->category_ns[c] = thread->ns[c];
             most = mpi > most ? mpi : most;

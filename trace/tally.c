@@ -116,7 +116,8 @@ void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t 
     int64_t inside = end_ns - begin_ns;
     if (e->kind == TRC_RECORD_FOLD && e->end_ns > e->begin_ns)
         inside = (int64_t)((double)e->busy_ns * (double)inside / (double)(e->end_ns - e->begin_ns));
-    thread->ns[ana_opclass_category(e->call->opclass)] += inside;
+    int64_t *ns = &thread->ns[ana_opclass_category(e->call->opclass)];
+    *ns = ana_plus(*ns, inside);
 }
 
 void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes)
@@ -154,7 +155,7 @@ void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance 
     if (sum) {
         sum->comm = k->comm;
         ana_small_add(&sum->skew, k->last_ns - k->first_ns, 1);
-        sum->lost_ns += k->lost_ns;
+        sum->lost_ns = ana_plus(sum->lost_ns, k->lost_ns);
     }
     count(tally, &tally->instances, k->call, 0, 0);
     count(tally, &tally->last, k->comm_identity, k->call, k->last_index);
@@ -173,13 +174,13 @@ void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *w)
     struct ana_wait_sum *sum = sum_of(tally, &tally->waits, w->kind, w->waiter, w->culprit);
     if (sum) {
         sum->count++;
-        sum->lost_ns += ns;
+        sum->lost_ns = ana_plus(sum->lost_ns, ns);
     }
     sum = sum_of(tally, &tally->waiting, w->call, w->waiter, 0);
     if (sum) {
         sum->count++;
-        sum->lost_ns += ns;
+        sum->lost_ns = ana_plus(sum->lost_ns, ns);
     }
-    tally->rank[w->waiter].waiting_ns += ns;
-    tally->rank[w->culprit].caused_ns += ns;
+    tally->rank[w->waiter].waiting_ns = ana_plus(tally->rank[w->waiter].waiting_ns, ns);
+    tally->rank[w->culprit].caused_ns = ana_plus(tally->rank[w->culprit].caused_ns, ns);
 }

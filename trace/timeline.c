@@ -1,4 +1,5 @@
 #include "trace/timeline.h"
+#include "trace/times.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,8 @@ static void merge_into(struct ana_bucket *to, const struct ana_bucket *a, const 
 {
     struct ana_bucket sum = *a;
     for (int c = 0; c < TRC_CATEGORIES; c++)
-        sum.ns[c] += b->ns[c];
-    sum.waiting_ns += b->waiting_ns;
+        sum.ns[c] = ana_plus(sum.ns[c], b->ns[c]);
+    sum.waiting_ns = ana_plus(sum.waiting_ns, b->waiting_ns);
     sum.sent += b->sent;
     sum.received += b->received;
     sum.calls += b->calls;
@@ -117,10 +118,10 @@ bool ana_lane_spend(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, int
     for (size_t i = first; i < last; i++) {
         int64_t passed = bucket_begin(lane, i + 1) - begin_ns;
         int64_t due = busy_ns == span ? passed : (int64_t)((double)busy_ns * (double)passed / (double)span);
-        lane->level[0][i].ns[category] += due - given;
+        lane->level[0][i].ns[category] = ana_plus(lane->level[0][i].ns[category], due - given);
         given = due;
     }
-    lane->level[0][last].ns[category] += busy_ns - given;
+    lane->level[0][last].ns[category] = ana_plus(lane->level[0][last].ns[category], busy_ns - given);
     return true;
 }
 
@@ -132,7 +133,7 @@ bool ana_lane_wait(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns)
     for (size_t i = first; i <= last; i++) {
         int64_t from = i == first ? begin_ns : bucket_begin(lane, i);
         int64_t to = i == last ? end_ns : bucket_begin(lane, i + 1);
-        lane->level[0][i].waiting_ns += to - from;
+        lane->level[0][i].waiting_ns = ana_plus(lane->level[0][i].waiting_ns, to - from);
     }
     return true;
 }

@@ -32,7 +32,7 @@ void ana_times_add(struct ana_times_sum *sum, int64_t ns, uint64_t calls)
     if (sum->calls == 0 || (double)ns > sum->max_ns)
         sum->max_ns = (double)ns;
     sum->calls += calls;
-    sum->total_ns += ns * (int64_t)calls;
+    sum->total_ns = ana_plus(sum->total_ns, ana_product(ns, calls));
     sum->count[fine_bucket((uint64_t)ns)] += calls;
 }
 
@@ -45,7 +45,7 @@ void ana_times_merge(struct ana_times_sum *sum, const struct ana_times_sum *othe
     if (sum->calls == 0 || other->max_ns > sum->max_ns)
         sum->max_ns = other->max_ns;
     sum->calls += other->calls;
-    sum->total_ns += other->total_ns;
+    sum->total_ns = ana_plus(sum->total_ns, other->total_ns);
     for (uint32_t b = 0; b < ANA_TIMES_BUCKETS; b++)
         sum->count[b] += other->count[b];
 }
@@ -55,7 +55,7 @@ void ana_times_add_ticks(struct ana_times_sum *sum, const uint64_t *count, doubl
     for (uint32_t b = 0; b < TRC_BUCKETS; b++)
         if (count[b]) {
             double ns = middle(trc_bucket_low(b), trc_bucket_low(b + 1)) * ns_per_tick;
-            sum->count[fine_bucket(ns < 0 ? 0 : (uint64_t)(ns + 0.5))] += count[b];
+            sum->count[fine_bucket(ns < 0 ? 0 : (uint64_t)ana_rounded(ns))] += count[b];
         }
 }
 
@@ -129,7 +129,7 @@ void ana_small_add(struct ana_times_small *small, int64_t ns, uint64_t calls)
     if (small->calls == 0 || ns > small->max_ns)
         small->max_ns = ns;
     small->calls += calls;
-    small->total_ns += ns * (int64_t)calls;
+    small->total_ns = ana_plus(small->total_ns, ana_product(ns, calls));
     uint32_t *c = &small->count[trc_bucket((uint64_t)ns)];
     uint64_t n = *c + calls;
     *c = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;

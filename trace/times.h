@@ -12,6 +12,23 @@
 
 #define ANA_TIMES_BUCKETS 1408u /* up to 2^48 ns, 78 hours */
 
+/* Sums that damaged files cannot overflow. */
+static inline int64_t ana_plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? INT64_MIN : INT64_MAX) : sum;
+}
+static inline int64_t ana_product(int64_t a, uint64_t b)
+{
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? (a < 0 ? INT64_MIN : INT64_MAX) : product;
+}
+/* To the nearest, and within what an int64_t holds. */
+static inline int64_t ana_rounded(double value)
+{
+    return value >= 9e18 ? INT64_MAX : value <= -9e18 ? INT64_MIN : (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
+}
+
 struct ana_times_sum {
     uint64_t calls;
     int64_t total_ns;
