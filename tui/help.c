@@ -10,8 +10,8 @@ static void item(const char *word, int indent, const char *text, int width, tui_
     int room = width - indent - 1;
     if (room < 20)
         room = 20;
-    snprintf(out, sizeof out, " %s%*s", word, indent - 1 - tui_columns(word) > 0 ? indent - 1 - tui_columns(word) : 1,
-             "");
+    int pad = indent - 1 - tui_columns(word);
+    snprintf(out, sizeof out, " %s%*s", word, pad > 0 ? pad : *word ? 1 : 0, "");
     if (tui_columns(out) > indent) { /* a long word has its own line */
         line(to, TUI_STYLE_STRONG, out);
         snprintf(out, sizeof out, "%*s", indent, "");
@@ -28,6 +28,8 @@ static void item(const char *word, int indent, const char *text, int width, tui_
             cut = end;
         if (!cut)
             cut = end;
+        while (cut > text && cut[-1] == ' ')
+            cut--;
         size_t used = strlen(out);
         snprintf(out + used, sizeof out - used, "%.*s", (int)(cut - text), text);
         line(to, TUI_STYLE_NORMAL, out);
@@ -54,7 +56,7 @@ void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *
                 }
             snprintf(text + n, sizeof text - n, "]");
         }
-        item(info->keys, 14, text, width, line, to);
+        item(info->keys, 16, text, width, line, to);
     }
 }
 
@@ -70,7 +72,7 @@ void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to
     for (const struct tui_term_help *t = view->terms; t && t->word; t++) {
         if (t == view->terms)
             line(to, TUI_STYLE_LABEL, " what else it shows");
-        item(t->word, 20, t->help, width, line, to);
+        item(t->word, 21, t->help, width, line, to);
     }
     if (id != TUI_VIEW_TIMELINE)
         return;
@@ -80,6 +82,6 @@ void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to
         char word[64], sign[5];
         tui_encode(category->ch, sign);
         snprintf(word, sizeof word, "%s %s", sign, category->name);
-        item(word, 20, category->help, width, line, to);
+        item(word, 21, category->help, width, line, to);
     }
 }

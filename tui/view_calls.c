@@ -163,9 +163,8 @@ static int act(struct tui_app *app, enum tui_action action)
 
 const struct tui_view tui_view_calls = {
     .title = "Calls",
-    .about =
-        "Where in the program does the time go?  One row a place that calls MPI.  Enter: the timeline of a rank that "
-        "calls there.",
+    .about = "Where in the program does the time go?  One row a place that calls MPI.  Enter: the timeline of the rank "
+             "that spends most time there.",
     .table = &spec,
     .shared = shared,
     .moved = moved,

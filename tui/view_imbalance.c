@@ -18,7 +18,7 @@ static const struct tui_column columns[] = {
     [LAST] = {"LAST RANK", 11, TUI_UNIT_TEXT, true, false,
               "who came last most often, and in how many of the instances"},
     [SKEWMAX] = {"max", 7, ANA_NS, false, false, "the largest last arrival - first arrival"},
-    [LOSTTIME] = {"LOST", 7, ANA_NS, false, false,
+    [LOSTTIME] = {"WAITED", 7, ANA_NS, false, false,
                   "time that ranks waited in it for the last to come, summed over ranks"},
     [INCOMPLETE] = {"INCOMPLETE", 10, ANA_COUNT, false, false,
                     "operations of which some rank's record is missing, or still to come"},

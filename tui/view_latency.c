@@ -221,9 +221,9 @@ static const struct tui_term_help terms[] = {
     {"BYTES",
      "size class of a call, by its smallest size: 64 B holds 64 to 127 bytes (the larger of sent and received)"},
     {"calls by duration", "calls whose duration is at least that of the line and less than that of the next"},
-    {"sent to received",
-     "from the begin of the send call to the end of the call that completed the receive, in job time; "
-     "\xc2\xb1: the largest uncertainty between two ranks' clocks"},
+    {"messages", "time of a message seen at both ends: from the begin of the send call to the end of the call that "
+                 "completed the receive, in job time; "
+                 "\xc2\xb1: the largest uncertainty between two ranks' clocks"},
     {NULL, NULL}};
 
 const struct tui_view tui_view_latency = {

@@ -275,8 +275,8 @@ static int click(struct tui_app *app, int x, int y)
 
 static const struct tui_term_help terms[] = {
     {"cells",
-     "point-to-point messages only, by ranks of the world; a cell is a pair of ranks, or a block of pairs when not "
-     "all fit (Enter unfolds it, Esc folds)"},
+     "point-to-point messages only, by ranks of the world; a cell is a pair of ranks (its number where there is room, "
+     "else a shade), or a block of pairs when not all fit (Enter unfolds it, Esc folds)"},
     {"bytes, messages", "sent from the row's rank to the column's rank"},
     {"mean size", "bytes / messages"},
     {"latency p50",
