@@ -5,14 +5,18 @@ import re
 import shutil
 import subprocess
 
-from common import TOP, check, end, skip
+from common import TOP, check, end, hpctop
 
 # Run by whoever runs this test, or for too long.
 ELSEWHERE = ("make check", "make check-long", "make check-asan", "make check-tsan", "make bench", "git clone", "cd hpctop")
 
 with open(os.path.join(TOP, "README.md")) as f:
-    blocks = re.findall(r"^```sh\n(.*?)^```", f.read(), re.M | re.S)
+    text = f.read()
+blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
 check("there are commands in it", len(blocks) >= 2, "%d blocks" % len(blocks))
+
+told = [line.strip() for line in hpctop("help", "environment").out.splitlines() if line.strip().startswith("HPCTOP_")]
+check("its table of the environment is that of hpctop help environment", told and all(line in text for line in told), told)
 
 known = []
 if shutil.which("git"):
