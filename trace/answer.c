@@ -10,6 +10,9 @@
 #define NOTABLE_SHARE     0.02 /* of all ranks' time: losses below this do not stand out */
 #define NOTABLE_IMBALANCE 0.1  /* of the run: what the busiest rank computes longer than the mean */
 
+#define KILLED_QUIET_NS    10000000000
+#define KILLED_TOGETHER_NS 5000000000
+
 struct line {
     char *out;
     size_t size;
@@ -78,11 +81,79 @@ static bool say_abort(const struct ana_job *job, struct line line)
     return true;
 }
 
+/* "7 ranks inside MPI_Allreduce, rank 5 outside MPI": of those that have not finalized. */
+static void say_where(const struct ana_job *job, char *out, size_t size)
+{
+    enum { KINDS = 16 };
+    const char *name[KINDS];
+    size_t count[KINDS] = {0}, kinds = 0, most = 0, inside = 0, outside = 0, first_outside = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct ana_rank *r = &job->process[i].rank;
+        if (!r->inside && r->state != ANA_RANK_DONE && outside++ == 0)
+            first_outside = i;
+        if (!r->inside || r->state == ANA_RANK_DONE)
+            continue;
+        inside++;
+        size_t k = 0;
+        while (k < kinds && strcmp(name[k], r->inside) != 0)
+            k++;
+        if (k == KINDS)
+            continue;
+        if (k == kinds)
+            name[kinds++] = r->inside;
+        if (++count[k] > count[most])
+            most = k;
+    }
+    size_t n = 0;
+    if (inside)
+        n += (size_t)snprintf(out, size, "%zu rank%s inside %s", count[most], count[most] == 1 ? "" : "s", name[most]);
+    if (inside && inside > count[most] && n < size)
+        n += (size_t)snprintf(out + n, size - n, ", %zu in other calls", inside - count[most]);
+    if (outside == 1 && n < size)
+        snprintf(out + n, size - n, "%srank %s outside MPI", n ? ", " : "", rank_of(job, first_outside).text);
+    else if (outside && n < size)
+        snprintf(out + n, size - n, "%s%zu outside MPI (first: rank %s)", n ? ", " : "", outside,
+                 rank_of(job, first_outside).text);
+}
+
+static void say_hung(const struct ana_job *job, struct line line)
+{
+    char since[ANA_TEXT], where[192] = "";
+    say_where(job, where, sizeof where);
+    say(line, "nothing has moved for %s: %s", ana_spoken(since, sizeof since, (double)job->quiet_ns), where);
+}
+
+/* All went at once, and long before that the last call had been completed: it hung and was killed. */
+static bool say_killed(const struct ana_job *job, struct line line)
+{
+    int64_t last_end = job->begin_ns, first_gone = INT64_MAX;
+    bool waits = false;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct ana_process *p = &job->process[i];
+        if (p->rank.state != ANA_RANK_DEAD)
+            return false;
+        waits |= p->rank.inside != NULL;
+        if (p->last_end_ns > last_end)
+            last_end = p->last_end_ns;
+        if (p->rank.end_ns < first_gone)
+            first_gone = p->rank.end_ns;
+    }
+    if (!waits || first_gone - last_end < KILLED_QUIET_NS || job->end_ns - first_gone > KILLED_TOGETHER_NS)
+        return false;
+    char since[ANA_TEXT], where[192] = "";
+    say_where(job, where, sizeof where);
+    say(line, "killed when nothing had moved for %s: %s",
+        ana_spoken(since, sizeof since, (double)(job->end_ns - last_end)), where);
+    return true;
+}
+
 static bool say_dead(const struct ana_job *job, struct line line)
 {
     size_t i = 0, n = 0;
     if (!find_state(job, ANA_RANK_DEAD, &i, &n))
         return false;
+    if (say_killed(job, line))
+        return true;
     /* Of several the one that went first is most likely the cause. */
     for (size_t k = 0; k < job->count; k++)
         if (job->process[k].rank.state == ANA_RANK_DEAD && job->process[k].rank.end_ns < job->process[i].rank.end_ns)
@@ -104,39 +175,6 @@ static bool say_dead(const struct ana_job *job, struct line line)
                  : "last call ",
         call ? call : "", more);
     return true;
-}
-
-/* "7 ranks inside MPI_Allreduce, rank 5 outside MPI" */
-static void say_hung(const struct ana_job *job, struct line line)
-{
-    char since[ANA_TEXT], who[160] = "";
-    const char *most = NULL;
-    size_t in_most = 0, outside = 0, first_outside = 0, others = 0;
-    for (size_t i = 0; i < job->count; i++) {
-        const char *name = job->process[i].rank.inside;
-        size_t n = 0;
-        for (size_t k = 0; name && k < job->count; k++)
-            n += job->process[k].rank.inside && strcmp(job->process[k].rank.inside, name) == 0;
-        if (n > in_most) {
-            in_most = n;
-            most = name;
-        }
-        if (!name && job->process[i].alive && outside++ == 0)
-            first_outside = i;
-    }
-    for (size_t i = 0; i < job->count; i++)
-        others += job->process[i].rank.inside && most && strcmp(job->process[i].rank.inside, most) != 0;
-    if (outside == 1)
-        snprintf(who, sizeof who, ", rank %s outside MPI", rank_of(job, first_outside).text);
-    else if (outside)
-        snprintf(who, sizeof who, ", %zu outside MPI (first: rank %s)", outside, rank_of(job, first_outside).text);
-    if (others) {
-        size_t n = strlen(who);
-        snprintf(who + n, sizeof who - n, ", %zu in other calls", others);
-    }
-    ana_spoken(since, sizeof since, (double)job->quiet_ns);
-    say(line, "nothing has moved for %s: %zu rank%s inside %s%s", since, in_most, in_most == 1 ? "" : "s",
-        most ? most : "MPI", who);
 }
 
 static bool say_record(const struct ana_job *job, struct line line)

@@ -125,6 +125,20 @@ static void ends(void)
            "rank 1 is gone without MPI_Finalize (outside MPI); so is rank 0");
 }
 
+/* It hung, and its time was up. */
+static void killed(void)
+{
+    folder_make("killed");
+    struct two two = two_ranks();
+    struct trc_sig recv = tb_sig(TB_RECV);
+    tb_inside(two.rank[1], 0, &recv, 3100000, 0);
+    for (int i = 0; i < 2; i++)
+        tb_running(two.rank[i], 192003000000 + i);
+    two_write(two);
+    expect("killed in a hang", ANA_TROUBLE, ANA_ABORTED,
+           "killed when nothing had moved for 3 min 12 s: 1 rank inside MPI_Recv, rank 0 outside MPI");
+}
+
 static void hangs(void)
 {
     folder_make("hung");
@@ -176,6 +190,7 @@ int main(void)
     losses();
     records();
     ends();
+    killed();
     hangs();
     return failed;
 }
