@@ -103,7 +103,7 @@ static void describe_view(const struct tui_app *app, char *out, size_t size)
 static void draw_job(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const struct ana_job_info *info = &app->info;
-    char state[16], clock[ANA_TEXT], scope[160], text[256];
+    char state[16], clock[ANA_TEXT], scope[160];
     snprintf(state, sizeof state, "%s", app->frozen ? "frozen" : ana_state_name(info->state));
     for (char *c = state; *c; c++)
         *c = (char)toupper((unsigned char)*c);
@@ -117,28 +117,28 @@ static void draw_job(const struct tui_app *app, struct tui_grid *grid, struct tu
     if (right > rect.w / 2)
         right = rect.w / 2;
     struct tui_rect left = {rect.x, rect.y, rect.w - right, 1};
-    /* The name gives way to what follows it. */
     ana_clock(clock, sizeof clock, info->elapsed_ns);
-    int rest = 10 + 1 + tui_columns(state) + 1 + tui_columns(clock) + 1;
-    struct tui_rect name = {left.x, left.y, left.w - rest > 6 ? left.w - rest + 9 : 15, 1};
-    int x = tui_put(grid, name, 1, 0, TUI_STYLE_JOB, "hpctop  ");
-    x = tui_put(grid, name, x, 0, TUI_STYLE_JOB, info->name ? info->name : "") + 2;
-    x = tui_put(grid, left, x, 0, style, state) + 1;
-    x = tui_put(grid, left, x, 0, TUI_STYLE_JOB, clock);
-    const char *of = "";
-    char world[32];
-    if (info->world_size > info->ranks) {
+    char world[32] = "", ranks[96], mpi[300];
+    if (info->world_size > info->ranks)
         snprintf(world, sizeof world, " of %zu", info->world_size);
-        of = world;
-    }
-    snprintf(text, sizeof text, "   %zu%s rank%s, %zu node%s", info->ranks, of, info->ranks == 1 ? "" : "s",
+    snprintf(ranks, sizeof ranks, "   %zu%s rank%s, %zu node%s", info->ranks, world, info->ranks == 1 ? "" : "s",
              info->hosts, info->hosts == 1 ? "" : "s");
-    bool room = x + tui_columns(text) <= left.w;
-    if (room)
-        x = tui_put(grid, left, x, 0, TUI_STYLE_JOB, text);
-    snprintf(text, sizeof text, "   %s", info->mpi ? info->mpi : "");
-    if (info->mpi && room && x + tui_columns(text) <= left.w)
-        tui_put(grid, left, x, 0, TUI_STYLE_JOB, text);
+    snprintf(mpi, sizeof mpi, "   %s", info->mpi ? info->mpi : "");
+    /* State and clock always, then ranks, then the MPI; a long name gives way to the first two, down to 12 columns. */
+    enum { BEFORE = 9, SHORT = 12 };
+    const char *called = info->name ? info->name : "";
+    int wanted = tui_columns(called), fixed = BEFORE + 2 + tui_columns(state) + 1 + tui_columns(clock);
+    bool with_ranks = fixed + (wanted < SHORT ? wanted : SHORT) + tui_columns(ranks) <= left.w;
+    int room = left.w - fixed - (with_ranks ? tui_columns(ranks) : 0);
+    int length = wanted < room ? wanted : room > 0 ? room : 0;
+    bool with_mpi = with_ranks && room - length >= tui_columns(mpi);
+    tui_put(grid, left, 1, 0, TUI_STYLE_JOB, "hpctop");
+    tui_put(grid, (struct tui_rect){left.x + BEFORE, left.y, length, 1}, 0, 0, TUI_STYLE_JOB, called);
+    int x = tui_put(grid, left, BEFORE + length + 2, 0, style, state) + 1;
+    x = tui_put(grid, left, x, 0, TUI_STYLE_JOB, clock);
+    x = with_ranks ? tui_put(grid, left, x, 0, TUI_STYLE_JOB, ranks) : x;
+    if (with_mpi)
+        tui_put(grid, left, x, 0, TUI_STYLE_JOB, mpi);
     if (scope[0])
         tui_put(grid, (struct tui_rect){rect.x + rect.w - right, rect.y, right - 1, 1}, 2, 0, TUI_STYLE_PROMPT, scope);
 }
