@@ -24,6 +24,7 @@ static char *join(const char *folder, const char *name)
 bool ana_bundle_open(struct ana_bundle *bundle, const char *const *places, size_t n)
 {
     *bundle = (struct ana_bundle){.place = calloc(n ? n : 1, sizeof *bundle->place)};
+    ana_map_init(&bundle->known, 1);
     if (!bundle->place)
         return false;
     for (; bundle->places < n; bundle->places++)
@@ -44,6 +45,7 @@ void ana_bundle_close(struct ana_bundle *bundle)
     }
     for (size_t i = 0; i < bundle->places; i++)
         free(bundle->place[i]);
+    ana_map_free(&bundle->known);
     free(bundle->files);
     free(bundle->place);
     *bundle = (struct ana_bundle){0};
@@ -61,6 +63,26 @@ static bool try_open(struct ana_bundle_file *f)
     return false;
 }
 
+/* Some file systems give a file a new inode number now and then: a path is known by its text too. */
+static uint64_t path_hash(const char *path)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *path; path++)
+        h = (h ^ (unsigned char)*path) * 0x100000001b3u;
+    return h;
+}
+
+static bool is_known(const struct ana_bundle *bundle, const char *path, const struct stat *st)
+{
+    return ana_map_find(&bundle->known, st->st_dev, st->st_ino, 0) ||
+           ana_map_find(&bundle->known, path_hash(path), 0, 1);
+}
+
+static bool make_known(struct ana_bundle *bundle, const char *path, const struct stat *st)
+{
+    return ana_map_add(&bundle->known, st->st_dev, st->st_ino, 0) && ana_map_add(&bundle->known, path_hash(path), 0, 1);
+}
+
 /* Takes ownership of `path`. */
 static size_t consider(struct ana_bundle *bundle, char *path)
 {
@@ -69,18 +91,18 @@ static size_t consider(struct ana_bundle *bundle, char *path)
         free(path);
         return 0;
     }
-    for (size_t i = 0; i < bundle->count; i++)
-        if (bundle->files[i].device == st.st_dev && bundle->files[i].inode == st.st_ino) {
-            free(path);
-            return 0;
-        }
-    struct ana_bundle_file *files = realloc(bundle->files, (bundle->count + 1) * sizeof *files);
-    if (!files) {
+    if (is_known(bundle, path, &st)) {
         free(path);
         return 0;
     }
-    bundle->files = files;
-    files[bundle->count] = (struct ana_bundle_file){.path = path, .device = st.st_dev, .inode = st.st_ino};
+    struct ana_bundle_file *files = realloc(bundle->files, (bundle->count + 1) * sizeof *files);
+    if (files)
+        bundle->files = files;
+    if (!files || !make_known(bundle, path, &st)) {
+        free(path);
+        return 0;
+    }
+    files[bundle->count] = (struct ana_bundle_file){.path = path};
     return try_open(&files[bundle->count++]);
 }
 
@@ -96,8 +118,11 @@ size_t ana_bundle_scan(struct ana_bundle *bundle)
             opened += consider(bundle, strdup(bundle->place[i]));
             continue;
         }
+        struct stat st = {0};
+        fstat(dirfd(dir), &st);
+        /* Known ones are told by what the folder says: no system call a file. */
         for (struct dirent *entry; (entry = readdir(dir));)
-            if (has_suffix(entry->d_name))
+            if (has_suffix(entry->d_name) && !ana_map_find(&bundle->known, st.st_dev, entry->d_ino, 0))
                 opened += consider(bundle, join(bundle->place[i], entry->d_name));
         closedir(dir);
     }

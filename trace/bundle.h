@@ -2,15 +2,13 @@
 #ifndef ANA_BUNDLE_H
 #define ANA_BUNDLE_H
 
+#include "trace/map.h"
 #include "trace/reader.h"
-#include <sys/types.h>
 
 #define ANA_SUFFIX ".hpctop"
 
 struct ana_bundle_file {
     char *path;
-    dev_t device; /* with inode: the same file under two names is read once */
-    ino_t inode;
     struct trc_file *file; /* NULL while it cannot be read */
     char *error;           /* why not; NULL if it can */
 };
@@ -20,6 +18,7 @@ struct ana_bundle {
     size_t places;
     struct ana_bundle_file *files;
     size_t count;
+    struct ana_map known; /* by device and inode: the same file under two names is read once */
 };
 
 /* Takes note of the places; false when out of memory.  Nothing is opened yet. */
