@@ -1,6 +1,7 @@
 /* imbalance: rank r computes (sleeps) r+1 milliseconds in each of TIMES steps that end with MPI_Barrier.
- * Truth: the last rank comes last in all steps; rank r waits TIMES x (n-1-r) ms for it (as measured: what the last rank
- * slept less what rank r slept, told by one MPI_Allgather of 8 bytes a rank). */
+ * Truth: the last rank comes last, and rank r waits TIMES x (n-1-r) ms for it; exactly: in each step every rank waits
+ * from its own arrival to that of the last, and the arrivals are gathered on rank 0 (MPI_Gather of TIMES doubles a
+ * rank). */
 #include "truth.h"
 #include <mpi.h>
 
@@ -10,23 +11,24 @@
 int main(int argc, char **argv)
 {
     int me, n, bad = 0;
-    double slept = 0;
+    double arrival[TIMES];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
+    double *all = calloc((size_t)n, sizeof arrival);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < TIMES; i++) {
-        slept += truth_sleep(STEP * (me + 1));
+        truth_sleep(STEP * (me + 1));
+        arrival[i] = truth_now();
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    double *all = calloc((size_t)n, sizeof *all);
-    MPI_Allgather(&slept, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI_Gather(arrival, TIMES, MPI_DOUBLE, all, TIMES, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (me == 0) {
         truth_frame(n);
         truth_each(n, "MPI_Barrier", TIMES + 1, 0, 0);
-        truth_each(n, "MPI_Allgather", 1, 8, 8 * n);
-        for (int r = 0; r < n - 1; r++)
-            truth_wait("late-in-collective", "MPI_Barrier", r, n - 1, TIMES, all[n - 1] - all[r]);
+        for (int r = 0; r < n; r++)
+            truth_call(r, "MPI_Gather", 1, TIMES * 8, r == 0 ? n * TIMES * 8 : 0);
+        truth_arrivals("MPI_Barrier", n, TIMES, all);
         bad = truth_write(n);
     }
     free(all);

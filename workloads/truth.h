@@ -110,11 +110,34 @@ static inline void truth_message(int source, const char *send, int destination, 
     truth_pair(source, destination, messages, bytes);
 }
 
-/* `waiter` lost `seconds` in `count` calls of `call` because `culprit` was late. */
+/* `waiter` lost `seconds` in `count` calls of `call` because `culprit` was late.  Adds up. */
 static inline void truth_wait(const char *kind, const char *call, int waiter, int culprit, long count, double seconds)
 {
-    if (truth_all.wait_count < sizeof truth_all.waits / sizeof truth_all.waits[0])
-        truth_all.waits[truth_all.wait_count++] = (struct truth_wait){kind, call, waiter, culprit, count, seconds};
+    size_t i = 0;
+    while (i < truth_all.wait_count && (strcmp(truth_all.waits[i].kind, kind) != 0 ||
+                                        truth_all.waits[i].waiter != waiter || truth_all.waits[i].culprit != culprit))
+        i++;
+    if (i == sizeof truth_all.waits / sizeof truth_all.waits[0])
+        return;
+    if (i == truth_all.wait_count)
+        truth_all.waits[truth_all.wait_count++] = (struct truth_wait){kind, call, waiter, culprit, 0, 0};
+    truth_all.waits[i].count += count;
+    truth_all.waits[i].seconds += seconds;
+}
+
+/* `times` instances of the collective `call`, to which rank r came at arrival[r * times + i] (of one clock): everybody
+ * waits for whoever came last. */
+static inline void truth_arrivals(const char *call, int ranks, int times, const double *arrival)
+{
+    for (int i = 0; i < times; i++) {
+        int last = 0;
+        for (int r = 1; r < ranks; r++)
+            if (arrival[r * times + i] > arrival[last * times + i])
+                last = r;
+        for (int r = 0; r < ranks; r++)
+            if (r != last)
+                truth_wait("late-in-collective", call, r, last, 1, arrival[last * times + i] - arrival[r * times + i]);
+    }
 }
 
 /* CLOCK_MONOTONIC in seconds: how long an injected delay really took. */
