@@ -1,6 +1,7 @@
 /* The first line: what is the matter with the job, the worst first. */
 #include "trace/job_impl.h"
 #include "trace/numfmt.h"
+#include "trace/times.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -210,48 +211,57 @@ static double all_time(const struct ana_summary *s)
     return sum;
 }
 
-/* The rank that others wait for most in collectives; returns what they lose to it, *all to any. */
-static int64_t worst_latecomer(const struct ana_job *job, const struct ana_summary *s, size_t *who, int64_t *all)
+/* Who is waited for in collectives. */
+struct latecomer {
+    size_t index;    /* that others lose most time to */
+    int64_t lost_ns; /* to it */
+    uint64_t waits;
+    int64_t all_ns; /* to anyone */
+};
+
+static struct latecomer worst_latecomer(const struct ana_job *job, const struct ana_summary *s)
 {
-    int64_t *lost = calloc(job->count + 1, sizeof *lost), most = 0;
-    *all = 0;
-    for (size_t i = 0; lost && i < s->wait_count; i++)
-        if (s->waits[i].kind == ANA_LATE_IN_COLLECTIVE) {
-            int64_t *sum = &lost[s->waits[i].culprit];
-            *sum = ana_plus(*sum, s->waits[i].lost_ns);
-            *all = ana_plus(*all, s->waits[i].lost_ns);
-            if (*sum > most) {
-                most = *sum;
-                *who = s->waits[i].culprit;
-            }
-        }
-    free(lost);
-    return most;
+    struct latecomer *by_rank = calloc(job->count + 1, sizeof *by_rank), worst = {0};
+    int64_t all = 0;
+    for (size_t i = 0; by_rank && i < s->wait_count; i++) {
+        const struct ana_wait *w = &s->waits[i];
+        if (w->kind != ANA_LATE_IN_COLLECTIVE)
+            continue;
+        struct latecomer *one = &by_rank[w->culprit];
+        one->index = w->culprit;
+        one->lost_ns = ana_plus(one->lost_ns, w->lost_ns);
+        one->waits += w->count;
+        all = ana_plus(all, w->lost_ns);
+        if (one->lost_ns > worst.lost_ns)
+            worst = *one;
+    }
+    free(by_rank);
+    worst.all_ns = all;
+    return worst;
 }
 
 static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct line line)
 {
     const struct ana_collective *c = s->collective_count ? &s->collectives[0] : NULL;
-    size_t who = 0;
-    int64_t all = 0, most = worst_latecomer(job, s, &who, &all);
+    struct latecomer late = worst_latecomer(job, s);
     double share = c ? (double)c->lost_ns / all_time(s) : 0;
     if (!c || c->instances == 0 || !(share >= NOTABLE_SHARE))
         return false;
-    char skew[ANA_TEXT], cost[ANA_TEXT], last[ANA_TEXT];
-    bool one = (double)most >= 0.5 * (double)all, world = strcmp(c->comm_name, "WORLD") == 0;
-    ana_spoken(skew, sizeof skew, c->skew_p50_ns);
-    ana_number(cost, sizeof cost, ANA_SHARE, one ? (double)most / all_time(s) : share, false);
-    ana_number(last, sizeof last, ANA_SHARE, one && who != c->last_index ? (double)most / (double)all : c->last_share,
-               false);
-    if (one && who == c->last_index)
-        say(line, "rank %s is late: last in %s of %s%s%s, +%s each, costs all %s", rank_of(job, who).text, last,
-            c->name, world ? "" : " on ", world ? "" : c->comm_name, skew, cost);
+    bool world = strcmp(c->comm_name, "WORLD") == 0, one = (double)late.lost_ns >= 0.5 * (double)late.all_ns;
+    bool here = late.index == c->last_index;
+    char each[ANA_TEXT], cost[ANA_TEXT], part[ANA_TEXT];
+    ana_spoken(each, sizeof each, one && late.waits ? (double)late.lost_ns / (double)late.waits : c->skew_p50_ns);
+    ana_number(cost, sizeof cost, ANA_SHARE, one ? (double)late.lost_ns / all_time(s) : share, false);
+    ana_number(part, sizeof part, ANA_SHARE, here ? c->last_share : (double)late.lost_ns / (double)late.all_ns, false);
+    if (one && here)
+        say(line, "rank %s is late: last in %s of %s%s%s, +%s each, costs all %s", rank_of(job, late.index).text, part,
+            c->name, world ? "" : " on ", world ? "" : c->comm_name, each, cost);
     else if (one)
-        say(line, "rank %s is late: %s of all waiting in collectives is for it, costs all %s", rank_of(job, who).text,
-            last, cost);
+        say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, costs all %s",
+            rank_of(job, late.index).text, part, each, cost);
     else
         say(line, "waiting in %s%s%s costs all %s: its ranks come %s apart, no single one to blame", c->name,
-            world ? "" : " on ", world ? "" : c->comm_name, cost, skew);
+            world ? "" : " on ", world ? "" : c->comm_name, cost, each);
     return true;
 }
 
