@@ -44,7 +44,7 @@ static const struct ipo_abi mpich = {
     .comm_self = 0x44000001,
     .comm_null = 0x04000000,
     .request_null = 0x2c000000,
-    .message_no_proc = 0x6c000000,
+    .datatype_null = 0x0c000000,
     .byte_type = 0x4c00010d,
 };
 static const struct ipo_abi standard = {
@@ -66,7 +66,7 @@ static const struct ipo_abi standard = {
     .comm_self = 0x102,
     .comm_null = 0x100,
     .request_null = 0x180,
-    .message_no_proc = 0x185,
+    .datatype_null = 0x200,
     .byte_type = 0x247,
 };
 
@@ -89,7 +89,7 @@ void ipo_abi_detect(void)
     ipo_abi.comm_self = ipo_resolve_data("ompi_mpi_comm_self");
     ipo_abi.comm_null = ipo_resolve_data("ompi_mpi_comm_null");
     ipo_abi.request_null = ipo_resolve_data("ompi_request_null");
-    ipo_abi.message_no_proc = ipo_resolve_data("ompi_message_no_proc");
+    ipo_abi.datatype_null = ipo_resolve_data("ompi_mpi_datatype_null");
     ipo_abi.byte_type = ipo_resolve_data("ompi_mpi_byte");
     ipo_abi.shared_request = ipo_resolve_data("ompi_request_empty");
 }

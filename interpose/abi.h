@@ -15,7 +15,7 @@ struct ipo_abi {
     int any_source, any_tag, proc_null, root, undefined, truncate_class, cart, graph;
     uintptr_t in_place, status_ignore, statuses_ignore;
     /* Handles; 0 where the library has them as addresses that were not found. */
-    uintptr_t comm_world, comm_self, comm_null, request_null, message_no_proc, byte_type;
+    uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type;
     uintptr_t shared_request; /* one handle for many finished requests (Open MPI); 0: there is none */
 };
 extern struct ipo_abi ipo_abi;
@@ -25,6 +25,8 @@ void ipo_abi_detect(void);
 
 static inline uintptr_t ipo_handle_load(uintptr_t address, unsigned i)
 {
+    if (!address) /* the program passed NULL: MPI will say so */
+        return 0;
     if (ipo_abi.handle_bytes == 8)
         return ((const uintptr_t *)address)[i];
     return ((const uint32_t *)address)[i];

@@ -2,6 +2,8 @@
 #include "interpose/describe.h"
 #include "interpose/process.h"
 
+#include <errno.h>
+
 static void describe_level(struct ipo_frame *frame, uintptr_t *args)
 {
     frame->sig.tag = (int)ipo_arg(frame->call, args, 'L');
@@ -18,17 +20,21 @@ static void describe_finalize(struct ipo_frame *frame, uintptr_t *args)
 static void finish_finalize(struct ipo_frame *frame, const uintptr_t *args)
 {
     (void)args;
+    int kept = errno;
     ipo_emit(frame);
     if (!frame->failed)
         ipo_process_finalized();
+    errno = kept;
 }
 
 static void finish_init_call(struct ipo_frame *frame, const uintptr_t *args)
 {
     (void)args;
+    int kept = errno;
     if (!frame->failed)
         ipo_process_ready();
     ipo_emit(frame);
+    errno = kept;
 }
 
 const struct ipo_class ipo_classes[] = {
@@ -48,7 +54,7 @@ const struct ipo_class ipo_classes[] = {
     [TRC_OP_SEND_INIT] = {ipo_describe_send, ipo_finish_init},
     [TRC_OP_SSEND_INIT] = {ipo_describe_send, ipo_finish_init},
     [TRC_OP_RECV_INIT] = {ipo_describe_recv, ipo_finish_init},
-    [TRC_OP_START] = {ipo_describe_start, ipo_finish_start},
+    [TRC_OP_START] = {NULL, ipo_finish_start},
     [TRC_OP_WAIT] = {ipo_describe_completion, ipo_finish_completion},
     [TRC_OP_TEST] = {ipo_describe_completion, ipo_finish_completion},
     [TRC_OP_PARTITION] = {NULL, ipo_finish_probe},

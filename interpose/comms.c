@@ -35,36 +35,74 @@ static void *arena_get(size_t bytes)
 typedef uintptr_t w;
 #define REAL(name, ...) (((int (*)(__VA_ARGS__))ipo_own[IPO_##name]))
 
-/* World ranks of a group's members into arena memory. */
-static int32_t *group_members(uintptr_t group, int32_t *size)
+/* World ranks of the members of one side of a communicator. */
+struct members {
+    int32_t *world; /* mapped; ended by drop_members */
+    int32_t n;
+};
+
+static void drop_members(struct members *members)
 {
-    int n = 0;
-    if (REAL(Group_size, w, int *)(group, &n) || n <= 0)
-        return NULL;
-    int32_t *world = arena_get((size_t)n * sizeof *world), *own = arena_get((size_t)n * sizeof *own);
-    if (!world || !own)
-        return NULL;
-    for (int i = 0; i < n; i++)
-        own[i] = i;
-    if (!world_group || REAL(Group_translate_ranks, w, int, const int *, w, int *)(group, n, own, world_group, world))
-        return NULL;
-    for (int i = 0; i < n; i++)
-        if (world[i] == ipo_abi.undefined || world[i] < 0)
-            world[i] = -1;
-    *size = n;
-    return world;
+    if (members->world)
+        munmap(members->world, 2 * (size_t)members->n * sizeof *members->world);
 }
 
-static int32_t *comm_members(uintptr_t handle, bool remote, int32_t *size)
+static struct members group_members(uintptr_t group)
+{
+    struct members members = {0};
+    int n = 0;
+    if (!world_group || REAL(Group_size, w, int *)(group, &n) || n <= 0)
+        return members;
+    void *memory =
+        mmap(NULL, 2 * (size_t)n * sizeof(int32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return members;
+    members = (struct members){.world = memory, .n = n};
+    int32_t *own = members.world + n;
+    for (int i = 0; i < n; i++)
+        own[i] = i;
+    if (REAL(Group_translate_ranks, w, int, const int *, w, int *)(group, n, own, world_group, members.world)) {
+        drop_members(&members);
+        return (struct members){0};
+    }
+    for (int i = 0; i < n; i++)
+        if (members.world[i] < 0) /* MPI_UNDEFINED: in another world */
+            members.world[i] = -1;
+    return members;
+}
+
+static struct members comm_members(uintptr_t handle, bool remote)
 {
     char group_word[8] = {0};
     int failed = remote ? REAL(Comm_remote_group, w, void *)(handle, group_word)
                         : REAL(Comm_group, w, void *)(handle, group_word);
     if (failed)
-        return NULL;
-    int32_t *members = group_members(ipo_handle_load((uintptr_t)group_word, 0), size);
+        return (struct members){0};
+    struct members members = group_members(ipo_handle_load((uintptr_t)group_word, 0));
     REAL(Group_free, void *)(group_word);
     return members;
+}
+
+static bool is_whole_world(const struct members *members)
+{
+    bool whole = members->n == world_size;
+    for (int32_t i = 0; whole && i < members->n; i++)
+        whole = members->world[i] == i;
+    return whole;
+}
+
+/* The members for as long as the process lives: its parent's list if that is the same, else a copy. */
+static const int32_t *keep_members(const struct members *members, const struct ipo_comm *parent)
+{
+    size_t bytes = (size_t)members->n * sizeof *members->world;
+    if (!members->world)
+        return NULL;
+    if (parent && parent->peers && parent->peers_n == members->n && memcmp(parent->peers, members->world, bytes) == 0)
+        return parent->peers;
+    int32_t *copy = arena_get(bytes);
+    if (copy)
+        memcpy(copy, members->world, bytes);
+    return copy;
 }
 
 static uint64_t nth_of_family(uint64_t family)
@@ -108,27 +146,31 @@ static struct ipo_comm *fresh_comm(void)
 static void define(const struct ipo_comm *comm, uint64_t parent, uint32_t flags, uint32_t call, const int32_t *local,
                    const int32_t *remote)
 {
-    struct {
-        struct trc_def_comm def;
-        int32_t members[];
-    } *out = arena_get(sizeof(struct trc_def_comm) + sizeof(int32_t) * (size_t)(comm->size + comm->remote_size));
-    if (!out)
+    size_t most = (size_t)(local ? comm->size : 0) + (size_t)(remote ? comm->remote_size : 0);
+    size_t bytes = sizeof(struct trc_def_comm) + most * sizeof(int32_t);
+    char small[512], *out = small;
+    if (bytes > sizeof small)
+        out = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (out == MAP_FAILED)
         return;
-    out->def = (struct trc_def_comm){.identity = comm->identity,
-                                     .parent = parent,
-                                     .rank = comm->rank,
-                                     .size = comm->size,
-                                     .remote_size = comm->remote_size,
-                                     .flags = flags,
-                                     .created_by = call};
-    uint32_t n = 0;
-    for (int i = 0; local && i < comm->size; i++)
-        out->members[n++] = local[i];
-    for (int i = 0; remote && i < comm->remote_size; i++)
-        out->members[n++] = remote[i];
-    out->def.members = n;
-    trc_writer_define(&ipo_process.writer, TRC_DEF_COMM, comm->id, 0, 0, out,
-                      sizeof out->def + n * sizeof *out->members, NULL, 0);
+    struct trc_def_comm def = {.identity = comm->identity,
+                               .parent = parent,
+                               .rank = comm->rank,
+                               .size = comm->size,
+                               .remote_size = comm->remote_size,
+                               .flags = flags,
+                               .members = (uint32_t)most,
+                               .created_by = call};
+    memcpy(out, &def, sizeof def);
+    char *members = out + sizeof def;
+    if (local)
+        memcpy(members, local, (size_t)comm->size * sizeof *local);
+    if (remote)
+        memcpy(members + (local ? (size_t)comm->size * sizeof *local : 0), remote,
+               (size_t)comm->remote_size * sizeof *remote);
+    trc_writer_define(&ipo_process.writer, TRC_DEF_COMM, comm->id, 0, 0, out, bytes, NULL, 0);
+    if (out != small)
+        munmap(out, bytes);
 }
 
 static bool any_unknown(const int32_t *members, int32_t n)
@@ -139,6 +181,36 @@ static bool any_unknown(const int32_t *members, int32_t n)
     return false;
 }
 
+static struct ipo_comm *learn(uintptr_t handle, const struct ipo_comm *parent, uint32_t call)
+{
+    int inter = 0, rank = -1, size = 0, remote_size = 0;
+    if (REAL(Comm_test_inter, w, int *)(handle, &inter) || REAL(Comm_rank, w, int *)(handle, &rank) ||
+        REAL(Comm_size, w, int *)(handle, &size) || (inter && REAL(Comm_remote_size, w, int *)(handle, &remote_size)))
+        return NULL;
+    struct ipo_comm *comm = fresh_comm();
+    if (!comm)
+        return NULL;
+    struct members local = comm_members(handle, false), remote = {0};
+    if (inter)
+        remote = comm_members(handle, true);
+    bool world = !inter && local.world && is_whole_world(&local);
+    comm->rank = rank;
+    comm->size = size;
+    comm->remote_size = remote_size;
+    comm->peers = world ? NULL : keep_members(inter ? &remote : &local, parent);
+    comm->peers_n = comm->peers ? (inter ? remote_size : size) : 0;
+    comm->unknown = !world && !comm->peers;
+    comm->identity = identity_of(parent ? parent->identity : 0, call < IPO_CALLS ? ipo_calls[call].name : "",
+                                 local.world, size, remote.world, remote_size);
+    uint32_t flags = (inter ? TRC_COMM_INTER : 0) | (world ? TRC_COMM_ALL : 0);
+    if (any_unknown(local.world, size) || any_unknown(remote.world, remote_size))
+        flags |= TRC_COMM_FOREIGN;
+    define(comm, parent ? parent->identity : 0, flags, call, world ? NULL : local.world, remote.world);
+    drop_members(&local);
+    drop_members(&remote);
+    return comm;
+}
+
 struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call)
 {
     handle = ipo_handle(handle);
@@ -146,33 +218,37 @@ struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32
         return NULL;
     uint64_t begin = ipo_ticks();
     int kept = errno;
-    int inter = 0, rank = -1, size = 0, remote_size = 0;
-    if (REAL(Comm_test_inter, w, int *)(handle, &inter) || REAL(Comm_rank, w, int *)(handle, &rank) ||
-        REAL(Comm_size, w, int *)(handle, &size))
-        return NULL;
-    int32_t *local = comm_members(handle, false, &size);
-    int32_t *remote = inter ? comm_members(handle, true, &remote_size) : NULL;
-    if (inter && !remote)
-        REAL(Comm_remote_size, w, int *)(handle, &remote_size);
-    struct ipo_comm *comm = fresh_comm();
-    if (!comm)
-        return NULL;
-    comm->rank = rank;
-    comm->size = size;
-    comm->remote_size = remote_size;
-    comm->peers = inter ? remote : local;
-    comm->peers_n = comm->peers ? (inter ? remote_size : size) : 0;
-    comm->identity = identity_of(parent ? parent->identity : 0, call < IPO_CALLS ? ipo_calls[call].name : "", local,
-                                 size, remote, remote_size);
-    uint32_t flags = inter ? TRC_COMM_INTER : 0;
-    if (any_unknown(local, size) || any_unknown(remote, remote_size))
-        flags |= TRC_COMM_FOREIGN;
-    define(comm, parent ? parent->identity : 0, flags, call, local, remote);
-    ipo_table_put(&comms, handle, comm);
+    struct ipo_comm *comm = learn(handle, parent, call);
+    if (comm)
+        ipo_table_put(&comms, handle, comm);
     ipo_memo_forget();
     __atomic_fetch_add(&ipo_process.writer.head->slow_ticks, ipo_ticks() - begin, __ATOMIC_RELAXED);
     errno = kept;
     return comm;
+}
+
+void ipo_comm_copied(uintptr_t handle, const struct ipo_comm *parent, uint32_t call)
+{
+    handle = ipo_handle(handle);
+    struct ipo_comm *comm = parent && handle && handle != ipo_abi.comm_null ? fresh_comm() : NULL;
+    if (!comm)
+        return;
+    comm->rank = parent->rank;
+    comm->size = parent->size;
+    comm->remote_size = parent->remote_size;
+    comm->peers = parent->peers;
+    comm->peers_n = parent->peers_n;
+    comm->unknown = parent->unknown;
+    bool inter = parent->remote_size > 0;
+    comm->identity =
+        identity_of(parent->identity, ipo_calls[call].name, inter ? NULL : comm->peers, comm->size, NULL, 0);
+    define(comm, parent->identity,
+           inter         ? TRC_COMM_INTER
+           : comm->peers ? 0
+                         : TRC_COMM_WORLD,
+           call, inter ? NULL : comm->peers, inter ? comm->peers : NULL);
+    ipo_table_put(&comms, handle, comm);
+    ipo_memo_forget();
 }
 
 struct ipo_comm *ipo_comm(uintptr_t handle)
@@ -184,10 +260,9 @@ struct ipo_comm *ipo_comm(uintptr_t handle)
     return handle && handle != ipo_abi.comm_null ? ipo_comm_made(handle, NULL, IPO_CALLS) : NULL;
 }
 
-void ipo_comm_freed(uintptr_t handle)
+void ipo_comm_freed(uintptr_t handle, const struct ipo_comm *comm)
 {
-    struct ipo_comm *comm = ipo_table_get(&comms, ipo_handle(handle));
-    if (!comm)
+    if (!comm || ipo_table_get(&comms, ipo_handle(handle)) != comm)
         return;
     ipo_table_remove(&comms, ipo_handle(handle));
     ipo_memo_forget();
@@ -211,10 +286,11 @@ struct ipo_comm *ipo_object_made(uintptr_t handle, struct ipo_comm *parent, uint
     comm->remote_size = parent->remote_size;
     comm->peers = parent->peers;
     comm->peers_n = parent->peers_n;
+    comm->unknown = parent->unknown;
     comm->object = atomic_fetch_add(&next_object, 1);
     comm->identity = identity_of(parent->identity, ipo_calls[call].name, comm->peers,
                                  comm->peers ? comm->peers_n : comm->size, NULL, 0);
-    define(comm, parent->identity, comm->peers ? 0 : TRC_COMM_WORLD, call, comm->peers, NULL);
+    define(comm, parent->identity, comm->peers ? 0 : TRC_COMM_ALL, call, comm->peers, NULL);
     trc_writer_define(&ipo_process.writer, file_name ? TRC_DEF_FILE : TRC_DEF_WIN, comm->object, comm->id, 0, NULL, 0,
                       file_name, file_name ? strnlen(file_name, 1024) : 0);
     ipo_table_put(&objects, handle, comm);
@@ -236,7 +312,7 @@ void ipo_object_freed(uintptr_t handle)
 int32_t ipo_world_rank(const struct ipo_comm *comm, int rank)
 {
     if (rank >= 0) {
-        if (!comm)
+        if (!comm || comm->unknown)
             return TRC_PEER_UNKNOWN;
         if (!comm->peers)
             return rank < world_size ? rank : TRC_PEER_UNKNOWN;
@@ -253,8 +329,7 @@ int32_t ipo_world_rank(const struct ipo_comm *comm, int rank)
     return TRC_PEER_UNKNOWN;
 }
 
-/* ---- neighbourhoods ------------------------------------------------------------------------------------------------
- */
+/* ---- neighbourhoods */
 
 /* Marks which of n neighbours exist. */
 static const uint8_t *real_neighbours(const int *neighbour, uint32_t n, uint32_t *degree)

@@ -19,6 +19,7 @@ struct ipo_comm {
     const int32_t *peers;            /* world ranks of those that ranks mean: the remote group's, if there is one;
                                         NULL: the world itself */
     int32_t peers_n;
+    bool unknown;                      /* who the members are could not be found out */
     uint32_t object;                   /* window or file; 0 */
     uint32_t in_degree, out_degree;    /* of the topology, partners that are not MPI_PROC_NULL */
     const uint8_t *in_real, *out_real; /* one byte a neighbour: not MPI_PROC_NULL; NULL: all real */
@@ -35,7 +36,11 @@ struct ipo_comm *ipo_comm(uintptr_t handle);
 
 /* A communicator that `call` has just made out of `parent` (NULL: none). */
 struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call);
-void ipo_comm_freed(uintptr_t handle);
+/* The same for a duplicate whose handle may not be used yet: group and ranks are the parent's. */
+void ipo_comm_copied(uintptr_t handle, const struct ipo_comm *parent, uint32_t call);
+/* `comm` was behind `handle` before the call that freed it.  Another thread may have been given the same handle since:
+ * then nothing is forgotten. */
+void ipo_comm_freed(uintptr_t handle, const struct ipo_comm *comm);
 void ipo_comm_named(uintptr_t handle, const char *name);
 
 /* A window or file made on `parent`; `handle` as the program holds it. */

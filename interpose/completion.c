@@ -19,6 +19,20 @@ static uintptr_t request_array(const struct ipo_call *call, const uintptr_t *arg
     return ipo_arg(call, args, ipo_has(call, 'Q') ? 'Q' : 'y');
 }
 
+/* A handle of one request, not the null handle or the one that finished sends share. */
+static bool is_private(uintptr_t handle)
+{
+    return handle && handle != ipo_abi.request_null && handle != ipo_abi.shared_request;
+}
+
+/* What did not complete is put back where its next Wait or Test will look for it. */
+static void unclaim(struct ipo_thread *thread, uint32_t n)
+{
+    for (uint32_t i = 0; ipo_process.concurrent && i < n; i++)
+        if (thread->entries[i])
+            ipo_request_unclaim(thread->requests[i], thread->entries[i]);
+}
+
 /* The handles as they are before the call overwrites them, in the thread's scratch memory. */
 static bool snapshot(struct ipo_frame *frame, const uintptr_t *args)
 {
@@ -26,8 +40,11 @@ static bool snapshot(struct ipo_frame *frame, const uintptr_t *args)
     uintptr_t array = request_array(frame->call, args);
     if (!array || !ipo_thread_scratch(frame->thread, n ? n : 1))
         return false;
-    for (uint32_t i = 0; i < n; i++)
-        frame->thread->requests[i] = ipo_handle_load(array, i);
+    for (uint32_t i = 0; i < n; i++) {
+        uintptr_t handle = frame->thread->requests[i] = ipo_handle_load(array, i);
+        if (ipo_process.concurrent)
+            frame->thread->entries[i] = is_private(handle) ? ipo_request_claim(handle) : NULL;
+    }
     return true;
 }
 
@@ -45,8 +62,9 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
         frame->status = args[at];
     }
     /* Waiting for one request: the live page shows for what. */
-    const struct ipo_request *request =
-        call->opclass == TRC_OP_WAIT && ipo_has(call, 'Q') ? ipo_request_find(frame->thread->requests[0]) : NULL;
+    const struct ipo_request *request = NULL;
+    if (call->opclass == TRC_OP_WAIT && ipo_has(call, 'Q'))
+        request = ipo_process.concurrent ? frame->thread->entries[0] : ipo_request_find(frame->thread->requests[0]);
     if (request) {
         frame->sig.comm = request->sig.comm;
         frame->sig.peer = request->sig.peer;
@@ -112,7 +130,7 @@ static void charge_received(struct ipo_thread *thread, const struct ipo_request 
 /* A receive, or what may have been cancelled: the status says what came. */
 static void complete_by_status(struct ipo_thread *thread, const struct ipo_request *request, uintptr_t status)
 {
-    struct ipo_arrived arrived = ipo_arrived(thread, request->comm, status, request->flags & IPO_REQUEST_CANCELLING);
+    struct ipo_arrived arrived = ipo_arrived(request->comm, status, request->flags & IPO_REQUEST_CANCELLING);
     bool receives = request->sig.flags & TRC_SIG_P2P_IN, reads = request->flags & IPO_REQUEST_READ;
     const struct trc_sig *posted = &request->sig;
     if ((receives || reads) && !arrived.cancelled)
@@ -135,13 +153,16 @@ static void complete_by_status(struct ipo_thread *thread, const struct ipo_reque
     write_completion(thread, trc_stream_intern(&thread->stream, &sig), request);
 }
 
-static void complete_request(struct ipo_frame *frame, uintptr_t handle, uintptr_t variable, uintptr_t status)
+static void complete_request(struct ipo_frame *frame, uint32_t at, uintptr_t variable, uintptr_t status)
 {
+    struct ipo_thread *thread = frame->thread;
+    uintptr_t handle = thread->requests[at];
     if (!handle || handle == ipo_abi.request_null)
         return;
-    struct ipo_thread *thread = frame->thread;
     bool shared = handle == ipo_abi.shared_request;
-    struct ipo_request *entry = shared ? NULL : ipo_request_find(handle);
+    struct ipo_request *entry = NULL;
+    if (!shared)
+        entry = ipo_process.concurrent ? thread->entries[at] : ipo_request_find(handle);
     const struct ipo_request *request = shared ? ipo_shared_take(thread, variable) : entry;
     if (!request) {
         __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
@@ -159,6 +180,8 @@ static void complete_request(struct ipo_frame *frame, uintptr_t handle, uintptr_
         entry->flags &= ~(uint32_t)(IPO_REQUEST_ACTIVE | IPO_REQUEST_CANCELLING);
     else if (entry)
         ipo_request_remove(entry);
+    if (ipo_process.concurrent && !persistent)
+        thread->entries[at] = NULL; /* gone: not to be put back */
 }
 
 /* Which of the requests have completed: all, one at an index, or a list of indices. */
@@ -170,14 +193,15 @@ static uint32_t completed_count(const struct ipo_frame *frame, const uintptr_t *
     if (flag && !frame->failed && !*(const int *)flag)
         return 0;
     if (ipo_has(call, 'o')) {
-        int n = *(const int *)ipo_arg(call, args, 'o');
+        const int *count = (const int *)ipo_arg(call, args, 'o');
         *indices = (const int *)ipo_arg(call, args, 'I');
+        int n = count && *indices ? *count : 0;
         return n > 0 && n != ipo_abi.undefined ? (uint32_t)n : 0;
     }
     if (ipo_has(call, 'i')) {
         const int *index = (const int *)ipo_arg(call, args, 'i');
         *indices = index;
-        return *index >= 0 && *index != ipo_abi.undefined ? 1 : 0;
+        return index && *index >= 0 && *index != ipo_abi.undefined ? 1 : 0;
     }
     return request_count(call, args);
 }
@@ -203,13 +227,14 @@ void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
     }
     ipo_emit(frame);
     uintptr_t array = request_array(call, args);
-    if (frame->poll || !array || frame->thread->scratch < request_count(call, args))
+    uint32_t listed = request_count(call, args);
+    if (!array || frame->thread->scratch < listed)
         return;
     const int *indices;
-    uint32_t n = completed_count(frame, args, &indices);
+    uint32_t n = frame->poll ? 0 : completed_count(frame, args, &indices);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = indices ? (uint32_t)indices[i] : i;
-        if (at >= request_count(call, args))
+        if (at >= listed)
             continue;
         /* After an error, a request that is still there has not completed. */
         if (frame->failed && ipo_handle_load(array, at) != ipo_abi.request_null)
@@ -217,17 +242,12 @@ void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
         uintptr_t status = frame->status;
         if (status && ipo_has(call, 'Z'))
             status += (uintptr_t)i * ipo_abi.status_bytes;
-        complete_request(frame, frame->thread->requests[at], array + at * ipo_abi.handle_bytes, status);
+        complete_request(frame, at, array + at * ipo_abi.handle_bytes, status);
     }
+    unclaim(frame->thread, listed);
 }
 
-/* ---- persistent requests -------------------------------------------------------------------------------------------
- */
-
-void ipo_describe_start(struct ipo_frame *frame, uintptr_t *args)
-{
-    (void)frame, (void)args; /* a started request keeps its handle: nothing to save */
-}
+/* ---- persistent requests */
 
 void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
 {
@@ -260,8 +280,7 @@ void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
     }
 }
 
-/* ---- Cancel, Request_free, generalized requests --------------------------------------------------------------------
- */
+/* ---- Cancel, Request_free, generalized requests */
 
 void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args)
 {
@@ -274,21 +293,26 @@ void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args)
 void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
 {
     ipo_emit(frame);
-    if (ipo_has(frame->call, 'P'))
-        ipo_memo_forget(); /* a datatype is gone: its handle may come back with another size */
+    if (frame->failed && ipo_has(frame->call, 'Q'))
+        unclaim(frame->thread, 1);
     if (frame->failed)
         return;
+    ipo_follow_handles(frame, args);
     if (ipo_has(frame->call, 'q'))
         ipo_started(frame, args);
     if (!ipo_has(frame->call, 'Q') || !frame->thread->scratch)
         return;
     uintptr_t handle = frame->thread->requests[0];
     bool shared = handle && handle == ipo_abi.shared_request;
-    struct ipo_request *entry = shared ? NULL : ipo_request_find(handle);
+    struct ipo_request *entry = NULL;
+    if (!shared)
+        entry = ipo_process.concurrent ? frame->thread->entries[0] : ipo_request_find(handle);
     if (frame->sig.call == IPO_Cancel && entry)
         entry->flags |= IPO_REQUEST_CANCELLING;
-    if (frame->sig.call != IPO_Request_free)
+    if (frame->sig.call != IPO_Request_free) {
+        unclaim(frame->thread, 1);
         return;
+    }
     const struct ipo_request *request =
         shared ? ipo_shared_take(frame->thread, ipo_arg(frame->call, args, 'Q')) : entry;
     if (!request)

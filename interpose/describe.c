@@ -5,8 +5,7 @@
 
 typedef uintptr_t w;
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes */
 
 /* A predefined type has no constituents and cannot be freed, so that its size can be remembered by its handle. */
 static bool is_predefined(uintptr_t datatype)
@@ -38,6 +37,8 @@ static __attribute__((noinline)) uint64_t ask_type_size(struct ipo_type *slot, u
 uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype)
 {
     datatype = ipo_handle(datatype);
+    if (!datatype || datatype == ipo_abi.datatype_null)
+        return TRC_BYTES_UNKNOWN; /* asking would raise the error that the program is about to get */
     struct ipo_type *slot = &thread->type[(datatype ^ datatype >> 9) % IPO_TYPES];
     if (__builtin_expect(slot->handle == datatype, 1))
         return slot->size;
@@ -77,8 +78,7 @@ uint64_t ipo_bytes(const struct ipo_frame *frame, const uintptr_t *args, char co
     return size == TRC_BYTES_UNKNOWN ? 0 : n * size;
 }
 
-/* ---- statuses ------------------------------------------------------------------------------------------------------
- */
+/* ---- statuses */
 
 void ipo_want_status(struct ipo_frame *frame, uintptr_t *args)
 {
@@ -93,11 +93,9 @@ void ipo_want_status(struct ipo_frame *frame, uintptr_t *args)
     frame->status = args[at];
 }
 
-struct ipo_arrived ipo_arrived(struct ipo_thread *thread, const struct ipo_comm *comm, uintptr_t status,
-                               bool may_be_cancelled)
+struct ipo_arrived ipo_arrived(const struct ipo_comm *comm, uintptr_t status, bool may_be_cancelled)
 {
     struct ipo_arrived arrived = {.source = TRC_PEER_UNKNOWN, .tag = TRC_TAG_NONE, .bytes = 0};
-    (void)thread;
     if (!status)
         return arrived;
     if (may_be_cancelled) {
@@ -121,8 +119,7 @@ struct ipo_arrived ipo_arrived(struct ipo_thread *thread, const struct ipo_comm 
     return arrived;
 }
 
-/* ---- starts --------------------------------------------------------------------------------------------------------
- */
+/* ---- starts */
 
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
 {

@@ -23,14 +23,17 @@ struct ipo_arrived {
     uint64_t bytes;
     bool cancelled;
 };
-struct ipo_arrived ipo_arrived(struct ipo_thread *thread, const struct ipo_comm *comm, uintptr_t status,
-                               bool may_be_cancelled);
+struct ipo_arrived ipo_arrived(const struct ipo_comm *comm, uintptr_t status, bool may_be_cancelled);
 
 /* Makes sure the call gets a status we may read: the caller's, or one of ours in its place (single status, role S). */
 void ipo_want_status(struct ipo_frame *frame, uintptr_t *args);
 
 /* Remembers the request that a call with role q has started (after ipo_emit) and takes its start number. */
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args);
+
+/* Handles that a call makes or takes away, nested calls included: kept before, followed after it succeeded. */
+void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args);
 
 /* The pairs of classes.c: before and after the real call; p2p.c, collective.c, completion.c, objects.c. */
 void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args);
@@ -47,7 +50,6 @@ void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args);
 void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args);
-void ipo_describe_start(struct ipo_frame *frame, uintptr_t *args);
 void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args);
 void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args);

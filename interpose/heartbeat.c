@@ -53,7 +53,7 @@ static void *live(void *unused)
     (void)unused;
     prctl(PR_SET_NAME, "hpctop");
     struct trc_writer *writer = &ipo_process.writer;
-    unsigned rounds = 0, before = atomic_load(&writer->next_chunk);
+    unsigned busy_rounds = 0, beats = 0, before = atomic_load(&writer->next_chunk);
     bool busy = false;
     ipo_beat(); /* at once: with MPI_Init behind it, this measures the clock for a process that dies in its first round
                  */
@@ -62,13 +62,13 @@ static void *live(void *unused)
         unsigned now = atomic_load(&writer->next_chunk);
         busy = now - before >= 2;
         before = now;
-        if (!atomic_load(&writer->off) && trc_writer_ready(writer) < (busy ? BUSY_READY / 2 : READY / 2))
+        if (trc_writer_ready(writer) < (busy ? BUSY_READY / 2 : READY / 2))
             trc_writer_grow(writer, busy ? BUSY_READY : READY);
-        if (busy && ++rounds % 20 != 0)
+        if (busy && ++busy_rounds % 20 != 0)
             continue;
         ipo_beat();
         ipo_sites_resolve();
-        if (ipo_process.write_back && ++rounds % 5 == 0)
+        if (ipo_process.write_back && ++beats % 5 == 0)
             write_back(writer);
     }
     ipo_sites_resolve();

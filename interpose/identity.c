@@ -166,7 +166,7 @@ void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const
         ipo_text_add(&name, "hpctop-");
         ipo_text_add(&name, head->job);
     }
-    copy(folder, folder_size, name.text);
+    copy(folder, folder_size, name.used < folder_size ? name.text : "");
 }
 
 bool ipo_tsc_is_good(void)

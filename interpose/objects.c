@@ -1,10 +1,11 @@
 /* Communicators, windows and files: calls that make, use and free them. */
 #include "interpose/describe.h"
 #include "interpose/abi.h"
+#include "interpose/memo.h"
 #include "interpose/process.h"
 #include "interpose/resolve.h"
 
-#include <string.h>
+#include <errno.h>
 
 static void take_sequence(struct ipo_frame *frame)
 {
@@ -21,23 +22,63 @@ static void use(struct ipo_frame *frame, struct ipo_comm *comm)
     frame->sig.object = comm ? comm->object : 0;
 }
 
-/* A handle that the call takes away is kept until it has. */
-static void keep_handle(struct ipo_frame *frame, uintptr_t handle)
+/* What takes a pointer to a handle away leaves the null handle there: it is read before. */
+void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args)
 {
-    if (ipo_thread_scratch(frame->thread, 1))
-        frame->thread->requests[0] = handle;
+    const struct ipo_call *call = frame->call;
+    const uintptr_t *file = (const uintptr_t *)ipo_arg(call, args, 'j'); /* MPI_File is a pointer everywhere */
+    frame->handle = 0;
+    if (ipo_has(call, 'k')) {
+        frame->handle = ipo_handle_load(ipo_arg(call, args, 'k'), 0);
+        frame->comm = ipo_comm(frame->handle);
+    } else if (ipo_has(call, 'W')) {
+        frame->handle = ipo_handle_load(ipo_arg(call, args, 'W'), 0);
+    } else if (file) {
+        frame->handle = *file;
+    }
 }
 
-/* ---- communicators, local calls
- * -------------------------------------------------------------------------------------- */
+/* Two groups meet in an intercommunicator, or it is made of a group: no communicator is the parent for all. */
+static bool has_common_parent(const struct ipo_call *call, uint32_t id)
+{
+    return id != IPO_Intercomm_create && call->opclass != TRC_OP_SPAWN;
+}
+
+void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    uint32_t id = frame->sig.call;
+    if (ipo_has(call, 'P'))
+        ipo_memo_forget(); /* a datatype is gone: its handle may come back with another size */
+    if (ipo_has(call, 'k'))
+        ipo_comm_freed(frame->handle, frame->comm);
+    if (ipo_has(call, 'W') || ipo_has(call, 'j'))
+        ipo_object_freed(frame->handle);
+    if (call->opclass != TRC_OP_COMM_CREATE && call->opclass != TRC_OP_SPAWN && call->opclass != TRC_OP_WIN_CREATE &&
+        call->opclass != TRC_OP_FILE_OPEN)
+        return;
+    struct ipo_comm *parent = frame->comm;
+    if (frame->nested)
+        parent = ipo_has(call, 'c') ? ipo_comm(ipo_arg(call, args, 'c')) : NULL;
+    const uintptr_t *file = (const uintptr_t *)ipo_arg(call, args, 'A');
+    if (ipo_has(call, 'C') && ipo_has(call, 'q')) /* may not be asked before its request has completed */
+        ipo_comm_copied(ipo_handle_load(ipo_arg(call, args, 'C'), 0), parent, id);
+    else if (ipo_has(call, 'C'))
+        ipo_comm_made(ipo_handle_load(ipo_arg(call, args, 'C'), 0), has_common_parent(call, id) ? parent : NULL, id);
+    else if (ipo_has(call, 'V'))
+        ipo_object_made(ipo_handle_load(ipo_arg(call, args, 'V'), 0), parent, id, NULL);
+    else if (file)
+        ipo_object_made(*file, parent, id, (const char *)ipo_arg(call, args, 'F'));
+}
+
+/* ---- communicators, local calls */
 
 void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     if (ipo_has(call, 'k')) {
-        uintptr_t handle = ipo_handle_load(ipo_arg(call, args, 'k'), 0);
-        keep_handle(frame, handle);
-        use(frame, ipo_comm(handle));
+        ipo_keep_handle(frame, args);
+        use(frame, frame->comm);
     } else if (ipo_has(call, 'c')) {
         use(frame, ipo_comm(ipo_arg(call, args, 'c')));
     }
@@ -45,18 +86,15 @@ void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args)
 
 void ipo_finish_comm(struct ipo_frame *frame, const uintptr_t *args)
 {
-    const struct ipo_call *call = frame->call;
     ipo_emit(frame);
     if (frame->failed)
         return;
-    if (ipo_has(call, 'k') && frame->thread->scratch)
-        ipo_comm_freed(frame->thread->requests[0]);
+    ipo_follow_handles(frame, args);
     if (frame->sig.call == IPO_Comm_set_name)
-        ipo_comm_named(ipo_arg(call, args, 'c'), (const char *)ipo_arg(call, args, 'G'));
+        ipo_comm_named(ipo_arg(frame->call, args, 'c'), (const char *)ipo_arg(frame->call, args, 'G'));
 }
 
-/* ---- what makes and frees ------------------------------------------------------------------------------------------
- */
+/* ---- what makes and frees */
 
 /* Not collective over the communicator that is passed. */
 static bool is_partial(uint32_t call)
@@ -68,11 +106,9 @@ static bool is_partial(uint32_t call)
 void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    if (ipo_has(call, 'W') || ipo_has(call, 'j')) { /* MPI_File is a pointer everywhere */
-        uintptr_t handle = ipo_has(call, 'W') ? ipo_handle_load(ipo_arg(call, args, 'W'), 0)
-                                              : *(const uintptr_t *)ipo_arg(call, args, 'j');
-        keep_handle(frame, handle);
-        use(frame, ipo_object(handle));
+    if (ipo_has(call, 'W') || ipo_has(call, 'j')) {
+        ipo_keep_handle(frame, args);
+        use(frame, ipo_object(frame->handle));
     } else if (ipo_has(call, 'v')) {
         use(frame, ipo_object(ipo_handle(ipo_arg(call, args, 'v'))));
     } else if (ipo_has(call, 'a')) {
@@ -88,30 +124,17 @@ void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
 
 void ipo_finish_create(struct ipo_frame *frame, const uintptr_t *args)
 {
-    const struct ipo_call *call = frame->call;
+    int kept = errno;
     ipo_emit(frame);
-    if (frame->failed)
-        return;
-    uint32_t id = frame->sig.call;
-    ipo_patch_slots(); /* a rare call: time to look whether objects were loaded since */
-    if (ipo_has(call, 'q')) {
-        ipo_started(frame, args); /* the new communicator may not be used yet: learned at its first use */
-    } else if (ipo_has(call, 'C')) {
-        /* Two groups meet in an intercommunicator: neither's own communicator can be the parent for both. */
-        bool meeting = id == IPO_Intercomm_create || call->opclass == TRC_OP_SPAWN;
-        ipo_comm_made(ipo_handle_load(ipo_arg(call, args, 'C'), 0), meeting ? NULL : frame->comm, id);
-    } else if (ipo_has(call, 'V')) {
-        ipo_object_made(ipo_handle_load(ipo_arg(call, args, 'V'), 0), frame->comm, id, NULL);
-    } else if (ipo_has(call, 'A')) {
-        const char *name = (const char *)ipo_arg(call, args, 'F');
-        ipo_object_made(*(const uintptr_t *)ipo_arg(call, args, 'A'), frame->comm, id, name ? name : "");
-    } else if ((ipo_has(call, 'W') || ipo_has(call, 'j')) && frame->thread->scratch) {
-        ipo_object_freed(frame->thread->requests[0]);
+    if (!frame->failed) {
+        ipo_patch_slots(); /* a rare call: time to look whether objects were loaded since */
+        ipo_follow_handles(frame, args);
+        ipo_started(frame, args);
     }
+    errno = kept;
 }
 
-/* ---- one-sided
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- one-sided */
 
 void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args)
 {
@@ -142,8 +165,7 @@ void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args)
         take_sequence(frame);
 }
 
-/* ---- files
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- files */
 
 void ipo_describe_io(struct ipo_frame *frame, uintptr_t *args)
 {
@@ -174,7 +196,7 @@ void ipo_finish_io(struct ipo_frame *frame, const uintptr_t *args)
         sig->flags &= ~(uint32_t)TRC_SIG_START;
         sig->sent = sig->received = 0;
     } else if (frame->status && (reads || writes)) {
-        struct ipo_arrived moved = ipo_arrived(frame->thread, NULL, frame->status, false);
+        struct ipo_arrived moved = ipo_arrived(NULL, frame->status, false);
         *(reads ? &sig->received : &sig->sent) = moved.bytes;
     }
     if (frame->failed || sent != sig->sent || received != sig->received)

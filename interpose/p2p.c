@@ -64,7 +64,7 @@ void ipo_describe_sendrecv(struct ipo_frame *frame, uintptr_t *args)
     ipo_want_status(frame, args);
 }
 
-/* The call failed: no message, unless it was one that did not fit. */
+/* The call failed: there was no message. */
 static void drop_message(struct ipo_frame *frame)
 {
     frame->sig.flags &= ~(uint32_t)(TRC_SIG_P2P_IN | TRC_SIG_P2P_OUT | TRC_SIG_START);
@@ -86,16 +86,26 @@ void ipo_finish_send(struct ipo_frame *frame, const uintptr_t *args)
     ipo_emit(frame);
 }
 
+static bool is_truncation(const struct ipo_frame *frame)
+{
+    int error_class = 0;
+    int (*ask)(int, int *) = (int (*)(int, int *))ipo_own[IPO_Error_class];
+    return ask && !ask(frame->result, &error_class) && error_class == ipo_abi.truncate_class;
+}
+
 /* Blocking receives: what was asked for gives way to what came. */
 void ipo_finish_recv(struct ipo_frame *frame, const uintptr_t *args)
 {
     (void)args;
     struct trc_sig *sig = &frame->sig;
-    if (frame->failed) {
+    bool cut = frame->failed && is_truncation(frame); /* received, but more than there was room for */
+    if (frame->failed && !cut) {
         drop_message(frame);
         intern(frame);
     } else if ((sig->flags & TRC_SIG_P2P_IN) && frame->status) {
-        struct ipo_arrived arrived = ipo_arrived(frame->thread, frame->comm, frame->status, false);
+        struct ipo_arrived arrived = ipo_arrived(frame->comm, frame->status, false);
+        if (cut && arrived.bytes > sig->received)
+            arrived.bytes = sig->received;
         if (arrived.source != sig->source || arrived.tag != sig->rtag || arrived.bytes != sig->received) {
             sig->source = arrived.source;
             sig->rtag = arrived.tag;
@@ -158,7 +168,7 @@ void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
         return;
     }
     uintptr_t handle = ipo_handle_load(message, 0);
-    struct ipo_arrived arrived = ipo_arrived(frame->thread, frame->comm, frame->status, false);
+    struct ipo_arrived arrived = ipo_arrived(frame->comm, frame->status, false);
     bool real = frame->status && arrived.source != TRC_PEER_NULL;
     frame->sig.source = arrived.source;
     frame->sig.rtag = arrived.tag;
@@ -181,22 +191,19 @@ void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
 void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args)
 {
     struct ipo_request *claim = ipo_request_find(ipo_handle_load(ipo_arg(frame->call, args, 'U'), 0));
-    if (claim) {
-        frame->comm = claim->comm;
-        frame->sig.comm = claim->sig.comm;
-        frame->sig.source = claim->sig.source;
-        frame->sig.rtag = claim->sig.rtag;
-        frame->sig.received = claim->sig.received;
-        if (ipo_thread_scratch(frame->thread, 1))
-            frame->thread->requests[0] = (uintptr_t)claim;
-    } else if (ipo_thread_scratch(frame->thread, 1)) {
-        frame->thread->requests[0] = 0;
-    }
+    frame->handle = (uintptr_t)claim;
+    if (!claim)
+        return;
+    frame->comm = claim->comm;
+    frame->sig.comm = claim->sig.comm;
+    frame->sig.source = claim->sig.source;
+    frame->sig.rtag = claim->sig.rtag;
+    frame->sig.received = claim->sig.received;
 }
 
 static struct ipo_request *claimed(const struct ipo_frame *frame)
 {
-    return frame->thread->scratch ? (struct ipo_request *)frame->thread->requests[0] : NULL;
+    return (struct ipo_request *)frame->handle;
 }
 
 void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)

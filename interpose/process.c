@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -26,6 +27,7 @@ struct ipo_process ipo_process;
 bool ipo_clock_is_tsc;
 
 static atomic_int started; /* 0 no, 1 at it or traced, 2 not to be traced */
+static atomic_int inits;   /* Init calls that succeeded, less the finalized ones */
 static uint32_t *armed_page;
 static size_t patched_at_load;
 
@@ -84,6 +86,19 @@ static size_t write_schema(void)
     return trc_schema_write(schema, sizeof schema, calls, IPO_CALLS);
 }
 
+/* The folder and those above it; 0 or an errno. */
+static int make_folder(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        int failed = mkdir(path, 0777) && errno != EEXIST;
+        *slash = '/';
+        if (failed)
+            return errno;
+    }
+    return mkdir(path, 0777) && errno != EEXIST ? errno : 0;
+}
+
 static int open_file(struct trc_head *head)
 {
     struct ipo_text path = {0};
@@ -95,7 +110,7 @@ static int open_file(struct trc_head *head)
     ipo_text_add(&path, ".");
     ipo_text_add_number(&path, head->pid_start);
     ipo_text_add(&path, ".hpctop");
-    int error = mkdir(ipo_process.folder, 0777) && errno != EEXIST ? errno : 0;
+    int error = ipo_process.folder[0] ? make_folder(ipo_process.folder) : ENAMETOOLONG;
     if (!error) {
         ipo_process.write_back = !ipo_is_local(ipo_process.folder);
         if (ipo_process.write_back)
@@ -213,6 +228,7 @@ static uint64_t measure_cost(void)
 void ipo_process_ready(void)
 {
     static atomic_int ready;
+    atomic_fetch_add(&inits, 1);
     if (atomic_exchange(&ready, 1))
         return; /* a second session */
     struct trc_head *head = ipo_process.writer.head;
@@ -253,6 +269,8 @@ void ipo_process_ending(void)
 
 void ipo_process_finalized(void)
 {
+    if (atomic_fetch_sub(&inits, 1) > 1)
+        return; /* a session has ended, not the last */
     struct trc_head *head = ipo_process.writer.head;
     ipo_sites_resolve();
     ipo_heartbeat_stop();

@@ -9,9 +9,9 @@
 struct ipo_process {
     struct trc_writer writer;
     struct ipo_options options;
-    char folder[512];
-    bool concurrent; /* MPI_THREAD_MULTIPLE: calls of several threads may overlap */
-    bool write_back; /* the folder is not on a local file system */
+    char folder[4096]; /* empty: the name was too long */
+    bool concurrent;   /* MPI_THREAD_MULTIPLE: calls of several threads may overlap */
+    bool write_back;   /* the folder is not on a local file system */
 };
 extern struct ipo_process ipo_process;
 

@@ -55,6 +55,28 @@ static inline void describe(struct ipo_frame *frame, enum ipo_call_id id, uintpt
         ipo_memo_keep(frame, args, memo, epoch);
 }
 
+/* A frame below the mark runs inside the marked call, if that is still there: longjmp or a C++ exception may have left
+ * it without passing ipo_leave.  Then its place on the stack has another frame, or soon will. */
+static inline bool is_inside(const struct ipo_thread *thread, const struct ipo_frame *frame)
+{
+    return thread->mark && frame->address < thread->mark && thread->outer->cookie == thread->cookie &&
+           thread->outer->thread == thread && thread->outer->address == thread->mark;
+}
+
+/* Inside another call: recorded with a flag, not counted; what changes the meaning of handles is followed. */
+static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame, enum ipo_call_id id,
+                                                         const uintptr_t *args)
+{
+    if (frame->call->opclass == TRC_OP_ABORT)
+        ipo_process_aborting((int)ipo_arg(frame->call, args, 'L'));
+    frame->cookie = 0;
+    ipo_keep_handle(frame, args);
+    frame->sig = plain_sig(id, frame->site);
+    frame->sig.flags = TRC_SIG_NESTED;
+    frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+    frame->begin = ipo_ticks();
+}
+
 bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
 {
     const struct ipo_call *call = &ipo_calls[id];
@@ -69,17 +91,14 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     frame->sequence = 0;
     frame->poll = false;
     frame->status = 0;
-    /* A frame below the mark runs inside the marked call; one at or above it shows that the mark is stale (longjmp or
-     * a C++ exception left the call without passing ipo_leave). */
-    frame->nested = thread->mark && frame->address < thread->mark;
+    frame->nested = is_inside(thread, frame);
     if (__builtin_expect(frame->nested, 0)) {
-        frame->sig = plain_sig(id, frame->site);
-        frame->sig.flags = TRC_SIG_NESTED;
-        frame->index = trc_stream_intern(&thread->stream, &frame->sig);
-        frame->begin = ipo_ticks();
+        enter_nested(frame, id, args);
         return true;
     }
     thread->mark = frame->address;
+    thread->outer = frame;
+    frame->cookie = ++thread->cookie;
     describe(frame, id, args);
     struct trc_thread *live = &thread->stream.page->thread;
     live->inside_sequence = frame->sequence;
@@ -91,11 +110,16 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
 void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
 {
     frame->end = ipo_ticks();
+    if (__builtin_expect(!*ipo_armed, 0))
+        return; /* a child that a callback forked returns from its parent's call */
     struct trc_stream *stream = &frame->thread->stream;
     if (__builtin_expect(frame->nested, 0)) {
         trc_stream_event(stream, frame->index, frame->begin, frame->end, 0);
+        if (!result)
+            ipo_follow_handles(frame, args);
         return;
     }
+    frame->result = result;
     frame->failed = result != 0;
     if (__builtin_expect(frame->failed, 0)) {
         frame->sig.flags |= TRC_SIG_FAILED;
@@ -107,6 +131,7 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
         ipo_emit(frame);
     __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);
     frame->thread->mark = NULL;
+    frame->cookie = 0;
 }
 
 void ipo_emit(struct ipo_frame *frame)
@@ -129,6 +154,8 @@ void ipo_emit(struct ipo_frame *frame)
     bool posted = (flags & TRC_SIG_START) && (flags & (TRC_SIG_P2P_IN | TRC_SIG_IO));
     uint64_t sent = frame->sig.sent, received = posted ? 0 : frame->sig.received;
     trc_stream_count(stream, index, ticks, sent, received);
+    if (__builtin_expect(stream->state[index].row == &stream->overflow_row, 0))
+        live->row_overflow++;
     if (__builtin_expect(sent | received, 1)) {
         live->sent += sent;
         live->received += received;

@@ -17,9 +17,12 @@ struct ipo_frame {
     uint64_t sequence;   /* of a collective */
     uint32_t index;      /* of the signature */
     bool nested;
-    bool failed;      /* the real call returned an error */
+    int result;       /* of the real call */
+    bool failed;      /* it is an error */
     bool poll;        /* nothing had happened: goes to a fold */
     uintptr_t status; /* a status the real call was given: the caller's or ours; 0 none */
+    uint64_t cookie;  /* tells this frame from what the stack holds after it is gone */
+    uintptr_t handle; /* of an object that the call takes away, or the claim of a message */
     struct trc_sig sig;
 };
 
@@ -30,8 +33,7 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args);
 /* After it.  Keeps errno. */
 void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result);
 
-/* ---- for the files that know classes of calls (describe*.c, completion.c) ------------------------------------------
- */
+/* ---- for the files that know classes of calls */
 
 /* Before: fills frame->sig from the arguments.  After: completes it from the results, and writes the event by
  * ipo_emit, then what follows it.  NULL: nothing to do, or just ipo_emit. */

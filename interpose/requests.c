@@ -9,6 +9,7 @@
 #define BUCKETS 8192u
 #define WAYS    8u
 #define FILLING 1u
+#define CLAIMED 2u
 
 static _Atomic uint64_t (*keys)[WAYS];
 static struct ipo_request *slots; /* BUCKETS x WAYS; only what is used becomes memory */
@@ -88,6 +89,19 @@ bool ipo_request_add(uint64_t handle, const struct ipo_request *request)
     return true;
 }
 
+struct ipo_request *ipo_request_claim(uint64_t handle)
+{
+    struct ipo_request *request = ipo_request_find(handle);
+    if (request)
+        atomic_store_explicit(key_of(request), CLAIMED, memory_order_release);
+    return request;
+}
+
+void ipo_request_unclaim(uint64_t handle, struct ipo_request *request)
+{
+    atomic_store_explicit(key_of(request), handle, memory_order_release);
+}
+
 void ipo_request_remove(struct ipo_request *request)
 {
     atomic_store_explicit(key_of(request), 0, memory_order_release);
@@ -119,5 +133,7 @@ const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t v
     found->variable = 0;
     while (thread->shared_first != thread->shared_end && !thread->shared[thread->shared_first % IPO_SHARED].variable)
         thread->shared_first++;
+    if (thread->shared_first == thread->shared_end)
+        thread->shared_first = thread->shared_end = 0; /* from the front again: memory that is warm */
     return &found->request;
 }

@@ -40,6 +40,11 @@ bool ipo_request_add(uint64_t handle, const struct ipo_request *request);
 struct ipo_request *ipo_request_find(uint64_t handle);
 void ipo_request_remove(struct ipo_request *request);
 
+/* Takes an entry out of sight during the call that may complete it: once that has, another thread may be given the same
+ * handle, before the completion is written.  What did not complete is put back. */
+struct ipo_request *ipo_request_claim(uint64_t handle);
+void ipo_request_unclaim(uint64_t handle, struct ipo_request *request);
+
 /* The shared handle of finished sends: `variable` is where the program keeps it. */
 void ipo_shared_add(struct ipo_thread *thread, uintptr_t variable, const struct ipo_request *request);
 /* The start that a completion of the shared handle at `variable` belongs to, given up by this; valid until the thread's

@@ -5,8 +5,11 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define MAX_OBJECTS 512
 #define MAX_NAME    256
@@ -14,15 +17,16 @@
 static void *library; /* a handle whose scope has MPI; pins it */
 static char library_name[1024];
 static atomic_int resolving; /* 0 not yet, 1 at it, 2 done */
+static atomic_int resolver;  /* thread that is at it */
 
 static char names[MAX_OBJECTS][MAX_NAME];
 static unsigned names_n;
 
-static int collect(struct dl_phdr_info *info, size_t size, void *unused)
+static int collect(struct dl_phdr_info *info, size_t size, void *own)
 {
-    (void)size, (void)unused;
+    (void)size;
     size_t n = strlen(info->dlpi_name);
-    if (n > 0 && n < MAX_NAME && names_n < MAX_OBJECTS)
+    if (n > 0 && strcmp(info->dlpi_name, (const char *)own) != 0 && n < MAX_NAME && names_n < MAX_OBJECTS)
         memcpy(names[names_n++], info->dlpi_name, n + 1);
     return 0;
 }
@@ -62,14 +66,15 @@ static bool try_handle(void *handle)
 static bool find_library(const void *caller)
 {
     Dl_info info;
-    if (caller && dladdr(caller, &info) && info.dli_fname &&
+    if (caller && !is_ours(caller) && dladdr(caller, &info) && info.dli_fname &&
         try_handle(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)))
         return true;
     if (try_handle(RTLD_NEXT))
         return true;
     /* Names first, dlopen afterwards: the loader's lock order forbids it inside the walk. */
     names_n = 0;
-    dl_iterate_phdr(collect, NULL);
+    const char *own = dladdr((const void *)(uintptr_t)&ipo_resolve_all, &info) && info.dli_fname ? info.dli_fname : "";
+    dl_iterate_phdr(collect, (void *)(uintptr_t)own);
     for (unsigned i = 0; i < names_n; i++)
         if (try_handle(dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD)))
             return true;
@@ -107,10 +112,13 @@ bool ipo_resolve_all(const void *caller)
     if (atomic_load(&resolving) == 2)
         return library != NULL;
     if (!atomic_compare_exchange_strong(&resolving, &fresh, 1)) {
-        while (atomic_load(&resolving) == 1) /* first calls of two threads: wait for the other's walk */
-            ;
+        /* First calls of two threads: wait for the other's walk.  The same thread again: a constructor that dlopen ran.
+         */
+        while (atomic_load(&resolving) == 1 && atomic_load(&resolver) != (int)syscall(SYS_gettid))
+            sched_yield();
         return library != NULL;
     }
+    atomic_store(&resolver, (int)syscall(SYS_gettid));
     if (find_library(caller)) {
         for (int i = 0; i < IPO_CALLS; i++) {
             char profiling[80] = "P";
@@ -135,9 +143,18 @@ static int absent(void)
     return 16; /* MPI_ERR_OTHER in the families we know: some error code */
 }
 
+/* Without MPI in the process, a program that asks (it found our name) is told the truth. */
+static int absent_flag(int *flag)
+{
+    *flag = 0;
+    return 0;
+}
+
 ipo_function ipo_resolved(enum ipo_call_id id)
 {
     if (!ipo_real[id])
-        ipo_resolve_all(__builtin_return_address(0));
-    return ipo_real[id] ? ipo_real[id] : (ipo_function)absent;
+        ipo_resolve_all(NULL);
+    if (ipo_real[id])
+        return ipo_real[id];
+    return id == IPO_Initialized || id == IPO_Finalized ? (ipo_function)absent_flag : (ipo_function)absent;
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct ipo_text {
-    char text[1024]; /* always terminated; what does not fit is cut */
+    char text[4608]; /* always terminated; what does not fit is cut */
     size_t used;
 };
 

@@ -21,25 +21,14 @@ static void *anonymous(size_t bytes)
 /* Without a destructor (those cost newer glibc symbols and run in odd places) a dead thread is known by its tid. */
 static bool is_dead(uint32_t tid, uint32_t mine)
 {
-    if (tid == mine)
-        return true;
-    char path[64] = "/proc/self/task/";
-    char digits[12];
-    size_t n = 0, at = 16;
-    do
-        digits[n++] = (char)('0' + tid % 10);
-    while (tid /= 10);
-    while (n > 0)
-        path[at++] = digits[--n];
-    path[at] = 0;
-    return access(path, F_OK) != 0;
+    return tid == mine || (syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH);
 }
 
 static struct ipo_thread *take_over(uint32_t mine)
 {
     for (struct ipo_thread *thread = atomic_load(&threads); thread; thread = thread->next) {
         uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
-        if (!thread->unusable && is_dead(tid, mine) &&
+        if (is_dead(tid, mine) &&
             __atomic_compare_exchange_n(&thread->tid, &tid, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             thread->mark = NULL;
             thread->stream.page->thread.tid = mine;
@@ -63,9 +52,11 @@ static struct ipo_thread *open_thread(void)
     char name[16] = "";
     prctl(PR_GET_NAME, name);
     name[15] = 0;
-    thread->unusable = !trc_stream_open(&thread->stream, writer, tid, name);
-    if (thread->unusable)
+    if (!trc_stream_open(&thread->stream, writer, tid, name)) {
         __atomic_fetch_add(&writer->head->threads_not_kept, 1, __ATOMIC_RELAXED);
+        munmap(thread, sizeof *thread);
+        return NULL;
+    }
     thread->next = atomic_load(&threads);
     while (!atomic_compare_exchange_weak(&threads, &thread->next, thread))
         ;
@@ -78,19 +69,10 @@ struct ipo_thread *ipo_thread_open(void)
         return NULL;
     int kept = errno;
     struct ipo_thread *thread = open_thread();
-    hopeless = !thread || thread->unusable;
-    if (!hopeless)
-        ipo_thread_current = thread;
+    hopeless = !thread;
+    ipo_thread_current = thread;
     errno = kept;
     return ipo_thread_current;
-}
-
-struct ipo_thread *ipo_thread_by_index(uint32_t index)
-{
-    for (struct ipo_thread *thread = atomic_load(&threads); thread; thread = thread->next)
-        if (!thread->unusable && thread->stream.page->thread.index == index)
-            return thread;
-    return NULL;
 }
 
 bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n)
@@ -102,16 +84,19 @@ bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n)
     while (room < n && room < (1u << 30))
         room *= 2;
     uintptr_t *requests = anonymous(room * sizeof *requests);
+    struct ipo_request **entries = anonymous(room * sizeof *entries);
     char *statuses = anonymous((size_t)room * 32); /* the largest status of the three families */
-    if (!requests || !statuses) {
+    if (!requests || !entries || !statuses) {
         errno = kept;
         return false; /* memory is short; what was mapped stays: a few pages */
     }
     if (thread->scratch) {
         munmap(thread->requests, thread->scratch * sizeof *requests);
+        munmap(thread->entries, thread->scratch * sizeof *entries);
         munmap(thread->statuses, (size_t)thread->scratch * 32);
     }
     thread->requests = requests;
+    thread->entries = entries;
     thread->statuses = statuses;
     thread->scratch = room;
     errno = kept;

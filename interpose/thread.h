@@ -6,8 +6,8 @@
 #include "interpose/requests.h"
 #include "trace/writer.h"
 
-#define IPO_TYPES  64u   /* predefined datatypes whose size is remembered */
-#define IPO_SHARED 1024u /* outstanding starts behind the shared handle */
+#define IPO_TYPES  64u    /* predefined datatypes whose size is remembered */
+#define IPO_SHARED 65536u /* outstanding starts behind the shared handle; only what is used becomes memory */
 
 struct ipo_type {
     uintptr_t handle; /* 0: free */
@@ -26,19 +26,23 @@ struct ipo_memo {
     uintptr_t word[IPO_MEMO_WORDS];
 };
 
+struct ipo_frame;
+
 struct ipo_thread {
     struct trc_stream stream;
-    const void *mark; /* frame of the outermost wrapper now running; NULL: none */
+    const void *mark;              /* frame of the outermost wrapper now running; NULL: none */
+    const struct ipo_frame *outer; /* and what it keeps there; cookie as it was written into it */
+    uint64_t cookie;
     uint32_t tid;
     struct ipo_thread *next;
     struct ipo_type type[IPO_TYPES];
     struct ipo_memo memo[IPO_MEMOS];
     struct ipo_shared_start shared[IPO_SHARED];
     uint32_t shared_first, shared_end;
-    uintptr_t *requests; /* handles as they were before a Wait or Test overwrote them */
+    uintptr_t *requests;          /* handles as they were before a Wait or Test overwrote them */
+    struct ipo_request **entries; /* what is known of them; only kept while several threads may call MPI */
     char *statuses;
     uint32_t scratch; /* how many of each fit */
-    bool unusable;    /* no live page could be had: the thread passes through */
 };
 
 /* The calling thread's state, made on first use; NULL if there can be none.  Keeps errno. */
@@ -52,8 +56,5 @@ static inline struct ipo_thread *ipo_thread_self(void)
 
 /* Room for `n` requests and statuses in the thread's scratch memory; false if it cannot be had. */
 bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n);
-
-/* The thread with this index in the file, or NULL. */
-struct ipo_thread *ipo_thread_by_index(uint32_t index);
 
 #endif

@@ -102,7 +102,7 @@ static void define_comm(struct trc_file *file, const struct trc_def *def, const 
     if (comm.members > present) {
         trc_file_damage(file, "communicator %u: %u members where %zu have room", def->id, comm.members, present);
         comm.members = 0;
-        comm.flags &= ~(uint32_t)TRC_COMM_WORLD; /* whom it holds is unknown now */
+        comm.flags &= ~(uint32_t)(TRC_COMM_WORLD | TRC_COMM_ALL); /* whom it holds is unknown now */
     }
     if (comm.size < 0)
         comm.size = 0;
@@ -332,7 +332,7 @@ int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote)
     if (r < 0 || r >= (remote ? def->remote_size : def->size))
         return TRC_PEER_UNKNOWN;
     if (!comm->members)
-        return def->flags & TRC_COMM_WORLD && !remote ? r : TRC_PEER_UNKNOWN;
+        return def->flags & (TRC_COMM_WORLD | TRC_COMM_ALL) && !remote ? r : TRC_PEER_UNKNOWN;
     uint64_t at = (uint64_t)r + (remote ? (uint64_t)def->size : 0);
     return at < def->members && comm->members[at] >= 0 ? comm->members[at] : TRC_PEER_UNKNOWN;
 }

@@ -23,7 +23,7 @@ static const char *const level_words[] = {"single", "funneled", "serialized", "m
 /* Names of bits, in the order of the bits. */
 static const char *const sig_flag_words[] = {"sub",    "start",   "complete", "coll", "nested", "poll", "cancelled",
                                              "failed", "p2p_out", "p2p_in",   "rma",  "io",     "sync"};
-static const char *const comm_flag_words[] = {"inter", "world", "self", "foreign"};
+static const char *const comm_flag_words[] = {"inter", "world", "self", "foreign", "all"};
 static const char *const head_flag_words[] = {"spawned", "write_back", "status_unknown"};
 
 static void put_flags(FILE *out, const char *const *words, size_t n, uint32_t flags)

@@ -68,7 +68,7 @@ enum trc_state {
     TRC_STATE_RUNNING = 2,
     TRC_STATE_FINALIZED = 3, /* MPI_Finalize returned */
     TRC_STATE_ABORTED = 4,   /* MPI_Abort was called: head.abort_code */
-    TRC_STATE_STOPPED = 5    /* tracing stopped by an error: head.error */
+    TRC_STATE_STOPPED = 5    /* nothing more comes: what a reader takes a state for that it does not know */
 };
 
 enum trc_abi { TRC_ABI_UNKNOWN = 0, TRC_ABI_OPENMPI = 1, TRC_ABI_MPICH = 2, TRC_ABI_STANDARD = 3 };
@@ -289,7 +289,13 @@ struct trc_def {
     /* 32 bytes; the payload follows */
 };
 
-enum trc_comm_flag { TRC_COMM_INTER = 1u, TRC_COMM_WORLD = 2u, TRC_COMM_SELF = 4u, TRC_COMM_FOREIGN = 8u };
+enum trc_comm_flag {
+    TRC_COMM_INTER = 1u,
+    TRC_COMM_WORLD = 2u, /* MPI_COMM_WORLD itself: its members are 0 .. size-1 and are not listed */
+    TRC_COMM_SELF = 4u,
+    TRC_COMM_FOREIGN = 8u, /* has members of another world */
+    TRC_COMM_ALL = 16u     /* not MPI_COMM_WORLD, but the same members in the same order; they are not listed */
+};
 
 struct trc_def_comm {
     uint64_t identity; /* equal on all its ranks, differs between communicators */
@@ -297,8 +303,8 @@ struct trc_def_comm {
     int32_t rank;      /* of this process in it */
     int32_t size;      /* local group */
     int32_t remote_size;
-    uint32_t flags;      /* enum trc_comm_flag */
-    uint32_t members;    /* world ranks that follow; 0 with TRC_COMM_WORLD means 0 .. size-1; -1 = not in this world */
+    uint32_t flags;   /* enum trc_comm_flag */
+    uint32_t members; /* world ranks that follow (-1 = not in this world); none with TRC_COMM_WORLD or TRC_COMM_ALL */
     uint32_t created_by; /* call */
 };
 

@@ -16,7 +16,7 @@ static int32_t member(const struct trc_comm *comm, size_t i)
 {
     if (comm->members)
         return i < comm->def.members ? comm->members[i] : TRC_PEER_UNKNOWN;
-    return comm->def.flags & TRC_COMM_WORLD ? (int32_t)i : TRC_PEER_UNKNOWN;
+    return comm->def.flags & (TRC_COMM_WORLD | TRC_COMM_ALL) ? (int32_t)i : TRC_PEER_UNKNOWN;
 }
 
 /* Functions that MPI lets meet in one collective: MPI_Bcast and MPI_Bcast_c. */

@@ -58,7 +58,7 @@ const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32
 struct trc_comm {
     uint32_t id; /* within this file */
     struct trc_def_comm def;
-    const int32_t *members; /* def.members world ranks, or NULL (TRC_COMM_WORLD: 0..size-1) */
+    const int32_t *members; /* def.members world ranks, or NULL (TRC_COMM_WORLD, TRC_COMM_ALL: 0..size-1) */
     const char *name;       /* as set by MPI_Comm_set_name, or NULL */
 };
 const struct trc_comm *trc_comm(const struct trc_file *file, uint32_t id); /* NULL if not defined */

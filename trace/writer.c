@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #define FIRST_CHUNKS 4u /* a live page, definitions, events, one ready */
 #define PAGE         4096u
 #define MAX_TRIES    10000 /* to have one chunk while other threads take those that were made */
+#define DEFS_SHARE   4u    /* definitions take at most a quarter of the file */
 
 static struct trc_chunk *chunk_at(const struct trc_writer *writer, unsigned number)
 {
@@ -43,12 +45,24 @@ void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor)
     }
 }
 
-/* Allocates chunks [allocated, wanted).  posix_fallocate first: a sparse page of a full disk would kill the program
- * with SIGBUS when it is touched. */
+/* Makes space in the file, or returns an errno.  posix_fallocate: a sparse page of a full disk would kill the program
+ * with SIGBUS when it is touched.  Beyond the process's limit on file sizes it would send SIGXFSZ: not asked. */
+static int extend(int fd, uint64_t from, uint64_t bytes)
+{
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && from + bytes > limit.rlim_cur)
+        return EFBIG;
+    int error = EINTR;
+    while (error == EINTR)
+        error = posix_fallocate(fd, (off_t)from, (off_t)bytes);
+    return error;
+}
+
+/* Allocates chunks [allocated, wanted). */
 static int allocate(struct trc_writer *writer, unsigned allocated, unsigned wanted)
 {
-    off_t from = (off_t)(writer->head->chunks_offset + (uint64_t)allocated * TRC_CHUNK_SIZE);
-    int error = posix_fallocate(writer->fd, from, (off_t)(wanted - allocated) * TRC_CHUNK_SIZE);
+    uint64_t from = writer->head->chunks_offset + (uint64_t)allocated * TRC_CHUNK_SIZE;
+    int error = extend(writer->fd, from, (uint64_t)(wanted - allocated) * TRC_CHUNK_SIZE);
     if (!error)
         __atomic_store_n(&writer->head->chunks_allocated, wanted, __ATOMIC_RELEASE);
     return error;
@@ -67,7 +81,7 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0)
         return errno;
-    int error = posix_fallocate(fd, 0, (off_t)chunks_offset);
+    int error = extend(fd, 0, chunks_offset);
     if (error)
         goto undo_open;
     /* Address space for all of it at once, so that growing never moves the mapping; pages beyond the end of the file
@@ -142,19 +156,6 @@ bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
     return grown;
 }
 
-void trc_writer_fail(struct trc_writer *writer, const char *text, int error)
-{
-    atomic_store(&writer->off, 1);
-    if (!writer->head)
-        return;
-    size_t i = 0;
-    for (; text[i] && i + 1 < sizeof writer->head->error; i++)
-        writer->head->error[i] = text[i];
-    writer->head->error[i] = 0;
-    writer->head->error_errno = error;
-    writer->head->state = TRC_STATE_STOPPED;
-}
-
 void trc_writer_trim(struct trc_writer *writer)
 {
     /* Keeps `growing` taken: nothing may be allocated any more. */
@@ -162,14 +163,13 @@ void trc_writer_trim(struct trc_writer *writer)
     while (!atomic_compare_exchange_weak(&writer->growing, &idle, 1))
         idle = 0;
     struct trc_head *head = writer->head;
-    /* Ask for the rest of the chunks, so that nobody is handed one while the file is cut. */
-    unsigned used = atomic_exchange(&writer->next_chunk, head->chunk_limit);
+    /* All chunks count as handed out from now on, so that nobody is given one that is cut off. */
+    unsigned used = atomic_exchange(&writer->next_chunk, UINT32_MAX / 2);
     if (used > head->chunks_allocated)
         used = head->chunks_allocated;
     head->chunk_limit = used;
     __atomic_store_n(&head->chunks_allocated, used, __ATOMIC_RELEASE);
     head->chunks_used = used;
-    atomic_store(&writer->next_chunk, used);
     if (ftruncate(writer->fd, (off_t)(head->chunks_offset + (uint64_t)used * TRC_CHUNK_SIZE)))
         head->error_errno = errno; /* the file stays longer than needed: no loss */
 }
@@ -194,6 +194,7 @@ static struct trc_chunk *recycle(struct trc_writer *writer)
 struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread)
 {
     struct trc_chunk *chunk = NULL;
+    int kept = errno;
     for (int tries = 0; !chunk && tries < MAX_TRIES; tries++) {
         unsigned next = atomic_load(&writer->next_chunk);
         while (next < __atomic_load_n(&writer->head->chunks_allocated, __ATOMIC_ACQUIRE) && !chunk)
@@ -208,11 +209,13 @@ struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind
         else
             sched_yield(); /* another thread is at it */
     }
-    if (!chunk && kind == TRC_CHUNK_EVENTS)
+    if (!chunk)
         chunk = recycle(writer);
+    errno = kept;
     if (!chunk)
         return NULL;
-    __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELAXED);
+    atomic_thread_fence(memory_order_release); /* a reader that sees what follows sees that the magic is gone */
     chunk->kind = (uint8_t)kind;
     chunk->thread = thread;
     chunk->sequence = atomic_fetch_add(&writer->sequence, 1) + 1;
@@ -223,7 +226,9 @@ struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind
     chunk->first_start = 0;
     chunk->reserved = 0;
     __atomic_store_n(&chunk->state, TRC_CHUNK_OPEN, __ATOMIC_RELEASE);
-    __atomic_store_n(&writer->head->chunks_used, atomic_load(&writer->next_chunk), __ATOMIC_RELAXED);
+    unsigned used = atomic_load(&writer->next_chunk);
+    if (used < UINT32_MAX / 2)
+        __atomic_store_n(&writer->head->chunks_used, used, __ATOMIC_RELAXED);
     return chunk; /* the caller fills the rest and stores the magic */
 }
 
@@ -236,20 +241,22 @@ static struct trc_def *definition_room(struct trc_writer *writer, unsigned slots
     if (need > body)
         return NULL;
     for (int tries = 0; tries < 100; tries++) {
-        uint64_t place = atomic_fetch_add(&writer->defs, need);
-        unsigned number = (unsigned)(place >> 32);
-        uint32_t used = (uint32_t)place;
-        if (number && used + need <= body) {
-            *owner = chunk_at(writer, number - 1);
-            *end = used + need;
-            return (struct trc_def *)(void *)((char *)(*owner + 1) + used);
-        }
+        uint64_t place = atomic_load(&writer->defs);
+        while (place && (uint32_t)place + need <= body)
+            if (atomic_compare_exchange_weak(&writer->defs, &place, place + need)) {
+                *owner = chunk_at(writer, (unsigned)(place >> 32) - 1);
+                *end = (uint32_t)place + need;
+                return (struct trc_def *)(void *)((char *)(*owner + 1) + (uint32_t)place);
+            }
+        /* Definitions outlive recycling, so they may take only a part of the file. */
+        if (atomic_load(&writer->defs_chunks) > writer->head->chunk_limit / DEFS_SHARE)
+            return NULL;
         /* Full.  Two threads may both bring a new chunk: the second's replaces the first's, which stays half empty. */
         struct trc_chunk *fresh = trc_writer_take(writer, TRC_CHUNK_DEFS, 0);
         if (!fresh)
             return NULL;
-        for (char *p = (char *)(fresh + 1); p < (char *)fresh + TRC_CHUNK_SIZE; p += TRC_DEF_SLOT)
-            ((struct trc_def *)(void *)p)->type = 0;
+        atomic_fetch_add(&writer->defs_chunks, 1);
+        memset(fresh + 1, 0, TRC_CHUNK_SIZE - sizeof *fresh);
         __atomic_store_n(&fresh->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
         size_t index = (size_t)((char *)fresh - writer->chunks) / TRC_CHUNK_SIZE;
         atomic_store(&writer->defs, (uint64_t)(index + 1) << 32);

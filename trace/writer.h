@@ -1,7 +1,7 @@
 /* Writes one trace file.  Runs inside the traced process, so:
  *   trc_stream_* and the inline functions   record path: no lock, no allocation, no stdio, no system call
  *   trc_writer_*                            set-up, heartbeat and slow path: system calls, never malloc or stdio
- * Errors never reach the program: they switch the writer off (trc_writer.off) and stand in the file's head. */
+ * Errors never reach the program: they stand in the file's head, and what could not be kept is counted there. */
 #ifndef TRC_WRITER_H
 #define TRC_WRITER_H
 
@@ -22,10 +22,10 @@ struct trc_writer {
     atomic_uint next_chunk; /* first chunk never handed out */
     atomic_uint recycle;    /* where the search for the oldest full chunk goes on */
     _Atomic uint64_t sequence;
-    atomic_uint threads;   /* live pages handed out */
-    atomic_int growing;    /* one grower at a time; others go without */
-    atomic_int off;        /* tracing has stopped; see head.error */
-    _Atomic uint64_t defs; /* current DEFS chunk's number + 1 in the high half, bytes handed out of it in the low */
+    atomic_uint threads;     /* live pages handed out */
+    atomic_int growing;      /* one grower at a time; others go without */
+    _Atomic uint64_t defs;   /* current DEFS chunk's number + 1 in the high half, bytes handed out of it in the low */
+    atomic_uint defs_chunks; /* taken for definitions so far */
     uint64_t (*ticks)(void);
 };
 
@@ -61,6 +61,7 @@ struct trc_stream {
     uint32_t folds;
     uint32_t in_row; /* the last item is a FOLD: the next one shares its time base, fold_base, even if none is open */
     struct trc_fold fold[TRC_OPEN_FOLDS];
+    uint32_t rows_used;
     struct trc_row overflow_row; /* private: counts that no row could take */
     struct trc_sig_state state[TRC_SIGS];
 };
@@ -76,9 +77,6 @@ bool trc_writer_grow(struct trc_writer *writer, unsigned ready);
 
 /* Chunks that are allocated and not handed out. */
 unsigned trc_writer_ready(const struct trc_writer *writer);
-
-/* Stops recording for good: text and errno go to the head. */
-void trc_writer_fail(struct trc_writer *writer, const char *text, int error);
 
 /* After MPI_Finalize: gives back what was allocated and never used.  Recording may go on in open chunks. */
 void trc_writer_trim(struct trc_writer *writer);

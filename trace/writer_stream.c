@@ -1,7 +1,7 @@
 /* Streams: the slow halves of the record path. */
 #include "trace/writer_stream.h"
 
-#include <errno.h>
+#define RESERVED_ROWS 40u /* kept for calls that have none */
 
 bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name)
 {
@@ -24,25 +24,33 @@ bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint3
     return true;
 }
 
+/* The row of a call and size class.  When few are left, a new size of a known call is counted with another size of it,
+ * so that no call is missing. */
 static struct trc_row *row_of(struct trc_stream *stream, const struct trc_sig *sig)
 {
     uint64_t bytes = sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
     if (sig->received != TRC_BYTES_UNKNOWN && sig->received > bytes)
         bytes = sig->received;
     uint16_t size_class = trc_size_class(bytes), key = (uint16_t)(sig->call + 1);
-    struct trc_row *rows = stream->page->rows;
+    struct trc_row *rows = stream->page->rows, *same_call = NULL, *unused = NULL;
     uint32_t at = (key * 31u + size_class * 7u) % TRC_ROWS;
     for (uint32_t tries = 0; tries < TRC_ROWS; tries++, at = (at + 1) % TRC_ROWS) {
         if (rows[at].call_plus_1 == key && rows[at].size_class == size_class)
             return &rows[at];
-        if (rows[at].call_plus_1)
-            continue;
-        rows[at].size_class = size_class;
-        rows[at].min_ticks = UINT64_MAX;
-        __atomic_store_n(&rows[at].call_plus_1, key, __ATOMIC_RELEASE);
-        return &rows[at];
+        if (rows[at].call_plus_1 == key && !same_call)
+            same_call = &rows[at];
+        if (!rows[at].call_plus_1 && !unused)
+            unused = &rows[at];
     }
-    return &stream->overflow_row;
+    if (same_call && stream->rows_used + RESERVED_ROWS >= TRC_ROWS)
+        return same_call;
+    if (!unused)
+        return &stream->overflow_row;
+    stream->rows_used++;
+    unused->size_class = size_class;
+    unused->min_ticks = UINT64_MAX;
+    __atomic_store_n(&unused->call_plus_1, key, __ATOMIC_RELEASE);
+    return unused;
 }
 
 static struct trc_peer *peer_of(struct trc_stream *stream, int32_t rank)
@@ -99,9 +107,7 @@ bool trc_stream_room_slow(struct trc_stream *stream)
         __atomic_store_n(&stream->chunk->state, TRC_CHUNK_FULL, __ATOMIC_RELEASE);
     stream->folds = stream->in_row = 0;
     uint16_t index = (uint16_t)stream->page->thread.index;
-    int kept = errno;
-    struct trc_chunk *chunk = atomic_load(&writer->off) ? NULL : trc_writer_take(writer, TRC_CHUNK_EVENTS, index);
-    errno = kept;
+    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_EVENTS, index);
     stream->chunk = chunk;
     if (!chunk) {
         stream->lost++;
