@@ -56,11 +56,12 @@ static inline void describe(struct ipo_frame *frame, enum ipo_call_id id, uintpt
 }
 
 /* A frame below the mark runs inside the marked call, if that is still there: longjmp or a C++ exception may have left
- * it without passing ipo_leave.  Then its place on the stack has another frame, or soon will. */
+ * it without passing ipo_leave.  Then its place on the stack soon has other frames: the return address above the mark
+ * goes with the next call from the same function, what the wrapper kept below it with deeper ones. */
 static inline bool is_inside(const struct ipo_thread *thread, const struct ipo_frame *frame)
 {
-    return thread->mark && frame->address < thread->mark && thread->outer->cookie == thread->cookie &&
-           thread->outer->thread == thread && thread->outer->address == thread->mark;
+    return thread->mark && frame->address < thread->mark && ((const uint64_t *)thread->mark)[1] == thread->outer_site &&
+           thread->outer->cookie == thread->cookie;
 }
 
 /* Inside another call: recorded with a flag, not counted; what changes the meaning of handles is followed. */
@@ -98,6 +99,7 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     }
     thread->mark = frame->address;
     thread->outer = frame;
+    thread->outer_site = frame->site;
     frame->cookie = ++thread->cookie;
     describe(frame, id, args);
     struct trc_thread *live = &thread->stream.page->thread;

@@ -31,8 +31,9 @@ struct ipo_frame;
 struct ipo_thread {
     struct trc_stream stream;
     const void *mark;              /* frame of the outermost wrapper now running; NULL: none */
-    const struct ipo_frame *outer; /* and what it keeps there; cookie as it was written into it */
-    uint64_t cookie;
+    const struct ipo_frame *outer; /* what that wrapper keeps on its stack */
+    uint64_t outer_site;           /* its return address, which lies above the mark */
+    uint64_t cookie;               /* as it was written into *outer */
     uint32_t tid;
     struct ipo_thread *next;
     struct ipo_type type[IPO_TYPES];
