@@ -387,16 +387,19 @@ void ipo_comm_topology(struct ipo_comm *comm, uintptr_t handle)
     atomic_store(&comm->topology_known, true);
 }
 
-void ipo_comms_start(uint64_t world_identity)
+void ipo_comms_start(uint64_t world_identity, bool has_world)
 {
     void *memory = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     arena = memory == MAP_FAILED ? NULL : memory;
+    if (!has_world)
+        return;
     char word[8] = {0};
     int rank = 0;
-    if (ipo_abi.comm_world && !REAL(Comm_group, w, void *)(ipo_abi.comm_world, word))
+    bool has_world = world_identity && ipo_abi.comm_world; /* with sessions alone there is none, and asking is an error */
+    if (has_world && !REAL(Comm_group, w, void *)(ipo_abi.comm_world, word))
         world_group = ipo_handle_load((uintptr_t)word, 0);
-    struct ipo_comm *world = fresh_comm();
-    if (!world || !ipo_abi.comm_world)
+    struct ipo_comm *world = has_world ? fresh_comm() : NULL;
+    if (!world)
         return;
     REAL(Comm_size, w, int *)(ipo_abi.comm_world, &world_size);
     REAL(Comm_rank, w, int *)(ipo_abi.comm_world, &rank);

@@ -28,8 +28,9 @@ struct ipo_comm {
     uint64_t sequence; /* collectives so far; plain: MPI lets only one thread at a time be in one of them */
 };
 
-/* Learns MPI_COMM_WORLD and MPI_COMM_SELF; `world_identity` as in the file's head. */
-void ipo_comms_start(uint64_t world_identity);
+/* Learns MPI_COMM_WORLD and MPI_COMM_SELF, unless the process has sessions only; `world_identity` as in the file's
+ * head. */
+void ipo_comms_start(uint64_t world_identity, bool has_world);
 
 /* The communicator behind a handle word; registers one that was never seen.  NULL: the null handle, or no room. */
 struct ipo_comm *ipo_comm(uintptr_t handle);

@@ -246,9 +246,9 @@ void ipo_process_ready(void)
         if (!((int (*)(void *))ipo_own[IPO_Comm_get_parent])(parent) &&
             ipo_handle_load((uintptr_t)parent, 0) != ipo_abi.comm_null)
             head->flags |= TRC_HEAD_SPAWNED;
-        ipo_comms_start(head->world_identity);
+        ipo_comms_start(head->world_identity, true);
     } else {
-        ipo_comms_start(0); /* sessions only: communicators are learned as they are made */
+        ipo_comms_start(0, false); /* sessions only: communicators are learned as they are made */
     }
     char version[8192 + 64] = "";
     int length = 0;
