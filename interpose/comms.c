@@ -395,11 +395,10 @@ void ipo_comms_start(uint64_t world_identity, bool has_world)
         return;
     char word[8] = {0};
     int rank = 0;
-    bool has_world = world_identity && ipo_abi.comm_world; /* with sessions alone there is none, and asking is an error */
-    if (has_world && !REAL(Comm_group, w, void *)(ipo_abi.comm_world, word))
+    if (ipo_abi.comm_world && !REAL(Comm_group, w, void *)(ipo_abi.comm_world, word))
         world_group = ipo_handle_load((uintptr_t)word, 0);
-    struct ipo_comm *world = has_world ? fresh_comm() : NULL;
-    if (!world)
+    struct ipo_comm *world = fresh_comm();
+    if (!world || !ipo_abi.comm_world)
         return;
     REAL(Comm_size, w, int *)(ipo_abi.comm_world, &world_size);
     REAL(Comm_rank, w, int *)(ipo_abi.comm_world, &rank);
