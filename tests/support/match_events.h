@@ -3,22 +3,12 @@
 #ifndef TESTS_MATCH_EVENTS_H
 #define TESTS_MATCH_EVENTS_H
 
+#include "tests/support/check.h"
 #include "trace/match.h"
 #include "trace/waits.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                                          \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("\n");                                                                                              \
-        }                                                                                                              \
-    } while (0)
 
 /* ---- the job under test ---------------------------------------------------------------------------------------- */
 

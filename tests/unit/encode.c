@@ -1,21 +1,11 @@
 /* Varints and the schema's text: written, read back, cut off, and of another version. */
+#include "tests/support/check.h"
 #include "trace/decode.h"
 #include "trace/encode.h"
 #include "trace/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                                          \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("\n");                                                                                              \
-        }                                                                                                              \
-    } while (0)
 
 static void test_varints(void)
 {

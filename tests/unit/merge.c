@@ -1,21 +1,11 @@
 /* The merge over trace files that the builder makes: order, windows, running jobs. */
+#include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
 #include "trace/merge.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                                          \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("\n");                                                                                              \
-        }                                                                                                              \
-    } while (0)
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 

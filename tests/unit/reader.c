@@ -1,4 +1,5 @@
 /* A trace file as a whole: head, definitions, live pages, growth, damage. */
+#include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
 #include "trace/dump.h"
 #include "trace/reader.h"
@@ -9,17 +10,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                                          \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("\n");                                                                                              \
-        }                                                                                                              \
-    } while (0)
 
 static char path[64];
 static char error[512];

@@ -1,4 +1,5 @@
 /* The writer's and the reader's idea of times, rows of FOLDs and requests against each other, in the corners. */
+#include "tests/support/check.h"
 #include "trace/reader.h"
 #include "trace/schema.h"
 #include "trace/writer.h"
@@ -9,17 +10,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                                          \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("\n");                                                                                              \
-        }                                                                                                              \
-    } while (0)
 
 static char path[64];
 static uint64_t now = 1000000;

@@ -1,5 +1,6 @@
 /* The writer against the reader: what streams write is what cursors read, with a bounded file, several threads, polls,
  * definitions, and no space. */
+#include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
@@ -11,17 +12,6 @@
 #include <signal.h>
 #include <errno.h>
 #include <unistd.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                                          \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("\n");                                                                                              \
-        }                                                                                                              \
-    } while (0)
 
 static char folder[] = "/tmp/hpctop-writer-XXXXXX", path[128];
 
