@@ -63,6 +63,10 @@ static void prepare_memo(struct ipo_call *call)
             return;
         }
         call->memo_word[call->memo_words++] = (uint8_t)at;
+        if (strchr("psRr", call->roles[at]))
+            call->memo_key[0] = (uint8_t)at;
+        if (strchr("tTn", call->roles[at]))
+            call->memo_key[1] = (uint8_t)at;
     }
 }
 

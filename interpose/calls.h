@@ -32,7 +32,8 @@ struct ipo_call {
     uint8_t position['z' - 'A' + 1]; /* of a role's first argument; IPO_ABSENT */
     uint8_t memo_words;              /* arguments that decide its signature; 0: not a call to remember (memo.h) */
     uint8_t memo_word[9];
-    uint8_t buffers; /* arguments that may be MPI_IN_PLACE */
+    uint8_t memo_key[2]; /* the two of them that vary most from call to call: partner and tag */
+    uint8_t buffers;     /* arguments that may be MPI_IN_PLACE */
     uint8_t buffer[2];
     void (*describe)(struct ipo_frame *, uintptr_t *args);     /* those of its class that have something to do */
     void (*finish)(struct ipo_frame *, const uintptr_t *args); /* for this call; NULL: nothing */

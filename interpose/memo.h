@@ -24,9 +24,7 @@ static inline struct ipo_memo *ipo_memo_place(const struct ipo_frame *frame, con
     for (unsigned i = 0; i < call->buffers; i++)
         if (__builtin_expect(args[call->buffer[i]] == ipo_abi.in_place, 0))
             return NULL;
-    uint64_t hash = frame->site;
-    for (unsigned i = 0; i < call->memo_words; i++)
-        hash = hash * 33 + args[call->memo_word[i]];
+    uint64_t hash = frame->site + args[call->memo_key[0]] * 33 + args[call->memo_key[1]] * 7;
     return &frame->thread->memo[(hash ^ hash >> 8) % IPO_MEMOS];
 }
 

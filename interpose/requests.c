@@ -55,11 +55,24 @@ struct ipo_request *ipo_request_find(uint64_t handle)
     return NULL;
 }
 
-static struct ipo_request *free_slot(uint64_t handle)
+/* The slot that has the handle already (left behind by a request that ended out of our sight), or else a free one. */
+static struct ipo_request *slot_for(uint64_t handle)
 {
+    struct ipo_request *known = ipo_process.concurrent || atomic_load_explicit(&spilled, memory_order_relaxed)
+                                    ? ipo_request_find(handle)
+                                    : NULL;
+    if (known)
+        return known;
     for (uint32_t second = 0; second < 2; second++) {
-        uint32_t bucket = bucket_of(handle, second);
-        for (uint32_t way = way_of(bucket, 0); way < WAYS; way = way_of(bucket, 0)) {
+        uint32_t bucket = bucket_of(handle, second), way = WAYS;
+        for (uint32_t i = 0; i < WAYS; i++) {
+            uint64_t key = atomic_load_explicit(&keys[bucket][i], memory_order_relaxed);
+            if (key == handle)
+                return &slots[bucket * WAYS + i];
+            if (key == 0 && way == WAYS)
+                way = i;
+        }
+        for (; way < WAYS; way = way_of(bucket, 0)) {
             uint64_t unused = 0;
             if (!ipo_process.concurrent) /* saves a locked instruction a request */
                 return &slots[bucket * WAYS + way];
@@ -79,9 +92,7 @@ static _Atomic uint64_t *key_of(const struct ipo_request *request)
 
 bool ipo_request_add(uint64_t handle, const struct ipo_request *request)
 {
-    struct ipo_request *slot = ipo_request_find(handle); /* left behind by a request that ended out of our sight */
-    if (!slot)
-        slot = free_slot(handle);
+    struct ipo_request *slot = slot_for(handle);
     if (!slot)
         return false;
     *slot = *request;
