@@ -24,10 +24,8 @@ static void *brief(void *stay)
 {
     int me;
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    if (stay) {
-        pthread_barrier_wait(&all_in);
-        pthread_barrier_wait(&all_done);
-    }
+    if (stay)
+        pthread_barrier_wait(&all_in), pthread_barrier_wait(&all_done);
     return NULL;
 }
 
