@@ -220,11 +220,8 @@ static bool nothing_happened(const struct ipo_frame *frame, const uintptr_t *arg
 void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    if (nothing_happened(frame, args)) {
-        frame->poll = true;
-        frame->sig.flags |= TRC_SIG_POLL;
-        frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
-    }
+    if (nothing_happened(frame, args))
+        ipo_mark_poll(frame);
     ipo_emit(frame);
     uintptr_t array = request_array(call, args);
     uint32_t listed = request_count(call, args);

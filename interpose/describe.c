@@ -149,3 +149,22 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     else if (!ipo_request_add(handle, &request))
         __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
 }
+
+void ipo_mark_poll(struct ipo_frame *frame)
+{
+    struct trc_stream *stream = &frame->thread->stream;
+    struct trc_sig_state *state = &stream->state[frame->index];
+    const uint32_t plain = frame->index, version = state->version;
+    frame->poll = true;
+    frame->sig.flags |= TRC_SIG_POLL;
+    /* A call that can poll starts no request: the place for the completions of its signature is free for this. */
+    if (state->completed_as && stream->state[state->completed_as - 1].version == state->completed_version) {
+        frame->index = state->completed_as - 1;
+        return;
+    }
+    frame->index = trc_stream_intern(stream, &frame->sig);
+    if (stream->state[plain].version != version)
+        return; /* it had to make room */
+    state->completed_as = frame->index + 1;
+    state->completed_version = stream->state[frame->index].version;
+}

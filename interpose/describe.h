@@ -25,6 +25,9 @@ struct ipo_arrived {
 };
 struct ipo_arrived ipo_arrived(const struct ipo_comm *comm, uintptr_t status, bool may_be_cancelled);
 
+/* The call was an unsuccessful poll: its signature says so, and it goes to a fold. */
+void ipo_mark_poll(struct ipo_frame *frame);
+
 /* Makes sure the call gets a status we may read: the caller's, or one of ours in its place (single status, role S). */
 void ipo_want_status(struct ipo_frame *frame, uintptr_t *args);
 

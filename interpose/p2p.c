@@ -152,9 +152,7 @@ void ipo_finish_probe(struct ipo_frame *frame, const uintptr_t *args)
 {
     uintptr_t flag = ipo_arg(frame->call, args, 'g');
     if (!frame->failed && flag && !*(const int *)flag) {
-        frame->poll = true;
-        frame->sig.flags |= TRC_SIG_POLL;
-        intern(frame);
+        ipo_mark_poll(frame);
     }
     ipo_emit(frame);
 }
