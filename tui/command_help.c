@@ -74,7 +74,7 @@ static int print_views(void)
 static int print_command(const struct tui_command *command)
 {
     bool view = strcmp(command->name, "view") == 0;
-    printf("hpctop %s%s%s\n\n  %s\n", view ? "[view]" : command->name, command->arguments[0] ? " " : "",
+    printf("hpctop %s%s%s\n\n  %s\n", view ? "" : command->name, !view && command->arguments[0] ? " " : "",
            command->arguments, command->help);
     if (view)
         printf("\n  Without DIR: the newest trace folder here.  Several folders are one job.  Without a terminal: the "
@@ -92,7 +92,7 @@ static int print_overview(void)
            "  hpctop [DIR..]                                     looks at it\n\n");
     for (int i = 0; (command = tui_command(i)); i++) {
         char usage[80];
-        snprintf(usage, sizeof usage, "%s %s", i == 0 ? "[view]" : command->name, command->arguments);
+        snprintf(usage, sizeof usage, "%s%s%s", i == 0 ? "" : command->name, i == 0 ? "" : " ", command->arguments);
         printf("  hpctop %-44s %s\n", usage, command->help);
     }
     printf("\nExit status: 0 done, 2 input that cannot be read, 64 wrong usage.\n");

@@ -118,7 +118,9 @@ void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec
         if (!table->filter[0] || contains(spec, data, row, table->filter))
             table->order[table->count++] = (uint32_t)row;
     sort_rows(table, spec, data);
-    if (!table->has_cursor || !tui_table_go(table, spec, data, table->cursor_identity)) {
+    if (!table->has_cursor) { /* nobody has put it anywhere: what comes first is looked at */
+        table->cursor = table->top = 0;
+    } else if (!tui_table_go(table, spec, data, table->cursor_identity)) {
         if (table->cursor >= table->count)
             table->cursor = table->count ? table->count - 1 : 0;
         remember(table, spec, data);

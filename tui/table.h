@@ -41,7 +41,7 @@ struct tui_table {
     char filter[64], find[64];
     size_t cursor, top, count; /* positions in `order` */
     uint64_t cursor_identity;
-    bool has_cursor;
+    bool has_cursor; /* it was put on a row; until then it is on the first, whichever that is */
     uint32_t *order; /* `count` rows of the view, owned */
     size_t room;
     int want[TUI_TABLE_COLUMNS]; /* longest text in view, of columns that stretch */
@@ -50,7 +50,8 @@ struct tui_table {
 
 void tui_table_free(struct tui_table *table);
 
-/* Takes in new data, filter or sort order; the cursor stays on its row where that is still there. */
+/* Takes in new data, filter or sort order; a cursor that was put on a row stays on it where that is still
+ * there, else it is on the first. */
 void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec, const void *data);
 
 /* Row of the view under the cursor; SIZE_MAX when there is none. */

@@ -73,6 +73,24 @@ static void sorting(void)
     order("D p p f a", "a column whose natural order is small first");
 }
 
+/* Rows of a running job change places: until someone moves the cursor it shows what comes first. */
+static void untouched(void)
+{
+    struct tui_table fresh = {0};
+    struct data live = data;
+    tui_table_update(&fresh, &spec, &live);
+    check(fresh.cursor == 0 && tui_table_row(&fresh) == 2, "at first: the first row");
+    live.row[4].number = 9;
+    fresh.top = 1;
+    tui_table_update(&fresh, &spec, &live);
+    check(fresh.cursor == 0 && fresh.top == 0 && tui_table_row(&fresh) == 4, "the first row, though it is another now");
+    tui_table_move(&fresh, &spec, &live, 0);
+    live.row[4].number = 1;
+    tui_table_update(&fresh, &spec, &live);
+    check(tui_table_row(&fresh) == 4 && fresh.cursor == 3, "a key puts it on its row");
+    tui_table_free(&fresh);
+}
+
 static void cursor(void)
 {
     check(tui_table_go(&table, &spec, &data, 13), "go to a row");
@@ -151,6 +169,7 @@ static void drawing(void)
 int main(void)
 {
     sorting();
+    untouched();
     cursor();
     words();
     drawing();
