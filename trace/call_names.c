@@ -16,6 +16,8 @@ uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call)
     uint32_t *known = ana_map_find(&job->call_by_address, (uintptr_t)call, 0, 0);
     if (known)
         return *known;
+    if (strcmp(call->name, job->call[0].name) == 0)
+        return 0; /* all that have no name are one call: names stand for numbers elsewhere */
     uint64_t hash = text_hash(call->name);
     uint32_t *number;
     for (uint64_t probe = 0;; probe++) {

@@ -95,7 +95,7 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
         qsort(s->calls, s->call_count, sizeof *s->calls, by_time);
     /* The cells in the order of their calls. */
     for (size_t c = 0; c < s->call_count; c++)
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n && s->cell_count < n; i++)
             if (sorted[i].name == s->calls[c].name)
                 s->cells[s->cell_count++] = sorted[i];
     free(sum);

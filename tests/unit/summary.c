@@ -2,6 +2,7 @@
 #include "tests/support/trace_folder.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int failed;
@@ -454,6 +455,47 @@ static void files_that_cannot_be_read(void)
     folder_remove();
 }
 
+/* A call that the schema has a gap for and one past its end are both unknown: one call, each cell once. */
+static void unknown_calls(void)
+{
+    const char *folder = folder_make("unknown");
+    struct tb *a = tb_new(0, 1);
+    const enum tb_call calls[] = {TB_SCAN, TB_FILE_WRITE};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++)
+            tb_event(a, 0, &(struct trc_sig){.call = calls[i], .sent = k ? 100000 : 8}, 1000 * (2 * i + k + 1),
+                     1000 * (2 * i + k + 1) + 500, (struct tb_more){0});
+    size_t size;
+    const uint8_t *made = tb_image(a, &size);
+    uint8_t *image = malloc(size);
+    CHECK(image != NULL);
+    memcpy(image, made, size);
+    for (int i = 0; i < 2; i++) {
+        char line[32];
+        int n = snprintf(line, sizeof line, "call %d ", (int)calls[i]);
+        uint8_t *at = memmem(image, size, line, (size_t)n);
+        CHECK(at != NULL);
+        if (at)
+            memcpy(at, "gone", 4);
+    }
+    char path[600];
+    snprintf(path, sizeof path, "%s/0.hpctop", folder);
+    FILE *f = fopen(path, "w");
+    CHECK(f && fwrite(image, 1, size, f) == size && fclose(f) == 0);
+    free(image);
+    tb_free(a);
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    CHECK(s.call_count == 1 && strcmp(s.calls[0].name, "unknown call") == 0 && s.calls[0].times.count == 4);
+    uint64_t in_cells = 0;
+    for (size_t i = 0; i < s.cell_count; i++)
+        in_cells += s.cells[i].times.count;
+    CHECK(in_cells == 4 && s.cell_count <= 4);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
     the_whole_run();
@@ -467,5 +509,6 @@ int main(void)
     several_worlds();
     killed_while_polling();
     files_that_cannot_be_read();
+    unknown_calls();
     return failed;
 }
