@@ -88,6 +88,7 @@ static int zoom(struct tui_app *app, enum tui_action action)
         from = app->cursor_ns - (int64_t)((double)(app->cursor_ns - begin) / (double)width * (double)to);
     tui_app_set_window(app, from, from + to);
     app->follow = at_end && !app->all_time;
+    tui_app_follow_end(app);
     return TUI_REDRAW;
 }
 
@@ -127,6 +128,7 @@ static int follow(struct tui_app *app, enum tui_action action)
     tui_app_set_window(app, app->info.elapsed_ns - width, app->info.elapsed_ns);
     app->follow = !app->all_time;
     app->cursor_at_end = true;
+    tui_app_follow_end(app);
     return say(app, "the window follows the end of the job");
 }
 

@@ -114,6 +114,39 @@ void tui_app_set_window(struct tui_app *app, int64_t begin_ns, int64_t end_ns)
         app->cursor_ns = begin_ns + width - 1;
 }
 
+int64_t tui_app_known_end(const struct tui_app *app)
+{
+    enum { PARTS = 4 };
+    double part[PARTS];
+    struct ana_selection s = {.begin_ns = 0, .end_ns = job_end(app)};
+    while (s.end_ns - s.begin_ns >= PARTS) {
+        int64_t from = s.begin_ns, width = s.end_ns - from;
+        int last = PARTS - 1;
+        app->source.ops->series(app->source.data, s, ANA_SERIES_CALLS, PARTS, part);
+        while (last >= 0 && isnan(part[last]))
+            last--;
+        if (last < 0)
+            break;
+        s.begin_ns = from + width * last / PARTS;
+        s.end_ns = last == PARTS - 1 ? s.end_ns : from + width * (last + 1) / PARTS;
+    }
+    return s.begin_ns > 0 ? s.end_ns : 0;
+}
+
+void tui_app_follow_end(struct tui_app *app)
+{
+    if (!app->follow || app->all_time)
+        return;
+    int64_t width = app->end_ns - app->begin_ns, end = tui_app_known_end(app);
+    int64_t shift = (end > width ? end : width) - app->end_ns;
+    app->begin_ns += shift;
+    app->end_ns += shift;
+    app->cursor_ns += shift;
+    app->stale = app->stale || shift;
+    if (app->cursor_at_end)
+        app->cursor_ns = app->end_ns - 1;
+}
+
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 
 static bool in_group(const struct tui_group *g, const struct ana_rank *r)
@@ -202,14 +235,9 @@ void tui_app_load(struct tui_app *app)
     if (!app->frozen) {
         app->info = app->source.ops->info(app->source.data);
         copy_ranks(app);
-        if (app->follow && !app->all_time) {
-            int64_t shift = job_end(app) - app->end_ns;
-            app->begin_ns += shift;
-            app->end_ns += shift;
-            app->cursor_ns += shift;
-        }
         if (app->cursor_at_end)
             app->cursor_ns = job_end(app) - 1;
+        tui_app_follow_end(app);
     }
     summarize(app);
 }

@@ -97,6 +97,11 @@ void tui_app_window(const struct tui_app *app, int64_t *begin_ns, int64_t *end_n
 /* Puts the window in place (clipped to the job; the whole job becomes all time) and keeps the cursor in it. */
 void tui_app_set_window(struct tui_app *app, int64_t begin_ns, int64_t end_ns);
 
+/* Job time up to which the events have been analysed, 0 if none: the last of what can be shown. */
+int64_t tui_app_known_end(const struct tui_app *app);
+/* Moves a window that follows a running job to that time. */
+void tui_app_follow_end(struct tui_app *app);
+
 /* The table of the view in place with the data as they are. */
 void tui_app_update_table(struct tui_app *app);
 uint64_t tui_app_hash(const char *text);

@@ -227,6 +227,9 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
         seen |= draw_row(app, grid, app->picture_top + i, (int)i, at, cells);
     }
     free(cells);
+    if (!seen) /* a blank picture must not look like ranks that do nothing */
+        tui_put(grid, app->drawn, 1, 0, TUI_STYLE_DIM,
+                !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet" : "nothing was recorded");
     draw_legend(grid, foot, seen);
     struct ana_moment moment;
     char text[512], second[512];
@@ -336,6 +339,7 @@ static int act(struct tui_app *app, enum tui_action action)
         go(app, INT64_MAX);
         app->cursor_at_end = !tui_app_ended(app);
         app->follow = app->cursor_at_end && !app->all_time;
+        tui_app_follow_end(app);
         return TUI_REDRAW;
     case TUI_ACTION_NEXT_CALL:
     case TUI_ACTION_PREVIOUS_CALL:

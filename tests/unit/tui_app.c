@@ -91,6 +91,40 @@ static void live(void)
     tui_app_free(&app);
 }
 
+/* Analysis that has come as far as this. */
+static int64_t known_ns;
+
+static void known_series(void *data, struct ana_selection asked, enum ana_series_kind kind, size_t n, double *out)
+{
+    (void)data, (void)kind;
+    for (size_t i = 0; i < n; i++)
+        out[i] = asked.begin_ns + (asked.end_ns - asked.begin_ns) * (int64_t)i / (int64_t)n < known_ns ? 1 : NAN;
+}
+
+static void following(void)
+{
+    struct tui_source source = fixture_source(&fixture, 4);
+    struct tui_source_ops ops = *source.ops;
+    ops.series = known_series;
+    source.ops = &ops;
+    fixture.running = true;
+    known_ns = 7123456789;
+    check(tui_app_init(&app, source), "init");
+    check(llabs(tui_app_known_end(&app) - known_ns) < 10, "the end of what is analysed is found");
+    for (int i = 0; i < 18; i++)
+        tui_app_step(&app, TUI_ACTION_ZOOM_IN);
+    check(app.follow && llabs(app.end_ns - known_ns) < 10, "the live window ends where the analysis does");
+    check(app.cursor_ns == app.end_ns - 1, "and the cursor is there");
+    known_ns += 1000000000;
+    tui_app_load(&app);
+    check(app.follow && llabs(app.end_ns - known_ns) < 10, "and goes on with it");
+    known_ns = 0;
+    check(tui_app_known_end(&app) == 0, "nothing analysed");
+    tui_app_load(&app);
+    check(app.begin_ns == 0, "the window stays in the job");
+    tui_app_free(&app);
+}
+
 static void views(void)
 {
     start(6, false);
@@ -157,6 +191,7 @@ int main(void)
 {
     selection();
     live();
+    following();
     views();
     everything();
     return failures != 0;
