@@ -219,13 +219,30 @@ struct latecomer {
     int64_t all_ns; /* to anyone */
 };
 
+/* Of the losses only those of the ranks whose time they are compared with. */
+static bool of_selected(const struct ana_summary *s, const struct ana_wait *w)
+{
+    return ana_selected(s->selection.ranks, w->waiter);
+}
+
+static bool is_part(const struct ana_job *job, const struct ana_summary *s)
+{
+    return s->rank_count < job->count;
+}
+
+/* Over 1 only by calls that reach over the ends of a window. */
+static double share_of_all(const struct ana_summary *s, int64_t lost_ns)
+{
+    return fmin((double)lost_ns / all_time(s), 1);
+}
+
 static struct latecomer worst_latecomer(const struct ana_job *job, const struct ana_summary *s)
 {
     struct latecomer *by_rank = calloc(job->count + 1, sizeof *by_rank), worst = {0};
     int64_t all = 0;
     for (size_t i = 0; by_rank && i < s->wait_count; i++) {
         const struct ana_wait *w = &s->waits[i];
-        if (w->kind != ANA_LATE_IN_COLLECTIVE)
+        if (w->kind != ANA_LATE_IN_COLLECTIVE || !of_selected(s, w))
             continue;
         struct latecomer *one = &by_rank[w->culprit];
         one->index = w->culprit;
@@ -244,21 +261,25 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
 {
     const struct ana_collective *c = s->collective_count ? &s->collectives[0] : NULL;
     struct latecomer late = worst_latecomer(job, s);
-    double share = c ? (double)c->lost_ns / all_time(s) : 0;
+    bool part_of_job = is_part(job, s);
+    const char *all = part_of_job ? "those selected" : "all";
+    double share = c ? share_of_all(s, part_of_job ? late.all_ns : c->lost_ns) : 0;
     if (!c || c->instances == 0 || !(share >= NOTABLE_SHARE))
         return false;
     bool world = strcmp(c->comm_name, "WORLD") == 0, one = (double)late.lost_ns >= 0.5 * (double)late.all_ns;
     bool here = late.index == c->last_index;
     char each[ANA_TEXT], cost[ANA_TEXT], part[ANA_TEXT];
     ana_spoken(each, sizeof each, one && late.waits ? (double)late.lost_ns / (double)late.waits : c->skew_p50_ns);
-    ana_number(cost, sizeof cost, ANA_SHARE, one ? (double)late.lost_ns / all_time(s) : share, false);
+    ana_number(cost, sizeof cost, ANA_SHARE, one ? share_of_all(s, late.lost_ns) : share, false);
     ana_number(part, sizeof part, ANA_SHARE, here ? c->last_share : (double)late.lost_ns / (double)late.all_ns, false);
     if (one && here)
-        say(line, "rank %s is late: last in %s of %s%s%s, +%s each, costs all %s", rank_of(job, late.index).text, part,
-            c->name, world ? "" : " on ", world ? "" : c->comm_name, each, cost);
+        say(line, "rank %s is late: last in %s of %s%s%s, +%s each, costs %s %s", rank_of(job, late.index).text, part,
+            c->name, world ? "" : " on ", world ? "" : c->comm_name, each, all, cost);
     else if (one)
-        say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, costs all %s",
-            rank_of(job, late.index).text, part, each, cost);
+        say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, costs %s %s",
+            rank_of(job, late.index).text, part, each, all, cost);
+    else if (part_of_job)
+        say(line, "waiting in collectives costs those selected %s: no single rank to blame", cost);
     else
         say(line, "waiting in %s%s%s costs all %s: its ranks come %s apart, no single one to blame", c->name,
             world ? "" : " on ", world ? "" : c->comm_name, cost, each);
@@ -269,13 +290,13 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
 {
     for (size_t i = 0; i < s->wait_count; i++) {
         const struct ana_wait *w = &s->waits[i];
-        if (w->kind == ANA_LATE_IN_COLLECTIVE)
+        if (w->kind == ANA_LATE_IN_COLLECTIVE || !of_selected(s, w))
             continue;
         int64_t wall = 0;
         for (size_t k = 0; k < s->rank_count; k++)
             if (s->ranks[k].index == w->waiter)
                 wall = ana_rank_time_ns(&s->ranks[k]);
-        double share = wall ? (double)w->lost_ns / (double)wall : 0;
+        double share = wall ? fmin((double)w->lost_ns / (double)wall, 1) : 0;
         if (share < NOTABLE_SHARE)
             return false;
         char each[ANA_TEXT], cost[ANA_TEXT];
@@ -296,8 +317,10 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
 static bool say_loss(const struct ana_job *job, const struct ana_summary *s, struct line line)
 {
     int64_t collective = s->collective_count ? s->collectives[0].lost_ns : 0, wait = 0;
+    if (is_part(job, s))
+        collective = worst_latecomer(job, s).all_ns;
     for (size_t i = 0; i < s->wait_count && wait == 0; i++)
-        if (s->waits[i].kind != ANA_LATE_IN_COLLECTIVE)
+        if (s->waits[i].kind != ANA_LATE_IN_COLLECTIVE && of_selected(s, &s->waits[i]))
             wait = s->waits[i].lost_ns;
     if (wait > collective)
         return say_wait(job, s, line) || say_collective(job, s, line);

@@ -74,6 +74,45 @@ static void losses(void)
     expect("fine", ANA_FINE, ANA_FINISHED, "nothing stands out: 98.9% parallel efficiency, 1.1% in MPI");
 }
 
+/* Of a part of the job: what those ranks lose, as a share of their own time. */
+static void selected(void)
+{
+    folder_make("part");
+    struct tb *t[4];
+    for (int r = 0; r < 4; r++) {
+        t[r] = tb_new(r, 4);
+        tb_allreduce(t[r], 0, r == 3 ? 9000000 : 1000000, 9100000, TB_WORLD, 1, 8);
+        folder_write(t[r], r);
+        tb_free(t[r]);
+    }
+    static const struct {
+        uint8_t ranks[4];
+        const char *want;
+    } cases[] = {
+        {{1, 1, 1, 1}, "rank 3 is late: last in 100% of MPI_Allreduce, +8.0 ms each, costs all 65.9%"},
+        {{0, 1, 0, 0}, "rank 3 is late: last in 100% of MPI_Allreduce, +8.0 ms each, costs those selected 87.9%"},
+        {{0, 0, 0, 1}, "nothing stands out: 98.9% parallel efficiency, 1.1% in MPI"},
+    };
+    struct ana_job *job = folder_open();
+    while (ana_job_advance(job, 0) < 1)
+        ;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ana_selection selection = {0, INT64_MAX, cases[i].ranks};
+        struct ana_summary s;
+        char out[512] = "out of memory";
+        if (ana_summarize(job, selection, &s) == TRC_OK) {
+            ana_answer(job, &s, out, sizeof out);
+            ana_summary_free(&s);
+        }
+        if (strcmp(out, cases[i].want) != 0) {
+            printf("selection %zu\n  got  %s\n  want %s\n", i, out, cases[i].want);
+            failed = 1;
+        }
+    }
+    ana_job_close(job);
+    folder_remove();
+}
+
 static void records(void)
 {
     folder_make("missing");
@@ -188,6 +227,7 @@ static void hangs(void)
 int main(void)
 {
     losses();
+    selected();
     records();
     ends();
     killed();
