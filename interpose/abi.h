@@ -3,6 +3,7 @@
 #ifndef IPO_ABI_H
 #define IPO_ABI_H
 
+#include "interpose/calls.h"
 #include "trace/format.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@ struct ipo_abi {
     uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type;
     uintptr_t shared_request; /* one handle for many finished requests (Open MPI); 0: there is none */
 };
-extern struct ipo_abi ipo_abi;
+extern IPO_OURS struct ipo_abi ipo_abi;
 
 /* Finds out the family; the MPI library must have been found.  Callable before MPI_Init. */
 void ipo_abi_detect(void);

@@ -16,6 +16,9 @@ enum ipo_call_id {
 /* Class of the rows that are known but never wrapped. */
 #define TRC_OP_PASS TRC_OPCLASSES
 
+/* Data of this library, whatever includes it: reached directly, not through the GOT. */
+#define IPO_OURS __attribute__((visibility("hidden")))
+
 #define IPO_ABSENT 0xffu
 
 struct ipo_frame;
@@ -41,11 +44,12 @@ struct ipo_call {
 
 typedef void (*ipo_function)(void); /* as stored; called through its true type */
 
-extern struct ipo_call ipo_calls[IPO_CALLS];
-extern const ipo_function ipo_wrapper[IPO_CALLS]; /* NULL for PASS rows */
-extern ipo_function ipo_real[IPO_CALLS];          /* what a wrapper calls: a second tool's, or the library's; NULL until
-                                                     resolved,          and where this MPI lacks the call */
-extern ipo_function ipo_own[IPO_CALLS]; /* for calls of the recorder's own: the library's, past any other tool */
+extern IPO_OURS struct ipo_call ipo_calls[IPO_CALLS];
+extern IPO_OURS const ipo_function ipo_wrapper[IPO_CALLS]; /* NULL for PASS rows */
+extern IPO_OURS ipo_function ipo_real[IPO_CALLS]; /* what a wrapper calls: a second tool's, or the library's; NULL until
+                                            resolved,          and where this MPI lacks the call */
+extern IPO_OURS ipo_function
+    ipo_own[IPO_CALLS]; /* for calls of the recorder's own: the library's, past any other tool */
 
 /* Fills positions and flags; once, before the first record. */
 void ipo_calls_prepare(void);

@@ -7,7 +7,7 @@
 #include "interpose/abi.h"
 #include "interpose/record.h"
 
-extern _Atomic uint32_t ipo_memo_epoch;
+extern IPO_OURS _Atomic uint32_t ipo_memo_epoch;
 
 /* A communicator, window, file or datatype was made or freed. */
 static inline void ipo_memo_forget(void)
@@ -16,9 +16,9 @@ static inline void ipo_memo_forget(void)
 }
 
 /* The place for a call with these arguments, or NULL if it is not one to remember. */
-static inline struct ipo_memo *ipo_memo_place(const struct ipo_frame *frame, const uintptr_t *args)
+static inline struct ipo_memo *ipo_memo_place(const struct ipo_frame *frame, const struct ipo_call *call,
+                                              const uintptr_t *args)
 {
-    const struct ipo_call *call = frame->call;
     if (!call->memo_words)
         return NULL;
     for (unsigned i = 0; i < call->buffers; i++)
@@ -29,9 +29,9 @@ static inline struct ipo_memo *ipo_memo_place(const struct ipo_frame *frame, con
 }
 
 /* Whether the place holds this very call; then frame->sig, comm and index are filled in. */
-static inline bool ipo_memo_recall(struct ipo_frame *frame, const uintptr_t *args, const struct ipo_memo *memo)
+static inline bool ipo_memo_recall(struct ipo_frame *frame, const struct ipo_call *call, const uintptr_t *args,
+                                   const struct ipo_memo *memo)
 {
-    const struct ipo_call *call = frame->call;
     const struct trc_stream *stream = &frame->thread->stream;
     uint64_t differ = (memo->site ^ frame->site) |
                       (memo->epoch ^ atomic_load_explicit(&ipo_memo_epoch, memory_order_relaxed)) |

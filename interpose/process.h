@@ -13,10 +13,10 @@ struct ipo_process {
     bool concurrent;   /* MPI_THREAD_MULTIPLE: calls of several threads may overlap */
     bool write_back;   /* the folder is not on a local file system */
 };
-extern struct ipo_process ipo_process;
+extern IPO_OURS struct ipo_process ipo_process;
 
 /* Ticks of the process's clock; see enum trc_clock_source. */
-extern bool ipo_clock_is_tsc;
+extern IPO_OURS bool ipo_clock_is_tsc;
 uint64_t ipo_ticks_slow(void);
 static inline uint64_t ipo_ticks(void)
 {

@@ -35,11 +35,10 @@ static struct trc_sig plain_sig(uint32_t call, uint64_t site)
 }
 
 /* Signature, communicator and index of a call: from memory, or worked out. */
-static inline void describe(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
+static inline void describe(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id, uintptr_t *args)
 {
-    const struct ipo_call *call = frame->call;
-    struct ipo_memo *memo = ipo_memo_place(frame, args);
-    if (memo && ipo_memo_recall(frame, args, memo)) {
+    struct ipo_memo *memo = ipo_memo_place(frame, call, args);
+    if (memo && ipo_memo_recall(frame, call, args, memo)) {
         if (frame->sig.flags & TRC_SIG_COLL)
             frame->sequence = frame->comm->sequence++;
         else if (ipo_has(call, 'S') && call->opclass != TRC_OP_PROBE)
@@ -101,7 +100,7 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     thread->outer = frame;
     thread->outer_site = frame->site;
     frame->cookie = ++thread->cookie;
-    describe(frame, id, args);
+    describe(frame, call, id, args);
     struct trc_thread *live = &thread->stream.page->thread;
     live->inside_sequence = frame->sequence;
     live->inside_since = frame->begin = ipo_ticks();

@@ -41,7 +41,7 @@ struct ipo_class {
     void (*describe)(struct ipo_frame *, uintptr_t *args);
     void (*finish)(struct ipo_frame *, const uintptr_t *args);
 };
-extern const struct ipo_class ipo_classes[];
+extern IPO_OURS const struct ipo_class ipo_classes[];
 
 /* Writes the event (or fold) of frame->sig and counts it. */
 void ipo_emit(struct ipo_frame *frame);
@@ -57,6 +57,6 @@ void ipo_count_sent(struct ipo_thread *thread, uint32_t index);
 void ipo_count_received(struct ipo_thread *thread, uint32_t index);
 
 /* Whether wrappers record: one word in a page that fork wipes. */
-extern const uint32_t *ipo_armed;
+extern IPO_OURS const uint32_t *ipo_armed;
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef IPO_THREAD_H
 #define IPO_THREAD_H
 
+#include "interpose/calls.h"
 #include "interpose/requests.h"
 #include "trace/writer.h"
 
@@ -48,7 +49,7 @@ struct ipo_thread {
 
 /* The calling thread's state, made on first use; NULL if there can be none.  Keeps errno. */
 struct ipo_thread *ipo_thread_open(void);
-extern __thread struct ipo_thread *ipo_thread_current;
+extern IPO_OURS __thread struct ipo_thread *ipo_thread_current;
 static inline struct ipo_thread *ipo_thread_self(void)
 {
     struct ipo_thread *thread = ipo_thread_current;
