@@ -20,17 +20,6 @@ void tui_table_text(const struct tui_table_spec *spec, const void *data, size_t 
                    true);
 }
 
-static bool contains(const struct tui_table_spec *spec, const void *data, size_t row, const char *word)
-{
-    struct tui_value value;
-    for (int c = 0; c < spec->column_count; c++) {
-        tui_table_text(spec, data, row, c, &value);
-        if (strcasestr(value.text, word))
-            return true;
-    }
-    return false;
-}
-
 struct sort_key {
     double number;
     char text[48];
@@ -79,6 +68,47 @@ static void sort_rows(struct tui_table *table, const struct tui_table_spec *spec
     free(keys);
 }
 
+/* Where the columns stand: out[i] = first cell of column i, widths in wide[i]; returns how many there is room for. */
+static int place(const struct tui_table *table, const struct tui_table_spec *spec, int width, int *out, int *wide)
+{
+    int x = 1, shown = 0;
+    for (; shown < spec->column_count; shown++) {
+        int want = spec->columns[shown].width;
+        if (x + want > width && shown)
+            break;
+        wide[shown] = want < width - x ? want : width - x;
+        x += wide[shown] + 1;
+    }
+    int spare = width - x;
+    for (int i = 0, at = 1; i < shown; i++) {
+        int more = spec->columns[i].stretch ? table->want[i] - wide[i] : 0;
+        more = more < 0 || spare < 0 ? 0 : more > spare ? spare : more;
+        spare -= more;
+        out[i] = at;
+        wide[i] += more;
+        at += wide[i] + 1;
+    }
+    return shown;
+}
+
+/* Words and the name of the row, where they can be seen: numbers change all the time, and rows would come and go. */
+static bool contains(const struct tui_table *table, const struct tui_table_spec *spec, const void *data, size_t row,
+                     const char *word)
+{
+    int at[TUI_TABLE_COLUMNS], wide[TUI_TABLE_COLUMNS], shown = spec->column_count;
+    if (table->drawn.w > 0)
+        shown = place(table, spec, table->drawn.w, at, wide);
+    struct tui_value value;
+    for (int c = 0; c < shown; c++) {
+        if (c > 0 && spec->columns[c].unit != TUI_UNIT_TEXT)
+            continue;
+        tui_table_text(spec, data, row, c, &value);
+        if (strcasestr(value.text, word))
+            return true;
+    }
+    return false;
+}
+
 static void remember(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
 {
     table->has_cursor = table->cursor < table->count;
@@ -115,7 +145,7 @@ void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec
     }
     table->count = 0;
     for (size_t row = 0; row < rows; row++)
-        if (!table->filter[0] || contains(spec, data, row, table->filter))
+        if (!table->filter[0] || contains(table, spec, data, row, table->filter))
             table->order[table->count++] = (uint32_t)row;
     sort_rows(table, spec, data);
     if (!table->has_cursor) { /* nobody has put it anywhere: what comes first is looked at */
@@ -167,7 +197,7 @@ bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, 
 {
     for (size_t i = 0; table->find[0] && i < table->count; i++) {
         size_t at = (table->cursor + i + (here ? 0 : 1)) % table->count;
-        if (contains(spec, data, table->order[at], table->find)) {
+        if (contains(table, spec, data, table->order[at], table->find)) {
             table->cursor = at;
             remember(table, spec, data);
             return true;
@@ -177,29 +207,6 @@ bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, 
 }
 
 /* ---- drawing --------------------------------------------------------------------------------------------------- */
-
-/* Where the columns stand: out[i] = first cell of column i, widths in wide[i]; returns how many there is room for. */
-static int place(const struct tui_table *table, const struct tui_table_spec *spec, int width, int *out, int *wide)
-{
-    int x = 1, shown = 0;
-    for (; shown < spec->column_count; shown++) {
-        int want = spec->columns[shown].width;
-        if (x + want > width && shown)
-            break;
-        wide[shown] = want < width - x ? want : width - x;
-        x += wide[shown] + 1;
-    }
-    int spare = width - x;
-    for (int i = 0, at = 1; i < shown; i++) {
-        int more = spec->columns[i].stretch ? table->want[i] - wide[i] : 0;
-        more = more < 0 || spare < 0 ? 0 : more > spare ? spare : more;
-        spare -= more;
-        out[i] = at;
-        wide[i] += more;
-        at += wide[i] + 1;
-    }
-    return shown;
-}
 
 /* How wide the stretching columns would like to be for `page` rows from the top. */
 static void measure(struct tui_table *table, const struct tui_table_spec *spec, const void *data, size_t page)

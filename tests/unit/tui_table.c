@@ -120,6 +120,9 @@ static void words(void)
     check(tui_table_find(&table, &spec, &data, false) && tui_table_row(&table) == 3, "the only one is the next, too");
     strcpy(table.find, "fig");
     check(!tui_table_find(&table, &spec, &data, true) && tui_table_row(&table) == 3, "not among the filtered");
+    strcpy(table.filter, "7");
+    tui_table_update(&table, &spec, &data);
+    check(table.count == 0, "numbers, which change, are not words");
     strcpy(table.filter, "nothing like it");
     tui_table_update(&table, &spec, &data);
     check(table.count == 0 && tui_table_row(&table) == SIZE_MAX, "no rows, no row under the cursor");
