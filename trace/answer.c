@@ -178,8 +178,27 @@ static bool say_dead(const struct ana_job *job, struct line line)
     return true;
 }
 
+/* Files that were cut off, or of which what counts the calls is damaged. */
+static bool say_damaged(const struct ana_job *job, struct line line)
+{
+    size_t n = 0, first = 0;
+    for (size_t i = 0; i < job->count; i++)
+        if (!job->process[i].rank.counted && n++ == 0)
+            first = i;
+    if (n == 0)
+        return false;
+    char more[64] = "";
+    if (n > 1)
+        snprintf(more, sizeof more, " (and of %zu more)", n - 1);
+    say(line, "the trace file of rank %s%s is %s: what it did is not known", rank_of(job, first).text, more,
+        trc_truncated(job->process[first].rank.file) ? "cut off" : "damaged");
+    return true;
+}
+
 static bool say_record(const struct ana_job *job, struct line line)
 {
+    if (say_damaged(job, line))
+        return true;
     for (size_t i = 0; i < job->count; i++) {
         const struct trc_head *head = trc_head(job->process[i].rank.file);
         if (head->state == TRC_STATE_STOPPED || head->error[0]) {

@@ -151,7 +151,8 @@ static uint32_t count_chunks(struct trc_file *file)
     uint64_t present = behind / head->chunk_size + (behind % head->chunk_size >= sizeof(struct trc_chunk));
     bool lagging =
         head->flags & TRC_HEAD_WRITE_BACK && (trc_file_growing(file) || file->seen_alive); /* size comes late */
-    if (behind < (uint64_t)head->chunks_used * head->chunk_size && !lagging)
+    file->truncated = behind < (uint64_t)head->chunks_used * head->chunk_size && !lagging;
+    if (file->truncated)
         trc_file_damage(file, "truncated: %llu of %u chunks are whole", (unsigned long long)(behind / head->chunk_size),
                         head->chunks_used);
     uint64_t count = head->chunks_used < present ? head->chunks_used : present;

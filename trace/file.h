@@ -52,6 +52,7 @@ struct trc_defs_chunk {
 struct trc_live {
     uint32_t chunk;
     bool settled; /* unchanged between the last two looks */
+    bool cut;     /* the file ends within it */
     struct trc_thread_chunk page;
 };
 
@@ -77,6 +78,7 @@ struct trc_file {
     double ns_per_tick;
     bool final;      /* trc_set_final */
     bool seen_alive; /* the heartbeat moved between two looks: this reader watches the file grow */
+    bool truncated;  /* ends before the chunks that its head counts */
     bool look_again; /* FULL chunks may have been recycled */
     uint64_t looks;
 

@@ -34,7 +34,7 @@ static void judge(struct ana_job *job)
         if (p->alive && p->heartbeat_ns < job->horizon_ns)
             job->horizon_ns = p->heartbeat_ns;
         aborted |= p->rank.state == ANA_RANK_ABORTED || p->rank.state == ANA_RANK_DEAD;
-        done |= p->rank.state == ANA_RANK_DONE;
+        done |= trc_head(p->rank.file)->state == TRC_STATE_FINALIZED;
         waits |= p->rank.state == ANA_RANK_IN_MPI;
         progress += p->progress;
         if (p->rank.begin_ns < job->begin_ns)

@@ -70,7 +70,7 @@ enum ana_rank_state {
     ANA_RANK_DONE,    /* finalized */
     ANA_RANK_ABORTED, /* called MPI_Abort */
     ANA_RANK_DEAD,    /* gone without MPI_Finalize */
-    ANA_RANK_UNKNOWN  /* cannot be told: another host and no heartbeat for a while, or tracing stopped */
+    ANA_RANK_UNKNOWN /* cannot be told: another host and no heartbeat for a while, tracing stopped, or a damaged file */
 };
 const char *ana_rank_state_name(enum ana_rank_state state); /* "run" "wait" "done" "abort" "dead" "?" */
 
@@ -82,6 +82,7 @@ struct ana_rank {
     const char *host;
     uint32_t pid;
     enum ana_rank_state state;
+    bool counted;             /* false: its live pages cannot be read, so counts, bytes and times are unknown, not 0 */
     int64_t begin_ns, end_ns; /* job time; end = last sign of life while running */
     uint64_t calls, sent, received, sent_messages, received_messages; /* whole run, from the counters */
     int64_t mpi_ns;                                                   /* of the thread that spent most in MPI */
@@ -124,6 +125,7 @@ struct ana_call_stat {
 
 struct ana_rank_stat {
     size_t index;
+    bool counted; /* as in ana_rank; false: what follows is 0 and means nothing */
     uint64_t calls, sent, received, sent_messages, received_messages;
     int64_t wall_ns;
     int64_t mpi_ns;                      /* of the thread that spent most in MPI: for shares of wall_ns */

@@ -60,7 +60,8 @@ static bool look_at(struct trc_file *file, uint32_t chunk)
         moved = !same;
     }
     size_t got = trc_file_read(file, offset, &live->page, sizeof live->page);
-    if (got < sizeof live->page) {
+    live->cut = got < sizeof live->page;
+    if (live->cut) {
         memset((char *)&live->page + got, 0, sizeof live->page - got);
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
     }
@@ -75,6 +76,25 @@ bool trc_live_refresh(struct trc_file *file)
         if (file->chunks[i].magic && file->chunks[i].kind == TRC_CHUNK_THREAD)
             moved |= look_at(file, i);
     return moved;
+}
+
+bool trc_counters_known(const struct trc_file *file)
+{
+    bool any = false;
+    for (size_t i = 0; i < file->threads; i++) {
+        if (file->live[i] && file->live[i]->cut)
+            return false;
+        any |= file->live[i] != NULL;
+    }
+    const struct trc_head *head = &file->head;
+    bool ended = head->state == TRC_STATE_FINALIZED || head->state == TRC_STATE_ABORTED;
+    bool due = ended && head->chunks_used && head->chunk_size >= sizeof(struct trc_thread_chunk);
+    return any || !(file->truncated || due);
+}
+
+bool trc_truncated(const struct trc_file *file)
+{
+    return file->truncated;
 }
 
 size_t trc_threads(const struct trc_file *file)

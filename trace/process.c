@@ -264,6 +264,9 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     default:
         r->state = liveness(p, head, here);
     }
+    r->counted = trc_counters_known(r->file);
+    if (!r->counted && (r->state == ANA_RANK_DONE || r->state == ANA_RANK_RUN))
+        r->state = ANA_RANK_UNKNOWN;
     r->begin_ns = time_of(clock, index, head->start.ticks);
     r->end_ns = time_of(clock, index, ana_process_end_ticks(p, here));
     uint64_t heartbeat = head->latest.ticks > head->start.ticks ? head->latest.ticks : head->start.ticks;
@@ -272,4 +275,6 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     p->run_end_ns = head->end_ticks ? time_of(clock, index, head->end_ticks) : r->end_ns;
     look_at_threads(p, clock, index);
     look_at_rates(p, here);
+    if (!r->counted)
+        r->sent_per_s = r->received_per_s = r->calls_per_s = r->mpi_share = NAN;
 }

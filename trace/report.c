@@ -223,13 +223,16 @@ static void ranks_section(struct page *p)
         cell(p, r->host);
         cell(p, "");
         cell(p, ana_rank_state_name(r->state));
-        number(p, ANA_NS, (double)s->wall_ns);
+        number(p, ANA_NS, s->counted ? (double)s->wall_ns : NAN);
         number(p, ANA_SHARE, share_of(s->mpi_ns, s->wall_ns));
         number(p, ANA_SHARE, share_of(s->waiting_ns, ana_rank_time_ns(s)));
         number(p, ANA_SHARE, s->collectives ? (double)s->came_last / (double)s->collectives : NAN);
-        number(p, ANA_BYTES, (double)s->sent);
-        number(p, ANA_BYTES, (double)s->received);
-        integer(p, s->calls);
+        number(p, ANA_BYTES, s->counted ? (double)s->sent : NAN);
+        number(p, ANA_BYTES, s->counted ? (double)s->received : NAN);
+        if (s->counted)
+            integer(p, s->calls);
+        else
+            number(p, ANA_COUNT, NAN);
         row_end(p);
         if (r->inside && r->state != ANA_RANK_DONE) {
             char since[ANA_TEXT];

@@ -121,6 +121,9 @@ void ana_summary_sort_pairs(struct ana_summary *s)
 
 void ana_summary_rank_time(const struct ana_process *p, struct ana_rank_stat *stat, int64_t begin_ns, int64_t end_ns)
 {
+    stat->counted = p->rank.counted;
+    if (!stat->counted)
+        return;
     int64_t from = p->run_begin_ns > begin_ns ? p->run_begin_ns : begin_ns;
     int64_t to = p->run_end_ns < end_ns ? p->run_end_ns : end_ns;
     stat->wall_ns = to > from ? to - from : 0;
@@ -140,8 +143,9 @@ void ana_summary_rank_time(const struct ana_process *p, struct ana_rank_stat *st
 /* POP: see job.h. */
 static struct ana_efficiency efficiency_of(const struct ana_summary *s)
 {
-    double sum = 0, longest = 0, wall = 0;
+    double sum = 0, longest = 0, wall = 0, ranks = 0;
     for (size_t i = 0; i < s->rank_count; i++) {
+        ranks += s->ranks[i].counted;
         double useful = (double)s->ranks[i].category_ns[TRC_CAT_COMPUTE];
         sum += useful;
         longest = fmax(longest, useful);
@@ -149,7 +153,7 @@ static struct ana_efficiency efficiency_of(const struct ana_summary *s)
     }
     struct ana_efficiency e = {NAN, NAN, NAN};
     if (longest > 0 && wall > 0) {
-        e.load_balance = sum / (double)s->rank_count / longest;
+        e.load_balance = sum / ranks / longest;
         e.communication = longest / wall;
         e.parallel = e.load_balance * e.communication;
     }

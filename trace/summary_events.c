@@ -247,8 +247,9 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
     bool known = knows_waits(job, s);
     for (size_t i = 0; i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
-        stat->waiting_ns = known ? relations->rank[stat->index].waiting_ns : -1;
-        stat->caused_ns = known ? relations->rank[stat->index].caused_ns : -1;
+        bool told = known && stat->counted;
+        stat->waiting_ns = told ? relations->rank[stat->index].waiting_ns : -1;
+        stat->caused_ns = told ? relations->rank[stat->index].caused_ns : -1;
         stat->collectives = events->rank[stat->index].collectives;
         stat->came_last = events->rank[stat->index].came_last;
     }

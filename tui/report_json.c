@@ -14,6 +14,14 @@ static void add_integer(cJSON *object, const char *key, uint64_t value)
     cJSON_AddRawToObject(object, key, text);
 }
 
+static void add_known(cJSON *object, const char *key, bool known, uint64_t value)
+{
+    if (known)
+        add_integer(object, key, value);
+    else
+        cJSON_AddNullToObject(object, key);
+}
+
 static void add_signed(cJSON *object, const char *key, int64_t value)
 {
     char text[32];
@@ -119,12 +127,12 @@ static void add_ranks(cJSON *root, const struct ana_job *job, const struct ana_s
         add_integer(o, "world", r->world);
         add_text(o, "host", r->host);
         add_integer(o, "pid", r->pid);
-        add_integer(o, "calls", stat->calls);
-        add_integer(o, "bytes_sent", stat->sent);
-        add_integer(o, "bytes_received", stat->received);
-        add_ns(o, "mpi_s", stat->mpi_sum_ns);
+        add_known(o, "calls", stat->counted, stat->calls);
+        add_known(o, "bytes_sent", stat->counted, stat->sent);
+        add_known(o, "bytes_received", stat->counted, stat->received);
+        add_ns(o, "mpi_s", stat->counted ? stat->mpi_sum_ns : -1);
         cJSON_AddNullToObject(o, "nccl_s"); /* not recorded */
-        add_ns(o, "wall_s", stat->wall_ns);
+        add_ns(o, "wall_s", stat->counted ? stat->wall_ns : -1);
         add_ns(o, "waiting_s", stat->waiting_ns);
         add_text(o, "state", ana_rank_state_name(r->state));
         add_text(o, "inside", inside ? r->inside : NULL);

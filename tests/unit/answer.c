@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static int failed;
 
@@ -137,6 +138,26 @@ static void records(void)
     expect("disk full", ANA_NOTABLE, ANA_FINISHED, "rank 1 stopped recording: no space left on device");
 }
 
+/* Its head tells who it was and that it ended; zeros would be a lie. */
+static void cut_off(void)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/0.hpctop", folder_make("cut"));
+    two_write(two_ranks());
+    if (truncate(path, 3000) != 0)
+        failed = 1;
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    if (ana_job_rank(job, 0)->state != ANA_RANK_UNKNOWN || s.ranks[0].counted || s.ranks[0].waiting_ns != -1 ||
+        !s.ranks[1].counted || s.efficiency.load_balance != 1) {
+        printf("cut off: state %d, load balance %g\n", ana_job_rank(job, 0)->state, s.efficiency.load_balance);
+        failed = 1;
+    }
+    ana_summary_free(&s);
+    ana_job_close(job);
+    expect("cut off", ANA_NOTABLE, ANA_FINISHED, "the trace file of rank 0 is cut off: what it did is not known");
+}
+
 static void ends(void)
 {
     folder_make("abort");
@@ -229,6 +250,7 @@ int main(void)
     losses();
     selected();
     records();
+    cut_off();
     ends();
     killed();
     hangs();
