@@ -385,7 +385,8 @@ enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *
         say_hung(job, line);
         return ANA_TROUBLE;
     }
-    if (say_record(job, line) || say_loss(job, summary, line) || say_imbalance(job, summary, line))
+    if (say_record(job, line) || (job->state == ANA_RUNNING && ana_stuck(job, out, out_size)) ||
+        say_loss(job, summary, line) || say_imbalance(job, summary, line))
         return ANA_NOTABLE;
     say_fine(summary, line);
     return ANA_FINE;

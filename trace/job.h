@@ -94,6 +94,11 @@ struct ana_rank {
 };
 const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index);
 
+/* The call that a rank is inside, with what is known of its partner: "MPI_Recv from rank 0, tag 7, on rows"; ""
+ * outside.
+ */
+void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size);
+
 /* Job time of a file's ticks. */
 int64_t ana_job_time(const struct ana_job *job, size_t rank_index, uint64_t ticks);
 

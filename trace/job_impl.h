@@ -104,6 +104,11 @@ static inline bool ana_selected(const uint8_t *ranks, size_t index)
     return !ranks || ranks[index];
 }
 
+/* inside.c */
+/* One sentence about the rank that has been inside a call for seconds, and far longer than usual, while nothing of it
+ * moves; false if there is none. */
+bool ana_stuck(const struct ana_job *job, char *out, size_t size);
+
 /* advance.c */
 bool ana_analysis_start(struct ana_job *job); /* anew, for the processes as they are now; false: out of memory */
 void ana_analysis_stop(struct ana_job *job);

@@ -235,8 +235,9 @@ static void ranks_section(struct page *p)
             number(p, ANA_COUNT, NAN);
         row_end(p);
         if (r->inside && r->state != ANA_RANK_DONE) {
-            char since[ANA_TEXT];
-            fprintf(p->out, "       inside %s for %s\n", r->inside,
+            char since[ANA_TEXT], call[256];
+            ana_inside(p->job, s->index, call, sizeof call);
+            fprintf(p->out, "       inside %s%s for %s\n", call, strchr(call, ' ') ? "," : "",
                     ana_spoken(since, sizeof since, (double)r->inside_ns));
         }
     }

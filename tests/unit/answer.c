@@ -245,6 +245,53 @@ static void hangs(void)
     folder_remove();
 }
 
+/* A rank that has been in one call for seconds says more than how uneven the work is; it does not hang yet. */
+static void stuck(void)
+{
+    static const struct {
+        int32_t source;
+        int64_t since;
+        const char *begins, *ends; /* NULL: not about a rank that is stuck */
+    } cases[] = {
+        {0, 3100000, "rank 1 has been in MPI_Recv from rank 0, tag 7, for ", "; rank 0 is outside MPI"},
+        {TRC_PEER_ANY, 3100000, "rank 1 has been in MPI_Recv from any rank, tag 7, for ", "; rank 0 is outside MPI"},
+        {0, 7500000000, NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        folder_make("stuck");
+        struct two two = two_ranks();
+        for (int k = 0; k < 2; k++) {
+            tb_clock(two.rank[k], 1000000000u, seconds_ago(8), 1);
+            folder_this_process(two.rank[k]);
+        }
+        struct trc_sig recv = tb_sig(TB_RECV);
+        recv.flags = TRC_SIG_P2P_IN;
+        recv.comm = TB_WORLD;
+        recv.source = cases[i].source;
+        recv.rtag = 7;
+        if (!cases[i].begins) /* its calls take long */
+            tb_recv(two.rank[1], 0, 4000000, 7400000000, 0, 7, 8);
+        for (int k = 0; k < 2; k++)
+            tb_running(two.rank[k], 7900000000);
+        tb_inside(two.rank[1], 0, &recv, cases[i].since, 0);
+        two_write(two);
+        struct ana_job *job = folder_open();
+        struct ana_summary s = folder_summary(job);
+        char out[512];
+        ana_answer(job, &s, out, sizeof out);
+        const char *ends = cases[i].ends ? strstr(out, cases[i].ends) : NULL;
+        bool right = cases[i].begins ? strstr(out, cases[i].begins) == out && ends && strcmp(ends, cases[i].ends) == 0
+                                     : !strstr(out, "has been in");
+        if (!right || ana_job_info(job).state != ANA_RUNNING) {
+            printf("stuck %zu, state %s: %s\n", i, ana_state_name(ana_job_info(job).state), out);
+            failed = 1;
+        }
+        ana_summary_free(&s);
+        ana_job_close(job);
+        folder_remove();
+    }
+}
+
 int main(void)
 {
     losses();
@@ -254,5 +301,6 @@ int main(void)
     ends();
     killed();
     hangs();
+    stuck();
     return failed;
 }

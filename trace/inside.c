@@ -1,0 +1,137 @@
+/* The calls that ranks are inside now: in words, and which of them keeps a running job waiting. */
+#include "trace/job_impl.h"
+#include "trace/numfmt.h"
+#include <stdio.h>
+#include <string.h>
+
+#define LONG_NS      2000000000 /* a call shorter than this is no news */
+#define TIMES_LONGER 10.0       /* than calls of its kind usually take on that rank */
+
+/* " on NAME", empty for MPI_COMM_WORLD and where there is none. */
+static void add_comm(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
+{
+    const struct trc_comm *comm = sig->comm ? trc_comm(job->process[index].rank.file, sig->comm) : NULL;
+    *out = 0;
+    if (!comm || comm->def.flags & TRC_COMM_WORLD)
+        return;
+    char **known = ana_map_find(&job->comm_names, comm->def.identity, 0, 0);
+    if (comm->name && comm->name[0])
+        snprintf(out, size, " on %s", comm->name);
+    else if (known && *known)
+        snprintf(out, size, " on %s", *known);
+    else
+        snprintf(out, size, " on a communicator of %d", comm->def.size);
+}
+
+static bool receives(const struct trc_sig *sig)
+{
+    return !(sig->flags & TRC_SIG_P2P_OUT) && sig->flags & TRC_SIG_P2P_IN;
+}
+
+void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size)
+{
+    const struct ana_rank *r = &job->process[index].rank;
+    const struct trc_sig *sig = r->inside_sig;
+    char peer[48] = "", tag[32] = "", comm[128] = "";
+    if (sig && sig->flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN)) {
+        bool in = receives(sig);
+        int32_t other = in ? sig->source : sig->peer, number = in ? sig->rtag : sig->tag;
+        if (other >= 0)
+            snprintf(peer, sizeof peer, " %s rank %d", in ? "from" : "to", other);
+        else if (other == TRC_PEER_ANY)
+            snprintf(peer, sizeof peer, " from any rank");
+        if (number == TRC_TAG_ANY)
+            snprintf(tag, sizeof tag, ", any tag");
+        else if (number != TRC_TAG_NONE)
+            snprintf(tag, sizeof tag, ", tag %d", number);
+    }
+    if (sig)
+        add_comm(job, index, sig, comm, sizeof comm);
+    snprintf(out, size, "%s%s%s%s", r->inside ? r->inside : "", peer, tag, comm);
+}
+
+/* Mean time of completed calls of the kind that the rank is inside; 0 if there were none. */
+static double usual_ns(const struct ana_rank *r)
+{
+    double ticks = 0, calls = 0;
+    for (size_t t = 0; t < trc_threads(r->file); t++) {
+        const struct trc_row *row = trc_rows(r->file, t);
+        for (size_t k = 0; k < TRC_ROWS; k++)
+            if (row[k].call_plus_1 && r->inside_sig && row[k].call_plus_1 - 1u == r->inside_sig->call) {
+                ticks += (double)row[k].ticks;
+                calls += (double)row[k].calls;
+            }
+    }
+    return calls > 0 ? ticks * trc_ns_per_tick(r->file) / calls : 0;
+}
+
+static bool is_stuck(const struct ana_process *p)
+{
+    const struct ana_rank *r = &p->rank;
+    return p->alive && r->state == ANA_RANK_IN_MPI && r->inside && r->inside_ns >= LONG_NS &&
+           p->last_end_ns <= p->open_begin_ns && (double)r->inside_ns >= TIMES_LONGER * usual_ns(r);
+}
+
+/* The rank that it waits for, if it names one of its own world; SIZE_MAX otherwise. */
+static size_t partner_of(const struct ana_job *job, size_t index)
+{
+    const struct ana_rank *r = &job->process[index].rank;
+    const struct trc_sig *sig = r->inside_sig;
+    if (!sig || !(sig->flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN)))
+        return SIZE_MAX;
+    return ana_index_of_rank(job, r->world, receives(sig) ? sig->source : sig->peer);
+}
+
+/* What it is at: "rank 0 is outside MPI". */
+static void say_other(const struct ana_job *job, size_t index, char *out, size_t size)
+{
+    const struct ana_rank *r = &job->process[index].rank;
+    char call[256] = "", world[16] = "";
+    if (r->world)
+        snprintf(world, sizeof world, "%u:", r->world);
+    if (r->inside)
+        ana_inside(job, index, call, sizeof call);
+    if (r->state == ANA_RANK_DONE)
+        snprintf(out, size, "; rank %s%d is done", world, r->rank);
+    else if (!r->counted)
+        *out = 0;
+    else
+        snprintf(out, size, "; rank %s%d is %s%s", world, r->rank, r->inside ? "in " : "outside MPI", call);
+}
+
+bool ana_stuck(const struct ana_job *job, char *out, size_t size)
+{
+    size_t worst = SIZE_MAX, others = 0, idle = SIZE_MAX;
+    int worst_order = -1;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct ana_rank *r = &job->process[i].rank;
+        if (idle == SIZE_MAX && !r->inside && r->state == ANA_RANK_RUN)
+            idle = i;
+        if (!is_stuck(&job->process[i]))
+            continue;
+        others++;
+        /* Of a chain of waiting ranks the one at its end tells most: its partner is not waiting itself. */
+        size_t partner = partner_of(job, i);
+        int order = partner == SIZE_MAX ? 0 : is_stuck(&job->process[partner]) ? 1 : 2;
+        if (order > worst_order || (order == worst_order && r->inside_ns > job->process[worst].rank.inside_ns)) {
+            worst = i;
+            worst_order = order;
+        }
+    }
+    if (worst == SIZE_MAX)
+        return false;
+    const struct ana_rank *r = &job->process[worst].rank;
+    size_t other = partner_of(job, worst) == SIZE_MAX ? idle : partner_of(job, worst);
+    char call[256], since[ANA_TEXT], partner[320] = "", more[64] = "", world[16] = "";
+    ana_inside(job, worst, call, sizeof call);
+    if (other != SIZE_MAX && other != worst)
+        say_other(job, other, partner, sizeof partner);
+    if (--others)
+        snprintf(more, sizeof more, "; %zu more rank%s wait%s as long", others, others == 1 ? "" : "s",
+                 others == 1 ? "s" : "");
+    if (r->world)
+        snprintf(world, sizeof world, "%u:", r->world);
+    snprintf(out, size, "rank %s%d has been in %s%s for %s%s%s", world, r->rank, call, strchr(call, ' ') ? "," : "",
+             ana_spoken(since, sizeof since, (double)r->inside_ns), partner, more);
+    return true;
+}
