@@ -55,6 +55,7 @@ struct tui_app {
     size_t cursor_rank, cursor_peer; /* rank indices; peer: receiver in the matrix */
     uint64_t cursor_call;            /* tui_app_hash of its name; 0: none yet */
     int64_t cursor_ns;
+    int64_t opened_ns;  /* job time when it was first looked at */
     bool cursor_at_end; /* it stays at the end of a running job until it is moved */
 
     enum tui_view_id view, help_of;
@@ -109,6 +110,9 @@ uint64_t tui_app_hash(const char *text);
 const struct tui_group *tui_app_group(const struct tui_app *app, size_t index);
 /* What the summary says of a rank; NULL if it is not in the selection. */
 const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index);
+/* Share of its time that a rank is in MPI: over the last second while it runs and all time is in view and that second
+ * has been watched, else over its time between MPI_Init and MPI_Finalize in view; NAN unknown. */
+double tui_app_mpi_share(const struct tui_app *app, size_t index);
 /* Time of all ranks in view together, ns; NAN when nothing is known: what shares of time refer to. */
 double tui_app_wall(const struct tui_app *app);
 /* Chooses a call: the call sites are shown of it alone. */

@@ -22,7 +22,8 @@ static const struct tui_column columns[] = {
     [P99] = {"p99", 6, ANA_NS, false, false, "99 % of the calls took no longer (within 1/16)"},
     [MAX] = {"max", 6, ANA_NS, false, false, "the longest call"},
     [LAST] = {"LAST RANK", 10, TUI_UNIT_TEXT, true, false,
-              "rank that came last most often, and in how many of the instances"},
+              "rank that came last most often, and in how many of the instances; 3 inside: so many have been in it for "
+              "over a second"},
     [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, "calls completed, all ranks"},
     [SENT] = {"SENT", 8, ANA_BYTES, false, false, "bytes handed to MPI for others, all ranks"},
     [RECEIVED] = {"RECEIVED", 8, ANA_BYTES, false, false, "bytes that arrived, all ranks"},
@@ -40,6 +41,24 @@ static uint64_t identity(const void *data, size_t row)
     return tui_app_hash(((const struct tui_app *)data)->summary.calls[row].name);
 }
 
+/* Ranks in view that have been inside this call for long, and how long together: the counters have only what ranks
+ * came out of. */
+static size_t stuck_in(const struct tui_app *app, const char *call, double *ns)
+{
+    enum { LONG_NS = 1000000000 };
+    size_t n = 0;
+    *ns = 0;
+    for (size_t i = 0; app->all_time && i < app->rank_count; i++) {
+        const struct ana_rank *r = &app->rank[i];
+        if (!r->inside || r->inside_ns < LONG_NS || (app->tagged_count && !app->tagged[i]) ||
+            strcmp(r->inside, call) != 0)
+            continue;
+        *ns += (double)r->inside_ns;
+        n++;
+    }
+    return n;
+}
+
 static void value(const void *data, size_t row, int column, struct tui_value *out)
 {
     const struct tui_app *app = data;
@@ -47,6 +66,8 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     const struct ana_call_stat *call = &s->calls[row];
     double seconds = (double)(s->end_ns - s->begin_ns) / 1e9;
     char rank[ANA_TEXT];
+    double open_ns = 0;
+    size_t stuck = column == TIME || column == LAST ? stuck_in(app, call->name, &open_ns) : 0;
     switch (column) {
     case CALL:
         snprintf(out->text, sizeof out->text, "%s", call->name);
@@ -55,7 +76,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         out->number = seconds > 0 ? (double)call->times.count / seconds : NAN;
         break;
     case TIME:
-        out->number = (double)call->times.total_ns / tui_app_wall(app);
+        out->number = ((double)call->times.total_ns + open_ns) / tui_app_wall(app);
         /* Calls that began long before the window, and the two that the time of all ranks leaves out. */
         if (out->number > 1.005 || call->opclass == TRC_OP_INIT || call->opclass == TRC_OP_FINALIZE)
             out->number = NAN;
@@ -83,7 +104,10 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         out->number = call->times.min_ns;
         break;
     case LAST:
-        if (call->last_rank >= 0)
+        if (stuck) {
+            snprintf(out->text, sizeof out->text, "%zu inside", stuck);
+            out->style = TUI_STYLE_NOTABLE;
+        } else if (call->last_rank >= 0)
             snprintf(out->text, sizeof out->text, "%s (%.0f%%)",
                      tui_app_rank_name(app, (size_t)call->last_rank, rank, sizeof rank), call->last_share * 100);
         break;
@@ -128,10 +152,13 @@ static void rates(const struct tui_app *app, double out[4])
             const struct ana_rank *r = &app->rank[i];
             if ((app->tagged_count && !app->tagged[i]) || isnan(r->calls_per_s))
                 continue;
+            double share = tui_app_mpi_share(app, i);
+            if (isnan(share))
+                continue;
             sum[0] += r->sent_per_s;
             sum[1] += r->received_per_s;
             sum[2] += r->calls_per_s;
-            sum[3] += r->mpi_share;
+            sum[3] += share;
             known++;
         }
         for (int i = 0; known > 0 && i < 4; i++)
@@ -320,7 +347,7 @@ static const struct tui_term_help terms[] = {
     {"sent, recv, calls",
      "of all ranks in view: the last second while a job runs and all of it is in view, else the mean of the "
      "window; beside it over time"},
-    {"in MPI", "time inside MPI / time, mean over the ranks"},
+    {"in MPI", "time inside MPI / time, from the end of MPI_Init to MPI_Finalize, mean over the ranks"},
     {"parallel eff.", "load balance x communication: the share of the time that all ranks spent outside MPI (POP)"},
     {"load balance", "mean over ranks of time outside MPI / the largest of it"},
     {"communication", "largest time outside MPI of any rank / elapsed time"},

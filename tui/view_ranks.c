@@ -34,7 +34,8 @@ static const struct tui_column columns[] = {
                 "call that it is inside now, of the thread longest inside one"},
     [SINCE] = {"SINCE", 7, ANA_NS, false, false, "how long it has been inside that call"},
     [MPI] = {"MPI%", 6, ANA_SHARE, false, false,
-             "time in MPI / elapsed time; of the window, else of the last second of a running job, else of all of it"},
+             "time in MPI / time, from the end of MPI_Init to MPI_Finalize; of the window, else of the last second of "
+             "a running job, else of all of it"},
     [SENT] = {"SENT/s", 7, ANA_BYTES, false, false, "bytes handed to MPI for others / time, as MPI%"},
     [RECEIVED] = {"RECV/s", 7, ANA_BYTES, false, false, "bytes that arrived / time, as MPI%"},
     [CALLS] = {"CALLS/s", 7, ANA_COUNT, false, false, "MPI calls completed / time, as MPI%"},
@@ -69,18 +70,15 @@ struct flow {
     double messages_out, messages_in;
 };
 
-static void flow_of(const struct tui_app *app, const struct ana_rank *r, const struct ana_rank_stat *stat,
-                    struct flow *out)
+static void flow_of(const struct tui_app *app, size_t index, const struct ana_rank_stat *stat, struct flow *out)
 {
+    const struct ana_rank *r = &app->rank[index];
     double seconds = (double)(app->summary.end_ns - app->summary.begin_ns) / 1e9;
     *out = (struct flow){NAN, NAN, NAN, NAN, NAN, NAN};
     if (app->all_time)
-        *out = (struct flow){r->mpi_share,
-                             r->sent_per_s,
-                             r->received_per_s,
-                             r->calls_per_s,
-                             (double)r->sent_messages,
-                             (double)r->received_messages};
+        *out = (struct flow){
+            tui_app_mpi_share(app, index), r->sent_per_s, r->received_per_s, r->calls_per_s, (double)r->sent_messages,
+            (double)r->received_messages};
     else if (stat && seconds > 0 && stat->wall_ns > 0)
         *out = (struct flow){(double)stat->mpi_ns / (double)stat->wall_ns,
                              (double)stat->sent / seconds,
@@ -99,7 +97,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     const struct ana_rank_stat *stat = tui_app_stat(app, row);
     const char *text = NULL;
     struct flow flow;
-    flow_of(app, r, stat, &flow);
+    flow_of(app, row, stat, &flow);
     switch (column) {
     case RANK:
         out->number = r->world * 1e7 + r->rank;
