@@ -1,5 +1,6 @@
 /* The frame of every screen: job line, answer line, view, key bar. */
 #include "tui/view.h"
+#include "tui/words.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static void draw_keys(const struct tui_app *app, struct tui_grid *grid, struct t
 /* ---- job line -----------------------------------------------------------------------------------------------------
  */
 
-/* What is in view, if it is not everything: "3 tagged  1.20s+50.0ms  MPI_Send". */
+/* What is in view, if it is not everything: "MPI_Send  3 tagged  50.0ms from 1.205s". */
 static void describe_view(const struct tui_app *app, char *out, size_t size)
 {
     size_t n = 0;
@@ -87,10 +88,17 @@ static void describe_view(const struct tui_app *app, char *out, size_t size)
         n += (size_t)snprintf(out + n, size - n, "\\%s  ", app->table[app->view].filter);
     if (app->tagged_count && n < size)
         n += (size_t)snprintf(out + n, size - n, "%zu tagged  ", app->tagged_count);
-    char width[ANA_TEXT], from[ANA_TEXT];
+    char width[ANA_TEXT], from[48];
     if (!app->all_time && n < size) {
         ana_number(width, sizeof width, ANA_NS, (double)(app->end_ns - app->begin_ns), true);
-        ana_number(from, sizeof from, ANA_NS, (double)app->begin_ns, true);
+        int64_t step = 1; /* as fine as the window is narrow */
+        while (step < 1000000000 && step * 10 <= (app->end_ns - app->begin_ns) / 10)
+            step *= 10;
+        int decimals = step >= 1000000000 ? 0 : 9 - (int)lround(log10((double)step));
+        if (app->begin_ns < 60000000000)
+            snprintf(from, sizeof from, "%.*fs", decimals, (double)(app->begin_ns - app->begin_ns % step) / 1e9);
+        else
+            tui_words_instant(from, sizeof from, app->begin_ns, step, false);
         if (app->follow)
             n += (size_t)snprintf(out + n, size - n, "last %s  ", width);
         else
@@ -118,27 +126,32 @@ static void draw_job(const struct tui_app *app, struct tui_grid *grid, struct tu
         right = rect.w / 2;
     struct tui_rect left = {rect.x, rect.y, rect.w - right, 1};
     ana_clock(clock, sizeof clock, info->elapsed_ns);
-    char world[32] = "", ranks[96], mpi[300];
+    /* State and clock always; then as many of these as fit.  A long name gives way to the first two, down to 12. */
+    enum { RANKS, NODES, MPI, VERSION, PARTS, BEFORE = 9, SHORT = 12 };
+    char part[PARTS][128] = {""}, world[32] = "";
     if (info->world_size > info->ranks)
         snprintf(world, sizeof world, " of %zu", info->world_size);
-    snprintf(ranks, sizeof ranks, "   %zu%s rank%s, %zu node%s", info->ranks, world, info->ranks == 1 ? "" : "s",
-             info->hosts, info->hosts == 1 ? "" : "s");
-    snprintf(mpi, sizeof mpi, "   %s", info->mpi ? info->mpi : "");
-    /* State and clock always, then ranks, then the MPI; a long name gives way to the first two, down to 12 columns. */
-    enum { BEFORE = 9, SHORT = 12 };
+    snprintf(part[RANKS], sizeof part[RANKS], "   %zu%s rank%s", info->ranks, world, info->ranks == 1 ? "" : "s");
+    snprintf(part[NODES], sizeof part[NODES], ", %zu node%s", info->hosts, info->hosts == 1 ? "" : "s");
+    const char *mpi = info->mpi ? info->mpi : "", *version = strrchr(mpi, ' ');
+    snprintf(part[MPI], sizeof part[MPI], "   %.*s", version ? (int)(version - mpi) : (int)strlen(mpi), mpi);
+    snprintf(part[VERSION], sizeof part[VERSION], "%s", version ? version : "");
     const char *called = info->name ? info->name : "";
-    int wanted = tui_columns(called), fixed = BEFORE + 2 + tui_columns(state) + 1 + tui_columns(clock);
-    bool with_ranks = fixed + (wanted < SHORT ? wanted : SHORT) + tui_columns(ranks) <= left.w;
-    int room = left.w - fixed - (with_ranks ? tui_columns(ranks) : 0);
+    int wanted = tui_columns(called), room = left.w - (BEFORE + 2 + tui_columns(state) + 1 + tui_columns(clock));
+    int parts = 0;
+    for (; parts < PARTS; parts++) {
+        int least = parts > NODES || wanted < SHORT ? wanted : SHORT, columns = tui_columns(part[parts]);
+        if (least + columns > room)
+            break;
+        room -= columns;
+    }
     int length = wanted < room ? wanted : room > 0 ? room : 0;
-    bool with_mpi = with_ranks && room - length >= tui_columns(mpi);
     tui_put(grid, left, 1, 0, TUI_STYLE_JOB, "hpctop");
     tui_put(grid, (struct tui_rect){left.x + BEFORE, left.y, length, 1}, 0, 0, TUI_STYLE_JOB, called);
     int x = tui_put(grid, left, BEFORE + length + 2, 0, style, state) + 1;
     x = tui_put(grid, left, x, 0, TUI_STYLE_JOB, clock);
-    x = with_ranks ? tui_put(grid, left, x, 0, TUI_STYLE_JOB, ranks) : x;
-    if (with_mpi)
-        tui_put(grid, left, x, 0, TUI_STYLE_JOB, mpi);
+    for (int i = 0; i < parts; i++)
+        x = tui_put(grid, left, x, 0, TUI_STYLE_JOB, part[i]);
     if (scope[0])
         tui_put(grid, (struct tui_rect){rect.x + rect.w - right, rect.y, right - 1, 1}, 2, 0, TUI_STYLE_PROMPT, scope);
 }

@@ -166,8 +166,20 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
         group[g].lost_ns += w->lost_ns;
     }
     qsort(group, n, sizeof *group, by_loss);
+    char who[256], text[ANA_TEXT], to[64];
+    int widest = 0; /* of the names: the other columns stand beside them, however wide the screen */
+    for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
+        name_waiters(app, &group[i], who, sizeof who);
+        tui_app_rank_name(app, group[i].culprit, text, sizeof text);
+        int wide = tui_columns(who) + tui_columns(text) + 5;
+        widest = wide > widest ? wide : widest;
+    }
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
-    int right = rect.w - 1, kind = right - 43;
+    enum { NUMBERS = 43, NAMES = 36 };
+    int kind = rect.w - 1 - NUMBERS;
+    if (kind > NAMES)
+        kind = widest < NAMES ? NAMES : widest < kind ? widest : kind;
+    int right = kind + NUMBERS;
     tui_put(grid, rect, 1, 0, TUI_STYLE_HEADER, "WHO \xe2\x86\x92 FOR WHOM");
     tui_put(grid, rect, kind, 0, TUI_STYLE_HEADER, "WHY");
     tui_put_right(grid, rect, right - 16, 0, TUI_STYLE_HEADER, "TIMES");
@@ -175,7 +187,6 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     tui_put_right(grid, rect, right, 0, TUI_STYLE_HEADER, "OF ALL");
     double wall = tui_app_wall(app);
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
-        char who[256], text[ANA_TEXT], to[64];
         int y = (int)i + 1;
         name_waiters(app, &group[i], who, sizeof who);
         snprintf(to, sizeof to, " \xe2\x86\x92 %s", tui_app_rank_name(app, group[i].culprit, text, sizeof text));

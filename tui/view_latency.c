@@ -85,6 +85,14 @@ static void moved(struct tui_app *app, size_t row)
 
 enum { LABEL = 8, WIDTH = 8 };
 
+static size_t count_sizes(const struct tui_app *app, const struct ana_call_stat *call)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < app->summary.cell_count; i++)
+        n += strcmp(app->summary.cells[i].name, call->name) == 0;
+    return n;
+}
+
 /* Sizes across, numbers down.  Where not all sizes fit, those with the most calls stay. */
 static void draw_sizes(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect,
                        const struct ana_call_stat *call)
@@ -190,18 +198,23 @@ static void draw_messages(const struct tui_app *app, struct tui_grid *grid, stru
 static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_table *table = &app->table[TUI_VIEW_LATENCY];
-    int want = (int)table->count + 1 > 4 ? (int)table->count + 1 : 4;
-    struct tui_part parts[] = {{4, want, 0}, {8, want < rect.h - 10 ? 0 : 10, 2}, {1, 1, 1}};
+    int lines = (int)table->count + 1 > 4 ? (int)table->count + 1 : 4;
+    struct tui_part parts[] = {{4, lines, 0}, {8, lines < rect.h - 10 ? 0 : 10, 2}, {1, 1, 1}};
     struct tui_rect out[3];
     tui_stack(rect, false, 1, parts, 3, out);
     tui_table_draw(table, &spec, app, grid, out[0]);
     size_t row = tui_table_row(table);
     if (row != SIZE_MAX && out[1].h) {
-        int right = rect.w >= 120 ? 48 : 30;
-        struct tui_rect left = {out[1].x, out[1].y, rect.w - right - 2, out[1].h};
-        draw_sizes(app, grid, left, &app->summary.calls[row]);
-        draw_histogram(grid, (struct tui_rect){rect.x + rect.w - right, out[1].y, right, out[1].h},
-                       &app->summary.calls[row]);
+        /* The histogram stands beside the sizes, however wide the screen. */
+        const struct ana_call_stat *call = &app->summary.calls[row];
+        enum { SIZES = 70, BARS = 64 };
+        int right = rect.w >= 120 ? 48 : 30, left = rect.w - right - 2;
+        int want = LABEL + 1 + WIDTH * (int)count_sizes(app, call);
+        if (left > SIZES)
+            left = want < SIZES ? SIZES : want < left ? want : left;
+        right = rect.w - left - 2 < BARS ? rect.w - left - 2 : BARS;
+        draw_sizes(app, grid, (struct tui_rect){out[1].x, out[1].y, left, out[1].h}, call);
+        draw_histogram(grid, (struct tui_rect){rect.x + left + 2, out[1].y, right, out[1].h}, call);
     }
     if (out[2].h)
         draw_messages(app, grid, out[2]);

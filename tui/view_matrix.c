@@ -48,6 +48,8 @@ static size_t clamp_top(size_t cursor, size_t top, size_t shown, size_t n)
 static void place(struct tui_app *app, struct tui_rect rect, size_t *down, size_t *across)
 {
     size_t n = app->rank_count, h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0;
+    if (h && n == h + 1) /* rather than fold, do without the blank line */
+        h = n;
     app->cell = n <= h && LEFT + 1 + (long)n * NUMBER <= rect.w ? NUMBER : SHADE;
     size_t w = rect.w > LEFT + 1 ? (size_t)((rect.w - LEFT - 1) / app->cell) : 0;
     *down = *across = 0;
