@@ -209,6 +209,12 @@ static bool say_record(const struct ana_job *job, struct line line)
     }
     struct ana_job_info info = ana_job_info(job);
     if (info.ranks < info.world_size) {
+        const char *error = ana_bundle_error(&job->bundle);
+        if (error) {
+            say(line, "%zu of %zu ranks have no trace file that can be read: %s", info.world_size - info.ranks,
+                info.world_size, error);
+            return true;
+        }
         say(line, "%zu of %zu ranks have no trace file here: what they did is not known", info.world_size - info.ranks,
             info.world_size);
         return true;
@@ -376,6 +382,12 @@ static void say_fine(const struct ana_summary *s, struct line line)
         say(line, "nothing stands out: %s parallel efficiency, %s in MPI", parallel, share);
 }
 
+/* A window of which no event has been seen: what is not known yet is not fine. */
+static bool is_ahead(const struct ana_job *job, const struct ana_summary *s)
+{
+    return !s->exact && (s->analysed <= 0 || (job->horizon_ns != INT64_MAX && s->begin_ns >= job->horizon_ns));
+}
+
 enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *summary, char *out, size_t out_size)
 {
     struct line line = {out, out_size};
@@ -385,8 +397,13 @@ enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *
         say_hung(job, line);
         return ANA_TROUBLE;
     }
-    if (say_record(job, line) || (job->state == ANA_RUNNING && ana_stuck(job, out, out_size)) ||
-        say_loss(job, summary, line) || say_imbalance(job, summary, line))
+    if (say_record(job, line) || (job->state == ANA_RUNNING && ana_stuck(job, out, out_size)))
+        return ANA_NOTABLE;
+    if (is_ahead(job, summary)) {
+        say(line, "not analysed yet: the events of this window are still to be read");
+        return ANA_FINE;
+    }
+    if (say_loss(job, summary, line) || say_imbalance(job, summary, line))
         return ANA_NOTABLE;
     say_fine(summary, line);
     return ANA_FINE;

@@ -1,6 +1,7 @@
 #include "trace/bundle.h"
 #include "trace/job.h"
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,13 @@ static char *join(const char *folder, const char *name)
 
 bool ana_bundle_open(struct ana_bundle *bundle, const char *const *places, size_t n)
 {
-    *bundle = (struct ana_bundle){.place = calloc(n ? n : 1, sizeof *bundle->place)};
+    *bundle = (struct ana_bundle){.place = calloc(n ? n : 1, sizeof *bundle->place),
+                                  .error = calloc(n ? n : 1, sizeof *bundle->error)};
     ana_map_init(&bundle->known, 1);
-    if (!bundle->place)
+    if (!bundle->place || !bundle->error) {
+        ana_bundle_close(bundle);
         return false;
+    }
     for (; bundle->places < n; bundle->places++)
         if (!(bundle->place[bundle->places] = strdup(places[bundle->places]))) {
             ana_bundle_close(bundle);
@@ -43,8 +47,11 @@ void ana_bundle_close(struct ana_bundle *bundle)
         free(bundle->files[i].path);
         free(bundle->files[i].error);
     }
-    for (size_t i = 0; i < bundle->places; i++)
+    for (size_t i = 0; i < bundle->places; i++) {
         free(bundle->place[i]);
+        free(bundle->error[i]);
+    }
+    free(bundle->error);
     ana_map_free(&bundle->known);
     free(bundle->files);
     free(bundle->place);
@@ -106,6 +113,30 @@ static size_t consider(struct ana_bundle *bundle, char *path)
     return try_open(&files[bundle->count++]);
 }
 
+/* A folder that is not there is empty, and what is no folder is a file; anything else has to be told. */
+static void note_place(struct ana_bundle *bundle, size_t i, int error)
+{
+    free(bundle->error[i]);
+    bundle->error[i] = NULL;
+    if (error == 0 || error == ENOTDIR || error == ENOENT)
+        return;
+    const char *why = strerror(error);
+    size_t n = strlen(bundle->place[i]) + strlen(why) + 3;
+    if ((bundle->error[i] = malloc(n)))
+        snprintf(bundle->error[i], n, "%s: %s", bundle->place[i], why);
+}
+
+const char *ana_bundle_error(const struct ana_bundle *bundle)
+{
+    for (size_t i = 0; i < bundle->places; i++)
+        if (bundle->error[i])
+            return bundle->error[i];
+    for (size_t i = 0; i < bundle->count; i++)
+        if (!bundle->files[i].file)
+            return bundle->files[i].error;
+    return NULL;
+}
+
 size_t ana_bundle_scan(struct ana_bundle *bundle)
 {
     size_t opened = 0;
@@ -114,6 +145,7 @@ size_t ana_bundle_scan(struct ana_bundle *bundle)
             opened += try_open(&bundle->files[i]);
     for (size_t i = 0; i < bundle->places; i++) {
         DIR *dir = opendir(bundle->place[i]);
+        note_place(bundle, i, dir ? 0 : errno);
         if (!dir) {
             opened += consider(bundle, strdup(bundle->place[i]));
             continue;

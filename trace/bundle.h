@@ -15,6 +15,7 @@ struct ana_bundle_file {
 
 struct ana_bundle {
     char **place; /* folders and files, as given */
+    char **error; /* of each place: why it could not be looked into, or NULL */
     size_t places;
     struct ana_bundle_file *files;
     size_t count;
@@ -28,5 +29,8 @@ void ana_bundle_close(struct ana_bundle *bundle);
 /* Looks for files that were not there before, and again at those that could not be read.  Returns how many became
  * readable by this look. */
 size_t ana_bundle_scan(struct ana_bundle *bundle);
+
+/* The first place or file that could not be read, and why: "PATH: Permission denied"; NULL if all could. */
+const char *ana_bundle_error(const struct ana_bundle *bundle);
 
 #endif

@@ -97,6 +97,9 @@ static void collect_warnings(struct ana_job *job)
                  job->left_out == 1 ? "" : "s");
         warn(job, "", text);
     }
+    for (size_t i = 0; i < job->bundle.places; i++)
+        if (job->bundle.error[i])
+            warn(job, "", job->bundle.error[i]);
     for (size_t i = 0; i < job->bundle.count; i++) {
         const struct ana_bundle_file *f = &job->bundle.files[i];
         if (!f->file)
@@ -169,10 +172,13 @@ enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_jo
         *out = job;
         return TRC_OK;
     }
-    if (job->bundle.count == 0)
+    const char *refused = ana_bundle_error(&job->bundle);
+    if (refused)
+        snprintf(error, error_size, "%s", refused);
+    else if (job->bundle.count == 0)
         snprintf(error, error_size, "%s: no trace files (*%s) here", folders[0], ANA_SUFFIX);
     else
-        snprintf(error, error_size, "%s", job->bundle.files[0].error ? job->bundle.files[0].error : "out of memory");
+        snprintf(error, error_size, "out of memory");
     ana_job_close(job);
     return TRC_BAD;
 }

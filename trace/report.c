@@ -146,7 +146,8 @@ static void job_section(const struct page *p)
     if (localtime_r(&t, &tm))
         strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S %z", &tm);
     ana_clock(elapsed, sizeof elapsed, i->elapsed_ns);
-    fprintf(p->out, "hpctop  %s  %s after %s\n", i->name, ana_state_name(i->state), elapsed);
+    fprintf(p->out, "hpctop  %s  %s %s %s\n", i->name, ana_state_name(i->state),
+            i->state == ANA_RUNNING ? "for" : "after", elapsed);
     char command[72];
     ana_column(command, sizeof command, i->command, strlen(i->command) < 68 ? (int)strlen(i->command) : 68, false);
     if (i->command[0])

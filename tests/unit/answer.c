@@ -292,6 +292,34 @@ static void stuck(void)
     }
 }
 
+/* A window that lies after all that has been read. */
+static void ahead(void)
+{
+    folder_make("ahead");
+    struct two two = two_ranks();
+    for (int k = 0; k < 2; k++) {
+        tb_clock(two.rank[k], 1000000000u, seconds_ago(8), 1);
+        folder_this_process(two.rank[k]);
+        tb_running(two.rank[k], 7000000000);
+    }
+    two_write(two);
+    struct ana_job *job = folder_open();
+    while (ana_job_advance(job, 0) < 1)
+        ;
+    struct ana_summary s;
+    char out[512] = "out of memory";
+    if (ana_summarize(job, (struct ana_selection){7100000000, 7200000000, NULL}, &s) == TRC_OK) {
+        ana_answer(job, &s, out, sizeof out);
+        ana_summary_free(&s);
+    }
+    if (strstr(out, "not analysed yet") != out) {
+        printf("ahead: %s\n", out);
+        failed = 1;
+    }
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
     losses();
@@ -302,5 +330,6 @@ int main(void)
     killed();
     hangs();
     stuck();
+    ahead();
     return failed;
 }

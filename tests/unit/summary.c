@@ -1,9 +1,11 @@
 /* Summaries of small jobs whose every number is known. */
 #include "tests/support/trace_folder.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int failed;
 
@@ -436,6 +438,12 @@ static void files_that_cannot_be_read(void)
     FILE *f = fopen(path, "w");
     CHECK(f && fputs("rubbish", f) >= 0 && fclose(f) == 0);
     CHECK(ana_job_open(&folder, 1, &job, error, sizeof error) == TRC_BAD && error[0]);
+    /* What cannot be looked into is not called empty. */
+    const char *loop = path;
+    snprintf(path, sizeof path, "%s/loop", folder);
+    CHECK(symlink("loop", path) == 0);
+    CHECK(ana_job_open(&loop, 1, &job, error, sizeof error) == TRC_BAD && strstr(error, strerror(ELOOP)));
+    CHECK(strstr(error, path) == error && unlink(path) == 0);
     two_write(two_ranks());
     job = folder_open();
     CHECK(ana_job_info(job).ranks == 2 && ana_job_warning(job, 0) && strstr(ana_job_warning(job, 0), "x.hpctop"));
