@@ -125,6 +125,46 @@ static void following(void)
     tui_app_free(&app);
 }
 
+static const struct tui_source_ops *plain_ops;
+
+/* Ranks that have been inside their call for 3 s. */
+static const struct ana_rank *stuck_rank(void *data, size_t index)
+{
+    plain_ops->rank(data, index);
+    fixture.rank.inside_ns = 3000000000;
+    return &fixture.rank;
+}
+
+static void open_calls(void)
+{
+    struct tui_source source = fixture_source(&fixture, 4);
+    struct tui_source_ops ops = *source.ops;
+    plain_ops = source.ops;
+    ops.rank = stuck_rank;
+    source.ops = &ops;
+    fixture.running = true;
+    check(tui_app_init(&app, source), "init");
+    const struct tui_table_spec *spec = tui_view(TUI_VIEW_OVERVIEW)->table;
+    struct tui_value value = {0};
+    int column = 0;
+    while (column < spec->column_count && strcmp(spec->columns[column].title, "LAST RANK") != 0)
+        column++;
+    tui_table_text(spec, &app, 0, column, &value);
+    check(strcmp(value.text, "3 inside") == 0, "a call that ranks are in for seconds says so");
+    tui_table_text(spec, &app, 1, column, &value);
+    check(!strstr(value.text, "inside"), "another does not");
+
+    const struct ana_rank_stat *stat = tui_app_stat(&app, 0);
+    double whole = (double)stat->mpi_ns / (double)stat->wall_ns;
+    check(tui_app_mpi_share(&app, 0) == whole, "no second watched: all of its time between MPI_Init and MPI_Finalize");
+    app.info.elapsed_ns += 3000000000;
+    check(tui_app_mpi_share(&app, 0) == 0.4, "while it runs: the last second");
+    tui_app_free(&app);
+    start(4, false);
+    check(tui_app_mpi_share(&app, 0) == whole, "when it has ended: all of its time");
+    tui_app_free(&app);
+}
+
 static void views(void)
 {
     start(6, false);
@@ -192,6 +232,7 @@ int main(void)
     selection();
     live();
     following();
+    open_calls();
     views();
     everything();
     return failures != 0;
