@@ -27,6 +27,7 @@ bool ana_bundle_open(struct ana_bundle *bundle, const char *const *places, size_
     *bundle = (struct ana_bundle){.place = calloc(n ? n : 1, sizeof *bundle->place),
                                   .error = calloc(n ? n : 1, sizeof *bundle->error)};
     ana_map_init(&bundle->known, 1);
+    ana_map_init(&bundle->folder_known, sizeof(size_t));
     if (!bundle->place || !bundle->error) {
         ana_bundle_close(bundle);
         return false;
@@ -52,6 +53,10 @@ void ana_bundle_close(struct ana_bundle *bundle)
         free(bundle->error[i]);
     }
     free(bundle->error);
+    for (size_t i = 0; i < bundle->folders; i++)
+        free(bundle->folder[i]);
+    free(bundle->folder);
+    ana_map_free(&bundle->folder_known);
     ana_map_free(&bundle->known);
     free(bundle->files);
     free(bundle->place);
@@ -90,6 +95,29 @@ static bool make_known(struct ana_bundle *bundle, const char *path, const struct
     return ana_map_add(&bundle->known, st->st_dev, st->st_ino, 0) && ana_map_add(&bundle->known, path_hash(path), 0, 1);
 }
 
+/* Index of the folder that a file lies in; SIZE_MAX: out of memory. */
+static size_t folder_of(struct ana_bundle *bundle, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *name = !slash ? strdup(".") : strndup(path, slash > path ? (size_t)(slash - path) : 1);
+    struct stat st = {0};
+    if (!name)
+        return SIZE_MAX;
+    stat(name, &st);
+    size_t *number = ana_map_add(&bundle->folder_known, st.st_dev, st.st_ino, 0);
+    if (number && *number == 0) {
+        char **grown = realloc(bundle->folder, (bundle->folders + 1) * sizeof *grown);
+        if (grown) {
+            bundle->folder = grown;
+            bundle->folder[bundle->folders++] = name;
+            *number = bundle->folders;
+            return *number - 1;
+        }
+    }
+    free(name);
+    return number && *number ? *number - 1 : SIZE_MAX;
+}
+
 /* Takes ownership of `path`. */
 static size_t consider(struct ana_bundle *bundle, char *path)
 {
@@ -105,11 +133,12 @@ static size_t consider(struct ana_bundle *bundle, char *path)
     struct ana_bundle_file *files = realloc(bundle->files, (bundle->count + 1) * sizeof *files);
     if (files)
         bundle->files = files;
-    if (!files || !make_known(bundle, path, &st)) {
+    size_t folder = folder_of(bundle, path);
+    if (!files || folder == SIZE_MAX || !make_known(bundle, path, &st)) {
         free(path);
         return 0;
     }
-    files[bundle->count] = (struct ana_bundle_file){.path = path};
+    files[bundle->count] = (struct ana_bundle_file){.path = path, .folder = folder};
     return try_open(&files[bundle->count++]);
 }
 

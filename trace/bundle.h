@@ -11,6 +11,7 @@ struct ana_bundle_file {
     char *path;
     struct trc_file *file; /* NULL while it cannot be read */
     char *error;           /* why not; NULL if it can */
+    size_t folder;         /* it lies in: index into ana_bundle.folder */
 };
 
 struct ana_bundle {
@@ -19,7 +20,10 @@ struct ana_bundle {
     size_t places;
     struct ana_bundle_file *files;
     size_t count;
-    struct ana_map known; /* by device and inode: the same file under two names is read once */
+    char **folder; /* those that files were found in, as text, each once */
+    size_t folders;
+    struct ana_map folder_known; /* by device and inode: its index + 1 */
+    struct ana_map known;        /* by device and inode: the same file under two names is read once */
 };
 
 /* Takes note of the places; false when out of memory.  Nothing is opened yet. */

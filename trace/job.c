@@ -85,6 +85,13 @@ static void forget_warnings(struct ana_job *job)
 static void collect_warnings(struct ana_job *job)
 {
     forget_warnings(job);
+    if (job->other_jobs) {
+        char text[1024];
+        snprintf(text, sizeof text, "different jobs given: showing %s, left out %s (%zu file%s)",
+                 job->bundle.folder[job->shown_folder], job->bundle.folder[job->other_folder], job->other_jobs,
+                 job->other_jobs == 1 ? "" : "s");
+        warn(job, "", text);
+    }
     if (job->count < job->world_size) {
         char text[128];
         snprintf(text, sizeof text, "%zu of %zu ranks have no trace file here", job->world_size - job->count,
@@ -140,7 +147,10 @@ bool ana_job_refresh(struct ana_job *job)
     for (size_t i = 0; i < job->bundle.count; i++)
         if (job->bundle.files[i].file)
             moved |= trc_refresh(job->bundle.files[i].file);
+    size_t others = job->other_jobs;
     moved |= ana_members_refresh(job);
+    if (others != job->other_jobs)
+        ana_members_name(job);
     for (size_t i = 0; i < job->count; i++)
         ana_clock_update_file(job->clock, i, job->process[i].rank.file);
     ana_job_look(job);
@@ -240,6 +250,7 @@ struct ana_job_info ana_job_info(const struct ana_job *job)
         .clock_error_s = ana_clock_worst_error_ns(job->clock) / 1e9,
         .overhead_s = NAN,
         .quiet_ns = job->quiet_ns,
+        .other_jobs = job->other_jobs,
         .generation = job->generation,
     };
     for (size_t i = 0; i < job->count; i++) {

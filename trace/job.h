@@ -60,6 +60,7 @@ struct ana_job_info {
     double clock_error_s;      /* largest residual uncertainty between any two ranks; NAN unknown */
     double overhead_s;         /* the recorder's own time, of the rank that it cost most; NAN unknown */
     int64_t quiet_ns;          /* since any rank last completed a call other than a poll; -1 when not running */
+    size_t other_jobs;         /* files of other jobs, given too but left out: then warning 0 names the folders */
     unsigned generation;       /* rises when the indices of ranks change */
 };
 struct ana_job_info ana_job_info(const struct ana_job *job);

@@ -48,7 +48,9 @@ struct ana_job {
     const char **host;
     size_t hosts;
     size_t world_size;
-    size_t left_out; /* files of an earlier run */
+    size_t left_out;                   /* files of an earlier run */
+    size_t other_jobs;                 /* files of other jobs, in other folders than this one's */
+    size_t shown_folder, other_folder; /* one of this job, one of the others: into bundle.folder */
     unsigned generation;
     enum ana_state state;
     int64_t end_ns;     /* last sign of life */

@@ -36,6 +36,7 @@ void ana_members_forget(struct ana_job *job)
 struct world {
     uint64_t identity, began, ended; /* by the real-time clocks; ended: the last heartbeat so far */
     bool spawned;
+    bool other_job; /* in folders of its own: not what is shown */
 };
 
 /* Worlds that were started come before those that were spawned, then by their first file. */
@@ -60,7 +61,7 @@ static struct world *list_worlds(const struct ana_bundle *bundle, size_t *count)
         if (!w)
             continue;
         if (w->identity == 0)
-            *w = (struct world){head->world_identity, UINT64_MAX, 0, head->flags & TRC_HEAD_SPAWNED};
+            *w = (struct world){head->world_identity, UINT64_MAX, 0, head->flags & TRC_HEAD_SPAWNED, false};
         if (head->start.realtime_ns < w->began)
             w->began = head->start.realtime_ns;
         if (head->start.realtime_ns > w->ended)
@@ -98,6 +99,52 @@ static uint64_t latest_start(const struct world *world, size_t worlds)
     return latest;
 }
 
+static size_t world_of(const struct world *world, size_t worlds, uint64_t identity)
+{
+    size_t w = 0;
+    while (w < worlds && world[w].identity != identity)
+        w++;
+    return w;
+}
+
+/* Folders given together are of one job when its ranks lie in all of them.  A world that was started with none of its
+ * files in a folder of the latest one is another job, and so is what it spawned there. */
+static void mark_other_jobs(struct ana_job *job, struct world *world, size_t worlds)
+{
+    const struct ana_bundle *bundle = &job->bundle;
+    size_t folders = bundle->folders, latest = worlds;
+    for (size_t w = 0; w < worlds; w++)
+        if (!world[w].spawned && (latest == worlds || world[w].began > world[latest].began))
+            latest = w;
+    bool *in = calloc(worlds * folders + 1, sizeof *in), *of_other = calloc(folders + 1, sizeof *of_other);
+    for (size_t i = 0; in && i < bundle->count; i++) {
+        const struct trc_file *file = bundle->files[i].file;
+        size_t w = file ? world_of(world, worlds, trc_head(file)->world_identity) : worlds;
+        if (w < worlds)
+            in[w * folders + bundle->files[i].folder] = true;
+    }
+    for (int spawned = 0; in && of_other && latest < worlds && spawned < 2; spawned++)
+        for (size_t w = 0; w < worlds; w++) {
+            if (world[w].spawned != (spawned == 1))
+                continue;
+            bool together = false, apart = spawned == 0;
+            for (size_t f = 0; f < folders; f++) {
+                together |= in[w * folders + f] && in[latest * folders + f];
+                apart |= in[w * folders + f] && of_other[f];
+            }
+            world[w].other_job = apart && !together;
+            for (size_t f = 0; f < folders; f++)
+                of_other[f] |= world[w].other_job && in[w * folders + f];
+        }
+    for (size_t f = 0; in && latest < worlds && f < folders; f++)
+        if (in[latest * folders + f]) {
+            job->shown_folder = f;
+            break;
+        }
+    free(in);
+    free(of_other);
+}
+
 /* The processes of all files that can be read and belong to the job, sorted.  NULL: out of memory. */
 static struct ana_process *list_processes(struct ana_job *job, size_t *count)
 {
@@ -106,22 +153,30 @@ static struct ana_process *list_processes(struct ana_job *job, size_t *count)
     struct world *every = list_worlds(&job->bundle, &all), *world = every;
     uint64_t latest = latest_start(every, all);
     size_t worlds = 0;
+    if (every)
+        mark_other_jobs(job, every, all);
+    job->left_out = job->other_jobs = 0;
+    for (size_t i = 0; i < job->bundle.count; i++) {
+        const struct ana_bundle_file *f = &job->bundle.files[i];
+        size_t w = f->file ? world_of(every, all, trc_head(f->file)->world_identity) : all;
+        if (w < all && every[w].other_job) {
+            job->other_jobs++;
+            job->other_folder = f->folder;
+        } else if (w < all && every[w].ended < latest) {
+            job->left_out++;
+        }
+    }
     for (size_t w = 0; w < all; w++)
-        if (every[w].ended >= latest)
+        if (every[w].ended >= latest && !every[w].other_job)
             world[worlds++] = every[w];
-    job->left_out = 0;
     for (size_t i = 0; list && i < job->bundle.count; i++) {
         struct trc_file *file = job->bundle.files[i].file;
         if (!file)
             continue;
         const struct trc_head *head = trc_head(file);
-        size_t w = 0;
-        while (w < worlds && head->world_identity && world[w].identity != head->world_identity)
-            w++;
-        if (w == worlds && w > 0) {
-            job->left_out++;
+        size_t w = head->world_identity ? world_of(world, worlds, head->world_identity) : 0;
+        if (w == worlds && w > 0)
             continue;
-        }
         struct ana_process *p = &list[n++];
         p->rank.file = file;
         p->rank.rank = head->rank;
@@ -167,8 +222,9 @@ static void short_mpi_name(char *out, size_t size, const char *text)
 void ana_members_name(struct ana_job *job)
 {
     char place[PATH_MAX];
-    if (!realpath(job->bundle.place[0], place))
-        snprintf(place, sizeof place, "%s", job->bundle.place[0]);
+    const char *shown = job->other_jobs ? job->bundle.folder[job->shown_folder] : job->bundle.place[0];
+    if (!realpath(shown, place))
+        snprintf(place, sizeof place, "%s", shown);
     size_t n = strlen(place);
     if (n > strlen(ANA_SUFFIX) && strcmp(place + n - strlen(ANA_SUFFIX), ANA_SUFFIX) == 0) {
         char *slash = strrchr(place, '/');

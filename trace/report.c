@@ -154,6 +154,8 @@ static void job_section(const struct page *p)
         fprintf(p->out, "  command %s\n", command);
     fprintf(p->out, "  started %s, %zu rank%s on %zu host%s%s%s\n", start, i->world_size, i->world_size == 1 ? "" : "s",
             i->hosts, i->hosts == 1 ? "" : "s", i->mpi[0] ? ", " : "", i->mpi);
+    if (i->other_jobs)
+        line(p, "warning: %s", ana_job_warning(p->job, 0));
     static const char *const mark[2][3] = {{"OK", "->", "!!"}, {"\xe2\x9c\x93", "\xe2\x97\x8f", "\xe2\x9c\x97"}};
     enum ana_weight weight = ana_answer(p->job, p->s, answer, sizeof answer);
     fprintf(p->out, "\n");
@@ -424,7 +426,7 @@ static void limits_section(const struct page *p)
         line(p, "calls in the totals of their ranks only: %" PRIu64, s->call_overflow);
     if (s->clock_violations)
         line(p, "messages that seem to arrive before they leave: %" PRIu64 " (the clocks' error)", s->clock_violations);
-    for (size_t i = 0; i < 10 && ana_job_warning(p->job, i); i++)
+    for (size_t i = p->info.other_jobs > 0; i < 10 && ana_job_warning(p->job, i); i++)
         line(p, "%s", ana_job_warning(p->job, i));
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int failed;
@@ -405,6 +406,47 @@ static void several_worlds(void)
     folder_remove();
 }
 
+/* Folders of two jobs are not read as one, whichever comes first; those of one job are. */
+static void folders_of_two_jobs(void)
+{
+    const char *folder = folder_make("both");
+    char path[2][600], file[1300];
+    for (int k = 0; k < 2; k++) {
+        snprintf(path[k], sizeof path[k], "%s/%c", folder, 'a' + k);
+        CHECK(mkdir(path[k], 0700) == 0);
+    }
+    for (int same = 0; same < 2; same++) {
+        for (int k = 0; k < 2; k++) {
+            struct tb *tb = tb_new(k && same, same ? 2 : 1);
+            tb_barrier(tb, 0, 1000, 2000, TB_SELF, 1);
+            if (!same)
+                tb_clock(tb, 1000000000u, 1600000000000000000u + (uint64_t)k, 1); /* at the same time */
+            tb_head(tb)->world_identity = same ? 7 : 7 + (uint64_t)k;
+            snprintf(file, sizeof file, "%s/0.hpctop", path[k]);
+            tb_write(tb, file);
+            tb_free(tb);
+        }
+        const char *both[] = {path[0], path[1]};
+        struct ana_job *job = NULL;
+        char error[512];
+        CHECK(ana_job_open(both, 2, &job, error, sizeof error) == TRC_OK);
+        if (!job)
+            continue;
+        const char *warning = ana_job_warning(job, 0);
+        CHECK(ana_job_info(job).ranks == (same ? 2 : 1) && ana_job_info(job).other_jobs == !same);
+        CHECK(same || strcmp(ana_job_info(job).name, "b") == 0);
+        CHECK(same ? !warning
+                   : warning && strstr(warning, "different jobs given: showing ") == warning &&
+                         strstr(warning, "/b, left out ") && strstr(warning, "/a (1 file)"));
+        ana_job_close(job);
+    }
+    for (int k = 0; k < 2; k++) {
+        snprintf(file, sizeof file, "%s/0.hpctop", path[k]);
+        CHECK(unlink(file) == 0 && rmdir(path[k]) == 0);
+    }
+    folder_remove();
+}
+
 /* Killed while it polled: the polls at the very end of the file count too. */
 static void killed_while_polling(void)
 {
@@ -515,6 +557,7 @@ int main(void)
     two_hosts();
     recycled_events();
     several_worlds();
+    folders_of_two_jobs();
     killed_while_polling();
     files_that_cannot_be_read();
     unknown_calls();
