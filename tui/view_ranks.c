@@ -96,8 +96,11 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     const struct ana_rank *r = &app->rank[row];
     const struct ana_rank_stat *stat = tui_app_stat(app, row);
     const char *text = NULL;
-    struct flow flow;
-    flow_of(app, row, stat, &flow);
+    struct flow flow = {NAN, NAN, NAN, NAN, NAN, NAN};
+    if (!r->counted) /* its file is cut off: nothing is known, which is not zero */
+        stat = NULL;
+    else
+        flow_of(app, row, stat, &flow);
     switch (column) {
     case RANK:
         out->number = r->world * 1e7 + r->rank;

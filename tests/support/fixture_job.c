@@ -58,6 +58,7 @@ static const struct ana_rank *rank(void *data, size_t index)
     f->rank = (struct ana_rank){.rank = (int32_t)index,
                                 .host = hosts[index * 2 / f->ranks],
                                 .pid = 1000 + (uint32_t)index,
+                                .counted = true,
                                 .state = wait         ? ANA_RANK_IN_MPI
                                          : f->running ? ANA_RANK_RUN
                                                       : ANA_RANK_DONE,
@@ -166,6 +167,7 @@ static enum trc_status summarize(void *data, struct ana_selection selection, str
         if (selection.ranks && !selection.ranks[i])
             continue;
         s->ranks[s->rank_count++] = (struct ana_rank_stat){.index = i,
+                                                           .counted = true,
                                                            .calls = 2001,
                                                            .sent = 33000000,
                                                            .received = 33000000,
