@@ -227,11 +227,6 @@ const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index)
     return index < job->count ? &job->process[index].rank : NULL;
 }
 
-int64_t ana_job_time(const struct ana_job *job, size_t rank_index, uint64_t ticks)
-{
-    return ana_clock_job_time(job->clock, rank_index, ticks);
-}
-
 struct ana_job_info ana_job_info(const struct ana_job *job)
 {
     if (job->count == 0) /* memory ran out while new files were taken in */

@@ -100,9 +100,6 @@ const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index);
  */
 void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size);
 
-/* Job time of a file's ticks. */
-int64_t ana_job_time(const struct ana_job *job, size_t rank_index, uint64_t ticks);
-
 /* ---- selections and summaries ---------------------------------------------------------------------------------- */
 
 struct ana_selection {

@@ -15,16 +15,6 @@ const struct tui_category *tui_category(int category)
     return &categories[category >= 0 && category < TUI_CATEGORIES ? category : TRC_CAT_MANAGE];
 }
 
-enum trc_category tui_opclass_category(enum trc_opclass opclass)
-{
-    static const unsigned char of[TRC_OPCLASSES] = {
-#define OPCLASS(id, text, category, shape) [TRC_OP_##id] = TRC_CAT_##category,
-#include "trace/opclass.def"
-#undef OPCLASS
-    };
-    return opclass < TRC_OPCLASSES ? (enum trc_category)of[opclass] : TRC_CAT_MANAGE;
-}
-
 int tui_cell_category(const struct ana_timeline_cell *cell)
 {
     int best = -1;

@@ -17,9 +17,6 @@ struct tui_category {
 /* Never NULL. */
 const struct tui_category *tui_category(int category);
 
-/* The category of a call's class. */
-enum trc_category tui_opclass_category(enum trc_opclass opclass);
-
 /* What took most of a timeline cell; -1: nothing is known of it. */
 int tui_cell_category(const struct ana_timeline_cell *cell);
 
