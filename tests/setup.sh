@@ -2,16 +2,19 @@
 # Installs what is missing to build and test, by package name; asks nothing.
 #   tests/setup.sh build    what `make` needs and what the demo runs
 #   tests/setup.sh check    that, and what the tests need
+#   tests/setup.sh roots    what unpacks other Debian releases and runs programs in them
 # Does nothing where everything is there.  Where it cannot install, it says what is missing and goes on: make will tell.
 set -u
 
 build="gcc make libc6-dev openmpi-bin libopenmpi-dev libncurses-dev libcjson-dev libdw-dev libxxhash-dev"
 check="$build tmux python3 python3-mpi4py strace binutils clang-format valgrind procps bindfs"
+roots="mmdebstrap debian-archive-keyring bubblewrap uidmap"
 
 case "${1-check}" in
 build) want=$build ;;
 check) want=$check ;;
-*) echo "usage: $0 [build|check]" >&2; exit 64 ;;
+roots) want=$roots ;;
+*) echo "usage: $0 [build|check|roots]" >&2; exit 64 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
