@@ -189,7 +189,7 @@ static void apply(struct trc_file *file, struct notes *notes)
 
 /* ---- a chunk of them --------------------------------------------------------------------------------------------- */
 
-static void take(struct trc_file *file, const struct trc_def *def, size_t size, struct notes *notes)
+static void take(struct trc_file *file, uint32_t chunk, const struct trc_def *def, size_t size, struct notes *notes)
 {
     const char *payload = (const char *)(def + 1);
     switch (def->type) {
@@ -206,6 +206,13 @@ static void take(struct trc_file *file, const struct trc_def *def, size_t size, 
     case TRC_DEF_NAME:
     case TRC_DEF_FREE:
         add_note(notes, def, payload);
+        break;
+    case TRC_DEF_FACT:
+        trc_define_fact(file, def, payload, def->text_bytes);
+        break;
+    case TRC_DEF_STACK:
+        if (file->chunks[chunk].kind == TRC_CHUNK_STACKS)
+            trc_define_stack(file, chunk, def, payload, size);
         break;
     default: /* of a later version: its slots are stepped over */
         break;
@@ -233,7 +240,7 @@ static bool walk(struct trc_file *file, uint32_t chunk, const char *buffer, uint
             trc_file_damage(file, "chunk %u: definition %u does not fit its slots: left out", chunk, at);
             span = 1;
         } else if (!(state->seen[at / 8] & bit)) {
-            take(file, def, size, notes);
+            take(file, chunk, def, size, notes);
             found = true;
         }
         state->seen[at / 8] |= bit;
@@ -266,7 +273,9 @@ static bool look_at(struct trc_file *file, uint32_t chunk, struct notes *notes)
         file->defs_bytes += (uint64_t)(first + whole - state->read) * TRC_DEF_SLOT;
         state->read = first + whole;
     }
-    bool found = walk(file, chunk, buffer, first, whole, notes);
+    /* What was read must still be of the chunk whose head was seen: one of stacks may be begun anew at any time. */
+    bool same = file->chunks[chunk].kind == TRC_CHUNK_DEFS || trc_chunk_same(file, chunk, &file->chunks[chunk], NULL);
+    bool found = same && walk(file, chunk, buffer, first, whole, notes);
     free(buffer);
     return found;
 }
@@ -292,16 +301,25 @@ bool trc_defs_refresh(struct trc_file *file)
     if (!make_room(file))
         return false;
     for (uint32_t i = 0; i < file->chunk_count; i++) {
-        if (!file->chunks[i].magic || file->chunks[i].kind != TRC_CHUNK_DEFS)
+        const struct trc_chunk *head = &file->chunks[i];
+        if (!head->magic || (head->kind != TRC_CHUNK_DEFS && head->kind != TRC_CHUNK_STACKS))
             continue;
+        size_t size = sizeof **file->defs + file->head.chunk_size / TRC_DEF_SLOT / 8 + 1;
+        if (file->defs[i] && head->kind == TRC_CHUNK_STACKS && file->defs[i]->sequence != head->sequence) {
+            trc_forget_stacks(file, i);
+            memset(file->defs[i], 0, size);
+        }
         if (!file->defs[i])
-            file->defs[i] = calloc(1, sizeof **file->defs + file->head.chunk_size / TRC_DEF_SLOT / 8 + 1);
-        if (file->defs[i])
-            moved |= look_at(file, i, &notes);
+            file->defs[i] = calloc(1, size);
+        if (!file->defs[i])
+            continue;
+        file->defs[i]->sequence = head->sequence;
+        moved |= look_at(file, i, &notes);
     }
     table_seal(&file->comms);
     table_seal(&file->objects);
     table_seal(&file->sites);
+    trc_evidence_seal(file);
     apply(file, &notes);
     return moved;
 }
@@ -313,6 +331,7 @@ void trc_defs_free(struct trc_file *file)
     table_free(&file->comms);
     table_free(&file->objects);
     table_free(&file->sites);
+    trc_evidence_free(file);
     for (uint32_t i = 0; i < file->defs_room; i++)
         free(file->defs[i]);
     free(file->defs);

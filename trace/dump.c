@@ -225,6 +225,36 @@ static void dump_definitions(const struct trc_file *file, FILE *out)
     }
 }
 
+static const char *const reason_words[TRC_STACK_REASONS] = {
+    [TRC_STACK_HANG] = "hang", [TRC_STACK_DEMAND] = "demand", [TRC_STACK_FATAL] = "fatal"};
+static const char *const stack_flag_words[] = {"main",  "closing", "crashed", "no_answer",
+                                               "short", "in_call", "gil",     "guessed"};
+
+static void dump_evidence(const struct trc_file *file, FILE *out)
+{
+    const char *key, *value;
+    for (size_t i = 0; trc_fact_at(file, i, &key, &value); i++)
+        fprintf(out, "fact %s: %s\n", key, value);
+    for (size_t i = 0; i < trc_stacks(file); i++) {
+        const struct trc_stack *stack = trc_stack(file, i);
+        fprintf(out, "stack %" PRIu32 ": %.9f tid=%" PRIu32 " reason=%s state=%c flags=", stack->snapshot,
+                since_start(file, stack->ticks), stack->tid, ONE_OF(reason_words, stack->def.reason), stack->def.state);
+        PUT_FLAGS(out, stack_flag_words, stack->def.flags);
+        if (stack->def.signal)
+            fprintf(out, " signal=%" PRId32, stack->def.signal);
+        if (stack->def.call >= 0)
+            fprintf(out, " syscall=%" PRId32, stack->def.call);
+        if (stack->def.flags & TRC_STACK_CLOSING)
+            fprintf(out, " threads=%" PRIu32 " request=%" PRIu64, stack->def.count, stack->request_ns);
+        fputc('\n', out);
+        for (const char *line = stack->text; *line;) {
+            size_t n = strcspn(line, "\n");
+            fprintf(out, "  %.*s\n", (int)n, line);
+            line += n + (line[n] != 0);
+        }
+    }
+}
+
 static void dump_live(const struct trc_file *file, size_t i, FILE *out)
 {
     const struct trc_thread *thread = trc_thread(file, i);
@@ -303,6 +333,7 @@ enum trc_status trc_dump(struct trc_file *file, FILE *out)
     trc_set_final(file);
     dump_head(file, out);
     dump_definitions(file, out);
+    dump_evidence(file, out);
     for (size_t i = 0; i < trc_threads(file); i++)
         dump_live(file, i, out);
     for (size_t i = 0; i < trc_threads(file); i++) {

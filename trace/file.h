@@ -42,10 +42,23 @@ struct trc_site_def {
     char text[];
 };
 
-/* What has been read of one DEFS chunk: a bit for each slot that needs no second look. */
+struct trc_fact_def {
+    uint64_t ticks;
+    const char *value; /* in `key`, behind its end */
+    char key[];
+};
+struct trc_stack_def {
+    struct trc_stack stack; /* first: what trc_stack returns */
+    uint32_t chunk;
+    size_t order;
+    char text[];
+};
+
+/* What has been read of one DEFS or STACKS chunk: a bit for each slot that needs no second look. */
 struct trc_defs_chunk {
     uint32_t read;       /* slots that were looked at once */
     uint32_t first_hole; /* the first that needs another look */
+    uint64_t sequence;   /* of the chunk: another one since means that its stacks are gone */
     uint8_t seen[];
 };
 
@@ -97,6 +110,10 @@ struct trc_file {
     size_t threads; /* highest index of a live page or an EVENTS chunk + 1 */
 
     struct trc_table comms, objects, sites;
+    struct trc_fact_def **facts; /* sorted by key */
+    size_t fact_count, fact_room;
+    struct trc_stack_def **stacks; /* sorted by snapshot and order */
+    size_t stack_count, stack_room, stacks_seen;
     struct trc_defs_chunk **defs; /* by chunk number; NULL for those of other kinds */
     uint32_t defs_room;
     uint64_t defs_bytes; /* looked at */
@@ -138,6 +155,13 @@ bool trc_live_refresh(struct trc_file *file);
 /* defs.c */
 bool trc_defs_refresh(struct trc_file *file);
 void trc_defs_free(struct trc_file *file);
+/* evidence.c: facts and stacks, whose definitions defs.c comes across */
+void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
+void trc_define_stack(struct trc_file *file, uint32_t chunk, const struct trc_def *def, const char *payload,
+                      size_t size);
+void trc_forget_stacks(struct trc_file *file, uint32_t chunk); /* the chunk was begun anew */
+void trc_evidence_seal(struct trc_file *file);
+void trc_evidence_free(struct trc_file *file);
 void *trc_table_find(const struct trc_table *table, uint64_t key);
 
 #endif

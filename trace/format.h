@@ -18,6 +18,9 @@
  *   DEFS chunk      definitions that outlive recycling: slots of 64 bytes, each trc_def spanning one or more.  A slot
  *                   whose type is 0 is not (yet) written: step over it.
  *   EVENTS chunk    items of one thread, decodable alone: signatures are defined anew in each chunk.
+ *   STACKS chunk    stacks taken for one reason (trc_chunk.thread = enum trc_stack_reason): slots as in a DEFS chunk,
+ *                   TRC_DEF_STACK only.  There are at most two for each reason: when both are full the older is begun
+ *                   anew, so the newest stacks of each reason stay and their space is bounded.
  *
  * An item begins with a varint (LEB128):
  *
@@ -139,7 +142,13 @@ struct trc_head {
     char error[128]; /* why tracing stopped, in words; empty if it did not */
 };
 
-enum trc_chunk_kind { TRC_CHUNK_FREE = 0, TRC_CHUNK_THREAD = 1, TRC_CHUNK_DEFS = 2, TRC_CHUNK_EVENTS = 3 };
+enum trc_chunk_kind {
+    TRC_CHUNK_FREE = 0,
+    TRC_CHUNK_THREAD = 1,
+    TRC_CHUNK_DEFS = 2,
+    TRC_CHUNK_EVENTS = 3,
+    TRC_CHUNK_STACKS = 4
+};
 enum trc_chunk_state { TRC_CHUNK_UNUSED = 0, TRC_CHUNK_OPEN = 1, TRC_CHUNK_FULL = 2 };
 
 struct trc_chunk {
@@ -275,7 +284,10 @@ enum trc_def_type {
     TRC_DEF_FILE = 3, /* file `id` on communicator a; text = its name */
     TRC_DEF_SITE = 4, /* call site b: text = "function+0xoffset" or empty, then NUL, then "module+0xoffset" */
     TRC_DEF_NAME = 5, /* communicator `id` was named: text */
-    TRC_DEF_FREE = 6  /* communicator `id` was freed */
+    TRC_DEF_FREE = 6, /* communicator `id` was freed */
+    TRC_DEF_FACT =
+        7, /* text = key, NUL, value: what is known of the process; a later one of the same key replaces it */
+    TRC_DEF_STACK = 8 /* thread a in snapshot `id`: trc_def_stack, then text; b: see there */
 };
 
 struct trc_def {
@@ -308,6 +320,39 @@ struct trc_def_comm {
     uint32_t created_by; /* call */
 };
 
+/* Stacks.  A snapshot is taken of all threads of the process at nearly the same time; it is a TRC_DEF_STACK for each
+ * thread, then one with TRC_STACK_CLOSING (thread 0), without which it is not complete.  The text is lines, fields
+ * separated by tabs, innermost frame first:
+ *
+ *   name    name of the thread
+ *   on      what it waits for or does, by procfs: "read() on /data/shard-17", "futex", "running"
+ *   python  function, file, line       frames of its Python stack
+ *   native  function+0xoffset or ?, module+0xoffset or an address
+ *   why     (of the closing one) why the snapshot was taken, in words */
+enum trc_stack_reason { TRC_STACK_HANG = 1, TRC_STACK_DEMAND = 2, TRC_STACK_FATAL = 3 };
+#define TRC_STACK_REASONS 4u
+enum trc_stack_flag {
+    TRC_STACK_MAIN = 1u << 0,      /* the process's first thread */
+    TRC_STACK_CLOSING = 1u << 1,   /* no thread: the snapshot is complete */
+    TRC_STACK_CRASHED = 1u << 2,   /* the thread that got the fatal signal */
+    TRC_STACK_NO_ANSWER = 1u << 3, /* it was asked for its registers and did not answer: its state says why */
+    TRC_STACK_SHORT = 1u << 4,     /* the walk ended before the thread's first frame */
+    TRC_STACK_IN_CALL = 1u << 5,   /* frames inside the MPI library are left out: they begin at the recorded call */
+    TRC_STACK_GIL = 1u << 6,       /* it held Python's GIL */
+    TRC_STACK_GUESSED = 1u << 7    /* a frame was found by looking for return addresses: others may be missing */
+};
+
+struct trc_def_stack {
+    uint8_t reason; /* enum trc_stack_reason */
+    char state;     /* as in /proc/PID/stat: R running, S sleeping, D in the kernel, T stopped, Z; '?' unknown */
+    uint16_t flags; /* enum trc_stack_flag */
+    int32_t signal; /* FATAL: its number */
+    int32_t call;   /* number of the system call it is in; -1 none or unknown */
+    uint32_t count; /* closing: threads of the process; there may be fewer stacks */
+    /* trc_def.b of the closing one: modification time of the request in ns of CLOCK_REALTIME (DEMAND), else 0 */
+};
+#define TRC_STACK_TEXT 16384u /* bytes of text of one thread, at most */
+
 #define TRC_DEF_SLOT 64u
 
 _Static_assert(sizeof(struct trc_anchor) == 32, "anchor");
@@ -317,7 +362,8 @@ _Static_assert(sizeof(struct trc_sig) == 56, "signature");
 _Static_assert(sizeof(struct trc_row) == 56 + 4 * TRC_BUCKETS, "row");
 _Static_assert(sizeof(struct trc_peer) == 40, "peer");
 _Static_assert(sizeof(struct trc_thread_chunk) <= TRC_CHUNK_SIZE, "a live page is one chunk");
-_Static_assert(sizeof(struct trc_def) == 32 && sizeof(struct trc_def_comm) == 40, "definitions");
+_Static_assert(sizeof(struct trc_def) == 32 && sizeof(struct trc_def_comm) == 40 && sizeof(struct trc_def_stack) == 16,
+               "definitions");
 
 enum trc_item { TRC_ITEM_END = 0, TRC_ITEM_SIG = 1, TRC_ITEM_FOLD = 2, TRC_ITEM_LOST = 3, TRC_ITEM_EVENT = 8 };
 #define TRC_ITEM_MAX 192u /* no item is longer; a writer opens a new chunk when less room is left */

@@ -77,6 +77,21 @@ const struct trc_object *trc_object(const struct trc_file *file, uint32_t id);
 /* Names of a call site; either may be NULL (not resolved). */
 void trc_site(const struct trc_file *file, uint64_t address, const char **function, const char **module);
 
+/* Facts: key and value, in order of keys; false past the last.  trc_fact: one by its key, NULL if it is not there. */
+bool trc_fact_at(const struct trc_file *file, size_t i, const char **key, const char **value);
+const char *trc_fact(const struct trc_file *file, const char *key);
+
+/* Stacks that were taken, in order of snapshots, then as they were written; trace/stacks.h reads what they say.
+ * Pointers stay valid until the next refresh. */
+struct trc_stack {
+    uint32_t snapshot, tid; /* tid 0: the closing record */
+    uint64_t ticks, request_ns;
+    struct trc_def_stack def;
+    const char *text; /* as format.h says; control characters other than tab and newline replaced */
+};
+size_t trc_stacks(const struct trc_file *file);
+const struct trc_stack *trc_stack(const struct trc_file *file, size_t i);
+
 /* Ticks to nanoseconds of this host's CLOCK_MONOTONIC, by the two anchors.  Where only one is there yet (a TSC, before
  * the first heartbeat) a tick is taken for a nanosecond. */
 int64_t trc_ticks_to_ns(const struct trc_file *file, uint64_t ticks);

@@ -64,7 +64,11 @@ size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *ca
             "item 1 sig: bytes, then that many bytes of fields in the order of the sig line; the next signature\n"
             "item 2 fold: signature, gap, then u64 count, busy, span: unsuccessful polls\n"
             "item 3 lost: count of records that could not be kept\n"
-            "item 8+i event of signature i: gap and duration unless sub, sequence if coll, request if complete\n");
+            "item 8+i event of signature i: gap and duration unless sub, sequence if coll, request if complete\n"
+            "def 7 fact: key NUL value\n"
+            "def 8 stack: id snapshot, a thread; u8 reason (1 hang 2 demand 3 fatal), char state, u16 flags, i32 "
+            "signal, "
+            "i32 system call, u32 count; lines name, on, python function file line, native function module, why\n");
     for (size_t i = 0; i < n; i++)
         put_line(&sink, "call", i,
                  (const char *const[]){calls[i].name, trc_opclass_text(calls[i].opclass), calls[i].roles, 0});

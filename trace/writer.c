@@ -264,6 +264,24 @@ static struct trc_def *definition_room(struct trc_writer *writer, unsigned slots
     return NULL;
 }
 
+/* Fills a definition whose slots are zero; its type comes last. */
+static void fill(const struct trc_writer *writer, struct trc_def *def, unsigned slots, struct trc_def as,
+                 const void *payload, size_t payload_size, const char *text)
+{
+    def->slots = (uint16_t)slots;
+    def->text_bytes = as.text_bytes;
+    def->id = as.id;
+    def->a = as.a;
+    def->b = as.b;
+    def->ticks = writer->ticks();
+    char *out = (char *)(def + 1);
+    if (payload_size)
+        memcpy(out, payload, payload_size);
+    if (as.text_bytes)
+        memcpy(out + payload_size, text, as.text_bytes);
+    __atomic_store_n(&def->type, as.type, __ATOMIC_RELEASE);
+}
+
 bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b,
                        const void *payload, size_t payload_size, const char *text, size_t text_size)
 {
@@ -278,22 +296,60 @@ bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32
         __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
         return false;
     }
-    def->slots = (uint16_t)slots;
-    def->text_bytes = (uint16_t)text_size;
-    def->id = id;
-    def->a = a;
-    def->b = b;
-    def->ticks = writer->ticks();
-    char *out = (char *)(def + 1);
-    if (payload_size)
-        memcpy(out, payload, payload_size);
-    if (text_size)
-        memcpy(out + payload_size, text, text_size);
-    __atomic_store_n(&def->type, (uint32_t)type, __ATOMIC_RELEASE);
+    fill(writer, def, slots,
+         (struct trc_def){.type = type, .text_bytes = (uint16_t)text_size, .id = id, .a = a, .b = b}, payload,
+         payload_size, text);
     uint32_t committed = __atomic_load_n(&owner->committed, __ATOMIC_RELAXED);
     while (committed < end &&
            !__atomic_compare_exchange_n(&owner->committed, &committed, end, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         ;
     __atomic_store_n(&owner->last_ticks, def->ticks, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* A chunk of the place with `need` bytes free, the older one begun anew if there is none. */
+static struct trc_chunk *stack_room(struct trc_writer *writer, struct trc_stack_place *place, uint8_t reason,
+                                    uint32_t need)
+{
+    const uint32_t body = TRC_CHUNK_SIZE - sizeof(struct trc_chunk);
+    struct trc_chunk *chunk = place->chunk[place->current];
+    if (chunk && chunk->committed + need <= body)
+        return chunk;
+    unsigned next = chunk ? 1 - place->current : place->current;
+    struct trc_chunk *fresh = place->chunk[next];
+    if (fresh) {
+        __atomic_store_n(&fresh->magic, 0, __ATOMIC_RELAXED);
+        atomic_thread_fence(memory_order_release); /* as in trc_writer_take */
+        fresh->sequence = atomic_fetch_add(&writer->sequence, 1) + 1;
+        fresh->first_ticks = fresh->last_ticks = writer->ticks();
+        fresh->committed = 0;
+    } else {
+        fresh = trc_writer_take(writer, TRC_CHUNK_STACKS, reason);
+    }
+    if (!fresh)
+        return NULL;
+    memset(fresh + 1, 0, body);
+    __atomic_store_n(&fresh->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    place->chunk[next] = fresh;
+    place->current = next;
+    return fresh;
+}
+
+bool trc_writer_stack(struct trc_writer *writer, struct trc_stack_place *place, uint32_t snapshot, uint32_t tid,
+                      uint64_t b, const struct trc_def_stack *stack, const char *text, size_t text_size)
+{
+    if (text_size > TRC_STACK_TEXT)
+        text_size = TRC_STACK_TEXT;
+    size_t bytes = sizeof(struct trc_def) + sizeof *stack + text_size;
+    unsigned slots = (unsigned)((bytes + TRC_DEF_SLOT - 1) / TRC_DEF_SLOT);
+    struct trc_chunk *chunk = stack_room(writer, place, stack->reason, slots * TRC_DEF_SLOT);
+    if (!chunk)
+        return false;
+    struct trc_def *def = (struct trc_def *)(void *)((char *)(chunk + 1) + chunk->committed);
+    struct trc_def as = {.type = TRC_DEF_STACK, .text_bytes = (uint16_t)text_size, .id = snapshot, .a = tid, .b = b};
+    fill(writer, def, slots, as, stack, sizeof *stack, text);
+    chunk->records++;
+    chunk->last_ticks = def->ticks;
+    __atomic_store_n(&chunk->committed, chunk->committed + slots * TRC_DEF_SLOT, __ATOMIC_RELEASE);
     return true;
 }

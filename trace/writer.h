@@ -88,6 +88,16 @@ void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor);
 bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b,
                        const void *payload, size_t payload_size, const char *text, size_t text_size);
 
+/* Where the stacks of one reason go: at most two chunks, of which the older is begun anew when both are full.  Zeroed;
+ * one thread at a time. */
+struct trc_stack_place {
+    struct trc_chunk *chunk[2];
+    unsigned current;
+};
+/* Appends the stack of thread `tid` (or the closing record: 0).  False if there was no room. */
+bool trc_writer_stack(struct trc_writer *writer, struct trc_stack_place *place, uint32_t snapshot, uint32_t tid,
+                      uint64_t b, const struct trc_def_stack *stack, const char *text, size_t text_size);
+
 /* Opens a stream with a live page of its own in `stream` (zeroed memory).  False: no page could be had. */
 bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name);
 

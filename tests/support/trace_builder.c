@@ -29,13 +29,18 @@ struct thread {
     struct trc_row overflow;
 };
 
+/* A chunk of definitions and the bytes in it. */
+struct defs_place {
+    uint32_t chunk, at;
+};
+
 struct tb {
     uint8_t *image;
     size_t size, room;
     struct trc_head head;
     double ticks_per_ns;
     uint64_t last_ticks, sequence;
-    uint32_t defs, defs_at; /* the DEFS chunk and bytes in it */
+    struct defs_place defs, stacks[TRC_STACK_REASONS];
     uint32_t recycle;
     bool open; /* tb_running */
     struct thread threads[TRC_MAX_THREADS];
@@ -107,7 +112,9 @@ struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, u
                                  .exe = "/bin/app",
                                  .command = "./app",
                                  .mpi = "Test MPI 1.0"};
-    tb->defs = NONE;
+    tb->defs.chunk = NONE;
+    for (unsigned i = 0; i < TRC_STACK_REASONS; i++)
+        tb->stacks[i].chunk = NONE;
     for (size_t i = 0; i < TRC_MAX_THREADS; i++)
         tb->threads[i].page = tb->threads[i].chunk = NONE;
     tb_clock(tb, 1000000000u, 1700000000000000000u, 1);
@@ -473,28 +480,50 @@ void tb_inside(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t
 
 /* ---- definitions ------------------------------------------------------------------------------------------------- */
 
+static void define_in(struct tb *tb, struct defs_place *place, enum trc_chunk_kind kind, uint32_t reason,
+                      struct trc_def as, const void *payload, size_t payload_size)
+{
+    uint32_t slots = (uint32_t)((sizeof(struct trc_def) + payload_size + TRC_DEF_SLOT - 1) / TRC_DEF_SLOT);
+    if (place->chunk == NONE ||
+        place->at + slots * TRC_DEF_SLOT > tb->head.chunk_size - (uint32_t)sizeof(struct trc_chunk)) {
+        place->chunk = take_chunk(tb, kind, reason, tb->head.start.ticks);
+        place->at = 0;
+    }
+    struct trc_chunk *chunk = chunk_at(tb, place->chunk);
+    struct trc_def *def = (struct trc_def *)(void *)((uint8_t *)(chunk + 1) + place->at);
+    *def = as;
+    def->slots = (uint16_t)slots;
+    def->ticks = tb->last_ticks ? tb->last_ticks : tb->head.start.ticks;
+    if (payload_size)
+        memcpy(def + 1, payload, payload_size);
+    place->at += slots * TRC_DEF_SLOT;
+    chunk->committed = place->at;
+}
+
 void tb_define(struct tb *tb, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b, const void *payload,
                size_t payload_size, size_t text_size)
 {
-    uint32_t slots = (uint32_t)((sizeof(struct trc_def) + payload_size + TRC_DEF_SLOT - 1) / TRC_DEF_SLOT);
-    if (tb->defs == NONE ||
-        tb->defs_at + slots * TRC_DEF_SLOT > tb->head.chunk_size - (uint32_t)sizeof(struct trc_chunk)) {
-        tb->defs = take_chunk(tb, TRC_CHUNK_DEFS, 0, tb->head.start.ticks);
-        tb->defs_at = 0;
-    }
-    struct trc_chunk *chunk = chunk_at(tb, tb->defs);
-    struct trc_def *def = (struct trc_def *)(void *)((uint8_t *)(chunk + 1) + tb->defs_at);
-    *def = (struct trc_def){.type = type,
-                            .slots = (uint16_t)slots,
-                            .text_bytes = (uint16_t)text_size,
-                            .id = id,
-                            .a = a,
-                            .b = b,
-                            .ticks = tb->last_ticks ? tb->last_ticks : tb->head.start.ticks};
-    if (payload_size)
-        memcpy(def + 1, payload, payload_size);
-    tb->defs_at += slots * TRC_DEF_SLOT;
-    chunk->committed = tb->defs_at;
+    define_in(tb, &tb->defs, TRC_CHUNK_DEFS, 0,
+              (struct trc_def){.type = type, .text_bytes = (uint16_t)text_size, .id = id, .a = a, .b = b}, payload,
+              payload_size);
+}
+
+void tb_fact(struct tb *tb, const char *key, const char *value)
+{
+    char text[1024];
+    int size = snprintf(text, sizeof text, "%s%c%s", key, 0, value);
+    tb_define(tb, TRC_DEF_FACT, 0, 0, 0, text, (size_t)size, (size_t)size);
+}
+
+void tb_stack(struct tb *tb, uint32_t snapshot, uint32_t tid, struct trc_def_stack stack, const char *text)
+{
+    char payload[sizeof stack + TRC_STACK_TEXT];
+    size_t size = strlen(text);
+    memcpy(payload, &stack, sizeof stack);
+    memcpy(payload + sizeof stack, text, size);
+    define_in(tb, &tb->stacks[stack.reason % TRC_STACK_REASONS], TRC_CHUNK_STACKS, stack.reason,
+              (struct trc_def){.type = TRC_DEF_STACK, .text_bytes = (uint16_t)size, .id = snapshot, .a = tid}, payload,
+              sizeof stack + size);
 }
 
 void tb_intercomm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, const int32_t *members, int32_t size,

@@ -106,6 +106,10 @@ void tb_comm_free(struct tb *tb, uint32_t id);
 void tb_win(struct tb *tb, uint32_t id, uint32_t comm);
 void tb_file(struct tb *tb, uint32_t id, uint32_t comm, const char *name);
 void tb_site(struct tb *tb, uint64_t address, const char *function, const char *module);
+void tb_fact(struct tb *tb, const char *key, const char *value);
+/* One thread's stack, text as format.h says ("python\tstep\ttrain.py\t63\n"); a snapshot ends with one that has
+ * TRC_STACK_CLOSING. */
+void tb_stack(struct tb *tb, uint32_t snapshot, uint32_t tid, struct trc_def_stack stack, const char *text);
 /* Any definition; for damaged ones. */
 void tb_define(struct tb *tb, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b, const void *payload,
                size_t payload_size, size_t text_size);

@@ -1,0 +1,116 @@
+/* What the stacks of a file or a job say: parsed, the newest of each process, and grouped by what they share.
+ * Pure: structs in, structs out.  Not for the traced process.
+ *
+ *     struct ana_stacks stacks;
+ *     ana_stacks_take(job, &stacks);                       the newest snapshot of every rank
+ *     struct ana_stack_group *group;
+ *     size_t n = ana_stacks_group(&stacks, &group);        main threads by equal stack, the odd one out first
+ *     ... stacks.stack[group[0].member[0]] ...
+ *     ana_stack_groups_free(group, n);
+ *     ana_stacks_free(&stacks);
+ *
+ * Everything taken is owned by the ana_stacks and lives until ana_stacks_free, whatever is refreshed meanwhile. */
+#ifndef ANA_STACKS_H
+#define ANA_STACKS_H
+
+#include "trace/job.h"
+
+/* One frame; strings are never NULL. */
+struct ana_frame {
+    bool python;
+    const char *function; /* "load_batch", "read"; "?" unknown */
+    const char *file;     /* Python: source file as the interpreter has it; native: module, "" unknown */
+    uint32_t line;        /* Python; 0 unknown */
+    uint64_t offset;      /* native: into the function, into the module where that is "?" */
+};
+
+/* One thread of one process at one moment. */
+struct ana_stack {
+    size_t index; /* of the rank, as in ana_job_rank */
+    uint32_t snapshot, tid;
+    uint64_t ticks; /* of its file: trc_ticks_to_ns */
+    enum trc_stack_reason reason;
+    uint32_t flags;          /* enum trc_stack_flag */
+    char state;              /* R S D T Z, '?' unknown */
+    int32_t signal;          /* the fatal one; 0 none */
+    int32_t call;            /* number of the system call it is in; -1 */
+    const char *name;        /* of the thread */
+    const char *on;          /* "read() on /data/shard-17", "futex", "running"; "" unknown */
+    const char *call_inside; /* the recorded MPI call it was inside when the file was last looked at; NULL none */
+    const struct ana_frame *python; /* innermost first */
+    size_t python_count;
+    const struct ana_frame *native;
+    size_t native_count;
+};
+
+/* One process's snapshot. */
+struct ana_snapshot {
+    size_t index;
+    uint32_t number;
+    enum trc_stack_reason reason;
+    bool complete;       /* its closing record is there */
+    uint64_t ticks;      /* when it was complete, else of its last record */
+    uint64_t request_ns; /* DEMAND: which request it answers */
+    const char *why;     /* why it was taken; "" unknown */
+    size_t first, count; /* its stacks in ana_stacks.stack, the main thread first */
+    uint32_t threads;    /* of the process then; 0 unknown */
+};
+
+struct ana_stacks {
+    struct ana_snapshot *snapshot; /* by index; of ranks without one there is none */
+    size_t snapshots;
+    struct ana_stack *stack;
+    size_t count;
+    void *owned; /* text and frames */
+};
+
+/* The newest complete snapshot of every rank (an incomplete one where there is no other).  A FATAL one counts as the
+ * newest whatever follows.  False only when out of memory; *out is then empty. */
+bool ana_stacks_take(const struct ana_job *job, struct ana_stacks *out);
+/* All snapshots of one file, oldest first; `index` is written into them. */
+bool ana_stacks_of_file(const struct trc_file *file, size_t index, struct ana_stacks *out);
+void ana_stacks_free(struct ana_stacks *stacks);
+
+/* The main thread's stack of rank `index`, or NULL; of a process that crashed, the crashed thread's. */
+const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t index);
+
+/* The frame that says most: the innermost Python one, else the innermost native one outside libc, the MPI library and
+ * the loader, else the innermost; NULL if there is none. */
+const struct ana_frame *ana_stack_place(const struct ana_stack *stack);
+
+/* One line about where a thread is: "train.py:57 in load_batch <- read() on /data/shard-17 (blocked, file)". */
+void ana_stack_line(const struct ana_stack *stack, char *out, size_t size);
+/* One frame: "train.py:57 in load_batch", "MPI_Recv (libmpi.so.40)". */
+void ana_frame_line(const struct ana_frame *frame, char *out, size_t size);
+
+/* Are two stacks the same?  By functions, and lines of Python; offsets in native code do not count. */
+bool ana_stack_equal(const struct ana_stack *a, const struct ana_stack *b);
+
+/* Ranks whose main (or crashed) thread has an equal stack. */
+struct ana_stack_group {
+    size_t *member; /* indices into stacks->stack, by rank */
+    size_t count;
+    size_t shared; /* outermost frames (Python, else native) that it shares with the largest group */
+};
+/* Smallest groups first (the odd one out), equal ones by their first rank.  *out is malloc'ed; returns how many, 0 also
+ * when out of memory (*out NULL).  Free with ana_stack_groups_free. */
+size_t ana_stacks_group(const struct ana_stacks *stacks, struct ana_stack_group **out);
+void ana_stack_groups_free(struct ana_stack_group *group, size_t count);
+
+/* The groups as a prefix tree, drawn from the outermost frame: one line a node, children behind their parent, those
+ * with fewer ranks first; a chain of frames with the same ranks is one line each at rising depth. */
+struct ana_stack_node {
+    unsigned depth;
+    const struct ana_frame *frame; /* of one of them */
+    size_t group_count;            /* groups below and here */
+    size_t ranks;                  /* stacks that go through this frame */
+    size_t first;                  /* one of them: index into stacks->stack */
+    bool last;                     /* a stack ends here */
+};
+size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **out); /* *out: free() */
+
+/* Writes "0-3,7" for the ranks of a group. */
+void ana_stack_group_ranks(const struct ana_job *job, const struct ana_stacks *stacks,
+                           const struct ana_stack_group *group, char *out, size_t size);
+
+#endif

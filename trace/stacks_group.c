@@ -1,0 +1,296 @@
+/* Stacks side by side: lines for people, equal ones together, the prefix tree. */
+#include "trace/stacks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+void ana_frame_line(const struct ana_frame *frame, char *out, size_t size)
+{
+    const char *file = base_name(frame->file);
+    if (frame->python)
+        snprintf(out, size, "%s:%u in %s", file, frame->line, frame->function);
+    else if (strcmp(frame->function, "?") != 0)
+        snprintf(out, size, *file ? "%s (%s)" : "%s", frame->function, file);
+    else
+        snprintf(out, size, "%s+0x%llx", *file ? file : "?", (unsigned long long)frame->offset);
+}
+
+/* Modules that say how a thread waits, not what for. */
+static bool is_plumbing(const char *module)
+{
+    static const char *const known[] = {
+        "libc.so",   "libc-",  "libpthread", "ld-linux",  "libmpi",   "libopen-pal", "libopen-rte", "libucp.so",
+        "libucs.so", "libuct", "libpmix",    "libfabric", "libevent", "libtrace.so", "mca_",        "[vdso]"};
+    const char *name = base_name(module);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strncmp(name, known[i], strlen(known[i])))
+            return true;
+    return false;
+}
+
+const struct ana_frame *ana_stack_place(const struct ana_stack *stack)
+{
+    if (stack->python_count)
+        return &stack->python[0];
+    for (size_t i = 0; i < stack->native_count; i++)
+        if (!is_plumbing(stack->native[i].file) && strcmp(stack->native[i].function, "?") != 0)
+            return &stack->native[i];
+    return stack->native_count ? &stack->native[0] : NULL;
+}
+
+static const char *state_text(char state)
+{
+    switch (state) {
+    case 'R':
+        return "running";
+    case 'S':
+        return "blocked";
+    case 'D':
+        return "blocked in the kernel, cannot be interrupted";
+    case 'T':
+    case 't':
+        return "stopped";
+    case 'Z':
+    case 'X':
+        return "ended";
+    default:
+        return "state unknown";
+    }
+}
+
+void ana_stack_line(const struct ana_stack *stack, char *out, size_t size)
+{
+    const struct ana_frame *place = ana_stack_place(stack);
+    char frame[512] = "";
+    if (place)
+        ana_frame_line(place, frame, sizeof frame);
+    const char *what = *stack->on && strcmp(stack->on, "running") != 0 ? stack->on : stack->call_inside;
+    snprintf(out, size, "%s%s%s (%s)", frame, what && *frame ? " <- " : "", what ? what : "", state_text(stack->state));
+}
+
+/* ---- equal stacks ------------------------------------------------------------------------------------------------ */
+
+struct frames {
+    const struct ana_frame *frame;
+    size_t count;
+};
+static struct frames frames_of(const struct ana_stack *stack)
+{
+    return stack->python_count ? (struct frames){stack->python, stack->python_count}
+                               : (struct frames){stack->native, stack->native_count};
+}
+
+static int compare_frames(const struct ana_frame *a, const struct ana_frame *b)
+{
+    int order = (int)a->python - (int)b->python;
+    if (!order)
+        order = strcmp(a->function, b->function);
+    if (!order)
+        order = strcmp(a->file, b->file);
+    if (!order)
+        order = a->line < b->line ? -1 : a->line > b->line;
+    if (!order && !strcmp(a->function, "?"))
+        order = a->offset < b->offset ? -1 : a->offset > b->offset;
+    return order;
+}
+
+/* Outermost frames first, so that those with a common beginning lie together. */
+static int compare(const struct ana_stack *a, const struct ana_stack *b)
+{
+    struct frames x = frames_of(a), y = frames_of(b);
+    for (size_t i = 0; i < x.count && i < y.count; i++) {
+        int order = compare_frames(&x.frame[x.count - 1 - i], &y.frame[y.count - 1 - i]);
+        if (order)
+            return order;
+    }
+    return x.count < y.count ? -1 : x.count > y.count;
+}
+
+bool ana_stack_equal(const struct ana_stack *a, const struct ana_stack *b)
+{
+    return compare(a, b) == 0;
+}
+
+static size_t shared_frames(const struct ana_stack *a, const struct ana_stack *b)
+{
+    struct frames x = frames_of(a), y = frames_of(b);
+    size_t n = 0;
+    while (n < x.count && n < y.count && !compare_frames(&x.frame[x.count - 1 - n], &y.frame[y.count - 1 - n]))
+        n++;
+    return n;
+}
+
+/* Of each snapshot the stack that stands for its process: the crashed thread's, else the main thread's. */
+static const struct ana_stack *chosen(const struct ana_stacks *stacks, const struct ana_snapshot *snapshot)
+{
+    const struct ana_stack *first = &stacks->stack[snapshot->first];
+    for (size_t i = 0; i < snapshot->count; i++)
+        if (first[i].flags & TRC_STACK_CRASHED)
+            return &first[i];
+    return snapshot->count ? first : NULL;
+}
+
+const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t index)
+{
+    for (size_t i = 0; i < stacks->snapshots; i++)
+        if (stacks->snapshot[i].index == index)
+            return chosen(stacks, &stacks->snapshot[i]);
+    return NULL;
+}
+
+/* Pointers to the chosen stacks in the order of `compare`, then by rank. */
+static int by_frames_and_rank(const void *a, const void *b)
+{
+    const struct ana_stack *const *x = a, *const *y = b;
+    int order = compare(*x, *y);
+    return order ? order : (*x)->index < (*y)->index ? -1 : (*x)->index > (*y)->index;
+}
+static const struct ana_stack **sorted(const struct ana_stacks *stacks, size_t *n)
+{
+    const struct ana_stack **list = malloc((stacks->snapshots + 1) * sizeof *list);
+    *n = 0;
+    for (size_t i = 0; list && i < stacks->snapshots; i++)
+        if ((list[*n] = chosen(stacks, &stacks->snapshot[i])))
+            ++*n;
+    if (*n)
+        qsort(list, *n, sizeof *list, by_frames_and_rank);
+    return list;
+}
+
+static int smallest_first(const void *a, const void *b)
+{
+    const struct ana_stack_group *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count < y->count ? -1 : 1;
+    return x->member[0] < y->member[0] ? -1 : x->member[0] > y->member[0];
+}
+
+size_t ana_stacks_group(const struct ana_stacks *stacks, struct ana_stack_group **out)
+{
+    size_t n, count = 0;
+    *out = NULL;
+    const struct ana_stack **list = sorted(stacks, &n);
+    struct ana_stack_group *group = n ? calloc(n, sizeof *group) : NULL;
+    for (size_t i = 0; group && i < n; i++) {
+        if (!i || compare(list[i - 1], list[i]) != 0) {
+            group[count].member = malloc((n - i) * sizeof *group[count].member);
+            if (!group[count].member) {
+                ana_stack_groups_free(group, count);
+                free(list);
+                return 0;
+            }
+            count++;
+        }
+        struct ana_stack_group *last = &group[count - 1];
+        last->member[last->count++] = (size_t)(list[i] - stacks->stack);
+    }
+    free(list);
+    if (!count)
+        return 0;
+    qsort(group, count, sizeof *group, smallest_first);
+    for (size_t i = 0; i < count; i++)
+        group[i].shared = shared_frames(&stacks->stack[group[i].member[0]], &stacks->stack[group[count - 1].member[0]]);
+    *out = group;
+    return count;
+}
+
+void ana_stack_groups_free(struct ana_stack_group *group, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(group[i].member);
+    free(group);
+}
+
+void ana_stack_group_ranks(const struct ana_job *job, const struct ana_stacks *stacks,
+                           const struct ana_stack_group *group, char *out, size_t size)
+{
+    size_t at = 0;
+    *out = 0;
+    for (size_t i = 0; i < group->count && at + 1 < size;) {
+        int32_t from = ana_job_rank(job, stacks->stack[group->member[i]].index)->rank, to = from;
+        while (++i < group->count && ana_job_rank(job, stacks->stack[group->member[i]].index)->rank == to + 1)
+            to++;
+        int n = from == to ? snprintf(out + at, size - at, "%s%d", at ? "," : "", from)
+                           : snprintf(out + at, size - at, "%s%d-%d", at ? "," : "", from, to);
+        at += n > 0 ? (size_t)n : 0;
+    }
+    if (at >= size && size > 4)
+        memcpy(out + size - 4, "...", 4);
+}
+
+/* ---- the prefix tree --------------------------------------------------------------------------------------------- */
+
+struct span { /* stacks list[begin .. end) share their `depth` outermost frames */
+    size_t begin, end;
+};
+
+static const struct ana_frame *frame_at(const struct ana_stack *stack, size_t depth)
+{
+    struct frames frames = frames_of(stack);
+    return depth < frames.count ? &frames.frame[frames.count - 1 - depth] : NULL;
+}
+
+static int fewest_first(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    size_t n = x->end - x->begin, m = y->end - y->begin;
+    return n != m ? (n < m ? -1 : 1) : x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* Writes the nodes below `span`; recursion is as deep as a stack, which the record's size bounds. */
+static void grow_tree(const struct ana_stacks *stacks, const struct ana_stack *const *list, struct span span,
+                      unsigned depth, struct ana_stack_node *node, size_t *n)
+{
+    struct span *child = malloc((span.end - span.begin) * sizeof *child);
+    size_t children = 0;
+    for (size_t i = span.begin; child && i < span.end; i++) {
+        const struct ana_frame *frame = frame_at(list[i], depth);
+        if (!frame)
+            continue;
+        const struct ana_frame *before = children ? frame_at(list[child[children - 1].begin], depth) : NULL;
+        if (!before || compare_frames(before, frame) != 0)
+            child[children++].begin = i;
+        child[children - 1].end = i + 1;
+    }
+    if (children)
+        qsort(child, children, sizeof *child, fewest_first);
+    for (size_t c = 0; c < children; c++) {
+        struct ana_stack_node *here = &node[(*n)++];
+        const struct ana_stack *first = list[child[c].begin];
+        *here = (struct ana_stack_node){.depth = depth,
+                                        .frame = frame_at(first, depth),
+                                        .group_count = 1,
+                                        .ranks = child[c].end - child[c].begin,
+                                        .first = (size_t)(first - stacks->stack)};
+        for (size_t i = child[c].begin; i < child[c].end; i++) {
+            here->last |= !frame_at(list[i], depth + 1);
+            here->group_count += i > child[c].begin && compare(list[i - 1], list[i]) != 0;
+        }
+        grow_tree(stacks, list, child[c], depth + 1, node, n);
+    }
+    free(child);
+}
+
+size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **out)
+{
+    size_t n, room = 0, count = 0;
+    *out = NULL;
+    const struct ana_stack **list = sorted(stacks, &n);
+    for (size_t i = 0; i < n; i++)
+        if (!i || compare(list[i - 1], list[i]) != 0)
+            room += frames_of(list[i]).count;
+    *out = room ? malloc(room * sizeof **out) : NULL;
+    if (*out)
+        grow_tree(stacks, list, (struct span){0, n}, 0, *out, &count);
+    free(list);
+    return count;
+}
