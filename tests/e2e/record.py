@@ -1,0 +1,205 @@
+# timeout: 120
+"""hpctop record: what it makes of a command line (--dry-run, over stand-ins of launchers and runtimes that are not
+installed), what it refuses, and real jobs under the launchers that are."""
+import json
+import os
+import shlex
+import shutil
+import stat
+
+from common import HPCTOP, LIBTRACE, check, end, hpctop, report, run, skip, traces, workload
+from compare import differences
+
+LIB = os.path.realpath(LIBTRACE)
+STANDINS = os.path.abspath("bin")
+HERE = os.getcwd()
+DIR = os.path.join(HERE, "t")
+
+
+def stand_in(name, says):
+    os.makedirs(STANDINS, exist_ok=True)
+    path = os.path.join(STANDINS, name)
+    with open(path, "w") as f:
+        f.write("#!/usr/bin/env perl\nprint \"%s\\n\";\n" % says)
+    os.chmod(path, 0o755)
+
+
+def environment(**more):
+    env = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "HPCTOP_DIR") and not k.startswith("HPCTOP_")}
+    env["PATH"] = STANDINS + ":" + env["PATH"]
+    env.update(more)
+    return env
+
+
+def plan(command, **env):
+    """What --dry-run prints, as (environment, words)."""
+    r = hpctop("record", "-n", "-o", "t", "--", *shlex.split(command), env=environment(**env))
+    if r.code != 0:
+        return None, r
+    words = shlex.split(r.out.replace("\\\n", ""))
+    settings = {}
+    while words and "=" in words[0] and words[0].split("=")[0].isidentifier():
+        name, value = words.pop(0).split("=", 1)
+        settings[name] = value
+    return settings, " ".join(words)
+
+
+X = "-x LD_PRELOAD=%s -x HPCTOP_DIR=%s" % (LIB, DIR)
+GENV = "-genv LD_PRELOAD %s -genv HPCTOP_DIR %s" % (LIB, DIR)
+ENV = "LD_PRELOAD=%s HPCTOP_DIR=%s" % (LIB, DIR)
+EXPORT = "LD_PRELOAD=%s,HPCTOP_DIR=%s" % (LIB, DIR)
+OURS = {"LD_PRELOAD": LIB, "HPCTOP_DIR": DIR}
+INSIDE = {p + k: v for p in ("APPTAINERENV_", "SINGULARITYENV_") for k, v in OURS.items()}
+BIND = {p + "_BIND": "%s,%s" % (LIB, DIR) for p in ("APPTAINER", "SINGULARITY")}
+MORE = "".join(" -x %s=%s" % (k, v) for k, v in sorted({**INSIDE, **BIND}.items()))
+
+# Name, command, what is to become of it, what is to be in the environment, and what is there already.
+PLANS = [
+    ("a program alone", "true a", "true a", OURS, {}),
+    ("a value that is there stays", "true", "true", {**OURS, "LD_PRELOAD": "/foo.so:" + LIB}, {"LD_PRELOAD": "/foo.so"}),
+    ("preloaded already", "true", "true", OURS, {"LD_PRELOAD": LIB}),
+    ("other options of ours go too", "mpiexec.hydra -n 2 true", "mpiexec.hydra %s -genv HPCTOP_LIMIT 1M -n 2 true" % GENV, {},
+     {"HPCTOP_LIMIT": "1M"}),
+    ("Open MPI by its name", "orterun -n 4 --map-by node true", "orterun %s -n 4 --map-by node true" % X, {}, {}),
+    ("Open MPI by what it says", "mpirun -n 1 true", "mpirun %s -n 1 true" % X, {}, {}),
+    ("Open MPI, two programs", "mpirun -n 1 true : -n 2 false", "mpirun %s -n 1 true : %s -n 2 false" % (X, X), {}, {}),
+    ("Open MPI, the user's own preload", "orterun -x LD_PRELOAD=/foo.so -n 1 true",
+     "orterun -x HPCTOP_DIR=%s -x LD_PRELOAD=/foo.so:%s -n 1 true" % (DIR, LIB), {}, {}),
+    ("Open MPI, the user's own preload by name", "orterun -x LD_PRELOAD -n 1 true",
+     "orterun -x HPCTOP_DIR=%s -x LD_PRELOAD=/foo.so:%s -n 1 true" % (DIR, LIB), {}, {"LD_PRELOAD": "/foo.so"}),
+    ("Open MPI, a list instead of -x", "orterun --mca mca_base_env_list A=1 true",
+     "orterun --mca mca_base_env_list A=1;LD_PRELOAD=%s;HPCTOP_DIR=%s true" % (LIB, DIR), {}, {}),
+    ("Open MPI, a list in the environment", "orterun true", "orterun true",
+     {"OMPI_MCA_mca_base_env_list": "A=1;LD_PRELOAD=%s;HPCTOP_DIR=%s" % (LIB, DIR)}, {"OMPI_MCA_mca_base_env_list": "A=1"}),
+    ("Hydra", "mpiexec.hydra -n 2 true", "mpiexec.hydra %s -n 2 true" % GENV, {}, {}),
+    ("Hydra by what it says", "mpiexec -n 2 true", "mpiexec %s -n 2 true" % GENV, {}, {}),
+    ("Hydra, the user's own preload", "mpiexec.hydra -genv LD_PRELOAD /foo.so true",
+     "mpiexec.hydra -genv HPCTOP_DIR %s -genv LD_PRELOAD /foo.so:%s true" % (DIR, LIB), {}, {}),
+    ("mpirun_rsh", "mpirun_rsh -np 2 h1 h2 A=1 true", "mpirun_rsh -np 2 h1 h2 A=1 %s true" % ENV, {}, {}),
+    ("srun", "srun -n 2 true", "srun --export=ALL,%s -n 2 true" % EXPORT, {}, {}),
+    ("srun, NONE", "srun --export=NONE true", "srun --export=%s true" % EXPORT, {}, {}),
+    ("srun, a list of the user's", "srun --export A,LD_PRELOAD=/foo.so true",
+     "srun --export A,LD_PRELOAD=/foo.so:%s,HPCTOP_DIR=%s true" % (LIB, DIR), {}, {}),
+    ("srun, a list in the environment", "srun true", "srun --export=A,%s true" % EXPORT, {}, {"SLURM_EXPORT_ENV": "A"}),
+    ("jsrun", "jsrun -n 2 true", "jsrun -E LD_PRELOAD=%s -E HPCTOP_DIR=%s -n 2 true" % (LIB, DIR), {}, {}),
+    ("ibrun", "ibrun -n 2 true", "ibrun -n 2 env %s true" % ENV, {}, {}),
+    ("horovodrun", "horovodrun --verbose -np 2 -H a:1,b:1 true", "horovodrun --verbose -np 2 -H a:1,b:1 env %s true" % ENV, {}, {}),
+    ("wrappers before and behind", "timeout -s KILL 9 env A=1 orterun -n 1 nice -n 5 true",
+     "timeout -s KILL 9 env A=1 orterun %s -n 1 nice -n 5 true" % X, {}, {}),
+    ("an emptied environment", "orterun -n 1 env -i true", "orterun -n 1 env -i %s true" % ENV, {}, {}),
+    ("an option that nobody knows", "orterun --no-such-option value true", "orterun %s --no-such-option value true" % X, {}, {}),
+    ("a script", "sh -c true", "sh -c true", {**OURS, **INSIDE, **BIND}, {}),
+    ("Apptainer", "apptainer exec -B /data i.sif ./app", "apptainer exec -B /data i.sif ./app", {**INSIDE, **BIND}, {}),
+    ("Apptainer, the user's own values", "apptainer exec i.sif ./app", "apptainer exec i.sif ./app",
+     {"APPTAINERENV_LD_PRELOAD": "/foo.so:" + LIB, "APPTAINER_BIND": "/data,%s,%s" % (LIB, DIR),
+      "SINGULARITY_BIND": "/data,%s,%s" % (LIB, DIR)}, {"SINGULARITYENV_LD_PRELOAD": "/foo.so", "SINGULARITY_BIND": "/data"}),
+    ("Apptainer, not to be started", "apptainer build i.sif", "apptainer build i.sif", OURS, {}),
+    ("MPI inside the container", "apptainer exec i.sif mpirun -n 2 ./app", "apptainer exec i.sif mpirun -n 2 ./app",
+     {**INSIDE, **BIND}, {}),
+    ("a launcher of containers", "mpiexec.hydra -n 2 podman run --rm image ./app",
+     "mpiexec.hydra -n 2 podman run -v {0}:{0} -v {1}:{1} -e LD_PRELOAD={1} -e HPCTOP_DIR={0} --rm image ./app".format(DIR, LIB),
+     {}, {"LD_PRELOAD": "/outside.so"}),
+    ("Charliecloud", "ch-run image -- ./app", "ch-run -b {0}:{0} -b {1}:{1} --set-env=LD_PRELOAD={1} --set-env=HPCTOP_DIR={0} "
+     "image -- ./app".format(DIR, LIB), {}, {}),
+    ("Shifter", "shifter --image=x ./app", "shifter --volume={0}:{0} --volume={1}:{1} --env=LD_PRELOAD={1} "
+     "--env=HPCTOP_DIR={0} --image=x ./app".format(DIR, LIB), {}, {}),
+]
+
+
+def plans():
+    stand_in("mpirun", "mpirun (Open MPI) 5.0.7")
+    stand_in("orterun", "")
+    stand_in("mpiexec", "HYDRA build details:")
+    for name in ("mpiexec.hydra", "mpirun_rsh", "srun", "sbatch", "jsrun", "ibrun", "horovodrun", "apptainer", "podman", "ch-run",
+                 "shifter"):
+        stand_in(name, "")
+    for name, command, want, settings, present in PLANS:
+        seen, words = plan(command, **present)
+        check("plan: " + name, seen is not None and words == want and
+              all(seen.get(k) == v for k, v in settings.items()) and (settings or not seen), "%s %s" % (seen, words))
+    seen, words = plan("orterun -n 2 apptainer exec i.sif ./app")
+    check("plan: a launcher of Apptainer", seen == {} and words.endswith(" -n 2 apptainer exec i.sif ./app") and
+          sorted(words.split(" -n 2 ")[0].split(" -x ")[1:]) == sorted(MORE.split(" -x ")[1:]), words)
+    with open("job.sh", "w") as f:
+        f.write("#!/bin/sh\n#SBATCH --export=A,B\nsrun true\n")
+    seen, words = plan("sbatch job.sh")
+    check("plan: sbatch, with what the script says", words.startswith("sbatch --export=A,B,%s," % EXPORT) and
+          words.endswith(" job.sh") and seen == BIND, "%s %s" % (seen, words))
+    r = hpctop("record", "--dry-run", "--", "sbatch", "job.sh", env=environment())
+    check("plan: each job of a script has its own folder", r.code == 0 and "LD_PRELOAD" in r.out and "HPCTOP_DIR" not in r.out, r)
+    check("plan: nothing is made", not os.path.exists("t"))
+
+
+def refusals():
+    def refused(name, code, word, arguments, **env):
+        r = hpctop("record", *arguments, env=environment(**env))
+        check("refuses: " + name, r.code == code and word in r.err and len(r.err.strip().splitlines()) == 1 and not r.out, r)
+
+    refused("no command", 64, "wants a command", [])
+    refused("an unknown option", 64, "--no-such-option", ["--no-such-option", "--", "true"])
+    refused("-o without a folder", 64, "-o", ["-o"])
+    refused("no libtrace.so", 2, "/no/such/libtrace.so", ["--", "true"], HPCTOP_LIBTRACE="/no/such/libtrace.so")
+    open("file", "w").close()
+    refused("a folder that cannot be made", 2, "file/t", ["-o", "file/t", "--", "true"])
+    prefix = os.path.join(HERE, "suid")
+    os.makedirs(prefix + "/bin")
+    os.makedirs(prefix + "/libexec/apptainer/bin")
+    shutil.copy(os.path.join(STANDINS, "apptainer"), prefix + "/bin/apptainer")
+    starter = prefix + "/libexec/apptainer/bin/starter-suid"
+    open(starter, "w").close()
+    os.chmod(starter, 0o755)
+    command = ["-n", "--", prefix + "/bin/apptainer", "exec", "--cleanenv", "i.sif", "./app"]
+    r = hpctop("record", *command, env=environment())
+    check("--cleanenv without a setuid starter", r.code == 0, r)
+    os.chmod(starter, stat.S_ISUID | 0o755)
+    refused("--cleanenv with a setuid starter", 2, "--cleanenv", command)
+    refused("--containall with a setuid starter", 2, "--containall", command[:4] + ["--containall"] + command[5:])
+    r = hpctop("record", *(command[:4] + ["--userns"] + command[4:]), env=environment())
+    check("--cleanenv with --userns", r.code == 0, r)
+    with open("whole.c", "w") as f:
+        f.write("int main(void){return 0;}\n")
+    with open("inside.c", "w") as f:
+        f.write("int PMPI_Init(void*a,void*b){return a==b;}\nint main(void){return PMPI_Init(0,0)!=1;}\n")
+    if run(["cc", "-static", "-o", "whole", "whole.c"]).code == 0:
+        refused("a static program", 2, "static", ["--", "orterun", "-n", "1", "./whole"])
+    else:
+        skip("refuses: a static program", "no static libc here")
+    if check("a program with MPI in it", run(["cc", "-o", "inside", "inside.c"]).code == 0):
+        refused("static MPI", 2, "static", ["--", "orterun", "-n", "1", "./inside"])
+
+
+def jobs():
+    r = run([HPCTOP, "record", "-o", "seven", "--", "sh", "-c", "echo out; echo err >&2; exit 7"])
+    check("exit status and output are the command's", r.code == 7 and r.out == "out\n" and r.err.endswith("err\n"), r)
+    check("it says where the trace goes", os.path.join(HERE, "seven") in r.err.splitlines()[0], r)
+    r = run([HPCTOP, "record", "--", "./no-such-command"])
+    check("a command that is not there", r.code == 127 and "no-such-command" in r.err, r)
+    for launcher, compiler in (("mpirun.openmpi", None), ("mpiexec.hydra", "mpicc.mpich")):
+        if not shutil.which(launcher) or (compiler and not shutil.which(compiler)):
+            skip("a job under " + launcher, "not installed")
+            continue
+        ring = workload("ring")
+        if compiler:
+            source = os.path.join(os.environ["TOP"], "workloads/ring.c")
+            r = run([compiler, "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-o", "ring-" + compiler, source])
+            if not check("ring with " + compiler, r.code == 0, r):
+                continue
+            ring = "./ring-" + compiler
+        truth = os.path.join(HERE, launcher + ".json")
+        r = run([HPCTOP, "record", "-o", launcher, "--", launcher, "-n", "2", ring], dict(os.environ, TRUTH=truth))
+        if check("a job under " + launcher, r.code == 0 and len(traces(launcher)) == 2, r):
+            with open(truth) as f:
+                wrong = differences(json.load(f), report(launcher))
+            check("its numbers under " + launcher, not wrong, "; ".join(wrong[:8]))
+        r = run([HPCTOP, "record", "-o", "three", "--", launcher, "-n", "1", "sh", "-c", "exit 3"])
+        check("exit status through " + launcher, r.code == 3, r)
+    r = run([HPCTOP, "record", "--", "sh", "-c", "mpirun.openmpi -n 2 %s && mpirun.openmpi -n 2 %s" % ((workload("ring"),) * 2)])
+    folders = [d for d in os.listdir(".") if d.startswith("hpctop-")]
+    check("a script with two jobs leaves two traces", r.code == 0 and len(folders) == 2 and
+          all(len(traces(d)) == 2 for d in folders), "%s %s" % (folders, r))
+
+
+plans()
+refusals()
+jobs()
+end()

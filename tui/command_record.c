@@ -1,0 +1,180 @@
+/* hpctop record [-o DIR] [-n] -- CMD..: starts a command so that its ranks are recorded. */
+#include "tui/command.h"
+#include "tui/record.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a shell says of a command that it cannot start. */
+enum { EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+/* The folder and those above it; 0 or an errno. */
+static int make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        int failed = mkdir(path, 0777) && errno != EEXIST;
+        *slash = '/';
+        if (failed)
+            return errno;
+    }
+    return mkdir(path, 0777) && errno != EEXIST ? errno : 0;
+}
+
+static const char *batch_job(void)
+{
+    static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "COBALT_JOBID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value && !strchr(value, '/'))
+            return value;
+    }
+    return NULL;
+}
+
+/* Where the trace goes, as an absolute path: all ranks get the same, wherever they start. */
+static bool name_folder(const char *wanted, char *out, size_t size)
+{
+    char here[4096];
+    if (wanted && wanted[0] == '/')
+        return (size_t)snprintf(out, size, "%s", wanted) < size;
+    if (!getcwd(here, sizeof here))
+        return false;
+    if (wanted)
+        return (size_t)snprintf(out, size, "%s/%s", here, wanted) < size;
+    const char *job = batch_job();
+    struct stat info;
+    for (int try = 1; try < 1000; try++) { /* pids come again */
+        size_t n = (size_t)snprintf(out, size, "%s/hpctop-%s%s%d", here, job ? job : "", job ? "." : "", (int)getpid());
+        if (n < size && try > 1)
+            n += (size_t)snprintf(out + n, size - n, "-%d", try);
+        if (n >= size)
+            return false;
+        if (stat(out, &info))
+            return true;
+    }
+    return false;
+}
+
+static void print_quoted(const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=,./:@%^";
+    if (*word && word[strspn(word, plain)] == 0) {
+        fputs(word, stdout);
+        return;
+    }
+    putchar('\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*word);
+    putchar('\'');
+}
+
+/* As a shell would take it. */
+static int print_plan(const struct tui_plan *plan)
+{
+    for (size_t i = 0; i < plan->settings; i++) {
+        char *value = tui_setting_value(&plan->setting[i], false);
+        printf("%s=", plan->setting[i].name);
+        print_quoted(value ? value : "");
+        printf(" \\\n");
+        free(value);
+    }
+    for (size_t i = 0; i < plan->words.count; i++) {
+        fputs(i ? " " : "", stdout);
+        print_quoted(plan->words.word[i]);
+    }
+    putchar('\n');
+    return tui_finish(TUI_EXIT_OK);
+}
+
+static int start(const struct tui_plan *plan)
+{
+    for (size_t i = 0; i < plan->settings; i++) {
+        char *value = tui_setting_value(&plan->setting[i], false);
+        if (!value || setenv(plan->setting[i].name, value, 1))
+            return tui_input_error("out of memory");
+        free(value);
+    }
+    execvp(plan->words.word[0], plan->words.word);
+    int error = errno;
+    tui_input_error("cannot start %s: %s", plan->words.word[0], strerror(error));
+    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
+}
+
+static int record(const char *wanted, bool dry, char *const *command, size_t n)
+{
+    char library[4096], folder[4096];
+    struct tui_plan plan;
+    if (!tui_find_libtrace(library, sizeof library))
+        return tui_input_error("no libtrace.so %s; say where it is with HPCTOP_LIBTRACE=/path/libtrace.so", library);
+    if (strpbrk(library, ": "))
+        return tui_input_error("%s: a path with a blank or a colon cannot be preloaded; link it from elsewhere",
+                               library);
+    if (!tui_plan_read(&plan, command, n))
+        return tui_input_error("%s", plan.refusal);
+    /* A script may start several jobs: libtrace.so gives each a folder of its own. */
+    const char *from_user = wanted ? wanted : getenv("HPCTOP_DIR");
+    bool named = (from_user && *from_user) || !plan.launches;
+    if (named && !name_folder(from_user && *from_user ? from_user : NULL, folder, sizeof folder))
+        return tui_input_error("the trace folder's name is too long");
+    if (!tui_plan_apply(&plan, library, named ? folder : NULL)) {
+        int status = tui_input_error("%s", plan.refusal);
+        tui_plan_free(&plan);
+        return status;
+    }
+    char path[4096];
+    bool found = tui_find_program(plan.words.word[0], path, sizeof path);
+    int error = named && !dry && found ? make_folders(folder) : 0;
+    if (named && !dry && found && !error && access(folder, W_OK | X_OK))
+        error = errno;
+    int status;
+    if (error) {
+        status = tui_input_error("cannot write the trace to %s: %s", folder, strerror(error));
+    } else if (dry) {
+        status = print_plan(&plan);
+    } else {
+        if (!found)
+            ; /* said below */
+        else if (named)
+            fprintf(stderr, "hpctop: the trace goes to %s\n", folder);
+        else
+            fprintf(stderr, "hpctop: the trace of each job that this starts goes to hpctop-<job id> where it runs\n");
+        status = start(&plan);
+    }
+    tui_plan_free(&plan);
+    return status;
+}
+
+int tui_command_record(int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"output", required_argument, NULL, 'o'}, {"dry-run", no_argument, NULL, 'n'}, {0}};
+    const char *wanted = NULL;
+    bool dry = false;
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "+:o:n", names, NULL)) != -1) {
+        if (option == ':')
+            return tui_usage_error("record", "%s wants a folder", argv[optind - 1]);
+        if (option == '?')
+            return tui_usage_error("record", "unknown option %s", argv[optind - 1]);
+        if (option == 'o')
+            wanted = optarg;
+        else
+            dry = true;
+    }
+    if (wanted && !*wanted)
+        return tui_usage_error("record", "-o wants a folder");
+    if (optind == argc)
+        return tui_usage_error("record", "record wants a command: hpctop record -- mpirun -n 4 ./app");
+    return record(wanted, dry, argv + optind, (size_t)(argc - optind));
+}

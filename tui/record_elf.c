@@ -1,0 +1,75 @@
+/* What an executable says about itself, read and never run. */
+#include "tui/record.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void look_at_symbols(Elf *file, Elf_Scn *section, const GElf_Shdr *header, struct tui_elf *elf)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+    GElf_Sym symbol;
+    for (size_t i = 0; data && i < n && gelf_getsym(data, (int)i, &symbol); i++) {
+        const char *name = elf_strptr(file, header->sh_link, symbol.st_name);
+        if (!name)
+            continue;
+        bool defined = symbol.st_shndx != SHN_UNDEF;
+        bool function = GELF_ST_TYPE(symbol.st_info) == STT_FUNC;
+        if (defined && function && strcmp(name, "PMPI_Init") == 0)
+            elf->mpi_inside = true;
+        if (!defined && (strncmp(name, "MPI_", 4) == 0 || strncmp(name, "mpi_", 4) == 0))
+            elf->mpi_called = true;
+        if (strcmp(name, "ncclAllReduce") == 0) {
+            elf->nccl_inside = elf->nccl_inside || (defined && function);
+            elf->nccl_called = elf->nccl_called || !defined;
+        }
+    }
+}
+
+static void look(Elf *file, int fd, struct tui_elf *elf)
+{
+    GElf_Ehdr head;
+    GElf_Phdr part;
+    size_t parts = 0;
+    if (!gelf_getehdr(file, &head))
+        return;
+    elf->is_elf = true;
+    elf->machine = head.e_machine;
+    elf_getphdrnum(file, &parts);
+    for (size_t i = 0; i < parts && gelf_getphdr(file, (int)i, &part); i++) {
+        if (part.p_type == PT_INTERP && part.p_filesz < sizeof elf->interpreter) {
+            elf->dynamic = pread(fd, elf->interpreter, part.p_filesz, (off_t)part.p_offset) > 0;
+            elf->interpreter[part.p_filesz] = 0;
+        }
+    }
+    for (Elf_Scn *section = elf_nextscn(file, NULL); section; section = elf_nextscn(file, section)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+            look_at_symbols(file, section, &header, elf);
+    }
+}
+
+bool tui_elf_read(const char *path, struct tui_elf *elf)
+{
+    char start[sizeof elf->interpreter] = "";
+    *elf = (struct tui_elf){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    if (pread(fd, start, sizeof start - 1, 0) > 2 && start[0] == '#' && start[1] == '!') {
+        elf->script = true;
+        start[strcspn(start, "\n")] = 0;
+        snprintf(elf->interpreter, sizeof elf->interpreter, "%s", start + 2 + strspn(start + 2, " \t"));
+    }
+    elf_version(EV_CURRENT);
+    Elf *file = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    if (file && elf_kind(file) == ELF_K_ELF)
+        look(file, fd, elf);
+    if (file)
+        elf_end(file);
+    close(fd);
+    return true;
+}
