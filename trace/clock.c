@@ -318,8 +318,10 @@ int64_t ana_clock_fit(struct ana_clock *clock, int64_t now_ns)
     if (fit && placed && before) {
         for (size_t d = 0; d < clock->domains; d++)
             before[d] = domain_job(&clock->domain[d], clock->file[clock->domain[d].first_index].mono_ns);
-        for (size_t p = 0; p < clock->pairs.count; p++)
-            fit[p] = ana_clock_pair_fit(ana_map_value(&clock->pairs, p));
+        for (size_t p = 0; p < clock->pairs.count; p++) {
+            const struct domain *a = &clock->domain[ana_map_key(&clock->pairs, p)[0]];
+            fit[p] = ana_clock_pair_fit(ana_map_value(&clock->pairs, p), clock->file[a->first_index].mono_ns);
+        }
         place_all(clock, fit, placed);
         for (size_t d = 0; d < clock->domains; d++) {
             int64_t now = domain_job(&clock->domain[d], clock->file[clock->domain[d].first_index].mono_ns);
@@ -349,9 +351,11 @@ struct ana_clock_domain ana_clock_domain(const struct ana_clock *clock, size_t d
 {
     const struct domain *domain = &clock->domain[d], *first = &clock->domain[0];
     int64_t mono = clock->file[domain->first_index].mono_ns;
+    int64_t offset = mono - domain_mono(first, domain_job(domain, mono));
     return (struct ana_clock_domain){.first_index = domain->first_index,
                                      .files = domain->files,
-                                     .offset_ns = mono - domain_mono(first, domain_job(domain, mono)),
+                                     .offset_ns = offset,
+                                     .realtime_ns = offset + (domain->wall_ns - first->wall_ns),
                                      .drift_ppm = -domain->rate / (1 + domain->rate) * 1e6,
                                      .error_ns = domain->error_ns,
                                      .fitted = domain->fitted};

@@ -13,7 +13,8 @@
  * on).  Among all lines a + b t the one is taken that stays farthest from all bounds: for a given drift b the room is
  * s(b) = (min(upper - b t) - max(lower - b t)) / 2 and a is its middle; s is concave, so a search finds its maximum.
  * The drift of smallest size that keeps nine tenths of that room is used, so that short traces get no imaginary
- * drift.  The room s is the residual uncertainty (its size, when clocks did not run on a line and s is negative).
+ * drift.  The residual uncertainty is the distance to the farthest of all lines that the bounds leave (drift up to
+ * 500 ppm) at either end of the run; the size of s, when clocks did not run on a line and s is negative.
  * This is the classic corridor of two-way message bounds (Duda, Harrus, Haddad, Bernard: "Estimating global time in
  * distributed systems", ICDCS 1987).  Domains are reached from that of index 0 along the ways of least summed
  * uncertainty.
@@ -87,10 +88,11 @@ int64_t ana_clock_fit(struct ana_clock *clock, int64_t now_ns);
 struct ana_clock_domain {
     size_t first_index; /* its first file */
     size_t files;
-    int64_t offset_ns; /* its CLOCK_MONOTONIC less that of domain 0, at its first file's start */
-    double drift_ppm;  /* how much faster it runs than domain 0 */
-    double error_ns;   /* residual uncertainty of the offset to domain 0 */
-    bool fitted;       /* by evidence in both directions; else by the realtime anchors */
+    int64_t offset_ns;   /* its CLOCK_MONOTONIC less that of domain 0, at its first file's start */
+    int64_t realtime_ns; /* its CLOCK_REALTIME less that of domain 0, at the same instant: what NTP has not mended */
+    double drift_ppm;    /* how much faster it runs than domain 0 */
+    double error_ns;     /* residual uncertainty of the offset to domain 0 */
+    bool fitted;         /* by evidence in both directions; else by the realtime anchors */
 };
 size_t ana_clock_domains(const struct ana_clock *clock);
 struct ana_clock_domain ana_clock_domain(const struct ana_clock *clock, size_t domain);

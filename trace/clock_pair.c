@@ -61,6 +61,7 @@ struct points {
     size_t uppers, lowers;
     double upper_x[ANA_CLOCK_BINS], upper_y[ANA_CLOCK_BINS];
     double lower_x[ANA_CLOCK_BINS], lower_y[ANA_CLOCK_BINS];
+    double first, last; /* times of the first and last bound */
     int64_t x0, y0;
 };
 
@@ -84,6 +85,8 @@ static void collect(const struct ana_clock_pair *pair, struct points *points)
         }
     }
     points->x0 = first + (last - first) / 2;
+    points->first = (double)(first - points->x0);
+    points->last = (double)(last - points->x0);
     for (size_t i = 0; i < ANA_CLOCK_BINS; i++) {
         const struct ana_clock_bin *bin = &pair->bin[i];
         if (bin->upper != INT64_MAX) {
@@ -135,7 +138,55 @@ static double best_drift(const struct points *points)
     return inside;
 }
 
-struct ana_clock_pair_fit ana_clock_pair_fit(const struct ana_clock_pair *pair)
+/* How far from `drift` on the side of `limit` a line still passes between all bounds. */
+static double last_drift(const struct points *points, double drift, double limit)
+{
+    double inside = drift, outside = limit, unused;
+    if (room(points, limit, &unused) >= 0)
+        return limit;
+    for (int i = 0; i < 60; i++) {
+        double half = (inside + outside) / 2;
+        if (room(points, half, &unused) >= 0)
+            inside = half;
+        else
+            outside = half;
+    }
+    return inside;
+}
+
+/* The highest (sign 1) or lowest (-1) that a line of such a drift can be at x. */
+static double extreme(const struct points *points, double low, double high, double x, int sign)
+{
+    double best = -INFINITY;
+    for (int i = 0; i < 80; i++) { /* concave: thirds */
+        double drift[2] = {low + (high - low) / 3, high - (high - low) / 3}, at[2], middle;
+        for (int k = 0; k < 2; k++) {
+            double half = room(points, drift[k], &middle);
+            at[k] = sign * (middle + drift[k] * x) + half;
+            best = fmax(best, at[k]);
+        }
+        if (at[0] < at[1])
+            low = drift[0];
+        else
+            high = drift[1];
+    }
+    return sign * best;
+}
+
+/* The true line is one of those between the bounds, if clocks run on lines: how far can it be from the one chosen?
+ * The distance is convex in time, so its maximum is at an end. */
+static double farthest(const struct points *points, double drift, double middle, double first, double last)
+{
+    double low = last_drift(points, drift, -MAX_DRIFT), high = last_drift(points, drift, MAX_DRIFT), worst = 0;
+    for (int end = 0; end < 2; end++) {
+        double x = end ? last : first, here = middle + drift * x;
+        worst = fmax(worst, extreme(points, low, high, x, 1) - here);
+        worst = fmax(worst, here - extreme(points, low, high, x, -1));
+    }
+    return worst;
+}
+
+struct ana_clock_pair_fit ana_clock_pair_fit(const struct ana_clock_pair *pair, int64_t since)
 {
     struct points points;
     collect(pair, &points);
@@ -144,7 +195,8 @@ struct ana_clock_pair_fit ana_clock_pair_fit(const struct ana_clock_pair *pair)
     struct ana_clock_pair_fit fit = {.known = true, .at_ns = points.x0, .drift = best_drift(&points)};
     double middle, half = room(&points, fit.drift, &middle);
     fit.theta_ns = points.y0 + llround(middle);
-    fit.error_ns = fabs(half);
+    double first = fmin((double)(since - points.x0), points.first), last = points.last;
+    fit.error_ns = half < 0 ? -half : farthest(&points, fit.drift, middle, first, last);
     return fit;
 }
 

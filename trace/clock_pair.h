@@ -26,9 +26,9 @@ struct ana_clock_pair_fit {
     int64_t at_ns; /* theta(t) = theta_ns + drift * (t - at_ns) */
     int64_t theta_ns;
     double drift;
-    double error_ns;
+    double error_ns; /* farthest that the truth can be from it, from `since` (on clock A) to the last bound */
 };
-struct ana_clock_pair_fit ana_clock_pair_fit(const struct ana_clock_pair *pair);
+struct ana_clock_pair_fit ana_clock_pair_fit(const struct ana_clock_pair *pair, int64_t since);
 
 /* The offset nearest to `theta` that no bound forbids (the middle, if bounds contradict each other). */
 int64_t ana_clock_pair_clamp(const struct ana_clock_pair *pair, int64_t theta);

@@ -227,6 +227,23 @@ const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index)
     return index < job->count ? &job->process[index].rank : NULL;
 }
 
+size_t ana_job_clocks(const struct ana_job *job)
+{
+    return job->clock ? ana_clock_domains(job->clock) : 0;
+}
+
+struct ana_job_clock ana_job_clock(const struct ana_job *job, size_t i)
+{
+    struct ana_clock_domain domain = ana_clock_domain(job->clock, i);
+    return (struct ana_job_clock){.host = job->process[domain.first_index].host,
+                                  .ranks = domain.files,
+                                  .offset_s = (double)domain.offset_ns / 1e9,
+                                  .realtime_s = (double)domain.realtime_ns / 1e9,
+                                  .drift_ppm = domain.drift_ppm,
+                                  .error_s = domain.error_ns / 1e9,
+                                  .fitted = domain.fitted};
+}
+
 struct ana_job_info ana_job_info(const struct ana_job *job)
 {
     if (job->count == 0) /* memory ran out while new files were taken in */

@@ -65,6 +65,20 @@ struct ana_job_info {
 };
 struct ana_job_info ana_job_info(const struct ana_job *job);
 
+/* A clock of the job and where it stands against the first: hosts have one each, the ranks on them share it (but for
+ * containers with time namespaces).  Values of clock 0 are 0. */
+struct ana_job_clock {
+    const char *host;  /* of its first rank; lives as long as the job */
+    size_t ranks;      /* that use it */
+    double offset_s;   /* its CLOCK_MONOTONIC less that of clock 0 when its first file was made */
+    double realtime_s; /* its CLOCK_REALTIME less that of clock 0: how far the wall clocks are apart */
+    double drift_ppm;  /* how much faster it runs */
+    double error_s;    /* uncertainty of the two offsets */
+    bool fitted;       /* by messages or collectives both ways; else the wall clocks are believed */
+};
+size_t ana_job_clocks(const struct ana_job *job);
+struct ana_job_clock ana_job_clock(const struct ana_job *job, size_t i); /* i < ana_job_clocks */
+
 enum ana_rank_state {
     ANA_RANK_RUN,     /* outside MPI */
     ANA_RANK_IN_MPI,  /* inside a call that moves data or waits */

@@ -413,6 +413,13 @@ static void limits_section(const struct page *p)
     line(p, "the recorder cost at most %s of a rank's time; clocks of ranks agree within %s",
          ana_number(a, sizeof a, ANA_SHARE, p->info.overhead_s * 1e9 / (double)p->info.elapsed_ns, p->utf8),
          ana_number(b, sizeof b, ANA_NS, p->info.clock_error_s * 1e9, p->utf8));
+    for (size_t i = 1; i < ana_job_clocks(p->job) && i < 9; i++) {
+        struct ana_job_clock clock = ana_job_clock(p->job, i);
+        line(p, "the wall clock of %s is %s %s that of %s (%s)", clock.host,
+             ana_number(a, sizeof a, ANA_NS, fabs(clock.realtime_s) * 1e9, p->utf8),
+             clock.realtime_s < 0 ? "behind" : "ahead of", ana_job_clock(p->job, 0).host,
+             clock.fitted ? "from messages both ways" : "believed: no messages both ways");
+    }
     if (s->analysed < 1)
         line(p, "waits, skews, places and latencies are of %s of the events",
              ana_number(a, sizeof a, ANA_SHARE, s->analysed, p->utf8));

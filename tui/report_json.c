@@ -92,6 +92,24 @@ static void add_job(cJSON *root, const struct ana_job *job, const struct ana_sum
     add_text(o, "answer", answer);
 }
 
+/* Only where there is more than one. */
+static void add_clocks(cJSON *root, const struct ana_job *job)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "clocks");
+    for (size_t i = 0; ana_job_clocks(job) > 1 && i < ana_job_clocks(job); i++) {
+        struct ana_job_clock clock = ana_job_clock(job, i);
+        cJSON *o = cJSON_CreateObject();
+        add_text(o, "host", clock.host);
+        add_integer(o, "ranks", clock.ranks);
+        add_real(o, "offset_s", clock.offset_s);
+        add_real(o, "realtime_s", clock.realtime_s);
+        add_real(o, "drift_ppm", clock.drift_ppm);
+        add_real(o, "error_s", clock.error_s);
+        cJSON_AddBoolToObject(o, "fitted", clock.fitted);
+        cJSON_AddItemToArray(list, o);
+    }
+}
+
 static void add_calls(cJSON *root, const struct ana_summary *s)
 {
     cJSON *list = cJSON_AddArrayToObject(root, "calls");
@@ -207,6 +225,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     add_pairs(root, job, s);
     add_collectives(root, job, s);
     add_waits(root, job, s);
+    add_clocks(root, job);
     cJSON *e = cJSON_AddObjectToObject(root, "efficiency");
     add_real(e, "parallel", s->efficiency.parallel);
     add_real(e, "load_balance", s->efficiency.load_balance);

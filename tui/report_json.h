@@ -16,6 +16,8 @@
  *   collectives[]  name, communicator, instances, incomplete, skew_p50_s, skew_p99_s, skew_max_s, lost_s, last_rank,
  *               last_share
  *   waits[]     kind (late-sender, late-receiver, late-in-collective), waiter, culprit, count, lost_s
+ *   clocks[]    host (of its first rank), ranks, offset_s (its CLOCK_MONOTONIC less that of the first), realtime_s (the
+ *               same for CLOCK_REALTIME), drift_ppm, error_s, fitted; empty where all ranks share one clock
  *   efficiency  parallel, load_balance, communication */
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *summary);
 

@@ -337,6 +337,12 @@ static void two_hosts(void)
     CHECK(ana_job_info(job).clock_error_s > 1e-3); /* before the events are seen */
     struct ana_summary s = folder_summary(job);
     CHECK(ana_job_info(job).clock_error_s < 5e-6);
+    struct ana_job_clock clock = ana_job_clock(job, 1);
+    CHECK(ana_job_clocks(job) == 2 && clock.fitted && clock.ranks == 1 && strcmp(clock.host, "host1") == 0);
+    CHECK(fabs(clock.offset_s - 5) <= clock.error_s && fabs(clock.realtime_s - 0.003) <= clock.error_s);
+    CHECK(clock.error_s > 0 && clock.error_s < 5e-6);
+    clock = ana_job_clock(job, 0);
+    CHECK(clock.offset_s == 0 && clock.realtime_s == 0 && clock.error_s == 0);
     CHECK(s.clock_violations == 0 && s.message_latency.count == 100 && s.unmatched_receives == 0);
     CHECK(s.pairs[0].latency_min_ns > 0 && s.pairs[0].latency_min_ns < 5000 && s.pair_count == 2);
     CHECK(ana_job_rank(job, 1)->begin_ns > -5000 && ana_job_rank(job, 1)->begin_ns < 5000);
