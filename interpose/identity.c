@@ -1,5 +1,6 @@
 #include "interpose/oldglibc.h"
 #include "interpose/identity.h"
+#include "interpose/job_id.h"
 #include "interpose/text.h"
 
 #include <errno.h>
@@ -20,8 +21,7 @@ static void copy(char *out, size_t size, const char *text)
     out[n] = 0;
 }
 
-/* A small file's start; terminated, without the newline at its end. */
-static size_t read_file(const char *path, char *out, size_t size)
+size_t ipo_read_file(const char *path, char *out, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, out, size - 1) : -1;
@@ -55,62 +55,10 @@ static int number_of(const char *const *names)
     return *value ? -1 : n;
 }
 
-/* The launcher's name for this run.  Open MPI: the job family out of its numeric namespace (spawned jobs share it) and
- * the start of a random key that all ranks have, since families repeat. */
-static void launcher_id(struct ipo_text *id)
-{
-    const char *space = getenv("PMIX_NAMESPACE");
-    const char *key = getenv("OMPI_MCA_orte_precondition_transports");
-    uint64_t number = 0;
-    const char *digit = space ? space : "";
-    while (*digit >= '0' && *digit <= '9')
-        number = number * 10 + (uint64_t)(*digit++ - '0');
-    if (space && *space && !*digit)
-        ipo_text_add_number(id, number >> 16);
-    else if (space)
-        ipo_text_add(id, space);
-    if (key && *key) {
-        char start[7] = "";
-        copy(start, sizeof start, key);
-        ipo_text_add(id, "-");
-        ipo_text_add(id, start);
-    }
-    if (id->used == 0 && (getenv("PMI_RANK") || getenv("PMI_FD"))) { /* Hydra: the proxy is everyone's parent here */
-        ipo_text_add(id, "p");
-        ipo_text_add_number(id, (uint64_t)getppid());
-    }
-}
-
-static void job_id(struct trc_head *head)
-{
-    static const char *const batch[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "COBALT_JOBID", NULL};
-    struct ipo_text launcher = {0}, id = {0};
-    const char *job = first_of(batch), *step = getenv("SLURM_STEP_ID");
-    launcher_id(&launcher);
-    if (job)
-        ipo_text_add(&id, job);
-    if (job && step && getenv("SLURM_PROCID") && !getenv("OMPI_COMM_WORLD_RANK")) {
-        ipo_text_add(&id, ".");
-        ipo_text_add(&id, step);
-    } else if (launcher.used) {
-        ipo_text_add(&id, job ? "." : "");
-        ipo_text_add(&id, launcher.text);
-    }
-    if (id.used == 0) { /* started by hand: alone */
-        ipo_text_add_number(&id, head->pid);
-        ipo_text_add(&id, "-");
-        ipo_text_add_number(&id, head->pid_start);
-    }
-    for (size_t i = 0; i < id.used; i++) /* it becomes a file name */
-        if (id.text[i] == '/' || id.text[i] == ' ')
-            id.text[i] = '_';
-    copy(head->job, sizeof head->job, id.text);
-}
-
 static uint64_t pid_start(void)
 {
     char stat[1024];
-    read_file("/proc/self/stat", stat, sizeof stat);
+    ipo_read_file("/proc/self/stat", stat, sizeof stat);
     const char *at = strrchr(stat, ')'); /* the name before it may hold anything */
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
@@ -120,7 +68,7 @@ static uint64_t pid_start(void)
 static void command_line(struct trc_head *head)
 {
     char raw[sizeof head->command];
-    size_t n = read_file("/proc/self/cmdline", raw, sizeof raw);
+    size_t n = ipo_read_file("/proc/self/cmdline", raw, sizeof raw);
     for (size_t i = 0; i < n; i++)
         raw[i] = raw[i] ? raw[i] : ' ';
     while (n > 0 && raw[n - 1] == ' ')
@@ -147,16 +95,13 @@ void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const
     head->rank = number_of(ranks);
     head->world_size = number_of(sizes);
     gethostname(head->host, sizeof head->host - 1);
-    read_file("/proc/sys/kernel/random/boot_id", head->boot_id, sizeof head->boot_id);
+    ipo_read_file("/proc/sys/kernel/random/boot_id", head->boot_id, sizeof head->boot_id);
     const char *container = first_of(containers);
     copy(head->container, sizeof head->container, container ? container : "");
     command_line(head);
-    job_id(head);
-    const char *space = getenv("PMIX_NAMESPACE");
-    struct ipo_text world = {0};
-    ipo_text_add(&world, head->job);
-    ipo_text_add(&world, "/");
-    ipo_text_add(&world, space ? space : "");
+    struct ipo_text job = {0}, world = {0};
+    ipo_job_id(&job, &world, head->pid, head->pid_start);
+    copy(head->job, sizeof head->job, job.text);
     head->world_identity = XXH64(world.text, world.used, 0);
 
     struct ipo_text name = {0};
@@ -173,7 +118,7 @@ bool ipo_tsc_is_good(void)
 {
 #if defined(__x86_64__)
     char source[32];
-    read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
+    ipo_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
     return strcmp(source, "tsc") == 0;
 #else
     return false;

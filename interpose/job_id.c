@@ -1,0 +1,125 @@
+#include "interpose/oldglibc.h"
+#include "interpose/job_id.h"
+#include "interpose/identity.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value ? value : "";
+}
+
+/* Open MPI.  Up to 4: a number, whose upper half is the job family that spawned jobs share; families repeat, so the
+ * start of a random key is added that all ranks have.  From 5 (prterun): a name, with @1, @2 .. for spawned jobs. */
+static void open_mpi(struct ipo_text *job)
+{
+    const char *space = variable("PMIX_NAMESPACE"), *key = variable("OMPI_MCA_orte_precondition_transports");
+    char family[64] = "";
+    uint64_t number = 0;
+    const char *digit = space;
+    while (*digit >= '0' && *digit <= '9')
+        number = number * 10 + (uint64_t)(*digit++ - '0');
+    if (*space && !*digit) {
+        ipo_text_add_number(job, number >> 16);
+    } else {
+        strncpy(family, space, sizeof family - 1);
+        char *at = strrchr(family, '@');
+        if (at && at > family)
+            *at = 0;
+        ipo_text_add(job, family);
+    }
+    if (job->used && *key) {
+        char start[7] = "";
+        strncpy(start, key, sizeof start - 1);
+        ipo_text_add(job, "-");
+        ipo_text_add(job, start);
+    }
+}
+
+/* The argument after `name` in a command line as /proc shows it; "" if there is none. */
+static const char *argument(const char *line, size_t size, const char *name)
+{
+    for (const char *at = line; at < line + size; at += strlen(at) + 1)
+        if (strcmp(at, name) == 0)
+            return at + strlen(at) + 1 < line + size ? at + strlen(at) + 1 : "";
+    return "";
+}
+
+/* Hydra hands its ranks nothing that names the run.  But its proxies, one a host, are all told the address of the same
+ * mpiexec; ours is among our ancestors.  Intel's start with other words. */
+static bool hydra(struct ipo_text *job, struct ipo_text *world)
+{
+    char text[4096];
+    long pid = getppid();
+    for (int up = 0; up < 32 && pid > 1; up++) {
+        struct ipo_text path = {0};
+        ipo_text_add(&path, "/proc/");
+        ipo_text_add_number(&path, (uint64_t)pid);
+        size_t stem = path.used;
+        ipo_text_add(&path, "/cmdline");
+        size_t size = ipo_read_file(path.text, text, sizeof text);
+        const char *control = argument(text, size, "--control-port"); /* HOST:PORT */
+        const char *host = argument(text, size, "--upstream-host"), *port = argument(text, size, "--upstream-port");
+        if (*control || (*host && *port)) {
+            ipo_text_add(job, *control ? control : host);
+            ipo_text_add(job, *control ? "" : ":");
+            ipo_text_add(job, *control ? "" : port);
+            ipo_text_add(world, argument(text, size, "--pgid")); /* counts the spawned groups */
+            return true;
+        }
+        path.text[path.used = stem] = 0;
+        ipo_text_add(&path, "/stat");
+        ipo_read_file(path.text, text, sizeof text);
+        const char *at = strrchr(text, ')'); /* "12 (name) S PARENT .." */
+        pid = at && strlen(at) > 4 ? strtol(at + 4, NULL, 10) : 0;
+    }
+    return false;
+}
+
+/* Of the run inside the batch job, where the batch system starts the ranks itself. */
+static void batch(struct ipo_text *job)
+{
+    static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "COBALT_JOBID", NULL};
+    for (size_t i = 0; names[i] && !job->used; i++)
+        ipo_text_add(job, variable(names[i]));
+    if (*variable("SLURM_JOB_ID") && *variable("SLURM_STEP_ID")) {
+        ipo_text_add(job, ".");
+        ipo_text_add(job, variable("SLURM_STEP_ID"));
+    }
+}
+
+void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint64_t pid_start)
+{
+    bool by_srun = *variable("SLURM_PROCID") && *variable("SLURM_STEP_ID") && *variable("SLURM_JOB_ID");
+    const char *space = variable("PMIX_NAMESPACE");
+    if (*variable("OMPI_COMM_WORLD_RANK") || (*space && strncmp(space, "slurm.", 6) != 0)) {
+        open_mpi(job);
+    } else if (*variable("MPISPAWN_MPIRUN_ID")) { /* MVAPICH2's mpirun_rsh: its host and pid */
+        ipo_text_add(job, variable("MPISPAWN_MPIRUN_HOST"));
+        ipo_text_add(job, "-");
+        ipo_text_add(job, variable("MPISPAWN_MPIRUN_ID"));
+    } else if (*variable("PMI_FD") || *variable("PMI_PORT") || (*variable("PMI_RANK") && !by_srun)) {
+        if (!hydra(job, world) && !by_srun) { /* out of sight, in a pid namespace: one host's ranks have one parent */
+            ipo_text_add(job, "p");
+            ipo_text_add_number(job, (uint64_t)getppid());
+        }
+    }
+    if (job->used == 0)
+        batch(job);
+    if (job->used == 0) { /* started by hand: alone */
+        ipo_text_add_number(job, pid);
+        ipo_text_add(job, "-");
+        ipo_text_add_number(job, pid_start);
+    }
+    for (size_t i = 0; i < job->used; i++) /* it becomes a file name */
+        if (job->text[i] == '/' || job->text[i] == ' ' || job->text[i] == ':')
+            job->text[i] = '_';
+    ipo_text_add(world, "/");
+    ipo_text_add(world, job->text);
+    ipo_text_add(world, "/");
+    ipo_text_add(world, space);
+}

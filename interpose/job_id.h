@@ -1,0 +1,16 @@
+/* The name of the job: equal on all its ranks, on every host, and different from that of other jobs. */
+#ifndef IPO_JOB_ID_H
+#define IPO_JOB_ID_H
+
+#include "interpose/text.h"
+
+#include <stdint.h>
+
+/* Adds to `job` what names the folder (no slash or space in it), and to `world` what tells this MPI_COMM_WORLD from
+ * others of the job, such as spawned ones.  From the environment and /proc; at the first Init only.
+ *
+ * The launcher's own id for the run counts before any other: it reaches all ranks.  A batch system's variables may be
+ * there on the first host only (a launcher that uses ssh), so they count where the batch system is the launcher. */
+void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint64_t pid_start);
+
+#endif
