@@ -46,6 +46,8 @@ static const struct ipo_abi mpich = {
     .request_null = 0x2c000000,
     .datatype_null = 0x0c000000,
     .byte_type = 0x4c00010d,
+    .op_band = 0x58000006,
+    .op_bor = 0x58000008,
 };
 static const struct ipo_abi standard = {
     .id = TRC_ABI_STANDARD,
@@ -68,6 +70,8 @@ static const struct ipo_abi standard = {
     .request_null = 0x180,
     .datatype_null = 0x200,
     .byte_type = 0x247,
+    .op_band = 0x28,
+    .op_bor = 0x29,
 };
 
 void ipo_abi_detect(void)
@@ -91,5 +95,7 @@ void ipo_abi_detect(void)
     ipo_abi.request_null = ipo_resolve_data("ompi_request_null");
     ipo_abi.datatype_null = ipo_resolve_data("ompi_mpi_datatype_null");
     ipo_abi.byte_type = ipo_resolve_data("ompi_mpi_byte");
+    ipo_abi.op_band = ipo_resolve_data("ompi_mpi_op_band");
+    ipo_abi.op_bor = ipo_resolve_data("ompi_mpi_op_bor");
     ipo_abi.shared_request = ipo_resolve_data("ompi_request_empty");
 }

@@ -17,6 +17,7 @@ struct ipo_abi {
     uintptr_t in_place, status_ignore, statuses_ignore;
     /* Handles; 0 where the library has them as addresses that were not found. */
     uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type;
+    uintptr_t op_band, op_bor;
     uintptr_t shared_request; /* one handle for many finished requests (Open MPI); 0: there is none */
 };
 extern IPO_OURS struct ipo_abi ipo_abi;

@@ -2,6 +2,7 @@
  * MPI_IN_PLACE changes where data lies, not how much of it there is. */
 #include "interpose/describe.h"
 #include "interpose/abi.h"
+#include "interpose/control.h"
 
 #include <string.h>
 
@@ -174,11 +175,15 @@ void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args)
     if (call->persistent)
         return;
     sig->flags |= TRC_SIG_COLL;
+    if (__builtin_expect(ipo_control_suspected(frame), 0))
+        ipo_control_describe(frame, args);
     frame->sequence = comm->sequence++;
 }
 
 void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args)
 {
+    if (__builtin_expect(frame->comm && frame->comm->control, 0) && ipo_control_finish(frame, args))
+        return;
     struct trc_sig moves = frame->sig;
     if (frame->call->persistent || frame->failed) {
         frame->sig.flags &= ~(uint32_t)TRC_SIG_START;

@@ -25,7 +25,8 @@ struct ipo_comm {
     const uint8_t *in_real, *out_real; /* one byte a neighbour: not MPI_PROC_NULL; NULL: all real */
     uint32_t in_n, out_n;              /* neighbours, MPI_PROC_NULL included */
     atomic_bool topology_known;
-    uint64_t sequence; /* collectives so far; plain: MPI lets only one thread at a time be in one of them */
+    struct ipo_control *control; /* of a background loop's communicator: control.h; else NULL */
+    uint64_t sequence;           /* collectives so far; plain: MPI lets only one thread at a time be in one of them */
 };
 
 /* Learns MPI_COMM_WORLD and MPI_COMM_SELF, unless the process has sessions only; `world_identity` as in the file's

@@ -107,7 +107,8 @@ static void take_event(struct ana_job *job, const struct ana_event *e)
     if (own)
         ana_lane_spend(lane, e->begin_ns, end, e->kind == TRC_RECORD_FOLD ? e->busy_ns : end - e->begin_ns,
                        ana_opclass_category(e->call->opclass));
-    uint64_t sent = ana_event_sent(e->sig), received = ana_event_received(e->sig);
+    uint64_t times = e->kind == TRC_RECORD_FOLD ? e->count : 1;
+    uint64_t sent = ana_event_sent(e->sig) * times, received = ana_event_received(e->sig) * times;
     if (own || sent || received)
         ana_lane_count(lane, end, own ? e->count : 0, sent, received);
 }
@@ -124,7 +125,7 @@ static void take_window_event(struct ana_job *job, const struct ana_event *e)
             ana_tally_pair(&w->pass.tally, e->index, to, ana_event_sent(e->sig));
         }
         const struct ana_kept_instance *k = NULL;
-        if ((e->sig->flags & TRC_SIG_COLL) && !(e->sig->flags & TRC_SIG_COMPLETE) && e->comm)
+        if ((e->sig->flags & TRC_SIG_COLL) && !(e->sig->flags & (TRC_SIG_COMPLETE | TRC_SIG_CONTROL)) && e->comm)
             k = ana_store_find(&job->store, e->comm->def.identity, e->sequence);
         if (k && k->arrivals > 1)
             ana_tally_part(&w->pass.tally, e->index, k->last_index == e->index);

@@ -26,6 +26,11 @@ void trc_cursor_close(struct trc_cursor *cursor)
     free(cursor);
 }
 
+void trc_cursor_want_said(struct trc_cursor *cursor)
+{
+    cursor->want_said = true;
+}
+
 /* ---- from chunk to chunk ----------------------------------------------------------------------------------------- */
 
 static const struct trc_event_ref *ref_from(const struct trc_cursor *cursor, uint64_t sequence)
@@ -223,11 +228,11 @@ enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out)
         }
         const char *why = NULL;
         enum trc_step step = trc_item_take(cursor, &bytes, out, &why);
-        if (step == TRC_STEP_RECORD || step == TRC_STEP_AGAIN) {
+        if (step == TRC_STEP_RECORD || step == TRC_STEP_AGAIN || step == TRC_STEP_SAID) {
             cursor->at = cursor->window_at + (uint32_t)(bytes.at - cursor->window);
             if (step == TRC_STEP_AGAIN)
                 continue;
-            cursor->delivered++;
+            cursor->delivered += step == TRC_STEP_RECORD;
             return TRC_OK;
         }
         bool wait = false;

@@ -15,6 +15,7 @@ struct trc_chunk_sig {
 struct trc_cursor {
     struct trc_file *file;
     uint32_t thread;
+    bool want_said;
 
     /* The chunk. */
     bool inside;            /* in one; else `known` is the last one done with (magic 0: none yet) */
@@ -47,6 +48,7 @@ static inline struct trc_bytes trc_cursor_bytes(const struct trc_cursor *cursor)
 /* What came of an item. */
 enum trc_step {
     TRC_STEP_RECORD,
+    TRC_STEP_SAID,  /* a record that its chunk does not count */
     TRC_STEP_AGAIN, /* an item without a record */
     TRC_STEP_SHORT, /* the window ends inside the item */
     TRC_STEP_HOLE,  /* nothing written here */
@@ -54,8 +56,8 @@ enum trc_step {
     TRC_STEP_BAD    /* *why says what is wrong */
 };
 
-/* Decodes the item at the begin of `bytes`.  On RECORD and AGAIN `bytes` stands behind it; on all else the cursor has
- * not moved, and on BAD *why says what is wrong. */
+/* Decodes the item at the begin of `bytes`.  On RECORD, SAID and AGAIN `bytes` stands behind it; on all else the cursor
+ * has not moved, and on BAD *why says what is wrong. */
 enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
                             const char **why);
 

@@ -22,7 +22,7 @@ static const char *const level_words[] = {"single", "funneled", "serialized", "m
 
 /* Names of bits, in the order of the bits. */
 static const char *const sig_flag_words[] = {"sub",    "start",   "complete", "coll", "nested", "poll", "cancelled",
-                                             "failed", "p2p_out", "p2p_in",   "rma",  "io",     "sync"};
+                                             "failed", "p2p_out", "p2p_in",   "rma",  "io",     "sync", "control"};
 static const char *const comm_flag_words[] = {"inter", "world", "self", "foreign", "all"};
 static const char *const head_flag_words[] = {"spawned", "write_back", "status_unknown"};
 
@@ -302,6 +302,31 @@ static void dump_live(const struct trc_file *file, size_t i, FILE *out)
                     peers[k].received_bytes);
 }
 
+static const char *const said_name[] = {
+    [TRC_SAID_AND] = "and", [TRC_SAID_OR] = "or", [TRC_SAID_REQUEST] = "request", [TRC_SAID_RESPONSE] = "response"};
+
+/* Words of a round in hexadecimal, those that went in and those that came out; of lists what can be read. */
+static void dump_said(const struct trc_record *record, FILE *out)
+{
+    const struct trc_words *said = &record->said;
+    bool known = said->kind < sizeof said_name / sizeof *said_name && said_name[said->kind];
+    fprintf(out, "SAID %s comm=%" PRIu32 " sequence=%" PRIu64 " round=%" PRIu64 " size=%" PRIu64,
+            known ? said_name[said->kind] : "?", said->comm, record->sequence, said->round, said->size);
+    if (said->kind == TRC_SAID_AND || said->kind == TRC_SAID_OR) {
+        for (size_t i = 0; i + 8 <= said->kept; i += 8) {
+            uint64_t word;
+            memcpy(&word, said->bytes + i, sizeof word);
+            fprintf(out, "%s%" PRIx64, i == 0 ? " in=" : i * 2 == said->kept ? " out=" : ",", word);
+        }
+    } else {
+        fputs(" text=", out);
+        for (size_t i = 0; i < said->kept; i++)
+            if (said->bytes[i] > ' ' && said->bytes[i] < 0x7f)
+                fputc(said->bytes[i], out);
+    }
+    fputc('\n', out);
+}
+
 static void dump_record(const struct trc_file *file, size_t thread, const struct trc_record *record, FILE *out)
 {
     double begin = since_start(file, record->begin);
@@ -309,6 +334,10 @@ static void dump_record(const struct trc_file *file, size_t thread, const struct
     fprintf(out, "%zu %14.9f %.9f ", thread, begin, duration);
     if (record->kind == TRC_RECORD_LOST) {
         fprintf(out, "LOST count=%" PRIu64 "\n", record->count);
+        return;
+    }
+    if (record->kind == TRC_RECORD_SAID) {
+        dump_said(record, out);
         return;
     }
     put_sig(file, out, record->sig);
@@ -340,6 +369,7 @@ enum trc_status trc_dump(struct trc_file *file, FILE *out)
         struct trc_cursor *cursor = trc_cursor_open(file, i);
         if (!cursor)
             return TRC_BAD;
+        trc_cursor_want_said(cursor);
         struct trc_record record;
         while (trc_next(cursor, &record) == TRC_OK)
             dump_record(file, i, &record, out);

@@ -27,13 +27,19 @@
  *   0               nothing here yet (the rest of the chunk is zero or was never committed)
  *   1  SIG          varint n, then n bytes: varints in the order of the schema's `sig` line (s = zigzag).
  *                   It becomes signature 0, 1, 2 ... of this chunk.
- *   2  FOLD         varint signature, varint gap, u64 count, u64 busy, u64 span: `count` unsuccessful polls that began
- *                   `gap` after the time base, took `busy` ticks together, and ended `span` after the first began.
+ *   2  FOLD         varint signature, varint gap, u64 count, u64 busy, u64 span: `count` unsuccessful polls, or
+ *                   CONTROL rounds (see 4), that began `gap` after the time base, took `busy` ticks together, and
+ *                   ended `span` after the first began.
  *                   The three u64 are rewritten in place while the polling goes on.  Several FOLDs in a row share one
  *                   time base; after them it is the latest end among them (those with NESTED signatures left out).
  *                   SIG items do not end the row, every other item does; from then on its FOLDs stay as they are.
  *   3  LOST         varint count: records that could not be kept at this place
- *   4 .. 7          for later versions: varint n, then n bytes.  Readers step over it
+ *   4  SAID         varint n, then n bytes: varints kind (enum trc_said_kind), communicator, sequence number on it,
+ *                   round, gap (begin - time base), duration, size; then what was said, as many of the `size`
+ *                   bytes as are kept.  It stands before the FOLD of a control round (Horovod's negotiation) and
+ *                   holds for every later FOLD of the same kind of call on the same communicator, until the next
+ *                   SAID of these.  Not counted in trc_chunk.records
+ *   5 .. 7          for later versions: varint n, then n bytes.  Readers step over it
  *   8+i             event of signature i; what follows depends on that signature's flags, in this order:
  *                     unless SUB:  varint gap (begin - time base), varint duration.  Then the time base becomes the
  *                                  end of this event, unless the signature is NESTED.
@@ -191,7 +197,9 @@ enum trc_sig_flag {
     TRC_SIG_P2P_IN = 1u << 9,  /* source/rtag/received are one that is received here (with START: posted here) */
     TRC_SIG_RMA = 1u << 10,    /* peer is the target, comm the window's communicator */
     TRC_SIG_IO = 1u << 11,     /* sent/received are written/read bytes */
-    TRC_SIG_SYNC = 1u << 12    /* a synchronous send: cannot complete before it is received */
+    TRC_SIG_SYNC = 1u << 12,   /* a synchronous send: cannot complete before it is received */
+    TRC_SIG_CONTROL = 1u << 13 /* with COLL: a control round of a background loop, see SAID; not one of the program's
+                                  own collectives, and folded */
 };
 
 /* The fields in the order of the schema's `sig` line; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind)
@@ -365,7 +373,24 @@ _Static_assert(sizeof(struct trc_thread_chunk) <= TRC_CHUNK_SIZE, "a live page i
 _Static_assert(sizeof(struct trc_def) == 32 && sizeof(struct trc_def_comm) == 40 && sizeof(struct trc_def_stack) == 16,
                "definitions");
 
-enum trc_item { TRC_ITEM_END = 0, TRC_ITEM_SIG = 1, TRC_ITEM_FOLD = 2, TRC_ITEM_LOST = 3, TRC_ITEM_EVENT = 8 };
-#define TRC_ITEM_MAX 192u /* no item is longer; a writer opens a new chunk when less room is left */
+/* What SAID holds.  Words are 64 bits; of a round, those that this rank put in, then as many that came out. */
+enum trc_said_kind {
+    TRC_SAID_AND = 1,     /* bitwise and over all ranks */
+    TRC_SAID_OR = 2,      /* bitwise or */
+    TRC_SAID_REQUEST = 3, /* this rank's list, gathered by the root (the root sends none) */
+    TRC_SAID_RESPONSE = 4 /* the root's list, as all ranks have it */
+};
+#define TRC_SAID_WORDS 64u    /* more are no control round */
+#define TRC_SAID_KEPT  16384u /* bytes of a list that are kept */
+
+enum trc_item {
+    TRC_ITEM_END = 0,
+    TRC_ITEM_SIG = 1,
+    TRC_ITEM_FOLD = 2,
+    TRC_ITEM_LOST = 3,
+    TRC_ITEM_SAID = 4,
+    TRC_ITEM_EVENT = 8
+};
+#define TRC_ITEM_MAX 192u /* no item but SAID is longer; a writer opens a new chunk when less room is left */
 
 #endif

@@ -180,6 +180,43 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
     return TRC_STEP_RECORD;
 }
 
+static enum trc_step take_said(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
+                               const char **why)
+{
+    uint64_t length, kind, comm, sequence, round, gap, duration, size, begin, end;
+    if (!trc_get_varint(bytes, &length) || length > (uint64_t)(bytes->end - bytes->at))
+        return TRC_STEP_SHORT;
+    struct trc_bytes body = {bytes->at, bytes->at + length};
+    if (!trc_get_varint(&body, &kind) || !trc_get_varint(&body, &comm) || !trc_get_varint(&body, &sequence) ||
+        !trc_get_varint(&body, &round) || !trc_get_varint(&body, &gap) || !trc_get_varint(&body, &duration) ||
+        !trc_get_varint(&body, &size)) {
+        *why = "a control round that is cut off";
+        return TRC_STEP_BAD;
+    }
+    if (__builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end)) {
+        *why = "an impossible time";
+        return TRC_STEP_BAD;
+    }
+    bytes->at += length;
+    cursor->in_row = cursor->row_settled = false;
+    size_t kept = (size_t)(body.end - body.at);
+    *out = (struct trc_record){.kind = TRC_RECORD_SAID,
+                               .begin = begin,
+                               .end = end,
+                               .count = 1,
+                               .busy = duration,
+                               .sequence = sequence,
+                               .said = {.kind = kind > UINT32_MAX ? 0 : (uint32_t)kind,
+                                        .comm = comm > UINT32_MAX ? 0 : (uint32_t)comm,
+                                        .round = round,
+                                        .size = size,
+                                        .kept = kept < size ? kept : (size_t)size,
+                                        .bytes = body.at},
+                               .request_thread = cursor->thread,
+                               .request = UINT64_MAX};
+    return TRC_STEP_SAID;
+}
+
 struct trc_record trc_item_lost(const struct trc_cursor *cursor, uint64_t end, uint64_t count)
 {
     return (struct trc_record){.kind = TRC_RECORD_LOST,
@@ -211,6 +248,10 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
         *out = trc_item_lost(cursor, cursor->base, count);
         return TRC_STEP_RECORD;
     }
+    case TRC_ITEM_SAID:
+        if (cursor->want_said)
+            return take_said(cursor, bytes, out, why);
+        break;
     default:
         break;
     }

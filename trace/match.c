@@ -252,7 +252,8 @@ void ana_match_event(struct ana_match *match, const struct ana_event *event)
         completion(match, event);
         return;
     }
-    if (flags & TRC_SIG_COLL)
+    if ((flags & TRC_SIG_COLL) &&
+        !(flags & TRC_SIG_CONTROL)) /* control rounds are folded: horovod.h puts them together */
         ana_coll_arrive(match, event);
     if (flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN))
         message(match, event);

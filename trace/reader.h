@@ -109,14 +109,24 @@ size_t trc_event_chunks(const struct trc_file *file);
 struct trc_chunk_info trc_event_chunk(const struct trc_file *file, size_t i);
 
 /* Items of one thread in order. */
-enum trc_record_kind { TRC_RECORD_EVENT, TRC_RECORD_FOLD, TRC_RECORD_LOST };
+enum trc_record_kind { TRC_RECORD_EVENT, TRC_RECORD_FOLD, TRC_RECORD_LOST, TRC_RECORD_SAID };
+/* What was said in a control round (format.h, SAID). */
+struct trc_words {
+    uint32_t kind; /* enum trc_said_kind, or one of a later version */
+    uint32_t comm; /* trc_comm id */
+    uint64_t round;
+    uint64_t size; /* bytes that were said */
+    size_t kept;   /* of these, at `bytes`; until the next trc_next on this cursor */
+    const uint8_t *bytes;
+};
 struct trc_record {
     enum trc_record_kind kind;
-    const struct trc_sig *sig; /* until the next trc_next on this cursor; NULL for LOST */
+    const struct trc_sig *sig; /* until the next trc_next on this cursor; NULL for LOST and SAID */
     uint64_t begin, end;       /* ticks; of a SUB item: those of its event */
     uint64_t count;            /* FOLD: polls; LOST: records; else 1 */
     uint64_t busy;             /* FOLD: ticks inside the polls; else end - begin */
-    uint64_t sequence;         /* COLL */
+    uint64_t sequence;         /* COLL, SAID */
+    struct trc_words said;     /* SAID */
     uint32_t request_thread;   /* START, COMPLETE: thread whose start number follows */
     uint64_t request;          /* START, COMPLETE: start number; UINT64_MAX unknown */
 };
@@ -125,6 +135,8 @@ struct trc_cursor; /* belongs to the file: close before trc_close */
 /* A cursor over thread `thread` (its index), at its oldest kept item; NULL only when out of memory. */
 struct trc_cursor *trc_cursor_open(struct trc_file *file, size_t thread);
 void trc_cursor_close(struct trc_cursor *cursor);
+/* SAID items are stepped over unless asked for.  They come before the FOLD of their round. */
+void trc_cursor_want_said(struct trc_cursor *cursor);
 /* Moves to the first chunk that holds anything at or after `ticks`. */
 void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks);
 /* Items come as they were written: ends rise, but for the FOLDs of one row, which overlap; a NESTED event comes before

@@ -83,24 +83,25 @@ void ana_tally_event(struct ana_tally *tally, const struct ana_event *e, uint32_
 {
     bool own = !(e->sig->flags & TRC_SIG_SUB);
     uint64_t sent = ana_event_sent(e->sig), received = ana_event_received(e->sig);
+    uint64_t times = e->kind == TRC_RECORD_FOLD ? e->count : 1;
     uint64_t calls = own ? e->count : 0;
     int64_t each =
         e->kind == TRC_RECORD_FOLD ? e->busy_ns / (int64_t)(e->count ? e->count : 1) : e->end_ns - e->begin_ns;
     struct ana_site_sum *site = site_of(tally, e->index, call, e->sig->site);
     if (site) {
         ana_small_add(&site->times, each, calls);
-        site->sent += sent;
-        site->received += received;
+        site->sent += sent * times;
+        site->received += received * times;
     }
     if (!with_calls)
         return;
-    tally_bytes(tally, e, sent, received);
+    tally_bytes(tally, e, sent * times, received * times);
     tally->rank[e->index].calls += calls;
     struct ana_call_sum *sum = sum_of(tally, &tally->calls, call, trc_size_class(sent > received ? sent : received), 0);
     if (sum) {
         ana_small_add(&sum->times, each, calls);
-        sum->sent += sent;
-        sum->received += received;
+        sum->sent += sent * times;
+        sum->received += received * times;
     }
 }
 

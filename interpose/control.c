@@ -1,0 +1,224 @@
+#include "interpose/control.h"
+#include "interpose/abi.h"
+#include "interpose/comms.h"
+#include "interpose/describe.h"
+#include "interpose/memo.h"
+#include "trace/writer_said.h"
+
+#define CONTROLS   64u       /* communicators with a loop: one a process set */
+#define SHORT_LIST 64u       /* lists up to this size are compared with the one before: empty ones, above all */
+#define PROVEN     2u        /* negotiations in a row that show that a communicator is a loop's */
+#define LONG_NS    100000000 /* a round, or a pause, of this length is not folded away */
+
+/* The four calls of a negotiation, in their order. */
+enum step { LENGTHS, REQUESTS, LENGTH, RESPONSES, STEPS };
+
+struct list {
+    uint32_t size;
+    unsigned char bytes[SHORT_LIST];
+};
+
+struct ipo_control {
+    bool proven;
+    enum step step; /* what a negotiation would go on with */
+    uint32_t negotiations;
+    uint64_t rounds;   /* ANDs so far: the same number on all ranks, the loop's clock */
+    uint64_t last_end; /* of the last AND */
+    uint64_t long_ticks;
+    bool is_or;
+    uint32_t words;              /* of the round under way */
+    uint64_t in[TRC_SAID_WORDS]; /* what this rank puts in */
+    uint32_t said_words[2];      /* of the last AND and OR */
+    uint64_t said_in[2][TRC_SAID_WORDS], said_out[2][TRC_SAID_WORDS];
+    struct list request, response;
+};
+
+static struct ipo_control controls[CONTROLS];
+static atomic_uint used;
+
+static struct ipo_control *control_of(struct ipo_comm *comm)
+{
+    if (!comm->control) {
+        unsigned i = atomic_fetch_add(&used, 1);
+        if (i >= CONTROLS) {
+            atomic_store(&used, CONTROLS);
+            return NULL;
+        }
+        controls[i].long_ticks = UINT64_MAX;
+        comm->control = &controls[i];
+    }
+    return comm->control;
+}
+
+/* ---- which call it is --------------------------------------------------------------------------------------------
+ */
+
+static bool is_round(struct ipo_frame *frame, const uintptr_t *args, bool *is_or)
+{
+    const struct ipo_call *call = frame->call;
+    uintptr_t op = ipo_handle(ipo_arg(call, args, 'O'));
+    if (!op || ipo_has(call, 'q') || call->persistent || ipo_arg(call, args, 'b') != ipo_abi.in_place)
+        return false;
+    *is_or = op == ipo_abi.op_bor;
+    uint64_t n = ipo_count(call, args, 'n');
+    return (*is_or || op == ipo_abi.op_band) && n > 0 && n <= TRC_SAID_WORDS &&
+           ipo_type_size(frame->thread, ipo_arg(call, args, 'd')) == sizeof(uint64_t);
+}
+
+static bool is_bytes(const struct ipo_frame *frame, const uintptr_t *args)
+{
+    return ipo_handle(ipo_arg(frame->call, args, 'd')) == ipo_abi.byte_type;
+}
+
+static bool is_one_int(struct ipo_frame *frame, const uintptr_t *args)
+{
+    return ipo_count(frame->call, args, 'n') == 1 &&
+           ipo_type_size(frame->thread, ipo_arg(frame->call, args, 'd')) == sizeof(int);
+}
+
+/* The step of a negotiation that this call can be; STEPS: none. */
+static enum step step_of(struct ipo_frame *frame, const uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    if (ipo_has(call, 'q') || call->persistent || (int)ipo_arg(call, args, 'r') != 0)
+        return STEPS;
+    if (call->opclass == TRC_OP_GATHER)
+        return ipo_has(call, 'M') ? (is_bytes(frame, args) ? REQUESTS : STEPS)
+                                  : (is_one_int(frame, args) ? LENGTHS : STEPS);
+    if (call->opclass == TRC_OP_BCAST)
+        return is_bytes(frame, args) ? RESPONSES : is_one_int(frame, args) ? LENGTH : STEPS;
+    return STEPS;
+}
+
+static bool is_part_of_negotiation(const struct ipo_control *control, enum step step)
+{
+    return step == LENGTHS || (step < STEPS && step == control->step);
+}
+
+void ipo_control_describe(struct ipo_frame *frame, const uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    struct ipo_comm *comm = frame->comm;
+    struct ipo_control *control = comm->control;
+    bool is_or = false, is_control = false;
+    if (call->opclass == TRC_OP_ALLREDUCE && is_round(frame, args, &is_or)) {
+        control = control_of(comm);
+        if (!control)
+            return;
+        control->proven = is_control = true;
+        control->is_or = is_or;
+        control->words = (uint32_t)ipo_count(call, args, 'n');
+        memcpy(control->in, (const void *)ipo_arg(call, args, 'B'), control->words * sizeof *control->in);
+    } else if (call->opclass == TRC_OP_GATHER || call->opclass == TRC_OP_BCAST) {
+        enum step step = step_of(frame, args);
+        if (!control && step == LENGTHS)
+            control = control_of(comm);
+        /* Bytes that rank 0 hands out alone: the loop's parameters, or the name of a new NCCL communicator. */
+        is_control = control && control->proven && (is_part_of_negotiation(control, step) || step == RESPONSES);
+    } else if (call->opclass == TRC_OP_ALLGATHER && !ipo_has(call, 'M')) {
+        is_control = control && control->proven && !ipo_has(call, 'q'); /* process sets; tensors go by Allgatherv */
+    }
+    if (is_control)
+        frame->sig.flags |= TRC_SIG_CONTROL;
+}
+
+/* ---- what was said -----------------------------------------------------------------------------------------------
+ */
+
+/* LONG_NS in ticks, as soon as the heartbeat has measured them. */
+static void learn_ticks(struct ipo_control *control)
+{
+    const struct trc_head *head = ipo_process.writer.head;
+    uint64_t ns = head->latest.monotonic_ns - head->start.monotonic_ns;
+    if (head->heartbeats && ns > LONG_NS / 10)
+        control->long_ticks = (uint64_t)((double)(head->latest.ticks - head->start.ticks) / (double)ns * LONG_NS);
+}
+
+static void write_round(struct ipo_frame *frame, const uintptr_t *args)
+{
+    struct ipo_control *control = frame->comm->control;
+    const uint64_t *out = (const uint64_t *)ipo_arg(frame->call, args, 'B');
+    const uint32_t n = control->words, bytes = n * (uint32_t)sizeof *out;
+    uint64_t *said_in = control->said_in[control->is_or], *said_out = control->said_out[control->is_or];
+    uint64_t differ = control->said_words[control->is_or] ^ n;
+    for (uint32_t i = 0; i < n; i++)
+        differ |= (said_in[i] ^ control->in[i]) | (said_out[i] ^ out[i]);
+    uint64_t paused = frame->end - (control->is_or ? frame->begin : control->last_end);
+    bool is_long = paused > control->long_ticks && control->last_end;
+    if (!control->is_or)
+        control->last_end = frame->end;
+    if (control->rounds % 256 == 0 && !control->is_or)
+        learn_ticks(control);
+    uint64_t round = control->is_or ? control->rounds - 1 : control->rounds++;
+    if (!differ && !is_long && trc_stream_folding(&frame->thread->stream))
+        return;
+    control->said_words[control->is_or] = n;
+    memcpy(said_in, control->in, bytes);
+    memcpy(said_out, out, bytes);
+    struct trc_said said = {.kind = control->is_or ? TRC_SAID_OR : TRC_SAID_AND,
+                            .comm = frame->comm->id,
+                            .sequence = frame->sequence,
+                            .round = round,
+                            .part = {said_in, said_out},
+                            .size = {bytes, bytes}};
+    trc_stream_said(&frame->thread->stream, frame->begin, frame->end, &said);
+}
+
+static void write_list(struct ipo_frame *frame, enum trc_said_kind kind, const void *bytes, uint64_t size)
+{
+    struct ipo_control *control = frame->comm->control;
+    struct list *last = kind == TRC_SAID_REQUEST ? &control->request : &control->response;
+    if (!bytes || !size)
+        return; /* the root's own part */
+    bool is_short = size <= SHORT_LIST;
+    if (is_short && last->size == size && memcmp(last->bytes, bytes, size) == 0 &&
+        trc_stream_folding(&frame->thread->stream))
+        return;
+    last->size = is_short ? (uint32_t)size : 0;
+    if (is_short)
+        memcpy(last->bytes, bytes, size);
+    struct trc_said said = {.kind = kind,
+                            .comm = frame->comm->id,
+                            .sequence = frame->sequence,
+                            .round = control->rounds - (control->said_words[0] > 0),
+                            .part = {bytes},
+                            .size = {size > UINT32_MAX ? UINT32_MAX : (uint32_t)size}};
+    trc_stream_said(&frame->thread->stream, frame->begin, frame->end, &said);
+}
+
+/* Follows a negotiation; on a communicator that is not known for one, counts them. */
+static void follow(struct ipo_control *control, enum step step)
+{
+    bool expected = is_part_of_negotiation(control, step);
+    if (!control->proven && expected && step == RESPONSES && ++control->negotiations == PROVEN) {
+        control->proven = true;
+        ipo_memo_forget(); /* calls that were taken for the program's own */
+    }
+    if (!expected && !control->proven)
+        control->negotiations = 0;
+    if (expected && step == RESPONSES && control->said_words[0] == 0)
+        control->rounds++; /* without a cache there are no ANDs */
+    control->step = expected ? (enum step)((step + 1) % STEPS) : LENGTHS;
+}
+
+bool ipo_control_finish(struct ipo_frame *frame, const uintptr_t *args)
+{
+    struct ipo_control *control = frame->comm->control;
+    const struct ipo_call *call = frame->call;
+    bool is_control = (frame->sig.flags & TRC_SIG_CONTROL) && !frame->failed;
+    if (call->opclass == TRC_OP_ALLREDUCE && is_control) {
+        write_round(frame, args);
+    } else {
+        enum step step = step_of(frame, args), expected = control->step;
+        if (is_control && step == REQUESTS)
+            write_list(frame, TRC_SAID_REQUEST, (const void *)ipo_arg(call, args, 'b'), ipo_count(call, args, 'n'));
+        if (is_control && step == RESPONSES && expected == RESPONSES)
+            write_list(frame, TRC_SAID_RESPONSE, (const void *)ipo_arg(call, args, 'B'), ipo_count(call, args, 'n'));
+        follow(control, step);
+    }
+    if (!is_control)
+        return false;
+    frame->poll = true; /* counted into the FOLD */
+    ipo_emit(frame);
+    return true;
+}

@@ -1,0 +1,26 @@
+/* SAID items (trace/format.h): what ranks told each other in a control round.  Record path: no lock, no allocation, no
+ * system call but for a new chunk. */
+#ifndef TRC_WRITER_SAID_H
+#define TRC_WRITER_SAID_H
+
+#include "trace/writer.h"
+
+struct trc_said {
+    enum trc_said_kind kind;
+    uint32_t comm;
+    uint64_t sequence, round;
+    const void *part[2]; /* what was said: one piece, or two */
+    uint32_t size[2];    /* bytes of each; of more than TRC_SAID_KEPT in all the rest is not kept */
+};
+
+/* Whether nothing but FOLDs has come since the last SAID: what is said again need not be written again. */
+static inline bool trc_stream_folding(const struct trc_stream *stream)
+{
+    return stream->in_row;
+}
+
+/* Appends a SAID item for the round that began and ended so; the caller counts the round by trc_stream_fold, which then
+ * begins a FOLD in the same chunk.  False: no room. */
+bool trc_stream_said(struct trc_stream *stream, uint64_t begin, uint64_t end, const struct trc_said *said);
+
+#endif

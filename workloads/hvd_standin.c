@@ -1,0 +1,540 @@
+/* A stand-in for Horovod: the same loop on a thread of its own and the same calls in the same order (negotiation by
+ * bitwise AND of ready words, lists of requests and responses as FlatBuffers, a cache of responses), but no tensors
+ * worth the name and faults on demand.  Up to 64 ranks.
+ *
+ *   hvd_standin [-s STEPS] [-t TENSORS] [-c CYCLE_US] [-k CAPACITY] [-m COMPUTE_MS] [-f FAULT] [-r RANK] [-a STEP]
+ *               [-d MS] [-x HOLD_MS]
+ *
+ * Fault of rank -r at step -a:
+ *   none       trains -s steps and ends               idle       trains, then only the loop runs for -d ms
+ *   missing    stops submitting, for ever             metric     waits for a tensor that nobody else submits
+ *   name       one tensor has another name here       loopdead   its loop stands still between two calls
+ *   inside     its loop stands still before the data operation that the others are in
+ *   straggler  submits -d ms late at every step       pause      once comes -d ms late
+ *   shutdown   leaves early                           barrier    waits in MPI_Barrier instead
+ *   join       has no more data and joins             reshape    one tensor changes its shape there, on all ranks
+ *   kill       SIGKILL to itself                      stop       SIGSTOP to itself
+ * A job that hangs is killed by its own ranks -x ms after the start, as a batch system would.  Prints
+ * "standin: rank R pid P done after N steps". */
+#include "hvd_lists.h"
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TENSORS 512
+#define NAME    48
+#define WORDS   16
+
+enum { ALLREDUCE = 0, JOIN = 3 }; /* types of requests and responses */
+
+static int rank, size, steps = 20, tensors = 4, cycle_us = 1000, capacity = 1024, compute_ms = 5, at_step = 10,
+                       late_ms = 50, hold_ms = 20000, culprit = 1;
+static const char *fault = "none";
+static MPI_Comm comm;
+
+struct tensor {
+    char name[NAME];
+    int64_t elements;
+    int type;
+};
+
+/* What the program has handed to its loop, and what came back. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct tensor queue[TENSORS];
+static int queued, pending, up, down, leaving, joined_here, join_over, dead_loop, dead_inside;
+
+static void sleep_ms(int ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+    nanosleep(&t, NULL);
+}
+static void for_ever(void)
+{
+    for (;;)
+        sleep_ms(1000);
+}
+static int is(const char *name)
+{
+    return strcmp(fault, name) == 0;
+}
+
+/* ---- the two lists ---- */
+
+static void write_requests(struct list *l, const struct tensor *tensor, int n, int shutdown)
+{
+    uint32_t at[8];
+    l->used = 0;
+    put_table(l, put32(l, 0), (const unsigned char[]){0, 1, 0xff}, at);
+    l->bytes[at[1]] = (unsigned char)shutdown;
+    link_here(l, at[0]);
+    put32(l, (uint32_t)n);
+    uint32_t slots = l->used;
+    for (int i = 0; i < n; i++)
+        put32(l, 0);
+    for (int i = 0; i < n; i++) {
+        put_table(l, slots + 4 * (uint32_t)i, (const unsigned char[]){0, 1, 2, 3, 6, 0xff}, at);
+        memcpy(l->bytes + at[0], &rank, 4);
+        l->bytes[at[1]] = (unsigned char)tensor[i].type;
+        l->bytes[at[2]] = 7; /* FLOAT32 */
+        put_string(l, at[3], tensor[i].name);
+        link_here(l, at[4]);
+        put32(l, 1);
+        put(l, &tensor[i].elements, 8, 4);
+    }
+    l->bytes[l->used++] = 0;
+}
+
+static void write_responses(struct list *l, int type, const struct tensor *tensor, int n, int shutdown)
+{
+    uint32_t at[8], one[8];
+    l->used = 0;
+    put_table(l, put32(l, 0), (const unsigned char[]){0, 1, 0xff}, at);
+    l->bytes[at[1]] = (unsigned char)shutdown;
+    link_here(l, at[0]);
+    put32(l, n > 0);
+    if (n > 0) {
+        put_table(l, put32(l, 0), (const unsigned char[]){0, 1, 3, 4, 5, 0xff}, one);
+        l->bytes[one[0]] = (unsigned char)type;
+        l->bytes[one[4]] = 7;
+        link_here(l, one[1]);
+        put32(l, (uint32_t)n);
+        uint32_t slots = l->used;
+        for (int i = 0; i < n; i++)
+            put32(l, 0);
+        for (int i = 0; i < n; i++)
+            put_string(l, slots + 4 * (uint32_t)i, tensor[i].name);
+        link_here(l, one[2]);
+        put32(l, (uint32_t)size);
+        for (int i = 0; i < size; i++)
+            put32(l, (uint32_t)-1); /* the device: a CPU */
+        link_here(l, one[3]);
+        put32(l, (uint32_t)n);
+        for (int i = 0; i < n; i++)
+            put(l, &tensor[i].elements, 8, 4);
+    }
+    l->bytes[l->used++] = 0;
+}
+
+/* ---- the cache: bits are places in `by_bit`, age is the order in `recent` ------------------------------------------
+ */
+
+static struct tensor cached[TENSORS];
+static int by_bit[TENSORS], recent[TENSORS], taken[TENSORS], entries, bits;
+
+static void touch(int entry)
+{
+    int i = 0;
+    while (recent[i] != entry)
+        i++;
+    memmove(recent + 1, recent, (size_t)i * sizeof *recent);
+    recent[0] = entry;
+}
+static int bit_of(const char *name)
+{
+    for (int b = 0; b < bits; b++)
+        if (by_bit[b] >= 0 && strcmp(cached[by_bit[b]].name, name) == 0)
+            return b;
+    return -1;
+}
+static void cache(const struct tensor *t)
+{
+    int b = bit_of(t->name), entry = 0;
+    if (capacity == 0)
+        return;
+    if (b >= 0) {
+        entry = by_bit[b];
+    } else if (entries == capacity) {
+        entry = recent[entries - 1];
+        for (b = 0; by_bit[b] != entry;)
+            b++;
+    } else {
+        while (taken[entry])
+            entry++;
+        taken[entry] = 1;
+        by_bit[bits++] = entry;
+        recent[entries++] = entry;
+    }
+    cached[entry] = *t;
+    touch(entry);
+}
+static void drop(int b)
+{
+    int entry = by_bit[b], i = 0;
+    while (recent[i] != entry)
+        i++;
+    memmove(recent + i, recent + i + 1, (size_t)(--entries - i) * sizeof *recent);
+    by_bit[b] = -1;
+    taken[entry] = 0;
+}
+/* At the end of a cycle in which something was dropped: the oldest gets bit 0. */
+static void number_anew(void)
+{
+    bits = entries;
+    for (int i = 0; i < entries; i++)
+        by_bit[entries - 1 - i] = recent[i];
+}
+
+/* ---- the coordinator: who has asked for what --------------------------------------------------------------------- */
+
+static struct tensor asked[TENSORS];
+static uint64_t askers[TENSORS], joined;
+static int asked_n, asked_to_leave;
+
+static void ask(int who, const struct tensor *t)
+{
+    if (t->type == JOIN) {
+        joined |= 1ull << who;
+        return;
+    }
+    int i = 0;
+    while (i < asked_n && strcmp(asked[i].name, t->name) != 0)
+        i++;
+    if (i == asked_n) {
+        asked[asked_n] = *t;
+        askers[asked_n++] = 0;
+    }
+    askers[i] |= 1ull << who;
+}
+static void ask_all(int who, const unsigned char *bytes)
+{
+    const unsigned char *requests = field(follow(bytes), 0), *leave = field(follow(bytes), 1);
+    asked_to_leave |= leave && *leave;
+    requests = requests ? follow(requests) : NULL;
+    for (uint32_t i = 0; requests && i < load(requests); i++) {
+        const unsigned char *table = follow(requests + 4 + 4 * i), *shape = field(table, 6), *type = field(table, 1);
+        struct tensor t = {.elements = 1, .type = type ? *type : 0};
+        snprintf(t.name, sizeof t.name, "%s", (const char *)follow(field(table, 3)) + 4);
+        if (shape)
+            memcpy(&t.elements, follow(shape) + 4, 8);
+        ask(who, &t);
+    }
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------------------------
+ */
+
+static void carry_out(const struct tensor *tensor, int n)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < n; i++)
+        elements += tensor[i].elements;
+    float *fused = calloc((size_t)elements + 1, sizeof *fused);
+    if (dead_inside)
+        for_ever();
+    MPI_Allreduce(MPI_IN_PLACE, fused, (int)elements, MPI_FLOAT, MPI_SUM, comm);
+    free(fused);
+    pthread_mutex_lock(&lock);
+    pending = joined_here || pending < n ? 0 : pending - n;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Returns whether the job leaves. */
+static int negotiate(const struct tensor *mine, int n, const uint64_t *common, int shutdown)
+{
+    static struct list list;
+    static struct tensor ready[TENSORS];
+    int ready_n = 0, length, type = ALLREDUCE;
+    if (rank > 0) {
+        write_requests(&list, mine, n, shutdown);
+        length = (int)list.used;
+        MPI_Gather(&length, 1, MPI_INT, NULL, 1, MPI_INT, 0, comm);
+        MPI_Gatherv(list.bytes, length, MPI_BYTE, NULL, NULL, NULL, MPI_BYTE, 0, comm);
+    } else {
+        int lengths[64] = {0}, places[64] = {0}, total = 0;
+        MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm);
+        lengths[0] = 0;
+        for (int i = 1; i < size; i++) {
+            places[i] = total;
+            total += lengths[i];
+        }
+        unsigned char *all = malloc((size_t)total + 1);
+        MPI_Gatherv(NULL, 0, MPI_BYTE, all, lengths, places, MPI_BYTE, 0, comm);
+        for (int i = 0; i < n; i++)
+            ask(0, &mine[i]);
+        for (int i = 1; i < size; i++)
+            ask_all(i, all + places[i]);
+        free(all);
+        for (int b = 0; __builtin_popcountll(joined) < size && b < bits; b++)
+            if (common[(b + 3) / 64] >> (b + 3) % 64 & 1)
+                ready[ready_n++] = cached[by_bit[b]];
+        int kept = 0;
+        for (int i = 0; i < asked_n; i++)
+            if (__builtin_popcountll(askers[i] | joined) == size) {
+                ready[ready_n++] = asked[i];
+            } else {
+                asked[kept] = asked[i];
+                askers[kept++] = askers[i];
+            }
+        asked_n = kept;
+        if (ready_n == 0 && __builtin_popcountll(joined) == size) {
+            ready[ready_n++] = (struct tensor){.name = "join.noname", .type = JOIN};
+            type = JOIN;
+            joined = 0;
+        }
+        write_responses(&list, type, ready, ready_n, shutdown || asked_to_leave);
+        length = (int)list.used;
+    }
+    MPI_Bcast(&length, 1, MPI_INT, 0, comm);
+    list.used = (uint32_t)length;
+    MPI_Bcast(list.bytes, length, MPI_BYTE, 0, comm);
+    const unsigned char *responses = field(follow(list.bytes), 0), *over = field(follow(list.bytes), 1);
+    shutdown = over && *over;
+    responses = responses ? follow(responses) : NULL;
+    if (!responses || load(responses) == 0)
+        return shutdown;
+    const unsigned char *table = follow(responses + 4), *kind = field(table, 0);
+    if (kind && *kind == JOIN) {
+        pthread_mutex_lock(&lock);
+        join_over = 1;
+        joined_here = 0;
+        pthread_cond_broadcast(&changed);
+        pthread_mutex_unlock(&lock);
+        return shutdown;
+    }
+    const unsigned char *names = follow(field(table, 1)), *sizes = follow(field(table, 4));
+    ready_n = (int)load(names);
+    for (int i = 0; i < ready_n; i++) {
+        ready[i] = (struct tensor){.type = ALLREDUCE};
+        snprintf(ready[i].name, sizeof ready[i].name, "%s", (const char *)follow(names + 4 + 4 * i) + 4);
+        memcpy(&ready[i].elements, sizes + 4 + 8 * i, 8);
+        cache(&ready[i]);
+    }
+    carry_out(ready, ready_n);
+    return shutdown;
+}
+
+/* One cycle.  Returns 0 when the job leaves. */
+static int cycle(void)
+{
+    static struct tensor mine[TENSORS], again[TENSORS], fused[TENSORS];
+    int n = 0, kept = 0, fused_n = 0, uncached = 0, invalid = 0, words = (bits + 3 + 63) / 64;
+    uint64_t word[WORDS] = {0}, bad[WORDS] = {0};
+    pthread_mutex_lock(&lock);
+    memcpy(mine, queue, sizeof *mine * (size_t)queued);
+    n = queued;
+    queued = 0;
+    int shutdown = leaving;
+    pthread_mutex_unlock(&lock);
+    if (dead_loop)
+        for_ever();
+    for (int i = 0; i < n; i++) {
+        int b = mine[i].type == JOIN ? -1 : bit_of(mine[i].name);
+        if (b >= 0 && cached[by_bit[b]].elements == mine[i].elements) {
+            word[(b + 3) / 64] |= 1ull << (b + 3) % 64;
+            continue;
+        }
+        uncached = 1;
+        if (b >= 0) {
+            invalid = 1;
+            bad[b / 64] |= 1ull << b % 64;
+        }
+        if (mine[i].type == JOIN)
+            joined_here = 1;
+    }
+    for (int b = 0; joined_here && b < bits; b++)
+        word[(b + 3) / 64] |= 1ull << (b + 3) % 64;
+    word[0] |= (uint64_t)!shutdown | (uint64_t)!uncached << 1 | (uint64_t)!invalid << 2;
+    if (capacity > 0) {
+        MPI_Allreduce(MPI_IN_PLACE, word, words, MPI_LONG_LONG_INT, MPI_BAND, comm);
+        shutdown = !(word[0] & 1);
+        uncached = !(word[0] & 2);
+        invalid = !(word[0] & 4);
+        if (invalid)
+            MPI_Allreduce(MPI_IN_PLACE, bad, words, MPI_LONG_LONG_INT, MPI_BOR, comm);
+    }
+    /* What is cached and not common goes back into the queue. */
+    int asking = 0;
+    for (int i = 0; i < n; i++) {
+        int b = mine[i].type == JOIN ? -1 : bit_of(mine[i].name);
+        if (b < 0 || cached[by_bit[b]].elements != mine[i].elements)
+            mine[asking++] = mine[i];
+        else if (!(word[(b + 3) / 64] >> (b + 3) % 64 & 1))
+            again[kept++] = mine[i];
+    }
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < kept && queued < TENSORS; i++)
+        queue[queued++] = again[i];
+    pthread_mutex_unlock(&lock);
+    for (int b = 0; invalid && b < bits; b++)
+        if (bad[b / 64] >> b % 64 & 1) {
+            word[(b + 3) / 64] &= ~(1ull << (b + 3) % 64);
+            drop(b);
+        }
+    if (uncached || capacity == 0) {
+        shutdown = negotiate(mine, asking, word, shutdown);
+    } else {
+        for (int b = 0; b < bits; b++)
+            if (word[(b + 3) / 64] >> (b + 3) % 64 & 1) {
+                fused[fused_n++] = cached[by_bit[b]];
+                touch(by_bit[b]);
+            }
+        if (fused_n)
+            carry_out(fused, fused_n);
+    }
+    if (invalid)
+        number_anew();
+    return !shutdown;
+}
+
+static void *loop(void *unused)
+{
+    (void)unused;
+    int provided;
+    MPI_Comm first, local, mine;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_dup(MPI_COMM_WORLD, &first);
+    MPI_Comm_dup(first, &mine);
+    MPI_Comm_split_type(first, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
+    MPI_Comm_dup(mine, &comm);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    pthread_mutex_lock(&lock);
+    up = 1;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    while (cycle()) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        next.tv_nsec += cycle_us % 1000000 * 1000L;
+        next.tv_sec += cycle_us / 1000000 + next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+        if (next.tv_sec < now.tv_sec || (next.tv_sec == now.tv_sec && next.tv_nsec < now.tv_nsec))
+            next = now;
+        else
+            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+    }
+    pthread_mutex_lock(&lock);
+    down = 1;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    MPI_Comm_free(&first);
+    MPI_Comm_free(&mine);
+    MPI_Comm_free(&local);
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    return NULL;
+}
+
+/* ---- the program ---------------------------------------------------------------------------------------------------
+ */
+
+static void submit(const char *name, int64_t elements, int type)
+{
+    pthread_mutex_lock(&lock);
+    if (queued < TENSORS) {
+        snprintf(queue[queued].name, NAME, "%s", name);
+        queue[queued].elements = elements;
+        queue[queued++].type = type;
+        pending += type == ALLREDUCE;
+    }
+    pthread_mutex_unlock(&lock);
+}
+static void wait_for_all(void)
+{
+    pthread_mutex_lock(&lock);
+    while (pending > 0 && !down)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void *batch_system(void *unused)
+{
+    (void)unused;
+    sleep_ms(hold_ms);
+    kill(getpid(), SIGKILL);
+    return NULL;
+}
+
+/* What happens at the culprit's step; returns 1 when its training is over. */
+static int misbehave(int step)
+{
+    if (is("straggler"))
+        sleep_ms(late_ms);
+    if (step != at_step)
+        return 0;
+    if (is("pause"))
+        sleep_ms(late_ms);
+    else if (is("missing"))
+        for_ever();
+    else if (is("kill"))
+        kill(getpid(), SIGKILL);
+    else if (is("stop"))
+        kill(getpid(), SIGSTOP);
+    else if (is("barrier"))
+        MPI_Barrier(MPI_COMM_WORLD);
+    else if (is("loopdead"))
+        dead_loop = 1;
+    else if (is("inside"))
+        dead_inside = 1;
+    else if (is("metric")) {
+        submit("allreduce.val_loss", 1, ALLREDUCE);
+        wait_for_all();
+    }
+    return is("shutdown") || is("join");
+}
+
+int main(int argc, char **argv)
+{
+    for (int o; (o = getopt(argc, argv, "s:t:c:k:m:f:r:a:d:x:")) != -1;) {
+        int *number[] = {['s'] = &steps,   ['t'] = &tensors, ['c'] = &cycle_us, ['k'] = &capacity, ['m'] = &compute_ms,
+                         ['r'] = &culprit, ['a'] = &at_step, ['d'] = &late_ms,  ['x'] = &hold_ms};
+        if (o == 'f')
+            fault = optarg;
+        else if (o == '?')
+            return 64;
+        else
+            *number[o] = atoi(optarg);
+    }
+    if (tensors > TENSORS / 2 || capacity > 1024)
+        return 64;
+    pthread_t loop_thread, killer;
+    pthread_create(&killer, NULL, batch_system, NULL);
+    pthread_create(&loop_thread, NULL, loop, NULL);
+    pthread_mutex_lock(&lock);
+    while (!up)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+
+    int step = 0, here = rank == culprit;
+    for (; step < steps && !down; step++) {
+        sleep_ms(compute_ms);
+        if (here && misbehave(step))
+            break;
+        for (int i = 0; i < tensors; i++) {
+            char name[NAME];
+            int64_t elements = 1000 + i;
+            snprintf(name, sizeof name, "allreduce.layer%d.weight", i);
+            if (here && is("name") && step == at_step && i == 0)
+                snprintf(name, sizeof name, "allreduce.layer%d_1.weight", i);
+            if (is("reshape") && step >= at_step && i == 1)
+                elements += 10;
+            submit(name, elements, ALLREDUCE);
+        }
+        wait_for_all();
+    }
+    if (is("idle"))
+        sleep_ms(late_ms);
+    if (is("join")) {
+        submit("join.noname", 0, JOIN);
+        pthread_mutex_lock(&lock);
+        while (!join_over && !down)
+            pthread_cond_wait(&changed, &lock);
+        pthread_mutex_unlock(&lock);
+    }
+    pthread_mutex_lock(&lock);
+    leaving = 1;
+    pthread_mutex_unlock(&lock);
+    pthread_join(loop_thread, NULL);
+    printf("standin: rank %d pid %d done after %d steps\n", rank, (int)getpid(), step);
+    return 0;
+}
