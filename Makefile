@@ -112,6 +112,13 @@ check:
 	@tests/run.py -b $(BUILD) $$(test -e build/complete || echo --build-failed) $(RUNFLAGS) $(TESTS)
 check-long:
 	@$(MAKE) --no-print-directory check RUNFLAGS="-l $(RUNFLAGS)"
+# Other MPIs, compilers and systems than this one's, each unpacked from its Debian release (about 5 GB, once).
+check-matrix:
+	@tests/setup.sh check
+	@tests/setup.sh roots
+	@$(MAKE) --no-print-directory all
+	@rm -f build/results/matrix.jsonl
+	@tests/run.py -b $(BUILD) -k matrix $(RUNFLAGS) $(TESTS)
 check-asan:
 	@$(MAKE) --no-print-directory ASAN=1 OPT="-O1 -g" unit fuzz
 	@tests/run.py -b build/asan $(RUNFLAGS) unit/ fuzz/
@@ -146,6 +153,7 @@ help:
 	@echo "make demo         a 4-rank MPI job, watched in hpctop; installs what is missing"
 	@echo "make check        every test; TESTS=\"word ..\" only those that match"
 	@echo "make check-long   and the long ones"
+	@echo "make check-matrix the workloads under every MPI that Debian's releases and PyPI have"
 	@echo "make check-asan   unit tests and fuzz corpus under AddressSanitizer and UBSan"
 	@echo "make check-tsan   unit tests under ThreadSanitizer"
 	@echo "make fuzz-run     libFuzzer on the reader, FUZZ_SECONDS=20 of it; needs clang"
@@ -160,6 +168,6 @@ help:
 clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
-.PHONY: all unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-asan check-tsan format-check expand demo bench man help clean
+.PHONY: all unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-asan check-tsan format-check expand demo bench man help clean
 .SECONDARY:
 -include $(shell find build -name '*.d' 2>/dev/null)

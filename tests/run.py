@@ -11,9 +11,11 @@ part; then each part counts.  In the head of a script (its first 10 lines):
   # timeout: 120      seconds until it counts as failed (default 60)
   # alone             runs when nothing else does
   # long              only with -l (make check-long)
+  # cases: NAME ..    as many tests as names, each run with one as its argument
 
 Kinds: unit (BUILD/tests/unit/*), static (tests/static/*, tests/check-*.py), fuzz (BUILD/tests/fuzz/* over
-tests/fuzz/corpus), e2e (tests/e2e/*.sh, *.py).  PATTERN: only tests whose `kind/name` contains one of them.
+tests/fuzz/corpus), e2e (tests/e2e/*.sh, *.py).  -k KIND runs those of tests/KIND/ instead, one after the other: what needs
+more than a bare machine has, or longer.  PATTERN: only tests whose `kind/name` contains one of them.
 """
 import argparse
 import glob
@@ -33,12 +35,10 @@ DROP = ("TRUTH", "LD_PRELOAD", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 
 
 class Test:
-    def __init__(self, kind, name, command, source=None):
+    def __init__(self, kind, name, command, head=""):
         self.kind, self.name, self.command = kind, name, command
         self.timeout, self.alone, self.long = 60, False, False
-        if source:
-            with open(source, errors="replace") as f:
-                head = "".join(f.readlines()[:10])
+        if head:
             found = re.search(r"^# timeout: (\d+)", head, re.M)
             self.timeout = int(found.group(1)) if found else self.timeout
             self.alone = bool(re.search(r"^# alone", head, re.M))
@@ -52,16 +52,30 @@ def programs(pattern):
     return [p for p in sorted(glob.glob(pattern)) if os.path.isfile(p) and os.access(p, os.X_OK) and "." not in os.path.basename(p)]
 
 
-def discover(build):
+def script_tests(kind, pattern):
+    tests = []
+    for path in sorted(glob.glob(os.path.join(TOP, pattern))):
+        name = os.path.splitext(os.path.basename(path))[0]
+        command = ["python3" if path.endswith(".py") else "bash", path]
+        with open(path, errors="replace") as f:
+            head = "".join(f.readlines()[:10])
+        cases = " ".join(re.findall(r"^# cases: (.*)", head, re.M)).split()
+        tests += [Test(kind, name + "-" + case, command + [case], head) for case in cases]
+        if not cases:
+            tests.append(Test(kind, name, command, head))
+    return tests
+
+
+def discover(build, kind=None):
+    if kind:
+        return script_tests(kind, "tests/%s/*.sh" % kind) + script_tests(kind, "tests/%s/*.py" % kind)
     tests = []
     for path in programs(os.path.join(build, "tests/unit/*")):
         tests.append(Test("unit", os.path.basename(path), [path]))
     scripts = [("static", "tests/static/*.sh"), ("static", "tests/static/*.py"), ("static", "tests/check-*.py"),
                ("e2e", "tests/e2e/*.sh"), ("e2e", "tests/e2e/*.py")]
     for kind, pattern in scripts:
-        for path in sorted(glob.glob(os.path.join(TOP, pattern))):
-            shell = ["python3"] if path.endswith(".py") else ["bash"]
-            tests.append(Test(kind, os.path.splitext(os.path.basename(path))[0], shell + [path], path))
+        tests += script_tests(kind, pattern)
     for path in programs(os.path.join(build, "tests/fuzz/*")):
         name = os.path.basename(path)
         corpus = os.path.join(TOP, "tests/fuzz/corpus", name)
@@ -72,7 +86,7 @@ def discover(build):
     return tests
 
 
-def environment(build):
+def environment(build, kind=None):
     env = {k: v for k, v in os.environ.items() if k not in DROP and not k.startswith("HPCTOP_")}
     plain = os.path.realpath(build) == os.path.realpath(os.path.join(TOP, "build/plain"))
     own = os.path.join(build, "libtrace.so")
@@ -80,7 +94,7 @@ def environment(build):
     env.update(TOP=TOP, BUILD=build, LIBTRACE=os.path.join(products, "libtrace.so"),
                HPCTOP=os.path.join(products, "hpctop"), WORKLOADS=os.path.join(build, "workloads"),
                LC_ALL="C.UTF-8", PYTHONDONTWRITEBYTECODE="1",
-               PYTHONPATH=os.path.join(TOP, "tests/e2e/lib"),
+               PYTHONPATH=os.pathsep.join(os.path.join(TOP, "tests", k, "lib") for k in ("e2e", kind) if k),
                OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
                # vader's single copy and one-sided over rdma or ucx do not work in many a container
@@ -92,8 +106,8 @@ def environment(build):
 
 
 class Runner:
-    def __init__(self, build, verbose):
-        self.env, self.verbose = environment(build), verbose
+    def __init__(self, build, verbose, kind=None):
+        self.env, self.verbose = environment(build, kind), verbose
         self.counts = {"ok": 0, "not ok": 0, "skip": 0}
         self.failed, self.lock = [], threading.Lock()
 
@@ -160,6 +174,7 @@ def main():
     parser = argparse.ArgumentParser(description="run the tests")
     parser.add_argument("-b", "--build", default="build/plain")
     parser.add_argument("-j", "--jobs", type=int, default=min(4, os.cpu_count() or 1))
+    parser.add_argument("-k", "--kind", help="only the tests of this kind, which are not run otherwise")
     parser.add_argument("-l", "--long", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--build-failed", action="store_true", help="not everything could be built: that is a failure too")
@@ -167,12 +182,12 @@ def main():
     options = parser.parse_args()
     build = os.path.join(TOP, options.build)
 
-    tests = [t for t in discover(build) if not options.pattern or any(p in t.label() for p in options.pattern)]
-    tests = [t for t in tests if options.long or options.pattern or not t.long]
+    tests = [t for t in discover(build, options.kind) if not options.pattern or any(p in t.label() for p in options.pattern)]
+    tests = [t for t in tests if options.long or options.pattern or options.kind or not t.long]
     if os.path.basename(build) in ("asan", "tsan"):  # many times slower by nature
         for test in tests:
             test.timeout *= 4
-    runner = Runner(build, options.verbose)
+    runner = Runner(build, options.verbose, options.kind)
     if options.build_failed:
         runner.say("not ok", "build", "make could not build everything, see above")
     todo = sorted((t for t in tests if not t.alone), key=lambda t: -t.timeout)
@@ -185,7 +200,7 @@ def main():
                 test = todo.pop(0)
             runner.run(test)
 
-    workers = [threading.Thread(target=work) for _ in range(max(1, options.jobs))]
+    workers = [threading.Thread(target=work) for _ in range(1 if options.kind else max(1, options.jobs))]
     for w in workers:
         w.start()
     for w in workers:
@@ -199,7 +214,7 @@ def main():
             print("  " + line)
     summary = "%d passed, %d failed, %d skipped" % (runner.counts["ok"], runner.counts["not ok"], runner.counts["skip"])
     os.makedirs(os.path.join(TOP, "build"), exist_ok=True)
-    with open(os.path.join(TOP, "build/check.summary"), "w") as f:
+    with open(os.path.join(TOP, "build/%s.summary" % (options.kind or "check")), "w") as f:
         f.write(summary + "\n")
     print(summary)
     return 1 if runner.failed else 0

@@ -45,6 +45,10 @@ def skip_all(why):
     sys.exit(77)
 
 
+def failures():
+    return _failed
+
+
 def end():
     sys.exit(1 if _failed else 0)
 

@@ -1,0 +1,17 @@
+# timeout: 1500
+# cases: openmpi-4.1.0 openmpi-4.1.4 openmpi-5.0 openmpi-6.0 mpich-3.4 mpich-4.0 mpich-4.2 mpich-5.0
+# cases: abi-openmpi abi-mpich
+"""The C workloads in one MPI of the matrix: the one libtrace.so of this build, held to the same known answers."""
+import sys
+
+import cell
+from truths import WORKLOADS, hold, most_ranks
+
+job = cell.Cell(sys.argv[1])
+job.build(job.library.cc + " -std=gnu11 -w -O1 -g", "*.c", "-lpthread -lm")
+for name, arguments, counts in WORKLOADS:
+    ranks = most_ranks(counts, job.library.ranks)
+    if ranks:
+        both = hold(name, arguments, ranks, job.mpirun, job.program, job.library.codes, brief=True)
+        job.seen(both[1] if both else None)
+job.end("C")

@@ -1,0 +1,53 @@
+"""One MPI of the matrix as a place where workloads are built, started and recorded."""
+import os
+
+import common
+from common import check, skip
+from libraries import LIBRARIES, PACKAGES
+from results import record
+from root import PRELOAD, Compiler, Root, unpack
+
+
+class Cell:
+    def __init__(self, name):
+        self.library = LIBRARIES[name]
+        path = unpack(self.library.release, "matrix-" + self.library.release, PACKAGES)
+        self.root = Root(path, dict(self.library.env, LD_LIBRARY_PATH="/tmp/bin/lib"))
+        self.compiler = Compiler(self.root, name)
+        self.program = self.compiler.program
+        self.held, self.mpi = 0, None
+        if self.library.abi_of:
+            self.choose_abi("libmpi_abi_%s.so.1.0.0" % self.library.abi_of)
+
+    def choose_abi(self, file):
+        """Both libraries of the standard ABI go by one name; the loader's path says which it is."""
+        lib = os.path.join(self.compiler.folder, "lib")
+        os.makedirs(lib, exist_ok=True)
+        link = os.path.join(lib, "libmpi_abi.so.1")
+        if not os.path.islink(link):
+            os.symlink("/usr/lib/x86_64-linux-gnu/" + file, link)
+
+    def build(self, compiler, pattern, libraries=""):
+        for line in self.compiler.build(compiler, pattern, libraries):
+            check("builds " + line.split(":")[0], False, line)
+
+    def mpirun(self, ranks, command, folder=None, preload=True, timeout=120, **env):
+        if preload:
+            env["LD_PRELOAD"] = PRELOAD
+        if folder:
+            env["HPCTOP_DIR"] = os.path.abspath(folder)
+        return self.root.run(self.library.mpirun + [str(ranks)] + command, timeout, **env)
+
+    def seen(self, rep):
+        """Takes note of a report that held."""
+        if rep:
+            self.held += 1
+            self.mpi = rep["job"]["mpi"]
+
+    def end(self, language):
+        check("the trace names " + self.library.shows, (self.mpi or "").startswith(self.library.shows), self.mpi)
+        failed = common.failures()
+        record("matrix", self.mpi or self.library.name, language + (", standard ABI" if self.library.abi_of else ""), "-",
+               self.library.mpirun[0].split(".")[0], self.library.release, "failed" if failed else "passed",
+               "%d workloads" % self.held)
+        common.end()
