@@ -170,4 +170,4 @@ clean:
 
 .PHONY: all unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-asan check-tsan format-check expand demo bench man help clean
 .SECONDARY:
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)

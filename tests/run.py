@@ -32,6 +32,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PART = re.compile(r"^(ok|not ok|skip) ([^:\n]+)(?:: (.*))?$")
 DROP = ("TRUTH", "LD_PRELOAD", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+KEEP = ("HPCTOP_TEST_ROOTS",)
 
 
 class Test:
@@ -87,7 +88,7 @@ def discover(build, kind=None):
 
 
 def environment(build, kind=None):
-    env = {k: v for k, v in os.environ.items() if k not in DROP and not k.startswith("HPCTOP_")}
+    env = {k: v for k, v in os.environ.items() if k not in DROP and (k in KEEP or not k.startswith("HPCTOP_"))}
     plain = os.path.realpath(build) == os.path.realpath(os.path.join(TOP, "build/plain"))
     own = os.path.join(build, "libtrace.so")
     products = build if not plain and os.path.exists(own) else TOP
