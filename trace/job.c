@@ -247,9 +247,10 @@ struct ana_job_clock ana_job_clock(const struct ana_job *job, size_t i)
 struct ana_job_info ana_job_info(const struct ana_job *job)
 {
     if (job->count == 0) /* memory ran out while new files were taken in */
-        return (struct ana_job_info){.name = job->name, .command = "", .mpi = "", .quiet_ns = -1};
+        return (struct ana_job_info){.name = job->name, .id = "", .command = "", .mpi = "", .quiet_ns = -1};
     struct ana_job_info info = {
         .name = job->name,
+        .id = trc_head(job->process[0].rank.file)->job,
         .state = job->state,
         .ranks = job->count,
         .world_size = job->world_size,

@@ -46,6 +46,7 @@ const char *ana_state_name(enum ana_state state); /* "running" "finished" "abort
 
 struct ana_job_info {
     const char *name; /* of the folder, without "hpctop-" */
+    const char *id;   /* of the batch system or the launcher; "" unknown */
     enum ana_state state;
     size_t ranks;      /* processes with a trace file; also the range of every rank index below */
     size_t world_size; /* as MPI says; larger than ranks when files are missing */

@@ -152,6 +152,8 @@ static void job_section(const struct page *p)
     ana_column(command, sizeof command, i->command, strlen(i->command) < 68 ? (int)strlen(i->command) : 68, false);
     if (i->command[0])
         fprintf(p->out, "  command %s\n", command);
+    if (i->id[0] && strcmp(i->id, i->name) != 0)
+        fprintf(p->out, "  job     %s\n", i->id);
     fprintf(p->out, "  started %s, %zu rank%s on %zu host%s%s%s\n", start, i->world_size, i->world_size == 1 ? "" : "s",
             i->hosts, i->hosts == 1 ? "" : "s", i->mpi[0] ? ", " : "", i->mpi);
     if (i->other_jobs)

@@ -7,8 +7,9 @@ import shlex
 import shutil
 import stat
 
-from common import HPCTOP, LIBTRACE, check, end, hpctop, report, run, skip, traces, workload
+from common import HPCTOP, LIBTRACE, check, end, hpctop, release, report, run, skip, traces, workload
 from compare import differences
+from results import record
 
 LIB = os.path.realpath(LIBTRACE)
 STANDINS = os.path.abspath("bin")
@@ -189,8 +190,11 @@ def jobs():
         r = run([HPCTOP, "record", "-o", launcher, "--", launcher, "-n", "2", ring], dict(os.environ, TRUTH=truth))
         if check("a job under " + launcher, r.code == 0 and len(traces(launcher)) == 2, r):
             with open(truth) as f:
-                wrong = differences(json.load(f), report(launcher))
+                rep = report(launcher)
+                wrong = differences(json.load(f), rep)
             check("its numbers under " + launcher, not wrong, "; ".join(wrong[:8]))
+            record("launchers", rep["job"]["mpi"], "C", "-", launcher.split(".")[0] if compiler is None else launcher, release(),
+                   "failed" if wrong else "passed", "; ".join(wrong[:1]))
         r = run([HPCTOP, "record", "-o", "three", "--", launcher, "-n", "1", "sh", "-c", "exit 3"])
         check("exit status through " + launcher, r.code == 3, r)
     r = run([HPCTOP, "record", "--", "sh", "-c", "mpirun.openmpi -n 2 %s && mpirun.openmpi -n 2 %s" % ((workload("ring"),) * 2)])

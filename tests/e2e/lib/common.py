@@ -137,6 +137,13 @@ def traces(folder):
     return sorted(glob.glob(os.path.join(folder, "*.hpctop")))
 
 
+def release():
+    """Of the system that this test runs in: "bookworm"."""
+    with open("/etc/os-release") as f:
+        facts = dict(line.rstrip().split("=", 1) for line in f if "=" in line)
+    return facts.get("VERSION_CODENAME", facts.get("ID", "")).strip('"')
+
+
 def wait_for(what, timeout=20, step=0.2):
     """Asks `what` until it gives something true, and returns that; None when it never did."""
     limit = time.monotonic() + timeout

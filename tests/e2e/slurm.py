@@ -1,0 +1,148 @@
+# timeout: 180
+"""A real Slurm on this machine: slurmctld, munged and two slurmd, each a node with a host name of its own.  srun with
+PMIx and with PMI-2, sbatch with a job script, all through hpctop record; every number must be right."""
+import atexit
+import getpass
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+
+from common import HPCTOP, check, end, release, report, run, skip, skip_all, traces, wait_for, workload
+from compare import differences
+from results import record
+
+SBIN = os.environ["PATH"] + ":/usr/sbin:/sbin"
+HERE = os.getcwd()
+NODES = ("n1", "n2")
+
+missing = [p for p in ("slurmctld", "slurmd", "munged", "srun", "sbatch", "sinfo", "unshare") if not shutil.which(p, path=SBIN)]
+if missing:
+    skip_all("not installed: %s" % " ".join(missing))
+if os.getuid() != 0:
+    skip_all("slurmd starts jobs for others than itself only as root")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def daemon(command, **env):
+    """In the foreground and in the test's own process group, so that nothing stays behind whatever happens."""
+    log = open(os.path.basename(command[-1]) + ".out", "wb")
+    p = subprocess.Popen(command, env=dict(os.environ, PATH=SBIN, **env), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def stop():
+        if p.poll() is None:
+            p.send_signal(signal.SIGTERM)
+            try:
+                p.wait(10)
+            except subprocess.TimeoutExpired:
+                p.kill()
+    atexit.register(stop)
+    return p
+
+
+def configure():
+    with open("slurm.conf", "w") as f:
+        f.write("\n".join([
+            "ClusterName=test", "SlurmctldHost=%s(127.0.0.1)" % socket.gethostname(), "SlurmctldPort=%d" % free_port(),
+            "SlurmUser=%s" % getpass.getuser(), "SlurmdUser=root", "AuthType=auth/munge", "CredType=cred/munge",
+            "AuthInfo=socket=%s/munge/socket" % HERE, "StateSaveLocation=%s/state" % HERE,
+            "SlurmctldPidFile=%s/slurmctld.pid" % HERE, "SlurmdPidFile=%s/slurmd-%%n.pid" % HERE,
+            "SlurmctldLogFile=%s/slurmctld.log" % HERE, "SlurmdLogFile=%s/slurmd-%%n.log" % HERE,
+            "SlurmdSpoolDir=%s/spool-%%n" % HERE, "TmpFS=%s/tmp-%%n" % HERE, "ProctrackType=proctrack/linuxproc",
+            "TaskPlugin=task/none", "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core", "SwitchType=switch/none",
+            "MpiDefault=none", "ReturnToService=2", "AccountingStorageType=accounting_storage/none", "JobAcctGatherType=jobacct_gather/none",
+            "MailProg=/bin/true", "SlurmdParameters=config_overrides",
+            *("NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=2 State=UNKNOWN" % (n, socket.gethostname(), free_port())
+              for n in NODES), "PartitionName=all Nodes=%s Default=YES MaxTime=INFINITE State=UP" % ",".join(NODES)]) + "\n")
+    for d in ("munge", "state", *("tmp-" + n for n in NODES)):
+        os.mkdir(d, 0o700)
+    with open("munge/key", "wb") as f:
+        f.write(os.urandom(1024))
+    os.chmod("munge/key", 0o400)
+
+
+def cluster():
+    configure()
+    os.environ["SLURM_CONF"] = os.path.join(HERE, "slurm.conf")
+    daemon(["munged", "--foreground", "--force"] + ["--%s=%s/munge/%s" % (o, HERE, f) for o, f in (
+        ("key-file", "key"), ("socket", "socket"), ("pid-file", "pid"), ("log-file", "log"), ("seed-file", "seed"))])
+    if not wait_for(lambda: os.path.exists("munge/socket")):
+        return False
+    daemon(["slurmctld", "-D"])
+    own_names = run(["unshare", "-u", "true"]).code == 0
+    for n in NODES:
+        slurmd = ["slurmd", "-D", "-N", n]
+        daemon(["unshare", "-u", "sh", "-c", 'hostname "$4" && exec "$@"', "sh"] + slurmd if own_names else slurmd)
+    if not own_names:
+        os.environ["OMPI_MCA_btl"] = "tcp,self"  # two nodes of one name must not share memory
+    return wait_for(lambda: run(["sinfo", "-h", "-t", "idle", "-o", "%D"]).out.strip() == "2", 60)
+
+
+def mpich_ring():
+    r = run(["mpicc.mpich", "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-o", "ring-mpich",
+             os.path.join(os.environ["TOP"], "workloads/ring.c")]) if shutil.which("mpicc.mpich") else None
+    return os.path.join(HERE, "ring-mpich") if r and r.code == 0 else None
+
+
+def right(name, folder, truth, job, launcher):
+    """A trace of four ranks on both nodes with the right numbers, and its job's id in the report."""
+    rep = report(folder) if len(traces(folder)) == 4 else None
+    if not check(name + ": a file a rank in one folder", rep, "%d files in %s" % (len(traces(folder)), folder)):
+        return
+    with open(truth) as f:
+        wrong = differences(json.load(f), rep)
+    check(name + ": its numbers", not wrong, "; ".join(wrong[:8]))
+    check(name + ": the job's id", rep["job"]["id"].split(".")[0] == job and
+          job in run([HPCTOP, "report", folder]).out, rep["job"])
+    if len(rep["job"]["hosts"]) == 2:
+        check(name + ": both nodes", sorted(rep["job"]["hosts"]) == list(NODES), rep["job"]["hosts"])
+    record("launchers", rep["job"]["mpi"], "C", "-", launcher, release(), "failed" if wrong else "passed", "; ".join(wrong[:1]))
+
+
+def under_srun(pmi, program):
+    name, truth = "srun --mpi=" + pmi, os.path.join(HERE, pmi + ".json")
+    r = run([HPCTOP, "record", "-o", pmi, "--", "srun", "--mpi=" + pmi, "-N2", "-n4", program], dict(os.environ, TRUTH=truth))
+    if check(name + " runs", r.code == 0, r):
+        right(name, pmi, truth, report(pmi)["job"]["id"].split(".")[0], name)
+    r = run([HPCTOP, "record", "-o", "four", "--", "srun", "-n1", "sh", "-c", "exit 4"])
+    check(name + ": exit status", r.code == 4, r)
+
+
+def under_sbatch():
+    ring = workload("ring")
+    with open("job.sh", "w") as f:
+        f.write("#!/bin/bash\n#SBATCH -N2 -n4 -o out\nTRUTH={0}/one.json srun --mpi=pmix {1} || exit 1\n"
+                "TRUTH={0}/two.json mpirun -n 4 --map-by node {1} || exit 2\nexit 5\n".format(HERE, ring))
+    r = run([HPCTOP, "record", "--", "sbatch", "--parsable", "--wait", "job.sh"], timeout=100)
+    out = open("out").read() if os.path.exists("out") else "no output"
+    if not check("sbatch: exit status", r.code == 5, "%s %s" % (r, out)):
+        return
+    job = r.out.strip()
+    folders = sorted((d for d in os.listdir(".") if d.startswith("hpctop-" + job)), key=lambda d: traces(d)[0:1] and os.path.getmtime(traces(d)[0]))
+    if check("sbatch: a folder for each launch", len(folders) == 2, folders):
+        right("sbatch, srun", folders[0], "one.json", job, "sbatch, srun --mpi=pmix")
+        right("sbatch, mpirun", folders[1], "two.json", job, "sbatch, mpirun")
+    r = run([HPCTOP, "record", "-o", "named", "--", "sbatch", "--parsable", "--wait", "--export=NONE", "--wrap",
+             "PATH=%s srun --mpi=pmix -n4 %s" % (os.environ["PATH"], ring), "-N2", "-n4", "-o", "out"], timeout=100)
+    check("sbatch --export=NONE --wrap, into a named folder", len(traces("named")) == 4, "%s %s" % (r, open("out").read()))
+
+
+if not cluster():
+    logs = " ".join(open(f, errors="replace").read()[-300:] for f in sorted(os.listdir(".")) if f.endswith(".log"))
+    check("the cluster comes up", False, logs)
+    end()
+under_srun("pmix", workload("ring"))
+ring = mpich_ring()
+if ring:
+    under_srun("pmi2", ring)
+else:
+    skip("srun --mpi=pmi2", "no mpicc.mpich here")
+under_sbatch()
+end()
