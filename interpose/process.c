@@ -278,6 +278,16 @@ void ipo_process_finalized(void)
     trc_writer_trim(&ipo_process.writer);
 }
 
+/* A hint, where exit() runs it: the program left by itself.  Nothing relies on it. */
+__attribute__((destructor)) static void unload(void)
+{
+    struct trc_head *head = *ipo_armed ? ipo_process.writer.head : NULL;
+    if (!head || head->state != TRC_STATE_RUNNING)
+        return;
+    head->end_ticks = ipo_ticks();
+    head->flags |= TRC_HEAD_EXITED;
+}
+
 void ipo_process_aborting(int code)
 {
     struct trc_head *head = ipo_process.writer.head;

@@ -1,5 +1,5 @@
 /* The first line: what is the matter with the job, the worst first. */
-#include "trace/job_impl.h"
+#include "trace/verdict_impl.h"
 #include "trace/numfmt.h"
 #include "trace/times.h"
 #include <math.h>
@@ -10,9 +10,6 @@
 
 #define NOTABLE_SHARE     0.02 /* of all ranks' time: losses below this do not stand out */
 #define NOTABLE_IMBALANCE 0.1  /* of the run: what the busiest rank computes longer than the mean */
-
-#define KILLED_QUIET_NS    10000000000
-#define KILLED_TOGETHER_NS 5000000000
 
 struct line {
     char *out;
@@ -28,156 +25,6 @@ static void say(struct line line, const char *format, ...)
     va_end(args);
 }
 
-struct name {
-    char text[32];
-};
-
-/* "3", or "1:3" in the first spawned world. */
-static struct name rank_of(const struct ana_job *job, size_t index)
-{
-    const struct ana_rank *r = &job->process[index].rank;
-    struct name name;
-    if (r->world)
-        snprintf(name.text, sizeof name.text, "%u:%d", r->world, r->rank);
-    else
-        snprintf(name.text, sizeof name.text, "%d", r->rank);
-    return name;
-}
-
-static bool find_state(const struct ana_job *job, enum ana_rank_state state, size_t *first, size_t *count)
-{
-    *count = 0;
-    for (size_t i = 0; i < job->count; i++)
-        if (job->process[i].rank.state == state && (*count)++ == 0)
-            *first = i;
-    return *count > 0;
-}
-
-/* Name of the call that a rank is inside or, outside, of the last one it completed; NULL unknown. */
-static const char *last_call(const struct ana_rank *r, bool *inside)
-{
-    *inside = r->inside != NULL;
-    if (r->inside)
-        return r->inside;
-    const char *name = NULL;
-    uint64_t end = 0;
-    for (size_t t = 0; t < trc_threads(r->file); t++) {
-        const struct trc_thread *thread = trc_thread(r->file, t);
-        const struct trc_sig *sig = trc_live_sig(r->file, t, thread->last);
-        if (sig && thread->last_end >= end) {
-            end = thread->last_end;
-            name = trc_call(r->file, sig->call)->name;
-        }
-    }
-    return name;
-}
-
-static bool say_abort(const struct ana_job *job, struct line line)
-{
-    size_t i = 0, n = 0;
-    if (!find_state(job, ANA_RANK_ABORTED, &i, &n))
-        return false;
-    say(line, "rank %s called MPI_Abort(%d)%s", rank_of(job, i).text, trc_head(job->process[i].rank.file)->abort_code,
-        n > 1 ? ", others too" : "");
-    return true;
-}
-
-/* "7 ranks inside MPI_Allreduce, rank 5 outside MPI": of those that have not finalized. */
-static void say_where(const struct ana_job *job, char *out, size_t size)
-{
-    enum { KINDS = 16 };
-    const char *name[KINDS];
-    size_t count[KINDS] = {0}, kinds = 0, most = 0, inside = 0, outside = 0, first_outside = 0;
-    for (size_t i = 0; i < job->count; i++) {
-        const struct ana_rank *r = &job->process[i].rank;
-        if (!r->inside && r->state != ANA_RANK_DONE && outside++ == 0)
-            first_outside = i;
-        if (!r->inside || r->state == ANA_RANK_DONE)
-            continue;
-        inside++;
-        size_t k = 0;
-        while (k < kinds && strcmp(name[k], r->inside) != 0)
-            k++;
-        if (k == KINDS)
-            continue;
-        if (k == kinds)
-            name[kinds++] = r->inside;
-        if (++count[k] > count[most])
-            most = k;
-    }
-    size_t n = 0;
-    if (inside)
-        n += (size_t)snprintf(out, size, "%zu rank%s inside %s", count[most], count[most] == 1 ? "" : "s", name[most]);
-    if (inside && inside > count[most] && n < size)
-        n += (size_t)snprintf(out + n, size - n, ", %zu in other calls", inside - count[most]);
-    if (outside == 1 && n < size)
-        snprintf(out + n, size - n, "%srank %s outside MPI", n ? ", " : "", rank_of(job, first_outside).text);
-    else if (outside && n < size)
-        snprintf(out + n, size - n, "%s%zu outside MPI (first: rank %s)", n ? ", " : "", outside,
-                 rank_of(job, first_outside).text);
-}
-
-static void say_hung(const struct ana_job *job, struct line line)
-{
-    char since[ANA_TEXT], where[192] = "";
-    say_where(job, where, sizeof where);
-    say(line, "nothing has moved for %s: %s", ana_spoken(since, sizeof since, (double)job->quiet_ns), where);
-}
-
-/* All went at once, and long before that the last call had been completed: it hung and was killed. */
-static bool say_killed(const struct ana_job *job, struct line line)
-{
-    int64_t last_end = job->begin_ns, first_gone = INT64_MAX;
-    bool waits = false;
-    for (size_t i = 0; i < job->count; i++) {
-        const struct ana_process *p = &job->process[i];
-        if (p->rank.state != ANA_RANK_DEAD)
-            return false;
-        waits |= p->rank.inside != NULL;
-        if (p->last_end_ns > last_end)
-            last_end = p->last_end_ns;
-        if (p->rank.end_ns < first_gone)
-            first_gone = p->rank.end_ns;
-    }
-    if (!waits || first_gone - last_end < KILLED_QUIET_NS || job->end_ns - first_gone > KILLED_TOGETHER_NS)
-        return false;
-    char since[ANA_TEXT], where[192] = "";
-    say_where(job, where, sizeof where);
-    say(line, "killed when nothing had moved for %s: %s",
-        ana_spoken(since, sizeof since, (double)(job->end_ns - last_end)), where);
-    return true;
-}
-
-static bool say_dead(const struct ana_job *job, struct line line)
-{
-    size_t i = 0, n = 0;
-    if (!find_state(job, ANA_RANK_DEAD, &i, &n))
-        return false;
-    if (say_killed(job, line))
-        return true;
-    /* Of several the one that went first is most likely the cause. */
-    for (size_t k = 0; k < job->count; k++)
-        if (job->process[k].rank.state == ANA_RANK_DEAD && job->process[k].rank.end_ns < job->process[i].rank.end_ns)
-            i = k;
-    bool inside;
-    const char *call = last_call(&job->process[i].rank, &inside);
-    char more[64] = "";
-    size_t other = i;
-    for (size_t k = 0; k < job->count && n == 2; k++)
-        if (k != i && job->process[k].rank.state == ANA_RANK_DEAD)
-            other = k;
-    if (n == 2)
-        snprintf(more, sizeof more, "; so is rank %s", rank_of(job, other).text);
-    else if (n > 2)
-        snprintf(more, sizeof more, "; so are %zu others", n - 1);
-    say(line, "rank %s is gone without MPI_Finalize (%s%s)%s", rank_of(job, i).text,
-        !call    ? "outside MPI"
-        : inside ? "inside "
-                 : "last call ",
-        call ? call : "", more);
-    return true;
-}
-
 /* Files that were cut off, or of which what counts the calls is damaged. */
 static bool say_damaged(const struct ana_job *job, struct line line)
 {
@@ -190,7 +37,7 @@ static bool say_damaged(const struct ana_job *job, struct line line)
     char more[64] = "";
     if (n > 1)
         snprintf(more, sizeof more, " (and of %zu more)", n - 1);
-    say(line, "the trace file of rank %s%s is %s: what it did is not known", rank_of(job, first).text, more,
+    say(line, "the trace file of rank %s%s is %s: what it did is not known", ana_rank_label(job, first).text, more,
         trc_truncated(job->process[first].rank.file) ? "cut off" : "damaged");
     return true;
 }
@@ -202,7 +49,7 @@ static bool say_record(const struct ana_job *job, struct line line)
     for (size_t i = 0; i < job->count; i++) {
         const struct trc_head *head = trc_head(job->process[i].rank.file);
         if (head->state == TRC_STATE_STOPPED || head->error[0]) {
-            say(line, "rank %s stopped recording: %s", rank_of(job, i).text,
+            say(line, "rank %s stopped recording: %s", ana_rank_label(job, i).text,
                 head->error[0] ? head->error : "no reason given");
             return true;
         }
@@ -298,17 +145,27 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     ana_number(cost, sizeof cost, ANA_SHARE, one ? share_of_all(s, late.lost_ns) : share, false);
     ana_number(part, sizeof part, ANA_SHARE, here ? c->last_share : (double)late.lost_ns / (double)late.all_ns, false);
     if (one && here)
-        say(line, "rank %s is late: last in %s of %s%s%s, +%s each, costs %s %s", rank_of(job, late.index).text, part,
-            c->name, world ? "" : " on ", world ? "" : c->comm_name, each, all, cost);
+        say(line, "rank %s is late: last in %s of %s%s%s, +%s each, costs %s %s", ana_rank_label(job, late.index).text,
+            part, c->name, world ? "" : " on ", world ? "" : c->comm_name, each, all, cost);
     else if (one)
         say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, costs %s %s",
-            rank_of(job, late.index).text, part, each, all, cost);
+            ana_rank_label(job, late.index).text, part, each, all, cost);
     else if (part_of_job)
         say(line, "waiting in collectives costs those selected %s: no single rank to blame", cost);
     else
         say(line, "waiting in %s%s%s costs all %s: its ranks come %s apart, no single one to blame", c->name,
             world ? "" : " on ", world ? "" : c->comm_name, cost, each);
     return true;
+}
+
+bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, size_t *index, double *share, char *out,
+                   size_t size)
+{
+    struct latecomer late = worst_latecomer(job, s);
+    struct line line = {out, size};
+    *index = late.index;
+    *share = late.lost_ns > 0 ? share_of_all(s, late.lost_ns) : 0;
+    return (double)late.lost_ns >= 0.5 * (double)late.all_ns && say_collective(job, s, line);
 }
 
 static bool say_wait(const struct ana_job *job, const struct ana_summary *s, struct line line)
@@ -328,11 +185,13 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
         ana_spoken(each, sizeof each, (double)w->lost_ns / (double)w->count);
         ana_number(cost, sizeof cost, ANA_SHARE, share, false);
         if (w->kind == ANA_LATE_SENDER)
-            say(line, "rank %s sends late to rank %s: +%s each, %s of rank %s's time", rank_of(job, w->culprit).text,
-                rank_of(job, w->waiter).text, each, cost, rank_of(job, w->waiter).text);
+            say(line, "rank %s sends late to rank %s: +%s each, %s of rank %s's time",
+                ana_rank_label(job, w->culprit).text, ana_rank_label(job, w->waiter).text, each, cost,
+                ana_rank_label(job, w->waiter).text);
         else
             say(line, "rank %s receives late from rank %s: +%s each, %s of rank %s's time",
-                rank_of(job, w->culprit).text, rank_of(job, w->waiter).text, each, cost, rank_of(job, w->waiter).text);
+                ana_rank_label(job, w->culprit).text, ana_rank_label(job, w->waiter).text, each, cost,
+                ana_rank_label(job, w->waiter).text);
         return true;
     }
     return false;
@@ -364,7 +223,7 @@ static bool say_imbalance(const struct ana_job *job, const struct ana_summary *s
     char balance[ANA_TEXT];
     ana_number(balance, sizeof balance, ANA_SHARE, s->efficiency.load_balance, false);
     say(line, "work is uneven: load balance %s, rank %s computes longest", balance,
-        rank_of(job, s->ranks[busiest].index).text);
+        ana_rank_label(job, s->ranks[busiest].index).text);
     return true;
 }
 
@@ -388,15 +247,23 @@ static bool is_ahead(const struct ana_job *job, const struct ana_summary *s)
     return !s->exact && (s->analysed <= 0 || (job->horizon_ns != INT64_MAX && s->begin_ns >= job->horizon_ns));
 }
 
+static bool say_verdict(const struct ana_job *job, struct line line)
+{
+    struct ana_verdict verdict;
+    if (!ana_verdict(job, NULL, &verdict))
+        return false;
+    bool trouble = verdict.state == ANA_STUCK || verdict.state == ANA_BROKEN;
+    if (trouble)
+        ana_verdict_headline(&verdict, line.out, line.size);
+    ana_verdict_free(&verdict);
+    return trouble;
+}
+
 enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *summary, char *out, size_t out_size)
 {
     struct line line = {out, out_size};
-    if (say_abort(job, line) || say_dead(job, line))
+    if (say_verdict(job, line))
         return ANA_TROUBLE;
-    if (job->state == ANA_HUNG) {
-        say_hung(job, line);
-        return ANA_TROUBLE;
-    }
     if (say_record(job, line) || (job->state == ANA_RUNNING && ana_stuck(job, out, out_size)))
         return ANA_NOTABLE;
     if (is_ahead(job, summary)) {

@@ -83,9 +83,10 @@ enum trc_state {
 enum trc_abi { TRC_ABI_UNKNOWN = 0, TRC_ABI_OPENMPI = 1, TRC_ABI_MPICH = 2, TRC_ABI_STANDARD = 3 };
 
 enum trc_head_flag {
-    TRC_HEAD_SPAWNED = 1u << 0,       /* started by MPI_Comm_spawn: its world is not the first one */
-    TRC_HEAD_WRITE_BACK = 1u << 1,    /* not a local file system: readers must pread, not map */
-    TRC_HEAD_STATUS_UNKNOWN = 1u << 2 /* the status layout did not check out: no sources, no received bytes */
+    TRC_HEAD_SPAWNED = 1u << 0,        /* started by MPI_Comm_spawn: its world is not the first one */
+    TRC_HEAD_WRITE_BACK = 1u << 1,     /* not a local file system: readers must pread, not map */
+    TRC_HEAD_STATUS_UNKNOWN = 1u << 2, /* the status layout did not check out: no sources, no received bytes */
+    TRC_HEAD_EXITED = 1u << 3 /* exit() ran before MPI_Finalize had returned; says nothing where it is not set */
 };
 
 /* The same instant on three clocks; error = ticks between the reads around it. */

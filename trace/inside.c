@@ -28,10 +28,9 @@ static bool receives(const struct trc_sig *sig)
     return !(sig->flags & TRC_SIG_P2P_OUT) && sig->flags & TRC_SIG_P2P_IN;
 }
 
-void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size)
+void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
+                    size_t size)
 {
-    const struct ana_rank *r = &job->process[index].rank;
-    const struct trc_sig *sig = r->inside_sig;
     char peer[48] = "", tag[32] = "", comm[128] = "";
     if (sig && sig->flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN)) {
         bool in = receives(sig);
@@ -47,7 +46,13 @@ void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size)
     }
     if (sig)
         add_comm(job, index, sig, comm, sizeof comm);
-    snprintf(out, size, "%s%s%s%s", r->inside ? r->inside : "", peer, tag, comm);
+    snprintf(out, size, "%s%s%s%s", call, peer, tag, comm);
+}
+
+void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size)
+{
+    const struct ana_rank *r = &job->process[index].rank;
+    ana_call_words(job, index, r->inside ? r->inside : "", r->inside_sig, out, size);
 }
 
 /* Mean time of completed calls of the kind that the rank is inside; 0 if there were none. */

@@ -1,4 +1,4 @@
-#include "trace/job_impl.h"
+#include "trace/verdict_impl.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -58,6 +58,17 @@ static void judge(struct ana_job *job)
         job->state = waits && job->quiet_ns >= ANA_HUNG_NS ? ANA_HUNG : ANA_RUNNING;
     else
         job->state = done ? ANA_FINISHED : ANA_ABORTED;
+}
+
+/* The verdict knows hangs better than the quiet: also of jobs that are over. */
+static void judge_hang(struct ana_job *job)
+{
+    struct ana_verdict verdict;
+    if (job->count == 0 || !ana_verdict(job, NULL, &verdict))
+        return;
+    if (verdict.state == ANA_STUCK)
+        job->state = ANA_HUNG;
+    ana_verdict_free(&verdict);
 }
 
 static void warn(struct ana_job *job, const char *path, const char *text)
@@ -139,6 +150,8 @@ void ana_job_look(struct ana_job *job)
             trc_set_final(job->process[i].rank.file);
     }
     judge(job);
+    ana_looks_take(job);
+    judge_hang(job);
 }
 
 bool ana_job_refresh(struct ana_job *job)
@@ -204,6 +217,7 @@ void ana_job_close(struct ana_job *job)
     if (!job)
         return;
     ana_analysis_stop(job);
+    ana_looks_free(job->looks);
     ana_members_forget(job);
     forget_warnings(job);
     ana_bundle_close(&job->bundle);

@@ -36,6 +36,8 @@ struct ana_call_name {
     enum trc_opclass opclass;
 };
 
+struct ana_looks; /* verdict_impl.h */
+
 struct ana_job {
     struct ana_bundle bundle;
     struct ana_process *process;
@@ -81,6 +83,7 @@ struct ana_job {
     struct ana_window window;
     ana_line_finder *line_finder;
     void *line_context;
+    struct ana_looks *looks; /* of the verdict; NULL: none taken, or out of memory */
 };
 
 /* members.c */
@@ -110,6 +113,9 @@ static inline bool ana_selected(const uint8_t *ranks, size_t index)
 /* One sentence about the rank that has been inside a call for seconds, and far longer than usual, while nothing of it
  * moves; false if there is none. */
 bool ana_stuck(const struct ana_job *job, char *out, size_t size);
+/* "MPI_Recv from rank 0, tag 7, on rows": a call of rank `index` with what is known of its partner. */
+void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
+                    size_t size);
 
 /* advance.c */
 bool ana_analysis_start(struct ana_job *job); /* anew, for the processes as they are now; false: out of memory */

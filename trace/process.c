@@ -90,23 +90,38 @@ void ana_here_now(struct ana_here *here)
     here->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Start time of a process (field 22 of its stat), 0 if there is none. */
-static uint64_t start_of_pid(uint32_t pid)
+/* What /proc says of a process. */
+struct pid_stat {
+    uint64_t start; /* field 22; 0: there is none */
+    uint64_t cpu_ms;
+    bool stopped;
+};
+
+static struct pid_stat stat_of_pid(uint32_t pid)
 {
+    struct pid_stat stat = {0};
     char path[64], line[1024];
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
     FILE *f = fopen(path, "r");
     if (!f)
-        return 0;
+        return stat;
     size_t n = fread(line, 1, sizeof line - 1, f);
     fclose(f);
     line[n] = 0;
     char *at = strrchr(line, ')');
-    if (at && at[1] && (at[2] == 'Z' || at[2] == 'X'))
-        return 0;
-    for (int field = 2; at && field < 22; field++)
+    if (!at || !at[1] || at[2] == 'Z' || at[2] == 'X')
+        return stat;
+    stat.stopped = at[2] == 'T' || at[2] == 't';
+    uint64_t jiffies = 0;
+    for (int field = 2; at && field < 22; field++) {
         at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
+        if (at && (field == 13 || field == 14)) /* utime, stime */
+            jiffies += strtoull(at, NULL, 10);
+    }
+    stat.start = at ? strtoull(at, NULL, 10) : 0;
+    long hz = sysconf(_SC_CLK_TCK);
+    stat.cpu_ms = hz > 0 ? jiffies * 1000 / (uint64_t)hz : 0;
+    return stat;
 }
 
 static int64_t silence_ns(const struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
@@ -125,8 +140,12 @@ static enum ana_rank_state liveness(struct ana_process *p, const struct trc_head
 {
     bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
     p->alive = true;
-    if (near && head->pid_start && start_of_pid(head->pid) == head->pid_start)
+    struct pid_stat stat = near && head->pid_start ? stat_of_pid(head->pid) : (struct pid_stat){0};
+    if (near && head->pid_start && stat.start == head->pid_start) {
+        p->stopped = stat.stopped;
+        p->cpu_ms = stat.cpu_ms;
         return ANA_RANK_RUN;
+    }
     if (near && head->pid_start && !head->container[0] && strcmp(head->host, here->host) == 0) {
         p->alive = false;
         return ANA_RANK_DEAD;
@@ -248,6 +267,8 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
         p->heartbeat_seen = here->monotonic_ns;
     p->heartbeats = head->heartbeats;
     r->pid = head->pid;
+    p->cpu_ms = UINT64_MAX;
+    p->stopped = false;
     switch (head->state) {
     case TRC_STATE_FINALIZED:
         r->state = ANA_RANK_DONE;

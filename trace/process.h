@@ -42,6 +42,8 @@ struct ana_process {
     int64_t run_begin_ns;        /* MPI_Init returned; rank.begin_ns if it did not */
     int64_t run_end_ns;          /* MPI_Finalize or MPI_Abort entered; rank.end_ns if not */
     struct ana_sample sample[4]; /* newest first, about half a second apart */
+    uint64_t cpu_ms;             /* of a living process of this host: CPU time used; UINT64_MAX unknown */
+    bool stopped;                /* by SIGSTOP, SIGTSTP or a debugger */
     uint32_t *number;            /* job-wide call numbers of the file's calls */
     size_t numbers;
 };

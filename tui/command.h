@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-enum { TUI_EXIT_OK = 0, TUI_EXIT_INPUT = 2, TUI_EXIT_USAGE = 64 };
+enum { TUI_EXIT_OK = 0, TUI_EXIT_TROUBLE = 1, TUI_EXIT_INPUT = 2, TUI_EXIT_USAGE = 64 };
 
 struct tui_command {
     const char *name;
@@ -31,6 +31,9 @@ int tui_usage_error(const char *command, const char *format, ...) __attribute__(
 int tui_input_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the report of trace folders, as text or as JSON; returns the exit status. */
 int tui_report(const char *const *folders, int n, bool json);
+struct ana_job;
+/* A running job in which something is stuck is looked at again after `seconds`: two looks tell what moves. */
+void tui_look_twice(struct ana_job *job, double seconds);
 /* Flushes stdout: an output that is not complete is an error. */
 int tui_finish(int status);
 

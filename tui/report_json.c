@@ -1,4 +1,5 @@
 #include "tui/report_json.h"
+#include "trace/verdict.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
@@ -215,6 +216,23 @@ static void add_collectives(cJSON *root, const struct ana_job *job, const struct
     }
 }
 
+/* The object as text, ended by a newline; deletes it. */
+static char *print(cJSON *root)
+{
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (!text)
+        return NULL;
+    size_t n = strlen(text);
+    char *out = malloc(n + 2);
+    if (out) {
+        memcpy(out, text, n);
+        memcpy(out + n, "\n", 2);
+    }
+    cJSON_free(text);
+    return out;
+}
+
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
 {
     cJSON *root = cJSON_CreateObject();
@@ -231,16 +249,31 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     add_real(e, "parallel", s->efficiency.parallel);
     add_real(e, "load_balance", s->efficiency.load_balance);
     add_real(e, "communication", s->efficiency.communication);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (!text)
+    return print(root);
+}
+
+char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v)
+{
+    cJSON *root = cJSON_CreateObject();
+    if (!root)
         return NULL;
-    size_t n = strlen(text);
-    char *out = malloc(n + 2);
-    if (out) {
-        memcpy(out, text, n);
-        memcpy(out + n, "\n", 2);
+    add_text(root, "state", ana_verdict_state_name(v->state));
+    add_text(root, "class", ana_verdict_class_name(v->id));
+    cJSON *culprits = cJSON_AddArrayToObject(root, "culprits");
+    for (size_t i = 0; i < v->culprits; i++)
+        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->rank));
+    add_ns(root, "since_s", v->since_ns);
+    add_text(root, "summary", v->summary);
+    cJSON *evidence = cJSON_AddArrayToObject(root, "evidence");
+    for (size_t i = 0; i < v->groups && i < 64; i++) {
+        char line[640];
+        const struct ana_verdict_group *g = &v->group[i];
+        snprintf(line, sizeof line, "%s: %s%s%s", g->who, g->doing, g->where[0] ? ", at " : "", g->where);
+        cJSON_AddItemToArray(evidence, cJSON_CreateString(line));
     }
-    cJSON_free(text);
-    return out;
+    for (size_t i = 0; i < v->lines; i++)
+        cJSON_AddItemToArray(evidence, cJSON_CreateString(v->line[i]));
+    add_text(root, "next", v->next[0] ? v->next : NULL);
+    add_text(root, "confidence", v->state == ANA_HEALTHY ? NULL : ana_confidence_name(v->confidence));
+    return print(root);
 }

@@ -21,4 +21,9 @@
  *   efficiency  parallel, load_balance, communication */
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *summary);
 
+/* The verdict, the same way: state, class, culprits[] (ranks), since_s, summary, evidence[] (what every group of ranks
+ * does, then why), next, confidence (possible, likely, proven). */
+struct ana_verdict;
+char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *verdict);
+
 #endif

@@ -1,0 +1,162 @@
+"""Programs that hang (or only seem to) under real Open MPI, and what `hpctop verdict` says of them: while they run, and
+from the files alone after kill -9 of every process.  Everything that was started is killed at the end of the test."""
+import atexit
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from common import check, environment, hpctop, traces, workload
+
+HANG = 2  # seconds without progress that count as hung here
+
+_started = []
+
+
+def ranks_of(folder):
+    """Process ids of the ranks, from the names of their files' heads as the report has them."""
+    r = hpctop("report", "--json", folder)
+    try:
+        return [rank["pid"] for rank in json.loads(r.out)["ranks"]]
+    except (ValueError, KeyError):
+        return []
+
+
+def kill_group(p):
+    """Everything below mpirun: its ranks have process groups of their own, but its session."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % pid) as f:
+                session = int(f.read().rsplit(")", 1)[1].split()[3])
+            if session == p.pid:
+                os.kill(int(pid), signal.SIGKILL)
+        except (OSError, IndexError, ValueError):
+            pass
+    p.wait()
+
+
+@atexit.register
+def kill_all():
+    for p in _started:
+        kill_group(p)
+
+
+def start(ranks, command, folder, **env):
+    p = subprocess.Popen(["mpirun", "-n", str(ranks)] + command, env=environment(folder, True, **env),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                         start_new_session=True)
+    _started.append(p)
+    return p
+
+
+def verdict(folder, hang=HANG):
+    """(exit code, verdict) of `hpctop verdict --json`; None when it is no JSON."""
+    r = hpctop("verdict", "--json", "--hang", str(hang), "--look", "0.6", folder)
+    try:
+        return r.code, json.loads(r.out)
+    except ValueError:
+        return r.code, None
+
+
+def right(v, want):
+    """What is wrong with a verdict, or an empty text."""
+    if v is None:
+        return "no verdict"
+    if v["state"] not in want["state"]:
+        return "state %s, %s" % (v["state"], v["summary"])
+    if v["class"] != want["class"]:
+        return "class %s, %s" % (v["class"], v["summary"])
+    if want["culprits"] is not None and v["culprits"] != want["culprits"]:
+        return "culprits %s, %s" % (v["culprits"], v["summary"])
+    return ""
+
+
+class Count:
+    def __init__(self):
+        self.cases = self.right = self.healthy = self.alarms = 0
+        self.delays = []
+
+    def show(self):
+        print("hung or broken: %d cases, %d right verdicts; healthy look-alikes: %d cases, %d false alarms"
+              % (self.cases, self.right, self.healthy, self.alarms))
+        if self.delays:
+            self.delays.sort()
+            print("time to verdict: median %.1f s, at most %.1f s after the last rank got stuck, with --hang %d"
+                  % (self.delays[len(self.delays) // 2], self.delays[-1], HANG))
+
+
+count = Count()
+
+
+def judge(name, v, want):
+    count.cases += 1
+    why = right(v, want)
+    count.right += not why
+    check(name, not why, why)
+
+
+def hang(name, ranks, want, command=None, live=True, post=True, seconds=25, linger=0.0, **env):
+    """One program that hangs: looked at until a verdict comes, then (`linger` seconds later) killed and looked at again."""
+    folder = "h-" + name
+    p = start(ranks, command or [workload("hang_modes"), name], folder, **env)
+    v, limit = None, time.monotonic() + seconds
+    while time.monotonic() < limit:
+        if len(traces(folder)) == ranks:
+            code, v = verdict(folder)
+            if v and v["state"] in want["state"] and v["class"] == want["class"]:
+                break
+        if p.poll() is not None:
+            break
+        time.sleep(0.2)
+    if live:
+        judge("%s on %d, live" % (name, ranks), v, want)
+        if v and v["since_s"] is not None and not right(v, want):
+            count.delays.append(v["since_s"])
+            check("%s on %d, live" % (name, ranks) + " exit", code == 1, code)
+    else:  # the job ends by itself
+        try:
+            p.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            pass
+    time.sleep(linger)
+    kill_group(p)
+    time.sleep(0.2)
+    if post:
+        code, v = verdict(folder)
+        judge("%s on %d, post mortem" % (name, ranks), v, dict(want, state=want.get("post", want["state"])))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def healthy(name, ranks, states=("healthy",), command=None, seconds=6):
+    """One that does not: looked at all the while, and once more when it has finished."""
+    folder = "n-" + name
+    p = start(ranks, command or [workload("hang_not"), name, str(seconds)], folder)
+    alarms, looks = [], 0
+    limit = time.monotonic() + 6 * seconds + 20
+    while p.poll() is None and time.monotonic() < limit:
+        if len(traces(folder)) == ranks:
+            code, v = verdict(folder)
+            looks += 1
+            if v is None or v["state"] not in states + ("healthy",):
+                alarms.append(v and v["summary"])
+        time.sleep(0.3)
+    finished = p.poll() == 0
+    kill_group(p)
+    code, v = verdict(folder)
+    if v is None or v["state"] not in states + ("healthy", "slow"):
+        alarms.append("afterwards: %s" % (v and v["summary"]))
+    count.healthy += 1
+    count.alarms += bool(alarms)
+    check("%s on %d is no hang" % (name, ranks), not alarms and finished and looks > 2,
+          alarms or "finished %s, %d looks" % (finished, looks))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def hung(class_name, culprits, **more):
+    return dict({"state": ("hung",), "class": class_name, "culprits": culprits}, **more)
+
+
+def aborted(class_name, culprits):
+    return {"state": ("aborted",), "class": class_name, "culprits": culprits}

@@ -1,0 +1,52 @@
+/* Versions and settings that are known to be bad, each with its source: a line where they match. */
+#include "trace/verdict_impl.h"
+#include <string.h>
+
+static bool in_container(const struct ana_case *c)
+{
+    return trc_head(c->job->process[0].rank.file)->container[0] != 0;
+}
+
+static bool threads_duplicate(const struct ana_case *c)
+{
+    for (size_t i = 0; i < c->posts; i++)
+        if (c->post[i].blocked && strstr(c->post[i].call->name, "Comm_dup") &&
+            trc_head(c->job->process[c->post[i].index].rank.file)->thread_level == 3)
+            return true;
+    return false;
+}
+
+static bool python_duplicates(const struct ana_case *c)
+{
+    return threads_duplicate(c) && strstr(trc_head(c->job->process[0].rank.file)->exe, "python");
+}
+
+static const struct {
+    const char *mpi;                           /* its name and version begin so; NULL: any */
+    enum ana_verdict_class id;                 /* of this class only; ANA_CLASS_NONE: any */
+    bool (*applies)(const struct ana_case *c); /* NULL: always */
+    const char *line, *source;
+} known[] = {
+    {"Open MPI 3.1.3", ANA_CLASS_NONE, NULL,
+     "its shared memory transport (vader) hangs on one host; 3.0.0 and 4.0.0 do not", "open-mpi/ompi#5638, #6088"},
+    {"Open MPI", ANA_CLASS_INSIDE, in_container,
+     "ranks in different user namespaces may not read each other's memory; try "
+     "OMPI_MCA_btl_vader_single_copy_mechanism=none",
+     "open-mpi/ompi#4948, #6997"},
+    {NULL, ANA_CLASS_CYCLE, python_duplicates,
+     "mpi4py may call MPI_Comm_dup with Python's lock held, while the other rank's thread waits for that lock",
+     "mpi4py/mpi4py#784, mended by #789"},
+    {"Open MPI", ANA_CLASS_NONE, threads_duplicate,
+     "MPI_Comm_dup in several threads at once: MPI asks the program to order them on each communicator",
+     "open-mpi/ompi#2025"},
+};
+
+void ana_known_bad(struct ana_case *c)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known && c->count; i++) {
+        bool version = !known[i].mpi || strncmp(c->job->mpi, known[i].mpi, strlen(known[i].mpi)) == 0;
+        bool id = known[i].id == ANA_CLASS_NONE || known[i].id == c->out->id;
+        if (version && id && (!known[i].applies || known[i].applies(c)))
+            ana_case_evidence(c, "known: %s (%s)", known[i].line, known[i].source);
+    }
+}

@@ -1,0 +1,168 @@
+/* The verdict: gathers what is known, asks one detector after the other, and puts the answer together. */
+#include "trace/verdict.h"
+#include "trace/verdict_impl.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TOGETHER_NS 1000000000  /* processes that end within this of the last one were ended together */
+#define SILENT_NS   10000000000 /* of a living process: no heartbeat for so long */
+
+const char *ana_verdict_state_name(enum ana_verdict_state state)
+{
+    static const char *const name[] = {"healthy", "slow", "hung", "aborted", "unknown"};
+    return name[state];
+}
+
+const char *ana_confidence_name(enum ana_confidence confidence)
+{
+    static const char *const name[] = {"possible", "likely", "proven"};
+    return name[confidence];
+}
+
+static const struct {
+    const char *name, *next;
+} classes[] = {
+#define VERDICT_CLASS(id, name, next) {name, next},
+#include "trace/verdict_class.def"
+#undef VERDICT_CLASS
+};
+
+const char *ana_verdict_class_name(enum ana_verdict_class id)
+{
+    return id == ANA_CLASS_NONE ? NULL : classes[id].name;
+}
+
+/* In this order: the first that finds its kind of trouble has the word. */
+static bool (*const detectors[])(struct ana_case *) = {
+    ana_find_abort,   ana_find_mismatch, ana_find_gone,  ana_find_unmatched, ana_find_early_exit, ana_find_cycle,
+    ana_find_missing, ana_find_inside,   ana_find_still, ana_find_killed,    ana_find_straggler,
+};
+
+bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns)
+{
+    int64_t least = confidence == ANA_PROVEN ? c->rules.proof_ns : c->rules.hang_ns;
+    /* Of a running job one look is not enough, unless what it shows began long ago. */
+    if (c->live && (!c->looks || c->looks->taken < 2) && least < c->rules.hang_ns)
+        least = c->rules.hang_ns;
+    if (lasted_ns < least)
+        return false;
+    c->out->state = ANA_STUCK;
+    c->out->id = id;
+    c->out->confidence = confidence;
+    c->out->since_ns = lasted_ns;
+    return true;
+}
+
+int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n)
+{
+    int64_t least = INT64_MAX;
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = c->first_post[index[k]]; i < c->first_post[index[k] + 1]; i++)
+            if (c->post[i].blocked && c->post[i].lasted_ns < least)
+                least = c->post[i].lasted_ns;
+    return least == INT64_MAX ? 0 : least;
+}
+
+/* Who did something between the looks, and who does nothing more. */
+static void look_at_ranks(struct ana_case *c)
+{
+    bool runs = false;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_process *p = &c->job->process[i];
+        c->live |= p->alive;
+        runs |= p->alive && !p->stopped;
+    }
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_process *p = &c->job->process[i];
+        const struct ana_rank *r = &p->rank;
+        bool silent = p->alive && p->heartbeat_ns < c->job->end_ns - SILENT_NS;
+        bool early = !p->alive && (c->live || r->end_ns < c->job->end_ns - TOGETHER_NS);
+        bool dead = r->state == ANA_RANK_DEAD || (r->state == ANA_RANK_UNKNOWN && r->counted);
+        c->gone[i] = r->state == ANA_RANK_ABORTED || (dead && early) || (p->stopped && runs) || silent;
+        if (p->alive && c->looks && c->looks->taken >= 2)
+            c->moved[i] = c->looks->seen[0][i].progress != c->looks->seen[1][i].progress;
+    }
+}
+
+static bool case_open(struct ana_case *c)
+{
+    size_t n = c->count + 1;
+    ana_map_init(&c->groups, sizeof(struct ana_group));
+    c->first_post = calloc(n, sizeof *c->first_post);
+    c->tail = calloc(n, sizeof *c->tail);
+    c->gone = calloc(n, 1);
+    c->moved = calloc(n, 1);
+    c->free = calloc(n, 1);
+    c->sure = calloc(n, 1);
+    return c->first_post && c->tail && c->gone && c->moved && c->free && c->sure;
+}
+
+static void case_close(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->groups.count; i++)
+        free(ana_group_at(c, i)->missing);
+    ana_map_free(&c->groups);
+    for (size_t i = 0; c->tail && i < c->count; i++)
+        ana_tail_free(c->tail[i]);
+    free(c->tail);
+    free(c->post);
+    free(c->want);
+    free(c->first_post);
+    free(c->gone);
+    free(c->moved);
+    free(c->free);
+    free(c->sure);
+}
+
+static void judge(struct ana_case *c)
+{
+    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
+        if (detectors[i](c))
+            break;
+    if (c->out->state == ANA_HEALTHY)
+        return;
+    if (!c->out->next[0])
+        snprintf(c->out->next, sizeof c->out->next, "%s", classes[c->out->id].next);
+    if (c->out->state == ANA_STUCK || c->out->state == ANA_BROKEN)
+        ana_known_bad(c);
+}
+
+bool ana_verdict(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *out)
+{
+    *out = (struct ana_verdict){.since_ns = -1};
+    struct ana_case c = {.job = job, .summary = summary, .looks = job->looks, .count = job->count, .out = out};
+    c.rules = job->looks ? job->looks->rules : (struct ana_verdict_rules){1000000000, ANA_HUNG_NS};
+    bool done = case_open(&c);
+    if (done) {
+        look_at_ranks(&c);
+        done = ana_case_posts(&c) && ana_case_graph(&c);
+    }
+    if (done) {
+        judge(&c);
+        ana_case_groups(&c);
+    }
+    case_close(&c);
+    if (done && !c.memory)
+        return true;
+    ana_verdict_free(out);
+    return false;
+}
+
+void ana_verdict_free(struct ana_verdict *v)
+{
+    for (size_t i = 0; i < v->lines; i++)
+        free(v->line[i]);
+    free(v->line);
+    free(v->culprit);
+    free(v->group);
+    *v = (struct ana_verdict){.since_ns = -1};
+}
+
+void ana_verdict_headline(const struct ana_verdict *v, char *out, size_t size)
+{
+    char since[ANA_TEXT];
+    if (v->state == ANA_STUCK && v->since_ns >= 0)
+        snprintf(out, size, "hung for %s: %s", ana_spoken(since, sizeof since, (double)v->since_ns), v->summary);
+    else
+        snprintf(out, size, "%s", v->summary);
+}

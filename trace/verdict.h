@@ -1,0 +1,79 @@
+/* The verdict: is the job healthy, slow, hung or aborted, who is to blame, and by what evidence.
+ *
+ * From the files alone: what each thread is inside and since when (live pages), and the ends of the event streams.  A
+ * running job is never judged by one snapshot: what counts as stuck has not moved between two looks, or has been in one
+ * call since long before.  Of a job that is over, the ends of its files tell.
+ *
+ * Blocked ranks make a graph: a rank in a collective waits for all members that have not come, in a receive for its
+ * source (for any of many: a wildcard), in a send for the receiver, in MPI_Wait for what it waits for.  Who can be
+ * freed by somebody who is not blocked will move on; the rest is deadlocked, and that is a proof where the graph is
+ * certain (rules.proof_ns is enough).  A rank outside MPI may come back at any time: there only time tells
+ * (rules.hang_ns), and a rank that is seen computing is slow, not hung, for ten times as long.
+ *
+ * Work: O(ranks + threads) for the live pages, and the last chunks of those ranks only that are stuck or waited for.
+ * Not for the traced process. */
+#ifndef ANA_VERDICT_H
+#define ANA_VERDICT_H
+
+#include "trace/job.h"
+
+enum ana_verdict_state { ANA_HEALTHY, ANA_SLOW, ANA_STUCK, ANA_BROKEN, ANA_UNSURE };
+/* "healthy" "slow" "hung" "aborted" "unknown" */
+const char *ana_verdict_state_name(enum ana_verdict_state state);
+
+enum ana_verdict_class {
+#define VERDICT_CLASS(id, name, next) ANA_CLASS_##id,
+#include "trace/verdict_class.def"
+#undef VERDICT_CLASS
+    ANA_CLASSES
+};
+const char *ana_verdict_class_name(enum ana_verdict_class id); /* "wait-cycle"; NULL for ANA_CLASS_NONE */
+
+enum ana_confidence { ANA_POSSIBLE, ANA_LIKELY, ANA_PROVEN };
+const char *ana_confidence_name(enum ana_confidence confidence);
+
+/* Ranks that are at the same place. */
+struct ana_verdict_group {
+    char who[80];    /* "rank 5", "ranks 0-4", "4 others" */
+    char doing[256]; /* "in MPI_Recv from rank 1, tag 7" */
+    char where[256]; /* "app.c:17 in step"; empty: not known */
+    size_t first;    /* rank index of one of them */
+    size_t count;
+    bool culprit;
+};
+
+struct ana_verdict {
+    enum ana_verdict_state state;
+    enum ana_verdict_class id;
+    enum ana_confidence confidence;
+    int64_t since_ns; /* how long it has lasted; -1 unknown */
+    size_t culprits;  /* rank indices, ascending */
+    size_t *culprit;
+    char summary[512]; /* one sentence, without state and time */
+    size_t lines;      /* of evidence */
+    char **line;
+    char next[256]; /* what to look at; empty: nothing */
+    size_t groups;  /* all ranks, the culprits first, then the smallest groups */
+    struct ana_verdict_group *group;
+};
+
+struct ana_verdict_rules {
+    int64_t proof_ns; /* a deadlock that is proven must have lasted this long; default 1 s */
+    int64_t hang_ns;  /* what is not proven must have lasted this long; default 30 s */
+};
+void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules);
+
+/* Looks that were taken of a running job, half a second or more apart (ana_job_refresh takes them); two are enough. */
+unsigned ana_job_looks(const struct ana_job *job);
+/* Something is stuck, or about to be: a second look would tell. */
+bool ana_job_suspect(const struct ana_job *job);
+
+/* The verdict on the job as the last refresh saw it.  With a summary of the whole job a straggler can be told, else
+ * NULL.  False: out of memory, nothing to free. */
+bool ana_verdict(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *out);
+void ana_verdict_free(struct ana_verdict *verdict);
+
+/* "hung for 3 min 12 s: rank 5 ..." */
+void ana_verdict_headline(const struct ana_verdict *verdict, char *out, size_t size);
+
+#endif

@@ -1,0 +1,165 @@
+/* Processes that are gone, stopped or left early. */
+#include "trace/verdict_impl.h"
+#include <stdio.h>
+
+#define APART_NS 300000000 /* ends that differ by less may be in either order: a heartbeat comes ten times a second */
+
+static bool exited(const struct ana_case *c, size_t index)
+{
+    return trc_head(c->job->process[index].rank.file)->flags & TRC_HEAD_EXITED;
+}
+
+/* "(inside MPI_Recv from rank 0, tag 7)", "(last call MPI_Send)". */
+static void last_words(const struct ana_case *c, size_t index, char *out, size_t size)
+{
+    const struct ana_rank *r = &c->job->process[index].rank;
+    const char *name = NULL;
+    uint64_t end = 0;
+    char call[200];
+    if (r->inside) {
+        ana_inside(c->job, index, call, sizeof call);
+        snprintf(out, size, "inside %s", call);
+        return;
+    }
+    for (size_t t = 0; t < trc_threads(r->file); t++) {
+        const struct trc_thread *thread = trc_thread(r->file, t);
+        const struct trc_sig *sig = trc_live_sig(r->file, t, thread->last);
+        if (sig && thread->last_end >= end) {
+            end = thread->last_end;
+            name = trc_call(r->file, sig->call)->name;
+        }
+    }
+    snprintf(out, size, "%s%s", name ? "last call " : "outside MPI", name ? name : "");
+}
+
+bool ana_find_abort(struct ana_case *c)
+{
+    size_t first = SIZE_MAX, n = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->job->process[i].rank.state != ANA_RANK_ABORTED)
+            continue;
+        n++;
+        ana_case_blame(c, i);
+        if (first == SIZE_MAX)
+            first = i;
+    }
+    if (first == SIZE_MAX)
+        return false;
+    const struct ana_process *p = &c->job->process[first];
+    c->out->state = ANA_BROKEN;
+    c->out->id = ANA_CLASS_EARLY_EXIT;
+    c->out->confidence = ANA_PROVEN;
+    c->out->since_ns = c->job->end_ns - p->rank.end_ns;
+    ana_case_say(c, "rank %s called MPI_Abort(%d)%s", ana_rank_label(c->job, first).text,
+                 trc_head(p->rank.file)->abort_code, n > 1 ? ", others too" : "");
+    return true;
+}
+
+/* Of several that are gone the one that went first is most likely the cause; one that left by exit() for sure. */
+static size_t first_to_go(const struct ana_case *c, bool gone_only, size_t *n)
+{
+    size_t first = SIZE_MAX;
+    *n = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_process *p = &c->job->process[i];
+        if (gone_only ? !c->gone[i] : p->rank.state != ANA_RANK_DEAD)
+            continue;
+        ++*n;
+        if (first == SIZE_MAX || (exited(c, i) && !exited(c, first)) ||
+            (exited(c, i) == exited(c, first) && p->rank.end_ns < c->job->process[first].rank.end_ns))
+            first = i;
+    }
+    return first;
+}
+
+static bool anybody_waits(const struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (!c->free[i] && !c->gone[i] && ana_rank_blocked(c, i))
+            return true;
+    return false;
+}
+
+static void say_gone(struct ana_case *c, size_t first, size_t n)
+{
+    const struct ana_process *p = &c->job->process[first];
+    char last[256], more[64] = "";
+    last_words(c, first, last, sizeof last);
+    size_t other = first;
+    for (size_t k = 0; k < c->count && n == 2; k++)
+        if (k != first && c->job->process[k].rank.state == ANA_RANK_DEAD)
+            other = k;
+    if (n == 2 && other != first)
+        snprintf(more, sizeof more, "; so is rank %s", ana_rank_label(c->job, other).text);
+    else if (n > 2)
+        snprintf(more, sizeof more, "; so are %zu others", n - 1);
+    const char *how = p->stopped         ? "is stopped by a signal"
+                      : p->alive         ? "gives no sign of life"
+                      : exited(c, first) ? "left by exit() without MPI_Finalize"
+                                         : "is gone without MPI_Finalize";
+    ana_case_say(c, "rank %s %s (%s)%s", ana_rank_label(c->job, first).text, how, last, more);
+    if (p->stopped)
+        snprintf(c->out->next, sizeof c->out->next, "who stopped process %u on %s; kill -CONT %u lets it go on",
+                 p->rank.pid, p->rank.host, p->rank.pid);
+}
+
+static void fill(struct ana_case *c, size_t first, size_t n, enum ana_confidence confidence)
+{
+    c->out->id = exited(c, first) ? ANA_CLASS_EARLY_EXIT : ANA_CLASS_DEAD;
+    c->out->confidence = confidence;
+    int64_t since = c->job->end_ns - c->job->process[first].rank.end_ns;
+    if (c->job->process[first].alive)
+        since = c->job->end_ns - c->job->process[first].heartbeat_ns;
+    c->out->since_ns = since > 0 ? since : 0;
+    ana_case_blame(c, first);
+    say_gone(c, first, n);
+}
+
+bool ana_find_gone(struct ana_case *c)
+{
+    size_t n, first = first_to_go(c, true, &n);
+    if (first == SIZE_MAX)
+        return false;
+    const struct ana_process *p = &c->job->process[first];
+    bool waits = anybody_waits(c);
+    /* Suspended for a moment, and nobody minds. */
+    if (p->alive && !waits)
+        return false;
+    c->out->state = waits ? ANA_STUCK : ANA_BROKEN;
+    fill(c, first, n, ANA_PROVEN);
+    return true;
+}
+
+/* Not blocked itself, and others wait for it. */
+static size_t waited_for(struct ana_case *c)
+{
+    size_t found = SIZE_MAX, n = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->first_post[i] == c->first_post[i + 1] && c->job->process[i].rank.state == ANA_RANK_DEAD) {
+            found = i;
+            n++;
+        }
+    return n == 1 && c->count > 1 ? found : SIZE_MAX;
+}
+
+/* All went within moments, and nothing hung before: one of them took the others along, or all were killed. */
+bool ana_find_killed(struct ana_case *c)
+{
+    size_t n, first = first_to_go(c, false, &n);
+    if (first == SIZE_MAX)
+        return false;
+    enum ana_confidence confidence = exited(c, first) ? ANA_PROVEN : ANA_LIKELY;
+    int64_t second = INT64_MAX;
+    for (size_t i = 0; i < c->count; i++)
+        if (i != first && c->job->process[i].rank.end_ns < second)
+            second = c->job->process[i].rank.end_ns;
+    if (confidence != ANA_PROVEN && n > 1 && second - c->job->process[first].rank.end_ns < APART_NS) {
+        /* Who went first cannot be told from the heartbeats: the one that others were waiting for. */
+        size_t outside = waited_for(c);
+        confidence = outside == SIZE_MAX ? ANA_POSSIBLE : ANA_LIKELY;
+        first = outside == SIZE_MAX ? first : outside;
+    }
+    c->out->state = ANA_BROKEN;
+    fill(c, first, n, confidence);
+    return true;
+}

@@ -1,0 +1,271 @@
+/* Who waits for whom, and who can still move on. */
+#include "trace/verdict_impl.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUPS_LOOKED 256u /* collectives whose members are looked at one by one */
+
+/* ---- collectives ---------------------------------------------------------------------------------------------------
+ */
+
+struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t sequence)
+{
+    return ana_map_find(&c->groups, identity, sequence, 0);
+}
+
+static bool add_to_group(struct ana_case *c, struct ana_post *p, size_t at)
+{
+    uint64_t identity = p->comm->def.identity;
+    struct ana_group *g = ana_map_add(&c->groups, identity, p->sequence, 0);
+    if (!g)
+        return false;
+    if (g->inside++ == 0) {
+        g->identity = identity;
+        g->sequence = p->sequence;
+        g->comm = p->comm;
+        g->first_post = at;
+    }
+    g->blocked |= p->blocked;
+    p->group = (uint32_t)(g - (struct ana_group *)c->groups.values);
+    return true;
+}
+
+/* Has the rank come to this collective, or gone past it? */
+static bool has_come(struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence)
+{
+    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++) {
+        const struct ana_post *p = &c->post[i];
+        if (p->kind == ANA_POST_COLLECTIVE && p->comm->def.identity == identity && p->sequence >= sequence)
+            return true;
+    }
+    const uint64_t *newest = ana_map_find(&ana_case_tail(c, index)->newest, identity, 0, 0);
+    return newest && *newest > sequence;
+}
+
+/* Rank index of member m, counted over both groups of an intercommunicator. */
+static size_t member(const struct ana_case *c, const struct trc_comm *comm, uint32_t world, int32_t m)
+{
+    bool remote = m >= comm->def.size;
+    int32_t rank =
+        comm->def.flags & TRC_COMM_SELF ? -1 : trc_comm_world_rank(comm, remote ? m - comm->def.size : m, remote);
+    return ana_index_of_rank(c->job, world, rank);
+}
+
+static size_t members_of(const struct trc_comm *comm)
+{
+    return comm->def.flags & TRC_COMM_SELF ? 0 : (size_t)comm->def.size + (size_t)comm->def.remote_size;
+}
+
+void ana_group_look(struct ana_case *c, struct ana_group *g)
+{
+    if (g->looked)
+        return;
+    g->looked = true;
+    size_t n = members_of(g->comm), expected = n > g->inside ? n - g->inside : 0;
+    if (expected == 0)
+        return;
+    g->missing = calloc(n, sizeof *g->missing);
+    if (!g->missing) {
+        c->memory = true;
+        return;
+    }
+    uint32_t world = c->job->process[c->post[g->first_post].index].rank.world;
+    for (size_t m = 0; m < n; m++) {
+        size_t index = member(c, g->comm, world, (int32_t)m);
+        if (index == SIZE_MAX || !has_come(c, index, g->identity, g->sequence))
+            g->missing[g->missing_count++] = index;
+    }
+}
+
+static bool make_groups(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->posts; i++)
+        if (c->post[i].kind == ANA_POST_COLLECTIVE && !add_to_group(c, &c->post[i], i))
+            return false;
+    size_t looked = 0;
+    for (size_t i = 0; i < c->groups.count; i++)
+        if (ana_group_at(c, i)->blocked && looked++ < GROUPS_LOOKED)
+            ana_group_look(c, ana_group_at(c, i));
+    return true;
+}
+
+/* ---- who can move on ------------------------------------------------------------------------------------------------
+ */
+
+bool ana_rank_blocked(const struct ana_case *c, size_t index)
+{
+    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++)
+        if (c->post[i].blocked)
+            return true;
+    return false;
+}
+
+struct ana_post *ana_rank_post(struct ana_case *c, size_t index)
+{
+    struct ana_post *longest = NULL;
+    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++)
+        if (c->post[i].blocked && (!longest || c->post[i].lasted_ns > longest->lasted_ns))
+            longest = &c->post[i];
+    return longest;
+}
+
+/* A partner without a file may do anything. */
+static bool partner_free(const struct ana_case *c, size_t index)
+{
+    return index == SIZE_MAX || c->free[index];
+}
+
+static bool missing_free(struct ana_case *c, const struct ana_group *g)
+{
+    for (size_t i = 0; i < g->missing_count; i++)
+        if (!partner_free(c, g->missing[i]))
+            return false;
+    return true;
+}
+
+static bool collective_free(struct ana_case *c, const struct ana_post *p, const struct ana_want *w)
+{
+    struct ana_group *g = ana_case_group(c, w->identity, w->sequence);
+    if (g) {
+        ana_group_look(c, g);
+        return missing_free(c, g);
+    }
+    if (!w->comm)
+        return true;
+    uint32_t world = c->job->process[p->index].rank.world;
+    for (size_t m = 0; m < members_of(w->comm); m++) {
+        size_t index = member(c, w->comm, world, (int32_t)m);
+        if (!partner_free(c, index) && !has_come(c, index, w->identity, w->sequence))
+            return false;
+    }
+    return true;
+}
+
+static bool any_source_free(struct ana_case *c, const struct ana_post *p, struct ana_want *w)
+{
+    if (!w->comm)
+        return true;
+    uint32_t world = c->job->process[p->index].rank.world;
+    bool remote = w->comm->def.remote_size > 0;
+    size_t n = members_of(w->comm);
+    for (size_t m = remote ? (size_t)w->comm->def.size : 0; m < n; m++) {
+        size_t index = member(c, w->comm, world, (int32_t)m);
+        if (index != p->index && partner_free(c, index))
+            return true;
+    }
+    if (w->met < 0) {
+        for (size_t m = 0; m < n && w->met <= 0; m++) {
+            size_t index = member(c, w->comm, world, (int32_t)m);
+            if (index != SIZE_MAX && index != p->index) {
+                w->met = -1;
+                ana_want_look(c, p, w, index);
+            }
+        }
+    }
+    return w->met > 0;
+}
+
+static bool want_free(struct ana_case *c, const struct ana_post *p, struct ana_want *w)
+{
+    if (w->kind == ANA_WANT_COLLECTIVE)
+        return collective_free(c, p, w);
+    if (w->peer == TRC_PEER_ANY)
+        return any_source_free(c, p, w);
+    size_t partner = ana_index_of_rank(c->job, c->job->process[p->index].rank.world, w->peer);
+    if (partner_free(c, partner))
+        return true;
+    ana_want_look(c, p, w, partner);
+    return w->met > 0;
+}
+
+static bool post_free(struct ana_case *c, struct ana_post *p)
+{
+    if (p->kind == ANA_POST_FINALIZE)
+        return false;
+    if (p->kind == ANA_POST_COLLECTIVE) {
+        struct ana_group *g = ana_group_at(c, p->group);
+        return !g->looked || missing_free(c, g);
+    }
+    if (p->kind == ANA_POST_OTHER)
+        return true;
+    ana_post_wants(c, p);
+    bool all = true, any = p->wants == 0;
+    for (uint32_t i = 0; i < p->wants; i++) {
+        bool one = want_free(c, p, &c->want[p->first_want + i]);
+        all &= one;
+        any |= one;
+    }
+    return p->any ? any : all;
+}
+
+static bool rank_free(struct ana_case *c, size_t index)
+{
+    bool blocked = false;
+    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++) {
+        struct ana_post *p = &c->post[i];
+        blocked |= p->blocked;
+        if (p->blocked && post_free(c, p))
+            return true;
+    }
+    return !blocked;
+}
+
+bool ana_case_graph(struct ana_case *c)
+{
+    if (!make_groups(c))
+        return false;
+    for (size_t i = 0; i < c->count; i++) {
+        bool ended = c->gone[i] || c->job->process[i].rank.state == ANA_RANK_DONE;
+        c->free[i] = !ended && !ana_rank_blocked(c, i);
+    }
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < c->count; i++)
+            if (!c->free[i] && !c->gone[i] && c->job->process[i].rank.state != ANA_RANK_DONE && rank_free(c, i)) {
+                c->free[i] = 1;
+                more = true;
+            }
+    }
+    return true;
+}
+
+/* ---- edges --------------------------------------------------------------------------------------------------------
+ */
+
+static size_t add_edge(const struct ana_case *c, size_t index, size_t n, size_t *out, size_t max)
+{
+    if (index != SIZE_MAX && !c->free[index] && n < max)
+        out[n++] = index;
+    return n;
+}
+
+size_t ana_post_waits_for(struct ana_case *c, struct ana_post *p, size_t *out, size_t max)
+{
+    size_t n = 0;
+    uint32_t world = c->job->process[p->index].rank.world;
+    if (p->kind == ANA_POST_COLLECTIVE) {
+        const struct ana_group *g = ana_group_at(c, p->group);
+        for (size_t i = 0; i < g->missing_count; i++)
+            n = add_edge(c, g->missing[i], n, out, max);
+    }
+    if (p->kind != ANA_POST_MESSAGES && p->kind != ANA_POST_POLL)
+        return n;
+    ana_post_wants(c, p);
+    for (uint32_t i = 0; i < p->wants; i++) {
+        struct ana_want *w = &c->want[p->first_want + i];
+        if (want_free(c, p, w))
+            continue;
+        if (w->kind != ANA_WANT_COLLECTIVE && w->peer >= 0) {
+            n = add_edge(c, ana_index_of_rank(c->job, world, w->peer), n, out, max);
+            continue;
+        }
+        for (size_t m = 0; w->comm && m < members_of(w->comm); m++) {
+            size_t index = member(c, w->comm, world, (int32_t)m);
+            if (index == SIZE_MAX || index == p->index)
+                continue;
+            if (w->kind == ANA_WANT_MESSAGE || !has_come(c, index, w->identity, w->sequence))
+                n = add_edge(c, index, n, out, max);
+        }
+    }
+    return n;
+}

@@ -1,0 +1,196 @@
+/* What the files of the verdict share; nobody else includes this. */
+#ifndef ANA_VERDICT_IMPL_H
+#define ANA_VERDICT_IMPL_H
+
+#include "trace/job_impl.h"
+#include "trace/numfmt.h"
+#include "trace/verdict.h"
+
+#define ANA_NO_GROUP UINT32_MAX
+
+/* What a blocked thread waits for: one message, or a collective that it started. */
+enum ana_want_kind { ANA_WANT_MESSAGE, ANA_WANT_RECEIVER, ANA_WANT_COLLECTIVE };
+struct ana_want {
+    enum ana_want_kind kind;
+    int32_t peer; /* world rank or enum trc_peer_value */
+    int32_t tag;
+    uint64_t identity, sequence, bytes;
+    const struct trc_comm *comm;
+    int64_t begin_ns; /* posted */
+    int8_t met;       /* what it waits for is under way: -1 not known yet */
+    int32_t near_tag; /* a message that its source sent, that nobody took, and that does not fit */
+    uint64_t near_identity, near_messages;
+    bool taken; /* a message that fits was taken by an earlier receive that nobody completed */
+};
+
+enum ana_post_kind {
+    ANA_POST_COLLECTIVE,
+    ANA_POST_MESSAGES, /* its wants */
+    ANA_POST_POLL,     /* outside, or in and out of MPI_Test or MPI_Iprobe; its wants */
+    ANA_POST_FINALIZE,
+    ANA_POST_OTHER /* who it waits for is not known: MPI_Init, I/O, windows */
+};
+
+/* Where a thread is: one for each that is inside a call or polls. */
+struct ana_post {
+    size_t index;
+    uint32_t thread;
+    enum ana_post_kind kind;
+    const struct trc_sig *sig; /* of the call */
+    const struct trc_call *call;
+    const struct trc_comm *comm;
+    uint64_t sequence;
+    int64_t since_ns, lasted_ns;
+    bool blocked;               /* it has lasted long enough to count */
+    bool any;                   /* one of its wants is enough */
+    bool tested;                /* its wants are known */
+    uint32_t first_want, wants; /* into case.want */
+    uint32_t group;             /* of a collective: into case.group */
+};
+
+/* One collective that somebody is inside. */
+struct ana_group {
+    uint64_t identity, sequence;
+    const struct trc_comm *comm;
+    size_t first_post; /* who is inside */
+    size_t inside;     /* threads */
+    bool blocked;      /* somebody is blocked in it */
+    bool looked;       /* `missing` is known */
+    size_t *missing;   /* rank indices; SIZE_MAX: has no file */
+    size_t missing_count;
+};
+
+/* The end of a rank's event streams. */
+struct ana_tail_collective {
+    uint64_t identity, sequence;
+    const struct trc_call *call;
+    struct trc_sig sig;
+};
+struct ana_tail_request {
+    struct trc_sig sig;
+    const struct trc_call *call;
+    uint32_t thread;
+    uint64_t number, sequence;
+    int64_t begin_ns;
+};
+struct ana_tail {
+    struct ana_map newest; /* identity -> sequence of the last collective begun, uint64_t */
+    struct ana_tail_collective *collective;
+    size_t collectives, collective_room;
+    struct ana_tail_request *open; /* started and not completed, in order of start */
+    size_t opens, open_room;
+    int64_t progress_ns[TRC_MAX_THREADS]; /* end of each thread's last event that is no poll; INT64_MIN none */
+};
+
+struct ana_seen {
+    uint64_t calls, progress, cpu;
+};
+
+/* Looks at a running job, kept by it. */
+struct ana_looks {
+    struct ana_verdict_rules rules;
+    unsigned taken, generation;
+    int64_t at_ns[2]; /* older and newest, by the reader's clock */
+    struct ana_seen *seen[2];
+    size_t count;
+};
+
+/* One judging. */
+struct ana_case {
+    const struct ana_job *job;
+    struct ana_verdict_rules rules;
+    const struct ana_looks *looks;
+    const struct ana_summary *summary;
+    bool live; /* somebody is alive */
+    size_t count;
+    struct ana_post *post; /* of one rank side by side */
+    size_t posts, post_room;
+    size_t *first_post; /* by rank index, count + 1 of them */
+    struct ana_want *want;
+    size_t wants, want_room;
+    struct ana_map groups; /* (identity, sequence) -> struct ana_group */
+    struct ana_tail **tail;
+    uint8_t *gone;  /* by rank index: died, or stopped, before the end: it does nothing more */
+    uint8_t *moved; /* it did something between the looks */
+    uint8_t *free;  /* it can move on, as far as is known */
+    uint8_t *sure;  /* all its threads are accounted for */
+    size_t scans;   /* pairs of ranks whose streams were compared */
+    bool memory;    /* ran out */
+    struct ana_verdict *out;
+};
+
+/* verdict_looks.c */
+void ana_looks_take(struct ana_job *job);
+void ana_looks_free(struct ana_looks *looks);
+/* Share of a core that a rank used between the looks; NAN unknown. */
+double ana_looks_cpu(const struct ana_case *c, size_t index);
+
+/* verdict_posts.c: what all threads are at; false: out of memory. */
+bool ana_case_posts(struct ana_case *c);
+/* Finds out what a post waits for (once). */
+void ana_post_wants(struct ana_case *c, struct ana_post *post);
+
+/* verdict_tail.c */
+struct ana_tail *ana_case_tail(struct ana_case *c, size_t index); /* never NULL: empty when out of memory */
+void ana_tail_free(struct ana_tail *tail);
+
+/* verdict_pair.c */
+/* Finds whether what a want waits for is under way (want->met), and what came instead. */
+void ana_want_look(struct ana_case *c, const struct ana_post *post, struct ana_want *want, size_t partner);
+
+/* verdict_graph.c */
+bool ana_case_graph(struct ana_case *c);
+/* Members of a group that have not come to it. */
+void ana_group_look(struct ana_case *c, struct ana_group *group);
+struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t sequence); /* NULL: none */
+static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
+{
+    return ana_map_value(&c->groups, i);
+}
+/* Rank indices that a post waits for and that are not free, up to `max`; returns their number. */
+size_t ana_post_waits_for(struct ana_case *c, struct ana_post *post, size_t *out, size_t max);
+bool ana_rank_blocked(const struct ana_case *c, size_t index); /* some thread of it is */
+/* The blocked post of a rank that has lasted longest; NULL: none. */
+struct ana_post *ana_rank_post(struct ana_case *c, size_t index);
+
+/* verdict_text.c */
+struct ana_label {
+    char text[32];
+};
+struct ana_label ana_rank_label(const struct ana_job *job, size_t index);
+/* "rank 3", "ranks 0-4 and 7", "12 ranks (first: 0, 3, 5)". */
+void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size);
+void ana_post_words(const struct ana_case *c, const struct ana_post *post, char *out, size_t size);
+/* "MPI_Barrier on rows". */
+void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size);
+void ana_case_say(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ana_case_evidence(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ana_case_blame(struct ana_case *c, size_t index);
+void ana_case_groups(struct ana_case *c);
+
+/* verdict_classes.c, verdict_deaths.c ...: each looks for its kind of trouble and, when it finds it, fills c->out. */
+bool ana_find_abort(struct ana_case *c);
+bool ana_find_gone(struct ana_case *c);   /* somebody is gone, or stopped, while others are there */
+bool ana_find_killed(struct ana_case *c); /* all went at once */
+bool ana_find_mismatch(struct ana_case *c);
+bool ana_find_unmatched(struct ana_case *c);
+bool ana_find_early_exit(struct ana_case *c);
+bool ana_find_cycle(struct ana_case *c);
+bool ana_find_missing(struct ana_case *c);
+bool ana_find_inside(struct ana_case *c);
+bool ana_find_still(struct ana_case *c);
+bool ana_find_straggler(struct ana_case *c);
+/* Sets state and time of a verdict that rests on `lasted_ns` of standstill; false: too short to be one. */
+bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns);
+/* Shortest time that a blocked rank among these has been blocked. */
+int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n);
+
+/* answer.c: the rank that most of what is lost in collectives is lost to; its share of all ranks' time, and a sentence.
+ * False: none stands out. */
+bool ana_late_rank(const struct ana_job *job, const struct ana_summary *summary, size_t *index, double *share,
+                   char *out, size_t size);
+
+/* known_bad.c: lines for versions and settings that are known to be bad. */
+void ana_known_bad(struct ana_case *c);
+
+#endif

@@ -1,0 +1,178 @@
+/* Posts: where each thread is, from the live pages, and what it waits for. */
+#include "trace/verdict_impl.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define POLLED_NS 1000000000 /* a thread whose last poll is not older than this at the end of its file polls */
+
+static bool room(void **at, size_t count, size_t *have, size_t size)
+{
+    if (count < *have)
+        return true;
+    size_t more = *have ? *have * 2 : 64;
+    void *grown = realloc(*at, more * size);
+    if (!grown)
+        return false;
+    *at = grown;
+    *have = more;
+    return true;
+}
+
+static enum ana_post_kind kind_of(const struct trc_sig *sig, const struct trc_call *call, const struct trc_comm *comm)
+{
+    bool collective = sig->flags & TRC_SIG_COLL && !(sig->flags & TRC_SIG_START) && comm;
+    switch (call->opclass) {
+    case TRC_OP_SEND:
+    case TRC_OP_SSEND:
+    case TRC_OP_RECV:
+    case TRC_OP_SENDRECV:
+    case TRC_OP_WAIT:
+        return ANA_POST_MESSAGES;
+    case TRC_OP_PROBE:
+    case TRC_OP_MPROBE:
+    case TRC_OP_TEST:
+        return ANA_POST_POLL;
+    case TRC_OP_FINALIZE:
+        return ANA_POST_FINALIZE;
+    default:
+        return collective && ana_opclass_shape(call->opclass) != TRC_SHAPE_NEIGHBORS ? ANA_POST_COLLECTIVE
+                                                                                     : ANA_POST_OTHER;
+    }
+}
+
+/* Is the thread between two polls of a loop?  Between two looks it has polled; at the end of a file it just had. */
+static bool polls(const struct ana_case *c, size_t index, const struct trc_thread *thread, const struct trc_sig *last)
+{
+    const struct ana_process *p = &c->job->process[index];
+    if (!last || !(last->flags & TRC_SIG_POLL))
+        return false;
+    if (p->alive && c->looks && c->looks->taken >= 2)
+        return c->looks->seen[1][index].calls != c->looks->seen[0][index].calls;
+    int64_t end = ana_time_within(ana_clock_job_time(c->job->clock, index, thread->last_end));
+    return p->rank.end_ns - end < POLLED_NS;
+}
+
+static bool add_post(struct ana_case *c, size_t index, uint32_t thread, const struct trc_sig *sig, bool inside)
+{
+    const struct ana_rank *r = &c->job->process[index].rank;
+    const struct trc_thread *t = trc_thread(r->file, thread);
+    if (!room((void **)&c->post, c->posts, &c->post_room, sizeof *c->post))
+        return false;
+    struct ana_post *p = &c->post[c->posts++];
+    *p = (struct ana_post){.index = index, .thread = thread, .sig = sig, .group = ANA_NO_GROUP};
+    p->call = trc_call(r->file, sig->call);
+    p->comm = trc_comm(r->file, sig->comm);
+    p->kind = inside ? kind_of(sig, p->call, p->comm) : ANA_POST_POLL;
+    p->sequence = t->inside_sequence;
+    p->since_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, inside ? t->inside_since : t->last_end));
+    bool waits = !inside || ana_opclass_waits(p->call->opclass) || p->kind != ANA_POST_OTHER;
+    bool test = p->kind == ANA_POST_POLL && (!inside || p->call->opclass == TRC_OP_TEST);
+    if (test || (p->kind == ANA_POST_POLL && sig->flags & TRC_SIG_POLL)) {
+        /* Since when it polls in vain only the events tell. */
+        int64_t progress = ana_case_tail(c, index)->progress_ns[thread];
+        p->since_ns = progress != INT64_MIN ? progress : r->begin_ns;
+    }
+    p->lasted_ns = r->end_ns > p->since_ns ? r->end_ns - p->since_ns : 0;
+    p->blocked = waits && !c->gone[index] && !c->moved[index] && p->lasted_ns >= c->rules.proof_ns;
+    return true;
+}
+
+bool ana_case_posts(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_rank *r = &c->job->process[i].rank;
+        c->first_post[i] = c->posts;
+        size_t threads = 0;
+        for (uint32_t t = 0; t < trc_threads(r->file) && r->state != ANA_RANK_DONE; t++) {
+            const struct trc_thread *thread = trc_thread(r->file, t);
+            const struct trc_sig *inside = trc_live_sig(r->file, t, thread->inside);
+            const struct trc_sig *last = trc_live_sig(r->file, t, thread->last);
+            threads += thread->tid != 0;
+            if ((inside || polls(c, i, thread, last)) && !add_post(c, i, t, inside ? inside : last, inside != NULL))
+                return false;
+        }
+        c->sure[i] = r->counted && c->posts - c->first_post[i] >= threads;
+    }
+    c->first_post[c->count] = c->posts;
+    return true;
+}
+
+/* ---- wants --------------------------------------------------------------------------------------------------------
+ */
+
+static void add_want(struct ana_case *c, struct ana_post *p, enum ana_want_kind kind, const struct trc_sig *sig,
+                     uint64_t sequence, int64_t begin_ns)
+{
+    if (!room((void **)&c->want, c->wants, &c->want_room, sizeof *c->want)) {
+        c->memory = true;
+        return;
+    }
+    bool in = kind == ANA_WANT_MESSAGE;
+    const struct trc_comm *comm = trc_comm(c->job->process[p->index].rank.file, sig->comm);
+    c->want[c->wants++] = (struct ana_want){.kind = kind,
+                                            .peer = in ? sig->source : sig->peer,
+                                            .tag = in ? sig->rtag : sig->tag,
+                                            .identity = comm ? comm->def.identity : 0,
+                                            .sequence = sequence,
+                                            .bytes = in ? sig->received : sig->sent,
+                                            .comm = comm,
+                                            .begin_ns = begin_ns,
+                                            .met = -1,
+                                            .near_tag = TRC_TAG_NONE};
+    p->wants++;
+}
+
+static void want_request(struct ana_case *c, struct ana_post *p, const struct ana_tail_request *r)
+{
+    uint32_t flags = r->sig.flags;
+    if (flags & TRC_SIG_P2P_OUT)
+        add_want(c, p, ANA_WANT_RECEIVER, &r->sig, 0, r->begin_ns);
+    if (flags & TRC_SIG_P2P_IN && r->call->opclass != TRC_OP_MPROBE)
+        add_want(c, p, ANA_WANT_MESSAGE, &r->sig, 0, r->begin_ns);
+    if (flags & TRC_SIG_COLL)
+        add_want(c, p, ANA_WANT_COLLECTIVE, &r->sig, r->sequence, r->begin_ns);
+}
+
+/* A wait for one request shows its partner; else it may be any that is open. */
+static void want_requests(struct ana_case *c, struct ana_post *p)
+{
+    struct ana_tail *tail = ana_case_tail(c, p->index);
+    const struct trc_sig *sig = p->sig;
+    bool one = p->call->opclass == TRC_OP_WAIT && sig->comm != 0;
+    for (size_t i = 0; i < tail->opens; i++) {
+        const struct ana_tail_request *r = &tail->open[i];
+        bool same = r->sig.comm == sig->comm && r->sig.peer == sig->peer && r->sig.tag == sig->tag &&
+                    r->sig.source == sig->source && r->sig.rtag == sig->rtag;
+        if (one ? same : r->thread == p->thread)
+            want_request(c, p, r);
+        if (one && p->wants)
+            return;
+    }
+    /* Started too long ago to be found: the live page says enough. */
+    if (one && sig->rtag != TRC_TAG_NONE)
+        add_want(c, p, ANA_WANT_MESSAGE, sig, 0, p->since_ns);
+    else if (one && sig->tag != TRC_TAG_NONE)
+        add_want(c, p, ANA_WANT_RECEIVER, sig, 0, p->since_ns);
+}
+
+void ana_post_wants(struct ana_case *c, struct ana_post *p)
+{
+    if (p->tested)
+        return;
+    p->tested = true;
+    p->first_want = (uint32_t)c->wants;
+    const struct trc_sig *sig = p->sig;
+    bool probe = p->call->opclass == TRC_OP_PROBE || p->call->opclass == TRC_OP_MPROBE;
+    if (p->kind == ANA_POST_POLL && probe) {
+        add_want(c, p, ANA_WANT_MESSAGE, sig, 0, p->since_ns);
+    } else if (p->kind == ANA_POST_POLL || p->call->opclass == TRC_OP_WAIT) {
+        want_requests(c, p);
+        /* Of several, MPI_Waitall needs all. */
+        p->any = p->kind == ANA_POST_POLL || strstr(p->call->name, "any") || strstr(p->call->name, "some");
+    } else if (p->kind == ANA_POST_MESSAGES) {
+        if (sig->flags & TRC_SIG_P2P_OUT)
+            add_want(c, p, ANA_WANT_RECEIVER, sig, 0, p->since_ns);
+        if (sig->flags & TRC_SIG_P2P_IN)
+            add_want(c, p, ANA_WANT_MESSAGE, sig, 0, p->since_ns);
+    }
+}

@@ -1,0 +1,209 @@
+/* The end of a rank's event streams: the last collectives, and the requests that are still open. */
+#include "trace/verdict_impl.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNKS      2u  /* read of each thread: at least 65,000 events when they are full */
+#define COLLECTIVES 64u /* kept of each thread */
+
+/* Starts of one thread that were seen, by number from `base` on. */
+struct starts {
+    uint64_t base;
+    bool based;
+    size_t count, room;
+    struct ana_tail_request *request;
+};
+
+/* A completion: which start it ends. */
+struct ending {
+    uint32_t thread;
+    uint64_t number;
+};
+
+struct reading {
+    struct ana_case *c;
+    struct ana_tail *tail;
+    size_t index;
+    uint32_t thread;
+    size_t first_collective; /* of this thread */
+    struct starts *starts;   /* by thread */
+    struct ending *ending;
+    size_t endings, room;
+};
+
+static bool grow(void **at, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return true;
+    size_t more = *room ? *room * 2 : 64;
+    void *grown = realloc(*at, more * size);
+    if (!grown)
+        return false;
+    *at = grown;
+    *room = more;
+    return true;
+}
+
+static int64_t time_of(const struct reading *r, uint64_t ticks)
+{
+    return ana_time_within(ana_clock_job_time(r->c->job->clock, r->index, ticks));
+}
+
+static void note_start(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
+{
+    struct starts *s = &r->starts[r->thread];
+    if (!s->based) {
+        s->based = true;
+        s->base = rec->request;
+    }
+    if (rec->request != s->base + s->count || !grow((void **)&s->request, s->count, &s->room, sizeof *s->request)) {
+        r->c->memory |= rec->request == s->base + s->count;
+        return;
+    }
+    s->request[s->count++] = (struct ana_tail_request){.sig = *rec->sig,
+                                                       .call = call,
+                                                       .thread = r->thread,
+                                                       .number = rec->request,
+                                                       .sequence = rec->sequence,
+                                                       .begin_ns = time_of(r, rec->begin)};
+}
+
+static void note_ending(struct reading *r, const struct trc_record *rec)
+{
+    if (rec->request == UINT64_MAX)
+        return;
+    struct starts *s = rec->request_thread < TRC_MAX_THREADS ? &r->starts[rec->request_thread] : NULL;
+    if (s && s->based && rec->request >= s->base && rec->request - s->base < s->count) {
+        s->request[rec->request - s->base].number = UINT64_MAX; /* done */
+        return;
+    }
+    if (grow((void **)&r->ending, r->endings, &r->room, sizeof *r->ending))
+        r->ending[r->endings++] = (struct ending){rec->request_thread, rec->request};
+}
+
+static void note_collective(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
+{
+    const struct trc_comm *comm = trc_comm(r->c->job->process[r->index].rank.file, rec->sig->comm);
+    if (!comm)
+        return;
+    uint64_t *newest = ana_map_add(&r->tail->newest, comm->def.identity, 0, 0);
+    if (newest && rec->sequence + 1 > *newest)
+        *newest = rec->sequence + 1; /* plus one: 0 is none */
+    struct ana_tail *t = r->tail;
+    struct ana_tail_collective one = {comm->def.identity, rec->sequence, call, *rec->sig};
+    if (t->collectives - r->first_collective >= 2 * COLLECTIVES) { /* forget the older half */
+        memmove(t->collective + r->first_collective, t->collective + r->first_collective + COLLECTIVES,
+                COLLECTIVES * sizeof *t->collective);
+        t->collectives -= COLLECTIVES;
+    }
+    if (grow((void **)&t->collective, t->collectives, &t->collective_room, sizeof *t->collective))
+        t->collective[t->collectives++] = one;
+}
+
+static void note(struct reading *r, const struct trc_record *rec)
+{
+    if (rec->kind != TRC_RECORD_EVENT || !rec->sig)
+        return;
+    uint32_t flags = rec->sig->flags;
+    if (flags & TRC_SIG_NESTED)
+        return;
+    const struct trc_call *call = trc_call(r->c->job->process[r->index].rank.file, rec->sig->call);
+    if (flags & TRC_SIG_COMPLETE)
+        note_ending(r, rec);
+    else if (flags & TRC_SIG_START && rec->request != UINT64_MAX)
+        note_start(r, rec, call);
+    if (flags & TRC_SIG_COLL && !(flags & TRC_SIG_COMPLETE))
+        note_collective(r, rec, call);
+    bool moves =
+        flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE) || (!(flags & TRC_SIG_POLL) && ana_opclass_waits(call->opclass));
+    if (moves)
+        r->tail->progress_ns[r->thread] = time_of(r, rec->end);
+}
+
+static void read_thread(struct reading *r, uint64_t from_ticks)
+{
+    struct trc_file *file = r->c->job->process[r->index].rank.file;
+    struct trc_cursor *cursor = trc_cursor_open(file, r->thread);
+    if (!cursor) {
+        r->c->memory = true;
+        return;
+    }
+    trc_cursor_seek(cursor, from_ticks);
+    r->first_collective = r->tail->collectives;
+    for (struct trc_record rec; trc_next(cursor, &rec) == TRC_OK;)
+        note(r, &rec);
+    trc_cursor_close(cursor);
+}
+
+static void keep_open(struct reading *r)
+{
+    struct ana_tail *t = r->tail;
+    for (size_t i = 0; i < r->endings; i++) {
+        const struct ending *e = &r->ending[i];
+        struct starts *s = e->thread < TRC_MAX_THREADS ? &r->starts[e->thread] : NULL;
+        if (s && s->based && e->number >= s->base && e->number - s->base < s->count)
+            s->request[e->number - s->base].number = UINT64_MAX;
+    }
+    for (size_t k = 0; k < TRC_MAX_THREADS; k++)
+        for (size_t i = 0; i < r->starts[k].count; i++)
+            if (r->starts[k].request[i].number != UINT64_MAX &&
+                grow((void **)&t->open, t->opens, &t->open_room, sizeof *t->open))
+                t->open[t->opens++] = r->starts[k].request[i];
+}
+
+static void read_tail(struct ana_case *c, size_t index, struct ana_tail *tail)
+{
+    struct trc_file *file = c->job->process[index].rank.file;
+    struct reading r = {.c = c, .tail = tail, .index = index};
+    uint64_t from[TRC_MAX_THREADS] = {0};
+    unsigned chunks[TRC_MAX_THREADS] = {0};
+    r.starts = calloc(TRC_MAX_THREADS, sizeof *r.starts);
+    if (!r.starts) {
+        c->memory = true;
+        return;
+    }
+    for (size_t i = trc_event_chunks(file); i-- > 0;) {
+        struct trc_chunk_info chunk = trc_event_chunk(file, i);
+        if (chunk.thread < TRC_MAX_THREADS && chunks[chunk.thread] < CHUNKS) {
+            chunks[chunk.thread]++;
+            from[chunk.thread] = chunk.first_ticks;
+        }
+    }
+    for (uint32_t t = 0; t < TRC_MAX_THREADS; t++)
+        if (chunks[t]) {
+            r.thread = t;
+            read_thread(&r, from[t]);
+        }
+    keep_open(&r);
+    for (size_t t = 0; t < TRC_MAX_THREADS; t++)
+        free(r.starts[t].request);
+    free(r.starts);
+    free(r.ending);
+}
+
+struct ana_tail *ana_case_tail(struct ana_case *c, size_t index)
+{
+    static struct ana_tail none;
+    if (c->tail[index])
+        return c->tail[index];
+    struct ana_tail *tail = calloc(1, sizeof *tail);
+    if (!tail) {
+        c->memory = true;
+        return &none;
+    }
+    ana_map_init(&tail->newest, sizeof(uint64_t));
+    for (size_t t = 0; t < TRC_MAX_THREADS; t++)
+        tail->progress_ns[t] = INT64_MIN;
+    read_tail(c, index, tail);
+    return c->tail[index] = tail;
+}
+
+void ana_tail_free(struct ana_tail *tail)
+{
+    if (!tail)
+        return;
+    ana_map_free(&tail->newest);
+    free(tail->collective);
+    free(tail->open);
+    free(tail);
+}

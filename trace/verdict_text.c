@@ -1,0 +1,262 @@
+/* The verdict in words: who, doing what, where. */
+#include "trace/verdict_impl.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RANGES_MAX 6
+#define LINES_MAX  24
+#define GROUPS_MAX 64
+
+struct ana_label ana_rank_label(const struct ana_job *job, size_t index)
+{
+    const struct ana_rank *r = &job->process[index].rank;
+    struct ana_label label;
+    if (r->world)
+        snprintf(label.text, sizeof label.text, "%u:%d", r->world, r->rank);
+    else
+        snprintf(label.text, sizeof label.text, "%d", r->rank);
+    return label;
+}
+
+__attribute__((format(printf, 4, 5))) static void add(char *out, size_t size, size_t *n, const char *format, ...)
+{
+    va_list args;
+    if (*n >= size)
+        return;
+    va_start(args, format);
+    int more = vsnprintf(out + *n, size - *n, format, args);
+    va_end(args);
+    *n += more > 0 ? (size_t)more : 0;
+}
+
+void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size)
+{
+    size_t at = 0, ranges = 0;
+    out[0] = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && index[end] == index[end - 1] + 1 &&
+                          job->process[index[end]].rank.world == job->process[index[i]].rank.world;)
+            end++;
+        if (end - i == 2)
+            end = i + 1; /* two in a row are no range */
+        if (++ranges > RANGES_MAX) {
+            add(out, size, &at, " and %zu more", n - i);
+            break;
+        }
+        const char *glue = i == 0 ? (n > 1 ? "ranks " : "rank ") : end == n ? " and " : ", ";
+        add(out, size, &at, "%s%s", glue, ana_rank_label(job, index[i]).text);
+        if (end > i + 1)
+            add(out, size, &at, "-%s", ana_rank_label(job, index[end - 1]).text);
+    }
+}
+
+void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size)
+{
+    char **known = comm ? ana_map_find(&job->comm_names, comm->def.identity, 0, 0) : NULL;
+    if (!comm)
+        snprintf(out, size, "an unknown communicator");
+    else if (comm->def.flags & TRC_COMM_WORLD)
+        snprintf(out, size, "MPI_COMM_WORLD");
+    else if (comm->name && comm->name[0])
+        snprintf(out, size, "%s", comm->name);
+    else if (known && *known)
+        snprintf(out, size, "%s", *known);
+    else
+        snprintf(out, size, "a communicator of %d", comm->def.size + comm->def.remote_size);
+}
+
+void ana_post_words(const struct ana_case *c, const struct ana_post *p, char *out, size_t size)
+{
+    struct trc_sig sig = *p->sig;
+    /* MPI_Wait shows its request's partner, without saying what kind of request it is. */
+    if (p->call->opclass == TRC_OP_WAIT || p->call->opclass == TRC_OP_PROBE || p->call->opclass == TRC_OP_MPROBE)
+        sig.flags |= sig.rtag != TRC_TAG_NONE ? TRC_SIG_P2P_IN : sig.tag != TRC_TAG_NONE ? TRC_SIG_P2P_OUT : 0;
+    ana_call_words(c->job, p->index, p->call->name, &sig, out, size);
+}
+
+void ana_case_say(struct ana_case *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c->out->summary, sizeof c->out->summary, format, args);
+    va_end(args);
+}
+
+void ana_case_evidence(struct ana_case *c, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    struct ana_verdict *v = c->out;
+    if (v->lines >= LINES_MAX)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    char **grown = realloc(v->line, (v->lines + 1) * sizeof *grown);
+    if (grown)
+        v->line = grown;
+    char *copy = grown ? strdup(text) : NULL;
+    if (copy)
+        v->line[v->lines++] = copy;
+    else
+        c->memory = true;
+}
+
+void ana_case_blame(struct ana_case *c, size_t index)
+{
+    struct ana_verdict *v = c->out;
+    size_t at = 0;
+    while (at < v->culprits && v->culprit[at] < index)
+        at++;
+    if (index == SIZE_MAX || (at < v->culprits && v->culprit[at] == index))
+        return;
+    size_t *grown = realloc(v->culprit, (v->culprits + 1) * sizeof *grown);
+    if (!grown) {
+        c->memory = true;
+        return;
+    }
+    v->culprit = grown;
+    memmove(grown + at + 1, grown + at, (v->culprits++ - at) * sizeof *grown);
+    grown[at] = index;
+}
+
+/* ---- who does what --------------------------------------------------------------------------------------------------
+ */
+
+static void where_words(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
+{
+    const char *function = NULL, *module = NULL, *line = NULL;
+    *out = 0;
+    if (!sig)
+        return;
+    trc_site(job->process[index].rank.file, sig->site, &function, &module);
+    if (module && job->line_finder)
+        line = job->line_finder(job->line_context, module);
+    int name = function ? (int)strcspn(function, "+") : 0;
+    const char *file = module && strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
+    if (line)
+        snprintf(out, size, "%s%s%.*s", line, name ? " in " : "", name, name ? function : "");
+    else if (name || file)
+        snprintf(out, size, "%s", name ? function : file);
+}
+
+/* The call that a rank was in or, outside, completed last. */
+static const struct trc_sig *last_call(const struct ana_rank *r, const char **name)
+{
+    const struct trc_sig *found = NULL;
+    uint64_t end = 0;
+    for (size_t t = 0; t < trc_threads(r->file); t++) {
+        const struct trc_thread *thread = trc_thread(r->file, t);
+        const struct trc_sig *sig = trc_live_sig(r->file, t, thread->last);
+        if (sig && thread->last_end >= end) {
+            end = thread->last_end;
+            found = sig;
+            *name = trc_call(r->file, sig->call)->name;
+        }
+    }
+    return found;
+}
+
+static void describe(struct ana_case *c, size_t index, struct ana_verdict_group *g)
+{
+    const struct ana_process *p = &c->job->process[index];
+    const struct ana_rank *r = &p->rank;
+    struct ana_post *post = ana_rank_post(c, index);
+    const char *name = NULL;
+    const struct trc_sig *sig = post ? post->sig : r->inside_sig;
+    char call[200] = "";
+    g->first = index;
+    if (r->state == ANA_RANK_DONE) {
+        snprintf(g->doing, sizeof g->doing, "finished");
+        return;
+    }
+    if (post)
+        ana_post_words(c, post, call, sizeof call);
+    else if (r->inside)
+        ana_inside(c->job, index, call, sizeof call);
+    const char *how = p->stopped                                               ? "stopped by a signal, "
+                      : c->live && c->gone[index] && r->state == ANA_RANK_DEAD ? "gone, "
+                      : !c->live && c->gone[index]                             ? "gone first, "
+                                                                               : "";
+    if (call[0]) {
+        snprintf(g->doing, sizeof g->doing, "%s%s %s", how, post && post->kind == ANA_POST_POLL ? "polls with" : "in",
+                 call);
+    } else {
+        sig = last_call(r, &name);
+        snprintf(g->doing, sizeof g->doing, "%soutside MPI%s%s", how, name ? ", after " : "", name ? name : "");
+    }
+    where_words(c->job, index, sig, g->where, sizeof g->where);
+}
+
+static bool is_culprit(const struct ana_verdict *v, size_t index)
+{
+    size_t low = 0, high = v->culprits;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (v->culprit[middle] < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < v->culprits && v->culprit[low] == index;
+}
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t h = 14695981039346656037u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 1099511628211u;
+    return h;
+}
+
+static int odd_first(const void *a, const void *b)
+{
+    const struct ana_verdict_group *x = a, *y = b;
+    if (x->culprit != y->culprit)
+        return x->culprit ? -1 : 1;
+    if (x->count != y->count)
+        return x->count < y->count ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Equal places are one group: O(ranks). */
+void ana_case_groups(struct ana_case *c)
+{
+    struct ana_map known;
+    struct ana_verdict *v = c->out;
+    size_t *group_of = calloc(c->count + 1, sizeof *group_of), *member = calloc(c->count + 1, sizeof *member);
+    ana_map_init(&known, sizeof(struct ana_verdict_group));
+    for (size_t i = 0; i < c->count && group_of && member; i++) {
+        struct ana_verdict_group one = {.culprit = is_culprit(v, i)};
+        describe(c, i, &one);
+        struct ana_verdict_group *g = ana_map_add(&known, hash_of(one.doing), hash_of(one.where), one.culprit);
+        if (!g) {
+            c->memory = true;
+            break;
+        }
+        size_t count = g->count, first = g->first;
+        *g = one;
+        g->count = count + 1;
+        g->first = count ? first : i;
+        group_of[i] = (size_t)(g - (struct ana_verdict_group *)known.values);
+    }
+    for (size_t k = 0; k < known.count && group_of && member; k++) {
+        struct ana_verdict_group *g = ana_map_value(&known, k);
+        size_t n = 0;
+        /* Of a thousand groups of one only the first few are ever shown. */
+        for (size_t i = g->first; i < c->count && k < GROUPS_MAX; i++)
+            if (group_of[i] == k)
+                member[n++] = i;
+        ana_rank_list(c->job, member, n, g->who, sizeof g->who);
+    }
+    v->groups = known.count;
+    v->group = known.values;
+    if (v->groups)
+        qsort(v->group, v->groups, sizeof *v->group, odd_first);
+    free(known.keys);
+    free(known.slots);
+    free(group_of);
+    free(member);
+}

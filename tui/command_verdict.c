@@ -1,0 +1,115 @@
+/* hpctop verdict [--json] DIR..: is it hung or lame, who, why, and what to look at. */
+#include "tui/command.h"
+#include "tui/lines.h"
+#include "tui/report_json.h"
+#include "trace/verdict.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LOOK_S 1.0 /* between two looks at a running job */
+#define HANG_S 30.0
+#define MOST   12 /* groups of ranks that are shown */
+
+void tui_look_twice(struct ana_job *job, double seconds)
+{
+    double least = seconds < 0.6 ? 0.6 : seconds;
+    while (ana_job_looks(job) < 2 && ana_job_info(job).quiet_ns >= 0 && ana_job_suspect(job)) {
+        struct timespec pause = {(time_t)least, (long)((least - (double)(time_t)least) * 1e9)};
+        nanosleep(&pause, NULL);
+        ana_job_refresh(job);
+    }
+}
+
+static void print_text(const struct ana_verdict *v)
+{
+    char line[768];
+    ana_verdict_headline(v, line, sizeof line);
+    printf("%s%s%s.\n", v->state == ANA_STUCK ? "" : ana_verdict_state_name(v->state),
+           v->state == ANA_STUCK ? "" : ": ", line);
+    if (v->state == ANA_HEALTHY)
+        return;
+    for (size_t i = 0; i < v->groups && i < MOST; i++) {
+        const struct ana_verdict_group *g = &v->group[i];
+        printf("  %-9s  %s%s%s\n", g->who, g->doing, g->where[0] ? "   <- " : "", g->where);
+    }
+    if (v->groups > MOST)
+        printf("  and %zu more places\n", v->groups - MOST);
+    for (size_t i = 0; i < v->lines; i++)
+        printf("  why: %s\n", v->line[i]);
+    if (v->next[0])
+        printf("  next: look at %s\n", v->next);
+    printf("  certainty: %s%s%s\n", ana_confidence_name(v->confidence), v->id ? "; class " : "",
+           v->id ? ana_verdict_class_name(v->id) : "");
+}
+
+static int seconds_of(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return *text && !*end && *out > 0 && *out < 1e6;
+}
+
+static int verdict(const char *const *folders, int n, bool json, double hang_s, double look_s)
+{
+    char error[512];
+    struct ana_job *job;
+    struct ana_verdict v;
+    struct ana_summary summary;
+    if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
+        return tui_input_error("%s", error);
+    tui_lines_use(job);
+    int64_t hang_ns = (int64_t)(hang_s * 1e9);
+    ana_job_set_rules(job, (struct ana_verdict_rules){hang_ns < 1000000000 ? hang_ns : 1000000000, hang_ns});
+    tui_look_twice(job, look_s);
+    bool done = ana_verdict(job, NULL, &v), summed = false;
+    if (done && v.state == ANA_HEALTHY) { /* nothing is stuck: only the events tell who is slow */
+        ana_verdict_free(&v);
+        ana_job_advance(job, 0);
+        summed = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) == TRC_OK;
+        done = ana_verdict(job, summed ? &summary : NULL, &v);
+        if (done && summed && v.state == ANA_HEALTHY)
+            ana_answer(job, &summary, v.summary, sizeof v.summary);
+    }
+    char *text = done && json ? tui_verdict_json(job, &v) : NULL;
+    if (text)
+        fputs(text, stdout);
+    else if (done && !json)
+        print_text(&v);
+    bool trouble = done && v.state != ANA_HEALTHY;
+    if (summed)
+        ana_summary_free(&summary);
+    if (done)
+        ana_verdict_free(&v);
+    ana_job_close(job);
+    done = done && (text || !json);
+    free(text);
+    return done ? tui_finish(trouble ? TUI_EXIT_TROUBLE : TUI_EXIT_OK) : tui_input_error("out of memory");
+}
+
+int tui_command_verdict(int argc, char **argv)
+{
+    static const struct option names[] = {{"json", no_argument, NULL, 'j'},
+                                          {"hang", required_argument, NULL, 'h'},
+                                          {"look", required_argument, NULL, 'l'},
+                                          {0}};
+    bool json = false;
+    double hang_s = HANG_S, look_s = LOOK_S;
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        if (option == 'j')
+            json = true;
+        else if ((option == 'h' && !seconds_of(optarg, &hang_s)) || (option == 'l' && !seconds_of(optarg, &look_s)))
+            return tui_usage_error("verdict", "%s is not a number of seconds", optarg);
+        else if (option != 'h' && option != 'l')
+            return tui_usage_error("verdict", "unknown option %s", argv[optind - 1]);
+    }
+    if (optind == argc)
+        return tui_usage_error("verdict", "verdict wants a trace folder");
+    return verdict((const char *const *)argv + optind, argc - optind, json, hang_s, look_s);
+}
