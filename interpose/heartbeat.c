@@ -2,6 +2,7 @@
 #include "interpose/heartbeat.h"
 #include "interpose/process.h"
 #include "interpose/sites.h"
+#include "interpose/stacks.h"
 
 #include <dlfcn.h>
 #include <linux/futex.h>
@@ -68,6 +69,7 @@ static void *live(void *unused)
             continue;
         ipo_beat();
         ipo_sites_resolve();
+        ipo_stacks_round();
         if (ipo_process.write_back && ++beats % 5 == 0)
             write_back(writer);
     }

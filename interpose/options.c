@@ -12,6 +12,18 @@ static bool parse_flag(const char *value)
     return value[0] == '1';
 }
 
+/* Digits, perhaps with a fraction; below 0 if it is not that. */
+static double parse_seconds(const char *value)
+{
+    double n = 0, unit = 1;
+    for (; *value >= '0' && *value <= '9'; value++)
+        n = n * 10 + (*value - '0');
+    if (*value == '.')
+        for (value++; *value >= '0' && *value <= '9'; value++)
+            n += (*value - '0') * (unit /= 10);
+    return *value ? -1 : n;
+}
+
 /* Digits with an optional K, M, G or T (powers of 1024); 0 if it is not that. */
 static uint64_t parse_bytes(const char *value)
 {
@@ -41,9 +53,10 @@ static uint64_t parse_bytes(const char *value)
 }
 
 /* A bytes option that is not a number falls back to its default; texts and flags take what they get. */
-#define valid_text(parsed)  true
-#define valid_flag(parsed)  true
-#define valid_bytes(parsed) ((parsed) > 0)
+#define valid_text(parsed)    true
+#define valid_flag(parsed)    true
+#define valid_bytes(parsed)   ((parsed) > 0)
+#define valid_seconds(parsed) ((parsed) >= 0)
 
 void ipo_options_read(struct ipo_options *options)
 {

@@ -9,6 +9,7 @@
 #include "interpose/requests.h"
 #include "interpose/resolve.h"
 #include "interpose/sites.h"
+#include "interpose/stacks.h"
 #include "interpose/text.h"
 #include "trace/schema.h"
 
@@ -259,6 +260,7 @@ void ipo_process_ready(void)
     head->init_ticks = ipo_ticks();
     head->state = TRC_STATE_RUNNING;
     ipo_beat(); /* the second anchor, some time after the first: from now on ticks can be turned into time */
+    ipo_stacks_start();
     ipo_heartbeat_start();
 }
 

@@ -57,12 +57,12 @@ static uint64_t load_base(const struct image *image, const ElfW(Ehdr) * elf)
     return 0;
 }
 
-static uint64_t search(const struct image *image, uint64_t offset, char *out, size_t out_size)
+static uint64_t search(const struct image *image, uint32_t type, uint64_t offset, char *out, size_t out_size)
 {
     const ElfW(Ehdr) *elf = at(image, 0, sizeof *elf);
     if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_ident[EI_CLASS] != ELFCLASS64)
         return UINT64_MAX;
-    const ElfW(Shdr) *symtab = section(image, elf, SHT_SYMTAB);
+    const ElfW(Shdr) *symtab = section(image, elf, type);
     if (!symtab)
         return UINT64_MAX;
     const ElfW(Shdr) *strings = (const ElfW(Shdr) *)at(image, elf->e_shoff, 1) + symtab->sh_link;
@@ -90,7 +90,9 @@ uint64_t ipo_symbol_of(const char *module, uint64_t offset, char *out, size_t ou
     struct image image = map_file(module);
     if (!image.bytes)
         return UINT64_MAX;
-    uint64_t into = search(&image, offset, out, out_size);
+    uint64_t into = search(&image, SHT_SYMTAB, offset, out, out_size);
+    if (into == UINT64_MAX) /* stripped: what it exports is still named */
+        into = search(&image, SHT_DYNSYM, offset, out, out_size);
     munmap((void *)(uintptr_t)image.bytes, image.size);
     return into;
 }

@@ -75,6 +75,19 @@ struct ipo_thread *ipo_thread_open(void)
     return ipo_thread_current;
 }
 
+const struct ipo_thread *ipo_thread_first(void)
+{
+    return atomic_load(&threads);
+}
+
+const struct ipo_thread *ipo_thread_of(uint32_t tid)
+{
+    const struct ipo_thread *thread = atomic_load(&threads);
+    while (thread && __atomic_load_n(&thread->tid, __ATOMIC_RELAXED) != tid)
+        thread = thread->next;
+    return thread;
+}
+
 bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n)
 {
     if (__builtin_expect(n <= thread->scratch, 1))

@@ -56,6 +56,11 @@ static inline struct ipo_thread *ipo_thread_self(void)
     return __builtin_expect(thread != NULL, 1) ? thread : ipo_thread_open();
 }
 
+/* That of a Linux thread, or NULL.  For our own thread, which may only peek into it. */
+const struct ipo_thread *ipo_thread_of(uint32_t tid);
+/* The first of all; `next` leads to the others. */
+const struct ipo_thread *ipo_thread_first(void);
+
 /* Room for `n` requests and statuses in the thread's scratch memory; false if it cannot be had. */
 bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n);
 

@@ -1,0 +1,36 @@
+/* Call frame information of one place in a module: DWARF 5 section 6.4, and the Linux Standard Base's .eh_frame. */
+#ifndef IPO_CFI_H
+#define IPO_CFI_H
+
+#include "interpose/modules.h"
+#include "interpose/unwind.h"
+
+enum ipo_rule {
+    IPO_RULE_SAME, /* the caller's value is still in the register */
+    IPO_RULE_UNDEFINED,
+    IPO_RULE_OFFSET,     /* saved at CFA + value */
+    IPO_RULE_VAL_OFFSET, /* is CFA + value */
+    IPO_RULE_REGISTER,   /* is in register `value` */
+    IPO_RULE_EXPRESSION, /* saved at the address that the expression gives */
+    IPO_RULE_VAL_EXPRESSION
+};
+
+struct ipo_where {
+    enum ipo_rule rule;
+    int64_t value;   /* or address of the expression */
+    uint64_t length; /* of the expression */
+};
+
+struct ipo_row {
+    struct ipo_where cfa; /* VAL_OFFSET to register cfa_register, or VAL_EXPRESSION */
+    unsigned cfa_register;
+    struct ipo_where reg[IPO_REGS];
+    unsigned return_register;
+    uint64_t function; /* where it begins */
+    bool signal_frame;
+};
+
+/* The row for `pc`; false: the module says nothing about it. */
+bool ipo_cfi_row(const struct ipo_module *module, uint64_t pc, struct ipo_row *row);
+
+#endif

@@ -1,0 +1,159 @@
+#include "interpose/oldglibc.h"
+#include "interpose/modules.h"
+#include "interpose/peek.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MODULES 1024u
+
+static struct ipo_module module[MODULES];
+static unsigned modules;
+
+unsigned ipo_read_small(const char *path, char *out, unsigned size)
+{
+    unsigned used = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    for (ssize_t n = 1; fd >= 0 && n > 0 && used + 1 < size; used += (unsigned)n)
+        if ((n = read(fd, out + used, size - 1 - used)) < 0)
+            n = 0;
+    if (fd >= 0)
+        close(fd);
+    out[used] = 0;
+    return used;
+}
+
+static uint64_t hex(const char **at)
+{
+    uint64_t value = 0;
+    for (;; ++*at) {
+        char c = **at;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                                : 16;
+        if (digit > 15)
+            return value;
+        value = value * 16 + digit;
+    }
+}
+
+/* "begin-end rwxp offset dev inode   path" */
+static void take(const char *line)
+{
+    const char *at = line;
+    uint64_t begin = hex(&at);
+    at += *at == '-';
+    uint64_t end = hex(&at);
+    if (strlen(at) < 6)
+        return;
+    bool code = at[3] == 'x';
+    at += 6;
+    uint64_t offset = hex(&at);
+    const char *path = strpbrk(at, "/[");
+    struct ipo_module *last = modules ? &module[modules - 1] : NULL;
+    bool named = path && (*path == '/' || !strcmp(path, "[vdso]"));
+    /* Until code is seen the last entry is a candidate: the mapping of a file's beginning. */
+    if (named && last && offset && !strncmp(last->path, path, sizeof last->path - 1)) {
+        last->end = end;
+    } else if (named && (last == NULL || last->code_end || modules < MODULES)) {
+        if (last && !last->code_end)
+            modules--;
+        if (modules == MODULES)
+            return;
+        last = &module[modules++];
+        memset(last, 0, sizeof *last);
+        last->begin = begin - offset;
+        last->end = end;
+        size_t n = strnlen(path, sizeof last->path - 1);
+        memcpy(last->path, path, n);
+    } else {
+        return;
+    }
+    if (code && !last->code_end)
+        last->code_begin = begin;
+    if (code)
+        last->code_end = end;
+}
+
+void ipo_modules_read(void)
+{
+    static char buffer[65536];
+    modules = 0;
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    size_t used = 0;
+    for (ssize_t n; (n = read(fd, buffer + used, sizeof buffer - 1 - used)) > 0;) {
+        used += (size_t)n;
+        buffer[used] = 0;
+        char *line = buffer;
+        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = 0;
+            take(line);
+        }
+        used -= (size_t)(line - buffer);
+        memmove(buffer, line, used);
+        if (used == sizeof buffer - 1)
+            break; /* no line is as long as this */
+    }
+    close(fd);
+    if (modules && !module[modules - 1].code_end)
+        modules--;
+}
+
+/* Finds .eh_frame_hdr in memory, by the program headers. */
+static void look(struct ipo_module *m)
+{
+    ElfW(Ehdr) elf;
+    ElfW(Phdr) headers[32];
+    m->looked = true;
+    if (!ipo_peek(m->begin, &elf, sizeof elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_phnum == 0)
+        return;
+    size_t count = elf.e_phnum < 32 ? elf.e_phnum : 32;
+    if (!ipo_peek(m->begin + elf.e_phoff, headers, count * sizeof headers[0]))
+        return;
+    const ElfW(Phdr) *unwind = NULL, *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (headers[i].p_type == PT_GNU_EH_FRAME)
+            unwind = &headers[i];
+        if (headers[i].p_type == PT_LOAD && !first)
+            first = &headers[i];
+    }
+    if (!first)
+        return;
+    m->bias = m->begin - (first->p_vaddr - first->p_offset);
+    if (!unwind)
+        return;
+    struct {
+        uint8_t version, frame_encoding, count_encoding, table_encoding;
+        int32_t frame;
+        uint32_t count;
+    } header;
+    uint64_t at = unwind->p_vaddr + m->bias;
+    /* As linkers write it: 4-byte pointer and count, a table of pairs relative to the header. */
+    if (!ipo_peek(at, &header, sizeof header) || header.version != 1 || (header.frame_encoding & 0x0f) != 0x0b ||
+        header.count_encoding != 0x03 || header.table_encoding != 0x3b)
+        return;
+    m->table = at + sizeof header;
+    m->table_base = at;
+    m->table_count = header.count;
+}
+
+struct ipo_module *ipo_module_of(uint64_t address)
+{
+    for (unsigned i = 0; i < modules; i++)
+        if (module[i].code_begin <= address && address < module[i].code_end) {
+            if (!module[i].looked)
+                look(&module[i]);
+            return &module[i];
+        }
+    return NULL;
+}
+
+const struct ipo_module *ipo_module(unsigned i)
+{
+    return i < modules ? &module[i] : NULL;
+}

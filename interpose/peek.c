@@ -1,0 +1,52 @@
+#include "interpose/oldglibc.h"
+#include "interpose/peek.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* A process may always read itself this way, whatever ptrace rules there are; where a container's filter refuses the
+ * system call, /proc/self/mem does the same. */
+static ssize_t read_at(uint64_t address, void *out, size_t size)
+{
+    struct iovec here = {out, size}, there = {(void *)(uintptr_t)address, size};
+    ssize_t n = syscall(SYS_process_vm_readv, getpid(), &here, 1ul, &there, 1ul, 0ul);
+    if (n >= 0 || (errno != EPERM && errno != ENOSYS))
+        return n;
+    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    n = pread(fd, out, size, (off_t)address);
+    close(fd);
+    return n;
+}
+
+size_t ipo_peek_some(uint64_t address, void *out, size_t size)
+{
+    int kept = errno;
+    size_t got = 0;
+    /* Page by page: what lies before a hole is there. */
+    while (got < size) {
+        size_t part = 4096 - (size_t)((address + got) & 4095);
+        part = part < size - got ? part : size - got;
+        ssize_t n = read_at(address + got, (char *)out + got, part);
+        if (n <= 0)
+            break;
+        got += (size_t)n;
+    }
+    errno = kept;
+    return got;
+}
+
+bool ipo_peek(uint64_t address, void *out, size_t size)
+{
+    return ipo_peek_some(address, out, size) == size;
+}
+
+uint64_t ipo_peek_word(uint64_t address)
+{
+    uint64_t word;
+    return ipo_peek(address, &word, sizeof word) ? word : 0;
+}

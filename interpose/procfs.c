@@ -1,0 +1,229 @@
+#include "interpose/oldglibc.h"
+#include "interpose/procfs.h"
+#include "interpose/modules.h"
+#include "interpose/text.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* System calls that threads are found waiting in.  `fd`: the argument that is a file; -1 none. */
+static const struct {
+    long number;
+    const char *name;
+    int fd;
+} calls[] = {
+    {SYS_read, "read", 0},
+    {SYS_write, "write", 0},
+    {SYS_pread64, "pread", 0},
+    {SYS_pwrite64, "pwrite", 0},
+    {SYS_readv, "readv", 0},
+    {SYS_writev, "writev", 0},
+    {SYS_preadv, "preadv", 0},
+    {SYS_pwritev, "pwritev", 0},
+    {SYS_recvfrom, "recv", 0},
+    {SYS_recvmsg, "recvmsg", 0},
+    {SYS_sendto, "send", 0},
+    {SYS_sendmsg, "sendmsg", 0},
+    {SYS_accept, "accept", 0},
+    {SYS_accept4, "accept", 0},
+    {SYS_connect, "connect", 0},
+    {SYS_fsync, "fsync", 0},
+    {SYS_fdatasync, "fdatasync", 0},
+    {SYS_flock, "flock", 0},
+    {SYS_fcntl, "fcntl", 0},
+    {SYS_ioctl, "ioctl", 0},
+    {SYS_epoll_pwait, "epoll_wait", 0},
+    {SYS_getdents64, "getdents", 0},
+    {SYS_sendfile, "sendfile", 1},
+    {SYS_splice, "splice", 0},
+    {SYS_fallocate, "fallocate", 0},
+    {SYS_ftruncate, "ftruncate", 0},
+    {SYS_openat, "open", -1},
+    {SYS_futex, "futex", -1},
+    {SYS_nanosleep, "sleep", -1},
+    {SYS_clock_nanosleep, "sleep", -1},
+    {SYS_ppoll, "poll", -1},
+    {SYS_pselect6, "select", -1},
+    {SYS_wait4, "wait", -1},
+    {SYS_waitid, "wait", -1},
+    {SYS_rt_sigtimedwait, "sigwait", -1},
+    {SYS_rt_sigsuspend, "sigsuspend", -1},
+    {SYS_sched_yield, "sched_yield", -1},
+    {SYS_msync, "msync", -1},
+    {SYS_munmap, "munmap", -1},
+    {SYS_semtimedop, "semop", -1},
+    {SYS_msgrcv, "msgrcv", -1},
+    {SYS_unlinkat, "unlink", -1},
+#if defined(__x86_64__)
+    {SYS_open, "open", -1},
+    {SYS_poll, "poll", -1},
+    {SYS_select, "select", -1},
+    {SYS_pause, "pause", -1},
+    {SYS_epoll_wait, "epoll_wait", 0},
+    {SYS_stat, "stat", -1},
+    {SYS_lstat, "stat", -1},
+    {SYS_unlink, "unlink", -1},
+    {SYS_rename, "rename", -1},
+    {SYS_mkdir, "mkdir", -1},
+#endif
+    {SYS_newfstatat, "stat", -1},
+};
+
+bool ipo_directory(const char *path, void (*found)(void *context, const char *name), void *context)
+{
+    char buffer[4096] __attribute__((aligned(8)));
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    for (long n; (n = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0;)
+        for (long at = 0; at + 19 < n;) {
+            uint16_t length;
+            memcpy(&length, buffer + at + 16, sizeof length); /* struct linux_dirent64 */
+            const char *name = buffer + at + 19;
+            if (name[0] != '.')
+                found(context, name);
+            at += length;
+        }
+    close(fd);
+    return true;
+}
+
+struct tasks {
+    uint32_t *tid;
+    unsigned max, count, all;
+};
+static void found_task(void *context, const char *name)
+{
+    struct tasks *tasks = context;
+    uint32_t tid = 0;
+    for (; *name >= '0' && *name <= '9'; name++)
+        tid = tid * 10 + (uint32_t)(*name - '0');
+    tasks->all++;
+    if (tasks->count < tasks->max)
+        tasks->tid[tasks->count++] = tid;
+}
+
+unsigned ipo_tasks(uint32_t *tid, unsigned max, unsigned *all)
+{
+    struct tasks tasks = {.tid = tid, .max = max};
+    ipo_directory("/proc/self/task", found_task, &tasks);
+    *all = tasks.all;
+    return tasks.count;
+}
+
+static unsigned read_of(uint32_t tid, const char *what, char *out, unsigned size)
+{
+    struct ipo_text path = {0};
+    ipo_text_add(&path, "/proc/self/task/");
+    ipo_text_add_number(&path, tid);
+    ipo_text_add(&path, what);
+    return ipo_read_small(path.text, out, size);
+}
+
+static uint64_t number(const char **at)
+{
+    uint64_t value = 0;
+    while (**at == ' ')
+        ++*at;
+    bool negative = **at == '-';
+    *at += negative;
+    if ((*at)[0] == '0' && (*at)[1] == 'x') {
+        for (*at += 2;; ++*at) {
+            char c = **at;
+            if (c >= '0' && c <= '9')
+                value = value * 16 + (uint64_t)(c - '0');
+            else if (c >= 'a' && c <= 'f')
+                value = value * 16 + (uint64_t)(c - 'a') + 10;
+            else
+                break;
+        }
+    } else {
+        for (; **at >= '0' && **at <= '9'; ++*at)
+            value = value * 10 + (uint64_t)(**at - '0');
+    }
+    return negative ? ~value + 1 : value;
+}
+
+bool ipo_task_look(uint32_t tid, struct ipo_task *task)
+{
+    char text[4096];
+    memset(task, 0, sizeof *task);
+    task->tid = tid;
+    task->state = '?';
+    task->call = -1;
+    if (!read_of(tid, "/stat", text, sizeof text))
+        return false;
+    const char *begin = strchr(text, '('), *end = strrchr(text, ')');
+    if (begin && end && end > begin) {
+        size_t n = (size_t)(end - begin) - 1;
+        memcpy(task->name, begin + 1, n < 15 ? n : 15);
+        task->state = end[1] == ' ' && end[2] ? end[2] : '?';
+    }
+    /* "running", or: number, six arguments, stack pointer, program counter; a thread may always read its own process's
+     */
+    if (read_of(tid, "/syscall", text, sizeof text)) {
+        const char *at = text;
+        task->running = !strncmp(text, "running", 7);
+        if (!task->running) {
+            int32_t call = (int32_t)number(&at);
+            for (int i = 0; i < 6 && call >= 0; i++)
+                task->argument[i] = number(&at);
+            task->sp = number(&at);
+            task->pc = number(&at);
+            task->call = call;
+            task->placed = task->sp && task->pc;
+        }
+    }
+    if (read_of(tid, "/status", text, sizeof text)) {
+        const char *at = strstr(text, "\nSigBlk:\t");
+        if (at) {
+            char hex[24] = "0x";
+            memcpy(hex + 2, at + 9, 16);
+            at = hex;
+            task->blocked = number(&at);
+        }
+    }
+    return true;
+}
+
+void ipo_task_on(const struct ipo_task *task, char *out, size_t size)
+{
+    struct ipo_text text = {0};
+    if (task->running || task->state == 'R') {
+        ipo_text_add(&text, "running");
+    } else if (task->call >= 0) {
+        size_t i = 0, known = sizeof calls / sizeof *calls;
+        while (i < known && calls[i].number != task->call)
+            i++;
+        if (i < known) {
+            ipo_text_add(&text, calls[i].name);
+            ipo_text_add(&text, "()");
+        } else {
+            ipo_text_add(&text, "system call ");
+            ipo_text_add_number(&text, (uint64_t)task->call);
+        }
+        if (i < known && calls[i].fd >= 0) {
+            struct ipo_text link = {0};
+            char path[512];
+            ipo_text_add(&link, "/proc/self/fd/");
+            ipo_text_add_number(&link, (uint32_t)task->argument[calls[i].fd]);
+            ssize_t n = readlink(link.text, path, sizeof path - 1);
+            path[n > 0 ? n : 0] = 0;
+            ipo_text_add(&text, n > 0 ? " on " : "");
+            ipo_text_add(&text, path);
+        }
+    }
+    char where[64];
+    if (task->state == 'D' && read_of(task->tid, "/wchan", where, sizeof where) > 1) {
+        ipo_text_add(&text, " in the kernel's ");
+        ipo_text_add(&text, where);
+    }
+    for (size_t i = 0; i < text.used; i++) /* it becomes a field of a line */
+        if (text.text[i] == '\n' || text.text[i] == '\t')
+            text.text[i] = '?';
+    size_t n = text.used < size - 1 ? text.used : size - 1;
+    memcpy(out, text.text, n);
+    out[n] = 0;
+}

@@ -1,0 +1,341 @@
+#include "interpose/oldglibc.h"
+#include "interpose/python.h"
+#include "interpose/modules.h"
+#include "interpose/peek.h"
+#include "interpose/python_frame.h"
+#include "interpose/text.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PYTHREADS 512u
+#define FRAMES    100u
+#define LINES_MAX 65536u
+
+struct ipo_python ipo_python;
+
+/* Linux thread -> the interpreter's state of it, of the snapshot that is being taken. */
+static struct {
+    uint32_t tid;
+    bool gil;
+    uint64_t state;
+} thread[PYTHREADS];
+static unsigned threads;
+
+void ipo_python_find(void)
+{
+    if (ipo_python.runtime)
+        return;
+    const char *(*version)(void) = (const char *(*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "Py_GetVersion");
+    uint64_t runtime = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "_PyRuntime");
+    if (!version || !runtime)
+        return;
+    const char *text = version();
+    unsigned minor = 0;
+    if (!text || strncmp(text, "3.", 2) != 0)
+        return;
+    for (const char *at = text + 2; *at >= '0' && *at <= '9'; at++)
+        minor = minor * 10 + (unsigned)(*at - '0');
+    size_t n = strcspn(text, " ");
+    n = n < sizeof ipo_python.version - 1 ? n : sizeof ipo_python.version - 1;
+    memcpy(ipo_python.version, text, n);
+    if (!ipo_python_layout(minor, runtime, &ipo_python.layout))
+        return;
+    ipo_python.code_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyCode_Type");
+    ipo_python.this_thread = (void *(*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    ipo_python.runtime = runtime;
+}
+
+const char *ipo_python_version(void)
+{
+    return ipo_python.version;
+}
+
+/* ---- objects ----------------------------------------------------------------------------------------------------- */
+
+static size_t put_utf8(char *out, uint32_t c)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3f));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (c & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | (c >> 18 & 7));
+    out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (c & 0x3f));
+    return 4;
+}
+
+/* A str as UTF-8; a long one keeps its end, which for paths says more. */
+static bool string_of(uint64_t object, char *out, size_t size)
+{
+    const struct ipo_python_layout *l = &ipo_python.layout;
+    struct {
+        uint64_t count, type, length, hash;
+        uint32_t state;
+    } head;
+    if (!ipo_peek(object, &head, sizeof head) || head.length > 65536)
+        return false;
+    unsigned shift = l->minor >= 14 ? 16 : 2; /* from 3.14 on `interned` takes half of the word */
+    unsigned kind = head.state >> shift & 7, compact = head.state >> (shift + 3) & 1,
+             ascii = head.state >> (shift + 4) & 1;
+    if (!compact || (kind != 1 && kind != 2 && kind != 4))
+        return false;
+    size_t room = (size - 1) / (ascii ? 1 : kind == 1 ? 2 : kind == 2 ? 3 : 4), n = (size_t)head.length, at = 0;
+    uint64_t data = object + (ascii ? l->ascii : l->compact);
+    if (n > room) {
+        data += (n - room) * kind;
+        n = room;
+    }
+    for (size_t i = 0; i < n;) {
+        uint8_t part[512];
+        size_t some = n - i < sizeof part / kind ? n - i : sizeof part / kind;
+        if (!ipo_peek(data + i * kind, part, some * kind))
+            return false;
+        for (size_t k = 0; k < some; k++) {
+            uint32_t c = part[k * kind];
+            if (kind == 2)
+                c |= (uint32_t)part[k * 2 + 1] << 8;
+            else if (kind == 4)
+                memcpy(&c, part + k * 4, 4);
+            at += put_utf8(out + at, c);
+        }
+        i += some;
+    }
+    out[at] = 0;
+    return true;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* A bytes object that is read piece by piece. */
+struct table {
+    uint64_t at, end, have_end;
+    uint8_t part[256];
+    uint64_t part_at;
+};
+static int next_byte(struct table *t)
+{
+    if (t->at >= t->end)
+        return -1;
+    if (t->at >= t->have_end) {
+        size_t n = t->end - t->at < sizeof t->part ? (size_t)(t->end - t->at) : sizeof t->part;
+        if (!ipo_peek(t->at, t->part, n))
+            return -1;
+        t->part_at = t->at;
+        t->have_end = t->at + n;
+    }
+    return t->part[t->at++ - t->part_at];
+}
+static int32_t varint(struct table *t)
+{
+    uint32_t value = 0;
+    for (unsigned shift = 0; shift < 30; shift += 6) {
+        int byte = next_byte(t);
+        if (byte < 0)
+            break;
+        value |= (uint32_t)(byte & 63) << shift;
+        if (!(byte & 64))
+            break;
+    }
+    return (int32_t)value;
+}
+static int32_t signed_varint(struct table *t)
+{
+    uint32_t value = (uint32_t)varint(t);
+    return value & 1 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
+}
+
+/* 3.11 on: each entry covers some code units and says how the line changes. */
+static int32_t line_of_entries(struct table *t, int32_t line, uint64_t index)
+{
+    uint64_t place = 0;
+    int32_t known = line;
+    for (int first; (first = next_byte(t)) >= 0;) {
+        unsigned code = (unsigned)first >> 3 & 15, length = ((unsigned)first & 7) + 1;
+        bool none = code == 15;
+        if (code == 14) {
+            line += signed_varint(t);
+            varint(t);
+            varint(t);
+            varint(t);
+        } else if (code == 13) {
+            line += signed_varint(t);
+        } else if (code >= 10 && !none) {
+            line += (int32_t)code - 10;
+            next_byte(t);
+            next_byte(t);
+        } else if (!none) {
+            next_byte(t);
+        }
+        known = none ? known : line;
+        place += length;
+        if (index < place)
+            break;
+    }
+    return known;
+}
+
+/* 3.10: pairs of bytes covered and change of line; -128: no line.  Before: change of place, then of line. */
+static int32_t line_of_pairs(struct table *t, int32_t line, uint64_t place_wanted, bool before_310)
+{
+    uint64_t place = 0;
+    for (;;) {
+        int step = next_byte(t), change = next_byte(t);
+        if (step < 0 || change < 0)
+            return line;
+        int32_t delta = (int8_t)change;
+        if (before_310) {
+            place += (uint64_t)step;
+            if (place > place_wanted)
+                return line;
+            line += delta;
+        } else {
+            line += delta == -128 ? 0 : delta;
+            place += (uint64_t)step;
+            if (place > place_wanted)
+                return line;
+        }
+    }
+}
+
+static int32_t line_of(uint64_t code, uint64_t at)
+{
+    const struct ipo_python_layout *l = &ipo_python.layout;
+    int32_t first = 0;
+    uint64_t bytes = ipo_peek_word(code + l->code_lines), size = ipo_peek_word(bytes + 16);
+    if (!ipo_peek(code + l->code_first_line, &first, sizeof first) || size > LINES_MAX * 16)
+        return 0;
+    struct table t = {.at = bytes + 32, .end = bytes + 32 + size};
+    if (l->minor >= 11) {
+        uint64_t begin = code + l->code_bytes;
+        return line_of_entries(&t, first, at < begin ? 0 : (at - begin) / 2);
+    }
+    int32_t index = (int32_t)at;
+    if (index < 0)
+        return first;
+    return line_of_pairs(&t, first, l->minor == 10 ? (uint64_t)index * 2 : (uint64_t)index, l->minor < 10);
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------------ */
+
+uint64_t ipo_python_top(uint64_t state)
+{
+    const struct ipo_python_layout *l = &ipo_python.layout;
+    uint64_t frame = ipo_peek_word(state + l->thread_frame);
+    return frame && (l->minor == 11 || l->minor == 12) ? ipo_peek_word(frame + l->cframe) : frame;
+}
+
+bool ipo_python_code(uint64_t frame, uint64_t *code, uint64_t *at)
+{
+    const struct ipo_python_layout *l = &ipo_python.layout;
+    uint8_t owner = 0;
+    *code = ipo_peek_word(frame + l->frame_code) & ~(uint64_t)(l->minor >= 14 ? 3 : 0); /* tagged */
+    if (l->frame_owner && (!ipo_peek(frame + l->frame_owner, &owner, 1) || owner >= 3))
+        return false; /* the C stack's own */
+    if (!*code || ipo_peek_word(*code + 8) != ipo_python.code_type)
+        return false;
+    if (l->minor >= 11) {
+        *at = ipo_peek_word(frame + l->frame_at);
+    } else {
+        int32_t index = -1;
+        ipo_peek(frame + l->frame_at, &index, sizeof index);
+        *at = (uint64_t)(int64_t)index;
+    }
+    return true;
+}
+
+uint64_t ipo_python_back(uint64_t frame)
+{
+    return ipo_peek_word(frame + ipo_python.layout.frame_back);
+}
+
+bool ipo_python_describe(uint64_t code, uint64_t at, struct ipo_python_place *out)
+{
+    const struct ipo_python_layout *l = &ipo_python.layout;
+    if (!string_of(ipo_peek_word(code + l->code_name), out->function, sizeof out->function) ||
+        !string_of(ipo_peek_word(code + l->code_file), out->file, sizeof out->file))
+        return false;
+    out->line = line_of(code, at);
+    return true;
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+/* Before 3.11 the interpreter knows only the address of the C library's descriptor of the thread, which holds the
+ * thread's id somewhere near its start: the first number that is the id of a thread of this process. */
+static uint32_t tid_of_descriptor(uint64_t descriptor, const uint32_t *tid, unsigned count)
+{
+    uint32_t words[512];
+    size_t n = ipo_peek_some(descriptor, words, sizeof words) / 4;
+    for (size_t i = 16; i < n; i++)
+        for (unsigned k = 0; words[i] && k < count; k++)
+            if (words[i] == tid[k])
+                return words[i];
+    return 0;
+}
+
+static uint64_t gil_holder(uint64_t interp)
+{
+    const struct ipo_python_layout *l = &ipo_python.layout;
+    if (l->minor <= 11)
+        return ipo_peek_word(ipo_python.runtime + l->gil);
+    uint64_t gil = ipo_peek_word(interp + l->gil);
+    int32_t locked = 0;
+    /* struct _gil_runtime_state: interval, last_holder, locked */
+    return gil && ipo_peek(gil + 16, &locked, sizeof locked) && locked == 1 ? ipo_peek_word(gil + 8) : 0;
+}
+
+void ipo_python_begin(const uint32_t *tid, unsigned count)
+{
+    const struct ipo_python_layout *l = &ipo_python.layout;
+    threads = 0;
+    for (unsigned i = 0; !ipo_python.runtime && ipo_module(i); i++)
+        if (strstr(ipo_module(i)->path, "libpython")) { /* embedded later than MPI_Init */
+            ipo_python_find();
+            break;
+        }
+    if (!ipo_python.runtime)
+        return;
+    uint64_t interp = ipo_peek_word(ipo_python.runtime + l->interp);
+    for (unsigned i = 0; interp && i < 64; i++, interp = ipo_peek_word(interp + l->interp_next)) {
+        uint64_t holder = gil_holder(interp), state = ipo_peek_word(interp + l->interp_threads);
+        for (; state && threads < PYTHREADS; state = ipo_peek_word(state + l->thread_next)) {
+            uint64_t word = ipo_peek_word(state + (l->thread_native ? l->thread_native : l->thread_pthread));
+            thread[threads].tid = l->thread_native ? (uint32_t)word : tid_of_descriptor(word, tid, count);
+            thread[threads].state = state;
+            thread[threads].gil = state == holder;
+            threads++;
+        }
+    }
+}
+
+void ipo_python_stack(uint32_t tid, bool *gil)
+{
+    static struct ipo_python_place here;
+    for (unsigned i = 0; i < threads; i++) {
+        if (thread[i].tid != tid)
+            continue;
+        *gil |= thread[i].gil;
+        uint64_t frame = ipo_python_top(thread[i].state), code, at;
+        for (unsigned n = 0; frame && n < FRAMES; n++, frame = ipo_python_back(frame)) {
+            if (!ipo_python_code(frame, &code, &at) || !ipo_python_describe(code, at, &here))
+                continue;
+            struct ipo_text line = {0};
+            ipo_text_add_number(&line, here.line > 0 ? (uint64_t)here.line : 0);
+            ipo_stacks_line("python", (const char *const[]){here.function, here.file, line.text, 0});
+        }
+    }
+}

@@ -1,0 +1,144 @@
+#include "interpose/oldglibc.h"
+#include "interpose/registers.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define ANSWER_NS  200000000
+#define RELEASE_NS 500000000
+
+enum { IDLE, ASKED, ARRIVED, RELEASED };
+static struct {
+    atomic_int state;
+    atomic_uint tid; /* who is asked */
+    struct ipo_cursor at;
+} hold;
+static int number;           /* of the signal; 0: none installed */
+static atomic_int under_way; /* sent and not arrived */
+static struct sigaction before;
+
+void ipo_registers_of(const void *context, struct ipo_cursor *out)
+{
+    const ucontext_t *uc = context;
+    memset(out, 0, sizeof *out);
+    out->exact = true;
+#if defined(__x86_64__)
+    static const uint8_t order[16] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+                                      REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    for (unsigned i = 0; i < 16; i++)
+        ipo_cursor_set(out, i, (uint64_t)uc->uc_mcontext.gregs[order[i]]);
+    out->pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+#else
+    for (unsigned i = 0; i < 31; i++)
+        ipo_cursor_set(out, i, uc->uc_mcontext.regs[i]);
+    ipo_cursor_set(out, IPO_REG_SP, uc->uc_mcontext.sp);
+    out->pc = uc->uc_mcontext.pc;
+#endif
+}
+
+static void wait_while(atomic_int *word, int value, long ns)
+{
+    struct timespec end, now, left;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += ns;
+    while (end.tv_nsec >= 1000000000) {
+        end.tv_nsec -= 1000000000;
+        end.tv_sec++;
+    }
+    while (atomic_load(word) == value) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        left = (struct timespec){end.tv_sec - now.tv_sec, end.tv_nsec - now.tv_nsec};
+        if (left.tv_nsec < 0) {
+            left.tv_nsec += 1000000000;
+            left.tv_sec--;
+        }
+        if (left.tv_sec < 0)
+            return;
+        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &left, NULL, 0);
+    }
+}
+
+static void wake(atomic_int *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 16, NULL, NULL, 0);
+}
+
+/* In the thread that was asked: system calls only. */
+static void stop_here(int sent, siginfo_t *info, void *context)
+{
+    (void)sent;
+    (void)info;
+    int kept = errno, asked = ASKED;
+    if (atomic_load(&hold.tid) == (unsigned)syscall(SYS_gettid) && atomic_load(&hold.state) == ASKED) {
+        ipo_registers_of(context, &hold.at);
+        if (atomic_compare_exchange_strong(&hold.state, &asked, ARRIVED)) {
+            wake(&hold.state);
+            wait_while(&hold.state, ARRIVED, RELEASE_NS);
+        }
+    }
+    atomic_fetch_sub(&under_way, 1);
+    errno = kept;
+}
+
+bool ipo_registers_begin(void)
+{
+    if (number)
+        return true;
+    for (int candidate = 64; candidate > 34 && !number; candidate--) {
+        struct sigaction mine = {.sa_sigaction = stop_here, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+        sigfillset(&mine.sa_mask);
+        if (sigaction(candidate, NULL, &before) || (before.sa_flags & SA_SIGINFO) || before.sa_handler != SIG_DFL)
+            continue;
+        if (!sigaction(candidate, &mine, NULL))
+            number = candidate;
+    }
+    return number != 0;
+}
+
+bool ipo_registers_hold(const struct ipo_task *task, struct ipo_cursor *out)
+{
+    if (!number || task->blocked >> (number - 1) & 1)
+        return false;
+    atomic_store(&hold.tid, task->tid);
+    atomic_store(&hold.state, ASKED);
+    atomic_fetch_add(&under_way, 1);
+    if (syscall(SYS_tgkill, getpid(), task->tid, number)) {
+        atomic_fetch_sub(&under_way, 1);
+        atomic_store(&hold.state, IDLE);
+        return false;
+    }
+    wait_while(&hold.state, ASKED, ANSWER_NS);
+    int asked = ASKED;
+    if (atomic_compare_exchange_strong(&hold.state, &asked, IDLE))
+        return false; /* it may still come: then it goes on at once */
+    *out = hold.at;
+    return true;
+}
+
+void ipo_registers_release(void)
+{
+    atomic_store(&hold.state, RELEASED);
+    wake(&hold.state);
+}
+
+void ipo_registers_end(void)
+{
+    /* A signal that comes when its disposition is the default one again would end the process. */
+    for (int tries = 0; atomic_load(&under_way) && tries < 20; tries++) {
+        struct timespec pause = {.tv_nsec = 1000000};
+        syscall(SYS_nanosleep, &pause, NULL);
+    }
+    struct sigaction now;
+    if (!number || atomic_load(&under_way) || sigaction(number, NULL, &now))
+        return;
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == stop_here)
+        sigaction(number, &before, NULL);
+    number = 0;
+}

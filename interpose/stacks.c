@@ -1,0 +1,238 @@
+/* A snapshot of all threads: where each is, named and written. */
+#include "interpose/oldglibc.h"
+#include "interpose/stacks.h"
+#include "interpose/modules.h"
+#include "interpose/peek.h"
+#include "interpose/process.h"
+#include "interpose/procfs.h"
+#include "interpose/python.h"
+#include "interpose/registers.h"
+#include "interpose/symbols.h"
+#include "interpose/text.h"
+#include "interpose/thread.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS   TRC_MAX_THREADS
+#define FRAMES    64u
+#define NAMES     4096u
+#define NAMING_NS 3000000000 /* of one snapshot: then addresses have to do */
+
+static struct trc_stack_place place[TRC_STACK_REASONS];
+static uint32_t snapshots;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+/* The text of one thread.  A line that does not fit is left out whole. */
+static char text[TRC_STACK_TEXT];
+static size_t used;
+
+void ipo_stacks_line(const char *first, const char *const *fields)
+{
+    size_t before = used;
+    for (;; first = *fields++) {
+        for (const char *c = first; *c && used < sizeof text; c++)
+            text[used++] = *c == '\n' || *c == '\t' ? '?' : *c;
+        if (used >= sizeof text) {
+            used = before;
+            return;
+        }
+        text[used++] = *fields ? '\t' : '\n';
+        if (!*fields)
+            return;
+    }
+}
+
+static void hex(char *out, uint64_t value)
+{
+    char digits[16];
+    size_t n = 0;
+    do
+        digits[n++] = "0123456789abcdef"[value % 16];
+    while (value /= 16);
+    *out++ = '+';
+    *out++ = '0';
+    *out++ = 'x';
+    while (n)
+        *out++ = digits[--n];
+    *out = 0;
+}
+
+/* Names that were looked up, by address; the process's modules rarely change. */
+static struct {
+    uint64_t address;
+    char function[120];
+} names[NAMES];
+static uint64_t naming_ends;
+
+static const char *function_of(uint64_t address, const struct ipo_module *module)
+{
+    unsigned at = (unsigned)(address * 0x9e3779b97f4a7c15u >> 52) % NAMES;
+    if (names[at].address == address)
+        return names[at].function;
+    if (now_ns() > naming_ends)
+        return "?";
+    char name[400];
+    /* A return address may be behind the last instruction of its function. */
+    uint64_t into = ipo_symbol_of(module->path, address - 1 - module->begin, name, sizeof name);
+    if (into == UINT64_MAX) {
+        memcpy(names[at].function, "?", 2);
+    } else {
+        size_t n = strnlen(name, sizeof names[at].function - 24);
+        memcpy(names[at].function, name, n);
+        hex(names[at].function + n, into + 1);
+    }
+    names[at].address = address;
+    return names[at].function;
+}
+
+static void put_native(uint64_t address)
+{
+    const struct ipo_module *module = ipo_module_of(address);
+    uint64_t ours = (uint64_t)(uintptr_t)&ipo_stacks_take;
+    if (module && module->code_begin <= ours && ours < module->code_end)
+        return; /* a wrapper between the program and MPI is no part of the story */
+    char where[300] = "";
+    size_t n = module ? strlen(module->path) : 0;
+    if (module)
+        memcpy(where, module->path, n);
+    hex(where + n, module ? address - module->begin : address);
+    ipo_stacks_line("native",
+                    (const char *const[]){module ? function_of(address, module) : "?", module ? where : where + 1, 0});
+}
+
+/* ---- one thread -------------------------------------------------------------------------------------------------- */
+
+struct walk {
+    uint64_t address[FRAMES];
+    unsigned count;
+    uint16_t flags;
+};
+
+static void walk_up(struct ipo_cursor *at, struct walk *out)
+{
+    bool ended = false;
+    do
+        out->address[out->count++] = at->exact ? at->pc + 1 : at->pc; /* as if behind a call: named by address - 1 */
+    while (out->count < FRAMES && ipo_unwind_step(at, &ended));
+    if (!ended)
+        out->flags |= TRC_STACK_SHORT;
+    if (at->guessed)
+        out->flags |= TRC_STACK_GUESSED;
+}
+
+/* The caller of the MPI function that the thread is inside: its wrapper's frame is known. */
+static bool from_call(uint32_t tid, struct ipo_cursor *out)
+{
+    const struct ipo_thread *thread = ipo_thread_of(tid);
+    uint64_t mark = thread ? ipo_peek_word((uint64_t)(uintptr_t)&thread->mark) : 0, pair[2];
+    if (!mark || !ipo_peek(mark, pair, sizeof pair) || pair[1] != thread->outer_site)
+        return false;
+    memset(out, 0, sizeof *out);
+    ipo_cursor_set(out, IPO_REG_FP, pair[0]);
+#if defined(__x86_64__)
+    ipo_cursor_set(out, IPO_REG_SP, mark + 16);
+#endif
+    out->pc = pair[1];
+    return true;
+}
+
+static void walk_thread(const struct ipo_task *task, const struct ipo_crash *crash, struct walk *out)
+{
+    struct ipo_cursor at = {0};
+    if (crash && crash->tid == task->tid) {
+        at = crash->at;
+        out->flags |= TRC_STACK_CRASHED;
+        walk_up(&at, out);
+        return;
+    }
+    if (task->placed && !task->running) {
+        at.pc = task->pc;
+        at.exact = true;
+        ipo_cursor_set(&at, IPO_REG_SP, task->sp);
+        walk_up(&at, out);
+        /* One that was woken meanwhile has left other frames there. */
+        struct ipo_task again;
+        if (ipo_task_look(task->tid, &again) && (again.sp != task->sp || again.pc != task->pc))
+            out->flags |= TRC_STACK_SHORT;
+        return;
+    }
+    bool may_ask = task->running || task->state == 'R';
+    if (may_ask && ipo_registers_hold(task, &at)) {
+        walk_up(&at, out);
+        ipo_registers_release();
+        return;
+    }
+    if (may_ask)
+        out->flags |= TRC_STACK_NO_ANSWER;
+    if (from_call(task->tid, &at)) {
+        out->flags |= TRC_STACK_IN_CALL;
+        walk_up(&at, out);
+    } else {
+        out->flags |= TRC_STACK_SHORT;
+    }
+}
+
+static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t tid, const struct ipo_crash *crash)
+{
+    static char on[700];
+    static struct walk walked;
+    struct ipo_task task;
+    if (!ipo_task_look(tid, &task))
+        return;
+    /* A thread that was just leaving or entering a system call: where it settles says more. */
+    for (int tries = 0; tries < 3 && !task.placed && task.state == 'S' && ipo_task_look(tid, &task); tries++)
+        ;
+    ipo_task_on(&task, on, sizeof on);
+    walked.count = 0;
+    walked.flags = 0;
+    used = 0;
+    walk_thread(&task, crash, &walked);
+    ipo_stacks_line("name", (const char *const[]){task.name, 0});
+    if (on[0])
+        ipo_stacks_line("on", (const char *const[]){on, 0});
+    bool gil = false;
+    ipo_python_stack(tid, &gil);
+    for (unsigned i = 0; i < walked.count; i++)
+        put_native(walked.address[i]);
+    def.state = task.state;
+    def.call = task.call;
+    def.flags = (uint16_t)(walked.flags | (tid == (uint32_t)getpid() ? TRC_STACK_MAIN : 0) | (gil ? TRC_STACK_GIL : 0));
+    trc_writer_stack(&ipo_process.writer, &place[def.reason], snapshot, tid, 0, &def, text, used);
+}
+
+/* ---- a snapshot -------------------------------------------------------------------------------------------------- */
+
+void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t request_ns, const struct ipo_crash *crash)
+{
+    static uint32_t tid[THREADS];
+    unsigned all, count = ipo_tasks(tid, THREADS, &all);
+    uint32_t own = (uint32_t)syscall(SYS_gettid), snapshot = ++snapshots;
+    struct trc_def_stack def = {.reason = (uint8_t)reason, .state = '?', .call = -1};
+    def.signal = crash ? crash->signal : 0;
+    ipo_modules_read();
+    ipo_python_begin(tid, count);
+    naming_ends = now_ns() + NAMING_NS;
+    ipo_registers_begin();
+    if (crash)
+        take_thread(def, snapshot, crash->tid, crash);
+    for (unsigned i = 0; i < count; i++)
+        if (tid[i] != own && (!crash || tid[i] != crash->tid))
+            take_thread(def, snapshot, tid[i], crash);
+    ipo_registers_end();
+    used = 0;
+    ipo_stacks_line("why", (const char *const[]){why, 0});
+    def.flags = TRC_STACK_CLOSING;
+    def.count = all;
+    trc_writer_stack(&ipo_process.writer, &place[reason], snapshot, 0, request_ns, &def, text, used);
+}

@@ -1,0 +1,125 @@
+/* When stacks are due. */
+#include "interpose/oldglibc.h"
+#include "interpose/process.h"
+#include "interpose/python.h"
+#include "interpose/stacks.h"
+#include "interpose/text.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_NS    500000000u
+#define OVERDUE_NS 5000000000u /* a call that never took long is not suspected before */
+#define LONGEST_NS 3600000000000u
+
+static struct {
+    bool on;
+    uint64_t hang_ns;   /* 0: never */
+    uint64_t looked_ns; /* last look */
+    uint64_t progress, moved_ns, next_ns, wait_ns;
+    const char *overdue;
+    uint64_t request_ns; /* modification time of the last request seen */
+    char request[4608];  /* path; empty: not known */
+} trigger;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Time of modification; 0: no such file.  fstat and stat have newer symbol versions than we may use. */
+static uint64_t modified_ns(const char *path)
+{
+    struct stat there;
+    if (!path[0] || syscall(SYS_newfstatat, AT_FDCWD, path, &there, 0))
+        return 0;
+    return (uint64_t)there.st_mtim.tv_sec * 1000000000u + (uint64_t)there.st_mtim.tv_nsec;
+}
+
+void ipo_stacks_start(void)
+{
+    trigger.on = ipo_process.options.stacks;
+    if (!trigger.on)
+        return;
+    trigger.hang_ns = (uint64_t)(ipo_process.options.hang * 1e9);
+    trigger.wait_ns = trigger.hang_ns;
+    ipo_python_find();
+    /* The program may change its directory. */
+    struct ipo_text path = {0};
+    char here[4096] = "";
+    if (ipo_process.folder[0] != '/' && getcwd(here, sizeof here))
+        ipo_text_add(&path, here);
+    ipo_text_add(&path, path.used ? "/" : "");
+    ipo_text_add(&path, ipo_process.folder);
+    ipo_text_add(&path, "/stacks.request");
+    if (path.used + 1 < sizeof trigger.request)
+        memcpy(trigger.request, path.text, path.used + 1);
+    trigger.request_ns = modified_ns(trigger.request);
+}
+
+static void seconds(struct ipo_text *line, uint64_t ns)
+{
+    ipo_text_add_number(line, ns / 1000000000u);
+    ipo_text_add(line, ".");
+    ipo_text_add_number(line, ns / 100000000u % 10);
+    ipo_text_add(line, " s");
+}
+
+/* Nothing moved for HPCTOP_HANG seconds, and again after twice as long; or one call takes 50 times what it ever took.
+ */
+static void look_for_hang(uint64_t now)
+{
+    uint64_t progress = ipo_progress();
+    if (progress != trigger.progress || !trigger.moved_ns) {
+        trigger.progress = progress;
+        trigger.moved_ns = now;
+        trigger.wait_ns = trigger.hang_ns;
+        trigger.overdue = NULL;
+        return;
+    }
+    struct ipo_text why = {0};
+    uint64_t quiet = now - trigger.moved_ns;
+    if (quiet >= trigger.wait_ns) {
+        trigger.wait_ns = trigger.wait_ns < LONGEST_NS / 2 ? trigger.wait_ns * 2 : quiet + LONGEST_NS;
+        ipo_text_add(&why, "no call completed for ");
+        seconds(&why, quiet);
+    } else if (!trigger.overdue && trigger.hang_ns > OVERDUE_NS && quiet >= OVERDUE_NS) {
+        double ns_per_tick = 1;
+        const struct trc_head *head = ipo_process.writer.head;
+        if (head->latest.ticks > head->start.ticks)
+            ns_per_tick = (double)(head->latest.monotonic_ns - head->start.monotonic_ns) /
+                          (double)(head->latest.ticks - head->start.ticks);
+        trigger.overdue = ipo_overdue((uint64_t)((double)OVERDUE_NS / ns_per_tick));
+        if (!trigger.overdue)
+            return;
+        ipo_text_add(&why, trigger.overdue);
+        ipo_text_add(&why, " takes more than 50 times what it ever took: ");
+        seconds(&why, quiet);
+    } else {
+        return;
+    }
+    ipo_stacks_take(TRC_STACK_HANG, why.text, 0, NULL);
+}
+
+void ipo_stacks_round(void)
+{
+    if (!trigger.on)
+        return;
+    uint64_t now = now_ns();
+    if (now - trigger.looked_ns < LOOK_NS)
+        return;
+    trigger.looked_ns = now;
+    if (trigger.hang_ns)
+        look_for_hang(now);
+    uint64_t asked = modified_ns(trigger.request);
+    if (asked && asked != trigger.request_ns) {
+        trigger.request_ns = asked;
+        ipo_stacks_take(TRC_STACK_DEMAND, "asked for by hpctop stacks", asked, NULL);
+    }
+}
