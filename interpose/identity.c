@@ -127,18 +127,20 @@ bool ipo_tsc_is_good(void)
 
 bool ipo_is_local(const char *folder)
 {
-    /* The magic numbers of statfs(2) for what lives in this machine's memory or on its disks. */
-    static const uint32_t local[] = {0xEF53 /* ext2..4 */,   0x58465342 /* xfs */,
-                                     0x9123683E /* btrfs */, 0x01021994 /* tmpfs */,
-                                     0x858458f6 /* ramfs */, 0x794c7630 /* overlay */,
-                                     0xF2F52010 /* f2fs */,  0x2fc12fc1 /* zfs */,
-                                     0x3153464a /* jfs */,   0x52654973 /* reiser */};
+    static const struct {
+        uint32_t magic;
+        bool local;
+    } known[] = {
+#define FILESYSTEM(magic, name, local) {magic, local},
+#include "trace/filesystems.def"
+#undef FILESYSTEM
+    };
     struct statfs fs;
     if (statfs(folder, &fs))
         return true;
-    for (size_t i = 0; i < sizeof local / sizeof *local; i++)
-        if ((uint32_t)fs.f_type == local[i])
-            return true;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if ((uint32_t)fs.f_type == known[i].magic)
+            return known[i].local;
     return false;
 }
 

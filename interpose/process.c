@@ -12,6 +12,7 @@
 #include "interpose/stacks.h"
 #include "interpose/text.h"
 #include "trace/schema.h"
+#include "trace/version.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,6 +26,7 @@
 #include <unistd.h>
 
 struct ipo_process ipo_process;
+__attribute__((used, section(TRC_VERSION_SECTION))) static const char version_mark[] = HPCTOP_VERSION;
 bool ipo_clock_is_tsc;
 
 static atomic_int started; /* 0 no, 1 at it or traced, 2 not to be traced */

@@ -2,11 +2,10 @@
 #include "tui/command.h"
 #include "tui/help.h"
 #include "tui/manual.h"
+#include "trace/version.h"
 
 #include <langinfo.h>
 #include <string.h>
-
-#define HPCTOP_VERSION "0.1"
 
 int tui_command_version(int argc, char **argv)
 {
@@ -52,6 +51,10 @@ static int print_environment(void)
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         printf("  %-16s %-8s %s%s%s%s\n", variables[i].name, variables[i].type, variables[i].help,
                variables[i].value[0] ? " [default " : "", variables[i].value, variables[i].value[0] ? "]" : "");
+    const struct tui_variable *own;
+    printf("\nWhat hpctop reads:\n\n");
+    for (int i = 0; (own = tui_own_variable(i)); i++)
+        printf("  %-25s %s\n", own->name, own->help);
     return tui_finish(TUI_EXIT_OK);
 }
 
@@ -76,11 +79,13 @@ static int print_command(const struct tui_command *command)
     bool view = strcmp(command->name, "view") == 0;
     printf("hpctop %s%s%s\n\n  %s\n", view ? "" : command->name, !view && command->arguments[0] ? " " : "",
            command->arguments, command->help);
-    if (view)
-        printf("\n  Without DIR: the newest trace folder here.  Several folders are one job.  Without a terminal: the "
-               "report.\n"
-               "  --ascii      no characters beyond ASCII\n"
-               "  --no-colour  as with NO_COLOR set\n");
+    const struct tui_variable *option;
+    bool any = false;
+    for (int i = 0; (option = tui_option(i)); i++)
+        if (strcmp(option->type, command->name) == 0) {
+            printf("%s  %-18s %s\n", any ? "" : "\n", option->name, option->help);
+            any = true;
+        }
     return tui_finish(TUI_EXIT_OK);
 }
 
@@ -88,14 +93,14 @@ static int print_overview(void)
 {
     const struct tui_command *command;
     printf("hpctop shows what the ranks of a parallel job do, while it runs and afterwards.\n\n"
-           "  LD_PRELOAD=/path/libtrace.so mpirun -n 4 ./app     records: one trace file a rank, in one folder\n"
-           "  hpctop [DIR..]                                     looks at it\n\n");
+           "  hpctop record -- mpirun -n 4 ./app     records: one trace file a rank, in one folder\n"
+           "  hpctop [DIR..]                         looks at it\n\n");
     for (int i = 0; (command = tui_command(i)); i++) {
         char usage[80];
         snprintf(usage, sizeof usage, "%s%s%s", i == 0 ? "" : command->name, i == 0 ? "" : " ", command->arguments);
         printf("  hpctop %-44s %s\n", usage, command->help);
     }
-    printf("\nExit status: 0 done, 2 input that cannot be read, 64 wrong usage.\n");
+    printf("\nExit status: 0 done, 2 input that cannot be read, 64 wrong usage; record: that of its command.\n");
     return tui_finish(TUI_EXIT_OK);
 }
 

@@ -109,6 +109,22 @@ static int start(const struct tui_plan *plan)
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
+static int run(const struct tui_plan *plan, char *folder)
+{
+    char path[4096];
+    bool found = tui_find_program(plan->words.word[0], path, sizeof path); /* else nothing is made for it */
+    int error = found && folder ? make_folders(folder) : 0;
+    if (found && folder && !error && access(folder, W_OK | X_OK))
+        error = errno;
+    if (error)
+        return tui_input_error("cannot write the trace to %s: %s", folder, strerror(error));
+    if (found && folder)
+        fprintf(stderr, "hpctop: the trace goes to %s\n", folder);
+    else if (found)
+        fprintf(stderr, "hpctop: the trace of each job that this starts goes to hpctop-<job id> where it runs\n");
+    return start(plan);
+}
+
 static int record(const char *wanted, bool dry, char *const *command, size_t n)
 {
     char library[4096], folder[4096];
@@ -130,25 +146,7 @@ static int record(const char *wanted, bool dry, char *const *command, size_t n)
         tui_plan_free(&plan);
         return status;
     }
-    char path[4096];
-    bool found = tui_find_program(plan.words.word[0], path, sizeof path);
-    int error = named && !dry && found ? make_folders(folder) : 0;
-    if (named && !dry && found && !error && access(folder, W_OK | X_OK))
-        error = errno;
-    int status;
-    if (error) {
-        status = tui_input_error("cannot write the trace to %s: %s", folder, strerror(error));
-    } else if (dry) {
-        status = print_plan(&plan);
-    } else {
-        if (!found)
-            ; /* said below */
-        else if (named)
-            fprintf(stderr, "hpctop: the trace goes to %s\n", folder);
-        else
-            fprintf(stderr, "hpctop: the trace of each job that this starts goes to hpctop-<job id> where it runs\n");
-        status = start(&plan);
-    }
+    int status = dry ? print_plan(&plan) : run(&plan, named ? folder : NULL);
     tui_plan_free(&plan);
     return status;
 }

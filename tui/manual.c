@@ -29,6 +29,40 @@ static void entry(const char *word, const char *meaning)
     putchar('\n');
 }
 
+static const struct tui_variable own_variables[] = {
+#define VARIABLE(name, help) {name, "", "", help},
+#include "tui/environment.def"
+#undef VARIABLE
+};
+
+static const struct tui_variable options[] = {
+#define OPTION(command, written, help) {written, #command, "", help},
+#include "tui/option.def"
+#undef OPTION
+};
+
+const struct tui_variable *tui_own_variable(int i)
+{
+    return i >= 0 && i < (int)(sizeof own_variables / sizeof *own_variables) ? &own_variables[i] : NULL;
+}
+
+const struct tui_variable *tui_option(int i)
+{
+    return i >= 0 && i < (int)(sizeof options / sizeof *options) ? &options[i] : NULL;
+}
+
+/* A command and, further in, its options. */
+static void command_entry(const struct tui_command *command)
+{
+    const struct tui_variable *option;
+    entry(command->name, command->help);
+    printf(".RS\n");
+    for (int i = 0; (option = tui_option(i)); i++)
+        if (strcmp(option->type, command->name) == 0)
+            entry(option->name, option->help);
+    printf(".RE\n");
+}
+
 static void view_section(const struct tui_view *view)
 {
     fputs(".SS ", stdout);
@@ -46,7 +80,7 @@ int tui_print_manual(const char *version, const struct tui_variable *variables, 
 {
     const struct tui_command *command;
     printf(".TH HPCTOP 1 \"\" \"hpctop %s\" \"\"\n.SH NAME\nhpctop \\- top for parallel jobs\n.SH SYNOPSIS\n", version);
-    printf(".B LD_PRELOAD=/path/libtrace.so\n.I launcher program\n.br\n");
+
     for (int i = 0; (command = tui_command(i)); i++) {
         fputs(".br\n.B hpctop ", stdout);
         text(i == 0 ? "" : command->name);
@@ -61,7 +95,7 @@ int tui_print_manual(const char *version, const struct tui_variable *variables, 
         "Several folders are one job; without one it takes the newest of the working directory.\n"
         "Without a terminal it prints the report.\n.SH COMMANDS\n");
     for (int i = 0; (command = tui_command(i)); i++)
-        entry(command->name, command->help);
+        command_entry(command);
     printf(".SH KEYS\n");
     for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++)
         entry(tui_action_info(a)->keys, tui_action_info(a)->help);
@@ -73,11 +107,14 @@ int tui_print_manual(const char *version, const struct tui_variable *variables, 
     for (size_t i = 0; i < n; i++)
         entry(variables[i].name, variables[i].help);
     printf(".SS of hpctop\n");
-    entry("NO_COLOR", "no colours, if it is set to anything");
-    entry("LC_ALL, LC_CTYPE, LANG", "UTF-8 locales get blocks and dashes, all others plain ASCII");
+    const struct tui_variable *row;
+    for (int i = 0; (row = tui_own_variable(i)); i++)
+        entry(row->name, row->help);
     printf(".SH EXIT STATUS\n");
     entry("0", "done");
     entry("2", "input that cannot be read, or output that cannot be written");
     entry("64", "wrong usage");
+    entry("1", "doctor: CMD would not be recorded");
+    printf(".PP\nrecord ends as its command does.\n");
     return tui_finish(TUI_EXIT_OK);
 }

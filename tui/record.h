@@ -116,6 +116,8 @@ struct tui_elf {
     bool mpi_inside;       /* MPI is defined in it: linked statically */
     bool mpi_called;       /* it has undefined MPI functions */
     bool nccl_inside, nccl_called;
+    char version[16]; /* of libtrace.so */
+    char glibc[16];   /* newest version that it needs */
 };
 bool tui_elf_read(const char *path, struct tui_elf *elf);
 

@@ -1,5 +1,6 @@
 /* What an executable says about itself, read and never run. */
 #include "tui/record.h"
+#include "trace/version.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -29,16 +30,47 @@ static void look_at_symbols(Elf *file, Elf_Scn *section, const GElf_Shdr *header
     }
 }
 
+/* The newest glibc among the versions that are needed. */
+static void look_at_versions(Elf *file, Elf_Scn *section, const GElf_Shdr *header, struct tui_elf *elf)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    GElf_Verneed library;
+    int newest = 0;
+    for (int at = 0; data && gelf_getverneed(data, at, &library); at += (int)library.vn_next) {
+        GElf_Vernaux need;
+        for (int aux = at + (int)library.vn_aux; gelf_getvernaux(data, aux, &need); aux += (int)need.vna_next) {
+            const char *name = elf_strptr(file, header->sh_link, need.vna_name);
+            int major = 0, minor = 0;
+            if (name && sscanf(name, "GLIBC_%d.%d", &major, &minor) == 2 && major * 1000 + minor > newest) {
+                newest = major * 1000 + minor;
+                snprintf(elf->glibc, sizeof elf->glibc, "%d.%d", major, minor);
+            }
+            if (!need.vna_next)
+                break;
+        }
+        if (!library.vn_next)
+            break;
+    }
+}
+
+static void look_at_version(Elf_Scn *section, struct tui_elf *elf)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    if (data && data->d_buf)
+        snprintf(elf->version, sizeof elf->version, "%.*s", (int)data->d_size, (const char *)data->d_buf);
+}
+
 static void look(Elf *file, int fd, struct tui_elf *elf)
 {
     GElf_Ehdr head;
     GElf_Phdr part;
-    size_t parts = 0;
+    size_t parts = 0, names = 0;
     if (!gelf_getehdr(file, &head))
         return;
     elf->is_elf = true;
     elf->machine = head.e_machine;
     elf_getphdrnum(file, &parts);
+    elf_getshdrstrndx(file, &names);
     for (size_t i = 0; i < parts && gelf_getphdr(file, (int)i, &part); i++) {
         if (part.p_type == PT_INTERP && part.p_filesz < sizeof elf->interpreter) {
             elf->dynamic = pread(fd, elf->interpreter, part.p_filesz, (off_t)part.p_offset) > 0;
@@ -47,8 +79,15 @@ static void look(Elf *file, int fd, struct tui_elf *elf)
     }
     for (Elf_Scn *section = elf_nextscn(file, NULL); section; section = elf_nextscn(file, section)) {
         GElf_Shdr header;
-        if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+        if (!gelf_getshdr(section, &header))
+            continue;
+        const char *name = elf_strptr(file, names, header.sh_name);
+        if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
             look_at_symbols(file, section, &header, elf);
+        else if (header.sh_type == SHT_GNU_verneed)
+            look_at_versions(file, section, &header, elf);
+        else if (name && strcmp(name, TRC_VERSION_SECTION) == 0)
+            look_at_version(section, elf);
     }
 }
 

@@ -71,6 +71,9 @@ static bool is_script(const char *word)
 {
     char path[4096], line[256], *name;
     struct tui_elf elf;
+    const char *slash = strrchr(word, '/');
+    if (strncmp(slash ? slash + 1 : word, "python", 6) == 0) /* it may be a shim */
+        return false;
     if (!tui_find_program(word, path, sizeof path) || !tui_elf_read(path, &elf) || !elf.script)
         return false;
     snprintf(line, sizeof line, "%s", elf.interpreter);

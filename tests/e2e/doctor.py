@@ -1,0 +1,134 @@
+# timeout: 120
+"""hpctop doctor: what it says is so.  It exits 0 for commands that hpctop record then has traces of, and 1 for others."""
+import atexit
+import os
+import shutil
+import subprocess
+
+from common import HPCTOP, LIBTRACE, TOP, check, end, environment, hpctop, run, skip, traces, workload
+
+RING = workload("ring")
+
+
+def doctor(*command, **env):
+    return run([HPCTOP, "doctor"] + (["--"] + list(command) if command else []), environment(preload=False, **env))
+
+
+def line(r, topic):
+    """The last line about a topic: (level, text)."""
+    found = [l for l in r.out.splitlines() if l[9:23].strip() == topic]
+    return (found[-1].split()[0], found[-1][23:]) if found else ("", "")
+
+
+def compile_c(name, text, *options, compiler="cc"):
+    with open(name + ".c", "w") as f:
+        f.write(text)
+    return run([compiler, "-o", name, name + ".c", *options]).code == 0
+
+
+def here():
+    r = doctor()
+    check("exit 0 here", r.code == 0 and not r.err, r)
+    check("each line has a level", all(l.split()[0] in ("ok", "note", "problem") for l in r.out.splitlines()), r.out)
+    for topic in ("libtrace.so", "glibc", "trace folder", "clock", "libunwind", "CUPTI", "NCCL", "launcher", "containers"):
+        check("it tells of " + topic, line(r, topic)[1], r.out)
+    check("the glibc that libtrace.so needs is the floor or older", "needs 2.17" in line(r, "glibc")[1] or
+          "needs 2.1" in line(r, "glibc")[1] and "loads" in line(r, "glibc")[1], line(r, "glibc"))
+    with open("/sys/devices/system/clocksource/clocksource0/current_clocksource") as f:
+        tsc = f.read().strip() == "tsc"
+    check("the clock is the recorder's", line(r, "clock")[1].startswith("TSC" if tsc else "clock_gettime"), line(r, "clock"))
+    check("the launcher that is installed", "Open MPI" in r.out or not shutil.which("orterun"), r.out)
+
+
+def wrong_here():
+    r = doctor(HPCTOP_LIBTRACE="/no/such/libtrace.so")
+    check("no libtrace.so", r.code == 1 and line(r, "libtrace.so")[0] == "problem", r)
+    r = doctor(HPCTOP_DISABLE="1")
+    check("HPCTOP_DISABLE=1", r.code == 1 and line(r, "HPCTOP_DISABLE")[0] == "problem", r)
+    open("file", "w").close()
+    r = doctor(HPCTOP_DIR="file/trace")
+    check("a folder that cannot be written", r.code == 1 and line(r, "trace folder")[0] == "problem", r)
+    with open("mark", "w") as f:
+        f.write("9.9\0")
+    if check("a library of another version", run(["objcopy", "--update-section", ".hpctop=mark", LIBTRACE, "other.so"]).code == 0):
+        r = doctor(HPCTOP_LIBTRACE=os.path.abspath("other.so"))
+        check("another version is told", r.code == 0 and line(r, "libtrace.so")[0] == "note" and "9.9" in line(r, "libtrace.so")[1], r)
+    with open("not-elf.so", "w") as f:
+        f.write("nothing")
+    r = doctor(HPCTOP_LIBTRACE=os.path.abspath("not-elf.so"))
+    check("a library that is none", r.code == 1 and line(r, "libtrace.so")[0] == "problem", r)
+    r = hpctop("doctor", "--no-such-option")
+    check("64 for an unknown option", r.code == 64 and len(r.err.splitlines()) == 1, r)
+    for d in ("back", "front"):
+        os.mkdir(d)
+    if shutil.which("bindfs") and os.path.exists("/dev/fuse") and run(["bindfs", "back", "front"]).code == 0:
+        atexit.register(lambda m=os.path.abspath("front"): subprocess.run(["umount", "-l", m], check=False))
+        text = line(doctor(HPCTOP_DIR="front/trace"), "trace folder")[1]
+        check("a file system that is not local", "not local" in text and "FUSE" in text, text)
+    else:
+        skip("a file system that is not local", "bindfs cannot mount here")
+
+
+def kept(name, want, *command, word=""):
+    """Doctor's exit status, and that record then does what it said."""
+    r = doctor(*command)
+    folder = "trace-" + name.replace(" ", "-")
+    if not check(name + ": doctor", r.code == (0 if want else 1) and word in r.out, r):
+        return
+    done = run([HPCTOP, "record", "-o", folder, "--", *command])
+    check(name + ": so it is", bool(traces(folder)) == want, "%s %s" % (done, traces(folder)))
+
+
+def programs():
+    kept("a program with MPI", True, "mpirun", "-n", "2", RING, word="Open MPI v")
+    kept("a program alone", True, RING, word="one rank alone")
+    kept("no MPI", False, "mpirun", "-n", "1", "true", word="no MPI library")
+    if run(["/usr/bin/python3", "-c", "import mpi4py"]).code == 0:
+        kept("mpi4py", True, "mpirun", "-n", "1", "/usr/bin/python3", "-c", "from mpi4py import MPI", word="mpi4py")
+    else:
+        skip("mpi4py", "not installed")
+    if run(["/usr/bin/python3", "-m", "venv", "--without-pip", "bare"]).code == 0:
+        kept("Python without MPI", False, "bare/bin/python3", "-c", "print(1)", word="neither mpi4py nor Horovod")
+    else:
+        skip("Python without MPI", "no venv here")
+    if compile_c("whole", "int main(void){return 0;}", "-static"):
+        kept("a static program", False, "./whole", word="statically")
+    if compile_c("inside", "int PMPI_Init(void*a,void*b){return a==b;}int main(void){return PMPI_Init(0,0)!=1;}"):
+        kept("static MPI", False, "./inside", word="statically")
+    kept("a program that is not there", False, "mpirun", "-n", "1", "./nothing", word="not there")
+    with open("job.sh", "w") as f:
+        f.write("#!/bin/sh\nexec true\n")
+    r = doctor("sh", "job.sh")
+    check("a script is not seen into", r.code == 0 and line(r, "script")[0] == "note", r)
+    r = doctor("mpirun", "-n", "1", "podman", "run", "image", "./app")
+    check("an image is not seen into", line(r, "container")[0] == "note", r)
+
+
+def families():
+    source = os.path.join(TOP, "workloads/ring.c")
+    if not shutil.which("mpicc.mpich") or not shutil.which("mpiexec.hydra"):
+        skip("another MPI's launcher", "MPICH is not installed")
+        return
+    run(["mpicc.mpich", "-std=c11", "-D_GNU_SOURCE", "-o", "ring-mpich", source])
+    kept("MPICH", True, "mpiexec.hydra", "-n", "2", "./ring-mpich", word="MPICH 4")
+    r = doctor("mpirun.openmpi", "-n", "2", "./ring-mpich")
+    check("another MPI's launcher", line(r, "started by")[0] == "note" and "alone" in line(r, "started by")[1], r)
+
+
+def nccl():
+    use = "int ncclAllReduce(void);int MPI_Initialized(int*);int main(void){int f;return ncclAllReduce()+MPI_Initialized(&f);}"
+    compile_c("libnccl.so.2", "int ncclAllReduce(void){return 0;}", "-shared", "-fPIC", "-Wl,-soname,libnccl.so.2")
+    if check("programs with NCCL", compile_c("shared", use, "./libnccl.so.2", "-Wl,-rpath,$ORIGIN", compiler="mpicc") and
+             compile_c("static", use + "int ncclAllReduce(void){return 0;}", compiler="mpicc")):
+        text = line(doctor("./shared"), "NCCL")
+        check("NCCL shared", text[1].startswith("shared: ") and "libnccl.so.2" in text[1], text)
+        text = line(doctor("./static"), "NCCL")
+        check("NCCL static inside", text[0] == "note" and text[1].startswith("static, inside"), text)
+
+
+here()
+wrong_here()
+programs()
+families()
+nccl()
+end()

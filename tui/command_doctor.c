@@ -1,0 +1,48 @@
+/* hpctop doctor [-- CMD..]: what would be recorded here, and why something would not. */
+#include "tui/command.h"
+#include "tui/doctor.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EXIT_PROBLEM = 1 };
+
+void tui_doctor_say(struct tui_doctor *doctor, enum tui_doctor_level level, const char *topic, const char *format, ...)
+{
+    static const char *const words[] = {"ok", "note", "problem"};
+    va_list args;
+    printf("%-8s %-13s ", words[level], topic);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    putchar('\n');
+    doctor->problem = doctor->problem || level == TUI_DOCTOR_PROBLEM;
+}
+
+int tui_command_doctor(int argc, char **argv)
+{
+    static const struct {
+        void (*look)(struct tui_doctor *doctor);
+        bool of_command;
+    } looks[] = {{tui_doctor_libtrace, false},  {tui_doctor_folder, false},    {tui_doctor_clock, false},
+                 {tui_doctor_libraries, false}, {tui_doctor_launchers, false}, {tui_doctor_runtimes, false},
+                 {tui_doctor_command, true},    {tui_doctor_program, true},    {tui_doctor_plan, true}};
+    static const struct option names[] = {{0}};
+    optind = 1;
+    opterr = 0;
+    if (getopt_long(argc, argv, "+", names, NULL) != -1)
+        return tui_usage_error("doctor", "unknown option %s", argv[optind - 1]);
+    struct tui_doctor doctor = {.command = optind < argc};
+    if (doctor.command && !tui_plan_read(&doctor.plan, argv + optind, (size_t)(argc - optind)))
+        return tui_input_error("%s", doctor.plan.refusal);
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+        if (doctor.command || !looks[i].of_command) {
+            looks[i].look(&doctor);
+            fflush(stdout);
+        }
+    tui_plan_free(&doctor.plan);
+    int status = tui_finish(TUI_EXIT_OK);
+    return status != TUI_EXIT_OK ? status : doctor.problem ? EXIT_PROBLEM : TUI_EXIT_OK;
+}

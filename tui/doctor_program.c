@@ -1,0 +1,250 @@
+/* hpctop doctor: the command, and how its program is linked. */
+#include "tui/doctor.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void answer_and_leave(int to, const char *name, const char *version)
+{
+    char text[8192] = "";
+    int length = 0;
+    struct link_map *map;
+    alarm(20); /* what a library does when it is opened may take for ever */
+    void *library = dlopen(name, RTLD_LAZY);
+    int (*ask)(char *, int *) = library && version ? (int (*)(char *, int *))dlsym(library, version) : NULL;
+    if (!library || dlinfo(library, RTLD_DI_LINKMAP, &map))
+        _exit(1);
+    if (ask && ask(text, &length))
+        text[0] = 0;
+    dprintf(to, "%s\n%s\n", map->l_name, text);
+    _exit(0);
+}
+
+bool tui_probe_library(const char *name, const char *version, char *path, size_t path_size, char *text,
+                       size_t text_size)
+{
+    int ends[2], status = -1;
+    char said[8192 + 4096];
+    size_t used = 0;
+    fflush(stdout);
+    if (pipe(ends))
+        return false;
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        answer_and_leave(ends[1], name, version);
+    }
+    close(ends[1]);
+    for (ssize_t n = 1; child > 0 && n > 0 && used + 1 < sizeof said; used += n > 0 ? (size_t)n : 0)
+        n = read(ends[0], said + used, sizeof said - 1 - used);
+    close(ends[0]);
+    said[used] = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        return false;
+    size_t line = strcspn(said, "\n");
+    snprintf(path, path_size, "%.*s", (int)line, said);
+    if (!text)
+        return true;
+    const char *from = said + line + 1, *label = strstr(from, "Version:"); /* MPICH puts a label before its number */
+    size_t end = strcspn(from, "\n,");
+    snprintf(text, text_size, "%.*s", (int)end, from);
+    if (label && label < from + end)
+        snprintf(text, text_size, "%.*s%.*s", (int)(label - from), from,
+                 (int)strcspn(label + 8 + strspn(label + 8, " \t"), "\n,"), label + 8 + strspn(label + 8, " \t"));
+    return true;
+}
+
+void tui_doctor_command(struct tui_doctor *doctor)
+{
+    const struct tui_plan *plan = &doctor->plan;
+    const struct tui_layer *launcher = tui_plan_layer(plan, TUI_LAYER_LAUNCHER),
+                           *runtime = tui_plan_layer(plan, TUI_LAYER_RUNTIME);
+    char path[4096];
+    if (!tui_find_program(plan->words.word[0], path, sizeof path))
+        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "command", "%s is not there, or not executable",
+                       plan->words.word[0]);
+    if (launcher)
+        tui_doctor_say(doctor, TUI_DOCTOR_OK, "started by", "%s: %s", plan->words.word[launcher->at],
+                       launcher->kind->title);
+    if (runtime)
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "container",
+                       "%s: what is in the image is not looked into; hpctop doctor inside it tells more",
+                       runtime->kind->title);
+    if (plan->launches)
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "script",
+                       "what it starts is not seen from here: hpctop doctor on its launch line tells more");
+    else if (!launcher)
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "started by", "no launcher: one rank alone");
+}
+
+/* An MPI library by its soname. */
+static const struct mpi_name {
+    const char *soname, *launcher, *family;
+} mpi_names[] = {{"libmpi.so.12", "Hydra", "MPICH"},
+                 {"libmpich.so", "Hydra", "MPICH"},
+                 {"libmpi_abi.so", "", "that of the standard ABI"},
+                 {"libmpi_cray.so", "srun", "Cray MPICH"},
+                 {"libmpi.so", "Open MPI", "Open MPI"}};
+
+static const struct mpi_name *mpi_named(const char *soname)
+{
+    for (size_t i = 0; i < sizeof mpi_names / sizeof *mpi_names; i++)
+        if (strncmp(soname, mpi_names[i].soname, strlen(mpi_names[i].soname)) == 0)
+            return &mpi_names[i];
+    return NULL;
+}
+
+static void say_mpi(struct tui_doctor *doctor, const struct mpi_name *mpi, const char *path)
+{
+    char real[4096], version[512];
+    doctor->mpi_launcher = mpi->launcher;
+    doctor->mpi = mpi->family;
+    if (tui_probe_library(path, "MPI_Get_library_version", real, sizeof real, version, sizeof version) && version[0])
+        tui_doctor_say(doctor, TUI_DOCTOR_OK, "MPI", "%s, linked dynamically: %s", version, path);
+    else
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "linked dynamically, but it does not say what it is: %s", path);
+}
+
+static void say_nccl(struct tui_doctor *doctor, const char *where, bool inside)
+{
+    struct tui_elf trace;
+    bool recorded = doctor->library[0] && tui_elf_read(doctor->library, &trace) && trace.nccl_inside;
+    if (inside)
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "NCCL", "static, inside %s: its calls cannot be seen", where);
+    else
+        tui_doctor_say(doctor, recorded ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, "NCCL", "shared: %s%s", where,
+                       recorded ? "" : "; this libtrace.so does not record NCCL");
+}
+
+/* The libraries that its loader would load, as the loader itself tells. */
+static void look_at_libraries(struct tui_doctor *doctor, const char *path, const struct tui_elf *elf)
+{
+    static char said[1 << 18];
+    bool mpi = false, missing = false;
+    if (tui_ask((const char *const[]){elf->interpreter, "--list", path, NULL}, said, sizeof said) < 0)
+        said[0] = 0;
+    for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n")) {
+        char name[256] = "", where[4096] = "";
+        if (sscanf(line, " %255s => %4095[^(\n]", name, where) != 2)
+            continue;
+        for (size_t n = strlen(where); n > 0 && where[n - 1] == ' '; n--)
+            where[n - 1] = 0;
+        if (strcmp(where, "not found") == 0) {
+            tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "library", "%s is not found: the program does not start here",
+                           name);
+            missing = true;
+            continue;
+        }
+        const struct mpi_name *family = mpi_named(name);
+        struct tui_elf library;
+        if (family && !mpi)
+            say_mpi(doctor, family, where);
+        else if (strncmp(name, "libnccl.so", 10) == 0)
+            say_nccl(doctor, where, false);
+        else if (tui_elf_read(where, &library) && library.nccl_inside)
+            say_nccl(doctor, where, true);
+        mpi = mpi || family;
+    }
+    if (!mpi && !missing)
+        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "MPI",
+                       "no MPI library is linked to it: nothing is recorded unless it loads one itself");
+    if (elf->nccl_inside)
+        say_nccl(doctor, path, true);
+}
+
+/* Interpreted programs load MPI when they run: the interpreter is asked what it would load. */
+static void look_at_python(struct tui_doctor *doctor, const char *path)
+{
+    static const char question[] = "import importlib.util as u, glob, os\n"
+                                   "s = u.find_spec('mpi4py')\n"
+                                   "if s:\n"
+                                   " import mpi4py; mpi4py.rc.initialize = False\n"
+                                   " from mpi4py import MPI\n"
+                                   " v = MPI.Get_library_version().replace('\\t', ' ').split('\\n')[0].split(',')[0]\n"
+                                   " print('MPI', 'mpi4py', mpi4py.__version__, 'with', v)\n"
+                                   "s = u.find_spec('horovod')\n"
+                                   "for d in (s.submodule_search_locations if s else []):\n"
+                                   " for f in glob.glob(os.path.join(d, '*', 'mpi_lib*.so')): print('HVD', f)\n";
+    char said[8192];
+    bool any = false;
+    int status = tui_ask((const char *const[]){path, "-c", question, NULL}, said, sizeof said);
+    for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n")) {
+        struct tui_elf library;
+        if (strncmp(line, "MPI ", 4) == 0) {
+            tui_doctor_say(doctor, TUI_DOCTOR_OK, "MPI", "%s", line + 4);
+            for (size_t i = 0; i < sizeof mpi_names / sizeof *mpi_names; i++)
+                if (strstr(line, mpi_names[i].family)) {
+                    doctor->mpi = mpi_names[i].family;
+                    doctor->mpi_launcher = mpi_names[i].launcher;
+                }
+            any = true;
+        } else if (strncmp(line, "HVD ", 4) == 0 && tui_elf_read(line + 4, &library)) {
+            tui_doctor_say(doctor, library.mpi_called ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, "Horovod", "%s%s", line + 4,
+                           library.mpi_called ? ", uses MPI"
+                                              : ": built without MPI, so with Gloo, which is not recorded");
+            if (library.nccl_inside || library.nccl_called)
+                say_nccl(doctor, line + 4, library.nccl_inside);
+            any = any || library.mpi_called;
+        } else if (status != 0) {
+            tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "Python", "%s", line);
+        }
+    }
+    if (!any)
+        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "MPI",
+                       "%s has neither mpi4py nor Horovod with MPI: nothing would be recorded", path);
+}
+
+void tui_doctor_program(struct tui_doctor *doctor)
+{
+    struct tui_plan *plan = &doctor->plan;
+    const struct tui_layer *launcher = tui_plan_layer(plan, TUI_LAYER_LAUNCHER);
+    char path[4096];
+    struct tui_elf elf, self;
+    if (plan->script || tui_plan_layer(plan, TUI_LAYER_RUNTIME) || plan->program >= plan->words.count)
+        return;
+    const char *word = plan->words.word[plan->program], *name = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
+    if (!tui_find_program(word, path, sizeof path) || !tui_elf_read(path, &elf)) {
+        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "program", "%s is not there, or not executable", word);
+        return;
+    }
+    bool python = strncmp(name, "python", 6) == 0 || (elf.script && strstr(elf.interpreter, "python"));
+    tui_doctor_say(doctor, TUI_DOCTOR_OK, "program", "%s%s%s", path, elf.script ? ", run by " : "",
+                   elf.script ? elf.interpreter : "");
+    if (python) {
+        if (elf.script && strncmp(name, "python", 6) != 0) /* #!/usr/bin/env python3, #!/usr/bin/python3 -u */
+            for (char *part = strtok(elf.interpreter, " "); part; part = strtok(NULL, " "))
+                if (strstr(part, "python") && tui_find_program(part, path, sizeof path))
+                    break;
+        look_at_python(doctor, path);
+    } else if (elf.is_elf && tui_elf_read("/proc/self/exe", &self) && elf.machine != self.machine) {
+        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "program", "it is for another kind of processor");
+    } else if (elf.is_elf && elf.dynamic && !elf.mpi_inside) {
+        look_at_libraries(doctor, path, &elf);
+    } else if (!elf.is_elf) {
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
+                       "neither a binary nor Python: what it loads is not seen from here");
+    } /* else the plan says why it cannot be */
+    const char *wanted = doctor->mpi_launcher;
+    if (launcher && wanted && wanted[0] && strcmp(wanted, launcher->kind->title) != 0 &&
+        (strcmp(launcher->kind->title, "Hydra") == 0 || strcmp(launcher->kind->title, "Open MPI") == 0))
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "started by",
+                       "%s, but the program's MPI is %s: every rank would be alone in a world of its own",
+                       launcher->kind->title, doctor->mpi);
+}
+
+void tui_doctor_plan(struct tui_doctor *doctor)
+{
+    if (!doctor->library[0])
+        return; /* said above */
+    if (!tui_plan_apply(&doctor->plan, doctor->library, doctor->plan.launches ? NULL : "/"))
+        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "recording", "%s", doctor->plan.refusal);
+    else if (doctor->problem)
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "recording", "see the problems above");
+    else
+        tui_doctor_say(doctor, TUI_DOCTOR_OK, "recording", "hpctop record -- CMD does it; with -n it says how");
+}
