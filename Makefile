@@ -139,6 +139,7 @@ bench:
 	@tests/setup.sh check
 	@$(MAKE) --no-print-directory all workloads
 	@python3 tests/bench/bench.py $(BUILD)
+	@python3 tests/bench/startup.py
 
 # The manual page comes out of the program's own tables.
 man: $(BUILD)/hpctop.1

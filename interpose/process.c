@@ -16,7 +16,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +70,14 @@ static bool arm_page(void)
     if (page == MAP_FAILED)
         return false;
     armed_page = page;
-    if (madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */))
-        pthread_atfork(NULL, NULL, disarm_child);
+    if (madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */)) {
+        /* What pthread_atfork is in glibc.  By name at run time: other libcs lack it, and would refuse to load us. */
+        int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *) =
+            (int (*)(void (*)(void), void (*)(void), void (*)(void), void *))(uintptr_t)dlsym(RTLD_DEFAULT,
+                                                                                              "__register_atfork");
+        if (!at_fork || at_fork(NULL, NULL, disarm_child, NULL))
+            return false;
+    }
     return true;
 }
 
@@ -130,10 +135,12 @@ static int open_file(struct trc_head *head)
 }
 
 /* In a process that is linked with MPI, calls that are not exported (MPI_Session_init among them), and those of a tool
- * in front of us, are led here before main.  In all other processes two look-ups, and nothing happens. */
+ * in front of us, are led here before main.  In all other processes nothing happens; not even dlsym, since one that
+ * fails allocates, and the program's own malloc may not be ready for it. */
+extern int PMPI_Init(int *, char ***) __attribute__((weak));
 __attribute__((constructor)) static void load(void)
 {
-    if (ipo_is_privileged() || !dlsym(RTLD_DEFAULT, "PMPI_Init"))
+    if (!PMPI_Init || ipo_is_privileged())
         return;
     ipo_options_read(&ipo_process.options);
     if (ipo_process.options.disable)
