@@ -104,7 +104,7 @@ def system_calls(name, command):
         for n in sorted(set(plain[0][0]).union(*(t[0] for t in traced)) - noise):
             more = min(t[0][n] for t in traced) - max(p[0][n] for p in plain)
             allowed = 2 * traced[0][3] if n == "mprotect" else 0
-            if more != allowed:
+            if more > allowed:  # fewer is chance: git writes an index again when a file is as young as it
                 wrong.append("%s %+d (%+d allowed)" % (n, more, allowed))
         if not wrong:
             break

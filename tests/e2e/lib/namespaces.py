@@ -86,7 +86,7 @@ class Hosts:
         for host in self.all:
             call(*host.within("mount", "--bind", os.path.abspath("etc-hosts"), "/etc/hosts"))
         with open("agent", "w") as f:  # in place of ssh: agent HOST COMMAND..
-            f.write("#!/bin/sh\nhost=$1; shift\ncase $host in\n")
+            f.write("#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done  # options of ssh\nhost=$1; shift\ncase $host in\n")
             for host in self.all:
                 clean = ["%s=%s" % (k, os.environ[k]) for k in CLEAN if k in os.environ]
                 clean += ["%s=%s" % pair for pair in host.skew.items()]
