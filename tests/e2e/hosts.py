@@ -5,13 +5,14 @@ The fit must find what the clocks were set to, and the known answers must hold a
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
 
 import namespaces
 
 namespaces.enter()
-from common import LIBTRACE, TOP, check, end, environment, hpctop, report, run, traces, workload
+from common import LIBTRACE, TOP, check, end, environment, hpctop, report, run, skip, traces, workload
 from compare import differences
 
 TAI = time.CLOCK_TAI if hasattr(time, "CLOCK_TAI") else 11  # no namespace and no skew.c changes it
@@ -101,6 +102,29 @@ LABS = {
 }
 
 
+def hydra(lab):
+    """MPICH's launcher hands on the whole environment, and no name of the run: it is in its proxies' command lines."""
+    if not shutil.which("mpirun.mpich") or not shutil.which("mpicc.mpich"):
+        skip("hydra", "no MPICH here")
+        return
+    subprocess.run(["mpicc.mpich", "-std=c11", "-D_GNU_SOURCE", "-w", "-o", "ring.mpich", os.path.join(TOP, "workloads/ring.c")],
+                   check=True)
+    program, seen = os.path.abspath("ring.mpich"), []
+    for label, command in (("hydra", [program]), ("hydra, a shell between", ["sh", "-c", program + "; true"])):
+        cwd, truth = os.path.abspath("cwd-" + label.replace(" ", "")), os.path.abspath("truth.json")
+        os.mkdir(cwd)
+        done = lab.hydra(["-n", "4"] + command, environment(None, TRUTH=truth), cwd=cwd)
+        made = [f for f in os.listdir(cwd) if f.startswith("hpctop-")]
+        rep = report(os.path.join(cwd, made[0])) if done.code == 0 and len(made) == 1 else None
+        if check(label + ": one folder", rep is not None, (made, done)):
+            with open(truth) as f:
+                wrong = differences(json.load(f), rep)
+            check(label + ": the known answers on both hosts", not wrong and rep["job"]["hosts"] == [h.name for h in lab.all],
+                  wrong or rep["job"])
+            seen.append(made[0])
+    check("hydra: two runs have two names", len(set(seen)) == 2, seen)
+
+
 def folders(lab):
     """What ends up where, started as users do it."""
     def one(label, arguments, wanted, env=None, preload=True):
@@ -120,6 +144,7 @@ def folders(lab):
     one("a relative HPCTOP_DIR", preload + ["-x", "HPCTOP_DIR=a/b"], "a/b$")
     one("an absolute HPCTOP_DIR", preload + ["-x", "HPCTOP_DIR"], "deep$", dict(HPCTOP_DIR="CWD/deep"))
     one("LD_PRELOAD for the program only", ["env", "LD_PRELOAD=" + LIBTRACE, "HPCTOP_DIR=t"], "t$", preload=False)
+    hydra(lab)
     # Without -x only the ranks beside mpirun have it: the report must not pass for the whole job.
     half = os.path.abspath("half")
     done = lab.mpirun(["--map-by", "node", "-n", "4", workload("ring")], environment(half, LIBTRACE))

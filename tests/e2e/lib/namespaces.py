@@ -103,9 +103,18 @@ class Hosts:
         call("ip", "link", "del", "bridge")
 
     def mpirun(self, arguments, env, slots=2, timeout=60, cwd=None):
-        """mpirun on the first host, over all."""
-        env = dict(env, **self.all[0].skew)
-        command = self.all[0].within() if cwd is None else self.all[0].within()[:-1] + ["--wd=" + cwd]
-        return run(command + ["mpirun", "--mca", "plm_rsh_agent", os.path.abspath("agent"),
-                              "--mca", "btl", "tcp,self", "--host",
-                              ",".join("%s:%d" % (h.name, slots) for h in self.all)] + arguments, env, timeout)
+        """Open MPI's mpirun on the first host, over all."""
+        return self.launch(["mpirun", "--mca", "plm_rsh_agent", os.path.abspath("agent"), "--mca", "btl", "tcp,self",
+                            "--host", self.slots(slots)] + arguments, env, timeout, cwd)
+
+    def hydra(self, arguments, env, slots=2, timeout=60, cwd=None):
+        """MPICH's."""
+        return self.launch(["mpirun.mpich", "-launcher", "ssh", "-launcher-exec", os.path.abspath("agent"), "-hosts",
+                            self.slots(slots)] + arguments, env, timeout, cwd)
+
+    def slots(self, each):
+        return ",".join("%s:%d" % (h.name, each) for h in self.all)
+
+    def launch(self, command, env, timeout, cwd):
+        place = ["--wd=" + (cwd or os.getcwd())]
+        return run(self.all[0].within()[:-1] + place + command, dict(env, **self.all[0].skew), timeout)
