@@ -1,0 +1,36 @@
+# timeout: 180
+"""A real horovodrun, where there is one (make check-horovod builds it): through hpctop record, its ranks are in one
+folder, with every allreduce that the program made."""
+import os
+import re
+import shutil
+
+from common import HPCTOP, TOP, check, end, environment, hpctop, release, report, run, skip_all, traces
+from results import record
+
+VENV = os.path.join(TOP, "build/horovod/venv/bin")
+STEPS, ELEMENTS = 5, 1000
+
+path = VENV + ":" + os.environ["PATH"]
+if not shutil.which("horovodrun", path=path):
+    skip_all("no horovodrun in PATH, nor in build/horovod (make check-horovod puts it there)")
+if run(["python3", "-c", "import horovod.torch as h; assert h.mpi_built()"], environment(preload=False, PATH=path)).code != 0:
+    skip_all("horovodrun is there, but no Horovod for PyTorch with MPI")
+
+with open("train.py", "w") as f:
+    f.write("""import torch, horovod.torch as hvd
+hvd.init()
+for step in range(%d):
+    t = hvd.allreduce(torch.full((%d,), hvd.rank() + 1.0), op=hvd.Sum, name="grad")
+    assert t[0].item() == 3, t[0]
+hvd.shutdown()
+""" % (STEPS, ELEMENTS))
+done = run([HPCTOP, "record", "-o", "trace", "--", "horovodrun", "--mpi", "-np", "2", "python3", "train.py"],
+           environment(preload=False, PATH=path), timeout=120)
+if check("a job", done.code == 0 and len(traces("trace")) == 2, done):
+    rep = report("trace")
+    check("its ranks", sorted(r["rank"] for r in rep["ranks"]) == [0, 1] and rep["job"]["id"], rep["job"])
+    seen = len(re.findall(r"MPI_Allreduce\b.*\bsent=%d\b" % (4 * ELEMENTS), hpctop("dump", "trace").out))
+    right = check("every allreduce of the program", seen == 2 * STEPS, "%d of %d" % (seen, 2 * STEPS))
+    record("launchers", rep["job"]["mpi"], "Python", "-", "horovodrun", release(), "passed" if right else "failed")
+end()
