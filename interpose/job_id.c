@@ -80,12 +80,17 @@ static bool hydra(struct ipo_text *job, struct ipo_text *world)
     return false;
 }
 
+void ipo_batch_id(struct ipo_text *id)
+{
+    static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "COBALT_JOBID", NULL};
+    for (size_t i = 0; names[i] && !id->used; i++)
+        ipo_text_add(id, variable(names[i]));
+}
+
 /* Of the run inside the batch job, where the batch system starts the ranks itself. */
 static void batch(struct ipo_text *job)
 {
-    static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "COBALT_JOBID", NULL};
-    for (size_t i = 0; names[i] && !job->used; i++)
-        ipo_text_add(job, variable(names[i]));
+    ipo_batch_id(job);
     if (*variable("SLURM_JOB_ID") && *variable("SLURM_STEP_ID")) {
         ipo_text_add(job, ".");
         ipo_text_add(job, variable("SLURM_STEP_ID"));

@@ -13,4 +13,7 @@
  * there on the first host only (a launcher that uses ssh), so they count where the batch system is the launcher. */
 void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint64_t pid_start);
 
+/* Adds the batch system's id of the job, where its variables have reached this rank. */
+void ipo_batch_id(struct ipo_text *batch);
+
 #endif

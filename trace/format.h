@@ -141,12 +141,13 @@ struct trc_head {
 
     char host[64];
     char boot_id[40]; /* with host: which ranks share a clock */
-    char job[64];     /* batch or launcher job id */
+    char job[64]; /* of this run, equal on its ranks: the launcher's id, or the batch system's where that starts them */
     char exe[256];
     char command[512];
     char mpi[256]; /* library version text, first line */
     char container[128];
     char error[128]; /* why tracing stopped, in words; empty if it did not */
+    char batch[48];  /* id in the batch system; empty where it has not reached this rank, or there is none */
 };
 
 enum trc_chunk_kind {

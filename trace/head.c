@@ -60,6 +60,7 @@ static void clamp_head(struct trc_file *file, struct trc_head *head)
     CLEAN(mpi);
     CLEAN(container);
     CLEAN(error);
+    CLEAN(batch);
 #undef CLEAN
 }
 

@@ -261,10 +261,12 @@ struct ana_job_clock ana_job_clock(const struct ana_job *job, size_t i)
 struct ana_job_info ana_job_info(const struct ana_job *job)
 {
     if (job->count == 0) /* memory ran out while new files were taken in */
-        return (struct ana_job_info){.name = job->name, .id = "", .command = "", .mpi = "", .quiet_ns = -1};
+        return (struct ana_job_info){
+            .name = job->name, .id = "", .batch = "", .command = "", .mpi = "", .quiet_ns = -1};
     struct ana_job_info info = {
         .name = job->name,
         .id = trc_head(job->process[0].rank.file)->job,
+        .batch = "",
         .state = job->state,
         .ranks = job->count,
         .world_size = job->world_size,
@@ -283,6 +285,8 @@ struct ana_job_info ana_job_info(const struct ana_job *job)
     for (size_t i = 0; i < job->count; i++) {
         const struct ana_rank *r = &job->process[i].rank;
         const struct trc_head *head = trc_head(r->file);
+        if (!info.batch[0]) /* it may not have reached all hosts */
+            info.batch = head->batch;
         info.lost_records += head->lost_records;
         info.recycled_records += head->recycled_records;
         if ((int64_t)head->start.realtime_ns < info.start_realtime_ns)

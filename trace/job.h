@@ -45,8 +45,9 @@ enum ana_state { ANA_RUNNING, ANA_FINISHED, ANA_ABORTED, ANA_HUNG };
 const char *ana_state_name(enum ana_state state); /* "running" "finished" "aborted" "hung" */
 
 struct ana_job_info {
-    const char *name; /* of the folder, without "hpctop-" */
-    const char *id;   /* of the batch system or the launcher; "" unknown */
+    const char *name;  /* of the folder, without "hpctop-" */
+    const char *id;    /* of this run, by its launcher; "" unknown */
+    const char *batch; /* of the job in the batch system; "" if there is none */
     enum ana_state state;
     size_t ranks;      /* processes with a trace file; also the range of every rank index below */
     size_t world_size; /* as MPI says; larger than ranks when files are missing */

@@ -152,8 +152,10 @@ static void job_section(const struct page *p)
     ana_column(command, sizeof command, i->command, strlen(i->command) < 68 ? (int)strlen(i->command) : 68, false);
     if (i->command[0])
         fprintf(p->out, "  command %s\n", command);
-    if (i->id[0] && strcmp(i->id, i->name) != 0)
-        fprintf(p->out, "  job     %s\n", i->id);
+    bool of_batch = i->batch[0] && strncmp(i->id, i->batch, strlen(i->batch)) != 0; /* else it is in the id: 4711.0 */
+    if (of_batch || (i->id[0] && strcmp(i->id, i->name) != 0))
+        fprintf(p->out, "  job     %s%s%s%s\n", of_batch ? i->batch : i->id, of_batch ? " (" : "",
+                of_batch ? i->id : "", of_batch ? ")" : "");
     fprintf(p->out, "  started %s, %zu rank%s on %zu host%s%s%s\n", start, i->world_size, i->world_size == 1 ? "" : "s",
             i->hosts, i->hosts == 1 ? "" : "s", i->mpi[0] ? ", " : "", i->mpi);
     if (i->other_jobs)

@@ -77,6 +77,7 @@ static void add_job(cJSON *root, const struct ana_job *job, const struct ana_sum
     cJSON *o = cJSON_AddObjectToObject(root, "job");
     add_text(o, "name", info.name);
     add_text(o, "id", info.id[0] ? info.id : NULL);
+    add_text(o, "batch", info.batch[0] ? info.batch : NULL);
     add_text(o, "state", ana_state_name(info.state));
     add_integer(o, "ranks", info.ranks);
     add_integer(o, "world_size", info.world_size);

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 
-from common import HPCTOP, TOP, check, end, environment, hpctop, release, report, run, skip_all, traces
+from common import HPCTOP, TOP, check, end, environment, hpctop, readme_commands, release, report, run, skip_all, traces
 from results import record
 
 VENV = os.path.join(TOP, "build/horovod/venv/bin")
@@ -33,4 +33,7 @@ if check("a job", done.code == 0 and len(traces("trace")) == 2, done):
     seen = len(re.findall(r"MPI_Allreduce\b.*\bsent=%d\b" % (4 * ELEMENTS), hpctop("dump", "trace").out))
     right = check("every allreduce of the program", seen == 2 * STEPS, "%d of %d" % (seen, 2 * STEPS))
     record("launchers", rep["job"]["mpi"], "Python", "-", "horovodrun", release(), "passed" if right else "failed")
+for command in readme_commands("horovodrun"):
+    done = run(["bash", "-c", command], environment(preload=False, PATH=os.path.dirname(HPCTOP) + ":" + path), timeout=120)
+    check("README: " + command, done.code == 0 and len(traces("trained")) == 2, done)
 end()

@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 
-from common import HPCTOP, check, end, release, report, run, skip, skip_all, traces, wait_for, workload
+from common import HPCTOP, check, end, readme_commands, release, report, run, skip, skip_all, traces, wait_for, workload
 from compare import differences
 from results import record
 
@@ -99,7 +99,7 @@ def right(name, folder, truth, job, launcher):
     with open(truth) as f:
         wrong = differences(json.load(f), rep)
     check(name + ": its numbers", not wrong, "; ".join(wrong[:8]))
-    check(name + ": the job's id", rep["job"]["id"].split(".")[0] == job and
+    check(name + ": the job's id", rep["job"]["batch"] == job and
           job in run([HPCTOP, "report", folder]).out, rep["job"])
     if len(rep["job"]["hosts"]) == 2:
         check(name + ": both nodes", sorted(rep["job"]["hosts"]) == list(NODES), rep["job"]["hosts"])
@@ -125,13 +125,28 @@ def under_sbatch():
     if not check("sbatch: exit status", r.code == 5, "%s %s" % (r, out)):
         return
     job = r.out.strip()
-    folders = sorted((d for d in os.listdir(".") if d.startswith("hpctop-" + job)), key=lambda d: traces(d)[0:1] and os.path.getmtime(traces(d)[0]))
-    if check("sbatch: a folder for each launch", len(folders) == 2, folders):
+    folders = sorted((d for d in os.listdir(".") if d.startswith("hpctop-")), key=lambda d: traces(d)[0:1] and os.path.getmtime(traces(d)[0]))
+    if check("sbatch: a folder for each launch", len(folders) == 2 and folders[0] == "hpctop-%s.0" % job, folders):
         right("sbatch, srun", folders[0], "one.json", job, "sbatch, srun --mpi=pmix")
         right("sbatch, mpirun", folders[1], "two.json", job, "sbatch, mpirun")
     r = run([HPCTOP, "record", "-o", "named", "--", "sbatch", "--parsable", "--wait", "--export=NONE", "--wrap",
              "PATH=%s srun --mpi=pmix -n4 %s" % (os.environ["PATH"], ring), "-N2", "-n4", "-o", "out"], timeout=100)
     check("sbatch --export=NONE --wrap, into a named folder", len(traces("named")) == 4, "%s %s" % (r, open("out").read()))
+
+
+def as_the_readme_says():
+    os.mkdir("readme")
+    shutil.copy(workload("ring"), "readme/ring")
+    with open("readme/job.sh", "w") as f:
+        f.write("#!/bin/bash\n#SBATCH -N2 -n4\nsrun --mpi=pmix ./ring\n")
+    commands = readme_commands("slurm")
+    check("README has commands for Slurm", len(commands) >= 2, commands)
+    before = 0
+    for command in commands:
+        r = run(["bash", "-c", command], dict(os.environ, PATH=os.path.dirname(HPCTOP) + ":" + os.environ["PATH"]), cwd="readme", timeout=100)
+        count = sum(len(files) for _, _, files in os.walk("readme"))
+        check("README: " + command, r.code == 0 and count >= before + 4, r)
+        before = count
 
 
 if not cluster():
@@ -145,4 +160,5 @@ if ring:
 else:
     skip("srun --mpi=pmi2", "no mpicc.mpich here")
 under_sbatch()
+as_the_readme_says()
 end()

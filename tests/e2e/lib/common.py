@@ -6,6 +6,7 @@ import atexit
 import glob
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -135,6 +136,13 @@ def calls(rep):
 
 def traces(folder):
     return sorted(glob.glob(os.path.join(folder, "*.hpctop")))
+
+
+def readme_commands(kind):
+    """The command lines of README's ```sh KIND blocks."""
+    with open(os.path.join(TOP, "README.md")) as f:
+        blocks = re.findall(r"^```sh %s\n(.*?)^```" % kind, f.read(), re.M | re.S)
+    return [line.split("  #")[0].strip() for block in blocks for line in block.splitlines() if line.strip()]
 
 
 def release():
