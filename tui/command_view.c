@@ -77,8 +77,8 @@ int tui_command_view(int argc, char **argv)
     size_t n = (size_t)(argc - optind);
     if (n == 0) {
         if (!ana_newest_folder(".", newest, sizeof newest))
-            return tui_input_error("no trace folder here: start a job with LD_PRELOAD=/path/libtrace.so mpirun ..., or "
-                                   "name its folder");
+            return tui_input_error("no trace folder here: start a job with hpctop record -- mpirun ..., or name its "
+                                   "folder");
         folders = here;
         n = 1;
     }

@@ -214,8 +214,11 @@ static void list(struct tui_doctor *doctor, enum tui_layer_role role, const char
                 continue;
             version_of(path, said, sizeof said);
             bool number = said[0] >= '0' && said[0] <= '9';
-            tui_doctor_say(doctor, TUI_DOCTOR_OK, topic, "%s: %s%s%s", path,
-                           number || !said[0] ? tui_layer_kind(k)->title : "", number ? " " : "", said);
+            bool setuid = tui_layer_kind(k)->prefixes && tui_has_setuid_starter(path);
+            tui_doctor_say(doctor, TUI_DOCTOR_OK, topic, "%s: %s%s%s%s", path,
+                           number || !said[0] ? tui_layer_kind(k)->title : "", number ? " " : "", said,
+                           setuid ? "; its starter is setuid: not with --cleanenv or --containall, unless with --userns"
+                                  : "");
             any = true;
             break;
         }

@@ -103,6 +103,8 @@ bool tui_words_replace(struct tui_words *words, size_t at, char *word); /* takes
 bool tui_find_program(const char *word, char *path, size_t size);
 /* First bytes of what a command prints on stdout and stderr; its exit status, -1 if it could not be run. */
 int tui_ask(const char *const *command, char *out, size_t size);
+/* Whether this Apptainer or Singularity would start containers by a setuid program beside it. */
+bool tui_has_setuid_starter(const char *command);
 /* libtrace.so: HPCTOP_LIBTRACE, beside hpctop, in ../lib.  False: out says where it was looked for. */
 bool tui_find_libtrace(char *out, size_t size);
 

@@ -30,8 +30,7 @@ static bool clears(const struct tui_words *words, const struct tui_layer *layer,
     return false;
 }
 
-/* Singularity and Apptainer with a setuid starter: where it would be, beside the command. */
-static bool has_setuid_starter(const char *command)
+bool tui_has_setuid_starter(const char *command)
 {
     static const char *const places[] = {"libexec/apptainer/bin", "libexec/singularity/bin",
                                          "lib/x86_64-linux-gnu/apptainer/bin", "lib/x86_64-linux-gnu/singularity/bin"};
@@ -60,7 +59,7 @@ static bool can_work(struct tui_plan *plan)
         struct tui_layer userns = *layer;
         struct tui_layer_kind options = {.clears = "userns u fakeroot f"};
         userns.kind = &options;
-        if (layer->kind->prefixes && clears(words, layer, &at) && has_setuid_starter(words->word[layer->at]) &&
+        if (layer->kind->prefixes && clears(words, layer, &at) && tui_has_setuid_starter(words->word[layer->at]) &&
             !clears(words, &userns, &ignored))
             return tui_plan_refuse(
                 plan, "%s %s with a setuid starter lets no LD_PRELOAD through: leave %s out, or add --userns",

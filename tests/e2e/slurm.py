@@ -1,4 +1,4 @@
-# timeout: 180
+# timeout: 300
 """A real Slurm on this machine: slurmctld, munged and two slurmd, each a node with a host name of its own.  srun with
 PMIx and with PMI-2, sbatch with a job script, all through hpctop record; every number must be right."""
 import atexit
@@ -17,6 +17,7 @@ from results import record
 SBIN = os.environ["PATH"] + ":/usr/sbin:/sbin"
 HERE = os.getcwd()
 NODES = ("n1", "n2")
+HOST = socket.gethostname().split(".")[0]
 
 missing = [p for p in ("slurmctld", "slurmd", "munged", "srun", "sbatch", "sinfo", "unshare") if not shutil.which(p, path=SBIN)]
 if missing:
@@ -50,7 +51,7 @@ def daemon(command, **env):
 def configure():
     with open("slurm.conf", "w") as f:
         f.write("\n".join([
-            "ClusterName=test", "SlurmctldHost=%s(127.0.0.1)" % socket.gethostname(), "SlurmctldPort=%d" % free_port(),
+            "ClusterName=test", "SlurmctldHost=%s(127.0.0.1)" % HOST, "SlurmctldPort=%d" % free_port(),
             "SlurmUser=%s" % getpass.getuser(), "SlurmdUser=root", "AuthType=auth/munge", "CredType=cred/munge",
             "AuthInfo=socket=%s/munge/socket" % HERE, "StateSaveLocation=%s/state" % HERE,
             "SlurmctldPidFile=%s/slurmctld.pid" % HERE, "SlurmdPidFile=%s/slurmd-%%n.pid" % HERE,
@@ -59,7 +60,7 @@ def configure():
             "TaskPlugin=task/none", "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core", "SwitchType=switch/none",
             "MpiDefault=none", "ReturnToService=2", "AccountingStorageType=accounting_storage/none", "JobAcctGatherType=jobacct_gather/none",
             "MailProg=/bin/true", "SlurmdParameters=config_overrides",
-            *("NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=2 State=UNKNOWN" % (n, socket.gethostname(), free_port())
+            *("NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=2 State=UNKNOWN" % (n, HOST, free_port())
               for n in NODES), "PartitionName=all Nodes=%s Default=YES MaxTime=INFINITE State=UP" % ",".join(NODES)]) + "\n")
     for d in ("munge", "state", *("tmp-" + n for n in NODES)):
         os.mkdir(d, 0o700)
