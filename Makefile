@@ -80,6 +80,32 @@ $(BUILD)/workloads/%: workloads/%.c workloads/truth.h
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -o $@ $< -lpthread -lm
 workloads: $(WORK_BIN)
 
+# Fortran workloads, where there is a compiler.  Those of *.F90 are built once for each binding.  For another MPI:
+# make fortran BUILD=build/mpich MPICC=mpicc.mpich MPIFC=mpifort.mpich
+MPIFC  ?= mpifort
+FORT   = $(BUILD)/workloads/fortran
+FORT_SRC = $(wildcard workloads/fortran/*.F90)
+FORT_BIN = $(patsubst workloads/fortran/%,$(FORT)/%,$(basename $(filter-out %/truth.f90,$(wildcard workloads/fortran/*.f90)) \
+    $(wildcard workloads/fortran/*.f)) $(foreach b,mpifh mpi f08,$(FORT_SRC:%.F90=%_$b)))
+FORT_WITH = $(FORT)/truth_c.o $(FORT)/truth.o
+FFLAGS ?= -Wall -O1 -g
+$(FORT)/truth_c.o: workloads/fortran/truth.c workloads/truth.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-function -O1 -g -c -o $@ $<
+$(FORT)/truth.o: workloads/fortran/truth.f90
+	@mkdir -p $(@D)
+	$(Q)$(MPIFC) $(FFLAGS) -J$(FORT) -c -o $@ $<
+$(FORT)/%: workloads/fortran/%.f90 $(FORT_WITH)
+	$(Q)$(MPIFC) $(FFLAGS) -I$(FORT) -o $@ $< $(FORT_WITH)
+$(FORT)/%: workloads/fortran/%.f $(FORT_WITH)
+	$(Q)$(MPIFC) $(FFLAGS) -I$(FORT) -o $@ $< $(FORT_WITH)
+define fortran_binding
+$(FORT)/%_$1: workloads/fortran/%.F90 workloads/fortran/binding.h $(FORT_WITH)
+	$(Q)$(MPIFC) $(FFLAGS) -ffree-line-length-none -DBINDING_$1 -Iworkloads/fortran -I$(FORT) -o $$@ $$< $(FORT_WITH)
+endef
+$(foreach b,mpifh mpi f08,$(eval $(call fortran_binding,$b)))
+fortran: $(if $(shell command -v $(MPIFC)),$(FORT_BIN))
+
 FUZZ_SRC  = $(wildcard tests/fuzz/*.c)
 FUZZ_BIN  = $(FUZZ_SRC:%.c=$(BUILD)/%)
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libana.a
@@ -125,7 +151,7 @@ check-asan:
 check-tsan:
 	@$(MAKE) --no-print-directory TSAN=1 OPT="-O1 -g" unit
 	@tests/run.py -b build/tsan $(RUNFLAGS) unit/
-tested: all unit fuzz workloads
+tested: all unit fuzz workloads fortran
 format-check:
 	@TOP=$(CURDIR) tests/static/format.sh
 expand: interpose/wrap.c
@@ -169,6 +195,6 @@ help:
 clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
-.PHONY: all unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-asan check-tsan format-check expand demo bench man help clean
+.PHONY: all fortran unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-asan check-tsan format-check expand demo bench man help clean
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -22,7 +22,7 @@ static uint64_t sum_bytes(const struct ipo_frame *frame, const uintptr_t *args, 
     uintptr_t array = ipo_arg(call, args, types);
     for (uint32_t i = 0; array && i < n; i++) {
         uint64_t count = !real || real[i] ? ipo_count_at(call, args, counts, i) : 0;
-        uint64_t size = count ? ipo_type_size(frame->thread, ipo_handle_load(array, i)) : 0;
+        uint64_t size = count ? ipo_type_size(frame->thread, ipo_type_at(frame->thread, array, i)) : 0;
         total += size == TRC_BYTES_UNKNOWN ? 0 : count * size;
     }
     return total;

@@ -239,7 +239,7 @@ void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
         uintptr_t status = frame->status;
         if (status && ipo_has(call, 'Z'))
             status += (uintptr_t)i * ipo_abi.status_bytes;
-        complete_request(frame, at, array + at * ipo_abi.handle_bytes, status);
+        complete_request(frame, at, ipo_request_variable(frame->thread, array, at), status);
     }
     unclaim(frame->thread, listed);
 }
@@ -310,8 +310,8 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
         unclaim(frame->thread, 1);
         return;
     }
-    const struct ipo_request *request =
-        shared ? ipo_shared_take(frame->thread, ipo_arg(frame->call, args, 'Q')) : entry;
+    uintptr_t variable = ipo_request_variable(frame->thread, ipo_arg(frame->call, args, 'Q'), 0);
+    const struct ipo_request *request = shared ? ipo_shared_take(frame->thread, variable) : entry;
     if (!request)
         return;
     /* Given up while under way: nobody will complete it, so that the trace lets go of it here. */

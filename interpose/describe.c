@@ -145,7 +145,7 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     if (handle == ipo_abi.request_null)
         return;
     if (handle == ipo_abi.shared_request && handle)
-        ipo_shared_add(thread, variable, &request);
+        ipo_shared_add(thread, ipo_request_variable(thread, variable, 0), &request);
     else if (!ipo_request_add(handle, &request))
         __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
 }

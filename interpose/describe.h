@@ -2,6 +2,7 @@
 #ifndef IPO_DESCRIBE_H
 #define IPO_DESCRIBE_H
 
+#include "interpose/abi.h"
 #include "interpose/comms.h"
 #include "interpose/record.h"
 #include "interpose/requests.h"
@@ -30,6 +31,19 @@ void ipo_mark_poll(struct ipo_frame *frame);
 
 /* Makes sure the call gets a status we may read: the caller's, or one of ours in its place (single status, role S). */
 void ipo_want_status(struct ipo_frame *frame, uintptr_t *args);
+
+/* Address of the program's request variable: what it is in Fortran, where args point to a C copy. */
+static inline uintptr_t ipo_request_variable(const struct ipo_thread *thread, uintptr_t array, uint32_t at)
+{
+    return thread->fortran ? thread->variable + at * sizeof(int) : array + at * ipo_abi.handle_bytes;
+}
+
+/* Element of an array of datatypes. */
+uintptr_t ipo_type_of_fortran(uintptr_t array, uint32_t i);
+static inline uintptr_t ipo_type_at(const struct ipo_thread *thread, uintptr_t array, uint32_t i)
+{
+    return thread->fortran ? ipo_type_of_fortran(array, i) : ipo_handle_load(array, i);
+}
 
 /* Remembers the request that a call with role q has started (after ipo_emit) and takes its start number. */
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args);

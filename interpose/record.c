@@ -2,6 +2,7 @@
 #include "interpose/record.h"
 #include "interpose/comms.h"
 #include "interpose/describe.h"
+#include "interpose/fortran.h"
 #include "interpose/memo.h"
 #include "interpose/process.h"
 #include "interpose/resolve.h"
@@ -93,6 +94,8 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     frame->status = 0;
     frame->nested = is_inside(thread, frame);
     if (__builtin_expect(frame->nested, 0)) {
+        if (ipo_is_twin(frame))
+            return false;
         enter_nested(frame, id, args);
         return true;
     }

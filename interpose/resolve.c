@@ -81,6 +81,20 @@ static bool find_library(const void *caller)
     return false;
 }
 
+void *ipo_scope_with(const char *name)
+{
+    names_n = 0;
+    dl_iterate_phdr(collect, (void *)(uintptr_t) "");
+    for (unsigned i = 0; i < names_n; i++) {
+        void *handle = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (handle && dlsym(handle, name))
+            return handle;
+        if (handle)
+            dlclose(handle);
+    }
+    return NULL;
+}
+
 ipo_function ipo_resolve_name(const char *name)
 {
     return library ? (ipo_function)(uintptr_t)dlsym(library, name) : NULL;

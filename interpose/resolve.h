@@ -24,6 +24,9 @@ ipo_function ipo_resolved(enum ipo_call_id id);
  * were changed; cheap when no object was loaded since the last time. */
 size_t ipo_patch_slots(void);
 
+/* A handle in whose scope a name is, of an object that was loaded with RTLD_LOCAL; NULL if there is none. */
+void *ipo_scope_with(const char *name);
+
 /* File name of the MPI library; for ipo_patch_slots, which leaves it alone. */
 const char *ipo_mpi_object(void);
 

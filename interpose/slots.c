@@ -1,10 +1,12 @@
 /* GOT patching: how calls that only some MPIs have are reached (ipo_patch_slots). */
 #include "interpose/oldglibc.h"
+#include "interpose/fortran.h"
 #include "interpose/resolve.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -60,12 +62,11 @@ static ipo_function wrapper_of(const char *name, bool in_tool)
 {
     bool profiling = in_tool && strncmp(name, "PMPI_", 5) == 0;
     if (!profiling && strncmp(name, "MPI_", 4) != 0)
-        return NULL;
-    for (int i = 0; i < IPO_CALLS; i++)
-        if ((profiling || !ipo_calls[i].exported) && ipo_wrapper[i] && ipo_real[i] &&
-            strcmp(name + profiling, ipo_calls[i].name) == 0)
-            return ipo_wrapper[i];
-    return NULL;
+        return ipo_fortran_wrapper_of(name);
+    int row = ipo_call_named(name + profiling);
+    if (row < 0)
+        return profiling ? NULL : ipo_fortran_wrapper_of(name);
+    return (profiling || !ipo_calls[row].exported) && ipo_real[row] ? ipo_wrapper[row] : NULL;
 }
 
 static void patch_slot(struct object *object, uintptr_t *slot, ipo_function wrapper)
@@ -161,11 +162,20 @@ size_t ipo_patch_slots(void)
     static unsigned long long last_adds;
     unsigned long long adds = 0;
     dl_iterate_phdr(count_loads, &adds);
-    if (adds != 0 && adds == __atomic_exchange_n(&last_adds, adds, __ATOMIC_RELAXED))
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&busy))
+        return 0; /* another thread is at it */
+    if (adds != 0 && adds == last_adds) {
+        atomic_flag_clear(&busy);
         return 0;
+    }
+    last_adds = adds;
     if (!tools_n)
         find_tools();
     size_t patched = 0;
     dl_iterate_phdr(patch_object, &patched);
+    if (ipo_fortran_resolve()) /* names that were met now have functions */
+        dl_iterate_phdr(patch_object, &patched);
+    atomic_flag_clear(&busy);
     return patched;
 }

@@ -45,6 +45,14 @@ struct ipo_thread {
     struct ipo_request **entries; /* what is known of them; only kept while several threads may call MPI */
     char *statuses;
     uint32_t scratch; /* how many of each fit */
+    /* A call from Fortran (fortran.c). */
+    bool fortran;                /* one is being described or finished: args are made up */
+    uintptr_t variable;          /* then: the program's own request variable, or the first of an array */
+    const struct ipo_call *twin; /* the call whose C function the Fortran layer may call; NULL: none */
+    const void *twin_below;      /* from frames below this one */
+    uintptr_t *fortran_handles;  /* requests as C handles */
+    int *fortran_indices;        /* indices that count from zero */
+    uint32_t fortran_room;       /* how many of each fit */
 };
 
 /* The calling thread's state, made on first use; NULL if there can be none.  Keeps errno. */

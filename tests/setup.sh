@@ -13,7 +13,7 @@ roots="mmdebstrap debian-archive-keyring bubblewrap uidmap"
 
 case "${1-check}" in
 build) want=$build ;;
-check) want=$check ;;
+check) want="$check gfortran libmpich-dev" ;;
 roots) want=$roots ;;
 *) echo "usage: $0 [build|check|roots]" >&2; exit 64 ;;
 esac

@@ -1,0 +1,391 @@
+/* A call from Fortran: the real one is made as the program wrote it; for the record it is told as its C twin. */
+#include "interpose/oldglibc.h"
+#include "interpose/fortran.h"
+#include "interpose/abi.h"
+#include "interpose/describe.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+typedef uintptr_t w;
+
+#define MOST      13u /* arguments of a row that Fortran has */
+#define NO_IERR   0xffu
+#define MOST_TEXT 512u
+
+/* ---- the real call, with as many words as the wrapper was declared with */
+
+#define X3  x[0], x[1], x[2]
+#define X4  X3, x[3]
+#define X5  X4, x[4]
+#define X6  X5, x[5]
+#define X7  X6, x[6]
+#define X8  X7, x[7]
+#define X9  X8, x[8]
+#define X10 X9, x[9]
+#define X11 X10, x[10]
+#define X12 X11, x[11]
+#define X13 X12, x[12]
+#define X14 X13, x[13]
+#define X15 X14, x[14]
+#define X16 X15, x[15]
+#define T3  w, w, w
+#define T4  T3, w
+#define T5  T4, w
+#define T6  T5, w
+#define T7  T6, w
+#define T8  T7, w
+#define T9  T8, w
+#define T10 T9, w
+#define T11 T10, w
+#define T12 T11, w
+#define T13 T12, w
+#define T14 T13, w
+#define T15 T14, w
+#define T16 T15, w
+
+#define WORDS(n)                                                                                                       \
+    case n:                                                                                                            \
+        ((void (*)(T##n))real)(X##n);                                                                                  \
+        break
+
+static void forward(ipo_function real, const uintptr_t *x, unsigned words)
+{
+    switch (words) {
+        WORDS(3);
+        WORDS(4);
+        WORDS(5);
+        WORDS(6);
+        WORDS(7);
+        WORDS(8);
+        WORDS(9);
+        WORDS(10);
+        WORDS(11);
+        WORDS(12);
+        WORDS(13);
+        WORDS(14);
+        WORDS(15);
+        WORDS(16);
+    default:
+        break; /* no row is longer: a static assertion below */
+    }
+}
+#define CALL(arity, name, core, result, opclass, roles)                                                                \
+    _Static_assert((arity) <= MOST, "MPI_" #name ": more arguments than forward() has cases");
+#include "interpose/mpi_calls.def"
+#undef CALL
+
+/* Fortran has fewer arguments than C in three calls: no argc and argv, and MPI_PCONTROL(LEVEL) has not even ierr. */
+static unsigned arguments_of(enum ipo_call_id id)
+{
+    return id == IPO_Init ? 0 : id == IPO_Init_thread ? 2 : id == IPO_Pcontrol ? 1 : ipo_calls[id].arity;
+}
+static unsigned ierr_at(enum ipo_call_id id)
+{
+    return id == IPO_Pcontrol ? NO_IERR : arguments_of(id);
+}
+
+/* ---- handles */
+
+enum object { COMM, TYPE, REQUEST, WIN, FILEH, MESSAGE, OBJECTS };
+
+static const struct {
+    uint16_t f2c, fromint;
+} converters[OBJECTS] = {
+    [COMM] = {IPO_Comm_f2c, IPO_Comm_fromint},          [TYPE] = {IPO_Type_f2c, IPO_Type_fromint},
+    [REQUEST] = {IPO_Request_f2c, IPO_Request_fromint}, [WIN] = {IPO_Win_f2c, IPO_Win_fromint},
+    [FILEH] = {IPO_File_f2c, IPO_File_fromint},         [MESSAGE] = {IPO_Message_f2c, IPO_Message_fromint},
+};
+
+/* Handles are the same integers in C and Fortran, all but files (MPICH). */
+static inline bool is_same(enum object object)
+{
+    return ipo_abi.handle_bytes == 4 && object != FILEH;
+}
+
+static uintptr_t c_handle(enum object object, int handle)
+{
+    if (is_same(object))
+        return (uint32_t)handle;
+    ipo_function convert = ipo_own[converters[object].f2c];
+    if (!convert)
+        convert = ipo_own[converters[object].fromint];
+    return convert ? ((w(*)(int))convert)(handle) : (w)(uint32_t)handle;
+}
+
+uintptr_t ipo_type_of_fortran(uintptr_t array, uint32_t i)
+{
+    return c_handle(TYPE, ((const int *)array)[i]);
+}
+
+/* ---- arguments */
+
+/* A Fortran call as its C twin would have been made. */
+struct twin {
+    uintptr_t args[MOST + 1];
+    uintptr_t cell[MOST + 1]; /* C variables that args point to where the program's hold something else */
+    uint32_t later;           /* arguments to be looked at after the call, a bit each */
+    uintptr_t variable;       /* the program's request, or the first of them */
+    char text[MOST_TEXT];
+};
+
+static inline uintptr_t integer(uintptr_t word)
+{
+    return word ? (uintptr_t)(intptr_t) * (const int *)word : 0;
+}
+
+static inline uintptr_t handle_at(enum object object, uintptr_t word)
+{
+    return word ? c_handle(object, *(const int *)word) : 0;
+}
+
+/* Room in the thread's scratch memory; false if it cannot be had. */
+static bool room_for(struct ipo_thread *thread, uint32_t n)
+{
+    if (__builtin_expect(n <= thread->fortran_room, 1))
+        return true;
+    int kept = errno;
+    uint32_t room = 256;
+    while (room < n && room < (1u << 28))
+        room *= 2;
+    const size_t each = sizeof *thread->fortran_handles + sizeof *thread->fortran_indices;
+    void *memory = mmap(NULL, room * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) { /* the old piece stays: a call around this one may still use it */
+        thread->fortran_handles = memory;
+        thread->fortran_indices = (int *)(thread->fortran_handles + room);
+        thread->fortran_room = room;
+    }
+    errno = kept;
+    return memory != MAP_FAILED;
+}
+
+static void load_requests(const int *from, uintptr_t *to, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = c_handle(REQUEST, from[i]);
+}
+
+static uint32_t listed(const struct ipo_call *call, const uintptr_t *words)
+{
+    unsigned at = ipo_position(call, 'l');
+    int n = at == IPO_ABSENT ? 0 : (int)integer(words[at]);
+    return n > 0 ? (uint32_t)n : 0;
+}
+
+/* CHARACTER(n) to a C string: blanks at the end do not count. */
+static uintptr_t string(struct twin *twin, uintptr_t word, uintptr_t length)
+{
+    size_t n = (uint32_t)length < MOST_TEXT - 1 ? (uint32_t)length : MOST_TEXT - 1;
+    const char *from = (const char *)word;
+    while (n > 0 && from[n - 1] == ' ')
+        n--;
+    memcpy(twin->text, from, n);
+    twin->text[n] = 0;
+    return (uintptr_t)twin->text;
+}
+
+/* A handle that the call gives, takes or changes. */
+static uintptr_t variable(struct twin *twin, unsigned at, enum object object, uintptr_t word, bool gives)
+{
+    if (is_same(object))
+        return word;
+    twin->later |= 1u << at;
+    twin->cell[at] = gives ? 0 : handle_at(object, word);
+    return (uintptr_t)&twin->cell[at];
+}
+
+static uintptr_t argument(struct twin *twin, const struct ipo_call *call, struct ipo_thread *thread,
+                          enum ipo_binding binding, const uintptr_t *words, unsigned at)
+{
+    const uintptr_t word = words[at];
+    uint32_t n;
+    switch (call->roles[at]) {
+    case 'b':
+    case 'B': { /* a descriptor begins with the address, in TS 29113 and in gfortran's own form */
+        uintptr_t address = binding == IPO_F08TS && word ? *(const uintptr_t *)word : word;
+        return ipo_is_sentinel(IPO_IN_PLACE, address) ? ipo_abi.in_place : address;
+    }
+    case 'n':
+    case 'N':
+        if (call->large || ipo_has(call, 'K'))
+            return word ? (uintptr_t) * (const int64_t *)word : 0;
+        return integer(word);
+    case 'p':
+    case 's':
+    case 't':
+    case 'T':
+    case 'r':
+    case 'R':
+    case 'K':
+    case 'L':
+    case 'l':
+        return integer(word);
+    case 'd':
+    case 'D':
+    case 'Y':
+        return handle_at(TYPE, word);
+    case 'c':
+        return handle_at(COMM, word);
+    case 'v':
+        return handle_at(WIN, word);
+    case 'a':
+        return handle_at(FILEH, word);
+    case 'w':
+        return handle_at(REQUEST, word);
+    case 'C':
+        return variable(twin, at, COMM, word, true);
+    case 'k':
+        return variable(twin, at, COMM, word, false);
+    case 'V':
+        return variable(twin, at, WIN, word, true);
+    case 'W':
+        return variable(twin, at, WIN, word, false);
+    case 'A':
+        return variable(twin, at, FILEH, word, true);
+    case 'j':
+        return variable(twin, at, FILEH, word, false);
+    case 'P':
+        return variable(twin, at, TYPE, word, false);
+    case 'u':
+        return variable(twin, at, MESSAGE, word, true);
+    case 'U':
+        return variable(twin, at, MESSAGE, word, false);
+    case 'q':
+        twin->variable = word;
+        return variable(twin, at, REQUEST, word, true);
+    case 'Q':
+        twin->variable = word;
+        return variable(twin, at, REQUEST, word, false);
+    case 'y':
+        twin->variable = word;
+        if (is_same(REQUEST))
+            return word;
+        n = listed(call, words);
+        if (!word || !room_for(thread, n ? n : 1))
+            return 0;
+        load_requests((const int *)word, thread->fortran_handles, n);
+        twin->later |= 1u << at;
+        return (uintptr_t)thread->fortran_handles;
+    case 'i': /* counted from one in Fortran */
+        twin->later |= 1u << at;
+        return (uintptr_t)&twin->cell[at];
+    case 'I':
+        n = listed(call, words);
+        if (!room_for(thread, n ? n : 1))
+            return 0;
+        twin->later |= 1u << at;
+        return (uintptr_t)thread->fortran_indices;
+    case 'S':
+        return ipo_is_sentinel(IPO_STATUS_IGNORE, word) ? ipo_abi.status_ignore : word;
+    case 'Z':
+        return ipo_is_sentinel(IPO_STATUSES_IGNORE, word) ? ipo_abi.statuses_ignore : word;
+    case 'F':
+    case 'G': /* the only text of its call */
+        return word ? string(twin, word, words[call->arity + 1]) : 0;
+    case 'g': /* LOGICAL: whatever .true. is, .false. is zero */
+    case 'o':
+    case 'm':
+    case 'M':
+    case 'e':
+    case 'E':
+        return word;
+    default:
+        return 0; /* the record does not look at it */
+    }
+}
+
+static void later(struct twin *twin, const struct ipo_call *call, const uintptr_t *words, bool failed)
+{
+    static const char role[] = "CVAuqQ";
+    static const uint8_t object[] = {COMM, WIN, FILEH, MESSAGE, REQUEST, REQUEST};
+    for (uint32_t left = twin->later; left; left &= left - 1) {
+        unsigned at = (unsigned)__builtin_ctz(left);
+        const char *known = strchr(role, call->roles[at]);
+        uintptr_t word = words[at];
+        if (known) {
+            if (word && (!failed || *known == 'Q'))
+                twin->cell[at] = c_handle((enum object)object[known - role], *(const int *)word);
+        } else if (call->roles[at] == 'y') {
+            /* Looked at again where some have not completed, and by Startall. */
+            if (failed || call->opclass == TRC_OP_START)
+                load_requests((const int *)word, (uintptr_t *)twin->args[at], listed(call, words));
+        } else if (call->roles[at] == 'i') {
+            int index = (int)integer(word);
+            index -= index != ipo_abi.undefined;
+            memcpy(&twin->cell[at], &index, sizeof index);
+        } else if (call->roles[at] == 'I') {
+            int n = (int)integer(words[ipo_position(call, 'o')]);
+            for (int i = 0; word && i < n && i < (int)listed(call, words); i++)
+                ((int *)twin->args[at])[i] = ((const int *)word)[i] - 1;
+        }
+    }
+}
+
+/* ---- the call */
+
+/* A status of the recorder's in place of an ignored one goes to the real call: it has the same layout in both
+ * languages. */
+static void pass_status(const struct ipo_call *call, const uintptr_t *given, const uintptr_t *args, uintptr_t *words)
+{
+    unsigned at = ipo_position(call, ipo_has(call, 'S') ? 'S' : 'Z');
+    if (at != IPO_ABSENT && args[at] != *given)
+        words[at] = args[at];
+}
+
+void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *words, const void *address,
+                      const void *site)
+{
+    static bool sentinels_known;
+    const struct ipo_call *call = &ipo_calls[id];
+    const ipo_function real = ipo_fortran_real[binding][id];
+    const unsigned words_n = call->arity + IPO_FORTRAN_MORE, given_n = arguments_of(id);
+    const bool armed = *ipo_armed;
+    struct ipo_thread *thread = armed ? ipo_thread_self() : NULL;
+    if (!thread && (armed || call->opclass != TRC_OP_INIT)) {
+        forward(real, words, words_n);
+        return;
+    }
+    if (__builtin_expect(!sentinels_known && armed, 0)) {
+        ipo_sentinels_find();
+        sentinels_known = true;
+    }
+    struct ipo_frame frame;
+    struct twin twin;
+    twin.later = 0;
+    twin.variable = 0;
+    for (unsigned at = 0; at < call->arity; at++)
+        twin.args[at] = armed && at < given_n ? argument(&twin, call, thread, binding, words, at) : 0;
+    unsigned status_at = armed ? ipo_position(call, ipo_has(call, 'S') ? 'S' : 'Z') : IPO_ABSENT;
+    const uintptr_t status = status_at != IPO_ABSENT ? twin.args[status_at] : 0;
+    frame.address = address;
+    frame.site = (uint64_t)(uintptr_t)site;
+    if (thread)
+        thread->fortran = true;
+    bool entered = ipo_enter(&frame, id, twin.args);
+    if (thread)
+        thread->fortran = false;
+    if (!entered) {
+        forward(real, words, words_n);
+        return;
+    }
+    thread = frame.thread;
+    if (status_at != IPO_ABSENT)
+        pass_status(call, &status, twin.args, words);
+    int own = 0, *ierr = NULL;
+    if (ierr_at(id) != NO_IERR) { /* optional in mpi_f08 */
+        if (!words[ierr_at(id)])
+            words[ierr_at(id)] = (uintptr_t)&own;
+        ierr = (int *)words[ierr_at(id)];
+    }
+    thread->twin = call;
+    thread->twin_below = address;
+    forward(real, words, words_n);
+    thread->twin = NULL;
+    int result = ierr ? *ierr : 0;
+    later(&twin, call, words, result != 0);
+    thread->fortran = true;
+    thread->variable = twin.variable;
+    ipo_leave(&frame, twin.args, result);
+    thread->fortran = false;
+}

@@ -1,0 +1,60 @@
+/* Calls from Fortran: mpif.h, `use mpi`, `use mpi_f08`.  A wrapper hands its arguments to the Fortran profiling symbol
+ * as they are, never to C, so that nothing has to be converted for the program's sake: only the record is made of C
+ * values. Their names are not exported; they are led to by GOT slots (slots.c). */
+#ifndef IPO_FORTRAN_H
+#define IPO_FORTRAN_H
+
+#include "interpose/calls.h"
+#include "interpose/record.h"
+#include "interpose/thread.h"
+#include <stddef.h>
+
+/* What a binding passes: addresses, or (TS 29113) descriptors of choice buffers. */
+enum ipo_binding { IPO_F77, IPO_F08, IPO_F08TS, IPO_BINDINGS };
+
+/* After a call's own arguments come ierr and the lengths of at most two CHARACTER arguments. */
+#define IPO_FORTRAN_MORE 3u
+
+/* ---- names (fortran_names.c) */
+
+/* Number of the row with this name ("MPI_Send"); -1. */
+int ipo_call_named(const char *name);
+
+/* The wrapper that a symbol (mpi_send_, MPI_SEND, mpi_send_f08ts_ ..) leads to; NULL: none of ours, this process does
+ * not have the call behind it, or that is not known yet: then it is put on a list.  For the walk over loaded objects.
+ */
+ipo_function ipo_fortran_wrapper_of(const char *symbol);
+
+/* Looks the listed names up, outside of that walk: the loader's lock order.  Returns how many were found.  One thread
+ * at a time. */
+unsigned ipo_fortran_resolve(void);
+
+/* The real function behind a wrapper that something leads to. */
+extern IPO_OURS ipo_function ipo_fortran_real[IPO_BINDINGS][IPO_CALLS];
+
+/* ---- constants of the language that are addresses */
+
+enum ipo_sentinel { IPO_IN_PLACE, IPO_STATUS_IGNORE, IPO_STATUSES_IGNORE, IPO_SENTINELS };
+bool ipo_is_sentinel(enum ipo_sentinel which, uintptr_t address);
+
+/* Finds them in the program; at its first recorded Fortran call.  Keeps errno. */
+void ipo_sentinels_find(void);
+
+/* ---- the record (fortran.c) */
+
+/* What all wrappers do.  `words`: the arguments, ierr, two lengths; `address` and `site` of the wrapper's own frame. */
+void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *words, const void *address,
+                      const void *site);
+
+/* Whether a nested call is the C function that the Fortran layer calls inside the wrapper of the same name (MPICH): the
+ * same call, not another one.  Only the first is; what a callback calls in there counts as nested. */
+static inline bool ipo_is_twin(const struct ipo_frame *frame)
+{
+    struct ipo_thread *thread = frame->thread;
+    bool same = thread->twin == frame->call && frame->address < thread->twin_below;
+    if (same)
+        thread->twin = NULL;
+    return same;
+}
+
+#endif

@@ -1,0 +1,263 @@
+/* From the names of Fortran symbols to rows and back, and the addresses that Fortran's constants are. */
+#include "interpose/oldglibc.h"
+#include "interpose/abi.h"
+#include "interpose/fortran.h"
+#include "interpose/resolve.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+ipo_function ipo_fortran_real[IPO_BINDINGS][IPO_CALLS];
+
+extern IPO_OURS const int32_t ipo_fortran_distance[IPO_CALLS][IPO_BINDINGS]; /* fortran_wrap.c */
+
+/* ---- rows by name */
+
+#define BUCKETS 2048u /* about three times the rows */
+
+static uint16_t bucket[BUCKETS]; /* row + 1; 0 free */
+static bool filled;
+
+static inline char small(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+}
+
+static uint32_t hash_of(const char *name, size_t length)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)small(name[i])) * 16777619u;
+    return hash ^ hash >> 15;
+}
+
+static void fill(void)
+{
+    _Static_assert(IPO_CALLS < BUCKETS / 2, "room for every row");
+    for (int i = 0; i < IPO_CALLS; i++) {
+        const char *name = ipo_calls[i].name + 4;
+        uint32_t at = hash_of(name, strlen(name)) % BUCKETS;
+        while (bucket[at])
+            at = (at + 1) % BUCKETS;
+        bucket[at] = (uint16_t)(i + 1);
+    }
+    filled = true;
+}
+
+static bool is_equal(const char *row, const char *name, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (small(row[i]) != small(name[i]))
+            return false;
+    return !row[length];
+}
+
+/* The row whose name without "MPI_" this is, whatever the case of its letters; -1. */
+static int row_of(const char *name, size_t length)
+{
+    if (!filled)
+        fill();
+    for (uint32_t at = hash_of(name, length) % BUCKETS; bucket[at]; at = (at + 1) % BUCKETS)
+        if (is_equal(ipo_calls[bucket[at] - 1].name + 4, name, length))
+            return bucket[at] - 1;
+    return -1;
+}
+
+int ipo_call_named(const char *name)
+{
+    int row = row_of(name + 4, strlen(name + 4));
+    return row >= 0 && strcmp(ipo_calls[row].name, name) == 0 ? row : -1;
+}
+
+/* ---- symbols */
+
+/* How a symbol is spelt: four manglings of mpif.h's names, and the two kinds of mpi_f08. */
+enum spelling { UNDERSCORE, PLAIN, UNDERSCORES, CAPITALS, F08, F08TS, SPELLINGS };
+
+static bool cut(const char *name, size_t *length, const char *end)
+{
+    size_t n = strlen(end);
+    if (*length <= n || memcmp(name + *length - n, end, n) != 0)
+        return false;
+    *length -= n;
+    return true;
+}
+
+/* Row and spelling of a symbol; false if it is not a name of a wrapped call. */
+static bool parse(const char *symbol, int *row, enum spelling *spelling)
+{
+    bool capitals = strncmp(symbol, "MPI_", 4) == 0;
+    if (!capitals && strncmp(symbol, "mpi_", 4) != 0)
+        return false;
+    char name[64];
+    size_t n = 0;
+    for (symbol += 4; symbol[n]; n++) {
+        char c = symbol[n];
+        bool letter = capitals ? c >= 'A' && c <= 'Z' : c >= 'a' && c <= 'z';
+        if ((!letter && c != '_' && (c < '0' || c > '9')) || n + 3 >= sizeof name)
+            return false;
+        name[n] = c;
+    }
+    if (capitals)
+        *spelling = CAPITALS;
+    else if (cut(name, &n, "__"))
+        *spelling = UNDERSCORES;
+    else if (cut(name, &n, "_"))
+        *spelling = UNDERSCORE;
+    else
+        *spelling = PLAIN;
+    bool large = *spelling == UNDERSCORE && cut(name, &n, "_large");
+    if (*spelling == UNDERSCORE && cut(name, &n, "_f08ts"))
+        *spelling = F08TS;
+    else if (*spelling == UNDERSCORE && cut(name, &n, "_f08"))
+        *spelling = F08;
+    else if (large)
+        return false;
+    if (large) {
+        name[n++] = '_';
+        name[n++] = 'c';
+    }
+    *row = row_of(name, n);
+    return *row >= 0 && ipo_wrapper[*row];
+}
+
+/* What is known of a spelling of a row. */
+enum { UNKNOWN, LISTED, FOUND };
+static uint8_t state[SPELLINGS][IPO_CALLS];
+
+#define LIST 512u
+static char listed[LIST][64]; /* what the walk has met and nobody has looked up yet */
+static unsigned listed_n;
+
+static enum ipo_binding binding_of(enum spelling spelling)
+{
+    return spelling < F08 ? IPO_F77 : spelling == F08 ? IPO_F08 : IPO_F08TS;
+}
+
+ipo_function ipo_fortran_wrapper_of(const char *symbol)
+{
+    int row;
+    enum spelling spelling;
+    if (!parse(symbol, &row, &spelling))
+        return NULL;
+    if (state[spelling][row] == FOUND) {
+        const char *base = (const char *)ipo_fortran_distance;
+        return (ipo_function)(uintptr_t)(base + ipo_fortran_distance[row][binding_of(spelling)]);
+    }
+    if (state[spelling][row] == UNKNOWN && listed_n < LIST && strlen(symbol) < sizeof listed[0]) {
+        state[spelling][row] = LISTED;
+        strcpy(listed[listed_n++], symbol);
+    }
+    return NULL;
+}
+
+static bool same_object(void *a, void *b)
+{
+    return a == b || ipo_object_base(a) == ipo_object_base(b);
+}
+
+/* The real function of a symbol.  What calls mpi_send must mean the MPI library's: a name without underscores may well
+ * be a function of the program.  Nor is a tool left out that has the name in front of the library. */
+static void *real_of(const char *symbol)
+{
+    static void *scope; /* where the last was found that is not in the global scope */
+    char profiling[2][80];
+    profiling[0][0] = symbol[0] == 'M' ? 'P' : 'p';
+    strcpy(profiling[0] + 1, symbol);
+    strcpy(profiling[1], "pmpir_"); /* MPICH's mpi_f08 */
+    strcpy(profiling[1] + 6, symbol + 4);
+    for (int i = 0; i < 2; i++) {
+        void *where = RTLD_DEFAULT, *own = dlsym(where, profiling[i]);
+        if (!own && (where = scope))
+            own = dlsym(where, profiling[i]);
+        if (!own && (where = ipo_scope_with(profiling[i])))
+            own = dlsym(scope = where, profiling[i]);
+        void *front = own ? dlsym(where, symbol) : NULL;
+        if (own)
+            return front && same_object(front, own) ? own : NULL;
+    }
+    return NULL;
+}
+
+unsigned ipo_fortran_resolve(void)
+{
+    unsigned found = 0, n = listed_n;
+    listed_n = 0;
+    for (unsigned i = 0; i < n; i++) {
+        int row;
+        enum spelling spelling;
+        void *real = parse(listed[i], &row, &spelling) ? real_of(listed[i]) : NULL;
+        if (!real) { /* to be asked again when more is loaded */
+            state[spelling][row] = UNKNOWN;
+            continue;
+        }
+        ipo_fortran_real[binding_of(spelling)][row] = (ipo_function)(uintptr_t)real;
+        state[spelling][row] = FOUND;
+        found++;
+    }
+    return found;
+}
+
+/* ---- sentinels */
+
+/* Variables whose address the constant is, or that hold it.  Open MPI has one variable for each; MPICH lays them out in
+ * two COMMON blocks (mpif.h: MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE; MPI_STATUSES_IGNORE) and has others for
+ * mpi_f08.  A COMMON block's name is mangled like a subroutine's. */
+static const struct {
+    const char *symbol;
+    uint8_t which, offset;
+    bool holds;
+} variables[] = {
+    {"mpi_fortran_in_place_", IPO_IN_PLACE, 0, false},
+    {"mpi_fortran_in_place", IPO_IN_PLACE, 0, false},
+    {"mpi_fortran_in_place__", IPO_IN_PLACE, 0, false},
+    {"MPI_FORTRAN_IN_PLACE", IPO_IN_PLACE, 0, false},
+    {"mpipriv1_", IPO_IN_PLACE, 4, false},
+    {"mpipriv1", IPO_IN_PLACE, 4, false},
+    {"mpipriv1__", IPO_IN_PLACE, 4, false},
+    {"MPIPRIV1", IPO_IN_PLACE, 4, false},
+    {"MPIR_F_MPI_IN_PLACE", IPO_IN_PLACE, 0, true},
+    {"MPIR_F08_MPI_IN_PLACE", IPO_IN_PLACE, 0, false},
+    {"MPI_F_STATUS_IGNORE", IPO_STATUS_IGNORE, 0, true},
+    {"MPI_F08_STATUS_IGNORE", IPO_STATUS_IGNORE, 0, true},
+    {"MPIR_F08_MPI_STATUS_IGNORE_OBJ", IPO_STATUS_IGNORE, 0, false},
+    {"mpi_fortran_status_ignore_", IPO_STATUS_IGNORE, 0, false},
+    {"mpipriv1_", IPO_STATUS_IGNORE, 8, false},
+    {"MPI_F_STATUSES_IGNORE", IPO_STATUSES_IGNORE, 0, true},
+    {"MPI_F08_STATUSES_IGNORE", IPO_STATUSES_IGNORE, 0, true},
+    {"MPIR_F08_MPI_STATUSES_IGNORE_OBJ", IPO_STATUSES_IGNORE, 0, false},
+    {"mpi_fortran_statuses_ignore_", IPO_STATUSES_IGNORE, 0, false},
+    {"mpipriv2_", IPO_STATUSES_IGNORE, 0, false},
+};
+
+#define PLACES 5u
+static struct {
+    uintptr_t address;
+    bool holds; /* MPICH fills it when it is initialised, or later: read each time */
+} places[IPO_SENTINELS][PLACES];
+
+void ipo_sentinels_find(void)
+{
+    int kept = errno;
+    unsigned used[IPO_SENTINELS] = {0};
+    for (unsigned i = 0; i < sizeof variables / sizeof *variables; i++) {
+        unsigned which = variables[i].which;
+        uintptr_t address = used[which] < PLACES ? ipo_resolve_data(variables[i].symbol) : 0;
+        if (!address)
+            continue;
+        places[which][used[which]].holds = variables[i].holds;
+        places[which][used[which]++].address = address + variables[i].offset;
+    }
+    errno = kept;
+}
+
+bool ipo_is_sentinel(enum ipo_sentinel which, uintptr_t address)
+{
+    for (unsigned i = 0; i < PLACES && places[which][i].address; i++) {
+        uintptr_t place = places[which][i].address;
+        if (address == (places[which][i].holds ? *(const uintptr_t *)place : place))
+            return address != 0;
+    }
+    return false;
+}
