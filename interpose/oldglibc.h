@@ -14,6 +14,7 @@
 
 __asm__(".symver dlsym,dlsym@" IPO_OLD);
 __asm__(".symver dlopen,dlopen@" IPO_OLD);
+__asm__(".symver dlclose,dlclose@" IPO_OLD);
 __asm__(".symver dladdr,dladdr@" IPO_OLD);
 
 #endif
