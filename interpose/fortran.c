@@ -295,7 +295,23 @@ static uintptr_t argument(struct twin *twin, const struct ipo_call *call, struct
     }
 }
 
-static void later(struct twin *twin, const struct ipo_call *call, const uintptr_t *words, bool failed)
+/* What indices count from: one; in mpi_f08 of MPICH 4.0, zero.  Told by the request that went away: until the call it
+ * was as the thread's snapshot has it (completion.c). */
+static int first_index(const struct ipo_call *call, const struct ipo_thread *thread, const uintptr_t *words, int index)
+{
+    if (!ipo_has(call, 'y'))
+        return 1;
+    const int n = (int)listed(call, words), *now = (const int *)words[ipo_position(call, 'y')];
+    if (!is_same(REQUEST) || index < 0 || index >= n || !now || thread->scratch < (uint32_t)n)
+        return 1;
+    const uintptr_t null = ipo_abi.request_null;
+    bool at = thread->requests[index] != null && (uint32_t)now[index] == null;
+    bool before = index > 0 && thread->requests[index - 1] != null && (uint32_t)now[index - 1] == null;
+    return at && !before ? 0 : 1;
+}
+
+static void later(struct twin *twin, const struct ipo_call *call, const struct ipo_thread *thread,
+                  const uintptr_t *words, bool failed)
 {
     static const char role[] = "CVAuqQ";
     static const uint8_t object[] = {COMM, WIN, FILEH, MESSAGE, REQUEST, REQUEST};
@@ -312,12 +328,14 @@ static void later(struct twin *twin, const struct ipo_call *call, const uintptr_
                 load_requests((const int *)word, (uintptr_t *)twin->args[at], listed(call, words));
         } else if (call->roles[at] == 'i') {
             int index = (int)integer(word);
-            index -= index != ipo_abi.undefined;
+            if (index != ipo_abi.undefined)
+                index -= first_index(call, thread, words, index);
             memcpy(&twin->cell[at], &index, sizeof index);
         } else if (call->roles[at] == 'I') {
-            int n = (int)integer(words[ipo_position(call, 'o')]);
-            for (int i = 0; word && i < n && i < (int)listed(call, words); i++)
-                ((int *)twin->args[at])[i] = ((const int *)word)[i] - 1;
+            int n = (int)integer(words[ipo_position(call, 'o')]), most = (int)listed(call, words);
+            int first = word && n > 0 ? first_index(call, thread, words, *(const int *)word) : 1;
+            for (int i = 0; word && i < n && i < most; i++)
+                ((int *)twin->args[at])[i] = ((const int *)word)[i] - first;
         }
     }
 }
@@ -383,7 +401,7 @@ void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *
     forward(real, words, words_n);
     thread->twin = NULL;
     int result = ierr ? *ierr : 0;
-    later(&twin, call, words, result != 0);
+    later(&twin, call, thread, words, result != 0);
     thread->fortran = true;
     thread->variable = twin.variable;
     ipo_leave(&frame, twin.args, result);

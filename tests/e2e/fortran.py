@@ -11,6 +11,8 @@ from compare import differences
 BINDINGS = ("mpifh", "mpi", "f08")
 # Name, arguments, the rank counts beyond 1.
 PROGRAMS = [("pingpong_sweep", [], (2, 4)), ("pingpong_classic", ["5000", "30"], (2, 4)), ("halo", [], (2, 4))]
+PROGRAMS += [("%s_%s" % (name, binding), [], (2, 4)) for name in ("collectives", "requests", "communicators")
+             for binding in BINDINGS]
 MPICH = os.path.join(TOP, "build/mpich")
 
 
