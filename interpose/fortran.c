@@ -76,10 +76,21 @@ static void forward(ipo_function real, const uintptr_t *x, unsigned words)
 #include "interpose/mpi_calls.def"
 #undef CALL
 
-/* Fortran has fewer arguments than C in three calls: no argc and argv, and MPI_PCONTROL(LEVEL) has not even ierr. */
+/* Fortran has fewer arguments than C where there are argc and argv, and MPI_PCONTROL(LEVEL) has not even ierr, except
+ * in some mpi_f08. */
 static unsigned arguments_of(enum ipo_call_id id)
 {
-    return id == IPO_Init ? 0 : id == IPO_Init_thread ? 2 : id == IPO_Pcontrol ? 1 : ipo_calls[id].arity;
+    switch (id) {
+    case IPO_Init:
+        return 0;
+    case IPO_Init_thread:
+        return 2;
+    case IPO_Info_create_env:
+    case IPO_Pcontrol:
+        return 1;
+    default:
+        return ipo_calls[id].arity;
+    }
 }
 static unsigned ierr_at(enum ipo_call_id id)
 {

@@ -114,6 +114,8 @@ static bool parse(const char *symbol, int *row, enum spelling *spelling)
         *spelling = F08;
     else if (large)
         return false;
+    else
+        cut(name, &n, "_cptr"); /* for a C_PTR instead of an address: another name of the same function */
     if (large) {
         name[n++] = '_';
         name[n++] = 'c';
