@@ -85,7 +85,7 @@ workloads: $(WORK_BIN)
 MPIFC  ?= mpifort
 FORT   = $(BUILD)/workloads/fortran
 FORT_SRC = $(wildcard workloads/fortran/*.F90)
-FORT_BIN = $(patsubst workloads/fortran/%,$(FORT)/%,$(basename $(filter-out %/truth.f90,$(wildcard workloads/fortran/*.f90)) \
+FORT_BIN = $(patsubst workloads/fortran/%,$(FORT)/%,$(basename $(filter-out %/truth.f90 %/large_count.f90,$(wildcard workloads/fortran/*.f90)) \
     $(wildcard workloads/fortran/*.f)) $(foreach b,mpifh mpi f08,$(FORT_SRC:%.F90=%_$b)))
 FORT_WITH = $(FORT)/truth_c.o $(FORT)/truth.o
 FFLAGS ?= -Wall -O1 -g

@@ -5,12 +5,13 @@ import json
 import os
 import shutil
 
-from common import BUILD, TOP, check, end, environment, report, run, skip, skip_all, traces
+from common import BUILD, TOP, check, end, environment, hpctop, report, run, skip, skip_all, traces
 from compare import differences
 
 BINDINGS = ("mpifh", "mpi", "f08")
 # Name, arguments, the rank counts beyond 1.
-PROGRAMS = [("pingpong_sweep", [], (2, 4)), ("pingpong_classic", ["5000", "30"], (2, 4)), ("halo", [], (2, 4))]
+PROGRAMS = [("pingpong_sweep", [], (2, 4)), ("pingpong_classic", ["5000", "30"], (2, 4)), ("halo", [], (2, 4)),
+            ("callback", [], (2,))]
 PROGRAMS += [("%s_%s" % (name, binding), [], (2, 4)) for name in ("collectives", "requests", "communicators")
              for binding in BINDINGS]
 MPICH = os.path.join(TOP, "build/mpich")
@@ -41,13 +42,81 @@ def all_of(name, launcher, folder, most):
                 job("%s %s x%d" % (name, program, ranks), launcher, os.path.join(folder, program), arguments, ranks)
 
 
+# How a program may be linked, and how its compiler may spell names (COMMON blocks too, so only one without MPI's).
+LINKED = [("now", "halo.f90", ["-Wl,-z,now", "-pie"]), ("lazy", "halo.f90", ["-Wl,-z,lazy", "-pie"]),
+          ("no-pie", "halo.f90", ["-fno-pie", "-no-pie"]), ("no-plt", "halo.f90", ["-fno-plt", "-Wl,-z,relro"]),
+          ("no underscore", "pingpong_classic.f", ["-fno-underscoring"]),
+          ("two underscores", "pingpong_classic.f", ["-fsecond-underscore"])]
+
+
+def build(compiler, made, program, source, flags):
+    return run([compiler, "-w", "-O1", "-I" + made, "-o", program] + flags +
+               [os.path.join(TOP, "workloads/fortran", source)] +
+               [os.path.join(made, part) for part in ("truth.o", "truth_c.o")])
+
+
+def linked():
+    for name, source, flags in LINKED:
+        program = os.path.abspath("linked-" + name.replace(" ", "-"))
+        done = build("mpifort", os.path.join(BUILD, "workloads/fortran"), program, source, flags)
+        if check("linked %s is built" % name, done.code == 0, done):
+            job("linked " + name, "mpirun", program, [], 2)
+
+
+def large(name, compiler, launcher, made):
+    program = os.path.abspath("large_count-" + name)
+    if build(compiler, made, program, "large_count.f90", []).code == 0:
+        job(name + " large_count x2", launcher, program, [], 2)
+    else:
+        skip(name + " large_count x2", "the mpi_f08 of this MPI has no large counts")
+
+
+def own_names():
+    """A function of the program's that is called like one of MPI's Fortran names stays the program's."""
+    with open("own.c", "w") as f:
+        f.write("int mpi_send(int n);\nint mpi_send(int n) { return 40 + n; }\n")
+    with open("caller.c", "w") as f:
+        f.write("#include <mpi.h>\n#include <stdio.h>\nint mpi_send(int n);\nvoid mpi_barrier_(int *, int *);\n"
+                "int main(int c, char **v) { int world, e = -1; MPI_Init(&c, &v);\n"
+                "world = MPI_Comm_c2f(MPI_COMM_WORLD); mpi_barrier_(&world, &e);\n"
+                'printf("%d %d\\n", mpi_send(2), e); MPI_Finalize(); return 0; }\n')
+    built = run(["gcc", "-shared", "-fPIC", "-o", "libown.so", "own.c"])
+    if built.code == 0:
+        built = run(["mpicc", "-o", "caller", "caller.c", "-L.", "-lown", "-Wl,-rpath," + os.getcwd(), "-lmpi_mpifh"])
+    if built.code != 0:
+        return skip("own names", "the MPI of mpicc has no libmpi_mpifh")
+    done = run(["mpirun", "-n", "1", "./caller"], environment("trace-own"))
+    rep = report("trace-own")
+    seen = {c["name"] for c in rep["calls"]} if rep else set()
+    return check("own names", done.out == "42 0\n" and "MPI_Barrier" in seen and "MPI_Send" not in seen,
+                 "%s; %s" % (done, sorted(seen)))
+
+
+def nested(name, folder):
+    """What a callback calls is in the trace, once, as nested; what a Fortran layer calls in C is not in it at all."""
+    lines = [line for line in hpctop("dump", folder).out.splitlines() if "flags=nested" in line]
+    calls = sorted(word for line in lines for word in line.split() if word.startswith("MPI_"))
+    check(name + " nested calls", calls == sorted(2 * ["MPI_Comm_size", "MPI_Comm_dup", "MPI_Comm_free"]), calls)
+    plain = hpctop("dump", folder.replace("callback", "requests_f08"))
+    check(name + " no twins", plain.code == 0 and "MPI_Waitsome" in plain.out and "flags=nested" not in plain.out,
+          plain)
+
+
 if not shutil.which("mpifort") or not shutil.which("gfortran"):
     skip_all("no Fortran compiler for MPI here")
 all_of("default", "mpirun", os.path.join(BUILD, "workloads/fortran"), 4)
+if not os.environ.get("ONLY"):
+    nested("default", "trace-default-callback-x2")
+    large("default", "mpifort", "mpirun", os.path.join(BUILD, "workloads/fortran"))
+    linked()
+    own_names()
 if shutil.which("mpifort.mpich") and shutil.which("mpirun.mpich"):
     made = run(["make", "-s", "-C", TOP, "fortran", "BUILD=" + MPICH, "MPIFC=mpifort.mpich"], timeout=200)
     if check("MPICH's are built", made.code == 0, made):
         all_of("MPICH", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"), 2)
+        if not os.environ.get("ONLY"):
+            nested("MPICH", "trace-MPICH-callback-x2")
+            large("MPICH", "mpifort.mpich", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"))
 else:
     skip("MPICH", "mpifort.mpich or mpirun.mpich is missing")
 end()
