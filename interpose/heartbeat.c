@@ -1,5 +1,6 @@
 #include "interpose/oldglibc.h"
 #include "interpose/heartbeat.h"
+#include "interpose/fatal.h"
 #include "interpose/process.h"
 #include "interpose/sites.h"
 #include "interpose/stacks.h"
@@ -28,6 +29,11 @@ static void pause_ns(long ns)
 {
     struct timespec pause = {.tv_nsec = ns};
     syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+}
+
+void ipo_heartbeat_wake(void)
+{
+    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 void ipo_beat(void)
@@ -60,6 +66,7 @@ static void *live(void *unused)
                  */
     while (!atomic_load(&stopping)) {
         pause_ns(busy ? BUSY_ROUND_NS : ROUND_NS);
+        ipo_fatal_round();
         unsigned now = atomic_load(&writer->next_chunk);
         busy = now - before >= 2;
         before = now;

@@ -6,5 +6,6 @@
 void ipo_beat(void);            /* one sign of life, with a clock anchor; only while the thread does not run */
 void ipo_heartbeat_start(void); /* at the end of the first Init */
 void ipo_heartbeat_stop(void);  /* at Finalize; returns when the thread has done its last round */
+void ipo_heartbeat_wake(void);  /* ends its pause; may be called in a signal handler */
 
 #endif

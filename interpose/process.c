@@ -3,6 +3,7 @@
 #include "interpose/process.h"
 #include "interpose/abi.h"
 #include "interpose/comms.h"
+#include "interpose/fatal.h"
 #include "interpose/heartbeat.h"
 #include "interpose/identity.h"
 #include "interpose/record.h"
@@ -271,6 +272,7 @@ void ipo_process_ready(void)
     ipo_beat(); /* the second anchor, some time after the first: from now on ticks can be turned into time */
     ipo_stacks_start();
     ipo_heartbeat_start();
+    ipo_fatal_start();
 }
 
 void ipo_process_ending(void)
@@ -284,6 +286,7 @@ void ipo_process_finalized(void)
         return; /* a session has ended, not the last */
     struct trc_head *head = ipo_process.writer.head;
     ipo_sites_resolve();
+    ipo_fatal_stop();
     ipo_heartbeat_stop();
     head->state = TRC_STATE_FINALIZED;
     trc_writer_trim(&ipo_process.writer);

@@ -199,6 +199,11 @@ static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t ti
     used = 0;
     walk_thread(&task, crash, &walked);
     ipo_stacks_line("name", (const char *const[]){task.name, 0});
+    if (crash && crash->tid == tid) {
+        on[0] = 0; /* it waits for this in its handler */
+        task.state = 'R';
+        task.call = -1;
+    }
     if (on[0])
         ipo_stacks_line("on", (const char *const[]){on, 0});
     bool gil = false;

@@ -1,0 +1,11 @@
+/* Stacks when the process dies of a signal.  Where the program has a handler of its own nothing is touched; where the
+ * disposition is the default one, or the MPI library's (which prints a backtrace), ours runs first and then hands on:
+ * the process ends as it would have ended. */
+#ifndef IPO_FATAL_H
+#define IPO_FATAL_H
+
+void ipo_fatal_start(void); /* at the end of the first Init, in the program's thread */
+void ipo_fatal_round(void); /* our own thread, each round: takes the stacks if a thread waits for them in its handler */
+void ipo_fatal_stop(void);  /* at Finalize: puts back what is still ours */
+
+#endif

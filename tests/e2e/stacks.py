@@ -1,0 +1,171 @@
+# timeout: 240
+"""Stacks of ranks that wait, compute or crash: every thread where it is, the program none the wiser."""
+import os
+import re
+import signal
+
+from common import (check, end, environment, hpctop, run, start, stop, traces, wait_for, workload)
+
+
+def snapshots(folder):
+    """{rank: [snapshot ..]}; a snapshot is {"reason", "why", "threads": [..]} once it is complete."""
+    found = {}
+    dump = hpctop("dump", folder)
+    rank, stacks, stack = None, [], None
+    for line in dump.out.splitlines():
+        m = re.match(r"rank: (-?\d+) of", line)
+        if m:
+            rank, stacks = int(m.group(1)), []
+        m = re.match(r"stack (\d+): \S+ tid=(\d+) reason=(\w+) state=(.) flags=(\S+)(.*)", line)
+        if m:
+            stack = {"tid": int(m.group(2)), "reason": m.group(3), "state": m.group(4), "flags": m.group(5).split("+"),
+                     "rest": m.group(6), "native": [], "python": [], "on": ""}
+            if "closing" not in stack["flags"]:
+                stacks.append(stack)
+        elif stack and line.startswith("  ") and "\t" in line:
+            kind, _, rest = line.strip().partition("\t")
+            if kind == "native":
+                stack["native"].append(rest.split("\t")[0].split("+")[0])
+            elif kind == "python":
+                stack["python"].append(rest.split("\t"))
+            elif kind == "why":
+                found.setdefault(rank, []).append({"reason": stack["reason"], "why": rest, "threads": stacks})
+                stacks = []
+            else:
+                stack[kind] = rest
+        else:
+            stack = None
+    return found
+
+
+def kill_all(folder, job):
+    pids = [int(os.path.basename(t).split(".")[-3]) for t in traces(folder)]
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    stop(job)
+
+
+def main_thread(snapshot):
+    return next((t for t in snapshot["threads"] if "main" in t["flags"]), {"native": [], "on": "", "flags": [], "state": "?"})
+
+
+def waiting(mode, function, on, state, flags=""):
+    job = start(2, [workload("where_blocked"), mode], mode, HPCTOP_HANG="1")
+    seen = wait_for(lambda: (lambda s: len(s) == 2 and s)(snapshots(mode)) if len(traces(mode)) == 2 else None, 40)
+    kill_all(mode, job)  # what follows is read after kill -9 of all ranks
+    seen = snapshots(mode)
+    if not check("%s: both ranks left stacks" % mode, sorted(seen) == [0, 1], seen):
+        return
+    first = seen[0][0]
+    check("%s: why" % mode, first["reason"] == "hang" and first["why"].startswith("no call completed for"), first["why"])
+    main = main_thread(first)
+    check("%s: rank 0 is in %s, called by main" % (mode, function),
+          function in main["native"] and "main" in main["native"] and
+          main["native"].index("main") == main["native"].index(function) + 1, main)
+    check("%s: and waits for %s" % (mode, on), re.match(on, main["on"]) and main["state"] in state, main)
+    check("%s: flags" % mode, (flags in main["flags"]) if flags else "no_answer" not in main["flags"], main["flags"])
+    lock = [t for t in first["threads"] if "take_lock" in t["native"]]
+    check("%s: its other thread waits for the mutex" % mode, len(lock) == 1 and lock[0]["on"] == "futex()", first["threads"])
+    other = main_thread(seen[1][0])
+    check("%s: rank 1 is in MPI_Recv, called by wait_for_zero" % mode,
+          "wait_for_zero" in other["native"] and ("short" not in other["flags"] or "in_call" in other["flags"]), other)
+    shown = hpctop("stacks", mode)
+    check("%s: hpctop stacks shows them" % mode, shown.code == 0 and function in shown.out and "rank 0" in shown.out, shown)
+
+
+def deaf():
+    """A thread that blocks all signals cannot be asked: its state is there, and nothing waits for it."""
+    job = start(2, [workload("where_blocked"), "deaf"], "deaf", HPCTOP_HANG="1")
+    wait_for(lambda: (lambda s: len(s) == 2 and s)(snapshots("deaf")) if len(traces("deaf")) == 2 else None, 40)
+    kill_all("deaf", job)
+    main = main_thread(snapshots("deaf").get(0, [{"threads": []}])[0])
+    check("deaf: said, with its state", "no_answer" in main["flags"] and main["state"] == "R" and main["on"] == "running", main)
+
+
+def undisturbed():
+    """Whoever waits in a system call goes on waiting."""
+    done = run([workload("where_blocked"), "sleep"], environment("sleep", HPCTOP_HANG="0.5"), 60)
+    check("sleep: not interrupted, though its stack was taken", done.code == 0, done)
+    seen = snapshots("sleep").get(0, [])
+    check("sleep: taken again at growing intervals", 2 <= len(seen) <= 4, len(seen))
+    main = main_thread(seen[0]) if seen else {"native": []}
+    check("sleep: in sleep_once", "sleep_once" in main["native"] and main["on"] == "sleep()", main)
+
+
+def caught(pid):
+    with open("/proc/%d/status" % pid) as f:
+        return next(line.split()[1] for line in f if line.startswith("SigCgt"))
+
+
+def asked():
+    job = start(3, [workload("where_blocked"), "read"], "asked", HPCTOP_HANG="0")
+    if not check("asked: three ranks are there", wait_for(lambda: len(traces("asked")) == 3, 40)):
+        return stop(job)
+    wait_for(lambda: "main" in hpctop("report", "asked").out or True, 1)
+    shown = wait_for(lambda: (lambda r: r if "read_batch" in r.out and "wait_for_zero" in r.out and
+                              "did not answer" not in r.out else None)(hpctop("stacks", "asked")), 40, 1)
+    if check("asked: all answer", shown is not None, hpctop("stacks", "asked")):
+        lines = shown.out.splitlines()
+        check("asked: the odd one out comes first", [x for x in lines if x.startswith("rank")][0].startswith("rank 0 "), lines)
+        check("asked: equal ones together", any(x.startswith("ranks 1-2 ") for x in lines), lines)
+        threads = hpctop("stacks", "--threads", "--no-ask", "asked")
+        check("asked: threads", threads.code == 0 and "take_lock" in threads.out, threads)
+    pids = {int(os.path.basename(t).split(".")[-3]) for t in traces("asked")}
+    check("asked: no real-time signal is left caught", all(int(caught(p), 16) >> 34 == 0 for p in pids), [caught(p) for p in pids])
+    one = max(pids)
+    os.kill(one, signal.SIGSTOP)
+    shown = hpctop("stacks", "asked")
+    check("asked: a stopped rank is said to be", "did not answer: the process is stopped" in shown.out and shown.code == 0, shown)
+    os.kill(one, signal.SIGCONT)
+    kill_all("asked", job)
+    shown = hpctop("stacks", "asked")
+    check("asked: afterwards the last ones are shown", shown.code == 0 and "read_batch" in shown.out, shown)
+    seen = snapshots("asked")
+    check("asked: HPCTOP_HANG=0 takes none by itself", all(s["reason"] == "demand" for r in seen.values() for s in r), seen)
+
+
+def off():
+    job = start(2, [workload("where_blocked"), "read"], "off", HPCTOP_HANG="0.5", HPCTOP_STACKS="0")
+    wait_for(lambda: len(traces("off")) == 2, 40)
+    shown = hpctop("stacks", "off")
+    pids = [int(os.path.basename(t).split(".")[-3]) for t in traces("off")]
+    with_us = {caught(p) for p in pids}
+    kill_all("off", job)
+    check("off: none", snapshots("off") == {} and shown.code == 2 and "did not answer" in shown.out, shown)
+    check("off: no handler of ours", len(with_us) == 1, with_us)
+
+
+def crashes():
+    for how, number in [("segv", 11), ("abort", 6), ("fpe", 8), ("ill", 4), ("raise", 11), ("kill", 7), ("stack", 11)]:
+        folder = "crash-" + how
+        plain = run([workload("crash"), how], environment(None, False), 60)
+        done = run([workload("crash"), how], environment(folder), 60)
+        check("crash %s: ends by the same signal" % how, done.code == plain.code == -number, "%s, without %s" % (done.code, plain.code))
+        check("crash %s: prints as much" % how,
+              done.out == plain.out and done.err.count("\n") == plain.err.count("\n"), "%s, without %s" % (done, plain))
+        if how == "stack":
+            continue  # no room for a handler, unless the MPI library made some
+        seen = snapshots(folder).get(0, [])
+        thread = next((t for s in seen for t in s["threads"] if "crashed" in t["flags"]), None)
+        check("crash %s: the stack is there" % how, thread and "crash_here" in thread["native"] and
+              "signal=%d" % number in thread["rest"] and seen[0]["reason"] == "fatal", seen)
+    plain = run([workload("crash"), "segv", "own"], environment(None, False), 60)
+    done = run([workload("crash"), "segv", "own"], environment("own"), 60)
+    check("own handler: it runs, and nothing else", done.code == plain.code == 7 and done.out == plain.out == "own handler\n", done)
+    check("own handler: no stacks", snapshots("own") == {}, snapshots("own"))
+    done = run([workload("crash"), "segv", "fork"], environment("fork"), 60)
+    check("a child's crash is the child's", done.code == 11 and snapshots("fork") == {}, done)
+
+
+waiting("read", "read_batch", r"read\(\) on pipe:", "S")
+waiting("test", "spin_in_test", "running|sched_yield|poll|epoll|", "RS")
+waiting("compute", "compute", "running", "R")
+deaf()
+undisturbed()
+asked()
+off()
+crashes()
+end()

@@ -1,0 +1,229 @@
+/* hpctop stacks DIR..: asks the running ranks for their stacks and prints them, equal ones together. */
+#include "tui/command.h"
+
+#include "trace/bundle.h"
+#include "trace/stacks.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_NS 5000000000
+#define LOOK_NS     50000000
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Touches the file that recorders look at, in the folder `place` or that of the file; its time of modification is the
+ * request's name.  0: it could not be done, errno says why. */
+static uint64_t ask_in(const char *place)
+{
+    char path[4200];
+    struct stat there;
+    const char *slash = strrchr(place, '/');
+    if (!stat(place, &there) && S_ISDIR(there.st_mode))
+        snprintf(path, sizeof path, "%s/stacks.request", place);
+    else
+        snprintf(path, sizeof path, "%.*sstacks.request", slash ? (int)(slash - place) + 1 : 0, place);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0)
+        return 0;
+    bool done = !futimens(fd, NULL) && !fstat(fd, &there);
+    int kept = errno;
+    close(fd);
+    errno = kept;
+    return done ? (uint64_t)there.st_mtim.tv_sec * 1000000000u + (uint64_t)there.st_mtim.tv_nsec : 0;
+}
+
+static bool may_answer(const struct ana_rank *rank)
+{
+    return rank->state == ANA_RANK_RUN || rank->state == ANA_RANK_IN_MPI || rank->state == ANA_RANK_UNKNOWN;
+}
+
+/* Did it answer a request made at `asked` or later?  (A network file system may cut the time to its own precision.) */
+static bool answered(const struct trc_file *file, uint64_t asked)
+{
+    for (size_t i = trc_stacks(file); i-- > 0;) {
+        const struct trc_stack *stack = trc_stack(file, i);
+        if (stack->def.flags & TRC_STACK_CLOSING && stack->def.reason == TRC_STACK_DEMAND &&
+            stack->request_ns + 1000000 > asked)
+            return true;
+    }
+    return false;
+}
+
+static void wait_for_answers(struct ana_job *job, uint64_t asked)
+{
+    int64_t end = now_ns() + PATIENCE_NS;
+    for (bool all = false; !all && now_ns() < end;) {
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+        ana_job_refresh(job);
+        all = true;
+        for (size_t i = 0; i < ana_job_info(job).ranks; i++) {
+            const struct ana_rank *rank = ana_job_rank(job, i);
+            /* One that is silent is not waited for as long as one that is alive. */
+            if (may_answer(rank) && rank->state != ANA_RANK_UNKNOWN && !answered(rank->file, asked))
+                all = false;
+        }
+    }
+}
+
+/* Why a rank gives no answer, where its process can be seen from here. */
+static const char *silence(const struct ana_rank *rank)
+{
+    char here[64] = "", path[64], text[512];
+    gethostname(here, sizeof here - 1);
+    snprintf(path, sizeof path, "/proc/%u/stat", rank->pid);
+    FILE *file = strcmp(here, rank->host) == 0 ? fopen(path, "re") : NULL;
+    size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[n] = 0;
+    const char *behind = strrchr(text, ')');
+    switch (behind && behind[1] ? behind[2] : 0) {
+    case 'T':
+    case 't':
+        return "the process is stopped";
+    case 'D':
+        return "the process is blocked in the kernel";
+    case 'Z':
+        return "the process has ended";
+    case 0:
+        return "its process cannot be seen from here";
+    default:
+        return "the process is alive: HPCTOP_STACKS=0, or its recorder is stuck";
+    }
+}
+
+static void print_frames(const struct ana_stack *stack)
+{
+    char line[600];
+    for (size_t i = 0; i < stack->python_count; i++) {
+        ana_frame_line(&stack->python[i], line, sizeof line);
+        printf("    %s\n", line);
+    }
+    if (stack->python_count && stack->native_count)
+        puts("    native:");
+    for (size_t i = 0; i < stack->native_count; i++) {
+        ana_frame_line(&stack->native[i], line, sizeof line);
+        printf("    %s%s\n", stack->python_count ? "  " : "", line);
+    }
+    if (!stack->python_count && !stack->native_count)
+        puts("    no frames could be had");
+}
+
+static const struct ana_snapshot *snapshot_of(const struct ana_stacks *stacks, size_t index)
+{
+    for (size_t i = 0; i < stacks->snapshots; i++)
+        if (stacks->snapshot[i].index == index)
+            return &stacks->snapshot[i];
+    return NULL;
+}
+
+static void print_threads(const struct ana_stacks *stacks, const struct ana_snapshot *snapshot)
+{
+    char line[1200];
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct ana_stack *stack = &stacks->stack[snapshot->first + i];
+        ana_stack_line(stack, line, sizeof line);
+        printf("  thread %u %s%s%s: %s\n", stack->tid, stack->name,
+               stack->flags & TRC_STACK_CRASHED ? " (crashed)"
+               : stack->flags & TRC_STACK_MAIN  ? " (main)"
+                                                : "",
+               stack->flags & TRC_STACK_GIL ? " (holds the GIL)" : "", line);
+        print_frames(stack);
+    }
+}
+
+static void print_groups(const struct ana_job *job, const struct ana_stacks *stacks, bool threads)
+{
+    struct ana_stack_group *group;
+    size_t groups = ana_stacks_group(stacks, &group);
+    for (size_t g = 0; g < groups; g++) {
+        char line[1200];
+        const struct ana_stack *first = &stacks->stack[group[g].member[0]];
+        const struct ana_snapshot *snapshot = snapshot_of(stacks, first->index);
+        ana_stack_group_ranks(job, stacks, &group[g], line, sizeof line);
+        printf("\n%s %s", group[g].count == 1 ? "rank" : "ranks", line);
+        ana_stack_line(first, line, sizeof line);
+        printf("  %s\n", line);
+        if (*snapshot->why)
+            printf("  taken because: %s\n", snapshot->why);
+        if (threads)
+            print_threads(stacks, snapshot);
+        else
+            print_frames(first);
+    }
+    ana_stack_groups_free(group, groups);
+}
+
+static int print(struct ana_job *job, uint64_t asked, bool threads)
+{
+    struct ana_stacks stacks;
+    if (!ana_stacks_take(job, &stacks))
+        return tui_input_error("out of memory");
+    struct ana_job_info info = ana_job_info(job);
+    printf("%s: stacks of %zu of %zu ranks\n", info.name, stacks.snapshots, info.ranks);
+    for (size_t i = 0; i < info.ranks; i++) {
+        const struct ana_rank *rank = ana_job_rank(job, i);
+        if (asked && may_answer(rank) && !answered(rank->file, asked))
+            printf("rank %d did not answer: %s%s\n", rank->rank, silence(rank),
+                   snapshot_of(&stacks, i) ? "; what follows of it is older" : "");
+        else if (!snapshot_of(&stacks, i))
+            printf("rank %d: none was taken\n", rank->rank);
+    }
+    print_groups(job, &stacks, threads);
+    bool any = stacks.snapshots > 0;
+    ana_stacks_free(&stacks);
+    return tui_finish(any ? TUI_EXIT_OK : TUI_EXIT_INPUT);
+}
+
+int tui_command_stacks(int argc, char **argv)
+{
+    static const struct option names[] = {{"threads", no_argument, NULL, 't'}, {"no-ask", no_argument, NULL, 'n'}, {0}};
+    bool threads = false, ask = true;
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        if (option == 't')
+            threads = true;
+        else if (option == 'n')
+            ask = false;
+        else
+            return tui_usage_error("stacks", "unknown option %s", argv[optind - 1]);
+    }
+    if (optind == argc)
+        return tui_usage_error("stacks", "stacks wants a trace folder");
+    char error[512];
+    struct ana_job *job;
+    size_t places = (size_t)(argc - optind);
+    if (ana_job_open((const char *const *)argv + optind, places, &job, error, sizeof error) != TRC_OK)
+        return tui_input_error("%s", error);
+    bool live = false;
+    for (size_t i = 0; i < ana_job_info(job).ranks; i++)
+        live |= may_answer(ana_job_rank(job, i));
+    uint64_t asked = 0;
+    for (size_t i = 0; ask && live && i < places; i++) {
+        uint64_t at = ask_in(argv[optind + (int)i]);
+        if (!at)
+            fprintf(stderr, "hpctop: %s: cannot ask for stacks: %s; showing what was taken before\n",
+                    argv[optind + (int)i], strerror(errno));
+        else if (!asked || at < asked)
+            asked = at;
+    }
+    if (asked)
+        wait_for_answers(job, asked);
+    int status = print(job, asked, threads);
+    ana_job_close(job);
+    return status;
+}
