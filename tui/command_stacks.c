@@ -182,9 +182,8 @@ static int print(struct ana_job *job, uint64_t asked, bool threads)
             printf("rank %d: none was taken\n", rank->rank);
     }
     print_groups(job, &stacks, threads);
-    bool any = stacks.snapshots > 0;
     ana_stacks_free(&stacks);
-    return tui_finish(any ? TUI_EXIT_OK : TUI_EXIT_INPUT);
+    return tui_finish(TUI_EXIT_OK);
 }
 
 int tui_command_stacks(int argc, char **argv)
