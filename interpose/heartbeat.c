@@ -1,5 +1,6 @@
 #include "interpose/oldglibc.h"
 #include "interpose/heartbeat.h"
+#include "interpose/facts.h"
 #include "interpose/fatal.h"
 #include "interpose/process.h"
 #include "interpose/sites.h"
@@ -77,10 +78,12 @@ static void *live(void *unused)
         ipo_beat();
         ipo_sites_resolve();
         ipo_stacks_round();
+        ipo_facts_round();
         if (ipo_process.write_back && ++beats % 5 == 0)
             write_back(writer);
     }
     ipo_sites_resolve();
+    ipo_facts_round();
     ipo_beat();
     if (ipo_process.write_back)
         write_back(writer);

@@ -3,6 +3,7 @@
 #include "interpose/process.h"
 #include "interpose/abi.h"
 #include "interpose/comms.h"
+#include "interpose/facts.h"
 #include "interpose/fatal.h"
 #include "interpose/heartbeat.h"
 #include "interpose/identity.h"
@@ -179,7 +180,7 @@ bool ipo_process_start(const void *caller)
     if (open_file(&head))
         return false;
     ipo_process.writer.head->patched_slots = patched_at_load + ipo_patch_slots();
-    *armed_page = 1;
+    *armed_page = ipo_process.options.python ? IPO_ARMED_PYTHON : IPO_ARMED;
     __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE);
     return true;
 }
@@ -271,6 +272,7 @@ void ipo_process_ready(void)
     head->state = TRC_STATE_RUNNING;
     ipo_beat(); /* the second anchor, some time after the first: from now on ticks can be turned into time */
     ipo_stacks_start();
+    ipo_facts_start();
     ipo_heartbeat_start();
     ipo_fatal_start();
 }

@@ -5,6 +5,7 @@
 #include "interpose/fortran.h"
 #include "interpose/memo.h"
 #include "interpose/process.h"
+#include "interpose/python_site.h"
 #include "interpose/resolve.h"
 #include "interpose/sites.h"
 
@@ -23,6 +24,16 @@ static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame
     bool started = ipo_process_start((const void *)(uintptr_t)frame->site);
     errno = kept;
     return started;
+}
+
+/* Not the usual way: unarmed, or in a Python program whose own lines are wanted as call sites. */
+static __attribute__((noinline, cold)) bool enter_oddly(struct ipo_frame *frame, const struct ipo_call *call)
+{
+    if (!*ipo_armed && !enter_unarmed(frame, call))
+        return false;
+    if (*ipo_armed == IPO_ARMED_PYTHON)
+        frame->site = ipo_python_site(frame->site);
+    return true;
 }
 
 static struct trc_sig plain_sig(uint32_t call, uint64_t site)
@@ -81,7 +92,7 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
 bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
 {
     const struct ipo_call *call = &ipo_calls[id];
-    if (__builtin_expect(!*ipo_armed, 0) && !enter_unarmed(frame, call))
+    if (__builtin_expect(*ipo_armed != IPO_ARMED, 0) && !enter_oddly(frame, call))
         return false;
     struct ipo_thread *thread = ipo_thread_self();
     if (__builtin_expect(!thread || !ipo_real[id], 0))
@@ -101,7 +112,7 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     }
     thread->mark = frame->address;
     thread->outer = frame;
-    thread->outer_site = frame->site;
+    thread->outer_site = ((const uint64_t *)frame->address)[1]; /* frame->site may be a line of Python */
     frame->cookie = ++thread->cookie;
     describe(frame, call, id, args);
     struct trc_thread *live = &thread->stream.page->thread;

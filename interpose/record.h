@@ -57,6 +57,7 @@ void ipo_count_sent(struct ipo_thread *thread, uint32_t index);
 void ipo_count_received(struct ipo_thread *thread, uint32_t index);
 
 /* Whether wrappers record: one word in a page that fork wipes. */
+enum { IPO_ARMED = 1, IPO_ARMED_PYTHON = 2 };
 extern IPO_OURS const uint32_t *ipo_armed;
 
 #endif

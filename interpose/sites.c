@@ -1,6 +1,7 @@
 #include "interpose/oldglibc.h"
 #include "interpose/sites.h"
 #include "interpose/process.h"
+#include "interpose/python_site.h"
 #include "interpose/symbols.h"
 
 #include <dlfcn.h>
@@ -14,6 +15,8 @@ static atomic_int resolving;
 
 void ipo_site_seen(uint64_t address)
 {
+    if (address & IPO_PYTHON_SITE)
+        return; /* named when it was seen first */
     uint32_t at = (uint32_t)((address * 0x9e3779b97f4a7c15u) >> 40) % SITES;
     for (uint32_t tries = 0; tries < 32; tries++, at = (at + 1) % SITES) {
         uint64_t there = atomic_load_explicit(&site[at], memory_order_relaxed);

@@ -44,12 +44,12 @@ static uint64_t modified_ns(const char *path)
 
 void ipo_stacks_start(void)
 {
+    ipo_python_find();
     trigger.on = ipo_process.options.stacks;
     if (!trigger.on)
         return;
     trigger.hang_ns = (uint64_t)(ipo_process.options.hang * 1e9);
     trigger.wait_ns = trigger.hang_ns;
-    ipo_python_find();
     /* The program may change its directory. */
     struct ipo_text path = {0};
     char here[4096] = "";

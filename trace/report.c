@@ -445,6 +445,7 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
 {
     struct page page = {job, summary, ana_job_info(job), utf8, out, NULL};
     job_section(&page);
+    ana_report_facts(job, out);
     efficiency_section(&page);
     ranks_section(&page);
     calls_section(&page);

@@ -9,4 +9,7 @@
  * other characters than ASCII. */
 void ana_report_text(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out);
 
+/* Its lines about facts (TRC_DEF_FACT): nothing where the files have none. */
+void ana_report_facts(const struct ana_job *job, FILE *out);
+
 #endif

@@ -84,7 +84,9 @@ static const char *line_of(void *context, const char *module)
         free(path);
         return NULL;
     }
-    char *plus = strrchr(path, '+');
+    char *plus = strrchr(path, '+'), *colon = strrchr(path, ':'), *name = strrchr(path, '/');
+    if (!plus && colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")]) /* Python: it says its line itself */
+        fresh->line = strdup(name ? name + 1 : path);
     if (plus) {
         *plus = 0;
         fresh->line = look_up(path, strtoull(plus + 1, NULL, 16));

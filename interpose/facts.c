@@ -1,0 +1,224 @@
+#include "interpose/oldglibc.h"
+#include "interpose/facts.h"
+#include "interpose/modules.h"
+#include "interpose/process.h"
+#include "interpose/procfs.h"
+#include "interpose/python.h"
+#include "interpose/text.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SETTINGS   96u /* of the environment, at most */
+#define FORK_FACTS 16u
+
+extern char **environ;
+
+static atomic_uint forks;
+static unsigned forks_told, fork_facts;
+static bool told;
+
+static void fact(const char *first, const char *second, const char *value)
+{
+    struct ipo_text text = {0};
+    ipo_text_add(&text, first);
+    ipo_text_add(&text, second);
+    size_t key = text.used + 1;
+    text.used = key; /* the NUL stays between */
+    ipo_text_add(&text, value);
+    trc_writer_define(&ipo_process.writer, TRC_DEF_FACT, 0, 0, 0, NULL, 0, text.text, text.used);
+}
+
+static bool starts_with(const char *text, const char *const *prefixes)
+{
+    for (; *prefixes; prefixes++)
+        if (!strncmp(text, *prefixes, strlen(*prefixes)))
+            return true;
+    return false;
+}
+
+/* Settings of the libraries that carry a job.  Nothing that looks like a secret. */
+static void settings(void)
+{
+    static const char *const wanted[] = {"HOROVOD_",
+                                         "NCCL_",
+                                         "UCX_",
+                                         "OMPI_MCA_",
+                                         "PMIX_MCA_",
+                                         "I_MPI_",
+                                         "MPICH_",
+                                         "MV2_",
+                                         "PSM2_",
+                                         "FI_PROVIDER",
+                                         "OMP_",
+                                         "KMP_AFFINITY",
+                                         "CUDA_VISIBLE_DEVICES",
+                                         "MPI4PY_",
+                                         "PYTHONFAULTHANDLER",
+                                         NULL};
+    static const char *const noise[] = {"OMPI_MCA_orte", "OMPI_MCA_ess", "OMPI_MCA_initial_wdir",
+                                        "OMPI_MCA_shmem_RUNTIME", NULL};
+    static const char *const secret[] = {"SECRET", "TOKEN", "PASSW", "_KEY", NULL};
+    unsigned kept = 0;
+    for (char **at = environ; at && *at && kept < SETTINGS; at++) {
+        const char *equals = strchr(*at, '=');
+        char name[96];
+        size_t n = equals ? (size_t)(equals - *at) : sizeof name;
+        if (n >= sizeof name || !starts_with(*at, wanted) || starts_with(*at, noise))
+            continue;
+        memcpy(name, *at, n);
+        name[n] = 0;
+        bool hidden = false;
+        for (size_t i = 0; secret[i]; i++)
+            hidden |= strstr(name, secret[i]) != NULL;
+        char value[256];
+        size_t size = strnlen(equals + 1, sizeof value - 1);
+        memcpy(value, equals + 1, size);
+        value[size] = 0;
+        fact("env.", name, hidden ? "(set, not shown)" : value);
+        kept++;
+    }
+}
+
+static void forked(void)
+{
+    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+void ipo_facts_start(void)
+{
+    settings();
+    const char *(*version)(void) = (const char *(*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+    if (version)
+        fact("glibc", "", version());
+    pthread_atfork(NULL, forked, NULL);
+}
+
+/* ---- the rest, by our own thread --------------------------------------------------------------------------------- */
+
+static void limit(const char *name, int resource)
+{
+    struct rlimit limits;
+    struct ipo_text text = {0};
+    if (getrlimit((__rlimit_resource_t)resource, &limits))
+        return;
+    for (int hard = 0; hard < 2; hard++) {
+        rlim_t value = hard ? limits.rlim_max : limits.rlim_cur;
+        ipo_text_add(&text, hard ? " of " : "");
+        if (value == RLIM_INFINITY)
+            ipo_text_add(&text, "unlimited");
+        else
+            ipo_text_add_number(&text, value);
+    }
+    fact("limit.", name, text.text);
+}
+
+/* "0-3,8", of the main thread. */
+static void affinity(void)
+{
+    unsigned long mask[128];
+    long bytes = syscall(SYS_sched_getaffinity, getpid(), sizeof mask, mask);
+    struct ipo_text text = {0};
+    long bits = bytes > 0 ? bytes * 8 : 0;
+    for (long i = 0; i < bits; i++) {
+        if (!(mask[i / 64] >> i % 64 & 1))
+            continue;
+        long last = i;
+        while (last + 1 < bits && mask[(last + 1) / 64] >> (last + 1) % 64 & 1)
+            last++;
+        ipo_text_add(&text, text.used ? "," : "");
+        ipo_text_add_number(&text, (uint64_t)i);
+        if (last > i) {
+            ipo_text_add(&text, "-");
+            ipo_text_add_number(&text, (uint64_t)last);
+        }
+        i = last;
+    }
+    if (text.used)
+        fact("affinity", "", text.text);
+}
+
+static void namespaces(void)
+{
+    static const char *const names[] = {"net", "pid", "mnt", "user", "ipc", "uts", NULL};
+    for (size_t i = 0; names[i]; i++) {
+        char path[32] = "/proc/self/ns/", target[64];
+        memcpy(path + 14, names[i], strlen(names[i]) + 1);
+        ssize_t n = readlink(path, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = 0;
+        const char *colon = strchr(target, ':'); /* "net:[4026531840]" */
+        if (colon)
+            fact("namespace.", names[i], colon + 1);
+    }
+}
+
+/* "horovod-0.28.1.dist-info" beside the package says its version. */
+static void found_package(void *context, const char *name)
+{
+    char version[32];
+    const char *begin = name + 8;
+    size_t n = strncmp(name, "horovod-", 8) == 0 ? strspn(begin, "0123456789.") : 0;
+    if (n == 0 || n >= sizeof version)
+        return;
+    memcpy(version, begin, n);
+    while (n > 0 && version[n - 1] == '.')
+        n--;
+    version[n] = 0;
+    if (!*(bool *)context)
+        fact("horovod", "", version);
+    *(bool *)context = true;
+}
+
+static void files(void)
+{
+    static const char *const wanted[] = {"libmpi",      "libopen-pal", "libucp",  "libuct",     "libpmix",  "libprrte",
+                                         "libnccl",     "libfabric",   "libpsm2", "libcudart.", "libcuda.", "libmpich",
+                                         "libgloo",     "mca_btl_",    "mca_pml", "mca_osc",    "mca_coll", "librccl",
+                                         "libpython3.", "mpi_lib",     NULL};
+    ipo_modules_read();
+    const struct ipo_module *module;
+    bool known = false;
+    for (unsigned i = 0; (module = ipo_module(i)); i++) {
+        const char *slash = strrchr(module->path, '/'), *horovod = strstr(module->path, "/horovod/");
+        if (slash && starts_with(slash + 1, wanted))
+            fact("file.", slash + 1, module->path);
+        if (horovod && !known) {
+            char folder[sizeof module->path];
+            size_t n = (size_t)(horovod - module->path);
+            memcpy(folder, module->path, n);
+            folder[n] = 0;
+            ipo_directory(folder, found_package, &known);
+        }
+    }
+}
+
+void ipo_facts_round(void)
+{
+    if (!told) {
+        told = true;
+        files();
+        namespaces();
+        limit("processes", RLIMIT_NPROC);
+        limit("open files", RLIMIT_NOFILE);
+        limit("locked memory", RLIMIT_MEMLOCK);
+        limit("address space", RLIMIT_AS);
+        limit("stack", RLIMIT_STACK);
+        affinity();
+        if (ipo_python_version()[0])
+            fact("python", "", ipo_python_version());
+    }
+    /* Told again as it doubles: facts cannot be taken back. */
+    unsigned now = atomic_load_explicit(&forks, memory_order_relaxed);
+    if (now && (!forks_told || now >= forks_told * 2) && fork_facts < FORK_FACTS) {
+        struct ipo_text text = {0};
+        ipo_text_add_number(&text, now);
+        fact("forks after MPI_Init", "", text.text);
+        forks_told = now;
+        fork_facts++;
+    }
+}

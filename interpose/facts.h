@@ -1,0 +1,9 @@
+/* Facts about the process that explain hangs and slowness: which libraries are loaded, namespaces, limits, processors,
+ * settings, forks.  Each becomes a TRC_DEF_FACT: a key and a text. */
+#ifndef IPO_FACTS_H
+#define IPO_FACTS_H
+
+void ipo_facts_start(void); /* at the end of the first Init, in the program's thread: its environment; watches forks */
+void ipo_facts_round(void); /* our own thread: the rest, once; and forks since */
+
+#endif

@@ -1,0 +1,92 @@
+/* The call site of a Python program: the line of Python that led to an MPI call, instead of the interpreter's address.
+ *
+ * On the way of a call: the interpreter is asked which state this thread has (thread-local storage, no GIL), and three
+ * to five words of this thread's own frames are read.  Code and place make the number that stands for the site; its
+ * name is worked out once, when it is seen first. */
+#include "interpose/oldglibc.h"
+#include "interpose/python_site.h"
+#include "interpose/process.h"
+#include "interpose/python_frame.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define SITES 4096u
+
+static _Atomic uint64_t known[SITES]; /* open addressing; 0 free */
+
+static uint64_t word_at(uint64_t address)
+{
+    uint64_t word;
+    memcpy(&word, (const void *)(uintptr_t)address, sizeof word); /* of this thread: it cannot go away now */
+    return word;
+}
+
+/* The innermost frame of a Python function of this thread; false without one. */
+static bool innermost(uint64_t *code, uint64_t *at)
+{
+    const struct ipo_python_layout *l = &ipo_python.layout;
+    uint64_t state = (uint64_t)(uintptr_t)ipo_python.this_thread();
+    uint64_t frame = state ? word_at(state + l->thread_frame) : 0;
+    if (frame && (l->minor == 11 || l->minor == 12))
+        frame = word_at(frame + l->cframe);
+    for (int tries = 0; frame && tries < 8; tries++, frame = word_at(frame + l->frame_back)) {
+        if (l->frame_owner && *(const uint8_t *)(uintptr_t)(frame + l->frame_owner) >= 3)
+            continue; /* the C stack's own */
+        *code = word_at(frame + l->frame_code) & ~(uint64_t)(l->minor >= 14 ? 3 : 0);
+        *at = word_at(frame + l->frame_at);
+        if (l->minor < 11)
+            *at = (uint64_t)(int64_t)(int32_t)*at;
+        return *code != 0;
+    }
+    return false;
+}
+
+static __attribute__((noinline, cold)) bool name_site(uint64_t site, uint64_t code, uint64_t at)
+{
+    struct ipo_python_place place;
+    char text[sizeof place.function + sizeof place.file + 16];
+    if (!ipo_python_describe(code, at, &place))
+        return false;
+    size_t n = strlen(place.function) + 1, file = strlen(place.file);
+    memcpy(text, place.function, n);
+    memcpy(text + n, place.file, file);
+    n += file;
+    text[n++] = ':';
+    char digits[12];
+    size_t count = 0;
+    uint32_t line = place.line > 0 ? (uint32_t)place.line : 0;
+    do
+        digits[count++] = (char)('0' + line % 10);
+    while (line /= 10);
+    while (count)
+        text[n++] = digits[--count];
+    return trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, site, NULL, 0, text, n);
+}
+
+uint64_t ipo_python_site(uint64_t address)
+{
+    uint64_t code, at;
+    if (!ipo_python.this_thread || !innermost(&code, &at))
+        return address;
+    uint64_t mixed = (code ^ at * 0x9e3779b97f4a7c15u) * 0xc2b2ae3d27d4eb4fu, site = IPO_PYTHON_SITE | mixed >> 16;
+    uint32_t slot = (uint32_t)(mixed >> 40) % SITES;
+    for (uint32_t tries = 0; tries < 32; tries++, slot = (slot + 1) % SITES) {
+        uint64_t there = atomic_load_explicit(&known[slot], memory_order_relaxed);
+        if (there == site)
+            return site;
+        if (there)
+            continue;
+        if (!atomic_compare_exchange_strong(&known[slot], &there, site)) {
+            if (there == site)
+                return site;
+            continue;
+        }
+        int kept = errno;
+        bool named = name_site(site, code, at);
+        errno = kept;
+        return named ? site : address;
+    }
+    return address; /* more lines than there is room for */
+}
