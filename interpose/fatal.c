@@ -48,8 +48,9 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
     int kept = errno, nothing = NOTHING;
     size_t i = index_of(number);
-    /* A forked child's death is not this process's. */
-    if (*ipo_armed && atomic_compare_exchange_strong(&state, &nothing, CRASHED + 100)) {
+    /* A child's death, forked or by vfork, is not this process's. */
+    if (*ipo_armed && ipo_process.writer.head->pid == (uint32_t)getpid() &&
+        atomic_compare_exchange_strong(&state, &nothing, CRASHED + 100)) {
         crash.tid = (uint32_t)syscall(SYS_gettid);
         crash.signal = number;
         crash_why = signals[i].why;

@@ -88,9 +88,8 @@ static bool string_of(uint64_t object, char *out, size_t size)
     } head;
     if (!ipo_peek(object, &head, sizeof head) || head.length > 65536)
         return false;
-    unsigned shift = l->minor >= 14 ? 16 : 2; /* from 3.14 on `interned` takes half of the word */
-    unsigned kind = head.state >> shift & 7, compact = head.state >> (shift + 3) & 1,
-             ascii = head.state >> (shift + 4) & 1;
+    /* Bits of the state: 2 interned, 3 kind, 1 compact, 1 ascii. */
+    unsigned kind = head.state >> 2 & 7, compact = head.state >> 5 & 1, ascii = head.state >> 6 & 1;
     if (!compact || (kind != 1 && kind != 2 && kind != 4))
         return false;
     size_t room = (size - 1) / (ascii ? 1 : kind == 1 ? 2 : kind == 2 ? 3 : 4), n = (size_t)head.length, at = 0;

@@ -8,61 +8,7 @@ import shutil
 import subprocess
 
 from common import check, end, environment, hpctop, run, skip, traces
-
-PROGRAM = r'''
-import ctypes, os, sys, threading, time
-
-everything = ctypes.CDLL(None)
-try:
-    everything.MPI_Init
-except AttributeError:
-    sys.exit(77)
-ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
-if everything.MPI_Init(None, None):
-    sys.exit(1)
-
-frames = []
-def note(frame):  # what the interpreter itself says of this moment
-    while frame:
-        frames.append((frame.f_code.co_name, frame.f_lineno))
-        frame = frame.f_back
-
-class Loader:
-    def load_batch(self):
-        note(sys._getframe()); self.file = os.open("shard-17", os.O_RDWR); os.read(self.file, 1)
-
-def worker():
-    Loader().load_batch()
-
-def batches():
-    """A generator with a doc string that takes
-
-    a few lines."""
-    for i in range(3):
-        yield (i +
-               1)
-
-def höld():
-    note(sys._getframe()); show(); ctypes.PyDLL(None).sleep(100)  # with the GIL
-
-def show():
-    with open("expected", "w", encoding="utf-8") as f:
-        for name, line in frames:
-            f.write("%s %d\n" % (name, line))
-
-def outer(n):
-    if n:
-
-        return outer(n - 1)
-    for batch in batches():
-        list(map(lambda x: höld(), [batch]))
-
-os.mkfifo("shard-17")
-t = threading.Thread(target=worker, daemon=True)
-t.start()
-time.sleep(0.3)
-outer(20)
-'''
+from python_frames import PROGRAM, judge
 
 MPI = r"""
 import ctypes.util, glob, sys
@@ -97,25 +43,6 @@ def interpreters():
     return found
 
 
-def python_threads(folder):
-    """Lists of (function, line) of the threads of the first snapshot, with their `on` and flags."""
-    threads, thread = [], None
-    for line in hpctop("dump", folder).out.splitlines():
-        m = re.match(r"stack (\d+): .* flags=(\S+)", line)
-        if m:
-            thread = {"frames": [], "on": "", "flags": m.group(2).split("+")} if m.group(1) == "1" else None
-            if thread:
-                threads.append(thread)
-        elif thread and line.startswith("  python\t"):
-            function, _, number = line[9:].split("\t")
-            thread["frames"].append((function.split(".")[-1], int(number)))
-        elif thread and line.startswith("  on\t"):
-            thread["on"] = line[5:]
-        elif not line.startswith("  "):
-            thread = None
-    return threads
-
-
 def one(version, path, mpi):
     folder = "python-" + version
     os.mkdir(folder)
@@ -127,22 +54,7 @@ def one(version, path, mpi):
     run([path, "train.py", mpi], env, 6, folder)  # killed: there is no other way out
     if not traces(folder):
         return skip("%s" % version, "it cannot load %s" % mpi)
-    with open(os.path.join(folder, "expected"), encoding="utf-8") as f:
-        said = [(line.split()[0], int(line.split()[1])) for line in f]
-    split = next(i for i, (name, _) in enumerate(said) if name.startswith("h"))
-    worker, main = said[:split], said[split:]
-    threads = python_threads(folder)
-    seen = [t for t in threads if "main" in t["flags"]]
-    check("%s: the main thread, frame by frame" % version, seen and seen[0]["frames"] == main,
-          "%s, the interpreter says %s" % (seen and seen[0]["frames"], main))
-    check("%s: it holds the GIL" % version, seen and "gil" in seen[0]["flags"], seen and seen[0]["flags"])
-    loader = [t for t in threads if t["frames"] and t["frames"][0][0] == "load_batch"]
-    check("%s: the thread that loads, frame by frame" % version, loader and loader[0]["frames"] == worker,
-          "%s, the interpreter says %s" % (loader and loader[0]["frames"], worker))
-    check("%s: what it reads" % version, loader and re.match(r"read\(\) on /.*/shard-17$", loader[0]["on"]) and
-          "gil" not in loader[0]["flags"], loader)
-    shown = hpctop("stacks", folder)
-    check("%s: hpctop stacks says where" % version, shown.code == 0 and " in h\u00f6ld" in shown.out, shown)
+    judge(version, folder)
 
 
 mpi = subprocess.run(["/usr/bin/python3", "-c", MPI], stdout=subprocess.PIPE).stdout.decode().strip()

@@ -1,0 +1,22 @@
+# timeout: 1200
+# cases: bullseye-3.9 trixie-3.13 sid-3.14
+"""Python stacks of the interpreters of other Debian releases, frame by frame."""
+import os
+import sys
+
+from common import end, skip_all, traces
+from python_frames import PROGRAM, judge
+from root import PRELOAD, Root, unpack
+
+release, version = sys.argv[1].split("-")
+mpi = {"bullseye": "libopenmpi3", "trixie": "libopenmpi40", "sid": "libopenmpi40"}[release]
+root = Root(unpack(release, "python-" + release, ["python" + version, mpi, "openmpi-bin"]),
+            {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PYTHONIOENCODING": "utf-8"})
+here = os.getcwd()
+with open("train.py", "w", encoding="utf-8") as f:
+    f.write(PROGRAM)
+root.run(["python" + version, "train.py", "libmpi.so.40"], 15, LD_PRELOAD=PRELOAD, HPCTOP_DIR=here, HPCTOP_HANG="1")
+if not traces(here):
+    skip_all("Python %s of %s left no trace" % (version, release))
+judge("%s of %s" % (version, release), here)
+end()
