@@ -5,6 +5,7 @@
  *   test      polling with MPI_Test, in spin_in_test()
  *   compute   computing, in compute()
  *   deaf      computing with all signals blocked, in compute()
+ *   late      sleeping 8 s before the last of 100 barriers, in which the others wait; then all finish
  *   sleep     in nanosleep() for 4 s, in sleep_once(); exits with 9 if it was interrupted, else with 0
  *
  * The others are in MPI_Recv, called by wait_for_zero(). */
@@ -71,6 +72,15 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(mode, "late")) {
+        for (int i = 0; i < 100; i++) {
+            if (i == 99 && rank == 0)
+                sleep(8);
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+        MPI_Finalize();
+        return 0;
+    }
     if (rank == 0) {
         pthread_t thread;
         pthread_mutex_lock(&lock);

@@ -95,6 +95,15 @@ def undisturbed():
     check("sleep: in sleep_once", "sleep_once" in main["native"] and main["on"] == "sleep()", main)
 
 
+def overdue():
+    """A call that takes much longer than it ever did is looked at before HPCTOP_HANG is over; a slow job stays a slow one."""
+    done = run(["mpirun", "-n", "2", workload("where_blocked"), "late"], environment("late"), 60)
+    seen = snapshots("late")
+    check("late: rank 1's barrier took too long", done.code == 0 and
+          any("MPI_Barrier takes more than 50 times" in s["why"] for s in seen.get(1, [])), seen)
+    check("late: once", all(len(s) == 1 for s in seen.values()), {r: [x["why"] for x in s] for r, s in seen.items()})
+
+
 def caught(pid):
     with open("/proc/%d/status" % pid) as f:
         return next(line.split()[1] for line in f if line.startswith("SigCgt"))
@@ -165,6 +174,7 @@ waiting("test", "spin_in_test", "running|sched_yield|poll|epoll|", "RS")
 waiting("compute", "compute", "running", "R")
 deaf()
 undisturbed()
+overdue()
 asked()
 off()
 crashes()
