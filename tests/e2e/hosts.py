@@ -88,8 +88,8 @@ def waits(lab, label):
                   LOW * w["seconds"] - w["count"] * error <= lost <= HIGH * w["seconds"] + w["count"] * error,
                   "%.6f s of %.6f s, %d times %.6f s" % (lost, w["seconds"], w["count"], error))
         total = sum(w["seconds"] for w in want["waits"])
-        check("%s: %s: nobody else is blamed" % (label, name), sum(seen.values()) < 0.25 * total, seen)
-        if ranks == 4:
+        if ranks == 4:  # of the others only the delays are measured: on a busy machine their ranks really wait for more
+            check("%s: %s: nobody else is blamed" % (label, name), sum(seen.values()) < 0.25 * total, seen)
             clocks(lab, label + ": " + name, folder, before)
 
 
