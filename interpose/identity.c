@@ -1,5 +1,6 @@
 #include "interpose/oldglibc.h"
 #include "interpose/identity.h"
+#include "interpose/container.h"
 #include "interpose/job_id.h"
 #include "interpose/text.h"
 
@@ -14,20 +15,14 @@
 #define XXH_NO_STDLIB
 #include <xxhash.h>
 
-static void copy(char *out, size_t size, const char *text)
-{
-    size_t n = strnlen(text, size - 1);
-    memcpy(out, text, n);
-    out[n] = 0;
-}
-
 size_t ipo_read_file(const char *path, char *out, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : -1;
+    size_t used = 0;
+    for (ssize_t n = 1; fd >= 0 && n > 0 && used + 1 < size; used += n > 0 ? (size_t)n : 0)
+        n = read(fd, out + used, size - 1 - used); /* /proc gives tables in pieces */
     if (fd >= 0)
         close(fd);
-    size_t used = n > 0 ? (size_t)n : 0;
     while (used > 0 && out[used - 1] == '\n')
         used--;
     out[used] = 0;
@@ -74,36 +69,28 @@ static void command_line(struct trc_head *head)
     while (n > 0 && raw[n - 1] == ' ')
         n--;
     raw[n] = 0;
-    copy(head->command, sizeof head->command, raw);
+    ipo_copy(head->command, sizeof head->command, raw);
     ssize_t length = readlink("/proc/self/exe", head->exe, sizeof head->exe - 1);
     head->exe[length > 0 ? length : 0] = 0;
 }
 
-void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted)
+void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted, const char *image)
 {
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
-    static const char *const containers[] = {"APPTAINER_CONTAINER",
-                                             "SINGULARITY_CONTAINER",
-                                             "SINGULARITY_NAME",
-                                             "SHIFTER_IMAGE",
-                                             "CH_RUNNING",
-                                             "container",
-                                             NULL};
     head->pid = (uint32_t)getpid();
     head->pid_start = pid_start();
     head->rank = number_of(ranks);
     head->world_size = number_of(sizes);
     gethostname(head->host, sizeof head->host - 1);
     ipo_read_file("/proc/sys/kernel/random/boot_id", head->boot_id, sizeof head->boot_id);
-    const char *container = first_of(containers);
-    copy(head->container, sizeof head->container, container ? container : "");
+    ipo_container(head, image);
     command_line(head);
     struct ipo_text job = {0}, world = {0}, batch = {0};
     ipo_batch_id(&batch);
     copy(head->batch, sizeof head->batch, batch.text);
     ipo_job_id(&job, &world, head->pid, head->pid_start);
-    copy(head->job, sizeof head->job, job.text);
+    ipo_copy(head->job, sizeof head->job, job.text);
     head->world_identity = XXH64(world.text, world.used, 0);
 
     struct ipo_text name = {0};
@@ -113,7 +100,7 @@ void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const
         ipo_text_add(&name, "hpctop-");
         ipo_text_add(&name, head->job);
     }
-    copy(folder, folder_size, name.used < folder_size ? name.text : "");
+    ipo_copy(folder, folder_size, name.used < folder_size ? name.text : "");
 }
 
 bool ipo_tsc_is_good(void)
@@ -172,7 +159,7 @@ const char *ipo_errno_name(int error)
     }
     struct ipo_text text = {0};
     ipo_text_add_number(&text, (uint64_t)error);
-    copy(digits, sizeof digits, text.text);
+    ipo_copy(digits, sizeof digits, text.text);
     return digits;
 }
 

@@ -7,8 +7,9 @@
 #include <stddef.h>
 
 /* Fills host, pid, boot id, job, executable, command, container, provisional rank and size, world identity; and the
- * folder: `wanted` (HPCTOP_DIR) or hpctop-<job id>, the same on all ranks. */
-void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted);
+ * folder: `wanted` (HPCTOP_DIR) or hpctop-<job id>, the same on all ranks.  `image`: what HPCTOP_IMAGE says,
+ * may be empty. */
+void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted, const char *image);
 
 /* Reads a small file's start into `out`; terminated, without the newlines at its end.  Returns the bytes, 0 if it
  * cannot be read. */

@@ -119,6 +119,12 @@ static int open_file(struct trc_head *head)
     ipo_text_add_number(&path, head->pid);
     ipo_text_add(&path, ".");
     ipo_text_add_number(&path, head->pid_start);
+    /* Containers may count pids from 1 each, and start in the same hundredth of a second. */
+    uint64_t pids = head->namespaces[TRC_NAMESPACE_pid];
+    if (pids && pids != TRC_FIRST_PID_NAMESPACE) {
+        ipo_text_add(&path, ".");
+        ipo_text_add_number(&path, pids);
+    }
     ipo_text_add(&path, ".hpctop");
     int error = ipo_process.folder[0] ? make_folder(ipo_process.folder) : ENAMETOOLONG;
     if (!error) {
@@ -176,7 +182,8 @@ bool ipo_process_start(const void *caller)
     head.clock_source = ipo_clock_is_tsc ? TRC_CLOCK_TSC : TRC_CLOCK_MONOTONIC;
     head.abi = ipo_abi.id;
     head.thread_level = -1;
-    ipo_identity(&head, ipo_process.folder, sizeof ipo_process.folder, ipo_process.options.dir);
+    ipo_identity(&head, ipo_process.folder, sizeof ipo_process.folder, ipo_process.options.dir,
+                 ipo_process.options.image);
     if (open_file(&head))
         return false;
     ipo_process.writer.head->patched_slots = patched_at_load + ipo_patch_slots();

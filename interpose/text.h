@@ -4,6 +4,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/* Always terminated; what does not fit is cut. */
+static inline void ipo_copy(char *out, size_t size, const char *text)
+{
+    size_t n = strnlen(text, size - 1);
+    memcpy(out, text, n);
+    out[n] = 0;
+}
 
 struct ipo_text {
     char text[4608]; /* always terminated; what does not fit is cut */

@@ -138,14 +138,9 @@ static void dump_head(const struct trc_file *file, FILE *out)
     const struct trc_head *head = trc_head(file);
     const struct {
         const char *title, *text;
-    } texts[] = {{"host", head->host},
-                 {"boot", head->boot_id},
-                 {"job", head->job},
-                 {"exe", head->exe},
-                 {"command", head->command},
-                 {"mpi", head->mpi},
-                 {"container", head->container},
-                 {"error", head->error}};
+    } texts[] = {{"host", head->host},       {"boot", head->boot_id},        {"job", head->job},
+                 {"exe", head->exe},         {"command", head->command},     {"mpi", head->mpi},
+                 {"runtime", head->runtime}, {"container", head->container}, {"error", head->error}};
     const struct {
         const char *title;
         uint64_t value;
@@ -173,6 +168,16 @@ static void dump_head(const struct trc_file *file, FILE *out)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].text[0])
             fprintf(out, "%s: %s\n", texts[i].title, texts[i].text);
+    static const char *const namespaces[TRC_NAMESPACES] = {
+#define NAMESPACE(name) #name,
+        TRC_NAMESPACE_LIST(NAMESPACE)
+#undef NAMESPACE
+    };
+    fputs("namespaces:", out);
+    for (size_t i = 0; i < TRC_NAMESPACES; i++)
+        if (head->namespaces[i])
+            fprintf(out, " %s %" PRIu64, namespaces[i], head->namespaces[i]);
+    fputs("\n", out);
     fprintf(out, "abi: %s\n", ONE_OF(abi_words, head->abi));
     fprintf(out, "threads: %s\n", head->thread_level < 0 ? "-" : ONE_OF(level_words, (uint32_t)head->thread_level));
     fputs("flags: ", out);

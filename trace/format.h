@@ -89,6 +89,19 @@ enum trc_head_flag {
     TRC_HEAD_EXITED = 1u << 3 /* exit() ran before MPI_Finalize had returned; says nothing where it is not set */
 };
 
+/* Linux namespaces, by the names they have in /proc/PID/ns (namespaces(7)). */
+#define TRC_NAMESPACE_LIST(NAMESPACE)                                                                                  \
+    NAMESPACE(mnt)                                                                                                     \
+    NAMESPACE(uts) NAMESPACE(ipc) NAMESPACE(net) NAMESPACE(pid) NAMESPACE(user) NAMESPACE(cgroup) NAMESPACE(time)
+enum trc_namespace {
+#define NAMESPACE(name) TRC_NAMESPACE_##name,
+    TRC_NAMESPACE_LIST(NAMESPACE)
+#undef NAMESPACE
+        TRC_NAMESPACES
+};
+/* The number that the namespace of the first process has since Linux 3.8 (PROC_PID_INIT_INO). */
+#define TRC_FIRST_PID_NAMESPACE 0xEFFFFFFCu
+
 /* The same instant on three clocks; error = ticks between the reads around it. */
 struct trc_anchor {
     uint64_t ticks;
@@ -144,10 +157,12 @@ struct trc_head {
     char job[64]; /* of this run, equal on its ranks: the launcher's id, or the batch system's where that starts them */
     char exe[256];
     char command[512];
-    char mpi[256]; /* library version text, first line */
-    char container[128];
-    char error[128]; /* why tracing stopped, in words; empty if it did not */
-    char batch[48];  /* id in the batch system; empty where it has not reached this rank, or there is none */
+    char mpi[256];       /* library version text, first line */
+    char container[128]; /* image of the container, as its runtime names it; may be empty in one */
+    char error[128];     /* why tracing stopped, in words; empty if it did not */
+    char batch[48];      /* id in the batch system; empty where it has not reached this rank, or there is none */
+    char runtime[16];    /* of the container, "apptainer" for one; empty: in none that shows */
+    uint64_t namespaces[TRC_NAMESPACES]; /* inode numbers below /proc/PID/ns, by enum trc_namespace; 0 unknown */
 };
 
 enum trc_chunk_kind {

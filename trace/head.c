@@ -61,6 +61,7 @@ static void clamp_head(struct trc_file *file, struct trc_head *head)
     CLEAN(container);
     CLEAN(error);
     CLEAN(batch);
+    CLEAN(runtime);
 #undef CLEAN
 }
 

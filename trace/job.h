@@ -67,6 +67,14 @@ struct ana_job_info {
 };
 struct ana_job_info ana_job_info(const struct ana_job *job);
 
+/* Ranks in the same kind of container: runtime and image are equal.  Both are "" for those in none. */
+struct ana_job_container {
+    const char *runtime, *image; /* live as long as the job */
+    size_t ranks;
+};
+/* At most `room` of them, in the order of their first ranks; returns how many, 0 where no rank is in a container. */
+size_t ana_job_containers(const struct ana_job *job, struct ana_job_container *out, size_t room);
+
 /* A clock of the job and where it stands against the first: hosts have one each, the ranks on them share it (but for
  * containers with time namespaces).  Values of clock 0 are 0. */
 struct ana_job_clock {
@@ -97,6 +105,7 @@ struct ana_rank {
     uint32_t world; /* 0 = the first; spawned worlds 1, 2 ... */
     struct trc_file *file;
     const char *host;
+    const char *runtime, *image; /* of the container it is in; "" for none, or none that says its image */
     uint32_t pid;
     enum ana_rank_state state;
     bool counted;             /* false: its live pages cannot be read, so counts, bytes and times are unknown, not 0 */

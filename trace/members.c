@@ -249,6 +249,8 @@ static bool describe(struct ana_job *job)
         struct ana_process *p = &job->process[i];
         const struct trc_head *head = trc_head(p->rank.file);
         p->rank.host = p->host;
+        p->rank.runtime = head->runtime;
+        p->rank.image = head->container;
         size_t h = 0;
         while (h < job->hosts && strcmp(job->host[h], p->host) != 0)
             h++;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -86,6 +87,8 @@ void ana_here_now(struct ana_here *here)
             here->boot_id[strcspn(here->boot_id, "\n")] = 0;
         fclose(f);
     }
+    struct stat pids; /* its inode number is the one that readlink shows */
+    here->pid_namespace = stat("/proc/self/ns/pid", &pids) ? 0 : pids.st_ino;
     here->realtime_ns = clock_ns(CLOCK_REALTIME);
     here->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 }
@@ -139,6 +142,9 @@ static int64_t silence_ns(const struct ana_process *p, const struct trc_head *he
 static enum ana_rank_state liveness(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
 {
     bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
+    uint64_t pids = head->namespaces[TRC_NAMESPACE_pid];
+    bool same_pids = near && (pids && here->pid_namespace ? pids == here->pid_namespace
+                                                          : !head->runtime[0] && strcmp(head->host, here->host) == 0);
     p->alive = true;
     struct pid_stat stat = near && head->pid_start ? stat_of_pid(head->pid) : (struct pid_stat){0};
     if (near && head->pid_start && stat.start == head->pid_start) {
@@ -146,7 +152,7 @@ static enum ana_rank_state liveness(struct ana_process *p, const struct trc_head
         p->cpu_ms = stat.cpu_ms;
         return ANA_RANK_RUN;
     }
-    if (near && head->pid_start && !head->container[0] && strcmp(head->host, here->host) == 0) {
+    if (same_pids && head->pid_start) {
         p->alive = false;
         return ANA_RANK_DEAD;
     }

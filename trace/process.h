@@ -16,6 +16,7 @@ static inline int64_t ana_time_within(int64_t ns)
 struct ana_here {
     char host[64];
     char boot_id[40];
+    uint64_t pid_namespace; /* 0 unknown */
     int64_t realtime_ns, monotonic_ns;
 };
 void ana_here_now(struct ana_here *here);

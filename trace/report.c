@@ -158,6 +158,11 @@ static void job_section(const struct page *p)
                 of_batch ? i->id : "", of_batch ? ")" : "");
     fprintf(p->out, "  started %s, %zu rank%s on %zu host%s%s%s\n", start, i->world_size, i->world_size == 1 ? "" : "s",
             i->hosts, i->hosts == 1 ? "" : "s", i->mpi[0] ? ", " : "", i->mpi);
+    struct ana_job_container in[8];
+    size_t kinds = ana_job_containers(p->job, in, sizeof in / sizeof *in);
+    for (size_t k = 0; k < kinds; k++)
+        fprintf(p->out, "  %zu rank%s in %s%s%s\n", in[k].ranks, in[k].ranks == 1 ? "" : "s",
+                in[k].runtime[0] ? in[k].runtime : "no container", in[k].image[0] ? ", image " : "", in[k].image);
     if (i->other_jobs)
         line(p, "warning: %s", ana_job_warning(p->job, 0));
     static const char *const mark[2][3] = {{"OK", "->", "!!"}, {"\xe2\x9c\x93", "\xe2\x97\x8f", "\xe2\x9c\x97"}};

@@ -148,6 +148,8 @@ static void add_ranks(cJSON *root, const struct ana_job *job, const struct ana_s
         add_integer(o, "world", r->world);
         add_text(o, "host", r->host);
         add_integer(o, "pid", r->pid);
+        add_text(o, "runtime", r->runtime[0] ? r->runtime : NULL);
+        add_text(o, "image", r->image[0] ? r->image : NULL);
         add_known(o, "calls", stat->counted, stat->calls);
         add_known(o, "bytes_sent", stat->counted, stat->sent);
         add_known(o, "bytes_received", stat->counted, stat->received);
