@@ -147,6 +147,13 @@ check-matrix:
 	@$(MAKE) --no-print-directory all
 	@rm -f build/results/matrix.jsonl
 	@tests/run.py -b $(BUILD) -k matrix $(RUNFLAGS) $(TESTS)
+# Jobs in containers of real runtimes, and the definitions of containers/ built (about 4 GB, once).
+check-containers:
+	@tests/setup.sh check
+	@tests/setup.sh roots
+	@$(MAKE) --no-print-directory all workloads
+	@rm -f build/results/containers.jsonl
+	@tests/run.py -b $(BUILD) -k containers $(RUNFLAGS) $(TESTS)
 check-asan:
 	@$(MAKE) --no-print-directory ASAN=1 OPT="-O1 -g" unit fuzz
 	@tests/run.py -b build/asan $(RUNFLAGS) unit/ fuzz/
@@ -183,6 +190,7 @@ help:
 	@echo "make check        every test; TESTS=\"word ..\" only those that match"
 	@echo "make check-long   and the long ones"
 	@echo "make check-matrix the workloads under every MPI that Debian's releases and PyPI have"
+	@echo "make check-containers   jobs in Apptainer, Charliecloud and Podman; containers/ built"
 	@echo "make check-asan   unit tests and fuzz corpus under AddressSanitizer and UBSan"
 	@echo "make check-tsan   unit tests under ThreadSanitizer"
 	@echo "make fuzz-run     libFuzzer on the reader, FUZZ_SECONDS=20 of it; needs clang"
@@ -197,6 +205,6 @@ help:
 clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
-.PHONY: all fortran unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-asan check-tsan format-check expand demo bench man help clean
+.PHONY: all fortran unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench man help clean
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)
