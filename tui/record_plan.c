@@ -102,6 +102,10 @@ bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *fold
             if (tui_layer_kind(k)->prefixes && !tui_set_for_runtime(plan, tui_layer_kind(k), library, folder))
                 return false;
     const struct tui_layer *runtime = tui_plan_layer(plan, TUI_LAYER_RUNTIME);
+    /* Inside such a container nothing tells which image it is: this command line does. */
+    if (runtime && runtime->kind->isolated && runtime->inner > runtime->options && !getenv("HPCTOP_IMAGE") &&
+        !tui_set(plan, "", 0, "HPCTOP_IMAGE", plan->words.word[runtime->inner - 1], 0, NULL))
+        return false;
     for (size_t i = plan->layers; i-- > 0;) {
         const struct tui_layer *layer = &plan->layer[i];
         const struct tui_layer_kind *kind = layer->kind;

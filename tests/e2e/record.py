@@ -98,7 +98,7 @@ PLANS = [
     ("MPI inside the container", "apptainer exec i.sif mpirun -n 2 ./app", "apptainer exec i.sif mpirun -n 2 ./app",
      {**INSIDE, **BIND}, {}),
     ("a launcher of containers", "mpiexec.hydra -n 2 podman run --rm image ./app",
-     "mpiexec.hydra -n 2 podman run -v {0}:{0} -v {1}:{1} -e LD_PRELOAD={1} -e HPCTOP_DIR={0} --rm image ./app".format(DIR, LIB),
+     "mpiexec.hydra -n 2 podman run -v {0}:{0} -v {1}:{1} -e LD_PRELOAD={1} -e HPCTOP_DIR={0} -e HPCTOP_IMAGE=image --rm image ./app".format(DIR, LIB),
      {}, {"LD_PRELOAD": "/outside.so"}),
     ("Charliecloud", "ch-run image -- ./app", "ch-run -b {0}:{0} -b {1}:{1} --set-env=LD_PRELOAD={1} --set-env=HPCTOP_DIR={0} "
      "image -- ./app".format(DIR, LIB), {}, {}),
