@@ -43,6 +43,9 @@ inside() {
     mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
     ln -s pts/ptmx "$root/dev/ptmx"
     ln -s /proc/self/fd "$root/dev/fd"
+    ln -s /proc/self/fd/0 "$root/dev/stdin"
+    ln -s /proc/self/fd/1 "$root/dev/stdout"
+    ln -s /proc/self/fd/2 "$root/dev/stderr"
     [ -z "$host" ] || hostname "$host"
     cd "$root"
     pivot_root . mnt

@@ -1,0 +1,70 @@
+# timeout: 3000
+# cases: apptainer podman
+"""The definitions of containers/ are built, as an ordinary user and without a registry: from a Debian in a folder of one's
+own (apptainer) or imported under its usual name (podman).  Then their jobs run: hello and ping-pong, recorded."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from common import TOP, check, end, report
+from compare import differences
+from host import AFTERWARDS, LIBTRACE, enter, host, in_job, root
+
+case = sys.argv[1]
+path, job = host(), in_job()
+enter(["true"], path=path)
+
+
+def debian(release):
+    """A plain Debian as the user has it: unpacked by him, in a folder (what root alone may read is not in it)."""
+    base = in_job(release)
+    packed = subprocess.Popen(["tar", "-C", root(release, "base", ["ca-certificates"]), "--exclude", "./dev/*", "-c", "."],
+                              stdout=subprocess.PIPE)
+    os.makedirs(base)
+    subprocess.run(["tar", "-C", base, "-x", "--no-same-owner"], stdin=packed.stdout, check=True)
+    packed.wait()
+    subprocess.run(["chown", "-R", "1000:1000", base], check=True)
+    return base
+
+
+def sources():
+    """What the definitions copy, in a folder of the user's."""
+    for folder in ("workloads", "containers"):
+        shutil.copytree(os.path.join(TOP, folder), in_job(folder))
+
+
+def runs(name, start, program, arguments=()):
+    folder, truth = in_job("trace-" + name + program), in_job("truth-" + program)
+    done = enter((AFTERWARDS if case == "podman" else []) + ["mpirun", "-n", "2"] + start(folder) + [program] + list(arguments),
+                 path=path, TRUTH=truth)
+    if not check("%s: %s runs" % (name, program), done.code == 0 and os.path.exists(truth), done):
+        return
+    if program == "hello":
+        check(name + ": hello says so", sorted(done.out.split("\n"))[1:] == ["hello from rank %d of 2 on node1" % r for r in (0, 1)],
+              done.out)
+    with open(truth) as f:
+        wrong = differences(json.load(f), report(folder))
+    check("%s: %s is recorded" % (name, program), not wrong, "; ".join(wrong[:8]))
+
+
+sources()
+base = debian("bookworm")
+if case == "apptainer":
+    built = enter(["apptainer", "-s", "build", "--build-arg", "BOOTSTRAP=localimage", "--build-arg", "FROM=" + base,
+                   "openmpi.sif", "containers/openmpi.def"], path=path, timeout=1500)
+    start = lambda folder: ["apptainer", "-s", "exec", "--env", "LD_PRELOAD=%s,HPCTOP_DIR=%s" % (LIBTRACE, folder),  # noqa: E731
+                            "--bind", TOP, "--bind", job, "openmpi.sif"]
+else:
+    packed = enter(["tar", "-C", base, "-cf", "base.tar", "."], path=path, timeout=300)
+    words = "podman import -q base.tar debian:bookworm && podman build -q --network host -t openmpi -f containers/openmpi.Dockerfile ."
+    built = enter(AFTERWARDS + ["sh", "-c", words], path=path, timeout=1500)
+    start = lambda folder: (["podman", "run", "--rm", "--env-host", "--userns=keep-id", "--net=host", "--pid=host",  # noqa: E731
+                             "--ipc=host", "-e", "LD_PRELOAD=" + LIBTRACE, "-e", "HPCTOP_DIR=" + folder, "-v", "/tmp:/tmp",
+                             "-v", TOP + ":" + TOP, "-v", job + ":" + job, "-w", job, "openmpi"])
+if check("openmpi builds", built.code == 0, built):
+    runs("openmpi", start, "hello")
+    runs("openmpi", start, "ring")
+    runs("openmpi", start, "pingpong", ["1000"])
+end()
