@@ -1,4 +1,4 @@
-# timeout: 3000
+# timeout: 9000
 # cases: apptainer podman
 """The definitions of containers/ are built, as an ordinary user and without a registry: from a Debian in a folder of one's
 own (apptainer) or imported under its usual name (podman).  Then their jobs run: hello and ping-pong, recorded."""
@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-from common import TOP, check, end, report
+from common import TOP, check, end, report, skip
 from compare import differences
 from host import AFTERWARDS, LIBTRACE, enter, host, in_job, root
 
@@ -67,4 +67,19 @@ if check("openmpi builds", built.code == 0, built):
     runs("openmpi", start, "hello")
     runs("openmpi", start, "ring")
     runs("openmpi", start, "pingpong", ["1000"])
+for name in ("cuda", "horovod") if case == "podman" else ():
+    named = enter(AFTERWARDS + ["podman", "run", "--rm", "--net=host", "-e", "SIMULATE=1", "-v", job + "/containers:/containers",
+                                "debian:bookworm", "sh", "-e", "/containers/%s.sh" % name], path=path, timeout=600)
+    check(name + ": every package that it names can be had", named.code == 0, named)
+for name in ("cuda", "horovod"):
+    if not os.environ.get("TEST_LARGE"):
+        skip(name + " builds", "takes 5 to 8 GB and up to half an hour; TEST_LARGE=1 builds it")
+        continue
+    if case == "apptainer":
+        built = enter(["apptainer", "-s", "build", "--build-arg", "BOOTSTRAP=localimage", "--build-arg", "FROM=" + base,
+                       name + ".sif", "containers/%s.def" % name], path=path, timeout=2400)
+    else:
+        built = enter(AFTERWARDS + ["podman", "build", "-q", "--network", "host", "-t", name, "-f",
+                                    "containers/%s.Dockerfile" % name, "."], path=path, timeout=2400)
+    check(name + " builds", built.code == 0, built)
 end()
