@@ -67,6 +67,12 @@ static void root_source(char *out, size_t size)
         char *end = source ? strchr(source + 1, ' ') : NULL;
         if (end)
             *end = 0;
+        char *lower = end ? strstr(end + 1, "lowerdir=") : NULL; /* ch-run --write-fake: an overlay on the image */
+        if (lower) {
+            lower[strcspn(lower, ",:")] = 0;
+            ipo_copy(out, size, lower + strlen("lowerdir="));
+            continue;
+        }
         bool whole = strcmp(field[3], "/") == 0;
         if (!whole || (source && source[1] == '/'))
             ipo_copy(out, size, whole ? source + 1 : field[3]);

@@ -43,6 +43,8 @@ for program in ("ring", "collectives_blocking", "p2p_nonblocking"):
     with open(truth) as f:
         wrong = differences(json.load(f), report(folder))
     good = check(program, not wrong, "; ".join(wrong[:8])) and good
+    if case != "podman":
+        check(program + ": the image", [r["image"] for r in report(folder)["ranks"]] == [name] * 2, report(folder)["ranks"])
     mpi = [l[5:] for l in hpctop("dump", traces(folder)[0]).out.splitlines() if l.startswith("mpi: ")]
     check(program + ": the MPI is the host's", mpi and "v5." in mpi[0], mpi)
 results.record("containers", mpi[0] if mpi else "Open MPI", "C", case + ", host's MPI", "mpirun", "sid",
