@@ -88,7 +88,7 @@ void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const
     command_line(head);
     struct ipo_text job = {0}, world = {0}, batch = {0};
     ipo_batch_id(&batch);
-    copy(head->batch, sizeof head->batch, batch.text);
+    ipo_copy(head->batch, sizeof head->batch, batch.text);
     ipo_job_id(&job, &world, head->pid, head->pid_start);
     ipo_copy(head->job, sizeof head->job, job.text);
     head->world_identity = XXH64(world.text, world.used, 0);
