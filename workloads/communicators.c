@@ -2,7 +2,7 @@
  * Truth: on each communicator c of m ranks every member sends 10 + k bytes to the next member of c with MPI_Sendrecv (k
  * numbers the kinds below; alone: to itself) and takes part in one MPI_Allreduce of 8 bytes.  Pairs are in world ranks.
  *   0 dup  1 idup  2 split into even and odd, in reverse order  3 create of the lower half  4 create_group of the upper
- *   half  5 split_type shared  6 cart  7 dup_with_info  8 merge of the intercommunicator
+ *   half  5 split_type shared (all ranks, or each its own: some MPICH on one node)  6 cart  7 dup_with_info  8 merge of the intercommunicator
  * With 2 ranks and more, on the intercommunicator lower half | upper half (l | u ranks):
  *   each rank i of the lower half sends 50 bytes to rank i % u of the upper with MPI_Send (MPI_Recv there);
  *   MPI_Bcast of 100 bytes from rank 0 of the lower half: it sends, all of the upper half receive, MPI_PROC_NULL
@@ -11,7 +11,7 @@
 #include <mpi.h>
 
 enum { DUP, IDUP, SPLIT, CREATE, CREATE_GROUP, SPLIT_TYPE, CART, DUP_WITH_INFO, MERGE, KINDS };
-static int me, n;
+static int me, n, shared; /* shared: ranks in kind 5 */
 
 /* Members, as world ranks, of the communicator of this kind that `rank` belongs to; returns how many (0: none). */
 static int members(int kind, int rank, int *out)
@@ -24,6 +24,8 @@ static int members(int kind, int rank, int *out)
         if (kind == CREATE && (r >= half || rank >= half))
             continue;
         if (kind == CREATE_GROUP && (r < half || rank < half))
+            continue;
+        if (kind == SPLIT_TYPE && shared == 1 && r != rank)
             continue;
         out[count++] = r;
     }
@@ -102,6 +104,8 @@ static void use(MPI_Comm comm, int kind)
     int r, m;
     MPI_Comm_rank(comm, &r);
     MPI_Comm_size(comm, &m);
+    if (kind == SPLIT_TYPE)
+        shared = m;
     MPI_Comm_set_name(comm, name[kind]);
     MPI_Sendrecv(out, 10 + kind, MPI_CHAR, (r + 1) % m, kind, in, 64, MPI_CHAR, (r + m - 1) % m, kind, comm,
                  MPI_STATUS_IGNORE);

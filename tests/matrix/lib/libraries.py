@@ -11,15 +11,20 @@ OPENMPI_ENV = {
 }
 
 
+# One-sided calls without a network card: over point-to-point before 5.0, by rdma since.
+OPENMPI_5_ENV = dict(OPENMPI_ENV, OMPI_MCA_osc="^ucx", OMPI_MCA_pml="^ucx")
+GNU = "/usr/lib/x86_64-linux-gnu/"
+
+
 class Library:
     """One MPI.  release: Debian release whose root it lives in; shows: how the trace's head names it; abi: the family
     that must be found; ranks: most ranks on two cores (MPICH spins while it waits); codes: exit codes of its launcher
-    other than 0; needs: names of PyPI packages laid over the root."""
+    other than 0; libmpi: what to link with where cc is no compiler of MPI's own; needs: names of PyPI packages laid over the root."""
 
-    def __init__(self, name, release, shows, abi, cc, fc, mpirun, ranks=2, codes=None, env=None, abi_of=None, needs=()):
+    def __init__(self, name, release, shows, abi, cc, fc, mpirun, ranks=2, codes=None, env=None, libmpi=None, needs=()):
         self.name, self.release, self.shows, self.abi = name, release, shows, abi
         self.cc, self.fc, self.mpirun, self.ranks = cc, fc, mpirun, ranks
-        self.codes, self.env, self.abi_of, self.needs = codes or {}, env or {}, abi_of, needs
+        self.codes, self.env, self.libmpi, self.needs = codes or {}, env or {}, libmpi, needs
 
 
 def openmpi(name, release, **more):
@@ -37,7 +42,9 @@ LIBRARIES = {library.name: library for library in (
     openmpi("openmpi-4.1.0", "bullseye"), openmpi("openmpi-4.1.4", "bookworm"), openmpi("openmpi-5.0", "trixie"),
     openmpi("openmpi-6.0", "sid"),
     mpich("mpich-3.4", "bullseye"), mpich("mpich-4.0", "bookworm"), mpich("mpich-4.2", "trixie"), mpich("mpich-5.0", "sid"),
-    # One program for both, built against the standard header; which library it gets is a matter of the loader's path.
-    openmpi("abi-openmpi", "sid", abi="standard", cc="mpicc.mpi_abi_mpich", fc=None, abi_of="openmpi"),
-    mpich("abi-mpich", "sid", abi="standard", cc="mpicc.mpi_abi_mpich", fc=None, abi_of="mpich"),
+    # The standard ABI: both libraries go by one name, and the loader's path says which it is.
+    openmpi("abi-openmpi", "sid", abi="standard", env=OPENMPI_5_ENV, fc=None,
+            cc="gcc -I%sopenmpi/include/standard_abi" % GNU, libmpi=GNU + "libmpi_abi_openmpi.so.1.0.0"),
+    mpich("abi-mpich", "sid", abi="standard", fc=None,
+          cc="gcc -I%smpi_abi_mpich/include" % GNU, libmpi=GNU + "libmpi_abi_mpich.so.1.0.0"),
 )}

@@ -45,7 +45,7 @@ cd {sources}
 for source in {pattern}; do
     program=/tmp/bin/${{source%.*}}
     [ "$program" -nt "$source" ] && [ "$program" -nt truth.h ] && continue
-    {compiler} -o "$program" "$source" {libraries} 2>/tmp/errors || {{ rm -f "$program"; echo "$source: $(grep -m 1 error /tmp/errors)"; }}
+    {compiler} -o "$program" "$source" {libraries} 2>/tmp/errors || {{ rm -f "$program"; echo "$source: $(grep -m 1 .  /tmp/errors)"; }}
 done
 """
 
