@@ -2,6 +2,7 @@
 import os
 
 import common
+import pypi
 from common import check
 from libraries import LIBRARIES, PACKAGES
 from results import record
@@ -12,20 +13,18 @@ class Cell:
     def __init__(self, name):
         self.library = LIBRARIES[name]
         path = unpack(self.library.release, "matrix-" + self.library.release, PACKAGES)
-        self.root = Root(path, dict(self.library.env, LD_LIBRARY_PATH="/tmp/bin/lib"))
+        self.root = Root(path, dict(self.library.env, LD_LIBRARY_PATH="/tmp/bin/lib:/tmp/pypi/lib"))
+        if self.library.pypi:
+            self.root.binds.append((pypi.unpack("-".join(self.library.pypi), list(self.library.pypi)), "/tmp/pypi"))
         self.compiler = Compiler(self.root, name)
         self.program = self.compiler.program
         self.held, self.mpi = 0, None
-        if self.library.libmpi:
-            self.link_library()
-
-    def link_library(self):
         lib = os.path.join(self.compiler.folder, "lib")
         os.makedirs(lib, exist_ok=True)
-        link = os.path.join(lib, "libmpi_abi.so.1")
-        if os.path.lexists(link):
-            os.remove(link)
-        os.symlink(self.library.libmpi, link)
+        for link, target in self.library.links.items():
+            if os.path.lexists(os.path.join(lib, link)):
+                os.remove(os.path.join(lib, link))
+            os.symlink(target, os.path.join(lib, link))
 
     def build(self, compiler, pattern, libraries=""):
         """Builds workloads/PATTERN; ends the test where nothing can be built."""

@@ -12,19 +12,22 @@ OPENMPI_ENV = {
 
 
 # One-sided calls without a network card: over point-to-point before 5.0, by rdma since.
-OPENMPI_5_ENV = dict(OPENMPI_ENV, OMPI_MCA_osc="^ucx", OMPI_MCA_pml="^ucx")
+OPENMPI_5_ENV = dict(OPENMPI_ENV, OMPI_MCA_osc="rdma", OMPI_MCA_btl="self,sm", OMPI_MCA_pml="ob1")
 GNU = "/usr/lib/x86_64-linux-gnu/"
+ABI = GNU + "libmpi_abi_%s.so.1.0.0"
 
 
 class Library:
     """One MPI.  release: Debian release whose root it lives in; shows: how the trace's head names it; abi: the family
     that must be found; ranks: most ranks on two cores (MPICH spins while it waits); codes: exit codes of its launcher
-    other than 0; libmpi: what to link with where cc is no compiler of MPI's own; needs: names of PyPI packages laid over the root."""
+    other than 0; libmpi: what to link with where cc is no compiler of MPI's own; links: names in the folder that the loader searches
+    first, and where they lead; pypi: packages that the root has at /tmp/pypi."""
 
-    def __init__(self, name, release, shows, abi, cc, fc, mpirun, ranks=2, codes=None, env=None, libmpi=None, needs=()):
+    def __init__(self, name, release, shows, abi, cc, fc, mpirun, ranks=2, codes=None, env=None, libmpi=None,
+                 links=None, pypi=()):
         self.name, self.release, self.shows, self.abi = name, release, shows, abi
         self.cc, self.fc, self.mpirun, self.ranks = cc, fc, mpirun, ranks
-        self.codes, self.env, self.libmpi, self.needs = codes or {}, env or {}, libmpi, needs
+        self.codes, self.env, self.libmpi, self.links, self.pypi = codes or {}, env or {}, libmpi, links or {}, pypi
 
 
 def openmpi(name, release, **more):
@@ -38,13 +41,24 @@ def mpich(name, release, **more):
         shows="MPICH", abi="mpich", cc="mpicc.mpich", fc="mpif90.mpich", mpirun=["mpirun.mpich", "-n"]), **more))
 
 
+def intel(name, **more):
+    return Library(name, "bookworm", **dict(dict(
+        shows="Intel", fc=None, mpirun=["mpiexec.hydra", "-n"], pypi=("impi-rt", "impi-devel"),
+        env={"I_MPI_ROOT": "/tmp/pypi", "FI_PROVIDER_PATH": "/tmp/pypi/lib", "I_MPI_FABRICS": "shm"}), **more))
+
+
 LIBRARIES = {library.name: library for library in (
     openmpi("openmpi-4.1.0", "bullseye"), openmpi("openmpi-4.1.4", "bookworm"), openmpi("openmpi-5.0", "trixie"),
     openmpi("openmpi-6.0", "sid"),
     mpich("mpich-3.4", "bullseye"), mpich("mpich-4.0", "bookworm"), mpich("mpich-4.2", "trixie"), mpich("mpich-5.0", "sid"),
-    # The standard ABI: both libraries go by one name, and the loader's path says which it is.
-    openmpi("abi-openmpi", "sid", abi="standard", env=OPENMPI_5_ENV, fc=None,
-            cc="gcc -I%sopenmpi/include/standard_abi" % GNU, libmpi=GNU + "libmpi_abi_openmpi.so.1.0.0"),
-    mpich("abi-mpich", "sid", abi="standard", fc=None,
-          cc="gcc -I%smpi_abi_mpich/include" % GNU, libmpi=GNU + "libmpi_abi_mpich.so.1.0.0"),
+    # Intel's, by its own compiler script, and under programs that MPICH's compiler built.
+    intel("intel", abi="mpich", cc="mpicc"),
+    intel("intel-mpich", abi="mpich", cc="mpicc.mpich", links={"libmpich.so.12": "/tmp/pypi/lib/libmpi.so.12"}),
+    # The standard ABI: all its libraries go by one name, and the loader's path says which it is.
+    openmpi("abi-openmpi", "sid", abi="standard", env=OPENMPI_5_ENV, fc=None, libmpi=ABI % "openmpi",
+            cc="gcc -I%sopenmpi/include/standard_abi" % GNU, links={"libmpi_abi.so.1": ABI % "openmpi"}),
+    mpich("abi-mpich", "sid", abi="standard", fc=None, libmpi=ABI % "mpich",
+          cc="gcc -I%smpi_abi_mpich/include" % GNU, links={"libmpi_abi.so.1": ABI % "mpich"}),
+    intel("abi-intel", abi="standard", fc=None, libmpi="/tmp/pypi/lib/libmpi_abi.so.1", cc="gcc -I/tmp/bin/lib",
+          links={"mpi.h": "/tmp/pypi/include/mpi_abi.h"}),
 )}

@@ -25,7 +25,7 @@ class Root:
         if not shutil.which("bwrap"):
             skip_all("bubblewrap is missing")
         self.path, self.binds = path, list(binds)
-        self.env = dict({"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/tmp", "TMPDIR": "/tmp"},
+        self.env = dict({"PATH": "/tmp/pypi/bin:/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/tmp", "TMPDIR": "/tmp"},
                         **(env or {}))
 
     def run(self, command, timeout=120, **env):
