@@ -7,7 +7,7 @@
 set -u
 
 build="gcc make libc6-dev openmpi-bin libopenmpi-dev libncurses-dev libcjson-dev libdw-dev libxxhash-dev"
-check="$build tmux python3 python3-mpi4py strace binutils clang-format valgrind procps bindfs mpich iproute2 slurmctld slurmd slurm-client munge"
+check="$build tmux python3 python3-mpi4py strace binutils clang-format valgrind procps bindfs mpich libmpich-dev iproute2 slurmctld slurmd slurm-client munge"
 check="$check musl-tools python3-venv python3-numpy"
 roots="mmdebstrap debian-archive-keyring bubblewrap uidmap"
 

@@ -1,4 +1,5 @@
 """The MPI libraries of the matrix: where each comes from, how it compiles and starts programs."""
+from truths import HYDRA_CODES, OPENMPI_CODES
 
 # What every root holds; see tests/roots.sh.
 PACKAGES = ["openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev", "python3-mpi4py", "gcc", "gfortran", "libc6-dev"]
@@ -33,23 +34,24 @@ class Library:
 def openmpi(name, release, **more):
     return Library(name, release, **dict(dict(
         shows="Open MPI", abi="openmpi", cc="mpicc.openmpi", fc="mpif90.openmpi", ranks=4, env=OPENMPI_ENV,
-        mpirun=["mpirun.openmpi", "--oversubscribe", "-n"], codes={"exit_no_finalize": 1}), **more))
+        mpirun=["mpirun.openmpi", "--oversubscribe", "-n"], codes=OPENMPI_CODES), **more))
 
 
 def mpich(name, release, **more):
     return Library(name, release, **dict(dict(
-        shows="MPICH", abi="mpich", cc="mpicc.mpich", fc="mpif90.mpich", mpirun=["mpirun.mpich", "-n"]), **more))
+        shows="MPICH", abi="mpich", cc="mpicc.mpich", fc="mpif90.mpich", mpirun=["mpirun.mpich", "-n"],
+        codes=HYDRA_CODES), **more))
 
 
 def intel(name, **more):
     return Library(name, "bookworm", **dict(dict(
-        shows="Intel", fc=None, mpirun=["mpiexec.hydra", "-n"], pypi=("impi-rt", "impi-devel"),
+        shows="Intel", fc=None, mpirun=["mpiexec.hydra", "-n"], codes=HYDRA_CODES, pypi=("impi-rt", "impi-devel"),
         env={"I_MPI_ROOT": "/tmp/pypi", "FI_PROVIDER_PATH": "/tmp/pypi/lib", "I_MPI_FABRICS": "shm"}), **more))
 
 
 LIBRARIES = {library.name: library for library in (
-    openmpi("openmpi-4.1.0", "bullseye"), openmpi("openmpi-4.1.4", "bookworm"), openmpi("openmpi-5.0", "trixie"),
-    openmpi("openmpi-6.0", "sid"),
+    openmpi("openmpi-4.1.0", "bullseye"), openmpi("openmpi-4.1.4", "bookworm"),
+    openmpi("openmpi-5.0", "trixie", env=OPENMPI_5_ENV), openmpi("openmpi-6.0", "sid", env=OPENMPI_5_ENV),
     mpich("mpich-3.4", "bullseye"), mpich("mpich-4.0", "bookworm"), mpich("mpich-4.2", "trixie"), mpich("mpich-5.0", "sid"),
     # Intel's, by its own compiler script, and under programs that MPICH's compiler built.
     intel("intel", abi="mpich", cc="mpicc"),

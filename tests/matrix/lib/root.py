@@ -35,6 +35,8 @@ class Root:
                    "--ro-bind", LIBTRACE, PRELOAD, "--ro-bind", os.path.join(TOP, "workloads"), SOURCES]
         for inside, outside in self.binds:
             wrapped += ["--bind", inside, outside]
+        if "LD_PRELOAD" in env:  # not for bwrap itself, which sees our files
+            wrapped += ["--setenv", "LD_PRELOAD", env.pop("LD_PRELOAD")]
         wrapped += ["--bind", here, here, "--chdir", here, "--"]
         return run(wrapped + command, dict(self.env, **{k: str(v) for k, v in env.items()}), timeout)
 
