@@ -52,5 +52,5 @@ class Cell:
         failed = common.failures()
         record("matrix", self.mpi or self.library.name, language + (", standard ABI" if self.library.abi == "standard" else ""), "-",
                self.library.mpirun[0].split(".")[0], self.library.release, "failed" if failed else "passed",
-               "%d workloads" % self.held)
+               "%d programs" % self.held)
         common.end()

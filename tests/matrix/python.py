@@ -1,0 +1,45 @@
+# timeout: 300
+# cases: openmpi-4.1.0 openmpi-4.1.4 openmpi-5.0 openmpi-6.0
+"""mpi4py as each Debian release has it, with its Python and its MPI: known counts and bytes of the calls that the script
+makes (mpi4py makes others on its own)."""
+import os
+import sys
+
+import cell
+from common import calls, check, report, traces
+
+ROUNDS, WORDS = 20, 3
+SCRIPT = """
+from mpi4py import MPI
+from array import array
+comm = MPI.COMM_WORLD
+me, n = comm.Get_rank(), comm.Get_size()
+right, left = (me + 1) %% n, (me + n - 1) %% n
+for i in range(%d):
+    out, back = array("d", [i] * %d), array("d", [0] * %d)
+    comm.Sendrecv(out, dest=right, recvbuf=back, source=left)
+    requests = [comm.Isend(out, dest=right), comm.Irecv(back, source=left)]
+    MPI.Request.Waitall(requests)
+    total = array("d", [0])
+    comm.Allreduce(array("d", [1]), total)
+    assert total[0] == n and back[0] == i
+comm.Barrier()
+""" % (ROUNDS, WORDS, WORDS)
+
+job = cell.Cell(sys.argv[1])
+with open("script.py", "w") as f:
+    f.write(SCRIPT)
+ranks, size = job.library.ranks, 8 * WORDS
+done = job.mpirun(ranks, ["python3", os.path.abspath("script.py")], "trace")
+if check("runs", done.code == 0, done) and check("a file a rank", len(traces("trace")) == ranks, os.listdir(".")):
+    rep = report("trace")
+    for name, count, sent, received in (("Sendrecv", ROUNDS, size, size), ("Isend", ROUNDS, size, 0),
+                                        ("Irecv", ROUNDS, 0, size), ("Waitall", ROUNDS, 0, 0),
+                                        ("Allreduce", ROUNDS, 8, 8), ("Barrier", 1, 0, 0)):
+        seen = calls(rep).get("MPI_" + name, {})
+        want = dict(calls=count * ranks, bytes_sent=sent * count * ranks, bytes_received=received * count * ranks)
+        check(name, all(seen.get(k) == v for k, v in want.items()), "%s, wanted %s" % (seen, want))
+    messages = sum(p["messages"] for p in rep["pairs"])
+    check("pairs", messages == 2 * ROUNDS * ranks, messages)
+    job.seen(rep)
+job.end("Python (mpi4py)")
