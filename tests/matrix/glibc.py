@@ -1,4 +1,4 @@
-# timeout: 120
+# timeout: 900
 """The oldest glibc at hand, bullseye's 2.31: libtrace.so loads into what uses no MPI and changes nothing there.  (An MPI
 program does the same in c-openmpi-4.1.0 and c-mpich-3.4; tests/static/elf.sh reads what glibc is needed at least.)"""
 from common import check, end

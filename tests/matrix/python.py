@@ -1,4 +1,4 @@
-# timeout: 300
+# timeout: 900
 # cases: openmpi-4.1.0 openmpi-4.1.4 openmpi-5.0 openmpi-6.0
 """mpi4py as each Debian release has it, with its Python and its MPI: known counts and bytes of the calls that the script
 makes (mpi4py makes others on its own)."""
