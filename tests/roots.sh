@@ -26,7 +26,10 @@ if [ -d "$root" ] && [ "$(cat "$mark" 2>/dev/null)" = "$wanted" ]; then
 fi
 command -v mmdebstrap >/dev/null || "$top/tests/setup.sh" roots >&2
 command -v mmdebstrap >/dev/null || cannot "mmdebstrap is missing"
-rm -rf "$mark" "$root" "$root.new" || cannot "the old $root cannot be removed"
+# One that was killed may have left /proc and the like mounted in it: those are not ours to remove.
+awk -v below="$root" 'index($5, below "/") == 1 || index($5, below ".new/") == 1 {exit 1}' /proc/self/mountinfo ||
+    cannot "something is still mounted below $root or $root.new; unmount it"
+rm -rf --one-file-system "$mark" "$root" "$root.new" || cannot "the old $root cannot be removed"
 
 options=(--format=directory --include="${wanted#* }" --variant=apt
     --dpkgopt=path-exclude=/usr/share/{man,doc,info,locale}/'*' --aptopt='Apt::Install-Recommends "false"'
@@ -34,9 +37,13 @@ options=(--format=directory --include="${wanted#* }" --variant=apt
 [ -z "$foreign" ] || options+=(--variant=extract --architectures="$foreign")
 # Old releases are no longer signed anew, and snapshots of new ones may be some weeks old.
 options+=(--aptopt='Acquire::Check-Valid-Until "false"')
-[ "$(id -u)" -eq 0 ] && options+=(--mode=root)
-if ! mmdebstrap "${options[@]}" "$release" "$root.new" >"$log" 2>&1 </dev/null; then
-    rm -rf "$root.new"
+own= # mounts of its own, which end with it
+if [ "$(id -u)" -eq 0 ]; then
+    options+=(--mode=root)
+    unshare --mount true 2>/dev/null && own="unshare --mount"
+fi
+if ! $own mmdebstrap "${options[@]}" "$release" "$root.new" >"$log" 2>&1 </dev/null; then
+    rm -rf --one-file-system "$root.new"
     cannot "$(grep -E '^E: |^Err:|error' "$log" | head -n 1 | cut -c 1-200)"
 fi
 mv "$root.new" "$root" && echo "$wanted" >"$mark" && echo "$root"
