@@ -142,10 +142,8 @@ check-long:
 	@$(MAKE) --no-print-directory check RUNFLAGS="-l $(RUNFLAGS)"
 # Other MPIs, compilers and systems than this one's, each unpacked from its Debian release (about 5 GB, once).
 check-matrix:
-	@tests/setup.sh check
-	@tests/setup.sh roots
+	@tests/setup.sh matrix
 	@$(MAKE) --no-print-directory all
-	@rm -f build/results/matrix.jsonl
 	@tests/run.py -b $(BUILD) -k matrix $(RUNFLAGS) $(TESTS)
 # Jobs in containers of real runtimes, and the definitions of containers/ built (about 4 GB, once).
 check-containers:

@@ -1,0 +1,41 @@
+# timeout: 1500
+"""aarch64: libtrace.so and the unit tests compile with the cross compiler, need no newer glibc and no more libraries than
+on x86-64, and the unit tests pass under qemu-user."""
+import glob
+import os
+import re
+import shutil
+
+from common import TOP, check, end, run, skip_all
+from root import unpack
+
+COMPILER, READELF, QEMU = "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-readelf", "qemu-aarch64"
+for needed in (COMPILER, READELF, QEMU):
+    if not shutil.which(needed):
+        skip_all(needed + " is missing (tests/setup.sh matrix)")
+root = unpack("bookworm/arm64", "matrix-arm64", ["libc6-dev", "libncurses-dev", "libcjson-dev", "libdw-dev", "libxxhash-dev"])
+build = "build/aarch64"
+library = os.path.join(TOP, build, "libtrace.so")
+made = run(["make", "-C", TOP, "-j2", "CC=%s --sysroot=%s" % (COMPILER, root), "BUILD=" + build,
+            "LIBTRACE=%s/libtrace.so" % build, "HPCTOP=%s/hpctop" % build, "all", "unit"], timeout=1200)
+if not check("libtrace.so, hpctop and the unit tests compile", made.code == 0, made):
+    end()
+
+dynamic = run([READELF, "-dW", library]).out
+needed = sorted(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
+check("DT_NEEDED is libc and libdl", needed == ["libc.so.6", "libdl.so.2"], needed)
+versions = re.findall(r"GLIBC_([0-9.]+)", run([READELF, "-VW", library]).out)
+newest = max((tuple(map(int, v.split("."))) for v in versions), default=None)
+check("glibc 2.17 is enough", newest and newest <= (2, 17), newest)
+
+for program in sorted(glob.glob(os.path.join(TOP, build, "tests/unit/*"))):
+    if os.access(program, os.X_OK) and "." not in os.path.basename(program):
+        done = run([QEMU, "-L", root, program], dict(os.environ, LC_ALL="C.UTF-8"), timeout=300)
+        if done.code != 77:
+            check("unit " + os.path.basename(program), done.code == 0, done)
+        else:
+            print("skip unit %s: %s" % (os.path.basename(program), (done.out + done.err).strip().split("\n")[-1]))
+program = os.path.join(TOP, build, "tests/unit/encode")
+bare, preloaded = (run([QEMU, "-L", root, "-E", "LD_PRELOAD=" + what, program]) for what in ("", library))
+check("it loads", (bare.code, bare.out, bare.err) == (preloaded.code, preloaded.out, preloaded.err), preloaded)
+end()
