@@ -88,7 +88,11 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
             sum->sent += cells[next]->sent;
             sum->received += cells[next]->received;
         }
-        s->calls[s->call_count++] = stat_of(job, sum, -1);
+        s->calls[s->call_count] = stat_of(job, sum, -1);
+        /* What was called inside other calls alone, by MPI itself, is no row of its own. */
+        const struct ana_call_stat *last = &s->calls[s->call_count];
+        if (last->times.count || last->times.total_ns || last->sent || last->received)
+            s->call_count++;
         i = next;
     }
     if (ok)

@@ -2,11 +2,11 @@
  * Truth: on each communicator c of m ranks every member sends 10 + k bytes to the next member of c with MPI_Sendrecv (k
  * numbers the kinds below; alone: to itself) and takes part in one MPI_Allreduce of 8 bytes.  Pairs are in world ranks.
  *   0 dup  1 idup  2 split into even and odd, in reverse order  3 create of the lower half  4 create_group of the upper
- *   half  5 split_type shared (all ranks, or each its own: some MPICH on one node)  6 cart  7 dup_with_info  8 merge of the intercommunicator
- * With 2 ranks and more, on the intercommunicator lower half | upper half (l | u ranks):
- *   each rank i of the lower half sends 50 bytes to rank i % u of the upper with MPI_Send (MPI_Recv there);
- *   MPI_Bcast of 100 bytes from rank 0 of the lower half: it sends, all of the upper half receive, MPI_PROC_NULL
- * nothing; MPI_Allreduce of 8 bytes (both ways); MPI_Barrier. */
+ *   half  5 split_type shared (all ranks, or each its own: some MPICH on one node)  6 cart  7 dup_with_info  8 merge of
+ * the intercommunicator With 2 ranks and more, on the intercommunicator lower half | upper half (l | u ranks): each
+ * rank i of the lower half sends 50 bytes to rank i % u of the upper with MPI_Send (MPI_Recv there); MPI_Bcast of 100
+ * bytes from rank 0 of the lower half: it sends, all of the upper half receive, MPI_PROC_NULL nothing; MPI_Allreduce of
+ * 8 bytes (both ways); MPI_Barrier. */
 #include "truth.h"
 #include <mpi.h>
 

@@ -20,6 +20,9 @@ WORKLOADS = [
     ("selfcall", ["pt2pt", "100000"], (2,)), ("partitioned", [], (2,)), ("persistent_collectives", [], (2,)),
     ("sessions", [], (2,)),
 ]
+FORTRAN = [("pingpong_sweep", [], (2,)), ("pingpong_classic", ["5000", "30"], (2,)), ("halo", [], (2,)), ("callback", [], (2,))]
+FORTRAN += [("%s_%s" % (name, binding), [], (2,)) for name in ("collectives", "requests", "communicators")
+            for binding in ("mpifh", "mpi", "f08")]
 # Open MPI's mpirun complains of a rank that leaves without MPI_Finalize.
 OPENMPI_CODES = {"exit_no_finalize": 1}
 HYDRA_CODES = {"exit_no_finalize": None}  # it kills the others at once, whatever they are at

@@ -34,6 +34,11 @@ class Cell:
             if len(refused) > 5:
                 common.end()
 
+    def script(self, text):
+        """Runs a shell script there; a line it prints is something that failed."""
+        for line in self.root.run(["sh", "-c", text], 600).out.splitlines():
+            check("builds " + line.split(":")[0], False, line)
+
     def mpirun(self, ranks, command, folder=None, preload=True, timeout=120, **env):
         if preload:
             env["LD_PRELOAD"] = PRELOAD

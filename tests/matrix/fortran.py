@@ -1,0 +1,37 @@
+# timeout: 1500
+# cases: openmpi-4.1.0 openmpi-4.1.4 openmpi-5.0 openmpi-6.0 mpich-3.4 mpich-4.0 mpich-4.2 mpich-5.0
+"""The Fortran workloads of all three bindings in one MPI of the matrix, built by its own compiler there."""
+import sys
+
+import cell
+from truths import FORTRAN, hold, most_ranks
+
+# As the Makefile does it.
+BUILD = r"""
+made=/tmp/bin/fortran
+mkdir -p $made && cd /tmp/workloads/fortran || exit
+[ $made/stamp -nt ../truth.h ] && [ -z "$(find . -newer $made/stamp -type f)" ] && exit
+try() { "$@" 2>/tmp/errors || echo "$source: $(grep -m 1 Error /tmp/errors)"; }
+fc="%(fc)s -w -O1 -g -ffree-line-length-none -I$made"
+source=truth; try %(cc)s -w -I.. -c -o $made/truth_c.o truth.c; try $fc -J$made -c -o $made/truth.o truth.f90
+with="$made/truth.o $made/truth_c.o"
+for source in *.f90 *.f; do
+    case $source in truth.f90|large_count.f90) continue;; esac
+    try $fc -o $made/${source%%.*} $source $with
+done
+for source in *.F90; do
+    try $fc -std=legacy -DBINDING_mpifh -I. -o $made/${source%%.*}_mpifh $source $with
+    for binding in mpi f08; do
+        try $fc -DBINDING_$binding -I. -o $made/${source%%.*}_$binding $source $with
+    done
+done
+touch $made/stamp
+"""
+job = cell.Cell(sys.argv[1])
+job.script(BUILD % {"cc": job.library.cc, "fc": job.library.fc})
+for name, arguments, counts in FORTRAN:
+    # Many cells: two ranks say it.
+    both = hold(name, arguments, most_ranks(counts, 2), job.mpirun, lambda n: job.program("fortran/" + n), job.library.codes,
+                brief=True)
+    job.seen(both[1] if both else None)
+job.end("Fortran")
