@@ -61,7 +61,7 @@ static void *live(void *unused)
     (void)unused;
     prctl(PR_SET_NAME, "hpctop");
     struct trc_writer *writer = &ipo_process.writer;
-    unsigned busy_rounds = 0, beats = 0, before = atomic_load(&writer->next_chunk);
+    unsigned busy_rounds = 0, beats = 0, rounds = 0, before = atomic_load(&writer->next_chunk);
     bool busy = false;
     ipo_beat(); /* at once: with MPI_Init behind it, this measures the clock for a process that dies in its first round
                  */
@@ -76,6 +76,8 @@ static void *live(void *unused)
         if (busy && ++busy_rounds % 20 != 0)
             continue;
         ipo_beat();
+        if (++rounds % 10 == 0) /* a second or so: what takes that long is worth a name */
+            ipo_sites_open();
         ipo_sites_resolve();
         ipo_stacks_round();
         ipo_facts_round();

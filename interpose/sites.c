@@ -81,6 +81,21 @@ static void define(uint64_t address)
     trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, address, NULL, 0, text, at + 1);
 }
 
+void ipo_sites_open(void)
+{
+    const struct trc_writer *writer = &ipo_process.writer;
+    uint32_t used = writer->head->chunks_used, allocated = writer->head->chunks_allocated;
+    for (uint32_t i = 0; i < used && i < allocated; i++) {
+        const struct trc_thread_chunk *page = (const void *)(writer->chunks + (size_t)i * TRC_CHUNK_SIZE);
+        if (page->chunk.kind != TRC_CHUNK_THREAD)
+            continue;
+        uint32_t inside = __atomic_load_n(&page->thread.inside, __ATOMIC_ACQUIRE);
+        uint64_t address = inside && inside <= TRC_SIGS ? page->sigs[inside - 1].site : 0;
+        if (address)
+            ipo_site_seen(address);
+    }
+}
+
 void ipo_sites_resolve(void)
 {
     int idle = 0;

@@ -158,13 +158,12 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     return true;
 }
 
-bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, size_t *index, double *share, char *out,
+bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struct ana_late *out, char *text,
                    size_t size)
 {
     struct latecomer late = worst_latecomer(job, s);
-    struct line line = {out, size};
-    *index = late.index;
-    *share = late.lost_ns > 0 ? share_of_all(s, late.lost_ns) : 0;
+    struct line line = {text, size};
+    *out = (struct ana_late){late.index, late.lost_ns > 0 ? share_of_all(s, late.lost_ns) : 0, late.waits};
     return (double)late.lost_ns >= 0.5 * (double)late.all_ns && say_collective(job, s, line);
 }
 

@@ -1,6 +1,7 @@
 #include "trace/report.h"
 #include "trace/numfmt.h"
 #include "trace/times.h"
+#include "trace/verdict.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -169,6 +170,24 @@ static void job_section(const struct page *p)
     enum ana_weight weight = ana_answer(p->job, p->s, answer, sizeof answer);
     fprintf(p->out, "\n");
     line(p, "%s %s", mark[p->utf8][weight], answer);
+}
+
+/* Who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */
+static void verdict_section(const struct page *p)
+{
+    enum { MOST = 8 };
+    struct ana_verdict v;
+    if (!ana_verdict(p->job, p->s, &v))
+        return;
+    for (size_t i = 0; v.state != ANA_HEALTHY && v.state != ANA_SLOW && i < v.groups && i < MOST; i++) {
+        const struct ana_verdict_group *g = &v.group[i];
+        line(p, "  %s: %s%s%s", g->who, g->doing, g->where[0] ? ", at " : "", g->where);
+    }
+    for (size_t i = 0; i < v.lines; i++)
+        line(p, "  why: %s", v.line[i]);
+    if (v.next[0])
+        line(p, "  next: look at %s", v.next);
+    ana_verdict_free(&v);
 }
 
 static void efficiency_section(const struct page *p)
@@ -450,6 +469,7 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
 {
     struct page page = {job, summary, ana_job_info(job), utf8, out, NULL};
     job_section(&page);
+    verdict_section(&page);
     ana_report_facts(job, out);
     efficiency_section(&page);
     ranks_section(&page);

@@ -53,6 +53,33 @@ bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_con
     return true;
 }
 
+bool ana_case_ended(const struct ana_case *c, size_t index)
+{
+    return c->job->process[index].rank.state == ANA_RANK_DONE;
+}
+
+bool ana_case_deadlocked(const struct ana_case *c, size_t index)
+{
+    return !c->free[index] && !c->gone[index] && !ana_case_ended(c, index) && ana_rank_blocked(c, index);
+}
+
+/* A deadlock is proven where all threads of its ranks are blocked inside a call: one that polls may do something else,
+ * one outside MPI too. */
+enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (index[i] != SIZE_MAX && !c->sure[index[i]] && !ana_case_ended(c, index[i]))
+            return ANA_LIKELY;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = index[i] == SIZE_MAX ? c->posts : c->first_post[index[i]]; k < c->posts; k++) {
+            if (c->post[k].index != index[i])
+                break;
+            if (c->post[k].kind == ANA_POST_POLL)
+                return ANA_LIKELY;
+        }
+    return ANA_PROVEN;
+}
+
 int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n)
 {
     int64_t least = INT64_MAX;

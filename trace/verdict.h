@@ -73,6 +73,11 @@ bool ana_job_suspect(const struct ana_job *job);
 bool ana_verdict(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *out);
 void ana_verdict_free(struct ana_verdict *verdict);
 
+/* What the threads of a rank are in, their last calls, and their stacks where some were taken: up to `max` lines;
+ * returns how many. */
+#define ANA_STORY_LINE 256
+size_t ana_rank_story(const struct ana_job *job, size_t index, char (*line)[ANA_STORY_LINE], size_t max);
+
 /* "hung for 3 min 12 s: rank 5 ..." */
 void ana_verdict_headline(const struct ana_verdict *verdict, char *out, size_t size);
 

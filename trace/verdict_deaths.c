@@ -1,6 +1,7 @@
 /* Processes that are gone, stopped or left early. */
 #include "trace/verdict_impl.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 #define APART_NS 300000000 /* ends that differ by less may be in either order: a heartbeat comes ten times a second */
 
@@ -161,5 +162,59 @@ bool ana_find_killed(struct ana_case *c)
     }
     c->out->state = ANA_BROKEN;
     fill(c, first, n, confidence);
+    return true;
+}
+
+/* ---- somebody has left ----------------------------------------------------------------------------------------------
+ */
+
+static bool finalizes(const struct ana_case *c, size_t index)
+{
+    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++)
+        if (c->post[i].kind == ANA_POST_FINALIZE)
+            return true;
+    return ana_case_ended(c, index);
+}
+
+bool ana_find_early_exit(struct ana_case *c)
+{
+    size_t *edges = calloc(c->count + 1, sizeof *edges), waiters = 0, waiter = 0;
+    struct ana_post *what = NULL;
+    int64_t lasted = INT64_MAX;
+    for (size_t i = 0; edges && i < c->posts; i++) {
+        struct ana_post *p = &c->post[i];
+        if (!p->blocked || !ana_case_deadlocked(c, p->index) || p->kind == ANA_POST_FINALIZE)
+            continue;
+        size_t n = ana_post_waits_for(c, p, edges, c->count), left = 0;
+        for (size_t k = 0; k < n; k++)
+            left += finalizes(c, edges[k]);
+        for (size_t k = 0; k < n && left; k++)
+            if (finalizes(c, edges[k]))
+                ana_case_blame(c, edges[k]);
+        if (left && waiters++ == 0) {
+            waiter = p->index;
+            what = p;
+        }
+        if (left && p->lasted_ns < lasted)
+            lasted = p->lasted_ns;
+    }
+    free(edges);
+    if (!what)
+        return false;
+    size_t both[] = {waiter};
+    if (!ana_case_settle(c, ANA_CLASS_EARLY_EXIT, ana_case_certainty(c, both, 1), lasted)) {
+        c->out->culprits = 0;
+        return false;
+    }
+    char who[128], call[256], more[48] = "";
+    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
+    ana_post_words(c, what, call, sizeof call);
+    if (waiters > 1)
+        snprintf(more, sizeof more, " and %zu more", waiters - 1);
+    ana_case_say(c, "%s %s while rank %s%s still wait%s in %s", who,
+                 ana_case_ended(c, c->out->culprit[0]) ? "finished"
+                 : c->out->culprits == 1               ? "is in MPI_Finalize"
+                                                       : "are in MPI_Finalize",
+                 ana_rank_label(c->job, waiter).text, more, waiters == 1 ? "s" : "", call);
     return true;
 }

@@ -269,3 +269,8 @@ size_t ana_post_waits_for(struct ana_case *c, struct ana_post *p, size_t *out, s
     }
     return n;
 }
+
+size_t ana_want_partner(const struct ana_case *c, const struct ana_post *p, const struct ana_want *w)
+{
+    return ana_index_of_rank(c->job, c->job->process[p->index].rank.world, w->peer);
+}

@@ -4,6 +4,7 @@
 
 #include "trace/job_impl.h"
 #include "trace/numfmt.h"
+#include "trace/stacks.h"
 #include "trace/verdict.h"
 
 #define ANA_NO_GROUP UINT32_MAX
@@ -110,12 +111,13 @@ struct ana_case {
     size_t wants, want_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_tail **tail;
-    uint8_t *gone;  /* by rank index: died, or stopped, before the end: it does nothing more */
-    uint8_t *moved; /* it did something between the looks */
-    uint8_t *free;  /* it can move on, as far as is known */
-    uint8_t *sure;  /* all its threads are accounted for */
-    size_t scans;   /* pairs of ranks whose streams were compared */
-    bool memory;    /* ran out */
+    uint8_t *gone;            /* by rank index: died, or stopped, before the end: it does nothing more */
+    uint8_t *moved;           /* it did something between the looks */
+    uint8_t *free;            /* it can move on, as far as is known */
+    uint8_t *sure;            /* all its threads are accounted for */
+    struct ana_stacks stacks; /* while the groups are made */
+    size_t scans;             /* pairs of ranks whose streams were compared */
+    bool memory;              /* ran out */
     struct ana_verdict *out;
 };
 
@@ -153,6 +155,17 @@ bool ana_rank_blocked(const struct ana_case *c, size_t index); /* some thread of
 /* The blocked post of a rank that has lasted longest; NULL: none. */
 struct ana_post *ana_rank_post(struct ana_case *c, size_t index);
 
+size_t ana_want_partner(const struct ana_case *c, const struct ana_post *post, const struct ana_want *want);
+
+/* verdict.c */
+bool ana_case_ended(const struct ana_case *c, size_t index); /* MPI_Finalize returned */
+bool ana_case_deadlocked(const struct ana_case *c, size_t index);
+enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);
+
+/* verdict_message.c: "a message from rank 1 with tag 7 on rows"; and what was sent in its place. */
+void ana_want_words(const struct ana_case *c, const struct ana_want *want, char *out, size_t size);
+void ana_say_near(struct ana_case *c, const struct ana_post *post, const struct ana_want *want, size_t partner);
+
 /* verdict_text.c */
 struct ana_label {
     char text[32];
@@ -168,7 +181,7 @@ void ana_case_evidence(struct ana_case *c, const char *format, ...) __attribute_
 void ana_case_blame(struct ana_case *c, size_t index);
 void ana_case_groups(struct ana_case *c);
 
-/* verdict_classes.c, verdict_deaths.c ...: each looks for its kind of trouble and, when it finds it, fills c->out. */
+/* verdict_message.c, verdict_cycle.c ...: each looks for its kind of trouble and, when it finds it, fills c->out. */
 bool ana_find_abort(struct ana_case *c);
 bool ana_find_gone(struct ana_case *c);   /* somebody is gone, or stopped, while others are there */
 bool ana_find_killed(struct ana_case *c); /* all went at once */
@@ -185,10 +198,15 @@ bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_con
 /* Shortest time that a blocked rank among these has been blocked. */
 int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n);
 
-/* answer.c: the rank that most of what is lost in collectives is lost to; its share of all ranks' time, and a sentence.
- * False: none stands out. */
-bool ana_late_rank(const struct ana_job *job, const struct ana_summary *summary, size_t *index, double *share,
-                   char *out, size_t size);
+/* answer.c: the rank that most of what is lost in collectives is lost to. */
+struct ana_late {
+    size_t index;
+    double share;   /* of all ranks' time */
+    uint64_t times; /* that one rank waited for it */
+};
+/* False: none stands out.  Writes a sentence. */
+bool ana_late_rank(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
+                   size_t size);
 
 /* known_bad.c: lines for versions and settings that are known to be bad. */
 void ana_known_bad(struct ana_case *c);

@@ -68,8 +68,10 @@ static bool add_post(struct ana_case *c, size_t index, uint32_t thread, const st
     bool waits = !inside || ana_opclass_waits(p->call->opclass) || p->kind != ANA_POST_OTHER;
     bool test = p->kind == ANA_POST_POLL && (!inside || p->call->opclass == TRC_OP_TEST);
     if (test || (p->kind == ANA_POST_POLL && sig->flags & TRC_SIG_POLL)) {
-        /* Since when it polls in vain only the events tell. */
-        int64_t progress = ana_case_tail(c, index)->progress_ns[thread];
+        /* Since when it polls in vain only the events tell; they are not read of ranks that are seen to move, or before
+         * that can be seen. */
+        bool ask = !c->moved[index] && (!c->job->process[index].alive || (c->looks && c->looks->taken >= 2));
+        int64_t progress = ask ? ana_case_tail(c, index)->progress_ns[thread] : r->end_ns;
         p->since_ns = progress != INT64_MIN ? progress : r->begin_ns;
     }
     p->lasted_ns = r->end_ns > p->since_ns ? r->end_ns - p->since_ns : 0;

@@ -1,4 +1,5 @@
 /* The verdict in words: who, doing what, where. */
+#include "trace/stacks.h"
 #include "trace/verdict_impl.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -159,6 +160,18 @@ static const struct trc_sig *last_call(const struct ana_rank *r, const char **na
     return found;
 }
 
+/* Where its stack was when it was taken, if that was after the rank came to where it is now. */
+static void stack_words(struct ana_case *c, size_t index, const struct ana_post *post, struct ana_verdict_group *g)
+{
+    const struct ana_stack *stack = ana_stack_of(&c->stacks, index);
+    /* In a call the call's own line says more than native frames do. */
+    if (!stack || (post && stack->python_count == 0 && g->where[0]))
+        return;
+    int64_t taken = ana_clock_job_time(c->job->clock, index, stack->ticks);
+    if (taken >= (post ? post->since_ns : c->job->process[index].last_end_ns))
+        ana_stack_line(stack, g->where, sizeof g->where);
+}
+
 static void describe(struct ana_case *c, size_t index, struct ana_verdict_group *g)
 {
     const struct ana_process *p = &c->job->process[index];
@@ -188,6 +201,7 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
         snprintf(g->doing, sizeof g->doing, "%soutside MPI%s%s", how, name ? ", after " : "", name ? name : "");
     }
     where_words(c->job, index, sig, g->where, sizeof g->where);
+    stack_words(c, index, post, g);
 }
 
 static bool is_culprit(const struct ana_verdict *v, size_t index)
@@ -228,6 +242,8 @@ void ana_case_groups(struct ana_case *c)
     struct ana_verdict *v = c->out;
     size_t *group_of = calloc(c->count + 1, sizeof *group_of), *member = calloc(c->count + 1, sizeof *member);
     ana_map_init(&known, sizeof(struct ana_verdict_group));
+    if (v->state != ANA_HEALTHY)
+        c->memory |= !ana_stacks_take(c->job, &c->stacks);
     for (size_t i = 0; i < c->count && group_of && member; i++) {
         struct ana_verdict_group one = {.culprit = is_culprit(v, i)};
         describe(c, i, &one);
@@ -251,6 +267,7 @@ void ana_case_groups(struct ana_case *c)
                 member[n++] = i;
         ana_rank_list(c->job, member, n, g->who, sizeof g->who);
     }
+    ana_stacks_free(&c->stacks);
     v->groups = known.count;
     v->group = known.values;
     if (v->groups)

@@ -211,6 +211,7 @@ static handler *const handlers[TUI_ACTIONS] = {
     [TUI_ACTION_VIEW_IMBALANCE] = open_view,
     [TUI_ACTION_VIEW_TIMELINE] = open_view,
     [TUI_ACTION_VIEW_CALLS] = open_view,
+    [TUI_ACTION_VIEW_VERDICT] = open_view,
     [TUI_ACTION_FIND] = prompt,
     [TUI_ACTION_FILTER] = prompt,
     [TUI_ACTION_HELP] = help,
@@ -244,6 +245,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
     const struct tui_action_info *info = tui_action_info(action);
     if (!info || !(info->views & 1u << app->view))
         return 0;
+    app->touched = true;
     const struct tui_view *view = tui_view(app->view);
     int reaction = view->act ? view->act(app, action) : TUI_UNHANDLED;
     if (reaction != TUI_UNHANDLED)

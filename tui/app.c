@@ -225,6 +225,15 @@ static void copy_ranks(struct tui_app *app)
     group_ranks(app);
 }
 
+static void take_verdict(struct tui_app *app)
+{
+    struct ana_verdict verdict;
+    if (!app->source.ops->verdict(app->source.data, &verdict))
+        return;
+    ana_verdict_free(&app->verdict);
+    app->verdict = verdict;
+}
+
 static void summarize(struct tui_app *app)
 {
     struct ana_summary summary;
@@ -242,6 +251,14 @@ static void summarize(struct tui_app *app)
     tui_app_update_table(app);
 }
 
+/* Trouble is the first thing that is shown; Esc leads to the overview. */
+static void show_trouble(struct tui_app *app)
+{
+    bool trouble = app->verdict.state == ANA_STUCK || app->verdict.state == ANA_BROKEN;
+    if (trouble && !app->touched && app->view == TUI_VIEW_OVERVIEW)
+        tui_app_open(app, TUI_VIEW_VERDICT);
+}
+
 void tui_app_load(struct tui_app *app)
 {
     if (!app->frozen) {
@@ -250,8 +267,10 @@ void tui_app_load(struct tui_app *app)
         if (app->cursor_at_end)
             app->cursor_ns = job_end(app) - 1;
         tui_app_follow_end(app);
+        take_verdict(app);
     }
     summarize(app);
+    show_trouble(app);
 }
 
 void tui_app_settle(struct tui_app *app)
@@ -281,6 +300,7 @@ void tui_app_free(struct tui_app *app)
         app->source.ops->summary_free(&app->summary);
     if (app->source.ops)
         app->source.ops->close(app->source.data);
+    ana_verdict_free(&app->verdict);
     free(app->rank);
     free(app->tagged);
     for (int i = 0; i < TUI_VIEWS; i++)

@@ -41,6 +41,9 @@ struct tui_app {
     bool stale; /* the selection has changed since the summary was made */
     enum ana_weight weight;
     char answer[512];
+    struct ana_verdict verdict;
+    bool touched;    /* somebody has pressed a key: views change no more by themselves */
+    size_t story_of; /* rank index + 1 whose stacks and last calls the verdict's screen shows; 0: none */
     double analysed; /* share of the events seen so far */
     bool frozen;
 

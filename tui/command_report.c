@@ -16,6 +16,7 @@ int tui_report(const char *const *folders, int n, bool json)
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_lines_use(job);
+    tui_look_twice(job, 1);
     struct ana_summary summary;
     ana_job_advance(job, 0);
     enum trc_status status = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary);

@@ -20,6 +20,8 @@ static int place_keys(const struct tui_app *app, int cols, enum tui_action *out,
         char key[16];
         for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++) {
             const struct tui_action_info *info = tui_action_info(a);
+            if (a == TUI_ACTION_VIEW_VERDICT && app->verdict.state == ANA_HEALTHY)
+                continue; /* nothing to say */
             if (!info->label[0] || !(info->views & 1u << app->view) || gone & 1ull << a)
                 continue;
             tui_action_key(a, 0, key, sizeof key);
@@ -65,7 +67,7 @@ static void draw_keys(const struct tui_app *app, struct tui_grid *grid, struct t
     int at[TUI_ACTIONS + 1], gap, n = place_keys(app, rect.w, action, at, &gap);
     char key[16];
     for (int i = 0; i < n; i++) {
-        bool here = action[i] <= TUI_ACTION_VIEW_CALLS && (int)(action[i] - TUI_ACTION_VIEW_OVERVIEW) == (int)app->view;
+        bool here = action[i] < TUI_ACTION_FIND && (int)(action[i] - TUI_ACTION_VIEW_OVERVIEW) == (int)app->view;
         tui_action_key(action[i], 0, key, sizeof key);
         int x = tui_put(grid, rect, at[i], 0, TUI_STYLE_KEY, key);
         tui_put(grid, rect, x, 0, here ? TUI_STYLE_KEY_HERE : TUI_STYLE_KEY_LABEL, tui_action_info(action[i])->label);

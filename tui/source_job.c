@@ -37,6 +37,16 @@ static enum ana_weight job_answer(void *data, const struct ana_summary *summary,
     return ana_answer(data, summary, out, out_size);
 }
 
+static bool job_verdict(void *data, struct ana_verdict *out)
+{
+    return ana_verdict(data, NULL, out);
+}
+
+static size_t job_story(void *data, size_t index, char (*line)[ANA_STORY_LINE], size_t max)
+{
+    return ana_rank_story(data, index, line, max);
+}
+
 static void job_series(void *data, struct ana_selection selection, enum ana_series_kind kind, size_t n, double *out)
 {
     ana_series(data, selection, kind, n, out);
@@ -68,6 +78,8 @@ static const struct tui_source_ops job_ops = {
     .summarize = job_summarize,
     .summary_free = ana_summary_free,
     .answer = job_answer,
+    .verdict = job_verdict,
+    .story = job_story,
     .series = job_series,
     .timeline = job_timeline,
     .moment = job_moment,

@@ -262,7 +262,8 @@ static int click(struct tui_app *app, int x, int y)
 {
     x -= app->drawn.x;
     y -= app->drawn.y;
-    if (x < 0 || y < 0 || x >= app->drawn.w || y >= app->drawn.h)
+    /* What is drawn may still be the picture of another view. */
+    if (app->cell < 1 || app->fold < 1 || x < 0 || y < 0 || x >= app->drawn.w || y >= app->drawn.h)
         return TUI_UNHANDLED;
     size_t row = ((size_t)y + app->picture_top) * app->fold,
            column = ((size_t)(x / app->cell) + app->picture_left) * app->fold;

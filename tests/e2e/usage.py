@@ -19,6 +19,8 @@ def wrong_usage():
         "unknown option": ["--no-such-option"],
         "report without a folder": ["report", "--json"],
         "dump without a folder": ["dump"],
+        "verdict without a folder": ["verdict", "--json"],
+        "verdict with a word for seconds": ["verdict", "--hang", "soon", "trace"],
     }.items():
         r = hpctop(*arguments, cwd="empty")
         check("64 for: " + name, r.code == 64 and r.err.strip() and not r.out, r)
@@ -29,7 +31,7 @@ def unreadable():
     with open("text.hpctop", "w") as f:
         f.write("this is not a trace\n" * 1000)
     open("zero.hpctop", "w").close()
-    for command in ("report", "dump"):
+    for command in ("report", "dump", "verdict"):
         for name in ("no-such-folder", "nothing", "text.hpctop", "zero.hpctop"):
             r = hpctop(command, name)
             check("2 for: %s %s" % (command, name), r.code == 2 and one_line(r.err) and not r.out, r)

@@ -37,7 +37,9 @@ static struct ana_job_info info(void *data)
 {
     const struct fixture *f = data;
     return (struct ana_job_info){.name = "nekbone-4711",
-                                 .state = f->running ? ANA_RUNNING : ANA_FINISHED,
+                                 .state = f->hung      ? ANA_HUNG
+                                          : f->running ? ANA_RUNNING
+                                                       : ANA_FINISHED,
                                  .ranks = f->ranks,
                                  .world_size = f->ranks,
                                  .hosts = 2,
@@ -78,6 +80,55 @@ static const struct ana_rank *rank(void *data, size_t index)
                                              : index == LATE ? 0.2
                                                              : 0.4};
     return &f->rank;
+}
+
+/* As of a job that hangs since 3 min 12 s. */
+static bool verdict(void *data, struct ana_verdict *out)
+{
+    const struct fixture *f = data;
+    *out = (struct ana_verdict){.since_ns = -1};
+    if (!f->hung)
+        return true;
+    out->state = ANA_STUCK;
+    out->id = ANA_CLASS_MISSING;
+    out->confidence = ANA_LIKELY;
+    out->since_ns = 192000000000;
+    snprintf(out->summary, sizeof out->summary, "rank %d has not come to MPI_Allreduce on grid, where %zu of %zu wait",
+             LATE, f->ranks - 1, f->ranks);
+    snprintf(out->next, sizeof out->next,
+             "what the missing rank does outside MPI: its input, its locks, its loop bounds");
+    out->culprits = 1;
+    out->culprit = calloc(1, sizeof *out->culprit);
+    out->culprit[0] = LATE;
+    out->lines = 2;
+    out->line = calloc(2, sizeof *out->line);
+    out->line[0] = strdup("it is collective 1104233 on that communicator; the last to come came 192.0 s ago");
+    out->line[1] = strdup("known: its shared memory transport (vader) hangs on one host; 3.0.0 and 4.0.0 do not "
+                          "(open-mpi/ompi#5638, #6088)");
+    out->groups = 2;
+    out->group = calloc(2, sizeof *out->group);
+    out->group[0] = (struct ana_verdict_group){
+        "rank 3", "outside MPI, after MPI_Send", "load.c:57 in load_batch <- read() on /data/shard-17", LATE, 1, true};
+    out->group[1] = (struct ana_verdict_group){
+        "ranks 0-2 and 4-15", "in MPI_Allreduce on grid", "step.c:88 in step", 0, f->ranks - 1, false};
+    return true;
+}
+
+static size_t story(void *data, size_t index, char (*line)[ANA_STORY_LINE], size_t max)
+{
+    static const char *const told[] = {"thread nekbone (1003): outside MPI; before that:",
+                                       "  3 min 12 s ago  MPI_Send to rank 4, tag 7 on grid, 480 us",
+                                       "  3 min 12 s ago  MPI_Allreduce on grid, 2.4 ms",
+                                       "thread nekbone (1003): read() on /data/shard-17",
+                                       "    read (libc.so.6)",
+                                       "    load_batch (load.c:57)",
+                                       "    main (main.c:12)"};
+    size_t n = 0;
+    (void)data;
+    snprintf(line[n++], ANA_STORY_LINE, "rank %zu, pid %zu on n01: outside MPI", index, 1000 + index);
+    for (size_t i = 0; i < sizeof told / sizeof *told && n < max; i++)
+        snprintf(line[n++], ANA_STORY_LINE, "%s", told[i]);
+    return n;
 }
 
 static const char *warning(void *data, size_t i)
@@ -204,7 +255,13 @@ static void summary_free(struct ana_summary *s)
 
 static enum ana_weight answer(void *data, const struct ana_summary *summary, char *out, size_t out_size)
 {
-    (void)data, (void)summary;
+    struct ana_verdict v;
+    (void)summary;
+    if (((const struct fixture *)data)->hung && verdict(data, &v)) {
+        ana_verdict_headline(&v, out, out_size);
+        ana_verdict_free(&v);
+        return ANA_TROUBLE;
+    }
     snprintf(out, out_size, "rank 3 is late: last in 98 %% of MPI_Allreduce, +2.0 ms each, costs all 15 %%");
     return ANA_NOTABLE;
 }
@@ -303,8 +360,9 @@ static int64_t step(void *data, size_t index, int64_t at_ns, int direction)
     return begin;
 }
 
-static const struct tui_source_ops ops = {close_fixture, refresh, advance, info,     rank,   warning, summarize,
-                                          summary_free,  answer,  series,  timeline, moment, step};
+static const struct tui_source_ops ops = {close_fixture, refresh,   advance,      info,   rank,
+                                          warning,       summarize, summary_free, answer, verdict,
+                                          story,         series,    timeline,     moment, step};
 
 struct tui_source fixture_source(struct fixture *f, size_t ranks)
 {

@@ -8,6 +8,7 @@
 struct fixture {
     size_t ranks;
     bool running;
+    bool hung;    /* rank 3 never comes to a collective; the others wait for it */
     bool unknown; /* numbers that may be unknown are */
     int64_t elapsed_ns;
     double analysed;

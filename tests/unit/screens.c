@@ -43,6 +43,8 @@ static char *play(const char *path)
             fixture.ranks = n;
         else if (strcmp(option, "running") == 0)
             fixture.running = true;
+        else if (strcmp(option, "hung") == 0)
+            fixture.hung = fixture.running = true;
         else if (strcmp(option, "unknown") == 0)
             fixture.unknown = true;
         else if (strcmp(option, "partial") == 0)

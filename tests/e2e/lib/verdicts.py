@@ -154,6 +154,21 @@ def healthy(name, ranks, states=("healthy",), command=None, seconds=6):
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def killed(name, ranks, seconds=3):
+    """A healthy one that is killed in the middle: aborted, and never said to have hung."""
+    folder = "k-" + name
+    p = start(ranks, [workload("hang_not"), name, "60"], folder)
+    time.sleep(seconds)
+    kill_group(p)
+    time.sleep(0.2)
+    code, v = verdict(folder)
+    wrong = v is None or v["state"] != "aborted"
+    count.healthy += 1
+    count.alarms += wrong
+    check("%s on %d, killed in the middle, is no hang" % (name, ranks), not wrong, v and (v["state"], v["summary"]))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def hung(class_name, culprits, **more):
     return dict({"state": ("hung",), "class": class_name, "culprits": culprits}, **more)
 

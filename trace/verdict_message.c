@@ -1,0 +1,112 @@
+/* Receives that nothing is sent for, and what came instead. */
+#include "trace/verdict_impl.h"
+#include <stdio.h>
+
+/* A thread that waits for its partner in a call that is no message. */
+static bool in_collective(struct ana_case *c, size_t index)
+{
+    struct ana_post *p = ana_rank_post(c, index);
+    return p && p->kind == ANA_POST_COLLECTIVE;
+}
+
+void ana_want_words(const struct ana_case *c, const struct ana_want *w, char *out, size_t size)
+{
+    char comm[128], tag[32] = "any tag", from[32] = "any rank";
+    ana_comm_words(c->job, w->comm, comm, sizeof comm);
+    if (w->tag != TRC_TAG_ANY)
+        snprintf(tag, sizeof tag, "tag %d", w->tag);
+    if (w->peer >= 0)
+        snprintf(from, sizeof from, "rank %d", w->peer);
+    snprintf(out, size, "a message from %s with %s on %s", from, tag, comm);
+}
+
+void ana_say_near(struct ana_case *c, const struct ana_post *p, const struct ana_want *w, size_t partner)
+{
+    char wanted[256], comm[128] = "another communicator";
+    ana_want_words(c, w, wanted, sizeof wanted);
+    const struct ana_label me = ana_rank_label(c->job, p->index);
+    const struct ana_label from = partner == SIZE_MAX ? (struct ana_label){"?"} : ana_rank_label(c->job, partner);
+    if (w->near_messages == 0 && w->taken) {
+        ana_case_say(c, "rank %s waits for %s, which an earlier receive took that nobody completed", me.text, wanted);
+        ana_case_evidence(c, "rank %s posted a nonblocking receive that fits before, and never waited for it", me.text);
+        return;
+    }
+    bool tag_differs = w->near_identity == w->identity;
+    if (tag_differs)
+        ana_case_say(c, "rank %s waits for %s; rank %s sent one with tag %d, which nobody receives", me.text, wanted,
+                     from.text, w->near_tag);
+    else
+        ana_case_say(c, "rank %s waits for %s; rank %s sent one with tag %d on %s, which nobody receives", me.text,
+                     wanted, from.text, w->near_tag, comm);
+    ana_case_evidence(c, "%llu message%s from there %s sent and never received: only %s",
+                      (unsigned long long)w->near_messages, w->near_messages == 1 ? "" : "s",
+                      w->near_messages == 1 ? "was" : "were",
+                      tag_differs ? "the tag differs" : "the communicator differs");
+}
+
+/* Its source is in a collective, or waits itself: it will not send. */
+static bool say_never_sent(struct ana_case *c, const struct ana_post *p, const struct ana_want *w, size_t partner)
+{
+    char wanted[256], call[256];
+    struct ana_post *other = partner == SIZE_MAX ? NULL : ana_rank_post(c, partner);
+    ana_want_words(c, w, wanted, sizeof wanted);
+    if (!other)
+        return false;
+    ana_post_words(c, other, call, sizeof call);
+    ana_case_say(c, "rank %s waits for %s that was never sent; rank %s is in %s", ana_rank_label(c->job, p->index).text,
+                 wanted, ana_rank_label(c->job, partner).text, call);
+    return true;
+}
+
+/* Any of the ranks that could send: one that sent something else, or NULL's SIZE_MAX. */
+static size_t near_sender(struct ana_case *c, const struct ana_post *p, struct ana_want *w)
+{
+    if (w->peer != TRC_PEER_ANY)
+        return ana_want_partner(c, p, w);
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < c->count && w->near_messages; i++) {
+        struct ana_want one = *w;
+        one.met = -1;
+        one.near_messages = 0;
+        if (i != p->index && !c->free[i])
+            ana_want_look(c, p, &one, i);
+        if (one.near_messages)
+            found = i;
+    }
+    return found;
+}
+
+static bool unmatched(struct ana_case *c, struct ana_post *p, struct ana_want *w, bool near)
+{
+    size_t partner = near_sender(c, p, w);
+    bool named = w->near_messages || w->taken;
+    bool never = !named && partner != SIZE_MAX && ana_case_deadlocked(c, partner) && in_collective(c, partner);
+    if (w->kind != ANA_WANT_MESSAGE || w->met != 0 || (near ? !named : !never))
+        return false;
+    size_t both[] = {p->index, partner};
+    if (!ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, both, 2), ana_case_lasted(c, &p->index, 1)))
+        return false;
+    ana_case_blame(c, p->index);
+    if (partner != SIZE_MAX)
+        ana_case_blame(c, partner);
+    if (near)
+        ana_say_near(c, p, w, partner);
+    else
+        say_never_sent(c, p, w, partner);
+    return true;
+}
+
+bool ana_find_unmatched(struct ana_case *c)
+{
+    for (int near = 1; near >= 0; near--)
+        for (size_t i = 0; i < c->posts; i++) {
+            struct ana_post *p = &c->post[i];
+            if (!p->blocked || !ana_case_deadlocked(c, p->index) ||
+                (p->kind != ANA_POST_MESSAGES && p->kind != ANA_POST_POLL))
+                continue;
+            for (uint32_t k = 0; k < p->wants; k++)
+                if (unmatched(c, p, &c->want[p->first_want + k], near))
+                    return true;
+        }
+    return false;
+}

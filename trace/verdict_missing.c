@@ -1,0 +1,160 @@
+/* Somebody is outside MPI and waited for; or all are there, and nothing moves. */
+#include "trace/verdict_impl.h"
+#include <stdio.h>
+
+#define BUSY_SHARE 0.05 /* of a core: a rank outside MPI that does something (on a node with more ranks than cores) */
+#define BUSY_TIMES 10   /* it is slow, not hung, for so many times hang_ns */
+
+/* ---- somebody outside MPI is waited for -----------------------------------------------------------------------------
+ */
+
+/* Ranks that compute are slow for a long while before they count as hung. */
+static bool settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)
+{
+    if (!ana_case_settle(c, id, ANA_LIKELY, lasted))
+        return false;
+    bool computes = c->out->culprits > 0;
+    for (size_t i = 0; i < c->out->culprits; i++)
+        computes &= ana_looks_cpu(c, c->out->culprit[i]) >= BUSY_SHARE;
+    if (computes && lasted / BUSY_TIMES < c->rules.hang_ns) {
+        c->out->state = ANA_SLOW;
+        c->out->confidence = ANA_POSSIBLE;
+        ana_case_evidence(c, "it uses a processor: it computes, or spins");
+    }
+    return true;
+}
+
+static bool group_misses(struct ana_case *c, const struct ana_group *g)
+{
+    size_t nowhere = 0;
+    int64_t lasted = INT64_MAX;
+    for (size_t i = 0; i < c->posts; i++) {
+        const struct ana_post *p = &c->post[i];
+        if (p->blocked && p->kind == ANA_POST_COLLECTIVE && ana_group_at(c, p->group) == g && p->lasted_ns < lasted)
+            lasted = p->lasted_ns;
+    }
+    for (size_t i = 0; i < g->missing_count; i++) {
+        nowhere += g->missing[i] == SIZE_MAX;
+        if (g->missing[i] != SIZE_MAX && c->free[g->missing[i]] && !ana_rank_blocked(c, g->missing[i]))
+            ana_case_blame(c, g->missing[i]);
+    }
+    if ((c->out->culprits == 0 && nowhere == 0) || lasted == INT64_MAX ||
+        !settle_by_time(c, ANA_CLASS_MISSING, lasted)) {
+        c->out->culprits = 0;
+        return false;
+    }
+    char who[128] = "a rank without a trace file", comm[128];
+    const struct ana_post *first = &c->post[g->first_post];
+    if (first->sig->flags & TRC_SIG_CONTROL) /* its background loop stands still */
+        c->out->id = ANA_CLASS_LOOP_DEAD;
+    if (c->out->culprits)
+        ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
+    ana_comm_words(c->job, g->comm, comm, sizeof comm);
+    ana_case_say(c, "%s %s not come to %s on %s, where %zu of %d wait", who, c->out->culprits > 1 ? "have" : "has",
+                 first->call->name, comm, g->inside, g->comm->def.size + g->comm->def.remote_size);
+    ana_case_evidence(c, "it is collective %llu on that communicator; the last to come came %.1f s ago",
+                      (unsigned long long)g->sequence + 1, (double)lasted / 1e9);
+    return true;
+}
+
+/* A message from a rank that is outside MPI. */
+static bool message_misses(struct ana_case *c, struct ana_post *p)
+{
+    ana_post_wants(c, p);
+    for (uint32_t i = 0; i < p->wants; i++) {
+        struct ana_want *w = &c->want[p->first_want + i];
+        size_t partner = ana_want_partner(c, p, w);
+        if (w->kind == ANA_WANT_COLLECTIVE || partner == SIZE_MAX || !c->free[partner] || ana_rank_blocked(c, partner))
+            continue;
+        ana_want_look(c, p, w, partner);
+        if (w->met > 0)
+            continue;
+        ana_case_blame(c, partner);
+        if (!settle_by_time(c, w->kind == ANA_WANT_MESSAGE ? ANA_CLASS_UNMATCHED : ANA_CLASS_CYCLE, p->lasted_ns)) {
+            c->out->culprits = 0;
+            continue;
+        }
+        ana_case_blame(c, p->index);
+        char wanted[256], call[256];
+        ana_want_words(c, w, wanted, sizeof wanted);
+        ana_post_words(c, p, call, sizeof call);
+        if (w->near_messages || w->taken)
+            ana_say_near(c, p, w, partner);
+        else if (w->kind == ANA_WANT_MESSAGE)
+            ana_case_say(c, "rank %s waits for %s, which has not sent it; it is outside MPI",
+                         ana_rank_label(c->job, p->index).text, wanted);
+        else
+            ana_case_say(c, "rank %s is in %s, which rank %s does not receive; it is outside MPI",
+                         ana_rank_label(c->job, p->index).text, call, ana_rank_label(c->job, partner).text);
+        return true;
+    }
+    return false;
+}
+
+bool ana_find_missing(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->groups.count; i++)
+        if (ana_group_at(c, i)->blocked && ana_group_at(c, i)->looked && group_misses(c, ana_group_at(c, i)))
+            return true;
+    for (size_t i = 0; i < c->posts; i++) {
+        struct ana_post *p = &c->post[i];
+        if (p->blocked && p->kind == ANA_POST_MESSAGES && message_misses(c, p))
+            return true;
+    }
+    return false;
+}
+
+/* ---- all are there, and nothing moves -------------------------------------------------------------------------------
+ */
+
+bool ana_find_inside(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->groups.count; i++) {
+        const struct ana_group *g = ana_group_at(c, i);
+        const struct ana_post *first = &c->post[g->first_post];
+        if (!g->blocked || !g->looked || g->missing_count || !first->blocked ||
+            !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, ana_case_lasted(c, &first->index, 1)))
+            continue;
+        char comm[128], bytes[ANA_TEXT];
+        ana_comm_words(c->job, g->comm, comm, sizeof comm);
+        uint64_t most = first->sig->sent > first->sig->received ? first->sig->sent : first->sig->received;
+        ana_case_say(c, "all %d ranks have come to %s on %s (%s), and %zu do not come out of it",
+                     g->comm->def.size + g->comm->def.remote_size, first->call->name, comm,
+                     ana_number(bytes, sizeof bytes, ANA_BYTES, (double)most, false), g->inside);
+        return true;
+    }
+    return false;
+}
+
+/* Nothing fits, but nobody has completed a call for long, and somebody is in one.  Those in MPI_Finalize wait for all.
+ */
+bool ana_find_still(struct ana_case *c)
+{
+    size_t inside = 0, outside = 0, leaving = 0;
+    int64_t last = INT64_MIN;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_process *p = &c->job->process[i];
+        const struct ana_post *post = ana_rank_post(c, i);
+        int64_t end = post ? post->since_ns : p->last_end_ns;
+        if (ana_case_ended(c, i))
+            continue;
+        last = end > last ? end : last;
+        inside += post != NULL;
+        leaving += post && post->kind == ANA_POST_FINALIZE;
+        if (!post && ++outside)
+            ana_case_blame(c, i);
+    }
+    bool found = inside && settle_by_time(c, leaving == inside && outside ? ANA_CLASS_MISSING : ANA_CLASS_NONE,
+                                          c->job->end_ns - last);
+    char who[128];
+    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
+    if (found && leaving == inside && outside)
+        ana_case_say(c, "%s %s not come to MPI_Finalize, where %zu wait", who, outside == 1 ? "has" : "have", inside);
+    else if (found)
+        ana_case_say(c, "nothing moves: %zu rank%s inside MPI, %zu outside", inside, inside == 1 ? "" : "s", outside);
+    if (!found || leaving != inside)
+        c->out->culprits = 0;
+    if (found && c->out->id == ANA_CLASS_NONE)
+        c->out->confidence = ANA_POSSIBLE;
+    return found;
+}

@@ -1,0 +1,159 @@
+/* Why: what is the matter, who does what, by what evidence, and what to look at. */
+#include "tui/view.h"
+
+#include <string.h>
+
+enum { WHO, DOING, WHERE, COUNT };
+
+static const struct tui_column columns[] = {
+    [WHO] = {"WHO", 9, TUI_UNIT_TEXT, true, true,
+             "ranks that are at the same place; those to blame come first, then the smallest groups"},
+    [DOING] = {"DOING", 24, TUI_UNIT_TEXT, true, true,
+               "call that they are in, with its partner, or the last one before"},
+    [WHERE] = {"WHERE", 12, TUI_UNIT_TEXT, true, true,
+               "place in the program that made that call; the stack's place where one was taken"},
+    [COUNT] = {"RANKS", 6, ANA_COUNT, false, false, "how many ranks that is"},
+};
+
+static const struct tui_term_help terms[] = {
+    {"WHY", "what the verdict rests on"},
+    {"LOOK NEXT", "where the cause is likely to be found"},
+    {"CERTAINTY", "proven: by MPI's rules these ranks cannot go on; likely: nothing has moved for long; possible: it "
+                  "may still go on"},
+    {NULL, NULL},
+};
+
+static size_t rows(const void *data)
+{
+    return ((const struct tui_app *)data)->verdict.groups;
+}
+
+static uint64_t identity(const void *data, size_t row)
+{
+    return ((const struct tui_app *)data)->verdict.group[row].first + 1;
+}
+
+static void value(const void *data, size_t row, int column, struct tui_value *out)
+{
+    const struct tui_app *app = data;
+    const struct ana_verdict_group *g = &app->verdict.group[row];
+    if (g->culprit && app->verdict.state != ANA_HEALTHY)
+        out->style = TUI_STYLE_TROUBLE;
+    switch (column) {
+    case WHO:
+        snprintf(out->text, sizeof out->text, "%s", g->who);
+        break;
+    case DOING:
+        snprintf(out->text, sizeof out->text, "%.127s", g->doing);
+        break;
+    case WHERE:
+        snprintf(out->text, sizeof out->text, "%.127s", g->where[0] ? g->where : "\xe2\x80\x93");
+        break;
+    case COUNT:
+        out->number = (double)g->count;
+        break;
+    }
+}
+
+static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, -1, rows, value, identity, NULL};
+
+static void moved(struct tui_app *app, size_t row)
+{
+    app->cursor_rank = app->verdict.group[row].first;
+    if (app->story_of)
+        app->story_of = app->cursor_rank + 1;
+}
+
+/* Text behind a word, in as many lines as it needs; returns the row after it. */
+static int paragraph(struct tui_grid *grid, struct tui_rect rect, int y, const char *word, const char *text)
+{
+    enum { INDENT = 12 };
+    int room = rect.w - INDENT - 1;
+    tui_put(grid, rect, 1, y, TUI_STYLE_LABEL, word);
+    while (room > 10 && *text && y < rect.h) {
+        const char *end = text, *cut = NULL;
+        for (int n = 0; *end && n <= room; n++) {
+            if (*end == ' ')
+                cut = end;
+            tui_decode(&end);
+        }
+        bool all = !*end && tui_columns(text) <= room;
+        if (all || !cut)
+            cut = text + strlen(text);
+        tui_putf(grid, rect, INDENT, y++, TUI_STYLE_NORMAL, "%.*s", (int)(cut - text), text);
+        text = *cut ? cut + 1 : cut;
+    }
+    return y;
+}
+
+static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct ana_verdict *v = &app->verdict;
+    char text[160];
+    int y = 0;
+    for (size_t i = 0; i < v->lines && y < rect.h; i++)
+        y = paragraph(grid, rect, y, i ? "" : "WHY", v->line[i]);
+    if (v->next[0] && y < rect.h)
+        y = paragraph(grid, rect, y, "LOOK NEXT", v->next);
+    if (v->state == ANA_HEALTHY || y >= rect.h)
+        return;
+    const char *name = ana_verdict_class_name(v->id);
+    snprintf(text, sizeof text, "%s%s%s", ana_confidence_name(v->confidence), name ? "; " : "", name ? name : "");
+    y = paragraph(grid, rect, y, "CERTAINTY", text);
+    if (y + 1 < rect.h)
+        tui_put(grid, rect, 1, y + 1, TUI_STYLE_DIM, "Enter: stacks and last calls of a rank");
+}
+
+static void draw_story(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    enum { LINES = 120 };
+    static char line[LINES][ANA_STORY_LINE];
+    size_t n = app->source.ops->story(app->source.data, app->story_of - 1, line, LINES);
+    for (size_t i = 0; i < n && (int)i < rect.h; i++)
+        tui_put(grid, rect, 1, (int)i, line[i][0] == ' ' ? TUI_STYLE_NORMAL : TUI_STYLE_STRONG, line[i]);
+}
+
+static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    int wanted = (int)app->verdict.groups + 1, most = rect.h / 2;
+    int height = wanted < most ? wanted : most;
+    if (app->verdict.state == ANA_HEALTHY) {
+        tui_put(grid, rect, 1, 0, TUI_STYLE_FINE, "Nobody is stuck.");
+        rect = tui_below(rect, 2);
+    }
+    tui_table_draw(&app->table[TUI_VIEW_VERDICT], &spec, app, grid, (struct tui_rect){rect.x, rect.y, rect.w, height});
+    struct tui_rect rest = tui_below(rect, height + 1);
+    if (app->story_of)
+        draw_story(app, grid, rest);
+    else
+        draw_reasons(app, grid, rest);
+}
+
+static int act(struct tui_app *app, enum tui_action action)
+{
+    size_t row = tui_table_row(&app->table[TUI_VIEW_VERDICT]);
+    if (action == TUI_ACTION_BACK && app->story_of) {
+        app->story_of = 0;
+        return TUI_REDRAW;
+    }
+    if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
+        return TUI_UNHANDLED;
+    app->cursor_rank = app->verdict.group[row].first;
+    if (app->story_of) { /* deeper still: its past */
+        tui_app_open(app, TUI_VIEW_TIMELINE);
+        return TUI_REDRAW;
+    }
+    app->story_of = app->cursor_rank + 1;
+    return TUI_REDRAW;
+}
+
+const struct tui_view tui_view_verdict = {
+    .title = "Why",
+    .about = "What is the matter, who is to blame, and how is that known?  The first screen of a job that hangs or has "
+             "broken.  Enter: stacks and last calls of a rank, and once more: its timeline.",
+    .table = &spec,
+    .terms = terms,
+    .moved = moved,
+    .draw = draw,
+    .act = act,
+};
