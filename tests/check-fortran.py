@@ -19,10 +19,10 @@ FEWER = {"init": 0, "init_thread": 2, "pcontrol": 1, "info_create_env": 1}
 MOST_TEXTS = 2  # lengths that a wrapper hands on
 # Not calls of MPI that anyone makes, or not worth a record: clocks and conversions are rows of the class PASS; these are
 # procedures that only Fortran has: callbacks to be named, and what makes the compiler forget or measure a variable.
-# MPICH 4.0's names for MPIX calls come last.
+# MPICH 4.0's names for MPIX calls come last, and slips of Open MPI 6.0.
 PASSED = re.compile(r"(\w+_)?(dup_fn|null_copy_fn|null_delete_fn|conversion_fn_null)(_c|_f)?|\w+_function(_c)?|"
                     r"f_sync_reg|sizeof\w*|(aint_add|aint_diff|wtick|wtime)_f90|status_(c_assign|f08_assign_c)|"
-                    r"delete_error_(class|code|string)")
+                    r"delete_error_(class|code|string)|request_status_get_any|type_get_(contents|envelope)_f08_c")
 # What an argument with a role is, in mpi_f08: a derived type, or INTEGER of 4 bytes, or text, or whatever.
 TYPE = {}
 for letters, kind in (("cCk", "mpi_comm"), ("dDYeEP", "mpi_datatype"), ("qQwyJ", "mpi_request"), ("vVW", "mpi_win"),
