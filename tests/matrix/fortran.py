@@ -4,6 +4,7 @@
 import sys
 
 import cell
+from common import skip
 from truths import FORTRAN, hold, most_ranks
 
 # As the Makefile does it.
@@ -11,9 +12,10 @@ BUILD = r"""
 made=/tmp/bin/fortran
 mkdir -p $made && cd /tmp/workloads/fortran || exit
 [ $made/stamp -nt ../truth.h ] && [ -z "$(find . -newer $made/stamp -type f)" ] && exit
-try() { "$@" 2>/tmp/errors || echo "$source: $(grep -m 1 Error /tmp/errors)"; }
-fc="%(fc)s -w -O1 -g -ffree-line-length-none -I$made"
-source=truth; try %(cc)s -w -I.. -c -o $made/truth_c.o truth.c; try $fc -J$made -c -o $made/truth.o truth.f90
+fine=1
+try() { "$@" 2>/tmp/errors || { echo "$source: $(grep -m 1 Error /tmp/errors)"; fine=; }; }
+fc="%(fc)s -w -O1 -g -ffree-line-length-none -I$made -J$made"
+source=truth; try %(cc)s -w -I.. -c -o $made/truth_c.o truth.c; try $fc -c -o $made/truth.o truth.f90
 with="$made/truth.o $made/truth_c.o"
 for source in *.f90 *.f; do
     case $source in truth.f90|large_count.f90) continue;; esac
@@ -25,11 +27,16 @@ for source in *.F90; do
         try $fc -DBINDING_$binding -I. -o $made/${source%%.*}_$binding $source $with
     done
 done
-touch $made/stamp
+[ -z "$fine" ] || touch $made/stamp
 """
+# gfortran 10 with MPICH 3.4's mpi_f08: the first stops and the second counts wrong, without libtrace.so too.
+UNSOUND = {"mpich-3.4": ("collectives_f08", "requests_f08")}
 job = cell.Cell(sys.argv[1])
 job.script(BUILD % {"cc": job.library.cc, "fc": job.library.fc})
 for name, arguments, counts in FORTRAN:
+    if name in UNSOUND.get(job.library.name, ()):
+        skip(name, "it goes wrong without libtrace.so too")
+        continue
     # Many cells: two ranks say it.
     both = hold(name, arguments, most_ranks(counts, 2), job.mpirun, lambda n: job.program("fortran/" + n), job.library.codes,
                 brief=True)
