@@ -106,25 +106,27 @@ static void write_completion(struct ipo_thread *thread, uint32_t index, const st
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_thread *live = &stream->page->thread;
-    uint32_t flags = stream->page->sigs[index].flags;
     bool foreign = request->thread != live->index;
     trc_stream_sub(stream, index, foreign, request->thread,
                    foreign ? request->number : live->starts - 1 - request->number, 0);
-    if ((flags & TRC_SIG_P2P_IN) && !(flags & TRC_SIG_CANCELLED))
-        ipo_count_received(thread, index);
     live->completes++;
 }
 
-/* Bytes that arrived, under the call that asked for them. */
-static void charge_received(struct ipo_thread *thread, const struct ipo_request *request, uint64_t bytes)
+/* Completes a receive or a read: its bytes count under the call that asked for them. */
+static void complete_arrival(struct ipo_thread *thread, uint32_t index, const struct ipo_request *request)
 {
-    const struct trc_sig_state *state = start_state(thread, request);
-    if (!state || bytes != request->sig.received || request->charge != request->sig.call) {
-        ipo_charge(thread, request->charge, request->sig.site, 0, bytes);
+    struct trc_stream *stream = &thread->stream;
+    const struct trc_sig *sig = &stream->page->sigs[index];
+    write_completion(thread, index, request);
+    if (sig->flags & TRC_SIG_CANCELLED)
+        return;
+    if (request->charge == sig->call) {
+        stream->page->uses[index]++;
         return;
     }
-    state->row->received += bytes;
-    thread->stream.page->thread.received += bytes;
+    if (sig->flags & TRC_SIG_P2P_IN)
+        ipo_count_received(thread, index);
+    ipo_charge(thread, request->charge, sig->site, 0, sig->received); /* may take the signature's place: comes last */
 }
 
 /* A receive, or what may have been cancelled: the status says what came. */
@@ -133,24 +135,36 @@ static void complete_by_status(struct ipo_thread *thread, const struct ipo_reque
     struct ipo_arrived arrived = ipo_arrived(request->comm, status, request->flags & IPO_REQUEST_CANCELLING);
     bool receives = request->sig.flags & TRC_SIG_P2P_IN, reads = request->flags & IPO_REQUEST_READ;
     const struct trc_sig *posted = &request->sig;
-    if ((receives || reads) && !arrived.cancelled)
-        charge_received(thread, request, arrived.bytes);
     bool as_posted = !arrived.cancelled &&
                      (!receives || (arrived.source == posted->source && arrived.tag == posted->rtag)) &&
                      (!(receives || reads) || arrived.bytes == posted->received);
+    uint32_t index;
     if (as_posted) {
-        write_completion(thread, usual_completion(thread, request), request);
-        return;
-    }
-    struct trc_sig sig = *posted;
-    sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE | (arrived.cancelled ? TRC_SIG_CANCELLED : 0);
-    if (receives && !arrived.cancelled) {
-        sig.source = arrived.source;
-        sig.rtag = arrived.tag;
+        index = usual_completion(thread, request);
+    } else {
+        struct trc_sig sig = *posted;
+        sig.flags =
+            (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE | (arrived.cancelled ? TRC_SIG_CANCELLED : 0);
+        if (receives && !arrived.cancelled) {
+            sig.source = arrived.source;
+            sig.rtag = arrived.tag;
+        }
+        if (receives || reads)
+            sig.received = arrived.bytes;
+        index = trc_stream_intern(&thread->stream, &sig);
     }
     if (receives || reads)
-        sig.received = arrived.bytes;
-    write_completion(thread, trc_stream_intern(&thread->stream, &sig), request);
+        complete_arrival(thread, index, request);
+    else
+        write_completion(thread, index, request);
+}
+
+/* A send, or a receive whose status cannot be read. */
+static void complete_blindly(struct ipo_thread *thread, uint32_t index, const struct ipo_request *request)
+{
+    write_completion(thread, index, request);
+    if (request->sig.flags & TRC_SIG_P2P_IN)
+        ipo_count_received(thread, index);
 }
 
 static void complete_request(struct ipo_frame *frame, uint32_t at, uintptr_t variable, uintptr_t status)
@@ -175,7 +189,7 @@ static void complete_request(struct ipo_frame *frame, uint32_t at, uintptr_t var
     if (asks && status && !shared)
         complete_by_status(thread, request, status);
     else
-        write_completion(thread, usual_completion(thread, request), request);
+        complete_blindly(thread, usual_completion(thread, request), request);
     if (persistent)
         entry->flags &= ~(uint32_t)(IPO_REQUEST_ACTIVE | IPO_REQUEST_CANCELLING);
     else if (entry)

@@ -232,7 +232,7 @@ static uint64_t measure_cost(void)
             stream->page->thread.inside = index + 1;
             uint64_t end = ipo_ticks();
             trc_stream_event(stream, index, at, end, 0);
-            trc_stream_count(stream, index, end - at, 8, 0);
+            trc_stream_count(stream, index, end - at);
             stream->page->thread.inside = 0;
         }
         uint64_t ticks = ipo_ticks() - begin;

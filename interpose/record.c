@@ -127,32 +127,16 @@ static inline __attribute__((always_inline)) void emit(struct ipo_frame *frame)
 {
     struct trc_stream *stream = &frame->thread->stream;
     struct trc_thread *live = &stream->page->thread;
-    const uint64_t ticks = frame->end - frame->begin;
-    const uint32_t index = frame->index, flags = frame->sig.flags;
+    const uint32_t index = frame->index;
     if (__builtin_expect(stream->state[index].epoch == UINT32_MAX, 0))
         ipo_site_seen(frame->site);
     if (__builtin_expect(frame->poll, 0))
         trc_stream_fold(stream, index, frame->begin, frame->end);
     else
         trc_stream_event(stream, index, frame->begin, frame->end, frame->sequence);
-    live->calls++;
-    live->mpi_ticks += ticks;
+    trc_stream_count(stream, index, frame->end - frame->begin);
     live->last_end = frame->end;
     live->last = index + 1;
-    /* A posted receive shows the room it has; its bytes are counted when they have come. */
-    bool posted = (flags & TRC_SIG_START) && (flags & (TRC_SIG_P2P_IN | TRC_SIG_IO));
-    uint64_t sent = frame->sig.sent, received = posted ? 0 : frame->sig.received;
-    trc_stream_count(stream, index, ticks, sent, received);
-    if (__builtin_expect(stream->state[index].row == &stream->overflow_row, 0))
-        live->row_overflow++;
-    if (__builtin_expect(sent | received, 1)) {
-        live->sent += sent;
-        live->received += received;
-    }
-    if (flags & TRC_SIG_P2P_OUT)
-        ipo_count_sent(frame->thread, index);
-    if ((flags & TRC_SIG_P2P_IN) && !posted)
-        ipo_count_received(frame->thread, index);
 }
 
 void ipo_emit(struct ipo_frame *frame)

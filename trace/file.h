@@ -66,7 +66,8 @@ struct trc_live {
     uint32_t chunk;
     bool settled; /* unchanged between the last two looks */
     bool cut;     /* the file ends within it */
-    struct trc_thread_chunk page;
+    struct trc_thread seen;       /* as it was in the file */
+    struct trc_thread_chunk page; /* its counters completed */
 };
 
 /* One EVENTS chunk, in the order of its thread. */

@@ -240,7 +240,7 @@ struct trc_sig {
 #undef FIELD
 };
 
-#define TRC_ROWS    160u
+#define TRC_ROWS    156u
 #define TRC_PEERS   512u
 #define TRC_SIGS    1024u
 #define TRC_BUCKETS 256u /* trc_bucket() of trace/histogram.h: 8 per octave of ticks */
@@ -280,21 +280,39 @@ struct trc_thread {
     uint64_t last_end;
     uint64_t calls; /* completed, polls included */
     uint64_t mpi_ticks;
-    uint64_t sent;
+    uint64_t sent; /* this and the next three: without what trc_thread_chunk.uses still holds */
     uint64_t received;
     uint64_t sent_messages; /* point to point */
     uint64_t received_messages;
     uint64_t starts;        /* requests started */
     uint64_t completes;     /* requests completed */
-    uint64_t row_overflow;  /* calls counted in the thread's totals only: no trc_row was free */
+    uint64_t row_overflow;  /* calls counted in the thread's totals only: no trc_row was free; readers work it out */
     uint64_t peer_overflow; /* messages whose partner had no trc_peer */
     char name[16];
 };
 
+/* While a signature gives its place to another, what it moved is added to the counters: several words, and the process
+ * may be killed between two of them.  These are the words as they were before; they hold while index_plus_1 is not 0. */
+struct trc_undo {
+    uint32_t index_plus_1;                   /* the signature */
+    uint32_t row, out, in;                   /* its places, + 1; 0: none */
+    uint64_t uses;                           /* uses[index] */
+    uint64_t row_sent, row_received;         /* rows[row - 1] */
+    uint64_t out_messages, out_bytes;        /* peers[out - 1], sent */
+    uint64_t in_messages, in_bytes;          /* peers[in - 1], received */
+    uint64_t sent, received;                 /* thread */
+    uint64_t sent_messages, received_messages;
+    uint64_t peer_overflow;
+};
+
+/* Bytes and messages are not counted one by one: `uses` has how often each signature was, and bytes(signature) x uses
+ * belong to its row, its peers and the thread's totals (trace/uses.h).  Readers add them. */
 struct trc_thread_chunk {
     struct trc_chunk chunk;
     struct trc_thread thread;
-    uint8_t reserved[4096 - sizeof(struct trc_chunk) - sizeof(struct trc_thread)];
+    struct trc_undo undo;
+    uint8_t reserved[4096 - sizeof(struct trc_chunk) - sizeof(struct trc_thread) - sizeof(struct trc_undo)];
+    uint64_t uses[TRC_SIGS];
     struct trc_row rows[TRC_ROWS];
     struct trc_peer peers[TRC_PEERS];
     struct trc_sig sigs[TRC_SIGS];

@@ -1,5 +1,6 @@
 /* Live pages: one copy for each thread, taken anew while it moves. */
 #include "trace/file.h"
+#include "trace/uses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,84 @@ static void clamp_page(struct trc_thread_chunk *page, uint32_t index)
     for (size_t i = 0; i < TRC_ROWS; i++)
         if (page->rows[i].size_class > 64)
             page->rows[i].size_class = 64;
+}
+
+/* The process was killed in the midst of moving a signature's uses into the counters: they are as before. */
+static void take_back(struct trc_thread_chunk *page)
+{
+    const struct trc_undo *undo = &page->undo;
+    if (undo->index_plus_1 == 0 || undo->index_plus_1 > TRC_SIGS || undo->row > TRC_ROWS || undo->out > TRC_PEERS ||
+        undo->in > TRC_PEERS)
+        return;
+    page->uses[undo->index_plus_1 - 1] = undo->uses;
+    if (undo->row) {
+        page->rows[undo->row - 1].sent = undo->row_sent;
+        page->rows[undo->row - 1].received = undo->row_received;
+    }
+    if (undo->out) {
+        page->peers[undo->out - 1].sent_messages = undo->out_messages;
+        page->peers[undo->out - 1].sent_bytes = undo->out_bytes;
+    }
+    if (undo->in) {
+        page->peers[undo->in - 1].received_messages = undo->in_messages;
+        page->peers[undo->in - 1].received_bytes = undo->in_bytes;
+    }
+    page->thread.sent = undo->sent;
+    page->thread.received = undo->received;
+    page->thread.sent_messages = undo->sent_messages;
+    page->thread.received_messages = undo->received_messages;
+    page->thread.peer_overflow = undo->peer_overflow;
+}
+
+/* Where the recorder counts a signature: its size class, or if rows were short another one of its call. */
+static struct trc_row *row_of(struct trc_thread_chunk *page, const struct trc_sig *sig)
+{
+    struct trc_row *same_call = NULL;
+    uint16_t size_class = trc_sig_class(sig);
+    for (size_t i = 0; i < TRC_ROWS; i++) {
+        struct trc_row *row = &page->rows[i];
+        if (row->call_plus_1 == 0 || row->call_plus_1 - 1u != sig->call)
+            continue;
+        if (row->size_class == size_class)
+            return row;
+        if (!same_call)
+            same_call = row;
+    }
+    return same_call;
+}
+
+static struct trc_peer *peer_of(struct trc_thread_chunk *page, int32_t rank)
+{
+    for (uint32_t i = 0; rank >= 0 && i < TRC_PEERS; i++) {
+        struct trc_peer *peer = &page->peers[((uint32_t)rank + i) % TRC_PEERS];
+        if (peer->rank_plus_1 == (uint32_t)rank + 1)
+            return peer;
+        if (peer->rank_plus_1 == 0)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* From what the recorder counts to what the names of the counters say. */
+static void complete_counters(struct trc_thread_chunk *page)
+{
+    take_back(page);
+    for (size_t i = 0; i < TRC_SIGS; i++) {
+        const struct trc_sig *sig = &page->sigs[i];
+        if (page->uses[i] == 0)
+            continue;
+        struct trc_moved moved = trc_moved(sig);
+        if (moved.sent || moved.received || moved.in || moved.out)
+            trc_add_uses(&page->thread, row_of(page, sig), moved.out ? peer_of(page, sig->peer) : NULL,
+                         moved.in ? peer_of(page, sig->source) : NULL, sig, page->uses[i]);
+    }
+    uint64_t calls = 0;
+    for (size_t i = 0; i < TRC_ROWS; i++) {
+        if (page->rows[i].call_plus_1 == 0)
+            return; /* there is room: every call has a row */
+        calls += page->rows[i].calls;
+    }
+    page->thread.row_overflow = page->thread.calls > calls ? page->thread.calls - calls : 0;
 }
 
 /* Copies the page of chunk `chunk` if it moved, and says so.  Most threads of a large job are quiet most of the time,
@@ -50,15 +129,13 @@ static bool look_at(struct trc_file *file, uint32_t chunk)
         if (file->threads <= index)
             file->threads = index + 1u;
     } else {
-        struct trc_thread clamped = now;
-        clamped.index = live->page.thread.index; /* what clamp_page may have changed is no movement */
-        memcpy(clamped.name, live->page.thread.name, sizeof clamped.name);
-        bool same = !memcmp(&clamped, &live->page.thread, sizeof clamped);
+        bool same = !memcmp(&now, &live->seen, sizeof now);
         if (same && live->settled)
             return false;
         live->settled = same;
         moved = !same;
     }
+    live->seen = now;
     size_t got = trc_file_read(file, offset, &live->page, sizeof live->page);
     live->cut = got < sizeof live->page;
     if (live->cut) {
@@ -66,6 +143,7 @@ static bool look_at(struct trc_file *file, uint32_t chunk)
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
     }
     clamp_page(&live->page, index);
+    complete_counters(&live->page);
     return moved;
 }
 

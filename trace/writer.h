@@ -224,20 +224,18 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
     trc_stream_fold_slow(stream, index, begin, end);
 }
 
-/* Counts a completed call in its row. */
-static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, uint64_t ticks, uint64_t sent,
-                                    uint64_t received)
+/* Counts a completed call of signature `index`: its row, the thread's totals, and what it moved. */
+static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, uint64_t ticks)
 {
     struct trc_row *row = stream->state[index].row;
     row->calls++;
     row->ticks += ticks;
-    if (ticks < row->min_ticks)
-        row->min_ticks = ticks;
-    if (ticks > row->max_ticks)
-        row->max_ticks = ticks;
-    row->sent += sent;
-    row->received += received;
+    row->min_ticks = ticks < row->min_ticks ? ticks : row->min_ticks;
+    row->max_ticks = ticks > row->max_ticks ? ticks : row->max_ticks;
     row->histogram[trc_bucket(ticks)]++;
+    stream->page->thread.calls++;
+    stream->page->thread.mpi_ticks += ticks;
+    stream->page->uses[index]++;
 }
 
 #endif

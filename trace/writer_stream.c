@@ -1,4 +1,5 @@
 /* Streams: the slow halves of the record path. */
+#include "trace/uses.h"
 #include "trace/writer_stream.h"
 
 #define RESERVED_ROWS 40u /* kept for calls that have none */
@@ -28,10 +29,7 @@ bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint3
  * so that no call is missing. */
 static struct trc_row *row_of(struct trc_stream *stream, const struct trc_sig *sig)
 {
-    uint64_t bytes = sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
-    if (sig->received != TRC_BYTES_UNKNOWN && sig->received > bytes)
-        bytes = sig->received;
-    uint16_t size_class = trc_size_class(bytes), key = (uint16_t)(sig->call + 1);
+    uint16_t size_class = trc_sig_class(sig), key = (uint16_t)(sig->call + 1);
     struct trc_row *rows = stream->page->rows, *same_call = NULL, *unused = NULL;
     uint32_t at = (key * 31u + size_class * 7u) % TRC_ROWS;
     for (uint32_t tries = 0; tries < TRC_ROWS; tries++, at = (at + 1) % TRC_ROWS) {
@@ -70,6 +68,38 @@ static struct trc_peer *peer_of(struct trc_stream *stream, int32_t rank)
     return NULL;
 }
 
+/* Moves what was counted by signature into the counters that stay: the signature is about to go. */
+static void settle(struct trc_stream *stream, uint32_t index)
+{
+    struct trc_thread_chunk *page = stream->page;
+    if (page->uses[index] == 0)
+        return;
+    const struct trc_sig_state *state = &stream->state[index];
+    struct trc_thread *thread = &page->thread;
+    struct trc_row *row = state->row == &stream->overflow_row ? NULL : state->row;
+    page->undo = (struct trc_undo){
+        .row = row ? (uint32_t)(row - page->rows) + 1 : 0,
+        .out = state->out ? (uint32_t)(state->out - page->peers) + 1 : 0,
+        .in = state->in ? (uint32_t)(state->in - page->peers) + 1 : 0,
+        .uses = page->uses[index],
+        .row_sent = row ? row->sent : 0,
+        .row_received = row ? row->received : 0,
+        .out_messages = state->out ? state->out->sent_messages : 0,
+        .out_bytes = state->out ? state->out->sent_bytes : 0,
+        .in_messages = state->in ? state->in->received_messages : 0,
+        .in_bytes = state->in ? state->in->received_bytes : 0,
+        .sent = thread->sent,
+        .received = thread->received,
+        .sent_messages = thread->sent_messages,
+        .received_messages = thread->received_messages,
+        .peer_overflow = thread->peer_overflow,
+    };
+    __atomic_store_n(&page->undo.index_plus_1, index + 1, __ATOMIC_RELEASE);
+    trc_add_uses(thread, row, state->out, state->in, &page->sigs[index], page->uses[index]);
+    page->uses[index] = 0;
+    __atomic_store_n(&page->undo.index_plus_1, 0, __ATOMIC_RELEASE);
+}
+
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set)
 {
     /* The way that was not in use by the call just made is given up; a way inside an open call is never given up. */
@@ -84,6 +114,7 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
             stream->folds = 0; /* of the signature that goes */
             break;
         }
+    settle(stream, index);
     stream->page->sigs[index] = *sig;
     stream->state[index] = (struct trc_sig_state){
         .epoch = UINT32_MAX, /* taken, but defined in no chunk */

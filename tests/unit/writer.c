@@ -77,7 +77,7 @@ static void test_events_and_counters(void)
         struct trc_sig sig = send_sig((int32_t)(i % 5), 100 * (i % 3));
         uint32_t index = trc_stream_intern(stream, &sig);
         trc_stream_event(stream, index, begin + 10, begin + 10 + i % 1000, 0);
-        trc_stream_count(stream, index, i % 1000, sig.sent, 0);
+        trc_stream_count(stream, index, i % 1000);
         begin += 10 + i % 1000;
         now = begin;
     }
@@ -131,7 +131,7 @@ static void test_recycling(void)
     for (uint64_t i = 0; i < N; i++) {
         uint32_t index = trc_stream_intern(stream, &sig);
         trc_stream_event(stream, index, now + 1000, now + 3000, 0);
-        trc_stream_count(stream, index, 2000, 8, 0);
+        trc_stream_count(stream, index, 2000);
         now += 3000;
     }
     struct trc_file *file = open_reader();

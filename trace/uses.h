@@ -1,0 +1,69 @@
+/* What one use of a signature moves, and where that is counted (trc_thread_chunk.uses).  The recorder adds it when a
+ * signature gives up its place, a reader to its copy of the page. */
+#ifndef TRC_USES_H
+#define TRC_USES_H
+
+#include "trace/format.h"
+#include "trace/histogram.h"
+
+#include <stdbool.h>
+
+struct trc_moved {
+    uint64_t sent, received; /* bytes */
+    bool out, in;            /* it is a point-to-point message from / to here */
+};
+
+/* A completed request has sent its bytes when it was started; a posted receive shows the room it has, and its bytes are
+ * counted when they have come.  Pure; callable from the traced thread. */
+static inline struct trc_moved trc_moved(const struct trc_sig *sig)
+{
+    bool complete = sig->flags & TRC_SIG_COMPLETE, cancelled = sig->flags & TRC_SIG_CANCELLED;
+    bool posted = (sig->flags & TRC_SIG_START) && (sig->flags & (TRC_SIG_P2P_IN | TRC_SIG_IO));
+    bool arrives = !posted && !cancelled && (!complete || (sig->flags & (TRC_SIG_P2P_IN | TRC_SIG_IO)));
+    return (struct trc_moved){
+        .sent = complete || sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent,
+        .received = !arrives || sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received,
+        .out = (sig->flags & TRC_SIG_P2P_OUT) && !complete,
+        .in = (sig->flags & TRC_SIG_P2P_IN) && arrives,
+    };
+}
+
+/* Size class that the uses of a signature are counted under. */
+static inline uint16_t trc_sig_class(const struct trc_sig *sig)
+{
+    uint64_t sent = sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
+    uint64_t received = sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received;
+    return trc_size_class(sent > received ? sent : received);
+}
+
+/* Adds `uses` of a signature; row, out and in may be NULL. */
+static inline void trc_add_uses(struct trc_thread *thread, struct trc_row *row, struct trc_peer *out,
+                                struct trc_peer *in, const struct trc_sig *sig, uint64_t uses)
+{
+    struct trc_moved moved = trc_moved(sig);
+    uint64_t sent = moved.sent * uses, received = moved.received * uses;
+    thread->sent += sent;
+    thread->received += received;
+    if (row) {
+        row->sent += sent;
+        row->received += received;
+    }
+    if (moved.out) {
+        thread->sent_messages += uses;
+        thread->peer_overflow += out ? 0 : uses;
+        if (out) {
+            out->sent_messages += uses;
+            out->sent_bytes += sent;
+        }
+    }
+    if (moved.in) {
+        thread->received_messages += uses;
+        thread->peer_overflow += in ? 0 : uses;
+        if (in) {
+            in->received_messages += uses;
+            in->received_bytes += received;
+        }
+    }
+}
+
+#endif
