@@ -44,8 +44,10 @@ TUI_LIBS  = -lncursesw -lcjson -ldw -lelf -lm
 all: $(LIBTRACE) $(HPCTOP)
 
 # libtrace.so: libc and libdl of an old glibc, nothing else (DESIGN 4).  -fexceptions lets a C++ exception pass.
+# No vectors on the record path: what was just stored word by word would have to leave the store buffer first.
 # libdl is named outright: since glibc 2.34 it is a stub, but older systems have dlsym there.
-IPO_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-stack-protector -U_FORTIFY_SOURCE
+IPO_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-stack-protector -U_FORTIFY_SOURCE \
+             -fno-tree-slp-vectorize
 LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
 $(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)

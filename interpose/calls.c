@@ -1,6 +1,5 @@
 /* The rows as data. */
-#include "interpose/calls.h"
-#include "interpose/record.h"
+#include "interpose/memo.h"
 
 #include <string.h>
 
@@ -48,25 +47,23 @@ static bool is_memorable(const struct ipo_call *call)
         if (call->opclass < TRC_OP_BARRIER || call->opclass > TRC_OP_EXSCAN)
             return false;
     }
-    return !call->persistent && !strpbrk(call->roles, "mMeExXyQwUWjkPKCVAFG");
+    return !call->persistent && !strpbrk(call->roles, IPO_NOT_MEMORABLE);
 }
 
 static void prepare_memo(struct ipo_call *call)
 {
+    call->memo_key[0] = (uint8_t)IPO_MEMO_FIRST(call->roles);
+    call->memo_key[1] = (uint8_t)IPO_MEMO_SECOND(call->roles);
     for (unsigned at = 0; at < call->arity; at++) {
         if ((call->roles[at] == 'b' || call->roles[at] == 'B') && call->buffers < sizeof call->buffer)
             call->buffer[call->buffers++] = (uint8_t)at;
-        if (!is_memorable(call) || !strchr("nNdDpstTrRcv", call->roles[at]))
+        if (!is_memorable(call) || !strchr(IPO_MEMO_ROLES, call->roles[at]))
             continue;
-        if (call->memo_words == IPO_MEMO_WORDS) {
+        if (at >= IPO_MEMO_WORDS) {
             call->memo_words = 0;
             return;
         }
         call->memo_word[call->memo_words++] = (uint8_t)at;
-        if (strchr("psRr", call->roles[at]))
-            call->memo_key[0] = (uint8_t)at;
-        if (strchr("tTn", call->roles[at]))
-            call->memo_key[1] = (uint8_t)at;
     }
 }
 

@@ -34,7 +34,7 @@ struct ipo_call {
     bool persistent;                 /* ..._init of a collective or point-to-point call */
     uint8_t position['z' - 'A' + 1]; /* of a role's first argument; IPO_ABSENT */
     uint8_t memo_words;              /* arguments that decide its signature; 0: not a call to remember (memo.h) */
-    uint8_t memo_word[9];
+    uint8_t memo_word[11];
     uint8_t memo_key[2]; /* the two of them that vary most from call to call: partner and tag */
     uint8_t buffers;     /* arguments that may be MPI_IN_PLACE */
     uint8_t buffer[2];

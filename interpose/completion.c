@@ -55,7 +55,7 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
         return;
     if (ipo_has(call, 'S')) {
         ipo_want_status(frame, args);
-    } else if (ipo_has(call, 'Z') && !(ipo_process.writer.head->flags & TRC_HEAD_STATUS_UNKNOWN)) {
+    } else if (ipo_has(call, 'Z') && ipo_status_known) {
         unsigned at = ipo_position(call, 'Z');
         if (args[at] == ipo_abi.statuses_ignore)
             args[at] = (uintptr_t)frame->thread->statuses;

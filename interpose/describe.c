@@ -80,10 +80,12 @@ uint64_t ipo_bytes(const struct ipo_frame *frame, const uintptr_t *args, char co
 
 /* ---- statuses */
 
+bool ipo_status_known = true;
+
 void ipo_want_status(struct ipo_frame *frame, uintptr_t *args)
 {
     unsigned at = ipo_position(frame->call, 'S');
-    if (at == IPO_ABSENT || (ipo_process.writer.head->flags & TRC_HEAD_STATUS_UNKNOWN))
+    if (at == IPO_ABSENT || !ipo_status_known)
         return;
     if (args[at] == ipo_abi.status_ignore) {
         if (!ipo_thread_scratch(frame->thread, 1))
@@ -121,33 +123,63 @@ struct ipo_arrived ipo_arrived(const struct ipo_comm *comm, uintptr_t status, bo
 
 /* ---- starts */
 
+/* The place of a request that is told by its handle; NULL: none, or no request. */
+static inline struct ipo_request *place_of(struct ipo_thread *thread, uintptr_t variable, uintptr_t handle)
+{
+    if (handle == ipo_abi.request_null)
+        return NULL;
+    if (handle == ipo_abi.shared_request && handle)
+        return ipo_shared_add(thread, ipo_request_variable(thread, variable, 0));
+    struct ipo_request *request = ipo_request_place(handle);
+    if (__builtin_expect(!request, 0))
+        __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
+    return request;
+}
+
+static inline void fill(struct ipo_request *request, const struct ipo_thread *thread, const struct trc_sig *sig,
+                        uint32_t index, struct ipo_comm *comm)
+{
+    request->flags = 0;
+    request->thread = thread->stream.page->thread.index;
+    request->number = 0;
+    request->charge = sig->call;
+    request->index = index;
+    request->version = thread->stream.state[index].version;
+    request->comm = comm;
+    request->sig = *sig;
+}
+
+void ipo_request_started(struct ipo_thread *thread, struct ipo_comm *comm, uint32_t index, uintptr_t variable)
+{
+    uint64_t number = ipo_next_start(thread);
+    uintptr_t handle = ipo_handle_load(variable, 0);
+    struct ipo_request *request = place_of(thread, variable, handle);
+    if (__builtin_expect(!request, 0))
+        return;
+    fill(request, thread, &thread->stream.page->sigs[index], index, comm);
+    request->number = number;
+    ipo_request_publish(request, handle);
+}
+
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
 {
     uintptr_t variable = ipo_arg(frame->call, args, 'q');
     if (!variable)
         return;
-    uintptr_t handle = ipo_handle_load(variable, 0);
     struct ipo_thread *thread = frame->thread;
-    struct ipo_request request = {
-        .thread = thread->stream.page->thread.index,
-        .charge = frame->sig.call,
-        .index = frame->index,
-        .version = thread->stream.state[frame->index].version,
-        .comm = frame->comm,
-        .sig = frame->sig,
-    };
-    if (frame->call->persistent)
-        request.flags = IPO_REQUEST_PERSISTENT;
-    else if (frame->sig.flags & TRC_SIG_START)
-        request.number = ipo_next_start(thread);
-    if (frame->call->opclass == TRC_OP_IO || frame->call->opclass == TRC_OP_IO_COLL)
-        request.flags |= ipo_has(frame->call, 'B') ? IPO_REQUEST_READ : 0;
-    if (handle == ipo_abi.request_null)
+    uintptr_t handle = ipo_handle_load(variable, 0);
+    bool starts = !frame->call->persistent && (frame->sig.flags & TRC_SIG_START);
+    uint64_t number = starts ? ipo_next_start(thread) : 0;
+    struct ipo_request *request = place_of(thread, variable, handle);
+    if (!request)
         return;
-    if (handle == ipo_abi.shared_request && handle)
-        ipo_shared_add(thread, ipo_request_variable(thread, variable, 0), &request);
-    else if (!ipo_request_add(handle, &request))
-        __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
+    fill(request, thread, &frame->sig, frame->index, frame->comm);
+    request->number = number;
+    if (frame->call->persistent)
+        request->flags = IPO_REQUEST_PERSISTENT;
+    if (frame->call->opclass == TRC_OP_IO || frame->call->opclass == TRC_OP_IO_COLL)
+        request->flags |= ipo_has(frame->call, 'B') ? IPO_REQUEST_READ : 0;
+    ipo_request_publish(request, handle);
 }
 
 void ipo_mark_poll(struct ipo_frame *frame)

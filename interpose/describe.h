@@ -47,6 +47,11 @@ static inline uintptr_t ipo_type_at(const struct ipo_thread *thread, uintptr_t a
 
 /* Remembers the request that a call with role q has started (after ipo_emit) and takes its start number. */
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args);
+/* The same for a call that is not persistent and no IO, of the signature at `index`. */
+void ipo_request_started(struct ipo_thread *thread, struct ipo_comm *comm, uint32_t index, uintptr_t variable);
+
+/* Statuses can be read: their layout is what the family's should be. */
+extern IPO_OURS bool ipo_status_known;
 
 /* Handles that a call makes or takes away, nested calls included: kept before, followed after it succeeded. */
 void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args);

@@ -1,11 +1,31 @@
 /* A memory of arguments: a call from the same place with the same words has the same signature, so that describing it
  * (communicator, world ranks, type sizes) can be left out.  Only for calls whose signature depends on words alone, not
- * on what arrays hold.  Whatever can give a handle a new meaning makes all memories stale. */
+ * on what arrays hold.  Whatever can give a handle a new meaning makes all memories stale.
+ *
+ * What depends on a row's roles alone is written so that it is worked out by the compiler where the row is a constant
+ * (repeat.h), and from the call table elsewhere. */
 #ifndef IPO_MEMO_H
 #define IPO_MEMO_H
 
 #include "interpose/abi.h"
 #include "interpose/record.h"
+
+/* Arguments that decide a signature; and those that keep a row from being remembered. */
+#define IPO_MEMO_ROLES    "nNdDpstTrRcv"
+#define IPO_NOT_MEMORABLE "mMeExXyQwUWjkPKCVAFG"
+
+/* Position of the first of these roles that the row has, 0 if none. */
+static inline __attribute__((always_inline)) unsigned ipo_first_role(const char *roles, char a, char b, char c, char d)
+{
+    const char *found = __builtin_strchr(roles, a);
+    found = found ? found : __builtin_strchr(roles, b);
+    found = found ? found : __builtin_strchr(roles, c);
+    found = found ? found : __builtin_strchr(roles, d);
+    return found ? (unsigned)(found - roles) : 0;
+}
+/* The two arguments that vary most from call to call: partner and tag. */
+#define IPO_MEMO_FIRST(roles)  ipo_first_role(roles, 'p', 's', 'r', 'c')
+#define IPO_MEMO_SECOND(roles) ipo_first_role(roles, 't', 'T', 'n', 'N')
 
 extern IPO_OURS _Atomic uint32_t ipo_memo_epoch;
 
@@ -13,6 +33,19 @@ extern IPO_OURS _Atomic uint32_t ipo_memo_epoch;
 static inline void ipo_memo_forget(void)
 {
     atomic_fetch_add_explicit(&ipo_memo_epoch, 1, memory_order_relaxed);
+}
+
+/* Which call it is, and when its arguments were understood. */
+static inline uint64_t ipo_memo_stamp(enum ipo_call_id id)
+{
+    return (uint64_t)atomic_load_explicit(&ipo_memo_epoch, memory_order_relaxed) << 32 | (uint32_t)id;
+}
+
+/* `first` and `second`: the arguments that vary most from call to call. */
+static inline struct ipo_memo *ipo_memo_at(struct ipo_thread *thread, uint64_t site, uintptr_t first, uintptr_t second)
+{
+    uint64_t hash = site + first * 33 + second * 7;
+    return &thread->memo[(hash ^ hash >> 8) % IPO_MEMOS];
 }
 
 /* The place for a call with these arguments, or NULL if it is not one to remember. */
@@ -24,39 +57,39 @@ static inline struct ipo_memo *ipo_memo_place(const struct ipo_frame *frame, con
     for (unsigned i = 0; i < call->buffers; i++)
         if (__builtin_expect(args[call->buffer[i]] == ipo_abi.in_place, 0))
             return NULL;
-    uint64_t hash = frame->site + args[call->memo_key[0]] * 33 + args[call->memo_key[1]] * 7;
-    return &frame->thread->memo[(hash ^ hash >> 8) % IPO_MEMOS];
+    return ipo_memo_at(frame->thread, frame->site, args[call->memo_key[0]], args[call->memo_key[1]]);
 }
 
 /* Whether the place holds this very call; then frame->sig, comm and index are filled in. */
-static inline bool ipo_memo_recall(struct ipo_frame *frame, const struct ipo_call *call, const uintptr_t *args,
-                                   const struct ipo_memo *memo)
+static inline bool ipo_memo_recall(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id,
+                                   const uintptr_t *args, const struct ipo_memo *memo)
 {
-    const struct trc_stream *stream = &frame->thread->stream;
-    uint64_t differ = (memo->site ^ frame->site) |
-                      (memo->epoch ^ atomic_load_explicit(&ipo_memo_epoch, memory_order_relaxed)) |
-                      (memo->version ^ stream->state[memo->index].version);
-    for (unsigned i = 0; i < call->memo_words; i++)
-        differ |= memo->word[i] ^ args[call->memo_word[i]];
-    if (__builtin_expect(differ != 0, 0) || memo->call != call)
+    uint64_t differ = (memo->site ^ frame->site) | (memo->stamp ^ ipo_memo_stamp(id));
+    if (differ)
         return false;
-    frame->sig = stream->page->sigs[memo->index];
+    differ = memo->version ^ memo->state->version;
+    for (unsigned i = 0; i < call->memo_words; i++)
+        differ |= memo->word[call->memo_word[i]] ^ args[call->memo_word[i]];
+    if (__builtin_expect(differ != 0, 0))
+        return false;
+    frame->sig = frame->thread->stream.page->sigs[memo->index];
     frame->comm = memo->comm;
     frame->index = memo->index;
     return true;
 }
 
+/* `stamp` as it was before the call was described. */
 static inline void ipo_memo_keep(const struct ipo_frame *frame, const uintptr_t *args, struct ipo_memo *memo,
-                                 uint32_t epoch)
+                                 uint64_t stamp)
 {
-    memo->call = frame->call;
     memo->site = frame->site;
-    memo->epoch = epoch;
+    memo->stamp = stamp;
     memo->comm = frame->comm;
     memo->index = frame->index;
-    memo->version = frame->thread->stream.state[frame->index].version;
+    memo->state = &frame->thread->stream.state[frame->index];
+    memo->version = memo->state->version;
     for (unsigned i = 0; i < frame->call->memo_words; i++)
-        memo->word[i] = args[frame->call->memo_word[i]];
+        memo->word[frame->call->memo_word[i]] = args[frame->call->memo_word[i]];
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* From the first Init to the end: where the trace goes, what its head says, when recording starts and stops. */
 #include "interpose/oldglibc.h"
 #include "interpose/process.h"
+#include "interpose/describe.h"
 #include "interpose/abi.h"
 #include "interpose/comms.h"
 #include "interpose/facts.h"
@@ -187,7 +188,7 @@ bool ipo_process_start(const void *caller)
     if (open_file(&head))
         return false;
     ipo_process.writer.head->patched_slots = patched_at_load + ipo_patch_slots();
-    *armed_page = ipo_process.options.python ? IPO_ARMED_PYTHON : IPO_ARMED;
+    *armed_page = ipo_process.options.python ? IPO_ARMED_PYTHON : ipo_clock_is_tsc ? IPO_ARMED : IPO_ARMED_SLOW;
     __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE);
     return true;
 }
@@ -204,8 +205,10 @@ static void check_status_layout(struct trc_head *head)
     typedef uintptr_t w;
     int failed = ((int (*)(void *, int, w, int, int, w, void *))ipo_own[IPO_Recv])(
         NULL, 0, ipo_abi.byte_type, ipo_abi.proc_null, 0, ipo_abi.comm_world, status.bytes);
-    if (failed || ipo_status_source(status.bytes) != ipo_abi.proc_null)
+    if (failed || ipo_status_source(status.bytes) != ipo_abi.proc_null) {
         head->flags |= TRC_HEAD_STATUS_UNKNOWN;
+        ipo_status_known = false;
+    }
 }
 
 /* What recording one call costs here: the usual path, on a stream that goes nowhere. */
@@ -219,7 +222,7 @@ static uint64_t measure_cost(void)
     stream->page = (struct trc_thread_chunk *)(void *)memory;
     stream->chunk = (struct trc_chunk *)(void *)(memory + TRC_CHUNK_SIZE);
     stream->at = (unsigned char *)(stream->chunk + 1);
-    stream->stop = (unsigned char *)stream->chunk + TRC_CHUNK_SIZE;
+    stream->stop = (unsigned char *)stream->chunk + TRC_CHUNK_SIZE - TRC_STREAM_ROOM;
     stream->epoch = 1;
     stream->writer = &ipo_process.writer;
     uint64_t best = UINT64_MAX;

@@ -18,12 +18,15 @@ extern IPO_OURS struct ipo_process ipo_process;
 /* Ticks of the process's clock; see enum trc_clock_source. */
 extern IPO_OURS bool ipo_clock_is_tsc;
 uint64_t ipo_ticks_slow(void);
+#if defined(__x86_64__)
+#define IPO_TSC() __builtin_ia32_rdtsc()
+#else
+#define IPO_TSC() ipo_ticks_slow() /* never armed with a TSC */
+#endif
 static inline uint64_t ipo_ticks(void)
 {
-#if defined(__x86_64__)
     if (__builtin_expect(ipo_clock_is_tsc, 1))
-        return __builtin_ia32_rdtsc();
-#endif
+        return IPO_TSC();
     return ipo_ticks_slow();
 }
 

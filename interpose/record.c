@@ -1,11 +1,8 @@
 /* Enter, leave, emit: what every recorded call goes through. */
 #include "interpose/record.h"
-#include "interpose/comms.h"
-#include "interpose/describe.h"
 #include "interpose/fortran.h"
-#include "interpose/memo.h"
-#include "interpose/process.h"
 #include "interpose/python_site.h"
+#include "interpose/repeat.h"
 #include "interpose/resolve.h"
 #include "interpose/sites.h"
 
@@ -50,20 +47,21 @@ static struct trc_sig plain_sig(uint32_t call, uint64_t site)
 static inline void describe(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id, uintptr_t *args)
 {
     struct ipo_memo *memo = ipo_memo_place(frame, call, args);
-    if (memo && ipo_memo_recall(frame, call, args, memo)) {
+    if (memo && ipo_memo_recall(frame, call, id, args, memo)) {
         if (frame->sig.flags & TRC_SIG_COLL)
             frame->sequence = frame->comm->sequence++;
         else if (ipo_has(call, 'S') && call->opclass != TRC_OP_PROBE)
             ipo_want_status(frame, args);
         return;
     }
-    uint32_t epoch = atomic_load_explicit(&ipo_memo_epoch, memory_order_relaxed);
+    uint64_t stamp = ipo_memo_stamp(id);
     frame->sig = plain_sig((uint32_t)id, frame->site);
     if (call->describe)
         call->describe(frame, args);
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
-    if (memo)
-        ipo_memo_keep(frame, args, memo, epoch);
+    /* A collective without a communicator is about to fail. */
+    if (memo && (frame->comm || call->opclass < TRC_OP_BARRIER || call->opclass > TRC_OP_EXSCAN))
+        ipo_memo_keep(frame, args, memo, stamp);
 }
 
 /* A frame below the mark runs inside the marked call, if that is still there: longjmp or a C++ exception may have left
@@ -72,7 +70,7 @@ static inline void describe(struct ipo_frame *frame, const struct ipo_call *call
 static inline bool is_inside(const struct ipo_thread *thread, const struct ipo_frame *frame)
 {
     return thread->mark && frame->address < thread->mark && ((const uint64_t *)thread->mark)[1] == thread->outer_site &&
-           thread->outer->cookie == thread->cookie;
+           thread->outer->address == thread->mark;
 }
 
 /* Inside another call: recorded with a flag, not counted; what changes the meaning of handles is followed. */
@@ -81,7 +79,6 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
 {
     if (frame->call->opclass == TRC_OP_ABORT)
         ipo_process_aborting((int)ipo_arg(frame->call, args, 'L'));
-    frame->cookie = 0;
     ipo_keep_handle(frame, args);
     frame->sig = plain_sig(id, frame->site);
     frame->sig.flags = TRC_SIG_NESTED;
@@ -113,7 +110,6 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     thread->mark = frame->address;
     thread->outer = frame;
     thread->outer_site = ((const uint64_t *)frame->address)[1]; /* frame->site may be a line of Python */
-    frame->cookie = ++thread->cookie;
     describe(frame, call, id, args);
     struct trc_thread *live = &thread->stream.page->thread;
     live->inside_sequence = frame->sequence;
@@ -144,18 +140,9 @@ void ipo_emit(struct ipo_frame *frame)
     emit(frame);
 }
 
-void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
+static inline void leave(struct ipo_frame *frame, const uintptr_t *args, int result)
 {
-    frame->end = ipo_ticks();
-    if (__builtin_expect(!*ipo_armed, 0))
-        return; /* a child that a callback forked returns from its parent's call */
     struct trc_stream *stream = &frame->thread->stream;
-    if (__builtin_expect(frame->nested, 0)) {
-        trc_stream_event(stream, frame->index, frame->begin, frame->end, 0);
-        if (!result)
-            ipo_follow_handles(frame, args);
-        return;
-    }
     frame->result = result;
     frame->failed = result != 0;
     if (__builtin_expect(frame->failed, 0)) {
@@ -168,7 +155,40 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
         emit(frame);
     __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);
     frame->thread->mark = NULL;
-    frame->cookie = 0;
+}
+
+void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
+{
+    frame->end = ipo_ticks();
+    if (__builtin_expect(!*ipo_armed, 0))
+        return; /* a child that a callback forked returns from its parent's call */
+    if (__builtin_expect(frame->nested, 0)) {
+        trc_stream_event(&frame->thread->stream, frame->index, frame->begin, frame->end, 0);
+        if (!result)
+            ipo_follow_handles(frame, args);
+        return;
+    }
+    leave(frame, args, result);
+}
+
+__attribute__((noinline, cold)) void ipo_repeat_odd(struct ipo_repeat repeat, struct ipo_frame *frame,
+                                                    enum ipo_call_id id, const uintptr_t *args, int result,
+                                                    uint64_t end)
+{
+    if (!*ipo_armed)
+        return;
+    frame->thread = repeat.thread;
+    frame->call = &ipo_calls[id];
+    frame->comm = repeat.memo->comm;
+    frame->begin = repeat.begin;
+    frame->end = end;
+    frame->sequence = repeat.sequence;
+    frame->index = repeat.memo->index;
+    frame->nested = frame->poll = false;
+    bool asks = ipo_has(frame->call, 'S') && frame->call->opclass != TRC_OP_PROBE;
+    frame->status = asks ? ipo_arg(frame->call, args, 'S') : 0;
+    frame->sig = frame->thread->stream.page->sigs[frame->index];
+    leave(frame, args, result);
 }
 
 uint64_t ipo_next_start(struct ipo_thread *thread)

@@ -21,7 +21,6 @@ struct ipo_frame {
     bool failed;      /* it is an error */
     bool poll;        /* nothing had happened: goes to a fold */
     uintptr_t status; /* a status the real call was given: the caller's or ours; 0 none */
-    uint64_t cookie;  /* tells this frame from what the stack holds after it is gone */
     uintptr_t handle; /* of an object that the call takes away, or the claim of a message */
     struct trc_sig sig;
 };
@@ -56,8 +55,9 @@ void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_
 void ipo_count_sent(struct ipo_thread *thread, uint32_t index);
 void ipo_count_received(struct ipo_thread *thread, uint32_t index);
 
-/* Whether wrappers record: one word in a page that fork wipes. */
-enum { IPO_ARMED = 1, IPO_ARMED_PYTHON = 2 };
+/* Whether wrappers record: one word in a page that fork wipes.  Repeated calls (repeat.h) are told only where times come
+ * from the TSC and call sites are addresses. */
+enum { IPO_ARMED = 1, IPO_ARMED_SLOW = 2, IPO_ARMED_PYTHON = 3 };
 extern IPO_OURS const uint32_t *ipo_armed;
 
 #endif

@@ -4,8 +4,9 @@
 
 #include <sys/mman.h>
 
-/* Buckets of eight keys, one cache line, in an array of their own: a look-up that misses costs one line.  A handle that
- * finds its bucket full goes to a second one; only after that has happened is the second one looked at. */
+/* Buckets of eight keys, one cache line, in an array of their own: a look-up that misses costs one line.  A handle has
+ * a favourite way in its bucket, looked at first.  One that finds its bucket full goes to a second bucket; only after
+ * that has happened is the second one looked at. */
 #define BUCKETS 8192u
 #define WAYS    8u
 #define FILLING 1u
@@ -34,9 +35,16 @@ static uint32_t bucket_of(uint64_t handle, uint32_t second)
     return (uint32_t)(second ? mixed >> 20 : mixed >> 51) % BUCKETS;
 }
 
-/* The way with this key (0: a free one), WAYS if there is none. */
-static uint32_t way_of(uint32_t bucket, uint64_t key)
+static uint32_t favourite_of(uint64_t handle)
 {
+    return (uint32_t)(handle * 0x9e3779b97f4a7c15u >> 48) % WAYS;
+}
+
+/* The way with this key (0: a free one), WAYS if there is none. */
+static uint32_t way_of(uint32_t bucket, uint64_t key, uint32_t favourite)
+{
+    if (__builtin_expect(atomic_load_explicit(&keys[bucket][favourite], memory_order_acquire) == key, 1))
+        return favourite;
     uint32_t way = 0;
     while (way < WAYS && atomic_load_explicit(&keys[bucket][way], memory_order_acquire) != key)
         way++;
@@ -46,7 +54,7 @@ static uint32_t way_of(uint32_t bucket, uint64_t key)
 struct ipo_request *ipo_request_find(uint64_t handle)
 {
     for (uint32_t second = 0; second < 2; second++) {
-        uint32_t bucket = bucket_of(handle, second), way = way_of(bucket, handle);
+        uint32_t bucket = bucket_of(handle, second), way = way_of(bucket, handle, favourite_of(handle));
         if (way < WAYS)
             return &slots[bucket * WAYS + way];
         if (!atomic_load_explicit(&spilled, memory_order_relaxed))
@@ -64,7 +72,9 @@ static struct ipo_request *slot_for(uint64_t handle)
     if (known)
         return known;
     for (uint32_t second = 0; second < 2; second++) {
-        uint32_t bucket = bucket_of(handle, second), way = WAYS;
+        uint32_t bucket = bucket_of(handle, second), way = WAYS, favourite = favourite_of(handle);
+        if (!ipo_process.concurrent && keys[bucket][favourite] == 0) /* one left behind in another way stays there */
+            return &slots[bucket * WAYS + favourite];
         for (uint32_t i = 0; i < WAYS; i++) {
             uint64_t key = atomic_load_explicit(&keys[bucket][i], memory_order_relaxed);
             if (key == handle)
@@ -72,7 +82,7 @@ static struct ipo_request *slot_for(uint64_t handle)
             if (key == 0 && way == WAYS)
                 way = i;
         }
-        for (; way < WAYS; way = way_of(bucket, 0)) {
+        for (; way < WAYS; way = way_of(bucket, 0, favourite)) {
             uint64_t unused = 0;
             if (!ipo_process.concurrent) /* saves a locked instruction a request */
                 return &slots[bucket * WAYS + way];
@@ -90,13 +100,24 @@ static _Atomic uint64_t *key_of(const struct ipo_request *request)
     return &keys[i / WAYS][i % WAYS];
 }
 
+struct ipo_request *ipo_request_place(uint64_t handle)
+{
+    return slot_for(handle);
+}
+
+void ipo_request_publish(struct ipo_request *request, uint64_t handle)
+{
+    if (request >= slots && request < slots + (size_t)BUCKETS * WAYS)
+        atomic_store_explicit(key_of(request), handle, memory_order_release);
+}
+
 bool ipo_request_add(uint64_t handle, const struct ipo_request *request)
 {
     struct ipo_request *slot = slot_for(handle);
     if (!slot)
         return false;
     *slot = *request;
-    atomic_store_explicit(key_of(slot), handle, memory_order_release);
+    ipo_request_publish(slot, handle);
     return true;
 }
 
@@ -118,13 +139,13 @@ void ipo_request_remove(struct ipo_request *request)
     atomic_store_explicit(key_of(request), 0, memory_order_release);
 }
 
-void ipo_shared_add(struct ipo_thread *thread, uintptr_t variable, const struct ipo_request *request)
+struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable)
 {
     if (thread->shared_end - thread->shared_first == IPO_SHARED)
         thread->shared_first++; /* the oldest was never completed in our sight */
     struct ipo_shared_start *start = &thread->shared[thread->shared_end++ % IPO_SHARED];
     start->variable = variable;
-    start->request = *request;
+    return &start->request;
 }
 
 const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable)

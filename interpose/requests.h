@@ -33,7 +33,12 @@ struct ipo_shared_start {
     struct ipo_request request;
 };
 
-/* Enters a request or message under its handle; `request` is copied.  False: no room. */
+/* A place for the request or message with this handle, to be filled in and then published.  NULL: no room. */
+struct ipo_request *ipo_request_place(uint64_t handle);
+/* From now on it is found.  For a place of ipo_shared_add it does nothing. */
+void ipo_request_publish(struct ipo_request *request, uint64_t handle);
+
+/* Both, with a copy of `request`.  False: no room. */
 bool ipo_request_add(uint64_t handle, const struct ipo_request *request);
 
 /* The entry of a handle, or NULL.  Only its owner (who may wait for it) looks it up. */
@@ -45,8 +50,8 @@ void ipo_request_remove(struct ipo_request *request);
 struct ipo_request *ipo_request_claim(uint64_t handle);
 void ipo_request_unclaim(uint64_t handle, struct ipo_request *request);
 
-/* The shared handle of finished sends: `variable` is where the program keeps it. */
-void ipo_shared_add(struct ipo_thread *thread, uintptr_t variable, const struct ipo_request *request);
+/* The shared handle of finished sends: `variable` is where the program keeps it.  Returns a place to fill in. */
+struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable);
 /* The start that a completion of the shared handle at `variable` belongs to, given up by this; valid until the thread's
  * next call.  NULL: none known. */
 const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable);

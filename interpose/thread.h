@@ -16,15 +16,16 @@ struct ipo_type {
 };
 
 #define IPO_MEMOS      256u
-#define IPO_MEMO_WORDS 9u /* Sendrecv has most */
+#define IPO_MEMO_WORDS 11u /* Sendrecv has most; makes an ipo_memo 128 bytes */
 
 /* A call as it was last made: see memo.h. */
 struct ipo_memo {
-    const struct ipo_call *call; /* NULL: free */
-    uint64_t site;
+    uint64_t site;  /* 0: free */
+    uint64_t stamp; /* epoch, call */
+    struct trc_sig_state *state;
     struct ipo_comm *comm;
-    uint32_t epoch, index, version;
-    uintptr_t word[IPO_MEMO_WORDS];
+    uint32_t index, version;        /* of the signature */
+    uintptr_t word[IPO_MEMO_WORDS]; /* by position among the arguments */
 };
 
 struct ipo_frame;
@@ -33,8 +34,7 @@ struct ipo_thread {
     struct trc_stream stream;
     const void *mark;              /* frame of the outermost wrapper now running; NULL: none */
     const struct ipo_frame *outer; /* what that wrapper keeps on its stack */
-    uint64_t outer_site;           /* its return address, which lies above the mark */
-    uint64_t cookie;               /* as it was written into *outer */
+    uint64_t outer_site;           /* its return address: lies above the mark */
     uint32_t tid;
     struct ipo_thread *next;
     struct ipo_type type[IPO_TYPES];

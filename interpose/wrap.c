@@ -1,7 +1,7 @@
 /* The wrappers, expanded from the call table.  No wrapper holds logic: all arguments travel as machine words, which is
  * what the calling conventions of x86-64 and aarch64 Linux do with ints, pointers and handles alike. */
 #include "interpose/calls.h"
-#include "interpose/record.h"
+#include "interpose/repeat.h"
 #include "interpose/resolve.h"
 
 typedef uintptr_t w;
@@ -58,14 +58,21 @@ typedef uintptr_t w;
 #define X14 X13, a[13]
 #define X15 X14, a[14]
 
-#define WRAP(arity, name, core)                                                                                        \
+#define WRAP(arity, name, core, opclass, roles)                                                                        \
     int ipo_w_##name(P##arity);                                                                                        \
     int ipo_w_##name(P##arity)                                                                                         \
     {                                                                                                                  \
         struct ipo_frame frame;                                                                                        \
+        struct ipo_repeat repeat;                                                                                      \
         w a[(arity) + 1] = {A##arity};                                                                                 \
         frame.address = __builtin_frame_address(0);                                                                    \
         frame.site = (uint64_t)(uintptr_t)__builtin_return_address(0);                                                 \
+        if (ipo_repeats(TRC_OP_##opclass, #name, roles) &&                                                             \
+            ipo_repeat_enter(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, arity, a)) {                        \
+            int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                          \
+            ipo_repeat_leave(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, a, result);                         \
+            return result;                                                                                             \
+        }                                                                                                              \
         if (__builtin_expect(!ipo_enter(&frame, IPO_##name, a), 0))                                                    \
             return ((int (*)(P##arity))ipo_resolved(IPO_##name))(A##arity);                                            \
         int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                              \
@@ -87,7 +94,8 @@ typedef uintptr_t w;
 #define UNLESS_(pass) UNLESS_##pass
 #define UNLESS(pass)  UNLESS_(pass)
 
-#define CALL(arity, name, core, result, opclass, roles) UNLESS(IS_PASS(opclass))(WRAP(arity, name, core))
+#define CALL(arity, name, core, result, opclass, roles)                                                                \
+    UNLESS(IS_PASS(opclass))(WRAP(arity, name, core, opclass, roles))
 #include "interpose/mpi_calls.def"
 #undef CALL
 

@@ -19,6 +19,22 @@ static inline uint8_t *trc_put_varint(uint8_t *p, uint64_t value)
     return p;
 }
 
+/* Two in a row: gap and duration.  They vary so much that a branch on their length would often be foretold wrong: below
+ * 2^14, which most are, two bytes are stored, and one or both are kept. */
+static inline uint8_t *trc_put_small(uint8_t *p, uint64_t value)
+{
+    uint64_t two = value > 0x7f;
+    uint16_t bytes = (uint16_t)((value + (value & ~0x7full)) | two << 7);
+    __builtin_memcpy(p, &bytes, sizeof bytes);
+    return p + 1 + two;
+}
+static inline uint8_t *trc_put_times(uint8_t *p, uint64_t gap, uint64_t duration)
+{
+    if (__builtin_expect((gap | duration) < 1u << 14, 1))
+        return trc_put_small(trc_put_small(p, gap), duration);
+    return trc_put_varint(trc_put_varint(p, gap), duration);
+}
+
 /* Small numbers of either sign become small unsigned ones: 0, -1, 1, -2 -> 0, 1, 2, 3. */
 static inline uint64_t trc_zigzag(int64_t value)
 {

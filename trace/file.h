@@ -64,8 +64,8 @@ struct trc_defs_chunk {
 
 struct trc_live {
     uint32_t chunk;
-    bool settled; /* unchanged between the last two looks */
-    bool cut;     /* the file ends within it */
+    bool settled;                 /* unchanged between the last two looks */
+    bool cut;                     /* the file ends within it */
     struct trc_thread seen;       /* as it was in the file */
     struct trc_thread_chunk page; /* its counters completed */
 };

@@ -292,15 +292,16 @@ struct trc_thread {
 };
 
 /* While a signature gives its place to another, what it moved is added to the counters: several words, and the process
- * may be killed between two of them.  These are the words as they were before; they hold while index_plus_1 is not 0. */
+ * may be killed between two of them.  These are the words as they were before; they hold while index_plus_1 is not 0.
+ */
 struct trc_undo {
-    uint32_t index_plus_1;                   /* the signature */
-    uint32_t row, out, in;                   /* its places, + 1; 0: none */
-    uint64_t uses;                           /* uses[index] */
-    uint64_t row_sent, row_received;         /* rows[row - 1] */
-    uint64_t out_messages, out_bytes;        /* peers[out - 1], sent */
-    uint64_t in_messages, in_bytes;          /* peers[in - 1], received */
-    uint64_t sent, received;                 /* thread */
+    uint32_t index_plus_1;            /* the signature */
+    uint32_t row, out, in;            /* its places, + 1; 0: none */
+    uint64_t uses;                    /* uses[index] */
+    uint64_t row_sent, row_received;  /* rows[row - 1] */
+    uint64_t out_messages, out_bytes; /* peers[out - 1], sent */
+    uint64_t in_messages, in_bytes;   /* peers[in - 1], received */
+    uint64_t sent, received;          /* thread */
     uint64_t sent_messages, received_messages;
     uint64_t peer_overflow;
 };

@@ -12,10 +12,10 @@ static inline uint32_t trc_bucket(uint64_t value)
 {
     if (value < 8)
         return (uint32_t)value;
-    uint32_t octave = 63u - (uint32_t)__builtin_clzll(value);
-    if (octave > 33)
+    if (value >> 34)
         return TRC_HISTOGRAM_BUCKETS - 1;
-    return (octave - 2) * 8 + (uint32_t)((value >> (octave - 3)) & 7);
+    uint32_t shift = (63u ^ (uint32_t)__builtin_clzll(value)) - 3; /* leaves 8..15 */
+    return shift * 8 + (uint32_t)(value >> shift);
 }
 
 /* Smallest value of a bucket. */

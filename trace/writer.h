@@ -38,6 +38,7 @@ struct trc_sig_state {
     struct trc_row *row;                      /* NULL: none free */
     struct trc_peer *out, *in;
     uint64_t last_sequence;
+    uint64_t reserved; /* 64 bytes: an index is a shift away */
 };
 
 #define TRC_OPEN_FOLDS 8u
@@ -51,10 +52,10 @@ struct trc_fold {
 struct trc_stream {
     struct trc_writer *writer;
     struct trc_thread_chunk *page;
-    struct trc_chunk *chunk; /* EVENTS; NULL: none could be had */
-    unsigned char *at, *stop;
-    uint64_t base;      /* time base, see format.h */
-    uint64_t fold_base; /* that of the open folds */
+    struct trc_chunk *chunk;  /* EVENTS; NULL: none could be had */
+    unsigned char *at, *stop; /* the next item; where none may begin any more: both NULL without a chunk */
+    uint64_t base;            /* time base, see format.h */
+    uint64_t fold_base;       /* that of the open folds */
     uint64_t lost;
     uint32_t epoch;
     uint32_t local_sigs;
@@ -141,10 +142,12 @@ static inline uint32_t trc_stream_intern(struct trc_stream *stream, const struct
     return trc_stream_intern_slow(stream, sig, set);
 }
 
+#define TRC_STREAM_ROOM (2 * TRC_ITEM_MAX)
+
 /* Room for one item and a definition; false: it must be dropped (and was counted). */
 static inline bool trc_stream_room(struct trc_stream *stream)
 {
-    if (__builtin_expect(stream->chunk != NULL && stream->at + 2 * TRC_ITEM_MAX <= stream->stop, 1))
+    if (__builtin_expect(stream->at < stream->stop, 1))
         return true;
     return trc_stream_room_slow(stream);
 }
@@ -159,29 +162,44 @@ static inline void trc_stream_commit(struct trc_stream *stream, unsigned char *a
                           memory_order_release);
 }
 
-/* Appends an event of signature `index`; `sequence` counts only with TRC_SIG_COLL. */
+/* An event of this signature can be put as it is: there is room, and the chunk defines the signature. */
+static inline bool trc_stream_ready(const struct trc_stream *stream, const struct trc_sig_state *state)
+{
+    return __builtin_expect(stream->at < stream->stop && state->epoch == stream->epoch, 1);
+}
+
+/* Puts an event of a signature that is ready and not TRC_SIG_NESTED; `collective`: whether it is TRC_SIG_COLL, and only
+ * then `sequence` counts. */
+static inline __attribute__((always_inline)) void trc_stream_put(struct trc_stream *stream, struct trc_sig_state *state,
+                                                                 bool collective, uint64_t begin, uint64_t end,
+                                                                 uint64_t sequence)
+{
+    stream->folds = stream->in_row = 0;
+    begin = begin > stream->base ? begin : stream->base; /* a clock that steps back must not move what follows */
+    end = end > begin ? end : begin;
+    unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_EVENT + state->local);
+    at = trc_put_times(at, begin - stream->base, end - begin);
+    if (collective) {
+        at = trc_put_varint(at, sequence - state->last_sequence);
+        state->last_sequence = sequence;
+    }
+    stream->base = end;
+    trc_stream_commit(stream, at, end);
+}
+
+/* Appends an event of signature `index`. */
 static inline void trc_stream_event(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end,
                                     uint64_t sequence)
 {
     if (!trc_stream_room(stream))
         return;
-    stream->folds = stream->in_row = 0;
-    struct trc_sig_state *state = &stream->state[index];
-    uint32_t flags = stream->page->sigs[index].flags;
-    if (__builtin_expect(state->epoch != stream->epoch, 0))
+    if (__builtin_expect(stream->state[index].epoch != stream->epoch, 0))
         trc_stream_define(stream, index);
-    begin = begin > stream->base ? begin : stream->base; /* a clock that steps back must not move what follows */
-    end = end > begin ? end : begin;
-    unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_EVENT + state->local);
-    at = trc_put_varint(at, begin - stream->base);
-    at = trc_put_varint(at, end - begin);
-    if (flags & TRC_SIG_COLL) {
-        at = trc_put_varint(at, sequence - state->last_sequence);
-        state->last_sequence = sequence;
-    }
-    if (!(flags & TRC_SIG_NESTED))
-        stream->base = end;
-    trc_stream_commit(stream, at, end);
+    uint32_t flags = stream->page->sigs[index].flags;
+    uint64_t base = stream->base;
+    trc_stream_put(stream, &stream->state[index], flags & TRC_SIG_COLL, begin, end, sequence);
+    if (flags & TRC_SIG_NESTED)
+        stream->base = base;
 }
 
 /* Appends a SUB item behind the last event.  COMPLETE: `back` starts ago on this thread (0 = the last one), or, with
@@ -230,8 +248,10 @@ static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, u
     struct trc_row *row = stream->state[index].row;
     row->calls++;
     row->ticks += ticks;
-    row->min_ticks = ticks < row->min_ticks ? ticks : row->min_ticks;
-    row->max_ticks = ticks > row->max_ticks ? ticks : row->max_ticks;
+    if (__builtin_expect(ticks < row->min_ticks, 0))
+        row->min_ticks = ticks;
+    if (__builtin_expect(ticks > row->max_ticks, 0))
+        row->max_ticks = ticks;
     row->histogram[trc_bucket(ticks)]++;
     stream->page->thread.calls++;
     stream->page->thread.mpi_ticks += ticks;

@@ -140,6 +140,7 @@ bool trc_stream_room_slow(struct trc_stream *stream)
     uint16_t index = (uint16_t)stream->page->thread.index;
     struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_EVENTS, index);
     stream->chunk = chunk;
+    stream->at = stream->stop = NULL;
     if (!chunk) {
         stream->lost++;
         __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
@@ -148,7 +149,7 @@ bool trc_stream_room_slow(struct trc_stream *stream)
     stream->epoch++;
     stream->local_sigs = 0;
     stream->at = (unsigned char *)(chunk + 1);
-    stream->stop = (unsigned char *)chunk + TRC_CHUNK_SIZE;
+    stream->stop = (unsigned char *)chunk + TRC_CHUNK_SIZE - TRC_STREAM_ROOM;
     chunk->first_ticks = chunk->last_ticks = stream->base;
     chunk->lost = stream->lost;
     chunk->first_start = stream->page->thread.starts;

@@ -1,0 +1,159 @@
+/* A repeated call: most calls of a program were made before, by the same thread, from the same place, with the same
+ * words.  Their signature is in the thread's memory (memo.h), and what is left to do is in line in the wrapper, where
+ * the compiler knows the row: ipo_repeat_enter and ipo_repeat_leave do in their case what ipo_enter and ipo_leave do
+ * in all cases.  Anything unusual goes there. */
+#ifndef IPO_REPEAT_H
+#define IPO_REPEAT_H
+
+#include "interpose/describe.h"
+#include "interpose/memo.h"
+#include "interpose/process.h"
+
+#define IPO_INLINE static inline __attribute__((always_inline))
+
+/* ---- facts of a row; constants where `roles` is a literal */
+
+IPO_INLINE bool ipo_role_in(const char *roles, char role)
+{
+    return __builtin_strchr(roles, role) != NULL;
+}
+IPO_INLINE unsigned ipo_role_at(const char *roles, char role)
+{
+    const char *found = __builtin_strchr(roles, role);
+    return found ? (unsigned)(found - roles) : 0;
+}
+
+/* The classes that ipo_repeat_leave knows, of rows that ipo_calls_prepare gave a memory. */
+IPO_INLINE bool ipo_repeats(enum trc_opclass opclass, const char *name, const char *roles)
+{
+    bool known = opclass == TRC_OP_SEND || opclass == TRC_OP_SSEND || opclass == TRC_OP_RECV ||
+                 opclass == TRC_OP_SENDRECV || opclass == TRC_OP_ISEND || opclass == TRC_OP_ISSEND ||
+                 opclass == TRC_OP_IRECV || opclass == TRC_OP_PROBE || opclass == TRC_OP_COMM ||
+                 (opclass >= TRC_OP_BARRIER && opclass <= TRC_OP_EXSCAN);
+    return known && !__builtin_strpbrk(roles, IPO_NOT_MEMORABLE "u") && !__builtin_strstr(name, "_init");
+}
+IPO_INLINE bool ipo_is_collective(enum trc_opclass opclass)
+{
+    return opclass >= TRC_OP_BARRIER && opclass <= TRC_OP_EXSCAN;
+}
+
+IPO_INLINE bool ipo_is_in_place(const char *roles, char role, const uintptr_t *args)
+{
+    return ipo_role_in(roles, role) && args[ipo_role_at(roles, role)] == ipo_abi.in_place;
+}
+
+/* ---- before */
+
+/* What the wrapper keeps of a repeated call. */
+struct ipo_repeat {
+    struct ipo_thread *thread;
+    const struct ipo_memo *memo;
+    uint64_t begin, sequence;
+};
+
+/* False: not one; nothing was done. */
+IPO_INLINE bool ipo_repeat_enter(struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
+                                 enum trc_opclass opclass, const char *roles, unsigned arity, uintptr_t *args)
+{
+    struct ipo_thread *thread = ipo_thread_current;
+    if (__builtin_expect(*ipo_armed != IPO_ARMED || !thread || thread->mark, 0))
+        return false;
+    const struct ipo_memo *memo =
+        ipo_memo_at(thread, frame->site, args[IPO_MEMO_FIRST(roles)], args[IPO_MEMO_SECOND(roles)]);
+    uint64_t differ = (memo->site ^ frame->site) | (memo->stamp ^ ipo_memo_stamp(id));
+    if (__builtin_expect(differ != 0, 0))
+        return false;
+    differ = memo->version ^ memo->state->version;
+#define WORD(i)                                                                                                        \
+    if (arity > (i) && ipo_role_in(IPO_MEMO_ROLES, roles[i]))                                                          \
+        differ |= memo->word[i] ^ args[i];
+    WORD(0)
+    WORD(1) WORD(2) WORD(3) WORD(4) WORD(5) WORD(6) WORD(7) WORD(8) WORD(9) WORD(10)
+#undef WORD
+        if (__builtin_expect(differ != 0, 0)) return false;
+    if (ipo_is_collective(opclass) && (ipo_is_in_place(roles, 'b', args) || ipo_is_in_place(roles, 'B', args)))
+        return false;
+    if (ipo_role_in(roles, 'S') && opclass != TRC_OP_PROBE) {
+        uintptr_t *status = &args[ipo_role_at(roles, 'S')];
+        if (__builtin_expect(!thread->scratch || !ipo_status_known, 0))
+            return false;
+        if (*status == ipo_abi.status_ignore)
+            *status = (uintptr_t)thread->statuses;
+    }
+    thread->mark = frame->address;
+    thread->outer = frame;
+    thread->outer_site = frame->site;
+    struct trc_thread *live = &thread->stream.page->thread;
+    repeat->thread = thread;
+    repeat->memo = memo;
+    repeat->sequence = 0;
+    if (ipo_is_collective(opclass))
+        live->inside_sequence = repeat->sequence = memo->comm->sequence++;
+    live->inside_since = repeat->begin = IPO_TSC();
+    __atomic_store_n(&live->inside, memo->index + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* ---- after */
+
+/* The unusual: as ipo_leave does, with the frame that ipo_enter would have filled. */
+void ipo_repeat_odd(struct ipo_repeat repeat, struct ipo_frame *frame, enum ipo_call_id id, const uintptr_t *args,
+                    int result, uint64_t end);
+
+/* A poll that found nothing goes to the fold it belongs to; false: there is none yet. */
+IPO_INLINE bool ipo_repeat_poll(struct trc_stream *stream, const struct trc_sig_state *state, uint64_t begin,
+                                uint64_t end)
+{
+    uint32_t poll = state->completed_as - 1;
+    if (__builtin_expect(!state->completed_as || stream->state[poll].version != state->completed_version, 0))
+        return false;
+    trc_stream_fold(stream, poll, begin, end);
+    trc_stream_count(stream, poll, end - begin);
+    stream->page->thread.last = poll + 1;
+    return true;
+}
+
+/* What arrived is what the signature says. */
+IPO_INLINE bool ipo_as_remembered(const struct ipo_repeat *repeat, uintptr_t status)
+{
+    const struct trc_sig *sig = &repeat->thread->stream.page->sigs[repeat->memo->index];
+    if (!(sig->flags & TRC_SIG_P2P_IN))
+        return true;
+    struct ipo_arrived arrived = ipo_arrived(repeat->memo->comm, status, false);
+    return arrived.source == sig->source && arrived.tag == sig->rtag && arrived.bytes == sig->received;
+}
+
+IPO_INLINE void ipo_repeat_leave(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
+                                 enum trc_opclass opclass, const char *roles, const uintptr_t *args, int result)
+{
+    uint64_t end = IPO_TSC();
+    struct ipo_thread *thread = repeat->thread;
+    struct trc_stream *stream = &thread->stream;
+    struct trc_sig_state *state = repeat->memo->state;
+    const uint32_t index = repeat->memo->index;
+    bool usual = ((uint32_t)result | (*ipo_armed ^ IPO_ARMED)) == 0;
+    bool poll = ipo_role_in(roles, 'g') && usual && !*(const int *)args[ipo_role_at(roles, 'g')];
+    if (poll)
+        usual = ipo_repeat_poll(stream, state, repeat->begin, end);
+    else
+        usual = usual && trc_stream_ready(stream, state);
+    if (ipo_role_in(roles, 'S') && opclass != TRC_OP_PROBE)
+        usual = usual && ipo_as_remembered(repeat, args[ipo_role_at(roles, 'S')]);
+    if (__builtin_expect(!usual, 0)) {
+        ipo_repeat_odd(*repeat, frame, id, args, result, end);
+        return;
+    }
+    struct trc_thread *live = &stream->page->thread;
+    if (!poll) {
+        trc_stream_put(stream, state, ipo_is_collective(opclass), repeat->begin, end, repeat->sequence);
+        trc_stream_count(stream, index, end - repeat->begin);
+        live->last = index + 1;
+    }
+    live->last_end = end;
+    if (ipo_role_in(roles, 'q'))
+        ipo_request_started(thread, repeat->memo->comm, index, args[ipo_role_at(roles, 'q')]);
+    __atomic_store_n(&live->inside, 0, __ATOMIC_RELEASE);
+    thread->mark = NULL;
+}
+
+#endif
