@@ -46,6 +46,7 @@ static struct ipo_control *control_of(struct ipo_comm *comm)
         }
         controls[i].long_ticks = UINT64_MAX;
         comm->control = &controls[i];
+        ipo_memo_forget(); /* from now on its collectives are looked at each time */
     }
     return comm->control;
 }

@@ -43,6 +43,13 @@ static struct trc_sig plain_sig(uint32_t call, uint64_t site)
                             .site = site};
 }
 
+/* A collective without a communicator is about to fail; one beside control rounds may be one of them next time. */
+static bool is_to_remember(const struct ipo_frame *frame)
+{
+    bool collective = frame->call->opclass >= TRC_OP_BARRIER && frame->call->opclass <= TRC_OP_EXSCAN;
+    return !collective || (frame->comm && !frame->comm->control);
+}
+
 /* Signature, communicator and index of a call: from memory, or worked out. */
 static inline void describe(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id, uintptr_t *args)
 {
@@ -59,8 +66,7 @@ static inline void describe(struct ipo_frame *frame, const struct ipo_call *call
     if (call->describe)
         call->describe(frame, args);
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
-    /* A collective without a communicator is about to fail. */
-    if (memo && (frame->comm || call->opclass < TRC_OP_BARRIER || call->opclass > TRC_OP_EXSCAN))
+    if (memo && is_to_remember(frame))
         ipo_memo_keep(frame, args, memo, stamp);
 }
 

@@ -64,13 +64,12 @@ IPO_INLINE bool ipo_repeat_enter(struct ipo_repeat *repeat, struct ipo_frame *fr
     if (__builtin_expect(differ != 0, 0))
         return false;
     differ = memo->version ^ memo->state->version;
-#define WORD(i)                                                                                                        \
-    if (arity > (i) && ipo_role_in(IPO_MEMO_ROLES, roles[i]))                                                          \
-        differ |= memo->word[i] ^ args[i];
-    WORD(0)
-    WORD(1) WORD(2) WORD(3) WORD(4) WORD(5) WORD(6) WORD(7) WORD(8) WORD(9) WORD(10)
+#define WORD(i) (arity > (i) && ipo_role_in(IPO_MEMO_ROLES, roles[i]) ? memo->word[i] ^ args[i] : 0)
+    differ |= WORD(0) | WORD(1) | WORD(2) | WORD(3) | WORD(4) | WORD(5);
+    differ |= WORD(6) | WORD(7) | WORD(8) | WORD(9) | WORD(10);
 #undef WORD
-        if (__builtin_expect(differ != 0, 0)) return false;
+    if (__builtin_expect(differ != 0, 0))
+        return false;
     if (ipo_is_collective(opclass) && (ipo_is_in_place(roles, 'b', args) || ipo_is_in_place(roles, 'B', args)))
         return false;
     if (ipo_role_in(roles, 'S') && opclass != TRC_OP_PROBE) {
