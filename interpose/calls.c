@@ -65,6 +65,7 @@ static void prepare_memo(struct ipo_call *call)
         }
         call->memo_word[call->memo_words++] = (uint8_t)at;
     }
+    call->remembered = call->memo_words > 0 || call->opclass == TRC_OP_WAIT || call->opclass == TRC_OP_TEST;
 }
 
 void ipo_calls_prepare(void)
@@ -79,6 +80,7 @@ void ipo_calls_prepare(void)
         call->persistent = call->opclass >= TRC_OP_SEND && call->opclass <= TRC_OP_NEIGHBOR &&
                            (ends_with(call->name, "_init") || ends_with(call->name, "_init_c"));
         prepare_memo(call);
+        call->prepare = ipo_classes[call->opclass].prepare;
         call->describe = ipo_classes[call->opclass].describe;
         call->finish = ipo_classes[call->opclass].finish;
         /* Most local calls have nothing to remember afterwards. */
@@ -87,6 +89,6 @@ void ipo_calls_prepare(void)
             !ipo_has(call, 'P'))
             call->finish = NULL;
         if (call->opclass == TRC_OP_OTHER && !ipo_has(call, 'q'))
-            call->describe = NULL;
+            call->prepare = call->describe = NULL;
     }
 }

@@ -48,7 +48,15 @@ static bool snapshot(struct ipo_frame *frame, const uintptr_t *args)
     return true;
 }
 
-void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
+/* The thread's own start whose signature is still in its table; NULL if it has to do without. */
+static struct trc_sig_state *start_state(struct ipo_thread *thread, const struct ipo_request *request)
+{
+    struct trc_sig_state *state = &thread->stream.state[request->index];
+    bool own = request->thread == thread->stream.page->thread.index && request->version != 0;
+    return own && state->version == request->version ? state : NULL;
+}
+
+void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     if (!request_array(call, args) || !snapshot(frame, args))
@@ -62,27 +70,30 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
         frame->status = args[at];
     }
     /* Waiting for one request: the live page shows for what. */
-    const struct ipo_request *request = NULL;
-    if (call->opclass == TRC_OP_WAIT && ipo_has(call, 'Q'))
-        request = ipo_process.concurrent ? frame->thread->entries[0] : ipo_request_find(frame->thread->requests[0]);
-    if (request) {
-        frame->sig.comm = request->sig.comm;
-        frame->sig.peer = request->sig.peer;
-        frame->sig.tag = request->sig.tag;
-        frame->sig.source = request->sig.source;
-        frame->sig.rtag = request->sig.rtag;
-    }
+    if (call->opclass != TRC_OP_WAIT || !ipo_has(call, 'Q'))
+        return;
+    const struct ipo_request *request =
+        ipo_process.concurrent ? frame->thread->entries[0] : ipo_request_find(frame->thread->requests[0]);
+    frame->handle = (uintptr_t)request;
+    if (request) /* its signature is in this thread's table, or it has to be described */
+        frame->key =
+            start_state(frame->thread, request) ? (uint64_t)request->version << 32 | (request->index + 1) : IPO_NO_KEY;
+}
+
+void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
+{
+    (void)args;
+    const struct ipo_request *request = (const struct ipo_request *)frame->handle;
+    if (!request)
+        return;
+    frame->sig.comm = request->sig.comm;
+    frame->sig.peer = request->sig.peer;
+    frame->sig.tag = request->sig.tag;
+    frame->sig.source = request->sig.source;
+    frame->sig.rtag = request->sig.rtag;
 }
 
 static const uint32_t kept_flags = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC | TRC_SIG_RMA | TRC_SIG_IO;
-
-/* The thread's own start whose signature is still in its table; NULL if it has to do without. */
-static struct trc_sig_state *start_state(struct ipo_thread *thread, const struct ipo_request *request)
-{
-    struct trc_sig_state *state = &thread->stream.state[request->index];
-    bool own = request->thread == thread->stream.page->thread.index && request->version != 0;
-    return own && state->version == request->version ? state : NULL;
-}
 
 /* Index of the completion's signature when all came as it was posted: the start's signature knows it from last time. */
 static uint32_t usual_completion(struct ipo_thread *thread, const struct ipo_request *request)
@@ -293,10 +304,15 @@ void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
 
 /* ---- Cancel, Request_free, generalized requests */
 
-void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args)
+void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args)
 {
     if (ipo_has(frame->call, 'Q'))
         snapshot(frame, args);
+}
+
+void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args)
+{
+    (void)args;
     if (ipo_has(frame->call, 'q'))
         frame->sig.flags |= TRC_SIG_START;
 }

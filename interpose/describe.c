@@ -109,14 +109,11 @@ struct ipo_arrived ipo_arrived(const struct ipo_comm *comm, uintptr_t status, bo
     }
     arrived.source = ipo_world_rank(comm, ipo_status_source((const char *)status));
     arrived.tag = ipo_status_tag((const char *)status);
-    int64_t elements = 0;
     int count = 0;
-    if (ipo_own[IPO_Get_elements_x]) {
+    ((int (*)(w, w, int *))ipo_own[IPO_Get_count])(status, ipo_abi.byte_type, &count);
+    int64_t elements = count;
+    if (__builtin_expect(count < 0, 0) && ipo_own[IPO_Get_elements_x]) /* past 2^31 */
         ((int (*)(w, w, int64_t *))ipo_own[IPO_Get_elements_x])(status, ipo_abi.byte_type, &elements);
-    } else {
-        ((int (*)(w, w, int *))ipo_own[IPO_Get_count])(status, ipo_abi.byte_type, &count);
-        elements = count;
-    }
     arrived.bytes = elements > 0 ? (uint64_t)elements : 0;
     return arrived;
 }

@@ -57,7 +57,7 @@ extern IPO_OURS bool ipo_status_known;
 void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args);
 
-/* The pairs of classes.c: before and after the real call; p2p.c, collective.c, completion.c, objects.c. */
+/* What classes.c puts together: before and after the real call; p2p.c, collective.c, completion.c, objects.c. */
 void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args);
 void ipo_describe_recv(struct ipo_frame *frame, uintptr_t *args);
 void ipo_describe_sendrecv(struct ipo_frame *frame, uintptr_t *args);
@@ -69,6 +69,8 @@ void ipo_finish_init(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_finish_probe(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args);
 void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args);
+void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args);
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args);
 void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args);

@@ -52,8 +52,10 @@ static inline struct ipo_memo *ipo_memo_at(struct ipo_thread *thread, uint64_t s
 static inline struct ipo_memo *ipo_memo_place(const struct ipo_frame *frame, const struct ipo_call *call,
                                               const uintptr_t *args)
 {
-    if (!call->memo_words)
+    if (!call->remembered || frame->key == IPO_NO_KEY)
         return NULL;
+    if (!call->memo_words)
+        return ipo_memo_at(frame->thread, frame->site, frame->key, 0);
     for (unsigned i = 0; i < call->buffers; i++)
         if (__builtin_expect(args[call->buffer[i]] == ipo_abi.in_place, 0))
             return NULL;
@@ -68,6 +70,8 @@ static inline bool ipo_memo_recall(struct ipo_frame *frame, const struct ipo_cal
     if (differ)
         return false;
     differ = memo->version ^ memo->state->version;
+    if (!call->memo_words)
+        differ |= memo->word[0] ^ frame->key;
     for (unsigned i = 0; i < call->memo_words; i++)
         differ |= memo->word[call->memo_word[i]] ^ args[call->memo_word[i]];
     if (__builtin_expect(differ != 0, 0))
@@ -88,6 +92,7 @@ static inline void ipo_memo_keep(const struct ipo_frame *frame, const uintptr_t 
     memo->index = frame->index;
     memo->state = &frame->thread->stream.state[frame->index];
     memo->version = memo->state->version;
+    memo->word[0] = frame->key;
     for (unsigned i = 0; i < frame->call->memo_words; i++)
         memo->word[frame->call->memo_word[i]] = args[frame->call->memo_word[i]];
 }

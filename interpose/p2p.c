@@ -53,15 +53,12 @@ void ipo_describe_recv(struct ipo_frame *frame, uintptr_t *args)
     describe_in(frame, args);
     if (ipo_has(frame->call, 'q'))
         frame->sig.flags |= TRC_SIG_START;
-    else
-        ipo_want_status(frame, args);
 }
 
 void ipo_describe_sendrecv(struct ipo_frame *frame, uintptr_t *args)
 {
     ipo_describe_send(frame, args);
     describe_in(frame, args);
-    ipo_want_status(frame, args);
 }
 
 /* The call failed: there was no message. */
@@ -144,8 +141,6 @@ void ipo_describe_probe(struct ipo_frame *frame, uintptr_t *args)
     frame->sig.source = ipo_world_rank(frame->comm, int_arg(frame, args, 's'));
     int tag = int_arg(frame, args, 'T');
     frame->sig.rtag = tag == ipo_abi.any_tag ? TRC_TAG_ANY : tag;
-    if (ipo_has(frame->call, 'u'))
-        ipo_want_status(frame, args);
 }
 
 void ipo_finish_probe(struct ipo_frame *frame, const uintptr_t *args)

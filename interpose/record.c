@@ -53,12 +53,12 @@ static bool is_to_remember(const struct ipo_frame *frame)
 /* Signature, communicator and index of a call: from memory, or worked out. */
 static inline void describe(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id, uintptr_t *args)
 {
+    if (call->prepare)
+        call->prepare(frame, args);
     struct ipo_memo *memo = ipo_memo_place(frame, call, args);
     if (memo && ipo_memo_recall(frame, call, id, args, memo)) {
         if (frame->sig.flags & TRC_SIG_COLL)
             frame->sequence = frame->comm->sequence++;
-        else if (ipo_has(call, 'S') && call->opclass != TRC_OP_PROBE)
-            ipo_want_status(frame, args);
         return;
     }
     uint64_t stamp = ipo_memo_stamp(id);
@@ -106,6 +106,8 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     frame->sequence = 0;
     frame->poll = false;
     frame->status = 0;
+    frame->handle = 0;
+    frame->key = 0;
     frame->nested = is_inside(thread, frame);
     if (__builtin_expect(frame->nested, 0)) {
         if (ipo_is_twin(frame))

@@ -21,9 +21,12 @@ struct ipo_frame {
     bool failed;      /* it is an error */
     bool poll;        /* nothing had happened: goes to a fold */
     uintptr_t status; /* a status the real call was given: the caller's or ours; 0 none */
-    uintptr_t handle; /* of an object that the call takes away, or the claim of a message */
+    uintptr_t handle; /* of an object that the call takes away, the claim of a message, or what a Wait waits for */
+    uint64_t key;     /* what decides the signature where no argument does; IPO_NO_KEY: too much does */
     struct trc_sig sig;
 };
+
+#define IPO_NO_KEY UINT64_MAX
 
 /* Before the real call.  False: pass through, ipo_leave must not be called.  `args` may be changed: where the caller
  * ignores a status that is needed, one of ours takes its place. */
@@ -34,9 +37,12 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result);
 
 /* ---- for the files that know classes of calls */
 
-/* Before: fills frame->sig from the arguments.  After: completes it from the results, and writes the event by
- * ipo_emit, then what follows it.  NULL: nothing to do, or just ipo_emit. */
+/* Before the call, first `prepare`: keeps what the call will overwrite, puts statuses of ours where they are needed.
+ * Then `describe`: fills frame->sig from the arguments; left out where the signature is remembered (memo.h).  After it,
+ * `finish`: completes the signature from the results, and writes the event by ipo_emit, then what follows it.  NULL:
+ * nothing to do, or just ipo_emit. */
 struct ipo_class {
+    void (*prepare)(struct ipo_frame *, uintptr_t *args);
     void (*describe)(struct ipo_frame *, uintptr_t *args);
     void (*finish)(struct ipo_frame *, const uintptr_t *args);
 };
