@@ -61,8 +61,8 @@ void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_
 void ipo_count_sent(struct ipo_thread *thread, uint32_t index);
 void ipo_count_received(struct ipo_thread *thread, uint32_t index);
 
-/* Whether wrappers record: one word in a page that fork wipes.  Repeated calls (repeat.h) are told only where times come
- * from the TSC and call sites are addresses. */
+/* Whether wrappers record: one word in a page that fork wipes.  Repeated calls (repeat.h) are told only where times
+ * come from the TSC and call sites are addresses. */
 enum { IPO_ARMED = 1, IPO_ARMED_SLOW = 2, IPO_ARMED_PYTHON = 3 };
 extern IPO_OURS const uint32_t *ipo_armed;
 
