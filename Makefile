@@ -154,6 +154,11 @@ check-containers:
 	@$(MAKE) --no-print-directory all workloads
 	@rm -f build/results/containers.jsonl
 	@tests/run.py -b $(BUILD) -k containers $(RUNFLAGS) $(TESTS)
+# A real Horovod, built once into build/horovod, with one thing wrong at a time; some ten minutes.
+check-horovod:
+	@tests/setup.sh check
+	@$(MAKE) --no-print-directory all
+	@tests/horovod/run.py $(TESTS)
 check-asan:
 	@$(MAKE) --no-print-directory ASAN=1 OPT="-O1 -g" unit fuzz
 	@tests/run.py -b build/asan $(RUNFLAGS) unit/ fuzz/
@@ -191,6 +196,7 @@ help:
 	@echo "make check-long   and the long ones"
 	@echo "make check-matrix the workloads under every MPI that Debian's releases and PyPI have"
 	@echo "make check-containers   jobs in Apptainer, Charliecloud and Podman; containers/ built"
+	@echo "make check-horovod a real Horovod and what goes wrong with it; builds it once"
 	@echo "make check-asan   unit tests and fuzz corpus under AddressSanitizer and UBSan"
 	@echo "make check-tsan   unit tests under ThreadSanitizer"
 	@echo "make fuzz-run     libFuzzer on the reader, FUZZ_SECONDS=20 of it; needs clang"
@@ -206,5 +212,6 @@ clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
 .PHONY: all fortran unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench man help clean
+.PHONY: check-horovod
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)

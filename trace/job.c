@@ -169,6 +169,7 @@ bool ana_job_refresh(struct ana_job *job)
     ana_job_look(job);
     collect_warnings(job);
     ana_analysis_refresh(job);
+    job->refreshes++;
     return moved;
 }
 
@@ -185,7 +186,8 @@ enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_jo
     ana_map_init(&job->call_by_address, sizeof(uint32_t));
     ana_map_init(&job->comm_names, sizeof(char *));
     job->progress_ns = INT64_MIN;
-    if ((job->call = calloc(1, sizeof *job->call)) != NULL) {
+    job->horovod = ana_hvd_new();
+    if (job->horovod && (job->call = calloc(1, sizeof *job->call)) != NULL) {
         job->call[0] = (struct ana_call_name){unknown.name, unknown.opclass};
         job->calls = 1;
         ana_members_name(job);
@@ -218,6 +220,7 @@ void ana_job_close(struct ana_job *job)
         return;
     ana_analysis_stop(job);
     ana_looks_free(job->looks);
+    ana_hvd_free(job->horovod);
     ana_members_forget(job);
     forget_warnings(job);
     ana_bundle_close(&job->bundle);

@@ -81,6 +81,8 @@ struct ana_job {
     struct ana_lane *lane; /* one a rank */
     struct ana_store store;
     struct ana_window window;
+    struct ana_hvd_state *horovod; /* horovod.c */
+    unsigned refreshes;            /* ana_job_refresh so far */
     ana_line_finder *line_finder;
     void *line_context;
     struct ana_looks *looks; /* of the verdict; NULL: none taken, or out of memory */
@@ -116,6 +118,10 @@ bool ana_stuck(const struct ana_job *job, char *out, size_t size);
 /* "MPI_Recv from rank 0, tag 7, on rows": a call of rank `index` with what is known of its partner. */
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size);
+
+/* horovod.c */
+struct ana_hvd_state *ana_hvd_new(void);
+void ana_hvd_free(struct ana_hvd_state *state);
 
 /* advance.c */
 bool ana_analysis_start(struct ana_job *job); /* anew, for the processes as they are now; false: out of memory */

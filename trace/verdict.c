@@ -34,8 +34,10 @@ const char *ana_verdict_class_name(enum ana_verdict_class id)
 
 /* In this order: the first that finds its kind of trouble has the word. */
 static bool (*const detectors[])(struct ana_case *) = {
-    ana_find_abort,   ana_find_mismatch, ana_find_gone,  ana_find_unmatched, ana_find_early_exit, ana_find_cycle,
-    ana_find_missing, ana_find_inside,   ana_find_still, ana_find_killed,    ana_find_straggler,
+    ana_find_abort,     ana_find_mismatch,   ana_find_gone,   ana_find_horovod,
+    ana_find_unmatched, ana_find_early_exit, ana_find_cycle,  ana_find_missing,
+    ana_find_inside,    ana_find_still,      ana_find_killed, ana_find_horovod_straggler,
+    ana_find_straggler,
 };
 
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns)

@@ -193,6 +193,8 @@ bool ana_find_missing(struct ana_case *c);
 bool ana_find_inside(struct ana_case *c);
 bool ana_find_still(struct ana_case *c);
 bool ana_find_straggler(struct ana_case *c);
+bool ana_find_horovod(struct ana_case *c); /* its loops turn, so that nothing else here sees that it hangs */
+bool ana_find_horovod_straggler(struct ana_case *c);
 /* Sets state and time of a verdict that rests on `lasted_ns` of standstill; false: too short to be one. */
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns);
 /* Shortest time that a blocked rank among these has been blocked. */

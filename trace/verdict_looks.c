@@ -102,7 +102,7 @@ bool ana_job_suspect(const struct ana_job *job)
         bool polls = false;
         for (size_t t = 0; t < trc_threads(p->rank.file) && !polls; t++) {
             const struct trc_sig *last = trc_live_sig(p->rank.file, t, trc_thread(p->rank.file, t)->last);
-            polls = last && last->flags & TRC_SIG_POLL;
+            polls = last && last->flags & (TRC_SIG_POLL | TRC_SIG_CONTROL);
         }
         if (waits || polls || p->stopped)
             return true;

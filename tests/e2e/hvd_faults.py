@@ -1,0 +1,81 @@
+# timeout: 240
+"""Faults of the stand-in for Horovod: each is named, rank and tensor, while the job hangs and from its files; and what
+looks like them and is healthy is not."""
+
+from common import check, end, mpirun, start, wait_for, workload
+from hvd import FAULTS, Hung, look
+
+STANDIN = workload("hvd_standin")
+
+
+def hung(names):
+    jobs = [Hung(n, n, 3, 1, "-c", "4000", "-x", "9000") for n in names]
+    for job in jobs:
+        job.live(1.5, 60)
+    for job in jobs:
+        job.over()
+
+
+def root():
+    """What rank 0 asks for is on no wire: its rank is named, and that its name cannot be."""
+    job = start(3, [STANDIN, "-f", "metric", "-r", "0", "-c", "4000", "-x", "7000"], "root")
+
+    def told():
+        found = look("root", 1.5)
+        f = found["finding"] if found else {}
+        return found if f.get("class") == "not-submitted" and f["culprits"] == [0] and f["hung"] else None
+
+    found = wait_for(told, 60)
+    check("root: rank 0 is named", found, look("root", 1.5))
+    check("root: and that its tensor's name is on no wire", found and "on no wire" in " ".join(found["finding"]["evidence"]), found)
+    job.wait()
+
+
+def ends(name, fault, *more):
+    job = mpirun(3, [STANDIN, "-f", fault, "-s", "60"] + list(more), name)
+    found = look(name, 30)
+    check(name + ": the program ends", job.code == 0, job)
+    return found or {"sets": [], "finding": {}}
+
+
+def healthy():
+    for name, fault, more in [("plain", "none", []), ("join", "join", []), ("join of rank 0", "join", ["-r", "0"]),
+                              ("reshape", "reshape", []), ("small cache", "none", ["-k", "3", "-t", "7"]),
+                              ("many tensors", "none", ["-t", "200"]), ("no cache", "none", ["-k", "0"]),
+                              ("pause", "pause", ["-d", "1500"])]:
+        found = ends(name.replace(" ", "-"), fault, *more)
+        check(name + ": healthy", found["finding"].get("class") == "healthy", found["finding"])
+        if not check(name + ": one set", len(found["sets"]) == 1, found["sets"]):
+            continue
+        s = found["sets"][0]
+        done = {t["name"]: t["done"] for t in s["tensors"]}
+        n = 7 if "-t" in more and "7" in more else 200 if "200" in more else 4
+        wanted = {"allreduce.layer%d.weight" % i: 60 for i in range(n)}
+        check(name + ": every tensor, so often as it was reduced", done == wanted, sorted(set(wanted.items()) ^ set(done.items()))[:5])
+        check(name + ": 60 steps", s["steps"] == 60, s["steps"])
+        check(name + ": nothing is pending", not any(t["pending"] for t in s["tensors"]), s["tensors"])
+        check(name + ": by MPI", s["library"] == "mpi", s["library"])
+
+
+def straggler():
+    found = ends("straggler", "straggler", "-r", "2", "-d", "50")
+    f = found["finding"]
+    check("straggler: slow, not hung, and who", f.get("class") == "straggler" and f["culprits"] == [2] and not f["hung"], f)
+    r = found["sets"][0]["ranks"][2] if found["sets"] else {"last": 0, "steps": 1, "late_s": 0}
+    check("straggler: in 95% of the steps at least", r["last"] >= 0.95 * r["steps"], r)
+    check("straggler: by what it was late", r["late_s"] >= 0.045, r)
+
+
+def leaves():
+    found = ends("shutdown", "shutdown", "-r", "2")
+    f = found["finding"]
+    check("shutdown: who left first", f.get("class") == "early-exit" and f["culprits"] == [2] and not f["hung"], f)
+
+
+hung(list(FAULTS)[:4])
+hung(list(FAULTS)[4:])
+root()
+healthy()
+straggler()
+leaves()
+end()

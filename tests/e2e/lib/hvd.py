@@ -1,0 +1,61 @@
+"""Jobs with a Horovod loop and one fault: what `hpctop horovod` says of them, while they hang and afterwards."""
+import json
+import time
+
+from common import check, hpctop, start, wait_for, workload
+
+T = "allreduce.layer0.weight"
+# fault: class while it hangs and afterwards, culprit (None: nobody), tensor ("": none is named), words in the summary
+FAULTS = {
+    "missing": ("not-submitted", 1, T, "has not submitted"),
+    "metric": ("not-submitted", 1, "allreduce.val_loss", "only rank 1 submitted allreduce.val_loss"),
+    "name": ("name-mismatch", 1, "allreduce.layer0_1.weight", "under two names"),
+    "loopdead": ("loop-dead", 1, "", "still outside MPI"),
+    "inside": ("inside-operation", 1, "", "inside MPI_Allreduce"),
+    "barrier": ("wait-cycle", 1, T, "MPI_Barrier"),
+    "stop": ("loop-dead", 1, "", "rank 1 st"),
+}
+
+
+def look(folder, hang):
+    r = hpctop("horovod", "--json", "--hang", str(hang), folder)
+    try:
+        return json.loads(r.out) if r.code == 0 else None
+    except ValueError:
+        return None
+
+
+def right(found, fault, rank):
+    kind, _, tensor, words = FAULTS[fault]
+    if not found or not found["sets"]:
+        return False
+    f = found["finding"]
+    words = words.replace("rank 1", "rank %d" % rank)
+    return (f["class"] == kind and f["culprits"] == [rank] and f.get("hung") is True and f["tensor"] == tensor
+            and words in f["summary"])
+
+
+class Hung:
+    """A job that will hang; three looks at it: before, while, after."""
+
+    def __init__(self, name, fault, ranks, rank, *options):
+        self.name, self.fault, self.ranks, self.rank = name, fault, ranks, rank
+        self.job = start(ranks, [workload("hvd_standin"), "-f", fault, "-r", str(rank), "-s", "1000"] + list(options), name)
+
+    def live(self, hang, timeout):
+        began = time.monotonic()
+        found = wait_for(lambda: (lambda x: x if right(x, self.fault, self.rank) else None)(look(self.name, hang)), timeout)
+        check("%s: named while it hangs" % self.name, found, self.last(hang))
+        return time.monotonic() - began
+
+    def last(self, hang):
+        found = look(self.name, hang)
+        return json.dumps(found["finding"]) if found else None
+
+    def over(self):
+        self.job.wait()
+        found = wait_for(lambda: (lambda x: x if right(x, self.fault, self.rank) else None)(look(self.name, 30)), 8)
+        if check("%s: named afterwards, from the files" % self.name, found, self.last(30)) and self.fault == "missing":
+            who = {t["name"]: t["submitted"] for t in found["sets"][0]["tensors"] if t["pending"]}
+            others = [r for r in range(self.ranks) if r != self.rank]
+            check("%s: and who has submitted it" % self.name, who.get(T) == others, who)

@@ -1,0 +1,420 @@
+/* Reads what the loops of a job have said, and shows it. */
+#include "trace/horovod_impl.h"
+#include "trace/process.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HORIZON_NS 200000000 /* a rank may write a round so much later than another */
+#define SILENT_NS  2000000000
+#define SAMPLE_NS  900000000
+#define NCCL_NAME  128 /* bytes of an ncclUniqueId */
+
+const char *ana_hvd_op_name(enum ana_hvd_op op)
+{
+    static const char *const name[ANA_HVD_OPS] = {"allreduce", "allgather", "broadcast", "join",
+                                                  "adasum",    "alltoall",  "barrier",   "reducescatter"};
+    return (unsigned)op < ANA_HVD_OPS ? name[op] : "?";
+}
+
+const char *ana_hvd_phase_name(enum ana_hvd_phase phase)
+{
+    static const char *const name[] = {"between cycles", "cycle", "negotiation", "operation", "other call", "ended"};
+    return name[phase];
+}
+
+/* ---- owning -------------------------------------------------------------------------------------------------------
+ */
+
+struct ana_hvd_state *ana_hvd_new(void)
+{
+    return calloc(1, sizeof(struct ana_hvd_state));
+}
+
+static void free_set(struct ana_hvd_set *set, struct hvd_work *work)
+{
+    for (size_t m = 0; work->member && m < set->ranks; m++) {
+        struct hvd_member *member = &work->member[m];
+        for (size_t i = member->queue_at; i < member->queued; i++)
+            free(member->queue[i].bytes);
+        free(member->queue);
+    }
+    for (size_t t = 0; t < set->tensors; t++) {
+        free(set->tensor[t].name);
+        free(set->tensor[t].submitted);
+        free(set->tensor[t].submitted_ns);
+        free(set->tensor[t].submitted_cycle);
+    }
+    ana_map_free(&work->names);
+    free(work->member);
+    free(work->step);
+    free(set->tensor);
+    free(set->rank);
+}
+
+static void forget(struct ana_hvd_state *state)
+{
+    for (size_t i = 0; i < state->seen.sets; i++)
+        free_set(&state->seen.set[i], &state->work[i]);
+    for (size_t i = 0; i < state->lanes; i++)
+        trc_cursor_close(state->lane[i].cursor);
+    free(state->seen.set);
+    free(state->work);
+    free(state->lane);
+    *state = (struct ana_hvd_state){0};
+}
+
+void ana_hvd_free(struct ana_hvd_state *state)
+{
+    if (state)
+        forget(state);
+    free(state);
+}
+
+/* ---- sets and their members ---------------------------------------------------------------------------------------
+ */
+
+/* HOROVOD_CACHE_CAPACITY of the process, where the file says so. */
+static uint32_t capacity_of(const struct trc_file *file)
+{
+    const char *text = trc_fact(file, "env.HOROVOD_CACHE_CAPACITY");
+    return text && *text >= '0' && *text <= '9' ? (uint32_t)strtoul(text, NULL, 10) : ANA_HVD_CAPACITY;
+}
+
+static bool add_set(struct ana_hvd_state *state, const struct trc_comm *comm, const struct trc_file *file)
+{
+    size_t n = state->seen.sets, ranks = comm->def.size > 0 ? (size_t)comm->def.size : 0;
+    struct ana_hvd_set *set = realloc(state->seen.set, (n + 1) * sizeof *set);
+    if (set)
+        state->seen.set = set;
+    struct hvd_work *work = realloc(state->work, (n + 1) * sizeof *work);
+    if (work)
+        state->work = work;
+    if (!set || !work || ranks == 0)
+        return false;
+    set[n] = (struct ana_hvd_set){.comm_identity = comm->def.identity,
+                                  .ranks = ranks,
+                                  .rank = calloc(ranks, sizeof(struct ana_hvd_rank)),
+                                  .cycle_rate = NAN,
+                                  .agreed_ns = ANA_HVD_NEVER,
+                                  .stall = {.begin_ns = ANA_HVD_NEVER, .end_ns = ANA_HVD_NEVER}};
+    work[n] = (struct hvd_work){.member = calloc(ranks, sizeof(struct hvd_member)),
+                                .step = calloc(2 * HVD_STEPS, sizeof(struct ana_hvd_step))};
+    ana_map_init(&work[n].names, sizeof(uint32_t));
+    ana_hvd_cache_init(&work[n].cache, capacity_of(file));
+    state->seen.sets = n + 1;
+    if (!set[n].rank || !work[n].member) {
+        set[n].ranks = 0;
+        return false;
+    }
+    for (size_t m = 0; m < ranks; m++) {
+        set[n].rank[m] =
+            (struct ana_hvd_rank){.index = SIZE_MAX, .shutdown_ns = ANA_HVD_NEVER, .operation_begin_ns = ANA_HVD_NEVER};
+        work[n].member[m].first_ns = ANA_HVD_NEVER;
+    }
+    return true;
+}
+
+/* The set of a communicator and the member that file is in it; false if it is none. */
+static bool find(struct ana_hvd_state *state, const struct ana_job *job, const struct hvd_lane *lane, uint32_t comm_id,
+                 bool make, size_t *set, size_t *member)
+{
+    struct trc_file *file = job->process[lane->index].rank.file;
+    const struct trc_comm *comm = trc_comm(file, comm_id);
+    if (!comm || comm->def.rank < 0)
+        return false;
+    size_t s = 0;
+    while (s < state->seen.sets && state->seen.set[s].comm_identity != comm->def.identity)
+        s++;
+    if (s == state->seen.sets && (!make || !add_set(state, comm, file)))
+        return false;
+    struct ana_hvd_set *found = &state->seen.set[s];
+    if ((size_t)comm->def.rank >= found->ranks)
+        return false;
+    *set = s;
+    *member = (size_t)comm->def.rank;
+    struct hvd_member *m = &state->work[s].member[*member];
+    if (!m->file) {
+        m->file = file;
+        m->comm = comm_id;
+        found->rank[*member].index = lane->index;
+        found->rank[*member].thread = lane->thread;
+        found->names_lost |= job->process[lane->index].recycled;
+    }
+    return true;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------
+ */
+
+static void queue_said(struct hvd_member *member, const struct trc_record *record, int64_t begin_ns, int64_t end_ns)
+{
+    if (member->queue_at > 256) {
+        memmove(member->queue, member->queue + member->queue_at,
+                (member->queued - member->queue_at) * sizeof *member->queue);
+        member->queued -= member->queue_at;
+        member->queue_at = 0;
+    }
+    if (member->queued == member->queue_room) {
+        size_t room = member->queue_room ? member->queue_room * 2 : 64;
+        struct hvd_said *grown = realloc(member->queue, room * sizeof *grown);
+        if (!grown)
+            return;
+        member->queue = grown;
+        member->queue_room = room;
+    }
+    struct hvd_said said = {.kind = record->said.kind,
+                            .cycle = record->said.round,
+                            .sequence = record->sequence,
+                            .begin_ns = begin_ns,
+                            .end_ns = end_ns,
+                            .size = record->said.kept,
+                            .bytes = malloc(record->said.kept + 1)};
+    if (!said.bytes)
+        return;
+    memcpy(said.bytes, record->said.bytes, record->said.kept);
+    member->queue[member->queued++] = said;
+}
+
+/* Which kind of round a FOLD counts: by the SAID before it, else as its call site did before. */
+static uint32_t kind_of(struct hvd_member *member, uint64_t site)
+{
+    uint32_t *known = NULL;
+    for (size_t i = 0; i < HVD_SITES && !known; i++)
+        if (member->site[i].site == site || !member->site[i].site) {
+            member->site[i].site = site;
+            known = &member->site[i].kind;
+        }
+    if (known && member->last_kind)
+        *known = member->last_kind;
+    member->last_kind = 0;
+    return known ? *known : 0;
+}
+
+static void take_fold(struct ana_hvd_set *set, struct hvd_work *work, size_t m, const struct trc_record *record,
+                      int64_t end_ns, int64_t busy_ns)
+{
+    struct hvd_member *member = &work->member[m];
+    struct ana_hvd_rank *rank = &set->rank[m];
+    uint32_t kind = kind_of(member, record->sig->site);
+    rank->negotiation_ns += busy_ns;
+    member->held = false;
+    if (kind == TRC_SAID_AND || (kind == TRC_SAID_RESPONSE && !set->cache)) {
+        rank->cycles += record->count;
+        if (end_ns > rank->cycle_ns)
+            rank->cycle_ns = end_ns;
+    }
+    if ((record->sig->sent == NCCL_NAME || record->sig->received == NCCL_NAME) && kind != TRC_SAID_RESPONSE && !kind)
+        work->nccl_names++;
+}
+
+static void take_operation(struct ana_hvd_set *set, struct hvd_work *work, size_t m, const struct trc_record *record,
+                           const struct trc_call *call, int64_t begin_ns, int64_t end_ns)
+{
+    struct ana_hvd_rank *rank = &set->rank[m];
+    work->member[m].last_kind = 0;
+    if (call->opclass == TRC_OP_BARRIER && !record->sig->sent && !record->sig->received && !rank->cycles)
+        return; /* at start */
+    if (rank->cycles == 0)
+        return;
+    rank->operations++;
+    rank->operation_bytes += record->sig->sent == TRC_BYTES_UNKNOWN ? 0 : record->sig->sent;
+    rank->operation_ns += end_ns - begin_ns;
+    if (rank->operation_begin_ns == ANA_HVD_NEVER)
+        rank->operation_begin_ns = begin_ns;
+    work->by_mpi++;
+}
+
+static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, struct hvd_lane *lane)
+{
+    struct trc_file *file = job->process[lane->index].rank.file;
+    const struct ana_clock_line line = ana_clock_line(job->clock, lane->index);
+    struct trc_record record;
+    size_t s, m;
+    while (trc_next(lane->cursor, &record) == TRC_OK) {
+        int64_t begin_ns = ana_time_within(ana_clock_apply(&line, record.begin));
+        int64_t end_ns = ana_time_within(ana_clock_apply(&line, record.end));
+        if (record.kind == TRC_RECORD_SAID) {
+            if (!find(state, job, lane, record.said.comm, true, &s, &m))
+                continue;
+            struct hvd_member *member = &state->work[s].member[m];
+            struct ana_hvd_rank *rank = &state->seen.set[s].rank[m];
+            member->last_kind = record.said.kind;
+            if (member->first_ns == ANA_HVD_NEVER)
+                member->first_ns = begin_ns;
+            if (record.said.kind == TRC_SAID_AND) {
+                member->said_cycle = rank->cycles = record.said.round;
+                member->said_sequence = record.sequence;
+                member->held = true;
+                state->seen.set[s].cache = true;
+            }
+            queue_said(member, &record, begin_ns, end_ns);
+            continue;
+        }
+        if (!record.sig || !(record.sig->flags & TRC_SIG_COLL) || record.sig->flags & TRC_SIG_NESTED)
+            continue;
+        if (!find(state, job, lane, record.sig->comm, false, &s, &m))
+            continue;
+        if (record.sig->flags & TRC_SIG_CONTROL)
+            take_fold(&state->seen.set[s], &state->work[s], m, &record, end_ns,
+                      (int64_t)((double)record.busy * line.rate));
+        else if (record.kind == TRC_RECORD_EVENT)
+            take_operation(&state->seen.set[s], &state->work[s], m, &record, trc_call(file, record.sig->call), begin_ns,
+                           end_ns);
+    }
+}
+
+/* Threads that have made control rounds, by the signatures in their live pages. */
+static void find_lanes(struct ana_hvd_state *state, const struct ana_job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        struct trc_file *file = job->process[i].rank.file;
+        for (size_t t = 0; t < trc_threads(file); t++) {
+            bool known = false, loop = false;
+            for (size_t k = 0; k < state->lanes && !known; k++)
+                known = state->lane[k].index == i && state->lane[k].thread == t;
+            for (uint32_t k = 1; !known && !loop && k <= TRC_SIGS; k++) {
+                const struct trc_sig *sig = trc_live_sig(file, t, k);
+                loop = sig && sig->flags & TRC_SIG_CONTROL;
+            }
+            struct hvd_lane *grown = loop ? realloc(state->lane, (state->lanes + 1) * sizeof *grown) : NULL;
+            if (!grown)
+                continue;
+            state->lane = grown;
+            struct trc_cursor *cursor = trc_cursor_open(file, t);
+            if (!cursor)
+                continue;
+            trc_cursor_want_said(cursor);
+            state->lane[state->lanes++] = (struct hvd_lane){.index = i, .thread = (uint32_t)t, .cursor = cursor};
+        }
+    }
+}
+
+/* ---- now ----------------------------------------------------------------------------------------------------------
+ */
+
+/* The phase by what the loop's thread is inside; cycles and their time while its FOLD is still growing. */
+static void look_at(const struct ana_job *job, struct ana_hvd_set *set, struct hvd_work *work, size_t m)
+{
+    struct ana_hvd_rank *rank = &set->rank[m];
+    struct hvd_member *member = &work->member[m];
+    if (!member->file)
+        return;
+    const struct ana_process *process = &job->process[rank->index];
+    const struct ana_clock_line line = ana_clock_line(job->clock, rank->index);
+    const struct trc_thread *live = trc_thread(member->file, rank->thread);
+    const struct trc_sig *sig = trc_live_sig(member->file, rank->thread, live->inside);
+    const struct trc_sig *last = trc_live_sig(member->file, rank->thread, live->last);
+    uint32_t state = trc_head(member->file)->state;
+    rank->alive = process->alive;
+    rank->inside = sig ? trc_call(member->file, sig->call)->name : NULL;
+    rank->inside_since_ns = ana_time_within(ana_clock_apply(&line, live->inside_since));
+    rank->inside_bytes = sig ? sig->sent : 0;
+    rank->phase = ANA_HVD_OUTSIDE;
+    if (state == TRC_STATE_FINALIZED || state == TRC_STATE_ABORTED)
+        rank->phase = ANA_HVD_ENDED;
+    else if (sig && sig->comm == member->comm && sig->flags & TRC_SIG_CONTROL)
+        rank->phase =
+            trc_call(member->file, sig->call)->opclass == TRC_OP_ALLREDUCE ? ANA_HVD_ROUND : ANA_HVD_NEGOTIATING;
+    else if (sig)
+        rank->phase = sig->comm == member->comm ? ANA_HVD_OPERATION : ANA_HVD_OTHER;
+    if (member->held && live->inside_sequence >= member->said_sequence) {
+        /* Nothing but rounds since the last one that was written: each took a number. */
+        uint64_t done = live->inside_sequence - member->said_sequence + (live->inside == 0);
+        rank->cycles = member->said_cycle + (done ? done : 1);
+        if (last && last->flags & TRC_SIG_CONTROL)
+            rank->cycle_ns = ana_time_within(ana_clock_apply(&line, live->last_end));
+    }
+    rank->ready = 0;
+    for (size_t i = 0; i < TRC_SAID_WORDS; i++)
+        rank->ready += (size_t)__builtin_popcountll(i == 0 ? member->in[i] & ~7ull : member->in[i]);
+    rank->main_inside = NULL;
+    for (size_t t = 0; t < trc_threads(member->file); t++) {
+        const struct trc_thread *other = trc_thread(member->file, t);
+        const struct trc_sig *in = trc_live_sig(member->file, t, other->inside);
+        if (t == rank->thread || !in)
+            continue;
+        rank->main_inside = trc_call(member->file, in->call)->name;
+        rank->main_since_ns = ana_time_within(ana_clock_apply(&line, other->inside_since));
+    }
+}
+
+static void mark_submitters(struct ana_hvd_set *set, const struct hvd_work *work)
+{
+    for (size_t i = 0; i < set->tensors; i++) {
+        struct ana_hvd_tensor *t = &set->tensor[i];
+        bool cached = ana_hvd_cache_bit(&work->cache, (int32_t)i) != ANA_HVD_NO_BIT, all = true;
+        if (!t->pending)
+            continue;
+        for (size_t m = 0; m < set->ranks; m++) {
+            if (t->submitted[m] != ANA_HVD_YES)
+                t->submitted[m] = set->rank[m].joined ? ANA_HVD_JOINED : ANA_HVD_NO;
+            if (m > 0)
+                all &= t->submitted[m] != ANA_HVD_NO;
+        }
+        bool hidden = !cached && !all && work->member[0].uncached_open;
+        if (t->submitted[0] == ANA_HVD_NO && (hidden || work->member[0].maybe_joined))
+            t->submitted[0] = ANA_HVD_UNKNOWN;
+    }
+}
+
+static void look_at_set(const struct ana_job *job, struct ana_hvd_set *set, struct hvd_work *work)
+{
+    int64_t now_ns = INT64_MIN, first_ns = INT64_MAX;
+    set->cycles = 0;
+    for (size_t m = 0; m < set->ranks; m++) {
+        look_at(job, set, work, m);
+        if (set->rank[m].cycles > set->cycles)
+            set->cycles = set->rank[m].cycles;
+        if (work->member[m].file && set->rank[m].cycle_ns > now_ns)
+            now_ns = set->rank[m].cycle_ns;
+        if (work->member[m].first_ns != ANA_HVD_NEVER && work->member[m].first_ns < first_ns)
+            first_ns = work->member[m].first_ns;
+    }
+    mark_submitters(set, work);
+    set->now_ns = job->end_ns;
+    if (now_ns > first_ns)
+        set->cycle_rate = (double)set->cycles / ((double)(now_ns - first_ns) / 1e9);
+    if (work->sample_ns && now_ns - work->sample_ns >= SAMPLE_NS / 4)
+        set->cycle_rate = (double)(set->cycles - work->sample_cycles) / ((double)(now_ns - work->sample_ns) / 1e9);
+    if (now_ns - work->sample_ns >= SAMPLE_NS) {
+        work->sample_ns = now_ns;
+        work->sample_cycles = set->cycles;
+    }
+    set->library = work->by_mpi                      ? ANA_HVD_MPI
+                   : work->nccl_names                ? ANA_HVD_NCCL
+                   : set->agreed_ns != ANA_HVD_NEVER ? ANA_HVD_NOT_MPI
+                                                     : ANA_HVD_NONE;
+}
+
+const struct ana_hvd *ana_job_horovod(const struct ana_job *job)
+{
+    struct ana_hvd_state *state = job->horovod;
+    if (state->begun && state->generation != job->generation)
+        forget(state);
+    if (state->begun && state->refreshes == job->refreshes)
+        return &state->seen;
+    state->begun = true;
+    state->generation = job->generation;
+    state->refreshes = job->refreshes;
+    find_lanes(state, job);
+    int64_t horizon_ns = INT64_MAX;
+    bool alive = false;
+    for (size_t i = 0; i < state->lanes; i++) {
+        const struct ana_process *process = &job->process[state->lane[i].index];
+        read_lane(state, job, &state->lane[i]);
+        alive |= process->alive;
+        /* A process without a heartbeat is stopped: it holds the loops of the others, not what they have said. */
+        if (process->alive && job->end_ns - process->heartbeat_ns < SILENT_NS && process->heartbeat_ns < horizon_ns)
+            horizon_ns = process->heartbeat_ns;
+    }
+    for (size_t i = 0; i < state->seen.sets; i++) {
+        hvd_rounds(&state->seen.set[i], &state->work[i],
+                   horizon_ns == INT64_MAX ? horizon_ns : horizon_ns - HORIZON_NS);
+        if (!alive && state->work[i].pending == 0)
+            hvd_end_step(&state->seen.set[i], &state->work[i]);
+        look_at_set(job, &state->seen.set[i], &state->work[i]);
+    }
+    return &state->seen;
+}

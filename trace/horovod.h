@@ -1,0 +1,171 @@
+/* Horovod in a trace: who has submitted which tensor and when, what was agreed on, what runs, who comes last.
+ *
+ * Horovod's background loop asks all ranks once a cycle (1 ms) who has what ready: the bitwise AND of one word a rank
+ * (more with many tensors), whose bits are the entries of a cache of earlier answers; what is not in the cache is sent
+ * by name to rank 0 of the process set, which answers with what all have asked for.  The recorder keeps both
+ * (format.h, SAID).  The cache is replayed here, so that bits have names.  The k-th AND happens on all ranks together:
+ * its number is the clock of the job, and lateness in cycles needs no clocks at all.
+ * Source: Horovod 0.28.1, controller.cc, response_cache.cc, mpi_controller.cc, wire/message_generated.h.
+ *
+ * What cannot be seen: the requests of rank 0 of a process set are on no wire, so whether it has submitted a tensor
+ * that is not in the cache follows only when all others have (ANA_HVD_UNKNOWN).  Data operations by NCCL or Gloo make
+ * no MPI call: that they took place is inferred.  With Gloo as controller there is nothing here at all.
+ * Where the oldest items were recycled, bits whose name was only in them are called "tensor at bit N".
+ *
+ * Job time (job.h) everywhere.  Pure; not for the traced process. */
+#ifndef ANA_HOROVOD_H
+#define ANA_HOROVOD_H
+
+#include "trace/job.h"
+
+enum ana_hvd_op { /* as on the wire */
+                  ANA_HVD_ALLREDUCE = 0,
+                  ANA_HVD_ALLGATHER,
+                  ANA_HVD_BROADCAST,
+                  ANA_HVD_JOIN,
+                  ANA_HVD_ADASUM,
+                  ANA_HVD_ALLTOALL,
+                  ANA_HVD_BARRIER,
+                  ANA_HVD_REDUCESCATTER,
+                  ANA_HVD_OPS
+};
+const char *ana_hvd_op_name(enum ana_hvd_op op); /* "allreduce" */
+
+enum ana_hvd_submitted { ANA_HVD_NO, ANA_HVD_YES, ANA_HVD_UNKNOWN, ANA_HVD_JOINED /* needs not */ };
+
+#define ANA_HVD_NEVER INT64_MIN
+
+/* A tensor of one process set. */
+struct ana_hvd_tensor {
+    char *name;
+    enum ana_hvd_op op;
+    int dtype;         /* as on the wire: 7 = float32; -1 unknown */
+    uint64_t elements; /* 0 unknown */
+    uint64_t done;     /* times that it was agreed on (and so carried out) */
+    int64_t agreed_ns; /* the last time; ANA_HVD_NEVER */
+    uint64_t step;     /* it was agreed on last in the step of this number, from 1; 0 never */
+    bool pending;      /* some rank has submitted it and not all have */
+    int64_t since_ns;  /* pending: since its first rank submitted it */
+    /* Of each rank of the set, since it was agreed on last: */
+    uint8_t *submitted;    /* enum ana_hvd_submitted */
+    int64_t *submitted_ns; /* ANA_HVD_NEVER */
+    uint64_t *submitted_cycle;
+};
+
+enum ana_hvd_phase {
+    ANA_HVD_OUTSIDE,     /* between its calls: sleeping, or standing still */
+    ANA_HVD_ROUND,       /* in the AND or OR of a cycle */
+    ANA_HVD_NEGOTIATING, /* in the lists */
+    ANA_HVD_OPERATION,   /* in a data operation */
+    ANA_HVD_OTHER,       /* in another MPI call */
+    ANA_HVD_ENDED        /* its loop has left, or its process has ended */
+};
+const char *ana_hvd_phase_name(enum ana_hvd_phase phase); /* "between cycles" "cycle" "negotiation" "operation" .. */
+
+/* The loop of one rank of a process set. */
+struct ana_hvd_rank {
+    size_t index;     /* of the job; SIZE_MAX: this member has no file */
+    uint32_t thread;  /* that runs the loop */
+    bool alive;       /* as far as can be told */
+    uint64_t cycles;  /* ANDs completed */
+    int64_t cycle_ns; /* when the last one was: of a loop that still turns, about now */
+    enum ana_hvd_phase phase;
+    const char *inside; /* MPI call of the loop's thread; NULL outside */
+    int64_t inside_since_ns;
+    uint64_t inside_bytes;   /* of a data operation */
+    const char *main_inside; /* MPI call that another thread of the process is in, else NULL */
+    int64_t main_since_ns;
+    bool wants_shutdown, joined;
+    int64_t shutdown_ns; /* when it asked for it first; ANA_HVD_NEVER */
+    uint64_t shutdown_cycle;
+    size_t ready;                /* cached tensors that it has ready now and not all have */
+    uint64_t steps, last;        /* batches of tensors that were agreed on; of these, those it came last in */
+    double late_cycles, late_ms; /* mean lateness over the steps, against the first rank */
+    double last_cycles, last_ms; /* the mean of those it came last in; 0 if none */
+    uint64_t operations;
+    uint64_t operation_bytes;             /* handed to MPI */
+    int64_t operation_ns, negotiation_ns; /* in data operations; in cycles and lists */
+    int64_t operation_begin_ns;           /* of the first; ANA_HVD_NEVER */
+};
+
+/* Tensors that were agreed on, each once, from the first rank's submission on: a training step, as a rule. */
+struct ana_hvd_step {
+    uint64_t first_cycle, end_cycle;
+    int64_t begin_ns, end_ns;
+    uint32_t tensors;
+    uint32_t last_rank; /* of the set; UINT32_MAX: two came last in the same cycle */
+    double cycles, ms;  /* that it came after the first */
+};
+
+enum ana_hvd_library { ANA_HVD_NONE, ANA_HVD_MPI, ANA_HVD_NCCL, ANA_HVD_NOT_MPI };
+
+struct ana_hvd_set {
+    uint64_t comm_identity;
+    size_t ranks; /* members, in the order of the communicator: rank 0 coordinates */
+    struct ana_hvd_rank *rank;
+    size_t tensors; /* in the order in which they were seen first */
+    struct ana_hvd_tensor *tensor;
+    uint64_t cycles;   /* by the rank that is farthest */
+    double cycle_rate; /* a second, over the last second or so of the job; NAN unknown */
+    bool cache;        /* the response cache is on */
+    uint64_t steps;
+    size_t kept_steps;               /* the newest of them */
+    const struct ana_hvd_step *step; /* oldest first */
+    enum ana_hvd_library library; /* NCCL: inferred from the 128 bytes that name a communicator; NOT_MPI: agreed tensors
+                                     and no operation by MPI */
+    bool names_lost;              /* the oldest items were recycled: not every bit has a name */
+    int64_t agreed_ns;            /* when anything was agreed on last; ANA_HVD_NEVER */
+    struct {                      /* the last cycle that stood still for a second or more, over though it is now */
+        int64_t begin_ns, end_ns; /* since when the first waited, when the last came; ANA_HVD_NEVER: none */
+        uint64_t cycle;
+        size_t member; /* who came last */
+    } stall;
+    int64_t now_ns; /* job time up to which this was read */
+};
+
+struct ana_hvd {
+    size_t sets; /* 0: no loop was seen in this job */
+    struct ana_hvd_set *set;
+};
+
+/* What is known of Horovod in this job.  The first call reads the files from their begin, each later one what was added
+ * since the last ana_job_refresh.  Never NULL; owned by the job, valid until the next call. */
+const struct ana_hvd *ana_job_horovod(const struct ana_job *job);
+
+/* ---- judgement --------------------------------------------------------------------------------------------------- */
+
+enum ana_hvd_class { /* S-1 .. S-13 are the signatures of these states */
+                     ANA_HVD_FINE,
+                     ANA_HVD_NOT_SUBMITTED,    /* S-1, S-2: others wait for tensors of the culprits */
+                     ANA_HVD_NAME_MISMATCH,    /* S-3: the same tensor under two names */
+                     ANA_HVD_LOOP_DEAD,        /* S-4: its loop stands still outside MPI */
+                     ANA_HVD_INSIDE_OPERATION, /* S-5 */
+                     ANA_HVD_STRAGGLER,        /* S-6: slow, not hung */
+                     ANA_HVD_EARLY_EXIT,       /* S-7: one rank asked for shutdown while others had tensors under way */
+                     ANA_HVD_CROSS_LIBRARY /* S-9: not submitted, because it is in an MPI call of another communicator
+                                            */
+};
+const char *ana_hvd_class_name(enum ana_hvd_class id); /* DESIGN 5: "not-submitted" ..; cross library: "wait-cycle" */
+
+struct ana_hvd_finding {
+    enum ana_hvd_class id;
+    bool hung; /* false: slow (or over: EARLY_EXIT) */
+    size_t set;
+    size_t culprits; /* rank indices of the job, ascending */
+    size_t culprit[64];
+    size_t tensors; /* how many are waited for; the first of them by name */
+    char tensor[128];
+    int64_t since_ns;  /* job time */
+    char summary[512]; /* one sentence without state and time: "rank 5 has not submitted 142 of 161 tensors .." */
+    size_t lines;
+    char line[8][256]; /* evidence */
+    char next[256];    /* what to look at, as a noun phrase: "the output of that rank" */
+};
+
+/* Judges a set as it is now.  What must last before it counts as hung: `hang_ns` without anything agreed on while
+ * something is pending.  Of a job that is over (or whose processes are gone), what was pending at the end counts
+ * whatever its age.  The caller sees to it that a running job is looked at twice (job.h).  Returns false, and *out is
+ * FINE, where nothing is wrong. */
+bool ana_hvd_judge(const struct ana_job *job, const struct ana_hvd *hvd, int64_t hang_ns, struct ana_hvd_finding *out);
+
+#endif

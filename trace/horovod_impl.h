@@ -1,0 +1,82 @@
+/* What the files of Horovod's analysis share: horovod.c (reading, what callers see), horovod_round.c (one cycle after
+ * the other), horovod_judge.c. */
+#ifndef ANA_HOROVOD_IMPL_H
+#define ANA_HOROVOD_IMPL_H
+
+#include "trace/horovod.h"
+#include "trace/horovod_cache.h"
+#include "trace/job_impl.h"
+
+#define HVD_STEPS 4096u /* kept of a set */
+#define HVD_SITES 8u
+
+/* What one rank said at one cycle. */
+struct hvd_said {
+    uint32_t kind; /* enum trc_said_kind */
+    uint64_t cycle, sequence;
+    int64_t begin_ns, end_ns;
+    size_t size; /* bytes kept */
+    uint8_t *bytes;
+};
+
+/* A member of a set, beside what ana_hvd_rank shows. */
+struct hvd_member {
+    struct trc_file *file;  /* NULL: none */
+    uint32_t comm;          /* of the set, in this file */
+    struct hvd_said *queue; /* read and not yet looked at, in order of cycles */
+    size_t queued, queue_room, queue_at;
+    uint64_t in[TRC_SAID_WORDS]; /* the words it puts in now, what was agreed on left out */
+    uint64_t uncached_cycle;     /* it asked for something by name, last */
+    int64_t uncached_ns;
+    bool uncached_open; /* ... and nothing was agreed on by name since */
+    bool maybe_joined;  /* the root: everything is ready since it asked for something; a join is on no wire */
+    uint64_t said_cycle, said_sequence; /* its last AND that was written */
+    int64_t first_ns;
+    bool held; /* nothing was read behind that */
+    struct {
+        uint64_t site;
+        uint32_t kind;
+    } site[HVD_SITES]; /* which kind of round a call site makes */
+    uint32_t last_kind;
+    double late_cycles, late_ms; /* of the batch under way */
+    double sum_cycles, sum_ms, last_sum_cycles, last_sum_ms;
+};
+
+struct hvd_work {
+    struct hvd_member *member;
+    struct ana_hvd_cache cache;
+    struct ana_map names; /* hash of a name, number among equals: uint32_t tensor */
+    size_t tensor_room;
+    size_t pending;
+    struct ana_hvd_step *step; /* ring of HVD_STEPS, twice, so that the newest always lie in a row */
+    uint64_t cycle;            /* looked at so far, + 1 */
+    uint32_t batch;            /* tensors agreed on in the batch under way */
+    uint64_t batch_first, batch_end;
+    int64_t batch_begin_ns, batch_end_ns;
+    uint64_t nccl_names, by_mpi;
+    uint64_t sample_cycles;
+    int64_t sample_ns;
+};
+
+/* A thread that runs a loop. */
+struct hvd_lane {
+    size_t index;
+    uint32_t thread;
+    struct trc_cursor *cursor;
+};
+
+struct ana_hvd_state {
+    struct ana_hvd seen;
+    struct hvd_work *work; /* one a set */
+    struct hvd_lane *lane;
+    size_t lanes;
+    unsigned generation, refreshes;
+    bool begun;
+};
+
+/* horovod_round.c.  hvd_rounds takes what members have queued, up to and with what ended before `horizon_ns`. */
+/* The step under way is over, if any tensor was agreed on in it. */
+void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work);
+void hvd_rounds(struct ana_hvd_set *set, struct hvd_work *work, int64_t horizon_ns);
+
+#endif

@@ -1,0 +1,552 @@
+/* What is the matter with a set of loops, by the signatures of its states. */
+#include "trace/horovod_impl.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENOUGH_STEPS 10u  /* before anybody is called a straggler */
+#define STRAGGLES    0.5  /* of the steps it comes last in */
+#define LATE_CYCLES  2.5  /* after the first: one cycle is as close as two can be told apart */
+#define COSTS        0.05 /* of the time */
+#define NOTABLE_NS   1000000000
+#define LONG_STEPS   10 /* so many usual steps are long */
+
+const char *ana_hvd_class_name(enum ana_hvd_class id)
+{
+    static const char *const name[] = {"healthy",          "not-submitted", "name-mismatch", "loop-dead",
+                                       "inside-operation", "straggler",     "early-exit",    "wait-cycle"};
+    return name[id];
+}
+
+struct judge {
+    const struct ana_job *job;
+    const struct ana_hvd_set *set;
+    const struct hvd_work *work;
+    struct ana_hvd_finding *out;
+    int64_t hang_ns, notable_ns; /* this long is hung; is worth a word */
+    bool over;                   /* no process is left */
+    uint8_t *culprit;            /* by member */
+};
+
+/* ---- words ----------------------------------------------------------------------------------------------------------
+ */
+
+__attribute__((format(printf, 2, 3))) static void say(struct ana_hvd_finding *out, const char *format, ...)
+{
+    va_list args;
+    if (out->lines == sizeof out->line / sizeof *out->line)
+        return;
+    va_start(args, format);
+    vsnprintf(out->line[out->lines++], sizeof *out->line, format, args);
+    va_end(args);
+}
+
+/* "rank 5", "ranks 0-2, 4": of the members that are marked with `value`. */
+static void names(const struct judge *j, const uint8_t *mark, uint8_t value, char *out, size_t size)
+{
+    size_t used = 0, n = 0;
+    for (size_t m = 0; m < j->set->ranks; m++)
+        n += mark[m] == value;
+    used += (size_t)snprintf(out, size, n == 1 ? "rank " : n ? "ranks " : "no rank");
+    bool first = true;
+    for (size_t m = 0; m < j->set->ranks && used + 24 < size; m++) {
+        if (mark[m] != value)
+            continue;
+        size_t end = m;
+        while (end + 1 < j->set->ranks && mark[end + 1] == value)
+            end++;
+        used += (size_t)snprintf(out + used, size - used, "%s%zu", first ? "" : ", ", m);
+        if (end > m)
+            used += (size_t)snprintf(out + used, size - used, "%s%zu", end > m + 1 ? "-" : ", ", end);
+        first = false;
+        m = end;
+    }
+}
+
+static double ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static void finish(struct judge *j, enum ana_hvd_class id, int64_t since_ns)
+{
+    struct ana_hvd_finding *out = j->out;
+    out->id = id;
+    out->since_ns = since_ns;
+    out->hung = j->set->now_ns - since_ns >= j->hang_ns;
+    for (size_t m = 0; m < j->set->ranks; m++)
+        if (j->culprit[m] && j->set->rank[m].index != SIZE_MAX &&
+            out->culprits < sizeof out->culprit / sizeof *out->culprit)
+            out->culprit[out->culprits++] = j->set->rank[m].index;
+    for (size_t i = 1; i < out->culprits; i++) /* members may be in another order than ranks */
+        for (size_t k = i; k > 0 && out->culprit[k - 1] > out->culprit[k]; k--) {
+            size_t moved = out->culprit[k];
+            out->culprit[k] = out->culprit[k - 1];
+            out->culprit[k - 1] = moved;
+        }
+}
+
+/* Its heartbeat has ended while those of others went on: it is stopped, or was; wherever its loop then was. */
+static bool is_silent(const struct judge *j, size_t m)
+{
+    const struct ana_process *p = &j->job->process[j->set->rank[m].index];
+    return j->set->now_ns - p->heartbeat_ns >= NOTABLE_NS && trc_head(p->rank.file)->heartbeats > 0;
+}
+
+/* Where a culprit is, as far as its own file tells. */
+static void say_where(struct judge *j, size_t m)
+{
+    const struct ana_hvd_rank *r = &j->set->rank[m];
+    if (r->index == SIZE_MAX) {
+        say(j->out, "rank %zu: has no trace file here", m);
+        return;
+    }
+    const struct ana_rank *rank = &j->job->process[r->index].rank;
+    if (!r->alive && rank->state == ANA_RANK_DEAD && !j->over)
+        say(j->out, "rank %zu: its process (pid %u) is gone", m, rank->pid);
+    else if (is_silent(j, m))
+        say(j->out, "rank %zu: its process (pid %u) has given no sign of life for %.1f s: stopped, or its host is", m,
+            rank->pid, (double)(j->set->now_ns - j->job->process[r->index].heartbeat_ns) / 1e9);
+    else if (r->main_inside)
+        say(j->out, "rank %zu: its main thread has been in %s for %.1f s", m, r->main_inside,
+            (double)(j->set->now_ns - r->main_since_ns) / 1e9);
+    else if (r->phase == ANA_HVD_OUTSIDE && j->set->now_ns - r->cycle_ns >= NOTABLE_NS)
+        say(j->out, "rank %zu: its loop is outside MPI, last seen at cycle %llu, %.1f s ago", m,
+            (unsigned long long)r->cycles, (double)(j->set->now_ns - r->cycle_ns) / 1e9);
+    else
+        say(j->out, "rank %zu: its loop turns (cycle %llu, in %s)", m, (unsigned long long)r->cycles,
+            ana_hvd_phase_name(r->phase));
+}
+
+/* ---- stuck loops ----------------------------------------------------------------------------------------------------
+ */
+
+/* Ranks wait in a cycle or in an operation while others have not come to it. */
+static bool stuck_loops(struct judge *j)
+{
+    const struct ana_hvd_set *set = j->set;
+    size_t waiting = 0, operating = 0, outside = 0, silent = 0, seen = 0;
+    int64_t since = INT64_MIN, operation_since = INT64_MIN;
+    const struct ana_hvd_rank *in_operation = NULL;
+    for (size_t m = 0; m < set->ranks; m++) {
+        const struct ana_hvd_rank *r = &set->rank[m];
+        if (!j->work->member[m].file)
+            continue;
+        seen++;
+        if (r->phase == ANA_HVD_ENDED)
+            return false;
+        bool operation = r->phase == ANA_HVD_OPERATION;
+        bool inside = r->phase == ANA_HVD_ROUND || r->phase == ANA_HVD_NEGOTIATING || operation;
+        if (inside && !is_silent(j, m)) {
+            /* The youngest wait is what all have shared. */
+            if (r->inside_since_ns > since)
+                since = r->inside_since_ns;
+            if (operation && r->inside_since_ns > operation_since)
+                operation_since = r->inside_since_ns;
+            in_operation = operation ? r : in_operation;
+            operating += operation;
+            waiting += !operation;
+            continue;
+        }
+        outside++;
+        silent += inside;
+        j->culprit[m] = 1;
+    }
+    int64_t lasted = set->now_ns - since;
+    bool everybody = operating == seen && seen > 1;
+    if (waiting + operating == 0 || lasted < j->notable_ns || (outside == 0 && !everybody))
+        return false;
+    char who[160];
+    names(j, j->culprit, 1, who, sizeof who);
+    if (operating) {
+        snprintf(j->out->summary, sizeof j->out->summary, "%zu of %zu ranks are inside %s (%llu bytes)%s%s", operating,
+                 set->ranks, in_operation->inside, (unsigned long long)in_operation->inside_bytes,
+                 outside ? ", which " : ", and it does not end", outside ? who : "");
+        if (outside)
+            strncat(j->out->summary, " never entered", sizeof j->out->summary - strlen(j->out->summary) - 1);
+        say(j->out, "the operation was agreed on at cycle %llu: what is missing is not a tensor",
+            (unsigned long long)set->cycles);
+        since = operation_since;
+    } else {
+        snprintf(j->out->summary, sizeof j->out->summary,
+                 "Horovod's loop of %s stands still%s; %zu rank%s wait for it in cycle %llu", who,
+                 silent ? "" : " outside MPI", waiting, waiting == 1 ? "" : "s", (unsigned long long)set->cycles);
+    }
+    for (size_t m = 0; m < set->ranks; m++)
+        if (j->culprit[m])
+            say_where(j, m);
+    say(j->out, "Horovod's own stall inspector is silent here: its coordinator is %s",
+        operating ? "inside the operation" : "waiting in the cycle, or stopped");
+    snprintf(j->out->next, sizeof j->out->next, "%s",
+             outside ? "that process: stopped (SIGSTOP), killed, swapping, or a thread of it holds the GIL"
+                     : "the transport: all ranks are inside and nothing moves");
+    finish(j, operating ? ANA_HVD_INSIDE_OPERATION : ANA_HVD_LOOP_DEAD, since);
+    return true;
+}
+
+/* A launcher that ends a job wakes stopped processes first: the loops turn once more, and the stall is over a moment
+ * before the job is. */
+static bool stalled_to_the_end(struct judge *j)
+{
+    const struct ana_hvd_set *set = j->set;
+    if (!j->over || set->stall.begin_ns == ANA_HVD_NEVER || set->now_ns - set->stall.end_ns > NOTABLE_NS ||
+        set->stall.end_ns - set->stall.begin_ns < j->notable_ns)
+        return false;
+    j->culprit[set->stall.member] = 1;
+    snprintf(j->out->summary, sizeof j->out->summary,
+             "Horovod's loop of rank %zu stood still outside MPI in cycle %llu until the job was ended",
+             set->stall.member, (unsigned long long)set->stall.cycle);
+    say(j->out, "rank %zu: came to that cycle %.1f s after the first, and %.1f s before the end", set->stall.member,
+        (double)(set->stall.end_ns - set->stall.begin_ns) / 1e9, (double)(set->now_ns - set->stall.end_ns) / 1e9);
+    say(j->out, "Horovod's own stall inspector is silent here: its coordinator waits in the cycle, or is stopped");
+    snprintf(j->out->next, sizeof j->out->next,
+             "why that process stood still: stopped (SIGSTOP), swapping, or its host");
+    finish(j, ANA_HVD_LOOP_DEAD, set->stall.begin_ns);
+    return true;
+}
+
+/* ---- what is pending ------------------------------------------------------------------------------------------------
+ */
+
+static int64_t last_move(const struct judge *j)
+{
+    int64_t last = j->set->agreed_ns;
+    for (size_t i = 0; i < j->set->tensors; i++) {
+        const struct ana_hvd_tensor *t = &j->set->tensor[i];
+        for (size_t m = 0; t->pending && m < j->set->ranks; m++)
+            if (t->submitted[m] == ANA_HVD_YES && t->submitted_ns[m] > last)
+                last = t->submitted_ns[m];
+    }
+    return last;
+}
+
+static bool same_kind(const struct ana_hvd_tensor *a, const struct ana_hvd_tensor *b)
+{
+    return a->op == b->op && a->dtype == b->dtype && (a->elements == b->elements || !a->elements || !b->elements);
+}
+
+/* How many pending tensors the ranks that have submitted `of` lack, and how many they alone have. */
+static void balance(const struct judge *j, const struct ana_hvd_tensor *of, size_t *lack, size_t *alone)
+{
+    *lack = *alone = 0;
+    for (size_t i = 0; i < j->set->tensors; i++) {
+        const struct ana_hvd_tensor *t = &j->set->tensor[i];
+        bool same = t->pending, other = t->pending;
+        for (size_t m = 0; m < j->set->ranks; m++) {
+            same &= (t->submitted[m] == ANA_HVD_YES) == (of->submitted[m] == ANA_HVD_YES);
+            other &= t->submitted[m] != ANA_HVD_YES || of->submitted[m] != ANA_HVD_YES;
+        }
+        *alone += same;
+        *lack += other;
+    }
+}
+
+/* Two names, not both known before, that between them all ranks have submitted, each one of them. */
+static bool name_mismatch(struct judge *j, int64_t since)
+{
+    const struct ana_hvd_set *set = j->set;
+    for (size_t a = 0; a < set->tensors; a++)
+        for (size_t b = a + 1; set->tensor[a].pending && b < set->tensors; b++) {
+            const struct ana_hvd_tensor *x = &set->tensor[a], *y = &set->tensor[b];
+            bool fits = y->pending && !(x->done && y->done) && same_kind(x, y);
+            size_t of_x = 0, of_y = 0, lack, alone;
+            for (size_t m = 0; fits && m < set->ranks; m++) {
+                bool in_x = x->submitted[m] == ANA_HVD_YES, in_y = y->submitted[m] == ANA_HVD_YES;
+                bool hidden = m == 0 && j->work->member[0].uncached_open;
+                fits = in_x != in_y || (hidden && !in_x && !in_y) || x->submitted[m] == ANA_HVD_JOINED;
+                of_x += in_x;
+                of_y += in_y;
+            }
+            if (!fits || of_x == 0 || of_y == 0)
+                continue;
+            balance(j, x->done ? y : x, &lack, &alone);
+            if (lack != alone) /* it has something of its own, and everything else is what it lacks */
+                continue;
+            const struct ana_hvd_tensor *odd = of_x < of_y ? x : y, *usual = odd == x ? y : x;
+            char who[160], others[160];
+            bool tie = of_x == of_y;
+            for (size_t m = 0; m < set->ranks; m++)
+                j->culprit[m] = odd->submitted[m] == ANA_HVD_YES || (tie && usual->submitted[m] == ANA_HVD_YES);
+            names(j, odd->submitted, ANA_HVD_YES, who, sizeof who);
+            names(j, usual->submitted, ANA_HVD_YES, others, sizeof others);
+            snprintf(j->out->summary, sizeof j->out->summary, "one %s under two names: %s submitted %s, %s %s",
+                     ana_hvd_op_name(odd->op), who, odd->name, others, usual->name);
+            snprintf(j->out->tensor, sizeof j->out->tensor, "%s", odd->name);
+            j->out->tensors = 1;
+            say(j->out, "both have %llu elements of the same type, and no rank submitted both",
+                (unsigned long long)odd->elements);
+            if (tie)
+                say(j->out, "which of the two is the odd one cannot be told%s",
+                    j->work->member[0].uncached_open ? ": what rank 0 submitted is on no wire" : "");
+            snprintf(j->out->next, sizeof j->out->next,
+                     "the names that the ranks give: they must be equal, and so the order in which the model is built");
+            finish(j, ANA_HVD_NAME_MISMATCH, since);
+            return true;
+        }
+    return false;
+}
+
+/* The tensor that tells most: submitted before on all ranks (its absence is a change), else the first. */
+static const struct ana_hvd_tensor *telling(const struct judge *j)
+{
+    const struct ana_hvd_tensor *found = NULL;
+    for (size_t i = 0; i < j->set->tensors; i++) {
+        const struct ana_hvd_tensor *t = &j->set->tensor[i];
+        if (t->pending && (!found || (t->done && !found->done)))
+            found = t;
+    }
+    return found;
+}
+
+/* A new name that only few ranks know: they are the odd ones.  Of a known one, those who have not submitted it. */
+static void mark_culprits(struct judge *j, const struct ana_hvd_tensor *t)
+{
+    size_t yes = 0, no = 0;
+    for (size_t m = 0; m < j->set->ranks; m++) {
+        yes += t->submitted[m] == ANA_HVD_YES;
+        no += t->submitted[m] == ANA_HVD_NO;
+    }
+    uint8_t odd = !t->done && yes < no ? ANA_HVD_YES : ANA_HVD_NO;
+    for (size_t m = 0; m < j->set->ranks; m++)
+        j->culprit[m] = t->submitted[m] == odd;
+}
+
+static size_t missing_at(const struct judge *j, const struct ana_hvd_tensor *like)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < j->set->tensors; i++) {
+        const struct ana_hvd_tensor *t = &j->set->tensor[i];
+        n += t->pending && !t->done == !like->done;
+    }
+    return n;
+}
+
+static void say_tensors(struct judge *j)
+{
+    for (size_t i = 0; i < j->set->tensors && j->out->lines < 4; i++) {
+        const struct ana_hvd_tensor *t = &j->set->tensor[i];
+        char yes[100], no[100];
+        if (!t->pending)
+            continue;
+        names(j, t->submitted, ANA_HVD_YES, yes, sizeof yes);
+        names(j, t->submitted, ANA_HVD_NO, no, sizeof no);
+        say(j->out, "%s: submitted by %s, not by %s", t->name, yes, no);
+    }
+}
+
+static bool root_alone(struct judge *j)
+{
+    const struct hvd_member *root = &j->work->member[0];
+    if (!root->uncached_open || j->work->pending || root->maybe_joined || j->set->rank[0].wants_shutdown ||
+        j->set->now_ns - root->uncached_ns < j->notable_ns)
+        return false;
+    j->culprit[0] = 1;
+    snprintf(j->out->summary, sizeof j->out->summary,
+             "rank 0 waits for a tensor that no other rank has submitted since cycle %llu",
+             (unsigned long long)root->uncached_cycle);
+    j->out->tensors = 1;
+    say(j->out, "its name is on no wire: rank 0 of a process set sends no requests; its Python stack has it");
+    snprintf(j->out->next, sizeof j->out->next,
+             "a collective that only rank 0 comes to: a metric, a broadcast in a branch");
+    finish(j, ANA_HVD_NOT_SUBMITTED, root->uncached_ns);
+    return true;
+}
+
+/* A new tensor that only the marked ranks have submitted: what they wait for while the others wait for them. */
+static const struct ana_hvd_tensor *own_tensor(const struct judge *j)
+{
+    for (size_t i = 0; i < j->set->tensors; i++) {
+        const struct ana_hvd_tensor *t = &j->set->tensor[i];
+        bool own = t->pending && !t->done;
+        for (size_t m = 0; m < j->set->ranks && own; m++)
+            own = (t->submitted[m] == ANA_HVD_YES) == (j->culprit[m] != 0);
+        if (own)
+            return t;
+    }
+    return NULL;
+}
+
+static bool not_submitted(struct judge *j)
+{
+    const struct ana_hvd_set *set = j->set;
+    const struct ana_hvd_tensor *t = telling(j);
+    if (!t)
+        return root_alone(j);
+    int64_t since = last_move(j);
+    if (since < t->since_ns)
+        since = t->since_ns;
+    if (set->now_ns - since < j->notable_ns)
+        return false;
+    if (name_mismatch(j, since))
+        return true;
+    mark_culprits(j, t);
+    bool minority = false;
+    size_t culprit = SIZE_MAX, crossed = SIZE_MAX;
+    for (size_t m = set->ranks; m-- > 0;)
+        if (j->culprit[m]) {
+            culprit = m;
+            minority = t->submitted[m] == ANA_HVD_YES;
+            if (set->rank[m].main_inside && set->now_ns - set->rank[m].main_since_ns >= j->notable_ns)
+                crossed = m;
+        }
+    if (culprit == SIZE_MAX) { /* all but rank 0 have it, and rank 0 says nothing by name */
+        culprit = 0;
+        j->culprit[0] = 1;
+    }
+    char who[160];
+    names(j, j->culprit, 1, who, sizeof who);
+    size_t known = 0;
+    for (size_t i = 0; i < set->tensors; i++)
+        known += set->tensor[i].op == t->op && !set->tensor[i].done == !t->done;
+    const struct ana_hvd_tensor *own = minority ? NULL : own_tensor(j);
+    bool hidden = culprit == 0 && !minority && j->work->member[0].uncached_open;
+    j->out->tensors = missing_at(j, t);
+    snprintf(j->out->tensor, sizeof j->out->tensor, "%s", own ? own->name : t->name);
+    if (own)
+        say(j->out, "%s: submitted by %s alone, since cycle %llu", own->name, who,
+            (unsigned long long)own->submitted_cycle[culprit]);
+    if (hidden)
+        say(j->out, "rank 0 has asked for something else, whose name is on no wire: its Python stack has it");
+    if (crossed != SIZE_MAX)
+        snprintf(j->out->summary, sizeof j->out->summary,
+                 "rank %zu is in %s on another communicator while the others wait for its %s", crossed,
+                 set->rank[crossed].main_inside, t->name);
+    else if (minority)
+        snprintf(j->out->summary, sizeof j->out->summary, "only %s submitted %s", who, t->name);
+    else if (own)
+        snprintf(j->out->summary, sizeof j->out->summary,
+                 "only %s submitted %s, and has not submitted %zu of %zu tensors that the others wait for (first: %s)",
+                 who, own->name, j->out->tensors, known, t->name);
+    else
+        snprintf(j->out->summary, sizeof j->out->summary,
+                 "%s %s not submitted %zu of %zu tensors since step %llu (first: %s)", who,
+                 strchr(who, 's') ? "have" : "has", j->out->tensors, known, (unsigned long long)set->steps, t->name);
+    say_tensors(j);
+    if (culprit < set->ranks)
+        say_where(j, culprit);
+    say(j->out, "all loops turn together (cycle %llu): the communication library is idle and healthy",
+        (unsigned long long)set->cycles);
+    snprintf(j->out->next, sizeof j->out->next, "%s",
+             crossed != SIZE_MAX ? "that call: all ranks must make it at the same point between Horovod's operations"
+             : minority || own   ? "a collective in a branch that only some ranks take"
+                                 : "what that rank does instead: its input, an evaluation, uneven data (hvd.join)");
+    bool renamed = hidden && !t->done && j->out->tensors == 1;
+    finish(j,
+           crossed != SIZE_MAX ? ANA_HVD_CROSS_LIBRARY
+           : renamed           ? ANA_HVD_NAME_MISMATCH
+                               : ANA_HVD_NOT_SUBMITTED,
+           since);
+    return true;
+}
+
+/* ---- the end, and the slow ------------------------------------------------------------------------------------------
+ */
+
+static bool early_exit(struct judge *j)
+{
+    const struct ana_hvd_set *set = j->set;
+    uint64_t first = UINT64_MAX;
+    int64_t since = 0;
+    for (size_t m = 0; m < set->ranks; m++)
+        if (set->rank[m].wants_shutdown && set->rank[m].shutdown_cycle < first) {
+            first = set->rank[m].shutdown_cycle;
+            since = set->rank[m].shutdown_ns;
+        }
+    const struct ana_hvd_tensor *t = telling(j);
+    if (first == UINT64_MAX || (!t && (!j->work->member[0].uncached_open || j->work->member[0].maybe_joined)))
+        return false;
+    bool innocent = false;
+    for (size_t m = 0; m < set->ranks; m++) {
+        j->culprit[m] = set->rank[m].wants_shutdown && set->rank[m].shutdown_cycle == first;
+        innocent |= !j->culprit[m];
+    }
+    if (!innocent)
+        return false;
+    char who[160];
+    names(j, j->culprit, 1, who, sizeof who);
+    if (t)
+        snprintf(j->out->tensor, sizeof j->out->tensor, "%s", t->name);
+    j->out->tensors = j->work->pending;
+    char under_way[64] = "rank 0 waited for a tensor whose name is on no wire";
+    if (j->work->pending)
+        snprintf(under_way, sizeof under_way, "others had %zu tensor%s under way", j->work->pending,
+                 j->work->pending == 1 ? "" : "s");
+    snprintf(j->out->summary, sizeof j->out->summary, "%s asked for shutdown at cycle %llu, after step %llu, while %s",
+             who, (unsigned long long)first, (unsigned long long)set->steps, under_way);
+    say_tensors(j);
+    snprintf(j->out->next, sizeof j->out->next,
+             "the output of that rank: an exception or an exit; the errors of the others follow from it");
+    finish(j, ANA_HVD_EARLY_EXIT, since);
+    j->out->hung = false;
+    return true;
+}
+
+static bool straggler(struct judge *j)
+{
+    const struct ana_hvd_set *set = j->set;
+    if (set->steps < ENOUGH_STEPS || set->kept_steps < 2)
+        return false;
+    size_t worst = 0;
+    for (size_t m = 1; m < set->ranks; m++)
+        if (set->rank[m].last > set->rank[worst].last)
+            worst = m;
+    const struct ana_hvd_rank *r = &set->rank[worst];
+    double time = ms(set->step[set->kept_steps - 1].end_ns - set->step[0].begin_ns), lost = 0;
+    for (size_t i = 0; i < set->kept_steps; i++)
+        if (set->step[i].last_rank == worst)
+            lost += set->step[i].ms;
+    if ((double)r->last < STRAGGLES * (double)set->steps || r->last_cycles < LATE_CYCLES || time <= 0 ||
+        lost < COSTS * time)
+        return false;
+    j->culprit[worst] = 1;
+    snprintf(j->out->summary, sizeof j->out->summary,
+             "rank %zu comes last in %llu of %llu steps, %.1f cycles or %.1f ms after the first; it costs all %.0f%%",
+             worst, (unsigned long long)r->last, (unsigned long long)set->steps, r->last_cycles, r->last_ms,
+             100 * lost / time);
+    for (size_t m = 0; m < set->ranks && m < 4; m++)
+        say(j->out, "rank %zu: last in %llu steps, %.1f cycles or %.1f ms late on average", m,
+            (unsigned long long)set->rank[m].last, set->rank[m].late_cycles, set->rank[m].late_ms);
+    snprintf(j->out->next, sizeof j->out->next, "what rank %zu computes or reads between steps", worst);
+    finish(j, ANA_HVD_STRAGGLER, set->step[0].begin_ns);
+    j->out->hung = false;
+    return true;
+}
+
+static int64_t usual_step_ns(const struct ana_hvd_set *set)
+{
+    if (set->kept_steps < 2)
+        return 0;
+    return (set->step[set->kept_steps - 1].end_ns - set->step[0].end_ns) / (int64_t)(set->kept_steps - 1);
+}
+
+bool ana_hvd_judge(const struct ana_job *job, const struct ana_hvd *hvd, int64_t hang_ns, struct ana_hvd_finding *out)
+{
+    bool (*const rule[])(struct judge *) = {early_exit, stuck_loops, stalled_to_the_end, not_submitted, straggler};
+    for (size_t k = 0; k < sizeof rule / sizeof *rule; k++)
+        for (size_t s = 0; s < hvd->sets; s++) {
+            struct judge j = {.job = job,
+                              .set = &hvd->set[s],
+                              .work = &job->horovod->work[s],
+                              .out = out,
+                              .hang_ns = hang_ns,
+                              .over = true,
+                              .culprit = calloc(hvd->set[s].ranks, 1)};
+            *out = (struct ana_hvd_finding){.set = s};
+            for (size_t m = 0; m < j.set->ranks; m++)
+                j.over &= !j.set->rank[m].alive;
+            j.notable_ns = LONG_STEPS * usual_step_ns(j.set);
+            if (j.notable_ns < NOTABLE_NS)
+                j.notable_ns = NOTABLE_NS;
+            if (j.notable_ns > hang_ns)
+                j.notable_ns = hang_ns;
+            if (j.over && hang_ns > j.notable_ns)
+                j.hang_ns = j.notable_ns; /* nothing will move any more */
+            bool found = j.culprit && rule[k](&j);
+            free(j.culprit);
+            if (found)
+                return true;
+        }
+    *out = (struct ana_hvd_finding){.id = ANA_HVD_FINE};
+    return false;
+}

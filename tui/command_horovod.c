@@ -1,0 +1,253 @@
+/* hpctop horovod [--json] [--hang SECONDS] DIR..: what the loops of a Horovod job did. */
+#include "tui/command.h"
+
+#include "trace/horovod.h"
+#include "trace/numfmt.h"
+#include <cjson/cJSON.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST   20 /* tensors shown */
+#define HANG_S 30.0
+
+static const char *const library_name[] = {"none seen", "MPI", "NCCL (inferred: its communicator was named)",
+                                           "not MPI: NCCL or Gloo (inferred: agreed tensors, no MPI operation)"};
+static const char *const library_word[] = {"none", "mpi", "nccl", "not-mpi"};
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+/* ---- text ----------------------------------------------------------------------------------------------------------
+ */
+
+static void print_tensors(const struct ana_hvd_set *set)
+{
+    size_t pending = 0, shown = 0;
+    for (size_t i = 0; i < set->tensors; i++)
+        pending += set->tensor[i].pending;
+    if (!pending)
+        return;
+    printf("\n  waited for                                submitted by (of %zu ranks)  for\n", set->ranks);
+    for (size_t i = 0; i < set->tensors && shown < MOST; i++) {
+        const struct ana_hvd_tensor *t = &set->tensor[i];
+        char marks[72], name[4 * 40 + 1], age[ANA_TEXT];
+        size_t m = 0;
+        if (!t->pending)
+            continue;
+        for (; m < set->ranks && m + 1 < sizeof marks; m++)
+            marks[m] = t->submitted[m] == ANA_HVD_YES ? '*' : t->submitted[m] == ANA_HVD_NO ? '.' : '?';
+        marks[m] = 0;
+        printf("  %s  %-27s  %s\n", ana_column(name, sizeof name, t->name, 40, false), marks,
+               ana_spoken(age, sizeof age, (double)(set->now_ns - t->since_ns)));
+        shown++;
+    }
+    if (pending > shown)
+        printf("  and %zu more\n", pending - shown);
+}
+
+static void print_set(const struct ana_job *job, const struct ana_hvd_set *set, size_t number)
+{
+    uint64_t bytes = 0;
+    int64_t busy = 0;
+    for (size_t m = 0; m < set->ranks; m++) {
+        bytes += set->rank[m].operation_bytes;
+        busy += set->rank[m].operation_ns;
+    }
+    char rate[ANA_TEXT], volume[ANA_TEXT], bandwidth[ANA_TEXT];
+    printf("process set %zu: %zu ranks, %llu cycles, %s, %llu steps, %zu tensors%s\n", number, set->ranks,
+           (unsigned long long)set->cycles, ana_number(rate, sizeof rate, ANA_PER_S, set->cycle_rate, false),
+           (unsigned long long)set->steps, set->tensors, set->cache ? "" : ", response cache off");
+    printf("data by %s: %s, %s a rank while it runs%s\n\n", library_name[set->library],
+           ana_number(volume, sizeof volume, ANA_BYTES, (double)bytes, false),
+           ana_number(bandwidth, sizeof bandwidth, ANA_BYTES_PER_S, busy ? (double)bytes / seconds(busy) : NAN, false),
+           set->names_lost ? "; some names were recycled" : "");
+    printf("  rank    cycles  now in          last in  late, mean        negotiating  operating\n");
+    for (size_t m = 0; m < set->ranks; m++) {
+        const struct ana_hvd_rank *r = &set->rank[m];
+        char a[ANA_TEXT], b[ANA_TEXT];
+        if (r->index == SIZE_MAX) {
+            printf("  %4zu  no trace file\n", m);
+            continue;
+        }
+        printf("  %4d  %8llu  %-14s  %7llu  %6.1f cy %6.1f ms  %11s  %9s\n", ana_job_rank(job, r->index)->rank,
+               (unsigned long long)r->cycles, r->joined ? "joined" : ana_hvd_phase_name(r->phase),
+               (unsigned long long)r->last, r->late_cycles, r->late_ms,
+               ana_number(a, sizeof a, ANA_NS, (double)r->negotiation_ns, false),
+               ana_number(b, sizeof b, ANA_NS, (double)r->operation_ns, false));
+    }
+    print_tensors(set);
+}
+
+static void print_finding(const struct ana_hvd_set *set, const struct ana_hvd_finding *f)
+{
+    char age[ANA_TEXT];
+    printf("%s for %s: %s.\n",
+           f->hung                       ? "hung"
+           : f->id == ANA_HVD_EARLY_EXIT ? "over"
+                                         : "slow",
+           ana_spoken(age, sizeof age, (double)(set->now_ns - f->since_ns)), f->summary);
+    for (size_t i = 0; i < f->lines; i++)
+        printf("  %s\n", f->line[i]);
+    if (f->next[0])
+        printf("  next: look at %s\n", f->next);
+    printf("\n");
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------------------------------
+ */
+
+static void add_tensors(cJSON *o, const struct ana_hvd_set *set)
+{
+    cJSON *tensors = cJSON_AddArrayToObject(o, "tensors");
+    for (size_t i = 0; i < set->tensors; i++) {
+        const struct ana_hvd_tensor *t = &set->tensor[i];
+        cJSON *x = cJSON_CreateObject(), *who = cJSON_CreateArray();
+        cJSON_AddItemToArray(tensors, x);
+        cJSON_AddStringToObject(x, "name", t->name);
+        cJSON_AddStringToObject(x, "operation", ana_hvd_op_name(t->op));
+        cJSON_AddNumberToObject(x, "elements", (double)t->elements);
+        cJSON_AddNumberToObject(x, "done", (double)t->done);
+        cJSON_AddBoolToObject(x, "pending", t->pending);
+        if (t->pending)
+            cJSON_AddNumberToObject(x, "since_s", seconds(set->now_ns - t->since_ns));
+        for (size_t m = 0; m < set->ranks; m++)
+            if (t->submitted[m] == ANA_HVD_YES)
+                cJSON_AddItemToArray(who, cJSON_CreateNumber((double)m));
+        cJSON_AddItemToObject(x, "submitted", who);
+    }
+}
+
+static void add_ranks(cJSON *o, const struct ana_job *job, const struct ana_hvd_set *set)
+{
+    cJSON *ranks = cJSON_AddArrayToObject(o, "ranks");
+    for (size_t m = 0; m < set->ranks; m++) {
+        const struct ana_hvd_rank *r = &set->rank[m];
+        cJSON *x = cJSON_CreateObject();
+        cJSON_AddItemToArray(ranks, x);
+        if (r->index == SIZE_MAX)
+            cJSON_AddNullToObject(x, "rank");
+        else
+            cJSON_AddNumberToObject(x, "rank", ana_job_rank(job, r->index)->rank);
+        cJSON_AddNumberToObject(x, "cycles", (double)r->cycles);
+        cJSON_AddStringToObject(x, "phase", ana_hvd_phase_name(r->phase));
+        cJSON_AddBoolToObject(x, "joined", r->joined);
+        cJSON_AddBoolToObject(x, "wants_shutdown", r->wants_shutdown);
+        cJSON_AddNumberToObject(x, "steps", (double)r->steps);
+        cJSON_AddNumberToObject(x, "last", (double)r->last);
+        cJSON_AddNumberToObject(x, "late_cycles", r->late_cycles);
+        cJSON_AddNumberToObject(x, "late_s", r->late_ms / 1e3);
+        cJSON_AddNumberToObject(x, "operations", (double)r->operations);
+        cJSON_AddNumberToObject(x, "operation_bytes", (double)r->operation_bytes);
+        cJSON_AddNumberToObject(x, "operation_s", seconds(r->operation_ns));
+        cJSON_AddNumberToObject(x, "negotiation_s", seconds(r->negotiation_ns));
+    }
+}
+
+static void add_finding(cJSON *root, const struct ana_job *job, const struct ana_hvd *hvd,
+                        const struct ana_hvd_finding *f)
+{
+    cJSON *o = cJSON_AddObjectToObject(root, "finding"), *culprits = cJSON_CreateArray(), *lines = cJSON_CreateArray();
+    cJSON_AddStringToObject(o, "class", ana_hvd_class_name(f->id));
+    for (size_t i = 0; i < f->culprits; i++)
+        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, f->culprit[i])->rank));
+    for (size_t i = 0; i < f->lines; i++)
+        cJSON_AddItemToArray(lines, cJSON_CreateString(f->line[i]));
+    cJSON_AddItemToObject(o, "culprits", culprits);
+    if (f->id != ANA_HVD_FINE) {
+        cJSON_AddBoolToObject(o, "hung", f->hung);
+        cJSON_AddNumberToObject(o, "since_s", seconds(hvd->set[f->set].now_ns - f->since_ns));
+        cJSON_AddNumberToObject(o, "tensors", (double)f->tensors);
+        cJSON_AddStringToObject(o, "tensor", f->tensor);
+        cJSON_AddStringToObject(o, "summary", f->summary);
+    }
+    cJSON_AddItemToObject(o, "evidence", lines);
+}
+
+static char *as_json(const struct ana_job *job, const struct ana_hvd *hvd, const struct ana_hvd_finding *f)
+{
+    cJSON *root = cJSON_CreateObject(), *sets = cJSON_AddArrayToObject(root, "sets");
+    for (size_t i = 0; i < hvd->sets; i++) {
+        const struct ana_hvd_set *set = &hvd->set[i];
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddItemToArray(sets, o);
+        cJSON_AddNumberToObject(o, "cycles", (double)set->cycles);
+        cJSON_AddNumberToObject(o, "cycles_per_s", set->cycle_rate);
+        cJSON_AddNumberToObject(o, "steps", (double)set->steps);
+        cJSON_AddStringToObject(o, "library", library_word[set->library]);
+        cJSON_AddBoolToObject(o, "names_lost", set->names_lost);
+        cJSON *last = cJSON_AddArrayToObject(o, "last_by_step"); /* of the steps that are kept; null: two at once */
+        for (size_t k = 0; k < set->kept_steps; k++)
+            cJSON_AddItemToArray(last, set->step[k].last_rank == UINT32_MAX
+                                           ? cJSON_CreateNull()
+                                           : cJSON_CreateNumber(set->step[k].last_rank));
+        add_ranks(o, job, set);
+        add_tensors(o, set);
+    }
+    add_finding(root, job, hvd, f);
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    return text;
+}
+
+/* ---- the command ---------------------------------------------------------------------------------------------------
+ */
+
+static int show(const char *const *folders, int n, bool json, double hang_s)
+{
+    char error[512];
+    struct ana_job *job;
+    if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
+        return tui_input_error("%s", error);
+    struct ana_hvd_finding finding;
+    const struct ana_hvd *hvd = ana_job_horovod(job);
+    if (ana_job_info(job).quiet_ns >= 0) { /* it runs: one look says little */
+        nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL);
+        ana_job_refresh(job);
+        hvd = ana_job_horovod(job);
+    }
+    ana_hvd_judge(job, hvd, (int64_t)(hang_s * 1e9), &finding);
+    char *text = json ? as_json(job, hvd, &finding) : NULL;
+    if (text)
+        puts(text);
+    if (!json && finding.id != ANA_HVD_FINE)
+        print_finding(&hvd->set[finding.set], &finding);
+    if (!json && hvd->sets == 0)
+        puts("no Horovod loop with MPI as controller was seen in this job (with Gloo as controller there is none to "
+             "see)");
+    for (size_t i = 0; !json && i < hvd->sets; i++)
+        print_set(job, &hvd->set[i], i);
+    free(text);
+    ana_job_close(job);
+    return tui_finish(TUI_EXIT_OK);
+}
+
+int tui_command_horovod(int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"json", no_argument, NULL, 'j'}, {"hang", required_argument, NULL, 'h'}, {0}};
+    bool json = false;
+    double hang_s = HANG_S;
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        char *end = "";
+        if (option == 'j')
+            json = true;
+        else if (option == 'h')
+            hang_s = strtod(optarg, &end);
+        else
+            return tui_usage_error("horovod", "unknown option %s", argv[optind - 1]);
+        if (*end || !(hang_s > 0 && hang_s < 1e6))
+            return tui_usage_error("horovod", "--hang wants seconds");
+    }
+    if (optind == argc)
+        return tui_usage_error("horovod", "horovod wants a trace folder");
+    return show((const char *const *)argv + optind, argc - optind, json, hang_s);
+}
