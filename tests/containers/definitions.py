@@ -54,7 +54,7 @@ base = debian("bookworm")
 if case == "apptainer":
     built = enter(["apptainer", "-s", "build", "--build-arg", "BOOTSTRAP=localimage", "--build-arg", "FROM=" + base,
                    "openmpi.sif", "containers/openmpi.def"], path=path, timeout=1500)
-    start = lambda folder: ["apptainer", "-s", "exec", "--env", "LD_PRELOAD=%s,HPCTOP_DIR=%s" % (LIBTRACE, folder),  # noqa: E731
+    start = lambda folder: ["apptainer", "-s", "run", "--env", "LD_PRELOAD=%s,HPCTOP_DIR=%s" % (LIBTRACE, folder),  # noqa: E731
                             "--bind", TOP, "--bind", job, "openmpi.sif"]
 else:
     packed = enter(["tar", "-C", base, "-cf", "base.tar", "."], path=path, timeout=300)
