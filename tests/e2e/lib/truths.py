@@ -7,7 +7,7 @@ from compare import differences
 
 # Name, arguments, rank counts.
 WORKLOADS = [
-    ("ring", [], (1, 2, 4)), ("p2p_blocking", [], (1, 2, 4)), ("p2p_nonblocking", [], (1, 2, 4)),
+    ("hello", [], (1, 2)), ("ring", [], (1, 2, 4)), ("p2p_blocking", [], (1, 2, 4)), ("p2p_nonblocking", [], (1, 2, 4)),
     ("p2p_persistent", [], (1, 2, 4)), ("p2p_mprobe", [], (1, 2, 4)), ("collectives_blocking", [], (1, 2, 4)),
     ("collectives_nonblocking", [], (1, 2, 4)), ("collectives_vw", [], (1, 2, 4)), ("neighborhood", [], (1, 2, 4)),
     ("communicators", [], (1, 2, 3, 4)), ("rma", [], (1, 2, 4)), ("io", [], (1, 2, 4)),
