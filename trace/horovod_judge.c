@@ -9,6 +9,7 @@
 #define STRAGGLES    0.5  /* of the steps it comes last in */
 #define LATE_CYCLES  2.5  /* after the first: one cycle is as close as two can be told apart */
 #define COSTS        0.05 /* of the time */
+#define GAP_BEATS    10   /* a second */
 #define NOTABLE_NS   1000000000
 #define LONG_STEPS   10 /* so many usual steps are long */
 
@@ -87,11 +88,39 @@ static void finish(struct judge *j, enum ana_hvd_class id, int64_t since_ns)
         }
 }
 
-/* Its heartbeat has ended while those of others went on: it is stopped, or was; wherever its loop then was. */
+/* Heartbeats that a process should have had and has not: those of the best of them tell how many there should be. */
+static double missed_beats(const struct judge *j, size_t m)
+{
+    double best = 0, own = 0, beats = 0;
+    for (size_t i = 0; i < j->set->ranks; i++) {
+        if (!j->work->member[i].file)
+            continue;
+        const struct ana_process *p = &j->job->process[j->set->rank[i].index];
+        double life = (double)(j->set->now_ns - p->rank.begin_ns) / 1e9, n = (double)trc_head(p->rank.file)->heartbeats;
+        if (life > 0 && n / life > best)
+            best = n / life;
+        if (i == m) {
+            own = life;
+            beats = n;
+        }
+    }
+    return best * own - beats;
+}
+
+/* Its heartbeat has ended while those of others went on: it is stopped, or was; wherever its loop then was.  A launcher
+ * that ends a job wakes it once more: then there is a gap. */
 static bool is_silent(const struct judge *j, size_t m)
 {
     const struct ana_process *p = &j->job->process[j->set->rank[m].index];
-    return j->set->now_ns - p->heartbeat_ns >= NOTABLE_NS && trc_head(p->rank.file)->heartbeats > 0;
+    if (j->set->now_ns - p->heartbeat_ns >= NOTABLE_NS && trc_head(p->rank.file)->heartbeats > 0)
+        return true;
+    double others = 0, missed = j->over ? missed_beats(j, m) : 0;
+    if (missed < GAP_BEATS)
+        return false;
+    for (size_t i = 0; i < j->set->ranks; i++)
+        if (i != m && j->work->member[i].file && missed_beats(j, i) > others)
+            others = missed_beats(j, i);
+    return missed > 3 * others;
 }
 
 /* Where a culprit is, as far as its own file tells. */
@@ -105,6 +134,9 @@ static void say_where(struct judge *j, size_t m)
     const struct ana_rank *rank = &j->job->process[r->index].rank;
     if (!r->alive && rank->state == ANA_RANK_DEAD && !j->over)
         say(j->out, "rank %zu: its process (pid %u) is gone", m, rank->pid);
+    else if (is_silent(j, m) && j->over)
+        say(j->out, "rank %zu: its process (pid %u) missed %.0f heartbeats before the end: it was stopped, or its host",
+            m, rank->pid, missed_beats(j, m));
     else if (is_silent(j, m))
         say(j->out, "rank %zu: its process (pid %u) has given no sign of life for %.1f s: stopped, or its host is", m,
             rank->pid, (double)(j->set->now_ns - j->job->process[r->index].heartbeat_ns) / 1e9);
