@@ -238,6 +238,8 @@ static void test_alongside(size_t limit)
     event(0, 0, -1, FIRST - 100, FIRST - 40, 0);
     struct trc_file *file = look();
     struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    struct trc_record record;
+    CHECK(trc_next(cursor, &record) == TRC_OK && record.sig->tag == -1, "the first"); /* before it can be recycled */
     pid_t child = fork();
     if (child < 0)
         exit(77);
@@ -252,10 +254,8 @@ static void test_alongside(size_t limit)
         writer.head->state = TRC_STATE_FINALIZED;
         _exit(0);
     }
-    struct trc_record record;
     uint64_t next = 0, missed = 0, reads = 0;
     bool lost = false, untold = false, over = false;
-    CHECK(trc_next(cursor, &record) == TRC_OK && record.sig->tag == -1, "the first");
     while (!over) {
         over = trc_head(file)->state == TRC_STATE_FINALIZED; /* one more round after that */
         while (trc_next(cursor, &record) == TRC_OK) {
