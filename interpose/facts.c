@@ -7,7 +7,6 @@
 #include "interpose/text.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -96,7 +95,7 @@ void ipo_facts_start(void)
     const char *(*version)(void) = (const char *(*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
     if (version)
         fact("glibc", "", version());
-    pthread_atfork(NULL, forked, NULL);
+    ipo_at_fork(forked, NULL);
 }
 
 /* ---- the rest, by our own thread --------------------------------------------------------------------------------- */

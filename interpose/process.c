@@ -61,6 +61,15 @@ void ipo_say(const char *text, const char *more)
         return; /* nobody to tell */
 }
 
+/* What pthread_atfork is in glibc.  By name at run time: other libcs lack it, and would refuse to load us. */
+bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void))
+{
+    int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *) =
+        (int (*)(void (*)(void), void (*)(void), void (*)(void), void *))(uintptr_t)dlsym(RTLD_DEFAULT,
+                                                                                          "__register_atfork");
+    return at_fork && !at_fork(NULL, in_parent, in_child, NULL);
+}
+
 /* A word that fork clears in the child: children of the traced process pass everything through. */
 static void disarm_child(void)
 {
@@ -73,15 +82,8 @@ static bool arm_page(void)
     if (page == MAP_FAILED)
         return false;
     armed_page = page;
-    if (madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */)) {
-        /* What pthread_atfork is in glibc.  By name at run time: other libcs lack it, and would refuse to load us. */
-        int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *) =
-            (int (*)(void (*)(void), void (*)(void), void (*)(void), void *))(uintptr_t)dlsym(RTLD_DEFAULT,
-                                                                                              "__register_atfork");
-        if (!at_fork || at_fork(NULL, NULL, disarm_child, NULL))
-            return false;
-    }
-    return true;
+    bool wiped = !madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */);
+    return wiped || ipo_at_fork(NULL, disarm_child);
 }
 
 static char schema[96 * 1024];

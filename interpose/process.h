@@ -42,6 +42,9 @@ void ipo_process_ending(void);
 void ipo_process_finalized(void);
 void ipo_process_aborting(int code);
 
+/* Calls these after each fork; NULL: nothing there.  False: this libc cannot. */
+bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void));
+
 /* "hpctop: ..." on stderr if HPCTOP_VERBOSE=1; no stdio, no allocation. */
 void ipo_say(const char *text, const char *more);
 
