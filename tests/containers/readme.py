@@ -32,11 +32,12 @@ for command in "".join(blocks).splitlines():
         os.remove(truth)
     script = command + "\ncode=$?; podman system migrate >/dev/null 2>&1; exit $code"
     done = enter(["bash", "-c", script], path=path, timeout=1500, TRUTH=truth)
-    if not check(command, done.code == 0, done):
+    label = command.replace(":", "=")  # a part's name ends at a colon
+    if not check(label, done.code == 0, done):
         continue
     folder = re.search(r"HPCTOP_DIR=\S*?([\w-]+)(?: |$)|record -o (\S+)", command)
     if folder:
         with open(truth) as f:
             wrong = differences(json.load(f), report(in_job(folder.group(1) or folder.group(2))))
-        check("what it recorded: " + command, not wrong, "; ".join(wrong[:8]))
+        check("what was recorded by " + label, not wrong, "; ".join(wrong[:8]))
 end()
