@@ -17,10 +17,10 @@ path, job = host(), in_job()
 enter(["true"], path=path)
 
 
-def debian(release):
+def debian(release, name="base"):
     """A plain Debian as the user has it: unpacked by him, in a folder (what root alone may read is not in it)."""
     base = in_job(release)
-    packed = subprocess.Popen(["tar", "-C", root(release, "base", ["ca-certificates"]), "--exclude", "./dev/*", "-c", "."],
+    packed = subprocess.Popen(["tar", "-C", root(release, name, ["ca-certificates"]), "--exclude", "./dev/*", "-c", "."],
                               stdout=subprocess.PIPE)
     os.makedirs(base)
     subprocess.run(["tar", "-C", base, "-x", "--no-same-owner"], stdin=packed.stdout, check=True)
@@ -67,6 +67,17 @@ if check("openmpi builds", built.code == 0, built):
     runs("openmpi", start, "hello")
     runs("openmpi", start, "ring")
     runs("openmpi", start, "pingpong", ["1000"])
+if case == "apptainer":  # without MPI: the programs are built with the version that the host has
+    built = enter(["apptainer", "-s", "build", "--build-arg", "BOOTSTRAP=localimage", "--build-arg", "FROM=" + debian("trixie", "plain"),
+                   "openmpi-bind.sif", "containers/openmpi-bind.def"], path=path, timeout=1500)
+    mounts = enter(["containers/host-mpi", "apptainer", in_job("host-mpi")], path=path).out.split()
+    if check("openmpi-bind builds", built.code == 0, built):
+        alone = enter(["apptainer", "-s", "exec", "openmpi-bind.sif", "ring"], path=path)
+        check("openmpi-bind has no MPI of its own", alone.code == 127 and "libmpi" in alone.err, alone)
+        bare = start
+        start = lambda folder: bare(folder)[:3] + mounts + bare(folder)[3:-1] + ["openmpi-bind.sif"]  # noqa: E731
+        runs("openmpi-bind", start, "hello")
+        runs("openmpi-bind", start, "pingpong", ["1000"])
 for name in ("cuda", "horovod") if case == "podman" else ():
     named = enter(AFTERWARDS + ["podman", "run", "--rm", "--net=host", "-e", "SIMULATE=1", "-v", job + "/containers:/containers",
                                 "debian:bookworm", "sh", "-e", "/containers/%s.sh" % name], path=path, timeout=600)
