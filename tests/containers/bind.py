@@ -47,6 +47,6 @@ for program in ("ring", "collectives_blocking", "p2p_nonblocking"):
         check(program + ": the image", [r["image"] for r in report(folder)["ranks"]] == [name] * 2, report(folder)["ranks"])
     mpi = [l[5:] for l in hpctop("dump", traces(folder)[0]).out.splitlines() if l.startswith("mpi: ")]
     check(program + ": the MPI is the host's", mpi and "v5." in mpi[0], mpi)
-results.record("containers", mpi[0] if mpi else "Open MPI", "C", case + ", host's MPI", "mpirun", "sid",
+results.record("containers", report(folder)["job"]["mpi"] if good else "Open MPI", "C", case + " (host's MPI)", "mpirun", "sid",
                "passed" if good else "failed", "3 workloads, host mpirun of trixie")
 end()

@@ -87,7 +87,7 @@ def of_host(folder, rep):
           {"pid", "net", "time"} <= set(alike) and not {"mnt", "user"} & set(alike), "shared: %s" % " ".join(alike))
     mpi, outside = got["mpi"], enter(["mpirun", "--version"], path=path).out.split("\n")[0]
     check("another MPI inside than outside", re.search(r"v4\.", mpi) and re.search(r"MPI\) 5\.", outside), (mpi, outside))
-    return mpi
+    return rep["job"]["mpi"]
 
 
 good, mpi = True, None
