@@ -82,6 +82,25 @@ $(BUILD)/workloads/%: workloads/%.c workloads/truth.h
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -o $@ $< -lpthread -lm
 workloads: $(WORK_BIN)
 
+# The GPU double: look-alikes of libcudart and libnccl for machines without a GPU, in a folder for LD_LIBRARY_PATH; and
+# the NCCL workloads, which run on it and on the real ones: make nccl NCCL_FLAGS="-I.. -L.." for another NCCL.
+DOUBLE = $(BUILD)/gpu_double
+NCCL_SRC = $(wildcard workloads/nccl/*.c)
+NCCL_BIN = $(NCCL_SRC:%.c=$(BUILD)/%)
+NCCL_FLAGS ?= -Itests/gpu_double/include -L$(DOUBLE)
+DOUBLE_CFLAGS = $(STD) $(WARN) -O1 -g -I. -fPIC -shared
+$(DOUBLE)/libcudart.so.13: tests/gpu_double/cudart.c tests/gpu_double/include/cuda_runtime.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -lpthread && ln -sf $(@F) $(@D)/libcudart.so
+$(DOUBLE)/libnccl.so.2: tests/gpu_double/nccl.c tests/gpu_double/include/nccl.h $(DOUBLE)/libcudart.so.13
+	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lcudart -lpthread -lrt && ln -sf $(@F) $(@D)/libnccl.so
+$(BUILD)/workloads/nccl/%: workloads/nccl/%.c workloads/truth.h $(DOUBLE)/libnccl.so.2
+	@mkdir -p $(@D)
+	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -Iworkloads -o $@ $< $(NCCL_FLAGS) -lnccl -lcudart -lm
+# This one has no MPI in it.
+$(BUILD)/workloads/nccl/without_mpi: MPICC = $(CC)
+nccl: $(NCCL_BIN)
+
 # Fortran workloads, where there is a compiler.  Those of *.F90 are built once for each binding.  For another MPI:
 # make fortran BUILD=build/mpich MPICC=mpicc.mpich MPIFC=mpifort.mpich
 MPIFC  ?= mpifort
@@ -165,7 +184,7 @@ check-asan:
 check-tsan:
 	@$(MAKE) --no-print-directory TSAN=1 OPT="-O1 -g" unit
 	@tests/run.py -b build/tsan $(RUNFLAGS) unit/
-tested: all unit fuzz workloads fortran
+tested: all unit fuzz workloads fortran nccl
 format-check:
 	@TOP=$(CURDIR) tests/static/format.sh
 expand: interpose/wrap.c
@@ -211,7 +230,7 @@ help:
 clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
-.PHONY: all fortran unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench man help clean
+.PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench man help clean
 .PHONY: check-horovod
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -1,0 +1,521 @@
+/* libnccl of the double: what a program sees of NCCL, without a GPU.  Calls return when the work is on the stream; the
+ * stream's thread moves the data, through memory that the processes of a communicator share.  A collective that a rank
+ * does not enter, or enters with other arguments, never ends, as on a GPU. */
+#include "tests/gpu_double/include/nccl.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOT ((size_t)32768) /* bytes that a rank shows the others at a time */
+#define BOX  ((size_t)8192)  /* bytes of a message under way */
+
+enum kind { ALLREDUCE, BROADCAST, REDUCE, ALLGATHER, REDUCE_SCATTER, ALLTOALL, GATHER, SCATTER, SEND, RECV };
+
+/* A collective is: who gives, who takes, whether a taker takes the whole of what one gives or its own n-th part, and
+ * whether what comes is reduced into one or laid side by side. */
+static const struct {
+    bool root_gives, root_takes, in_parts, reduces;
+} shape[] = {[ALLREDUCE] = {false, false, false, true}, [BROADCAST] = {true, false, false, false},
+             [REDUCE] = {false, true, false, true},     [ALLGATHER] = {false, false, false, false},
+             [ALLTOALL] = {false, false, true, false},  [REDUCE_SCATTER] = {false, false, true, true},
+             [GATHER] = {false, true, false, false},    [SCATTER] = {true, false, true, false}};
+
+struct signature { /* what all ranks must agree on */
+    uint64_t kind, count, type, root;
+};
+struct slot {
+    atomic_ullong phase, host_phase;
+    struct signature said;
+    int color, key;
+    char data[SLOT];
+};
+struct box {
+    atomic_size_t full; /* bytes in it; 0: empty */
+    char data[BOX];
+};
+struct region {
+    atomic_int attached;
+    struct slot slot[];
+    /* then struct box [n * n], of (from, to) */
+};
+struct ncclComm {
+    struct region *region;
+    struct box *boxes;
+    uint64_t key;
+    int rank, n, splits;
+    unsigned long long phase, host_phase;
+    atomic_bool aborted;
+    atomic_int error;
+};
+struct task {
+    enum kind kind;
+    const char *send;
+    char *receive;
+    size_t count, done;
+    int type, op, root; /* or the peer */
+    ncclComm_t comm;
+    cudaStream_t stream;
+    bool blocked; /* by a fault: never starts */
+    struct task *next;
+};
+
+static _Thread_local int depth;
+static _Thread_local struct task *pending, **pending_end;
+
+static size_t size_of(int type)
+{
+    static const size_t size[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+    return type >= 0 && (size_t)type < sizeof size / sizeof *size ? size[type] : 0;
+}
+
+static void pause_a_bit(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+}
+
+/* Until all ranks are as far as we are; false: aborted. */
+static bool meet(ncclComm_t comm, bool host)
+{
+    unsigned long long mine = host ? ++comm->host_phase : ++comm->phase;
+    struct slot *slot = comm->region->slot;
+    atomic_store(host ? &slot[comm->rank].host_phase : &slot[comm->rank].phase, mine);
+    for (int r = 0; r < comm->n; r++)
+        while (atomic_load(host ? &slot[r].host_phase : &slot[r].phase) < mine) {
+            if (atomic_load(&comm->aborted))
+                return false;
+            pause_a_bit();
+        }
+    return true;
+}
+
+/* ---- reductions */
+
+#define COMBINE(type)                                                                                                  \
+    for (size_t i = 0; i < bytes / sizeof(type); i++) {                                                                \
+        type a, b;                                                                                                     \
+        memcpy(&a, to + i * sizeof a, sizeof a);                                                                       \
+        memcpy(&b, from + i * sizeof b, sizeof b);                                                                     \
+        a = op == ncclProd  ? (type)(a * b)                                                                            \
+            : op == ncclMax ? (a > b ? a : b)                                                                          \
+            : op == ncclMin ? (a < b ? a : b)                                                                          \
+                            : (type)(a + b);                                                                           \
+        memcpy(to + i * sizeof a, &a, sizeof a);                                                                       \
+    }
+static void combine(char *to, const char *from, size_t bytes, int type, int op)
+{
+    switch (type) {
+    case ncclInt8:
+        COMBINE(int8_t) break;
+    case ncclUint8:
+        COMBINE(uint8_t) break;
+    case ncclInt32:
+        COMBINE(int32_t) break;
+    case ncclUint32:
+        COMBINE(uint32_t) break;
+    case ncclInt64:
+        COMBINE(int64_t) break;
+    case ncclUint64:
+        COMBINE(uint64_t) break;
+    case ncclFloat32:
+        COMBINE(float) break;
+    case ncclFloat64:
+        COMBINE(double) break;
+    default:
+        abort(); /* half precision: refused when the task was made */
+    }
+}
+
+/* ---- what the stream's thread does */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool exchange(const struct task *t)
+{
+    ncclComm_t comm = t->comm;
+    struct slot *slot = comm->region->slot, *mine = &slot[comm->rank];
+    const size_t block = t->count * size_of(t->type), given = shape[t->kind].in_parts ? block * (size_t)comm->n : block;
+    const bool gives = !shape[t->kind].root_gives || comm->rank == t->root;
+    const bool takes = !shape[t->kind].root_takes || comm->rank == t->root;
+    const size_t from = shape[t->kind].in_parts ? block * (size_t)comm->rank : 0; /* of what each gives */
+    for (size_t at = 0; at == 0 || at < given; at += SLOT) {
+        size_t n = least(SLOT, given - at);
+        mine->said = (struct signature){t->kind, t->count, (uint64_t)t->type, (uint64_t)t->root};
+        if (gives)
+            memcpy(mine->data, t->send + at, n);
+        if (!meet(comm, false))
+            return false;
+        for (int r = 0; r < comm->n; r++)
+            if (memcmp(&slot[r].said, &mine->said, sizeof mine->said) != 0)
+                while (!atomic_load(&comm->aborted)) /* kernels that do not fit each other */
+                    pause_a_bit();
+        bool first = true;
+        for (int r = 0; takes && r < comm->n; r++) {
+            if (shape[t->kind].root_gives && r != t->root)
+                continue;
+            size_t begin = at > from ? at : from, end = least(at + n, from + block);
+            bool side_by_side = !shape[t->kind].reduces && !shape[t->kind].root_gives;
+            char *to = t->receive + (side_by_side ? block * (size_t)r : 0) + begin - from;
+            if (begin < end && (first || !shape[t->kind].reduces))
+                memcpy(to, slot[r].data + begin - at, end - begin);
+            else if (begin < end)
+                combine(to, slot[r].data + begin - at, end - begin, t->type, t->op);
+            first = false;
+        }
+        if (!meet(comm, false))
+            return false;
+    }
+    return true;
+}
+
+/* One step of a message; true: it is through. */
+static bool step(struct task *t)
+{
+    ncclComm_t comm = t->comm;
+    int from = t->kind == SEND ? comm->rank : t->root, to = t->kind == SEND ? t->root : comm->rank;
+    struct box *box = &comm->boxes[from * comm->n + to];
+    size_t bytes = t->count * size_of(t->type), full = atomic_load(&box->full);
+    if (t->done < bytes && t->kind == SEND && !full) {
+        size_t n = least(BOX, bytes - t->done);
+        memcpy(box->data, t->send + t->done, n);
+        t->done += n;
+        atomic_store(&box->full, n);
+    } else if (t->done < bytes && t->kind == RECV && full) {
+        memcpy(t->receive + t->done, box->data, least(full, bytes - t->done));
+        t->done += full;
+        atomic_store(&box->full, 0);
+    }
+    return t->done >= bytes;
+}
+
+/* The kernel of a launch group: its collectives, then its messages all at once. */
+static void run(void *launch)
+{
+    struct task *tasks = launch;
+    bool going = true;
+    for (struct task *t = tasks; t && going; t = t->next) {
+        while (t->blocked && !atomic_load(&t->comm->aborted))
+            pause_a_bit();
+        going = t->kind == SEND || t->kind == RECV || exchange(t);
+    }
+    for (bool open = going; open;) {
+        open = false;
+        for (struct task *t = tasks; t; t = t->next)
+            if (t->kind == SEND || t->kind == RECV)
+                open |= !step(t) && !atomic_load(&t->comm->aborted);
+        if (open)
+            pause_a_bit();
+    }
+    while (tasks) {
+        struct task *next = tasks->next;
+        free(tasks);
+        tasks = next;
+    }
+}
+
+/* ---- faults on demand: GPU_DOUBLE_FAULT=error:RANK:N or block:RANK:N, of the N-th operation of the process (from 0)
+ */
+
+static bool faulty(const char *kind, int rank, long number)
+{
+    const char *fault = getenv("GPU_DOUBLE_FAULT");
+    size_t n = strlen(kind);
+    char *end;
+    if (!fault || strncmp(fault, kind, n) != 0 || fault[n] != ':' || strtol(fault + n + 1, &end, 10) != rank)
+        return false;
+    return *end == ':' && strtol(end + 1, NULL, 10) == number;
+}
+
+/* ---- calls: pncclX is the function, ncclX a weak name for it, as in the real library */
+
+#define NCCL(name, ...)                                                                                                \
+    ncclResult_t pnccl##name(__VA_ARGS__);                                                                             \
+    ncclResult_t nccl##name(__VA_ARGS__) __attribute__((weak, alias("pnccl" #name)));                                  \
+    ncclResult_t pnccl##name(__VA_ARGS__)
+
+static ncclResult_t launch(void)
+{
+    while (pending) {
+        ncclComm_t comm = pending->comm;
+        cudaStream_t stream = pending->stream;
+        struct task *tasks = NULL, **end = &tasks, **at = &pending;
+        while (*at) {
+            struct task *t = *at;
+            if (t->comm == comm) {
+                *at = t->next;
+                t->next = NULL;
+                *end = t;
+                end = &t->next;
+            } else {
+                at = &t->next;
+            }
+        }
+        if (cudaLaunchHostFunc(stream, run, tasks))
+            return ncclUnhandledCudaError;
+    }
+    return ncclSuccess;
+}
+
+static ncclResult_t enqueue(struct task like)
+{
+    static atomic_long operations;
+    if (!like.comm || !size_of(like.type) || (shape[like.kind % SEND].reduces && size_of(like.type) == 2))
+        return ncclInvalidArgument;
+    if (like.root < 0 || like.root >= like.comm->n || (shape[like.kind % SEND].reduces && like.op >= ncclAvg))
+        return ncclInvalidArgument;
+    long number = atomic_fetch_add(&operations, 1);
+    if (faulty("error", like.comm->rank, number))
+        return ncclSystemError;
+    struct task *t = malloc(sizeof *t);
+    if (!t)
+        return ncclSystemError;
+    *t = like;
+    t->blocked = faulty("block", like.comm->rank, number);
+    if (!pending)
+        pending_end = &pending;
+    *pending_end = t;
+    pending_end = &t->next;
+    return depth ? ncclSuccess : launch();
+}
+
+NCCL(GroupStart, void)
+{
+    depth++;
+    return ncclSuccess;
+}
+NCCL(GroupEnd, void)
+{
+    if (depth == 0)
+        return ncclInvalidUsage;
+    return --depth ? ncclSuccess : launch();
+}
+
+#define COLLECTIVE(kind_, op_, root_)                                                                                  \
+    enqueue((struct task){.kind = kind_,                                                                               \
+                          .send = send,                                                                                \
+                          .receive = receive,                                                                          \
+                          .count = count,                                                                              \
+                          .type = type,                                                                                \
+                          .op = op_,                                                                                   \
+                          .root = root_,                                                                               \
+                          .comm = comm,                                                                                \
+                          .stream = stream})
+#define DATA const void *send, void *receive, size_t count, int type
+#define ON   ncclComm_t comm, cudaStream_t stream
+NCCL(AllReduce, DATA, int op, ON)
+{
+    return COLLECTIVE(ALLREDUCE, op, 0);
+}
+NCCL(Broadcast, DATA, int root, ON)
+{
+    return COLLECTIVE(BROADCAST, 0, root);
+}
+NCCL(Bcast, void *buffer, size_t count, int type, int root, ON)
+{
+    return ncclBroadcast(buffer, buffer, count, type, root, comm, stream); /* by its public name, as NCCL does */
+}
+NCCL(Reduce, DATA, int op, int root, ON)
+{
+    return COLLECTIVE(REDUCE, op, root);
+}
+NCCL(AllGather, DATA, ON)
+{
+    return COLLECTIVE(ALLGATHER, 0, 0);
+}
+NCCL(ReduceScatter, DATA, int op, ON)
+{
+    return COLLECTIVE(REDUCE_SCATTER, op, 0);
+}
+NCCL(AlltoAll, DATA, ON)
+{
+    return COLLECTIVE(ALLTOALL, 0, 0);
+}
+NCCL(Gather, DATA, int root, ON)
+{
+    return COLLECTIVE(GATHER, 0, root);
+}
+NCCL(Scatter, DATA, int root, ON)
+{
+    return COLLECTIVE(SCATTER, 0, root);
+}
+NCCL(Send, const void *send, size_t count, int type, int peer, ON)
+{
+    void *receive = NULL;
+    return COLLECTIVE(SEND, 0, peer);
+}
+NCCL(Recv, void *receive, size_t count, int type, int peer, ON)
+{
+    const void *send = NULL;
+    return COLLECTIVE(RECV, 0, peer);
+}
+
+/* ---- communicators */
+
+NCCL(GetVersion, int *version)
+{
+    const char *wanted = getenv("GPU_DOUBLE_NCCL_VERSION");
+    *version = wanted ? atoi(wanted) : 22809;
+    return ncclSuccess;
+}
+
+NCCL(GetUniqueId, ncclUniqueId *id)
+{
+    int random = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    bool good = random >= 0 && read(random, id->internal, sizeof id->internal) == (ssize_t)sizeof id->internal;
+    close(random);
+    return good ? ncclSuccess : ncclSystemError;
+}
+
+/* `waits`: until all have come. */
+static ncclResult_t attach(ncclComm_t *out, uint64_t key, int n, int rank, bool waits)
+{
+    if (n <= 0 || rank < 0 || rank >= n)
+        return ncclInvalidArgument;
+    char name[64];
+    snprintf(name, sizeof name, "/gpu_double-%016llx", (unsigned long long)key);
+    size_t slots = sizeof(struct region) + (size_t)n * sizeof(struct slot);
+    size_t bytes = slots + (size_t)n * (size_t)n * sizeof(struct box);
+    int fd = shm_open(name, O_CREAT | O_RDWR, 0600);
+    ncclComm_t comm = calloc(1, sizeof *comm);
+    if (fd < 0 || !comm || ftruncate(fd, (off_t)bytes))
+        return ncclSystemError;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (memory == MAP_FAILED)
+        return ncclSystemError;
+    comm->region = memory;
+    comm->boxes = (struct box *)(void *)((char *)memory + slots);
+    comm->key = key;
+    comm->rank = rank;
+    comm->n = n;
+    *out = comm;
+    if (atomic_fetch_add(&comm->region->attached, 1) + 1 == n)
+        shm_unlink(name);
+    while (waits && atomic_load(&comm->region->attached) < n)
+        pause_a_bit();
+    return ncclSuccess;
+}
+
+static uint64_t key_of(const ncclUniqueId *id)
+{
+    uint64_t key;
+    memcpy(&key, id->internal, sizeof key);
+    return key;
+}
+
+NCCL(CommInitRank, ncclComm_t *comm, int n, ncclUniqueId id, int rank)
+{
+    return attach(comm, key_of(&id), n, rank, depth == 0);
+}
+NCCL(CommInitRankConfig, ncclComm_t *comm, int n, ncclUniqueId id, int rank, ncclConfig_t *config)
+{
+    (void)config;
+    return attach(comm, key_of(&id), n, rank, depth == 0);
+}
+NCCL(CommInitRankScalable, ncclComm_t *comm, int n, int rank, int ids, ncclUniqueId *id, ncclConfig_t *config)
+{
+    (void)config;
+    return ids > 0 ? attach(comm, key_of(id), n, rank, depth == 0) : ncclInvalidArgument;
+}
+NCCL(CommInitAll, ncclComm_t *comm, int devices, const int *list)
+{
+    (void)list;
+    ncclUniqueId id;
+    ncclResult_t result = ncclGetUniqueId(&id);
+    for (int i = 0; i < devices && result == ncclSuccess; i++)
+        result = attach(&comm[i], key_of(&id), devices, i, false);
+    return result;
+}
+
+NCCL(CommSplit, ncclComm_t comm, int color, int key, ncclComm_t *made, ncclConfig_t *config)
+{
+    (void)config;
+    struct slot *slot = comm->region->slot;
+    slot[comm->rank].color = color;
+    slot[comm->rank].key = key;
+    *made = NULL;
+    if (!meet(comm, true))
+        return ncclSystemError;
+    int n = 0, rank = 0;
+    for (int r = 0; r < comm->n; r++) {
+        n += slot[r].color == color;
+        rank += slot[r].color == color && (slot[r].key < key || (slot[r].key == key && r < comm->rank));
+    }
+    uint64_t name = (comm->key + (uint64_t)++comm->splits * 1000003 + (uint64_t)color) * 0x9e3779b97f4a7c15u;
+    if (!meet(comm, true))
+        return ncclSystemError;
+    return color == NCCL_SPLIT_NOCOLOR ? ncclSuccess : attach(made, name, n, rank, true);
+}
+
+NCCL(CommFinalize, ncclComm_t comm)
+{
+    return comm ? ncclSuccess : ncclInvalidArgument;
+}
+NCCL(CommDestroy, ncclComm_t comm)
+{
+    return comm ? ncclSuccess : ncclInvalidArgument; /* the memory stays: a stream may still be in it */
+}
+NCCL(CommAbort, ncclComm_t comm)
+{
+    atomic_store(&comm->aborted, true);
+    return ncclSuccess;
+}
+NCCL(CommCount, const ncclComm_t comm, int *count)
+{
+    *count = comm->n;
+    return ncclSuccess;
+}
+NCCL(CommUserRank, const ncclComm_t comm, int *rank)
+{
+    *rank = comm->rank;
+    return ncclSuccess;
+}
+NCCL(CommCuDevice, const ncclComm_t comm, int *device)
+{
+    (void)comm;
+    *device = 0;
+    return ncclSuccess;
+}
+NCCL(CommGetAsyncError, ncclComm_t comm, ncclResult_t *error)
+{
+    *error = atomic_load(&comm->error);
+    return ncclSuccess;
+}
+NCCL(CommRegister, const ncclComm_t comm, void *buffer, size_t bytes, void **handle)
+{
+    (void)comm, (void)bytes;
+    *handle = buffer;
+    return ncclSuccess;
+}
+NCCL(CommDeregister, const ncclComm_t comm, void *handle)
+{
+    (void)comm, (void)handle;
+    return ncclSuccess;
+}
+NCCL(MemAlloc, void **pointer, size_t bytes)
+{
+    return cudaMalloc(pointer, bytes) ? ncclUnhandledCudaError : ncclSuccess;
+}
+NCCL(MemFree, void *pointer)
+{
+    return cudaFree(pointer) ? ncclUnhandledCudaError : ncclSuccess;
+}
+const char *ncclGetErrorString(ncclResult_t result)
+{
+    return result == ncclSuccess ? "no error" : "an error of the double";
+}
+const char *ncclGetLastError(ncclComm_t comm)
+{
+    (void)comm;
+    return "";
+}
