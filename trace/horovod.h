@@ -39,16 +39,15 @@ enum ana_hvd_submitted { ANA_HVD_NO, ANA_HVD_YES, ANA_HVD_UNKNOWN, ANA_HVD_JOINE
 struct ana_hvd_tensor {
     char *name;
     enum ana_hvd_op op;
-    int dtype;         /* as on the wire: 7 = float32; -1 unknown */
-    uint64_t elements; /* 0 unknown */
-    uint64_t done;     /* times that it was agreed on (and so carried out) */
-    int64_t agreed_ns; /* the last time; ANA_HVD_NEVER */
-    uint64_t step;     /* it was agreed on last in the step of this number, from 1; 0 never */
-    bool pending;      /* some rank has submitted it and not all have */
-    int64_t since_ns;  /* pending: since its first rank submitted it */
-    /* Of each rank of the set, since it was agreed on last: */
-    uint8_t *submitted;    /* enum ana_hvd_submitted */
-    int64_t *submitted_ns; /* ANA_HVD_NEVER */
+    int dtype;             /* as on the wire: 7 = float32; -1 unknown */
+    uint64_t elements;     /* 0 unknown */
+    uint64_t done;         /* times that it was agreed on (and so carried out) */
+    int64_t agreed_ns;     /* the last time; ANA_HVD_NEVER */
+    uint64_t step;         /* it was agreed on last in the step of this number, from 1; 0 never */
+    bool pending;          /* some rank has submitted it and not all have */
+    int64_t since_ns;      /* pending: since its first rank submitted it */
+    uint8_t *submitted;    /* of each rank of the set, since it was agreed on last: enum ana_hvd_submitted */
+    int64_t *submitted_ns; /* when it was the last time, though it has been agreed on since; ANA_HVD_NEVER */
     uint64_t *submitted_cycle;
 };
 

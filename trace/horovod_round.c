@@ -54,6 +54,8 @@ static bool add_tensor(struct ana_hvd_set *set, struct hvd_work *work, const cha
     for (size_t i = 0; i < size; i++)
         if ((unsigned char)t.name[i] < ' ' || t.name[i] == 0x7f)
             t.name[i] = '?';
+    for (size_t m = 0; m < set->ranks; m++)
+        t.submitted_ns[m] = ANA_HVD_NEVER;
     set->tensor[set->tensors++] = t;
     return true;
 }
@@ -139,6 +141,9 @@ static void agree(struct round *r, int32_t tensor, bool by_name)
     r->work->batch_end = r->cycle;
     r->work->batch_end_ns = r->end_ns;
     t->agreed_ns = r->set->agreed_ns = r->end_ns;
+    for (size_t m = 0; m < r->set->ranks; m++)
+        if (t->submitted[m] != ANA_HVD_YES)
+            t->submitted_ns[m] = ANA_HVD_NEVER;
     memset(t->submitted, ANA_HVD_NO, r->set->ranks);
     uint32_t bit = ana_hvd_cache_bit(&r->work->cache, tensor);
     for (size_t m = 0; bit != ANA_HVD_NO_BIT && m < r->set->ranks; m++)

@@ -1,4 +1,5 @@
 /* What each action does: one handler a row of action.def, views first. */
+#include "tui/horovod_words.h"
 #include "tui/view.h"
 
 #include <stdlib.h>
@@ -12,6 +13,8 @@ static int say(struct tui_app *app, const char *message)
 
 static int open_view(struct tui_app *app, enum tui_action action)
 {
+    if (action == TUI_ACTION_VIEW_HOROVOD && !tui_app_offers(app, TUI_VIEW_HOROVOD))
+        return say(app, TUI_HVD_NONE);
     tui_app_open(app, (enum tui_view_id)(action - TUI_ACTION_VIEW_OVERVIEW));
     return TUI_REDRAW;
 }
@@ -212,6 +215,7 @@ static handler *const handlers[TUI_ACTIONS] = {
     [TUI_ACTION_VIEW_TIMELINE] = open_view,
     [TUI_ACTION_VIEW_CALLS] = open_view,
     [TUI_ACTION_VIEW_VERDICT] = open_view,
+    [TUI_ACTION_VIEW_HOROVOD] = open_view,
     [TUI_ACTION_FIND] = prompt,
     [TUI_ACTION_FILTER] = prompt,
     [TUI_ACTION_HELP] = help,

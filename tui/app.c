@@ -268,6 +268,7 @@ void tui_app_load(struct tui_app *app)
             app->cursor_ns = job_end(app) - 1;
         tui_app_follow_end(app);
         take_verdict(app);
+        app->horovod = app->source.ops->horovod(app->source.data);
     }
     summarize(app);
     show_trouble(app);
@@ -340,6 +341,13 @@ void tui_app_open(struct tui_app *app, enum tui_view_id view)
     app->stack[app->depth++] = app->view;
     app->view = view;
     tui_app_update_table(app);
+}
+
+bool tui_app_offers(const struct tui_app *app, enum tui_view_id view)
+{
+    if (view == TUI_VIEW_VERDICT)
+        return app->verdict.state != ANA_HEALTHY;
+    return view != TUI_VIEW_HOROVOD || app->horovod->sets > 0;
 }
 
 void tui_app_choose_call(struct tui_app *app, const char *call)

@@ -42,9 +42,12 @@ struct tui_app {
     enum ana_weight weight;
     char answer[512];
     struct ana_verdict verdict;
-    bool touched;    /* somebody has pressed a key: views change no more by themselves */
-    size_t story_of; /* rank index + 1 whose stacks and last calls the verdict's screen shows; 0: none */
-    double analysed; /* share of the events seen so far */
+    const struct ana_hvd *horovod; /* the source's; never NULL after the first load, 0 sets where there is none */
+    bool touched;                  /* somebody has pressed a key: views change no more by themselves */
+    size_t story_of;               /* rank index + 1 whose stacks and last calls the verdict's screen shows; 0: none */
+    bool tensor_open;              /* Horovod's screen shows who submitted the tensor under the cursor */
+    size_t tensor_cells;           /* cells for the ranks of a tensor there */
+    double analysed;               /* share of the events seen so far */
     bool frozen;
 
     /* The selection that all views share. */
@@ -121,8 +124,9 @@ double tui_app_wall(const struct tui_app *app);
 /* Chooses a call: the call sites are shown of it alone. */
 void tui_app_choose_call(struct tui_app *app, const char *call);
 
-void tui_app_open(struct tui_app *app, enum tui_view_id view); /* Esc leads back */
-bool tui_app_ended(const struct tui_app *app);                 /* the job no longer runs */
+void tui_app_open(struct tui_app *app, enum tui_view_id view);         /* Esc leads back */
+bool tui_app_offers(const struct tui_app *app, enum tui_view_id view); /* false: it would have nothing to say */
+bool tui_app_ended(const struct tui_app *app);                         /* the job no longer runs */
 /* Name of a rank index: its rank, with its world if it is not the first ("w1:3"). */
 const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out, size_t size);
 

@@ -1,5 +1,6 @@
 /* hpctop horovod [--json] [--hang SECONDS] DIR..: what the loops of a Horovod job did. */
 #include "tui/command.h"
+#include "tui/horovod_words.h"
 
 #include "trace/horovod.h"
 #include "trace/numfmt.h"
@@ -14,8 +15,6 @@
 #define MOST   20 /* tensors shown */
 #define HANG_S 30.0
 
-static const char *const library_name[] = {"none seen", "MPI", "NCCL (inferred: its communicator was named)",
-                                           "not MPI: NCCL or Gloo (inferred: agreed tensors, no MPI operation)"};
 static const char *const library_word[] = {"none", "mpi", "nccl", "not-mpi"};
 
 static double seconds(int64_t ns)
@@ -41,7 +40,7 @@ static void print_tensors(const struct ana_hvd_set *set)
         if (!t->pending)
             continue;
         for (; m < set->ranks && m + 1 < sizeof marks; m++)
-            marks[m] = t->submitted[m] == ANA_HVD_YES ? '*' : t->submitted[m] == ANA_HVD_NO ? '.' : '?';
+            marks[m] = tui_hvd_look(tui_hvd_state(set, t, m, false))->mark;
         marks[m] = 0;
         printf("  %s  %-27s  %s\n", ana_column(name, sizeof name, t->name, 40, false), marks,
                ana_spoken(age, sizeof age, (double)(set->now_ns - t->since_ns)));
@@ -53,31 +52,21 @@ static void print_tensors(const struct ana_hvd_set *set)
 
 static void print_set(const struct ana_job *job, const struct ana_hvd_set *set, size_t number)
 {
-    uint64_t bytes = 0;
-    int64_t busy = 0;
-    for (size_t m = 0; m < set->ranks; m++) {
-        bytes += set->rank[m].operation_bytes;
-        busy += set->rank[m].operation_ns;
-    }
-    char rate[ANA_TEXT], volume[ANA_TEXT], bandwidth[ANA_TEXT];
-    printf("process set %zu: %zu ranks, %llu cycles, %s, %llu steps, %zu tensors%s\n", number, set->ranks,
-           (unsigned long long)set->cycles, ana_number(rate, sizeof rate, ANA_PER_S, set->cycle_rate, false),
-           (unsigned long long)set->steps, set->tensors, set->cache ? "" : ", response cache off");
-    printf("data by %s: %s, %s a rank while it runs%s\n\n", library_name[set->library],
-           ana_number(volume, sizeof volume, ANA_BYTES, (double)bytes, false),
-           ana_number(bandwidth, sizeof bandwidth, ANA_BYTES_PER_S, busy ? (double)bytes / seconds(busy) : NAN, false),
-           set->names_lost ? "; some names were recycled" : "");
+    char line[256];
+    tui_hvd_set_line(set, number, false, line, sizeof line);
+    puts(line);
+    tui_hvd_data_line(set, false, line, sizeof line);
+    printf("%s\n\n", line);
     printf("  rank    cycles  now in          last in  late, mean        negotiating  operating\n");
     for (size_t m = 0; m < set->ranks; m++) {
         const struct ana_hvd_rank *r = &set->rank[m];
         char a[ANA_TEXT], b[ANA_TEXT];
         if (r->index == SIZE_MAX) {
-            printf("  %4zu  no trace file\n", m);
+            printf("  %4zu  %s\n", m, tui_hvd_now(r));
             continue;
         }
         printf("  %4d  %8llu  %-14s  %7llu  %6.1f cy %6.1f ms  %11s  %9s\n", ana_job_rank(job, r->index)->rank,
-               (unsigned long long)r->cycles, r->joined ? "joined" : ana_hvd_phase_name(r->phase),
-               (unsigned long long)r->last, r->late_cycles, r->late_ms,
+               (unsigned long long)r->cycles, tui_hvd_now(r), (unsigned long long)r->last, r->late_cycles, r->late_ms,
                ana_number(a, sizeof a, ANA_NS, (double)r->negotiation_ns, false),
                ana_number(b, sizeof b, ANA_NS, (double)r->operation_ns, false));
     }
@@ -218,8 +207,7 @@ static int show(const char *const *folders, int n, bool json, double hang_s)
     if (!json && finding.id != ANA_HVD_FINE)
         print_finding(&hvd->set[finding.set], &finding);
     if (!json && hvd->sets == 0)
-        puts("no Horovod loop with MPI as controller was seen in this job (with Gloo as controller there is none to "
-             "see)");
+        puts(TUI_HVD_NONE);
     for (size_t i = 0; !json && i < hvd->sets; i++)
         print_set(job, &hvd->set[i], i);
     free(text);

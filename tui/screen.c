@@ -20,8 +20,8 @@ static int place_keys(const struct tui_app *app, int cols, enum tui_action *out,
         char key[16];
         for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++) {
             const struct tui_action_info *info = tui_action_info(a);
-            if (a == TUI_ACTION_VIEW_VERDICT && app->verdict.state == ANA_HEALTHY)
-                continue; /* nothing to say */
+            if (a < TUI_ACTION_FIND && !tui_app_offers(app, (enum tui_view_id)(a - TUI_ACTION_VIEW_OVERVIEW)))
+                continue;
             if (!info->label[0] || !(info->views & 1u << app->view) || gone & 1ull << a)
                 continue;
             tui_action_key(a, 0, key, sizeof key);

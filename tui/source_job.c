@@ -47,6 +47,11 @@ static size_t job_story(void *data, size_t index, char (*line)[ANA_STORY_LINE], 
     return ana_rank_story(data, index, line, max);
 }
 
+static const struct ana_hvd *job_horovod(void *data)
+{
+    return ana_job_horovod(data);
+}
+
 static void job_series(void *data, struct ana_selection selection, enum ana_series_kind kind, size_t n, double *out)
 {
     ana_series(data, selection, kind, n, out);
@@ -80,6 +85,7 @@ static const struct tui_source_ops job_ops = {
     .answer = job_answer,
     .verdict = job_verdict,
     .story = job_story,
+    .horovod = job_horovod,
     .series = job_series,
     .timeline = job_timeline,
     .moment = job_moment,

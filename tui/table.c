@@ -299,6 +299,9 @@ void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, 
                        : unknown ? TUI_STYLE_DIM
                                  : value.style,
                        value.text);
+            for (int k = 0; value.each && k < wide[c] && value.text[k]; k++)
+                tui_fill(grid, (struct tui_rect){rect.x + at[c] + k, rect.y + y, 1, 1}, (enum tui_style)value.styles[k],
+                         0);
         }
         if (tagged)
             tui_put(grid, rect, 0, y, TUI_STYLE_TAGGED, "+");

@@ -22,6 +22,8 @@ struct tui_value {
     double number; /* sorted by, and shown in the column's unit where text is empty; NAN: unknown */
     char text[128];
     enum tui_style style;
+    bool each; /* every cell of the text has its own style, in `styles` */
+    uint8_t styles[128];
 };
 
 struct tui_table_spec {

@@ -101,7 +101,8 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
     snprintf(text, sizeof text, "%s%s%s", ana_confidence_name(v->confidence), name ? "; " : "", name ? name : "");
     y = paragraph(grid, rect, y, "CERTAINTY", text);
     if (y + 1 < rect.h)
-        tui_put(grid, rect, 1, y + 1, TUI_STYLE_DIM, "Enter: stacks and last calls of a rank");
+        tui_putf(grid, rect, 1, y + 1, TUI_STYLE_DIM, "Enter: stacks and last calls of a rank%s",
+                 tui_app_offers(app, TUI_VIEW_HOROVOD) ? "; again: Horovod's tensors" : "");
 }
 
 static void draw_story(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
@@ -139,8 +140,8 @@ static int act(struct tui_app *app, enum tui_action action)
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
         return TUI_UNHANDLED;
     app->cursor_rank = app->verdict.group[row].first;
-    if (app->story_of) { /* deeper still: its past */
-        tui_app_open(app, TUI_VIEW_TIMELINE);
+    if (app->story_of) { /* deeper still: what it has not submitted, or its past */
+        tui_app_open(app, tui_app_offers(app, TUI_VIEW_HOROVOD) ? TUI_VIEW_HOROVOD : TUI_VIEW_TIMELINE);
         return TUI_REDRAW;
     }
     app->story_of = app->cursor_rank + 1;
@@ -150,7 +151,8 @@ static int act(struct tui_app *app, enum tui_action action)
 const struct tui_view tui_view_verdict = {
     .title = "Why",
     .about = "What is the matter, who is to blame, and how is that known?  The first screen of a job that hangs or has "
-             "broken.  Enter: stacks and last calls of a rank, and once more: its timeline.",
+             "broken.  Enter: stacks and last calls of a rank, and once more: its timeline, or Horovod's tensors where "
+             "there are some.",
     .table = &spec,
     .terms = terms,
     .moved = moved,

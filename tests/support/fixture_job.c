@@ -95,6 +95,11 @@ static bool verdict(void *data, struct ana_verdict *out)
     out->since_ns = 192000000000;
     snprintf(out->summary, sizeof out->summary, "rank %d has not come to MPI_Allreduce on grid, where %zu of %zu wait",
              LATE, f->ranks - 1, f->ranks);
+    if (f->horovod) {
+        out->id = ANA_CLASS_NOT_SUBMITTED;
+        snprintf(out->summary, sizeof out->summary,
+                 "rank %d has not submitted 3 of 6 tensors since step 4117 (first: layer3.0.conv1.weight)", LATE);
+    }
     snprintf(out->next, sizeof out->next,
              "what the missing rank does outside MPI: its input, its locks, its loop bounds");
     out->culprits = 1;
@@ -129,6 +134,11 @@ static size_t story(void *data, size_t index, char (*line)[ANA_STORY_LINE], size
     for (size_t i = 0; i < sizeof told / sizeof *told && n < max; i++)
         snprintf(line[n++], ANA_STORY_LINE, "%s", told[i]);
     return n;
+}
+
+static const struct ana_hvd *horovod(void *data)
+{
+    return fixture_horovod(data);
 }
 
 static const char *warning(void *data, size_t i)
@@ -360,9 +370,9 @@ static int64_t step(void *data, size_t index, int64_t at_ns, int direction)
     return begin;
 }
 
-static const struct tui_source_ops ops = {close_fixture, refresh,   advance,      info,   rank,
-                                          warning,       summarize, summary_free, answer, verdict,
-                                          story,         series,    timeline,     moment, step};
+static const struct tui_source_ops ops = {close_fixture, refresh,      advance, info,    rank,  warning,
+                                          summarize,     summary_free, answer,  verdict, story, horovod,
+                                          series,        timeline,     moment,  step};
 
 struct tui_source fixture_source(struct fixture *f, size_t ranks)
 {

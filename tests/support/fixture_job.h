@@ -9,6 +9,7 @@ struct fixture {
     size_t ranks;
     bool running;
     bool hung;    /* rank 3 never comes to a collective; the others wait for it */
+    bool horovod; /* it has a Horovod loop (fixture_horovod.c) */
     bool unknown; /* numbers that may be unknown are */
     int64_t elapsed_ns;
     double analysed;
@@ -19,5 +20,8 @@ struct fixture {
 
 /* Fills `fixture` with a finished job of `ranks` ranks; the source borrows it. */
 struct tui_source fixture_source(struct fixture *fixture, size_t ranks);
+
+/* The fixture's Horovod, no loop unless `horovod`; one at a time. */
+const struct ana_hvd *fixture_horovod(const struct fixture *fixture);
 
 #endif

@@ -45,6 +45,8 @@ static char *play(const char *path)
             fixture.running = true;
         else if (strcmp(option, "hung") == 0)
             fixture.hung = fixture.running = true;
+        else if (strcmp(option, "horovod") == 0)
+            fixture.horovod = true;
         else if (strcmp(option, "unknown") == 0)
             fixture.unknown = true;
         else if (strcmp(option, "partial") == 0)

@@ -1,0 +1,90 @@
+#include "tui/horovod_words.h"
+
+#include "trace/numfmt.h"
+#include <math.h>
+#include <stdio.h>
+
+static const char *const library_name[] = {"none seen", "MPI", "NCCL (inferred: its communicator was named)",
+                                           "not MPI: NCCL or Gloo (inferred: agreed tensors, no MPI operation)"};
+
+static const struct tui_hvd_look looks[TUI_HVD_STATES] = {
+    [TUI_HVD_MISSING] = {'.', TUI_STYLE_TROUBLE, "missing", "not submitted, though another rank has submitted it"},
+    [TUI_HVD_UNKNOWN] = {'?', TUI_STYLE_DIM, "unknown",
+                         "not to be seen: the requests of rank 0 are on no wire; or a rank without a trace file"},
+    [TUI_HVD_SUBMITTED] = {'*', TUI_STYLE_NOTABLE, "submitted", "submitted, and not yet by all ranks"},
+    [TUI_HVD_AGREED] = {'=', TUI_STYLE_LABEL, "agreed",
+                        "negotiated by all; its operation runs on another rank and not on this one"},
+    [TUI_HVD_RUNNING] = {'>', TUI_STYLE_RATE, "running", "the rank is in the MPI operation of what was agreed on last"},
+    [TUI_HVD_DONE] = {'+', TUI_STYLE_FINE, "done",
+                      "agreed on and, as far as can be seen, carried out; not submitted again"},
+    [TUI_HVD_JOINED] = {'j', TUI_STYLE_DIM, "joined", "the rank has no more data and need not submit it (hvd.join)"},
+};
+
+const struct tui_hvd_look *tui_hvd_look(enum tui_hvd_state state)
+{
+    return &looks[state];
+}
+
+bool tui_hvd_operating(const struct ana_hvd_set *set)
+{
+    for (size_t m = 0; m < set->ranks; m++)
+        if (set->rank[m].phase == ANA_HVD_OPERATION)
+            return true;
+    return false;
+}
+
+enum tui_hvd_state tui_hvd_state(const struct ana_hvd_set *set, const struct ana_hvd_tensor *tensor, size_t member,
+                                 bool operating)
+{
+    static const enum tui_hvd_state pending[] = {[ANA_HVD_NO] = TUI_HVD_MISSING,
+                                                 [ANA_HVD_YES] = TUI_HVD_SUBMITTED,
+                                                 [ANA_HVD_UNKNOWN] = TUI_HVD_UNKNOWN,
+                                                 [ANA_HVD_JOINED] = TUI_HVD_JOINED};
+    const struct ana_hvd_rank *rank = &set->rank[member];
+    if (tensor->pending)
+        return pending[tensor->submitted[member]];
+    if (rank->index == SIZE_MAX || !tensor->done)
+        return TUI_HVD_UNKNOWN;
+    if (operating && tensor->agreed_ns == set->agreed_ns) { /* what else could the operation be of */
+        if (rank->phase == ANA_HVD_OPERATION)
+            return TUI_HVD_RUNNING;
+        if (rank->phase == ANA_HVD_OUTSIDE || rank->phase == ANA_HVD_OTHER)
+            return TUI_HVD_AGREED;
+    }
+    return TUI_HVD_DONE;
+}
+
+const char *tui_hvd_now(const struct ana_hvd_rank *rank)
+{
+    return rank->index == SIZE_MAX ? "no trace file" : rank->joined ? "joined" : ana_hvd_phase_name(rank->phase);
+}
+
+double tui_hvd_bandwidth(uint64_t bytes, int64_t ns)
+{
+    return ns > 0 ? (double)bytes / ((double)ns / 1e9) : NAN;
+}
+
+void tui_hvd_set_line(const struct ana_hvd_set *set, size_t number, bool utf8, char *out, size_t size)
+{
+    char rate[ANA_TEXT];
+    snprintf(out, size, "process set %zu: %zu ranks, %llu cycles, %s, %llu steps, %zu tensors%s", number, set->ranks,
+             (unsigned long long)set->cycles, ana_number(rate, sizeof rate, ANA_PER_S, set->cycle_rate, utf8),
+             (unsigned long long)set->steps, set->tensors, set->cache ? "" : ", response cache off");
+}
+
+void tui_hvd_data_line(const struct ana_hvd_set *set, bool utf8, char *out, size_t size)
+{
+    uint64_t bytes = 0;
+    int64_t busy = 0;
+    char volume[ANA_TEXT], bandwidth[ANA_TEXT];
+    for (size_t m = 0; m < set->ranks; m++) {
+        bytes += set->rank[m].operation_bytes;
+        busy += set->rank[m].operation_ns;
+    }
+    int n = snprintf(out, size, "data by %s%s", library_name[set->library],
+                     set->names_lost ? "; some names were recycled" : "");
+    if (bytes && n > 0 && (size_t)n < size)
+        snprintf(out + n, size - (size_t)n, "; %s, %s a rank while it runs",
+                 ana_number(volume, sizeof volume, ANA_BYTES, (double)bytes, utf8),
+                 ana_number(bandwidth, sizeof bandwidth, ANA_BYTES_PER_S, tui_hvd_bandwidth(bytes, busy), utf8));
+}
