@@ -1,0 +1,190 @@
+/* What stands below Horovod's tensors: its ranks, or what each of them has to do with one tensor.  The worst first. */
+#include "tui/view_horovod.h"
+
+#include <stdlib.h>
+
+struct member {
+    size_t m;
+    size_t misses;
+    int state;     /* of the tensor that is looked into */
+    double amount; /* what is sorted by, the largest first */
+};
+
+static int worst_first(const void *pa, const void *pb)
+{
+    const struct member *a = pa, *b = pb;
+    if (a->state != b->state)
+        return a->state - b->state;
+    if (a->misses != b->misses)
+        return a->misses < b->misses ? 1 : -1;
+    if (a->amount != b->amount)
+        return a->amount < b->amount ? 1 : -1;
+    return (a->m > b->m) - (a->m < b->m);
+}
+
+/* The rank's name in the job; of one without a file, its number in the set. */
+static const char *name_of(const struct tui_app *app, const struct ana_hvd_set *set, size_t m, char *out, size_t size)
+{
+    if (set->rank[m].index == SIZE_MAX)
+        snprintf(out, size, "%zu", m);
+    else
+        tui_app_rank_name(app, set->rank[m].index, out, size);
+    return out;
+}
+
+enum { R_RANK, R_NOW, R_MISSES, R_MS, R_CYCLES, R_LAST, R_NEGOTIATE, R_OPERATE, R_BANDWIDTH, R_COUNT, R_COLUMNS };
+static const struct {
+    const char *title;
+    int width;
+} rank_columns[R_COLUMNS] = {
+    [R_RANK] = {"RANK", 5},           [R_NOW] = {"NOW IN", 14},
+    [R_MISSES] = {"MISSES", 6},       [R_MS] = {"LATE", 7},
+    [R_CYCLES] = {"LATE cycles", 11}, [R_LAST] = {"LAST IN", 7},
+    [R_NEGOTIATE] = {"NEGOTIATE", 9}, [R_OPERATE] = {"OPERATE", 7},
+    [R_BANDWIDTH] = {"BANDWIDTH", 9}, [R_COUNT] = {"cycles", 7},
+};
+
+static void rank_text(const struct tui_app *app, const struct ana_hvd_set *set, const struct member *of, int column,
+                      char *out, size_t size)
+{
+    const struct ana_hvd_rank *r = &set->rank[of->m];
+    bool known = r->index != SIZE_MAX, late = known && r->steps;
+    switch (column) {
+    case R_RANK:
+        name_of(app, set, of->m, out, size);
+        break;
+    case R_NOW:
+        snprintf(out, size, "%s", of->misses && r->main_inside ? r->main_inside : tui_hvd_now(r));
+        break;
+    case R_MISSES:
+        ana_number(out, size, ANA_COUNT, (double)of->misses, true);
+        break;
+    case R_MS:
+        ana_number(out, size, ANA_NS, late ? r->late_ms * 1e6 : NAN, true);
+        break;
+    case R_CYCLES:
+        ana_number(out, size, ANA_COUNT, NAN, true);
+        if (late)
+            snprintf(out, size, "%.1f", r->late_cycles);
+        break;
+    case R_LAST:
+        ana_number(out, size, ANA_COUNT, late ? (double)r->last : NAN, true);
+        break;
+    case R_NEGOTIATE:
+        ana_number(out, size, ANA_NS, known ? (double)r->negotiation_ns : NAN, true);
+        break;
+    case R_OPERATE:
+        ana_number(out, size, ANA_NS, r->operations ? (double)r->operation_ns : NAN, true);
+        break;
+    case R_BANDWIDTH:
+        ana_number(out, size, ANA_BYTES_PER_S, tui_hvd_bandwidth(r->operation_bytes, r->operation_ns), true);
+        break;
+    case R_COUNT:
+        ana_number(out, size, ANA_COUNT, known ? (double)r->cycles : NAN, true);
+        break;
+    }
+}
+
+/* All ranks of the set with what they miss, the worst first; NULL when out of memory. */
+static struct member *members(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t)
+{
+    struct member *all = calloc(set->ranks ? set->ranks : 1, sizeof *all);
+    bool operating = tui_hvd_operating(set);
+    for (size_t m = 0; all && m < set->ranks; m++) {
+        all[m].m = m;
+        all[m].amount = t ? (double)t->submitted_ns[m] : set->rank[m].late_ms;
+        all[m].state = t ? (int)tui_hvd_state(set, t, m, operating) : 0;
+        for (size_t i = 0; !t && i < set->tensors; i++)
+            all[m].misses += set->tensor[i].pending && set->tensor[i].submitted[m] == ANA_HVD_NO;
+    }
+    if (all)
+        qsort(all, set->ranks, sizeof *all, worst_first);
+    return all;
+}
+
+void tui_horovod_draw_ranks(const struct tui_app *app, const struct ana_hvd_set *set, struct tui_grid *grid,
+                            struct tui_rect rect)
+{
+    struct member *all = members(set, NULL);
+    size_t room = rect.h > 1 ? (size_t)rect.h - 1 : 0, shown = set->ranks <= room ? set->ranks : room ? room - 1 : 0;
+    for (int c = 0, at = 1; all && c < R_COLUMNS && at + rank_columns[c].width <= rect.w; c++) {
+        int end = at + rank_columns[c].width;
+        bool left = c == R_NOW;
+        for (size_t i = 0; i <= shown; i++) {
+            char text[64];
+            snprintf(text, sizeof text, "%s", rank_columns[c].title);
+            if (i)
+                rank_text(app, set, &all[i - 1], c, text, sizeof text);
+            enum tui_style style = i == 0                               ? TUI_STYLE_LABEL
+                                   : all[i - 1].misses && c <= R_MISSES ? TUI_STYLE_TROUBLE
+                                                                        : TUI_STYLE_NORMAL;
+            tui_put(grid, (struct tui_rect){rect.x, rect.y, end, rect.h},
+                    left || tui_columns(text) > rank_columns[c].width ? at : end - tui_columns(text), (int)i, style,
+                    text);
+        }
+        at = end + 1;
+    }
+    if (all && shown < set->ranks)
+        tui_putf(grid, rect, 1, (int)shown + 1, TUI_STYLE_DIM, "and %zu more, no worse", set->ranks - shown);
+    free(all);
+}
+
+/* ---- one tensor ----------------------------------------------------------------------------------------------------
+ */
+
+/* What a rank has to do with a tensor: when it submitted it, or what it does instead. */
+static void told(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, const struct member *of,
+                 int64_t first_ns, char *out, size_t size)
+{
+    const struct ana_hvd_rank *r = &set->rank[of->m];
+    char age[ANA_TEXT], late[ANA_TEXT];
+    int64_t at = t->submitted_ns[of->m];
+    bool waits = of->state == TUI_HVD_MISSING;
+    if (waits && r->main_inside)
+        snprintf(out, size, "in %s for %s", r->main_inside,
+                 ana_spoken(age, sizeof age, (double)(set->now_ns - r->main_since_ns)));
+    else if (waits)
+        snprintf(out, size, "its loop: %s", tui_hvd_now(r));
+    else if (at == ANA_HVD_NEVER || of->state == TUI_HVD_UNKNOWN || of->state == TUI_HVD_JOINED)
+        snprintf(out, size, "\xe2\x80\x93");
+    else
+        snprintf(out, size, "%s ago, +%s, cycle %llu", ana_spoken(age, sizeof age, (double)(set->now_ns - at)),
+                 ana_number(late, sizeof late, ANA_NS, (double)(at - first_ns), true),
+                 (unsigned long long)t->submitted_cycle[of->m]);
+}
+
+void tui_horovod_draw_tensor(const struct tui_app *app, const struct ana_hvd_set *set, const struct ana_hvd_tensor *t,
+                             struct tui_grid *grid, struct tui_rect rect)
+{
+    enum { ENTRY = 58 };
+    struct member *all = members(set, t);
+    int64_t first_ns = INT64_MAX;
+    char age[ANA_TEXT];
+    int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%s", t->name);
+    if (t->done)
+        tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, ": done %llu times, last %s ago in step %llu",
+                 (unsigned long long)t->done, ana_spoken(age, sizeof age, (double)(set->now_ns - t->agreed_ns)),
+                 (unsigned long long)t->step);
+    else
+        tui_put(grid, rect, x, 0, TUI_STYLE_NORMAL, ": never done so far");
+    for (size_t m = 0; m < set->ranks; m++)
+        if ((!t->pending || t->submitted[m] == ANA_HVD_YES) && t->submitted_ns[m] != ANA_HVD_NEVER &&
+            t->submitted_ns[m] < first_ns)
+            first_ns = t->submitted_ns[m];
+    size_t room = rect.h > 1 ? (size_t)rect.h - 1 : 0, across = (size_t)rect.w / ENTRY ? (size_t)rect.w / ENTRY : 1;
+    size_t shown = set->ranks <= room * across ? set->ranks : room ? (room - 1) * across : 0;
+    size_t down = shown < set->ranks ? room - 1 : room;
+    for (size_t i = 0; all && down && i < shown; i++) {
+        const struct tui_hvd_look *look = tui_hvd_look((enum tui_hvd_state)all[i].state);
+        struct tui_rect cell = {rect.x + (int)(i / down) * ENTRY, rect.y + 1 + (int)(i % down),
+                                across > 1 ? ENTRY - 1 : rect.w, 1};
+        char name[32], text[96];
+        tui_put_right(grid, cell, 6, 0, TUI_STYLE_NORMAL, name_of(app, set, all[i].m, name, sizeof name));
+        tui_putf(grid, cell, 7, 0, look->style, "%c %s", look->mark, look->word);
+        told(set, t, &all[i], first_ns, text, sizeof text);
+        tui_put(grid, cell, 20, 0, TUI_STYLE_NORMAL, text);
+    }
+    if (room && shown < set->ranks)
+        tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "and %zu more, no worse", set->ranks - shown);
+    free(all);
+}
