@@ -22,6 +22,8 @@ static const struct ipo_abi openmpi = {
     .in_place = 1,
     .status_ignore = 0,
     .statuses_ignore = 0,
+    .shared = IPO_NO_SHARED,
+    .shared_too = IPO_NO_SHARED,
 };
 static const struct ipo_abi mpich = {
     .id = TRC_ABI_MPICH,
@@ -48,6 +50,9 @@ static const struct ipo_abi mpich = {
     .byte_type = 0x4c00010d,
     .op_band = 0x58000006,
     .op_bor = 0x58000008,
+    .shared_mask = 0xfc000000, /* built-in objects of the class of requests (mpir_request.h: MPIR_REQUEST_COMPLETE) */
+    .shared = 0x6c000000,
+    .shared_too = IPO_NO_SHARED,
 };
 static const struct ipo_abi standard = {
     .id = TRC_ABI_STANDARD,
@@ -74,7 +79,21 @@ static const struct ipo_abi standard = {
     .byte_type = 0x247,
     .op_band = 0x28,
     .op_bor = 0x29,
+    .shared_mask = ~(uintptr_t)0xff, /* MPICH's numbers; Open MPI's addresses are found below */
+    .shared = 0x6c000000,
+    .shared_too = IPO_NO_SHARED,
 };
+
+/* Open MPI's shared handles, if it is Open MPI. */
+static void find_shared(void)
+{
+    uintptr_t empty = ipo_resolve_data("ompi_request_empty"), sent = ipo_resolve_data("ompi_request_empty_send");
+    if (!empty)
+        return;
+    ipo_abi.shared_mask = ~(uintptr_t)0;
+    ipo_abi.shared = empty;
+    ipo_abi.shared_too = sent ? sent : IPO_NO_SHARED;
+}
 
 void ipo_abi_detect(void)
 {
@@ -84,6 +103,7 @@ void ipo_abi_detect(void)
     int (*abi_version)(int *, int *) = (int (*)(int *, int *))ipo_resolve_name("PMPI_Abi_get_version");
     if (abi_version && abi_version(&major, &minor) == 0 && major >= 1) {
         ipo_abi = standard;
+        find_shared();
         return;
     }
     if (!ipo_resolve_data("ompi_mpi_comm_world")) {
@@ -99,5 +119,5 @@ void ipo_abi_detect(void)
     ipo_abi.byte_type = ipo_resolve_data("ompi_mpi_byte");
     ipo_abi.op_band = ipo_resolve_data("ompi_mpi_op_band");
     ipo_abi.op_bor = ipo_resolve_data("ompi_mpi_op_bor");
-    ipo_abi.shared_request = ipo_resolve_data("ompi_request_empty");
+    find_shared();
 }

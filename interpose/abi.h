@@ -18,9 +18,13 @@ struct ipo_abi {
     /* Handles; 0 where the library has them as addresses that were not found. */
     uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type;
     uintptr_t op_band, op_bor;
-    uintptr_t shared_request; /* one handle for many finished requests (Open MPI); 0: there is none */
+    /* Handles that many finished requests share.  Open MPI: ompi_request_empty, and since 6.0 ompi_request_empty_send;
+     * MPICH: one for each kind of request, which are told by shared_mask.  IPO_NO_SHARED: there is none. */
+    uintptr_t shared_mask, shared, shared_too;
 };
 extern IPO_OURS struct ipo_abi ipo_abi;
+
+#define IPO_NO_SHARED 1 /* nobody's handle */
 
 /* Finds out the family; the MPI library must have been found.  Callable before MPI_Init. */
 void ipo_abi_detect(void);
@@ -32,6 +36,10 @@ static inline uintptr_t ipo_handle_load(uintptr_t address, unsigned i)
     if (ipo_abi.handle_bytes == 8)
         return ((const uintptr_t *)address)[i];
     return ((const uint32_t *)address)[i];
+}
+static inline bool ipo_is_shared(uintptr_t request)
+{
+    return (request & ipo_abi.shared_mask) == ipo_abi.shared || request == ipo_abi.shared_too;
 }
 /* A handle passed by value: the upper half of a 32-bit one is undefined. */
 static inline uintptr_t ipo_handle(uintptr_t word)

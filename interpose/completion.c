@@ -22,7 +22,7 @@ static uintptr_t request_array(const struct ipo_call *call, const uintptr_t *arg
 /* A handle of one request, not the null handle or the one that finished sends share. */
 static bool is_private(uintptr_t handle)
 {
-    return handle && handle != ipo_abi.request_null && handle != ipo_abi.shared_request;
+    return handle && handle != ipo_abi.request_null && !ipo_is_shared(handle);
 }
 
 /* What did not complete is put back where its next Wait or Test will look for it. */
@@ -184,7 +184,7 @@ static void complete_request(struct ipo_frame *frame, uint32_t at, uintptr_t var
     uintptr_t handle = thread->requests[at];
     if (!handle || handle == ipo_abi.request_null)
         return;
-    bool shared = handle == ipo_abi.shared_request;
+    bool shared = ipo_is_shared(handle);
     struct ipo_request *entry = NULL;
     if (!shared)
         entry = ipo_process.concurrent ? thread->entries[at] : ipo_request_find(handle);
@@ -330,7 +330,7 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
     if (!ipo_has(frame->call, 'Q') || !frame->thread->scratch)
         return;
     uintptr_t handle = frame->thread->requests[0];
-    bool shared = handle && handle == ipo_abi.shared_request;
+    bool shared = ipo_is_shared(handle);
     struct ipo_request *entry = NULL;
     if (!shared)
         entry = ipo_process.concurrent ? frame->thread->entries[0] : ipo_request_find(handle);

@@ -125,7 +125,7 @@ static inline struct ipo_request *place_of(struct ipo_thread *thread, uintptr_t 
 {
     if (handle == ipo_abi.request_null)
         return NULL;
-    if (handle == ipo_abi.shared_request && handle)
+    if (ipo_is_shared(handle))
         return ipo_shared_add(thread, ipo_request_variable(thread, variable, 0));
     struct ipo_request *request = ipo_request_place(handle);
     if (__builtin_expect(!request, 0))

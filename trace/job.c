@@ -292,6 +292,7 @@ struct ana_job_info ana_job_info(const struct ana_job *job)
             info.batch = head->batch;
         info.lost_records += head->lost_records;
         info.recycled_records += head->recycled_records;
+        info.unknown_requests += head->unknown_requests;
         if ((int64_t)head->start.realtime_ns < info.start_realtime_ns)
             info.start_realtime_ns = (int64_t)head->start.realtime_ns;
         double ticks = (double)r->calls * (double)head->call_cost_q10 / 1024 + (double)head->slow_ticks;

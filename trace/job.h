@@ -59,6 +59,7 @@ struct ana_job_info {
     int64_t start_realtime_ns;
     uint64_t lost_records;     /* not kept at all */
     uint64_t recycled_records; /* overwritten because of HPCTOP_LIMIT: in the counters, no longer in the events */
+    uint64_t unknown_requests; /* whose start or end could not be told, so that some seem to be under way for ever */
     double clock_error_s;      /* largest residual uncertainty between any two ranks; NAN unknown */
     double overhead_s;         /* the recorder's own time, of the rank that it cost most; NAN unknown */
     int64_t quiet_ns;          /* since any rank last completed a call other than a poll; -1 when not running */

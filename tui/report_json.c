@@ -89,6 +89,7 @@ static void add_job(cJSON *root, const struct ana_job *job, const struct ana_sum
     add_ns(o, "elapsed_s", info.elapsed_ns);
     add_integer(o, "lost_records", info.lost_records);
     add_integer(o, "recycled_records", info.recycled_records);
+    add_integer(o, "unknown_requests", info.unknown_requests);
     add_real(o, "clock_error_s", info.clock_error_s);
     add_real(o, "overhead_s", info.overhead_s);
     add_real(o, "analysed", s->analysed);

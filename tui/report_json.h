@@ -8,7 +8,8 @@
  * SI base units: seconds and bytes.  What is not known is null.  Integers are exact, whatever their size.
  *
  *   job         state, ranks (trace files), world_size, hosts, command, mpi, elapsed_s, lost_records,
- *               recycled_records, clock_error_s, overhead_s, analysed (share of the events), answer
+ *               recycled_records, unknown_requests (started, but their completion cannot be told, or the reverse),
+ *               clock_error_s, overhead_s, analysed (share of the events), answer
  *   calls[]     name, calls, bytes_sent, bytes_received, time_s, min_s, p50_s, p99_s, max_s, waiting_s
  *   ranks[]     rank, world, host, pid, calls, bytes_sent, bytes_received, mpi_s (all threads, without Init and
  *               Finalize), nccl_s, wall_s (from Init to Finalize), waiting_s, state, inside, inside_s

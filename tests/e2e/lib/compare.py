@@ -33,4 +33,6 @@ def differences(truth, rep):
         wrong.append("pair %d->%d has no messages in truth" % pair)
     if rep["job"]["lost_records"] != 0:
         wrong.append("%s records lost" % rep["job"]["lost_records"])
+    if rep["job"]["unknown_requests"] != 0:
+        wrong.append("%s requests not followed" % rep["job"]["unknown_requests"])
     return wrong
