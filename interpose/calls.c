@@ -88,7 +88,7 @@ void ipo_calls_prepare(void)
         if (local && !ipo_has(call, 'k') && !ipo_has(call, 'q') && !ipo_has(call, 'Q') && !ipo_has(call, 'G') &&
             !ipo_has(call, 'P'))
             call->finish = NULL;
-        if (call->opclass == TRC_OP_OTHER && !ipo_has(call, 'q'))
+        if (call->opclass == TRC_OP_OTHER && !ipo_has(call, 'q') && !ipo_has(call, 'P'))
             call->prepare = call->describe = NULL;
     }
 }

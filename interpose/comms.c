@@ -303,8 +303,10 @@ struct ipo_comm *ipo_object(uintptr_t handle)
     return ipo_table_get(&objects, handle);
 }
 
-void ipo_object_freed(uintptr_t handle)
+void ipo_object_freed(uintptr_t handle, const struct ipo_comm *object)
 {
+    if (!object || ipo_table_get(&objects, handle) != object)
+        return;
     ipo_table_remove(&objects, handle);
     ipo_memo_forget();
 }

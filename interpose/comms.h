@@ -48,7 +48,8 @@ void ipo_comm_named(uintptr_t handle, const char *name);
 /* A window or file made on `parent`; `handle` as the program holds it. */
 struct ipo_comm *ipo_object_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call, const char *file_name);
 struct ipo_comm *ipo_object(uintptr_t handle);
-void ipo_object_freed(uintptr_t handle);
+/* As with communicators. */
+void ipo_object_freed(uintptr_t handle, const struct ipo_comm *object);
 
 /* World rank of a rank argument; special values are made ours (enum trc_peer_value). */
 int32_t ipo_world_rank(const struct ipo_comm *comm, int rank);

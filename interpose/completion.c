@@ -31,6 +31,12 @@ static void unclaim(struct ipo_thread *thread, uint32_t n)
     for (uint32_t i = 0; ipo_process.concurrent && i < n; i++)
         if (thread->entries[i])
             ipo_request_unclaim(thread->requests[i], thread->entries[i]);
+    thread->claims = 0;
+}
+
+void ipo_completion_left(struct ipo_thread *thread)
+{
+    unclaim(thread, thread->claims);
 }
 
 /* The handles as they are before the call overwrites them, in the thread's scratch memory. */
@@ -40,6 +46,7 @@ static bool snapshot(struct ipo_frame *frame, const uintptr_t *args)
     uintptr_t array = request_array(frame->call, args);
     if (!array || !ipo_thread_scratch(frame->thread, n ? n : 1))
         return false;
+    frame->thread->claims = ipo_process.concurrent ? n : 0;
     for (uint32_t i = 0; i < n; i++) {
         uintptr_t handle = frame->thread->requests[i] = ipo_handle_load(array, i);
         if (ipo_process.concurrent)
@@ -308,6 +315,8 @@ void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args)
 {
     if (ipo_has(frame->call, 'Q'))
         snapshot(frame, args);
+    else if (ipo_has(frame->call, 'P'))
+        ipo_keep_handle(frame, args);
 }
 
 void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args)

@@ -69,6 +69,8 @@ void ipo_finish_init(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_finish_probe(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args);
 void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args);
+/* The thread's last call was left by a longjmp: what it had taken out of sight is there again. */
+void ipo_completion_left(struct ipo_thread *thread);
 void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args);
 void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args);
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args);

@@ -28,13 +28,17 @@ void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args)
     const struct ipo_call *call = frame->call;
     const uintptr_t *file = (const uintptr_t *)ipo_arg(call, args, 'j'); /* MPI_File is a pointer everywhere */
     frame->handle = 0;
+    if (ipo_has(call, 'P')) /* before it is gone: another thread may be given its handle with another size at once */
+        ipo_memo_forget();
     if (ipo_has(call, 'k')) {
         frame->handle = ipo_handle_load(ipo_arg(call, args, 'k'), 0);
         frame->comm = ipo_comm(frame->handle);
     } else if (ipo_has(call, 'W')) {
         frame->handle = ipo_handle_load(ipo_arg(call, args, 'W'), 0);
+        frame->comm = ipo_object(frame->handle);
     } else if (file) {
         frame->handle = *file;
+        frame->comm = ipo_object(frame->handle);
     }
 }
 
@@ -48,12 +52,10 @@ void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     uint32_t id = frame->sig.call;
-    if (ipo_has(call, 'P'))
-        ipo_memo_forget(); /* a datatype is gone: its handle may come back with another size */
     if (ipo_has(call, 'k'))
         ipo_comm_freed(frame->handle, frame->comm);
     if (ipo_has(call, 'W') || ipo_has(call, 'j'))
-        ipo_object_freed(frame->handle);
+        ipo_object_freed(frame->handle, frame->comm);
     if (call->opclass != TRC_OP_COMM_CREATE && call->opclass != TRC_OP_SPAWN && call->opclass != TRC_OP_WIN_CREATE &&
         call->opclass != TRC_OP_FILE_OPEN)
         return;
@@ -108,7 +110,7 @@ void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
     const struct ipo_call *call = frame->call;
     if (ipo_has(call, 'W') || ipo_has(call, 'j')) {
         ipo_keep_handle(frame, args);
-        use(frame, ipo_object(frame->handle));
+        use(frame, frame->comm);
     } else if (ipo_has(call, 'v')) {
         use(frame, ipo_object(ipo_handle(ipo_arg(call, args, 'v'))));
     } else if (ipo_has(call, 'a')) {

@@ -201,12 +201,18 @@ static struct ipo_request *claimed(const struct ipo_frame *frame)
 
 void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
 {
-    (void)args;
-    ipo_emit(frame);
     struct ipo_request *claim = claimed(frame);
-    if (!claim || frame->failed)
+    bool cut = frame->failed && is_truncation(frame);
+    if (frame->failed) {
+        uint64_t room = cut ? ipo_bytes(frame, args, 'N', 'D') : 0;
+        frame->sig.received = room < frame->sig.received ? room : frame->sig.received;
+        intern(frame);
+    }
+    ipo_emit(frame);
+    if (!claim || (frame->failed && !cut))
         return;
     struct trc_sig sig = claim->sig;
+    sig.received = frame->sig.received;
     sig.flags = TRC_SIG_SUB | TRC_SIG_COMPLETE | TRC_SIG_P2P_IN;
     struct trc_stream *stream = &frame->thread->stream;
     struct trc_thread *live = &stream->page->thread;

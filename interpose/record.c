@@ -115,6 +115,8 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
         enter_nested(frame, id, args);
         return true;
     }
+    if (__builtin_expect(thread->mark && thread->claims, 0))
+        ipo_completion_left(thread);
     thread->mark = frame->address;
     thread->outer = frame;
     thread->outer_site = ((const uint64_t *)frame->address)[1]; /* frame->site may be a line of Python */
@@ -171,6 +173,7 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
     if (__builtin_expect(!*ipo_armed, 0))
         return; /* a child that a callback forked returns from its parent's call */
     if (__builtin_expect(frame->nested, 0)) {
+        frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig); /* calls inside it may have taken it */
         trc_stream_event(&frame->thread->stream, frame->index, frame->begin, frame->end, 0);
         if (!result)
             ipo_follow_handles(frame, args);

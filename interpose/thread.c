@@ -1,5 +1,6 @@
 #include "interpose/oldglibc.h"
 #include "interpose/thread.h"
+#include "interpose/describe.h"
 #include "interpose/process.h"
 
 #include <errno.h>
@@ -30,7 +31,9 @@ static struct ipo_thread *take_over(uint32_t mine)
         uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
         if (is_dead(tid, mine) &&
             __atomic_compare_exchange_n(&thread->tid, &tid, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            ipo_completion_left(thread); /* it may have died inside a call */
             thread->mark = NULL;
+            thread->stream.page->thread.inside = 0;
             thread->stream.page->thread.tid = mine;
             return thread;
         }

@@ -304,6 +304,7 @@ struct trc_undo {
     uint64_t sent, received;          /* thread */
     uint64_t sent_messages, received_messages;
     uint64_t peer_overflow;
+    uint64_t settled; /* how often this was done: a copy of the page during which it rises is taken anew */
 };
 
 /* Bytes and messages are not counted one by one: `uses` has how often each signature was, and bytes(signature) x uses

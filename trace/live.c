@@ -48,21 +48,10 @@ static void take_back(struct trc_thread_chunk *page)
     page->thread.peer_overflow = undo->peer_overflow;
 }
 
-/* Where the recorder counts a signature: its size class, or if rows were short another one of its call. */
 static struct trc_row *row_of(struct trc_thread_chunk *page, const struct trc_sig *sig)
 {
-    struct trc_row *same_call = NULL;
-    uint16_t size_class = trc_sig_class(sig);
-    for (size_t i = 0; i < TRC_ROWS; i++) {
-        struct trc_row *row = &page->rows[i];
-        if (row->call_plus_1 == 0 || row->call_plus_1 - 1u != sig->call)
-            continue;
-        if (row->size_class == size_class)
-            return row;
-        if (!same_call)
-            same_call = row;
-    }
-    return same_call;
+    struct trc_row_place place = trc_row_place(page->rows, sig);
+    return place.exact ? place.exact : place.same_call;
 }
 
 static struct trc_peer *peer_of(struct trc_thread_chunk *page, int32_t rank)
@@ -97,6 +86,41 @@ static void complete_counters(struct trc_thread_chunk *page)
         calls += page->rows[i].calls;
     }
     page->thread.row_overflow = page->thread.calls > calls ? page->thread.calls - calls : 0;
+}
+
+#define COPIES 8
+
+/* Of signatures that are not what they were before the copy, it is not known whose the uses are. */
+static void forget_changed(struct trc_thread_chunk *page, const struct trc_sig *before)
+{
+    for (size_t i = 0; i < TRC_SIGS; i++)
+        if (memcmp(&page->sigs[i], &before[i], sizeof *before) != 0)
+            page->uses[i] = 0;
+}
+
+/* Copies a page.  A signature that gives up its place meanwhile moves its bytes from a part of the page that may have
+ * been copied to one that may not, and its uses may come to stand beside another signature: then once more.  If that
+ * goes on all the time, what is not sure is left out of this look. */
+static size_t copy_page(struct trc_file *file, uint64_t offset, struct trc_thread_chunk *page)
+{
+    size_t got = 0;
+    for (int tries = 1; tries <= COPIES; tries++) {
+        struct trc_undo now;
+        struct trc_sig *before = tries == COPIES ? calloc(1, sizeof page->sigs) : NULL;
+        if (before)
+            trc_file_read(file, offset + offsetof(struct trc_thread_chunk, sigs), before, sizeof page->sigs);
+        got = trc_file_read(file, offset, page, sizeof *page);
+        bool still =
+            got < sizeof *page ||
+            trc_file_read(file, offset + offsetof(struct trc_thread_chunk, undo), &now, sizeof now) != sizeof now ||
+            (now.settled == page->undo.settled && now.index_plus_1 == page->undo.index_plus_1);
+        if (!still && before)
+            forget_changed(page, before);
+        free(before);
+        if (still)
+            break;
+    }
+    return got;
 }
 
 /* Copies the page of chunk `chunk` if it moved, and says so.  Most threads of a large job are quiet most of the time,
@@ -136,7 +160,7 @@ static bool look_at(struct trc_file *file, uint32_t chunk)
         moved = !same;
     }
     live->seen = now;
-    size_t got = trc_file_read(file, offset, &live->page, sizeof live->page);
+    size_t got = copy_page(file, offset, &live->page);
     live->cut = got < sizeof live->page;
     if (live->cut) {
         memset((char *)&live->page + got, 0, sizeof live->page - got);

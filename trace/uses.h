@@ -36,6 +36,30 @@ static inline uint16_t trc_sig_class(const struct trc_sig *sig)
     return trc_size_class(sent > received ? sent : received);
 }
 
+/* Where a signature is counted: the row of its call and size class, or when rows were short the first other one of its
+ * call in the order that both the recorder and a reader look in. */
+struct trc_row_place {
+    struct trc_row *exact, *same_call, *unused; /* NULL: none */
+};
+static inline struct trc_row_place trc_row_place(struct trc_row *rows, const struct trc_sig *sig)
+{
+    struct trc_row_place place = {0};
+    uint16_t size_class = trc_sig_class(sig), key = (uint16_t)(sig->call + 1);
+    uint32_t at = (key * 31u + size_class * 7u) % TRC_ROWS;
+    for (uint32_t tries = 0; tries < TRC_ROWS; tries++, at = (at + 1) % TRC_ROWS) {
+        if (!rows[at].call_plus_1) {
+            place.unused = place.unused ? place.unused : &rows[at];
+        } else if (rows[at].call_plus_1 == key) {
+            if (rows[at].size_class == size_class) {
+                place.exact = &rows[at];
+                return place;
+            }
+            place.same_call = place.same_call ? place.same_call : &rows[at];
+        }
+    }
+    return place;
+}
+
 /* Adds `uses` of a signature; row, out and in may be NULL. */
 static inline void trc_add_uses(struct trc_thread *thread, struct trc_row *row, struct trc_peer *out,
                                 struct trc_peer *in, const struct trc_sig *sig, uint64_t uses)

@@ -29,26 +29,18 @@ bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint3
  * so that no call is missing. */
 static struct trc_row *row_of(struct trc_stream *stream, const struct trc_sig *sig)
 {
-    uint16_t size_class = trc_sig_class(sig), key = (uint16_t)(sig->call + 1);
-    struct trc_row *rows = stream->page->rows, *same_call = NULL, *unused = NULL;
-    uint32_t at = (key * 31u + size_class * 7u) % TRC_ROWS;
-    for (uint32_t tries = 0; tries < TRC_ROWS; tries++, at = (at + 1) % TRC_ROWS) {
-        if (rows[at].call_plus_1 == key && rows[at].size_class == size_class)
-            return &rows[at];
-        if (rows[at].call_plus_1 == key && !same_call)
-            same_call = &rows[at];
-        if (!rows[at].call_plus_1 && !unused)
-            unused = &rows[at];
-    }
-    if (same_call && stream->rows_used + RESERVED_ROWS >= TRC_ROWS)
-        return same_call;
-    if (!unused)
+    struct trc_row_place place = trc_row_place(stream->page->rows, sig);
+    if (place.exact)
+        return place.exact;
+    if (place.same_call && stream->rows_used + RESERVED_ROWS >= TRC_ROWS)
+        return place.same_call;
+    if (!place.unused)
         return &stream->overflow_row;
     stream->rows_used++;
-    unused->size_class = size_class;
-    unused->min_ticks = UINT64_MAX;
-    __atomic_store_n(&unused->call_plus_1, key, __ATOMIC_RELEASE);
-    return unused;
+    place.unused->size_class = trc_sig_class(sig);
+    place.unused->min_ticks = UINT64_MAX;
+    __atomic_store_n(&place.unused->call_plus_1, (uint16_t)(sig->call + 1), __ATOMIC_RELEASE);
+    return place.unused;
 }
 
 static struct trc_peer *peer_of(struct trc_stream *stream, int32_t rank)
@@ -68,7 +60,8 @@ static struct trc_peer *peer_of(struct trc_stream *stream, int32_t rank)
     return NULL;
 }
 
-/* Moves what was counted by signature into the counters that stay: the signature is about to go. */
+/* Moves what was counted by signature into the counters that stay: the signature is about to go.  The fences keep the
+ * stores in this order, for a kill between any two of them and for a reader that looks on. */
 static void settle(struct trc_stream *stream, uint32_t index)
 {
     struct trc_thread_chunk *page = stream->page;
@@ -93,11 +86,15 @@ static void settle(struct trc_stream *stream, uint32_t index)
         .sent_messages = thread->sent_messages,
         .received_messages = thread->received_messages,
         .peer_overflow = thread->peer_overflow,
+        .settled = page->undo.settled,
     };
     __atomic_store_n(&page->undo.index_plus_1, index + 1, __ATOMIC_RELEASE);
+    atomic_thread_fence(memory_order_release);
     trc_add_uses(thread, row, state->out, state->in, &page->sigs[index], page->uses[index]);
     page->uses[index] = 0;
     __atomic_store_n(&page->undo.index_plus_1, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&page->undo.settled, page->undo.settled + 1, __ATOMIC_RELEASE);
+    atomic_thread_fence(memory_order_release);
 }
 
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set)

@@ -1,0 +1,234 @@
+/* Killed at any instruction: a process that gives the place of a signature to another one is stepped through it, and
+ * after each instruction the reader must find the same bytes and messages in every counter.  And while a thread gives
+ * up places all the time, no look at its page may see more than there is. */
+#include "tests/support/check.h"
+#include "trace/reader.h"
+#include "trace/schema.h"
+#include "trace/uses.h"
+#include "trace/writer.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define INSTRUMENTED 1
+#else
+#define INSTRUMENTED 0
+#endif
+
+static char folder[] = "/tmp/hpctop-settle-XXXXXX", path[128];
+static struct trc_writer writer;
+static struct trc_stream *stream;
+
+static uint64_t ticks(void)
+{
+    static _Atomic uint64_t now = 1000;
+    return now += 10;
+}
+
+static const struct trc_schema_call calls[] = {{"MPI_Sendrecv", TRC_OP_SENDRECV, "bndptBNDsTcS"},
+                                               {"MPI_Allreduce", TRC_OP_ALLREDUCE, "bBndOc"}};
+
+static void open_stream(void)
+{
+    static char schema[65536];
+    struct trc_head head = {.state = TRC_STATE_RUNNING, .clock_source = TRC_CLOCK_MONOTONIC, .world_size = 8};
+    unlink(path);
+    memset(&writer, 0, sizeof writer);
+    stream = calloc(1, sizeof *stream);
+    if (trc_writer_open(&writer, path, 8u << 20, &head, schema,
+                        trc_schema_write(schema, sizeof schema, calls, sizeof calls / sizeof *calls), ticks) ||
+        !trc_stream_open(stream, &writer, 1, "main"))
+        exit(1);
+}
+
+static struct trc_sig exchange(int32_t tag, uint64_t sent, uint64_t received)
+{
+    return (struct trc_sig){.flags = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN,
+                            .comm = 1,
+                            .peer = 3,
+                            .source = 4,
+                            .tag = tag,
+                            .sent = sent,
+                            .received = received};
+}
+
+static void count(const struct trc_sig *sig)
+{
+    uint32_t index = trc_stream_intern(stream, sig);
+    trc_stream_event(stream, index, ticks(), ticks(), 0);
+    trc_stream_count(stream, index, 10);
+}
+
+struct sums {
+    uint64_t thread[4], rows[2], out[2], in[2], one_row[2];
+};
+
+/* All counters of bytes and messages that the file has; `watched`: a row. */
+static bool look(struct sums *sums, uint32_t watched)
+{
+    struct trc_file *file = NULL;
+    char error[256];
+    memset(sums, 0, sizeof *sums);
+    if (trc_open(path, &file, error, sizeof error) != TRC_OK)
+        return false;
+    const struct trc_thread *thread = trc_thread(file, 0);
+    uint64_t totals[4] = {thread->sent, thread->received, thread->sent_messages, thread->received_messages};
+    memcpy(sums->thread, totals, sizeof totals);
+    for (size_t i = 0; i < TRC_ROWS; i++) {
+        sums->rows[0] += trc_rows(file, 0)[i].sent;
+        sums->rows[1] += trc_rows(file, 0)[i].received;
+    }
+    sums->one_row[0] = trc_rows(file, 0)[watched].sent;
+    sums->one_row[1] = trc_rows(file, 0)[watched].received;
+    for (size_t i = 0; i < TRC_PEERS; i++) {
+        const struct trc_peer *peer = &trc_peers(file, 0)[i];
+        sums->out[0] += peer->sent_messages;
+        sums->out[1] += peer->sent_bytes;
+        sums->in[0] += peer->received_messages;
+        sums->in[1] += peer->received_bytes;
+    }
+    trc_close(file);
+    return true;
+}
+
+/* Signatures of the same set: the third takes the place of one of the others. */
+static void of_one_set(struct trc_sig *sig, unsigned n)
+{
+    int32_t tag = 0;
+    for (unsigned i = 0; i < n; i++) {
+        do
+            sig[i] = exchange(tag++, 100 + i, 70 + i);
+        while (i > 0 && trc_sig_hash(&sig[i]) != trc_sig_hash(&sig[0]));
+    }
+}
+
+static void test_every_instruction(void)
+{
+    enum { USES = 7 };
+    struct trc_sig sig[3];
+    open_stream();
+    of_one_set(sig, 3);
+    for (int i = 0; i < USES; i++) {
+        count(&sig[0]);
+        count(&sig[1]);
+    }
+    uint32_t row = (uint32_t)(stream->state[trc_stream_intern(stream, &sig[0])].row - stream->page->rows);
+    struct sums before, now;
+    CHECK(look(&before, row), "cannot be read");
+    CHECK(before.thread[0] == USES * 201 && before.in[1] == USES * 141 && before.rows[0] == USES * 201,
+          "before: %llu bytes", (unsigned long long)before.thread[0]);
+    pid_t child = fork();
+    if (child == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+            _exit(77);
+        raise(SIGSTOP);
+        trc_stream_intern(stream, &sig[2]);
+        raise(SIGSTOP);
+        _exit(0);
+    }
+    int status = 0, steps = 0, wrong = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status)) {
+        printf("skip settle: ptrace is not allowed here\n");
+        return;
+    }
+    bool moved = false;
+    for (;; steps++) {
+        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) || waitpid(child, &status, 0) != child ||
+            !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
+            break;
+        wrong += !look(&now, row) || memcmp(&now, &before, sizeof now) != 0;
+        moved |= stream->page->undo.settled > 0;
+    }
+    CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "ended at status %#x", status);
+    CHECK(moved && steps > 50, "nothing was moved in %d instructions", steps);
+    CHECK(wrong == 0, "after %d of %d instructions the counters are not what they were", wrong, steps);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+}
+
+/* More calls and sizes than there are rows: a reader adds what a signature still holds where the recorder would. */
+static void test_short_of_rows(void)
+{
+    enum { CALLS = 12, CLASSES = 30 };
+    open_stream();
+    for (uint32_t call = 0; call < CALLS; call++)
+        for (uint32_t class = 0; class < CLASSES; class ++) {
+            struct trc_sig sig = exchange((int32_t) class, 1ull << class, 0);
+            sig.call = call;
+            count(&sig);
+        }
+    uint64_t expected[TRC_ROWS] = {0};
+    for (uint32_t i = 0; i < TRC_SIGS; i++)
+        if (stream->page->uses[i])
+            expected[stream->state[i].row - stream->page->rows] += stream->page->sigs[i].sent;
+    int wrong = 0;
+    for (uint32_t row = 0; row < TRC_ROWS; row++) {
+        struct sums sums;
+        wrong += !look(&sums, row) || sums.one_row[0] != expected[row] + stream->page->rows[row].sent;
+    }
+    CHECK(wrong == 0, "%d rows with bytes of others", wrong);
+}
+
+/* Two signatures of many uses and many bytes give way to others again and again. */
+static atomic_bool stop;
+static void *evict(void *unused)
+{
+    (void)unused;
+    struct trc_sig sig[3];
+    of_one_set(sig, 3);
+    struct trc_sig other = exchange(1 << 20, 1, 1);
+    sig[2].sent = sig[2].received = 1ull << 40; /* never counted */
+    while (trc_sig_hash(&sig[2]) != trc_sig_hash(&sig[0]))
+        sig[2].tag++;
+    while (!atomic_load(&stop)) {
+        for (int i = 0; i < 20000; i++)
+            count(&sig[i & 1]);
+        trc_stream_intern(stream, &sig[2]);
+        for (int i = 0; i < 20000; i++)
+            count(&other);
+    }
+    return NULL;
+}
+
+static void test_looked_at_meanwhile(void)
+{
+    open_stream();
+    pthread_t thread;
+    pthread_create(&thread, NULL, evict, NULL);
+    uint64_t last = 0;
+    int fell = 0, grew = 0;
+    while (grew < 300) {
+        struct sums sums;
+        if (!look(&sums, 0))
+            continue;
+        grew += sums.thread[0] > last;
+        fell += sums.thread[0] < last || sums.thread[0] >> 40;
+        last = sums.thread[0];
+    }
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+    CHECK(fell == 0, "bytes fell or leapt %d times", fell);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/trace", folder);
+    test_short_of_rows();
+    if (INSTRUMENTED)
+        printf("skip settle: instrumented code takes too long to step through\n");
+    else
+        test_every_instruction();
+    if (!INSTRUMENTED)
+        test_looked_at_meanwhile();
+    unlink(path);
+    rmdir(folder);
+    return failures ? 1 : 0;
+}
