@@ -56,11 +56,18 @@ static bool snapshot(struct ipo_frame *frame, const uintptr_t *args)
 }
 
 /* The thread's own start whose signature is still in its table; NULL if it has to do without. */
-static struct trc_sig_state *start_state(struct ipo_thread *thread, const struct ipo_request *request)
+static inline struct trc_sig_state *start_state(struct ipo_thread *thread, const struct ipo_request *request)
 {
     struct trc_sig_state *state = &thread->stream.state[request->index];
     bool own = request->thread == thread->stream.page->thread.index && request->version != 0;
     return own && state->version == request->version ? state : NULL;
+}
+
+uint64_t ipo_wait_key(struct ipo_thread *thread, const struct ipo_request *request)
+{
+    if (!request)
+        return 0;
+    return start_state(thread, request) ? (uint64_t)request->version << 32 | (request->index + 1) : IPO_NO_KEY;
 }
 
 void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args)
@@ -82,9 +89,7 @@ void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args)
     const struct ipo_request *request =
         ipo_process.concurrent ? frame->thread->entries[0] : ipo_request_find(frame->thread->requests[0]);
     frame->handle = (uintptr_t)request;
-    if (request) /* its signature is in this thread's table, or it has to be described */
-        frame->key =
-            start_state(frame->thread, request) ? (uint64_t)request->version << 32 | (request->index + 1) : IPO_NO_KEY;
+    frame->key = ipo_wait_key(frame->thread, request);
 }
 
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
@@ -102,17 +107,13 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
 
 static const uint32_t kept_flags = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC | TRC_SIG_RMA | TRC_SIG_IO;
 
-/* Index of the completion's signature when all came as it was posted: the start's signature knows it from last time. */
-static uint32_t usual_completion(struct ipo_thread *thread, const struct ipo_request *request)
+static __attribute__((noinline)) uint32_t first_completion(struct ipo_thread *thread, const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
-    struct trc_sig_state *state = start_state(thread, request);
-    if (state && state->completed_as && stream->state[state->completed_as - 1].version == state->completed_version)
-        return state->completed_as - 1;
     struct trc_sig sig = request->sig;
     sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
     uint32_t index = trc_stream_intern(stream, &sig);
-    state = start_state(thread, request); /* it may have made room for the new one */
+    struct trc_sig_state *state = start_state(thread, request); /* it may have made room for the new one */
     if (state) {
         state->completed_as = index + 1;
         state->completed_version = stream->state[index].version;
@@ -120,7 +121,18 @@ static uint32_t usual_completion(struct ipo_thread *thread, const struct ipo_req
     return index;
 }
 
-static void write_completion(struct ipo_thread *thread, uint32_t index, const struct ipo_request *request)
+/* Index of the completion's signature when all came as it was posted: the start's signature knows it from last time. */
+static inline uint32_t usual_completion(struct ipo_thread *thread, const struct ipo_request *request)
+{
+    struct trc_stream *stream = &thread->stream;
+    const struct trc_sig_state *state = start_state(thread, request);
+    if (state && state->completed_as && stream->state[state->completed_as - 1].version == state->completed_version)
+        return state->completed_as - 1;
+    return first_completion(thread, request);
+}
+
+static inline __attribute__((always_inline)) void write_completion(struct ipo_thread *thread, uint32_t index,
+                                                                   const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_thread *live = &stream->page->thread;
@@ -251,10 +263,15 @@ static bool nothing_happened(const struct ipo_frame *frame, const uintptr_t *arg
 
 void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
 {
-    const struct ipo_call *call = frame->call;
     if (nothing_happened(frame, args))
         ipo_mark_poll(frame);
     ipo_emit(frame);
+    ipo_complete(frame, args);
+}
+
+void ipo_complete(struct ipo_frame *frame, const uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
     uintptr_t array = request_array(call, args);
     uint32_t listed = request_count(call, args);
     if (!array || frame->thread->scratch < listed)

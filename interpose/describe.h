@@ -57,6 +57,12 @@ extern IPO_OURS bool ipo_status_known;
 void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args);
 
+/* After the event of a Wait or Test that found something, with what ipo_prepare_completion keeps: writes and counts
+ * the completions. */
+void ipo_complete(struct ipo_frame *frame, const uintptr_t *args);
+/* What decides the signature of a wait for this request (NULL: unknown); IPO_NO_KEY: it has to be described. */
+uint64_t ipo_wait_key(struct ipo_thread *thread, const struct ipo_request *request);
+
 /* What classes.c puts together: before and after the real call; p2p.c, collective.c, completion.c, objects.c. */
 void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args);
 void ipo_describe_recv(struct ipo_frame *frame, uintptr_t *args);

@@ -196,8 +196,8 @@ __attribute__((noinline, cold)) void ipo_repeat_odd(struct ipo_repeat repeat, st
     frame->sequence = repeat.sequence;
     frame->index = repeat.memo->index;
     frame->nested = frame->poll = false;
-    bool asks = ipo_has(frame->call, 'S') && frame->call->opclass != TRC_OP_PROBE;
-    frame->status = asks ? ipo_arg(frame->call, args, 'S') : 0;
+    bool asks = frame->call->opclass != TRC_OP_PROBE;
+    frame->status = asks ? ipo_arg(frame->call, args, ipo_has(frame->call, 'S') ? 'S' : 'Z') : 0;
     frame->sig = frame->thread->stream.page->sigs[frame->index];
     leave(frame, args, result);
 }

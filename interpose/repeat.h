@@ -23,14 +23,20 @@ IPO_INLINE unsigned ipo_role_at(const char *roles, char role)
     return found ? (unsigned)(found - roles) : 0;
 }
 
+IPO_INLINE bool ipo_is_completion(enum trc_opclass opclass)
+{
+    return opclass == TRC_OP_WAIT || opclass == TRC_OP_TEST;
+}
+
 /* The classes that ipo_repeat_leave knows, of rows that ipo_calls_prepare gave a memory. */
 IPO_INLINE bool ipo_repeats(enum trc_opclass opclass, const char *name, const char *roles)
 {
     bool known = opclass == TRC_OP_SEND || opclass == TRC_OP_SSEND || opclass == TRC_OP_RECV ||
                  opclass == TRC_OP_SENDRECV || opclass == TRC_OP_ISEND || opclass == TRC_OP_ISSEND ||
                  opclass == TRC_OP_IRECV || opclass == TRC_OP_PROBE || opclass == TRC_OP_COMM ||
-                 (opclass >= TRC_OP_BARRIER && opclass <= TRC_OP_EXSCAN);
-    return known && !__builtin_strpbrk(roles, IPO_NOT_MEMORABLE "u") && !__builtin_strstr(name, "_init");
+                 ipo_is_completion(opclass) || (opclass >= TRC_OP_BARRIER && opclass <= TRC_OP_EXSCAN);
+    const char *too_much = ipo_is_completion(opclass) ? "wJ" : IPO_NOT_MEMORABLE "u";
+    return known && !__builtin_strpbrk(roles, too_much) && !__builtin_strstr(name, "_init");
 }
 IPO_INLINE bool ipo_is_collective(enum trc_opclass opclass)
 {
@@ -51,6 +57,36 @@ struct ipo_repeat {
     uint64_t begin, sequence;
 };
 
+/* Wait and Test families: the handles before the call overwrites them, and what decides the signature (memo.h).  False:
+ * not the usual case. */
+IPO_INLINE bool ipo_repeat_requests(struct ipo_thread *thread, enum trc_opclass opclass, const char *roles,
+                                    const uintptr_t *args, uint64_t *key)
+{
+    bool one = ipo_role_in(roles, 'Q');
+    uintptr_t array = args[one ? ipo_role_at(roles, 'Q') : ipo_role_at(roles, 'y')];
+    int n = one ? 1 : (int)args[ipo_role_at(roles, 'l')];
+    if (__builtin_expect(!array || n <= 0 || (uint32_t)n > thread->scratch || ipo_process.concurrent, 0))
+        return false;
+    for (int i = 0; i < n; i++)
+        thread->requests[i] = ipo_handle_load(array, (unsigned)i);
+    *key = one && opclass == TRC_OP_WAIT ? ipo_wait_key(thread, ipo_request_find(thread->requests[0])) : 0;
+    return *key != IPO_NO_KEY;
+}
+
+/* A status that the program ignores is one of ours. */
+IPO_INLINE bool ipo_repeat_status(struct ipo_thread *thread, const char *roles, uintptr_t *args)
+{
+    const char role = ipo_role_in(roles, 'S') ? 'S' : 'Z';
+    if (!ipo_role_in(roles, role))
+        return true;
+    if (__builtin_expect(!thread->scratch || !ipo_status_known, 0))
+        return false;
+    uintptr_t *status = &args[ipo_role_at(roles, role)];
+    if (*status == (role == 'S' ? ipo_abi.status_ignore : ipo_abi.statuses_ignore))
+        *status = (uintptr_t)thread->statuses;
+    return true;
+}
+
 /* False: not one; nothing was done. */
 IPO_INLINE bool ipo_repeat_enter(struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
                                  enum trc_opclass opclass, const char *roles, unsigned arity, uintptr_t *args)
@@ -58,27 +94,31 @@ IPO_INLINE bool ipo_repeat_enter(struct ipo_repeat *repeat, struct ipo_frame *fr
     struct ipo_thread *thread = ipo_thread_current;
     if (__builtin_expect(*ipo_armed != IPO_ARMED || !thread || thread->mark, 0))
         return false;
+    uint64_t key = 0;
+    if (ipo_is_completion(opclass) && !ipo_repeat_requests(thread, opclass, roles, args, &key))
+        return false;
     const struct ipo_memo *memo =
-        ipo_memo_at(thread, frame->site, args[IPO_MEMO_FIRST(roles)], args[IPO_MEMO_SECOND(roles)]);
+        ipo_is_completion(opclass)
+            ? ipo_memo_at(thread, frame->site, key, 0)
+            : ipo_memo_at(thread, frame->site, args[IPO_MEMO_FIRST(roles)], args[IPO_MEMO_SECOND(roles)]);
     uint64_t differ = (memo->site ^ frame->site) | (memo->stamp ^ ipo_memo_stamp(id));
     if (__builtin_expect(differ != 0, 0))
         return false;
     differ = memo->version ^ memo->state->version;
 #define WORD(i) (arity > (i) && ipo_role_in(IPO_MEMO_ROLES, roles[i]) ? memo->word[i] ^ args[i] : 0)
-    differ |= WORD(0) | WORD(1) | WORD(2) | WORD(3) | WORD(4) | WORD(5);
-    differ |= WORD(6) | WORD(7) | WORD(8) | WORD(9) | WORD(10);
+    if (ipo_is_completion(opclass)) {
+        differ |= memo->word[0] ^ key;
+    } else {
+        differ |= WORD(0) | WORD(1) | WORD(2) | WORD(3) | WORD(4) | WORD(5);
+        differ |= WORD(6) | WORD(7) | WORD(8) | WORD(9) | WORD(10);
+    }
 #undef WORD
     if (__builtin_expect(differ != 0, 0))
         return false;
     if (ipo_is_collective(opclass) && (ipo_is_in_place(roles, 'b', args) || ipo_is_in_place(roles, 'B', args)))
         return false;
-    if (ipo_role_in(roles, 'S') && opclass != TRC_OP_PROBE) {
-        uintptr_t *status = &args[ipo_role_at(roles, 'S')];
-        if (__builtin_expect(!thread->scratch || !ipo_status_known, 0))
-            return false;
-        if (*status == ipo_abi.status_ignore)
-            *status = (uintptr_t)thread->statuses;
-    }
+    if (opclass != TRC_OP_PROBE && !ipo_repeat_status(thread, roles, args))
+        return false;
     thread->mark = frame->address;
     thread->outer = frame;
     thread->outer_site = frame->site;
@@ -131,12 +171,16 @@ IPO_INLINE void ipo_repeat_leave(const struct ipo_repeat *repeat, struct ipo_fra
     struct trc_sig_state *state = repeat->memo->state;
     const uint32_t index = repeat->memo->index;
     bool usual = ((uint32_t)result | (*ipo_armed ^ IPO_ARMED)) == 0;
-    bool poll = ipo_role_in(roles, 'g') && usual && !*(const int *)args[ipo_role_at(roles, 'g')];
+    bool poll = false;
+    if (opclass == TRC_OP_PROBE || opclass == TRC_OP_TEST) {
+        const char found = ipo_role_in(roles, 'g') ? 'g' : 'o';
+        poll = ipo_role_in(roles, found) && usual && !*(const int *)args[ipo_role_at(roles, found)];
+    }
     if (poll)
         usual = ipo_repeat_poll(stream, state, repeat->begin, end);
     else
         usual = usual && trc_stream_ready(stream, state);
-    if (ipo_role_in(roles, 'S') && opclass != TRC_OP_PROBE)
+    if (opclass == TRC_OP_RECV || opclass == TRC_OP_SENDRECV)
         usual = usual && ipo_as_remembered(repeat, args[ipo_role_at(roles, 'S')]);
     if (__builtin_expect(!usual, 0)) {
         ipo_repeat_odd(*repeat, frame, id, args, result, end);
@@ -149,6 +193,15 @@ IPO_INLINE void ipo_repeat_leave(const struct ipo_repeat *repeat, struct ipo_fra
         live->last = index + 1;
     }
     live->last_end = end;
+    if (ipo_is_completion(opclass) && !poll) {
+        frame->thread = thread;
+        frame->call = &ipo_calls[id];
+        frame->failed = frame->poll = false;
+        frame->status = 0;
+        if (ipo_role_in(roles, 'S') || ipo_role_in(roles, 'Z'))
+            frame->status = args[ipo_role_in(roles, 'S') ? ipo_role_at(roles, 'S') : ipo_role_at(roles, 'Z')];
+        ipo_complete(frame, args);
+    }
     if (ipo_role_in(roles, 'q'))
         ipo_request_started(thread, repeat->memo->comm, index, args[ipo_role_at(roles, 'q')]);
     __atomic_store_n(&live->inside, 0, __ATOMIC_RELEASE);
