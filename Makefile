@@ -117,14 +117,14 @@ $(FORT)/truth.o: workloads/fortran/truth.f90
 	@mkdir -p $(@D)
 	$(Q)$(MPIFC) $(FFLAGS) -J$(FORT) -c -o $@ $<
 $(FORT)/%: workloads/fortran/%.f90 $(FORT_WITH)
-	$(Q)$(MPIFC) $(FFLAGS) -I$(FORT) -o $@ $< $(FORT_WITH)
+	$(Q)$(MPIFC) $(FFLAGS) -I$(FORT) -J$(FORT) -o $@ $< $(FORT_WITH)
 $(FORT)/%: workloads/fortran/%.f $(FORT_WITH)
-	$(Q)$(MPIFC) $(FFLAGS) -I$(FORT) -o $@ $< $(FORT_WITH)
+	$(Q)$(MPIFC) $(FFLAGS) -I$(FORT) -J$(FORT) -o $@ $< $(FORT_WITH)
 # Without an interface the compiler takes the first call of a name for one, and the next for a mistake.
 LEGACY_mpifh = -std=legacy -w
 define fortran_binding
 $(FORT)/%_$1: workloads/fortran/%.F90 workloads/fortran/binding.inc $(FORT_WITH)
-	$(Q)$(MPIFC) $(FFLAGS) -ffree-line-length-none $(LEGACY_$1) -DBINDING_$1 -Iworkloads/fortran -I$(FORT) -o $$@ $$< $(FORT_WITH)
+	$(Q)$(MPIFC) $(FFLAGS) -ffree-line-length-none $(LEGACY_$1) -DBINDING_$1 -Iworkloads/fortran -I$(FORT) -J$(FORT) -o $$@ $$< $(FORT_WITH)
 endef
 $(foreach b,mpifh mpi f08,$(eval $(call fortran_binding,$b)))
 fortran: $(if $(shell command -v $(MPIFC)),$(FORT_BIN))
