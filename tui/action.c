@@ -269,6 +269,7 @@ static void answer_prompt(struct tui_app *app)
     app->prompt = TUI_PROMPT_NONE;
     if (asked == TUI_PROMPT_FIND && view->table) {
         memcpy(table->find, app->typed, sizeof table->find);
+        tui_app_update_table(app); /* what is folded away is looked through too */
         if (table->find[0] && !tui_table_find(table, view->table, app, true))
             say(app, "not found");
         else if (view->moved && tui_table_row(table) != SIZE_MAX)
@@ -277,7 +278,7 @@ static void answer_prompt(struct tui_app *app)
         char name[32];
         for (size_t i = 0; i < app->rank_count; i++)
             if (strcmp(tui_app_rank_name(app, i, name, sizeof name), app->typed) == 0) {
-                app->cursor_rank = i;
+                tui_app_choose_rank(app, i);
                 return;
             }
         say(app, "no such rank");

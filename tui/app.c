@@ -350,6 +350,13 @@ bool tui_app_offers(const struct tui_app *app, enum tui_view_id view)
     return view != TUI_VIEW_HOROVOD || app->horovod->sets > 0;
 }
 
+void tui_app_choose_rank(struct tui_app *app, size_t index)
+{
+    app->cursor_rank = index;
+    app->rank_chosen = true;
+    app->rank_group = 0;
+}
+
 void tui_app_choose_call(struct tui_app *app, const char *call)
 {
     snprintf(app->call, sizeof app->call, "%s", call);

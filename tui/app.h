@@ -59,6 +59,9 @@ struct tui_app {
 
     /* The cursor that all views share. */
     size_t cursor_rank, cursor_peer; /* rank indices; peer: receiver in the matrix */
+    bool rank_chosen;                /* by somebody; until then it is the first of the Ranks screen */
+    uint64_t rank_group;             /* the group of ranks that the cursor is on instead; 0: none */
+    uint64_t open_group[8];          /* groups of the Ranks screen that are unfolded */
     uint64_t cursor_call;            /* tui_app_hash of its name; 0: none yet */
     int64_t cursor_ns;
     int64_t opened_ns;  /* job time when it was first looked at */
@@ -121,6 +124,8 @@ const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index
 double tui_app_mpi_share(const struct tui_app *app, size_t index);
 /* Time of all ranks in view together, ns; NAN when nothing is known: what shares of time refer to. */
 double tui_app_wall(const struct tui_app *app);
+/* Puts the cursor of all views on a rank. */
+void tui_app_choose_rank(struct tui_app *app, size_t index);
 /* Chooses a call: the call sites are shown of it alone. */
 void tui_app_choose_call(struct tui_app *app, const char *call);
 

@@ -145,7 +145,8 @@ void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec
     }
     table->count = 0;
     for (size_t row = 0; row < rows; row++)
-        if (!table->filter[0] || contains(table, spec, data, row, table->filter))
+        if (!(spec->hidden && spec->hidden(data, row)) &&
+            (!table->filter[0] || contains(table, spec, data, row, table->filter)))
             table->order[table->count++] = (uint32_t)row;
     sort_rows(table, spec, data);
     if (!table->has_cursor) { /* nobody has put it anywhere: what comes first is looked at */

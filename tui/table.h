@@ -35,6 +35,7 @@ struct tui_table_spec {
     void (*value)(const void *data, size_t row, int column, struct tui_value *out);
     uint64_t (*identity)(const void *data, size_t row); /* what the cursor stays on when rows move */
     bool (*tagged)(const void *data, size_t row);       /* may be NULL */
+    bool (*hidden)(const void *data, size_t row);       /* folded away; may be NULL */
 };
 
 struct tui_table {

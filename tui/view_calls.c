@@ -12,11 +12,11 @@ static const struct tui_column columns[] = {
                "source line; without debug information function, else module, and offset of the return address"},
     [COUNT] = {"CALLS", 6, ANA_COUNT, false, false, "calls made there, all ranks in view"},
     [TIME] = {"TIME", 6, ANA_NS, false, false, "time inside the call, all ranks in view"},
-    [P50] = {"p50", 6, ANA_NS, false, false, "half of the calls took no longer"},
-    [P99] = {"p99", 6, ANA_NS, false, false, "99 % of the calls took no longer"},
-    [MAX] = {"max", 6, ANA_NS, false, false, "the longest call"},
-    [SENT] = {"SENT", 7, ANA_BYTES, false, false, "bytes handed to MPI for others"},
-    [RECEIVED] = {"RECV", 7, ANA_BYTES, false, false, "bytes that arrived"},
+    [P50] = {"p50", 6, ANA_NS, false, false, TUI_HELP_P50},
+    [P99] = {"p99", 6, ANA_NS, false, false, TUI_HELP_P99},
+    [MAX] = {"max", 6, ANA_NS, false, false, TUI_HELP_MAX},
+    [SENT] = {"SENT", 7, ANA_BYTES, false, false, TUI_HELP_SENT},
+    [RECEIVED] = {"RECV", 7, ANA_BYTES, false, false, TUI_HELP_RECEIVED},
     [RANKS] = {"RANKS", 6, ANA_COUNT, false, false, "ranks that call there"},
     [MODULE] = {"MODULE", 20, TUI_UNIT_TEXT, true, true, "program or library, with the offset for addr2line -e"},
 };
@@ -111,7 +111,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     }
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity,
+static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity, NULL,
                                            NULL};
 
 /* The cursor's call: at the place where it was last, else where it takes most time. */
@@ -156,7 +156,7 @@ static int act(struct tui_app *app, enum tui_action action)
     size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : site_of(app, row);
     if (action != TUI_ACTION_DEEPER || i == SIZE_MAX)
         return TUI_UNHANDLED;
-    app->cursor_rank = app->summary.sites[i].index;
+    tui_app_choose_rank(app, app->summary.sites[i].index);
     tui_app_open(app, TUI_VIEW_TIMELINE);
     return TUI_REDRAW;
 }

@@ -138,8 +138,8 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     }
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, WAITS, rows, value, identity,
-                                           NULL};
+static const struct tui_table_spec spec = {
+    columns, sizeof columns / sizeof *columns, WAITS, rows, value, identity, NULL, NULL};
 
 /* The rank that a tensor waits for is the one that the other screens show. */
 static void moved(struct tui_app *app, size_t row)
@@ -148,7 +148,7 @@ static void moved(struct tui_app *app, size_t row)
     const struct ana_hvd_tensor *t = tensor_at(app, row, &s);
     const struct ana_hvd_set *set = &app->horovod->set[s];
     if (missing(set, t, &first) && set->rank[first].index < app->rank_count)
-        app->cursor_rank = set->rank[first].index;
+        tui_app_choose_rank(app, set->rank[first].index);
 }
 
 /* ---- the screen ----------------------------------------------------------------------------------------------------

@@ -79,8 +79,8 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     }
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, LOSTTIME, rows, value, identity,
-                                           NULL};
+static const struct tui_table_spec spec = {
+    columns, sizeof columns / sizeof *columns, LOSTTIME, rows, value, identity, NULL, NULL};
 
 /* The cursor's call: on the communicator where it was last, else where it loses most. */
 static uint64_t shared(const struct tui_app *app)
@@ -101,7 +101,7 @@ static void moved(struct tui_app *app, size_t row)
     const struct ana_collective *c = &app->summary.collectives[row];
     app->cursor_call = tui_app_hash(c->name);
     if (c->instances)
-        app->cursor_rank = c->last_index;
+        tui_app_choose_rank(app, c->last_index);
 }
 
 /* ---- who waits for whom

@@ -8,12 +8,12 @@ enum { CALL, COUNT, MIN, P50, P90, P99, MAX, MEAN, TIME };
 
 static const struct tui_column columns[] = {
     [CALL] = {"CALL", 18, TUI_UNIT_TEXT, true, true, "the MPI function, all sizes together"},
-    [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, "calls completed"},
+    [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, TUI_HELP_COUNT},
     [MIN] = {"min", 7, ANA_NS, false, false, "the shortest call: what the network and MPI cost when nobody waits"},
-    [P50] = {"p50", 7, ANA_NS, false, false, "half of the calls took no longer (within 1/16)"},
+    [P50] = {"p50", 7, ANA_NS, false, false, TUI_HELP_P50},
     [P90] = {"p90", 7, ANA_NS, false, false, "90 % of the calls took no longer"},
-    [P99] = {"p99", 7, ANA_NS, false, false, "99 % of the calls took no longer"},
-    [MAX] = {"max", 7, ANA_NS, false, false, "the longest call"},
+    [P99] = {"p99", 7, ANA_NS, false, false, TUI_HELP_P99},
+    [MAX] = {"max", 7, ANA_NS, false, false, TUI_HELP_MAX},
     [MEAN] = {"mean", 7, ANA_NS, false, false, "time / calls"},
     [TIME] = {"TIME", 7, ANA_NS, false, false,
               "time inside the call, all ranks in view; MPI_Init and MPI_Finalize are sorted last"},
@@ -67,7 +67,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     }
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity,
+static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity, NULL,
                                            NULL};
 
 static uint64_t shared(const struct tui_app *app)

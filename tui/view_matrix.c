@@ -222,6 +222,8 @@ static int act(struct tui_app *app, enum tui_action action)
     size_t n = app->rank_count;
     if (!n)
         return TUI_UNHANDLED;
+    if (action >= TUI_ACTION_UP && action <= TUI_ACTION_DEEPER) /* moves */
+        tui_app_choose_rank(app, app->cursor_rank);
     switch (action) {
     case TUI_ACTION_UP:
     case TUI_ACTION_DOWN:
@@ -271,7 +273,7 @@ static int click(struct tui_app *app, int x, int y)
         return TUI_UNHANDLED;
     if (app->cursor_rank / app->fold == row / app->fold && app->cursor_peer / app->fold == column / app->fold)
         return act(app, TUI_ACTION_DEEPER);
-    app->cursor_rank = row;
+    tui_app_choose_rank(app, row);
     app->cursor_peer = column;
     return TUI_REDRAW;
 }

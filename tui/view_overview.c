@@ -18,15 +18,15 @@ static const struct tui_column columns[] = {
               "window: of the calls that ended in it, unknown when it is longer than all"},
     [WAITING] = {"WAITING", 7, ANA_SHARE, false, false, "part of TIME that was lost because another rank came late"},
     [SIZE] = {"SIZE", 7, ANA_BYTES, false, false, "mean bytes a call: the larger of sent and received"},
-    [P50] = {"p50", 6, ANA_NS, false, false, "half of the calls took no longer (within 1/16)"},
-    [P99] = {"p99", 6, ANA_NS, false, false, "99 % of the calls took no longer (within 1/16)"},
-    [MAX] = {"max", 6, ANA_NS, false, false, "the longest call"},
+    [P50] = {"p50", 6, ANA_NS, false, false, TUI_HELP_P50},
+    [P99] = {"p99", 6, ANA_NS, false, false, TUI_HELP_P99},
+    [MAX] = {"max", 6, ANA_NS, false, false, TUI_HELP_MAX},
     [LAST] = {"LAST RANK", 10, TUI_UNIT_TEXT, true, false,
               "rank that came last most often, and in how many of the instances; 3 inside: so many have been in it for "
               "over a second"},
-    [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, "calls completed, all ranks"},
-    [SENT] = {"SENT", 8, ANA_BYTES, false, false, "bytes handed to MPI for others, all ranks"},
-    [RECEIVED] = {"RECEIVED", 8, ANA_BYTES, false, false, "bytes that arrived, all ranks"},
+    [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, TUI_HELP_COUNT},
+    [SENT] = {"SENT", 8, ANA_BYTES, false, false, TUI_HELP_SENT},
+    [RECEIVED] = {"RECEIVED", 8, ANA_BYTES, false, false, TUI_HELP_RECEIVED},
     [MIN] = {"min", 6, ANA_NS, false, false, "the shortest call"},
 };
 
@@ -123,7 +123,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     }
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity,
+static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity, NULL,
                                            NULL};
 
 static uint64_t shared(const struct tui_app *app)
@@ -324,7 +324,7 @@ static int act(struct tui_app *app, enum tui_action action)
     const struct ana_call_stat *call = &app->summary.calls[row];
     app->cursor_call = tui_app_hash(call->name);
     if (call->last_rank >= 0) {
-        app->cursor_rank = (size_t)call->last_rank;
+        tui_app_choose_rank(app, (size_t)call->last_rank);
         tui_app_open(app, TUI_VIEW_IMBALANCE);
     } else {
         tui_app_choose_call(app, call->name);
@@ -338,7 +338,7 @@ static int click(struct tui_app *app, int x, int y)
 {
     if (y != app->drawn.y || x < app->drawn.x || x >= app->drawn.x + app->drawn.w)
         return TUI_UNHANDLED;
-    app->cursor_rank = (size_t)(x - app->drawn.x) * app->rank_count / (size_t)app->drawn.w;
+    tui_app_choose_rank(app, (size_t)(x - app->drawn.x) * app->rank_count / (size_t)app->drawn.w);
     tui_app_open(app, TUI_VIEW_RANKS);
     return TUI_REDRAW;
 }

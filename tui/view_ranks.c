@@ -21,9 +21,13 @@ enum {
     PID
 };
 
+enum { MANY = 64 }; /* more ranks than that are grouped at first */
+
 static const struct tui_column columns[] = {
     [RANK] = {"RANK", 5, ANA_COUNT, true, false,
-              "rank in its MPI_COMM_WORLD; w1:3 is rank 3 of the first spawned world"},
+              "rank in its MPI_COMM_WORLD; w1:3 is rank 3 of the first spawned world; +12: twelve that do the same, "
+              "with the "
+              "means of their numbers; Enter unfolds them"},
     [HOST] = {"HOST", 6, TUI_UNIT_TEXT, true, true, "node that it runs on"},
     [STATE] = {"STATE", 5, TUI_UNIT_TEXT, true, false,
                "run: outside MPI; wait: inside a call that moves data or waits; done: finalized; abort: called "
@@ -36,8 +40,8 @@ static const struct tui_column columns[] = {
     [MPI] = {"MPI%", 6, ANA_SHARE, false, false,
              "time in MPI / time, from the end of MPI_Init to MPI_Finalize; of the window, else of the last second of "
              "a running job, else of all of it"},
-    [SENT] = {"SENT/s", 7, ANA_BYTES, false, false, "bytes handed to MPI for others / time, as MPI%"},
-    [RECEIVED] = {"RECV/s", 7, ANA_BYTES, false, false, "bytes that arrived / time, as MPI%"},
+    [SENT] = {"SENT/s", 7, ANA_BYTES, false, false, TUI_HELP_SENT " / time, as MPI%"},
+    [RECEIVED] = {"RECV/s", 7, ANA_BYTES, false, false, TUI_HELP_RECEIVED " / time, as MPI%"},
     [CALLS] = {"CALLS/s", 7, ANA_COUNT, false, false, "MPI calls completed / time, as MPI%"},
     [LATE] = {"LATE", 6, ANA_SHARE, false, false,
               "collectives that it came last in / collectives that it took part in"},
@@ -48,20 +52,97 @@ static const struct tui_column columns[] = {
     [PID] = {"PID", 8, ANA_COUNT, true, false, "process id on its host"},
 };
 
+/* Of many ranks, sorted by state, those that do the same are one row, behind those of the ranks; whoever looks for a
+ * rank, or sorts them otherwise, sees them all. */
+static bool grouped(const struct tui_app *app)
+{
+    const struct tui_table *table = &app->table[TUI_VIEW_RANKS];
+    return app->rank_count > MANY && table->sort == STATE && !table->inverted && !table->filter[0] && !table->find[0];
+}
+
 static size_t rows(const void *data)
 {
-    return ((const struct tui_app *)data)->rank_count;
+    const struct tui_app *app = data;
+    return app->rank_count + (grouped(app) ? (size_t)app->group_count : 0);
+}
+
+/* The group that a row stands for; NULL: it is a rank. */
+static const struct tui_group *group_at(const struct tui_app *app, size_t row)
+{
+    return row < app->rank_count ? NULL : &app->group[row - app->rank_count];
+}
+
+static uint64_t group_identity(const struct tui_group *g)
+{
+    return (tui_app_hash(g->inside) * 31 + g->state) | 1ull << 63;
 }
 
 static uint64_t identity(const void *data, size_t row)
 {
-    (void)data;
-    return row + 1;
+    const struct tui_group *g = group_at(data, row);
+    return g ? group_identity(g) : row + 1;
+}
+
+static bool is_open(const struct tui_app *app, const struct tui_group *g)
+{
+    for (size_t i = 0; i < sizeof app->open_group / sizeof *app->open_group; i++)
+        if (app->open_group[i] == group_identity(g))
+            return true;
+    return false;
+}
+
+static void toggle(struct tui_app *app, const struct tui_group *g)
+{
+    enum { ROOM = sizeof app->open_group / sizeof *app->open_group };
+    bool opened = is_open(app, g);
+    for (size_t i = 0; i < ROOM; i++)
+        if (app->open_group[i] == group_identity(g))
+            app->open_group[i] = 0;
+    if (!opened) { /* the one opened longest ago makes room */
+        memmove(app->open_group + 1, app->open_group, (ROOM - 1) * sizeof *app->open_group);
+        app->open_group[0] = group_identity(g);
+    }
+    tui_app_update_table(app);
+}
+
+/* One of a kind needs no group. */
+static bool hidden(const void *data, size_t row)
+{
+    const struct tui_app *app = data;
+    const struct tui_group *g = group_at(app, row);
+    if (!grouped(app))
+        return false;
+    return g ? g->count == 1 : tui_app_group(app, row)->count > 1 && !is_open(app, tui_app_group(app, row));
+}
+
+/* The next rank from `index` on that a row stands for; rank_count: no more. */
+static size_t rank_of(const struct tui_app *app, size_t row, size_t index)
+{
+    const struct tui_group *g = group_at(app, row);
+    if (!g)
+        return index <= row ? row : app->rank_count;
+    while (index < app->rank_count && tui_app_group(app, index) != g)
+        index++;
+    return index;
 }
 
 static bool tagged(const void *data, size_t row)
 {
-    return ((const struct tui_app *)data)->tagged[row];
+    const struct tui_app *app = data;
+    for (size_t i = rank_of(app, row, 0); i < app->rank_count; i = rank_of(app, row, i + 1))
+        if (!app->tagged[i])
+            return false;
+    return true;
+}
+
+static void tag_group(struct tui_app *app, size_t row)
+{
+    uint8_t mark = !tagged(app, row);
+    for (size_t i = rank_of(app, row, 0); i < app->rank_count; i = rank_of(app, row, i + 1)) {
+        app->tagged_count += (size_t)mark - app->tagged[i];
+        app->tagged[i] = mark;
+    }
+    app->stale = true;
 }
 
 /* What a rank moves: of the window when there is one, else as the source has it for the last second or all. */
@@ -88,11 +169,10 @@ static void flow_of(const struct tui_app *app, size_t index, const struct ana_ra
                              (double)stat->received_messages};
 }
 
-static void value(const void *data, size_t row, int column, struct tui_value *out)
+static void rank_value(const struct tui_app *app, size_t row, int column, struct tui_value *out)
 {
     static const enum tui_style state_style[] = {TUI_STYLE_FINE,    TUI_STYLE_NORMAL,  TUI_STYLE_DIM,
                                                  TUI_STYLE_TROUBLE, TUI_STYLE_TROUBLE, TUI_STYLE_NOTABLE};
-    const struct tui_app *app = data;
     const struct ana_rank *r = &app->rank[row];
     const struct ana_rank_stat *stat = tui_app_stat(app, row);
     const char *text = NULL;
@@ -111,7 +191,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         break;
     case STATE:
         text = ana_rank_state_name(r->state);
-        out->number = (double)tui_app_group(app, row)->count;
+        out->number = 2 * (double)(tui_app_group(app, row) - app->group) + 1;
         out->style = state_style[r->state <= ANA_RANK_UNKNOWN ? r->state : ANA_RANK_UNKNOWN];
         break;
     case INSIDE:
@@ -161,31 +241,78 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         snprintf(out->text, sizeof out->text, "%s", text);
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, RANK, rows, value, identity,
-                                           tagged};
+/* Of a group: what its ranks have in common, and the mean of their numbers. */
+static void group_value(const struct tui_app *app, size_t row, int column, struct tui_value *out)
+{
+    const struct tui_group *g = group_at(app, row);
+    double sum = 0;
+    size_t known = 0;
+    bool same = true;
+    char text[sizeof out->text] = "";
+    for (size_t i = rank_of(app, row, 0); i < app->rank_count; i = rank_of(app, row, i + 1)) {
+        struct tui_value of = {.number = NAN};
+        rank_value(app, i, column, &of);
+        same = same && (!text[0] || strcmp(text, of.text) == 0);
+        snprintf(text, sizeof text, "%s", of.text);
+        out->style = of.style;
+        sum += isnan(of.number) ? 0 : of.number;
+        known += !isnan(of.number);
+    }
+    if (columns[column].unit == TUI_UNIT_TEXT)
+        snprintf(out->text, sizeof out->text, "%s", same ? text : "\xe2\x80\x93");
+    else if (column != PID)
+        out->number = known ? sum / (double)known : NAN;
+    if (column == RANK)
+        snprintf(out->text, sizeof out->text, "%c%zu", is_open(app, g) ? '-' : '+', g->count);
+    if (column == STATE)
+        out->number = 2 * (double)(g - app->group);
+}
+
+static void value(const void *data, size_t row, int column, struct tui_value *out)
+{
+    if (group_at(data, row))
+        group_value(data, row, column, out);
+    else
+        rank_value(data, row, column, out);
+}
+
+static const struct tui_table_spec spec = {
+    columns, sizeof columns / sizeof *columns, RANK, rows, value, identity, tagged, hidden};
 
 /* Of many ranks the odd ones come first. */
 static int first_sort(const struct tui_app *app)
 {
-    return app->rank_count > 64 ? STATE : RANK;
+    return app->rank_count > MANY ? STATE : RANK;
 }
 
 static uint64_t shared(const struct tui_app *app)
 {
+    if (app->rank_group || !app->rank_chosen)
+        return app->rank_group;
+    if (app->cursor_rank < app->rank_count && hidden(app, app->cursor_rank))
+        return group_identity(tui_app_group(app, app->cursor_rank));
     return app->cursor_rank + 1;
 }
 
 static void moved(struct tui_app *app, size_t row)
 {
-    app->cursor_rank = row;
+    tui_app_choose_rank(app, rank_of(app, row, 0));
+    if (group_at(app, row))
+        app->rank_group = identity(app, row);
 }
 
 /* Where a rank stands, in words: the arguments of the call that it is inside. */
-static void describe(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void describe(const struct tui_app *app, size_t index, struct tui_grid *grid, struct tui_rect rect)
 {
-    size_t index = app->cursor_rank;
-    if (index >= app->rank_count)
+    if (index == SIZE_MAX)
         return;
+    const struct tui_group *g = group_at(app, index);
+    if (g) {
+        tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "%zu ranks: %s%s%s; Enter %s them", g->count,
+                 ana_rank_state_name(g->state), g->inside ? " in " : "", g->inside ? g->inside : "",
+                 is_open(app, g) ? "folds" : "unfolds");
+        return;
+    }
     const struct ana_rank *r = &app->rank[index];
     const struct trc_sig *sig = r->inside_sig;
     char name[ANA_TEXT], since[ANA_TEXT], bytes[ANA_TEXT], text[256];
@@ -234,25 +361,37 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
 {
     struct tui_table *table = &app->table[TUI_VIEW_RANKS];
     struct tui_rect body = {rect.x, rect.y, rect.w, rect.h - 1};
-    if ((int)app->rank_count > body.h - 1) {
+    size_t row = tui_table_row(table);
+    if (!app->rank_chosen && !app->rank_group && row != SIZE_MAX) /* nobody has chosen: the first is looked at */
+        app->cursor_rank = rank_of(app, row, 0);
+    if ((int)app->rank_count > body.h - 1 && !grouped(app)) {
         draw_groups(app, grid, body);
         body = tui_below(body, 1);
     }
     tui_table_draw(table, &spec, app, grid, body);
-    describe(app, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});
+    describe(app, row, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});
 }
 
 static int act(struct tui_app *app, enum tui_action action)
 {
-    if (action != TUI_ACTION_DEEPER)
+    size_t row = tui_table_row(&app->table[TUI_VIEW_RANKS]);
+    if ((action != TUI_ACTION_DEEPER && action != TUI_ACTION_TAG) || row == SIZE_MAX)
         return TUI_UNHANDLED;
+    moved(app, row);
+    if (action == TUI_ACTION_TAG && !group_at(app, row))
+        return TUI_UNHANDLED;
+    if (action == TUI_ACTION_TAG)
+        return tag_group(app, row), tui_app_step(app, TUI_ACTION_DOWN);
+    if (group_at(app, row))
+        return toggle(app, group_at(app, row)), TUI_REDRAW;
     tui_app_open(app, TUI_VIEW_TIMELINE);
     return TUI_REDRAW;
 }
 
 const struct tui_view tui_view_ranks = {
     .title = "Ranks",
-    .about = "What does each rank do now, since when, how much does it move, and who is late?  Enter: its timeline.",
+    .about = "What does each rank do now, since when, how much does it move, and who is late?  Enter: its timeline, or "
+             "the ranks of a group.",
     .table = &spec,
     .sort = first_sort,
     .shared = shared,

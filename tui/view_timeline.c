@@ -270,7 +270,7 @@ static int move_rank(struct tui_app *app, long lines)
 {
     long n = (long)shown_count(app), to = (long)cursor_position(app) + lines * (long)(app->fold ? app->fold : 1);
     if (n > 0)
-        app->cursor_rank = shown_rank(app, (size_t)(to < 0 ? 0 : to >= n ? n - 1 : to));
+        tui_app_choose_rank(app, shown_rank(app, (size_t)(to < 0 ? 0 : to >= n ? n - 1 : to)));
     return TUI_REDRAW;
 }
 
@@ -296,7 +296,7 @@ static int other_end(struct tui_app *app)
         snprintf(app->message, sizeof app->message, "no message under the cursor whose other end was seen");
         return TUI_REDRAW;
     }
-    app->cursor_rank = moment.other_index;
+    tui_app_choose_rank(app, moment.other_index);
     go(app, moment.other_begin_ns);
     return TUI_REDRAW;
 }

@@ -55,11 +55,12 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     }
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, -1, rows, value, identity, NULL};
+static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, -1, rows, value, identity, NULL,
+                                           NULL};
 
 static void moved(struct tui_app *app, size_t row)
 {
-    app->cursor_rank = app->verdict.group[row].first;
+    tui_app_choose_rank(app, app->verdict.group[row].first);
     if (app->story_of)
         app->story_of = app->cursor_rank + 1;
 }
@@ -139,7 +140,7 @@ static int act(struct tui_app *app, enum tui_action action)
     }
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
         return TUI_UNHANDLED;
-    app->cursor_rank = app->verdict.group[row].first;
+    tui_app_choose_rank(app, app->verdict.group[row].first);
     if (app->story_of) { /* deeper still: what it has not submitted, or its past */
         tui_app_open(app, tui_app_offers(app, TUI_VIEW_HOROVOD) ? TUI_VIEW_HOROVOD : TUI_VIEW_TIMELINE);
         return TUI_REDRAW;

@@ -38,7 +38,7 @@ static void value(const void *d, size_t row, int column, struct tui_value *out)
 static const struct tui_column columns[] = {{"NAME", 6, TUI_UNIT_TEXT, true, true, "name"},
                                             {"N", 5, ANA_COUNT, false, false, "number"},
                                             {"AGAIN", 6, ANA_NS, true, false, "number"}};
-static const struct tui_table_spec spec = {columns, 3, 1, rows, value, identity, NULL};
+static const struct tui_table_spec spec = {columns, 3, 1, rows, value, identity, NULL, NULL};
 static struct tui_table table;
 
 static void check(bool ok, const char *what)
