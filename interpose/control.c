@@ -221,5 +221,6 @@ bool ipo_control_finish(struct ipo_frame *frame, const uintptr_t *args)
         return false;
     frame->poll = true; /* counted into the FOLD */
     ipo_emit(frame);
+    __atomic_store_n(&frame->thread->rounds, frame->thread->rounds + 1, __ATOMIC_RELEASE);
     return true;
 }

@@ -6,9 +6,7 @@
 #include "interpose/stacks.h"
 #include "interpose/thread.h"
 
-#include <unistd.h>
-
-#define SMALL_CLASS 11u /* up to 1 KiB: what a control round carries, not what a step does */
+#define TRIES 8u /* a round takes a millisecond, reading the rows some microseconds */
 
 static bool moves(enum trc_opclass opclass)
 {
@@ -27,29 +25,35 @@ static bool moves(enum trc_opclass opclass)
     }
 }
 
-static bool is_collective(enum trc_opclass opclass)
+/* Completed calls of a thread by which something moved. */
+static uint64_t moved(const struct ipo_thread *thread)
 {
-    return opclass >= TRC_OP_BARRIER && opclass <= TRC_OP_EXSCAN;
+    const struct trc_thread_chunk *page = thread->stream.page;
+    uint64_t sum = page->thread.completes;
+    for (uint32_t i = 0; i < TRC_ROWS; i++) {
+        const struct trc_row *row = &page->rows[i];
+        uint32_t call = __atomic_load_n(&row->call_plus_1, __ATOMIC_RELAXED);
+        if (call && call <= IPO_CALLS && moves((enum trc_opclass)ipo_calls[call - 1].opclass))
+            sum += __atomic_load_n(&row->calls, __ATOMIC_RELAXED);
+    }
+    return sum;
 }
 
+/* Without the control rounds, which Horovod's loop makes a thousand times a second whether anything happens or not.
+ * A round that ends while the rows are read would look like progress: then they are read again. */
 uint64_t ipo_progress(void)
 {
     uint64_t sum = 0;
-    uint32_t first = (uint32_t)getpid();
     for (const struct ipo_thread *thread = ipo_thread_first(); thread; thread = thread->next) {
-        const struct trc_thread_chunk *page = thread->stream.page;
-        /* Horovod's background thread makes a thousand small collectives a second whether anything happens or not. */
-        bool background = thread->tid != first;
-        for (uint32_t i = 0; i < TRC_ROWS; i++) {
-            const struct trc_row *row = &page->rows[i];
-            uint32_t call = __atomic_load_n(&row->call_plus_1, __ATOMIC_RELAXED);
-            if (!call || call > IPO_CALLS)
-                continue;
-            enum trc_opclass opclass = (enum trc_opclass)ipo_calls[call - 1].opclass;
-            if (moves(opclass) && !(background && is_collective(opclass) && row->size_class <= SMALL_CLASS))
-                sum += row->calls;
-        }
-        sum += page->thread.completes;
+        uint64_t before, rounds = __atomic_load_n(&thread->rounds, __ATOMIC_ACQUIRE), own;
+        unsigned tries = TRIES;
+        do {
+            before = rounds;
+            own = moved(thread) - before;
+            __atomic_thread_fence(__ATOMIC_ACQUIRE);
+            rounds = __atomic_load_n(&thread->rounds, __ATOMIC_RELAXED);
+        } while (rounds != before && --tries);
+        sum += own;
     }
     return sum;
 }

@@ -36,6 +36,7 @@ struct ipo_thread {
     const struct ipo_frame *outer; /* what that wrapper keeps on its stack */
     uint64_t outer_site;           /* its return address: lies above the mark */
     uint32_t tid;
+    uint64_t rounds; /* calls that were control rounds (control.h) */
     struct ipo_thread *next;
     struct ipo_type type[IPO_TYPES];
     struct ipo_memo memo[IPO_MEMOS];

@@ -353,7 +353,8 @@ static void mark_submitters(struct ana_hvd_set *set, const struct hvd_work *work
             if (m > 0)
                 all &= t->submitted[m] != ANA_HVD_NO;
         }
-        bool hidden = !cached && !all && work->member[0].uncached_open;
+        /* Without a cache its words do not even say that it asks for something. */
+        bool hidden = !cached && !all && (work->member[0].uncached_open || !set->cache);
         if (t->submitted[0] == ANA_HVD_NO && (hidden || work->member[0].maybe_joined))
             t->submitted[0] = ANA_HVD_UNKNOWN;
     }

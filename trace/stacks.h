@@ -74,11 +74,12 @@ void ana_stacks_free(struct ana_stacks *stacks);
 /* The main thread's stack of rank `index`, or NULL; of a process that crashed, the crashed thread's. */
 const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t index);
 
-/* The frame that says most: the innermost Python one, else the innermost native one outside libc, the MPI library and
- * the loader, else the innermost; NULL if there is none. */
+/* The frame that says most: the innermost Python one of the user's own (not of an installed package), else any, else
+ * the innermost native one outside libc, the MPI library and the loader, else the innermost; NULL if there is none. */
 const struct ana_frame *ana_stack_place(const struct ana_stack *stack);
 
-/* One line about where a thread is: "train.py:57 in load_batch <- read() on /data/shard-17 (blocked, file)". */
+/* One line about where a thread is: "train.py:57 in load_batch <- read() on /data/shard-17 (blocked, file)",
+ * "train.py:63 in step -> synchronize (mpi_ops.py) <- futex (blocked)". */
 void ana_stack_line(const struct ana_stack *stack, char *out, size_t size);
 /* One frame: "train.py:57 in load_batch", "MPI_Recv (libmpi.so.40)". */
 void ana_frame_line(const struct ana_frame *frame, char *out, size_t size);

@@ -37,8 +37,21 @@ static bool is_plumbing(const char *module)
     return false;
 }
 
+/* Of an installed package or the interpreter, not the user's. */
+static bool is_installed(const struct ana_frame *frame)
+{
+    static const char *const part[] = {"/site-packages/", "/dist-packages/", "/lib/python3.", "<frozen "};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        if (strstr(frame->file, part[i]))
+            return true;
+    return false;
+}
+
 const struct ana_frame *ana_stack_place(const struct ana_stack *stack)
 {
+    for (size_t i = 0; i < stack->python_count; i++)
+        if (!is_installed(&stack->python[i]))
+            return &stack->python[i];
     if (stack->python_count)
         return &stack->python[0];
     for (size_t i = 0; i < stack->native_count; i++)
@@ -73,6 +86,12 @@ void ana_stack_line(const struct ana_stack *stack, char *out, size_t size)
     char frame[512] = "";
     if (place)
         ana_frame_line(place, frame, sizeof frame);
+    if (stack->python_count && place != stack->python) { /* which call of a package it is in */
+        const char *slash = strrchr(stack->python->file, '/');
+        size_t used = strlen(frame);
+        snprintf(frame + used, sizeof frame - used, " -> %s (%s)", stack->python->function,
+                 slash ? slash + 1 : stack->python->file);
+    }
     const char *what = *stack->on && strcmp(stack->on, "running") != 0 ? stack->on : stack->call_inside;
     snprintf(out, size, "%s%s%s (%s)", frame, what && *frame ? " <- " : "", what ? what : "", state_text(stack->state));
 }

@@ -114,6 +114,11 @@ static void fill(struct ana_case *c, size_t first, size_t n, enum ana_confidence
     c->out->since_ns = since > 0 ? since : 0;
     ana_case_blame(c, first);
     say_gone(c, first, n);
+    /* A stopped process that was killed with the others looks the same: its heartbeat ended before theirs. */
+    if (!c->live && !exited(c, first) && c->gone[first] && c->job->process[first].rank.state == ANA_RANK_DEAD)
+        ana_case_evidence(c,
+                          "it was killed, or stopped (SIGSTOP): its heartbeat ended %.1f s before that of the others",
+                          (double)since / 1e9);
 }
 
 bool ana_find_gone(struct ana_case *c)

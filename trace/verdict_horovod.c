@@ -1,5 +1,4 @@
 /* What Horovod's loops say is the matter (horovod.h), as a verdict. */
-#include "trace/horovod.h"
 #include "trace/verdict_impl.h"
 #include <stdio.h>
 
@@ -33,6 +32,35 @@ static bool take(struct ana_case *c, bool straggler)
     for (size_t i = 0; i < f.lines; i++)
         ana_case_evidence(c, "%s", f.line[i]);
     snprintf(c->out->next, sizeof c->out->next, "%s", f.next);
+    if (f.id == ANA_HVD_NOT_SUBMITTED || f.id == ANA_HVD_NAME_MISMATCH || f.id == ANA_HVD_CROSS_LIBRARY) {
+        c->loops = &hvd->set[f.set];
+        c->loops_since_ns = f.since_ns;
+    }
+    return true;
+}
+
+/* The loops turn: where their threads are says nothing.  What counts is whether the program waits for its tensors. */
+bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size)
+{
+    const struct ana_hvd_set *set = c->loops;
+    size_t m = 0, waits = 0, unknown = 0;
+    while (set && m < set->ranks && set->rank[m].index != index)
+        m++;
+    if (!set || m == set->ranks || set->rank[m].main_inside || c->job->process[index].stopped)
+        return false;
+    for (size_t i = 0; i < set->tensors; i++) {
+        const struct ana_hvd_tensor *t = &set->tensor[i];
+        waits += t->pending && t->submitted[m] == ANA_HVD_YES;
+        unknown += t->pending && t->submitted[m] == ANA_HVD_UNKNOWN;
+    }
+    if (set->rank[m].joined)
+        snprintf(out, size, "has joined");
+    else if (waits)
+        snprintf(out, size, "waiting for %zu tensor%s", waits, waits == 1 ? "" : "s");
+    else if (unknown)
+        snprintf(out, size, "what it asks for is on no wire");
+    else
+        snprintf(out, size, "awaited");
     return true;
 }
 

@@ -2,6 +2,7 @@
 #ifndef ANA_VERDICT_IMPL_H
 #define ANA_VERDICT_IMPL_H
 
+#include "trace/horovod.h"
 #include "trace/job_impl.h"
 #include "trace/numfmt.h"
 #include "trace/stacks.h"
@@ -111,13 +112,15 @@ struct ana_case {
     size_t wants, want_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_tail **tail;
-    uint8_t *gone;            /* by rank index: died, or stopped, before the end: it does nothing more */
-    uint8_t *moved;           /* it did something between the looks */
-    uint8_t *free;            /* it can move on, as far as is known */
-    uint8_t *sure;            /* all its threads are accounted for */
-    struct ana_stacks stacks; /* while the groups are made */
-    size_t scans;             /* pairs of ranks whose streams were compared */
-    bool memory;              /* ran out */
+    uint8_t *gone;                   /* by rank index: died, or stopped, before the end: it does nothing more */
+    uint8_t *moved;                  /* it did something between the looks */
+    uint8_t *free;                   /* it can move on, as far as is known */
+    uint8_t *sure;                   /* all its threads are accounted for */
+    struct ana_stacks stacks;        /* while the groups are made */
+    const struct ana_hvd_set *loops; /* Horovod's, if the verdict is on what they wait for; else NULL */
+    int64_t loops_since_ns;          /* job time since when */
+    size_t scans;                    /* pairs of ranks whose streams were compared */
+    bool memory;                     /* ran out */
     struct ana_verdict *out;
 };
 
@@ -161,6 +164,9 @@ size_t ana_want_partner(const struct ana_case *c, const struct ana_post *post, c
 bool ana_case_ended(const struct ana_case *c, size_t index); /* MPI_Finalize returned */
 bool ana_case_deadlocked(const struct ana_case *c, size_t index);
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);
+
+/* verdict_horovod.c: what a rank of c->loops does; false: its MPI calls say more. */
+bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
 
 /* verdict_message.c: "a message from rank 1 with tag 7 on rows"; and what was sent in its place. */
 void ana_want_words(const struct ana_case *c, const struct ana_want *want, char *out, size_t size);

@@ -160,15 +160,15 @@ static const struct trc_sig *last_call(const struct ana_rank *r, const char **na
     return found;
 }
 
-/* Where its stack was when it was taken, if that was after the rank came to where it is now. */
-static void stack_words(struct ana_case *c, size_t index, const struct ana_post *post, struct ana_verdict_group *g)
+/* Where its stack was when it was taken, if that was after `since_ns`, when the rank came to where it is now. */
+static void stack_words(struct ana_case *c, size_t index, const struct ana_post *post, int64_t since_ns,
+                        struct ana_verdict_group *g)
 {
     const struct ana_stack *stack = ana_stack_of(&c->stacks, index);
     /* In a call the call's own line says more than native frames do. */
     if (!stack || (post && stack->python_count == 0 && g->where[0]))
         return;
-    int64_t taken = ana_clock_job_time(c->job->clock, index, stack->ticks);
-    if (taken >= (post ? post->since_ns : c->job->process[index].last_end_ns))
+    if (ana_clock_job_time(c->job->clock, index, stack->ticks) >= since_ns)
         ana_stack_line(stack, g->where, sizeof g->where);
 }
 
@@ -183,6 +183,10 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
     g->first = index;
     if (r->state == ANA_RANK_DONE) {
         snprintf(g->doing, sizeof g->doing, "finished");
+        return;
+    }
+    if (ana_loop_words(c, index, g->doing, sizeof g->doing)) {
+        stack_words(c, index, NULL, c->loops_since_ns, g);
         return;
     }
     if (post)
@@ -201,7 +205,7 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
         snprintf(g->doing, sizeof g->doing, "%soutside MPI%s%s", how, name ? ", after " : "", name ? name : "");
     }
     where_words(c->job, index, sig, g->where, sizeof g->where);
-    stack_words(c, index, post, g);
+    stack_words(c, index, post, post ? post->since_ns : p->last_end_ns, g);
 }
 
 static bool is_culprit(const struct ana_verdict *v, size_t index)
@@ -272,6 +276,9 @@ void ana_case_groups(struct ana_case *c)
     v->group = known.values;
     if (v->groups)
         qsort(v->group, v->groups, sizeof *v->group, odd_first);
+    size_t used = strlen(v->next);
+    if (c->loops && c->live && v->groups && v->group[0].culprit && !v->group[0].where[0])
+        snprintf(v->next + used, sizeof v->next - used, "; `hpctop stacks` asks it where it is");
     free(known.keys);
     free(known.slots);
     free(group_of);

@@ -3,8 +3,9 @@
  * worth the name and faults on demand.  Up to 64 ranks.
  *
  *   hvd_standin [-s STEPS] [-t TENSORS] [-c CYCLE_US] [-k CAPACITY] [-m COMPUTE_MS] [-f FAULT] [-r RANK] [-a STEP]
- *               [-d MS] [-x HOLD_MS]
+ *               [-d MS] [-x HOLD_MS] [-e ELEMENTS]
  *
+ * -e: elements of the first tensor; each further one has one more.
  * Fault of rank -r at step -a:
  *   none       trains -s steps and ends               idle       trains, then only the loop runs for -d ms
  *   missing    stops submitting, for ever             metric     waits for a tensor that nobody else submits
@@ -34,7 +35,7 @@
 enum { ALLREDUCE = 0, JOIN = 3 }; /* types of requests and responses */
 
 static int rank, size, steps = 20, tensors = 4, cycle_us = 1000, capacity = 1024, compute_ms = 5, at_step = 10,
-                       late_ms = 50, hold_ms = 20000, culprit = 1;
+                       late_ms = 50, hold_ms = 20000, culprit = 1, first_elements = 1000;
 static const char *fault = "none";
 static MPI_Comm comm;
 
@@ -485,9 +486,10 @@ static int misbehave(int step)
 
 int main(int argc, char **argv)
 {
-    for (int o; (o = getopt(argc, argv, "s:t:c:k:m:f:r:a:d:x:")) != -1;) {
-        int *number[] = {['s'] = &steps,   ['t'] = &tensors, ['c'] = &cycle_us, ['k'] = &capacity, ['m'] = &compute_ms,
-                         ['r'] = &culprit, ['a'] = &at_step, ['d'] = &late_ms,  ['x'] = &hold_ms};
+    for (int o; (o = getopt(argc, argv, "s:t:c:k:m:f:r:a:d:x:e:")) != -1;) {
+        int *number[] = {
+            ['s'] = &steps,   ['t'] = &tensors, ['c'] = &cycle_us, ['k'] = &capacity, ['m'] = &compute_ms,
+            ['r'] = &culprit, ['a'] = &at_step, ['d'] = &late_ms,  ['x'] = &hold_ms,  ['e'] = &first_elements};
         if (o == 'f')
             fault = optarg;
         else if (o == '?')
@@ -512,7 +514,7 @@ int main(int argc, char **argv)
             break;
         for (int i = 0; i < tensors; i++) {
             char name[NAME];
-            int64_t elements = 1000 + i;
+            int64_t elements = first_elements + i;
             snprintf(name, sizeof name, "allreduce.layer%d.weight", i);
             if (here && is("name") && step == at_step && i == 0)
                 snprintf(name, sizeof name, "allreduce.layer%d_1.weight", i);

@@ -2,8 +2,10 @@
 """Faults of the stand-in for Horovod: each is named, rank and tensor, while the job hangs and from its files; and what
 looks like them and is healthy is not."""
 
-from common import check, end, mpirun, start, wait_for, workload
-from hvd import FAULTS, Hung, look
+import re
+
+from common import check, end, hpctop, mpirun, start, wait_for, workload
+from hvd import FAULTS, Hung, look, right_verdict, verdict
 
 STANDIN = workload("hvd_standin")
 
@@ -57,6 +59,24 @@ def healthy():
         check(name + ": by MPI", s["library"] == "mpi", s["library"])
 
 
+def progress():
+    """Stacks are due when nothing but the loop's rounds is done: not while it carries out tensors, however small; and
+    the verdict has the places from them."""
+    NOTHING_MOVED = "no call completed for"
+    job = mpirun(3, [STANDIN, "-s", "80", "-m", "40", "-t", "1", "-e", "8"], "small", HPCTOP_HANG="1")
+    check("small tensors: the program ends", job.code == 0, job)
+    check("small tensors: carried out, so something moves", NOTHING_MOVED not in hpctop("dump", "small").out)
+    for name, more in [("cached", []), ("uncached", ["-k", "0"])]:
+        job = start(3, [STANDIN, "-f", "missing", "-x", "9000", "-s", "1000"] + more, name, HPCTOP_HANG="1")
+        check(name + ": stacks of all ranks", wait_for(lambda: hpctop("dump", name).out.count(NOTHING_MOVED) >= 3, 30))
+        found = wait_for(lambda: (lambda v: v if right_verdict(v, "missing", 1) else None)(verdict(name, 1.5)), 20)
+        check(name + ": named by the verdict", found, verdict(name, 1.5))
+        text = hpctop("verdict", "--hang", "1.5", name).out
+        others = r"ranks 0 and 2 +waiting for" if not more else r"rank 0 +what it asks for is on no wire.*\n +rank 2 +waiting for"
+        check(name + ": and where it is", re.search(r"rank 1 +awaited   <- \w+ .*\n +" + others, text), text)
+        job.wait()
+
+
 def straggler():
     found = ends("straggler", "straggler", "-r", "2", "-d", "50")
     f = found["finding"]
@@ -75,6 +95,7 @@ def leaves():
 hung(list(FAULTS)[:4])
 hung(list(FAULTS)[4:])
 root()
+progress()
 healthy()
 straggler()
 leaves()

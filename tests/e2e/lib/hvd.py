@@ -25,6 +25,22 @@ def look(folder, hang):
         return None
 
 
+def verdict(folder, hang):
+    r = hpctop("verdict", "--json", "--hang", str(hang), folder)
+    try:
+        return json.loads(r.out) if r.code == 1 else None
+    except ValueError:
+        return None
+
+
+def right_verdict(found, fault, rank):
+    """What users ask first says the same.  A stopped process may be found stopped, or gone before the others."""
+    kind, _, _, words = FAULTS[fault]
+    kinds, words = (kind, "dead-rank") if fault == "stop" else (kind,), "rank 1" if fault == "stop" else words
+    return (found and found["state"] == "hung" and found["class"] in kinds and found["culprits"] == [rank]
+            and words.replace("rank 1", "rank %d" % rank) in found["summary"])
+
+
 def right(found, fault, rank):
     kind, _, tensor, words = FAULTS[fault]
     if not found or not found["sets"]:
@@ -46,6 +62,8 @@ class Hung:
         began = time.monotonic()
         found = wait_for(lambda: (lambda x: x if right(x, self.fault, self.rank) else None)(look(self.name, hang)), timeout)
         check("%s: named while it hangs" % self.name, found, self.last(hang))
+        found = wait_for(lambda: (lambda x: x if right_verdict(x, self.fault, self.rank) else None)(verdict(self.name, hang)), 20)
+        check("%s: by hpctop verdict, too" % self.name, found, verdict(self.name, hang))
         return time.monotonic() - began
 
     def last(self, hang):
@@ -54,6 +72,8 @@ class Hung:
 
     def over(self):
         self.job.wait()
+        found = wait_for(lambda: (lambda x: x if right_verdict(x, self.fault, self.rank) else None)(verdict(self.name, 30)), 8)
+        check("%s: by hpctop verdict from the files, too" % self.name, found, verdict(self.name, 30))
         found = wait_for(lambda: (lambda x: x if right(x, self.fault, self.rank) else None)(look(self.name, 30)), 8)
         if check("%s: named afterwards, from the files" % self.name, found, self.last(30)) and self.fault == "missing":
             who = {t["name"]: t["submitted"] for t in found["sets"][0]["tensors"] if t["pending"]}
