@@ -350,8 +350,10 @@ static void mark_submitters(struct ana_hvd_set *set, const struct hvd_work *work
         for (size_t m = 0; m < set->ranks; m++) {
             if (t->submitted[m] != ANA_HVD_YES)
                 t->submitted[m] = set->rank[m].joined ? ANA_HVD_JOINED : ANA_HVD_NO;
+            if (t->submitted[m] == ANA_HVD_NO && !work->member[m].file)
+                t->submitted[m] = ANA_HVD_UNKNOWN;
             if (m > 0)
-                all &= t->submitted[m] != ANA_HVD_NO;
+                all &= t->submitted[m] == ANA_HVD_YES || t->submitted[m] == ANA_HVD_JOINED;
         }
         /* Without a cache its words do not even say that it asks for something. */
         bool hidden = !cached && !all && (work->member[0].uncached_open || !set->cache);

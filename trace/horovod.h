@@ -8,9 +8,10 @@
  * Source: Horovod 0.28.1, controller.cc, response_cache.cc, mpi_controller.cc, wire/message_generated.h.
  *
  * What cannot be seen: the requests of rank 0 of a process set are on no wire, so whether it has submitted a tensor
- * that is not in the cache follows only when all others have (ANA_HVD_UNKNOWN).  Data operations by NCCL or Gloo make
- * no MPI call: that they took place is inferred.  With Gloo as controller there is nothing here at all.
- * Where the oldest items were recycled, bits whose name was only in them are called "tensor at bit N".
+ * that is not in the cache follows only when all others have (ANA_HVD_UNKNOWN; so is a rank whose file is not here).
+ * Data operations by NCCL or Gloo make no MPI call: that they took place is inferred.  With Gloo as controller there is
+ * nothing here at all. Where the oldest items were recycled, bits whose name was only in them are called "tensor at bit
+ * N".
  *
  * Job time (job.h) everywhere.  Pure; not for the traced process. */
 #ifndef ANA_HOROVOD_H

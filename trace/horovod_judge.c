@@ -1,15 +1,18 @@
 /* What is the matter with a set of loops, by the signatures of its states. */
 #include "trace/horovod_impl.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ENOUGH_STEPS 10u  /* before anybody is called a straggler */
-#define STRAGGLES    0.5  /* of the steps it comes last in */
-#define LATE_CYCLES  2.5  /* after the first: one cycle is as close as two can be told apart */
-#define COSTS        0.05 /* of the time */
-#define GAP_BEATS    10   /* a second */
+#define ENOUGH_STEPS 20u        /* before anybody is called a straggler */
+#define STRAGGLES    0.67       /* of the steps it comes last in: of two ranks one always does in half of them */
+#define DEVIATIONS   3.0        /* and so many standard deviations more than chance between two would have it */
+#define LATE_CYCLES  2.5        /* after the first: one cycle is as close as two can be told apart */
+#define COSTS        0.1        /* of a step: what would be gained if it came as early as the next slowest */
+#define GAP_BEATS    10         /* a second */
+#define ENDING_NS    5000000000 /* a launcher on a busy machine takes so long to end its processes */
 #define NOTABLE_NS   1000000000
 #define LONG_STEPS   10 /* so many usual steps are long */
 
@@ -112,7 +115,8 @@ static double missed_beats(const struct judge *j, size_t m)
 static bool is_silent(const struct judge *j, size_t m)
 {
     const struct ana_process *p = &j->job->process[j->set->rank[m].index];
-    if (j->set->now_ns - p->heartbeat_ns >= NOTABLE_NS && trc_head(p->rank.file)->heartbeats > 0)
+    if (j->set->now_ns - p->heartbeat_ns >= (j->over ? ENDING_NS : NOTABLE_NS) &&
+        trc_head(p->rank.file)->heartbeats > 0)
         return true;
     double others = 0, missed = j->over ? missed_beats(j, m) : 0;
     if (missed < GAP_BEATS)
@@ -363,7 +367,10 @@ static void say_tensors(struct judge *j)
             continue;
         names(j, t->submitted, ANA_HVD_YES, yes, sizeof yes);
         names(j, t->submitted, ANA_HVD_NO, no, sizeof no);
-        say(j->out, "%s: submitted by %s, not by %s", t->name, yes, no);
+        if (memchr(t->submitted, ANA_HVD_NO, j->set->ranks))
+            say(j->out, "%s: submitted by %s, not by %s", t->name, yes, no);
+        else
+            say(j->out, "%s: submitted by %s", t->name, yes);
     }
 }
 
@@ -422,9 +429,13 @@ static bool not_submitted(struct judge *j)
             if (set->rank[m].main_inside && set->now_ns - set->rank[m].main_since_ns >= j->notable_ns)
                 crossed = m;
         }
-    if (culprit == SIZE_MAX) { /* all but rank 0 have it, and rank 0 says nothing by name */
-        culprit = 0;
-        j->culprit[0] = 1;
+    size_t others = 0, other = 0; /* that may not have it, for all that is known */
+    for (size_t m = 0; m < set->ranks; m++)
+        if (t->submitted[m] != ANA_HVD_YES && t->submitted[m] != ANA_HVD_JOINED && ++others)
+            other = m;
+    if (culprit == SIZE_MAX && others == 1) {
+        culprit = other;
+        j->culprit[other] = 1;
     }
     char who[160];
     names(j, j->culprit, 1, who, sizeof who);
@@ -444,6 +455,11 @@ static bool not_submitted(struct judge *j)
         snprintf(j->out->summary, sizeof j->out->summary,
                  "rank %zu is in %s on another communicator while the others wait for its %s", crossed,
                  set->rank[crossed].main_inside, t->name);
+    else if (culprit == SIZE_MAX)
+        snprintf(j->out->summary, sizeof j->out->summary,
+                 "%zu of %zu tensors are waited for since step %llu (first: %s); who has not submitted them cannot be "
+                 "told: ranks have no trace file here",
+                 j->out->tensors, known, (unsigned long long)set->steps, t->name);
     else if (minority)
         snprintf(j->out->summary, sizeof j->out->summary, "only %s submitted %s", who, t->name);
     else if (own)
@@ -524,18 +540,20 @@ static bool straggler(struct judge *j)
         if (set->rank[m].last > set->rank[worst].last)
             worst = m;
     const struct ana_hvd_rank *r = &set->rank[worst];
-    double time = ms(set->step[set->kept_steps - 1].end_ns - set->step[0].begin_ns), lost = 0;
-    for (size_t i = 0; i < set->kept_steps; i++)
-        if (set->step[i].last_rank == worst)
-            lost += set->step[i].ms;
-    if ((double)r->last < STRAGGLES * (double)set->steps || r->last_cycles < LATE_CYCLES || time <= 0 ||
-        lost < COSTS * time)
+    double steps = (double)set->steps, next_late = 0;
+    double step_ms = ms(set->step[set->kept_steps - 1].end_ns - set->step[0].begin_ns) / (double)set->kept_steps;
+    for (size_t m = 0; m < set->ranks; m++)
+        if (m != worst && set->rank[m].late_ms > next_late)
+            next_late = set->rank[m].late_ms;
+    double gain = r->late_ms - next_late, chance = steps / 2 + DEVIATIONS * sqrt(steps) / 2;
+    if ((double)r->last < STRAGGLES * steps || (double)r->last < chance || r->last_cycles < LATE_CYCLES ||
+        step_ms <= 0 || gain < COSTS * step_ms)
         return false;
     j->culprit[worst] = 1;
     snprintf(j->out->summary, sizeof j->out->summary,
              "rank %zu comes last in %llu of %llu steps, %.1f cycles or %.1f ms after the first; it costs all %.0f%%",
              worst, (unsigned long long)r->last, (unsigned long long)set->steps, r->last_cycles, r->last_ms,
-             100 * lost / time);
+             100 * fmin(gain / step_ms, 1));
     for (size_t m = 0; m < set->ranks && m < 4; m++)
         say(j->out, "rank %zu: last in %llu steps, %.1f cycles or %.1f ms late on average", m,
             (unsigned long long)set->rank[m].last, set->rank[m].late_cycles, set->rank[m].late_ms);

@@ -81,8 +81,9 @@ static bool say_orders(struct ana_case *c, const size_t *path, size_t n)
         ana_rank_list(c->job, in_b, nb, second, sizeof second);
         ana_post_words(c, a, call_a, sizeof call_a);
         ana_post_words(c, b, call_b, sizeof call_b);
-        ana_case_say(c, "collectives on two communicators in opposite order: %s %s in %s, %s in %s", first,
-                     na == 1 ? "waits" : "wait", call_a, second, call_b);
+        ana_case_say(c,
+                     "collectives on two communicators, in opposite order or with one left out: %s %s in %s, %s in %s",
+                     first, na == 1 ? "waits" : "wait", call_a, second, call_b);
     }
     free(in_a);
     free(in_b);

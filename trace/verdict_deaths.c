@@ -121,12 +121,24 @@ static void fill(struct ana_case *c, size_t first, size_t n, enum ana_confidence
                           (double)since / 1e9);
 }
 
+/* A job that hung is killed, and on a busy machine that takes seconds: who went first then is no cause.  Horovod's
+ * loops had been stuck for longer before that than there was time after it. */
+static bool hung_before(const struct ana_case *c, int64_t first_end_ns)
+{
+    struct ana_hvd_finding f;
+    const struct ana_hvd *hvd = c->live ? NULL : ana_job_horovod(c->job);
+    return hvd && hvd->sets > 0 && ana_hvd_judge(c->job, hvd, c->rules.hang_ns, &f) && f.hung &&
+           first_end_ns - f.since_ns > c->job->end_ns - first_end_ns;
+}
+
 bool ana_find_gone(struct ana_case *c)
 {
     size_t n, first = first_to_go(c, true, &n);
     if (first == SIZE_MAX)
         return false;
     const struct ana_process *p = &c->job->process[first];
+    if (hung_before(c, p->rank.end_ns))
+        return false;
     bool waits = anybody_waits(c);
     /* Suspended for a moment, and nobody minds. */
     if (p->alive && !waits)

@@ -25,6 +25,11 @@ static bool take(struct ana_case *c, bool straggler)
     c->out->state = f.hung ? ANA_STUCK : f.id == ANA_HVD_EARLY_EXIT ? ANA_BROKEN : ANA_SLOW;
     c->out->id = as[f.id].id;
     c->out->confidence = as[f.id].confidence;
+    for (size_t m = 0; m < hvd->set[f.set].ranks; m++) /* has no file */
+        if (hvd->set[f.set].rank[m].index == SIZE_MAX && c->out->confidence == ANA_PROVEN)
+            c->out->confidence = ANA_LIKELY;
+    if (f.culprits == 0)
+        c->out->confidence = ANA_POSSIBLE;
     c->out->since_ns = hvd->set[f.set].now_ns - f.since_ns;
     for (size_t i = 0; i < f.culprits; i++)
         ana_case_blame(c, f.culprit[i]);

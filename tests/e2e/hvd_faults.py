@@ -2,9 +2,11 @@
 """Faults of the stand-in for Horovod: each is named, rank and tensor, while the job hangs and from its files; and what
 looks like them and is healthy is not."""
 
+import os
 import re
+import shutil
 
-from common import check, end, hpctop, mpirun, start, wait_for, workload
+from common import check, end, hpctop, mpirun, report, start, traces, wait_for, workload
 from hvd import FAULTS, Hung, look, right_verdict, verdict
 
 STANDIN = workload("hvd_standin")
@@ -59,6 +61,22 @@ def healthy():
         check(name + ": by MPI", s["library"] == "mpi", s["library"])
 
 
+def without(rank):
+    """A folder without one rank's file: a rank is not blamed for what is not known of it."""
+    pids = {r["rank"]: r["pid"] for r in report("missing")["ranks"]}
+    folder = "without-%d" % rank
+    os.mkdir(folder)
+    for path in traces("missing"):
+        if ".%d." % pids[rank] not in os.path.basename(path):
+            shutil.copy(path, folder)
+    found = look(folder, 30)
+    f = found["finding"] if found else {}
+    check("without rank %d's file: rank 1 is named, and nobody else" % rank,
+          f.get("class") == "not-submitted" and "rank 1 has not submitted 4 of 4" in f["summary"], f)
+    check("without rank %d's file: not called proven" % rank, (verdict(folder, 30) or {}).get("confidence") == ("possible" if rank == 1 else "likely"),
+          verdict(folder, 30))
+
+
 def progress():
     """Stacks are due when nothing but the loop's rounds is done: not while it carries out tensors, however small; and
     the verdict has the places from them."""
@@ -94,6 +112,8 @@ def leaves():
 
 hung(list(FAULTS)[:4])
 hung(list(FAULTS)[4:])
+for rank in (0, 1, 2):
+    without(rank)
 root()
 progress()
 healthy()

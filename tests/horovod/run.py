@@ -137,6 +137,18 @@ def dead_rank(case):
     return v.get("class") == "dead-rank" and v.get("culprits") == [case.rank], v
 
 
+def verdict_agrees(case):
+    """What users ask first names the same, while it hangs.  A stopped process it calls stopped."""
+    classes = case.classes + (("dead-rank",) if case.fault in ("stop", "gil") else ())
+    v = {}
+    for _ in range(20):
+        v = ask("verdict", "trace", HANG) or {}
+        if v.get("state") == "hung" and v["class"] in classes and v["culprits"] == [case.rank]:
+            return True, v
+        time.sleep(0.3)
+    return False, v
+
+
 def follow(case, job, quick):
     """While the job runs.  Returns when it was named (s), and how many alarms were false."""
     began, named, alarms, slow_seen = time.time(), None, 0, False
@@ -157,6 +169,9 @@ def follow(case, job, quick):
             if alarms == 1:
                 print("    wrong: " + said(found))
         time.sleep(0.3)
+    if named:
+        right, found = verdict_agrees(case)
+        check("%s: by hpctop verdict, too" % case.name, right, said(found))
     if named and not quick:
         limit = time.time() + 7 * STALL
         while not job.stall and not job.ended() and time.time() < limit:
