@@ -165,6 +165,8 @@ static void complete_by_status(struct ipo_thread *thread, const struct ipo_reque
     struct ipo_arrived arrived = ipo_arrived(request->comm, status, request->flags & IPO_REQUEST_CANCELLING);
     bool receives = request->sig.flags & TRC_SIG_P2P_IN, reads = request->flags & IPO_REQUEST_READ;
     const struct trc_sig *posted = &request->sig;
+    if (receives && arrived.bytes > posted->received)
+        arrived.bytes = posted->received; /* truncated: the status tells what was sent */
     bool as_posted = !arrived.cancelled &&
                      (!receives || (arrived.source == posted->source && arrived.tag == posted->rtag)) &&
                      (!(receives || reads) || arrived.bytes == posted->received);

@@ -234,11 +234,14 @@ void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
     ipo_emit(frame);
     if (!claim || frame->failed)
         return;
+    const uint64_t room = ipo_bytes(frame, args, 'N', 'D');
     struct ipo_request request = {.thread = claim->thread,
                                   .number = claim->number,
                                   .charge = frame->sig.call,
                                   .comm = claim->comm,
                                   .sig = claim->sig};
+    if (room < request.sig.received)
+        request.sig.received = room;
     ipo_request_remove(claim);
     ipo_request_add(ipo_handle_load(ipo_arg(frame->call, args, 'q'), 0), &request);
 }

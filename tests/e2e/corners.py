@@ -177,12 +177,14 @@ def duplicates():
 
 def truncated():
     both("truncated", 2, build("truncated"))
-    rep = counted("truncated", MPI_Send=(5, 83, 0), MPI_Recv=(5,), MPI_Sendrecv=(2, 48))
-    check("truncated: exact pairs", pairs(rep) == {(0, 1): (5, 102), (1, 0): (2, 29)}, pairs(rep))
+    rep = counted("truncated", MPI_Send=(8, 383, 0), MPI_Recv=(5,), MPI_Sendrecv=(2, 48),
+                  MPI_Irecv=(1, 0, 40), MPI_Mprobe=(2, 0, 0), MPI_Mrecv=(1, 0, 40), MPI_Imrecv=(1, 0, 40))
+    check("truncated: exact pairs", pairs(rep) == {(0, 1): (8, 402), (1, 0): (2, 29)}, pairs(rep))
     seen = ends("truncated")
     check("truncated: the right ends", seen == [
         "0 sent 64 tag 7 -> 1 MPI_Recv #0", "0 sent 8 tag 7 -> 1 MPI_Recv #1", "0 sent 4 tag 7 -> 1 MPI_Recv #2",
-        "0 sent 2 tag 7 -> 1 MPI_Recv #3", "1 sent 5 tag 7 -> 0 MPI_Recv #0", "messages 7, unmatched 0 0"], seen)
+        "0 sent 2 tag 7 -> 1 MPI_Recv #3", "0 sent 100 tag 7 -> 1 MPI_Irecv #0", "0 sent 100 tag 7 -> 1 MPI_Mprobe #0",
+        "0 sent 100 tag 7 -> 1 MPI_Mprobe #1", "1 sent 5 tag 7 -> 0 MPI_Recv #0", "messages 10, unmatched 0 0"], seen)
 
 
 def null_requests():
