@@ -52,9 +52,9 @@ LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
 $(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(IPO_CFLAGS) -c -o $@ $<
-$(BUILD)/export.map: interpose/mpi_calls.def interpose/export-map.sh
+$(BUILD)/export.map: interpose/mpi_calls.def interpose/nccl_calls.def interpose/export-map.sh
 	@mkdir -p $(@D)
-	$(Q)sh interpose/export-map.sh $< >$@.new && mv $@.new $@
+	$(Q)sh interpose/export-map.sh $(filter %.def,$^) >$@.new && mv $@.new $@
 $(LIBTRACE): $(IPO_OBJ) $(BUILD)/export.map
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared $(OPT) $(SAN) -o $@ $(IPO_OBJ) -Wl,--version-script=$(BUILD)/export.map \

@@ -13,6 +13,9 @@ enum ipo_call_id {
     IPO_CALLS
 };
 
+/* Where a number of a call is wanted and there is none. */
+#define IPO_NO_CALL UINT32_MAX
+
 /* Class of the rows that are known but never wrapped. */
 #define TRC_OP_PASS TRC_OPCLASSES
 

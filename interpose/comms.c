@@ -257,7 +257,7 @@ struct ipo_comm *ipo_comm(uintptr_t handle)
     struct ipo_comm *comm = ipo_table_get(&comms, handle);
     if (__builtin_expect(comm != NULL, 1))
         return comm;
-    return handle && handle != ipo_abi.comm_null ? ipo_comm_made(handle, NULL, IPO_CALLS) : NULL;
+    return handle && handle != ipo_abi.comm_null ? ipo_comm_made(handle, NULL, IPO_NO_CALL) : NULL;
 }
 
 void ipo_comm_freed(uintptr_t handle, const struct ipo_comm *comm)
@@ -389,10 +389,31 @@ void ipo_comm_topology(struct ipo_comm *comm, uintptr_t handle)
     atomic_store(&comm->topology_known, true);
 }
 
-void ipo_comms_start(uint64_t world_identity, bool has_world)
+void ipo_comms_open(void)
 {
+    if (arena)
+        return;
     void *memory = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     arena = memory == MAP_FAILED ? NULL : memory;
+}
+
+struct ipo_comm *ipo_comm_foreign(uint64_t identity, uint64_t parent, int32_t rank, int32_t size, bool all,
+                                  uint32_t call)
+{
+    struct ipo_comm *comm = fresh_comm();
+    if (!comm)
+        return NULL;
+    comm->identity = identity;
+    comm->rank = rank;
+    comm->size = size;
+    comm->unknown = !all;
+    define(comm, parent, all ? TRC_COMM_ALL : 0, call, NULL, NULL);
+    return comm;
+}
+
+void ipo_comms_start(uint64_t world_identity, bool has_world)
+{
+    ipo_comms_open();
     if (!has_world)
         return;
     char word[8] = {0};
@@ -407,7 +428,7 @@ void ipo_comms_start(uint64_t world_identity, bool has_world)
     world->rank = rank;
     world->size = world_size;
     world->identity = world_identity;
-    define(world, 0, TRC_COMM_WORLD, IPO_CALLS, NULL, NULL);
+    define(world, 0, TRC_COMM_WORLD, IPO_NO_CALL, NULL, NULL);
     ipo_table_put(&comms, ipo_abi.comm_world, world);
 
     struct ipo_comm *self = fresh_comm();
@@ -420,6 +441,6 @@ void ipo_comms_start(uint64_t world_identity, bool has_world)
     self->peers_n = 1;
     uint64_t key[2] = {world_identity, (uint64_t)rank};
     self->identity = XXH64(key, sizeof key, 5);
-    define(self, world_identity, TRC_COMM_SELF, IPO_CALLS, me, NULL);
+    define(self, world_identity, TRC_COMM_SELF, IPO_NO_CALL, me, NULL);
     ipo_table_put(&comms, ipo_abi.comm_self, self);
 }

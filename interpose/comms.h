@@ -26,8 +26,12 @@ struct ipo_comm {
     uint32_t in_n, out_n;              /* neighbours, MPI_PROC_NULL included */
     atomic_bool topology_known;
     struct ipo_control *control; /* of a background loop's communicator: control.h; else NULL */
+    uint32_t children;           /* of NCCL's: calls that made communicators out of it */
     uint64_t sequence;           /* collectives so far; plain: MPI lets only one thread at a time be in one of them */
 };
+
+/* Room for communicators; before all else here, once. */
+void ipo_comms_open(void);
 
 /* Learns MPI_COMM_WORLD and MPI_COMM_SELF, unless the process has sessions only; `world_identity` as in the file's
  * head. */
@@ -44,6 +48,11 @@ void ipo_comm_copied(uintptr_t handle, const struct ipo_comm *parent, uint32_t c
  * then nothing is forgotten. */
 void ipo_comm_freed(uintptr_t handle, const struct ipo_comm *comm);
 void ipo_comm_named(uintptr_t handle, const char *name);
+
+/* A communicator of another library than MPI, defined in the trace; `all`: its ranks are those of the world, else its
+ * members are not known.  Whose handle it is, is the caller's business.  NULL: no room. */
+struct ipo_comm *ipo_comm_foreign(uint64_t identity, uint64_t parent, int32_t rank, int32_t size, bool all,
+                                  uint32_t call);
 
 /* A window or file made on `parent`; `handle` as the program holds it. */
 struct ipo_comm *ipo_object_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call, const char *file_name);

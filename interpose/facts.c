@@ -33,6 +33,11 @@ static void fact(const char *first, const char *second, const char *value)
     trc_writer_define(&ipo_process.writer, TRC_DEF_FACT, 0, 0, 0, NULL, 0, text.text, text.used);
 }
 
+void ipo_fact(const char *key, const char *value)
+{
+    fact(key, "", value);
+}
+
 static bool starts_with(const char *text, const char *const *prefixes)
 {
     for (; *prefixes; prefixes++)

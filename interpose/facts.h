@@ -4,6 +4,7 @@
 #define IPO_FACTS_H
 
 void ipo_facts_start(void); /* at the end of the first Init, in the program's thread: its environment; watches forks */
-void ipo_facts_round(void); /* our own thread: the rest, once; and forks since */
+void ipo_fact(const char *key, const char *value); /* one more; any thread, not on the record path */
+void ipo_facts_round(void);                        /* our own thread: the rest, once; and forks since */
 
 #endif

@@ -76,8 +76,8 @@ static void command_line(struct trc_head *head)
 
 void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted, const char *image)
 {
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
-    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK", NULL};
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE", NULL};
     head->pid = (uint32_t)getpid();
     head->pid_start = pid_start();
     head->rank = number_of(ranks);

@@ -8,6 +8,7 @@
 #include "interpose/fatal.h"
 #include "interpose/heartbeat.h"
 #include "interpose/identity.h"
+#include "interpose/nccl.h"
 #include "interpose/record.h"
 #include "interpose/requests.h"
 #include "interpose/resolve.h"
@@ -70,14 +71,17 @@ bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void))
     return at_fork && !at_fork(NULL, in_parent, in_child, NULL);
 }
 
-/* A word that fork clears in the child: children of the traced process pass everything through. */
+/* Words that fork clears in the child: children of the traced process pass everything through. */
+enum { FOR_MPI, FOR_NCCL };
 static void disarm_child(void)
 {
-    *armed_page = 0;
+    armed_page[FOR_MPI] = armed_page[FOR_NCCL] = 0;
 }
 
 static bool arm_page(void)
 {
+    if (armed_page)
+        return true;
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return false;
@@ -90,13 +94,18 @@ static char schema[96 * 1024];
 
 static size_t write_schema(void)
 {
-    static struct trc_schema_call calls[IPO_CALLS];
+    static struct trc_schema_call calls[IPO_CALLS + IPO_NCCL_CALLS];
     for (int i = 0; i < IPO_CALLS; i++)
         calls[i] = (struct trc_schema_call){
             .name = ipo_calls[i].name,
             .roles = ipo_calls[i].roles,
             .opclass = ipo_calls[i].opclass == TRC_OP_PASS ? TRC_OP_OTHER : (enum trc_opclass)ipo_calls[i].opclass};
-    return trc_schema_write(schema, sizeof schema, calls, IPO_CALLS);
+    for (int i = 0; i < IPO_NCCL_CALLS; i++) {
+        const struct ipo_nccl_call *call = &ipo_nccl_calls[i];
+        enum trc_opclass opclass = call->opclass < TRC_OPCLASSES ? (enum trc_opclass)call->opclass : TRC_OP_NCCL_COMM;
+        calls[IPO_CALLS + i] = (struct trc_schema_call){.name = call->name, .roles = call->roles, .opclass = opclass};
+    }
+    return trc_schema_write(schema, sizeof schema, calls, IPO_CALLS + IPO_NCCL_CALLS);
 }
 
 /* The folder and those above it; 0 or an errno. */
@@ -149,36 +158,26 @@ static int open_file(struct trc_head *head)
  * in front of us, are led here before main.  In all other processes nothing happens; not even dlsym, since one that
  * fails allocates, and the program's own malloc may not be ready for it. */
 extern int PMPI_Init(int *, char ***) __attribute__((weak));
+extern int pncclGetUniqueId(void *) __attribute__((weak));
 __attribute__((constructor)) static void load(void)
 {
-    if (!PMPI_Init || ipo_is_privileged())
+    if ((!PMPI_Init && !pncclGetUniqueId) || ipo_is_privileged())
         return;
     ipo_options_read(&ipo_process.options);
     if (ipo_process.options.disable)
         return;
-    if (ipo_resolve_all(NULL))
+    bool mpi = PMPI_Init && ipo_resolve_all(NULL), nccl = pncclGetUniqueId && ipo_nccl_resolve(NULL);
+    if (mpi || nccl)
         patched_at_load = ipo_patch_slots();
 }
 
-bool ipo_process_start(const void *caller)
+/* Makes the file, unless this process has it already: by MPI or by NCCL, whichever comes first. */
+static bool begin(void)
 {
+    static atomic_int begun;
     int fresh = 0;
-    if (!atomic_compare_exchange_strong(&started, &fresh, 1)) {
-        /* Another thread's Init, or a child of the traced process: either way not ours to start. */
-        return false;
-    }
-    ipo_options_read(&ipo_process.options);
-    if (ipo_process.options.disable || ipo_is_privileged()) {
-        ipo_say("not recording: ", ipo_process.options.disable ? "HPCTOP_DISABLE=1" : "privileges differ");
-        return false;
-    }
-    ipo_process.concurrent = true; /* until the thread level is known */
-    ipo_calls_prepare();
-    if (!ipo_resolve_all(caller) || !arm_page() || !ipo_requests_start()) {
-        ipo_say("not recording: ", "no MPI library found");
-        return false;
-    }
-    ipo_abi_detect();
+    if (!atomic_compare_exchange_strong(&begun, &fresh, 1))
+        return fresh == 2 && ipo_process.writer.head->pid == (uint32_t)getpid();
     ipo_clock_is_tsc = ipo_tsc_is_good();
     static struct trc_head head;
     head.state = TRC_STATE_STARTING;
@@ -189,9 +188,57 @@ bool ipo_process_start(const void *caller)
                  ipo_process.options.image);
     if (open_file(&head))
         return false;
-    ipo_process.writer.head->patched_slots = patched_at_load + ipo_patch_slots();
-    *armed_page = ipo_process.options.python ? IPO_ARMED_PYTHON : ipo_clock_is_tsc ? IPO_ARMED : IPO_ARMED_SLOW;
+    atomic_store(&begun, 2);
+    ipo_process.writer.head->patched_slots = patched_at_load;
+    return true;
+}
+
+static bool is_wanted(void)
+{
+    ipo_options_read(&ipo_process.options);
+    if (ipo_process.options.disable || ipo_is_privileged()) {
+        ipo_say("not recording: ", ipo_process.options.disable ? "HPCTOP_DISABLE=1" : "privileges differ");
+        return false;
+    }
+    return true;
+}
+
+static uint32_t arming(void)
+{
+    return ipo_process.options.python ? IPO_ARMED_PYTHON : ipo_clock_is_tsc ? IPO_ARMED : IPO_ARMED_SLOW;
+}
+
+static void arm_nccl(void)
+{
+    armed_page[FOR_NCCL] = arming();
+    __atomic_store_n(&ipo_nccl_armed, &armed_page[FOR_NCCL], __ATOMIC_RELEASE);
+}
+
+bool ipo_process_start(const void *caller)
+{
+    int fresh = 0;
+    if (!atomic_compare_exchange_strong(&started, &fresh, 1)) {
+        /* Another thread's Init, or a child of the traced process: either way not ours to start. */
+        return false;
+    }
+    if (!is_wanted())
+        return false;
+    ipo_process.concurrent = true; /* until the thread level is known */
+    ipo_calls_prepare();
+    if (!ipo_resolve_all(caller) || !arm_page() || !ipo_requests_start()) {
+        ipo_say("not recording: ", "no MPI library found");
+        return false;
+    }
+    ipo_abi_detect();
+    if (!begin())
+        return false;
+    struct trc_head *head = ipo_process.writer.head;
+    head->abi = ipo_abi.id;
+    ipo_nccl_resolve(NULL);
+    head->patched_slots += ipo_patch_slots();
+    armed_page[FOR_MPI] = arming();
     __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE);
+    arm_nccl();
     return true;
 }
 
@@ -249,6 +296,23 @@ static uint64_t measure_cost(void)
     return best * 1024 / ROUNDS;
 }
 
+/* From here on the process is traced. */
+static void run(void)
+{
+    static atomic_int runs;
+    struct trc_head *head = ipo_process.writer.head;
+    if (atomic_exchange(&runs, 1))
+        return;
+    head->call_cost_q10 = measure_cost();
+    head->init_ticks = ipo_ticks();
+    head->state = TRC_STATE_RUNNING;
+    ipo_beat(); /* the second anchor, some time after the first: from now on ticks can be turned into time */
+    ipo_stacks_start();
+    ipo_facts_start();
+    ipo_heartbeat_start();
+    ipo_fatal_start();
+}
+
 void ipo_process_ready(void)
 {
     static atomic_int ready;
@@ -279,14 +343,26 @@ void ipo_process_ready(void)
     if (ipo_own[IPO_Get_library_version] &&
         !((int (*)(char *, int *))ipo_own[IPO_Get_library_version])(version, &length))
         ipo_first_words(head->mpi, sizeof head->mpi, version);
-    head->call_cost_q10 = measure_cost();
-    head->init_ticks = ipo_ticks();
-    head->state = TRC_STATE_RUNNING;
-    ipo_beat(); /* the second anchor, some time after the first: from now on ticks can be turned into time */
-    ipo_stacks_start();
-    ipo_facts_start();
-    ipo_heartbeat_start();
-    ipo_fatal_start();
+    run();
+}
+
+bool ipo_process_start_nccl(int rank, int size)
+{
+    static atomic_int started_here;
+    int fresh = 0;
+    if (!atomic_compare_exchange_strong(&started_here, &fresh, 1) || !is_wanted() || !arm_page() || !begin())
+        return false;
+    struct trc_head *head = ipo_process.writer.head;
+    bool launcher = head->rank >= 0 && head->world_size > head->rank;
+    if (!launcher) {
+        head->rank = rank;
+        head->world_size = size;
+    }
+    ipo_comms_open();
+    run();
+    ipo_fact("rank", launcher ? "from the environment" : "from the first NCCL communicator");
+    arm_nccl();
+    return true;
 }
 
 void ipo_process_ending(void)
@@ -309,9 +385,15 @@ void ipo_process_finalized(void)
 /* A hint, where exit() runs it: the program left by itself.  Nothing relies on it. */
 __attribute__((destructor)) static void unload(void)
 {
-    struct trc_head *head = *ipo_armed ? ipo_process.writer.head : NULL;
+    struct trc_head *head = *ipo_armed || *ipo_nccl_armed ? ipo_process.writer.head : NULL;
     if (!head || head->state != TRC_STATE_RUNNING)
         return;
+    if (!*ipo_armed) { /* NCCL has no Finalize: this is it */
+        atomic_store(&inits, 1);
+        ipo_process_ending();
+        ipo_process_finalized();
+        return;
+    }
     head->end_ticks = ipo_ticks();
     head->flags |= TRC_HEAD_EXITED;
 }

@@ -37,6 +37,10 @@ bool ipo_process_start(const void *caller);
 /* After an Init call returned: rank, size, world, heartbeat. */
 void ipo_process_ready(void);
 
+/* Before the first NCCL call that makes a communicator, in a process without MPI so far: the same, with its rank and
+ * size where the environment has none.  False: not traced. */
+bool ipo_process_start_nccl(int rank, int size);
+
 /* MPI_Finalize entered / returned; MPI_Abort entered. */
 void ipo_process_ending(void);
 void ipo_process_finalized(void);

@@ -33,7 +33,8 @@ static uint64_t moved(const struct ipo_thread *thread)
     for (uint32_t i = 0; i < TRC_ROWS; i++) {
         const struct trc_row *row = &page->rows[i];
         uint32_t call = __atomic_load_n(&row->call_plus_1, __ATOMIC_RELAXED);
-        if (call && call <= IPO_CALLS && moves((enum trc_opclass)ipo_calls[call - 1].opclass))
+        bool nccl = call > IPO_CALLS; /* what it polls is not recorded */
+        if (nccl || (call && moves((enum trc_opclass)ipo_calls[call - 1].opclass)))
             sum += __atomic_load_n(&row->calls, __ATOMIC_RELAXED);
     }
     return sum;

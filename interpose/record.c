@@ -10,6 +10,7 @@
 
 static const uint32_t never = 0;
 const uint32_t *ipo_armed = &never;
+const uint32_t *ipo_nccl_armed = &never;
 _Atomic uint32_t ipo_memo_epoch;
 
 /* Out of the way of the record path: the first Init arms the process, everything else passes through. */
@@ -70,15 +71,6 @@ static inline void describe(struct ipo_frame *frame, const struct ipo_call *call
         ipo_memo_keep(frame, args, memo, stamp);
 }
 
-/* A frame below the mark runs inside the marked call, if that is still there: longjmp or a C++ exception may have left
- * it without passing ipo_leave.  Then its place on the stack soon has other frames: the return address above the mark
- * goes with the next call from the same function, what the wrapper kept below it with deeper ones. */
-static inline bool is_inside(const struct ipo_thread *thread, const struct ipo_frame *frame)
-{
-    return thread->mark && frame->address < thread->mark && ((const uint64_t *)thread->mark)[1] == thread->outer_site &&
-           thread->outer->address == thread->mark;
-}
-
 /* Inside another call: recorded with a flag, not counted; what changes the meaning of handles is followed. */
 static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame, enum ipo_call_id id,
                                                          const uintptr_t *args)
@@ -108,7 +100,7 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     frame->status = 0;
     frame->handle = 0;
     frame->key = 0;
-    frame->nested = is_inside(thread, frame);
+    frame->nested = ipo_is_inside(thread, frame);
     if (__builtin_expect(frame->nested, 0)) {
         if (ipo_is_twin(frame))
             return false;

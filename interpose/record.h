@@ -35,6 +35,16 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args);
 /* After it.  Keeps errno. */
 void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result);
 
+/* Whether a call is made inside another one.  A frame below the mark runs inside the marked call, if that is still
+ * there: longjmp or a C++ exception may have left it without passing ipo_leave.  Then its place on the stack soon has
+ * other frames: the return address above the mark goes with the next call from the same function, what the wrapper kept
+ * below it with deeper ones. */
+static inline bool ipo_is_inside(const struct ipo_thread *thread, const struct ipo_frame *frame)
+{
+    return thread->mark && frame->address < thread->mark && ((const uint64_t *)thread->mark)[1] == thread->outer_site &&
+           thread->outer->address == thread->mark;
+}
+
 /* ---- for the files that know classes of calls */
 
 /* Before the call, first `prepare`: keeps what the call will overwrite, puts statuses of ours where they are needed.
@@ -65,5 +75,6 @@ void ipo_count_received(struct ipo_thread *thread, uint32_t index);
  * come from the TSC and call sites are addresses. */
 enum { IPO_ARMED = 1, IPO_ARMED_SLOW = 2, IPO_ARMED_PYTHON = 3 };
 extern IPO_OURS const uint32_t *ipo_armed;
+extern IPO_OURS const uint32_t *ipo_nccl_armed; /* the same for NCCL's, in that page too */
 
 #endif

@@ -1,6 +1,7 @@
 /* GOT patching: how calls that only some MPIs have are reached (ipo_patch_slots). */
 #include "interpose/oldglibc.h"
 #include "interpose/fortran.h"
+#include "interpose/nccl.h"
 #include "interpose/resolve.h"
 
 #include <dlfcn.h>
@@ -60,6 +61,10 @@ static bool is_tool(uintptr_t base)
 /* The wrapper a name leads to, NULL if it is none of ours to lead. */
 static ipo_function wrapper_of(const char *name, bool in_tool)
 {
+    if (strncmp(name, "nccl", 4) == 0)
+        return ipo_nccl_wrapper_of(name);
+    if (!*ipo_mpi_object())
+        return NULL;
     bool profiling = in_tool && strncmp(name, "PMPI_", 5) == 0;
     if (!profiling && strncmp(name, "MPI_", 4) != 0)
         return ipo_fortran_wrapper_of(name);
@@ -97,10 +102,16 @@ static void patch_table(struct object *object, const ElfW(Rela) * table, size_t 
     }
 }
 
+/* The library itself is left alone. */
+static bool is_at(const struct dl_phdr_info *info, const char *path)
+{
+    return *path && strcmp(info->dlpi_name, path) == 0;
+}
+
 static int patch_object(struct dl_phdr_info *info, size_t size, void *out)
 {
     (void)size;
-    if (strcmp(info->dlpi_name, ipo_mpi_object()) == 0 || strstr(info->dlpi_name, "linux-vdso"))
+    if (is_at(info, ipo_mpi_object()) || is_at(info, ipo_nccl_object()) || strstr(info->dlpi_name, "linux-vdso"))
         return 0;
     struct object object = {.base = info->dlpi_addr};
     uintptr_t start = 0;
@@ -165,16 +176,19 @@ size_t ipo_patch_slots(void)
     static atomic_flag busy = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set(&busy))
         return 0; /* another thread is at it */
-    if (adds != 0 && adds == last_adds) {
+    static bool with_nccl;
+    bool nccl = *ipo_nccl_object() != 0;
+    if (adds != 0 && adds == last_adds && nccl == with_nccl) {
         atomic_flag_clear(&busy);
         return 0;
     }
     last_adds = adds;
-    if (!tools_n)
+    with_nccl = nccl;
+    if (!tools_n && *ipo_mpi_object())
         find_tools();
     size_t patched = 0;
     dl_iterate_phdr(patch_object, &patched);
-    if (ipo_fortran_resolve()) /* names that were met now have functions */
+    if (*ipo_mpi_object() && ipo_fortran_resolve()) /* names that were met now have functions */
         dl_iterate_phdr(patch_object, &patched);
     atomic_flag_clear(&busy);
     return patched;

@@ -45,8 +45,10 @@ struct ipo_thread {
     uintptr_t *requests;          /* handles as they were before a Wait or Test overwrote them */
     struct ipo_request **entries; /* what is known of them; only kept while several threads may call MPI */
     char *statuses;
-    uint32_t scratch; /* how many of each fit */
-    uint32_t claims;  /* requests that a call under way has taken out of sight */
+    uint32_t scratch;    /* how many of each fit */
+    uint32_t claims;     /* requests that a call under way has taken out of sight */
+    const void *nccl;    /* the mark, if the outermost wrapper is one of NCCL's */
+    uint32_t nccl_depth; /* of groups */
     /* A call from Fortran (fortran.c). */
     bool fortran;                /* one is being described or finished: args are made up */
     uintptr_t variable;          /* then: the program's own request variable, or the first of an array */

@@ -209,14 +209,17 @@ enum trc_sig_flag {
     TRC_SIG_NESTED = 1u << 4,   /* made inside another MPI call: not in the counters */
     TRC_SIG_POLL = 1u << 5,     /* unsuccessful Test or probe */
     TRC_SIG_CANCELLED = 1u << 6,
-    TRC_SIG_FAILED = 1u << 7,  /* the call did not return MPI_SUCCESS */
-    TRC_SIG_P2P_OUT = 1u << 8, /* peer/tag/sent are a point-to-point message that starts here */
-    TRC_SIG_P2P_IN = 1u << 9,  /* source/rtag/received are one that is received here (with START: posted here) */
-    TRC_SIG_RMA = 1u << 10,    /* peer is the target, comm the window's communicator */
-    TRC_SIG_IO = 1u << 11,     /* sent/received are written/read bytes */
-    TRC_SIG_SYNC = 1u << 12,   /* a synchronous send: cannot complete before it is received */
-    TRC_SIG_CONTROL = 1u << 13 /* with COLL: a control round of a background loop, see SAID; not one of the program's
+    TRC_SIG_FAILED = 1u << 7,   /* the call did not return MPI_SUCCESS */
+    TRC_SIG_P2P_OUT = 1u << 8,  /* peer/tag/sent are a point-to-point message that starts here */
+    TRC_SIG_P2P_IN = 1u << 9,   /* source/rtag/received are one that is received here (with START: posted here) */
+    TRC_SIG_RMA = 1u << 10,     /* peer is the target, comm the window's communicator */
+    TRC_SIG_IO = 1u << 11,      /* sent/received are written/read bytes */
+    TRC_SIG_SYNC = 1u << 12,    /* a synchronous send: cannot complete before it is received */
+    TRC_SIG_CONTROL = 1u << 13, /* with COLL: a control round of a background loop, see SAID; not one of the program's
                                   own collectives, and folded */
+    TRC_SIG_ENQUEUE = 1u << 14, /* NCCL: put on a stream, or begun; that the call returned says nothing of the others */
+    TRC_SIG_GROUPED = 1u << 15  /* NCCL: within a group: launched with the others by the outermost GroupEnd that follows
+                                   on this thread */
 };
 
 /* The fields in the order of the schema's `sig` line; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind)

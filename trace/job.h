@@ -159,6 +159,7 @@ struct ana_rank_stat {
     int64_t wall_ns;
     int64_t mpi_ns;                      /* of the thread that spent most in MPI: for shares of wall_ns */
     int64_t mpi_sum_ns;                  /* of all threads together */
+    int64_t nccl_ns;                     /* in calls of NCCL on the host, all threads together; in neither of those */
     int64_t category_ns[TRC_CATEGORIES]; /* sum to wall_ns */
     int64_t waiting_ns;                  /* this rank lost waiting for others; -1 unknown */
     int64_t caused_ns;                   /* others lost waiting for this rank; -1 unknown */

@@ -97,7 +97,7 @@ static struct ana_open_instance described(const struct ana_match *match, const s
                                      .comm = event->comm,
                                      .first_index = (uint32_t)event->index,
                                      .root = -1,
-                                     .nonblocking = sig->flags & (TRC_SIG_START | TRC_SIG_SUB),
+                                     .nonblocking = sig->flags & (TRC_SIG_START | TRC_SIG_SUB | TRC_SIG_ENQUEUE),
                                      .expected = members(event->comm)};
     uint32_t root =
         sig->peer == TRC_PEER_ROOT ? (uint32_t)event->index : ana_match_index(match, (uint32_t)event->index, sig->peer);

@@ -11,13 +11,14 @@ enum trc_opclass {
 
 /* What a span of time was spent on: the colours of the timeline and the sums of the report. */
 enum trc_category {
-    TRC_CAT_COMPUTE, /* outside MPI */
+    TRC_CAT_COMPUTE, /* outside MPI and NCCL */
     TRC_CAT_P2P,     /* point to point */
     TRC_CAT_WAIT,    /* completion calls */
     TRC_CAT_COLLECTIVE,
     TRC_CAT_RMA,
     TRC_CAT_IO,
     TRC_CAT_MANAGE, /* everything else in MPI */
+    TRC_CAT_NCCL,   /* in calls of NCCL on the host, not in its kernels */
     TRC_CATEGORIES
 };
 

@@ -1,5 +1,6 @@
 #include "trace/report.h"
 #include "trace/numfmt.h"
+#include "trace/process.h"
 #include "trace/times.h"
 #include "trace/verdict.h"
 #include <inttypes.h>
@@ -276,6 +277,30 @@ static void ranks_section(struct page *p)
     free(order);
 }
 
+/* Which library carried what; only where there is more than MPI. */
+static void libraries_line(const struct page *p)
+{
+    struct {
+        const char *name;
+        uint64_t calls, sent, received;
+    } by[] = {{"MPI", 0, 0, 0}, {"NCCL", 0, 0, 0}};
+    for (size_t i = 0; i < p->s->call_count; i++) {
+        const struct ana_call_stat *c = &p->s->calls[i];
+        bool nccl = ana_opclass_category(c->opclass) == TRC_CAT_NCCL;
+        by[nccl].calls += c->times.count;
+        by[nccl].sent += c->sent;
+        by[nccl].received += c->received;
+    }
+    if (by[1].calls == 0)
+        return;
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        char sent[ANA_TEXT], received[ANA_TEXT];
+        line(p, "%s: %" PRIu64 " calls, %s sent, %s received", by[i].name, by[i].calls,
+             ana_number(sent, sizeof sent, ANA_BYTES, (double)by[i].sent, p->utf8),
+             ana_number(received, sizeof received, ANA_BYTES, (double)by[i].received, p->utf8));
+    }
+}
+
 static void calls_section(struct page *p)
 {
     static const struct column columns[] = {{-18, "call"},   {8, "calls"}, {8, "time"}, {6, "wait"}, {9, "sent"},
@@ -299,6 +324,7 @@ static void calls_section(struct page *p)
         row_end(p);
     }
     more(p, shown, p->s->call_count, "calls");
+    libraries_line(p);
 }
 
 static void collectives_section(struct page *p)
@@ -430,6 +456,16 @@ static void sites_section(struct page *p)
     more(p, shown, p->s->site_count, "places");
 }
 
+static bool any_fact(const struct page *p, const char *key)
+{
+    for (size_t i = 0; i < p->s->rank_count; i++) {
+        const struct ana_rank *r = ana_job_rank(p->job, p->s->ranks[i].index);
+        if (r->file && trc_fact(r->file, key))
+            return true;
+    }
+    return false;
+}
+
 /* What is not known, and what the tool itself did to the job. */
 static void limits_section(const struct page *p)
 {
@@ -448,6 +484,11 @@ static void limits_section(const struct page *p)
              clock.realtime_s < 0 ? "behind" : "ahead of", ana_job_clock(p->job, 0).host,
              clock.fitted ? "from messages both ways" : "believed: no messages both ways");
     }
+    if (any_fact(p, "nccl"))
+        line(
+            p,
+            "times of NCCL are those of its calls on the host; of its kernels nothing is known, for CUPTI is not read; "
+            "calls that a program makes through dlsym are not seen");
     if (s->analysed < 1)
         line(p, "waits, skews, places and latencies are of %s of the events",
              ana_number(a, sizeof a, ANA_SHARE, s->analysed, p->utf8));

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Keys that explain most; the rest is in `hpctop dump`. */
-static const char *const shown[] = {"python", "horovod", "glibc", "affinity", "forks after MPI_Init"};
+static const char *const shown[] = {"python", "horovod", "nccl", "glibc", "affinity", "forks after MPI_Init"};
 #define SHOWN (sizeof shown / sizeof *shown)
 
 static const char *value_of(const struct ana_job *job, size_t index, const char *key)

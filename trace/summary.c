@@ -133,15 +133,18 @@ void ana_summary_rank_time(const struct ana_process *p, struct ana_rank_stat *st
     stat->wall_ns = to > from ? to - from : 0;
     int64_t open_from = p->open_begin_ns > from ? p->open_begin_ns : from;
     if (p->open_category >= 0 && to > open_from) {
+        int64_t *sum = p->open_category == TRC_CAT_NCCL ? &stat->nccl_ns : &stat->mpi_sum_ns;
         stat->category_ns[p->open_category] = ana_plus(stat->category_ns[p->open_category], to - open_from);
-        stat->mpi_sum_ns = ana_plus(stat->mpi_sum_ns, to - open_from);
+        *sum = ana_plus(*sum, to - open_from);
     }
     stat->mpi_ns = 0;
     for (int c = TRC_CAT_COMPUTE + 1; c < TRC_CATEGORIES; c++)
-        stat->mpi_ns = ana_plus(stat->mpi_ns, stat->category_ns[c]);
-    if (stat->wall_ns < stat->mpi_ns)
-        stat->wall_ns = stat->mpi_ns; /* by rounding, or calls after the last sign of life */
-    stat->category_ns[TRC_CAT_COMPUTE] = stat->wall_ns - stat->mpi_ns;
+        if (c != TRC_CAT_NCCL)
+            stat->mpi_ns = ana_plus(stat->mpi_ns, stat->category_ns[c]);
+    int64_t calls_ns = ana_plus(stat->mpi_ns, stat->category_ns[TRC_CAT_NCCL]);
+    if (stat->wall_ns < calls_ns)
+        stat->wall_ns = calls_ns; /* by rounding, or calls after the last sign of life */
+    stat->category_ns[TRC_CAT_COMPUTE] = stat->wall_ns - calls_ns;
 }
 
 /* POP: see job.h. */

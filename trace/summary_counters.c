@@ -93,10 +93,12 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
         if (thread->row_overflow && (double)thread->mpi_ticks > rows)
             add_ns(&category_ns[TRC_CAT_MANAGE], ((double)thread->mpi_ticks - rows) * ns_per_tick);
         s->call_overflow += thread->row_overflow;
-        double mpi = fmax(((double)thread->mpi_ticks - outside) * ns_per_tick, 0);
+        double nccl = (double)category_ns[TRC_CAT_NCCL];
+        double mpi = fmax(((double)thread->mpi_ticks - outside) * ns_per_tick - nccl, 0);
         add_ns(&stat->mpi_sum_ns, mpi);
-        if (mpi > most) {
-            most = mpi;
+        add_ns(&stat->nccl_ns, nccl);
+        if (mpi + nccl > most) {
+            most = mpi + nccl;
             memcpy(stat->category_ns, category_ns, sizeof category_ns);
         }
     }

@@ -334,7 +334,9 @@ static void window_ranks(struct ana_job *job, struct ana_summary *s, const struc
             const struct ana_thread_sum *thread = ana_map_find(&t->threads, stat->index, k, 0);
             int64_t mpi = 0;
             for (int c = 0; thread && c < TRC_CATEGORIES; c++)
-                mpi = ana_plus(mpi, thread->ns[c]);
+                if (c != TRC_CAT_NCCL)
+                    mpi = ana_plus(mpi, thread->ns[c]);
+            stat->nccl_ns = ana_plus(stat->nccl_ns, thread ? thread->ns[TRC_CAT_NCCL] : 0);
             stat->mpi_sum_ns = ana_plus(stat->mpi_sum_ns, mpi);
             for (int c = 0; thread && mpi > most && c < TRC_CATEGORIES; c++)
                 stat->category_ns[c] = thread->ns[c];

@@ -20,7 +20,7 @@ static bool room(void **at, size_t count, size_t *have, size_t size)
 
 static enum ana_post_kind kind_of(const struct trc_sig *sig, const struct trc_call *call, const struct trc_comm *comm)
 {
-    bool collective = sig->flags & TRC_SIG_COLL && !(sig->flags & TRC_SIG_START) && comm;
+    bool collective = sig->flags & TRC_SIG_COLL && !(sig->flags & (TRC_SIG_START | TRC_SIG_ENQUEUE)) && comm;
     switch (call->opclass) {
     case TRC_OP_SEND:
     case TRC_OP_SSEND:

@@ -155,7 +155,8 @@ static void add_ranks(cJSON *root, const struct ana_job *job, const struct ana_s
         add_known(o, "bytes_sent", stat->counted, stat->sent);
         add_known(o, "bytes_received", stat->counted, stat->received);
         add_ns(o, "mpi_s", stat->counted ? stat->mpi_sum_ns : -1);
-        cJSON_AddNullToObject(o, "nccl_s"); /* not recorded */
+        add_ns(o, "nccl_s",
+               stat->counted && r->file && trc_fact(r->file, "nccl") ? stat->nccl_ns : -1); /* in calls on the host */
         add_ns(o, "wall_s", stat->counted ? stat->wall_ns : -1);
         add_ns(o, "waiting_s", stat->waiting_ns);
         add_text(o, "state", ana_rank_state_name(r->state));

@@ -1,22 +1,85 @@
 # timeout: 200
-"""NCCL workloads on the GPU double (tests/gpu_double)."""
+"""NCCL workloads on the GPU double (tests/gpu_double): every count and byte of the report is what the workload worked
+out; communicators and instances are the same on all ranks; a process without MPI is traced too."""
 import os
+import re
 
-from common import BUILD, check, end, run, environment
+from common import BUILD, LIBTRACE, check, end, environment, hpctop, run
+from truths import hold
 
 DOUBLE = os.path.join(BUILD, "gpu_double")
 
 
-def nccl(ranks, name, *arguments, timeout=60, preload=False, folder=None, **env):
-    return run(["mpirun", "-n", str(ranks), os.path.join(BUILD, "workloads/nccl", name)] + list(arguments),
-               environment(folder, preload, LD_LIBRARY_PATH=DOUBLE, **env), timeout)
+def program(name):
+    return os.path.join(BUILD, "workloads/nccl", name)
 
 
-for name, arguments in (("collectives", []), ("allreduce_sweep", ["32768"])):
-    r = nccl(2, name, *arguments)
-    check("%s computes what it should on the double" % name, r.code == 0, r)
-r = nccl(2, "allreduce_sweep", "32768", GPU_DOUBLE_FAULT="error:1:0")
+def mpirun(ranks, command, folder=None, preload=True, timeout=60, **env):
+    return run(["mpirun", "-n", str(ranks)] + command, environment(folder, preload, LD_LIBRARY_PATH=DOUBLE, **env), timeout)
+
+
+def dump_of(folder):
+    return hpctop("dump", folder).out
+
+
+# The double itself.
+r = mpirun(2, [program("allreduce_sweep"), "32768"], preload=False, GPU_DOUBLE_FAULT="error:1:0")
 check("a fault on demand is an error", r.code not in (0, None), r)
-r = nccl(2, "allreduce_sweep", "32768", GPU_DOUBLE_FAULT="block:1:0", timeout=4)
+r = mpirun(2, [program("allreduce_sweep"), "32768"], preload=False, GPU_DOUBLE_FAULT="block:1:0", timeout=4)
 check("a collective that one rank does not start never ends", r.code is None, r)
+
+for ranks in (2, 4):
+    hold("allreduce_sweep", ["65536"], ranks, mpirun, program)
+    held = hold("collectives", [], ranks, mpirun, program)
+    if not held:
+        continue
+    label, folder = "collectives x%d" % ranks, "trace-collectives-x%d" % ranks
+    rep, text, dump = held[1], hpctop("report", folder).out, dump_of(folder)
+    check(label + ": time in NCCL", all(k["nccl_s"] > 0 for k in rep["ranks"]), rep["ranks"])
+    check(label + ": the report names NCCL's bytes and what is not known",
+          re.search(r"NCCL: \d+ calls, .* sent", text) and "CUPTI is not read" in text, text)
+    comms = re.findall(r"identity=(\w+) .*by=ncclComm(\w+)", dump)
+    roots = {i for i, by in comms if by == "InitRank"}
+    halves = [i for i, by in comms if by == "Split"]
+    check(label + ": a communicator is the same on all ranks", len(roots) == 2
+          and all(comms.count((i, "InitRank")) == ranks for i in roots), comms)
+    check(label + ": parts of a split are told apart", len(set(halves)) == 2 and len(halves) == ranks
+          and not roots & set(halves), halves)
+    found = re.search(r"ncclAllReduce\s+nccl \w+\s+(\d+)", text)
+    check(label + ": instances are matched", found and int(found.group(1)) == 12, text)
+    grouped = [line for line in dump.splitlines() if "grouped" in line]
+    check(label + ": calls of a group are marked", len(grouped) > 0
+          and not any("ncclBroadcast" in line for line in grouped), grouped[:3])
+
+# Before 2.26 NCCL hashed ids in another way.
+r = mpirun(2, [program("allreduce_sweep"), "32"], "old", GPU_DOUBLE_NCCL_VERSION="22105")
+comms = re.findall(r"identity=(\w+) .*by=ncclCommInitRank", dump_of("old"))
+check("an old NCCL", r.code == 0 and len(comms) == 2 and len(set(comms)) == 1 and "nccl: 2.21.5" in dump_of("old"), comms)
+
+
+# No MPI in the process: by mpirun, and as torchrun would start it.
+def torchrun(ranks, command, folder=None, preload=True, **env):
+    shell = " & ".join("RANK=%d %s" % (i, " ".join(command)) for i in range(ranks))
+    return run(["sh", "-c", shell + " & wait"], environment(folder, preload, LD_LIBRARY_PATH=DOUBLE, WORLD_SIZE=ranks, **env))
+
+
+for launch in (mpirun, torchrun):
+    os.path.exists("id") and os.remove("id")
+    held = hold("without_mpi", ["./id"], 2, launch, program)
+    if held:
+        check("without MPI: ended", held[1]["job"]["state"] == "finished", held[1]["job"])
+        run(["rm", "-rf", "trace-without_mpi-./id-x2", "trace-without_mpi-"])
+
+# A program that has no NCCL at all is not told that it has.
+source = """
+#include <dlfcn.h>
+extern int ncclAllReduce(void) __attribute__((weak));
+extern int ncclCommInitRankConfig(void) __attribute__((weak));
+int main(void) { return ncclAllReduce || ncclCommInitRankConfig || dlsym(RTLD_DEFAULT, "ncclAllReduce"); }
+"""
+with open("weak.c", "w") as f:
+    f.write(source)
+run(["gcc", "-fPIE", "-pie", "-o", "weak", "weak.c", "-ldl"])
+r = run(["./weak"], environment("none", True))
+check("a program without NCCL does not find NCCL", r.code == 0 and not os.path.exists("none"), r)
 end()

@@ -1,0 +1,252 @@
+/* The record path of NCCL's calls: what ipo_enter and ipo_leave are for MPI's.  A call returns when its work is on a
+ * stream, so its times are those of the host: TRC_SIG_ENQUEUE says so. */
+#include "interpose/nccl.h"
+#include "interpose/facts.h"
+#include "interpose/process.h"
+#include "interpose/python_site.h"
+#include "interpose/resolve.h"
+#include "interpose/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Times count x size, of the root and of the others; N: the size of the communicator. */
+enum { N = -1 };
+static const struct {
+    int8_t sent, root_sent, received, root_received;
+} moves[] = {
+    [IPO_MOVES_ALLREDUCE] = {1, 1, 1, 1},      [IPO_MOVES_BROADCAST] = {0, 1, 1, 0},
+    [IPO_MOVES_REDUCE] = {1, 1, 0, 1},         [IPO_MOVES_ALLGATHER] = {1, 1, N, N},
+    [IPO_MOVES_REDUCE_SCATTER] = {N, N, 1, 1}, [IPO_MOVES_ALLTOALL] = {N, N, N, N},
+    [IPO_MOVES_GATHER] = {1, 1, 0, N},         [IPO_MOVES_SCATTER] = {0, N, 1, 1},
+    [IPO_MOVES_SEND] = {1, 1, 0, 0},           [IPO_MOVES_RECV] = {0, 0, 1, 1},
+};
+
+/* ncclDataType_t: int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 float8e4m3 float8e5m2. */
+static const uint8_t type_bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+
+uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, char role)
+{
+    for (unsigned i = 0; i < call->arity; i++)
+        if (call->roles[i] == role)
+            return args[i];
+    return 0;
+}
+
+static uint64_t times(int8_t factor, uint64_t bytes, const struct ipo_comm *comm)
+{
+    return bytes == TRC_BYTES_UNKNOWN ? bytes : bytes * (uint64_t)(factor == N ? comm->size : factor);
+}
+
+static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *call, const uintptr_t *args)
+{
+    struct trc_sig *sig = &frame->sig;
+    const struct ipo_comm *comm = frame->comm;
+    uint64_t count = 0, root = UINT64_MAX;
+    uint32_t type = 0;
+    for (unsigned i = 0; i < call->arity; i++)
+        switch (call->roles[i]) {
+        case 'n':
+            count = args[i];
+            break;
+        case 'd':
+            type = (uint32_t)args[i];
+            break;
+        case 'r':
+            root = (uint32_t)args[i];
+            sig->peer = ipo_world_rank(comm, (int)args[i]);
+            break;
+        case 'p':
+            sig->peer = ipo_world_rank(comm, (int)args[i]);
+            break;
+        case 's':
+            sig->source = ipo_world_rank(comm, (int)args[i]);
+            break;
+        default:
+            break;
+        }
+    if (call->moves == IPO_MOVES_NONE)
+        return;
+    uint64_t bytes = type < sizeof type_bytes ? count * type_bytes[type] : TRC_BYTES_UNKNOWN;
+    bool is_root = root == (uint64_t)comm->rank;
+    sig->sent = times(is_root ? moves[call->moves].root_sent : moves[call->moves].sent, bytes, comm);
+    sig->received = times(is_root ? moves[call->moves].root_received : moves[call->moves].received, bytes, comm);
+}
+
+/* config.blocking is 0 (from 2.14 on): the call returns before it is done. */
+static bool is_nonblocking(const struct ipo_nccl_call *call, const uintptr_t *args)
+{
+    const char *config = (const char *)ipo_nccl_arg(call, args, 'f');
+    size_t size = 0;
+    int blocking = 1;
+    if (config)
+        memcpy(&size, config, sizeof size);
+    if (size >= 20 && size < 4096)
+        memcpy(&blocking, config + 16, sizeof blocking);
+    return blocking == 0;
+}
+
+static void describe(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+{
+    const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
+    struct ipo_thread *thread = frame->thread;
+    frame->sig = (struct trc_sig){.call = IPO_NCCL_NUMBER(id),
+                                  .peer = TRC_PEER_NONE,
+                                  .tag = TRC_TAG_NONE,
+                                  .source = TRC_PEER_NONE,
+                                  .rtag = TRC_TAG_NONE,
+                                  .site = frame->site};
+    if (thread->nccl_depth > (id == IPO_NCCL_GroupEnd))
+        frame->sig.flags |= TRC_SIG_GROUPED;
+    if (call->opclass == TRC_OP_NCCL_INIT)
+        frame->comm = ipo_nccl_comm_coming(id, args);
+    if (!frame->comm)
+        frame->comm = ipo_nccl_comm(ipo_nccl_arg(call, args, 'c'));
+    if (!frame->comm)
+        return;
+    frame->sig.comm = frame->comm->id;
+    if (call->opclass == TRC_OP_NCCL_INIT || call->opclass == TRC_OP_NCCL_COLL) {
+        frame->sig.flags |= TRC_SIG_COLL;
+        frame->sequence = frame->comm->sequence++;
+    }
+    bool returns_early = call->opclass == TRC_OP_NCCL_INIT && (thread->nccl_depth > 0 || is_nonblocking(call, args));
+    if (call->opclass == TRC_OP_NCCL_COLL || call->opclass == TRC_OP_NCCL_P2P || returns_early)
+        frame->sig.flags |= TRC_SIG_ENQUEUE;
+    describe_data(frame, call, args);
+}
+
+/* ---- beginning */
+
+/* What this trace says of NCCL, and what it cannot say. */
+static void tell(void)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    int version = 0;
+    if (atomic_flag_test_and_set(&told))
+        return;
+    if (ipo_nccl_real[IPO_NCCL_GetVersion])
+        ((int (*)(int *))ipo_nccl_real[IPO_NCCL_GetVersion])(&version);
+    struct ipo_text text = {0};
+    bool old = version < 10000; /* until 2.8 a version had a digit less */
+    ipo_text_add_number(&text, (uint64_t)(version / (old ? 1000 : 10000)));
+    ipo_text_add(&text, ".");
+    ipo_text_add_number(&text, (uint64_t)(version % (old ? 1000 : 10000) / 100));
+    ipo_text_add(&text, ".");
+    ipo_text_add_number(&text, (uint64_t)(version % 100));
+    ipo_fact("nccl", text.text);
+    ipo_fact("nccl.windows", "symbols; not dlsym, plugin, NVTX");
+    ipo_fact("nccl.kernels", "not timed: CUPTI is not read");
+}
+
+/* Out of the way: the first calls of all, and those that are only a moment to look around. */
+static __attribute__((noinline, cold)) bool begin(const struct ipo_frame *frame, enum ipo_nccl_id id,
+                                                  const uintptr_t *args)
+{
+    const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
+    int kept = errno;
+    bool good = ipo_nccl_resolve((const void *)(uintptr_t)frame->site);
+    if (good && (call->exported || call->opclass == TRC_OP_NCCL_INIT))
+        ipo_patch_slots();
+    good = good && call->opclass != TRC_OP_LOOK && ipo_nccl_real[id];
+    if (good && !*ipo_nccl_armed)
+        good = call->opclass == TRC_OP_NCCL_INIT &&
+               ipo_process_start_nccl((int)ipo_nccl_arg(call, args, 'R'), (int)ipo_nccl_arg(call, args, 'N'));
+    if (good && call->opclass == TRC_OP_NCCL_INIT)
+        tell();
+    errno = kept;
+    return good;
+}
+
+bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+{
+    const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
+    bool usual = *ipo_nccl_armed && ipo_nccl_real[id] && !call->exported && call->opclass != TRC_OP_NCCL_INIT;
+    if (__builtin_expect(!usual, 0) && !begin(frame, id, args))
+        return false;
+    struct ipo_thread *thread = ipo_thread_self();
+    if (__builtin_expect(!thread, 0))
+        return false;
+    frame->nested = ipo_is_inside(thread, frame);
+    if (frame->nested && thread->nccl == thread->mark)
+        return false; /* NCCL's own, by its public names */
+    if (*ipo_nccl_armed == IPO_ARMED_PYTHON)
+        frame->site = ipo_python_site(frame->site);
+    frame->thread = thread;
+    frame->call = NULL;
+    frame->comm = NULL;
+    frame->sequence = 0;
+    frame->poll = false;
+    if (!frame->nested) {
+        thread->mark = thread->nccl = frame->address;
+        thread->outer = frame;
+        thread->outer_site = ((const uint64_t *)frame->address)[1];
+    }
+    int kept = errno;
+    describe(frame, id, args);
+    errno = kept;
+    if (frame->nested) /* MPI's own use of NCCL */
+        frame->sig.flags |= TRC_SIG_NESTED;
+    frame->index = trc_stream_intern(&thread->stream, &frame->sig);
+    frame->begin = ipo_ticks();
+    if (!frame->nested) {
+        struct trc_thread *live = &thread->stream.page->thread;
+        live->inside_sequence = frame->sequence;
+        live->inside_since = frame->begin;
+        __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
+    }
+    return true;
+}
+
+/* ---- afterwards */
+
+/* What the call changed of groups and communicators. */
+static void follow(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+{
+    struct ipo_thread *thread = frame->thread;
+    switch (id) {
+    case IPO_NCCL_GroupStart:
+        thread->nccl_depth += !frame->failed;
+        break;
+    case IPO_NCCL_GroupEnd:
+        thread->nccl_depth -= thread->nccl_depth > 0;
+        if (thread->nccl_depth == 0)
+            ipo_nccl_comms_of_group();
+        break;
+    case IPO_NCCL_CommDestroy:
+    case IPO_NCCL_CommAbort:
+        if (!frame->failed)
+            ipo_nccl_comm_freed(args[0]);
+        break;
+    default:
+        if (ipo_nccl_calls[id].opclass == TRC_OP_NCCL_INIT && !frame->failed) {
+            bool has_id = ipo_nccl_arg(&ipo_nccl_calls[id], args, 'i') != 0;
+            ipo_nccl_comm_made(id, args, has_id ? frame->comm : NULL);
+        }
+    }
+}
+
+void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, int result)
+{
+    struct trc_stream *stream = &frame->thread->stream;
+    frame->end = ipo_ticks();
+    if (__builtin_expect(!*ipo_nccl_armed, 0))
+        return;
+    int kept = errno;
+    frame->result = result;
+    frame->failed = result != IPO_NCCL_SUCCESS && result != IPO_NCCL_IN_PROGRESS;
+    if (__builtin_expect(frame->failed, 0)) {
+        frame->sig.flags |= TRC_SIG_FAILED;
+        frame->sig.sent = frame->sig.received = 0;
+        frame->index = trc_stream_intern(stream, &frame->sig);
+    }
+    if (frame->nested)
+        trc_stream_event(stream, frame->index, frame->begin, frame->end, frame->sequence);
+    else
+        ipo_emit(frame);
+    follow(frame, id, args);
+    if (!frame->nested) {
+        __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);
+        frame->thread->mark = frame->thread->nccl = NULL;
+    }
+    errno = kept;
+}

@@ -1,0 +1,207 @@
+/* NCCL's communicators.  All ranks hand over the same unique id, so its hash is an identity that needs no
+ * communication; those made out of others get one from the parent's, the number of such calls on it, and their
+ * arguments. */
+#include "interpose/nccl.h"
+#include "interpose/process.h"
+#include "interpose/table.h"
+
+#include <string.h>
+#define XXH_INLINE_ALL
+#define XXH_NO_STDLIB
+#include <xxhash.h>
+
+#define ID_BYTES 128u
+
+static struct ipo_table comms; /* handle -> ipo_comm */
+
+/* What was begun in a group: the program's variable has the handle when the group has ended. */
+struct promise {
+    uintptr_t variable;
+    struct ipo_comm *comm; /* NULL: rank and size have to be asked for */
+    uint64_t identity, parent;
+    uint32_t call;
+};
+#define PROMISES 64u
+static __thread struct promise promised[PROMISES];
+static __thread uint32_t promises;
+
+/* ---- identities */
+
+static uint64_t hash_to_225(const signed char *bytes)
+{
+    uint64_t hash = 5381;
+    for (unsigned i = 0; i < ID_BYTES; i++)
+        hash = hash * 33 ^ (uint64_t)(int64_t)bytes[i];
+    return hash;
+}
+
+/* Words go into `a` after both accumulators were stirred. */
+static uint64_t hash_from_226(const char *bytes)
+{
+    uint64_t a = 1 ^ ID_BYTES, b = 1, word;
+    for (unsigned at = 0; at < ID_BYTES; at += sizeof word) {
+        a += b;
+        b ^= a;
+        a = (a ^ a >> 31) * 0x9de62bbc8cef3ce3u;
+        b = (b ^ b >> 32) * 0x485cd6311b599e79u;
+        memcpy(&word, bytes + at, sizeof word);
+        a += word;
+    }
+    uint64_t hash = (a ^ a >> 31) * 0xbac3bd562846de6bu + b;
+    return (hash ^ hash >> 32) * 0x995a187a14e7b445u;
+}
+
+uint64_t ipo_nccl_hash(const void *id, int version)
+{
+    return version < 22600 ? hash_to_225(id) : hash_from_226(id);
+}
+
+static int version(void)
+{
+    static int known;
+    int now = 0;
+    if (!known && ipo_nccl_real[IPO_NCCL_GetVersion])
+        ((int (*)(int *))ipo_nccl_real[IPO_NCCL_GetVersion])(&now);
+    known = known ? known : now;
+    return known;
+}
+
+/* Shared by nobody: what is behind it on other ranks is not known. */
+static uint64_t lonely_identity(uintptr_t handle)
+{
+    static atomic_uint number;
+    const struct trc_head *head = ipo_process.writer.head;
+    uint64_t key[4] = {head->world_identity, (uint64_t)head->rank, handle, atomic_fetch_add(&number, 1)};
+    return XXH64(key, sizeof key, 7);
+}
+
+/* Of what a call on all members makes.  Excluded ranks may stand in any order. */
+static uint64_t child_identity(enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *parent)
+{
+    uint64_t key[4] = {parent->identity, parent->children++, 0, (uint64_t)id};
+    if (id == IPO_NCCL_CommSplit)
+        key[2] = (uint32_t)ipo_nccl_arg(&ipo_nccl_calls[id], args, 'k');
+    for (int i = 0; id == IPO_NCCL_CommShrink && args[1] && i < (int)args[2]; i++)
+        key[2] += XXH64(&((const int *)args[1])[i], sizeof(int), 8);
+    return XXH64(key, sizeof key, 9);
+}
+
+/* ---- the table */
+
+/* As NCCL's own messages name it, unless the program did (config.commName, from 2.27 on). */
+static void name_it(const struct ipo_comm *comm, const char *config)
+{
+    char text[] = "nccl 00000000";
+    for (unsigned i = 0; i < 8; i++)
+        text[5 + i] = "0123456789abcdef"[comm->identity >> (60 - 4 * i) & 15];
+    const char *name = text;
+    size_t size = 0;
+    if (config)
+        memcpy(&size, config, sizeof size);
+    if (size >= 56 && size < 4096)
+        memcpy(&name, config + 48, sizeof name);
+    name = name ? name : text;
+    trc_writer_define(&ipo_process.writer, TRC_DEF_NAME, comm->id, 0, 0, NULL, 0, name, strnlen(name, 128));
+}
+
+static struct ipo_comm *define(uint64_t identity, uint64_t parent, int rank, int size, uint32_t call,
+                               const char *config)
+{
+    const struct trc_head *head = ipo_process.writer.head;
+    /* Its ranks are the world's, as far as one of them can tell. */
+    bool all = size == head->world_size && rank == head->rank && head->rank >= 0;
+    ipo_comms_open();
+    struct ipo_comm *comm = ipo_comm_foreign(identity, parent, rank, size, all, call);
+    if (comm)
+        name_it(comm, config);
+    return comm;
+}
+
+static struct ipo_comm *ask(uintptr_t handle, uint64_t identity, uint64_t parent, uint32_t call)
+{
+    int rank = -1, size = 0;
+    ipo_function count = ipo_nccl_real[IPO_NCCL_CommCount], user = ipo_nccl_real[IPO_NCCL_CommUserRank];
+    if (!count || !user || ((int (*)(uintptr_t, int *))count)(handle, &size) ||
+        ((int (*)(uintptr_t, int *))user)(handle, &rank))
+        return NULL;
+    return define(identity, parent, rank, size, call, NULL);
+}
+
+struct ipo_comm *ipo_nccl_comm(uintptr_t handle)
+{
+    struct ipo_comm *comm = handle ? ipo_table_get(&comms, handle) : NULL;
+    if (__builtin_expect(comm != NULL || !handle, 1))
+        return comm;
+    comm = ask(handle, lonely_identity(handle), 0, IPO_NO_CALL);
+    if (comm)
+        ipo_table_put(&comms, handle, comm);
+    return comm;
+}
+
+void ipo_nccl_comm_freed(uintptr_t handle)
+{
+    struct ipo_comm *comm = ipo_table_get(&comms, handle);
+    if (!comm)
+        return;
+    ipo_table_remove(&comms, handle);
+    trc_writer_define(&ipo_process.writer, TRC_DEF_FREE, comm->id, 0, 0, NULL, 0, NULL, 0);
+}
+
+struct ipo_comm *ipo_nccl_comm_coming(enum ipo_nccl_id id, const uintptr_t *args)
+{
+    const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
+    const void *unique = (const void *)ipo_nccl_arg(call, args, 'i');
+    if (!unique)
+        return NULL;
+    return define(ipo_nccl_hash(unique, version()), 0, (int)ipo_nccl_arg(call, args, 'R'),
+                  (int)ipo_nccl_arg(call, args, 'N'), IPO_NCCL_NUMBER(id), (const char *)ipo_nccl_arg(call, args, 'f'));
+}
+
+static void keep(const struct promise *p)
+{
+    uintptr_t handle = *(const uintptr_t *)p->variable;
+    struct ipo_comm *comm = p->comm;
+    if (handle && !comm)
+        comm = ask(handle, p->identity, p->parent, p->call);
+    if (handle && comm)
+        ipo_table_put(&comms, handle, comm);
+}
+
+void ipo_nccl_comms_of_group(void)
+{
+    for (uint32_t i = 0; i < promises; i++)
+        keep(&promised[i]);
+    promises = 0;
+}
+
+static void all_devices(enum ipo_nccl_id id, const uintptr_t *args)
+{
+    const uintptr_t *handle = (const uintptr_t *)args[0];
+    uint64_t identity = lonely_identity(args[0]);
+    for (int i = 0; i < (int)args[1]; i++) {
+        struct ipo_comm *comm = define(identity, 0, i, (int)args[1], IPO_NCCL_NUMBER(id), NULL);
+        if (comm && handle[i])
+            ipo_table_put(&comms, handle[i], comm);
+    }
+}
+
+void ipo_nccl_comm_made(enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *coming)
+{
+    const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
+    if (id == IPO_NCCL_CommInitAll) {
+        all_devices(id, args);
+        return;
+    }
+    struct promise p = {.variable = ipo_nccl_arg(call, args, 'C'), .comm = coming, .call = IPO_NCCL_NUMBER(id)};
+    struct ipo_comm *parent = coming ? NULL : ipo_nccl_comm(ipo_nccl_arg(call, args, 'c'));
+    if (!p.variable || (!coming && !parent))
+        return;
+    if (parent) {
+        p.identity = child_identity(id, args, parent);
+        p.parent = parent->identity;
+    }
+    if (ipo_thread_self()->nccl_depth == 0)
+        keep(&p);
+    else if (promises < PROMISES)
+        promised[promises++] = p;
+}

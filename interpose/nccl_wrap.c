@@ -1,0 +1,88 @@
+/* The wrappers of NCCL, expanded from its call table.  No wrapper holds logic; see wrap.c. */
+#include "interpose/nccl.h"
+
+typedef uintptr_t w;
+
+/* ncclUniqueId: the one thing that is handed over by value and is larger than a word. */
+struct unique_id {
+    char bytes[128];
+};
+
+#define P0  void
+#define P1  w a0
+#define P2  P1, w a1
+#define P3  P2, w a2
+#define P4  P3, w a3
+#define P5  P4, w a4
+#define P6  P5, w a5
+#define P7  P6, w a6
+#define P8  P7, w a7
+#define P9  P8, w a8
+#define P10 P9, w a9
+#define P11 P10, w a10
+#define A0
+#define A1  a0
+#define A2  A1, a1
+#define A3  A2, a2
+#define A4  A3, a3
+#define A5  A4, a4
+#define A6  A5, a5
+#define A7  A6, a6
+#define A8  A7, a7
+#define A9  A8, a8
+#define A10 A9, a9
+#define A11 A10, a10
+/* With an id as the third: its address stands for it in the array. */
+#define ID_P4 w a0, w a1, struct unique_id a2, w a3
+#define ID_P5 ID_P4, w a4
+#define ID_W4 a0, a1, (w)&a2, a3
+#define ID_W5 ID_W4, a4
+
+#define WRAP(arity, name, how, parameters, arguments, ...)                                                             \
+    int ipo_nccl_w_##name parameters;                                                                                  \
+    int ipo_nccl_w_##name parameters                                                                                   \
+    {                                                                                                                  \
+        struct ipo_frame frame;                                                                                        \
+        w a[(arity) + 1] = {__VA_ARGS__};                                                                              \
+        frame.address = __builtin_frame_address(0);                                                                    \
+        frame.site = (uint64_t)(uintptr_t)__builtin_return_address(0);                                                 \
+        if (!ipo_nccl_enter(&frame, IPO_NCCL_##name, a))                                                               \
+            return ((int(*) parameters)ipo_nccl_pass(IPO_NCCL_##name, (const void *)(w)frame.site))arguments;          \
+        int result = ((int(*) parameters)ipo_nccl_real[IPO_NCCL_##name])arguments;                                     \
+        ipo_nccl_leave(&frame, IPO_NCCL_##name, a, result);                                                            \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    how(name, parameters)
+
+#define PATCH(name, parameters)
+#define EXPORT(name, parameters)                                                                                       \
+    __attribute__((visibility("default"), alias("ipo_nccl_w_" #name))) int nccl##name parameters;
+
+/* WRAP for every row whose class is not PASS. */
+#define SECOND_(a, b, ...) b
+#define SECOND(...)        SECOND_(__VA_ARGS__)
+#define PROBE_PASS         ~, 1
+#define IS_PASS(opclass)   SECOND(PROBE_##opclass, 0, ~)
+#define UNLESS_0(...)      __VA_ARGS__
+#define UNLESS_1(...)
+#define UNLESS_(pass) UNLESS_##pass
+#define UNLESS(pass)  UNLESS_(pass)
+
+#define NCCL(arity, name, how, opclass, moves, roles)                                                                  \
+    UNLESS(IS_PASS(opclass))(WRAP(arity, name, how, (P##arity), (A##arity), A##arity))
+#define NCCL_ID(arity, name, how, opclass, moves, roles) WRAP(arity, name, how, (ID_P##arity), (A##arity), ID_W##arity)
+#include "interpose/nccl_calls.def"
+#undef NCCL
+#undef NCCL_ID
+
+#define NONE_0(name) (ipo_function) ipo_nccl_w_##name
+#define NONE_1(name) 0
+#define NONE_(pass)  NONE_##pass
+#define NONE(pass)   NONE_(pass)
+const ipo_function ipo_nccl_wrapper[IPO_NCCL_CALLS] = {
+#define NCCL(arity, name, how, opclass, moves, roles)    NONE(IS_PASS(opclass))(name),
+#define NCCL_ID(arity, name, how, opclass, moves, roles) NONE_0(name),
+#include "interpose/nccl_calls.def"
+#undef NCCL
+#undef NCCL_ID
+};
