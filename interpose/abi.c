@@ -5,6 +5,10 @@
 
 struct ipo_abi ipo_abi;
 
+/* MPICH's built-in requests (mpir_request.h: MPIR_REQUEST_COMPLETE and those behind it, one for each kind of request). */
+#define SHARED      0x6c000000
+#define SHARED_LAST 0x6c000008
+
 static const struct ipo_abi openmpi = {
     .id = TRC_ABI_OPENMPI,
     .handle_bytes = 8,
@@ -22,8 +26,6 @@ static const struct ipo_abi openmpi = {
     .in_place = 1,
     .status_ignore = 0,
     .statuses_ignore = 0,
-    .shared = IPO_NO_SHARED,
-    .shared_too = IPO_NO_SHARED,
 };
 static const struct ipo_abi mpich = {
     .id = TRC_ABI_MPICH,
@@ -50,9 +52,8 @@ static const struct ipo_abi mpich = {
     .byte_type = 0x4c00010d,
     .op_band = 0x58000006,
     .op_bor = 0x58000008,
-    .shared_mask = 0xfc000000, /* built-in objects of the class of requests (mpir_request.h: MPIR_REQUEST_COMPLETE) */
-    .shared = 0x6c000000,
-    .shared_too = IPO_NO_SHARED,
+    .shared = SHARED,
+    .shared_span = 0x100,
 };
 static const struct ipo_abi standard = {
     .id = TRC_ABI_STANDARD,
@@ -79,20 +80,22 @@ static const struct ipo_abi standard = {
     .byte_type = 0x247,
     .op_band = 0x28,
     .op_bor = 0x29,
-    .shared_mask = ~(uintptr_t)0xff, /* MPICH's numbers; Open MPI's addresses are found below */
-    .shared = 0x6c000000,
-    .shared_too = IPO_NO_SHARED,
 };
 
-/* Open MPI's shared handles, if it is Open MPI. */
+/* Shared handles that are addresses: Open MPI's by their names, those of MPICH's standard library by their numbers. */
 static void find_shared(void)
 {
-    uintptr_t empty = ipo_resolve_data("ompi_request_empty"), sent = ipo_resolve_data("ompi_request_empty_send");
-    if (!empty)
+    ipo_abi.shared = ipo_resolve_data("ompi_request_empty");
+    ipo_abi.shared_span = ipo_abi.shared != 0;
+    ipo_abi.shared_too = ipo_resolve_data("ompi_request_empty_send");
+    if (ipo_abi.shared || !ipo_resolve_data("MPIR_Err_create_code")) /* no other library has to stand such numbers */
         return;
-    ipo_abi.shared_mask = ~(uintptr_t)0;
-    ipo_abi.shared = empty;
-    ipo_abi.shared_too = sent ? sent : IPO_NO_SHARED;
+    uintptr_t (*from_number)(int) = (uintptr_t(*)(int))ipo_resolve_name("PMPI_Request_fromint");
+    uintptr_t first = from_number ? from_number(SHARED) : 0, last = first ? from_number(SHARED_LAST) : 0;
+    if (first && last - first < 0x10000) {
+        ipo_abi.shared = first;
+        ipo_abi.shared_span = last - first + 1;
+    }
 }
 
 void ipo_abi_detect(void)

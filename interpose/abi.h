@@ -19,12 +19,10 @@ struct ipo_abi {
     uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type;
     uintptr_t op_band, op_bor;
     /* Handles that many finished requests share.  Open MPI: ompi_request_empty, and since 6.0 ompi_request_empty_send;
-     * MPICH: one for each kind of request, which are told by shared_mask.  IPO_NO_SHARED: there is none. */
-    uintptr_t shared_mask, shared, shared_too;
+     * MPICH: one for each kind of request, `shared` and what lies shared_span behind it. */
+    uintptr_t shared, shared_span, shared_too;
 };
 extern IPO_OURS struct ipo_abi ipo_abi;
-
-#define IPO_NO_SHARED 1 /* nobody's handle */
 
 /* Finds out the family; the MPI library must have been found.  Callable before MPI_Init. */
 void ipo_abi_detect(void);
@@ -39,7 +37,7 @@ static inline uintptr_t ipo_handle_load(uintptr_t address, unsigned i)
 }
 static inline bool ipo_is_shared(uintptr_t request)
 {
-    return (request & ipo_abi.shared_mask) == ipo_abi.shared || request == ipo_abi.shared_too;
+    return request - ipo_abi.shared < ipo_abi.shared_span || (request == ipo_abi.shared_too && request);
 }
 /* A handle passed by value: the upper half of a 32-bit one is undefined. */
 static inline uintptr_t ipo_handle(uintptr_t word)
