@@ -6,7 +6,7 @@
 struct ipo_abi ipo_abi;
 
 /* MPICH's built-in requests (mpir_request.h: MPIR_REQUEST_COMPLETE and those behind it, one for each kind of request). */
-#define SHARED      0x6c000000
+#define SHARED      0x6c000001
 #define SHARED_LAST 0x6c000008
 
 static const struct ipo_abi openmpi = {
@@ -53,7 +53,7 @@ static const struct ipo_abi mpich = {
     .op_band = 0x58000006,
     .op_bor = 0x58000008,
     .shared = SHARED,
-    .shared_span = 0x100,
+    .shared_span = 0xff,
 };
 static const struct ipo_abi standard = {
     .id = TRC_ABI_STANDARD,
