@@ -5,7 +5,8 @@
 
 struct ipo_abi ipo_abi;
 
-/* MPICH's built-in requests (mpir_request.h: MPIR_REQUEST_COMPLETE and those behind it, one for each kind of request). */
+/* MPICH's built-in requests (mpir_request.h: MPIR_REQUEST_COMPLETE and those behind it, one for each kind of request).
+ */
 #define SHARED      0x6c000001
 #define SHARED_LAST 0x6c000008
 
