@@ -1,32 +1,20 @@
-# timeout: 9000
+# timeout: 4000
 # cases: apptainer podman
 """The definitions of containers/ are built, as an ordinary user and without a registry: from a Debian in a folder of one's
-own (apptainer) or imported under its usual name (podman).  Then their jobs run: hello and ping-pong, recorded."""
+own (apptainer) or imported under its usual name (podman).  Then their jobs run: hello and ping-pong, recorded.  Of the two
+large ones only the packages are looked up (large.py builds them)."""
 import json
 import os
 import shutil
-import subprocess
 import sys
 
-from common import TOP, check, end, report, skip
+from common import TOP, check, end, report
 from compare import differences
-from host import AFTERWARDS, LIBTRACE, enter, host, in_job, root
+from host import AFTERWARDS, LIBTRACE, debian, enter, host, in_job
 
 case = sys.argv[1]
 path, job = host(), in_job()
 enter(["true"], path=path)
-
-
-def debian(release, name="base"):
-    """A plain Debian as the user has it: unpacked by him, in a folder (what root alone may read is not in it)."""
-    base = in_job(release)
-    packed = subprocess.Popen(["tar", "-C", root(release, name, ["ca-certificates"]), "--exclude", "./dev/*", "-c", "."],
-                              stdout=subprocess.PIPE)
-    os.makedirs(base)
-    subprocess.run(["tar", "-C", base, "-x", "--no-same-owner"], stdin=packed.stdout, check=True)
-    packed.wait()
-    subprocess.run(["chown", "-R", "1000:1000", base], check=True)
-    return base
 
 
 def sources():
@@ -82,15 +70,4 @@ for name in ("cuda", "horovod") if case == "podman" else ():
     named = enter(AFTERWARDS + ["podman", "run", "--rm", "--net=host", "-e", "SIMULATE=1", "-v", job + "/containers:/containers",
                                 "debian:bookworm", "sh", "-e", "/containers/%s.sh" % name], path=path, timeout=600)
     check(name + ": every package that it names can be had", named.code == 0, named)
-for name in ("cuda", "horovod"):
-    if not os.environ.get("TEST_LARGE"):
-        skip(name + " builds", "takes 5 to 8 GB and up to half an hour; TEST_LARGE=1 builds it")
-        continue
-    if case == "apptainer":
-        built = enter(["apptainer", "-s", "build", "--build-arg", "BOOTSTRAP=localimage", "--build-arg", "FROM=" + base,
-                       name + ".sif", "containers/%s.def" % name], path=path, timeout=2400)
-    else:
-        built = enter(AFTERWARDS + ["podman", "build", "-q", "--network", "host", "-t", name, "-f",
-                                    "containers/%s.Dockerfile" % name, "."], path=path, timeout=2400)
-    check(name + " builds", built.code == 0, built)
 end()

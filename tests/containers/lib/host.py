@@ -16,6 +16,7 @@ HOST = ["openmpi-bin", "podman", "crun", "passt", "catatonit", "charliecloud", "
 IMAGES = {"openmpi": ("bookworm", ["openmpi-bin"]),  # MPI inside: 4.1.4 under the host's 5.0, glibc 2.36 under its 2.41
           "bare": ("sid", ["ca-certificates"])}      # no MPI inside: the host's is mounted, so its glibc must be newer
 WANTED = os.path.abspath("job")
+CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 
 
 def root(release, name, packages):
@@ -96,6 +97,21 @@ def in_job(*parts):
     return os.path.join(WANTED, *parts)
 
 
+def debian(release, name="base"):
+    """A plain Debian as the user has it: unpacked by him, in a folder (what root alone may read is not in it).  Where this
+    machine trusts more certificates than Debian does, as behind a proxy of the site's, so does that."""
+    base = in_job(release)
+    packed = subprocess.Popen(["tar", "-C", root(release, name, ["ca-certificates"]), "--exclude", "./dev/*", "-c", "."],
+                              stdout=subprocess.PIPE)
+    os.makedirs(base)
+    subprocess.run(["tar", "-C", base, "-x", "--no-same-owner"], stdin=packed.stdout, check=True)
+    packed.wait()
+    if os.path.exists("/" + CERTIFICATES):
+        shutil.copyfile("/" + CERTIFICATES, os.path.join(base, CERTIFICATES))
+    subprocess.run(["chown", "-R", "1000:1000", base], check=True)
+    return base
+
+
 # What a podman command leaves behind keeps this mount namespace; the next one would be led into it.
 AFTERWARDS = ["sh", "-c", '"$@"; code=$?; podman system migrate >/dev/null 2>&1; exit $code', "-"]
 
@@ -114,4 +130,4 @@ def podman_image(name):
     return local
 
 
-__all__ = ["LIBTRACE", "NODE", "Result", "enter", "host", "image", "in_job", "needs", "podman_image", "root"]
+__all__ = ["LIBTRACE", "NODE", "Result", "debian", "enter", "host", "image", "in_job", "needs", "podman_image", "root"]
