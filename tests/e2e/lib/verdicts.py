@@ -174,4 +174,5 @@ def hung(class_name, culprits, **more):
 
 
 def aborted(class_name, culprits):
-    return {"state": ("aborted",), "class": class_name, "culprits": culprits}
+    """The launcher ends the others: at once, or late enough for them to have hung first."""
+    return {"state": ("aborted", "hung"), "class": class_name, "culprits": culprits}
