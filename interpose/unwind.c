@@ -142,15 +142,15 @@ static bool call_leads_to(uint64_t to, uint64_t function)
         uint64_t target = to + (uint64_t)(int64_t)distance;
         if (target == function)
             return true;
-        uint8_t stub[11];
-        if (!ipo_module_of(target) || !ipo_peek(target, stub, sizeof stub))
+        uint8_t entry[11];
+        if (!ipo_module_of(target) || !ipo_peek(target, entry, sizeof entry))
             return false;
         /* An entry of the PLT: [endbr64] [bnd] jmp *distance(%rip) */
-        size_t at = stub[0] == 0xf3 && stub[1] == 0x0f && stub[2] == 0x1e ? 4 : 0;
-        at += stub[at] == 0xf2;
-        if (stub[at] != 0xff || stub[at + 1] != 0x25)
+        size_t at = entry[0] == 0xf3 && entry[1] == 0x0f && entry[2] == 0x1e ? 4 : 0;
+        at += entry[at] == 0xf2;
+        if (entry[at] != 0xff || entry[at + 1] != 0x25)
             return !function;
-        memcpy(&distance, stub + at + 2, 4);
+        memcpy(&distance, entry + at + 2, 4);
         uint64_t leads = ipo_peek_word(target + at + 6 + (uint64_t)(int64_t)distance);
         return !function || leads == function;
     }

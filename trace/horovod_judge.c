@@ -1,20 +1,16 @@
 /* What is the matter with a set of loops, by the signatures of its states. */
-#include "trace/horovod_impl.h"
+#include "trace/horovod_judge.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ENOUGH_STEPS 20u        /* before anybody is called a straggler */
-#define STRAGGLES    0.67       /* of the steps it comes last in: of two ranks one always does in half of them */
-#define DEVIATIONS   3.0        /* and so many standard deviations more than chance between two would have it */
-#define LATE_CYCLES  2.5        /* after the first: one cycle is as close as two can be told apart */
-#define COSTS        0.1        /* of a step: what would be gained if it came as early as the next slowest */
-#define GAP_BEATS    10         /* a second */
-#define ENDING_NS    5000000000 /* a launcher on a busy machine takes so long to end its processes */
-#define NOTABLE_NS   1000000000
-#define LONG_STEPS   10 /* so many usual steps are long */
+#define ENOUGH_STEPS 20u  /* before anybody is called a straggler */
+#define STRAGGLES    0.67 /* of the steps it comes last in: of two ranks one always does in half of them */
+#define DEVIATIONS   3.0  /* and so many standard deviations more than chance between two would have it */
+#define LATE_CYCLES  2.5  /* after the first: one cycle is as close as two can be told apart */
+#define COSTS        0.1  /* of a step: what would be gained if it came as early as the next slowest */
+#define LONG_STEPS   10   /* so many usual steps are long */
 
 const char *ana_hvd_class_name(enum ana_hvd_class id)
 {
@@ -23,143 +19,16 @@ const char *ana_hvd_class_name(enum ana_hvd_class id)
     return name[id];
 }
 
-struct judge {
-    const struct ana_job *job;
-    const struct ana_hvd_set *set;
-    const struct hvd_work *work;
-    struct ana_hvd_finding *out;
-    int64_t hang_ns, notable_ns; /* this long is hung; is worth a word */
-    bool over;                   /* no process is left */
-    uint8_t *culprit;            /* by member */
-};
-
-/* ---- words ----------------------------------------------------------------------------------------------------------
- */
-
-__attribute__((format(printf, 2, 3))) static void say(struct ana_hvd_finding *out, const char *format, ...)
-{
-    va_list args;
-    if (out->lines == sizeof out->line / sizeof *out->line)
-        return;
-    va_start(args, format);
-    vsnprintf(out->line[out->lines++], sizeof *out->line, format, args);
-    va_end(args);
-}
-
-/* "rank 5", "ranks 0-2, 4": of the members that are marked with `value`. */
-static void names(const struct judge *j, const uint8_t *mark, uint8_t value, char *out, size_t size)
-{
-    size_t used = 0, n = 0;
-    for (size_t m = 0; m < j->set->ranks; m++)
-        n += mark[m] == value;
-    used += (size_t)snprintf(out, size, n == 1 ? "rank " : n ? "ranks " : "no rank");
-    bool first = true;
-    for (size_t m = 0; m < j->set->ranks && used + 24 < size; m++) {
-        if (mark[m] != value)
-            continue;
-        size_t end = m;
-        while (end + 1 < j->set->ranks && mark[end + 1] == value)
-            end++;
-        used += (size_t)snprintf(out + used, size - used, "%s%zu", first ? "" : ", ", m);
-        if (end > m)
-            used += (size_t)snprintf(out + used, size - used, "%s%zu", end > m + 1 ? "-" : ", ", end);
-        first = false;
-        m = end;
-    }
-}
-
 static double ms(int64_t ns)
 {
     return (double)ns / 1e6;
-}
-
-static void finish(struct judge *j, enum ana_hvd_class id, int64_t since_ns)
-{
-    struct ana_hvd_finding *out = j->out;
-    out->id = id;
-    out->since_ns = since_ns;
-    out->hung = j->set->now_ns - since_ns >= j->hang_ns;
-    for (size_t m = 0; m < j->set->ranks; m++)
-        if (j->culprit[m] && j->set->rank[m].index != SIZE_MAX &&
-            out->culprits < sizeof out->culprit / sizeof *out->culprit)
-            out->culprit[out->culprits++] = j->set->rank[m].index;
-    for (size_t i = 1; i < out->culprits; i++) /* members may be in another order than ranks */
-        for (size_t k = i; k > 0 && out->culprit[k - 1] > out->culprit[k]; k--) {
-            size_t moved = out->culprit[k];
-            out->culprit[k] = out->culprit[k - 1];
-            out->culprit[k - 1] = moved;
-        }
-}
-
-/* Heartbeats that a process should have had and has not: those of the best of them tell how many there should be. */
-static double missed_beats(const struct judge *j, size_t m)
-{
-    double best = 0, own = 0, beats = 0;
-    for (size_t i = 0; i < j->set->ranks; i++) {
-        if (!j->work->member[i].file)
-            continue;
-        const struct ana_process *p = &j->job->process[j->set->rank[i].index];
-        double life = (double)(j->set->now_ns - p->rank.begin_ns) / 1e9, n = (double)trc_head(p->rank.file)->heartbeats;
-        if (life > 0 && n / life > best)
-            best = n / life;
-        if (i == m) {
-            own = life;
-            beats = n;
-        }
-    }
-    return best * own - beats;
-}
-
-/* Its heartbeat has ended while those of others went on: it is stopped, or was; wherever its loop then was.  A launcher
- * that ends a job wakes it once more: then there is a gap. */
-static bool is_silent(const struct judge *j, size_t m)
-{
-    const struct ana_process *p = &j->job->process[j->set->rank[m].index];
-    if (j->set->now_ns - p->heartbeat_ns >= (j->over ? ENDING_NS : NOTABLE_NS) &&
-        trc_head(p->rank.file)->heartbeats > 0)
-        return true;
-    double others = 0, missed = j->over ? missed_beats(j, m) : 0;
-    if (missed < GAP_BEATS)
-        return false;
-    for (size_t i = 0; i < j->set->ranks; i++)
-        if (i != m && j->work->member[i].file && missed_beats(j, i) > others)
-            others = missed_beats(j, i);
-    return missed > 3 * others;
-}
-
-/* Where a culprit is, as far as its own file tells. */
-static void say_where(struct judge *j, size_t m)
-{
-    const struct ana_hvd_rank *r = &j->set->rank[m];
-    if (r->index == SIZE_MAX) {
-        say(j->out, "rank %zu: has no trace file here", m);
-        return;
-    }
-    const struct ana_rank *rank = &j->job->process[r->index].rank;
-    if (!r->alive && rank->state == ANA_RANK_DEAD && !j->over)
-        say(j->out, "rank %zu: its process (pid %u) is gone", m, rank->pid);
-    else if (is_silent(j, m) && j->over)
-        say(j->out, "rank %zu: its process (pid %u) missed %.0f heartbeats before the end: it was stopped, or its host",
-            m, rank->pid, missed_beats(j, m));
-    else if (is_silent(j, m))
-        say(j->out, "rank %zu: its process (pid %u) has given no sign of life for %.1f s: stopped, or its host is", m,
-            rank->pid, (double)(j->set->now_ns - j->job->process[r->index].heartbeat_ns) / 1e9);
-    else if (r->main_inside)
-        say(j->out, "rank %zu: its main thread has been in %s for %.1f s", m, r->main_inside,
-            (double)(j->set->now_ns - r->main_since_ns) / 1e9);
-    else if (r->phase == ANA_HVD_OUTSIDE && j->set->now_ns - r->cycle_ns >= NOTABLE_NS)
-        say(j->out, "rank %zu: its loop is outside MPI, last seen at cycle %llu, %.1f s ago", m,
-            (unsigned long long)r->cycles, (double)(j->set->now_ns - r->cycle_ns) / 1e9);
-    else
-        say(j->out, "rank %zu: its loop turns (cycle %llu, in %s)", m, (unsigned long long)r->cycles,
-            ana_hvd_phase_name(r->phase));
 }
 
 /* ---- stuck loops ----------------------------------------------------------------------------------------------------
  */
 
 /* Ranks wait in a cycle or in an operation while others have not come to it. */
-static bool stuck_loops(struct judge *j)
+static bool stuck_loops(struct hvd_judge *j)
 {
     const struct ana_hvd_set *set = j->set;
     size_t waiting = 0, operating = 0, outside = 0, silent = 0, seen = 0;
@@ -174,7 +43,7 @@ static bool stuck_loops(struct judge *j)
             return false;
         bool operation = r->phase == ANA_HVD_OPERATION;
         bool inside = r->phase == ANA_HVD_ROUND || r->phase == ANA_HVD_NEGOTIATING || operation;
-        if (inside && !is_silent(j, m)) {
+        if (inside && !hvd_is_silent(j, m)) {
             /* The youngest wait is what all have shared. */
             if (r->inside_since_ns > since)
                 since = r->inside_since_ns;
@@ -194,15 +63,15 @@ static bool stuck_loops(struct judge *j)
     if (waiting + operating == 0 || lasted < j->notable_ns || (outside == 0 && !everybody))
         return false;
     char who[160];
-    names(j, j->culprit, 1, who, sizeof who);
+    hvd_names(j, j->culprit, 1, who, sizeof who);
     if (operating) {
         snprintf(j->out->summary, sizeof j->out->summary, "%zu of %zu ranks are inside %s (%llu bytes)%s%s", operating,
                  set->ranks, in_operation->inside, (unsigned long long)in_operation->inside_bytes,
                  outside ? ", which " : ", and it does not end", outside ? who : "");
         if (outside)
             strncat(j->out->summary, " never entered", sizeof j->out->summary - strlen(j->out->summary) - 1);
-        say(j->out, "the operation was agreed on at cycle %llu: what is missing is not a tensor",
-            (unsigned long long)set->cycles);
+        hvd_say(j->out, "the operation was agreed on at cycle %llu: what is missing is not a tensor",
+                (unsigned long long)set->cycles);
         since = operation_since;
     } else {
         snprintf(j->out->summary, sizeof j->out->summary,
@@ -211,41 +80,41 @@ static bool stuck_loops(struct judge *j)
     }
     for (size_t m = 0; m < set->ranks; m++)
         if (j->culprit[m])
-            say_where(j, m);
-    say(j->out, "Horovod's own stall inspector is silent here: its coordinator is %s",
-        operating ? "inside the operation" : "waiting in the cycle, or stopped");
+            hvd_say_where(j, m);
+    hvd_say(j->out, "Horovod's own stall inspector is silent here: its coordinator is %s",
+            operating ? "inside the operation" : "waiting in the cycle, or stopped");
     snprintf(j->out->next, sizeof j->out->next, "%s",
              outside ? "that process: stopped (SIGSTOP), killed, swapping, or a thread of it holds the GIL"
                      : "the transport: all ranks are inside and nothing moves");
-    finish(j, operating ? ANA_HVD_INSIDE_OPERATION : ANA_HVD_LOOP_DEAD, since);
+    hvd_finish(j, operating ? ANA_HVD_INSIDE_OPERATION : ANA_HVD_LOOP_DEAD, since);
     return true;
 }
 
 /* A launcher that ends a job wakes stopped processes first: the loops turn once more, and the stall is over a moment
  * before the job is. */
-static bool stalled_to_the_end(struct judge *j)
+static bool stalled_to_the_end(struct hvd_judge *j)
 {
     const struct ana_hvd_set *set = j->set;
-    if (!j->over || set->stall.begin_ns == ANA_HVD_NEVER || set->now_ns - set->stall.end_ns > NOTABLE_NS ||
+    if (!j->over || set->stall.begin_ns == ANA_HVD_NEVER || set->now_ns - set->stall.end_ns > HVD_NOTABLE_NS ||
         set->stall.end_ns - set->stall.begin_ns < j->notable_ns)
         return false;
     j->culprit[set->stall.member] = 1;
     snprintf(j->out->summary, sizeof j->out->summary,
              "Horovod's loop of rank %zu stood still outside MPI in cycle %llu until the job was ended",
              set->stall.member, (unsigned long long)set->stall.cycle);
-    say(j->out, "rank %zu: came to that cycle %.1f s after the first, and %.1f s before the end", set->stall.member,
-        (double)(set->stall.end_ns - set->stall.begin_ns) / 1e9, (double)(set->now_ns - set->stall.end_ns) / 1e9);
-    say(j->out, "Horovod's own stall inspector is silent here: its coordinator waits in the cycle, or is stopped");
+    hvd_say(j->out, "rank %zu: came to that cycle %.1f s after the first, and %.1f s before the end", set->stall.member,
+            (double)(set->stall.end_ns - set->stall.begin_ns) / 1e9, (double)(set->now_ns - set->stall.end_ns) / 1e9);
+    hvd_say(j->out, "Horovod's own stall inspector is silent here: its coordinator waits in the cycle, or is stopped");
     snprintf(j->out->next, sizeof j->out->next,
              "why that process stood still: stopped (SIGSTOP), swapping, or its host");
-    finish(j, ANA_HVD_LOOP_DEAD, set->stall.begin_ns);
+    hvd_finish(j, ANA_HVD_LOOP_DEAD, set->stall.begin_ns);
     return true;
 }
 
 /* ---- what is pending ------------------------------------------------------------------------------------------------
  */
 
-static int64_t last_move(const struct judge *j)
+static int64_t last_move(const struct hvd_judge *j)
 {
     int64_t last = j->set->agreed_ns;
     for (size_t i = 0; i < j->set->tensors; i++) {
@@ -263,7 +132,7 @@ static bool same_kind(const struct ana_hvd_tensor *a, const struct ana_hvd_tenso
 }
 
 /* How many pending tensors the ranks that have submitted `of` lack, and how many they alone have. */
-static void balance(const struct judge *j, const struct ana_hvd_tensor *of, size_t *lack, size_t *alone)
+static void balance(const struct hvd_judge *j, const struct ana_hvd_tensor *of, size_t *lack, size_t *alone)
 {
     *lack = *alone = 0;
     for (size_t i = 0; i < j->set->tensors; i++) {
@@ -279,7 +148,7 @@ static void balance(const struct judge *j, const struct ana_hvd_tensor *of, size
 }
 
 /* Two names, not both known before, that between them all ranks have submitted, each one of them. */
-static bool name_mismatch(struct judge *j, int64_t since)
+static bool name_mismatch(struct hvd_judge *j, int64_t since)
 {
     const struct ana_hvd_set *set = j->set;
     for (size_t a = 0; a < set->tensors; a++)
@@ -304,27 +173,27 @@ static bool name_mismatch(struct judge *j, int64_t since)
             bool tie = of_x == of_y;
             for (size_t m = 0; m < set->ranks; m++)
                 j->culprit[m] = odd->submitted[m] == ANA_HVD_YES || (tie && usual->submitted[m] == ANA_HVD_YES);
-            names(j, odd->submitted, ANA_HVD_YES, who, sizeof who);
-            names(j, usual->submitted, ANA_HVD_YES, others, sizeof others);
+            hvd_names(j, odd->submitted, ANA_HVD_YES, who, sizeof who);
+            hvd_names(j, usual->submitted, ANA_HVD_YES, others, sizeof others);
             snprintf(j->out->summary, sizeof j->out->summary, "one %s under two names: %s submitted %s, %s %s",
                      ana_hvd_op_name(odd->op), who, odd->name, others, usual->name);
             snprintf(j->out->tensor, sizeof j->out->tensor, "%s", odd->name);
             j->out->tensors = 1;
-            say(j->out, "both have %llu elements of the same type, and no rank submitted both",
-                (unsigned long long)odd->elements);
+            hvd_say(j->out, "both have %llu elements of the same type, and no rank submitted both",
+                    (unsigned long long)odd->elements);
             if (tie)
-                say(j->out, "which of the two is the odd one cannot be told%s",
-                    j->work->member[0].uncached_open ? ": what rank 0 submitted is on no wire" : "");
+                hvd_say(j->out, "which of the two is the odd one cannot be told%s",
+                        j->work->member[0].uncached_open ? ": what rank 0 submitted is on no wire" : "");
             snprintf(j->out->next, sizeof j->out->next,
                      "the names that the ranks give: they must be equal, and so the order in which the model is built");
-            finish(j, ANA_HVD_NAME_MISMATCH, since);
+            hvd_finish(j, ANA_HVD_NAME_MISMATCH, since);
             return true;
         }
     return false;
 }
 
 /* The tensor that tells most: submitted before on all ranks (its absence is a change), else the first. */
-static const struct ana_hvd_tensor *telling(const struct judge *j)
+static const struct ana_hvd_tensor *telling(const struct hvd_judge *j)
 {
     const struct ana_hvd_tensor *found = NULL;
     for (size_t i = 0; i < j->set->tensors; i++) {
@@ -336,7 +205,7 @@ static const struct ana_hvd_tensor *telling(const struct judge *j)
 }
 
 /* A new name that only few ranks know: they are the odd ones.  Of a known one, those who have not submitted it. */
-static void mark_culprits(struct judge *j, const struct ana_hvd_tensor *t)
+static void mark_culprits(struct hvd_judge *j, const struct ana_hvd_tensor *t)
 {
     size_t yes = 0, no = 0;
     for (size_t m = 0; m < j->set->ranks; m++) {
@@ -348,7 +217,7 @@ static void mark_culprits(struct judge *j, const struct ana_hvd_tensor *t)
         j->culprit[m] = t->submitted[m] == odd;
 }
 
-static size_t missing_at(const struct judge *j, const struct ana_hvd_tensor *like)
+static size_t missing_at(const struct hvd_judge *j, const struct ana_hvd_tensor *like)
 {
     size_t n = 0;
     for (size_t i = 0; i < j->set->tensors; i++) {
@@ -358,23 +227,23 @@ static size_t missing_at(const struct judge *j, const struct ana_hvd_tensor *lik
     return n;
 }
 
-static void say_tensors(struct judge *j)
+static void say_tensors(struct hvd_judge *j)
 {
     for (size_t i = 0; i < j->set->tensors && j->out->lines < 4; i++) {
         const struct ana_hvd_tensor *t = &j->set->tensor[i];
         char yes[100], no[100];
         if (!t->pending)
             continue;
-        names(j, t->submitted, ANA_HVD_YES, yes, sizeof yes);
-        names(j, t->submitted, ANA_HVD_NO, no, sizeof no);
+        hvd_names(j, t->submitted, ANA_HVD_YES, yes, sizeof yes);
+        hvd_names(j, t->submitted, ANA_HVD_NO, no, sizeof no);
         if (memchr(t->submitted, ANA_HVD_NO, j->set->ranks))
-            say(j->out, "%s: submitted by %s, not by %s", t->name, yes, no);
+            hvd_say(j->out, "%s: submitted by %s, not by %s", t->name, yes, no);
         else
-            say(j->out, "%s: submitted by %s", t->name, yes);
+            hvd_say(j->out, "%s: submitted by %s", t->name, yes);
     }
 }
 
-static bool root_alone(struct judge *j)
+static bool root_alone(struct hvd_judge *j)
 {
     const struct hvd_member *root = &j->work->member[0];
     if (!root->uncached_open || j->work->pending || root->maybe_joined || j->set->rank[0].wants_shutdown ||
@@ -385,15 +254,15 @@ static bool root_alone(struct judge *j)
              "rank 0 waits for a tensor that no other rank has submitted since cycle %llu",
              (unsigned long long)root->uncached_cycle);
     j->out->tensors = 1;
-    say(j->out, "its name is on no wire: rank 0 of a process set sends no requests; its Python stack has it");
+    hvd_say(j->out, "its name is on no wire: rank 0 of a process set sends no requests; its Python stack has it");
     snprintf(j->out->next, sizeof j->out->next,
              "a collective that only rank 0 comes to: a metric, a broadcast in a branch");
-    finish(j, ANA_HVD_NOT_SUBMITTED, root->uncached_ns);
+    hvd_finish(j, ANA_HVD_NOT_SUBMITTED, root->uncached_ns);
     return true;
 }
 
 /* A new tensor that only the marked ranks have submitted: what they wait for while the others wait for them. */
-static const struct ana_hvd_tensor *own_tensor(const struct judge *j)
+static const struct ana_hvd_tensor *own_tensor(const struct hvd_judge *j)
 {
     for (size_t i = 0; i < j->set->tensors; i++) {
         const struct ana_hvd_tensor *t = &j->set->tensor[i];
@@ -406,7 +275,7 @@ static const struct ana_hvd_tensor *own_tensor(const struct judge *j)
     return NULL;
 }
 
-static bool not_submitted(struct judge *j)
+static bool not_submitted(struct hvd_judge *j)
 {
     const struct ana_hvd_set *set = j->set;
     const struct ana_hvd_tensor *t = telling(j);
@@ -438,7 +307,7 @@ static bool not_submitted(struct judge *j)
         j->culprit[other] = 1;
     }
     char who[160];
-    names(j, j->culprit, 1, who, sizeof who);
+    hvd_names(j, j->culprit, 1, who, sizeof who);
     size_t known = 0;
     for (size_t i = 0; i < set->tensors; i++)
         known += set->tensor[i].op == t->op && !set->tensor[i].done == !t->done;
@@ -447,10 +316,10 @@ static bool not_submitted(struct judge *j)
     j->out->tensors = missing_at(j, t);
     snprintf(j->out->tensor, sizeof j->out->tensor, "%s", own ? own->name : t->name);
     if (own)
-        say(j->out, "%s: submitted by %s alone, since cycle %llu", own->name, who,
-            (unsigned long long)own->submitted_cycle[culprit]);
+        hvd_say(j->out, "%s: submitted by %s alone, since cycle %llu", own->name, who,
+                (unsigned long long)own->submitted_cycle[culprit]);
     if (hidden)
-        say(j->out, "rank 0 has asked for something else, whose name is on no wire: its Python stack has it");
+        hvd_say(j->out, "rank 0 has asked for something else, whose name is on no wire: its Python stack has it");
     if (crossed != SIZE_MAX)
         snprintf(j->out->summary, sizeof j->out->summary,
                  "rank %zu is in %s on another communicator while the others wait for its %s", crossed,
@@ -472,26 +341,26 @@ static bool not_submitted(struct judge *j)
                  strchr(who, 's') ? "have" : "has", j->out->tensors, known, (unsigned long long)set->steps, t->name);
     say_tensors(j);
     if (culprit < set->ranks)
-        say_where(j, culprit);
-    say(j->out, "all loops turn together (cycle %llu): the communication library is idle and healthy",
-        (unsigned long long)set->cycles);
+        hvd_say_where(j, culprit);
+    hvd_say(j->out, "all loops turn together (cycle %llu): the communication library is idle and healthy",
+            (unsigned long long)set->cycles);
     snprintf(j->out->next, sizeof j->out->next, "%s",
              crossed != SIZE_MAX ? "that call: all ranks must make it at the same point between Horovod's operations"
              : minority || own   ? "a collective in a branch that only some ranks take"
                                  : "what that rank does instead: its input, an evaluation, uneven data (hvd.join)");
     bool renamed = hidden && !t->done && j->out->tensors == 1;
-    finish(j,
-           crossed != SIZE_MAX ? ANA_HVD_CROSS_LIBRARY
-           : renamed           ? ANA_HVD_NAME_MISMATCH
-                               : ANA_HVD_NOT_SUBMITTED,
-           since);
+    hvd_finish(j,
+               crossed != SIZE_MAX ? ANA_HVD_CROSS_LIBRARY
+               : renamed           ? ANA_HVD_NAME_MISMATCH
+                                   : ANA_HVD_NOT_SUBMITTED,
+               since);
     return true;
 }
 
 /* ---- the end, and the slow ------------------------------------------------------------------------------------------
  */
 
-static bool early_exit(struct judge *j)
+static bool early_exit(struct hvd_judge *j)
 {
     const struct ana_hvd_set *set = j->set;
     uint64_t first = UINT64_MAX;
@@ -512,7 +381,7 @@ static bool early_exit(struct judge *j)
     if (!innocent)
         return false;
     char who[160];
-    names(j, j->culprit, 1, who, sizeof who);
+    hvd_names(j, j->culprit, 1, who, sizeof who);
     if (t)
         snprintf(j->out->tensor, sizeof j->out->tensor, "%s", t->name);
     j->out->tensors = j->work->pending;
@@ -525,12 +394,12 @@ static bool early_exit(struct judge *j)
     say_tensors(j);
     snprintf(j->out->next, sizeof j->out->next,
              "the output of that rank: an exception or an exit; the errors of the others follow from it");
-    finish(j, ANA_HVD_EARLY_EXIT, since);
+    hvd_finish(j, ANA_HVD_EARLY_EXIT, since);
     j->out->hung = false;
     return true;
 }
 
-static bool straggler(struct judge *j)
+static bool straggler(struct hvd_judge *j)
 {
     const struct ana_hvd_set *set = j->set;
     if (set->steps < ENOUGH_STEPS || set->kept_steps < 2)
@@ -555,10 +424,10 @@ static bool straggler(struct judge *j)
              worst, (unsigned long long)r->last, (unsigned long long)set->steps, r->last_cycles, r->last_ms,
              100 * fmin(gain / step_ms, 1));
     for (size_t m = 0; m < set->ranks && m < 4; m++)
-        say(j->out, "rank %zu: last in %llu steps, %.1f cycles or %.1f ms late on average", m,
-            (unsigned long long)set->rank[m].last, set->rank[m].late_cycles, set->rank[m].late_ms);
+        hvd_say(j->out, "rank %zu: last in %llu steps, %.1f cycles or %.1f ms late on average", m,
+                (unsigned long long)set->rank[m].last, set->rank[m].late_cycles, set->rank[m].late_ms);
     snprintf(j->out->next, sizeof j->out->next, "what rank %zu computes or reads between steps", worst);
-    finish(j, ANA_HVD_STRAGGLER, set->step[0].begin_ns);
+    hvd_finish(j, ANA_HVD_STRAGGLER, set->step[0].begin_ns);
     j->out->hung = false;
     return true;
 }
@@ -572,22 +441,22 @@ static int64_t usual_step_ns(const struct ana_hvd_set *set)
 
 bool ana_hvd_judge(const struct ana_job *job, const struct ana_hvd *hvd, int64_t hang_ns, struct ana_hvd_finding *out)
 {
-    bool (*const rule[])(struct judge *) = {early_exit, stuck_loops, stalled_to_the_end, not_submitted, straggler};
+    bool (*const rule[])(struct hvd_judge *) = {early_exit, stuck_loops, stalled_to_the_end, not_submitted, straggler};
     for (size_t k = 0; k < sizeof rule / sizeof *rule; k++)
         for (size_t s = 0; s < hvd->sets; s++) {
-            struct judge j = {.job = job,
-                              .set = &hvd->set[s],
-                              .work = &job->horovod->work[s],
-                              .out = out,
-                              .hang_ns = hang_ns,
-                              .over = true,
-                              .culprit = calloc(hvd->set[s].ranks, 1)};
+            struct hvd_judge j = {.job = job,
+                                  .set = &hvd->set[s],
+                                  .work = &job->horovod->work[s],
+                                  .out = out,
+                                  .hang_ns = hang_ns,
+                                  .over = true,
+                                  .culprit = calloc(hvd->set[s].ranks, 1)};
             *out = (struct ana_hvd_finding){.set = s};
             for (size_t m = 0; m < j.set->ranks; m++)
                 j.over &= !j.set->rank[m].alive;
             j.notable_ns = LONG_STEPS * usual_step_ns(j.set);
-            if (j.notable_ns < NOTABLE_NS)
-                j.notable_ns = NOTABLE_NS;
+            if (j.notable_ns < HVD_NOTABLE_NS)
+                j.notable_ns = HVD_NOTABLE_NS;
             if (j.notable_ns > hang_ns)
                 j.notable_ns = hang_ns;
             if (j.over && hang_ns > j.notable_ns)
