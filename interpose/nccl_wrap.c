@@ -1,37 +1,12 @@
 /* The wrappers of NCCL, expanded from its call table.  No wrapper holds logic; see wrap.c. */
+#include "interpose/arity.h"
 #include "interpose/nccl.h"
-
-typedef uintptr_t w;
 
 /* ncclUniqueId: the one thing that is handed over by value and is larger than a word. */
 struct unique_id {
     char bytes[128];
 };
 
-#define P0  void
-#define P1  w a0
-#define P2  P1, w a1
-#define P3  P2, w a2
-#define P4  P3, w a3
-#define P5  P4, w a4
-#define P6  P5, w a5
-#define P7  P6, w a6
-#define P8  P7, w a7
-#define P9  P8, w a8
-#define P10 P9, w a9
-#define P11 P10, w a10
-#define A0
-#define A1  a0
-#define A2  A1, a1
-#define A3  A2, a2
-#define A4  A3, a3
-#define A5  A4, a4
-#define A6  A5, a5
-#define A7  A6, a6
-#define A8  A7, a7
-#define A9  A8, a8
-#define A10 A9, a9
-#define A11 A10, a10
 /* With an id as the third: its address stands for it in the array. */
 #define ID_P4 w a0, w a1, struct unique_id a2, w a3
 #define ID_P5 ID_P4, w a4

@@ -1,44 +1,9 @@
 /* The wrappers, expanded from the call table.  No wrapper holds logic: all arguments travel as machine words, which is
  * what the calling conventions of x86-64 and aarch64 Linux do with ints, pointers and handles alike. */
+#include "interpose/arity.h"
 #include "interpose/calls.h"
 #include "interpose/repeat.h"
 #include "interpose/resolve.h"
-
-typedef uintptr_t w;
-
-#define P0  void
-#define P1  w a0
-#define P2  P1, w a1
-#define P3  P2, w a2
-#define P4  P3, w a3
-#define P5  P4, w a4
-#define P6  P5, w a5
-#define P7  P6, w a6
-#define P8  P7, w a7
-#define P9  P8, w a8
-#define P10 P9, w a9
-#define P11 P10, w a10
-#define P12 P11, w a11
-#define P13 P12, w a12
-#define P14 P13, w a13
-#define P15 P14, w a14
-
-#define A0
-#define A1  a0
-#define A2  A1, a1
-#define A3  A2, a2
-#define A4  A3, a3
-#define A5  A4, a4
-#define A6  A5, a5
-#define A7  A6, a6
-#define A8  A7, a7
-#define A9  A8, a8
-#define A10 A9, a9
-#define A11 A10, a10
-#define A12 A11, a11
-#define A13 A12, a12
-#define A14 A13, a13
-#define A15 A14, a14
 
 /* The same out of the array, where describing the call may have put a status of ours. */
 #define X0
