@@ -1,5 +1,6 @@
 #include "trace/numfmt.h"
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -163,4 +164,15 @@ char *ana_column(char *out, size_t size, const char *text, int width, bool right
         out[n++] = ' ';
     out[n] = 0;
     return out;
+}
+
+void ana_append(char *out, size_t size, size_t *n, const char *format, ...)
+{
+    va_list args;
+    if (*n >= size)
+        return;
+    va_start(args, format);
+    int more = vsnprintf(out + *n, size - *n, format, args);
+    va_end(args);
+    *n += more > 0 ? (size_t)more : 0;
 }

@@ -23,6 +23,10 @@ enum ana_unit {
 /* `value` in `unit`; NAN and infinities are unknown and give a dash, "–" when `utf8`, else "-". */
 char *ana_number(char *out, size_t size, enum ana_unit unit, double value, bool utf8);
 
+/* Puts more text behind the first *n characters of `out` and adds its length to *n; what no longer fits is cut, and
+ * then *n is not less than `size`. */
+__attribute__((format(printf, 4, 5))) void ana_append(char *out, size_t size, size_t *n, const char *format, ...);
+
 /* For integers of which -1 means unknown: NAN when negative. */
 static inline double ana_known(int64_t value)
 {

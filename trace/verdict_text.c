@@ -1,4 +1,5 @@
 /* The verdict in words: who, doing what, where. */
+#include "trace/numfmt.h"
 #include "trace/stacks.h"
 #include "trace/verdict_impl.h"
 #include <stdarg.h>
@@ -21,17 +22,6 @@ struct ana_label ana_rank_label(const struct ana_job *job, size_t index)
     return label;
 }
 
-__attribute__((format(printf, 4, 5))) static void add(char *out, size_t size, size_t *n, const char *format, ...)
-{
-    va_list args;
-    if (*n >= size)
-        return;
-    va_start(args, format);
-    int more = vsnprintf(out + *n, size - *n, format, args);
-    va_end(args);
-    *n += more > 0 ? (size_t)more : 0;
-}
-
 void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size)
 {
     size_t at = 0, ranges = 0;
@@ -43,13 +33,13 @@ void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, cha
         if (end - i == 2)
             end = i + 1; /* two in a row are no range */
         if (++ranges > RANGES_MAX) {
-            add(out, size, &at, " and %zu more", n - i);
+            ana_append(out, size, &at, " and %zu more", n - i);
             break;
         }
         const char *glue = i == 0 ? (n > 1 ? "ranks " : "rank ") : end == n ? " and " : ", ";
-        add(out, size, &at, "%s%s", glue, ana_rank_label(job, index[i]).text);
+        ana_append(out, size, &at, "%s%s", glue, ana_rank_label(job, index[i]).text);
         if (end > i + 1)
-            add(out, size, &at, "-%s", ana_rank_label(job, index[end - 1]).text);
+            ana_append(out, size, &at, "-%s", ana_rank_label(job, index[end - 1]).text);
     }
 }
 

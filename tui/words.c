@@ -1,4 +1,5 @@
 #include "tui/words.h"
+#include "trace/numfmt.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -17,18 +18,6 @@ void tui_words_instant(char *out, size_t size, int64_t at_ns, int64_t step_ns, b
         snprintf(out, size, "%s%s", ana_clock(clock, sizeof clock, at_ns), fraction);
 }
 
-/* Appends; texts that no longer fit are cut. */
-__attribute__((format(printf, 4, 5))) static void add(char *out, size_t size, size_t *n, const char *format, ...)
-{
-    va_list args;
-    if (*n >= size)
-        return;
-    va_start(args, format);
-    int more = vsnprintf(out + *n, size - *n, format, args);
-    va_end(args);
-    *n += more > 0 ? (size_t)more : 0;
-}
-
 static const char *peer_name(int32_t peer, char *out, size_t size)
 {
     if (peer >= 0)
@@ -44,11 +33,11 @@ static const char *peer_name(int32_t peer, char *out, size_t size)
 static void add_message(char *out, size_t size, size_t *n, const char *what, int32_t peer, int32_t tag, uint64_t bytes)
 {
     char text[ANA_TEXT];
-    add(out, size, n, "%s %s", what, peer_name(peer, text, sizeof text));
+    ana_append(out, size, n, "%s %s", what, peer_name(peer, text, sizeof text));
     if (tag >= 0)
-        add(out, size, n, " tag %d", tag);
-    add(out, size, n, ", %s",
-        ana_number(text, sizeof text, ANA_BYTES, bytes == TRC_BYTES_UNKNOWN ? NAN : (double)bytes, true));
+        ana_append(out, size, n, " tag %d", tag);
+    ana_append(out, size, n, ", %s",
+               ana_number(text, sizeof text, ANA_BYTES, bytes == TRC_BYTES_UNKNOWN ? NAN : (double)bytes, true));
 }
 
 static void second_line(const struct tui_app *app, const struct ana_moment *m, char *out, size_t size)
@@ -57,16 +46,17 @@ static void second_line(const struct tui_app *app, const struct ana_moment *m, c
     size_t n = 0;
     if (m->sig.flags & TRC_SIG_COLL) {
         if (m->last_index < 0)
-            add(out, size, &n, "not all of its ranks were seen");
+            ana_append(out, size, &n, "not all of its ranks were seen");
         else
-            add(out, size, &n, "rank %s came last, %s after the first",
-                tui_app_rank_name(app, (size_t)m->last_index, rank, sizeof rank),
-                ana_spoken(late, sizeof late, (double)m->late_ns));
+            ana_append(out, size, &n, "rank %s came last, %s after the first",
+                       tui_app_rank_name(app, (size_t)m->last_index, rank, sizeof rank),
+                       ana_spoken(late, sizeof late, (double)m->late_ns));
     } else if (m->has_other_end) {
         int64_t ahead = m->other_begin_ns - m->begin_ns;
-        add(out, size, &n, "its other end: rank %s, which began %s %s (Tab goes there)",
-            tui_app_rank_name(app, m->other_index, rank, sizeof rank),
-            ana_spoken(late, sizeof late, (double)(ahead < 0 ? -ahead : ahead)), ahead < 0 ? "earlier" : "later");
+        ana_append(out, size, &n, "its other end: rank %s, which began %s %s (Tab goes there)",
+                   tui_app_rank_name(app, m->other_index, rank, sizeof rank),
+                   ana_spoken(late, sizeof late, (double)(ahead < 0 ? -ahead : ahead)),
+                   ahead < 0 ? "earlier" : "later");
     }
 }
 
@@ -82,22 +72,23 @@ void tui_words_moment(const struct tui_app *app, const struct ana_moment *moment
     while (step < (end - begin) / 200 && step < 1000000000)
         step *= 10;
     tui_words_instant(when, sizeof when, app->cursor_ns, step, false);
-    add(first, first_size, &n, "%s rank %s: ", when, tui_app_rank_name(app, app->cursor_rank, rank, sizeof rank));
+    ana_append(first, first_size, &n, "%s rank %s: ", when,
+               tui_app_rank_name(app, app->cursor_rank, rank, sizeof rank));
     if (!moment) {
-        add(first, first_size, &n, "nothing is known of this time");
+        ana_append(first, first_size, &n, "nothing is known of this time");
         return;
     }
     if (!moment->call) {
-        add(first, first_size, &n, "outside MPI");
+        ana_append(first, first_size, &n, "outside MPI");
         return;
     }
     const struct trc_sig *sig = &moment->sig;
     if (moment->covers)
-        add(first, first_size, &n, "%s ", moment->call);
+        ana_append(first, first_size, &n, "%s ", moment->call);
     else
-        add(first, first_size, &n, "outside MPI, after %s ", moment->call);
-    add(first, first_size, &n, "%s",
-        ana_number(text, sizeof text, ANA_NS, (double)(moment->end_ns - moment->begin_ns), true));
+        ana_append(first, first_size, &n, "outside MPI, after %s ", moment->call);
+    ana_append(first, first_size, &n, "%s",
+               ana_number(text, sizeof text, ANA_NS, (double)(moment->end_ns - moment->begin_ns), true));
     if (sig->flags & TRC_SIG_P2P_OUT)
         add_message(first, first_size, &n, ", to", sig->peer, sig->tag, sig->sent);
     if (sig->flags & TRC_SIG_P2P_IN)
@@ -105,11 +96,11 @@ void tui_words_moment(const struct tui_app *app, const struct ana_moment *moment
     if (sig->flags & TRC_SIG_COLL) {
         uint64_t bytes = sig->sent > sig->received && sig->sent != TRC_BYTES_UNKNOWN ? sig->sent : sig->received;
         if (bytes && bytes != TRC_BYTES_UNKNOWN)
-            add(first, first_size, &n, ", %s", ana_number(text, sizeof text, ANA_BYTES, (double)bytes, true));
+            ana_append(first, first_size, &n, ", %s", ana_number(text, sizeof text, ANA_BYTES, (double)bytes, true));
     }
     if (moment->comm_name)
-        add(first, first_size, &n, ", %s", moment->comm_name);
+        ana_append(first, first_size, &n, ", %s", moment->comm_name);
     if (sig->flags & TRC_SIG_COLL)
-        add(first, first_size, &n, " #%" PRIu64, moment->sequence);
+        ana_append(first, first_size, &n, " #%" PRIu64, moment->sequence);
     second_line(app, moment, second, second_size);
 }
