@@ -99,6 +99,8 @@ def system_calls(name, command):
     noise = {n for n in set().union(*(p[0] for p in plain)) if len({p[0][n] for p in plain}) > 1}
     # one mprotect for each of the two libraries; memory is the program's own affair, and moves with what is mapped
     noise |= {"brk", "mmap", "munmap"}
+    if plain[0][0]["futex"]:
+        noise.add("futex")  # threads of the program wait for each other: how often is the scheduler's affair
     for again in range(3):  # names of temporary files and the like cost now and then a call more
         wrong = []
         for n in sorted(set(plain[0][0]).union(*(t[0] for t in traced)) - noise):
