@@ -88,7 +88,7 @@ static void find_shared(void)
 {
     ipo_abi.shared = ipo_resolve_data("ompi_request_empty");
     ipo_abi.shared_span = ipo_abi.shared != 0;
-    ipo_abi.shared_too = ipo_resolve_data("ompi_request_empty_send");
+    ipo_abi.shared_too[0] = ipo_resolve_data("ompi_request_empty_send");
     if (ipo_abi.shared || !ipo_resolve_data("MPIR_Err_create_code")) /* no other library has to stand such numbers */
         return;
     uintptr_t (*from_number)(int) = (uintptr_t(*)(int))ipo_resolve_name("PMPI_Request_fromint");
@@ -124,4 +124,23 @@ void ipo_abi_detect(void)
     ipo_abi.op_band = ipo_resolve_data("ompi_mpi_op_band");
     ipo_abi.op_bor = ipo_resolve_data("ompi_mpi_op_bor");
     find_shared();
+}
+
+/* Requests that have nothing to do are finished at once: where two of a kind have one handle, it is a shared one. */
+void ipo_abi_find_shared(void)
+{
+    typedef uintptr_t w;
+    for (int kind = 0; kind < 2; kind++) {
+        int (*start)(w, int, w, int, int, w, void *) =
+            (int (*)(w, int, w, int, int, w, void *))ipo_own[kind ? IPO_Irecv : IPO_Isend];
+        uintptr_t requests[2] = {0}; /* room for two handles of any width */
+        for (unsigned i = 0; i < 2; i++)
+            if (start(0, 0, ipo_abi.byte_type, ipo_abi.proc_null, 0, ipo_abi.comm_world,
+                      (char *)requests + i * ipo_abi.handle_bytes))
+                return;
+        uintptr_t first = ipo_handle_load((uintptr_t)requests, 0);
+        if (first == ipo_handle_load((uintptr_t)requests, 1) && !ipo_is_shared(first) && first != ipo_abi.request_null)
+            ipo_abi.shared_too[kind] = first;
+        ((int (*)(int, void *, w))ipo_own[IPO_Waitall])(2, requests, ipo_abi.statuses_ignore);
+    }
 }

@@ -19,13 +19,17 @@ struct ipo_abi {
     uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type;
     uintptr_t op_band, op_bor;
     /* Handles that many finished requests share.  Open MPI: ompi_request_empty, and since 6.0 ompi_request_empty_send;
-     * MPICH: one for each kind of request, `shared` and what lies shared_span behind it. */
-    uintptr_t shared, shared_span, shared_too;
+     * MPICH: one for each kind of request, `shared` and what lies shared_span behind it; Intel MPI: two that look like
+     * others, one for sends and one for receives. */
+    uintptr_t shared, shared_span, shared_too[2];
 };
 extern IPO_OURS struct ipo_abi ipo_abi;
 
 /* Finds out the family; the MPI library must have been found.  Callable before MPI_Init. */
 void ipo_abi_detect(void);
+
+/* Asks the library for the shared handles that nothing but a request tells.  Once, after MPI_Init. */
+void ipo_abi_find_shared(void);
 
 static inline uintptr_t ipo_handle_load(uintptr_t address, unsigned i)
 {
@@ -37,7 +41,8 @@ static inline uintptr_t ipo_handle_load(uintptr_t address, unsigned i)
 }
 static inline bool ipo_is_shared(uintptr_t request)
 {
-    return request - ipo_abi.shared < ipo_abi.shared_span || (request == ipo_abi.shared_too && request);
+    return request - ipo_abi.shared < ipo_abi.shared_span ||
+           (request && (request == ipo_abi.shared_too[0] || request == ipo_abi.shared_too[1]));
 }
 /* A handle passed by value: the upper half of a 32-bit one is undefined. */
 static inline uintptr_t ipo_handle(uintptr_t word)

@@ -330,6 +330,7 @@ void ipo_process_ready(void)
             head->thread_level = level > 3 ? level / 1024 - (level >= 4096 ? 1 : 0) : level;
         ipo_process.concurrent = head->thread_level < 0 || head->thread_level > 2;
         check_status_layout(head);
+        ipo_abi_find_shared();
         char parent[8] = {0};
         if (!((int (*)(void *))ipo_own[IPO_Comm_get_parent])(parent) &&
             ipo_handle_load((uintptr_t)parent, 0) != ipo_abi.comm_null)
