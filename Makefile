@@ -87,13 +87,17 @@ workloads: $(WORK_BIN)
 DOUBLE = $(BUILD)/gpu_double
 NCCL_SRC = $(wildcard workloads/nccl/*.c)
 NCCL_BIN = $(NCCL_SRC:%.c=$(BUILD)/%)
-NCCL_FLAGS ?= -Itests/gpu_double/include -L$(DOUBLE)
+NCCL_FLAGS ?= -Itests/gpu_double/include -L$(DOUBLE) -Wl,-rpath-link,$(DOUBLE)
 DOUBLE_CFLAGS = $(STD) $(WARN) -O1 -g -I. -fPIC -shared
-$(DOUBLE)/libcudart.so.13: tests/gpu_double/cudart.c tests/gpu_double/include/cuda_runtime.h
+$(DOUBLE)/libfgpu.so: tests/gpu_double/core.c tests/gpu_double/core.h
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -lpthread && ln -sf $(@F) $(@D)/libcudart.so
+	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -lpthread
+$(DOUBLE)/libcuda.so.1: tests/gpu_double/cuda.c $(DOUBLE)/libfgpu.so
+	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lfgpu -ldl
+$(DOUBLE)/libcudart.so.13: tests/gpu_double/cudart.c tests/gpu_double/include/cuda_runtime.h $(DOUBLE)/libfgpu.so $(DOUBLE)/libcuda.so.1
+	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lfgpu -ldl -lpthread && ln -sf $(@F) $(@D)/libcudart.so
 $(DOUBLE)/libnccl.so.2: tests/gpu_double/nccl.c tests/gpu_double/include/nccl.h $(DOUBLE)/libcudart.so.13
-	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lcudart -lpthread -lrt && ln -sf $(@F) $(@D)/libnccl.so
+	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lcudart -lfgpu -lpthread -lrt && ln -sf $(@F) $(@D)/libnccl.so
 $(BUILD)/workloads/nccl/%: workloads/nccl/%.c workloads/truth.h $(DOUBLE)/libnccl.so.2
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -Iworkloads -o $@ $< $(NCCL_FLAGS) -lnccl -lcudart -lm

@@ -2,8 +2,10 @@
  * stream's thread moves the data, through memory that the processes of a communicator share.  A collective that a rank
  * does not enter, or enters with other arguments, never ends, as on a GPU. */
 #include "tests/gpu_double/include/nccl.h"
+#include "tests/gpu_double/core.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,6 +56,8 @@ struct ncclComm {
     unsigned long long phase, host_phase;
     atomic_bool aborted;
     atomic_int error;
+    bool blocking;
+    atomic_int busy; /* launches and beginnings that a thread of ours still works on */
 };
 struct task {
     enum kind kind;
@@ -63,7 +67,8 @@ struct task {
     int type, op, root; /* or the peer */
     ncclComm_t comm;
     cudaStream_t stream;
-    bool blocked; /* by a fault: never starts */
+    bool blocked; /* by a fault: never gives anything */
+    long delay_ms;
     struct task *next;
 };
 
@@ -204,6 +209,9 @@ static void run(void *launch)
     struct task *tasks = launch;
     bool going = true;
     for (struct task *t = tasks; t && going; t = t->next) {
+        t->done = 0;
+        if (t->delay_ms)
+            nanosleep(&(struct timespec){t->delay_ms / 1000, t->delay_ms % 1000 * 1000000}, NULL);
         while (t->blocked && !atomic_load(&t->comm->aborted))
             pause_a_bit();
         going = t->kind == SEND || t->kind == RECV || exchange(t);
@@ -216,24 +224,39 @@ static void run(void *launch)
         if (open)
             pause_a_bit();
     }
-    while (tasks) {
-        struct task *next = tasks->next;
-        free(tasks);
-        tasks = next;
+}
+
+static void drop(void *launch)
+{
+    for (struct task *t = launch; t;) {
+        struct task *next = t->next;
+        free(t);
+        t = next;
     }
 }
 
-/* ---- faults on demand: GPU_DOUBLE_FAULT=error:RANK:N or block:RANK:N, of the N-th operation of the process (from 0)
- */
-
-static bool faulty(const char *kind, int rank, long number)
+/* As the profiler shows them: mangled, and no more than the first operation of the group. */
+static const char *kernel_name(enum kind kind)
 {
-    const char *fault = getenv("GPU_DOUBLE_FAULT");
-    size_t n = strlen(kind);
-    char *end;
-    if (!fault || strncmp(fault, kind, n) != 0 || fault[n] != ':' || strtol(fault + n + 1, &end, 10) != rank)
-        return false;
-    return *end == ':' && strtol(end + 1, NULL, 10) == number;
+#define ARGS "24ncclDevKernelArgsStorageILm4096EE"
+    static const char *const name[] = {
+        [ALLREDUCE] = "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL" ARGS,
+        [BROADCAST] = "_Z31ncclDevKernel_Broadcast_RING_LL" ARGS,
+        [REDUCE] = "_Z36ncclDevKernel_Reduce_Sum_f32_RING_LL" ARGS,
+        [ALLGATHER] = "_Z31ncclDevKernel_AllGather_RING_LL" ARGS,
+        [REDUCE_SCATTER] = "_Z43ncclDevKernel_ReduceScatter_Sum_f32_RING_LL" ARGS,
+    };
+    return kind <= REDUCE_SCATTER && name[kind] ? name[kind] : "_Z22ncclDevKernel_SendRecv" ARGS;
+}
+
+/* Faults on demand (core.h), of the N-th operation of the process (from 0):
+ *   error:RANK:N     returns an error          block:RANK:N     begins and never gives anything
+ *   async:RANK:N     as block, and ncclCommGetAsyncError says ncclRemoteError      delay:RANK:0:MS  all take that
+ * longer */
+static bool faulty(const char *kind, long number)
+{
+    long n, more;
+    return fgpu_fault(kind, &n, &more) && n == number;
 }
 
 /* ---- calls: pncclX is the function, ncclX a weak name for it, as in the real library */
@@ -243,15 +266,50 @@ static bool faulty(const char *kind, int rank, long number)
     ncclResult_t nccl##name(__VA_ARGS__) __attribute__((weak, alias("pnccl" #name)));                                  \
     ncclResult_t pnccl##name(__VA_ARGS__)
 
+struct kernel {
+    ncclComm_t comm;
+    cudaStream_t stream;
+    fgpu_context context;
+    struct task *tasks;
+};
+static bool put(const struct kernel *k)
+{
+    return fgpu_put(
+        k->stream,
+        (struct fgpu_work){
+            .kind = FGPU_KERNEL, .name = kernel_name(k->tasks->kind), .run = run, .user = k->tasks, .drop = drop});
+}
+
+/* Of a communicator that does not block: later, by a thread of ours. */
+static void *put_later(void *of)
+{
+    struct kernel *k = of;
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    fgpu_make_current(k->context);
+    put(k);
+    atomic_fetch_sub(&k->comm->busy, 1);
+    free(k);
+    return NULL;
+}
+static ncclResult_t begin_later(ncclComm_t comm, void *(*what)(void *), void *of)
+{
+    pthread_t thread;
+    atomic_fetch_add(&comm->busy, 1);
+    if (pthread_create(&thread, NULL, what, of))
+        return ncclSystemError;
+    pthread_detach(thread);
+    return ncclInProgress;
+}
+
 static ncclResult_t launch(void)
 {
+    ncclResult_t result = ncclSuccess;
     while (pending) {
-        ncclComm_t comm = pending->comm;
-        cudaStream_t stream = pending->stream;
-        struct task *tasks = NULL, **end = &tasks, **at = &pending;
+        struct kernel k = {pending->comm, pending->stream, fgpu_current(), NULL};
+        struct task **end = &k.tasks, **at = &pending;
         while (*at) {
             struct task *t = *at;
-            if (t->comm == comm) {
+            if (t->comm == k.comm) {
                 *at = t->next;
                 t->next = NULL;
                 *end = t;
@@ -260,27 +318,38 @@ static ncclResult_t launch(void)
                 at = &t->next;
             }
         }
-        if (cudaLaunchHostFunc(stream, run, tasks))
+        struct kernel *copy = k.comm->blocking ? NULL : malloc(sizeof *copy);
+        if (copy) {
+            *copy = k;
+            result = begin_later(k.comm, put_later, copy);
+        } else if (!put(&k)) {
             return ncclUnhandledCudaError;
+        }
     }
-    return ncclSuccess;
+    return result;
 }
 
 static ncclResult_t enqueue(struct task like)
 {
     static atomic_long operations;
+    long n, more;
     if (!like.comm || !size_of(like.type) || (shape[like.kind % SEND].reduces && size_of(like.type) == 2))
         return ncclInvalidArgument;
     if (like.root < 0 || like.root >= like.comm->n || (shape[like.kind % SEND].reduces && like.op >= ncclAvg))
         return ncclInvalidArgument;
     long number = atomic_fetch_add(&operations, 1);
-    if (faulty("error", like.comm->rank, number))
+    if (faulty("error", number))
         return ncclSystemError;
     struct task *t = malloc(sizeof *t);
     if (!t)
         return ncclSystemError;
     *t = like;
-    t->blocked = faulty("block", like.comm->rank, number);
+    bool fails = faulty("async", number);
+    if (fails)
+        atomic_store(&like.comm->error, ncclRemoteError);
+    t->blocked = fails || faulty("block", number);
+    if (fgpu_fault("delay", &n, &more))
+        t->delay_ms = more;
     if (!pending)
         pending_end = &pending;
     *pending_end = t;
@@ -398,6 +467,7 @@ static ncclResult_t attach(ncclComm_t *out, uint64_t key, int n, int rank, bool 
     comm->key = key;
     comm->rank = rank;
     comm->n = n;
+    comm->blocking = true;
     *out = comm;
     if (atomic_fetch_add(&comm->region->attached, 1) + 1 == n)
         shm_unlink(name);
@@ -417,10 +487,22 @@ NCCL(CommInitRank, ncclComm_t *comm, int n, ncclUniqueId id, int rank)
 {
     return attach(comm, key_of(&id), n, rank, depth == 0);
 }
+static void *all_come(void *of)
+{
+    ncclComm_t comm = of;
+    while (atomic_load(&comm->region->attached) < comm->n)
+        pause_a_bit();
+    atomic_fetch_sub(&comm->busy, 1);
+    return NULL;
+}
 NCCL(CommInitRankConfig, ncclComm_t *comm, int n, ncclUniqueId id, int rank, ncclConfig_t *config)
 {
-    (void)config;
-    return attach(comm, key_of(&id), n, rank, depth == 0);
+    bool blocking = !config || config->blocking != 0;
+    ncclResult_t result = attach(comm, key_of(&id), n, rank, depth == 0 && blocking);
+    if (result || blocking)
+        return result;
+    (*comm)->blocking = false;
+    return begin_later(*comm, all_come, *comm);
 }
 NCCL(CommInitRankScalable, ncclComm_t *comm, int n, int rank, int ids, ncclUniqueId *id, ncclConfig_t *config)
 {
@@ -489,6 +571,8 @@ NCCL(CommCuDevice, const ncclComm_t comm, int *device)
 NCCL(CommGetAsyncError, ncclComm_t comm, ncclResult_t *error)
 {
     *error = atomic_load(&comm->error);
+    if (*error == ncclSuccess && atomic_load(&comm->busy))
+        *error = ncclInProgress;
     return ncclSuccess;
 }
 NCCL(CommRegister, const ncclComm_t comm, void *buffer, size_t bytes, void **handle)
