@@ -88,6 +88,8 @@ static void feed_instance(void *user, const struct ana_instance *instance)
 /* Of nested calls nothing is counted (the outer one has their time), nor of losses and of times out of reason. */
 static bool counts(const struct ana_event *e)
 {
+    if (e->call && ana_opclass_device(e->call->opclass))
+        return false;
     bool sane = e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
     return e->kind != TRC_RECORD_LOST && e->sig && !(e->sig->flags & TRC_SIG_NESTED) && sane;
 }

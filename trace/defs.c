@@ -136,6 +136,13 @@ static void define_object(struct trc_file *file, const struct trc_def *def, cons
         free(kept);
 }
 
+static void define_kernel(struct trc_file *file, const struct trc_def *def, const char *text)
+{
+    char *name = text_copy(text, def->text_bytes);
+    if (name && !table_add(&file->kernels, def->id, name))
+        free(name);
+}
+
 static void define_site(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
 {
     struct trc_site_def *kept = calloc(1, sizeof *kept + size + 2);
@@ -202,6 +209,9 @@ static void take(struct trc_file *file, uint32_t chunk, const struct trc_def *de
         break;
     case TRC_DEF_SITE:
         define_site(file, def, payload, def->text_bytes);
+        break;
+    case TRC_DEF_KERNEL:
+        define_kernel(file, def, payload);
         break;
     case TRC_DEF_NAME:
     case TRC_DEF_FREE:
@@ -319,6 +329,7 @@ bool trc_defs_refresh(struct trc_file *file)
     table_seal(&file->comms);
     table_seal(&file->objects);
     table_seal(&file->sites);
+    table_seal(&file->kernels);
     trc_evidence_seal(file);
     apply(file, &notes);
     return moved;
@@ -331,6 +342,7 @@ void trc_defs_free(struct trc_file *file)
     table_free(&file->comms);
     table_free(&file->objects);
     table_free(&file->sites);
+    table_free(&file->kernels);
     trc_evidence_free(file);
     for (uint32_t i = 0; i < file->defs_room; i++)
         free(file->defs[i]);
@@ -360,6 +372,11 @@ const struct trc_object *trc_object(const struct trc_file *file, uint32_t id)
 {
     const struct trc_object_def *def = trc_table_find(&file->objects, id);
     return def ? &def->object : NULL;
+}
+
+const char *trc_kernel(const struct trc_file *file, uint32_t id)
+{
+    return trc_table_find(&file->kernels, id);
 }
 
 void trc_site(const struct trc_file *file, uint64_t address, const char **function, const char **module)

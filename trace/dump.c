@@ -90,7 +90,10 @@ static void put_sig(const struct trc_file *file, FILE *out, const struct trc_sig
         if (comm && comm->name)
             fprintf(out, "(%s)", comm->name);
     }
-    if (sig->object)
+    const char *kernel = trc_call(file, sig->call)->opclass == TRC_OP_KERNEL ? trc_kernel(file, sig->object) : NULL;
+    if (kernel)
+        fprintf(out, " name=%s", kernel);
+    else if (sig->object)
         fprintf(out, " object=%" PRIu32, sig->object);
     put_rank(out, "peer", sig->peer);
     put_tag(out, "tag", sig->tag);
@@ -264,7 +267,11 @@ static void dump_evidence(const struct trc_file *file, FILE *out)
 static void dump_live(const struct trc_file *file, size_t i, FILE *out)
 {
     const struct trc_thread *thread = trc_thread(file, i);
-    fprintf(out, "thread %zu: tid=%" PRIu32 " name=%s\n", i, thread->tid, thread->name[0] ? thread->name : "-");
+    if (trc_is_stream(file, i))
+        fprintf(out, "thread %zu: stream=%" PRIu32 " of device %" PRIu32 ", context %" PRIu32 ", number=%" PRIu32 "\n",
+                i, thread->stream, thread->device, thread->context, thread->stream_number);
+    else
+        fprintf(out, "thread %zu: tid=%" PRIu32 " name=%s\n", i, thread->tid, thread->name[0] ? thread->name : "-");
     const struct trc_sig *inside = trc_live_sig(file, i, thread->inside);
     if (inside) {
         fprintf(out, "  inside since %.9f sequence=%" PRIu64 " ", since_start(file, thread->inside_since),
@@ -286,7 +293,7 @@ static void dump_live(const struct trc_file *file, size_t i, FILE *out)
                    {"peer overflow", thread->peer_overflow}};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         fprintf(out, "  %s: %" PRIu64 "\n", numbers[k].title, numbers[k].value);
-    fprintf(out, "  in mpi: %.9f\n", seconds(file, thread->mpi_ticks));
+    fprintf(out, trc_is_stream(file, i) ? "  busy: %.9f\n" : "  in mpi: %.9f\n", seconds(file, thread->mpi_ticks));
     const struct trc_row *rows = trc_rows(file, i);
     for (size_t k = 0; k < TRC_ROWS; k++) {
         const struct trc_row *row = &rows[k];

@@ -110,7 +110,7 @@ struct trc_file {
     struct trc_live *live[TRC_MAX_THREADS];
     size_t threads; /* highest index of a live page or an EVENTS chunk + 1 */
 
-    struct trc_table comms, objects, sites;
+    struct trc_table comms, objects, sites, kernels;
     struct trc_fact_def **facts; /* sorted by key */
     size_t fact_count, fact_room;
     struct trc_stack_def **stacks; /* sorted by snapshot and order */

@@ -15,6 +15,8 @@
  *
  *   THREAD chunk    the live page of one thread: trc_thread (what it is inside, since when), counters that never stop
  *                   (trc_row by call and size class, trc_peer by partner), its table of signatures (trc_sig).
+ *                   A stream of a GPU is a thread, too (trc_thread.kind): its calls are the kernels and copies that ran
+ *                   on it, on the GPU's time.  They are in no total of the process.
  *   DEFS chunk      definitions that outlive recycling: slots of 64 bytes, each trc_def spanning one or more.  A slot
  *                   whose type is 0 is not (yet) written: step over it.
  *   EVENTS chunk    items of one thread, decodable alone: signatures are defined anew in each chunk.
@@ -228,7 +230,8 @@ enum trc_sig_flag {
     FIELD(uint32_t, call, u)   /* index into the schema's calls */                                                     \
     FIELD(uint32_t, flags, u)  /* enum trc_sig_flag */                                                                 \
     FIELD(uint32_t, comm, u)   /* TRC_DEF_COMM id; 0 = none */                                                         \
-    FIELD(uint32_t, object, u) /* TRC_DEF_WIN or TRC_DEF_FILE id; 0 = none */                                          \
+    FIELD(uint32_t, object, u) /* TRC_DEF_WIN, TRC_DEF_FILE id; kernels: TRC_DEF_KERNEL id; NCCL: number of the stream \
+                                  (trc_thread.stream_number) that it is put on; 0 = none */                            \
     FIELD(int32_t, peer, s)    /* destination, root or target */                                                       \
     FIELD(int32_t, tag, s)                                                                                             \
     FIELD(int32_t, source, s) /* where it came from */                                                                 \
@@ -272,6 +275,11 @@ struct trc_peer {
     uint64_t received_bytes;
 };
 
+enum trc_thread_kind {
+    TRC_THREAD_HOST = 0,
+    TRC_THREAD_STREAM = 1 /* of a GPU: tid, inside and last are 0 */
+};
+
 /* The live page of a thread.  One writer, no lock: a reader may see a value from just before or just after. */
 struct trc_thread {
     uint32_t tid; /* Linux thread id; 0: its thread has ended and nobody reuses the page yet */
@@ -292,6 +300,10 @@ struct trc_thread {
     uint64_t row_overflow;  /* calls counted in the thread's totals only: no trc_row was free; readers work it out */
     uint64_t peer_overflow; /* messages whose partner had no trc_peer */
     char name[16];
+    uint32_t kind;                    /* enum trc_thread_kind; of a stream also: */
+    uint32_t stream_number;           /* in this file, from 1 on: what signatures of NCCL's calls name */
+    uint32_t device, context, stream; /* as CUPTI numbers them */
+    uint32_t reserved;
 };
 
 /* While a signature gives its place to another, what it moved is added to the counters: several words, and the process
@@ -335,7 +347,8 @@ enum trc_def_type {
     TRC_DEF_FREE = 6, /* communicator `id` was freed */
     TRC_DEF_FACT =
         7, /* text = key, NUL, value: what is known of the process; a later one of the same key replaces it */
-    TRC_DEF_STACK = 8 /* thread a in snapshot `id`: trc_def_stack, then text; b: see there */
+    TRC_DEF_STACK = 8, /* thread a in snapshot `id`: trc_def_stack, then text; b: see there */
+    TRC_DEF_KERNEL = 9 /* kernel `id`: text = its name, as the compiler mangled it */
 };
 
 struct trc_def {

@@ -213,6 +213,10 @@ const struct trc_thread *trc_thread(const struct trc_file *file, size_t i)
 {
     return &page_of(file, i)->thread;
 }
+bool trc_is_stream(const struct trc_file *file, size_t i)
+{
+    return page_of(file, i)->thread.kind == TRC_THREAD_STREAM;
+}
 const struct trc_row *trc_rows(const struct trc_file *file, size_t i)
 {
     return page_of(file, i)->rows;

@@ -78,7 +78,8 @@ static struct found search(struct ana_job *job, size_t index, int64_t at_ns, enu
 {
     struct found f = {0};
     for (size_t t = 0; t < trc_threads(job->process[index].rank.file); t++)
-        search_thread(job, index, t, at_ns, which, &f);
+        if (!trc_is_stream(job->process[index].rank.file, t))
+            search_thread(job, index, t, at_ns, which, &f);
     return f;
 }
 

@@ -18,7 +18,9 @@ enum trc_category {
     TRC_CAT_RMA,
     TRC_CAT_IO,
     TRC_CAT_MANAGE, /* everything else in MPI */
-    TRC_CAT_NCCL,   /* in calls of NCCL on the host, not in its kernels */
+    TRC_CAT_NCCL,   /* in calls of NCCL on the host; of a stream, in its kernels */
+    TRC_CAT_KERNEL, /* on a stream: kernels that are not NCCL's */
+    TRC_CAT_COPY,   /* on a stream: copies */
     TRC_CATEGORIES
 };
 

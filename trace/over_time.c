@@ -138,6 +138,8 @@ static bool decode(struct ana_job *job, size_t index, const struct window *w)
     if (chunks_in(file, from, to) > DECODE_CHUNKS)
         return false;
     for (size_t t = 0; t < trc_threads(file); t++) {
+        if (trc_is_stream(file, t))
+            continue;
         struct trc_cursor *cursor = trc_cursor_open(file, t);
         if (!cursor)
             return false;

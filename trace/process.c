@@ -44,6 +44,8 @@ bool ana_opclass_waits(enum trc_opclass opclass)
     case TRC_OP_SEND_INIT:
     case TRC_OP_SSEND_INIT:
     case TRC_OP_RECV_INIT:
+    case TRC_OP_KERNEL:
+    case TRC_OP_COPY:
         return false;
     default:
         return true;
@@ -68,6 +70,11 @@ bool ana_opclass_can_wait(enum trc_opclass opclass)
 bool ana_opclass_progress(enum trc_opclass opclass)
 {
     return ana_opclass_waits(opclass) && opclass != TRC_OP_TEST && opclass != TRC_OP_PROBE && opclass != TRC_OP_MPROBE;
+}
+
+bool ana_opclass_device(enum trc_opclass opclass)
+{
+    return opclass == TRC_OP_KERNEL || opclass == TRC_OP_COPY;
 }
 
 static int64_t clock_ns(clockid_t id)
@@ -206,6 +213,8 @@ static void look_at_threads(struct ana_process *p, const struct ana_clock *clock
     p->open_category = -1;
     for (size_t i = 0; i < trc_threads(r->file); i++) {
         const struct trc_thread *t = trc_thread(r->file, i);
+        if (trc_is_stream(r->file, i))
+            continue;
         r->calls += t->calls;
         r->sent += t->sent;
         r->received += t->received;

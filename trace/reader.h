@@ -52,6 +52,8 @@ const struct trc_call *trc_call(const struct trc_file *file, uint32_t id);
  * refresh saw; values may be a moment apart from each other, since the writer does not stop. */
 size_t trc_threads(const struct trc_file *file);
 const struct trc_thread *trc_thread(const struct trc_file *file, size_t i);
+/* Whether it is a stream of a GPU, whose calls are kernels and copies and in no total of the process. */
+bool trc_is_stream(const struct trc_file *file, size_t i);
 const struct trc_row *trc_rows(const struct trc_file *file, size_t i);   /* TRC_ROWS of them */
 const struct trc_peer *trc_peers(const struct trc_file *file, size_t i); /* TRC_PEERS of them */
 /* The signature behind trc_thread.inside or .last (index + 1); NULL for 0 or out of range. */
@@ -74,6 +76,8 @@ struct trc_object {
     const char *name; /* of a file, or NULL */
 };
 const struct trc_object *trc_object(const struct trc_file *file, uint32_t id);
+/* Name of a kernel as the compiler mangled it; NULL if it is not defined. */
+const char *trc_kernel(const struct trc_file *file, uint32_t id);
 /* Names of a call site; either may be NULL (not resolved). */
 void trc_site(const struct trc_file *file, uint64_t address, const char **function, const char **module);
 

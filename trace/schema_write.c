@@ -70,7 +70,8 @@ size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *ca
             "def 7 fact: key NUL value\n"
             "def 8 stack: id snapshot, a thread; u8 reason (1 hang 2 demand 3 fatal), char state, u16 flags, i32 "
             "signal, "
-            "i32 system call, u32 count; lines name, on, python function file line, native function module, why\n");
+            "i32 system call, u32 count; lines name, on, python function file line, native function module, why\n"
+            "def 9 kernel: id; text its name\n");
     for (size_t i = 0; i < n; i++)
         put_line(&sink, "call", i,
                  (const char *const[]){calls[i].name, trc_opclass_text(calls[i].opclass), calls[i].roles, 0});

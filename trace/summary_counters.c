@@ -87,6 +87,8 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
         const struct trc_thread *thread = trc_thread(p->rank.file, t);
         int64_t category_ns[TRC_CATEGORIES] = {0};
         double outside = 0, rows = 0;
+        if (trc_is_stream(p->rank.file, t))
+            continue;
         if (!add_rows(job, stat->index, t, cells, category_ns, &outside, &rows))
             return false;
         /* Calls without a row have a time, but no class. */

@@ -102,6 +102,15 @@ bool trc_writer_stack(struct trc_writer *writer, struct trc_stack_place *place, 
 /* Opens a stream with a live page of its own in `stream` (zeroed memory).  False: no page could be had. */
 bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name);
 
+/* The same for a stream of a GPU.  Written by one thread at a time, which is none of the program's. */
+struct trc_device_stream {
+    uint32_t number, device, context, stream; /* see trc_thread */
+};
+bool trc_stream_open_device(struct trc_stream *stream, struct trc_writer *writer, const struct trc_device_stream *of,
+                            const char *name);
+/* What follows on this stream begins earlier than what it has: it goes on in a new chunk that begins at `ticks`. */
+void trc_stream_step_back(struct trc_stream *stream, uint64_t ticks);
+
 /* Slow halves of the inline functions below. */
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set);
 bool trc_stream_room_slow(struct trc_stream *stream);

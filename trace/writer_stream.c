@@ -4,7 +4,8 @@
 
 #define RESERVED_ROWS 40u /* kept for calls that have none */
 
-bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name)
+static bool open_page(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid,
+                      const struct trc_device_stream *of, const char *name)
 {
     unsigned index = atomic_fetch_add(&writer->threads, 1);
     if (index >= TRC_MAX_THREADS)
@@ -17,12 +18,38 @@ bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint3
     stream->page = (struct trc_thread_chunk *)(void *)chunk;
     stream->page->thread.tid = tid;
     stream->page->thread.index = index;
+    if (of) {
+        stream->page->thread.kind = TRC_THREAD_STREAM;
+        stream->page->thread.stream_number = of->number;
+        stream->page->thread.device = of->device;
+        stream->page->thread.context = of->context;
+        stream->page->thread.stream = of->stream;
+    }
     for (size_t i = 0; i + 1 < sizeof stream->page->thread.name && name[i]; i++)
         stream->page->thread.name[i] = name[i];
     stream->base = writer->ticks();
     stream->epoch = 1;
     __atomic_store_n(&chunk->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
     return true;
+}
+
+bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name)
+{
+    return open_page(stream, writer, tid, NULL, name);
+}
+
+bool trc_stream_open_device(struct trc_stream *stream, struct trc_writer *writer, const struct trc_device_stream *of,
+                            const char *name)
+{
+    return open_page(stream, writer, 0, of, name);
+}
+
+void trc_stream_step_back(struct trc_stream *stream, uint64_t ticks)
+{
+    if (ticks >= stream->base)
+        return;
+    stream->base = ticks;
+    stream->at = stream->stop; /* the next item finds no room here */
 }
 
 /* The row of a call and size class.  When few are left, a new size of a known call is counted with another size of it,

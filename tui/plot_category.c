@@ -10,7 +10,9 @@ const struct tui_category *tui_category(int category)
         [TRC_CAT_RMA] = {"one-sided", 'r', TUI_STYLE_RMA, "one-sided operations and their synchronisation"},
         [TRC_CAT_IO] = {"I/O", 'o', TUI_STYLE_IO, "MPI-IO"},
         [TRC_CAT_MANAGE] = {"other MPI", 'm', TUI_STYLE_MANAGE, "everything else in MPI: init, communicators, types"},
-        [TRC_CAT_NCCL] = {"NCCL", 'n', TUI_STYLE_NCCL, "calls of NCCL on the host, not its kernels"},
+        [TRC_CAT_NCCL] = {"NCCL", 'n', TUI_STYLE_NCCL, "calls of NCCL on the host; of a stream, its kernels"},
+        [TRC_CAT_KERNEL] = {"kernels", 'k', TUI_STYLE_KERNEL, "on a stream: kernels that are not NCCL's"},
+        [TRC_CAT_COPY] = {"copies", 'c', TUI_STYLE_COPY, "on a stream: copies"},
         [TUI_CATEGORY_WAITING] = {"waiting", 'W', TUI_STYLE_WAITING, "lost inside MPI because another rank was late"},
     };
     return &categories[category >= 0 && category < TUI_CATEGORIES ? category : TRC_CAT_MANAGE];

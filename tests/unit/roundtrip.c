@@ -18,8 +18,10 @@ static uint64_t ticks(void)
     return now;
 }
 
-static const struct trc_schema_call calls[] = {
-    {"MPI_Send", TRC_OP_SEND, ""}, {"MPI_Iprobe", TRC_OP_PROBE, ""}, {"MPI_Barrier", TRC_OP_BARRIER, ""}};
+static const struct trc_schema_call calls[] = {{"MPI_Send", TRC_OP_SEND, ""},
+                                               {"MPI_Iprobe", TRC_OP_PROBE, ""},
+                                               {"MPI_Barrier", TRC_OP_BARRIER, ""},
+                                               {"kernel", TRC_OP_KERNEL, ""}};
 
 static struct trc_writer writer;
 static struct trc_stream *stream;
@@ -27,7 +29,7 @@ static struct trc_stream *stream;
 static void begin(size_t limit)
 {
     char text[8192];
-    size_t size = trc_schema_write(text, sizeof text, calls, 3);
+    size_t size = trc_schema_write(text, sizeof text, calls, 4);
     struct trc_head head = {
         .clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .rank = 0, .world_size = 2, .pid = 1};
     now = 1000000;
@@ -292,6 +294,46 @@ static void test_alongside(size_t limit)
     end(file, cursor);
 }
 
+/* A stream of a GPU: its page says whose it is, a kernel has a name, and what comes late has its own times. */
+static void test_stream(void)
+{
+    static const struct trc_device_stream of = {.number = 1, .device = 3, .context = 5, .stream = 7};
+    begin(2u << 20);
+    struct trc_stream *gpu = calloc(1, sizeof *gpu);
+    CHECK(gpu && trc_stream_open_device(gpu, &writer, &of, "gpu"), "no page");
+    trc_writer_define(&writer, TRC_DEF_KERNEL, 1, 0, 0, NULL, 0, "_Z4busyi", 8);
+    struct trc_sig sig = {.call = 3,
+                          .object = 1,
+                          .peer = TRC_PEER_NONE,
+                          .tag = TRC_TAG_NONE,
+                          .source = TRC_PEER_NONE,
+                          .rtag = TRC_TAG_NONE};
+    static const uint64_t span[][2] = {{500, 700}, {800, 900}, {300, 400}, {950, 960}};
+    for (size_t i = 0; i < 4; i++) {
+        uint32_t index = trc_stream_intern(gpu, &sig);
+        trc_stream_step_back(gpu, span[i][0]);
+        trc_stream_event(gpu, index, span[i][0], span[i][1], 0);
+        trc_stream_count(gpu, index, span[i][1] - span[i][0]);
+    }
+    struct trc_file *file = look();
+    const struct trc_thread *page = trc_thread(file, 1);
+    CHECK(trc_threads(file) == 2 && !trc_is_stream(file, 0) && trc_is_stream(file, 1) && !trc_is_stream(file, 2),
+          "kinds");
+    CHECK(page->stream_number == 1 && page->device == 3 && page->context == 5 && page->stream == 7 && !page->tid,
+          "its page");
+    CHECK(page->calls == 4, "%d", (int)page->calls);
+    struct trc_cursor *cursor = trc_cursor_open(file, 1);
+    struct trc_record r;
+    for (size_t i = 0; i < 4; i++) {
+        CHECK(trc_next(cursor, &r) == TRC_OK && r.begin == span[i][0] && r.end == span[i][1], "item %zu", i);
+        const char *name = trc_kernel(file, r.sig->object);
+        CHECK(name && strcmp(name, "_Z4busyi") == 0, "name %s", name ? name : "-");
+    }
+    CHECK(trc_next(cursor, &r) == TRC_END && !trc_kernel(file, 2), "more");
+    free(gpu);
+    end(file, cursor);
+}
+
 int main(void)
 {
     snprintf(path, sizeof path, "hpctop-roundtrip-%d.hpctop", (int)getpid());
@@ -302,6 +344,7 @@ int main(void)
     test_times();
     test_requests();
     test_definitions();
+    test_stream();
     test_alongside(2u << 20); /* recycled again and again */
     test_alongside(200u << 20);
     unlink(path);
