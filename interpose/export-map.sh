@@ -1,9 +1,9 @@
 #!/bin/sh
-# Prints the linker version script of libtrace.so: of the tables given, the calls that are exported, and nothing else.
+# Prints the linker version script of libtrace.so: of the tables given, the calls that are exported; dlsym (dlsym.c).
 # Usage: export-map.sh mpi_calls.def nccl_calls.def > export.map
 set -eu
 awk -F '[(, ]+' '
-    BEGIN { print "{"; print "global:" }
+    BEGIN { print "{"; print "global:"; print "    dlsym;" }
     $1 == "CALL" && $4 == "CORE" && $6 != "PASS" { print "    MPI_" $3 ";"; n++ }
     $1 ~ /^NCCL/ && $4 == "EXPORT" { print "    nccl" $3 ";"; n++ }
     END { print "local:"; print "    *;"; print "};"; if (!n) exit 1 }' "$@"

@@ -99,9 +99,9 @@ static void describe(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr
     if (thread->nccl_depth > (id == IPO_NCCL_GroupEnd))
         frame->sig.flags |= TRC_SIG_GROUPED;
     if (call->opclass == TRC_OP_NCCL_INIT)
-        frame->comm = ipo_nccl_comm_coming(id, args);
+        frame->comm = ipo_nccl_comm_coming(frame->copy, id, args);
     if (!frame->comm)
-        frame->comm = ipo_nccl_comm(ipo_nccl_arg(call, args, 'c'));
+        frame->comm = ipo_nccl_comm(frame->copy, ipo_nccl_arg(call, args, 'c'));
     if (!frame->comm)
         return;
     frame->sig.comm = frame->comm->id;
@@ -117,42 +117,48 @@ static void describe(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr
 
 /* ---- beginning */
 
-/* What this trace says of NCCL, and what it cannot say. */
-static void tell(void)
+/* What this trace says of a copy of NCCL. */
+static void tell(const struct ipo_nccl_copy *copy)
 {
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    int version = 0;
-    if (atomic_flag_test_and_set(&told))
+    static atomic_uint told;
+    unsigned mine = 1u << (copy - ipo_nccl_copies), before = atomic_fetch_or(&told, mine);
+    if (before & mine)
         return;
-    if (ipo_nccl_real[IPO_NCCL_GetVersion])
-        ((int (*)(int *))ipo_nccl_real[IPO_NCCL_GetVersion])(&version);
     struct ipo_text text = {0};
-    bool old = version < 10000; /* until 2.8 a version had a digit less */
-    ipo_text_add_number(&text, (uint64_t)(version / (old ? 1000 : 10000)));
+    bool old = copy->version < 10000; /* until 2.8 a version had a digit less */
+    ipo_text_add_number(&text, (uint64_t)(copy->version / (old ? 1000 : 10000)));
     ipo_text_add(&text, ".");
-    ipo_text_add_number(&text, (uint64_t)(version % (old ? 1000 : 10000) / 100));
+    ipo_text_add_number(&text, (uint64_t)(copy->version % (old ? 1000 : 10000) / 100));
     ipo_text_add(&text, ".");
-    ipo_text_add_number(&text, (uint64_t)(version % 100));
+    ipo_text_add_number(&text, (uint64_t)(copy->version % 100));
+    if (before) { /* a second one in the process */
+        ipo_text_add(&text, " ");
+        ipo_text_add(&text, copy->object);
+        ipo_fact("nccl.also", text.text);
+        return;
+    }
     ipo_fact("nccl", text.text);
-    ipo_fact("nccl.windows", "symbols; not dlsym, plugin, NVTX");
+    ipo_fact("nccl.windows", "symbols, dlsym; not plugin, NVTX");
     ipo_fact("nccl.kernels", "not timed: CUPTI is not read");
 }
 
 /* Out of the way: the first calls of all, and those that are only a moment to look around. */
-static __attribute__((noinline, cold)) bool begin(const struct ipo_frame *frame, enum ipo_nccl_id id,
-                                                  const uintptr_t *args)
+static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     int kept = errno;
-    bool good = ipo_nccl_resolve((const void *)(uintptr_t)frame->site);
+    struct ipo_nccl_copy *called = ipo_nccl_resolve((const void *)(uintptr_t)frame->site);
+    if (!frame->copy)
+        frame->copy = called;
+    bool good = frame->copy != NULL;
     if (good && (call->exported || call->opclass == TRC_OP_NCCL_INIT))
         ipo_patch_slots();
-    good = good && call->opclass != TRC_OP_LOOK && ipo_nccl_real[id];
+    good = good && call->opclass != TRC_OP_LOOK && frame->copy->real[id];
     if (good && !*ipo_nccl_armed)
         good = call->opclass == TRC_OP_NCCL_INIT &&
                ipo_process_start_nccl((int)ipo_nccl_arg(call, args, 'R'), (int)ipo_nccl_arg(call, args, 'N'));
     if (good && call->opclass == TRC_OP_NCCL_INIT)
-        tell();
+        tell(frame->copy);
     errno = kept;
     return good;
 }
@@ -160,7 +166,7 @@ static __attribute__((noinline, cold)) bool begin(const struct ipo_frame *frame,
 bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
-    bool usual = *ipo_nccl_armed && ipo_nccl_real[id] && !call->exported && call->opclass != TRC_OP_NCCL_INIT;
+    bool usual = *ipo_nccl_armed && frame->copy && frame->copy->real[id] && call->opclass != TRC_OP_NCCL_INIT;
     if (__builtin_expect(!usual, 0) && !begin(frame, id, args))
         return false;
     struct ipo_thread *thread = ipo_thread_self();
@@ -220,7 +226,7 @@ static void follow(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t
     default:
         if (ipo_nccl_calls[id].opclass == TRC_OP_NCCL_INIT && !frame->failed) {
             bool has_id = ipo_nccl_arg(&ipo_nccl_calls[id], args, 'i') != 0;
-            ipo_nccl_comm_made(id, args, has_id ? frame->comm : NULL);
+            ipo_nccl_comm_made(frame->copy, id, args, has_id ? frame->comm : NULL);
         }
     }
 }

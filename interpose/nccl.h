@@ -44,30 +44,46 @@ struct ipo_nccl_call {
     bool exported;
 };
 extern IPO_OURS const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS];
-extern IPO_OURS const ipo_function ipo_nccl_wrapper[IPO_NCCL_CALLS]; /* NULL for PASS rows */
-extern IPO_OURS ipo_function ipo_nccl_real[IPO_NCCL_CALLS]; /* NULL until found, and where this NCCL lacks it */
+
+/* A process may have several NCCLs (a framework's, a module's): a communicator of one must never reach another.  So
+ * each has wrappers of its own. */
+#define IPO_NCCL_COPIES 3u
+struct ipo_nccl_copy {
+    ipo_function real[IPO_NCCL_CALLS]; /* NULL where this NCCL lacks it */
+    const void *base, *end;            /* of the object that defines it */
+    char object[1024];                 /* its file name */
+    int version;                       /* 22809; 0: it does not say */
+};
+extern IPO_OURS struct ipo_nccl_copy ipo_nccl_copies[IPO_NCCL_COPIES];
+extern IPO_OURS const ipo_function ipo_nccl_wrapper[IPO_NCCL_COPIES][IPO_NCCL_CALLS]; /* NULL for PASS rows */
 
 /* ncclResult_t, as far as it matters here. */
 enum { IPO_NCCL_SUCCESS = 0, IPO_NCCL_SYSTEM_ERROR = 2, IPO_NCCL_IN_PROGRESS = 7 };
 
 /* ---- nccl_resolve.c */
 
-/* Finds NCCL, in whatever loaded object defines it, and leads the slots of its callers here.  `caller`: an address in
- * the code that called, whose scope is asked; NULL: only the global scope.  False: it is not there (asked again the
- * next time), or there are several copies of which none is the global one: then nothing of NCCL is recorded. */
-bool ipo_nccl_resolve(const void *caller);
+/* Finds NCCL, in whatever loaded objects define it, once more where objects were loaded since the last time.  `caller`:
+ * an address in the code that called, whose scope is asked; NULL: only the global scope.  The copy that this code calls
+ * by the public names; NULL: none. */
+struct ipo_nccl_copy *ipo_nccl_resolve(const void *caller);
 
 /* What passes a call on that is not recorded; never NULL: where no NCCL has it, a function that returns an error. */
-ipo_function ipo_nccl_pass(enum ipo_nccl_id id, const void *caller);
+ipo_function ipo_nccl_pass(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const void *caller);
 
-/* File name of the object that defines NCCL; "" before it was found. */
-const char *ipo_nccl_object(void);
+/* How many copies are known; those at ipo_nccl_copies. */
+unsigned ipo_nccl_copies_n(void);
 
-/* The wrapper of a name that is patched, once NCCL was found and has it; NULL for all others. */
-ipo_function ipo_nccl_wrapper_of(const char *name);
+/* The wrapper that a slot of an object is to lead to, where it has that name; NULL: none.  `base`: the object's;
+ * `bound`: what the slot leads to now. */
+ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void *bound);
+
+/* dlsym of a name of NCCL on a real handle: our wrapper, where the object has the function and it is one that is
+ * recorded; else what is there. */
+void *ipo_nccl_looked_up(void *handle, const char *name);
 
 /* ---- nccl.c: as ipo_enter and ipo_leave */
 
+/* frame->copy is set, or NULL for the exported names. */
 bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args);
 void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, int result);
 
@@ -81,13 +97,14 @@ uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, 
 uint64_t ipo_nccl_hash(const void *id, int version);
 
 /* The communicator that an Init call is about to make, defined in the trace; NULL if there is no room. */
-struct ipo_comm *ipo_nccl_comm_coming(enum ipo_nccl_id id, const uintptr_t *args);
+struct ipo_comm *ipo_nccl_comm_coming(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args);
 /* Those that it has made, after it succeeded; `coming` may be NULL. */
-void ipo_nccl_comm_made(enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *coming);
+void ipo_nccl_comm_made(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args,
+                        struct ipo_comm *coming);
 /* Those whose handles could not be told before the group's end. */
 void ipo_nccl_comms_of_group(void);
 /* The communicator behind a handle; one that was never seen gets an identity of its own.  NULL: no room. */
-struct ipo_comm *ipo_nccl_comm(uintptr_t handle);
+struct ipo_comm *ipo_nccl_comm(const struct ipo_nccl_copy *copy, uintptr_t handle);
 void ipo_nccl_comm_freed(uintptr_t handle);
 
 #endif

@@ -16,6 +16,7 @@ static struct ipo_table comms; /* handle -> ipo_comm */
 
 /* What was begun in a group: the program's variable has the handle when the group has ended. */
 struct promise {
+    const struct ipo_nccl_copy *copy;
     uintptr_t variable;
     struct ipo_comm *comm; /* NULL: rank and size have to be asked for */
     uint64_t identity, parent;
@@ -54,16 +55,6 @@ static uint64_t hash_from_226(const char *bytes)
 uint64_t ipo_nccl_hash(const void *id, int version)
 {
     return version < 22600 ? hash_to_225(id) : hash_from_226(id);
-}
-
-static int version(void)
-{
-    static int known;
-    int now = 0;
-    if (!known && ipo_nccl_real[IPO_NCCL_GetVersion])
-        ((int (*)(int *))ipo_nccl_real[IPO_NCCL_GetVersion])(&now);
-    known = known ? known : now;
-    return known;
 }
 
 /* Shared by nobody: what is behind it on other ranks is not known. */
@@ -117,22 +108,23 @@ static struct ipo_comm *define(uint64_t identity, uint64_t parent, int rank, int
     return comm;
 }
 
-static struct ipo_comm *ask(uintptr_t handle, uint64_t identity, uint64_t parent, uint32_t call)
+static struct ipo_comm *ask(const struct ipo_nccl_copy *copy, uintptr_t handle, uint64_t identity, uint64_t parent,
+                            uint32_t call)
 {
     int rank = -1, size = 0;
-    ipo_function count = ipo_nccl_real[IPO_NCCL_CommCount], user = ipo_nccl_real[IPO_NCCL_CommUserRank];
+    ipo_function count = copy->real[IPO_NCCL_CommCount], user = copy->real[IPO_NCCL_CommUserRank];
     if (!count || !user || ((int (*)(uintptr_t, int *))count)(handle, &size) ||
         ((int (*)(uintptr_t, int *))user)(handle, &rank))
         return NULL;
     return define(identity, parent, rank, size, call, NULL);
 }
 
-struct ipo_comm *ipo_nccl_comm(uintptr_t handle)
+struct ipo_comm *ipo_nccl_comm(const struct ipo_nccl_copy *copy, uintptr_t handle)
 {
     struct ipo_comm *comm = handle ? ipo_table_get(&comms, handle) : NULL;
     if (__builtin_expect(comm != NULL || !handle, 1))
         return comm;
-    comm = ask(handle, lonely_identity(handle), 0, IPO_NO_CALL);
+    comm = ask(copy, handle, lonely_identity(handle), 0, IPO_NO_CALL);
     if (comm)
         ipo_table_put(&comms, handle, comm);
     return comm;
@@ -147,13 +139,13 @@ void ipo_nccl_comm_freed(uintptr_t handle)
     trc_writer_define(&ipo_process.writer, TRC_DEF_FREE, comm->id, 0, 0, NULL, 0, NULL, 0);
 }
 
-struct ipo_comm *ipo_nccl_comm_coming(enum ipo_nccl_id id, const uintptr_t *args)
+struct ipo_comm *ipo_nccl_comm_coming(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     const void *unique = (const void *)ipo_nccl_arg(call, args, 'i');
     if (!unique)
         return NULL;
-    return define(ipo_nccl_hash(unique, version()), 0, (int)ipo_nccl_arg(call, args, 'R'),
+    return define(ipo_nccl_hash(unique, copy->version), 0, (int)ipo_nccl_arg(call, args, 'R'),
                   (int)ipo_nccl_arg(call, args, 'N'), IPO_NCCL_NUMBER(id), (const char *)ipo_nccl_arg(call, args, 'f'));
 }
 
@@ -162,7 +154,7 @@ static void keep(const struct promise *p)
     uintptr_t handle = *(const uintptr_t *)p->variable;
     struct ipo_comm *comm = p->comm;
     if (handle && !comm)
-        comm = ask(handle, p->identity, p->parent, p->call);
+        comm = ask(p->copy, handle, p->identity, p->parent, p->call);
     if (handle && comm)
         ipo_table_put(&comms, handle, comm);
 }
@@ -185,15 +177,17 @@ static void all_devices(enum ipo_nccl_id id, const uintptr_t *args)
     }
 }
 
-void ipo_nccl_comm_made(enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *coming)
+void ipo_nccl_comm_made(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args,
+                        struct ipo_comm *coming)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     if (id == IPO_NCCL_CommInitAll) {
         all_devices(id, args);
         return;
     }
-    struct promise p = {.variable = ipo_nccl_arg(call, args, 'C'), .comm = coming, .call = IPO_NCCL_NUMBER(id)};
-    struct ipo_comm *parent = coming ? NULL : ipo_nccl_comm(ipo_nccl_arg(call, args, 'c'));
+    struct promise p = {
+        .copy = copy, .variable = ipo_nccl_arg(call, args, 'C'), .comm = coming, .call = IPO_NCCL_NUMBER(id)};
+    struct ipo_comm *parent = coming ? NULL : ipo_nccl_comm(copy, ipo_nccl_arg(call, args, 'c'));
     if (!p.variable || (!coming && !parent))
         return;
     if (parent) {

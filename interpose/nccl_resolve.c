@@ -1,12 +1,12 @@
 /* Finding NCCL.  Where it is in the global scope, what the program would have called without us is what RTLD_NEXT
- * finds. Else (a Python module and what it needs are loaded with RTLD_LOCAL) the caller's scope tells, or the one
- * object that defines it.  Several copies in a process are possible, of which a communicator of one must never reach
- * another: then the caller's own is called and nothing is recorded. */
+ * finds. Else (a Python module and what it needs are loaded with RTLD_LOCAL) the caller's scope tells.  Or the program
+ * looks names up itself: then the handle says which object is meant. */
 #include "interpose/oldglibc.h"
 #include "interpose/nccl.h"
 #include "interpose/resolve.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <string.h>
 
@@ -14,7 +14,9 @@
 #define MAX_OBJECTS 512
 #define MAX_NAME    256
 
-ipo_function ipo_nccl_real[IPO_NCCL_CALLS];
+struct ipo_nccl_copy ipo_nccl_copies[IPO_NCCL_COPIES];
+static atomic_uint copies;
+static atomic_flag busy = ATOMIC_FLAG_INIT; /* one thread looks at a time; for the others calls are passed on unseen */
 
 const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS] = {
 #define EXPORT true
@@ -39,8 +41,13 @@ const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS] = {
 #undef NCCL
 #undef NCCL_ID
 
-static char library_name[1024];
-static atomic_int state; /* 0 not found, 1 at it, 2 found, 3 several copies */
+/* Which copy the code of an object calls by the public names. */
+static struct scope {
+    const void *object;
+    struct ipo_nccl_copy *copy;
+} scopes[MAX_OBJECTS];
+static atomic_uint scopes_n;
+static _Atomic(struct ipo_nccl_copy *) global; /* that of all who are bound by the global scope */
 
 static bool is_ours(const void *address)
 {
@@ -63,6 +70,56 @@ static void *object_of(const void *address)
     return handle ? handle : dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD); /* the program itself has no name */
 }
 
+static struct ipo_nccl_copy *copy_at(const void *base)
+{
+    for (unsigned i = 0; base && i < atomic_load(&copies); i++)
+        if (ipo_nccl_copies[i].base == base)
+            return &ipo_nccl_copies[i];
+    return NULL;
+}
+
+static int find_end(struct dl_phdr_info *info, size_t size, void *of)
+{
+    (void)size;
+    struct ipo_nccl_copy *copy = of;
+    const char *start = NULL, *end = NULL;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD) {
+            const char *at = (const char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+            start = start ? start : (const char *)((uintptr_t)at & ~(uintptr_t)4095);
+            end = at + info->dlpi_phdr[i].p_memsz;
+        }
+    if (start == copy->base)
+        copy->end = end;
+    return start == copy->base;
+}
+
+/* The copy that defines what was found at an address; names come from `scope`, or (NULL) from that object itself. NULL:
+ * there are too many.  Needs `busy`. */
+static struct ipo_nccl_copy *copy_of(const void *found, void *scope)
+{
+    Dl_info info;
+    if (!found || !dladdr(found, &info) || !info.dli_fname)
+        return NULL;
+    struct ipo_nccl_copy *copy = copy_at(info.dli_fbase);
+    unsigned n = atomic_load(&copies);
+    if (copy || n == IPO_NCCL_COPIES)
+        return copy;
+    copy = &ipo_nccl_copies[n];
+    scope = scope ? scope : object_of(found); /* keeps it loaded, too */
+    for (int i = 0; i < IPO_NCCL_CALLS; i++)
+        copy->real[i] = (ipo_function)(uintptr_t)known(scope, ipo_nccl_calls[i].name);
+    copy->base = info.dli_fbase;
+    dl_iterate_phdr(find_end, copy);
+    strncpy(copy->object, info.dli_fname, sizeof copy->object - 1);
+    if (copy->real[IPO_NCCL_GetVersion])
+        ((int (*)(int *))copy->real[IPO_NCCL_GetVersion])(&copy->version);
+    atomic_store(&copies, n + 1);
+    return copy;
+}
+
+/* ---- by the caller's scope */
+
 static char (*names)[MAX_NAME];
 static unsigned names_n;
 static int collect(struct dl_phdr_info *info, size_t size, void *unused)
@@ -74,53 +131,59 @@ static int collect(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-/* A handle on the one object that defines NCCL; NULL if there is none, or (`copies` > 1) more than one. */
-static void *only_one(unsigned *copies)
+/* Asks every loaded object for the NCCL in its scope. */
+static void look_at_all(void)
 {
     static char room[MAX_OBJECTS][MAX_NAME];
-    const void *base = NULL;
-    void *only = NULL;
     names = room;
     names_n = 0;
-    *copies = 0;
     dl_iterate_phdr(collect, NULL);
+    unsigned n = 0;
+    atomic_store(&scopes_n, 0);
     for (unsigned i = 0; i < names_n; i++) {
-        void *handle = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD), *found = known(handle, FIRST);
-        const void *at = found ? ipo_object_base(found) : NULL;
-        if (at && at != base) {
-            *copies += 1;
-            base = at;
-            only = handle;
-        } else if (handle) {
+        struct link_map *handle = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+        struct ipo_nccl_copy *copy = copy_of(known(handle, FIRST), NULL);
+        Dl_info info;
+        if (copy && dladdr(handle->l_ld, &info))
+            scopes[n++] = (struct scope){info.dli_fbase, copy};
+        if (handle)
             dlclose(handle);
-        }
     }
-    return *copies == 1 ? only : NULL;
+    atomic_store(&scopes_n, n);
 }
 
-bool ipo_nccl_resolve(const void *caller)
+static struct ipo_nccl_copy *called_from(const void *base)
 {
-    int fresh = 0;
-    if (atomic_load(&state) >= 2)
-        return atomic_load(&state) == 2;
-    if (!atomic_compare_exchange_strong(&state, &fresh, 1))
-        return false; /* another thread is at it: this call is passed on unseen */
-    unsigned copies = 0;
-    void *scope = RTLD_NEXT;
-    if (!known(RTLD_NEXT, FIRST)) {
-        scope = caller ? only_one(&copies) : NULL;
-        if (!scope) {
-            atomic_store(&state, copies > 1 ? 3 : 0);
-            return false;
+    struct ipo_nccl_copy *all = atomic_load(&global);
+    for (unsigned i = 0; !all && base && i < atomic_load(&scopes_n); i++)
+        if (scopes[i].object == base)
+            return scopes[i].copy;
+    return all;
+}
+
+static int count_loads(struct dl_phdr_info *info, size_t size, void *out)
+{
+    if (size >= offsetof(struct dl_phdr_info, dlpi_adds) + sizeof info->dlpi_adds)
+        *(unsigned long long *)out = info->dlpi_adds;
+    return 1;
+}
+
+struct ipo_nccl_copy *ipo_nccl_resolve(const void *caller)
+{
+    static unsigned long long looked_at;
+    unsigned long long loads = 1;
+    if (!atomic_load(&global) && !atomic_flag_test_and_set(&busy)) {
+        void *found = known(RTLD_NEXT, FIRST);
+        if (found)
+            atomic_store(&global, copy_of(found, RTLD_NEXT));
+        dl_iterate_phdr(count_loads, &loads);
+        if (!found && caller && loads != looked_at) {
+            looked_at = loads;
+            look_at_all();
         }
+        atomic_flag_clear(&busy);
     }
-    for (int i = 0; i < IPO_NCCL_CALLS; i++)
-        ipo_nccl_real[i] = (ipo_function)(uintptr_t)known(scope, ipo_nccl_calls[i].name);
-    Dl_info info;
-    if (dladdr((const void *)(uintptr_t)ipo_nccl_real[IPO_NCCL_CommInitRank], &info) && info.dli_fname)
-        strncpy(library_name, info.dli_fname, sizeof library_name - 1);
-    atomic_store(&state, 2);
-    return true;
+    return called_from(caller ? ipo_object_base(caller) : NULL);
 }
 
 static int absent(void)
@@ -128,29 +191,62 @@ static int absent(void)
     return IPO_NCCL_SYSTEM_ERROR;
 }
 
-ipo_function ipo_nccl_pass(enum ipo_nccl_id id, const void *caller)
+ipo_function ipo_nccl_pass(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const void *caller)
 {
-    if (ipo_nccl_real[id])
-        return ipo_nccl_real[id];
+    if (copy && copy->real[id])
+        return copy->real[id];
     const char *name = ipo_nccl_calls[id].name;
-    unsigned copies;
     void *found = known(RTLD_NEXT, name);
     if (!found)
         found = known(object_of(caller), name);
-    if (!found)
-        found = known(only_one(&copies), name);
+    for (unsigned i = 0; !found && i < atomic_load(&copies); i++)
+        found = (void *)(uintptr_t)ipo_nccl_copies[i].real[id];
     return found ? (ipo_function)(uintptr_t)found : (ipo_function)absent;
 }
 
-const char *ipo_nccl_object(void)
+unsigned ipo_nccl_copies_n(void)
 {
-    return library_name;
+    return atomic_load(&copies);
 }
 
-ipo_function ipo_nccl_wrapper_of(const char *name)
+static int row_of(const char *name)
 {
-    for (int i = 0; atomic_load(&state) == 2 && i < IPO_NCCL_CALLS; i++)
+    for (int i = 0; i < IPO_NCCL_CALLS; i++)
         if (strcmp(ipo_nccl_calls[i].name, name) == 0)
-            return ipo_nccl_calls[i].exported || !ipo_nccl_real[i] ? NULL : ipo_nccl_wrapper[i];
-    return NULL;
+            return i;
+    return -1;
+}
+
+/* A slot that was bound says which copy it leads to; one that is not yet, is bound by the scope.  No dladdr: this is
+ * inside a walk over the objects. */
+ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void *bound)
+{
+    int row = atomic_load(&copies) > 0 ? row_of(name) : -1;
+    if (row < 0 || ipo_nccl_calls[row].exported)
+        return NULL;
+    struct ipo_nccl_copy *copy = NULL;
+    for (unsigned i = 0; i < atomic_load(&copies); i++)
+        if (bound >= ipo_nccl_copies[i].base && bound < ipo_nccl_copies[i].end)
+            copy = &ipo_nccl_copies[i];
+    copy = copy ? copy : called_from(base);
+    return copy && copy->real[row] ? ipo_nccl_wrapper[copy - ipo_nccl_copies][row] : NULL;
+}
+
+/* ---- by dlsym */
+
+void *ipo_nccl_looked_up(void *handle, const char *name)
+{
+    void *found = dlsym(handle, name);
+    int kept = errno, row = found && !is_ours(found) ? row_of(name) : -1;
+    if (row < 0 || !ipo_nccl_wrapper[0][row] || ipo_nccl_calls[row].opclass == TRC_OP_LOOK)
+        return found;
+    struct ipo_nccl_copy *copy = copy_at(ipo_object_base(found));
+    if (!copy && !atomic_flag_test_and_set(&busy)) {
+        copy = copy_of(found, NULL);
+        atomic_flag_clear(&busy);
+        dlerror(); /* names that this NCCL lacks are no error of the program's */
+    }
+    errno = kept;
+    bool same = copy && copy->real[row] == (ipo_function)(uintptr_t)found;
+    return same ? (void *)(uintptr_t)ipo_nccl_wrapper[copy - ipo_nccl_copies][row] : found;
 }

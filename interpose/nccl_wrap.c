@@ -13,25 +13,33 @@ struct unique_id {
 #define ID_W4 a0, a1, (w)&a2, a3
 #define ID_W5 ID_W4, a4
 
-#define WRAP(arity, name, how, parameters, arguments, ...)                                                             \
-    int ipo_nccl_w_##name parameters;                                                                                  \
-    int ipo_nccl_w_##name parameters                                                                                   \
+#define BODY(arity, name, function, copied, parameters, arguments, ...)                                                \
+    int function parameters;                                                                                           \
+    int function parameters                                                                                            \
     {                                                                                                                  \
         struct ipo_frame frame;                                                                                        \
         w a[(arity) + 1] = {__VA_ARGS__};                                                                              \
         frame.address = __builtin_frame_address(0);                                                                    \
         frame.site = (uint64_t)(uintptr_t)__builtin_return_address(0);                                                 \
+        frame.copy = copied;                                                                                           \
         if (!ipo_nccl_enter(&frame, IPO_NCCL_##name, a))                                                               \
-            return ((int(*) parameters)ipo_nccl_pass(IPO_NCCL_##name, (const void *)(w)frame.site))arguments;          \
-        int result = ((int(*) parameters)ipo_nccl_real[IPO_NCCL_##name])arguments;                                     \
+            return (                                                                                                   \
+                (int(*) parameters)ipo_nccl_pass(frame.copy, IPO_NCCL_##name, (const void *)(w)frame.site))arguments;  \
+        int result = ((int(*) parameters)frame.copy->real[IPO_NCCL_##name])arguments;                                  \
         ipo_nccl_leave(&frame, IPO_NCCL_##name, a, result);                                                            \
         return result;                                                                                                 \
-    }                                                                                                                  \
-    how(name, parameters)
+    }
 
-#define PATCH(name, parameters)
-#define EXPORT(name, parameters)                                                                                       \
-    __attribute__((visibility("default"), alias("ipo_nccl_w_" #name))) int nccl##name parameters;
+#define WRAP(arity, name, how, parameters, arguments, ...)                                                             \
+    BODY(arity, name, ipo_nccl_w0_##name, &ipo_nccl_copies[0], parameters, arguments, __VA_ARGS__)                     \
+    BODY(arity, name, ipo_nccl_w1_##name, &ipo_nccl_copies[1], parameters, arguments, __VA_ARGS__)                     \
+    BODY(arity, name, ipo_nccl_w2_##name, &ipo_nccl_copies[2], parameters, arguments, __VA_ARGS__)                     \
+    how(arity, name, parameters, arguments, __VA_ARGS__)
+
+/* Which copy is called is found out each time. */
+#define PATCH(...)
+#define EXPORT(arity, name, parameters, arguments, ...)                                                                \
+    __attribute__((visibility("default"))) BODY(arity, name, nccl##name, NULL, parameters, arguments, __VA_ARGS__)
 
 /* WRAP for every row whose class is not PASS. */
 #define SECOND_(a, b, ...) b
@@ -50,13 +58,15 @@ struct unique_id {
 #undef NCCL
 #undef NCCL_ID
 
-#define NONE_0(name) (ipo_function) ipo_nccl_w_##name
-#define NONE_1(name) 0
-#define NONE_(pass)  NONE_##pass
-#define NONE(pass)   NONE_(pass)
-const ipo_function ipo_nccl_wrapper[IPO_NCCL_CALLS] = {
-#define NCCL(arity, name, how, opclass, moves, roles)    NONE(IS_PASS(opclass))(name),
-#define NCCL_ID(arity, name, how, opclass, moves, roles) NONE_0(name),
+#define NONE_0(copy, name) (ipo_function) ipo_nccl_w##copy##_##name
+#define NONE_1(copy, name) 0
+#define NONE_(pass)        NONE_##pass
+#define NONE(pass)         NONE_(pass)
+const ipo_function ipo_nccl_wrapper[IPO_NCCL_COPIES][IPO_NCCL_CALLS] = {
+#define NCCL(arity, name, how, opclass, moves, roles)                                                                  \
+    [0][IPO_NCCL_##name] = NONE(IS_PASS(opclass))(0, name), [1][IPO_NCCL_##name] = NONE(IS_PASS(opclass))(1, name),    \
+    [2][IPO_NCCL_##name] = NONE(IS_PASS(opclass))(2, name),
+#define NCCL_ID NCCL
 #include "interpose/nccl_calls.def"
 #undef NCCL
 #undef NCCL_ID

@@ -12,9 +12,12 @@
 #error "libtrace.so is for x86-64 and aarch64"
 #endif
 
-__asm__(".symver dlsym,dlsym@" IPO_OLD);
+/* The program's dlsym is ours (dlsym.c); in here it is the system's. */
+#define dlsym ipo_dlsym
+
 __asm__(".symver dlopen,dlopen@" IPO_OLD);
 __asm__(".symver dlclose,dlclose@" IPO_OLD);
 __asm__(".symver dladdr,dladdr@" IPO_OLD);
+__asm__(".symver dlerror,dlerror@" IPO_OLD);
 
 #endif

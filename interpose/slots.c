@@ -24,6 +24,7 @@ struct object {
     const char *strings;
     const ElfW(Sym) * symbols;
     uintptr_t relro, relro_end;
+    const void *start; /* of its first segment */
     bool is_tool;
     size_t patched;
 };
@@ -59,10 +60,11 @@ static bool is_tool(uintptr_t base)
 }
 
 /* The wrapper a name leads to, NULL if it is none of ours to lead. */
-static ipo_function wrapper_of(const char *name, bool in_tool)
+static ipo_function wrapper_of(const char *name, const struct object *object, const void *bound)
 {
+    bool in_tool = object->is_tool;
     if (strncmp(name, "nccl", 4) == 0)
-        return ipo_nccl_wrapper_of(name);
+        return ipo_nccl_wrapper_of(name, object->start, bound);
     if (!*ipo_mpi_object())
         return NULL;
     bool profiling = in_tool && strncmp(name, "PMPI_", 5) == 0;
@@ -94,24 +96,27 @@ static void patch_table(struct object *object, const ElfW(Rela) * table, size_t 
         const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(table[i].r_info)];
         if (symbol->st_shndx != SHN_UNDEF)
             continue;
-        ipo_function wrapper = wrapper_of(object->strings + symbol->st_name, object->is_tool);
         uintptr_t *slot = (uintptr_t *)(object->base + table[i].r_offset);
+        ipo_function wrapper = wrapper_of(object->strings + symbol->st_name, object, (const void *)*slot);
         /* An empty slot is a weak name that the program tests: it stays empty. */
         if (wrapper && *slot && *slot != (uintptr_t)wrapper)
             patch_slot(object, slot, wrapper);
     }
 }
 
-/* The library itself is left alone. */
-static bool is_at(const struct dl_phdr_info *info, const char *path)
+/* The libraries themselves are left alone. */
+static bool is_library(const char *path)
 {
-    return *path && strcmp(info->dlpi_name, path) == 0;
+    bool found = *ipo_mpi_object() && strcmp(path, ipo_mpi_object()) == 0;
+    for (unsigned i = 0; i < ipo_nccl_copies_n(); i++)
+        found |= strcmp(path, ipo_nccl_copies[i].object) == 0;
+    return found;
 }
 
 static int patch_object(struct dl_phdr_info *info, size_t size, void *out)
 {
     (void)size;
-    if (is_at(info, ipo_mpi_object()) || is_at(info, ipo_nccl_object()) || strstr(info->dlpi_name, "linux-vdso"))
+    if (is_library(info->dlpi_name) || strstr(info->dlpi_name, "linux-vdso"))
         return 0;
     struct object object = {.base = info->dlpi_addr};
     uintptr_t start = 0;
@@ -127,6 +132,7 @@ static int patch_object(struct dl_phdr_info *info, size_t size, void *out)
             object.relro_end = object.relro + header->p_memsz;
         }
     }
+    object.start = (const void *)start;
     object.is_tool = is_tool(start);
     const ElfW(Rela) *plt = NULL, *rela = NULL;
     size_t plt_bytes = 0, rela_bytes = 0;
@@ -176,14 +182,14 @@ size_t ipo_patch_slots(void)
     static atomic_flag busy = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set(&busy))
         return 0; /* another thread is at it */
-    static bool with_nccl;
-    bool nccl = *ipo_nccl_object() != 0;
-    if (adds != 0 && adds == last_adds && nccl == with_nccl) {
+    static unsigned last_copies;
+    unsigned copies = ipo_nccl_copies_n();
+    if (adds != 0 && adds == last_adds && copies == last_copies) {
         atomic_flag_clear(&busy);
         return 0;
     }
     last_adds = adds;
-    with_nccl = nccl;
+    last_copies = copies;
     if (!tools_n && *ipo_mpi_object())
         find_tools();
     size_t patched = 0;

@@ -1,0 +1,149 @@
+/* dlsym, which libtrace.so exports: how calls of programs that load NCCL themselves are seen (JAX, TensorFlow, XGBoost,
+ * CuPy, ctypes).
+ *
+ * Everything but names of NCCL on a real handle goes on by a jump: what RTLD_NEXT and RTLD_DEFAULT mean is decided by
+ * the return address, which must stay the caller's.  It may be called before our constructor, by an allocator that is
+ * itself not ready: so no allocation, no lock and no call but the jump, once the real one is known. */
+#include "interpose/dlsym.h"
+#include "interpose/nccl.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdatomic.h>
+
+typedef void *(*lookup)(void *restrict handle, const char *restrict name);
+static _Atomic(lookup) real;
+
+/* ---- the real one: what the next object that defines the name has, as RTLD_NEXT would say.  Not by dlvsym: it
+ * allocates where it fails, as one of the two versions always does (2.34 moved dlsym into libc), and other libcs lack
+ * it. */
+
+struct object {
+    uintptr_t base;
+    const char *strings;
+    const ElfW(Sym) * symbols;
+    const uint32_t *gnu, *sysv;
+};
+
+/* glibc has relocated the addresses of a dynamic section, others leave them as they are in the file. */
+static const void *address(const struct object *object, uintptr_t value)
+{
+    return (const void *)(value < object->base ? object->base + value : value);
+}
+
+static bool is_dlsym(const struct object *object, uint32_t index)
+{
+    static const char name[] = "dlsym";
+    const ElfW(Sym) *symbol = &object->symbols[index];
+    const char *at = object->strings + symbol->st_name;
+    for (unsigned i = 0; i < sizeof name; i++)
+        if (at[i] != name[i])
+            return false;
+    return symbol->st_shndx != SHN_UNDEF;
+}
+
+static uint32_t by_gnu_hash(const struct object *object)
+{
+    uint32_t hash = 5381;
+    for (const char *at = "dlsym"; *at; at++)
+        hash = hash * 33 + (unsigned char)*at;
+    const uint32_t *table = object->gnu, buckets = table[0], first = table[1];
+    const uint32_t *bucket = table + 4 + table[2] * (sizeof(ElfW(Addr)) / 4), *chain = bucket + buckets;
+    uint32_t index = buckets ? bucket[hash % buckets] : 0;
+    if (index < first || !index)
+        return 0;
+    for (;; index++) {
+        if ((chain[index - first] | 1) == (hash | 1) && is_dlsym(object, index))
+            return index;
+        if (chain[index - first] & 1)
+            return 0;
+    }
+}
+
+static uint32_t by_sysv_hash(const struct object *object)
+{
+    for (uint32_t index = 1; index < object->sysv[1]; index++)
+        if (is_dlsym(object, index))
+            return index;
+    return 0;
+}
+
+struct search {
+    bool passed_us;
+    lookup found;
+};
+
+static int look(struct dl_phdr_info *info, size_t size, void *of)
+{
+    (void)size;
+    struct search *search = of;
+    struct object object = {.base = info->dlpi_addr};
+    const ElfW(Dyn) *dynamic = NULL;
+    bool is_ours = false;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t at = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_DYNAMIC)
+            dynamic = (const ElfW(Dyn) *)at;
+        is_ours |= header->p_type == PT_LOAD && (uintptr_t)&real >= at && (uintptr_t)&real < at + header->p_memsz;
+    }
+    if (is_ours || !search->passed_us || !dynamic) {
+        search->passed_us |= is_ours;
+        return 0;
+    }
+    for (; dynamic->d_tag != DT_NULL; dynamic++) {
+        const void *at = address(&object, dynamic->d_un.d_ptr);
+        if (dynamic->d_tag == DT_STRTAB)
+            object.strings = at;
+        else if (dynamic->d_tag == DT_SYMTAB)
+            object.symbols = at;
+        else if (dynamic->d_tag == DT_GNU_HASH)
+            object.gnu = at;
+        else if (dynamic->d_tag == DT_HASH)
+            object.sysv = at;
+    }
+    uint32_t index = 0;
+    if (object.strings && object.symbols)
+        index = object.gnu ? by_gnu_hash(&object) : object.sysv ? by_sysv_hash(&object) : 0;
+    if (index)
+        search->found = (lookup)(object.base + object.symbols[index].st_value);
+    return index != 0;
+}
+
+static void *nothing(void *restrict handle, const char *restrict name)
+{
+    (void)handle, (void)name;
+    return NULL;
+}
+
+static __attribute__((noinline, cold)) lookup find(void)
+{
+    struct search search = {false, nothing};
+    dl_iterate_phdr(look, &search);
+    atomic_store_explicit(&real, search.found, memory_order_release);
+    return search.found;
+}
+
+static inline lookup system_dlsym(void)
+{
+    lookup known = atomic_load_explicit(&real, memory_order_acquire);
+    return __builtin_expect(known != NULL, 1) ? known : find();
+}
+
+/* ---- ours */
+
+void *ipo_dlsym(void *restrict handle, const char *restrict name)
+{
+    return system_dlsym()(handle, name);
+}
+
+/* The program's. */
+__attribute__((visibility("default"))) void *dlsym(void *restrict handle, const char *restrict name)
+{
+    lookup known = system_dlsym();
+    if (__builtin_expect(name[0] == 'n' && name[1] == 'c' && name[2] == 'c' && name[3] == 'l', 0) &&
+        handle != RTLD_DEFAULT && handle != RTLD_NEXT)
+        return ipo_nccl_looked_up(handle, name);
+    return known(handle, name);
+}
