@@ -264,6 +264,55 @@ static void dump_evidence(const struct trc_file *file, FILE *out)
     }
 }
 
+static const char *const watch_words[] = {"none", "events", "stopped"};
+static const char *const gpu_flag_words[] = {"blind",   "by_events", "by_plugin",  "approximate",
+                                             "grouped", "message",   "async_error"};
+
+static void dump_gpu_op(const struct trc_file *file, const struct trc_gpu_op *op, FILE *out)
+{
+    const struct trc_comm *comm = trc_comm(file, op->comm);
+    const char *type = trc_gpu_type_name(op), *reduction = trc_gpu_op_name(op);
+    fprintf(out, "op %" PRIu64 ": %s %s comm=%" PRIu32 "(%s) sequence=%" PRIu64 " order=%" PRIu64, op->number,
+            trc_gpu_state_name(op), trc_call(file, op->call)->name, op->comm, comm && comm->name ? comm->name : "",
+            op->sequence, op->order);
+    if (type)
+        fprintf(out, " count=%" PRIu64 " type=%s", op->count, type);
+    put_bytes(out, "bytes", op->bytes);
+    if (reduction)
+        fprintf(out, " op=%s", reduction);
+    if (op->root >= 0)
+        fprintf(out, " %s=%" PRId32, op->flags & TRC_GPU_MESSAGE ? "peer" : "root", op->root);
+    if (op->result)
+        fprintf(out, " result=%" PRId32, op->result);
+    fprintf(out, " stream=%#" PRIx64 " group=%" PRIu64 " thread=%u", op->stream, op->group, op->thread);
+    const struct {
+        const char *title;
+        uint64_t ticks;
+    } times[] = {{"called", op->called}, {"enqueued", op->enqueued}, {"started", op->started}, {"ended", op->ended}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (times[i].ticks)
+            fprintf(out, " %s=%.9f", times[i].title, since_start(file, times[i].ticks));
+    fputs(" flags=", out);
+    PUT_FLAGS(out, gpu_flag_words, op->flags);
+    fputc('\n', out);
+}
+
+static void dump_gpu(const struct trc_file *file, FILE *out)
+{
+    const struct trc_gpu_head *gpu = trc_gpu(file);
+    if (!gpu)
+        return;
+    fprintf(out, "device operations: begun=%" PRIu64 " lost=%" PRIu64 " watch=%s rounds=%" PRIu64, gpu->begun,
+            gpu->lost, ONE_OF(watch_words, gpu->watch), gpu->rounds);
+    if (gpu->error)
+        fprintf(out, " error=%" PRId32, gpu->error);
+    if (gpu->inside_since)
+        fprintf(out, " inside the driver since %.9f", since_start(file, gpu->inside_since));
+    fputc('\n', out);
+    for (size_t i = 0; i < trc_gpu_ops(file); i++)
+        dump_gpu_op(file, trc_gpu_op(file, i), out);
+}
+
 static void dump_live(const struct trc_file *file, size_t i, FILE *out)
 {
     const struct trc_thread *thread = trc_thread(file, i);
@@ -376,6 +425,7 @@ enum trc_status trc_dump(struct trc_file *file, FILE *out)
     dump_head(file, out);
     dump_definitions(file, out);
     dump_evidence(file, out);
+    dump_gpu(file, out);
     for (size_t i = 0; i < trc_threads(file); i++)
         dump_live(file, i, out);
     for (size_t i = 0; i < trc_threads(file); i++) {

@@ -110,6 +110,8 @@ struct trc_file {
     struct trc_live *live[TRC_MAX_THREADS];
     size_t threads; /* highest index of a live page or an EVENTS chunk + 1 */
 
+    struct trc_gpu *gpu; /* NULL: no table */
+
     struct trc_table comms, objects, sites, kernels;
     struct trc_fact_def **facts; /* sorted by key */
     size_t fact_count, fact_room;
@@ -152,6 +154,9 @@ bool trc_chunk_same(const struct trc_file *file, uint32_t chunk, const struct tr
 
 /* live.c */
 bool trc_live_refresh(struct trc_file *file);
+
+/* gpu.c */
+bool trc_gpu_refresh(struct trc_file *file);
 
 /* defs.c */
 bool trc_defs_refresh(struct trc_file *file);

@@ -20,6 +20,7 @@
  *   DEFS chunk      definitions that outlive recycling: slots of 64 bytes, each trc_def spanning one or more.  A slot
  *                   whose type is 0 is not (yet) written: step over it.
  *   EVENTS chunk    items of one thread, decodable alone: signatures are defined anew in each chunk.
+ *   GPU chunk       where each NCCL operation is: the table of trace/format_gpu.h.  One at most.
  *   STACKS chunk    stacks taken for one reason (trc_chunk.thread = enum trc_stack_reason): slots as in a DEFS chunk,
  *                   TRC_DEF_STACK only.  There are at most two for each reason: when both are full the older is begun
  *                   anew, so the newest stacks of each reason stay and their space is bounded.
@@ -61,6 +62,7 @@
 #ifndef TRC_FORMAT_H
 #define TRC_FORMAT_H
 
+#include "trace/format_gpu.h"
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
@@ -172,7 +174,8 @@ enum trc_chunk_kind {
     TRC_CHUNK_THREAD = 1,
     TRC_CHUNK_DEFS = 2,
     TRC_CHUNK_EVENTS = 3,
-    TRC_CHUNK_STACKS = 4
+    TRC_CHUNK_STACKS = 4,
+    TRC_CHUNK_GPU = 5
 };
 enum trc_chunk_state { TRC_CHUNK_UNUSED = 0, TRC_CHUNK_OPEN = 1, TRC_CHUNK_FULL = 2 };
 
@@ -423,6 +426,9 @@ _Static_assert(sizeof(struct trc_sig) == 56, "signature");
 _Static_assert(sizeof(struct trc_row) == 56 + 4 * TRC_BUCKETS, "row");
 _Static_assert(sizeof(struct trc_peer) == 40, "peer");
 _Static_assert(sizeof(struct trc_thread_chunk) <= TRC_CHUNK_SIZE, "a live page is one chunk");
+_Static_assert(sizeof(struct trc_chunk) + sizeof(struct trc_gpu_head) + TRC_GPU_OPS * sizeof(struct trc_gpu_op) <=
+                   TRC_CHUNK_SIZE,
+               "the operations are one chunk");
 _Static_assert(sizeof(struct trc_def) == 32 && sizeof(struct trc_def_comm) == 40 && sizeof(struct trc_def_stack) == 16,
                "definitions");
 

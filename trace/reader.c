@@ -111,6 +111,7 @@ static void look(struct trc_file *file, bool *moved)
     /* Order matters: what an event or a live page refers to was defined before, so definitions are read after them. */
     *moved |= trc_chunks_refresh(file);
     *moved |= trc_live_refresh(file);
+    *moved |= trc_gpu_refresh(file);
     *moved |= trc_defs_refresh(file);
 }
 
@@ -196,6 +197,7 @@ void trc_close(struct trc_file *file)
         free(file->live[i]);
     for (size_t i = 0; i < file->damage_count; i++)
         free(file->damage[i]);
+    free(file->gpu);
     trc_defs_free(file);
     trc_schema_free(&file->schema);
     free(file->calls);

@@ -85,6 +85,20 @@ void trc_site(const struct trc_file *file, uint64_t address, const char **functi
 bool trc_fact_at(const struct trc_file *file, size_t i, const char **key, const char **value);
 const char *trc_fact(const struct trc_file *file, const char *key);
 
+/* Where the process's NCCL operations are (format_gpu.h): a copy of the last refresh, numbers in range.  NULL: it has
+ * no table.  Operations in the order of their numbers; those in slots that were changing hands are left out. */
+const struct trc_gpu_head *trc_gpu(const struct trc_file *file);
+size_t trc_gpu_ops(const struct trc_file *file);
+const struct trc_gpu_op *trc_gpu_op(const struct trc_file *file, size_t i); /* until the next refresh */
+static inline bool trc_gpu_over(const struct trc_gpu_op *op)                /* or nobody will ever know */
+{
+    return op->state >= TRC_GPU_COMPLETED || (op->flags & TRC_GPU_BLIND && op->state == TRC_GPU_ENQUEUED);
+}
+const char *trc_gpu_state_name(const struct trc_gpu_op *op); /* "called" "enqueued" ... */
+/* "float32", "sum"; "another type" where this version knows no name.  NULL where the operation has none. */
+const char *trc_gpu_type_name(const struct trc_gpu_op *op);
+const char *trc_gpu_op_name(const struct trc_gpu_op *op);
+
 /* Stacks that were taken, in order of snapshots, then as they were written; trace/stacks.h reads what they say.
  * Pointers stay valid until the next refresh. */
 struct trc_stack {

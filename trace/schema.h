@@ -5,6 +5,7 @@
  *   class <id> <text>                          operation classes of opclass.def
  *   sig <field>:<u|s> ...                      fields of a signature in their order; s = zigzag
  *   item <text>                                what the items are, for people
+ *   gpu <text>                                 the table of device operations, for people
  *   def <text>                                 definitions that came later, for people
  *   call <id> <name> <class text> <roles>      every call; roles = what its arguments are, for people; may be missing
  *

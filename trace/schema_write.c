@@ -67,6 +67,11 @@ size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *ca
             "item 4 said: bytes, then that many: kind, communicator, sequence, round, gap, duration, size, what was "
             "said\n"
             "item 8+i event of signature i: gap and duration unless sub, sequence if coll, request if complete\n"
+            "gpu chunk 5: a head of 64 bytes, then slots of"
+#define FIELD(type, name) " " #name ":" #type
+        TRC_GPU_FIELDS(FIELD)
+#undef FIELD
+            "; states 1 called 2 enqueued 3 started 4 completed 5 aborted 6 failed 7 captured\n"
             "def 7 fact: key NUL value\n"
             "def 8 stack: id snapshot, a thread; u8 reason (1 hang 2 demand 3 fatal), char state, u16 flags, i32 "
             "signal, "

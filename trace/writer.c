@@ -353,3 +353,16 @@ bool trc_writer_stack(struct trc_writer *writer, struct trc_stack_place *place, 
     __atomic_store_n(&chunk->committed, chunk->committed + slots * TRC_DEF_SLOT, __ATOMIC_RELEASE);
     return true;
 }
+
+struct trc_gpu_table *trc_writer_gpu(struct trc_writer *writer)
+{
+    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_GPU, 0);
+    if (!chunk)
+        return NULL;
+    struct trc_gpu_table *table = (struct trc_gpu_table *)(void *)(chunk + 1);
+    memset(table, 0, sizeof *table);
+    table->head.slot_size = sizeof table->op[0];
+    table->head.slots = TRC_GPU_OPS;
+    __atomic_store_n(&chunk->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    return table;
+}

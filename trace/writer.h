@@ -99,6 +99,13 @@ struct trc_stack_place {
 bool trc_writer_stack(struct trc_writer *writer, struct trc_stack_place *place, uint32_t snapshot, uint32_t tid,
                       uint64_t b, const struct trc_def_stack *stack, const char *text, size_t text_size);
 
+/* The table of device operations (format_gpu.h), with its chunk; zeroed but for its sizes.  NULL: no room. */
+struct trc_gpu_table {
+    struct trc_gpu_head head;
+    struct trc_gpu_op op[TRC_GPU_OPS];
+};
+struct trc_gpu_table *trc_writer_gpu(struct trc_writer *writer);
+
 /* Opens a stream with a live page of its own in `stream` (zeroed memory).  False: no page could be had. */
 bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name);
 
