@@ -10,7 +10,7 @@ SAN     = -fsanitize=address,undefined -fno-omit-frame-pointer
 BUILD  ?= build/asan
 endif
 ifeq ($(TSAN),1)
-SAN     = -fsanitize=thread
+SAN     = -fsanitize=thread -Wno-tsan # it does not follow fences, and warns of each that it notices
 BUILD  ?= build/tsan
 endif
 BUILD  ?= build/plain
