@@ -4,6 +4,7 @@
 #include "interpose/process.h"
 #include "interpose/procfs.h"
 #include "interpose/python.h"
+#include "interpose/several.h"
 #include "interpose/text.h"
 
 #include <dlfcn.h>
@@ -100,6 +101,7 @@ void ipo_facts_start(void)
     const char *(*version)(void) = (const char *(*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
     if (version)
         fact("glibc", "", version());
+    ipo_mpi_tell();
     ipo_at_fork(forked, NULL);
 }
 

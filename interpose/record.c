@@ -4,6 +4,7 @@
 #include "interpose/python_site.h"
 #include "interpose/repeat.h"
 #include "interpose/resolve.h"
+#include "interpose/several.h"
 #include "interpose/sites.h"
 
 #include <errno.h>
@@ -28,6 +29,8 @@ static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame
 static __attribute__((noinline, cold)) bool enter_oddly(struct ipo_frame *frame, const struct ipo_call *call)
 {
     if (!*ipo_armed && !enter_unarmed(frame, call))
+        return false;
+    if (!ipo_is_home(frame->site))
         return false;
     if (*ipo_armed == IPO_ARMED_PYTHON)
         frame->site = ipo_python_site(frame->site);
@@ -87,7 +90,7 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
 bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
 {
     const struct ipo_call *call = &ipo_calls[id];
-    if (__builtin_expect(*ipo_armed != IPO_ARMED, 0) && !enter_oddly(frame, call))
+    if (__builtin_expect(*ipo_armed != IPO_ARMED, 0) ? !enter_oddly(frame, call) : !ipo_is_home(frame->site))
         return false;
     struct ipo_thread *thread = ipo_thread_self();
     if (__builtin_expect(!thread || !ipo_real[id], 0))

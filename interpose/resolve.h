@@ -5,9 +5,14 @@
 #include "interpose/calls.h"
 #include <stddef.h>
 
-/* Finds the loaded object that defines PMPI_Init and fills ipo_real; `caller` is an address in the code that made the
- * first call (its scope is asked first).  Once; later calls return at once.  False: no MPI in this process. */
+struct ipo_mpi;
+
+/* Settles which MPI is recorded (several.h) and fills ipo_real; `caller` is an address in the code that calls Init,
+ * NULL if nobody does yet.  Once; later calls return at once.  False: no MPI in this process. */
 bool ipo_resolve_all(const void *caller);
+
+/* The library's own function of a call, past any other tool; NULL if it lacks it. */
+ipo_function ipo_mpi_own(const struct ipo_mpi *mpi, const char *name);
 
 /* A function by name, from the MPI library; NULL if it lacks it. */
 ipo_function ipo_resolve_name(const char *name);
@@ -15,9 +20,9 @@ ipo_function ipo_resolve_name(const char *name);
 /* Address of a data symbol as the program sees it (copy relocations make that the executable's); 0 if absent. */
 uintptr_t ipo_resolve_data(const char *name);
 
-/* The real function of a call for passing through, resolving all on first use.  Never NULL: where no MPI has it, a
- * function that returns an error code. */
-ipo_function ipo_resolved(enum ipo_call_id id);
+/* The real function of a call for passing through, which is that of the caller's MPI; `site` is the return address.
+ * Never NULL: where no MPI has it, a function that returns an error code. */
+ipo_function ipo_resolved(enum ipo_call_id id, const void *site);
 
 /* Leads the GOT slots of all loaded objects that name a call which is not exported to its wrapper, where this MPI has
  * that call.  Exporting the name would make programs that test for it believe every MPI has it.  Returns how many slots

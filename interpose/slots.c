@@ -3,6 +3,7 @@
 #include "interpose/fortran.h"
 #include "interpose/nccl.h"
 #include "interpose/resolve.h"
+#include "interpose/several.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -99,7 +100,7 @@ static void patch_table(struct object *object, const ElfW(Rela) * table, size_t 
         uintptr_t *slot = (uintptr_t *)(object->base + table[i].r_offset);
         ipo_function wrapper = wrapper_of(object->strings + symbol->st_name, object, (const void *)*slot);
         /* An empty slot is a weak name that the program tests: it stays empty. */
-        if (wrapper && *slot && *slot != (uintptr_t)wrapper)
+        if (wrapper && *slot && *slot != (uintptr_t)wrapper && !ipo_is_foreign(object->base, *slot))
             patch_slot(object, slot, wrapper);
     }
 }
@@ -192,6 +193,7 @@ size_t ipo_patch_slots(void)
     last_copies = copies;
     if (!tools_n && *ipo_mpi_object())
         find_tools();
+    ipo_foreign_list();
     size_t patched = 0;
     dl_iterate_phdr(patch_object, &patched);
     if (*ipo_mpi_object() && ipo_fortran_resolve()) /* names that were met now have functions */

@@ -39,7 +39,7 @@
             return result;                                                                                             \
         }                                                                                                              \
         if (__builtin_expect(!ipo_enter(&frame, IPO_##name, a), 0))                                                    \
-            return ((int (*)(P##arity))ipo_resolved(IPO_##name))(A##arity);                                            \
+            return ((int (*)(P##arity))ipo_resolved(IPO_##name, __builtin_return_address(0)))(A##arity);               \
         int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                              \
         ipo_leave(&frame, a, result);                                                                                  \
         return result;                                                                                                 \

@@ -93,6 +93,25 @@ static void forget_warnings(struct ana_job *job)
     job->warnings = 0;
 }
 
+/* Processes that have another MPI library beside the recorded one. */
+static void warn_of_other_mpi(struct ana_job *job)
+{
+    const char *path = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct trc_file *file = job->process[i].rank.file;
+        const char *other = file ? trc_fact(file, "mpi.other") : NULL;
+        path = path ? path : other;
+        n += other != NULL;
+    }
+    if (!n)
+        return;
+    char text[1200];
+    snprintf(text, sizeof text, "%zu process%s loaded another MPI library too, whose calls are not recorded: %.1000s",
+             n, n == 1 ? "" : "es", path);
+    warn(job, "", text);
+}
+
 static void collect_warnings(struct ana_job *job)
 {
     forget_warnings(job);
@@ -115,6 +134,7 @@ static void collect_warnings(struct ana_job *job)
                  job->left_out == 1 ? "" : "s");
         warn(job, "", text);
     }
+    warn_of_other_mpi(job);
     for (size_t i = 0; i < job->bundle.places; i++)
         if (job->bundle.error[i])
             warn(job, "", job->bundle.error[i]);

@@ -125,7 +125,8 @@ static void say_nccl(struct tui_doctor *doctor, const char *where, bool inside)
 static void look_at_libraries(struct tui_doctor *doctor, const char *path, const struct tui_elf *elf)
 {
     static char said[1 << 18];
-    bool mpi = false, missing = false;
+    const struct mpi_name *mpi = NULL;
+    bool missing = false;
     if (tui_ask((const char *const[]){elf->interpreter, "--list", path, NULL}, said, sizeof said) < 0)
         said[0] = 0;
     for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n")) {
@@ -144,11 +145,14 @@ static void look_at_libraries(struct tui_doctor *doctor, const char *path, const
         struct tui_elf library;
         if (family && !mpi)
             say_mpi(doctor, family, where);
+        else if (family && strcmp(family->family, mpi->family) != 0 && mpi->launcher[0])
+            tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "%s too: the one that is initialized first is recorded",
+                           where);
         else if (strncmp(name, "libnccl.so", 10) == 0)
             say_nccl(doctor, where, false);
         else if (tui_elf_read(where, &library) && library.nccl_inside)
             say_nccl(doctor, where, true);
-        mpi = mpi || family;
+        mpi = mpi ? mpi : family;
     }
     if (!mpi && !missing)
         tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "MPI",

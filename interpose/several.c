@@ -1,0 +1,345 @@
+#include "interpose/oldglibc.h"
+#include "interpose/several.h"
+#include "interpose/facts.h"
+#include "interpose/process.h"
+#include "interpose/resolve.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MAX_MPIS    4u
+#define MAX_PLACES  256u
+#define MAX_OBJECTS 512u
+#define MAX_NAME    256u
+
+struct ipo_range ipo_home;
+const struct ipo_mpi *ipo_mpi_home;
+
+static struct ipo_mpi mpis[MAX_MPIS];
+static atomic_uint mpis_n;
+
+/* Where calls came from so far, and what they reach; only grows. */
+static struct place {
+    struct ipo_range range;
+    const struct ipo_mpi *mpi; /* NULL: nothing in its scope, so home */
+} places[MAX_PLACES];
+static atomic_uint places_n;
+
+/* One thread asks the loader at a time.  False: it is this one already, in a constructor that dlopen ran. */
+static atomic_int asking; /* its id */
+static bool ask(void)
+{
+    int self = (int)syscall(SYS_gettid), nobody = 0;
+    while (!atomic_compare_exchange_strong(&asking, &nobody, self)) {
+        if (nobody == self)
+            return false;
+        nobody = 0;
+        sched_yield();
+    }
+    return true;
+}
+
+static void asked(void)
+{
+    atomic_store(&asking, 0);
+}
+
+static bool is_ours(const void *address)
+{
+    return ipo_object_base(address) == ipo_object_base((const void *)(uintptr_t)&ipo_mpi_at);
+}
+
+struct search {
+    uintptr_t address;
+    struct ipo_range range;
+};
+
+static int holds(struct dl_phdr_info *info, size_t size, void *out)
+{
+    (void)size;
+    struct search *search = out;
+    uintptr_t low = UINTPTR_MAX, high = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type != PT_LOAD)
+            continue;
+        low = start < low ? start : low;
+        high = start + header->p_memsz > high ? start + header->p_memsz : high;
+    }
+    if (search->address < low || search->address >= high)
+        return 0;
+    search->range = (struct ipo_range){low, high - low};
+    return 1;
+}
+
+/* The loaded object at an address, or a page where there is none: code that was made at run time. */
+static struct ipo_range object_at(uintptr_t address)
+{
+    struct search search = {.address = address, .range = {address & ~(uintptr_t)4095, 4096}};
+    dl_iterate_phdr(holds, &search);
+    return search.range;
+}
+
+/* MPI_x of a second tool that is loaded behind us and in front of the library: it must see the call too. */
+static void *next_tool(const struct ipo_mpi *mpi, const char *name)
+{
+    void *next = dlsym(RTLD_NEXT, name);
+    return next && next != dlsym(mpi->handle, name) && !is_ours(next) ? next : NULL;
+}
+
+/* The library that this function is in. */
+static const struct ipo_mpi *mpi_with(void *init, void *scope)
+{
+    Dl_info info;
+    if (!init || is_ours(init) || !dladdr(init, &info) || !info.dli_fname)
+        return NULL;
+    unsigned n = atomic_load(&mpis_n);
+    for (unsigned i = 0; i < n; i++)
+        if ((uintptr_t)init - mpis[i].range.base < mpis[i].range.size)
+            return &mpis[i];
+    if (n == MAX_MPIS)
+        return NULL;
+    struct ipo_mpi *mpi = &mpis[n];
+    /* The defining object itself, not the scope that led to it: its own dependencies come first. */
+    void *own = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    mpi->handle = own ? own : scope;
+    mpi->range = object_at((uintptr_t)init);
+    strncpy(mpi->path, info.dli_fname, sizeof mpi->path - 1);
+    for (int i = 0; i < IPO_CALLS; i++) {
+        void *real = next_tool(mpi, ipo_calls[i].name);
+        mpi->real[i] = real ? (ipo_function)(uintptr_t)real : ipo_mpi_own(mpi, ipo_calls[i].name);
+    }
+    atomic_store(&mpis_n, n + 1);
+    return mpi;
+}
+
+/* A stub MPI may lack a profiling interface. */
+static const struct ipo_mpi *mpi_in(void *scope)
+{
+    void *init = dlsym(scope, "PMPI_Init");
+    return mpi_with(init ? init : dlsym(scope, "MPI_Init"), scope);
+}
+
+/* What the global scope has, behind us, is reached by everybody. */
+static const struct ipo_mpi *global(void)
+{
+    return mpi_with(dlsym(RTLD_NEXT, "PMPI_Init"), RTLD_NEXT);
+}
+
+static const struct ipo_mpi *reached_from(const void *address)
+{
+    const struct ipo_mpi *found = global();
+    Dl_info info;
+    if (found || is_ours(address) || !dladdr(address, &info) || !info.dli_fname)
+        return found;
+    void *scope = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    found = scope ? mpi_in(scope) : NULL;
+    if (scope && (!found || found->handle != scope))
+        dlclose(scope); /* not ours to keep */
+    return found;
+}
+
+static const struct place *add_place(uintptr_t address)
+{
+    unsigned n = atomic_load(&places_n);
+    if (n == MAX_PLACES)
+        return NULL;
+    places[n] = (struct place){object_at(address), reached_from((const void *)address)};
+    atomic_store(&places_n, n + 1);
+    return &places[n];
+}
+
+static const struct place *place_at(uintptr_t address)
+{
+    unsigned n = atomic_load(&places_n);
+    for (unsigned i = 0; i < n; i++)
+        if (address - places[i].range.base < places[i].range.size)
+            return &places[i];
+    return NULL;
+}
+
+/* Names each other library in the trace, once. */
+static void tell_of_others(void)
+{
+    static unsigned told;
+    const struct ipo_mpi *mpi;
+    for (; ipo_process.writer.head && ipo_mpi_home && (mpi = ipo_mpi_other(told)); told++)
+        ipo_fact("mpi.other", mpi->path);
+}
+
+const struct ipo_mpi *ipo_mpi_at(uintptr_t address)
+{
+    const struct place *place = place_at(address);
+    int kept = errno;
+    if (!place && ask()) {
+        place = place_at(address); /* another thread may have asked meanwhile */
+        if (!place)
+            place = add_place(address);
+        tell_of_others();
+        asked();
+    }
+    errno = kept;
+    return place ? place->mpi : NULL;
+}
+
+static char (*names)[MAX_NAME];
+static unsigned names_n;
+
+static int collect(struct dl_phdr_info *info, size_t size, void *own)
+{
+    (void)size;
+    size_t n = strlen(info->dlpi_name);
+    if (n > 0 && strcmp(info->dlpi_name, (const char *)own) != 0 && n < MAX_NAME && names_n < MAX_OBJECTS)
+        memcpy(names[names_n++], info->dlpi_name, n + 1);
+    return 0;
+}
+
+/* Names first, dlopen afterwards: the loader's lock order forbids it inside the walk. */
+static void list_objects(void)
+{
+    static char room[MAX_OBJECTS][MAX_NAME];
+    Dl_info info;
+    const char *own = dladdr((const void *)(uintptr_t)&ipo_mpi_at, &info) && info.dli_fname ? info.dli_fname : "";
+    names = room;
+    names_n = 0;
+    dl_iterate_phdr(collect, (void *)(uintptr_t)own);
+}
+
+const struct ipo_mpi *ipo_mpi_any(void)
+{
+    const struct ipo_mpi *found = NULL;
+    if (!ask())
+        return NULL;
+    found = global();
+    list_objects();
+    for (unsigned i = 0; i < names_n && !found; i++) {
+        void *scope = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+        found = scope ? mpi_in(scope) : NULL;
+        if (scope && (!found || found->handle != scope))
+            dlclose(scope);
+    }
+    asked();
+    return found;
+}
+
+void ipo_mpi_tell(void)
+{
+    if (!ask())
+        return;
+    tell_of_others();
+    asked();
+}
+
+/* ---- loaded objects, after list_objects */
+
+#define MAX_FOREIGN 128u
+static uintptr_t foreign[MAX_FOREIGN];
+static unsigned foreign_n;
+
+/* What the object of this name and what it needs define as PMPI_Init; 0: nothing.  And what says where it is. */
+static uintptr_t init_in_scope_of(const char *name, struct link_map *found)
+{
+    struct link_map *object = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!object)
+        return 0;
+    *found = *object;
+    uintptr_t init = (uintptr_t)dlsym(object, "PMPI_Init");
+    dlclose(object);
+    return init;
+}
+
+static bool is_in(const struct ipo_mpi *mpi, uintptr_t address)
+{
+    return address - mpi->range.base < mpi->range.size;
+}
+
+/* Whether another MPI than this is loaded: by name first, since most processes have one only, and many objects. */
+static bool has_other(const struct ipo_mpi *mpi)
+{
+    struct link_map object;
+    for (unsigned i = 0; i < names_n; i++) {
+        const char *slash = strrchr(names[i], '/');
+        if (strncmp(slash ? slash + 1 : names[i], "libmpi", 6) != 0)
+            continue;
+        uintptr_t init = init_in_scope_of(names[i], &object);
+        if (init && !is_in(mpi, init))
+            return true;
+    }
+    return false;
+}
+
+/* Takes note of what each object that needs MPI reaches now: Open MPI makes itself global in its Init, which changes
+ * nothing for those that are bound already. */
+static void place_all(void)
+{
+    struct link_map object;
+    for (unsigned i = 0; i < names_n; i++)
+        if (init_in_scope_of(names[i], &object) && !place_at((uintptr_t)object.l_ld))
+            add_place((uintptr_t)object.l_ld);
+}
+
+void ipo_mpi_settle(const struct ipo_mpi *mpi, uintptr_t caller)
+{
+    if (!ask())
+        return;
+    ipo_mpi_home = mpi;
+    const struct place *place = caller ? place_at(caller) : NULL;
+    if (global() == mpi) {
+        ipo_home = (struct ipo_range){0, UINTPTR_MAX};
+    } else {
+        list_objects();
+        if (has_other(mpi))
+            place_all();
+        if (place && place->mpi == mpi)
+            ipo_home = place->range;
+    }
+    asked();
+}
+
+void ipo_foreign_list(void)
+{
+    struct link_map object;
+    foreign_n = 0;
+    if (!ipo_mpi_home || !ask())
+        return;
+    list_objects();
+    for (unsigned i = has_other(ipo_mpi_home) ? 0 : names_n; i < names_n && foreign_n < MAX_FOREIGN; i++) {
+        uintptr_t init = init_in_scope_of(names[i], &object);
+        if (!init || is_in(ipo_mpi_home, init))
+            continue;
+        foreign[foreign_n++] = object.l_addr;
+        mpi_with((void *)init, NULL);
+    }
+    tell_of_others();
+    asked();
+}
+
+bool ipo_is_foreign(uintptr_t load_address, uintptr_t slot)
+{
+    for (unsigned i = 0; i < foreign_n; i++)
+        if (foreign[i] == load_address)
+            return !is_in(ipo_mpi_home, slot);
+    return false;
+}
+
+const struct ipo_mpi *ipo_mpi_other(unsigned i)
+{
+    unsigned n = atomic_load(&mpis_n);
+    for (unsigned at = 0; at < n; at++)
+        if (&mpis[at] != ipo_mpi_home && i-- == 0)
+            return &mpis[at];
+    return NULL;
+}
+
+bool ipo_is_home_too(uintptr_t site)
+{
+    const struct ipo_mpi *mpi = ipo_mpi_at(site);
+    return !mpi || mpi == ipo_mpi_home;
+}

@@ -1,0 +1,55 @@
+/* Several MPI libraries in one process: Python modules that were built with different ones, say, each loaded with
+ * RTLD_LOCAL.  Every call must reach the library that its caller would have reached without us.  The one whose Init
+ * comes first is recorded: it is called home here.  What belongs to another passes through. */
+#ifndef IPO_SEVERAL_H
+#define IPO_SEVERAL_H
+
+#include "interpose/calls.h"
+#include <stddef.h>
+
+#define IPO_MPI_PATH 1024u
+
+struct ipo_range {
+    uintptr_t base, size;
+};
+
+/* One MPI library. */
+struct ipo_mpi {
+    void *handle;           /* of the object itself; pins it */
+    struct ipo_range range; /* where it is mapped */
+    char path[IPO_MPI_PATH];
+    ipo_function real[IPO_CALLS]; /* as ipo_real; NULL where it lacks the call */
+};
+
+/* The library that code at `address` reaches by the name MPI_Init; NULL: none in its scope.  Asks the loader, once for
+ * each object. */
+const struct ipo_mpi *ipo_mpi_at(uintptr_t address);
+
+/* Any that is loaded; NULL: this process has no MPI. */
+const struct ipo_mpi *ipo_mpi_any(void);
+
+/* From now on `mpi` is home.  `caller`: where its Init was called, 0 if nobody did yet. */
+void ipo_mpi_settle(const struct ipo_mpi *mpi, uintptr_t caller);
+extern IPO_OURS const struct ipo_mpi *ipo_mpi_home;
+
+/* Another than home that was met, by number; NULL past the last. */
+const struct ipo_mpi *ipo_mpi_other(unsigned i);
+/* Names them in the trace, as facts "mpi.other", once each; those met later are named when they are. */
+void ipo_mpi_tell(void);
+
+/* For the walk over loaded objects, in which the loader must not be asked: lists those that need another MPI than home.
+ * Of such a one (by its load address) only the slots that lead to home are home's. */
+void ipo_foreign_list(void);
+bool ipo_is_foreign(uintptr_t load_address, uintptr_t slot);
+
+/* Where calls of home come from: the object that made the first, or everywhere if home is in the global scope. */
+extern IPO_OURS struct ipo_range ipo_home;
+bool ipo_is_home_too(uintptr_t site);
+
+/* Whether a call from this place is one of home. */
+static inline bool ipo_is_home(uintptr_t site)
+{
+    return __builtin_expect(site - ipo_home.base < ipo_home.size, 1) || ipo_is_home_too(site);
+}
+
+#endif
