@@ -6,4 +6,4 @@ awk -F '[(, ]+' '
     BEGIN { print "{"; print "global:"; print "    dlsym;" }
     $1 == "CALL" && $4 == "CORE" && $6 != "PASS" { print "    MPI_" $3 ";"; n++ }
     $1 ~ /^NCCL/ && $4 == "EXPORT" { print "    nccl" $3 ";"; n++ }
-    END { print "local:"; print "    *;"; print "};"; if (!n) exit 1 }' "$@"
+    END { print "    InitializeInjection;"; print "local:"; print "    *;"; print "};"; if (!n) exit 1 }' "$@"

@@ -1,5 +1,6 @@
 #include "interpose/oldglibc.h"
 #include "interpose/heartbeat.h"
+#include "interpose/cupti.h"
 #include "interpose/facts.h"
 #include "interpose/fatal.h"
 #include "interpose/process.h"
@@ -22,7 +23,6 @@
 #define BUSY_READY    64u
 
 static atomic_int stopping;
-static pthread_t thread;
 static atomic_int running;
 
 /* Sleeps, unless the end comes: then at once, since MPI_Finalize waits for the last round. */
@@ -81,6 +81,7 @@ static void *live(void *unused)
         ipo_sites_resolve();
         ipo_stacks_round();
         ipo_facts_round();
+        ipo_cupti_round();
         if (ipo_process.write_back && ++beats % 5 == 0)
             write_back(writer);
     }
@@ -94,7 +95,7 @@ static void *live(void *unused)
     return NULL;
 }
 
-void ipo_heartbeat_start(void)
+bool ipo_own_thread(void *(*run)(void *))
 {
     /* By name at run time: the symbol moved from libpthread to libc in glibc 2.34, and an MPI program has it loaded. */
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
@@ -102,15 +103,22 @@ void ipo_heartbeat_start(void)
                                                                                                   "pthread_create");
     int (*mask)(int, const sigset_t *, sigset_t *) =
         (int (*)(int, const sigset_t *, sigset_t *))(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_sigmask");
+    pthread_t thread;
     if (!create || !mask)
-        return;
+        return false;
     sigset_t all, kept;
     sigfillset(&all);
     mask(SIG_SETMASK, &all, &kept); /* inherited: the program's signals never land here */
-    atomic_store(&running, 1);
-    if (create(&thread, NULL, live, NULL))
-        atomic_store(&running, 0);
+    bool created = create(&thread, NULL, run, NULL) == 0;
     mask(SIG_SETMASK, &kept, NULL);
+    return created;
+}
+
+void ipo_heartbeat_start(void)
+{
+    atomic_store(&running, 1);
+    if (!ipo_own_thread(live))
+        atomic_store(&running, 0);
 }
 
 void ipo_heartbeat_stop(void)

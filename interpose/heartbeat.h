@@ -3,6 +3,11 @@
 #ifndef IPO_HEARTBEAT_H
 #define IPO_HEARTBEAT_H
 
+#include <stdbool.h>
+
+/* Starts another thread of our own, without signals; false: there can be none. */
+bool ipo_own_thread(void *(*run)(void *));
+
 void ipo_beat(void);            /* one sign of life, with a clock anchor; only while the thread does not run */
 void ipo_heartbeat_start(void); /* at the end of the first Init */
 void ipo_heartbeat_stop(void);  /* at Finalize; returns when the thread has done its last round */

@@ -1,6 +1,7 @@
 /* The record path of NCCL's calls: what ipo_enter and ipo_leave are for MPI's.  A call returns when its work is on a
  * stream, so its times are those of the host: TRC_SIG_ENQUEUE says so. */
 #include "interpose/nccl.h"
+#include "interpose/cupti.h"
 #include "interpose/facts.h"
 #include "interpose/process.h"
 #include "interpose/python_site.h"
@@ -58,6 +59,9 @@ static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *c
             break;
         case 'p':
             sig->peer = ipo_world_rank(comm, (int)args[i]);
+            break;
+        case 't':
+            sig->object = ipo_cupti_stream(args[i]);
             break;
         case 's':
             sig->source = ipo_world_rank(comm, (int)args[i]);
@@ -139,7 +143,6 @@ static void tell(const struct ipo_nccl_copy *copy)
     }
     ipo_fact("nccl", text.text);
     ipo_fact("nccl.windows", "symbols, dlsym; not plugin, NVTX");
-    ipo_fact("nccl.kernels", "not timed: CUPTI is not read");
 }
 
 /* Out of the way: the first calls of all, and those that are only a moment to look around. */
@@ -157,8 +160,10 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
     if (good && !*ipo_nccl_armed)
         good = call->opclass == TRC_OP_NCCL_INIT &&
                ipo_process_start_nccl((int)ipo_nccl_arg(call, args, 'R'), (int)ipo_nccl_arg(call, args, 'N'));
-    if (good && call->opclass == TRC_OP_NCCL_INIT)
+    if (good && call->opclass == TRC_OP_NCCL_INIT) {
         tell(frame->copy);
+        ipo_cupti_start(false);
+    }
     errno = kept;
     return good;
 }

@@ -4,6 +4,7 @@
 #include "interpose/describe.h"
 #include "interpose/abi.h"
 #include "interpose/comms.h"
+#include "interpose/cupti.h"
 #include "interpose/facts.h"
 #include "interpose/fatal.h"
 #include "interpose/heartbeat.h"
@@ -94,7 +95,11 @@ static char schema[96 * 1024];
 
 static size_t write_schema(void)
 {
-    static struct trc_schema_call calls[IPO_CALLS + IPO_NCCL_CALLS];
+    static struct trc_schema_call calls[IPO_DEVICE_NUMBER(IPO_DEVICE_CALLS)] = {
+#define DEVICE(id, name_, opclass_) [IPO_DEVICE_NUMBER(IPO_DEVICE_##id)] = {.name = name_, .opclass = TRC_OP_##opclass_},
+        IPO_DEVICE_LIST(DEVICE)
+#undef DEVICE
+    };
     for (int i = 0; i < IPO_CALLS; i++)
         calls[i] = (struct trc_schema_call){
             .name = ipo_calls[i].name,
@@ -105,7 +110,7 @@ static size_t write_schema(void)
         enum trc_opclass opclass = call->opclass < TRC_OPCLASSES ? (enum trc_opclass)call->opclass : TRC_OP_NCCL_COMM;
         calls[IPO_CALLS + i] = (struct trc_schema_call){.name = call->name, .roles = call->roles, .opclass = opclass};
     }
-    return trc_schema_write(schema, sizeof schema, calls, IPO_CALLS + IPO_NCCL_CALLS);
+    return trc_schema_write(schema, sizeof schema, calls, IPO_DEVICE_NUMBER(IPO_DEVICE_CALLS));
 }
 
 /* The folder and those above it; 0 or an errno. */
@@ -376,6 +381,7 @@ void ipo_process_finalized(void)
     if (atomic_fetch_sub(&inits, 1) > 1)
         return; /* a session has ended, not the last */
     struct trc_head *head = ipo_process.writer.head;
+    ipo_cupti_stop();
     ipo_sites_resolve();
     ipo_fatal_stop();
     ipo_heartbeat_stop();

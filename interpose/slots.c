@@ -1,5 +1,6 @@
 /* GOT patching: how calls that only some MPIs have are reached (ipo_patch_slots). */
 #include "interpose/oldglibc.h"
+#include "interpose/cupti.h"
 #include "interpose/fortran.h"
 #include "interpose/nccl.h"
 #include "interpose/resolve.h"
@@ -66,6 +67,8 @@ static ipo_function wrapper_of(const char *name, const struct object *object, co
     bool in_tool = object->is_tool;
     if (strncmp(name, "nccl", 4) == 0)
         return ipo_nccl_wrapper_of(name, object->start, bound);
+    if (strncmp(name, "cupti", 5) == 0)
+        return ipo_cupti_wrapper_of(name);
     if (!*ipo_mpi_object())
         return NULL;
     bool profiling = in_tool && strncmp(name, "PMPI_", 5) == 0;
@@ -117,7 +120,8 @@ static bool is_library(const char *path)
 static int patch_object(struct dl_phdr_info *info, size_t size, void *out)
 {
     (void)size;
-    if (is_library(info->dlpi_name) || strstr(info->dlpi_name, "linux-vdso"))
+    if (is_library(info->dlpi_name) || strcmp(info->dlpi_name, ipo_cupti_object()) == 0 ||
+        strstr(info->dlpi_name, "linux-vdso"))
         return 0;
     struct object object = {.base = info->dlpi_addr};
     uintptr_t start = 0;
@@ -184,13 +188,16 @@ size_t ipo_patch_slots(void)
     if (atomic_flag_test_and_set(&busy))
         return 0; /* another thread is at it */
     static unsigned last_copies;
+    static bool with_cupti;
     unsigned copies = ipo_nccl_copies_n();
-    if (adds != 0 && adds == last_adds && copies == last_copies) {
+    bool cupti = *ipo_cupti_object() != 0;
+    if (adds != 0 && adds == last_adds && copies == last_copies && cupti == with_cupti) {
         atomic_flag_clear(&busy);
         return 0;
     }
     last_adds = adds;
     last_copies = copies;
+    with_cupti = cupti;
     if (!tools_n && *ipo_mpi_object())
         find_tools();
     ipo_foreign_list();

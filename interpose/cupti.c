@@ -1,0 +1,466 @@
+/* CUPTI's activity API: started when CUDA is up, read by a thread of our own, left to others who want it. */
+#include "interpose/oldglibc.h"
+#include "interpose/cupti.h"
+#include "interpose/cupti_records.h"
+#include "interpose/facts.h"
+#include "interpose/heartbeat.h"
+#include "interpose/modules.h"
+#include "interpose/process.h"
+#include "interpose/resolve.h"
+#include "interpose/text.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef void (*requested_function)(uint8_t **buffer, size_t *size, size_t *records);
+typedef void (*completed_function)(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+
+/* The functions that are called: ASK(name, parameters); those of the second list tell of another user of CUPTI. */
+#define CALLED(ASK)                                                                                                    \
+    ASK(GetVersion, (uint32_t * version))                                                                              \
+    ASK(GetTimestamp, (uint64_t * now))                                                                                \
+    ASK(GetContextId, (void *context, uint32_t *id))                                                                   \
+    ASK(GetStreamIdEx, (void *context, void *stream, uint8_t per_thread, uint32_t *id))                                \
+    ASK(ActivityEnable, (int kind))                                                                                    \
+    ASK(ActivityDisable, (int kind))                                                                                   \
+    ASK(ActivityFlushAll, (uint32_t flag))                                                                             \
+    ASK(ActivityGetNextRecord, (uint8_t * buffer, size_t valid, void **record))                                        \
+    ASK(ActivityGetNumDroppedRecords, (void *context, uint32_t stream, size_t *dropped))
+#define FOREIGN(ASK)                                                                                                   \
+    ASK(ActivityRegisterCallbacks, (requested_function requested, completed_function completed), requested, completed) \
+    ASK(ActivityRegisterTimestampCallback, (uint64_t(*now)(void)), now)                                                \
+    ASK(Subscribe, (void *subscriber, void *callback, void *user), subscriber, callback, user)                         \
+    ASK(Subscribe_v2, (void *subscriber, void *callback, void *user, void *params), subscriber, callback, user,        \
+        params)                                                                                                        \
+    ASK(Finalize, (void))
+
+static struct {
+#define ASK(name, parameters, ...) int(*name) parameters;
+    CALLED(ASK)
+    FOREIGN(ASK)
+#undef ASK
+    int (*stream_context)(void *stream, void **context); /* cuStreamGetCtx */
+    int (*current_context)(void **context);              /* cuCtxGetCurrent */
+} cupti;
+static char library[1024];
+
+enum { OFF, STARTING, ON, STEPPING, NEVER };
+static atomic_int state;
+static __thread bool own; /* a call of ours to CUPTI, not somebody else's */
+
+#define FLUSH_FORCED 1u
+enum { KINDS = 3 };
+static const int kinds[KINDS] = {IPO_CUPTI_CONCURRENT_KERNEL, IPO_CUPTI_MEMCPY, IPO_CUPTI_MEMCPY2};
+
+/* ---- time: CUPTI's, nanoseconds, to ticks of the trace by two samples ----------------------------------------------
+ */
+
+struct sample {
+    uint64_t time, ticks;
+};
+static struct sample first, latest;
+static bool clock_is_ours;
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* What CUPTI uses when nobody has registered another (cupti_activity.h, on Linux). */
+static uint64_t realtime_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct sample look_at_clocks(void)
+{
+    struct sample best = {0};
+    uint64_t narrowest = UINT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        uint64_t time = 0, before = ipo_ticks();
+        if (clock_is_ours)
+            time = monotonic_ns();
+        else
+            cupti.GetTimestamp(&time);
+        uint64_t after = ipo_ticks();
+        if (after - before < narrowest) {
+            narrowest = after - before;
+            best = (struct sample){time, before + (after - before) / 2};
+        }
+    }
+    return best;
+}
+
+static uint64_t to_ticks(uint64_t time)
+{
+    double rate =
+        latest.time > first.time ? (double)(latest.ticks - first.ticks) / (double)(latest.time - first.time) : 1;
+    double ticks = (double)((int64_t)(time - latest.time)) * rate;
+    uint64_t at = latest.ticks + (uint64_t)(int64_t)ticks;
+    return (int64_t)at < 0 ? 0 : at;
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------------------------
+ */
+
+#define BLOCK (256u << 10) /* small: one kernel that does not end holds back all of its buffer */
+#define KEPT  8
+
+struct block {
+    struct block *next;
+    size_t valid;
+    uint8_t reserved[48];
+    uint8_t data[];
+};
+_Static_assert(sizeof(struct block) == 64, "records lie aligned");
+static _Atomic(struct block *) unused[KEPT], completed;
+
+static void requested(uint8_t **buffer, size_t *size, size_t *records)
+{
+    struct block *block = NULL;
+    for (int i = 0; i < KEPT && !block; i++)
+        block = atomic_exchange(&unused[i], NULL);
+    if (!block) {
+        void *fresh = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        block = fresh == MAP_FAILED ? NULL : fresh;
+    }
+    *buffer = block ? block->data : NULL;
+    *size = block ? BLOCK - sizeof *block : 0;
+    *records = 0; /* as many as fit */
+}
+
+static void give_back(struct block *block)
+{
+    for (int i = 0; i < KEPT && block; i++)
+        block = atomic_exchange(&unused[i], block);
+    if (block)
+        munmap(block, BLOCK);
+}
+
+/* On a thread of CUPTI's, or on one that flushes. */
+static void was_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    (void)size;
+    if (!buffer)
+        return;
+    struct block *block = (struct block *)(void *)(buffer - sizeof *block);
+    size_t dropped = 0;
+    if (cupti.ActivityGetNumDroppedRecords(context, stream, &dropped) == 0 && dropped)
+        __atomic_fetch_add(&ipo_process.writer.head->lost_records, dropped, __ATOMIC_RELAXED);
+    block->valid = valid;
+    block->next = atomic_load(&completed);
+    while (!atomic_compare_exchange_weak(&completed, &block->next, block))
+        ;
+}
+
+static void write_completed(void)
+{
+    static const struct ipo_device_times times = {to_ticks};
+    struct block *newest = atomic_exchange(&completed, NULL), *block = NULL;
+    if (!newest)
+        return;
+    latest = look_at_clocks();
+    while (newest) { /* in the order in which they came */
+        struct block *next = newest->next;
+        newest->next = block;
+        block = newest;
+        newest = next;
+    }
+    while (block) {
+        struct block *next = block->next;
+        void *record = NULL;
+        while (cupti.ActivityGetNextRecord(block->data, block->valid, &record) == 0)
+            ipo_device_record(record, &times);
+        give_back(block);
+        block = next;
+    }
+    ipo_device_write();
+}
+
+/* ---- our thread -----------------------------------------------------------------------------------------------------
+ */
+
+#define ROUND_NS 1000000000
+
+static atomic_int stopping, running;
+
+static void *live(void *unused_)
+{
+    (void)unused_;
+    prctl(PR_SET_NAME, "hpctop gpu");
+    own = true;
+    while (!atomic_load(&stopping)) {
+        struct timespec pause = {.tv_sec = ROUND_NS / 1000000000};
+        syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+        if (!atomic_load(&stopping) && atomic_load(&state) == ON) {
+            cupti.ActivityFlushAll(0);
+            ipo_patch_slots(); /* of what was loaded since: it may be a profiler */
+        }
+        if (!atomic_load(&stopping))
+            write_completed();
+    }
+    if (atomic_load(&state) == ON)
+        cupti.ActivityFlushAll(FLUSH_FORCED);
+    if (atomic_load(&stopping) == 1) {
+        write_completed();
+        const char *missing = ipo_device_missing();
+        if (*missing)
+            ipo_fact("gpu.missing", missing);
+    }
+    atomic_store(&running, 0);
+    syscall(SYS_futex, &running, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    return NULL;
+}
+
+void ipo_cupti_stop(void)
+{
+    if (!atomic_load(&running))
+        return;
+    int going = 0;
+    atomic_compare_exchange_strong(&stopping, &going, 1);
+    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    struct timespec patience = {.tv_sec = 1}; /* a GPU that hangs must not hang the program's end */
+    while (atomic_load(&running))
+        if (syscall(SYS_futex, &running, FUTEX_WAIT_PRIVATE, 1, &patience, NULL, 0) && errno == ETIMEDOUT) {
+            atomic_store(&stopping, 2); /* what comes now finds no file */
+            return;
+        }
+}
+
+/* ---- beginning ------------------------------------------------------------------------------------------------------
+ */
+
+static void tell(const char *what, const char *more)
+{
+    struct ipo_text text = {0};
+    ipo_text_add(&text, what);
+    ipo_text_add(&text, more);
+    ipo_fact("gpu.kernels", text.text);
+}
+
+static bool resolve(void *handle)
+{
+#define ASK(name, parameters, ...) cupti.name = (int(*) parameters)(uintptr_t)dlsym(handle, "cupti" #name);
+    CALLED(ASK)
+    FOREIGN(ASK)
+#undef ASK
+    void *driver = ipo_loaded("libcuda.so.1");
+    if (driver) {
+        cupti.stream_context = (int (*)(void *, void **))(uintptr_t)dlsym(driver, "cuStreamGetCtx");
+        cupti.current_context = (int (*)(void **))(uintptr_t)dlsym(driver, "cuCtxGetCurrent");
+    }
+    bool good = cupti.ActivityRegisterCallbacks != NULL;
+#define ASK(name, parameters) good = good && cupti.name;
+    CALLED(ASK)
+#undef ASK
+    Dl_info info;
+    if (good && dladdr((const void *)(uintptr_t)cupti.GetVersion, &info) && info.dli_fname)
+        ipo_copy(library, sizeof library, info.dli_fname);
+    return good;
+}
+
+/* Whether the program has initialised CUDA: doing so for it would be too early for its CUDA_VISIBLE_DEVICES. */
+static bool cuda_is_up(void)
+{
+    void *driver = ipo_loaded("libcuda.so.1");
+    int (*count)(int *) = driver ? (int (*)(int *))(uintptr_t)dlsym(driver, "cuDeviceGetCount") : NULL;
+    int n = 0;
+    return count && count(&n) == 0;
+}
+
+/* NULL: it is on; else why not. */
+static const char *start(void)
+{
+    uint32_t version = 0;
+    const char *taken = ipo_cupti_taken();
+    if (!ipo_process.options.cupti)
+        return "HPCTOP_CUPTI=0";
+    if (taken)
+        return taken;
+    void *handle = ipo_cupti_find();
+    if (!handle || !resolve(handle))
+        return "no libcupti was found";
+    if (cupti.GetVersion(&version) || version == 130000)
+        return "CUPTI 13.0.0, which can deadlock: 13.0.1 and later are used";
+    clock_is_ours =
+        cupti.ActivityRegisterTimestampCallback && cupti.ActivityRegisterTimestampCallback(monotonic_ns) == 0;
+    if (cupti.ActivityRegisterCallbacks(requested, was_completed))
+        return "CUPTI takes no callbacks";
+    first = latest = look_at_clocks();
+    if (cupti.ActivityEnable(kinds[0]))
+        return "CUPTI refuses: not permitted here, used by another tool, or too new for the driver";
+    for (int i = 1; i < KINDS; i++)
+        cupti.ActivityEnable(kinds[i]);
+    return NULL;
+}
+
+void ipo_cupti_start(bool up)
+{
+    int fresh = OFF, kept = errno;
+    if (atomic_load(&state) != OFF || !(up || cuda_is_up()) ||
+        !atomic_compare_exchange_strong(&state, &fresh, STARTING)) {
+        errno = kept;
+        return;
+    }
+    own = true;
+    const char *why = start();
+    own = false;
+    atomic_store(&running, 1);
+    if (!why && !ipo_own_thread(live)) {
+        why = "no thread could be made";
+        cupti.ActivityDisable(kinds[0]);
+    }
+    if (why) {
+        atomic_store(&running, 0);
+        tell("not timed: ", why);
+    } else {
+        tell("timed by CUPTI, ", library);
+    }
+    atomic_store(&state, why ? NEVER : ON);
+    ipo_patch_slots(); /* CUPTI's calls, too, now that there is one */
+    errno = kept;
+}
+
+/* CUDA's driver was loaded; the program will initialise it in a moment. */
+static void *await(void *unused_)
+{
+    (void)unused_;
+    prctl(PR_SET_NAME, "hpctop gpu");
+    while (atomic_load(&state) == OFF && !atomic_load(&stopping)) {
+        ipo_cupti_start(false);
+        struct timespec pause = {.tv_nsec = 20000000};
+        syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+    }
+    return NULL;
+}
+
+/* Not by the loader's list: its lock may be held by a thread that hangs. */
+void ipo_cupti_round(void)
+{
+    static unsigned rounds;
+    static bool awaiting;
+    if (awaiting || atomic_load(&state) != OFF || rounds++ % 10 != 0)
+        return;
+    ipo_modules_read();
+    const struct ipo_module *module;
+    for (unsigned i = 0; !awaiting && (module = ipo_module(i)); i++) {
+        const char *slash = strrchr(module->path, '/');
+        awaiting = slash && strncmp(slash, "/libcuda.so", 11) == 0 && ipo_own_thread(await);
+    }
+}
+
+const char *ipo_cupti_object(void)
+{
+    return library;
+}
+
+/* The driver calls this at cuInit in a process that has CUDA_INJECTION64_PATH=libtrace.so: from the first kernel on. */
+int InitializeInjection(void);
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+    if (*ipo_armed || *ipo_nccl_armed)
+        ipo_cupti_start(true);
+    return 1;
+}
+
+/* ---- streams of NCCL's calls ----------------------------------------------------------------------------------------
+ */
+
+#define HANDLES 256u
+static struct {
+    _Atomic uint64_t key; /* the handle, mixed with the context where that decides; 0 free */
+    atomic_uint number;
+} handles[HANDLES];
+
+static uint32_t number_of(uintptr_t stream)
+{
+    void *context = NULL;
+    uint32_t context_id = 0, id = 0;
+    if (!cupti.stream_context || cupti.stream_context((void *)stream, &context) ||
+        cupti.GetContextId(context, &context_id) || cupti.GetStreamIdEx(context, (void *)stream, stream == 2, &id))
+        return 0;
+    return ipo_device_stream(context_id, id);
+}
+
+uint32_t ipo_cupti_stream(uintptr_t stream)
+{
+    if (__builtin_expect(atomic_load_explicit(&state, memory_order_relaxed) != ON, 1))
+        return 0;
+    uint64_t key = stream;
+    if (stream <= 2) { /* the default streams: of the context that is current, and 2 of each thread */
+        void *context = NULL;
+        if (stream == 2 || !cupti.current_context || cupti.current_context(&context))
+            return number_of(stream);
+        key = (uint64_t)(uintptr_t)context + stream + 1;
+    }
+    uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 40) % HANDLES;
+    for (uint32_t i = 0; i < 16; i++, at = (at + 1) % HANDLES) {
+        uint64_t there = atomic_load_explicit(&handles[at].key, memory_order_acquire);
+        uint32_t number = there == key ? atomic_load(&handles[at].number) : 0;
+        if (number)
+            return number;
+        if (there && there != key)
+            continue;
+        number = number_of(stream);
+        if (number && (there == key || atomic_compare_exchange_strong(&handles[at].key, &there, key)))
+            atomic_store(&handles[at].number, number);
+        return number;
+    }
+    return number_of(stream);
+}
+
+/* ---- another profiler
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Leaves CUPTI as if we had not been there, but for what was recorded so far. */
+static void step_aside(const char *because)
+{
+    int on = ON;
+    if (own || !(*ipo_armed || *ipo_nccl_armed) || !atomic_compare_exchange_strong(&state, &on, STEPPING))
+        return;
+    own = true;
+    cupti.ActivityFlushAll(FLUSH_FORCED);
+    for (int i = 0; i < KINDS; i++)
+        cupti.ActivityDisable(kinds[i]);
+    if (clock_is_ours)
+        cupti.ActivityRegisterTimestampCallback(realtime_ns);
+    own = false;
+    tell("timed until another profiler came: it called cupti", because);
+    atomic_store(&state, NEVER);
+}
+
+#define ASK(name, parameters, ...)                                                                                     \
+    static int foreign_##name parameters                                                                               \
+    {                                                                                                                  \
+        step_aside(#name);                                                                                             \
+        return cupti.name(__VA_ARGS__);                                                                                \
+    }
+FOREIGN(ASK)
+#undef ASK
+
+ipo_function ipo_cupti_wrapper_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        ipo_function wrapper;
+    } wrappers[] = {
+#define ASK(name, parameters, ...) {"cupti" #name, (ipo_function)(uintptr_t)foreign_##name},
+        FOREIGN(ASK)
+#undef ASK
+    };
+    for (size_t i = 0; *library && i < sizeof wrappers / sizeof *wrappers; i++)
+        if (strcmp(name, wrappers[i].name) == 0)
+            return wrappers[i].wrapper;
+    return NULL;
+}

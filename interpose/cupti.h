@@ -1,0 +1,67 @@
+/* Kernels and copies of the GPU, with the times of the GPU, from CUPTI's activity records.  CUPTI is found in the
+ * process or its container at run time; where it is not, or somebody else uses it, the trace's facts say so
+ * ("gpu.kernels") and nothing else changes.  Only the activity API: there is one subscriber, and it is never us. */
+#ifndef IPO_CUPTI_H
+#define IPO_CUPTI_H
+
+#include "interpose/calls.h"
+#include "interpose/nccl.h"
+
+/* What runs on a stream, as calls of the schema: behind NCCL's. */
+#define IPO_DEVICE_LIST(DEVICE)                                                                                        \
+    DEVICE(KERNEL, "kernel", KERNEL)                                                                                   \
+    DEVICE(HTOD, "memcpy_HtoD", COPY)                                                                                  \
+    DEVICE(DTOH, "memcpy_DtoH", COPY)                                                                                  \
+    DEVICE(DTOD, "memcpy_DtoD", COPY)                                                                                  \
+    DEVICE(PTOP, "memcpy_PtoP", COPY) /* from one GPU to another */                                                    \
+    DEVICE(OTHER, "memcpy", COPY)
+enum ipo_device_id {
+#define DEVICE(id, name, opclass) IPO_DEVICE_##id,
+    IPO_DEVICE_LIST(DEVICE)
+#undef DEVICE
+        IPO_DEVICE_CALLS
+};
+#define IPO_DEVICE_NUMBER(id) ((uint32_t)IPO_CALLS + (uint32_t)IPO_NCCL_CALLS + (uint32_t)(id))
+
+/* ---- cupti.c */
+
+/* Starts it if this process is recorded and uses CUDA by now; cheap afterwards.  Any thread, not on the record path.
+ * `cuda_is_up`: known to be so; else the driver is asked, since CUPTI would initialise CUDA before its program does. */
+void ipo_cupti_start(bool cuda_is_up);
+/* The heartbeat's thread, ten times a second: the same, for programs that begin with CUDA later. */
+void ipo_cupti_round(void);
+/* At the end: what has finished is written; waits a second at most. */
+void ipo_cupti_stop(void);
+/* Number of the stream (trc_sig.object) that an NCCL call is put on; 0: not known.  Record path: a look into a table,
+ * but for the first call with a stream. */
+uint32_t ipo_cupti_stream(uintptr_t stream);
+/* What leads a caller of CUPTI here instead: NULL for all but the few calls that tell of another profiler. */
+ipo_function ipo_cupti_wrapper_of(const char *name);
+/* File name of the CUPTI in use; "" before there is one. */
+const char *ipo_cupti_object(void);
+
+/* ---- cupti_find.c */
+
+/* A handle on libcupti: the one that is loaded already, else one that fits the driver.  NULL: there is none. */
+void *ipo_cupti_find(void);
+/* A loaded object whose file name begins so ("libcuda.so.1"), as a handle; NULL if there is none. */
+void *ipo_loaded(const char *name);
+/* Why CUPTI must be left alone, in words: another tool started this process.  NULL: nothing against it. */
+const char *ipo_cupti_taken(void);
+
+/* ---- cupti_streams.c: from records to the streams of the trace.  One thread at a time, none of the program's; it may
+ * allocate. */
+
+/* Number of a stream; 0: there are too many.  Any thread, no lock. */
+uint32_t ipo_device_stream(uint32_t context, uint32_t stream);
+struct ipo_device_times {
+    uint64_t (*ticks)(uint64_t time); /* of CUPTI's times */
+};
+/* One record; what is not finished is counted and left out. */
+void ipo_device_record(const void *record, const struct ipo_device_times *times);
+/* Writes what was given since, in the order of the streams' times. */
+void ipo_device_write(void);
+/* What could not be told: "3 kernels had not ended"; "" if all could. */
+const char *ipo_device_missing(void);
+
+#endif

@@ -1,0 +1,141 @@
+/* Where CUPTI is.  It is not always there: a container with CUDA's runtime alone lacks it. */
+#include "interpose/oldglibc.h"
+#include "interpose/cupti.h"
+#include "interpose/resolve.h"
+#include "interpose/text.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct search {
+    const char *name; /* wanted: a file name that begins so */
+    char *path;       /* out */
+    size_t size;
+};
+
+static int match(struct dl_phdr_info *info, size_t size, void *of)
+{
+    (void)size;
+    struct search *search = of;
+    const char *slash = strrchr(info->dlpi_name, '/'), *file = slash ? slash + 1 : info->dlpi_name;
+    if (strncmp(file, search->name, strlen(search->name)) != 0)
+        return 0;
+    ipo_copy(search->path, search->size, info->dlpi_name);
+    return 1;
+}
+
+static bool path_of(const char *name, char *path, size_t size)
+{
+    struct search search = {name, path, size};
+    return dl_iterate_phdr(match, &search) != 0;
+}
+
+void *ipo_loaded(const char *name)
+{
+    char path[1024];
+    return path_of(name, path, sizeof path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
+static void *try(const char *folder, const char *name)
+{
+    struct ipo_text path = {0};
+    if (folder) {
+        ipo_text_add(&path, folder);
+        ipo_text_add(&path, "/");
+    }
+    ipo_text_add(&path, name);
+    return dlopen(path.text, RTLD_LAZY | RTLD_LOCAL);
+}
+
+/* The folder of a loaded object, without `up` of its last parts, and with `more` behind it. */
+static void *try_beside(const char *object, unsigned up, const char *more, const char *name)
+{
+    char path[1024];
+    if (!path_of(object, path, sizeof path))
+        return NULL;
+    for (unsigned i = 0; i <= up; i++) {
+        char *slash = strrchr(path, '/');
+        if (!slash)
+            return NULL;
+        *slash = 0;
+    }
+    struct ipo_text folder = {0};
+    ipo_text_add(&folder, path);
+    ipo_text_add(&folder, more);
+    return try(folder.text, name);
+}
+
+static void *try_home(const char *variable, const char *name)
+{
+    const char *home = getenv(variable);
+    if (!home || !*home)
+        return NULL;
+    struct ipo_text folder = {0};
+    ipo_text_add(&folder, home);
+    ipo_text_add(&folder, "/extras/CUPTI/lib64");
+    return try(folder.text, name);
+}
+
+static void *find_named(const char *name)
+{
+    static const char *const beside[] = {"libcudart.so", "libnccl.so", "libcublas.so"};
+    void *found = try(NULL, name);
+    for (size_t i = 0; !found && i < sizeof beside / sizeof *beside; i++) {
+        found = try_beside(beside[i], 0, "", name);
+        if (!found)
+            found = try_beside(beside[i], 1, "/extras/CUPTI/lib64", name);
+        if (!found) /* the wheels of PyPI: nvidia/nccl/lib, nvidia/cuda_cupti/lib, from 13 on nvidia/cu13/lib */
+            found = try_beside(beside[i], 2, "/cuda_cupti/lib", name);
+        if (!found)
+            found = try_beside(beside[i], 2, "/cu13/lib", name);
+    }
+    if (!found)
+        found = try_home("CUDA_HOME", name);
+    if (!found)
+        found = try_home("CUDA_PATH", name);
+    if (!found)
+        found = try("/usr/local/cuda/extras/CUPTI/lib64", name);
+    return found ? found : try("/usr/local/cuda/lib64", name);
+}
+
+/* The driver's CUDA; an older CUPTI works with it, a newer one does not. */
+static int driver_major(void)
+{
+    void *driver = ipo_loaded("libcuda.so.1");
+    int (*version)(int *) = driver ? (int (*)(int *))(uintptr_t)dlsym(driver, "cuDriverGetVersion") : NULL;
+    int number = 0;
+    return version && version(&number) == 0 ? number / 1000 : 0;
+}
+
+void *ipo_cupti_find(void)
+{
+    void *found = ipo_loaded("libcupti.so"); /* two copies in a process get in each other's way */
+    int major = driver_major();
+    if (!found && major >= 13)
+        found = find_named("libcupti.so.13");
+    if (!found && major >= 12)
+        found = find_named("libcupti.so.12");
+    for (char minor = '8'; !found && major >= 11 && minor >= '0'; minor--) { /* till 12 its name had the minor, too */
+        char name[] = "libcupti.so.11.x";
+        name[sizeof name - 2] = minor;
+        found = find_named(name);
+    }
+    return found;
+}
+
+const char *ipo_cupti_taken(void)
+{
+    const char *injected = getenv("CUDA_INJECTION64_PATH");
+    Dl_info self;
+    if (injected && *injected &&
+        !(dladdr((const void *)(uintptr_t)&ipo_cupti_taken, &self) && self.dli_fname &&
+          strcmp(injected, self.dli_fname) == 0))
+        return "CUDA_INJECTION64_PATH names another tool";
+    if (getenv("NSYS_PROFILING_SESSION_ID"))
+        return "Nsight Systems is there";
+    if (getenv("NV_TPS_LAUNCH_TOKEN"))
+        return "Nsight Compute is there";
+    return NULL;
+}
