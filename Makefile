@@ -98,7 +98,9 @@ $(DOUBLE)/libcudart.so.13: tests/gpu_double/cudart.c tests/gpu_double/include/cu
 	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lfgpu -ldl -lpthread && ln -sf $(@F) $(@D)/libcudart.so
 $(DOUBLE)/libnccl.so.2: tests/gpu_double/nccl.c tests/gpu_double/include/nccl.h $(DOUBLE)/libcudart.so.13
 	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lcudart -lfgpu -lpthread -lrt && ln -sf $(@F) $(@D)/libnccl.so
-$(BUILD)/workloads/nccl/%: workloads/nccl/%.c workloads/truth.h $(DOUBLE)/libnccl.so.2
+$(DOUBLE)/libcupti.so.13: tests/gpu_double/cupti.c tests/gpu_double/libcupti.map $(DOUBLE)/libfgpu.so
+	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -Wl,--version-script=$(word 2,$^) -L$(@D) -lfgpu -lpthread
+$(BUILD)/workloads/nccl/%: workloads/nccl/%.c workloads/truth.h $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcupti.so.13
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -Iworkloads -o $@ $< $(NCCL_FLAGS) -lnccl -lcudart -lm
 # This one has no MPI in it.

@@ -34,7 +34,7 @@ typedef void (*completed_function)(void *context, uint32_t stream, uint8_t *buff
     ASK(ActivityGetNextRecord, (uint8_t * buffer, size_t valid, void **record))                                        \
     ASK(ActivityGetNumDroppedRecords, (void *context, uint32_t stream, size_t *dropped))
 #define FOREIGN(ASK)                                                                                                   \
-    ASK(ActivityRegisterCallbacks, (requested_function requested, completed_function completed), requested, completed) \
+    ASK(ActivityRegisterCallbacks, (requested_function ask, completed_function done), ask, done)                       \
     ASK(ActivityRegisterTimestampCallback, (uint64_t(*now)(void)), now)                                                \
     ASK(Subscribe, (void *subscriber, void *callback, void *user), subscriber, callback, user)                         \
     ASK(Subscribe_v2, (void *subscriber, void *callback, void *user, void *params), subscriber, callback, user,        \
