@@ -96,7 +96,8 @@ static char schema[96 * 1024];
 static size_t write_schema(void)
 {
     static struct trc_schema_call calls[IPO_DEVICE_NUMBER(IPO_DEVICE_CALLS)] = {
-#define DEVICE(id, name_, opclass_) [IPO_DEVICE_NUMBER(IPO_DEVICE_##id)] = {.name = name_, .opclass = TRC_OP_##opclass_},
+#define DEVICE(id, name_, opclass_)                                                                                    \
+    [IPO_DEVICE_NUMBER(IPO_DEVICE_##id)] = {.name = name_, .opclass = TRC_OP_##opclass_},
         IPO_DEVICE_LIST(DEVICE)
 #undef DEVICE
     };
