@@ -153,22 +153,24 @@ static enum ana_rank_state liveness(struct ana_process *p, const struct trc_head
     bool same_pids = near && (pids && here->pid_namespace ? pids == here->pid_namespace
                                                           : !head->runtime[0] && strcmp(head->host, here->host) == 0);
     p->alive = true;
+    p->silent_ns = silence_ns(p, head, here);
     struct pid_stat stat = near && head->pid_start ? stat_of_pid(head->pid) : (struct pid_stat){0};
     if (near && head->pid_start && stat.start == head->pid_start) {
         p->stopped = stat.stopped;
         p->cpu_ms = stat.cpu_ms;
+        p->by_pid = true;
         return ANA_RANK_RUN;
     }
     if (same_pids && head->pid_start) {
         p->alive = false;
+        p->by_pid = true;
         return ANA_RANK_DEAD;
     }
     /* It may live in a pid namespace of its own, or on another host: then its heartbeat tells. */
-    int64_t silent = silence_ns(p, head, here);
-    if (silent < (near ? NEAR_GRACE_NS : FAR_GRACE_NS))
+    if (p->silent_ns < (near ? NEAR_GRACE_NS : FAR_GRACE_NS))
         return ANA_RANK_RUN;
     p->alive = false;
-    return near || silent >= GONE_NS ? ANA_RANK_DEAD : ANA_RANK_UNKNOWN;
+    return near || p->silent_ns >= GONE_NS ? ANA_RANK_DEAD : ANA_RANK_UNKNOWN;
 }
 
 uint64_t ana_process_end_ticks(const struct ana_process *p, const struct ana_here *here)
@@ -283,7 +285,8 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     p->heartbeats = head->heartbeats;
     r->pid = head->pid;
     p->cpu_ms = UINT64_MAX;
-    p->stopped = false;
+    p->stopped = p->by_pid = false;
+    p->silent_ns = 0;
     switch (head->state) {
     case TRC_STATE_FINALIZED:
         r->state = ANA_RANK_DONE;

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TOGETHER_NS 1000000000  /* processes that end within this of the last one were ended together */
-#define SILENT_NS   10000000000 /* of a living process: no heartbeat for so long */
+#define TOGETHER_NS 1000000000 /* processes that end within this of the last one were ended together */
 
 const char *ana_verdict_state_name(enum ana_verdict_state state)
 {
@@ -34,9 +33,9 @@ const char *ana_verdict_class_name(enum ana_verdict_class id)
 
 /* In this order: the first that finds its kind of trouble has the word. */
 static bool (*const detectors[])(struct ana_case *) = {
-    ana_find_abort,     ana_find_mismatch,   ana_find_gone,   ana_find_horovod,
-    ana_find_unmatched, ana_find_early_exit, ana_find_cycle,  ana_find_missing,
-    ana_find_inside,    ana_find_still,      ana_find_killed, ana_find_horovod_straggler,
+    ana_find_abort,     ana_find_mismatch,  ana_find_stopped,    ana_find_host,   ana_find_gone,
+    ana_find_horovod,   ana_find_unmatched, ana_find_early_exit, ana_find_cycle,  ana_find_missing,
+    ana_find_inside,    ana_find_still,     ana_find_silent,     ana_find_killed, ana_find_horovod_straggler,
     ana_find_straggler,
 };
 
@@ -99,17 +98,17 @@ static void look_at_ranks(struct ana_case *c)
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
         c->live |= p->alive;
-        runs |= p->alive && !p->stopped;
+        if (p->alive && c->looks && c->looks->taken >= 2)
+            c->moved[i] = c->looks->seen[0][i].progress != c->looks->seen[1][i].progress;
+        runs |= p->alive && ana_case_still(c, i) == ANA_MOVES;
     }
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
         const struct ana_rank *r = &p->rank;
-        bool silent = p->alive && p->heartbeat_ns < c->job->end_ns - SILENT_NS;
         bool early = !p->alive && (c->live || r->end_ns < c->job->end_ns - TOGETHER_NS);
         bool dead = r->state == ANA_RANK_DEAD || (r->state == ANA_RANK_UNKNOWN && r->counted);
-        c->gone[i] = r->state == ANA_RANK_ABORTED || (dead && early) || (p->stopped && runs) || silent;
-        if (p->alive && c->looks && c->looks->taken >= 2)
-            c->moved[i] = c->looks->seen[0][i].progress != c->looks->seen[1][i].progress;
+        c->gone[i] =
+            r->state == ANA_RANK_ABORTED || (dead && early) || (p->alive && runs && ana_case_still(c, i) != ANA_MOVES);
     }
 }
 

@@ -73,7 +73,7 @@ static size_t first_to_go(const struct ana_case *c, bool gone_only, size_t *n)
     return first;
 }
 
-static bool anybody_waits(const struct ana_case *c)
+bool ana_anybody_waits(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++)
         if (!c->free[i] && !c->gone[i] && ana_rank_blocked(c, i))
@@ -88,14 +88,15 @@ static void say_gone(struct ana_case *c, size_t first, size_t n)
     last_words(c, first, last, sizeof last);
     size_t other = first;
     for (size_t k = 0; k < c->count && n == 2; k++)
-        if (k != first && c->job->process[k].rank.state == ANA_RANK_DEAD)
+        if (k != first && (c->gone[first] ? c->gone[k] : c->job->process[k].rank.state == ANA_RANK_DEAD))
             other = k;
     if (n == 2 && other != first)
         snprintf(more, sizeof more, "; so is rank %s", ana_rank_label(c->job, other).text);
     else if (n > 2)
         snprintf(more, sizeof more, "; so are %zu others", n - 1);
-    const char *how = p->stopped         ? "is stopped by a signal"
-                      : p->alive         ? "gives no sign of life"
+    const char *how = p->stopped ? "is stopped by a signal"
+                      : p->alive || (!p->by_pid && (c->live || p->rank.state == ANA_RANK_UNKNOWN))
+                          ? "gives no sign of life"
                       : exited(c, first) ? "left by exit() without MPI_Finalize"
                                          : "is gone without MPI_Finalize";
     ana_case_say(c, "rank %s %s (%s)%s", ana_rank_label(c->job, first).text, how, last, more);
@@ -104,12 +105,23 @@ static void say_gone(struct ana_case *c, size_t first, size_t n)
                  p->rank.pid, p->rank.host, p->rank.pid);
 }
 
+static int64_t last_to_go(const struct ana_case *c)
+{
+    int64_t last = INT64_MIN;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->job->process[i].rank.end_ns > last)
+            last = c->job->process[i].rank.end_ns;
+    return last;
+}
+
 static void fill(struct ana_case *c, size_t first, size_t n, enum ana_confidence confidence)
 {
     c->out->id = exited(c, first) ? ANA_CLASS_EARLY_EXIT : ANA_CLASS_DEAD;
     c->out->confidence = confidence;
     int64_t since = c->job->end_ns - c->job->process[first].rank.end_ns;
-    if (c->job->process[first].alive)
+    if (c->live && !c->job->process[first].by_pid)
+        since = c->job->process[first].silent_ns;
+    else if (c->job->process[first].alive)
         since = c->job->end_ns - c->job->process[first].heartbeat_ns;
     c->out->since_ns = since > 0 ? since : 0;
     ana_case_blame(c, first);
@@ -119,11 +131,14 @@ static void fill(struct ana_case *c, size_t first, size_t n, enum ana_confidence
         ana_case_evidence(c,
                           "it was killed, or stopped (SIGSTOP): its heartbeat ended %.1f s before that of the others",
                           (double)since / 1e9);
+    else if (!c->live && !exited(c, first) && n > 1 && last_to_go(c) - c->job->process[first].rank.end_ns < APART_NS)
+        ana_case_evidence(c,
+                          "all heartbeats ended together: killed then, or stopped (SIGSTOP, freezer) and killed later");
 }
 
 /* A job that hung is killed, and on a busy machine that takes seconds: who went first then is no cause.  Horovod's
  * loops had been stuck for longer before that than there was time after it. */
-static bool hung_before(const struct ana_case *c, int64_t first_end_ns)
+bool ana_hung_before(const struct ana_case *c, int64_t first_end_ns)
 {
     struct ana_hvd_finding f;
     const struct ana_hvd *hvd = c->live ? NULL : ana_job_horovod(c->job);
@@ -137,9 +152,9 @@ bool ana_find_gone(struct ana_case *c)
     if (first == SIZE_MAX)
         return false;
     const struct ana_process *p = &c->job->process[first];
-    if (hung_before(c, p->rank.end_ns))
+    if (ana_hung_before(c, p->rank.end_ns))
         return false;
-    bool waits = anybody_waits(c);
+    bool waits = ana_anybody_waits(c);
     /* Suspended for a moment, and nobody minds. */
     if (p->alive && !waits)
         return false;

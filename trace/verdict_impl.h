@@ -172,6 +172,20 @@ bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t si
 void ana_want_words(const struct ana_case *c, const struct ana_want *want, char *out, size_t size);
 void ana_say_near(struct ana_case *c, const struct ana_post *post, const struct ana_want *want, size_t partner);
 
+/* verdict_stopped.c */
+enum ana_still {
+    ANA_MOVES,
+    ANA_STOPPED, /* by a signal: the kernel says so */
+    ANA_FROZEN,  /* it exists, and its heartbeat stands still */
+    ANA_SILENT   /* nothing but its heartbeat is known of it, and that stands still */
+};
+enum ana_still ana_case_still(const struct ana_case *c, size_t index);
+
+/* verdict_deaths.c: somebody that does something is blocked, and only others can free it. */
+bool ana_anybody_waits(const struct ana_case *c);
+/* Of a job that is over: it hung longer before this than it went on after it. */
+bool ana_hung_before(const struct ana_case *c, int64_t end_ns);
+
 /* verdict_text.c */
 struct ana_label {
     char text[32];
@@ -189,8 +203,11 @@ void ana_case_groups(struct ana_case *c);
 
 /* verdict_message.c, verdict_cycle.c ...: each looks for its kind of trouble and, when it finds it, fills c->out. */
 bool ana_find_abort(struct ana_case *c);
-bool ana_find_gone(struct ana_case *c);   /* somebody is gone, or stopped, while others are there */
-bool ana_find_killed(struct ana_case *c); /* all went at once */
+bool ana_find_stopped(struct ana_case *c); /* all, or several of which others wait for, are stopped or frozen */
+bool ana_find_host(struct ana_case *c);    /* all of one host went, and the others waited for them */
+bool ana_find_gone(struct ana_case *c);    /* somebody is gone, or stopped, while others are there */
+bool ana_find_silent(struct ana_case *c);  /* nobody elsewhere gives a sign of life, and it is not known why */
+bool ana_find_killed(struct ana_case *c);  /* all went at once */
 bool ana_find_mismatch(struct ana_case *c);
 bool ana_find_unmatched(struct ana_case *c);
 bool ana_find_early_exit(struct ana_case *c);
