@@ -1,11 +1,13 @@
 # timeout: 900
-# cases: openmpi-4.1.0 openmpi-4.1.4 openmpi-5.0 openmpi-6.0
-"""mpi4py as each Debian release has it, with its Python and its MPI: known counts and bytes of the calls that the script
-makes (mpi4py makes others on its own)."""
+# cases: openmpi-4.1.0 openmpi-4.1.4 openmpi-5.0 openmpi-6.0 mpich-3.4 mpich-4.0 mpich-4.2 mpich-5.0 intel
+"""mpi4py with the Python of each Debian release: under Open MPI its own, under the others the wheel of PyPI, whose loader
+finds the MPI when it is imported.  Known counts and bytes of the calls that the script makes (mpi4py makes others on its
+own)."""
 import os
 import sys
 
 import cell
+import pypi
 from common import calls, check, report, traces
 
 ROUNDS, WORDS = 20, 3
@@ -27,6 +29,15 @@ comm.Barrier()
 """ % (ROUNDS, WORDS, WORDS)
 
 job = cell.Cell(sys.argv[1])
+if job.library.abi == "mpich":
+    version = os.readlink(os.path.join(job.root.path, "usr/bin/python3"))[6:]
+    job.root.binds.append((pypi.unpack("mpi4py-" + version, ["mpi4py>=4.1"], version), "/tmp/modules"))
+    job.root.env["PYTHONPATH"] = "/tmp/modules"
+    # Debian calls MPICH otherwise than all others, and is found first.
+    lib = os.path.join(job.compiler.folder, "lib")
+    for name in () if job.library.pypi else ("libmpi.so", "libmpi.so.12"):
+        if not os.path.lexists(os.path.join(lib, name)):
+            os.symlink("/usr/lib/x86_64-linux-gnu/libmpich.so.12", os.path.join(lib, name))
 with open("script.py", "w") as f:
     f.write(SCRIPT)
 ranks, size = job.library.ranks, 8 * WORDS
@@ -42,4 +53,4 @@ if check("runs", done.code == 0, done) and check("a file a rank", len(traces("tr
     messages = sum(p["messages"] for p in rep["pairs"])
     check("pairs", messages == 2 * ROUNDS * ranks, messages)
     job.seen(rep)
-job.end("Python (mpi4py)")
+job.end("Python (mpi4py)" if job.library.abi == "openmpi" else "Python (mpi4py of PyPI)")
