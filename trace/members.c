@@ -35,6 +35,7 @@ void ana_members_forget(struct ana_job *job)
 
 struct world {
     uint64_t identity, began, ended; /* by the real-time clocks; ended: the last heartbeat so far */
+    uint64_t since;                  /* files that ended before are of an earlier run with the same identity */
     bool spawned;
     bool other_job; /* in folders of its own: not what is shown */
 };
@@ -48,26 +49,67 @@ static int by_begin(const void *a, const void *b)
     return x->began < y->began ? -1 : x->began > y->began;
 }
 
+static uint64_t end_of(const struct trc_head *head)
+{
+    return head->latest.realtime_ns > head->start.realtime_ns ? head->latest.realtime_ns : head->start.realtime_ns;
+}
+
+/* A file of the bundle that can be read; NULL. */
+static const struct trc_head *head_at(const struct ana_bundle *bundle, size_t i)
+{
+    return bundle->files[i].file ? trc_head(bundle->files[i].file) : NULL;
+}
+
+/* Hydra names a run by its port, which a later one in the same folder may get again: then a rank has a file that had
+ * ended before another of it began.  worlds: struct world by identity. */
+static void part_runs(const struct ana_bundle *bundle, struct ana_map *worlds)
+{
+    struct rank {
+        uint64_t began, ended; /* the last of it, the first of it */
+    };
+    struct ana_map ranks;
+    ana_map_init(&ranks, sizeof(struct rank));
+    for (size_t i = 0; i < bundle->count; i++) {
+        const struct trc_head *head = head_at(bundle, i);
+        if (!head || head->world_identity == 0 || head->rank < 0)
+            continue;
+        size_t known = ranks.count;
+        struct rank *r = ana_map_add(&ranks, head->world_identity, (uint64_t)head->rank, 0);
+        if (!r)
+            break;
+        if (ranks.count > known)
+            *r = (struct rank){0, UINT64_MAX};
+        r->began = head->start.realtime_ns > r->began ? head->start.realtime_ns : r->began;
+        r->ended = end_of(head) < r->ended ? end_of(head) : r->ended;
+    }
+    for (size_t i = 0; i < ranks.count; i++) {
+        const struct rank *r = ana_map_value(&ranks, i);
+        struct world *w = ana_map_add(worlds, ana_map_key(&ranks, i)[0], 0, 0);
+        if (w && r->ended < r->began && r->began > w->since)
+            w->since = r->began;
+    }
+    ana_map_free(&ranks);
+}
+
 /* The worlds of all files, sorted; an identity of 0 is not known yet and makes no world. */
 static struct world *list_worlds(const struct ana_bundle *bundle, size_t *count)
 {
     struct ana_map map;
     ana_map_init(&map, sizeof(struct world));
+    part_runs(bundle, &map);
     for (size_t i = 0; i < bundle->count; i++) {
-        const struct trc_head *head = bundle->files[i].file ? trc_head(bundle->files[i].file) : NULL;
+        const struct trc_head *head = head_at(bundle, i);
         if (!head || head->world_identity == 0)
             continue;
         struct world *w = ana_map_add(&map, head->world_identity, 0, 0);
-        if (!w)
+        if (!w || end_of(head) < w->since)
             continue;
         if (w->identity == 0)
-            *w = (struct world){head->world_identity, UINT64_MAX, 0, head->flags & TRC_HEAD_SPAWNED, false};
+            *w = (struct world){head->world_identity, UINT64_MAX, 0, w->since, head->flags & TRC_HEAD_SPAWNED, false};
         if (head->start.realtime_ns < w->began)
             w->began = head->start.realtime_ns;
-        if (head->start.realtime_ns > w->ended)
-            w->ended = head->start.realtime_ns;
-        if (head->latest.realtime_ns > w->ended)
-            w->ended = head->latest.realtime_ns;
+        if (end_of(head) > w->ended)
+            w->ended = end_of(head);
     }
     struct world *list = calloc(map.count + 1, sizeof *list);
     *count = list ? map.count : 0;
@@ -162,7 +204,7 @@ static struct ana_process *list_processes(struct ana_job *job, size_t *count)
         if (w < all && every[w].other_job) {
             job->other_jobs++;
             job->other_folder = f->folder;
-        } else if (w < all && every[w].ended < latest) {
+        } else if (w < all && (every[w].ended < latest || end_of(trc_head(f->file)) < every[w].since)) {
             job->left_out++;
         }
     }
@@ -175,7 +217,7 @@ static struct ana_process *list_processes(struct ana_job *job, size_t *count)
             continue;
         const struct trc_head *head = trc_head(file);
         size_t w = head->world_identity ? world_of(world, worlds, head->world_identity) : 0;
-        if (w == worlds && w > 0)
+        if ((w == worlds && w > 0) || (w < worlds && head->world_identity && end_of(head) < world[w].since))
             continue;
         struct ana_process *p = &list[n++];
         p->rank.file = file;

@@ -412,6 +412,35 @@ static void several_worlds(void)
     folder_remove();
 }
 
+/* A later run in the same folder was given the same name: all of the earlier ones is left out. */
+static void same_name_again(void)
+{
+    folder_make("again");
+    static const struct {
+        int rank;
+        uint64_t run; /* as many minutes later */
+    } file[] = {{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {1, 2}, {0, 2}};
+    int n = (int)(sizeof file / sizeof *file);
+    for (int i = 0; i < n; i++) {
+        struct tb *tb = tb_new(file[i].rank, file[i].run == 2 ? 2 : 3 + (int)file[i].run);
+        tb_barrier(tb, 0, 1000, 2000, TB_SELF, 1);
+        /* Within a run, ranks may begin some time after each other. */
+        uint64_t began = file[i].run * 60000000000u + (uint64_t)file[i].rank * 500;
+        tb_clock(tb, 1000000000u + began, 1700000000000000000u + began, 1);
+        folder_write(tb, i);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    CHECK(ana_job_info(job).ranks == 2 && ana_job_info(job).world_size == 2);
+    CHECK(ana_job_rank(job, 0)->rank == 0 && ana_job_rank(job, 1)->rank == 1);
+    CHECK(strstr(trc_path(ana_job_rank(job, 0)->file), "/8.hpctop") != NULL);
+    CHECK(ana_job_warning(job, 0) &&
+          strcmp(ana_job_warning(job, 0), "7 files of an earlier run in the same folder left out") == 0);
+    CHECK(!ana_job_warning(job, 1));
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* Folders of two jobs are not read as one, whichever comes first; those of one job are. */
 static void folders_of_two_jobs(void)
 {
@@ -563,6 +592,7 @@ int main(void)
     two_hosts();
     recycled_events();
     several_worlds();
+    same_name_again();
     folders_of_two_jobs();
     killed_while_polling();
     files_that_cannot_be_read();
