@@ -1,7 +1,8 @@
 # timeout: 6000
-# cases: horovod cuda
+# cases: horovod cuda horovod-podman cuda-podman
 """The two large definitions of containers/, with TEST_LARGE=1: built by Apptainer as an ordinary user, then run under the
-host's mpirun and recorded.  Built images are kept beside the roots until their definition changes."""
+host's mpirun and recorded.  Built images are kept beside the roots until their definition changes.  Their Dockerfiles are
+built by Podman, on a Debian that is imported under its usual name, as in definitions.py; these images are not kept."""
 import json
 import os
 import shutil
@@ -9,9 +10,9 @@ import sys
 
 from common import TOP, calls, check, end, report, skip_all, workload
 from compare import differences
-from host import LIBTRACE, ROOTS, debian, enter, host, in_job
+from host import AFTERWARDS, LIBTRACE, ROOTS, debian, enter, host, in_job
 
-case = sys.argv[1]
+case, _, by_podman = sys.argv[1].partition("-")
 COST = {"horovod": "takes 2 GB and 20 minutes", "cuda": "takes 8 GB and 10 minutes"}
 if not os.environ.get("TEST_LARGE"):
     skip_all("%s; TEST_LARGE=1 builds it" % COST[case])
@@ -89,6 +90,32 @@ def cuda(image):
         check("the ring is recorded", not wrong, "; ".join(wrong[:8]))
 
 
+def podman():
+    """Builds the Dockerfile and starts what is in the image."""
+    asks = {"cuda": "nvcc --version && ldconfig -p | grep libnccl.so.2",
+            "horovod": "python3 -c 'import horovod.torch as h; assert h.mpi_built(); print(\"MPI is in\")'"}[case]
+    shutil.copytree(os.path.join(TOP, "containers"), in_job("containers"))
+    packed = enter(["tar", "-C", debian("bookworm"), "-cf", "base.tar", "."], path=path, timeout=300)
+    words = "podman import -q base.tar debian:bookworm && podman build -q --network host -t large-%s -f containers/%s.Dockerfile ."
+    done = enter(AFTERWARDS + ["sh", "-c", words % (case, case)], path=path, timeout=5400) if packed.code == 0 else packed
+    if check("%s.Dockerfile builds" % case, done.code == 0, done):
+        done = enter(AFTERWARDS + ["podman", "run", "--rm", "--entrypoint", "sh", "large-" + case, "-c", asks], path=path)
+        check("what it is for is in it", done.code == 0 and done.out.strip(), done)
+        folder, truth = in_job("trace-ring"), in_job("truth")
+        ours = ["-e", "LD_PRELOAD=" + LIBTRACE, "-e", "HPCTOP_DIR=" + folder, "-v", TOP + ":" + TOP, "-v", job + ":" + job]
+        done = enter(AFTERWARDS + ["mpirun", "-n", "2", "podman", "run", "--rm", "--env-host", "--userns=keep-id", "--net=host",
+                                   "--pid=host", "--ipc=host", "-v", "/tmp:/tmp", "-w", job] + ours +
+                     ["large-" + case, workload("ring")], path=path, TRUTH=truth)
+        if check("the ring runs in it", done.code == 0 and os.path.exists(truth), done):
+            with open(truth) as f:
+                wrong = differences(json.load(f), report(folder))
+            check("the ring is recorded", not wrong, "; ".join(wrong[:8]))
+    enter(AFTERWARDS + ["sh", "-c", "podman rmi -f large-%s; podman image prune -f" % case], path=path, timeout=600)
+
+
+if by_podman:
+    podman()
+    end()
 image = built()
 if image:
     {"horovod": horovod, "cuda": cuda}[case](image)
