@@ -16,6 +16,7 @@ static const struct ipo_abi openmpi = {
     .status_bytes = 24,
     .source_at = 0,
     .tag_at = 4,
+    .count_at = -1,
     .any_source = -1,
     .any_tag = -1,
     .proc_null = -2,
@@ -34,6 +35,7 @@ static const struct ipo_abi mpich = {
     .status_bytes = 20,
     .source_at = 8,
     .tag_at = 12,
+    .count_at = -1,
     .any_source = -2,
     .any_tag = -1,
     .proc_null = -1,
@@ -62,6 +64,7 @@ static const struct ipo_abi standard = {
     .status_bytes = 32,
     .source_at = 0,
     .tag_at = 4,
+    .count_at = -1,
     .any_source = -1,
     .any_tag = -2,
     .proc_null = -3,
@@ -143,4 +146,38 @@ void ipo_abi_find_shared(void)
             ipo_abi.shared_too[kind] = first;
         ((int (*)(int, void *, w))ipo_own[IPO_Waitall])(2, requests, ipo_abi.statuses_ignore);
     }
+}
+
+/* Whether the count of a status is the word at `at`, as long as the next one is 0: what MPI sets is found there, and
+ * what is put there is what MPI tells. */
+static bool has_count_at(unsigned at, int count)
+{
+    typedef uintptr_t w;
+    int (*set)(void *, w, int) = (int (*)(void *, w, int))ipo_own[IPO_Status_set_elements];
+    int (*ask)(void *, w, int *) = (int (*)(void *, w, int *))ipo_own[IPO_Get_count];
+    union {
+        char bytes[64];
+        uint64_t align;
+    } status = {.align = 0};
+    uint32_t words[2];
+    if (set(status.bytes, ipo_abi.byte_type, count))
+        return false;
+    memcpy(words, status.bytes + at, sizeof words);
+    if (words[0] != (uint32_t)count || words[1])
+        return false;
+    words[0] = (uint32_t)count ^ 0x2a5;
+    memcpy(status.bytes + at, words, sizeof words);
+    int told = -1;
+    return !ask(status.bytes, ipo_abi.byte_type, &told) && (uint32_t)told == words[0];
+}
+
+void ipo_abi_learn_count(void)
+{
+    if (!ipo_own[IPO_Status_set_elements] || !ipo_own[IPO_Get_count])
+        return;
+    for (unsigned at = 0; at + 8 <= ipo_abi.status_bytes; at += 4)
+        if (has_count_at(at, 1) && has_count_at(at, 0x12345678) && has_count_at(at, 0x7fffffff)) {
+            ipo_abi.count_at = (int)at;
+            return;
+        }
 }

@@ -13,6 +13,7 @@ struct ipo_abi {
     enum trc_abi id;
     unsigned handle_bytes; /* of everything but MPI_File, which is a pointer everywhere */
     unsigned status_bytes, source_at, tag_at;
+    int count_at; /* of the bytes received, two words, the lower first; -1: they have to be asked for */
     int any_source, any_tag, proc_null, root, undefined, truncate_class, cart, graph;
     uintptr_t in_place, status_ignore, statuses_ignore;
     /* Handles; 0 where the library has them as addresses that were not found. */
@@ -30,6 +31,8 @@ void ipo_abi_detect(void);
 
 /* Asks the library for the shared handles that nothing but a request tells.  Once, after MPI_Init. */
 void ipo_abi_find_shared(void);
+/* Finds out by trying where a status has its count of bytes; where MPI is initialized. */
+void ipo_abi_learn_count(void);
 
 static inline uintptr_t ipo_handle_load(uintptr_t address, unsigned i)
 {

@@ -199,9 +199,8 @@ static void complete_blindly(struct ipo_thread *thread, uint32_t index, const st
         ipo_count_received(thread, index);
 }
 
-static void complete_request(struct ipo_frame *frame, uint32_t at, uintptr_t variable, uintptr_t status)
+static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t variable, uintptr_t status)
 {
-    struct ipo_thread *thread = frame->thread;
     uintptr_t handle = thread->requests[at];
     if (!handle || handle == ipo_abi.request_null)
         return;
@@ -217,7 +216,7 @@ static void complete_request(struct ipo_frame *frame, uint32_t at, uintptr_t var
     bool persistent = request->flags & IPO_REQUEST_PERSISTENT;
     if (persistent && !(request->flags & IPO_REQUEST_ACTIVE))
         return; /* waiting for an inactive request completes nothing */
-    bool asks = (request->flags & (IPO_REQUEST_CANCELLING | IPO_REQUEST_READ)) || (request->sig.flags & TRC_SIG_P2P_IN);
+    bool asks = (request->flags & (IPO_REQUEST_CANCELLING | IPO_REQUEST_READ)) || request->receives;
     if (asks && status && !shared)
         complete_by_status(thread, request, status);
     else
@@ -228,6 +227,87 @@ static void complete_request(struct ipo_frame *frame, uint32_t at, uintptr_t var
         ipo_request_remove(entry);
     if (ipo_process.concurrent && !persistent)
         thread->entries[at] = NULL; /* gone: not to be put back */
+}
+
+/* The request at the head of the queue of the shared handle, if it is the one kept at `variable`. */
+static inline struct ipo_request *first_shared(struct ipo_thread *thread, uintptr_t variable)
+{
+    struct ipo_request *request = &thread->shared[thread->shared_first % IPO_SHARED];
+    return thread->shared_first != thread->shared_end && request->variable == variable ? request : NULL;
+}
+static inline void take_first_shared(struct ipo_thread *thread)
+{
+    uint32_t first = thread->shared_first + 1;
+    if (first == thread->shared_end)
+        thread->shared_first = thread->shared_end = 0; /* from the front again: memory that is warm */
+    else
+        thread->shared_first = first;
+}
+
+/* The completion of a request that this thread started, in the current chunk, under a signature that is known and
+ * defined there; what it received is what was posted.  NULL: something is otherwise. */
+static inline const struct trc_sig_state *usual_case(struct ipo_thread *thread, const struct ipo_request *request,
+                                                     uintptr_t status)
+{
+    struct trc_stream *stream = &thread->stream;
+    const struct trc_sig_state *start = &stream->state[request->index];
+    if ((request->flags | (request->thread ^ stream->page->thread.index)) || start->version != request->version ||
+        !start->completed_as)
+        return NULL;
+    const struct trc_sig_state *state = &stream->state[start->completed_as - 1];
+    if (state->version != start->completed_version || state->epoch != stream->epoch)
+        return NULL;
+    if (!request->receives)
+        return state;
+    if (!status || !ipo_arrived_as(status, request->source, request->tag, request->room))
+        return NULL;
+    stream->page->uses[start->completed_as - 1]++;
+    return state;
+}
+
+/* Writes and counts completions, in one go as far as they are usual.  `indices`: which of the thread's `listed`
+ * requests, in the order of the statuses; NULL: the first n. */
+static void complete_requests(struct ipo_thread *thread, uintptr_t array, uint32_t listed, const int *indices,
+                              uint32_t n, uintptr_t status, uint32_t status_bytes)
+{
+    struct trc_stream *stream = &thread->stream;
+    struct trc_thread *live = &stream->page->thread;
+    unsigned char *at = stream->at;
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < n; i++, status += status_bytes) {
+        uint32_t which = indices ? (uint32_t)indices[i] : i;
+        if (which >= listed)
+            continue;
+        uintptr_t handle = thread->requests[which], variable = ipo_request_variable(thread, array, which);
+        bool shared = ipo_is_shared(handle);
+        uint32_t slot = ipo_request_favourite(handle);
+        struct ipo_request *request = shared ? first_shared(thread, variable)
+                                      : atomic_load_explicit(&ipo_requests.keys[slot], memory_order_relaxed) == handle
+                                          ? &ipo_requests.slots[slot]
+                                          : NULL;
+        const struct trc_sig_state *state = request && at < stream->stop ? usual_case(thread, request, status) : NULL;
+        if (__builtin_expect(!state, 0)) {
+            trc_stream_put_subs(stream, at, done);
+            live->completes += done;
+            complete_request(thread, which, variable, status);
+            at = stream->at;
+            done = 0;
+            continue;
+        }
+        at = trc_put_tiny(at, TRC_ITEM_EVENT + state->local, (live->starts - 1 - request->number) * 2);
+        done++;
+        if (shared)
+            take_first_shared(thread);
+        else
+            atomic_store_explicit(&ipo_requests.keys[slot], 0, memory_order_release);
+    }
+    trc_stream_put_subs(stream, at, done);
+    live->completes += done;
+}
+
+void ipo_complete_all(struct ipo_thread *thread, uintptr_t array, uint32_t n, uintptr_t statuses)
+{
+    complete_requests(thread, array, n, NULL, n, statuses, statuses ? ipo_abi.status_bytes : 0);
 }
 
 /* Which of the requests have completed: all, one at an index, or a list of indices. */
@@ -278,8 +358,13 @@ void ipo_complete(struct ipo_frame *frame, const uintptr_t *args)
     uint32_t listed = request_count(call, args);
     if (!array || frame->thread->scratch < listed)
         return;
-    const int *indices;
+    const int *indices = NULL;
     uint32_t n = frame->poll ? 0 : completed_count(frame, args, &indices);
+    if (!frame->failed && !ipo_process.concurrent) {
+        uint32_t step = frame->status && ipo_has(call, 'Z') ? ipo_abi.status_bytes : 0;
+        complete_requests(frame->thread, array, listed, indices, n, frame->status, step);
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = indices ? (uint32_t)indices[i] : i;
         if (at >= listed)
@@ -290,7 +375,7 @@ void ipo_complete(struct ipo_frame *frame, const uintptr_t *args)
         uintptr_t status = frame->status;
         if (status && ipo_has(call, 'Z'))
             status += (uintptr_t)i * ipo_abi.status_bytes;
-        complete_request(frame, at, ipo_request_variable(frame->thread, array, at), status);
+        complete_request(frame->thread, at, ipo_request_variable(frame->thread, array, at), status);
     }
     unclaim(frame->thread, listed);
 }

@@ -133,28 +133,39 @@ static inline struct ipo_request *place_of(struct ipo_thread *thread, uintptr_t 
     return request;
 }
 
-static inline void fill(struct ipo_request *request, const struct ipo_thread *thread, const struct trc_sig *sig,
-                        uint32_t index, struct ipo_comm *comm)
+static inline void fill(struct ipo_request *request, const struct ipo_thread *thread, uint64_t number,
+                        const struct trc_sig *sig, uint32_t index, struct ipo_comm *comm, int source, int tag)
 {
     request->flags = 0;
     request->thread = thread->stream.page->thread.index;
-    request->number = 0;
-    request->charge = sig->call;
+    request->number = number;
     request->index = index;
     request->version = thread->stream.state[index].version;
+    request->charge = sig->call;
+    request->receives = sig->flags & TRC_SIG_P2P_IN;
+    request->source = source;
+    request->tag = tag;
+    request->room = sig->received;
     request->comm = comm;
     request->sig = *sig;
 }
 
-void ipo_request_started(struct ipo_thread *thread, struct ipo_comm *comm, uint32_t index, uintptr_t variable)
+void ipo_request_started(struct ipo_thread *thread, struct ipo_comm *comm, uint32_t index, uintptr_t variable,
+                         int source, int tag)
 {
-    uint64_t number = ipo_next_start(thread);
+    uint64_t number = thread->stream.page->thread.starts++;
     uintptr_t handle = ipo_handle_load(variable, 0);
-    struct ipo_request *request = place_of(thread, variable, handle);
+    struct ipo_request *request;
+    uint32_t at = ipo_request_favourite(handle);
+    bool plain = handle != ipo_abi.request_null && !ipo_is_shared(handle) && !ipo_process.concurrent;
+    if (plain && atomic_load_explicit(&ipo_requests.keys[at], memory_order_relaxed) == 0 &&
+        !atomic_load_explicit(&ipo_requests.spilled, memory_order_relaxed))
+        request = &ipo_requests.slots[at];
+    else
+        request = place_of(thread, variable, handle);
     if (__builtin_expect(!request, 0))
         return;
-    fill(request, thread, &thread->stream.page->sigs[index], index, comm);
-    request->number = number;
+    fill(request, thread, number, &thread->stream.page->sigs[index], index, comm, source, tag);
     ipo_request_publish(request, handle);
 }
 
@@ -170,8 +181,11 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     struct ipo_request *request = place_of(thread, variable, handle);
     if (!request)
         return;
-    fill(request, thread, &frame->sig, frame->index, frame->comm);
-    request->number = number;
+    bool plain = frame->call->opclass == TRC_OP_IRECV; /* of the others that receive each is another case */
+    fill(request, thread, number, &frame->sig, frame->index, frame->comm, (int)ipo_arg(frame->call, args, 's'),
+         (int)ipo_arg(frame->call, args, 'T'));
+    if (request->receives && !plain)
+        request->flags = IPO_REQUEST_ODD;
     if (frame->call->persistent)
         request->flags = IPO_REQUEST_PERSISTENT;
     if (frame->call->opclass == TRC_OP_IO || frame->call->opclass == TRC_OP_IO_COLL)

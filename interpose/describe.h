@@ -26,6 +26,18 @@ struct ipo_arrived {
 };
 struct ipo_arrived ipo_arrived(const struct ipo_comm *comm, uintptr_t status, bool may_be_cancelled);
 
+/* What arrived is just this; source and tag as MPI has them.  False: it may be all the same. */
+static inline bool ipo_arrived_as(uintptr_t status, int source, int tag, uint64_t bytes)
+{
+    if (__builtin_expect(ipo_abi.count_at < 0, 0))
+        return false;
+    uint32_t words[2]; /* read one by one, as some MPIs store them */
+    memcpy(&words[0], (const char *)status + ipo_abi.count_at, sizeof words[0]);
+    memcpy(&words[1], (const char *)status + ipo_abi.count_at + sizeof words[0], sizeof words[1]);
+    return ipo_status_source((const char *)status) == source && ipo_status_tag((const char *)status) == tag &&
+           words[0] == bytes && !words[1];
+}
+
 /* The call was an unsuccessful poll: its signature says so, and it goes to a fold. */
 void ipo_mark_poll(struct ipo_frame *frame);
 
@@ -47,8 +59,10 @@ static inline uintptr_t ipo_type_at(const struct ipo_thread *thread, uintptr_t a
 
 /* Remembers the request that a call with role q has started (after ipo_emit) and takes its start number. */
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args);
-/* The same for a call that is not persistent and no IO, of the signature at `index`. */
-void ipo_request_started(struct ipo_thread *thread, struct ipo_comm *comm, uint32_t index, uintptr_t variable);
+/* The same for a send or receive that is not persistent, of the signature at `index`; `source` and `tag` as the program
+ * gave them. */
+void ipo_request_started(struct ipo_thread *thread, struct ipo_comm *comm, uint32_t index, uintptr_t variable,
+                         int source, int tag);
 
 /* Statuses can be read: their layout is what the family's should be. */
 extern IPO_OURS bool ipo_status_known;
@@ -60,6 +74,9 @@ void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args);
 /* After the event of a Wait or Test that found something, with what ipo_prepare_completion keeps: writes and counts
  * the completions. */
 void ipo_complete(struct ipo_frame *frame, const uintptr_t *args);
+/* The same for all of `n` requests, or for one, where MPI calls of several threads do not overlap.  `statuses`: 0 none.
+ */
+void ipo_complete_all(struct ipo_thread *thread, uintptr_t array, uint32_t n, uintptr_t statuses);
 /* What decides the signature of a wait for this request (NULL: unknown); IPO_NO_KEY: it has to be described. */
 uint64_t ipo_wait_key(struct ipo_thread *thread, const struct ipo_request *request);
 

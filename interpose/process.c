@@ -263,6 +263,8 @@ static void check_status_layout(struct trc_head *head)
     if (failed || ipo_status_source(status.bytes) != ipo_abi.proc_null) {
         head->flags |= TRC_HEAD_STATUS_UNKNOWN;
         ipo_status_known = false;
+    } else {
+        ipo_abi_learn_count();
     }
 }
 

@@ -67,8 +67,9 @@ IPO_INLINE bool ipo_repeat_requests(struct ipo_thread *thread, enum trc_opclass 
     int n = one ? 1 : (int)args[ipo_role_at(roles, 'l')];
     if (__builtin_expect(!array || n <= 0 || (uint32_t)n > thread->scratch || ipo_process.concurrent, 0))
         return false;
-    for (int i = 0; i < n; i++)
-        thread->requests[i] = ipo_handle_load(array, (unsigned)i);
+    uintptr_t *requests = thread->requests;
+    for (int i = 0; i < n; i++) /* atomic: copied here, not by memcpy() */
+        __atomic_store_n(&requests[i], ipo_handle_load(array, (unsigned)i), __ATOMIC_RELAXED);
     *key = one && opclass == TRC_OP_WAIT ? ipo_wait_key(thread, ipo_request_find(thread->requests[0])) : 0;
     return *key != IPO_NO_KEY;
 }
@@ -153,13 +154,12 @@ IPO_INLINE bool ipo_repeat_poll(struct trc_stream *stream, const struct trc_sig_
 }
 
 /* What arrived is what the signature says. */
-IPO_INLINE bool ipo_as_remembered(const struct ipo_repeat *repeat, uintptr_t status)
+IPO_INLINE bool ipo_as_remembered(const struct ipo_repeat *repeat, uintptr_t status, int source, int tag)
 {
     const struct trc_sig *sig = &repeat->thread->stream.page->sigs[repeat->memo->index];
     if (!(sig->flags & TRC_SIG_P2P_IN))
         return true;
-    struct ipo_arrived arrived = ipo_arrived(repeat->memo->comm, status, false);
-    return arrived.source == sig->source && arrived.tag == sig->rtag && arrived.bytes == sig->received;
+    return ipo_arrived_as(status, source, tag, sig->received);
 }
 
 IPO_INLINE void ipo_repeat_leave(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
@@ -181,7 +181,8 @@ IPO_INLINE void ipo_repeat_leave(const struct ipo_repeat *repeat, struct ipo_fra
     else
         usual = usual && trc_stream_ready(stream, state);
     if (opclass == TRC_OP_RECV || opclass == TRC_OP_SENDRECV)
-        usual = usual && ipo_as_remembered(repeat, args[ipo_role_at(roles, 'S')]);
+        usual = usual && ipo_as_remembered(repeat, args[ipo_role_at(roles, 'S')], (int)args[ipo_role_at(roles, 's')],
+                                           (int)args[ipo_role_at(roles, 'T')]);
     if (__builtin_expect(!usual, 0)) {
         ipo_repeat_odd(*repeat, frame, id, args, result, end);
         return;
@@ -193,7 +194,12 @@ IPO_INLINE void ipo_repeat_leave(const struct ipo_repeat *repeat, struct ipo_fra
         live->last = index + 1;
     }
     live->last_end = end;
-    if (ipo_is_completion(opclass) && !poll) {
+    if (ipo_is_completion(opclass) && !poll && !ipo_role_in(roles, 'i') && !ipo_role_in(roles, 'o')) {
+        bool one = ipo_role_in(roles, 'Q'), many = ipo_role_in(roles, 'Z');
+        ipo_complete_all(thread, args[ipo_role_at(roles, one ? 'Q' : 'y')],
+                         one ? 1 : (uint32_t)args[ipo_role_at(roles, 'l')],
+                         ipo_role_in(roles, 'S') || many ? args[ipo_role_at(roles, many ? 'Z' : 'S')] : 0);
+    } else if (ipo_is_completion(opclass) && !poll) {
         frame->thread = thread;
         frame->call = &ipo_calls[id];
         frame->failed = frame->poll = false;
@@ -203,7 +209,8 @@ IPO_INLINE void ipo_repeat_leave(const struct ipo_repeat *repeat, struct ipo_fra
         ipo_complete(frame, args);
     }
     if (ipo_role_in(roles, 'q'))
-        ipo_request_started(thread, repeat->memo->comm, index, args[ipo_role_at(roles, 'q')]);
+        ipo_request_started(thread, repeat->memo->comm, index, args[ipo_role_at(roles, 'q')],
+                            (int)args[ipo_role_at(roles, 's')], (int)args[ipo_role_at(roles, 'T')]);
     __atomic_store_n(&live->inside, 0, __ATOMIC_RELEASE);
     thread->mark = NULL;
 }

@@ -40,8 +40,8 @@ struct ipo_thread {
     struct ipo_thread *next;
     struct ipo_type type[IPO_TYPES];
     struct ipo_memo memo[IPO_MEMOS];
-    struct ipo_shared_start shared[IPO_SHARED];
     uint32_t shared_first, shared_end;
+    struct ipo_request shared[IPO_SHARED];
     uintptr_t *requests;          /* handles as they were before a Wait or Test overwrote them */
     struct ipo_request **entries; /* what is known of them; only kept while several threads may call MPI */
     char *statuses;

@@ -35,6 +35,16 @@ static inline uint8_t *trc_put_times(uint8_t *p, uint64_t gap, uint64_t duration
     return trc_put_varint(trc_put_varint(p, gap), duration);
 }
 
+/* Two in a row that are both below 2^7 as a rule. */
+static inline uint8_t *trc_put_tiny(uint8_t *p, uint64_t first, uint64_t second)
+{
+    if (__builtin_expect((first | second) > 0x7f, 0))
+        return trc_put_varint(trc_put_varint(p, first), second);
+    p[0] = (uint8_t)first;
+    p[1] = (uint8_t)second;
+    return p + 2;
+}
+
 /* Small numbers of either sign become small unsigned ones: 0, -1, 1, -2 -> 0, 1, 2, 3. */
 static inline uint64_t trc_zigzag(int64_t value)
 {

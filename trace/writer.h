@@ -242,6 +242,19 @@ static inline void trc_stream_sub(struct trc_stream *stream, uint32_t index, boo
     trc_stream_commit(stream, at, stream->chunk->last_ticks);
 }
 
+/* Commits `n` SUB items of signatures that are ready, neither collective nor of another thread's requests, which the
+ * caller has put from stream->at to `at`, where stop allows each. */
+static inline void trc_stream_put_subs(struct trc_stream *stream, unsigned char *at, uint32_t n)
+{
+    if (!n)
+        return;
+    struct trc_chunk *chunk = stream->chunk;
+    stream->at = at;
+    chunk->records += n;
+    atomic_store_explicit((_Atomic uint32_t *)&chunk->committed, (uint32_t)(at - (unsigned char *)(chunk + 1)),
+                          memory_order_release);
+}
+
 /* Counts an unsuccessful poll: into the FOLD of the same signature if nothing else came between, else a new one. */
 static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end)
 {
