@@ -216,7 +216,7 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
     bool persistent = request->flags & IPO_REQUEST_PERSISTENT;
     if (persistent && !(request->flags & IPO_REQUEST_ACTIVE))
         return; /* waiting for an inactive request completes nothing */
-    bool asks = (request->flags & (IPO_REQUEST_CANCELLING | IPO_REQUEST_READ)) || request->receives;
+    bool asks = (request->flags & (IPO_REQUEST_CANCELLING | IPO_REQUEST_READ)) || (request->sig.flags & TRC_SIG_P2P_IN);
     if (asks && status && !shared)
         complete_by_status(thread, request, status);
     else
