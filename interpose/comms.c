@@ -411,6 +411,13 @@ struct ipo_comm *ipo_comm_foreign(uint64_t identity, uint64_t parent, int32_t ra
     return comm;
 }
 
+uint32_t *ipo_comm_messages(struct ipo_comm *comm)
+{
+    if (__builtin_expect(!comm->messages && comm->size > 0, 0))
+        comm->messages = arena_get((size_t)comm->size * 2 * sizeof *comm->messages);
+    return comm->messages;
+}
+
 void ipo_comms_start(uint64_t world_identity, bool has_world)
 {
     ipo_comms_open();

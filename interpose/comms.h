@@ -27,6 +27,12 @@ struct ipo_comm {
     atomic_bool topology_known;
     struct ipo_control *control; /* of a background loop's communicator: control.h; else NULL */
     uint32_t children;           /* of NCCL's: calls that made communicators out of it */
+    bool nonblocking;            /* of NCCL's, and the next five: calls return before they have launched anything */
+    bool async_error;            /* one was seen */
+    uint64_t operations;         /* called so far, of any kind */
+    uint32_t *messages;          /* by peer: sent, received; NULL: none so far */
+    uintptr_t gpu_context;       /* current when it was made; 0 unknown */
+    _Atomic uint64_t deferred;   /* launches that are not known to have happened (cuda_events.h) */
     uint64_t sequence;           /* collectives so far; plain: MPI lets only one thread at a time be in one of them */
 };
 
@@ -53,6 +59,9 @@ void ipo_comm_named(uintptr_t handle, const char *name);
  * members are not known.  Whose handle it is, is the caller's business.  NULL: no room. */
 struct ipo_comm *ipo_comm_foreign(uint64_t identity, uint64_t parent, int32_t rank, int32_t size, bool all,
                                   uint32_t call);
+
+/* Counters of messages by rank, a pair each; NULL: no room. */
+uint32_t *ipo_comm_messages(struct ipo_comm *comm);
 
 /* A window or file made on `parent`; `handle` as the program holds it. */
 struct ipo_comm *ipo_object_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call, const char *file_name);

@@ -2,6 +2,7 @@
  * stream, so its times are those of the host: TRC_SIG_ENQUEUE says so. */
 #include "interpose/nccl.h"
 #include "interpose/cupti.h"
+#include "interpose/nccl_state.h"
 #include "interpose/facts.h"
 #include "interpose/process.h"
 #include "interpose/python_site.h"
@@ -32,6 +33,11 @@ uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, 
         if (call->roles[i] == role)
             return args[i];
     return 0;
+}
+
+uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count)
+{
+    return type < sizeof type_bytes ? count * type_bytes[type] : TRC_BYTES_UNKNOWN;
 }
 
 static uint64_t times(int8_t factor, uint64_t bytes, const struct ipo_comm *comm)
@@ -71,7 +77,7 @@ static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *c
         }
     if (call->moves == IPO_MOVES_NONE)
         return;
-    uint64_t bytes = type < sizeof type_bytes ? count * type_bytes[type] : TRC_BYTES_UNKNOWN;
+    uint64_t bytes = ipo_nccl_bytes(type, count);
     bool is_root = root == (uint64_t)comm->rank;
     sig->sent = times(is_root ? moves[call->moves].root_sent : moves[call->moves].sent, bytes, comm);
     sig->received = times(is_root ? moves[call->moves].root_received : moves[call->moves].received, bytes, comm);
@@ -205,6 +211,9 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
         live->inside_since = frame->begin;
         __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
     }
+    ipo_nccl_state_enter(frame, id, args);
+    if (frame->gpu_op)
+        frame->begin = ipo_ticks(); /* recording its events is no part of the call */
     return true;
 }
 
@@ -232,6 +241,7 @@ static void follow(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t
         if (ipo_nccl_calls[id].opclass == TRC_OP_NCCL_INIT && !frame->failed) {
             bool has_id = ipo_nccl_arg(&ipo_nccl_calls[id], args, 'i') != 0;
             ipo_nccl_comm_made(frame->copy, id, args, has_id ? frame->comm : NULL);
+            ipo_nccl_state_start(has_id ? frame->comm : NULL);
         }
     }
 }
@@ -254,6 +264,7 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
         trc_stream_event(stream, frame->index, frame->begin, frame->end, frame->sequence);
     else
         ipo_emit(frame);
+    ipo_nccl_state_leave(frame, id, args);
     follow(frame, id, args);
     if (!frame->nested) {
         __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);

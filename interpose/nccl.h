@@ -9,9 +9,11 @@
 enum ipo_nccl_id {
 #define NCCL(arity, name, how, opclass, moves, roles)    IPO_NCCL_##name,
 #define NCCL_ID(arity, name, how, opclass, moves, roles) IPO_NCCL_##name,
+#define NCCL_ASYNC                                       NCCL_ID
 #include "interpose/nccl_calls.def"
 #undef NCCL
 #undef NCCL_ID
+#undef NCCL_ASYNC
     IPO_NCCL_CALLS
 };
 
@@ -87,6 +89,9 @@ void *ipo_nccl_looked_up(void *handle, const char *name);
 bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args);
 void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, int result);
 
+/* count x size of an ncclDataType_t; TRC_BYTES_UNKNOWN for a type of a later version. */
+uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count);
+
 /* The argument with a role; 0 if the call has none. */
 uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, char role);
 
@@ -105,6 +110,8 @@ void ipo_nccl_comm_made(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, c
 void ipo_nccl_comms_of_group(void);
 /* The communicator behind a handle; one that was never seen gets an identity of its own.  NULL: no room. */
 struct ipo_comm *ipo_nccl_comm(const struct ipo_nccl_copy *copy, uintptr_t handle);
+/* The same, only if it is known. */
+struct ipo_comm *ipo_nccl_comm_find(uintptr_t handle);
 void ipo_nccl_comm_freed(uintptr_t handle);
 
 #endif

@@ -130,6 +130,11 @@ struct ipo_comm *ipo_nccl_comm(const struct ipo_nccl_copy *copy, uintptr_t handl
     return comm;
 }
 
+struct ipo_comm *ipo_nccl_comm_find(uintptr_t handle)
+{
+    return handle ? ipo_table_get(&comms, handle) : NULL;
+}
+
 void ipo_nccl_comm_freed(uintptr_t handle)
 {
     struct ipo_comm *comm = ipo_table_get(&comms, handle);

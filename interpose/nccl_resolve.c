@@ -28,18 +28,22 @@ const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS] = {
      .moves = IPO_MOVES_##moves_,                                                                                      \
      .arity = arity_,                                                                                                  \
      .exported = how_},
-#define NCCL_ID NCCL
+#define NCCL_ID    NCCL
+#define NCCL_ASYNC NCCL
 #include "interpose/nccl_calls.def"
 #undef NCCL
 #undef NCCL_ID
+#undef NCCL_ASYNC
 };
 
 #define NCCL(arity, name, how, opclass, moves, roles)                                                                  \
     _Static_assert(sizeof(roles) - 1 == (arity), "nccl" #name ": one role an argument");
-#define NCCL_ID NCCL
+#define NCCL_ID    NCCL
+#define NCCL_ASYNC NCCL
 #include "interpose/nccl_calls.def"
 #undef NCCL
 #undef NCCL_ID
+#undef NCCL_ASYNC
 
 /* Which copy the code of an object calls by the public names. */
 static struct scope {

@@ -1,6 +1,7 @@
 /* The wrappers of NCCL, expanded from its call table.  No wrapper holds logic; see wrap.c. */
 #include "interpose/arity.h"
 #include "interpose/nccl.h"
+#include "interpose/nccl_state.h"
 
 /* ncclUniqueId: the one thing that is handed over by value and is larger than a word. */
 struct unique_id {
@@ -41,6 +42,15 @@ struct unique_id {
 #define EXPORT(arity, name, parameters, arguments, ...)                                                                \
     __attribute__((visibility("default"))) BODY(arity, name, nccl##name, NULL, parameters, arguments, __VA_ARGS__)
 
+#define ASYNC_BODY(name, function, copied)                                                                             \
+    static int function(w a0, w a1)                                                                                    \
+    {                                                                                                                  \
+        const void *site = __builtin_return_address(0);                                                                \
+        int result = ((int (*)(w, w))ipo_nccl_pass(copied, IPO_NCCL_##name, site))(a0, a1);                            \
+        ipo_nccl_state_async(copied, a0, (const int *)a1, result);                                                     \
+        return result;                                                                                                 \
+    }
+
 /* WRAP for every row whose class is not PASS. */
 #define SECOND_(a, b, ...) b
 #define SECOND(...)        SECOND_(__VA_ARGS__)
@@ -54,9 +64,14 @@ struct unique_id {
 #define NCCL(arity, name, how, opclass, moves, roles)                                                                  \
     UNLESS(IS_PASS(opclass))(WRAP(arity, name, how, (P##arity), (A##arity), A##arity))
 #define NCCL_ID(arity, name, how, opclass, moves, roles) WRAP(arity, name, how, (ID_P##arity), (A##arity), ID_W##arity)
+#define NCCL_ASYNC(arity, name, how, opclass, moves, roles)                                                            \
+    ASYNC_BODY(name, ipo_nccl_w0_##name, &ipo_nccl_copies[0])                                                          \
+    ASYNC_BODY(name, ipo_nccl_w1_##name, &ipo_nccl_copies[1])                                                          \
+    ASYNC_BODY(name, ipo_nccl_w2_##name, &ipo_nccl_copies[2])
 #include "interpose/nccl_calls.def"
 #undef NCCL
 #undef NCCL_ID
+#undef NCCL_ASYNC
 
 #define NONE_0(copy, name) (ipo_function) ipo_nccl_w##copy##_##name
 #define NONE_1(copy, name) 0
@@ -66,8 +81,10 @@ const ipo_function ipo_nccl_wrapper[IPO_NCCL_COPIES][IPO_NCCL_CALLS] = {
 #define NCCL(arity, name, how, opclass, moves, roles)                                                                  \
     [0][IPO_NCCL_##name] = NONE(IS_PASS(opclass))(0, name), [1][IPO_NCCL_##name] = NONE(IS_PASS(opclass))(1, name),    \
     [2][IPO_NCCL_##name] = NONE(IS_PASS(opclass))(2, name),
-#define NCCL_ID NCCL
+#define NCCL_ID    NCCL
+#define NCCL_ASYNC NCCL
 #include "interpose/nccl_calls.def"
 #undef NCCL
 #undef NCCL_ID
+#undef NCCL_ASYNC
 };

@@ -13,10 +13,11 @@ struct ipo_frame {
     struct ipo_thread *thread;
     const struct ipo_call *call;
     struct ipo_comm *comm;
-    struct ipo_nccl_copy *copy; /* the NCCL that is called; set for its calls only */
-    uint64_t begin, end;        /* ticks */
-    uint64_t sequence;          /* of a collective */
-    uint32_t index;             /* of the signature */
+    struct ipo_nccl_copy *copy;  /* the NCCL that is called; set for its calls only */
+    uint64_t begin, end;         /* ticks */
+    uint64_t sequence;           /* of a collective */
+    uint64_t gpu_op, gpu_launch; /* nccl_state.c: its operation, and what it is launched with; NCCL's calls only */
+    uint32_t index;              /* of the signature */
     bool nested;
     int result;       /* of the real call */
     bool failed;      /* it is an error */

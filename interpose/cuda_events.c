@@ -1,0 +1,323 @@
+#include "interpose/oldglibc.h"
+#include "interpose/cuda_events.h"
+#include "interpose/cuda.h"
+#include "interpose/facts.h"
+#include "interpose/process.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOT(op)    ((uint32_t)((op) & (TRC_GPU_OPS - 1)))
+#define CONTEXTS    16u
+#define QUEUE       (4 * TRC_GPU_OPS)
+#define BUSY_NS     5000000  /* between two looks while something is under way */
+#define IDLE_NS     50000000 /* and else, at memory only */
+#define STREAMS     64u      /* of which the first launch under way is told from the others */
+#define PATIENCE_NS 100000000
+
+/* By slot of the launch's first operation. */
+static struct launch {
+    uintptr_t stream, context;
+    const struct pair *events;
+    _Atomic uint64_t next_deferred;
+} launches[TRC_GPU_OPS];
+
+/* The operations of a launch are a chain.  An entry is another operation's by now where `op` says so. */
+static struct link {
+    ipo_gpu_op op, next, last; /* last: of the chain, in its first entry */
+} links[TRC_GPU_OPS];
+
+static struct pair {
+    uintptr_t start, stop; /* 0: not made yet */
+} pairs[CONTEXTS][TRC_GPU_OPS];
+static _Atomic uintptr_t contexts[CONTEXTS];
+
+static const struct ipo_cuda *_Atomic driver;
+
+/* Launches on their way to the watching thread: places are handed out by `put`; one that is filled holds an operation.
+ */
+static _Atomic uint64_t queue[QUEUE];
+static atomic_uint queue_put, queue_taken;
+
+uintptr_t ipo_cuda_context(void)
+{
+    const struct ipo_cuda *cuda = ipo_cuda();
+    uintptr_t context = 0;
+    return cuda && !cuda->cuCtxGetCurrent(&context) ? context : 0;
+}
+
+/* ---- launches */
+
+static struct pair *pair_of(uintptr_t context, uint32_t slot)
+{
+    for (unsigned i = 0; i < CONTEXTS; i++) {
+        uintptr_t there = atomic_load_explicit(&contexts[i], memory_order_relaxed);
+        if (there == 0 && atomic_compare_exchange_strong(&contexts[i], &there, context))
+            there = context;
+        if (there == context)
+            return &pairs[i][slot];
+    }
+    return NULL;
+}
+
+static __attribute__((noinline, cold)) bool make_pair(const struct ipo_cuda *cuda, struct pair *pair)
+{
+    return !cuda->cuEventCreate(&pair->start, IPO_CUDA_DISABLE_TIMING) &&
+           !cuda->cuEventCreate(&pair->stop, IPO_CUDA_DISABLE_TIMING);
+}
+
+/* Makes `context` current, if it is not; *pushed tells to take it off again. */
+static bool enter(const struct ipo_cuda *cuda, uintptr_t context, bool *pushed)
+{
+    uintptr_t current = 0;
+    *pushed = false;
+    if (cuda->cuCtxGetCurrent(&current))
+        return false;
+    if (current == context)
+        return true;
+    *pushed = !cuda->cuCtxPushCurrent(context);
+    return *pushed;
+}
+
+static void leave(const struct ipo_cuda *cuda, bool pushed)
+{
+    uintptr_t was;
+    if (pushed)
+        cuda->cuCtxPopCurrent(&was);
+}
+
+enum ipo_launch ipo_cuda_launch_begin(ipo_gpu_op op, uintptr_t stream, uintptr_t home)
+{
+    const struct ipo_cuda *cuda = atomic_load_explicit(&driver, memory_order_acquire);
+    struct launch *launch = &launches[SLOT(op)];
+    uintptr_t context = home;
+    int capturing = 0;
+    bool pushed, special = stream <= 2;
+    if (!cuda || op == 0)
+        return IPO_LAUNCH_BLIND;
+    /* The null stream may not even be asked while somebody captures globally: an error then, and nothing is recorded.
+     */
+    if (cuda->cuStreamIsCapturing(stream, &capturing))
+        return IPO_LAUNCH_BLIND;
+    if (capturing)
+        return IPO_LAUNCH_CAPTURED;
+    if ((!special && cuda->cuStreamGetCtx(stream, &context)) || !context)
+        return IPO_LAUNCH_BLIND;
+    struct pair *pair = pair_of(context, SLOT(op));
+    if (!pair || !enter(cuda, context, &pushed))
+        return IPO_LAUNCH_BLIND;
+    bool good =
+        (__builtin_expect(pair->stop != 0, 1) || make_pair(cuda, pair)) && !cuda->cuEventRecord(pair->start, stream);
+    leave(cuda, pushed);
+    launch->stream = stream;
+    launch->context = context;
+    launch->events = pair;
+    links[SLOT(op)] = (struct link){op, 0, op};
+    return good ? IPO_LAUNCH_OPEN : IPO_LAUNCH_BLIND;
+}
+
+void ipo_cuda_launch_add(ipo_gpu_op first, ipo_gpu_op op)
+{
+    links[SLOT(op)] = (struct link){op, 0, 0};
+    links[SLOT(links[SLOT(first)].last)].next = op;
+    links[SLOT(first)].last = op;
+}
+
+/* Says the same of all operations of a launch. */
+static void tell(ipo_gpu_op first, void (*what)(ipo_gpu_op, uint64_t, uint8_t), uint64_t ticks, uint8_t how)
+{
+    for (ipo_gpu_op op = first; op && links[SLOT(op)].op == op;) {
+        ipo_gpu_op next = links[SLOT(op)].next; /* before the slot may go to another */
+        what(op, ticks, how);
+        op = next;
+    }
+}
+
+static bool hand_over(ipo_gpu_op first)
+{
+    unsigned at = atomic_load(&queue_put);
+    do {
+        if (at - atomic_load(&queue_taken) >= QUEUE)
+            return false;
+    } while (!atomic_compare_exchange_weak(&queue_put, &at, at + 1));
+    atomic_store_explicit(&queue[at % QUEUE], first, memory_order_release);
+    return true;
+}
+
+void ipo_cuda_launch_end(ipo_gpu_op first, uint8_t how)
+{
+    const struct ipo_cuda *cuda = atomic_load_explicit(&driver, memory_order_acquire);
+    const struct launch *launch = &launches[SLOT(first)];
+    bool pushed = false;
+    bool good = enter(cuda, launch->context, &pushed) && !cuda->cuEventRecord(launch->events->stop, launch->stream);
+    leave(cuda, pushed);
+    tell(first, ipo_gpu_op_enqueued, 0, how | (good ? TRC_GPU_BY_EVENTS : TRC_GPU_BLIND));
+    if (good && !hand_over(first))
+        tell(first, ipo_gpu_op_enqueued, 0, TRC_GPU_BLIND);
+}
+
+void ipo_cuda_launch_defer(ipo_gpu_op first, _Atomic uint64_t *deferred)
+{
+    uint64_t before = atomic_load(deferred);
+    do
+        atomic_store(&launches[SLOT(first)].next_deferred, before);
+    while (!atomic_compare_exchange_weak(deferred, &before, first));
+}
+
+void ipo_cuda_launch_settle(_Atomic uint64_t *deferred)
+{
+    if (__builtin_expect(atomic_load_explicit(deferred, memory_order_relaxed) == 0, 1))
+        return;
+    uint64_t first = atomic_exchange(deferred, 0);
+    for (unsigned n = 0; first && n < TRC_GPU_OPS; n++) {
+        uint64_t next = atomic_load(&launches[SLOT(first)].next_deferred);
+        if (ipo_gpu_op_of(first))
+            ipo_cuda_launch_end(first, TRC_GPU_APPROXIMATE);
+        first = next;
+    }
+}
+
+/* ---- the thread that asks */
+
+static atomic_int stopping;
+static pthread_t thread;
+
+/* Asks for one event; the table says since when, in case that the driver never answers. */
+static int ask(const struct ipo_cuda *cuda, uintptr_t event)
+{
+    struct trc_gpu_head *head = &ipo_gpu_table->head;
+    __atomic_store_n(&head->inside_since, ipo_ticks(), __ATOMIC_RELEASE);
+    int result = atomic_load(&stopping) ? IPO_CUDA_NOT_READY : cuda->cuEventQuery(event);
+    __atomic_store_n(&head->inside_since, 0, __ATOMIC_RELEASE);
+    bool other = result != IPO_CUDA_SUCCESS && result != IPO_CUDA_NOT_READY &&
+                 !(result >= IPO_CUDA_CAPTURE_FIRST && result <= IPO_CUDA_CAPTURE_LAST);
+    if (!other)
+        return result == IPO_CUDA_SUCCESS ? IPO_CUDA_SUCCESS : IPO_CUDA_NOT_READY;
+    /* At the end of the process the driver goes first: no news. */
+    head->error = result == IPO_CUDA_DEINITIALIZED || result == IPO_CUDA_CONTEXT_IS_DESTROYED ? 0 : result;
+    __atomic_store_n(&head->watch, TRC_GPU_WATCH_STOPPED, __ATOMIC_RELEASE);
+    atomic_store(&driver, NULL);
+    atomic_store(&stopping, 1);
+    return result;
+}
+
+/* Launches under way, in order. */
+static uint64_t under_way[2 * TRC_GPU_OPS];
+static size_t under_way_n;
+
+static void take_new(void)
+{
+    unsigned at = atomic_load(&queue_taken);
+    while (at != atomic_load(&queue_put) && under_way_n < sizeof under_way / sizeof *under_way) {
+        uint64_t first = atomic_exchange(&queue[at % QUEUE], 0);
+        if (!first)
+            return; /* handed out, not filled yet */
+        under_way[under_way_n++] = first;
+        atomic_store(&queue_taken, ++at);
+    }
+}
+
+/* Where a launch is; true: it is over. */
+static bool look_at(const struct ipo_cuda *cuda, ipo_gpu_op first)
+{
+    const struct trc_gpu_op *slot = ipo_gpu_op_of(first);
+    const struct launch *launch = &launches[SLOT(first)];
+    if (!slot || slot->state >= TRC_GPU_COMPLETED)
+        return true; /* aborted */
+    if (slot->state < TRC_GPU_STARTED) {
+        if (ask(cuda, launch->events->start))
+            return false;
+        tell(first, ipo_gpu_op_started, 0, TRC_GPU_BY_EVENTS);
+    }
+    if (ask(cuda, launch->events->stop))
+        return false;
+    tell(first, ipo_gpu_op_completed, 0, TRC_GPU_BY_EVENTS);
+    return true;
+}
+
+/* Of each stream only the first launch that is not over has to be asked for. */
+static void look(const struct ipo_cuda *cuda)
+{
+    uintptr_t waiting[STREAMS];
+    size_t streams = 0, kept = 0;
+    for (size_t i = 0; i < under_way_n; i++) {
+        uintptr_t stream = launches[SLOT(under_way[i])].stream;
+        bool behind = false;
+        for (size_t k = 0; k < streams && !behind; k++)
+            behind = waiting[k] == stream;
+        if (!behind && !atomic_load(&stopping) && look_at(cuda, under_way[i]))
+            continue;
+        if (!behind && streams < STREAMS && stream > 2)
+            waiting[streams++] = stream;
+        under_way[kept++] = under_way[i];
+    }
+    under_way_n = kept;
+}
+
+static void *watch(void *of)
+{
+    const struct ipo_cuda *cuda = of;
+    int mode = IPO_CUDA_CAPTURE_RELAXED;
+    prctl(PR_SET_NAME, "hpctop-gpu");
+    /* Else a query would invalidate what the program captures meanwhile. */
+    if (cuda->cuThreadExchangeStreamCaptureMode)
+        cuda->cuThreadExchangeStreamCaptureMode(&mode);
+    struct trc_gpu_head *head = &ipo_gpu_table->head;
+    while (!atomic_load(&stopping)) {
+        take_new();
+        if (under_way_n)
+            look(cuda);
+        __atomic_store_n(&head->round_ticks, ipo_ticks(), __ATOMIC_RELAXED);
+        __atomic_store_n(&head->rounds, head->rounds + 1, __ATOMIC_RELAXED);
+        struct timespec pause = {.tv_nsec = under_way_n ? BUSY_NS : IDLE_NS};
+        syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+    }
+    return NULL;
+}
+
+/* At exit the driver is taken down by handlers of its own, which were registered before ours and run after it: nobody
+ * should be inside then.  Nothing relies on this. */
+static void at_exit(void *unused)
+{
+    (void)unused;
+    atomic_store(&stopping, 1);
+    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    const struct trc_gpu_head *head = &ipo_gpu_table->head;
+    for (int i = 0; i < 100 && __atomic_load_n(&head->inside_since, __ATOMIC_ACQUIRE); i++)
+        nanosleep(&(struct timespec){.tv_nsec = PATIENCE_NS / 100}, NULL);
+}
+int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
+
+void ipo_cuda_watch_start(void)
+{
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
+    const struct ipo_cuda *cuda = ipo_gpu_table ? ipo_cuda() : NULL;
+    if (!cuda || atomic_flag_test_and_set(&begun))
+        return;
+    /* By name at run time: see heartbeat.c. */
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
+        (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))(uintptr_t)dlsym(RTLD_DEFAULT,
+                                                                                                  "pthread_create");
+    int (*mask)(int, const sigset_t *, sigset_t *) =
+        (int (*)(int, const sigset_t *, sigset_t *))(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_sigmask");
+    if (!create || !mask)
+        return;
+    sigset_t all, kept;
+    sigfillset(&all);
+    mask(SIG_SETMASK, &all, &kept);
+    int failed = create(&thread, NULL, watch, (void *)(uintptr_t)cuda);
+    mask(SIG_SETMASK, &kept, NULL);
+    if (failed)
+        return;
+    __cxa_atexit(at_exit, NULL, NULL);
+    ipo_gpu_table->head.watch = TRC_GPU_WATCH_EVENTS;
+    atomic_store_explicit(&driver, cuda, memory_order_release);
+    ipo_fact("nccl.states", "by events of the CUDA driver");
+}
