@@ -200,11 +200,14 @@ demo:
 	@tests/setup.sh build
 	@$(MAKE) --no-print-directory all $(BUILD)/workloads/stencil
 	@tests/demo.sh $(BUILD)
+$(BUILD)/tests/bench/relations: $(BUILD)/tests/bench/relations.o $(SUPPORT_OBJ) $(BUILD)/libana.a
+	$(Q)$(CC) $(SAN) -o $@ $^ -lm
 bench:
 	@tests/setup.sh check
-	@$(MAKE) --no-print-directory all workloads
+	@$(MAKE) --no-print-directory all workloads $(BUILD)/tests/bench/relations
 	@python3 tests/bench/bench.py $(BUILD)
 	@python3 tests/bench/startup.py
+	@python3 tests/bench/analysis.py $(BUILD)
 
 # The manual page comes out of the program's own tables.
 man: $(BUILD)/hpctop.1
@@ -225,7 +228,7 @@ help:
 	@echo "make check-asan   unit tests and fuzz corpus under AddressSanitizer and UBSan"
 	@echo "make check-tsan   unit tests under ThreadSanitizer"
 	@echo "make fuzz-run     libFuzzer on the reader, FUZZ_SECONDS=20 of it; needs clang"
-	@echo "make bench        what recording costs: time, instructions and bytes a call"
+	@echo "make bench        what recording costs: time, instructions and bytes a call; how fast traces are read"
 	@echo "make expand       the generated wrappers, readable"
 	@echo "make format-check is every file formatted as .clang-format says"
 	@echo "make man          the manual page hpctop(1), as build/plain/hpctop.1"

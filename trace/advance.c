@@ -94,25 +94,40 @@ static bool counts(const struct ana_event *e)
     return e->kind != TRC_RECORD_LOST && e->sig && !(e->sig->flags & TRC_SIG_NESTED) && sane;
 }
 
+/* What it spent and moved, on the rank's line of time. */
+static void draw(struct ana_lane *lane, const struct ana_event *e)
+{
+    const struct ana_use *use = e->use;
+    bool own = !(e->sig->flags & TRC_SIG_SUB);
+    int64_t begin = own ? e->begin_ns : e->end_ns;
+    int64_t busy = e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - begin;
+    uint64_t times = ana_event_times(e);
+    uint64_t sent = use->sent * times, received = use->received * times, calls = ana_event_calls(e);
+    struct ana_bucket *bucket = ana_lane_hot(lane, begin, e->end_ns);
+    if (bucket) {
+        bucket->ns[use->category] = ana_plus(bucket->ns[use->category], busy);
+        bucket->calls += calls;
+        bucket->sent += sent;
+        bucket->received += received;
+        return;
+    }
+    if (own)
+        ana_lane_spend(lane, begin, e->end_ns, busy, use->category);
+    if (own || sent || received)
+        ana_lane_count(lane, e->end_ns, calls, sent, received);
+}
+
 static void take_event(struct ana_job *job, const struct ana_event *e)
 {
     if (!counts(e)) {
         ana_match_event(job->match, e);
         return;
     }
-    uint32_t call = ana_call_number_of(job, e->index, e->sig->call);
-    bool own = !(e->sig->flags & TRC_SIG_SUB);
+    if (!e->use->site)
+        ana_tally_use(&job->pass.tally, e, ana_call_number_of(job, e->index, e->sig->call));
     ana_match_event(job->match, e);
-    ana_tally_event(&job->pass.tally, e, call, false);
-    struct ana_lane *lane = &job->lane[e->index];
-    int64_t end = e->end_ns > e->begin_ns ? e->end_ns : e->begin_ns;
-    if (own)
-        ana_lane_spend(lane, e->begin_ns, end, e->kind == TRC_RECORD_FOLD ? e->busy_ns : end - e->begin_ns,
-                       ana_opclass_category(e->call->opclass));
-    uint64_t times = e->kind == TRC_RECORD_FOLD ? e->count : 1;
-    uint64_t sent = ana_event_sent(e->sig) * times, received = ana_event_received(e->sig) * times;
-    if (own || sent || received)
-        ana_lane_count(lane, end, own ? e->count : 0, sent, received);
+    ana_tally_event(&job->pass.tally, e);
+    draw(&job->lane[e->index], e);
 }
 
 static void take_window_event(struct ana_job *job, const struct ana_event *e)
@@ -121,7 +136,10 @@ static void take_window_event(struct ana_job *job, const struct ana_event *e)
     if (!counts(e))
         return;
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
-        ana_tally_event(&w->pass.tally, e, ana_call_number_of(job, e->index, e->sig->call), true);
+        if (!e->use->site)
+            ana_tally_use(&w->pass.tally, e, ana_call_number_of(job, e->index, e->sig->call));
+        ana_tally_event(&w->pass.tally, e);
+        ana_tally_call(&w->pass.tally, e);
         if ((e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE)) {
             size_t to = ana_index_of_rank(job, job->process[e->index].rank.world, e->sig->peer);
             ana_tally_pair(&w->pass.tally, e->index, to, ana_event_sent(e->sig));
@@ -276,9 +294,9 @@ void ana_analysis_refresh(struct ana_job *job)
 /* A slice of the first pass; at its end the clock is fitted and the passes for good begin. */
 static void advance_evidence(struct ana_job *job)
 {
-    struct ana_event e;
     for (int i = 0; i < SLICE; i++) {
-        if (ana_merge_next(job->evidence.merge, &e) != TRC_OK) {
+        const struct ana_event *e = ana_merge_next(job->evidence.merge);
+        if (!e) {
             ana_match_flush(job->evidence_match);
             evidence_stop(job);
             ana_clock_fit(job->clock, INT64_MIN);
@@ -287,7 +305,7 @@ static void advance_evidence(struct ana_job *job)
             ana_merge_refresh(job->pass.merge);
             return;
         }
-        ana_match_event(job->evidence_match, &e);
+        ana_match_event(job->evidence_match, e);
     }
 }
 
@@ -301,10 +319,10 @@ static bool anyone_alive(const struct ana_job *job)
 
 static void advance_main(struct ana_job *job)
 {
-    struct ana_event e;
     for (int i = 0; i < SLICE; i++) {
-        if (ana_merge_next(job->pass.merge, &e) == TRC_OK) {
-            take_event(job, &e);
+        const struct ana_event *e = ana_merge_next(job->pass.merge);
+        if (e) {
+            take_event(job, e);
             continue;
         }
         job->pass.done = true;
@@ -322,13 +340,13 @@ static void advance_main(struct ana_job *job)
 
 static void advance_window(struct ana_job *job)
 {
-    struct ana_event e;
     for (int i = 0; i < SLICE; i++) {
-        if (ana_merge_next(job->window.pass.merge, &e) != TRC_OK) {
+        const struct ana_event *e = ana_merge_next(job->window.pass.merge);
+        if (!e) {
             job->window.pass.done = true;
             return;
         }
-        take_window_event(job, &e);
+        take_window_event(job, e);
     }
 }
 

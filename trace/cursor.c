@@ -216,7 +216,7 @@ static enum trc_status advance(struct trc_cursor *cursor, struct trc_record *out
     }
 }
 
-enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out)
+static enum trc_status next_unusual(struct trc_cursor *cursor, struct trc_record *out)
 {
     for (;;) {
         struct trc_bytes bytes = trc_cursor_bytes(cursor);
@@ -254,4 +254,15 @@ enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out)
         if (wait)
             return TRC_END;
     }
+}
+
+enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out)
+{
+    return trc_next_few(cursor, out, 1) ? TRC_OK : TRC_END;
+}
+
+size_t trc_next_few(struct trc_cursor *cursor, struct trc_record *out, size_t max)
+{
+    size_t n = trc_item_take_events(cursor, out, max);
+    return n ? n : next_unusual(cursor, out) == TRC_OK;
 }

@@ -10,6 +10,7 @@
 struct trc_chunk_sig {
     struct trc_sig sig;
     uint64_t sequence; /* of its last event here */
+    struct trc_note note;
 };
 
 struct trc_cursor {
@@ -60,6 +61,9 @@ enum trc_step {
  * has not moved, and on BAD *why says what is wrong. */
 enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
                             const char **why);
+
+/* The usual items: events, as long as they lie in the window whole.  Returns how many; at 0 see trc_item_take. */
+size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_record *restrict out, size_t max);
 
 /* A LOST record from the cursor's time base to `end`. */
 struct trc_record trc_item_lost(const struct trc_cursor *cursor, uint64_t end, uint64_t count);

@@ -48,6 +48,28 @@ static inline bool trc_get_varint(struct trc_bytes *bytes, uint64_t *value)
     return trc_get_varint_long(bytes, value);
 }
 
+/* The same where ten bytes, the longest there is, are known to be there. */
+static inline bool trc_get_varint_roomy(struct trc_bytes *bytes, uint64_t *value)
+{
+    const uint8_t *p = bytes->at;
+    if (p[0] < 0x80) {
+        *value = p[0];
+        bytes->at = p + 1;
+        return true;
+    }
+    if (p[1] < 0x80) {
+        *value = (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
+        bytes->at = p + 2;
+        return true;
+    }
+    if (p[2] < 0x80) {
+        *value = (p[0] & 0x7fu) | (p[1] & 0x7fu) << 7 | (uint64_t)p[2] << 14;
+        bytes->at = p + 3;
+        return true;
+    }
+    return trc_get_varint_long(bytes, value);
+}
+
 static inline int64_t trc_unzigzag(uint64_t value)
 {
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);

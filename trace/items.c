@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#define SIGS_MAX (1u << 16) /* in one chunk; a writer needs a dozen bytes for each */
+#define EVENT_MAX (6 * 10)   /* bytes: its number, gap, duration, sequence, and two for its request */
+#define SIGS_MAX  (1u << 16) /* in one chunk; a writer needs a dozen bytes for each */
 
 static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes, const char **why)
 {
@@ -96,6 +97,7 @@ static enum trc_step take_fold(struct trc_cursor *cursor, struct trc_bytes *byte
         cursor->base = end;
     *out = (struct trc_record){.kind = TRC_RECORD_FOLD,
                                .sig = sig,
+                               .note = &cursor->sigs[signature].note,
                                .begin = begin,
                                .end = end,
                                .count = count,
@@ -105,11 +107,19 @@ static enum trc_step take_fold(struct trc_cursor *cursor, struct trc_bytes *byte
     return TRC_STEP_RECORD;
 }
 
+/* `roomy`: known when compiled, so that there are two of each, with the check of every byte and without. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+static ALWAYS_INLINE bool get(struct trc_bytes *bytes, uint64_t *value, bool roomy)
+{
+    return roomy ? trc_get_varint_roomy(bytes, value) : trc_get_varint(bytes, value);
+}
+
 /* The request of a COMPLETE item. */
-static bool take_request(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out)
+static ALWAYS_INLINE bool take_request(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
+                                       bool roomy)
 {
     uint64_t v;
-    if (!trc_get_varint(bytes, &v))
+    if (!get(bytes, &v, roomy))
         return false;
     if (v % 2 == 0) {
         if (v / 2 < cursor->next_start)
@@ -118,7 +128,7 @@ static bool take_request(struct trc_cursor *cursor, struct trc_bytes *bytes, str
     }
     if (v / 2 == cursor->thread)
         return true; /* unknown */
-    if (!trc_get_varint(bytes, &out->request))
+    if (!get(bytes, &out->request, roomy))
         return false;
     if (v / 2 < TRC_MAX_THREADS)
         out->request_thread = (uint32_t)(v / 2);
@@ -127,8 +137,8 @@ static bool take_request(struct trc_cursor *cursor, struct trc_bytes *bytes, str
     return true;
 }
 
-static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *bytes, uint64_t signature,
-                                struct trc_record *out, const char **why)
+static ALWAYS_INLINE enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *bytes, uint64_t signature,
+                                              struct trc_record *restrict out, const char **why, bool roomy)
 {
     if (signature >= cursor->sig_count) {
         *why = "a signature that was not defined";
@@ -139,12 +149,13 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
     uint64_t begin = cursor->event_begin, end = cursor->event_end, sequence = 0;
     out->kind = TRC_RECORD_EVENT;
     out->sig = &entry->sig;
+    out->note = &entry->note;
     out->count = 1;
     out->request_thread = cursor->thread;
     out->request = UINT64_MAX;
     if (!(flags & TRC_SIG_SUB)) {
         uint64_t gap, duration;
-        if (!trc_get_varint(bytes, &gap) || !trc_get_varint(bytes, &duration))
+        if (!get(bytes, &gap, roomy) || !get(bytes, &duration, roomy))
             return TRC_STEP_SHORT;
         if (__builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end)) {
             *why = "an impossible time";
@@ -152,11 +163,11 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
         }
     }
     if (flags & TRC_SIG_COLL) {
-        if (!trc_get_varint(bytes, &sequence))
+        if (!get(bytes, &sequence, roomy))
             return TRC_STEP_SHORT;
         sequence += entry->sequence;
     }
-    if (flags & TRC_SIG_COMPLETE && !take_request(cursor, bytes, out))
+    if (flags & TRC_SIG_COMPLETE && !take_request(cursor, bytes, out, roomy))
         return TRC_STEP_SHORT;
 
     /* All of the item is there: now the cursor may move. */
@@ -261,8 +272,32 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
         cursor->in_row = cursor->row_settled = false;
         return TRC_STEP_AGAIN;
     }
-    enum trc_step step = take_event(cursor, bytes, kind - TRC_ITEM_EVENT, out, why);
+    enum trc_step step = take_event(cursor, bytes, kind - TRC_ITEM_EVENT, out, why, false);
     if (step == TRC_STEP_RECORD)
         cursor->in_row = cursor->row_settled = false;
     return step;
+}
+
+size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_record *restrict out, size_t max)
+{
+    if (!cursor->inside)
+        return 0;
+    struct trc_bytes bytes = trc_cursor_bytes(cursor);
+    size_t n = 0;
+    while (n < max && bytes.end - bytes.at >= EVENT_MAX) {
+        struct trc_bytes item = bytes;
+        uint64_t kind;
+        const char *why;
+        if (!trc_get_varint_roomy(&item, &kind) || kind < TRC_ITEM_EVENT ||
+            take_event(cursor, &item, kind - TRC_ITEM_EVENT, &out[n], &why, true) != TRC_STEP_RECORD)
+            break;
+        bytes = item;
+        n++;
+    }
+    if (n == 0)
+        return 0;
+    cursor->in_row = cursor->row_settled = false;
+    cursor->at = cursor->window_at + (uint32_t)(bytes.at - cursor->window);
+    cursor->delivered += n;
+    return n;
 }

@@ -111,20 +111,25 @@ static bool foreign_source(const struct ana_event *event)
     return source == TRC_PEER_UNKNOWN && event->comm && event->comm->def.flags & (TRC_COMM_INTER | TRC_COMM_FOREIGN);
 }
 
-static struct ana_end_finish finish_of(const struct ana_match *match, const struct ana_event *event)
+/* The call that an item is seen by: of SUB items that of the event before. */
+static inline const struct trc_call *call_of(const struct ana_match_process *process, const struct ana_event *event)
+{
+    bool sub = event->sig->flags & TRC_SIG_SUB;
+    return sub && event->thread < process->threads && process->inside[event->thread] ? process->inside[event->thread]
+                                                                                     : event->call;
+}
+
+static inline struct ana_end_finish finish_of(const struct ana_match *match, const struct ana_event *event)
 {
     const struct trc_sig *sig = event->sig;
-    const struct ana_match_process *process = match->process[event->index];
-    struct ana_end_finish finish = {.call = event->call,
-                                    .begin_ns = event->begin_ns,
-                                    .end_ns = event->end_ns,
-                                    .source = ana_match_index(match, (uint32_t)event->index, sig->source),
-                                    .tag = sig->rtag,
-                                    .bytes = sig->received};
-    if (sig->flags & TRC_SIG_SUB && event->thread < process->threads && process->inside[event->thread])
-        finish.call = process->inside[event->thread];
-    finish.foreign = finish.source == ANA_NOBODY && foreign_source(event);
-    return finish;
+    uint32_t source = ana_match_index(match, (uint32_t)event->index, sig->source);
+    return (struct ana_end_finish){.call = call_of(match->process[event->index], event),
+                                   .begin_ns = event->begin_ns,
+                                   .end_ns = event->end_ns,
+                                   .source = source,
+                                   .tag = sig->rtag,
+                                   .bytes = sig->received,
+                                   .foreign = source == ANA_NOBODY && foreign_source(event)};
 }
 
 static void remember_request(struct ana_match *match, const struct ana_event *event, struct ana_end *send,
@@ -146,53 +151,83 @@ static void remember_request(struct ana_match *match, const struct ana_event *ev
     ana_p2p_gap(match, (uint32_t)event->index);
 }
 
+/* The end of a message that begins with an event: open if that starts a request, else complete. */
+static inline struct ana_end end_of(struct ana_match *match, const struct ana_event *event)
+{
+    bool request = event->sig->flags & TRC_SIG_START;
+    const struct trc_call *call = call_of(match->process[event->index], event);
+    return (struct ana_end){.begin_ns = event->begin_ns,
+                            .end_ns = event->end_ns,
+                            .wait_begin_ns = request ? INT64_MIN : event->begin_ns,
+                            .complete_ns = request ? INT64_MIN : event->end_ns,
+                            .call = call,
+                            .wait_call = request ? NULL : call,
+                            .serial = ++match->serial,
+                            .identity = event->comm->def.identity,
+                            .destination = (uint32_t)event->index,
+                            .flags = request ? ANA_END_REQUEST : ANA_END_COMPLETE,
+                            .gaps = match->process[event->index]->gaps};
+}
+
+static struct ana_end *send_begins(struct ana_match *match, const struct ana_event *event)
+{
+    const struct trc_sig *sig = event->sig;
+    uint32_t partner = ana_match_index(match, (uint32_t)event->index, sig->peer);
+    if (partner == ANA_NOBODY || !event->comm) {
+        match->counts.unknown_peers++;
+        return NULL;
+    }
+    struct ana_end end = end_of(match, event);
+    end.source = partner;
+    end.tag = sig->tag;
+    end.bytes = sig->sent;
+    if (sig->flags & TRC_SIG_SYNC)
+        end.flags |= ANA_END_SYNC;
+    return ana_end_begin(match, &end);
+}
+
+static struct ana_end *receive_begins(struct ana_match *match, const struct ana_event *event)
+{
+    const struct trc_sig *sig = event->sig;
+    bool request = sig->flags & TRC_SIG_START, any = sig->source == TRC_PEER_ANY || sig->rtag == TRC_TAG_ANY;
+    uint32_t partner = ana_match_index(match, (uint32_t)event->index, sig->source);
+    bool nobody = partner == ANA_NOBODY, foreign = nobody && foreign_source(event);
+    if (!event->comm || (sig->source != TRC_PEER_ANY && nobody && (request || foreign))) {
+        match->counts.unknown_peers++;
+        return NULL;
+    }
+    if (!request && (nobody || any)) {
+        ana_end_unresolved(match, (uint32_t)event->index, foreign);
+        return NULL;
+    }
+    struct ana_end end = end_of(match, event);
+    end.source = partner;
+    end.tag = sig->rtag;
+    end.bytes = sig->received;
+    end.flags |= ANA_END_RECEIVE;
+    return ana_end_begin(match, &end);
+}
+
 /* A message starts or is received here, or a receive is posted. */
 static void message(struct ana_match *match, const struct ana_event *event)
 {
     const struct trc_sig *sig = event->sig;
-    uint32_t index = (uint32_t)event->index, flags = sig->flags;
-    bool request = flags & TRC_SIG_START;
-    struct ana_end_finish finish = finish_of(match, event);
-    struct ana_end_start start = {.index = index,
-                                  .identity = event->comm ? event->comm->def.identity : 0,
-                                  .call = finish.call,
-                                  .begin_ns = event->begin_ns,
-                                  .end_ns = event->end_ns};
     struct ana_end *send = NULL, *receive = NULL;
-    if (flags & TRC_SIG_P2P_OUT && sig->peer != TRC_PEER_NULL) {
-        start.partner = ana_match_index(match, index, sig->peer);
-        start.tag = sig->tag;
-        start.bytes = sig->sent;
-        start.flags = flags & TRC_SIG_SYNC ? ANA_END_SYNC : 0;
-        if (start.partner == ANA_NOBODY || !event->comm)
-            match->counts.unknown_peers++;
-        else
-            send = ana_end_begin(match, &start, request ? NULL : &finish);
-    }
-    if (flags & TRC_SIG_P2P_IN && sig->source != TRC_PEER_NULL) {
-        bool any = sig->source == TRC_PEER_ANY || sig->rtag == TRC_TAG_ANY;
-        start.partner = finish.source;
-        start.tag = sig->rtag;
-        start.bytes = sig->received;
-        start.flags = ANA_END_RECEIVE;
-        if (!event->comm || (sig->source != TRC_PEER_ANY && start.partner == ANA_NOBODY && (request || finish.foreign)))
-            match->counts.unknown_peers++;
-        else if (!request && (start.partner == ANA_NOBODY || any))
-            ana_end_unresolved(match, index, &finish);
-        else
-            receive = ana_end_begin(match, &start, request ? NULL : &finish);
-    }
-    if (request)
+    if (sig->flags & TRC_SIG_P2P_OUT && sig->peer != TRC_PEER_NULL)
+        send = send_begins(match, event);
+    if (sig->flags & TRC_SIG_P2P_IN && sig->source != TRC_PEER_NULL)
+        receive = receive_begins(match, event);
+    if (sig->flags & TRC_SIG_START)
         remember_request(match, event, send, receive);
 }
 
 static void completion(struct ana_match *match, const struct ana_event *event)
 {
     uint32_t index = (uint32_t)event->index, flags = event->sig->flags;
-    struct ana_end_finish finish = finish_of(match, event);
     struct ana_node *node = NULL;
     if (event->request != UINT64_MAX)
-        node = ana_table_find(&match->requests, index, event->request_thread, event->request);
+        node = ana_table_take(&match->requests, index, event->request_thread, event->request);
+    struct ana_end_finish finish = finish_of(match, event);
     if (!node) {
         /* Started before the first event that is left, or its start was not kept; or not a message of ours at all. */
         bool lost = event->request == UINT64_MAX || match->process[index]->gap;
@@ -201,7 +236,6 @@ static void completion(struct ana_match *match, const struct ana_event *event)
         return;
     }
     struct ana_open_request request = *(struct ana_open_request *)node;
-    ana_table_remove(&match->requests, node);
     ana_pool_give(&match->request_pool, node);
     if (flags & TRC_SIG_CANCELLED) {
         if (request.send)

@@ -112,18 +112,6 @@ uint32_t ana_match_index(const struct ana_match *match, uint32_t from, int32_t w
 
 /* match_p2p.c */
 
-/* What one end begins with. */
-struct ana_end_start {
-    uint32_t index, partner; /* rank indices; partner ANA_NOBODY: any source */
-    uint64_t identity;
-    int32_t tag; /* TRC_TAG_ANY: any */
-    uint64_t bytes;
-    uint32_t flags; /* ANA_END_RECEIVE, ANA_END_SYNC */
-    const struct trc_call *call;
-    int64_t begin_ns, end_ns;
-    uint64_t serial; /* 0: the next */
-};
-
 /* Where and when a call completes it, and as what. */
 struct ana_end_finish {
     const struct trc_call *call;
@@ -134,10 +122,10 @@ struct ana_end_finish {
     bool silent, foreign; /* foreign: the source is known to be none of ours */
 };
 
-/* Enters an end.  With `finish` it is complete at once (blocking calls), else the result is what the request leads to;
- * NULL: could not be kept. */
-struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end_start *start,
-                              const struct ana_end_finish *finish);
+/* Enters a copy of *end, whose links and channel need not be set; `source` is the partner (ANA_NOBODY: any source), and
+ * `destination` who it is an end of.  Returns what its request leads to; NULL: it has none (it is complete), or it
+ * could not be kept. */
+struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end *end);
 /* Its request completed: the request's pointer is gone afterwards. */
 void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish);
 void ana_end_cancel(struct ana_match *match, struct ana_end *end);
@@ -145,7 +133,7 @@ void ana_end_cancel(struct ana_match *match, struct ana_end *end);
 void ana_end_complete_unknown(struct ana_match *match, uint32_t index, uint64_t identity,
                               const struct ana_end_finish *finish);
 /* A receive of `index` whose channel cannot be told. */
-void ana_end_unresolved(struct ana_match *match, uint32_t index, const struct ana_end_finish *finish);
+void ana_end_unresolved(struct ana_match *match, uint32_t index, bool foreign);
 /* Events of a process are missing here: what it has open cannot be counted on. */
 void ana_p2p_gap(struct ana_match *match, uint32_t index);
 void ana_p2p_flush(struct ana_match *match);

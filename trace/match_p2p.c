@@ -273,7 +273,7 @@ static void enter(struct ana_match *match, struct ana_channel *channel, struct a
 /* ---- what events do -------------------------------------------------------------------------------------------- */
 
 /* A complete end whose other end waits at the head of the queue needs no place of its own: the usual case. */
-static bool pair_at_once(struct ana_match *match, struct ana_channel *channel, struct ana_end *end)
+static bool pair_at_once(struct ana_match *match, struct ana_channel *channel, const struct ana_end *end)
 {
     bool receive = is_receive(end);
     const struct ana_ends *own = receive ? &channel->receives : &channel->sends;
@@ -288,67 +288,43 @@ static bool pair_at_once(struct ana_match *match, struct ana_channel *channel, s
     return true;
 }
 
-static struct ana_channel *channel_of_start(struct ana_match *match, const struct ana_end_start *start)
+/* The channel of an end that begins: most often the one of the end before. */
+static struct ana_channel *channel_of_end(struct ana_match *match, const struct ana_end *end)
 {
-    bool receive = start->flags & ANA_END_RECEIVE;
-    uint32_t source = receive ? start->partner : start->index, destination = receive ? start->index : start->partner;
-    struct ana_channel **recent = &match->process[start->index]->recent[receive], *channel = *recent;
-    if (!channel || channel->node.a != start->identity || source_of(channel) != source ||
-        destination_of(channel) != destination || tag_of(channel) != start->tag)
-        *recent = channel = channel_of(match, start->identity, source, destination, start->tag);
+    bool receive = is_receive(end);
+    uint32_t source = receive ? end->source : end->destination, destination = receive ? end->destination : end->source;
+    struct ana_channel **recent = &match->process[end->destination]->recent[receive], *channel = *recent;
+    if (!channel || channel->node.a != end->identity || source_of(channel) != source ||
+        destination_of(channel) != destination || tag_of(channel) != end->tag)
+        *recent = channel = channel_of(match, end->identity, source, destination, end->tag);
     return channel;
 }
 
-struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end_start *start,
-                              const struct ana_end_finish *finish)
+struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end *made)
 {
-    bool receive = start->flags & ANA_END_RECEIVE;
-    bool wildcard = receive && !finish && (start->partner == ANA_NOBODY || start->tag == TRC_TAG_ANY);
-    struct ana_end made; /* field by field, since clearing it first costs; the links are set when it is linked */
-    made.list = NULL;
-    made.channel = NULL;
-    made.partner = NULL;
-    made.begin_ns = start->begin_ns;
-    made.end_ns = start->end_ns;
-    made.wait_begin_ns = INT64_MIN;
-    made.complete_ns = INT64_MIN;
-    made.call = start->call;
-    made.wait_call = NULL;
-    made.serial = start->serial ? start->serial : ++match->serial;
-    made.bytes = start->bytes;
-    made.identity = start->identity;
-    made.source = start->partner;
-    made.tag = start->tag;
-    made.destination = start->index;
-    made.flags = start->flags;
-    made.gaps = match->process[start->index]->gaps;
-    struct ana_channel *channel = wildcard ? NULL : channel_of_start(match, start);
-    if (finish) {
-        finish_end(match, &made, finish);
-        if (channel && pair_at_once(match, channel, &made))
-            return NULL;
-    }
+    bool open = made->flags & ANA_END_REQUEST;
+    bool wildcard = open && is_receive(made) && (made->source == ANA_NOBODY || made->tag == TRC_TAG_ANY);
+    struct ana_channel *channel = wildcard ? NULL : channel_of_end(match, made);
+    if (!open && channel && pair_at_once(match, channel, made))
+        return NULL;
     struct ana_end *end = channel || wildcard ? ana_pool_take(&match->end_pool) : NULL;
     if (!end) {
         match->counts.uncertain++;
-        ana_p2p_gap(match, start->index);
+        ana_p2p_gap(match, made->destination);
         return NULL;
     }
-    *end = made;
-    if (!finish) {
-        end->flags |= ANA_END_REQUEST;
-        match->open_receives += receive;
-    }
+    *end = *made;
+    match->open_receives += open && is_receive(end);
     if (wildcard)
-        link_in_order(&match->process[start->index]->wildcards, end);
+        link_in_order(&match->process[end->destination]->wildcards, end);
     else
         enter(match, channel, end);
-    return finish ? NULL : end;
+    return open ? end : NULL;
 }
 
-void ana_end_unresolved(struct ana_match *match, uint32_t index, const struct ana_end_finish *finish)
+void ana_end_unresolved(struct ana_match *match, uint32_t index, bool foreign)
 {
-    if (finish->foreign) {
+    if (foreign) {
         match->counts.unknown_peers++;
         return;
     }
@@ -370,7 +346,7 @@ static void resolve(struct ana_match *match, struct ana_end *end, const struct a
         enter(match, channel, end);
     } else {
         leave(match, end);
-        ana_end_unresolved(match, index, finish);
+        ana_end_unresolved(match, index, finish->foreign);
     }
     release(match, index);
 }
@@ -428,30 +404,33 @@ void ana_end_complete_unknown(struct ana_match *match, uint32_t index, uint64_t 
                               const struct ana_end_finish *finish)
 {
     if (finish->source == ANA_NOBODY || finish->tag == TRC_TAG_ANY || finish->tag == TRC_TAG_NONE) {
-        ana_end_unresolved(match, index, finish);
+        ana_end_unresolved(match, index, finish->foreign);
         return;
     }
-    struct ana_end_start start = {.index = index,
-                                  .partner = finish->source,
-                                  .identity = identity,
-                                  .tag = finish->tag,
-                                  .bytes = finish->bytes,
-                                  .flags = ANA_END_RECEIVE,
-                                  .call = finish->call,
-                                  .begin_ns = finish->begin_ns,
-                                  .end_ns = finish->begin_ns};
+    struct ana_end end = {.begin_ns = finish->begin_ns,
+                          .end_ns = finish->begin_ns,
+                          .call = finish->call,
+                          .identity = identity,
+                          .source = finish->source,
+                          .tag = finish->tag,
+                          .destination = index,
+                          .flags = ANA_END_RECEIVE,
+                          .gaps = match->process[index]->gaps};
     struct ana_channel *channel = channel_of(match, identity, finish->source, index, finish->tag);
     struct ana_end *open = channel ? oldest_open(channel->receives.head, identity, finish) : NULL;
     if (!open)
         open = oldest_open(match->process[index]->wildcards.head, identity, finish);
     if (open) {
-        start.call = open->call;
-        start.begin_ns = open->begin_ns;
-        start.end_ns = open->end_ns;
-        start.serial = open->serial;
+        end.call = open->call;
+        end.begin_ns = open->begin_ns;
+        end.end_ns = open->end_ns;
+        end.serial = open->serial;
         leave(match, open);
+    } else {
+        end.serial = ++match->serial;
     }
-    ana_end_begin(match, &start, finish);
+    finish_end(match, &end, finish);
+    ana_end_begin(match, &end);
     release(match, index);
 }
 

@@ -12,17 +12,17 @@ struct source {
     bool live, selected;
 };
 
-/* One thread: its cursor and its next item. */
+#define AHEAD 32 /* items of a thread that are decoded in one go */
+
+/* One thread: its cursor and its next items. */
 struct lane {
     struct trc_cursor *cursor;
     uint32_t index, thread;
-    bool dry;                  /* had nothing more when last asked */
-    bool ended;                /* will give nothing more: past the window */
-    uint32_t call_id, comm_id; /* what the pointers below stand for */
-    const struct trc_call *call;
-    const struct trc_comm *comm;
-    struct trc_record record;
-    int64_t begin_ns, end_ns;
+    bool dry;           /* had nothing more when last asked */
+    bool ended;         /* will give nothing more: past the window */
+    uint32_t at, ready; /* event[at] is the next one */
+    struct ana_event event[AHEAD];
+    struct trc_record record[AHEAD]; /* that they were made of: another fit of the clock gives them other times */
 };
 
 /* Heap entries carry their key, so that comparing them touches no lane. */
@@ -31,6 +31,7 @@ struct entry {
     uint64_t order; /* among equal ends: what belongs to an event given out before, then by index and thread */
     uint32_t lane;
 };
+#define AFTER_SUBS (1ull << 63)
 
 struct ana_merge {
     const struct ana_clock *clock;
@@ -89,39 +90,104 @@ static void pop(struct ana_merge *merge)
 
 /* ---- lanes ----------------------------------------------------------------------------------------------------- */
 
-static bool is_sub(const struct trc_record *record)
+static inline bool is_sub(const struct ana_event *event)
 {
-    return record->kind == TRC_RECORD_EVENT && (record->sig->flags & TRC_SIG_SUB);
+    return event->kind == TRC_RECORD_EVENT && (event->sig->flags & TRC_SIG_SUB);
 }
 
-/* Takes the lane's next item that is wanted.  False: nothing now. */
-static bool advance(struct ana_merge *merge, struct lane *lane)
+static bool is_nested(const struct ana_event *event)
+{
+    return event->sig && event->sig->flags & TRC_SIG_NESTED;
+}
+
+/* The signature's note as ours. */
+static inline struct ana_use *use_of(const struct source *source, const struct trc_record *record)
+{
+    _Static_assert(sizeof(struct ana_use) <= sizeof(struct trc_note), "a note holds what we look up");
+    struct ana_use *use = (struct ana_use *)record->note;
+    if (!use->call)
+        use->call = trc_call(source->file, record->sig->call);
+    if (!use->comm && record->sig->comm)
+        use->comm = trc_comm(source->file, record->sig->comm);
+    return use;
+}
+
+/* Job times of the lane's items from `at` on.  A SUB item has those of its event. */
+static void convert(const struct source *source, struct lane *lane)
+{
+    struct ana_clock_line line = source->line;
+    int64_t begin_ns = 0, end_ns = 0;
+    for (uint32_t i = lane->at; i < lane->ready; i++) {
+        const struct trc_record *record = &lane->record[i];
+        struct ana_event *event = &lane->event[i];
+        if (i == lane->at || !is_sub(event)) {
+            begin_ns = ana_clock_apply(&line, record->begin);
+            end_ns = ana_clock_apply(&line, record->end);
+        }
+        event->begin_ns = begin_ns;
+        event->end_ns = end_ns;
+        event->busy_ns = record->kind == TRC_RECORD_FOLD ? (int64_t)((double)record->busy * line.rate) : 0;
+    }
+}
+
+static void describe(const struct source *source, struct lane *lane)
+{
+    for (uint32_t i = 0; i < lane->ready; i++) {
+        const struct trc_record *record = &lane->record[i];
+        struct ana_event *event = &lane->event[i];
+        event->kind = record->kind;
+        event->count = record->count;
+        event->sig = record->sig;
+        event->use = record->sig ? use_of(source, record) : NULL;
+        event->call = record->sig ? event->use->call : NULL;
+        event->comm = record->sig ? event->use->comm : NULL;
+        event->sequence = record->sequence;
+        event->request_thread = record->request_thread;
+        event->request = record->request;
+    }
+}
+
+/* Leaves of the lane's items those that overlap the window. */
+static void clip(const struct ana_merge *merge, struct lane *lane)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < lane->ready && !lane->ended; i++) {
+        const struct ana_event *event = &lane->event[i];
+        if (event->begin_ns >= merge->end_ns && !is_nested(event) && !is_sub(event)) {
+            lane->ended = true;
+        } else if (event->end_ns >= merge->begin_ns && event->begin_ns < merge->end_ns) {
+            lane->event[kept] = *event;
+            lane->record[kept++] = lane->record[i];
+        }
+    }
+    lane->ready = kept;
+}
+
+/* Decodes more.  False: nothing now. */
+static bool refill(struct ana_merge *merge, struct lane *lane)
 {
     const struct source *source = &merge->source[lane->index];
-    while (!lane->ended) {
-        if (trc_next(lane->cursor, &lane->record) != TRC_OK) {
+    lane->at = lane->ready = 0;
+    while (lane->ready == 0 && !lane->ended) {
+        lane->ready = (uint32_t)trc_next_few(lane->cursor, lane->record, AHEAD);
+        if (lane->ready == 0) {
             lane->dry = true;
             return false;
         }
-        const struct trc_record *record = &lane->record;
-        /* A SUB item has the times of its event: they are there already, unless that was recycled. */
-        if (!is_sub(record) || lane->end_ns == INT64_MIN) {
-            lane->begin_ns = ana_clock_apply(&source->line, record->begin);
-            lane->end_ns = ana_clock_apply(&source->line, record->end);
-        }
-        if (lane->begin_ns >= merge->end_ns && !(record->sig && record->sig->flags & TRC_SIG_NESTED) && !is_sub(record))
-            lane->ended = true;
-        else if (lane->end_ns >= merge->begin_ns && lane->begin_ns < merge->end_ns)
-            return true;
+        describe(source, lane);
+        convert(source, lane);
+        if (merge->begin_ns != INT64_MIN || merge->end_ns != INT64_MAX)
+            clip(merge, lane);
     }
-    return false;
+    return lane->ready > 0;
 }
 
-static inline struct entry entry_of(const struct ana_merge *merge, size_t lane)
+static struct entry entry_of(const struct ana_merge *merge, size_t lane)
 {
     const struct lane *l = &merge->lane[lane];
     uint64_t order = (uint64_t)l->index << 32 | l->thread;
-    return (struct entry){l->end_ns, is_sub(&l->record) ? order : order | 1ull << 63, (uint32_t)lane};
+    const struct ana_event *event = &l->event[l->at];
+    return (struct entry){event->end_ns, is_sub(event) ? order : order | AFTER_SUBS, (uint32_t)lane};
 }
 
 static void close_lanes(struct ana_merge *merge)
@@ -153,14 +219,12 @@ static bool add_lane(struct ana_merge *merge, size_t index, size_t thread)
         return false;
     if (merge->begin_ns != INT64_MIN)
         trc_cursor_seek(cursor, ana_clock_ticks(merge->clock, index, merge->begin_ns));
-    merge->lane[merge->lanes++] = (struct lane){.cursor = cursor,
-                                                .index = (uint32_t)index,
-                                                .thread = (uint32_t)thread,
-                                                .dry = true,
-                                                .call_id = UINT32_MAX,
-                                                .comm_id = UINT32_MAX,
-                                                .begin_ns = INT64_MIN,
-                                                .end_ns = INT64_MIN};
+    struct lane *lane = &merge->lane[merge->lanes++];
+    *lane = (struct lane){.cursor = cursor, .index = (uint32_t)index, .thread = (uint32_t)thread, .dry = true};
+    for (size_t i = 0; i < AHEAD; i++) {
+        lane->event[i].index = index;
+        lane->event[i].thread = (uint32_t)thread;
+    }
     return true;
 }
 
@@ -183,12 +247,26 @@ static int64_t file_horizon(const struct ana_merge *merge, size_t index)
     return head->flags & TRC_HEAD_WRITE_BACK ? ns - WRITE_BACK_NS : ns;
 }
 
+/* The clock was fitted anew: what is decoded gets its new times, and the heap its new order. */
+static void convert_again(struct ana_merge *merge)
+{
+    merge->heaped = 0;
+    for (size_t i = 0; i < merge->lanes; i++) {
+        struct lane *lane = &merge->lane[i];
+        convert(&merge->source[lane->index], lane);
+        if (lane->at < lane->ready)
+            push(merge, entry_of(merge, i));
+    }
+}
+
 bool ana_merge_refresh(struct ana_merge *merge)
 {
-    bool complete = true;
+    bool complete = true, other_times = false;
     for (size_t i = 0; i < merge->sources; i++) {
         struct source *source = &merge->source[i];
-        source->line = ana_clock_line(merge->clock, i);
+        struct ana_clock_line line = ana_clock_line(merge->clock, i);
+        other_times |= line.job_ns != source->line.job_ns || line.rate != source->line.rate;
+        source->line = line;
         source->live = source->live && !over(trc_head(source->file));
         source->horizon_ns = file_horizon(merge, i);
         size_t threads = source->selected ? trc_threads(source->file) : 0;
@@ -197,20 +275,24 @@ bool ana_merge_refresh(struct ana_merge *merge)
             source->threads += complete;
         }
     }
-    if (merge->holding) { /* it is neither on the heap nor waiting for more: let it go the way of the dry ones */
-        merge->lane[merge->heap[0].lane].dry = true;
+    if (merge->holding) { /* it was given out: its lane moves on */
+        uint32_t top = merge->heap[0].lane;
+        struct lane *lane = &merge->lane[top];
         pop(merge);
+        if (++lane->at < lane->ready)
+            push(merge, entry_of(merge, top));
+        else
+            lane->dry = true;
         merge->holding = false;
     }
+    if (other_times)
+        convert_again(merge);
     for (size_t i = 0; i < merge->lanes; i++) {
         struct lane *lane = &merge->lane[i];
-        lane->call_id = lane->comm_id = UINT32_MAX; /* a definition may have come */
-        lane->call = NULL;
-        lane->comm = NULL;
         if (!lane->dry)
             continue;
         lane->dry = false;
-        if (advance(merge, lane))
+        if (refill(merge, lane))
             push(merge, entry_of(merge, i));
     }
     merge->horizon_ns = INT64_MAX;
@@ -291,61 +373,33 @@ uint64_t ana_merge_count(const struct ana_merge *merge)
 
 /* ---- the stream ------------------------------------------------------------------------------------------------ */
 
-static void give_out(struct ana_merge *merge, struct lane *lane, struct ana_event *out)
+static inline const struct ana_event *give_out(struct ana_merge *merge, const struct lane *lane)
 {
-    const struct source *source = &merge->source[lane->index];
-    const struct trc_record *record = &lane->record;
-    /* Field by field: clearing the whole struct first would cost as much as all the rest. */
-    out->index = lane->index;
-    out->thread = lane->thread;
-    out->kind = record->kind;
-    out->begin_ns = lane->begin_ns;
-    out->end_ns = lane->end_ns;
-    out->busy_ns = 0;
-    out->count = record->count;
-    out->sig = record->sig;
-    out->call = NULL;
-    out->comm = NULL;
-    out->sequence = record->sequence;
-    out->request_thread = record->request_thread;
-    out->request = record->request;
-    if (record->kind == TRC_RECORD_FOLD)
-        out->busy_ns = (int64_t)((double)record->busy * source->line.rate);
-    if (record->sig) {
-        if (record->sig->call != lane->call_id || !lane->call) {
-            lane->call_id = record->sig->call;
-            lane->call = trc_call(source->file, lane->call_id);
-        }
-        if (record->sig->comm != lane->comm_id || !lane->comm) {
-            lane->comm_id = record->sig->comm;
-            lane->comm = lane->comm_id ? trc_comm(source->file, lane->comm_id) : NULL;
-        }
-        out->call = lane->call;
-        out->comm = lane->comm;
-    }
-    if (lane->end_ns > merge->position_ns)
-        merge->position_ns = lane->end_ns;
+    const struct ana_event *event = &lane->event[lane->at];
+    if (event->end_ns > merge->position_ns)
+        merge->position_ns = event->end_ns;
     merge->count++;
+    return event;
 }
 
-enum trc_status ana_merge_next(struct ana_merge *merge, struct ana_event *out)
+const struct ana_event *ana_merge_next(struct ana_merge *merge)
 {
     if (merge->holding) {
-        uint32_t top = merge->heap[0].lane;
-        struct lane *lane = &merge->lane[top];
-        if (!advance(merge, lane)) {
+        struct entry top = merge->heap[0];
+        struct lane *lane = &merge->lane[top.lane];
+        if (++lane->at == lane->ready && !refill(merge, lane)) {
             pop(merge);
-        } else if (is_sub(&lane->record)) { /* stays behind its event whatever else ended at that time */
-            give_out(merge, lane, out);
-            return TRC_OK;
+        } else if (is_sub(&lane->event[lane->at])) { /* stays behind its event whatever else ended at that time */
+            return give_out(merge, lane);
         } else {
-            sift_down(merge, entry_of(merge, top));
+            top.end_ns = lane->event[lane->at].end_ns;
+            top.order |= AFTER_SUBS;
+            sift_down(merge, top);
         }
         merge->holding = false;
     }
     if (merge->heaped == 0 || merge->heap[0].end_ns > merge->horizon_ns)
-        return TRC_END;
-    give_out(merge, &merge->lane[merge->heap[0].lane], out);
+        return NULL;
     merge->holding = true;
-    return TRC_OK;
+    return give_out(merge, &merge->lane[merge->heap[0].lane]);
 }

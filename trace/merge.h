@@ -34,8 +34,8 @@ void ana_merge_set_live(struct ana_merge *merge, size_t index, bool live);
  * Heads of files that say FINALIZED, ABORTED or STOPPED make them no longer live.  False: out of memory. */
 bool ana_merge_refresh(struct ana_merge *merge);
 
-/* TRC_OK: *out is the next item; out->sig is valid until the next call.  TRC_END: nothing more now. */
-enum trc_status ana_merge_next(struct ana_merge *merge, struct ana_event *out);
+/* The next item, valid until the next call; NULL: nothing more now. */
+const struct ana_event *ana_merge_next(struct ana_merge *merge);
 
 /* Starts anew with the items that overlap [begin_ns, end_ns) of the ranks selected (one byte an index, nonzero =
  * selected, read during this call only; NULL: all).  For windows: use a merge of one's own for these.

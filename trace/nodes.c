@@ -92,6 +92,20 @@ void ana_table_remove(struct ana_table *table, struct ana_node *node)
     }
 }
 
+struct ana_node *ana_table_take(struct ana_table *table, uint64_t a, uint64_t b, uint64_t c)
+{
+    if (table->count == 0)
+        return NULL;
+    struct ana_node **at = bucket_of(table, a, b, c), *node = *at;
+    for (; node && (node->a != a || node->b != b || node->c != c); node = *at)
+        at = &node->next;
+    if (node) {
+        *at = node->next;
+        table->count--;
+    }
+    return node;
+}
+
 struct ana_node *ana_table_find(const struct ana_table *table, uint64_t a, uint64_t b, uint64_t c)
 {
     if (table->count == 0)

@@ -55,6 +55,8 @@ void ana_table_free(struct ana_table *table); /* not the nodes */
 /* Puts in a node whose key is set.  False: out of memory. */
 bool ana_table_add(struct ana_table *table, struct ana_node *node);
 void ana_table_remove(struct ana_table *table, struct ana_node *node);
+/* Takes out the node put in last with this key; NULL: there is none. */
+struct ana_node *ana_table_take(struct ana_table *table, uint64_t a, uint64_t b, uint64_t c);
 /* The node put in last with this key, or NULL. */
 struct ana_node *ana_table_find(const struct ana_table *table, uint64_t a, uint64_t b, uint64_t c);
 

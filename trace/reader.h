@@ -137,9 +137,15 @@ struct trc_words {
     size_t kept;   /* of these, at `bytes`; until the next trc_next on this cursor */
     const uint8_t *bytes;
 };
+/* Room for what a cursor's user looks up once for a signature and needs with each of its events.  Zero when the
+ * signature is met first, and again in each chunk. */
+struct trc_note {
+    _Alignas(uint64_t) unsigned char room[64];
+};
 struct trc_record {
     enum trc_record_kind kind;
     const struct trc_sig *sig; /* until the next trc_next on this cursor; NULL for LOST and SAID */
+    struct trc_note *note;     /* of sig, as long as that; EVENT and FOLD only */
     uint64_t begin, end;       /* ticks; of a SUB item: those of its event */
     uint64_t count;            /* FOLD: polls; LOST: records; else 1 */
     uint64_t busy;             /* FOLD: ticks inside the polls; else end - begin */
@@ -165,5 +171,7 @@ void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks);
  * not decode is reported as damage and left at its last good item; a chunk recycled under the reader's feet yields a
  * RECORD_LOST with the number of items missed if it can be told (else count 0). */
 enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out);
+/* The next items, at least one and at most `max` > 0; 0 for TRC_END.  They are valid as one: until the next call. */
+size_t trc_next_few(struct trc_cursor *cursor, struct trc_record *out, size_t max);
 
 #endif

@@ -10,6 +10,16 @@
 
 #include "trace/reader.h"
 
+/* What all events of one signature share; looked up at the first of them in a chunk.  It lies in the signature's
+ * trc_note: zeros are "not yet". */
+struct ana_use {
+    const struct trc_call *call; /* by the merge */
+    const struct trc_comm *comm;
+    uint32_t number, site;   /* by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
+    uint64_t sent, received; /* of each time it happens */
+    enum trc_category category;
+};
+
 /* One item of one thread, with its times in job nanoseconds. */
 struct ana_event {
     size_t index;    /* of the rank */
@@ -24,6 +34,7 @@ struct ana_event {
     uint64_t sequence;
     uint32_t request_thread;
     uint64_t request;
+    struct ana_use *use; /* as long as sig; NULL: by hand, or LOST */
 };
 
 /* A point-to-point message whose both ends were seen. */

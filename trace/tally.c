@@ -21,10 +21,9 @@ bool ana_tally_init(struct ana_tally *tally, size_t ranks)
     *tally = (struct ana_tally){
         .ranks = ranks,
         .rank = calloc(ranks + 1, sizeof *tally->rank),
-        .memo = calloc(ranks + 1, ANA_SITE_MEMOS * sizeof *tally->memo),
     };
     init_maps(tally);
-    return tally->rank && tally->memo;
+    return tally->rank;
 }
 
 void ana_tally_free(struct ana_tally *tally)
@@ -36,7 +35,6 @@ void ana_tally_free(struct ana_tally *tally)
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
         ana_map_free(map[i]);
     free(tally->rank);
-    free(tally->memo);
     *tally = (struct ana_tally){0};
 }
 
@@ -67,41 +65,30 @@ static void tally_bytes(struct ana_tally *tally, const struct ana_event *e, uint
     rank->received_messages += (flags & TRC_SIG_P2P_IN) && !(flags & (TRC_SIG_START | TRC_SIG_CANCELLED));
 }
 
-static struct ana_site_sum *site_of(struct ana_tally *tally, size_t index, uint32_t call, uint64_t address)
+void ana_tally_use(struct ana_tally *tally, const struct ana_event *e, uint32_t call)
 {
-    size_t slot = (address ^ address >> 6 ^ call) % ANA_SITE_MEMOS;
-    struct ana_site_memo *memo = &tally->memo[index * ANA_SITE_MEMOS + slot];
-    if (memo->index && memo->address == address && memo->call == call)
-        return ana_map_value(&tally->sites, memo->index - 1);
-    struct ana_site_sum *sum = sum_of(tally, &tally->sites, index, call, address);
-    if (sum)
-        *memo = (struct ana_site_memo){address, call, (uint32_t)(sum - (struct ana_site_sum *)tally->sites.values) + 1};
-    return sum;
+    struct ana_use *use = e->use;
+    struct ana_site_sum *site = sum_of(tally, &tally->sites, e->index, call, e->sig->site);
+    use->number = call;
+    use->site = site ? (uint32_t)(site - (struct ana_site_sum *)tally->sites.values) + 1 : 0;
+    use->sent = ana_event_sent(e->sig);
+    use->received = ana_event_received(e->sig);
+    use->category = ana_opclass_category(e->call->opclass);
 }
 
-void ana_tally_event(struct ana_tally *tally, const struct ana_event *e, uint32_t call, bool with_calls)
+void ana_tally_call(struct ana_tally *tally, const struct ana_event *e)
 {
-    bool own = !(e->sig->flags & TRC_SIG_SUB);
-    uint64_t sent = ana_event_sent(e->sig), received = ana_event_received(e->sig);
-    uint64_t times = e->kind == TRC_RECORD_FOLD ? e->count : 1;
-    uint64_t calls = own ? e->count : 0;
-    int64_t each =
-        e->kind == TRC_RECORD_FOLD ? e->busy_ns / (int64_t)(e->count ? e->count : 1) : e->end_ns - e->begin_ns;
-    struct ana_site_sum *site = site_of(tally, e->index, call, e->sig->site);
-    if (site) {
-        ana_small_add(&site->times, each, calls);
-        site->sent += sent * times;
-        site->received += received * times;
-    }
-    if (!with_calls)
-        return;
-    tally_bytes(tally, e, sent * times, received * times);
+    const struct ana_use *use = e->use;
+    uint64_t sent = use->sent * ana_event_times(e), received = use->received * ana_event_times(e);
+    uint64_t calls = ana_event_calls(e);
+    tally_bytes(tally, e, sent, received);
     tally->rank[e->index].calls += calls;
-    struct ana_call_sum *sum = sum_of(tally, &tally->calls, call, trc_size_class(sent > received ? sent : received), 0);
+    uint16_t size_class = trc_size_class(use->sent > use->received ? use->sent : use->received);
+    struct ana_call_sum *sum = sum_of(tally, &tally->calls, use->number, size_class, 0);
     if (sum) {
-        ana_small_add(&sum->times, each, calls);
-        sum->sent += sent * times;
-        sum->received += received * times;
+        ana_small_add(&sum->times, ana_event_each(e), calls);
+        sum->sent += sent;
+        sum->received += received;
     }
 }
 

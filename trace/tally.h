@@ -47,17 +47,8 @@ struct ana_rank_sum {
     uint64_t collectives, came_last;
 };
 
-/* Where the sums of the call sites lie that a rank used last: a loop has a few of them, in turn. */
-#define ANA_SITE_MEMOS 64u
-struct ana_site_memo {
-    uint64_t address;
-    uint32_t call;
-    uint32_t index; /* in the map, + 1; 0: none */
-};
-
 struct ana_tally {
     size_t ranks;
-    struct ana_site_memo *memo; /* ANA_SITE_MEMOS of each rank */
     struct ana_rank_sum *rank;
     struct ana_map calls, threads, sites, pairs, collectives, last, last_of_call, instances, waits;
     struct ana_map waiting;         /* ana_wait_sum by call number and waiter */
@@ -69,9 +60,12 @@ struct ana_tally {
 bool ana_tally_init(struct ana_tally *tally, size_t ranks);
 void ana_tally_free(struct ana_tally *tally);
 
-/* An event or SUB item of call number `call`, not nested.  `with_calls`: also by call and size and by rank (for whole
- * runs the counters know better). */
-void ana_tally_event(struct ana_tally *tally, const struct ana_event *event, uint32_t call, bool with_calls);
+/* Looks up what all events of the signature share, its call being number `call`: event->use. */
+void ana_tally_use(struct ana_tally *tally, const struct ana_event *event, uint32_t call);
+/* An event or SUB item, not nested, whose use was looked up. */
+static inline void ana_tally_event(struct ana_tally *tally, const struct ana_event *event);
+/* The same by call and size and by rank: for windows; of whole runs the counters know better. */
+void ana_tally_call(struct ana_tally *tally, const struct ana_event *event);
 /* The part of an event that lies in [begin_ns, end_ns), by category. */
 void ana_tally_time(struct ana_tally *tally, const struct ana_event *event, int64_t begin_ns, int64_t end_ns);
 /* A message that was sent: counted by pair, unless the destination is not known (SIZE_MAX). */
@@ -94,6 +88,32 @@ static inline uint64_t ana_event_received(const struct trc_sig *sig)
     bool posted = (sig->flags & TRC_SIG_P2P_IN) && (sig->flags & TRC_SIG_START);
     bool done_before = (sig->flags & TRC_SIG_COMPLETE) && !(sig->flags & TRC_SIG_P2P_IN);
     return posted || done_before || sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received;
+}
+
+/* How often an item happened, as what it is and as a call of the program's. */
+static inline uint64_t ana_event_times(const struct ana_event *e)
+{
+    return e->kind == TRC_RECORD_FOLD ? e->count : 1;
+}
+static inline uint64_t ana_event_calls(const struct ana_event *e)
+{
+    return e->sig->flags & TRC_SIG_SUB ? 0 : e->count;
+}
+/* Time of each of them. */
+static inline int64_t ana_event_each(const struct ana_event *e)
+{
+    return e->kind == TRC_RECORD_FOLD ? e->busy_ns / (int64_t)(e->count ? e->count : 1) : e->end_ns - e->begin_ns;
+}
+
+static inline void ana_tally_event(struct ana_tally *tally, const struct ana_event *e)
+{
+    const struct ana_use *use = e->use;
+    if (!use->site)
+        return; /* out of memory */
+    struct ana_site_sum *site = ana_map_value(&tally->sites, use->site - 1);
+    ana_small_add(&site->times, ana_event_each(e), ana_event_calls(e));
+    site->sent += use->sent * ana_event_times(e);
+    site->received += use->received * ana_event_times(e);
 }
 
 #endif

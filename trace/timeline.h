@@ -49,6 +49,16 @@ bool ana_lane_wait(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns);
 /* Calls that ended and bytes that were handed over at `at_ns`. */
 bool ana_lane_count(struct ana_lane *lane, int64_t at_ns, uint64_t calls, uint64_t sent, uint64_t received);
 
+/* The bucket that all of [begin_ns, end_ns] lies in, if it is the one that was used last, to be added to; else NULL. */
+static inline struct ana_bucket *ana_lane_hot(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns)
+{
+    if (begin_ns < lane->hot_begin_ns || end_ns >= lane->hot_end_ns)
+        return NULL;
+    if (lane->hot < lane->clean)
+        lane->clean = lane->hot;
+    return &lane->level[0][lane->hot];
+}
+
 /* Adds what lies in [begin_ns, end_ns) to *sum.  Whole buckets exactly; of one cut by an end, its share. */
 void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, struct ana_lane_sum *sum);
 

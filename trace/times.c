@@ -118,7 +118,7 @@ double ana_bucket_percentile(const uint32_t *count, double share)
     return value;
 }
 
-void ana_small_add(struct ana_times_small *small, int64_t ns, uint64_t calls)
+void ana_small_add_many(struct ana_times_small *small, int64_t ns, uint64_t calls)
 {
     if (calls == 0)
         return;

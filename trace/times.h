@@ -55,7 +55,27 @@ struct ana_times_small {
     int64_t total_ns, min_ns, max_ns;
     uint32_t count[TRC_BUCKETS];
 };
-void ana_small_add(struct ana_times_small *small, int64_t ns, uint64_t calls);
+void ana_small_add_many(struct ana_times_small *small, int64_t ns, uint64_t calls);
+static inline void ana_small_add_one(struct ana_times_small *small, int64_t ns)
+{
+    if (ns < 0)
+        ns = 0;
+    if (ns < small->min_ns || small->calls == 0)
+        small->min_ns = ns;
+    if (ns > small->max_ns)
+        small->max_ns = ns;
+    small->calls++;
+    small->total_ns = ana_plus(small->total_ns, ns);
+    uint32_t *count = &small->count[trc_bucket((uint64_t)ns)];
+    *count += *count != UINT32_MAX;
+}
+static inline void ana_small_add(struct ana_times_small *small, int64_t ns, uint64_t calls)
+{
+    if (calls == 1)
+        ana_small_add_one(small, ns);
+    else
+        ana_small_add_many(small, ns, calls);
+}
 struct ana_times ana_small_of(const struct ana_times_small *small);
 
 #endif

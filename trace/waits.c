@@ -129,6 +129,7 @@ struct taken {
 struct waiter {
     struct taken call[REMEMBERED]; /* a ring; unused ones begin at INT64_MIN */
     uint32_t next;
+    int64_t newest_ns; /* the latest begin there was */
 };
 
 struct ana_wait_clip {
@@ -158,6 +159,7 @@ static struct waiter *waiter_of(struct ana_wait_clip *clip, size_t index)
         return NULL;
     for (size_t i = clip->waiters; i < more; i++) {
         moved[i].next = 0;
+        moved[i].newest_ns = INT64_MIN;
         for (size_t c = 0; c < REMEMBERED; c++)
             moved[i].call[c] = (struct taken){INT64_MIN, INT64_MIN};
     }
@@ -170,8 +172,9 @@ bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span)
 {
     struct waiter *waiter = waiter_of(clip, span->waiter);
     if (!waiter)
-        return true; /* out of memory: rather twice than not at all */
-    for (size_t i = 0; i < REMEMBERED; i++) {
+        return true;                                 /* out of memory: rather twice than not at all */
+    bool later = span->begin_ns > waiter->newest_ns; /* so it is none of those: the usual case */
+    for (size_t i = 0; i < REMEMBERED && !later; i++) {
         struct taken *call = &waiter->call[i];
         if (call->begin_ns != span->begin_ns)
             continue;
@@ -181,6 +184,8 @@ bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span)
         call->until_ns = span->end_ns;
         return true;
     }
+    if (later)
+        waiter->newest_ns = span->begin_ns;
     waiter->call[waiter->next] = (struct taken){span->begin_ns, span->end_ns};
     waiter->next = (waiter->next + 1) % REMEMBERED;
     return true;

@@ -1,39 +1,81 @@
-/* How fast events become relations: decoding, merging, matching, each with what comes before it.
- *     relations [FILE ..]      trace files of one job; without any: a made-up ping-pong of two ranks
- * Build: make build/plain/libana.a, then
- *     cc -std=c11 -D_GNU_SOURCE -O2 -I. tests/bench/relations.c tests/support/trace_[bc]*.c build/plain/libana.a -lm
- * Prints million items a second of one core, best of three. */
+/* How fast events become numbers: decoding, merging, matching, and the whole pass of a report, each with what comes
+ * before it.  tests/bench/analysis.py builds the traces, counts instructions and prints the table.
+ *     relations make ping-pong|halo ROUNDS FOLDER    a made-up trace of one job
+ *     relations STAGE FOLDER                         decode, merge, match or job: items, and million of them a second
+ */
 #include "tests/support/trace_builder.h"
+#include "trace/job.h"
 #include "trace/match.h"
 #include "trace/merge.h"
 #include "trace/waits.h"
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
-
-#define ROUNDS 1000000
 
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void make_ping_pong(const char *const *path)
+/* ---- traces ----------------------------------------------------------------------------------------------------- */
+
+#define PING_PONG_RANKS 2
+#define HALO_RANKS      4
+
+/* Blocking messages of 8 bytes to and fro. */
+static void ping_pong(struct tb **tb, int64_t i)
 {
-    struct tb *tb[2] = {tb_new(0, 2), tb_new(1, 2)};
-    for (int64_t i = 0; i < ROUNDS; i++) {
-        int32_t a = i & 1;
-        int64_t t = i * 1000;
-        tb_send(tb[a], 0, t, t + 200 + i % 7, 1 - a, 5, 8);
-        tb_recv(tb[1 - a], 0, t - (i ? 300 : 0), t + 400 + i % 5, a, 5, 8);
-    }
-    for (int i = 0; i < 2; i++) {
-        tb_write(tb[i], path[i]);
-        tb_free(tb[i]);
+    int32_t a = i & 1;
+    int64_t t = i * 1000;
+    tb_send(tb[a], 0, t, t + 200 + i % 7, 1 - a, 5, 8);
+    tb_recv(tb[1 - a], 0, t - (i ? 300 : 0), t + 400 + i % 5, a, 5, 8);
+}
+
+/* A ring of four: two receives and two sends are begun, MPI_Waitall, MPI_Allreduce. */
+static void halo(struct tb **tb, int64_t i)
+{
+    int64_t t = i * 20000;
+    for (int32_t r = 0; r < HALO_RANKS; r++) {
+        int32_t left = (r + HALO_RANKS - 1) % HALO_RANKS, right = (r + 1) % HALO_RANKS;
+        int64_t late = (i + r) % 3 * 100;
+        uint64_t from_left = tb_irecv(tb[r], 0, t, t + 100, left, 1, 4096);
+        uint64_t from_right = tb_irecv(tb[r], 0, t + 150, t + 250, right, 2, 4096);
+        uint64_t to_left = tb_isend(tb[r], 0, t + 300 + late, t + 500 + late, left, 2, 4096);
+        uint64_t to_right = tb_isend(tb[r], 0, t + 600 + late, t + 800 + late, right, 1, 4096);
+        struct trc_sig wait = tb_sig(TB_WAITALL);
+        wait.site = 0x2000;
+        tb_event(tb[r], 0, &wait, t + 1200, t + 4000 + i % 11, (struct tb_more){0});
+        tb_completed_recv(tb[r], 0, from_left, left, 1, 4096);
+        tb_completed_recv(tb[r], 0, from_right, right, 2, 4096);
+        tb_completed_send(tb[r], 0, to_left);
+        tb_completed_send(tb[r], 0, to_right);
+        tb_allreduce(tb[r], 0, t + 9000 + late, t + 12000 + i % 13, TB_WORLD, (uint64_t)i + 1, 8);
     }
 }
+
+static int make(const char *what, int64_t rounds, const char *folder)
+{
+    bool is_halo = strcmp(what, "halo") == 0;
+    int32_t ranks = is_halo ? HALO_RANKS : PING_PONG_RANKS;
+    struct tb *tb[HALO_RANKS];
+    for (int32_t r = 0; r < ranks; r++)
+        tb[r] = tb_new(r, ranks);
+    for (int64_t i = 0; i < rounds; i++)
+        (is_halo ? halo : ping_pong)(tb, i);
+    for (int32_t r = 0; r < ranks; r++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%d.hpctop", folder, r);
+        tb_write(tb[r], path);
+        tb_free(tb[r]);
+    }
+    return 0;
+}
+
+/* ---- stages ------------------------------------------------------------------------------------------------------ */
 
 static int64_t lost_ns;
 static void on_message(void *user, const struct ana_message *message)
@@ -45,22 +87,23 @@ static void on_message(void *user, const struct ana_message *message)
             lost_ns += span[i].end_ns - span[i].begin_ns;
 }
 
-enum stage { DECODE, MERGE, MATCH, STAGES };
-
-static uint64_t go(enum stage stage, struct trc_file **file, size_t n, const struct ana_clock *clock)
+static uint64_t decode(struct trc_file **file, size_t n)
 {
     uint64_t items = 0;
-    if (stage == DECODE) {
-        struct trc_record record;
-        for (size_t i = 0; i < n; i++)
-            for (size_t t = 0; t < trc_threads(file[i]); t++) {
-                struct trc_cursor *cursor = trc_cursor_open(file[i], t);
-                while (trc_next(cursor, &record) == TRC_OK)
-                    items++;
-                trc_cursor_close(cursor);
-            }
-        return items;
-    }
+    struct trc_record record[32];
+    for (size_t i = 0; i < n; i++)
+        for (size_t t = 0; t < trc_threads(file[i]); t++) {
+            struct trc_cursor *cursor = trc_cursor_open(file[i], t);
+            for (size_t few; (few = trc_next_few(cursor, record, 32)) > 0;)
+                items += few;
+            trc_cursor_close(cursor);
+        }
+    return items;
+}
+
+static uint64_t merge_and_match(struct trc_file **file, size_t n, const struct ana_clock *clock, bool matching)
+{
+    uint64_t items = 0;
     struct ana_merge *merge = ana_merge_open(file, n, clock);
     for (size_t i = 0; i < n; i++)
         ana_merge_set_live(merge, i, false);
@@ -73,59 +116,75 @@ static uint64_t go(enum stage stage, struct trc_file **file, size_t n, const str
                                       head->lost_records > 0};
         ana_match_set_rank(match, i, &rank);
     }
-    struct ana_event event;
-    for (; ana_merge_next(merge, &event) == TRC_OK; items++)
-        if (stage == MATCH)
-            ana_match_event(match, &event);
+    for (const struct ana_event *e; (e = ana_merge_next(merge)) != NULL; items++)
+        if (matching)
+            ana_match_event(match, e);
     ana_match_flush(match);
-    struct ana_match_counts c = ana_match_counts(match);
-    if (stage == MATCH)
-        printf("%llu messages, %llu instances (%llu mismatched, %llu incomplete), %llu + %llu unmatched, %llu unknown, "
-               "%llu uncertain, %llu cancelled, %llu violations\n",
-               (unsigned long long)c.messages, (unsigned long long)c.instances, (unsigned long long)c.mismatched,
-               (unsigned long long)c.incomplete, (unsigned long long)c.unmatched_sends,
-               (unsigned long long)c.unmatched_receives, (unsigned long long)c.unknown_peers,
-               (unsigned long long)c.uncertain, (unsigned long long)c.cancelled,
-               (unsigned long long)c.clock_violations);
     ana_match_free(match);
     ana_wait_clip_free(clip);
     ana_merge_close(merge);
     return items;
 }
 
+static void say(uint64_t items, double seconds)
+{
+    printf("%llu items %.2f M/s\n", (unsigned long long)items, (double)items / seconds / 1e6);
+}
+
+static int job_pass(const char *folder)
+{
+    char error[512];
+    struct ana_job *job;
+    if (ana_job_open(&folder, 1, &job, error, sizeof error) != TRC_OK) {
+        fprintf(stderr, "%s\n", error);
+        return 2;
+    }
+    double begin = now();
+    ana_job_advance(job, 0);
+    double seconds = now() - begin;
+    uint64_t items = 0;
+    for (size_t i = 0; ana_job_rank(job, i); i++) {
+        struct trc_file *file = ana_job_rank(job, i)->file;
+        for (size_t c = 0; c < trc_event_chunks(file); c++)
+            items += trc_event_chunk(file, c).records;
+    }
+    say(items, seconds);
+    ana_job_close(job);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    const char *own[2] = {"/tmp/hpctop-bench-0.hpctop", "/tmp/hpctop-bench-1.hpctop"};
-    const char *const *path = argc > 1 ? (const char *const *)argv + 1 : own;
-    size_t n = argc > 1 ? (size_t)argc - 1 : 2;
-    if (argc == 1)
-        make_ping_pong(own);
+    if (argc == 5 && strcmp(argv[1], "make") == 0)
+        return make(argv[2], atoll(argv[3]), argv[4]);
+    if (argc != 3)
+        return 64;
+    if (strcmp(argv[1], "job") == 0)
+        return job_pass(argv[2]);
+    char pattern[4096];
+    snprintf(pattern, sizeof pattern, "%s/*.hpctop", argv[2]);
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return 2;
+    size_t n = found.gl_pathc;
     struct trc_file **file = calloc(n, sizeof *file);
     struct ana_clock *clock = ana_clock_new();
     for (size_t i = 0; i < n; i++) {
         char error[256];
-        if (trc_open(path[i], &file[i], error, sizeof error) != TRC_OK) {
+        if (trc_open(found.gl_pathv[i], &file[i], error, sizeof error) != TRC_OK) {
             fprintf(stderr, "%s\n", error);
             return 2;
         }
         ana_clock_add_file(clock, file[i]);
     }
-    static const char *const name[STAGES] = {"decode", "merge", "match and waits"};
-    for (int stage = 0; stage < STAGES; stage++) {
-        double best = 0;
-        for (int i = 0; i < 3; i++) {
-            double begin = now();
-            uint64_t items = go((enum stage)stage, file, n, clock);
-            double rate = (double)items / (now() - begin) / 1e6;
-            best = rate > best ? rate : best;
-        }
-        printf("%-16s %6.1f M items/s\n", name[stage], best);
-    }
+    double begin = now();
+    bool decoding = strcmp(argv[1], "decode") == 0;
+    uint64_t items = decoding ? decode(file, n) : merge_and_match(file, n, clock, strcmp(argv[1], "match") == 0);
+    say(items, now() - begin);
     for (size_t i = 0; i < n; i++)
         trc_close(file[i]);
     ana_clock_free(clock);
+    globfree(&found);
     free(file);
-    for (int i = 0; argc == 1 && i < 2; i++)
-        remove(own[i]);
     return 0;
 }
