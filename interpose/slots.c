@@ -108,10 +108,10 @@ static void patch_table(struct object *object, const ElfW(Rela) * table, size_t 
     }
 }
 
-/* The libraries themselves are left alone. */
+/* The libraries themselves are left alone.  The program has no name, nor has a library that was not found. */
 static bool is_library(const char *path)
 {
-    bool found = *ipo_mpi_object() && strcmp(path, ipo_mpi_object()) == 0;
+    bool found = *path && (strcmp(path, ipo_mpi_object()) == 0 || strcmp(path, ipo_cupti_object()) == 0);
     for (unsigned i = 0; i < ipo_nccl_copies_n(); i++)
         found |= strcmp(path, ipo_nccl_copies[i].object) == 0;
     return found;
@@ -120,8 +120,7 @@ static bool is_library(const char *path)
 static int patch_object(struct dl_phdr_info *info, size_t size, void *out)
 {
     (void)size;
-    if (is_library(info->dlpi_name) || strcmp(info->dlpi_name, ipo_cupti_object()) == 0 ||
-        strstr(info->dlpi_name, "linux-vdso"))
+    if (is_library(info->dlpi_name) || strstr(info->dlpi_name, "linux-vdso"))
         return 0;
     struct object object = {.base = info->dlpi_addr};
     uintptr_t start = 0;
