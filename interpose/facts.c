@@ -203,11 +203,16 @@ static void files(void)
     }
 }
 
-void ipo_facts_round(void)
+void ipo_facts_round(bool ripe)
 {
-    if (!told) {
-        told = true;
+    static bool files_told;
+    bool started = ipo_process.writer.head->state != TRC_STATE_STARTING;
+    if ((ripe && !told) || (started && !files_told)) { /* of one key the last fact counts */
+        files_told = started;
         files();
+    }
+    if (ripe && !told) {
+        told = true;
         namespaces();
         limit("processes", RLIMIT_NPROC);
         limit("open files", RLIMIT_NOFILE);

@@ -21,6 +21,8 @@
 #define BUSY_ROUND_NS 5000000   /* while chunks are used up fast */
 #define READY         4u        /* chunks ahead of need, usually */
 #define BUSY_READY    64u
+#define LONG_START    100u       /* rounds in MPI_Init after which it may never come out of it */
+#define LATE_ROUND_NS 1000000000 /* after MPI_Finalize */
 
 static atomic_int stopping;
 static atomic_int running;
@@ -37,7 +39,7 @@ void ipo_heartbeat_wake(void)
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-void ipo_beat(void)
+static void beat(void)
 {
     struct trc_writer *writer = &ipo_process.writer;
     struct trc_head *head = writer->head;
@@ -56,6 +58,20 @@ static void write_back(struct trc_writer *writer)
     msync(writer->base, used, MS_SYNC);
 }
 
+/* After MPI_Finalize: a process that does not end, for whatever keeps it, still shows that it is there, and where. */
+static void *live_on(struct trc_writer *writer)
+{
+    for (unsigned rounds = 1;; rounds++) {
+        struct timespec pause = {.tv_sec = LATE_ROUND_NS / 1000000000};
+        nanosleep(&pause, NULL);
+        beat();
+        ipo_stacks_round(); /* makes room in the file if any are due */
+        if (ipo_process.write_back && rounds % 2 == 0)
+            write_back(writer);
+    }
+    return NULL;
+}
+
 static void *live(void *unused)
 {
     (void)unused;
@@ -63,8 +79,6 @@ static void *live(void *unused)
     struct trc_writer *writer = &ipo_process.writer;
     unsigned busy_rounds = 0, beats = 0, rounds = 0, before = atomic_load(&writer->next_chunk);
     bool busy = false;
-    ipo_beat(); /* at once: with MPI_Init behind it, this measures the clock for a process that dies in its first round
-                 */
     while (!atomic_load(&stopping)) {
         pause_ns(busy ? BUSY_ROUND_NS : ROUND_NS);
         ipo_fatal_round();
@@ -75,24 +89,25 @@ static void *live(void *unused)
             trc_writer_grow(writer, busy ? BUSY_READY : READY);
         if (busy && ++busy_rounds % 20 != 0)
             continue;
-        ipo_beat();
+        beat();
         if (++rounds % 10 == 0) /* a second or so: what takes that long is worth a name */
             ipo_sites_open();
         ipo_sites_resolve();
         ipo_stacks_round();
-        ipo_facts_round();
-        ipo_cupti_round();
+        ipo_facts_round(writer->head->state != TRC_STATE_STARTING || rounds == LONG_START);
+        if (writer->head->state != TRC_STATE_STARTING)
+            ipo_cupti_round();
         if (ipo_process.write_back && ++beats % 5 == 0)
             write_back(writer);
     }
     ipo_sites_resolve();
-    ipo_facts_round();
-    ipo_beat();
+    ipo_facts_round(true);
+    beat();
     if (ipo_process.write_back)
         write_back(writer);
     atomic_store(&running, 0);
     syscall(SYS_futex, &running, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    return NULL;
+    return live_on(writer);
 }
 
 bool ipo_own_thread(void *(*run)(void *))
@@ -119,6 +134,14 @@ void ipo_heartbeat_start(void)
     atomic_store(&running, 1);
     if (!ipo_own_thread(live))
         atomic_store(&running, 0);
+}
+
+void ipo_heartbeat_now(void)
+{
+    if (atomic_load(&running))
+        ipo_heartbeat_wake();
+    else
+        beat();
 }
 
 void ipo_heartbeat_stop(void)

@@ -8,9 +8,10 @@
 /* Starts another thread of our own, without signals; false: there can be none. */
 bool ipo_own_thread(void *(*run)(void *));
 
-void ipo_beat(void);            /* one sign of life, with a clock anchor; only while the thread does not run */
-void ipo_heartbeat_start(void); /* at the end of the first Init */
-void ipo_heartbeat_stop(void);  /* at Finalize; returns when the thread has done its last round */
-void ipo_heartbeat_wake(void);  /* ends its pause; may be called in a signal handler */
+void ipo_heartbeat_start(void); /* before the first Init, which may never return */
+void ipo_heartbeat_now(void);   /* a sign of life, with a clock anchor, without waiting for the next round */
+void ipo_heartbeat_stop(void); /* at Finalize; returns when the thread has done its last round.  A process that lives on
+                                  still gives signs of life, one a second, and stacks */
+void ipo_heartbeat_wake(void); /* ends its pause; may be called in a signal handler */
 
 #endif

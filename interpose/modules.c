@@ -82,7 +82,10 @@ void ipo_modules_read(void)
 {
     static char buffer[65536];
     modules = 0;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    /* By our own thread: of a process whose main thread has left, /proc/self/maps is empty.  Linux 3.17. */
+    int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
     size_t used = 0;

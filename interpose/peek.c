@@ -7,15 +7,18 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* A process may always read itself this way, whatever ptrace rules there are; where a container's filter refuses the
+/* By our own thread, since the main one may have left and have no memory any more.
+ * A process may always read itself this way, whatever ptrace rules there are; where a container's filter refuses the
  * system call, /proc/self/mem does the same. */
 static ssize_t read_at(uint64_t address, void *out, size_t size)
 {
     struct iovec here = {out, size}, there = {(void *)(uintptr_t)address, size};
-    ssize_t n = syscall(SYS_process_vm_readv, getpid(), &here, 1ul, &there, 1ul, 0ul);
+    ssize_t n = syscall(SYS_process_vm_readv, syscall(SYS_gettid), &here, 1ul, &there, 1ul, 0ul);
     if (n >= 0 || (errno != EPERM && errno != ENOSYS))
         return n;
-    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    int fd = open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
     n = pread(fd, out, size, (off_t)address);

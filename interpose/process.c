@@ -199,6 +199,16 @@ static bool begin(void)
     return true;
 }
 
+/* From here on there are signs of life, and stacks: also of a process that never comes out of MPI_Init. */
+static void live(void)
+{
+    static atomic_int lives;
+    if (atomic_exchange(&lives, 1))
+        return;
+    ipo_stacks_start();
+    ipo_heartbeat_start();
+}
+
 static bool is_wanted(void)
 {
     ipo_options_read(&ipo_process.options);
@@ -245,6 +255,7 @@ bool ipo_process_start(const void *caller)
     armed_page[FOR_MPI] = arming();
     __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE);
     arm_nccl();
+    live();
     return true;
 }
 
@@ -314,11 +325,9 @@ static void run(void)
     head->call_cost_q10 = measure_cost();
     head->init_ticks = ipo_ticks();
     head->state = TRC_STATE_RUNNING;
-    ipo_beat(); /* the second anchor, some time after the first: from now on ticks can be turned into time */
-    ipo_stacks_start();
     ipo_facts_start();
-    ipo_heartbeat_start();
     ipo_fatal_start();
+    ipo_heartbeat_now(); /* the second anchor, some time after the first: now ticks can be turned into time */
 }
 
 void ipo_process_ready(void)
@@ -368,6 +377,7 @@ bool ipo_process_start_nccl(int rank, int size)
         head->world_size = size;
     }
     ipo_comms_open();
+    live();
     run();
     ipo_fact("rank", launcher ? "from the environment" : "from the first NCCL communicator");
     arm_nccl();

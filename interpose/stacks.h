@@ -7,7 +7,7 @@
 #include "interpose/unwind.h"
 #include "trace/format.h"
 
-/* At the end of the first Init, in the program's thread: what can only be found out there. */
+/* Before the first Init, in the program's thread: what can only be found out there. */
 void ipo_stacks_start(void);
 /* Once a round of our thread: looks whether a stack is due. */
 void ipo_stacks_round(void);

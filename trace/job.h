@@ -109,6 +109,7 @@ struct ana_rank {
     const char *runtime, *image; /* of the container it is in; "" for none, or none that says its image */
     uint32_t pid;
     enum ana_rank_state state;
+    bool lives_on;            /* finalized, and its process is still there */
     bool counted;             /* false: its live pages cannot be read, so counts, bytes and times are unknown, not 0 */
     int64_t begin_ns, end_ns; /* job time; end = last sign of life while running */
     uint64_t calls, sent, received, sent_messages, received_messages; /* whole run, from the counters */

@@ -119,19 +119,33 @@ static struct pid_stat stat_of_pid(uint32_t pid)
     fclose(f);
     line[n] = 0;
     char *at = strrchr(line, ')');
-    if (!at || !at[1] || at[2] == 'Z' || at[2] == 'X')
+    if (!at || !at[1] || at[2] == 'X')
         return stat;
+    bool left = at[2] == 'Z'; /* the main thread; others may go on */
     stat.stopped = at[2] == 'T' || at[2] == 't';
     uint64_t jiffies = 0;
     for (int field = 2; at && field < 22; field++) {
         at = strchr(at + 1, ' ');
         if (at && (field == 13 || field == 14)) /* utime, stime */
             jiffies += strtoull(at, NULL, 10);
+        if (at && field == 19 && left && strtoull(at, NULL, 10) <= 1) /* num_threads */
+            return stat;
     }
     stat.start = at ? strtoull(at, NULL, 10) : 0;
     long hz = sysconf(_SC_CLK_TCK);
     stat.cpu_ms = hz > 0 ? jiffies * 1000 / (uint64_t)hz : 0;
     return stat;
+}
+
+/* A finalized process whose pid, or whose heartbeat, is still there. */
+static bool lives_on(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
+{
+    bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
+    struct pid_stat stat = near && head->pid_start ? stat_of_pid(head->pid) : (struct pid_stat){0};
+    p->by_pid = near && head->pid_start && stat.start == head->pid_start;
+    if (p->by_pid)
+        p->cpu_ms = stat.cpu_ms;
+    return p->by_pid || p->heartbeat_seen == 0 ? p->by_pid : here->monotonic_ns - p->heartbeat_seen < NEAR_GRACE_NS;
 }
 
 static int64_t silence_ns(const struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
@@ -287,10 +301,12 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     p->cpu_ms = UINT64_MAX;
     p->stopped = p->by_pid = false;
     p->silent_ns = 0;
+    r->lives_on = false;
     switch (head->state) {
     case TRC_STATE_FINALIZED:
         r->state = ANA_RANK_DONE;
         p->alive = false;
+        r->lives_on = lives_on(p, head, here);
         break;
     case TRC_STATE_ABORTED:
         r->state = ANA_RANK_ABORTED;

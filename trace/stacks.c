@@ -118,6 +118,9 @@ static const char *call_inside(const struct trc_file *file, uint32_t tid)
 static int main_first(const void *a, const void *b)
 {
     const struct ana_stack *x = a, *y = b;
+    bool x_ended = x->python_count + x->native_count == 0, y_ended = y->python_count + y->native_count == 0;
+    if (x_ended != y_ended) /* a main thread may have left by pthread_exit */
+        return x_ended ? 1 : -1;
     if ((x->flags ^ y->flags) & TRC_STACK_MAIN)
         return x->flags & TRC_STACK_MAIN ? -1 : 1;
     return x->tid < y->tid ? -1 : x->tid > y->tid;

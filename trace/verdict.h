@@ -42,6 +42,7 @@ struct ana_verdict_group {
     bool culprit;
 };
 
+enum { ANA_ABSENTS = 64 };
 struct ana_verdict {
     enum ana_verdict_state state;
     enum ana_verdict_class id;
@@ -49,6 +50,8 @@ struct ana_verdict {
     int64_t since_ns; /* how long it has lasted; -1 unknown */
     size_t culprits;  /* rank indices, ascending */
     size_t *culprit;
+    size_t absents; /* ranks that are to blame, too, and have no file: the first few of them */
+    int32_t absent[ANA_ABSENTS];
     char summary[512]; /* one sentence, without state and time */
     size_t lines;      /* of evidence */
     char **line;

@@ -175,6 +175,24 @@ static size_t waited_for(struct ana_case *c)
     return n == 1 && c->count > 1 ? found : SIZE_MAX;
 }
 
+static int64_t second_to_go(const struct ana_case *c, size_t first)
+{
+    int64_t second = INT64_MAX;
+    for (size_t i = 0; i < c->count; i++)
+        if (i != first && c->job->process[i].rank.end_ns < second)
+            second = c->job->process[i].rank.end_ns;
+    return second;
+}
+
+bool ana_died_first(const struct ana_case *c)
+{
+    size_t n, first = c->live ? SIZE_MAX : first_to_go(c, false, &n);
+    if (first == SIZE_MAX)
+        return false;
+    int64_t end = c->job->process[first].rank.end_ns;
+    return second_to_go(c, first) - end >= APART_NS && !ana_hung_before(c, end);
+}
+
 /* All went within moments, and nothing hung before: one of them took the others along, or all were killed. */
 bool ana_find_killed(struct ana_case *c)
 {
@@ -182,11 +200,7 @@ bool ana_find_killed(struct ana_case *c)
     if (first == SIZE_MAX)
         return false;
     enum ana_confidence confidence = exited(c, first) ? ANA_PROVEN : ANA_LIKELY;
-    int64_t second = INT64_MAX;
-    for (size_t i = 0; i < c->count; i++)
-        if (i != first && c->job->process[i].rank.end_ns < second)
-            second = c->job->process[i].rank.end_ns;
-    if (confidence != ANA_PROVEN && n > 1 && second - c->job->process[first].rank.end_ns < APART_NS) {
+    if (confidence != ANA_PROVEN && n > 1 && second_to_go(c, first) - c->job->process[first].rank.end_ns < APART_NS) {
         /* Who went first cannot be told from the heartbeats: the one that others were waiting for. */
         size_t outside = waited_for(c);
         confidence = outside == SIZE_MAX ? ANA_POSSIBLE : ANA_LIKELY;

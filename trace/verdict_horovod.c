@@ -22,6 +22,9 @@ static bool take(struct ana_case *c, bool straggler)
     struct ana_hvd_finding f;
     if (hvd->sets == 0 || !ana_hvd_judge(c->job, hvd, c->rules.hang_ns, &f) || (f.id == ANA_HVD_STRAGGLER) != straggler)
         return false;
+    /* What a rank that was killed owed is no cause. */
+    if (!straggler && f.id != ANA_HVD_EARLY_EXIT && ana_died_first(c))
+        return false;
     c->out->state = f.hung ? ANA_STUCK : f.id == ANA_HVD_EARLY_EXIT ? ANA_BROKEN : ANA_SLOW;
     c->out->id = as[f.id].id;
     c->out->confidence = as[f.id].confidence;

@@ -183,6 +183,8 @@ enum ana_still ana_case_still(const struct ana_case *c, size_t index);
 
 /* verdict_deaths.c: somebody that does something is blocked, and only others can free it. */
 bool ana_anybody_waits(const struct ana_case *c);
+/* Of a job that is over: one died clearly before the others, and nothing hung before. */
+bool ana_died_first(const struct ana_case *c);
 /* Of a job that is over: it hung longer before this than it went on after it. */
 bool ana_hung_before(const struct ana_case *c, int64_t end_ns);
 
@@ -214,6 +216,8 @@ bool ana_find_early_exit(struct ana_case *c);
 bool ana_find_cycle(struct ana_case *c);
 bool ana_find_missing(struct ana_case *c);
 bool ana_find_inside(struct ana_case *c);
+bool ana_find_doors(struct ana_case *c); /* MPI_Init or MPI_Finalize does not return */
+bool ana_find_living_on(struct ana_case *c);
 bool ana_find_still(struct ana_case *c);
 bool ana_find_straggler(struct ana_case *c);
 bool ana_find_horovod(struct ana_case *c); /* its loops turn, so that nothing else here sees that it hangs */

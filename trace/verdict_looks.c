@@ -96,6 +96,8 @@ bool ana_job_suspect(const struct ana_job *job)
 {
     for (size_t i = 0; i < job->count; i++) {
         const struct ana_process *p = &job->process[i];
+        if (p->rank.lives_on)
+            return true;
         if (!p->alive)
             continue;
         bool waits = p->rank.inside && p->rank.inside_ns >= 200000000;

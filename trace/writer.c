@@ -96,6 +96,7 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
     writer->head = (struct trc_head *)(void *)base;
     writer->chunks = base + chunks_offset;
     writer->ticks = ticks;
+    writer->chunks_most = (unsigned)chunks;
     *writer->head = *head;
     struct trc_head *mine = writer->head;
     mine->version = TRC_VERSION;
@@ -172,6 +173,17 @@ void trc_writer_trim(struct trc_writer *writer)
     head->chunks_used = used;
     if (ftruncate(writer->fd, (off_t)(head->chunks_offset + (uint64_t)used * TRC_CHUNK_SIZE)))
         head->error_errno = errno; /* the file stays longer than needed: no loss */
+    atomic_store(&writer->trimmed, true);
+}
+
+bool trc_writer_untrim(struct trc_writer *writer)
+{
+    if (!atomic_exchange(&writer->trimmed, false))
+        return false;
+    writer->head->chunk_limit = writer->chunks_most;
+    atomic_store(&writer->next_chunk, writer->head->chunks_allocated);
+    atomic_store(&writer->growing, 0);
+    return true;
 }
 
 /* The oldest EVENTS chunk that is full, for reuse. */

@@ -27,6 +27,8 @@ struct trc_writer {
     _Atomic uint64_t defs;   /* current DEFS chunk's number + 1 in the high half, bytes handed out of it in the low */
     atomic_uint defs_chunks; /* taken for definitions so far */
     uint64_t (*ticks)(void);
+    unsigned chunks_most; /* that the limit allows; the head's goes down when space does */
+    atomic_bool trimmed;
 };
 
 /* What the stream knows of a signature beyond the file: where its counters are and its number in the current chunk. */
@@ -81,6 +83,9 @@ unsigned trc_writer_ready(const struct trc_writer *writer);
 
 /* After MPI_Finalize: gives back what was allocated and never used.  Recording may go on in open chunks. */
 void trc_writer_trim(struct trc_writer *writer);
+
+/* Takes that back, for stacks of a process that does not end.  False: nothing was trimmed.  Our own thread. */
+bool trc_writer_untrim(struct trc_writer *writer);
 
 /* Reads the clocks into an anchor. */
 void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor);

@@ -46,7 +46,8 @@ static uint64_t ask_in(const char *place)
 
 static bool may_answer(const struct ana_rank *rank)
 {
-    return rank->state == ANA_RANK_RUN || rank->state == ANA_RANK_IN_MPI || rank->state == ANA_RANK_UNKNOWN;
+    return rank->state == ANA_RANK_RUN || rank->state == ANA_RANK_IN_MPI || rank->state == ANA_RANK_UNKNOWN ||
+           rank->lives_on;
 }
 
 /* Did it answer a request made at `asked` or later?  (A network file system may cut the time to its own precision.) */

@@ -17,7 +17,7 @@
 void tui_look_twice(struct ana_job *job, double seconds)
 {
     double least = seconds < 0.6 ? 0.6 : seconds;
-    while (ana_job_looks(job) < 2 && ana_job_info(job).quiet_ns >= 0 && ana_job_suspect(job)) {
+    while (ana_job_looks(job) < 2 && ana_job_suspect(job)) {
         struct timespec pause = {(time_t)least, (long)((least - (double)(time_t)least) * 1e9)};
         nanosleep(&pause, NULL);
         ana_job_refresh(job);

@@ -267,6 +267,8 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v)
     cJSON *culprits = cJSON_AddArrayToObject(root, "culprits");
     for (size_t i = 0; i < v->culprits; i++)
         cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->rank));
+    for (size_t i = 0; i < v->absents; i++)
+        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(v->absent[i]));
     add_ns(root, "since_s", v->since_ns);
     add_text(root, "summary", v->summary);
     cJSON *evidence = cJSON_AddArrayToObject(root, "evidence");

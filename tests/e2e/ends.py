@@ -1,0 +1,57 @@
+# timeout: 240
+"""Jobs that hang in MPI_Init, in MPI_Finalize or after it: who is named, and where its threads are."""
+import re
+import shutil
+import time
+
+from common import check, end, hpctop, traces, wait_for, workload
+from verdicts import kill_group, right, start, verdict
+
+
+def stacks(name, folder, frames):
+    """What `hpctop stacks` says, asked while it hangs or read afterwards."""
+    r = hpctop("stacks", folder)
+    missing = [f for f in frames if not re.search(f, r.out)]
+    check(name, r.code == 0 and not missing, (missing, r.out[-1500:], r.err))
+
+
+def case(mode, ranks, files, want, frames, words, post=None):
+    """`frames`: in the stacks, on demand and, without asking, at the limit; `words`: in the summary."""
+    p = start(ranks, [workload("hang_ends"), mode], mode, HPCTOP_HANG=2)
+    seen = []
+
+    def look():
+        seen[:] = verdict(mode)
+        return len(traces(mode)) == files and not right(seen[1], want) and words in seen[1]["summary"]
+
+    check("%s: named while it hangs" % mode, wait_for(look, 60), seen)
+    at_limit = wait_for(lambda: (lambda r: all(re.search(f, r.out) for f in frames) and r)(hpctop("stacks", "--no-ask", mode)), 30)
+    check("%s: stacks at the limit" % mode, at_limit, hpctop("stacks", "--no-ask", mode).out[-1500:])
+    stacks("%s: stacks on demand" % mode, mode, frames)
+    kill_group(p)
+    time.sleep(0.2)
+    code, v = verdict(mode)
+    check("%s: afterwards, from the files" % mode, not right(v, post) if post else v["state"] == "healthy", v)
+    stacks("%s: stacks afterwards" % mode, mode, frames)
+    shutil.rmtree(mode)
+
+
+def hung(name, culprits):
+    return {"state": ("hung",), "class": name, "culprits": culprits}
+
+
+case("init", 3, 2, hung("missing-in-collective", [2]), ["MPI_Init", "main"], "rank 2 has not called MPI_Init, where 2 of 3 wait",
+     hung("missing-in-collective", [2]))
+case("finalize", 3, 3, hung("inside-operation", []), ["sleeping_callback", "(?i)mpi_finalize"],
+     "all 3 ranks are inside MPI_Finalize", hung("inside-operation", None))  # who is killed last may come out of it
+case("handler", 2, 2, hung("lives-on", [1]), ["sleeping_handler"], "rank 1 has called MPI_Finalize, and its process does not end")
+case("thread", 2, 2, hung("lives-on", [1]), ["sleeping_thread"], "rank 1 has called MPI_Finalize, and its process does not end")
+
+# One that still computes after MPI_Finalize is no trouble.
+p, seen = start(2, [workload("hang_ends"), "afterwards"], "afterwards"), []
+wait_for(lambda: len(traces("afterwards")) == 2, 20)
+while p.poll() is None:
+    code, v = verdict("afterwards")
+    seen.append((code, v and v["state"]))
+check("afterwards: computing after MPI_Finalize is no hang", len(seen) > 3 and all(s == (0, "healthy") for s in seen), seen)
+end()

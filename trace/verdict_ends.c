@@ -1,0 +1,149 @@
+/* Jobs that do not get in or out: nobody comes back from MPI_Init or MPI_Finalize, or a process lives on after it. */
+#include "trace/verdict_impl.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define IDLE_SHARE 0.05 /* of a core: a process that has finalized and uses more has something to do */
+
+/* How long the rank has been blocked in a call of this class; -1: it is not. */
+static int64_t blocked_in(const struct ana_case *c, size_t index, enum trc_opclass opclass)
+{
+    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++)
+        if (c->post[i].blocked && c->post[i].call->opclass == opclass)
+            return c->post[i].lasted_ns;
+    return -1;
+}
+
+struct door {
+    size_t *index, inside, past; /* who is inside; how many have come out */
+    int64_t lasted_ns;           /* of all that are inside */
+    const char *call;
+};
+
+static bool open_door(const struct ana_case *c, enum trc_opclass opclass, struct door *door)
+{
+    *door = (struct door){.index = calloc(c->count + 1, sizeof *door->index), .lasted_ns = INT64_MAX};
+    for (size_t i = 0; door->index && i < c->count; i++) {
+        int64_t lasted = blocked_in(c, i, opclass);
+        bool entered = opclass == TRC_OP_INIT || ana_case_ended(c, i);
+        if (lasted < 0) {
+            door->past += entered;
+            continue;
+        }
+        door->index[door->inside++] = i;
+        door->lasted_ns = lasted < door->lasted_ns ? lasted : door->lasted_ns;
+        door->call = c->job->process[i].rank.inside;
+    }
+    return door->inside > 0;
+}
+
+/* Ranks of the first world that have made no file. */
+static size_t absent(const struct ana_case *c, int32_t rank[ANA_ABSENTS], char *out, size_t size)
+{
+    size_t n = 0, at = 0;
+    for (size_t r = 0; r < c->job->world_size; r++) {
+        if (ana_index_of_rank(c->job, 0, (int32_t)r) != SIZE_MAX)
+            continue;
+        if (n < ANA_ABSENTS)
+            rank[n] = (int32_t)r;
+        if (++n <= 4)
+            ana_append(out, size, &at, "%s%zu", n > 1 ? ", " : "", r);
+    }
+    if (n > 4)
+        ana_append(out, size, &at, " and %zu more", n - 4);
+    return n;
+}
+
+/* MPI_Init waits for all; who has not called it has no file. */
+static bool stuck_in_init(struct ana_case *c, const struct door *door)
+{
+    char who[128], list[128] = "";
+    size_t missing = absent(c, c->out->absent, list, sizeof list), some = door->past || missing;
+    if (!ana_case_settle(c, missing && !door->past ? ANA_CLASS_MISSING : ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
+        return false;
+    if (missing && !door->past) {
+        c->out->absents = missing < ANA_ABSENTS ? missing : ANA_ABSENTS;
+        ana_case_say(c, "rank%s %s %s not called %s, where %zu of %zu wait", missing > 1 ? "s" : "", list,
+                     missing > 1 ? "have" : "has", door->call, door->inside, c->job->world_size);
+        ana_case_evidence(c, "%s: no trace file, which a process makes when it calls MPI_Init; or it is not recorded",
+                          missing > 1 ? "they have" : "it has");
+        snprintf(
+            c->out->next, sizeof c->out->next,
+            "what that process does before MPI_Init, if it was started at all (ps on its host, the launcher's output)");
+        return true;
+    }
+    ana_rank_list(c->job, door->index, door->inside, who, sizeof who);
+    for (size_t i = 0; some && i < door->inside; i++)
+        ana_case_blame(c, door->index[i]);
+    if (door->past)
+        ana_case_say(c, "%s %s not come out of %s, which %zu other%s left", who, door->inside > 1 ? "do" : "does",
+                     door->call, door->past, door->past > 1 ? "s have" : " has");
+    else
+        ana_case_say(c, "all %zu ranks are inside %s and do not come out of it", door->inside, door->call);
+    snprintf(c->out->next, sizeof c->out->next,
+             "whether the launcher fits this MPI library (hpctop doctor), and the network between the hosts");
+    return true;
+}
+
+static bool stuck_in_finalize(struct ana_case *c, const struct door *door)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < c->count; i++)
+        left += !ana_case_ended(c, i);
+    if (door->inside < left || c->count < c->job->world_size ||
+        !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
+        return false;
+    char who[128];
+    ana_rank_list(c->job, door->index, door->inside, who, sizeof who);
+    for (size_t i = 0; door->past && i < door->inside; i++)
+        ana_case_blame(c, door->index[i]);
+    if (door->past)
+        ana_case_say(c, "%s %s not come out of MPI_Finalize, which %zu other%s left", who,
+                     door->inside > 1 ? "do" : "does", door->past, door->past > 1 ? "s have" : " has");
+    else
+        ana_case_say(c, "all %zu ranks are inside MPI_Finalize and do not come out of it", door->inside);
+    snprintf(
+        c->out->next, sizeof c->out->next,
+        "the stacks: what one of them does there that the others do not (a callback, an open window, a forked child)");
+    return true;
+}
+
+bool ana_find_doors(struct ana_case *c)
+{
+    struct door door;
+    bool found = open_door(c, TRC_OP_INIT, &door) && stuck_in_init(c, &door);
+    free(door.index);
+    if (found)
+        return true;
+    found = open_door(c, TRC_OP_FINALIZE, &door) && stuck_in_finalize(c, &door);
+    free(door.index);
+    return found;
+}
+
+/* All have finalized, and somebody's process is still there, doing nothing. */
+bool ana_find_living_on(struct ana_case *c)
+{
+    int64_t lasted = INT64_MAX;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_rank *r = &c->job->process[i].rank;
+        int64_t now = c->job->process[i].heartbeat_ns;
+        if (r->state != ANA_RANK_DONE)
+            return false;
+        if (!r->lives_on || ana_looks_cpu(c, i) >= IDLE_SHARE)
+            continue;
+        ana_case_blame(c, i);
+        lasted = now - r->end_ns < lasted ? now - r->end_ns : lasted;
+    }
+    /* Two looks, as for anything that lives. */
+    if (c->out->culprits == 0 || !c->looks || c->looks->taken < 2 ||
+        !ana_case_settle(c, ANA_CLASS_LIVES_ON, ANA_LIKELY, lasted)) {
+        c->out->culprits = 0;
+        return false;
+    }
+    char who[128];
+    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
+    ana_case_say(c, "%s %s called MPI_Finalize, and %s not end", who, c->out->culprits > 1 ? "have" : "has",
+                 c->out->culprits > 1 ? "their processes do" : "its process does");
+    ana_case_evidence(c, "MPI has nothing to do with it any more: all ranks came out of MPI_Finalize");
+    return true;
+}
