@@ -99,7 +99,7 @@ def podman():
     words = "podman import -q base.tar debian:bookworm && podman build -q --network host -t large-%s -f containers/%s.Dockerfile ."
     done = enter(AFTERWARDS + ["sh", "-c", words % (case, case)], path=path, timeout=5400) if packed.code == 0 else packed
     if check("%s.Dockerfile builds" % case, done.code == 0, done):
-        done = enter(AFTERWARDS + ["podman", "run", "--rm", "--entrypoint", "sh", "large-" + case, "-c", asks], path=path)
+        done = enter(AFTERWARDS + ["podman", "run", "--rm", "--net=host", "--entrypoint", "sh", "large-" + case, "-c", asks], path=path)
         check("what it is for is in it", done.code == 0 and done.out.strip(), done)
         folder, truth = in_job("trace-ring"), in_job("truth")
         ours = ["-e", "LD_PRELOAD=" + LIBTRACE, "-e", "HPCTOP_DIR=" + folder, "-v", TOP + ":" + TOP, "-v", job + ":" + job]

@@ -39,7 +39,7 @@ class Cell:
         for line in self.root.run(["sh", "-c", text], 600).out.splitlines():
             check("builds " + line.split(":")[0], False, line)
 
-    def mpirun(self, ranks, command, folder=None, preload=True, timeout=120, **env):
+    def mpirun(self, ranks, command, folder=None, preload=True, timeout=300, **env):
         if preload:
             env["LD_PRELOAD"] = PRELOAD
         if folder:
