@@ -31,13 +31,15 @@ static struct place {
 } places[MAX_PLACES];
 static atomic_uint places_n;
 
-/* One thread asks the loader at a time.  False: it is this one already, in a constructor that dlopen ran. */
+/* One thread asks the loader at a time.  False: it is this one already, in a constructor that dlopen ran; or the one
+ * that asks waits for the loader, which waits for such a constructor of ours. */
+#define PATIENCE 20000
 static atomic_int asking; /* its id */
 static bool ask(void)
 {
     int self = (int)syscall(SYS_gettid), nobody = 0;
-    while (!atomic_compare_exchange_strong(&asking, &nobody, self)) {
-        if (nobody == self)
+    for (int tries = 0; !atomic_compare_exchange_strong(&asking, &nobody, self); tries++) {
+        if (nobody == self || tries == PATIENCE)
             return false;
         nobody = 0;
         sched_yield();

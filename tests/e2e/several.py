@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from common import LIBTRACE, TOP, calls, check, end, environment, hpctop, report, run, skip_all
+from common import LIBTRACE, TOP, calls, check, end, environment, hpctop, report, run, skip, skip_all
 
 HERE = os.path.join(TOP, "tests/e2e/several")
 for family in ("openmpi", "mpich"):
@@ -27,10 +27,10 @@ def expected(works):
             "MPI_Waitall": (n, 0, 0), "MPI_Allreduce": (works, 4 * works, 4 * works)}
 
 
-def case(what, steps, home, want, program="host", python=False):
+def case(what, steps, home, want, program="./host", python=False):
     """`home`: the MPI that is recorded; `want`: its calls."""
     folder = what.replace(" ", "-")
-    command = ["./" + program] + steps.split()
+    command = program.split() + steps.split()
     bare, traced = run(command, environment(preload=False)), \
         run(command, environment(folder, **({"HPCTOP_PYTHON": "1"} if python else {})))
     if not check(what + ": it works", bare.code == 0 and "not added" not in bare.out, bare):
@@ -60,7 +60,24 @@ case("MPICH first, Open MPI loaded late", "mpich.starts mpich.works openmpi.asks
 case("MPICH first, lines of Python wanted", "mpich.starts openmpi.starts mpich.works openmpi.works openmpi.ends mpich.ends",
      "MPICH", expected(1), python=True)
 case("a program and its plugin", "mpich!.asks mpich!.starts mpich!.works mpich!.ends", "Open MPI",
-     {"MPI_Init": (1, 0, 0), "MPI_Allreduce": (2, 8, 8), "MPI_Finalize": (1, 0, 0)}, program="itself")
+     {"MPI_Init": (1, 0, 0), "MPI_Allreduce": (2, 8, 8), "MPI_Finalize": (1, 0, 0)}, program="./itself")
+# Python with mpi4py on Open MPI, and a module that uses MPICH.
+with open("two.py", "w") as f:
+    f.write("""
+import ctypes
+plugin = ctypes.CDLL("./mpich.so")
+from mpi4py import MPI
+for step in (b"asks", b"starts", b"works"):
+    plugin.part(step)
+    back = bytearray(16)
+    MPI.COMM_SELF.Sendrecv(bytearray(16), dest=0, recvbuf=back, source=0)
+print(MPI.COMM_WORLD.allreduce(1))
+plugin.part(b"ends")
+""")
+if run(["/usr/bin/python3", "-c", "import mpi4py"], environment(preload=False)).code == 0:
+    case("mpi4py and a module with MPICH", "two.py", "Open MPI", {"MPI_Sendrecv": (3, 48, 48)}, program="/usr/bin/python3")
+else:
+    skip("mpi4py and a module with MPICH", "no python3-mpi4py")
 both = run([os.path.join(".", "host"), "mpich.starts", "openmpi.starts", "mpich.works", "openmpi.works"],
            environment(preload=LIBTRACE, HPCTOP_DISABLE="1"))
 check("switched off: both work", both.code == 0 and both.out.count("0 wrong, all ranks added") == 2, both)
