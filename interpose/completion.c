@@ -115,7 +115,7 @@ static __attribute__((noinline)) uint32_t first_completion(struct ipo_thread *th
     uint32_t index = trc_stream_intern(stream, &sig);
     struct trc_sig_state *state = start_state(thread, request); /* it may have made room for the new one */
     if (state) {
-        state->completed_as = index + 1;
+        state->completed_as = index;
         state->completed_version = stream->state[index].version;
     }
     return index;
@@ -126,8 +126,8 @@ static inline uint32_t usual_completion(struct ipo_thread *thread, const struct 
 {
     struct trc_stream *stream = &thread->stream;
     const struct trc_sig_state *state = start_state(thread, request);
-    if (state && state->completed_as && stream->state[state->completed_as - 1].version == state->completed_version)
-        return state->completed_as - 1;
+    if (state && trc_completion_known(stream, state))
+        return state->completed_as;
     return first_completion(thread, request);
 }
 
@@ -229,85 +229,73 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
         thread->entries[at] = NULL; /* gone: not to be put back */
 }
 
-/* The request at the head of the queue of the shared handle, if it is the one kept at `variable`. */
-static inline struct ipo_request *first_shared(struct ipo_thread *thread, uintptr_t variable)
-{
-    struct ipo_request *request = &thread->shared[thread->shared_first % IPO_SHARED];
-    return thread->shared_first != thread->shared_end && request->variable == variable ? request : NULL;
-}
-static inline void take_first_shared(struct ipo_thread *thread)
-{
-    uint32_t first = thread->shared_first + 1;
-    if (first == thread->shared_end)
-        thread->shared_first = thread->shared_end = 0; /* from the front again: memory that is warm */
-    else
-        thread->shared_first = first;
-}
-
 /* The completion of a request that this thread started, in the current chunk, under a signature that is known and
  * defined there; what it received is what was posted.  NULL: something is otherwise. */
 static inline const struct trc_sig_state *usual_case(struct ipo_thread *thread, const struct ipo_request *request,
-                                                     uintptr_t status)
+                                                     uint64_t own, uintptr_t status)
 {
     struct trc_stream *stream = &thread->stream;
     const struct trc_sig_state *start = &stream->state[request->index];
-    if ((request->flags | (request->thread ^ stream->page->thread.index)) || start->version != request->version ||
-        !start->completed_as)
+    uint64_t flags_and_thread;
+    memcpy(&flags_and_thread, &request->flags, sizeof flags_and_thread);
+    if (flags_and_thread != own || start->version != request->version)
         return NULL;
-    const struct trc_sig_state *state = &stream->state[start->completed_as - 1];
+    const struct trc_sig_state *state = &stream->state[start->completed_as];
     if (state->version != start->completed_version || state->epoch != stream->epoch)
         return NULL;
     if (!request->receives)
         return state;
     if (!status || !ipo_arrived_as(status, request->source, request->tag, request->room))
         return NULL;
-    stream->page->uses[start->completed_as - 1]++;
+    stream->page->uses[start->completed_as]++;
     return state;
 }
 
-/* Writes and counts completions, in one go as far as they are usual.  `indices`: which of the thread's `listed`
- * requests, in the order of the statuses; NULL: the first n. */
-static void complete_requests(struct ipo_thread *thread, uintptr_t array, uint32_t listed, const int *indices,
-                              uint32_t n, uintptr_t status, uint32_t status_bytes)
+/* Commits what has been put so far and completes a request in any case; returns where the next item goes. */
+static __attribute__((noinline)) unsigned char *complete_oddly(struct ipo_thread *thread, unsigned char *at,
+                                                               uint32_t done, uint32_t which, uintptr_t array,
+                                                               uintptr_t status)
+{
+    trc_stream_put_subs(&thread->stream, at, done);
+    thread->stream.page->thread.completes += done;
+    complete_request(thread, which, ipo_request_variable(thread, array, which), status);
+    return thread->stream.at;
+}
+
+void ipo_complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses)
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_thread *live = &stream->page->thread;
+    const uint64_t own = (uint64_t)live->index << 32, newest = live->starts - 1;
+    const uint32_t step = statuses ? ipo_abi.status_bytes : 0;
+    uintptr_t variable = array + (size_t)first * ipo_abi.handle_bytes;
     unsigned char *at = stream->at;
     uint32_t done = 0;
-    for (uint32_t i = 0; i < n; i++, status += status_bytes) {
-        uint32_t which = indices ? (uint32_t)indices[i] : i;
-        if (which >= listed)
-            continue;
-        uintptr_t handle = thread->requests[which], variable = ipo_request_variable(thread, array, which);
-        bool shared = ipo_is_shared(handle);
-        uint32_t slot = ipo_request_favourite(handle);
-        struct ipo_request *request = shared ? first_shared(thread, variable)
-                                      : atomic_load_explicit(&ipo_requests.keys[slot], memory_order_relaxed) == handle
-                                          ? &ipo_requests.slots[slot]
-                                          : NULL;
-        const struct trc_sig_state *state = request && at < stream->stop ? usual_case(thread, request, status) : NULL;
+    for (uint32_t i = first; i < first + n; i++, statuses += step, variable += ipo_abi.handle_bytes) {
+        const uintptr_t handle = thread->requests[i];
+        const uint32_t slot = ipo_request_favourite(handle);
+        const bool shared = handle - ipo_abi.shared < ipo_abi.shared_span;
+        const struct ipo_request *request =
+            shared ? &thread->shared[thread->shared_first % IPO_SHARED] : &ipo_requests.slots[slot];
+        bool found = shared ? request->variable == variable
+                            : atomic_load_explicit(&ipo_requests.keys[slot], memory_order_relaxed) == handle;
+        const struct trc_sig_state *state = NULL;
+        if (__builtin_expect(found && at < stream->stop, 1))
+            state = usual_case(thread, request, own, statuses);
         if (__builtin_expect(!state, 0)) {
-            trc_stream_put_subs(stream, at, done);
-            live->completes += done;
-            complete_request(thread, which, variable, status);
-            at = stream->at;
+            at = complete_oddly(thread, at, done, i, array, statuses);
             done = 0;
             continue;
         }
-        at = trc_put_tiny(at, TRC_ITEM_EVENT + state->local, (live->starts - 1 - request->number) * 2);
+        at = trc_put_tiny(at, TRC_ITEM_EVENT + state->local, (newest - request->number) * 2);
         done++;
         if (shared)
-            take_first_shared(thread);
+            ipo_shared_next(thread);
         else
             atomic_store_explicit(&ipo_requests.keys[slot], 0, memory_order_release);
     }
     trc_stream_put_subs(stream, at, done);
     live->completes += done;
-}
-
-void ipo_complete_all(struct ipo_thread *thread, uintptr_t array, uint32_t n, uintptr_t statuses)
-{
-    complete_requests(thread, array, n, NULL, n, statuses, statuses ? ipo_abi.status_bytes : 0);
 }
 
 /* Which of the requests have completed: all, one at an index, or a list of indices. */
@@ -360,9 +348,9 @@ void ipo_complete(struct ipo_frame *frame, const uintptr_t *args)
         return;
     const int *indices = NULL;
     uint32_t n = frame->poll ? 0 : completed_count(frame, args, &indices);
-    if (!frame->failed && !ipo_process.concurrent) {
-        uint32_t step = frame->status && ipo_has(call, 'Z') ? ipo_abi.status_bytes : 0;
-        complete_requests(frame->thread, array, listed, indices, n, frame->status, step);
+    const bool plain = !frame->failed && !ipo_process.concurrent && !frame->thread->fortran;
+    if (plain && !indices) {
+        ipo_complete_from(frame->thread, array, 0, n, frame->status);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -375,7 +363,10 @@ void ipo_complete(struct ipo_frame *frame, const uintptr_t *args)
         uintptr_t status = frame->status;
         if (status && ipo_has(call, 'Z'))
             status += (uintptr_t)i * ipo_abi.status_bytes;
-        complete_request(frame->thread, at, ipo_request_variable(frame->thread, array, at), status);
+        if (plain)
+            ipo_complete_from(frame->thread, array, at, 1, status);
+        else
+            complete_request(frame->thread, at, ipo_request_variable(frame->thread, array, at), status);
     }
     unclaim(frame->thread, listed);
 }

@@ -151,18 +151,10 @@ static inline void fill(struct ipo_request *request, const struct ipo_thread *th
 }
 
 void ipo_request_started(struct ipo_thread *thread, struct ipo_comm *comm, uint32_t index, uintptr_t variable,
-                         int source, int tag)
+                         int source, int tag, uint64_t number)
 {
-    uint64_t number = thread->stream.page->thread.starts++;
     uintptr_t handle = ipo_handle_load(variable, 0);
-    struct ipo_request *request;
-    uint32_t at = ipo_request_favourite(handle);
-    bool plain = handle != ipo_abi.request_null && !ipo_is_shared(handle) && !ipo_process.concurrent;
-    if (plain && atomic_load_explicit(&ipo_requests.keys[at], memory_order_relaxed) == 0 &&
-        !atomic_load_explicit(&ipo_requests.spilled, memory_order_relaxed))
-        request = &ipo_requests.slots[at];
-    else
-        request = place_of(thread, variable, handle);
+    struct ipo_request *request = place_of(thread, variable, handle);
     if (__builtin_expect(!request, 0))
         return;
     fill(request, thread, number, &thread->stream.page->sigs[index], index, comm, source, tag);
@@ -201,13 +193,13 @@ void ipo_mark_poll(struct ipo_frame *frame)
     frame->poll = true;
     frame->sig.flags |= TRC_SIG_POLL;
     /* A call that can poll starts no request: the place for the completions of its signature is free for this. */
-    if (state->completed_as && stream->state[state->completed_as - 1].version == state->completed_version) {
-        frame->index = state->completed_as - 1;
+    if (trc_completion_known(stream, state)) {
+        frame->index = state->completed_as;
         return;
     }
     frame->index = trc_stream_intern(stream, &frame->sig);
     if (stream->state[plain].version != version)
         return; /* it had to make room */
-    state->completed_as = frame->index + 1;
+    state->completed_as = frame->index;
     state->completed_version = stream->state[frame->index].version;
 }

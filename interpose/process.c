@@ -348,6 +348,9 @@ void ipo_process_ready(void)
         ipo_process.concurrent = head->thread_level < 0 || head->thread_level > 2;
         check_status_layout(head);
         ipo_abi_find_shared();
+        ipo_request_reserve(ipo_abi.request_null);
+        for (unsigned i = 0; i < 2; i++)
+            ipo_request_reserve(ipo_abi.shared_too[i]);
         char parent[8] = {0};
         if (!((int (*)(void *))ipo_own[IPO_Comm_get_parent])(parent) &&
             ipo_handle_load((uintptr_t)parent, 0) != ipo_abi.comm_null)

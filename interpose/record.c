@@ -177,24 +177,35 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
     leave(frame, args, result);
 }
 
-__attribute__((noinline, cold)) void ipo_repeat_odd(struct ipo_repeat repeat, struct ipo_frame *frame,
-                                                    enum ipo_call_id id, const uintptr_t *args, int result,
-                                                    uint64_t end)
+static void fill(struct ipo_frame *frame, const struct ipo_repeat *repeat, enum ipo_call_id id, const uintptr_t *args)
+{
+    frame->thread = repeat->thread;
+    frame->call = &ipo_calls[id];
+    frame->comm = repeat->memo->comm;
+    frame->begin = repeat->begin;
+    frame->end = repeat->end;
+    frame->sequence = repeat->sequence;
+    frame->index = repeat->memo->index;
+    frame->nested = frame->failed = frame->poll = false;
+    bool asks = frame->call->opclass != TRC_OP_PROBE;
+    frame->status = asks ? ipo_arg(frame->call, args, ipo_has(frame->call, 'S') ? 'S' : 'Z') : 0;
+}
+
+__attribute__((noinline, cold)) void ipo_repeat_odd(const struct ipo_repeat *repeat, struct ipo_frame *frame,
+                                                    enum ipo_call_id id, const uintptr_t *args, int result)
 {
     if (!*ipo_armed)
         return;
-    frame->thread = repeat.thread;
-    frame->call = &ipo_calls[id];
-    frame->comm = repeat.memo->comm;
-    frame->begin = repeat.begin;
-    frame->end = end;
-    frame->sequence = repeat.sequence;
-    frame->index = repeat.memo->index;
-    frame->nested = frame->poll = false;
-    bool asks = frame->call->opclass != TRC_OP_PROBE;
-    frame->status = asks ? ipo_arg(frame->call, args, ipo_has(frame->call, 'S') ? 'S' : 'Z') : 0;
+    fill(frame, repeat, id, args);
     frame->sig = frame->thread->stream.page->sigs[frame->index];
     leave(frame, args, result);
+}
+
+void ipo_repeat_complete(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
+                         const uintptr_t *args)
+{
+    fill(frame, repeat, id, args);
+    ipo_complete(frame, args);
 }
 
 uint64_t ipo_next_start(struct ipo_thread *thread)

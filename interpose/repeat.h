@@ -54,7 +54,7 @@ IPO_INLINE bool ipo_is_in_place(const char *roles, char role, const uintptr_t *a
 struct ipo_repeat {
     struct ipo_thread *thread;
     const struct ipo_memo *memo;
-    uint64_t begin, sequence;
+    uint64_t begin, end, sequence;
 };
 
 /* Wait and Test families: the handles before the call overwrites them, and what decides the signature (memo.h).  False:
@@ -137,15 +137,19 @@ IPO_INLINE bool ipo_repeat_enter(struct ipo_repeat *repeat, struct ipo_frame *fr
 /* ---- after */
 
 /* The unusual: as ipo_leave does, with the frame that ipo_enter would have filled. */
-void ipo_repeat_odd(struct ipo_repeat repeat, struct ipo_frame *frame, enum ipo_call_id id, const uintptr_t *args,
-                    int result, uint64_t end);
+void ipo_repeat_odd(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
+                    const uintptr_t *args, int result);
+
+/* Some of several requests have completed. */
+void ipo_repeat_complete(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
+                         const uintptr_t *args);
 
 /* A poll that found nothing goes to the fold it belongs to; false: there is none yet. */
 IPO_INLINE bool ipo_repeat_poll(struct trc_stream *stream, const struct trc_sig_state *state, uint64_t begin,
                                 uint64_t end)
 {
-    uint32_t poll = state->completed_as - 1;
-    if (__builtin_expect(!state->completed_as || stream->state[poll].version != state->completed_version, 0))
+    uint32_t poll = state->completed_as;
+    if (__builtin_expect(!trc_completion_known(stream, state), 0))
         return false;
     trc_stream_fold(stream, poll, begin, end);
     trc_stream_count(stream, poll, end - begin);
@@ -162,10 +166,56 @@ IPO_INLINE bool ipo_as_remembered(const struct ipo_repeat *repeat, uintptr_t sta
     return ipo_arrived_as(status, source, tag, sig->received);
 }
 
-IPO_INLINE void ipo_repeat_leave(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
+/* The request that a send or receive has started. */
+IPO_INLINE void ipo_repeat_started(const struct ipo_repeat *repeat, enum ipo_call_id id, enum trc_opclass opclass,
+                                   const char *roles, const uintptr_t *args)
+{
+    struct ipo_thread *thread = repeat->thread;
+    const struct ipo_memo *memo = repeat->memo;
+    struct trc_thread *live = &thread->stream.page->thread;
+    const uintptr_t variable = args[ipo_role_at(roles, 'q')], handle = ipo_handle_load(variable, 0);
+    const int source = (int)args[ipo_role_at(roles, 's')], tag = (int)args[ipo_role_at(roles, 'T')];
+    uint64_t number = live->starts++;
+    struct ipo_request *request;
+    _Atomic uint64_t *key = NULL;
+    if (handle - ipo_abi.shared < ipo_abi.shared_span) {
+        if (__builtin_expect(thread->shared_end - thread->shared_first == IPO_SHARED, 0))
+            thread->shared_first++; /* as ipo_shared_add */
+        request = &thread->shared[thread->shared_end++ % IPO_SHARED];
+        request->variable = variable;
+    } else {
+        uint32_t at = ipo_request_favourite(handle);
+        key = &ipo_requests.keys[at];
+        request = &ipo_requests.slots[at];
+        if (__builtin_expect(atomic_load_explicit(key, memory_order_relaxed) || ipo_process.concurrent, 0)) {
+            ipo_request_started(thread, memo->comm, memo->index, variable, source, tag, number);
+            return;
+        }
+    }
+    const struct trc_sig *sig = &thread->stream.page->sigs[memo->index];
+    request->flags = 0;
+    request->thread = live->index;
+    request->number = number;
+    request->index = memo->index;
+    request->version = memo->version;
+    request->charge = id;
+    request->comm = memo->comm;
+    request->receives = opclass == TRC_OP_IRECV && (sig->flags & TRC_SIG_P2P_IN);
+    if (opclass == TRC_OP_IRECV) {
+        request->source = source;
+        request->tag = tag;
+        request->room = sig->received;
+    }
+    request->sig = *sig;
+    if (key)
+        atomic_store_explicit(key, handle, memory_order_release);
+}
+
+/* False: an unusual case, for ipo_repeat_odd. */
+IPO_INLINE bool ipo_repeat_leave(struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
                                  enum trc_opclass opclass, const char *roles, const uintptr_t *args, int result)
 {
-    uint64_t end = IPO_TSC();
+    const uint64_t end = repeat->end = IPO_TSC();
     struct ipo_thread *thread = repeat->thread;
     struct trc_stream *stream = &thread->stream;
     struct trc_sig_state *state = repeat->memo->state;
@@ -183,36 +233,29 @@ IPO_INLINE void ipo_repeat_leave(const struct ipo_repeat *repeat, struct ipo_fra
     if (opclass == TRC_OP_RECV || opclass == TRC_OP_SENDRECV)
         usual = usual && ipo_as_remembered(repeat, args[ipo_role_at(roles, 'S')], (int)args[ipo_role_at(roles, 's')],
                                            (int)args[ipo_role_at(roles, 'T')]);
-    if (__builtin_expect(!usual, 0)) {
-        ipo_repeat_odd(*repeat, frame, id, args, result, end);
-        return;
-    }
+    if (__builtin_expect(!usual, 0))
+        return false;
     struct trc_thread *live = &stream->page->thread;
     if (!poll) {
         trc_stream_put(stream, state, ipo_is_collective(opclass), repeat->begin, end, repeat->sequence);
-        trc_stream_count(stream, index, end - repeat->begin);
+        trc_stream_count_in(stream, state, index, end - repeat->begin);
         live->last = index + 1;
     }
     live->last_end = end;
     if (ipo_is_completion(opclass) && !poll && !ipo_role_in(roles, 'i') && !ipo_role_in(roles, 'o')) {
         bool one = ipo_role_in(roles, 'Q'), many = ipo_role_in(roles, 'Z');
-        ipo_complete_all(thread, args[ipo_role_at(roles, one ? 'Q' : 'y')],
-                         one ? 1 : (uint32_t)args[ipo_role_at(roles, 'l')],
-                         ipo_role_in(roles, 'S') || many ? args[ipo_role_at(roles, many ? 'Z' : 'S')] : 0);
+        ipo_complete_from(thread, args[ipo_role_at(roles, one ? 'Q' : 'y')], 0,
+                          one ? 1 : (uint32_t)args[ipo_role_at(roles, 'l')],
+                          ipo_role_in(roles, 'S') || many ? args[ipo_role_at(roles, many ? 'Z' : 'S')] : 0);
     } else if (ipo_is_completion(opclass) && !poll) {
-        frame->thread = thread;
-        frame->call = &ipo_calls[id];
-        frame->failed = frame->poll = false;
-        frame->status = 0;
-        if (ipo_role_in(roles, 'S') || ipo_role_in(roles, 'Z'))
-            frame->status = args[ipo_role_in(roles, 'S') ? ipo_role_at(roles, 'S') : ipo_role_at(roles, 'Z')];
-        ipo_complete(frame, args);
+        uintptr_t all[5] = {args[0], args[1], args[2], args[3], args[4]};
+        ipo_repeat_complete(repeat, frame, id, all);
     }
     if (ipo_role_in(roles, 'q'))
-        ipo_request_started(thread, repeat->memo->comm, index, args[ipo_role_at(roles, 'q')],
-                            (int)args[ipo_role_at(roles, 's')], (int)args[ipo_role_at(roles, 'T')]);
+        ipo_repeat_started(repeat, id, opclass, roles, args);
     __atomic_store_n(&live->inside, 0, __ATOMIC_RELEASE);
     thread->mark = NULL;
+    return true;
 }
 
 #endif

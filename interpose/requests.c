@@ -120,6 +120,14 @@ void ipo_request_unclaim(uint64_t handle, struct ipo_request *request)
     atomic_store_explicit(key_of(request), handle, memory_order_release);
 }
 
+void ipo_request_reserve(uint64_t handle)
+{
+    uint32_t at = ipo_request_favourite(handle);
+    uint64_t unused = 0; /* as is a handle that there is not */
+    if (atomic_compare_exchange_strong(&ipo_requests.keys[at], &unused, handle))
+        ipo_requests.slots[at].flags = IPO_REQUEST_ODD;
+}
+
 void ipo_request_remove(struct ipo_request *request)
 {
     atomic_store_explicit(key_of(request), 0, memory_order_release);
@@ -150,8 +158,6 @@ const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t v
         return NULL;
     found->variable = 0;
     while (thread->shared_first != thread->shared_end && !thread->shared[thread->shared_first % IPO_SHARED].variable)
-        thread->shared_first++;
-    if (thread->shared_first == thread->shared_end)
-        thread->shared_first = thread->shared_end = 0; /* from the front again: memory that is warm */
+        ipo_shared_next(thread);
     return found;
 }

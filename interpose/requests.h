@@ -62,6 +62,9 @@ struct ipo_request *ipo_request_place(uint64_t handle);
 /* From now on it is found.  For a place of ipo_shared_add it does nothing. */
 void ipo_request_publish(struct ipo_request *request, uint64_t handle);
 
+/* A handle that means no request of its own: it is in the table, so that no way through the table takes it for one. */
+void ipo_request_reserve(uint64_t handle);
+
 /* Both, with a copy of `request`.  False: no room. */
 bool ipo_request_add(uint64_t handle, const struct ipo_request *request);
 

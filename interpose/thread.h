@@ -73,6 +73,16 @@ const struct ipo_thread *ipo_thread_of(uint32_t tid);
 /* The first of all; `next` leads to the others. */
 const struct ipo_thread *ipo_thread_first(void);
 
+/* The oldest start behind the shared handle is completed. */
+static inline void ipo_shared_next(struct ipo_thread *thread)
+{
+    uint32_t first = thread->shared_first;
+    thread->shared[first++ % IPO_SHARED].variable = 0;
+    if (first == thread->shared_end)
+        first = thread->shared_end = 0; /* from the front again: memory that is warm */
+    thread->shared_first = first;
+}
+
 /* Room for `n` requests and statuses in the thread's scratch memory; false if it cannot be had. */
 bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n);
 

@@ -23,28 +23,41 @@
 #define X14 X13, a[13]
 #define X15 X14, a[14]
 
-#define WRAP(arity, name, core, opclass, roles)                                                                        \
+#define BEGIN(arity, name)                                                                                             \
     int ipo_w_##name(P##arity);                                                                                        \
     int ipo_w_##name(P##arity)                                                                                         \
     {                                                                                                                  \
         struct ipo_frame frame;                                                                                        \
+        frame.address = __builtin_frame_address(0);                                                                    \
+        frame.site = (uint64_t)(uintptr_t)__builtin_return_address(0);
+
+/* A call that may be a repeated one.  Its array is never in memory: the compiler knows where each element is. */
+#define REPEAT(arity, name, opclass, roles)                                                                            \
+    if (ipo_repeats(TRC_OP_##opclass, #name, roles)) {                                                                 \
         struct ipo_repeat repeat;                                                                                      \
         w a[(arity) + 1] = {A##arity};                                                                                 \
-        frame.address = __builtin_frame_address(0);                                                                    \
-        frame.site = (uint64_t)(uintptr_t)__builtin_return_address(0);                                                 \
-        if (ipo_repeats(TRC_OP_##opclass, #name, roles) &&                                                             \
-            ipo_repeat_enter(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, arity, a)) {                        \
+        if (ipo_repeat_enter(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, arity, a)) {                        \
             int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                          \
-            ipo_repeat_leave(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, a, result);                         \
+            if (__builtin_expect(!ipo_repeat_leave(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, a, result),   \
+                                 0)) {                                                                                 \
+                w again[(arity) + 1] = {X##arity};                                                                     \
+                ipo_repeat_odd(&repeat, &frame, IPO_##name, again, result);                                            \
+            }                                                                                                          \
             return result;                                                                                             \
         }                                                                                                              \
-        if (__builtin_expect(!ipo_enter(&frame, IPO_##name, a), 0))                                                    \
-            return ((int (*)(P##arity))ipo_resolved(IPO_##name, __builtin_return_address(0)))(A##arity);               \
-        int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                              \
-        ipo_leave(&frame, a, result);                                                                                  \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    EXPORT_##core(arity, name)
+    }
+
+#define END(arity, name)                                                                                               \
+    w a[(arity) + 1] = {A##arity};                                                                                     \
+    if (__builtin_expect(!ipo_enter(&frame, IPO_##name, a), 0))                                                        \
+        return ((int (*)(P##arity))ipo_resolved(IPO_##name, __builtin_return_address(0)))(A##arity);                   \
+    int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                                  \
+    ipo_leave(&frame, a, result);                                                                                      \
+    return result;                                                                                                     \
+    }
+
+#define WRAP(arity, name, core, opclass, roles)                                                                        \
+    BEGIN(arity, name) REPEAT(arity, name, opclass, roles) END(arity, name) EXPORT_##core(arity, name)
 
 #define EXPORT_OPT(arity, name)
 #define EXPORT_CORE(arity, name) __attribute__((visibility("default"), alias("ipo_w_" #name))) int MPI_##name(P##arity);

@@ -10,11 +10,9 @@
 /* Bucket of a value; values of 2^34 and more share the last.  Callable from the traced thread. */
 static inline uint32_t trc_bucket(uint64_t value)
 {
-    if (value < 8)
-        return (uint32_t)value;
-    if (value >> 34)
+    if (__builtin_expect(value >> 34 != 0, 0))
         return TRC_HISTOGRAM_BUCKETS - 1;
-    uint32_t shift = (63u ^ (uint32_t)__builtin_clzll(value)) - 3; /* leaves 8..15 */
+    uint32_t shift = (63u ^ (uint32_t)__builtin_clzll(value | 8)) - 3; /* leaves 8..15, or less than 8 as it is */
     return shift * 8 + (uint32_t)(value >> shift);
 }
 

@@ -36,7 +36,7 @@ struct trc_sig_state {
     uint32_t epoch; /* stream.epoch when it was defined in the chunk; other: not defined in this one */
     uint32_t local;
     uint32_t version;                         /* rises when the index comes to mean another signature */
-    uint32_t completed_as, completed_version; /* index + 1 of the signature under which its requests complete; 0 */
+    uint32_t completed_as, completed_version; /* index of the signature under which its requests complete; 0: unknown */
     struct trc_row *row;                      /* NULL: none free */
     struct trc_peer *out, *in;
     uint64_t last_sequence;
@@ -165,6 +165,11 @@ static inline uint32_t trc_stream_intern(struct trc_stream *stream, const struct
 
 #define TRC_STREAM_ROOM (2 * TRC_ITEM_MAX)
 
+static inline bool trc_completion_known(const struct trc_stream *stream, const struct trc_sig_state *state)
+{
+    return state->completed_version && stream->state[state->completed_as].version == state->completed_version;
+}
+
 /* Room for one item and a definition; false: it must be dropped (and was counted). */
 static inline bool trc_stream_room(struct trc_stream *stream)
 {
@@ -276,10 +281,12 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
     trc_stream_fold_slow(stream, index, begin, end);
 }
 
-/* Counts a completed call of signature `index`: its row, the thread's totals, and what it moved. */
-static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, uint64_t ticks)
+/* Counts a completed call of signature `index`, whose state this is: its row, the thread's totals, and what it moved.
+ */
+static inline void trc_stream_count_in(struct trc_stream *stream, const struct trc_sig_state *state, uint32_t index,
+                                       uint64_t ticks)
 {
-    struct trc_row *row = stream->state[index].row;
+    struct trc_row *row = state->row;
     row->calls++;
     row->ticks += ticks;
     if (__builtin_expect(ticks < row->min_ticks, 0))
@@ -290,6 +297,10 @@ static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, u
     stream->page->thread.calls++;
     stream->page->thread.mpi_ticks += ticks;
     stream->page->uses[index]++;
+}
+static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, uint64_t ticks)
+{
+    trc_stream_count_in(stream, &stream->state[index], index, ticks);
 }
 
 #endif
