@@ -34,13 +34,15 @@ void ipo_abi_find_shared(void);
 /* Finds out by trying where a status has its count of bytes; where MPI is initialized. */
 void ipo_abi_learn_count(void);
 
-static inline uintptr_t ipo_handle_load(uintptr_t address, unsigned i)
+static inline uintptr_t ipo_handle_at(uintptr_t address, unsigned i)
 {
-    if (!address) /* the program passed NULL: MPI will say so */
-        return 0;
     if (ipo_abi.handle_bytes == 8)
         return ((const uintptr_t *)address)[i];
     return ((const uint32_t *)address)[i];
+}
+static inline uintptr_t ipo_handle_load(uintptr_t address, unsigned i)
+{
+    return address ? ipo_handle_at(address, i) : 0; /* the program passed NULL: MPI will say so */
 }
 static inline bool ipo_is_shared(uintptr_t request)
 {

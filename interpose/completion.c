@@ -267,12 +267,13 @@ void ipo_complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t firs
     struct trc_stream *stream = &thread->stream;
     struct trc_thread *live = &stream->page->thread;
     const uint64_t own = (uint64_t)live->index << 32, newest = live->starts - 1;
-    const uint32_t step = statuses ? ipo_abi.status_bytes : 0;
-    uintptr_t variable = array + (size_t)first * ipo_abi.handle_bytes;
+    const uint32_t step = statuses ? ipo_abi.status_bytes : 0, width = ipo_abi.handle_bytes;
+    const uintptr_t *handles = thread->requests;
+    uintptr_t variable = array + (size_t)first * width;
     unsigned char *at = stream->at;
     uint32_t done = 0;
-    for (uint32_t i = first; i < first + n; i++, statuses += step, variable += ipo_abi.handle_bytes) {
-        const uintptr_t handle = thread->requests[i];
+    for (uint32_t i = first; i < first + n; i++, statuses += step, variable += width) {
+        const uintptr_t handle = handles[i];
         const uint32_t slot = ipo_request_favourite(handle);
         const bool shared = handle - ipo_abi.shared < ipo_abi.shared_span;
         const struct ipo_request *request =

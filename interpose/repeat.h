@@ -69,7 +69,7 @@ IPO_INLINE bool ipo_repeat_requests(struct ipo_thread *thread, enum trc_opclass 
         return false;
     uintptr_t *requests = thread->requests;
     for (int i = 0; i < n; i++) /* atomic: copied here, not by memcpy() */
-        __atomic_store_n(&requests[i], ipo_handle_load(array, (unsigned)i), __ATOMIC_RELAXED);
+        __atomic_store_n(&requests[i], ipo_handle_at(array, (unsigned)i), __ATOMIC_RELAXED);
     *key = one && opclass == TRC_OP_WAIT ? ipo_wait_key(thread, ipo_request_find(thread->requests[0])) : 0;
     return *key != IPO_NO_KEY;
 }
@@ -102,6 +102,7 @@ IPO_INLINE bool ipo_repeat_enter(struct ipo_repeat *repeat, struct ipo_frame *fr
         ipo_is_completion(opclass)
             ? ipo_memo_at(thread, frame->site, key, 0)
             : ipo_memo_at(thread, frame->site, args[IPO_MEMO_FIRST(roles)], args[IPO_MEMO_SECOND(roles)]);
+    __asm__("" : "+r"(memo)); /* one address, not two that the compiler goes on with */
     uint64_t differ = (memo->site ^ frame->site) | (memo->stamp ^ ipo_memo_stamp(id));
     if (__builtin_expect(differ != 0, 0))
         return false;
@@ -173,7 +174,7 @@ IPO_INLINE void ipo_repeat_started(const struct ipo_repeat *repeat, enum ipo_cal
     struct ipo_thread *thread = repeat->thread;
     const struct ipo_memo *memo = repeat->memo;
     struct trc_thread *live = &thread->stream.page->thread;
-    const uintptr_t variable = args[ipo_role_at(roles, 'q')], handle = ipo_handle_load(variable, 0);
+    const uintptr_t variable = args[ipo_role_at(roles, 'q')], handle = ipo_handle_at(variable, 0);
     const int source = (int)args[ipo_role_at(roles, 's')], tag = (int)args[ipo_role_at(roles, 'T')];
     uint64_t number = live->starts++;
     struct ipo_request *request;
@@ -248,8 +249,8 @@ IPO_INLINE bool ipo_repeat_leave(struct ipo_repeat *repeat, struct ipo_frame *fr
                           one ? 1 : (uint32_t)args[ipo_role_at(roles, 'l')],
                           ipo_role_in(roles, 'S') || many ? args[ipo_role_at(roles, many ? 'Z' : 'S')] : 0);
     } else if (ipo_is_completion(opclass) && !poll) {
-        uintptr_t all[5] = {args[0], args[1], args[2], args[3], args[4]};
-        ipo_repeat_complete(repeat, frame, id, all);
+        struct ipo_repeat copy = *repeat;
+        ipo_repeat_complete(&copy, frame, id, args);
     }
     if (ipo_role_in(roles, 'q'))
         ipo_repeat_started(repeat, id, opclass, roles, args);

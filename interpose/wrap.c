@@ -31,17 +31,20 @@
         frame.address = __builtin_frame_address(0);                                                                    \
         frame.site = (uint64_t)(uintptr_t)__builtin_return_address(0);
 
-/* A call that may be a repeated one.  Its array is never in memory: the compiler knows where each element is. */
+/* A call that may be a repeated one.  Up to the call its arguments stay in registers: the array is there for the
+ * compiler only; what comes after it has them from memory. */
 #define REPEAT(arity, name, opclass, roles)                                                                            \
     if (ipo_repeats(TRC_OP_##opclass, #name, roles)) {                                                                 \
         struct ipo_repeat repeat;                                                                                      \
         w a[(arity) + 1] = {A##arity};                                                                                 \
         if (ipo_repeat_enter(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, arity, a)) {                        \
+            w kept[(arity) + 1] = {X##arity};                                                                          \
+            __asm__ volatile("" : "+m"(kept));                                                                         \
             int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                          \
-            if (__builtin_expect(!ipo_repeat_leave(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, a, result),   \
-                                 0)) {                                                                                 \
-                w again[(arity) + 1] = {X##arity};                                                                     \
-                ipo_repeat_odd(&repeat, &frame, IPO_##name, again, result);                                            \
+            if (__builtin_expect(                                                                                      \
+                    !ipo_repeat_leave(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, kept, result), 0)) {       \
+                struct ipo_repeat odd = repeat;                                                                        \
+                ipo_repeat_odd(&odd, &frame, IPO_##name, kept, result);                                                \
             }                                                                                                          \
             return result;                                                                                             \
         }                                                                                                              \

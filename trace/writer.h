@@ -201,8 +201,10 @@ static inline __attribute__((always_inline)) void trc_stream_put(struct trc_stre
                                                                  uint64_t sequence)
 {
     stream->folds = stream->in_row = 0;
-    begin = begin > stream->base ? begin : stream->base; /* a clock that steps back must not move what follows */
-    end = end > begin ? end : begin;
+    if (__builtin_expect(begin < stream->base, 0))
+        begin = stream->base; /* a clock that steps back must not move what follows */
+    if (__builtin_expect(end < begin, 0))
+        end = begin;
     unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_EVENT + state->local);
     at = trc_put_times(at, begin - stream->base, end - begin);
     if (collective) {
