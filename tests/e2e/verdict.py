@@ -1,4 +1,4 @@
-# timeout: 240
+# timeout: 600
 """Who hangs and why, under real Open MPI: live, and from the files alone.  verdict_more.py has the rest."""
 from common import end
 from verdicts import aborted, count, hang, healthy, hung
