@@ -246,23 +246,27 @@ static bool is_ahead(const struct ana_job *job, const struct ana_summary *s)
     return !s->exact && (s->analysed <= 0 || (job->horizon_ns != INT64_MAX && s->begin_ns >= job->horizon_ns));
 }
 
-static bool say_verdict(const struct ana_job *job, struct line line)
+/* What is waited for much longer than usual is worth a word before it counts as hung. */
+static bool say_verdict(const struct ana_job *job, struct line line, enum ana_weight *weight)
 {
     struct ana_verdict verdict;
     if (!ana_verdict(job, NULL, &verdict))
         return false;
     bool trouble = verdict.state == ANA_STUCK || verdict.state == ANA_BROKEN;
-    if (trouble)
+    bool waits = verdict.state == ANA_SLOW && verdict.usual_ns > 0;
+    *weight = trouble ? ANA_TROUBLE : ANA_NOTABLE;
+    if (trouble || waits)
         ana_verdict_headline(&verdict, line.out, line.size);
     ana_verdict_free(&verdict);
-    return trouble;
+    return trouble || waits;
 }
 
 enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *summary, char *out, size_t out_size)
 {
     struct line line = {out, out_size};
-    if (say_verdict(job, line))
-        return ANA_TROUBLE;
+    enum ana_weight weight;
+    if (say_verdict(job, line, &weight))
+        return weight;
     if (say_record(job, line) || (job->state == ANA_RUNNING && ana_stuck(job, out, out_size)))
         return ANA_NOTABLE;
     if (is_ahead(job, summary)) {

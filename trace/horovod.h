@@ -156,6 +156,7 @@ struct ana_hvd_finding {
     size_t tensors; /* how many are waited for; the first of them by name */
     char tensor[128];
     int64_t since_ns;  /* job time */
+    int64_t usual_ns;  /* that a step takes; 0 unknown */
     char summary[512]; /* one sentence without state and time: "rank 5 has not submitted 142 of 161 tensors .." */
     size_t lines;
     char line[8][256]; /* evidence */

@@ -463,8 +463,10 @@ bool ana_hvd_judge(const struct ana_job *job, const struct ana_hvd *hvd, int64_t
                 j.hang_ns = j.notable_ns; /* nothing will move any more */
             bool found = j.culprit && rule[k](&j);
             free(j.culprit);
-            if (found)
+            if (found) {
+                out->usual_ns = usual_step_ns(&hvd->set[s]);
                 return true;
+            }
         }
     *out = (struct ana_hvd_finding){.id = ANA_HVD_FINE};
     return false;

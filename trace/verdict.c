@@ -202,9 +202,13 @@ void ana_verdict_free(struct ana_verdict *v)
 
 void ana_verdict_headline(const struct ana_verdict *v, char *out, size_t size)
 {
-    char since[ANA_TEXT];
+    char since[ANA_TEXT], usual[ANA_TEXT];
     if (v->state == ANA_STUCK && v->since_ns >= 0)
         snprintf(out, size, "hung for %s: %s", ana_spoken(since, sizeof since, (double)v->since_ns), v->summary);
+    else if (v->state == ANA_SLOW && v->since_ns >= 0 && v->usual_ns > 0)
+        snprintf(out, size, "%s, for %s (a step usually takes %s)", v->summary,
+                 ana_spoken(since, sizeof since, (double)v->since_ns),
+                 ana_spoken(usual, sizeof usual, (double)v->usual_ns));
     else
         snprintf(out, size, "%s", v->summary);
 }

@@ -48,6 +48,7 @@ struct ana_verdict {
     enum ana_verdict_class id;
     enum ana_confidence confidence;
     int64_t since_ns; /* how long it has lasted; -1 unknown */
+    int64_t usual_ns; /* what is waited for usually takes so long; 0 unknown */
     size_t culprits;  /* rank indices, ascending */
     size_t *culprit;
     size_t absents; /* ranks that are to blame, too, and have no file: the first few of them */

@@ -34,6 +34,7 @@ static bool take(struct ana_case *c, bool straggler)
     if (f.culprits == 0)
         c->out->confidence = ANA_POSSIBLE;
     c->out->since_ns = hvd->set[f.set].now_ns - f.since_ns;
+    c->out->usual_ns = straggler ? 0 : f.usual_ns;
     for (size_t i = 0; i < f.culprits; i++)
         ana_case_blame(c, f.culprit[i]);
     ana_case_say(c, "%s", f.summary);

@@ -15,6 +15,8 @@ STANDIN = workload("hvd_standin")
 def hung(names):
     jobs = [Hung(n, n, 3, 1, "-c", "4000", "-x", "9000") for n in names]
     for job in jobs:
+        if job.fault == "missing":
+            job.notable()
         job.live(1.5, 60)
     for job in jobs:
         job.over()

@@ -58,6 +58,16 @@ class Hung:
         self.name, self.fault, self.ranks, self.rank = name, fault, ranks, rank
         self.job = start(ranks, [workload("hvd_standin"), "-f", fault, "-r", str(rank), "-s", "1000"] + list(options), name)
 
+    def notable(self):
+        """Long before it counts as hung the first line says what is waited for."""
+        rank = "rank %d" % self.rank
+        def first_line():
+            said = " ".join(hpctop("report", self.name).out.split())
+            return rank in said and "submitted" in said and " for " in said and "a step usually takes" in said and \
+                "hung for" not in said
+        check("%s: the first line, long before it counts as hung" % self.name, wait_for(first_line, 20),
+              hpctop("report", self.name).out[:600])
+
     def live(self, hang, timeout):
         began = time.monotonic()
         found = wait_for(lambda: (lambda x: x if right(x, self.fault, self.rank) else None)(look(self.name, hang)), timeout)
