@@ -71,7 +71,7 @@ static void hex(char *out, uint64_t value)
 /* Names that were looked up, by address; the process's modules rarely change. */
 static struct {
     uint64_t address;
-    char function[120];
+    char function[248]; /* C++ names that are cut cannot be read any more */
 } names[NAMES];
 static uint64_t naming_ends;
 

@@ -1,5 +1,6 @@
 /* Definitions: communicators, windows, files, call sites. */
 #include "trace/file.h"
+#include "trace/cxx_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +152,7 @@ static void define_site(struct trc_file *file, const struct trc_def *def, const 
     memcpy(kept->text, text, size);
     char *module = kept->text + strlen(kept->text) + 1;
     trc_clean_text(kept->text);
+    trc_cxx_name(kept->text);
     trc_clean_text(module);
     kept->function = kept->text[0] ? kept->text : NULL;
     kept->module = module[0] ? module : NULL;

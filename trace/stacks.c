@@ -1,5 +1,6 @@
 /* Stacks out of the records of files: parsed, and the newest of each process. */
 #include "trace/stacks.h"
+#include "trace/cxx_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,7 @@ static struct ana_frame frame_of(bool python, char *rest)
     } else {
         uint64_t in_module = cut_offset(file);
         frame.offset = cut_offset(function);
+        trc_cxx_name(function);
         if (!*function || !strcmp(function, "?"))
             frame.offset = in_module;
     }

@@ -1,7 +1,10 @@
 #include "tui/lines.h"
 
+#include "trace/cxx_name.h"
+
 #include <elfutils/libdwfl.h>
 #include <search.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,4 +103,17 @@ void tui_lines_use(struct ana_job *job)
 {
     started_ns = ana_job_info(job).start_realtime_ns;
     ana_job_set_line_finder(job, line_of, NULL);
+}
+
+void tui_names_use(void)
+{
+    static const char *const libraries[] = {"libstdc++.so.6", "libc++abi.so.1"};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_LOCAL);
+        trc_demangle *demangle = library ? (trc_demangle *)(uintptr_t)dlsym(library, "__cxa_demangle") : NULL;
+        if (demangle) {
+            trc_cxx_use(demangle);
+            return;
+        }
+    }
 }

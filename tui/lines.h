@@ -8,4 +8,7 @@
  * ran, so it is not asked.  What was found lives until the program ends. */
 void tui_lines_use(struct ana_job *job);
 
+/* C++ names are shown as people write them, where this system has a C++ library; once, before files are opened. */
+void tui_names_use(void);
+
 #endif

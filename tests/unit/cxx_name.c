@@ -1,0 +1,48 @@
+/* C++ names without their noise. */
+#include "tests/support/check.h"
+#include "trace/cxx_name.h"
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(void)
+{
+    static const char *const names[][2] = {
+        {"main", "main"},
+        {"_ZN7horovod6common13MPIController19CrossRankBitwiseAndERSt6vectorIxSaIxEEi",
+         "horovod::common::MPIController::CrossRankBitwiseAnd"},
+        {"_ZN7horovod6common13MPIController19CrossRankBitwiseAndERSt6vectorIxSaIxEEi+0x1f",
+         "horovod::common::MPIController::CrossRankBitwiseAnd+0x1f"},
+        {"_Z3addIiET_S0_S0_", "add"},                                    /* int add<int>(int, int) */
+        {"_ZNK1aclEi", "a::operator()"},                                 /* a::operator()(int) const */
+        {"_ZN12_GLOBAL__N_16hiddenEv", "(anonymous namespace)::hidden"}, /* fits just */
+        {"_ZN1alsERSo", "a::operator<<"},                                /* of std::ostream&; too long with its class */
+        {"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()"},   /* longer than its linker name: cut */
+        {"_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector::push_back"},
+        {"_Znot", "_Znot"},
+    };
+    void *library = dlopen("libstdc++.so.6", RTLD_LAZY);
+    trc_demangle *demangle = library ? (trc_demangle *)(uintptr_t)dlsym(library, "__cxa_demangle") : NULL;
+    char name[200];
+    strcpy(name, names[1][0]);
+    trc_cxx_name(name);
+    CHECK(!strcmp(name, names[1][0]), "without a C++ library names stay: %s", name);
+    if (!demangle) {
+        printf("no C++ library here\n");
+        return failures ? 1 : 77;
+    }
+    trc_cxx_use(demangle);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        strcpy(name, names[i][0]);
+        trc_cxx_name(name);
+        size_t most = strlen(names[i][0]);
+        const char *want = names[i][1];
+        while (strlen(want) > most && strstr(want, "::"))
+            want = strstr(want, "::") + 2;
+        CHECK(!strcmp(name, want), "%s: %s, not %s", names[i][0], name, want);
+        CHECK(strlen(name) <= most, "%s grew: %s", names[i][0], name);
+    }
+    return failures ? 1 : 0;
+}

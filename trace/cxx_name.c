@@ -1,0 +1,106 @@
+#include "trace/cxx_name.h"
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST    400u
+#define REFERENCES 24u
+
+static trc_demangle *demangler;
+
+void trc_cxx_use(trc_demangle *demangle)
+{
+    demangler = demangle;
+}
+
+/* The operator's own brackets are no parameters: "operator()", "operator<<", "operator new[]". */
+static size_t operator_length(const char *at)
+{
+    size_t n = strlen("operator");
+    if (strncmp(at, "operator", n) != 0)
+        return 0;
+    if (strncmp(at + n, "()", 2) == 0)
+        return n + 2;
+    return n + strspn(at + n, "+-*/%^&|~!=<>,[]");
+}
+
+static size_t closing(const char *at, char open, char close)
+{
+    int depth = 0;
+    size_t n = 0;
+    for (; at[n]; n++) {
+        depth += at[n] == open;
+        if (at[n] == close && (n == 0 || at[n - 1] != '-') && --depth == 0)
+            return n + 1;
+    }
+    return n;
+}
+
+/* "void a::b<int>(float) const" -> "a::b". */
+static void strip(char *name)
+{
+    static const char anonymous[] = "(anonymous namespace)";
+    char *out = name, *begin = name;
+    for (const char *at = name; *at;) {
+        bool word = at == name || strchr(": *&", at[-1]) != NULL;
+        size_t whole = word ? operator_length(at) : 0;
+        if (strncmp(at, anonymous, sizeof anonymous - 1) == 0)
+            whole = sizeof anonymous - 1;
+        if (whole) {
+            memmove(out, at, whole);
+            out += whole;
+            at += whole;
+        } else if (*at == '<') {
+            at += closing(at, '<', '>');
+        } else if (*at == '(') {
+            at += closing(at, '(', ')');
+            if (strncmp(at, "::", 2) != 0 && strncmp(at, " const::", 8) != 0)
+                break; /* its parameters; else those of a function that it is local to */
+            at = strstr(at, "::");
+        } else if (*at == '{') { /* "{lambda(int)#1}" */
+            whole = closing(at, '{', '}');
+            memmove(out, at, whole);
+            out += whole;
+            at += whole;
+        } else {
+            if (*at == ' ' && at > name)
+                begin = out + 1; /* what stood before is the type that it returns */
+            *out++ = *at++;
+        }
+    }
+    *out = 0;
+    memmove(name, begin, strlen(begin) + 1);
+}
+
+/* Parts of a name may stand for earlier parts, twice in each step: a name made to do harm would fill all memory. */
+static bool is_modest(const char *name, size_t length)
+{
+    unsigned references = 0;
+    for (size_t i = 0; i + 1 < length; i++)
+        references += (name[i] == 'S' || name[i] == 'T') && strchr("_0123456789", name[i + 1]);
+    return length <= LONGEST && references <= REFERENCES;
+}
+
+void trc_cxx_name(char *name)
+{
+    char *offset = strstr(name, "+0x");
+    size_t length = offset ? (size_t)(offset - name) : strlen(name);
+    if (!demangler || strncmp(name, "_Z", 2) != 0 || !is_modest(name, length))
+        return;
+    int status = 0;
+    char *mangled = strndup(name, length);
+    char *text = mangled ? demangler(mangled, NULL, NULL, &status) : NULL;
+    free(mangled);
+    if (!text)
+        return;
+    strip(text);
+    const char *from = text;
+    while (strlen(from) > length && strstr(from, "::"))
+        from = strstr(from, "::") + 2;
+    size_t n = strlen(from);
+    if (n > 0 && n <= length) {
+        memcpy(name, from, n);
+        memmove(name + n, name + length, strlen(name + length) + 1);
+    }
+    free(text);
+}
