@@ -96,8 +96,16 @@ $(DOUBLE)/libcuda.so.1: tests/gpu_double/cuda.c $(DOUBLE)/libfgpu.so
 	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lfgpu -ldl
 $(DOUBLE)/libcudart.so.13: tests/gpu_double/cudart.c tests/gpu_double/include/cuda_runtime.h $(DOUBLE)/libfgpu.so $(DOUBLE)/libcuda.so.1
 	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lfgpu -ldl -lpthread && ln -sf $(@F) $(@D)/libcudart.so
-$(DOUBLE)/libnccl.so.2: tests/gpu_double/nccl.c tests/gpu_double/include/nccl.h $(DOUBLE)/libcudart.so.13
-	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lcudart -lfgpu -lpthread -lrt && ln -sf $(@F) $(@D)/libnccl.so
+NCCL_DOUBLE = tests/gpu_double/nccl.c tests/gpu_double/tells.c
+$(DOUBLE)/libnccl.so.2: $(NCCL_DOUBLE) tests/gpu_double/tells.h tests/gpu_double/include/nccl.h $(DOUBLE)/libcudart.so.13
+	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $(NCCL_DOUBLE) -Wl,-soname,$(@F) -L$(@D) -lcudart -lfgpu -ldl -lpthread -lrt && ln -sf $(@F) $(@D)/libnccl.so
+# The same as an archive, and a library that has it inside without showing it, as Horovod's does by default.
+$(DOUBLE)/libnccl_static.a: $(NCCL_DOUBLE) tests/gpu_double/tells.h tests/gpu_double/include/nccl.h $(DOUBLE)/libcudart.so.13
+	$(Q)for f in $(NCCL_DOUBLE); do $(CC) $(filter-out -shared,$(DOUBLE_CFLAGS)) -c -o $(@D)/$$(basename $$f .c).o $$f || exit 1; done; \
+	    rm -f $@ && ar rcs $@ $(addprefix $(@D)/,nccl.o tells.o)
+$(DOUBLE)/libhidden_part.so: workloads/nccl/hidden/part.c workloads/nccl/hidden/part.map $(DOUBLE)/libnccl_static.a
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -fPIC -shared -Itests/gpu_double/include -Iworkloads -o $@ $< $(DOUBLE)/libnccl_static.a \
+	    -Wl,--version-script=workloads/nccl/hidden/part.map -Wl,-Bsymbolic-functions -L$(@D) -lcudart -lfgpu -ldl -lpthread -lrt
 $(DOUBLE)/libcupti.so.13: tests/gpu_double/cupti.c tests/gpu_double/libcupti.map $(DOUBLE)/libfgpu.so
 	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -Wl,--version-script=$(word 2,$^) -L$(@D) -lfgpu -lpthread
 $(BUILD)/workloads/nccl/%: workloads/nccl/%.c workloads/truth.h $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcupti.so.13
@@ -105,7 +113,10 @@ $(BUILD)/workloads/nccl/%: workloads/nccl/%.c workloads/truth.h $(DOUBLE)/libncc
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -Iworkloads -o $@ $< $(NCCL_FLAGS) -lnccl -lcudart -lm
 # This one has no MPI in it.
 $(BUILD)/workloads/nccl/without_mpi: MPICC = $(CC)
-nccl: $(NCCL_BIN)
+$(BUILD)/workloads/nccl/hidden: workloads/nccl/hidden/main.c $(DOUBLE)/libhidden_part.so
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -o $@ $< -ldl
+nccl: $(NCCL_BIN) $(BUILD)/workloads/nccl/hidden
 
 # Fortran workloads, where there is a compiler.  Those of *.F90 are built once for each binding.  For another MPI:
 # make fortran BUILD=build/mpich MPICC=mpicc.mpich MPIFC=mpifort.mpich

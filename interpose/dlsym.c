@@ -6,6 +6,7 @@
  * itself not ready: so no allocation, no lock and no call but the jump, once the real one is known. */
 #include "interpose/dlsym.h"
 #include "interpose/nccl.h"
+#include "interpose/nccl_windows.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -138,6 +139,15 @@ void *ipo_dlsym(void *restrict handle, const char *restrict name)
     return system_dlsym()(handle, name);
 }
 
+/* What every copy of the CUDA runtime asks the driver's library for first. */
+static inline bool is_of_driver(const char *name)
+{
+    const char *wanted = "cuGetProcAddress"; /* or with _v2 */
+    while (*wanted && *name == *wanted)
+        wanted++, name++;
+    return !*wanted;
+}
+
 /* The program's. */
 __attribute__((visibility("default"))) void *dlsym(void *restrict handle, const char *restrict name)
 {
@@ -145,5 +155,7 @@ __attribute__((visibility("default"))) void *dlsym(void *restrict handle, const 
     if (__builtin_expect(name[0] == 'n' && name[1] == 'c' && name[2] == 'c' && name[3] == 'l', 0) &&
         handle != RTLD_DEFAULT && handle != RTLD_NEXT)
         return ipo_nccl_looked_up(handle, name);
+    if (__builtin_expect(name[0] == 'c' && name[1] == 'u' && is_of_driver(name), 0))
+        ipo_cuda_coming();
     return known(handle, name);
 }

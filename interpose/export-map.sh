@@ -1,9 +1,12 @@
 #!/bin/sh
-# Prints the linker version script of libtrace.so: of the tables given, the calls that are exported; dlsym (dlsym.c).
+# Prints the linker version script of libtrace.so: of the tables given, the calls that are exported; dlsym (dlsym.c); what NCCL looks up
+# (nvtx.c, plugin.c).
 # Usage: export-map.sh mpi_calls.def nccl_calls.def > export.map
 set -eu
 awk -F '[(, ]+' '
-    BEGIN { print "{"; print "global:"; print "    dlsym;" }
+    BEGIN { print "{"; print "global:"; print "    dlsym;"
+            print "    InitializeInjectionNvtx2;\n    InitializeInjectionNvtxExtension;"
+            for (v = 1; v <= 6; v++) print "    ncclProfiler_v" v ";" }
     $1 == "CALL" && $4 == "CORE" && $6 != "PASS" { print "    MPI_" $3 ";"; n++ }
     $1 ~ /^NCCL/ && $4 == "EXPORT" { print "    nccl" $3 ";"; n++ }
     END { print "    InitializeInjection;"; print "local:"; print "    *;"; print "};"; if (!n) exit 1 }' "$@"

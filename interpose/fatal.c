@@ -49,7 +49,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     int kept = errno, nothing = NOTHING;
     size_t i = index_of(number);
     /* A child's death, forked or by vfork, is not this process's. */
-    if ((*ipo_armed || *ipo_nccl_armed) && ipo_process.writer.head->pid == (uint32_t)getpid() &&
+    if ((*ipo_armed || *ipo_told_armed) && ipo_process.writer.head->pid == (uint32_t)getpid() &&
         atomic_compare_exchange_strong(&state, &nothing, CRASHED + 100)) {
         crash.tid = (uint32_t)syscall(SYS_gettid);
         crash.signal = number;
@@ -58,7 +58,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         atomic_store(&state, CRASHED);
         ipo_heartbeat_wake();
     }
-    if ((*ipo_armed || *ipo_nccl_armed) && crash.tid == (uint32_t)syscall(SYS_gettid)) {
+    if ((*ipo_armed || *ipo_told_armed) && crash.tid == (uint32_t)syscall(SYS_gettid)) {
         struct timespec begin, now, pause = {.tv_nsec = 100000000};
         clock_gettime(CLOCK_MONOTONIC, &begin);
         for (int seen; (seen = atomic_load(&state)) != TAKEN;) {

@@ -158,3 +158,18 @@ ipo_gpu_op ipo_gpu_op_find(uint32_t comm, uint32_t call, uint64_t sequence)
     }
     return newest;
 }
+
+ipo_gpu_op ipo_gpu_op_oldest(uint32_t comm, uint32_t call, uint64_t bytes)
+{
+    ipo_gpu_op oldest = 0;
+    for (unsigned i = 0; ipo_gpu_table && i < TRC_GPU_OPS; i++) {
+        const struct trc_gpu_op *slot = &ipo_gpu_table->op[i];
+        ipo_gpu_op op = handle_of(i);
+        if (op && (!oldest || op >> SLOT_BITS < oldest >> SLOT_BITS) && slot->comm == comm && slot->call == call &&
+            slot->bytes == bytes && slot->state <= TRC_GPU_ENQUEUED && !(slot->flags & TRC_GPU_BY_PLUGIN))
+            oldest = op;
+    }
+    if (oldest)
+        __atomic_fetch_or(&ipo_gpu_table->op[oldest & (TRC_GPU_OPS - 1)].flags, TRC_GPU_BY_PLUGIN, __ATOMIC_RELAXED);
+    return oldest;
+}

@@ -50,6 +50,10 @@ extern IPO_OURS __thread ipo_gpu_op ipo_gpu_current;
  * thread (the plugin's KernelCh): looks at all slots. */
 ipo_gpu_op ipo_gpu_op_find(uint32_t comm, uint32_t call, uint64_t sequence);
 
+/* The oldest operation of a communicator with this call and size that nobody has said to have started, and that was not
+ * given out here before; 0: none.  Looks at all slots. */
+ipo_gpu_op ipo_gpu_op_oldest(uint32_t comm, uint32_t call, uint64_t bytes);
+
 /* The next launch group's number. */
 uint64_t ipo_gpu_next_group(void);
 

@@ -80,8 +80,9 @@ void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE", NULL};
     head->pid = (uint32_t)getpid();
     head->pid_start = pid_start();
-    head->rank = number_of(ranks);
-    head->world_size = number_of(sizes);
+    bool by_torch = getenv("TORCHELASTIC_RUN_ID") != NULL; /* which may itself be started by srun or mpirun */
+    head->rank = number_of(by_torch ? (const char *const[]){"RANK", NULL} : ranks);
+    head->world_size = number_of(by_torch ? (const char *const[]){"WORLD_SIZE", NULL} : sizes);
     gethostname(head->host, sizeof head->host - 1);
     ipo_read_file("/proc/sys/kernel/random/boot_id", head->boot_id, sizeof head->boot_id);
     ipo_container(head, image);

@@ -97,11 +97,28 @@ static void batch(struct ipo_text *job)
     }
 }
 
+/* torchrun, and what else starts ranks for PyTorch: all are told where the first of them listens.  The name of the run
+ * is "none" unless the user gave one, and the port is often the usual one: so the batch job's name comes first. */
+static void torch(struct ipo_text *job, struct ipo_text *world)
+{
+    const char *run = variable("TORCHELASTIC_RUN_ID"), *address = variable("MASTER_ADDR");
+    ipo_batch_id(job);
+    ipo_text_add(job, job->used ? "-" : "");
+    ipo_text_add(job, *run && strcmp(run, "none") != 0 ? run : address);
+    ipo_text_add(job, "-");
+    ipo_text_add(job, variable("MASTER_PORT"));
+    ipo_text_add(world, variable("TORCHELASTIC_RESTART_COUNT"));
+}
+
 void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint64_t pid_start)
 {
     bool by_srun = *variable("SLURM_PROCID") && *variable("SLURM_STEP_ID") && *variable("SLURM_JOB_ID");
     const char *space = variable("PMIX_NAMESPACE");
-    if (*variable("OMPI_COMM_WORLD_RANK") || (*space && strncmp(space, "slurm.", 6) != 0)) {
+    bool to_torch =
+        *variable("RANK") && *variable("WORLD_SIZE") && *variable("MASTER_ADDR") && *variable("MASTER_PORT");
+    if (to_torch && *variable("TORCHELASTIC_RUN_ID")) { /* its own variables count before those of who started it */
+        torch(job, world);
+    } else if (*variable("OMPI_COMM_WORLD_RANK") || (*space && strncmp(space, "slurm.", 6) != 0)) {
         open_mpi(job);
     } else if (*variable("MPISPAWN_MPIRUN_ID")) { /* MVAPICH2's mpirun_rsh: its host and pid */
         ipo_text_add(job, variable("MPISPAWN_MPIRUN_HOST"));
@@ -115,6 +132,8 @@ void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint
     }
     if (job->used == 0)
         batch(job);
+    if (job->used == 0 && to_torch)
+        torch(job, world);
     if (job->used == 0) { /* started by hand: alone */
         ipo_text_add_number(job, pid);
         ipo_text_add(job, "-");

@@ -3,6 +3,7 @@
 #include "interpose/nccl.h"
 #include "interpose/cupti.h"
 #include "interpose/nccl_state.h"
+#include "interpose/nccl_windows.h"
 #include "interpose/facts.h"
 #include "interpose/process.h"
 #include "interpose/python_site.h"
@@ -42,7 +43,14 @@ uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count)
 
 static uint64_t times(int8_t factor, uint64_t bytes, const struct ipo_comm *comm)
 {
-    return bytes == TRC_BYTES_UNKNOWN ? bytes : bytes * (uint64_t)(factor == N ? comm->size : factor);
+    if (bytes == TRC_BYTES_UNKNOWN || (factor == N && (!comm || comm->size <= 0)))
+        return TRC_BYTES_UNKNOWN;
+    return bytes * (uint64_t)(factor == N ? comm->size : factor);
+}
+
+static int32_t world_rank(const struct ipo_comm *comm, uintptr_t rank)
+{
+    return comm ? ipo_world_rank(comm, (int)rank) : TRC_PEER_UNKNOWN;
 }
 
 static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *call, const uintptr_t *args)
@@ -51,6 +59,7 @@ static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *c
     const struct ipo_comm *comm = frame->comm;
     uint64_t count = 0, root = UINT64_MAX;
     uint32_t type = 0;
+    const int8_t *factor = &moves[call->moves].sent;
     for (unsigned i = 0; i < call->arity; i++)
         switch (call->roles[i]) {
         case 'n':
@@ -61,26 +70,28 @@ static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *c
             break;
         case 'r':
             root = (uint32_t)args[i];
-            sig->peer = ipo_world_rank(comm, (int)args[i]);
+            sig->peer = world_rank(comm, args[i]);
             break;
         case 'p':
-            sig->peer = ipo_world_rank(comm, (int)args[i]);
+            sig->peer = world_rank(comm, args[i]);
             break;
         case 't':
             sig->object = ipo_cupti_stream(args[i]);
             break;
         case 's':
-            sig->source = ipo_world_rank(comm, (int)args[i]);
+            sig->source = world_rank(comm, args[i]);
             break;
         default:
             break;
         }
     if (call->moves == IPO_MOVES_NONE)
         return;
-    uint64_t bytes = ipo_nccl_bytes(type, count);
-    bool is_root = root == (uint64_t)comm->rank;
-    sig->sent = times(is_root ? moves[call->moves].root_sent : moves[call->moves].sent, bytes, comm);
-    sig->received = times(is_root ? moves[call->moves].root_received : moves[call->moves].received, bytes, comm);
+    uint64_t bytes = count == TRC_BYTES_UNKNOWN ? count : ipo_nccl_bytes(type, count);
+    bool is_root = comm && root == (uint64_t)comm->rank;
+    for (int received = 0; received < 2; received++, factor += 2) {
+        bool depends = factor[0] != factor[1] && !comm; /* on who is the root */
+        *(received ? &sig->received : &sig->sent) = depends ? TRC_BYTES_UNKNOWN : times(factor[is_root], bytes, comm);
+    }
 }
 
 /* config.blocking is 0 (from 2.14 on): the call returns before it is done. */
@@ -108,14 +119,12 @@ static void describe(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr
                                   .site = frame->site};
     if (thread->nccl_depth > (id == IPO_NCCL_GroupEnd))
         frame->sig.flags |= TRC_SIG_GROUPED;
-    if (call->opclass == TRC_OP_NCCL_INIT)
+    if (call->opclass == TRC_OP_NCCL_INIT && frame->copy)
         frame->comm = ipo_nccl_comm_coming(frame->copy, id, args);
-    if (!frame->comm)
+    if (!frame->comm && frame->copy)
         frame->comm = ipo_nccl_comm(frame->copy, ipo_nccl_arg(call, args, 'c'));
-    if (!frame->comm)
-        return;
-    frame->sig.comm = frame->comm->id;
-    if (call->opclass == TRC_OP_NCCL_INIT || call->opclass == TRC_OP_NCCL_COLL) {
+    frame->sig.comm = frame->comm ? frame->comm->id : 0;
+    if (frame->comm && (call->opclass == TRC_OP_NCCL_INIT || call->opclass == TRC_OP_NCCL_COLL)) {
         frame->sig.flags |= TRC_SIG_COLL;
         frame->sequence = frame->comm->sequence++;
     }
@@ -148,7 +157,7 @@ static void tell(const struct ipo_nccl_copy *copy)
         return;
     }
     ipo_fact("nccl", text.text);
-    ipo_fact("nccl.windows", "symbols, dlsym; not plugin, NVTX");
+    ipo_nccl_windows_tell();
 }
 
 /* Out of the way: the first calls of all, and those that are only a moment to look around. */
@@ -162,7 +171,7 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
     bool good = frame->copy != NULL;
     if (good && (call->exported || call->opclass == TRC_OP_NCCL_INIT))
         ipo_patch_slots();
-    good = good && call->opclass != TRC_OP_LOOK && frame->copy->real[id];
+    good = good && call->opclass != TRC_OP_LOOK && frame->copy->real[id] && ipo_nccl_window_allowed(IPO_WINDOW_SYMBOLS);
     if (good && !*ipo_nccl_armed)
         good = call->opclass == TRC_OP_NCCL_INIT &&
                ipo_process_start_nccl((int)ipo_nccl_arg(call, args, 'R'), (int)ipo_nccl_arg(call, args, 'N'));
@@ -170,6 +179,8 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
         tell(frame->copy);
         ipo_cupti_start(false);
     }
+    if (good)
+        ipo_nccl_window_live(IPO_WINDOW_SYMBOLS, frame->copy->base);
     errno = kept;
     return good;
 }
@@ -271,4 +282,53 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
         frame->thread->mark = frame->thread->nccl = NULL;
     }
     errno = kept;
+}
+
+/* ---- what NCCL itself tells of */
+
+bool ipo_nccl_told_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *comm,
+                         const void *site)
+{
+    struct ipo_thread *thread = ipo_thread_self();
+    if (!thread)
+        return false;
+    frame->address = __builtin_frame_address(0);
+    frame->site = (uint64_t)(uintptr_t)site;
+    frame->nested = ipo_is_inside(thread, frame);
+    frame->thread = thread;
+    frame->call = NULL;
+    frame->comm = comm;
+    frame->copy = NULL;
+    frame->sequence = 0;
+    frame->poll = frame->failed = false;
+    int kept = errno;
+    describe(frame, id, args);
+    errno = kept;
+    if (frame->nested)
+        frame->sig.flags |= TRC_SIG_NESTED;
+    frame->index = trc_stream_intern(&thread->stream, &frame->sig);
+    frame->begin = ipo_ticks();
+    if (!frame->nested) {
+        struct trc_thread *live = &thread->stream.page->thread;
+        live->inside_sequence = frame->sequence;
+        live->inside_since = frame->begin;
+        __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
+    }
+    return true;
+}
+
+void ipo_nccl_told_leave(struct ipo_frame *frame, enum ipo_nccl_id id)
+{
+    struct ipo_thread *thread = frame->thread;
+    frame->end = ipo_ticks();
+    if (!*ipo_told_armed)
+        return;
+    if (frame->nested)
+        trc_stream_event(&thread->stream, frame->index, frame->begin, frame->end, frame->sequence);
+    else
+        ipo_emit(frame);
+    thread->nccl_depth += id == IPO_NCCL_GroupStart;
+    thread->nccl_depth -= id == IPO_NCCL_GroupEnd && thread->nccl_depth > 0;
+    if (!frame->nested)
+        __atomic_store_n(&thread->stream.page->thread.inside, 0, __ATOMIC_RELEASE);
 }

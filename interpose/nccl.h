@@ -79,6 +79,9 @@ unsigned ipo_nccl_copies_n(void);
  * `bound`: what the slot leads to now. */
 ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void *bound);
 
+/* Whether an object is one whose calls have wrappers. */
+bool ipo_nccl_is_copy(const void *base);
+
 /* dlsym of a name of NCCL on a real handle: our wrapper, where the object has the function and it is one that is
  * recorded; else what is there. */
 void *ipo_nccl_looked_up(void *handle, const char *name);
@@ -91,6 +94,11 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
 
 /* count x size of an ncclDataType_t; TRC_BYTES_UNKNOWN for a type of a later version. */
 uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count);
+
+/* The same for a call that NCCL itself tells of (nccl_told.h): `args` by the row's roles, `comm` may be NULL. */
+bool ipo_nccl_told_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *comm,
+                         const void *site);
+void ipo_nccl_told_leave(struct ipo_frame *frame, enum ipo_nccl_id id);
 
 /* The argument with a role; 0 if the call has none. */
 uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, char role);

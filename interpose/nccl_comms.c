@@ -2,6 +2,7 @@
  * communication; those made out of others get one from the parent's, the number of such calls on it, and their
  * arguments. */
 #include "interpose/nccl.h"
+#include "interpose/nccl_told.h"
 #include "interpose/process.h"
 #include "interpose/table.h"
 
@@ -13,6 +14,7 @@
 #define ID_BYTES 128u
 
 static struct ipo_table comms; /* handle -> ipo_comm */
+static struct ipo_table told;  /* identity, with the rank and without -> ipo_comm */
 
 /* What was begun in a group: the program's variable has the handle when the group has ended. */
 struct promise {
@@ -95,6 +97,12 @@ static void name_it(const struct ipo_comm *comm, const char *config)
     trc_writer_define(&ipo_process.writer, TRC_DEF_NAME, comm->id, 0, 0, NULL, 0, name, strnlen(name, 128));
 }
 
+/* rank -1: whichever */
+static uint64_t told_key(uint64_t identity, int rank)
+{
+    return identity ^ (uint64_t)(rank + 1) * 0x9e3779b97f4a7c15u;
+}
+
 static struct ipo_comm *define(uint64_t identity, uint64_t parent, int rank, int size, uint32_t call,
                                const char *config)
 {
@@ -103,9 +111,37 @@ static struct ipo_comm *define(uint64_t identity, uint64_t parent, int rank, int
     bool all = size == head->world_size && rank == head->rank && head->rank >= 0;
     ipo_comms_open();
     struct ipo_comm *comm = ipo_comm_foreign(identity, parent, rank, size, all, call);
-    if (comm)
+    if (comm) {
         name_it(comm, config);
+        ipo_table_put(&told, told_key(identity, rank), comm);
+        if (!ipo_table_get(&told, identity))
+            ipo_table_put(&told, identity, comm);
+    }
     return comm;
+}
+
+struct ipo_comm *ipo_nccl_comm_told(uint64_t hash, int rank)
+{
+    return ipo_table_get(&told, told_key(hash, rank));
+}
+
+struct ipo_comm *ipo_nccl_comm_define(uint64_t hash, int rank, int size, const char *name, uint32_t call)
+{
+    struct ipo_comm *comm = ipo_nccl_comm_told(hash, rank);
+    if (comm)
+        return comm;
+    comm = define(hash, 0, rank, size, call, NULL);
+    if (comm && name && *name)
+        trc_writer_define(&ipo_process.writer, TRC_DEF_NAME, comm->id, 0, 0, NULL, 0, name, strnlen(name, 128));
+    return comm;
+}
+
+void ipo_nccl_comm_gone(struct ipo_comm *comm)
+{
+    ipo_table_remove(&told, told_key(comm->identity, comm->rank));
+    if (ipo_table_get(&told, comm->identity) == comm)
+        ipo_table_remove(&told, comm->identity);
+    trc_writer_define(&ipo_process.writer, TRC_DEF_FREE, comm->id, 0, 0, NULL, 0, NULL, 0);
 }
 
 static struct ipo_comm *ask(const struct ipo_nccl_copy *copy, uintptr_t handle, uint64_t identity, uint64_t parent,
@@ -141,7 +177,7 @@ void ipo_nccl_comm_freed(uintptr_t handle)
     if (!comm)
         return;
     ipo_table_remove(&comms, handle);
-    trc_writer_define(&ipo_process.writer, TRC_DEF_FREE, comm->id, 0, 0, NULL, 0, NULL, 0);
+    ipo_nccl_comm_gone(comm);
 }
 
 struct ipo_comm *ipo_nccl_comm_coming(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args)

@@ -3,6 +3,7 @@
  * looks names up itself: then the handle says which object is meant. */
 #include "interpose/oldglibc.h"
 #include "interpose/nccl.h"
+#include "interpose/nccl_windows.h"
 #include "interpose/resolve.h"
 
 #include <dlfcn.h>
@@ -213,6 +214,11 @@ unsigned ipo_nccl_copies_n(void)
     return atomic_load(&copies);
 }
 
+bool ipo_nccl_is_copy(const void *base)
+{
+    return copy_at(base) != NULL;
+}
+
 static int row_of(const char *name)
 {
     for (int i = 0; i < IPO_NCCL_CALLS; i++)
@@ -241,6 +247,8 @@ ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void 
 void *ipo_nccl_looked_up(void *handle, const char *name)
 {
     void *found = dlsym(handle, name);
+    if (found && is_ours(found) && strncmp(name, "ncclProfiler_", 13) == 0)
+        return ipo_nccl_plugin_offered() ? found : known(RTLD_NEXT, name); /* the user's own was meant */
     int kept = errno, row = found && !is_ours(found) ? row_of(name) : -1;
     if (row < 0 || !ipo_nccl_wrapper[0][row] || ipo_nccl_calls[row].opclass == TRC_OP_LOOK)
         return found;
@@ -251,6 +259,8 @@ void *ipo_nccl_looked_up(void *handle, const char *name)
         dlerror(); /* names that this NCCL lacks are no error of the program's */
     }
     errno = kept;
+    if (copy)
+        ipo_nccl_window_live(IPO_WINDOW_DLSYM, copy->base);
     bool same = copy && copy->real[row] == (ipo_function)(uintptr_t)found;
     return same ? (void *)(uintptr_t)ipo_nccl_wrapper[copy - ipo_nccl_copies][row] : found;
 }

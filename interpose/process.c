@@ -10,6 +10,7 @@
 #include "interpose/heartbeat.h"
 #include "interpose/identity.h"
 #include "interpose/nccl.h"
+#include "interpose/nccl_windows.h"
 #include "interpose/record.h"
 #include "interpose/requests.h"
 #include "interpose/resolve.h"
@@ -73,10 +74,10 @@ bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void))
 }
 
 /* Words that fork clears in the child: children of the traced process pass everything through. */
-enum { FOR_MPI, FOR_NCCL };
+enum { FOR_MPI, FOR_NCCL, FOR_TOLD };
 static void disarm_child(void)
 {
-    armed_page[FOR_MPI] = armed_page[FOR_NCCL] = 0;
+    armed_page[FOR_MPI] = armed_page[FOR_NCCL] = armed_page[FOR_TOLD] = 0;
 }
 
 static bool arm_page(void)
@@ -226,8 +227,10 @@ static uint32_t arming(void)
 
 static void arm_nccl(void)
 {
-    armed_page[FOR_NCCL] = arming();
+    armed_page[FOR_NCCL] = ipo_nccl_window_allowed(IPO_WINDOW_SYMBOLS) ? arming() : 0;
+    armed_page[FOR_TOLD] = arming();
     __atomic_store_n(&ipo_nccl_armed, &armed_page[FOR_NCCL], __ATOMIC_RELEASE);
+    __atomic_store_n(&ipo_told_armed, &armed_page[FOR_TOLD], __ATOMIC_RELEASE);
 }
 
 bool ipo_process_start(const void *caller)
@@ -408,7 +411,7 @@ void ipo_process_finalized(void)
 /* A hint, where exit() runs it: the program left by itself.  Nothing relies on it. */
 __attribute__((destructor)) static void unload(void)
 {
-    struct trc_head *head = *ipo_armed || *ipo_nccl_armed ? ipo_process.writer.head : NULL;
+    struct trc_head *head = *ipo_armed || *ipo_told_armed ? ipo_process.writer.head : NULL;
     if (!head || head->state != TRC_STATE_RUNNING)
         return;
     if (!*ipo_armed) { /* NCCL has no Finalize: this is it */

@@ -12,6 +12,7 @@
 static const uint32_t never = 0;
 const uint32_t *ipo_armed = &never;
 const uint32_t *ipo_nccl_armed = &never;
+const uint32_t *ipo_told_armed = &never;
 _Atomic uint32_t ipo_memo_epoch;
 
 /* Out of the way of the record path: the first Init arms the process, everything else passes through. */

@@ -3,6 +3,7 @@
 #include "interpose/cupti.h"
 #include "interpose/fortran.h"
 #include "interpose/nccl.h"
+#include "interpose/nccl_windows.h"
 #include "interpose/resolve.h"
 #include "interpose/several.h"
 
@@ -28,6 +29,7 @@ struct object {
     uintptr_t relro, relro_end;
     const void *start; /* of its first segment */
     bool is_tool;
+    bool has_nccl; /* it is an NCCL whose calls have wrappers */
     size_t patched;
 };
 
@@ -65,6 +67,10 @@ static bool is_tool(uintptr_t base)
 static ipo_function wrapper_of(const char *name, const struct object *object, const void *bound)
 {
     bool in_tool = object->is_tool;
+    if (strcmp(name, "getenv") == 0)
+        return object->has_nccl || ipo_nccl_may_be_hidden() ? (ipo_function)ipo_nccl_getenv : NULL;
+    if (object->has_nccl)
+        return NULL;
     if (strncmp(name, "nccl", 4) == 0)
         return ipo_nccl_wrapper_of(name, object->start, bound);
     if (strncmp(name, "cupti", 5) == 0)
@@ -108,21 +114,29 @@ static void patch_table(struct object *object, const ElfW(Rela) * table, size_t 
     }
 }
 
-/* The libraries themselves are left alone.  The program has no name, nor has a library that was not found. */
-static bool is_library(const char *path)
+/* The libraries themselves are left alone, NCCL but for its getenv. */
+static bool is_nccl(const char *path)
 {
-    bool found = *path && (strcmp(path, ipo_mpi_object()) == 0 || strcmp(path, ipo_cupti_object()) == 0);
-    for (unsigned i = 0; i < ipo_nccl_copies_n(); i++)
+    bool found = false;
+    for (unsigned i = 0; *path && i < ipo_nccl_copies_n(); i++)
         found |= strcmp(path, ipo_nccl_copies[i].object) == 0;
     return found;
 }
+/* The program has no name, nor has a library that was not found. */
+static bool is_alone(const char *path)
+{
+    return *path && (strcmp(path, ipo_mpi_object()) == 0 || strcmp(path, ipo_cupti_object()) == 0 ||
+                     strstr(path, "linux-vdso"));
+}
+
+static const void *own_base;
 
 static int patch_object(struct dl_phdr_info *info, size_t size, void *out)
 {
     (void)size;
-    if (is_library(info->dlpi_name) || strstr(info->dlpi_name, "linux-vdso"))
+    if (is_alone(info->dlpi_name))
         return 0;
-    struct object object = {.base = info->dlpi_addr};
+    struct object object = {.base = info->dlpi_addr, .has_nccl = is_nccl(info->dlpi_name)};
     uintptr_t start = 0;
     const ElfW(Dyn) *dynamic = NULL;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -137,6 +151,8 @@ static int patch_object(struct dl_phdr_info *info, size_t size, void *out)
         }
     }
     object.start = (const void *)start;
+    if (object.start == own_base)
+        return 0;
     object.is_tool = is_tool(start);
     const ElfW(Rela) *plt = NULL, *rela = NULL;
     size_t plt_bytes = 0, rela_bytes = 0;
@@ -188,7 +204,7 @@ size_t ipo_patch_slots(void)
         return 0; /* another thread is at it */
     static unsigned last_copies;
     static bool with_cupti;
-    unsigned copies = ipo_nccl_copies_n();
+    unsigned copies = ipo_nccl_copies_n() + 100u * ipo_nccl_may_be_hidden();
     bool cupti = *ipo_cupti_object() != 0;
     if (adds != 0 && adds == last_adds && copies == last_copies && cupti == with_cupti) {
         atomic_flag_clear(&busy);
@@ -201,6 +217,7 @@ size_t ipo_patch_slots(void)
         find_tools();
     ipo_foreign_list();
     size_t patched = 0;
+    own_base = ipo_object_base((const void *)(uintptr_t)&ipo_patch_slots);
     dl_iterate_phdr(patch_object, &patched);
     if (*ipo_mpi_object() && ipo_fortran_resolve()) /* names that were met now have functions */
         dl_iterate_phdr(patch_object, &patched);

@@ -1,7 +1,9 @@
 # timeout: 240
 """Every way to see NCCL, alone and together, on the GPU double: each call is recorded once, with the bytes that the workload
 worked out, whichever windows see it; and programs that have nothing to do with NCCL do not notice them."""
+import json
 import os
+import re
 import shutil
 import sys
 
@@ -27,8 +29,8 @@ def torchrun(ranks, command, folder=None, preload=True, timeout=60, **env):
 def compile_c(name, text, *flags):
     with open(name + ".c", "w") as f:
         f.write(text)
-    done = run(["gcc", "-o", name, name + ".c"] + list(flags) + ["-ldl"])
-    return check("compiled " + name, done.code == 0, done)
+    done = run(["gcc", "-w", "-o", name, name + ".c"] + list(flags) + ["-ldl"])
+    return check("compiled " + name, done.code == 0, done.err)
 
 
 def dlsym_by_others():
@@ -94,6 +96,136 @@ def loaded_by_itself():
                   ("nccl.also" in dump) == (len(libraries) == 2) and "dlsym" in dump, dump[:2000])
 
 
+HIDDEN = [os.path.join(BUILD, "workloads/nccl/hidden"), os.path.join(DOUBLE, "libhidden_part.so")]
+DATA = ("ncclAllReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter", "ncclReduce", "ncclSend", "ncclRecv")
+
+
+def seen(label, folder, command, names=None, windows=None, **env):
+    """Runs a workload as torchrun does, and holds the calls in the report to what it worked out: all, or those of `names`.
+    Returns the dump, None if it did not run."""
+    for path in ("id", "truth.json"):
+        if os.path.exists(path):
+            os.remove(path)
+    done = torchrun(2, command, folder, TRUTH=os.path.abspath("truth.json"), **env)
+    if not check(label + ": runs", (done.code, done.out) == (0, ""), (done.code, done.out, done.err[-500:])):
+        return None
+    with open("truth.json") as f:
+        wanted = {k: v for k, v in json.load(f)["calls"].items() if not names or k in names}
+    rep = json.loads(hpctop("report", "--json", folder).out)
+    found = {c["name"]: {k: c[k] for k in ("calls", "bytes_sent", "bytes_received")} for c in rep["calls"]}
+    check(label + ": every call once", found == wanted, {k: (wanted.get(k), found.get(k)) for k in set(wanted) | set(found)
+                                                         if wanted.get(k) != found.get(k)})
+    check(label + ": one job of two ranks", rep["job"]["ranks"] == 2 and len(rep["ranks"]) == 2, rep["job"])
+    dump = hpctop("dump", folder).out
+    live = re.search(r"fact nccl.windows: (.*)", dump)
+    live = live.group(1).split(";")[0].split(", ") if live else None
+    check(label + ": the head names the windows", windows is None or live == windows, live)
+    return dump
+
+
+def hidden():
+    """NCCL inside a library that shows none of its names: by NVTX and the plugin, in each generation of both."""
+    for version, generation in ((22203, "NVTX without communicators"), (22304, 1), (22505, 2), (22602, 3), (22703, 4), (22809, 5),
+                                (22903, 6)):
+        v = {"GPU_DOUBLE_NCCL_VERSION": version}
+        plugin = ["plugin"] if version >= 22300 else []
+        label = "hidden %d" % version
+        dump = seen(label, "hidden-%d" % version, HIDDEN + ["id"], windows=plugin + ["NVTX"], **v)
+        if dump and version >= 22500:
+            ids = re.findall(r"identity=(\w+) .*by=ncclComm(\w+)", dump)
+            whole = [i for i, by in ids if by == "InitRank"]
+            check(label + ": the communicator is the same on both ranks", len(whole) == 2 and len(set(whole)) == 1, ids)
+        if dump and plugin:
+            check(label + ": algorithm and protocol", re.search("ncclAllReduce 64 B%s: RING LL, 2 channels" % (
+                " of 2" if generation > 1 else ""), dump), re.findall("fact nccl.*", dump))
+        if plugin and generation >= 4:  # before, a plugin is not told how many ranks there are
+            seen(label + " plugin", "plugin-%d" % version, HIDDEN + ["id"], DATA, ["plugin"], HPCTOP_NCCL="plugin", **v)
+    done = torchrun(2, HIDDEN + ["id"], "no-driver", GPU_DOUBLE_DRIVER=0) if not os.path.exists("id") or not os.remove("id") else None
+    check("hidden, and no driver of CUDA: nothing is seen, and nothing is harmed", done.code == 0 and
+          not os.path.exists("no-driver"), done)
+
+
+def together():
+    """All windows on an NCCL that shows its names: symbols see it, the others add to it."""
+    program = [os.path.join(BUILD, "workloads/nccl/without_mpi"), "id"]
+    everything = "symbols,dlsym,plugin,NVTX"
+    seen("symbols", "w-symbols", program, None, ["symbols", "plugin"])
+    seen("symbols alone", "w-alone", program, None, ["symbols"], HPCTOP_NCCL="symbols")
+    for version in (22203, 22703, 22809, 22903):
+        v = {"GPU_DOUBLE_NCCL_VERSION": version}
+        plugin = ["plugin"] if version >= 22300 else []
+        seen("all windows, %d" % version, "w-all-%d" % version, program, None, ["symbols"] + plugin,
+             HPCTOP_NCCL=everything, **v)
+        seen("NVTX alone, %d" % version, "w-nvtx-%d" % version, program, None, ["NVTX"], HPCTOP_NCCL="NVTX", **v)
+    seen("plugin alone", "w-plugin", program, DATA, ["plugin"], HPCTOP_NCCL="plugin")
+
+
+def polite():
+    """What the user has set stays; what a program, its children and its plugins see is what they saw before."""
+    program = [os.path.join(BUILD, "workloads/nccl/without_mpi"), "id"]
+    compile_c("own.so", """
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void note(const char *what) { FILE *f = fopen(getenv("NOTE"), "a"); if (f) { fputs(what, f); fclose(f); } }
+static int init(void **c, uint64_t id, int *mask) { (void)id; static int it; *c = &it; *mask = 2; note("init "); return 0; }
+static int start(void *c, void **h, void *d) { (void)d; *h = c; note("start "); return 0; }
+static int stop(void *h) { (void)h; return 0; }
+static int state(void *h, int s, void *a) { (void)h, (void)s, (void)a; return 0; }
+static int end(void *c) { (void)c; note("end "); return 0; }
+const struct { const char *name; void *f[5]; } ncclProfiler_v5 = {"own", {(void *)init, (void *)start, (void *)stop, (void *)state, (void *)end}};
+int InitializeInjectionNvtx2(void *t) { (void)t; note("nvtx "); return 0; }
+""", "-shared", "-fPIC")
+    own = os.path.abspath("own.so")
+    note = os.path.abspath("note")
+    shutil.copy("own.so", "libnccl-profiler.so")
+    for label, env in (("named by the user", {"NCCL_PROFILER_PLUGIN": own}),
+                       ("found by its name", {"LD_LIBRARY_PATH": DOUBLE + ":" + os.path.abspath(".")}),
+                       ("preloaded beside us", {"NCCL_PROFILER_PLUGIN": "STATIC_PLUGIN",
+                                                "LD_PRELOAD": environment(None, True)["LD_PRELOAD"] + ":" + own})):
+        if os.path.exists(note):
+            os.remove(note)
+        seen("a plugin " + label, "p-" + label.replace(" ", "-"), program, None, ["symbols"], NOTE=note, **env)
+        told = open(note).read() if os.path.exists(note) else ""
+        check("a plugin %s keeps its place" % label, "init" in told and "start" in told and "end" in told, told)
+    os.remove("libnccl-profiler.so")
+    seen("an injection of the user's", "p-nvtx", HIDDEN + ["id"], DATA, ["plugin"], NOTE=note, NVTX_INJECTION64_PATH=own)
+    check("an injection of the user's keeps its place", "nvtx" in open(note).read())
+
+    compile_c("child", r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <dlfcn.h>
+int main(int argc, char **argv)
+{
+    void *l = dlopen(argv[1], RTLD_NOW); int (*run)(const char *) = (int (*)(const char *))dlsym(l, "hidden_run");
+    int bad = run(argv[2]);
+    const char *p = getenv("NCCL_PROFILER_PLUGIN"), *n = getenv("NVTX_INJECTION64_PATH");
+    printf("%s %s\n", p ? p : "-", n ? n : "-"); fflush(stdout);
+    return bad || system("env | grep -E 'NCCL_PROFILER|NVTX' ; true") || argc < 3;
+}
+""")
+    if os.path.exists("id"):
+        os.remove("id")
+    done = torchrun(2, ["./child", HIDDEN[1], "id"], "p-child")
+    check("the environment is as it was, for the program and its children", (done.code, done.out) == (0, "- -\n" * 2), done.out)
+
+
+def by_torchrun():
+    """Without a folder named: one for all ranks, that says which job it is."""
+    os.path.exists("id") and os.remove("id")
+    done = torchrun(2, [os.path.join(BUILD, "workloads/nccl/without_mpi"), "id"], MASTER_PORT=29511,
+                    TORCHELASTIC_RUN_ID="none", LOCAL_WORLD_SIZE=2, SLURM_PROCID=0)
+    files = os.listdir("hpctop-localhost-29511") if os.path.isdir("hpctop-localhost-29511") else []
+    check("torchrun: one folder", done.code == 0 and len(files) == 2, (done.code, os.listdir(".")))
+    rep = json.loads(hpctop("report", "--json", "hpctop-localhost-29511").out or "{}")
+    check("torchrun: ranks of one world", [r["rank"] for r in rep.get("ranks", [])] == [0, 1] and rep["job"]["ranks"] == 2, rep)
+
+
 dlsym_by_others()
 loaded_by_itself()
+hidden()
+together()
+polite()
+by_torchrun()
 end()

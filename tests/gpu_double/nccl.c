@@ -3,6 +3,7 @@
  * does not enter, or enters with other arguments, never ends, as on a GPU. */
 #include "tests/gpu_double/include/nccl.h"
 #include "tests/gpu_double/core.h"
+#include "tests/gpu_double/tells.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -52,7 +53,9 @@ struct ncclComm {
     struct region *region;
     struct box *boxes;
     uint64_t key;
+    uint64_t hash; /* NCCL's name for it */
     int rank, n, splits;
+    struct tells_comm tells;
     unsigned long long phase, host_phase;
     atomic_bool aborted;
     atomic_int error;
@@ -69,6 +72,7 @@ struct task {
     cudaStream_t stream;
     bool blocked; /* by a fault: never gives anything */
     long delay_ms;
+    struct tells_op tells;
     struct task *next;
 };
 
@@ -208,6 +212,8 @@ static void run(void *launch)
 {
     struct task *tasks = launch;
     bool going = true;
+    for (struct task *t = tasks; t; t = t->next)
+        tells_begun(&t->tells);
     for (struct task *t = tasks; t && going; t = t->next) {
         t->done = 0;
         if (t->delay_ms)
@@ -224,6 +230,8 @@ static void run(void *launch)
         if (open)
             pause_a_bit();
     }
+    for (struct task *t = tasks; t; t = t->next)
+        tells_ended(&t->tells);
 }
 
 static void drop(void *launch)
@@ -274,6 +282,10 @@ struct kernel {
 };
 static bool put(const struct kernel *k)
 {
+    for (struct task *t = k->tasks; t; t = t->next)
+        tells_launch(&t->tells);
+    for (struct task *t = k->tasks; t; t = t->next)
+        tells_launched(&t->tells);
     return fgpu_put(
         k->stream,
         (struct fgpu_work){
@@ -304,6 +316,7 @@ static ncclResult_t begin_later(ncclComm_t comm, void *(*what)(void *), void *of
 static ncclResult_t launch(void)
 {
     ncclResult_t result = ncclSuccess;
+    tells_group_ends();
     while (pending) {
         struct kernel k = {pending->comm, pending->stream, fgpu_current(), NULL};
         struct task **end = &k.tasks, **at = &pending;
@@ -326,10 +339,11 @@ static ncclResult_t launch(void)
             return ncclUnhandledCudaError;
         }
     }
+    tells_group_ended();
     return result;
 }
 
-static ncclResult_t enqueue(struct task like)
+static ncclResult_t begin_task(struct task like)
 {
     static atomic_long operations;
     long n, more;
@@ -354,19 +368,45 @@ static ncclResult_t enqueue(struct task like)
         pending_end = &pending;
     *pending_end = t;
     pending_end = &t->next;
+    t->tells = (struct tells_op){&t->comm->tells, (int)t->kind, t->count,  t->type, t->op, t->root,
+                                 t->send,         t->receive,   t->stream, NULL,    NULL,  {NULL, NULL}};
+    tells_call(&t->tells, depth);
+    tells_called(&t->tells);
     return depth ? ncclSuccess : launch();
+}
+
+/* With what NCCL's ranges say of it. */
+static ncclResult_t enqueue(struct task like)
+{
+    static const char *const name[] = {"ncclAllReduce",     "ncclBroadcast", "ncclReduce", "ncclAllGather",
+                                       "ncclReduceScatter", "ncclAlltoAll",  "ncclGather", "ncclScatter",
+                                       "ncclSend",          "ncclRecv"};
+    bool plain = like.kind == ALLGATHER || like.kind == ALLTOALL;
+    bool reduces = like.kind == ALLREDUCE || like.kind == REDUCE_SCATTER;
+    tells_push_data(name[like.kind], like.comm ? like.comm->hash : 0, like.count * size_of(like.type),
+                    plain     ? -1
+                    : reduces ? like.op
+                              : like.root);
+    ncclResult_t result = begin_task(like);
+    tells_pop();
+    return result;
 }
 
 NCCL(GroupStart, void)
 {
+    tells_push("ncclGroupStart");
     depth++;
+    tells_pop();
     return ncclSuccess;
 }
 NCCL(GroupEnd, void)
 {
     if (depth == 0)
         return ncclInvalidUsage;
-    return --depth ? ncclSuccess : launch();
+    tells_push("ncclGroupEnd");
+    ncclResult_t result = --depth ? ncclSuccess : launch();
+    tells_pop();
+    return result;
 }
 
 #define COLLECTIVE(kind_, op_, root_)                                                                                  \
@@ -432,21 +472,22 @@ NCCL(Recv, void *receive, size_t count, int type, int peer, ON)
 
 NCCL(GetVersion, int *version)
 {
-    const char *wanted = getenv("GPU_DOUBLE_NCCL_VERSION");
-    *version = wanted ? atoi(wanted) : 22809;
+    *version = tells_version();
     return ncclSuccess;
 }
 
 NCCL(GetUniqueId, ncclUniqueId *id)
 {
     int random = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    tells_push("ncclGetUniqueId");
     bool good = random >= 0 && read(random, id->internal, sizeof id->internal) == (ssize_t)sizeof id->internal;
     close(random);
+    tells_pop();
     return good ? ncclSuccess : ncclSystemError;
 }
 
 /* `waits`: until all have come. */
-static ncclResult_t attach(ncclComm_t *out, uint64_t key, int n, int rank, bool waits)
+static ncclResult_t attach(ncclComm_t *out, uint64_t key, uint64_t hash, int n, int rank, bool waits)
 {
     if (n <= 0 || rank < 0 || rank >= n)
         return ncclInvalidArgument;
@@ -465,6 +506,8 @@ static ncclResult_t attach(ncclComm_t *out, uint64_t key, int n, int rank, bool 
     comm->region = memory;
     comm->boxes = (struct box *)(void *)((char *)memory + slots);
     comm->key = key;
+    comm->hash = hash;
+    tells_init(&comm->tells, hash, n, rank);
     comm->rank = rank;
     comm->n = n;
     comm->blocking = true;
@@ -483,9 +526,18 @@ static uint64_t key_of(const ncclUniqueId *id)
     return key;
 }
 
+static ncclResult_t make(const char *name, ncclComm_t *comm, const ncclUniqueId *id, int n, int rank, bool waits)
+{
+    uint64_t hash = tells_hash(id->internal, sizeof id->internal);
+    int version = tells_version();
+    version < 22500 ? tells_push_comm(name, hash, n, rank) : tells_push(name);
+    ncclResult_t result = attach(comm, key_of(id), hash, n, rank, waits);
+    tells_pop_made(name, hash, 0, n, rank);
+    return result;
+}
 NCCL(CommInitRank, ncclComm_t *comm, int n, ncclUniqueId id, int rank)
 {
-    return attach(comm, key_of(&id), n, rank, depth == 0);
+    return make("ncclCommInitRank", comm, &id, n, rank, depth == 0);
 }
 static void *all_come(void *of)
 {
@@ -498,7 +550,7 @@ static void *all_come(void *of)
 NCCL(CommInitRankConfig, ncclComm_t *comm, int n, ncclUniqueId id, int rank, ncclConfig_t *config)
 {
     bool blocking = !config || config->blocking != 0;
-    ncclResult_t result = attach(comm, key_of(&id), n, rank, depth == 0 && blocking);
+    ncclResult_t result = make("ncclCommInitRankConfig", comm, &id, n, rank, depth == 0 && blocking);
     if (result || blocking)
         return result;
     (*comm)->blocking = false;
@@ -507,7 +559,7 @@ NCCL(CommInitRankConfig, ncclComm_t *comm, int n, ncclUniqueId id, int rank, ncc
 NCCL(CommInitRankScalable, ncclComm_t *comm, int n, int rank, int ids, ncclUniqueId *id, ncclConfig_t *config)
 {
     (void)config;
-    return ids > 0 ? attach(comm, key_of(id), n, rank, depth == 0) : ncclInvalidArgument;
+    return ids > 0 ? make("ncclCommInitRankScalable", comm, id, n, rank, depth == 0) : ncclInvalidArgument;
 }
 NCCL(CommInitAll, ncclComm_t *comm, int devices, const int *list)
 {
@@ -515,7 +567,7 @@ NCCL(CommInitAll, ncclComm_t *comm, int devices, const int *list)
     ncclUniqueId id;
     ncclResult_t result = ncclGetUniqueId(&id);
     for (int i = 0; i < devices && result == ncclSuccess; i++)
-        result = attach(&comm[i], key_of(&id), devices, i, false);
+        result = attach(&comm[i], key_of(&id), tells_hash(id.internal, sizeof id.internal), devices, i, false);
     return result;
 }
 
@@ -536,7 +588,13 @@ NCCL(CommSplit, ncclComm_t comm, int color, int key, ncclComm_t *made, ncclConfi
     uint64_t name = (comm->key + (uint64_t)++comm->splits * 1000003 + (uint64_t)color) * 0x9e3779b97f4a7c15u;
     if (!meet(comm, true))
         return ncclSystemError;
-    return color == NCCL_SPLIT_NOCOLOR ? ncclSuccess : attach(made, name, n, rank, true);
+    if (color == NCCL_SPLIT_NOCOLOR)
+        return ncclSuccess;
+    uint64_t hash = tells_child_hash(comm->hash, comm->splits, color);
+    tells_push("ncclCommSplit");
+    ncclResult_t result = attach(made, name, hash, n, rank, true);
+    tells_pop_made("ncclCommSplit", hash, comm->hash, n, rank);
+    return result;
 }
 
 NCCL(CommFinalize, ncclComm_t comm)
@@ -545,6 +603,11 @@ NCCL(CommFinalize, ncclComm_t comm)
 }
 NCCL(CommDestroy, ncclComm_t comm)
 {
+    if (comm) {
+        tells_push_comm("ncclCommDestroy", comm->hash, comm->n, comm->rank);
+        tells_finalize(&comm->tells);
+        tells_pop();
+    }
     return comm ? ncclSuccess : ncclInvalidArgument; /* the memory stays: a stream may still be in it */
 }
 NCCL(CommAbort, ncclComm_t comm)

@@ -110,8 +110,27 @@ static void test_batch(void)
     IS(rsh, "node1-123"); /* MVAPICH2's mpirun_rsh: PMI_PORT is of each host */
 }
 
+static void test_torch(void)
+{
+#define TORCH "RANK", "1", "WORLD_SIZE", "2", "MASTER_ADDR", "node1", "MASTER_PORT", "29500"
+    IS(WITH(TORCH), "node1-29500");
+    struct ids first = WITH(TORCH, "TORCHELASTIC_RUN_ID", "none", "TORCHELASTIC_RESTART_COUNT", "0");
+    IS(first, "node1-29500");
+    IS(WITH(TORCH, "TORCHELASTIC_RUN_ID", "sweep/7"), "sweep_7-29500");
+    IS(WITH(TORCH, "TORCHELASTIC_RUN_ID", "none", BATCH), "77-node1-29500");
+    /* srun or mpirun started torchrun once a node: theirs are not the ranks */
+    IS(WITH(TORCH, "TORCHELASTIC_RUN_ID", "none", "SLURM_JOB_ID", "77", "SLURM_STEP_ID", "3", "SLURM_PROCID", "0"),
+       "77-node1-29500");
+    IS(WITH(TORCH, "TORCHELASTIC_RUN_ID", "none", "OMPI_COMM_WORLD_RANK", "0", "PMIX_NAMESPACE", "x@1"), "node1-29500");
+    /* a program that srun started, which exports these names itself */
+    IS(WITH(TORCH, "SLURM_JOB_ID", "77", "SLURM_STEP_ID", "3", "SLURM_PROCID", "1"), "77.3");
+    struct ids again = WITH(TORCH, "TORCHELASTIC_RUN_ID", "none", "TORCHELASTIC_RESTART_COUNT", "1");
+    CHECK(strcmp(first.job, again.job) == 0 && strcmp(first.world, again.world) != 0, "%s", again.world);
+}
+
 int main(void)
 {
+    test_torch();
     test_mpirun();
     test_hydra();
     test_batch();

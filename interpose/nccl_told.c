@@ -1,0 +1,72 @@
+#include "interpose/oldglibc.h"
+#include "interpose/nccl_told.h"
+#include "interpose/nccl_windows.h"
+#include "interpose/process.h"
+
+#include <errno.h>
+#include <string.h>
+
+int ipo_told_row(const char *name, bool without)
+{
+    for (int i = 0; i < IPO_NCCL_CALLS; i++)
+        if (strcmp(ipo_nccl_calls[i].name + (without ? 4 : 0), name) == 0)
+            return ipo_nccl_wrapper[0][i] && ipo_nccl_calls[i].opclass != TRC_OP_LOOK ? i : -1;
+    return -1;
+}
+
+bool ipo_told_is_wrapped(void)
+{
+    const struct ipo_thread *thread = ipo_thread_current;
+    return thread && thread->mark && thread->nccl == thread->mark;
+}
+
+bool ipo_told_start(int rank, int size)
+{
+    if (!*ipo_told_armed) {
+        int kept = errno;
+        ipo_process_start_nccl(rank, size);
+        errno = kept;
+    }
+    struct trc_head *head = ipo_process.writer.head;
+    if (!*ipo_told_armed)
+        return false;
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&said))
+        ipo_nccl_windows_tell();
+    if (head->rank < 0 && rank >= 0) { /* it began before that was known */
+        head->rank = rank;
+        head->world_size = size;
+    }
+    return true;
+}
+
+void ipo_told_set(struct ipo_told *call, char role, uintptr_t value)
+{
+    const struct ipo_nccl_call *row = &ipo_nccl_calls[call->id];
+    for (unsigned i = 0; i < row->arity && i < IPO_TOLD_ARGS; i++)
+        if (row->roles[i] == role)
+            call->args[i] = value;
+}
+
+void ipo_told_open(struct ipo_told *call, struct ipo_comm *comm, const void *site)
+{
+    call->open = *ipo_told_armed && ipo_nccl_told_enter(&call->frame, call->id, call->args, comm, site);
+}
+
+void ipo_told_made(struct ipo_told *call, struct ipo_comm *comm)
+{
+    if (!call->open || !comm)
+        return;
+    call->frame.comm = comm;
+    call->frame.sig.comm = comm->id;
+    call->frame.sig.flags |= TRC_SIG_COLL;
+    call->frame.sequence = comm->sequence++;
+    call->frame.index = trc_stream_intern(&call->frame.thread->stream, &call->frame.sig);
+}
+
+void ipo_told_close(struct ipo_told *call)
+{
+    if (call->open)
+        ipo_nccl_told_leave(&call->frame, call->id);
+    call->open = false;
+}

@@ -1,0 +1,208 @@
+#include "interpose/oldglibc.h"
+#include "interpose/nccl_windows.h"
+#include "interpose/facts.h"
+#include "interpose/identity.h"
+#include "interpose/nccl.h"
+#include "interpose/process.h"
+#include "interpose/resolve.h"
+#include "interpose/text.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OBJECTS 16u /* with an NCCL of their own */
+
+static const char *const names[] = {"symbols", "dlsym", "plugin", "NVTX", "channels"};
+#define WINDOWS (sizeof names / sizeof *names)
+
+static struct {
+    _Atomic(const void *) base;
+    atomic_uint live;
+} objects[OBJECTS];
+static atomic_uint live_anywhere, told;
+static atomic_bool cuda_came, offered, plugin_of_others;
+
+/* "symbols,plugin": only these.  Empty: all but the channels, NVTX where nothing else sees the calls. */
+static unsigned allowed(const char *list)
+{
+    unsigned all = 0;
+    if (!list || !*list)
+        return (1u << WINDOWS) - 1 - IPO_WINDOW_CHANNELS;
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        for (unsigned i = 0; i < WINDOWS; i++) {
+            size_t n = strlen(names[i]);
+            if (strncasecmp(at, names[i], n) == 0 && (!at[n] || at[n] == ','))
+                all |= 1u << i;
+        }
+    return all;
+}
+
+bool ipo_nccl_window_allowed(enum ipo_nccl_window window)
+{
+    static atomic_uint known; /* the lowest bit: it is */
+    unsigned now = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!now)
+        atomic_store(&known, now = allowed(getenv("HPCTOP_NCCL")) << 1 | 1);
+    return (now >> 1 & window) != 0;
+}
+
+void ipo_nccl_windows_tell(void)
+{
+    struct ipo_text text = {0}, missing = {0};
+    unsigned live = atomic_load(&live_anywhere);
+    for (unsigned i = 0; i < WINDOWS; i++) {
+        struct ipo_text *to = live & 1u << i ? &text : &missing;
+        ipo_text_add(to, to->used ? ", " : "");
+        ipo_text_add(to, names[i]);
+    }
+    if (missing.used) {
+        ipo_text_add(&text, "; not ");
+        ipo_text_add(&text, missing.text);
+    }
+    atomic_store(&told, 1);
+    ipo_fact("nccl.windows", text.text);
+    if (atomic_load(&plugin_of_others))
+        ipo_fact("nccl.plugin", "left to the program's own");
+}
+
+static atomic_uint *state_of(const void *object)
+{
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        const void *there = atomic_load_explicit(&objects[i].base, memory_order_acquire);
+        if (!there && atomic_compare_exchange_strong(&objects[i].base, &there, object))
+            there = object;
+        if (there == object)
+            return &objects[i].live;
+    }
+    return NULL;
+}
+
+void ipo_nccl_window_live(enum ipo_nccl_window window, const void *object)
+{
+    atomic_uint *state = object ? state_of(object) : NULL;
+    if (state && !(atomic_load_explicit(state, memory_order_relaxed) & window))
+        atomic_fetch_or(state, window);
+    if (!(atomic_load_explicit(&live_anywhere, memory_order_relaxed) & window)) {
+        atomic_fetch_or(&live_anywhere, window);
+        if (atomic_load(&told))
+            ipo_nccl_windows_tell();
+    }
+}
+
+bool ipo_nccl_window_is_live(enum ipo_nccl_window window, const void *object)
+{
+    atomic_uint *state = state_of(object);
+    return state && atomic_load_explicit(state, memory_order_relaxed) & window;
+}
+
+/* ---- getenv */
+
+/* A program that asks for these variables itself is to be told the truth.  NCCL and NVTX ask with a literal of their
+ * own, near which there is the name of what they look up afterwards. */
+#define NEAR ((size_t)8 << 20)
+struct literal {
+    const char *at, *begin, *end;
+};
+static int find_segment(struct dl_phdr_info *info, size_t size, void *of)
+{
+    (void)size;
+    struct literal *literal = of;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        const char *begin = (const char *)(info->dlpi_addr + header->p_vaddr), *end = begin + header->p_filesz;
+        if (header->p_type == PT_LOAD && literal->at >= begin && literal->at < end) {
+            literal->begin = begin;
+            literal->end = end;
+        }
+    }
+    return literal->begin != NULL;
+}
+
+static bool is_near(const char *name, const char *other)
+{
+    struct literal literal = {.at = name};
+    dl_iterate_phdr(find_segment, &literal);
+    if (!literal.begin)
+        return false;
+    const char *begin = (size_t)(name - literal.begin) > NEAR ? name - NEAR : literal.begin;
+    const char *end = (size_t)(literal.end - name) > NEAR ? name + NEAR : literal.end;
+    return memmem(begin, (size_t)(end - begin), other, strlen(other)) != NULL;
+}
+
+/* A library of the name that NCCL looks for by itself is somebody's plugin. */
+static bool has_own_plugin(void)
+{
+    static atomic_int known; /* 1 no, 2 yes */
+    if (!atomic_load(&known)) {
+        bool found = dlopen("libnccl-profiler.so", RTLD_NOW | RTLD_LOCAL) != NULL; /* as NCCL is about to */
+        dlerror();
+        atomic_store(&known, found ? 2 : 1);
+        atomic_store(&plugin_of_others, found);
+    }
+    return atomic_load(&known) == 2;
+}
+
+static char *plugin_name(void)
+{
+    static char name[] = "STATIC_PLUGIN"; /* NCCL's word for: already in the process */
+    if (!ipo_nccl_window_allowed(IPO_WINDOW_PLUGIN) || has_own_plugin())
+        return NULL;
+    atomic_store(&offered, true);
+    return name;
+}
+
+static char *injection_path(const void *caller)
+{
+    const char *list = getenv("HPCTOP_NCCL");
+    const void *object = ipo_object_base(caller);
+    /* Unless it is asked for: only where the calls are not seen otherwise. */
+    if ((!list || !*list) && ipo_nccl_is_copy(object))
+        return NULL;
+    Dl_info info;
+    static char path[4096];
+    if (!ipo_nccl_window_allowed(IPO_WINDOW_NVTX) || !dladdr((void *)(uintptr_t)&injection_path, &info))
+        return NULL;
+    if (!path[0])
+        ipo_copy(path, sizeof path, info.dli_fname);
+    return path;
+}
+
+char *ipo_nccl_getenv(const char *name)
+{
+    char *value = getenv(name);
+    if (value || name[0] != 'N' || ipo_process.options.disable)
+        return value;
+    int kept = errno;
+    if (strcmp(name, "NCCL_PROFILER_PLUGIN") == 0 && is_near(name, "ncclProfiler_v"))
+        value = plugin_name();
+    else if (strcmp(name, "NVTX_INJECTION64_PATH") == 0 && is_near(name, "InitializeInjectionNvtx2"))
+        value = injection_path(__builtin_return_address(0));
+    errno = kept;
+    return value;
+}
+
+bool ipo_nccl_plugin_offered(void)
+{
+    return atomic_load(&offered);
+}
+
+bool ipo_nccl_may_be_hidden(void)
+{
+    return atomic_load_explicit(&cuda_came, memory_order_relaxed);
+}
+
+void ipo_cuda_coming(void)
+{
+    static atomic_flag once = ATOMIC_FLAG_INIT;
+    int kept = errno;
+    if (!atomic_flag_test_and_set(&once) && !ipo_is_privileged()) {
+        ipo_options_read(&ipo_process.options);
+        atomic_store(&cuda_came, !ipo_process.options.disable);
+    }
+    if (ipo_nccl_may_be_hidden())
+        ipo_patch_slots();
+    errno = kept;
+}

@@ -1,0 +1,288 @@
+/* NCCL by the NVTX ranges that it pushes around each of its calls: for an NCCL that shows no symbols and is older than
+ * the profiler plugin, and for all others that ask for an injection.
+ *
+ * NVTX is a header: every library has a copy of its own, which asks for NVTX_INJECTION64_PATH once and calls what is
+ * exported here.  Only domains of the name NCCL matter; the rest of a program's ranges cost it an empty call.
+ * Layouts: nvtxTypes.h, nvToolsExt.h and nvToolsExtPayload.h of NVTX 3; payloads: NCCL's src/include/nvtx*.h. */
+#include "interpose/oldglibc.h"
+#include "interpose/nccl_told.h"
+#include "interpose/nccl_windows.h"
+#include "interpose/process.h"
+#include "interpose/resolve.h"
+
+#include <string.h>
+#define XXH_INLINE_ALL
+#define XXH_NO_STDLIB
+#include <xxhash.h>
+
+/* ---- layouts */
+
+struct attributes {
+    uint16_t version, size;
+    uint32_t category;
+    int32_t color_type;
+    uint32_t color;
+    int32_t payload_type;
+    int32_t payloads;
+    const struct payload *payload;
+    int32_t message_type;
+    const void *message;
+};
+struct payload {
+    uint64_t schema;
+    size_t size;
+    const void *bytes;
+};
+enum { PAYLOAD_EXTENSION = (int32_t)0xDFBD0009, MESSAGE_ASCII = 1, MESSAGE_REGISTERED = 3 };
+
+enum { TABLE_CALLBACKS = 1, MODULE_CORE2 = 5 };
+enum { RANGE_PUSH = 4, RANGE_POP = 5, REGISTER_STRING = 10, DOMAIN_CREATE = 12 };
+struct callbacks {
+    size_t size;
+    int (*functions_of)(int module, ipo_function ***table, unsigned *size);
+};
+
+/* The payload extension; the slot of ranges that are popped with a payload came with NCCL 2.25. */
+enum { MODULE_PAYLOAD = 2, POP_WITH_PAYLOAD = 4 };
+struct segment {
+    size_t id, slots;
+    intptr_t *slot;
+};
+struct extension {
+    uint16_t version, size, module, compatible;
+    size_t segments;
+    struct segment *segment;
+};
+
+/* ---- domains, one for each NCCL */
+
+static struct domain {
+    _Atomic(const void *) base; /* of the object */
+    atomic_uint comms;          /* made and not destroyed, where they have no hash */
+    _Atomic(struct ipo_comm *) last;
+} domains[8];
+enum { DOMAINS = sizeof domains / sizeof *domains };
+
+static bool is_nccl(const struct domain *domain)
+{
+    return domain >= domains && domain < domains + DOMAINS;
+}
+
+static void *create_domain(const char *name)
+{
+    if (strcmp(name, "NCCL") != 0)
+        return NULL;
+    const void *base = ipo_object_base(__builtin_return_address(0));
+    for (int i = 0; i < DOMAINS; i++) {
+        const void *free = NULL;
+        if (atomic_compare_exchange_strong(&domains[i].base, &free, base) || free == base)
+            return &domains[i];
+    }
+    return NULL;
+}
+
+static void *register_string(const struct domain *domain, const char *text)
+{
+    return is_nccl(domain) ? (void *)(uintptr_t)(1 + ipo_told_row(text, false)) : NULL;
+}
+
+static int row_of(const struct attributes *with)
+{
+    if (with->message_type == MESSAGE_REGISTERED)
+        return (int)(uintptr_t)with->message - 1;
+    return with->message_type == MESSAGE_ASCII ? ipo_told_row(with->message, false) : -1;
+}
+
+/* ---- payloads: 2.16 to 2.24 without the communicator, from 2.25 behind its hash */
+
+struct said {
+    bool comm_known, data_known, made;
+    uint64_t comm, parent, bytes;
+    int32_t number; /* op, root or peer */
+    int32_t rank, size;
+    int32_t devices; /* of ncclCommInitAll: ranks that this process has */
+};
+
+static uint64_t word(const char *at)
+{
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+static int32_t number(const char *at)
+{
+    int32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static struct said read_payload(enum ipo_nccl_id id, const struct payload *payload)
+{
+    const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
+    struct said said = {.number = -1, .rank = -1};
+    const char *at = payload->bytes;
+    size_t size = payload->size;
+    if (!at || size > 4096)
+        return said;
+    if (call->moves != IPO_MOVES_NONE) {
+        size_t plain = call->moves == IPO_MOVES_ALLGATHER || call->moves == IPO_MOVES_ALLTOALL ? 8 : 16;
+        if (size != plain && size < plain + 8)
+            return said;
+        said.comm_known = size >= plain + 8;
+        said.comm = said.comm_known ? word(at) : 0;
+        at += said.comm_known ? 8 : 0;
+        said.data_known = true;
+        said.bytes = word(at);
+        said.number = plain == 16 ? number(at + 8) : -1;
+    } else if (call->opclass == TRC_OP_NCCL_INIT) {
+        bool with_parent = (id == IPO_NCCL_CommSplit || id == IPO_NCCL_CommGrow) && size >= 28;
+        said.made = said.comm_known = size >= 20;
+        if (said.made) {
+            said.comm = word(at);
+            said.parent = with_parent ? word(at + 8) : 0;
+            at += with_parent ? 16 : 8;
+            said.size = number(at);
+            said.rank = number(at + 4);
+        } else if (id == IPO_NCCL_CommInitAll && size >= 12) {
+            said.made = said.comm_known = true;
+            said.comm = word(at);
+            said.size = said.devices = number(at + 8);
+            said.rank = 0;
+        } else if (size >= 12) {
+            said.made = true;
+            said.rank = number(at);
+            said.size = number(at + 4);
+        }
+    } else if (size >= 20 || (id == IPO_NCCL_CommFinalize && size >= 8)) {
+        said.comm_known = true;
+        said.comm = word(at);
+    } else if (id == IPO_NCCL_Signal && size >= 16) {
+        said.comm_known = true;
+        said.comm = word(at);
+        said.number = number(at + 8);
+    }
+    return said;
+}
+
+/* ---- ranges */
+
+/* Only the outermost range of a thread is a call of the program's: ncclBcast calls ncclBroadcast. */
+static __thread unsigned depth;
+static __thread const struct domain *outermost;
+static __thread struct ipo_told call;
+
+/* Without a hash: the communicator, if there is just one. */
+static struct ipo_comm *comm_of(struct domain *domain, const struct said *said)
+{
+    if (said->comm_known)
+        return ipo_nccl_comm_told(said->comm, -1);
+    return atomic_load(&domain->comms) == 1 ? atomic_load(&domain->last) : NULL;
+}
+
+static void begin(struct domain *domain, int row, const struct attributes *with)
+{
+    const struct ipo_nccl_call *about = &ipo_nccl_calls[row];
+    struct said said = {.number = -1, .rank = -1};
+    if (with->payload_type == PAYLOAD_EXTENSION && with->payloads > 0 && with->payload)
+        said = read_payload((enum ipo_nccl_id)row, with->payload);
+    memset(&call, 0, sizeof call);
+    call.id = (enum ipo_nccl_id)row;
+    if (about->opclass == TRC_OP_NCCL_INIT && !ipo_told_start(said.rank, said.size))
+        return;
+    ipo_told_set(&call, 'n', said.data_known ? said.bytes : TRC_BYTES_UNKNOWN);
+    for (const char *role = "rps"; *role; role++)
+        ipo_told_set(&call, *role, (uintptr_t)said.number);
+    ipo_told_open(&call, comm_of(domain, &said), atomic_load(&domain->base));
+    if (said.made && about->opclass == TRC_OP_NCCL_INIT) { /* before 2.25: who we are, and not in what */
+        const struct trc_head *head = ipo_process.writer.head;
+        static atomic_uint made;
+        uint64_t key[3] = {head->world_identity, atomic_fetch_add(&made, 1), (uint64_t)said.size};
+        bool world = said.size == head->world_size; /* the same on all, in the order in which they are made */
+        uint64_t identity = XXH64(key, sizeof key, world ? 10 : 11 + (uint64_t)head->rank);
+        struct ipo_comm *comm =
+            said.comm_known ? NULL
+                            : ipo_nccl_comm_define(identity, said.rank, said.size, NULL, IPO_NCCL_NUMBER(call.id));
+        ipo_told_made(&call, comm);
+        atomic_store(&domain->last, comm);
+        atomic_fetch_add(&domain->comms, 1);
+    }
+}
+
+static int push(struct domain *domain, const struct attributes *with)
+{
+    if (!is_nccl(domain))
+        return 0;
+    if (depth++ > 0)
+        return (int)depth - 1;
+    int row = row_of(with);
+    outermost = domain;
+    call.open = false;
+    if (row >= 0 && !ipo_told_is_wrapped()) {
+        ipo_nccl_window_live(IPO_WINDOW_NVTX, atomic_load(&domain->base));
+        begin(domain, row, with);
+    }
+    return 0;
+}
+
+static void end(struct domain *domain, const struct payload *payload)
+{
+    struct said said = {.rank = -1};
+    if (payload && call.open)
+        said = read_payload(call.id, payload);
+    if (said.made && said.comm_known && ipo_told_start(said.rank, said.size)) {
+        struct ipo_comm *made = NULL, *parent = said.parent ? ipo_nccl_comm_told(said.parent, -1) : NULL;
+        int last = said.devices ? said.devices - 1 : 0;
+        for (int i = last; i >= 0; i--)
+            made = ipo_nccl_comm_define(said.comm, said.rank + i, said.size, NULL, IPO_NCCL_NUMBER(call.id));
+        ipo_told_made(&call, parent ? parent : made); /* a collective of those who made it */
+    }
+    struct ipo_comm *comm = call.frame.comm;
+    bool ends = call.open && (call.id == IPO_NCCL_CommDestroy || call.id == IPO_NCCL_CommAbort);
+    ipo_told_close(&call);
+    if (ends && comm)
+        ipo_nccl_comm_gone(comm);
+    if (ends && atomic_load(&domain->comms) > 0)
+        atomic_fetch_sub(&domain->comms, 1);
+}
+
+static int pop_with(struct domain *domain, const struct payload *payload, size_t n)
+{
+    if (!is_nccl(domain) || depth == 0)
+        return 0;
+    if (--depth == 0 && domain == outermost && call.open)
+        end(domain, n > 0 ? payload : NULL);
+    return (int)depth;
+}
+
+static int pop(struct domain *domain)
+{
+    return pop_with(domain, NULL, 0);
+}
+
+/* ---- what is exported */
+
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(const void *(*table_of)(uint32_t));
+int InitializeInjectionNvtx2(const void *(*table_of)(uint32_t))
+{
+    const struct callbacks *callbacks = table_of(TABLE_CALLBACKS);
+    ipo_function **table = NULL;
+    unsigned size = 0;
+    if (!callbacks || callbacks->size < sizeof *callbacks || !callbacks->functions_of(MODULE_CORE2, &table, &size) ||
+        !table || size <= DOMAIN_CREATE)
+        return 0;
+    *table[RANGE_PUSH] = (ipo_function)push;
+    *table[RANGE_POP] = (ipo_function)pop;
+    *table[REGISTER_STRING] = (ipo_function)register_string;
+    *table[DOMAIN_CREATE] = (ipo_function)create_domain;
+    return 1;
+}
+
+__attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(struct extension *extension);
+int InitializeInjectionNvtxExtension(struct extension *extension)
+{
+    if (extension->module != MODULE_PAYLOAD || extension->segments < 1)
+        return 0;
+    if (extension->segment->slots > POP_WITH_PAYLOAD)
+        extension->segment->slot[POP_WITH_PAYLOAD] = (intptr_t)pop_with;
+    return 1;
+}

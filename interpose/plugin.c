@@ -1,0 +1,366 @@
+/* NCCL by its profiler plugin interface, which libtrace.so has in versions 1 to 6: algorithm, protocol and channels of
+ * every operation, which parts of its kernel have begun, and, where nothing else sees the calls, the calls.
+ *
+ * NCCL is told of us by ipo_nccl_getenv.  Versions differ in where a descriptor has what (layouts below), in whether
+ * functions and types are numbers or names, and in what init is given.  Source: plugins/profiler and
+ * src/include/plugin/profiler of NCCL 2.23 to 2.30. */
+#include "interpose/oldglibc.h"
+#include "interpose/facts.h"
+#include "interpose/gpu_ops.h"
+#include "interpose/nccl_told.h"
+#include "interpose/nccl_windows.h"
+#include "interpose/process.h"
+#include "interpose/resolve.h"
+#include "interpose/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { COLL = 1 << 1, P2P = 1 << 2, KERNEL_CHANNEL = 1 << 6, GROUP_API = 1 << 8, COLL_API = 1 << 9, P2P_API = 1 << 10 };
+
+/* Where a descriptor has what; 0: it does not.  Descriptors begin with the type (a byte to version 4, then 8), at 8 the
+ * handle of the parent, at 16 the rank. */
+struct layout {
+    uint8_t hash, func, count, root, type, channels, algorithm, protocol;
+};
+static const struct layout coll[] = {
+    [1] = {32, 48, 72, 80, 84, 104, 106, 107}, [2] = {32, 48, 72, 80, 88, 104, 112, 120},
+    [3] = {32, 48, 72, 80, 88, 96, 104, 112},  [4] = {0, 32, 56, 64, 72, 80, 88, 96},
+    [5] = {0, 32, 56, 64, 72, 80, 88, 96},     [6] = {0, 32, 56, 64, 72, 80, 88, 96}};
+static const struct layout p2p[] =
+    {/* root: the peer */
+     [1] = {32, 40, 64, 72, 56, 0, 0, 0}, [2] = {32, 40, 64, 72, 56, 0, 0, 0}, [3] = {32, 40, 64, 72, 56, 0, 0, 0},
+     [4] = {0, 24, 48, 56, 40, 60, 0, 0}, [5] = {0, 24, 48, 56, 40, 60, 0, 0}, [6] = {0, 24, 48, 56, 40, 60, 0, 0}};
+static const struct layout coll_api = {0, 24, 32, 48, 40, 0, 0, 0}, p2p_api = {0, 24, 32, 0, 40, 0, 0, 0};
+enum { GROUP_DEPTH = 28, NAMES_FROM = 2, API_FROM = 5 };
+
+/* The numbers of version 1. */
+static const char *const functions[] = {"Broadcast", "Reduce", "AllGather", "ReduceScatter",
+                                        "AllReduce", "?",      "Send",      "Recv"};
+static const char *const algorithms[] = {"TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
+static const char *const protocols[] = {"LL", "LL128", "SIMPLE"};
+
+/* ncclDataType_t by name and number. */
+static const struct {
+    const char *name;
+    uint8_t bytes;
+} types[] = {{"ncclInt8", 1},    {"ncclUint8", 1},    {"ncclInt32", 4},      {"ncclUint32", 4},
+             {"ncclInt64", 8},   {"ncclUint64", 8},   {"ncclFloat16", 2},    {"ncclFloat32", 4},
+             {"ncclFloat64", 8}, {"ncclBfloat16", 2}, {"ncclFloat8e4m3", 1}, {"ncclFloat8e5m2", 1}};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- what we keep: no allocation, so both are rings */
+
+struct context { /* of a communicator of one rank */
+    atomic_bool used;
+    uint64_t hash;
+    int rank, size;
+    const void *object; /* whose NCCL */
+    struct ipo_comm *comm;
+};
+static struct context contexts[256];
+
+struct event {
+    _Atomic uint64_t number; /* of the event: handles are numbers, which outlive their places */
+    int kind;
+    struct context *context;
+    struct ipo_told call;
+    ipo_gpu_op op;
+    atomic_uint begun, ended; /* parts of its kernel */
+    uint8_t channels;
+};
+static struct event events[512];
+static _Atomic uint64_t next_event = 1;
+static __thread int group_depth; /* of the group that runs on this thread, by GROUP_API */
+
+static struct event *event_of(const void *handle)
+{
+    uint64_t number = (uintptr_t)handle;
+    struct event *event = &events[number % COUNT(events)];
+    return number && atomic_load_explicit(&event->number, memory_order_acquire) == number ? event : NULL;
+}
+
+static struct event *new_event(int kind, struct context *context, void **handle)
+{
+    uint64_t number = atomic_fetch_add_explicit(&next_event, 1, memory_order_relaxed);
+    struct event *event = &events[number % COUNT(events)];
+    atomic_store_explicit(&event->number, 0, memory_order_relaxed);
+    event->kind = kind;
+    event->context = context;
+    event->call.open = false;
+    event->op = 0;
+    event->channels = 0;
+    atomic_store_explicit(&event->begun, 0, memory_order_relaxed);
+    atomic_store_explicit(&event->ended, 0, memory_order_relaxed);
+    atomic_store_explicit(&event->number, number, memory_order_release);
+    *handle = (void *)(uintptr_t)number;
+    return event;
+}
+
+/* ---- reading a descriptor */
+
+static uint64_t u64(const char *at)
+{
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+static int32_t i32(const char *at)
+{
+    int32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+static const char *name_at(const char *descriptor, unsigned at, int version, const char *const *names, size_t n)
+{
+    unsigned index = (unsigned char)descriptor[at];
+    const char *name =
+        version < NAMES_FROM ? (index < n ? names[index] : NULL) : (const char *)(uintptr_t)u64(descriptor + at);
+    return at && name ? name : "";
+}
+static uint64_t bytes_of(const char *descriptor, const struct layout *layout, int version)
+{
+    uint64_t count = u64(descriptor + layout->count);
+    unsigned char index = (unsigned char)descriptor[layout->type];
+    if (version < NAMES_FROM)
+        return index < COUNT(types) ? count * types[index].bytes : TRC_BYTES_UNKNOWN;
+    const char *name = (const char *)(uintptr_t)u64(descriptor + layout->type);
+    for (size_t i = 0; name && i < COUNT(types); i++)
+        if (strcmp(types[i].name, name) == 0)
+            return count * types[i].bytes;
+    return TRC_BYTES_UNKNOWN;
+}
+
+/* ---- calls */
+
+/* To version 3 only descriptors say who we are. */
+static void learn(struct context *context, const char *descriptor, const struct layout *layout)
+{
+    if (!layout->hash || context->hash)
+        return;
+    context->hash = u64(descriptor + layout->hash);
+    context->rank = i32(descriptor + 16);
+    context->comm = ipo_nccl_comm_told(context->hash, context->rank);
+    context->size = context->comm ? context->comm->size : 0;
+}
+
+/* Whether the calls of this communicator are seen by themselves. */
+static bool others_see(const struct context *context)
+{
+    return ipo_nccl_window_is_live(IPO_WINDOW_SYMBOLS, context->object) ||
+           ipo_nccl_window_is_live(IPO_WINDOW_NVTX, context->object);
+}
+
+/* The record of a call that nothing else sees. */
+static void open_call(struct event *event, const char *descriptor, const struct layout *layout, int version)
+{
+    struct context *context = event->context;
+    const char *name = name_at(descriptor, layout->func, version, functions, COUNT(functions));
+    int row = ipo_told_row(name, true);
+    if (row < 0 || others_see(context) || ipo_told_is_wrapped() || !ipo_told_start(context->rank, context->size))
+        return;
+    struct ipo_told *call = &event->call;
+    memset(call, 0, sizeof *call);
+    call->id = (enum ipo_nccl_id)row;
+    int32_t root = layout->root ? i32(descriptor + layout->root) : -1;
+    ipo_told_set(call, 'n', bytes_of(descriptor, layout, version));
+    for (const char *role = "rps"; *role; role++)
+        ipo_told_set(call, *role, (uintptr_t)root);
+    if (!context->comm)
+        context->comm = ipo_nccl_comm_define(context->hash, context->rank, context->size, NULL, IPO_NO_CALL);
+    ipo_told_open(call, context->comm, context->object);
+    if (call->open && group_depth > 1) {
+        call->frame.sig.flags |= TRC_SIG_GROUPED;
+        call->frame.index = trc_stream_intern(&call->frame.thread->stream, &call->frame.sig);
+    }
+}
+
+/* How NCCL does an operation of a size: told once for each way, as a fact.  "ncclAllReduce 65536 B" : "RING LL, 2
+ * channels". */
+static void tell_how(const struct event *event, const char *descriptor, const struct layout *layout, int version)
+{
+    static _Atomic uint64_t said[256];
+    const char *algorithm = name_at(descriptor, layout->algorithm, version, algorithms, COUNT(algorithms));
+    const char *protocol = name_at(descriptor, layout->protocol, version, protocols, COUNT(protocols));
+    const char *name = name_at(descriptor, layout->func, version, functions, COUNT(functions));
+    if (!*algorithm || !*ipo_told_armed)
+        return;
+    uint64_t bytes = bytes_of(descriptor, layout, version), key = 5381;
+    for (const char *at = name; *at; at++)
+        key = key * 33 ^ (unsigned char)*at;
+    key = (key * 33 ^ bytes) * 33 + (uint64_t)event->context->size;
+    key = (key * 33 ^ (unsigned char)algorithm[0] ^ (uint64_t)(unsigned char)algorithm[1] << 8) * 33;
+    key = ((key ^ (uint64_t)strlen(algorithm) << 16 ^ strlen(protocol)) * 33 ^ event->channels) | 1;
+    uint64_t before = atomic_load_explicit(&said[key % COUNT(said)], memory_order_relaxed);
+    if (before == key)
+        return;
+    if (before) /* its place is taken: not told, rather than told again and again */
+        return;
+    atomic_store_explicit(&said[key % COUNT(said)], key, memory_order_relaxed);
+    struct ipo_text what = {0}, how = {0};
+    ipo_text_add(&what, "nccl.how nccl");
+    ipo_text_add(&what, name);
+    ipo_text_add(&what, " ");
+    ipo_text_add_number(&what, bytes);
+    ipo_text_add(&what, event->context->size > 0 ? " B of " : " B");
+    if (event->context->size > 0)
+        ipo_text_add_number(&what, (uint64_t)event->context->size);
+    ipo_text_add(&how, algorithm);
+    ipo_text_add(&how, " ");
+    ipo_text_add(&how, protocol);
+    ipo_text_add(&how, ", ");
+    ipo_text_add_number(&how, event->channels);
+    ipo_text_add(&how, " channels");
+    ipo_fact(what.text, how.text);
+}
+
+/* The operation in the table that an event is about: of the calls that are not yet known to have started, the oldest
+ * that looks the same.  Where a group is launched this is not the call that runs. */
+static ipo_gpu_op op_of(const struct event *event, const char *descriptor, const struct layout *layout, int version)
+{
+    const struct ipo_comm *comm = event->context->comm;
+    const char *name = name_at(descriptor, layout->func, version, functions, COUNT(functions));
+    int row = ipo_told_row(name, true);
+    return comm && row >= 0 ? ipo_gpu_op_oldest(comm->id, IPO_NCCL_NUMBER(row), bytes_of(descriptor, layout, version))
+                            : 0;
+}
+
+/* ---- what NCCL calls */
+
+static int start(struct context *context, void **handle, const char *descriptor, int version)
+{
+    int kept = errno;
+    int type = version < API_FROM ? (unsigned char)descriptor[0] : (int)u64(descriptor);
+    *handle = NULL;
+    if (!context || !*ipo_told_armed)
+        return 0;
+    if (type == COLL || type == P2P) {
+        const struct layout *layout = type == COLL ? &coll[version] : &p2p[version];
+        struct event *event = new_event(type, context, handle);
+        event->channels = layout->channels ? (uint8_t)descriptor[layout->channels] : 0;
+        learn(context, descriptor, layout);
+        if (type == COLL)
+            tell_how(event, descriptor, layout, version);
+        if (version < API_FROM)
+            open_call(event, descriptor, layout, version);
+        if (ipo_nccl_window_allowed(IPO_WINDOW_CHANNELS))
+            event->op = op_of(event, descriptor, layout, version);
+    } else if (type == COLL_API || type == P2P_API) {
+        open_call(new_event(type, context, handle), descriptor, type == COLL_API ? &coll_api : &p2p_api, version);
+    } else if (type == GROUP_API) {
+        new_event(type, context, handle);
+        group_depth = i32(descriptor + GROUP_DEPTH);
+    } else if (type == KERNEL_CHANNEL) {
+        struct event *of = event_of((const void *)(uintptr_t)u64(descriptor + 8));
+        struct event *event = new_event(type, context, handle);
+        event->op = of ? of->op : 0;
+        ipo_nccl_window_live(IPO_WINDOW_CHANNELS, context->object);
+        if (of && atomic_fetch_add(&of->begun, 1) == 0)
+            ipo_gpu_op_started(of->op, 0, TRC_GPU_BY_PLUGIN);
+        event->call.args[0] = u64(descriptor + 8); /* whose part it is */
+    }
+    errno = kept;
+    return 0;
+}
+
+static int stop(void *handle)
+{
+    struct event *event = event_of(handle);
+    int kept = errno;
+    if (!event)
+        return 0;
+    ipo_told_close(&event->call);
+    if (event->kind == GROUP_API)
+        group_depth = 0;
+    if (event->kind == KERNEL_CHANNEL) {
+        struct event *of = event_of((const void *)event->call.args[0]);
+        if (of && atomic_fetch_add(&of->ended, 1) + 1 >= of->channels && of->channels)
+            ipo_gpu_op_completed(of->op, 0, TRC_GPU_BY_PLUGIN);
+    }
+    errno = kept;
+    return 0;
+}
+
+static int finalize(struct context *context)
+{
+    if (context) {
+        if (context->comm && !others_see(context))
+            ipo_nccl_comm_gone(context->comm);
+        context->comm = NULL;
+        atomic_store(&context->used, false);
+    }
+    return 0;
+}
+
+static int init(void **out, uint64_t hash, int *mask, const char *name, int size, int rank, const void *caller)
+{
+    int kept = errno;
+    *out = NULL;
+    *mask = 0;
+    for (size_t i = 0; i < COUNT(contexts) && !*out; i++)
+        if (!atomic_exchange(&contexts[i].used, true))
+            *out = &contexts[i];
+    struct context *context = *out;
+    if (!context || ipo_process.options.disable || !ipo_told_start(rank, size)) {
+        if (context)
+            atomic_store(&context->used, false);
+        *out = NULL;
+        errno = kept;
+        return 0; /* without a mask nothing more is told */
+    }
+    context->hash = hash;
+    context->rank = rank;
+    context->size = size;
+    context->object = ipo_object_base(caller);
+    context->comm = hash ? ipo_nccl_comm_told(hash, rank) : NULL;
+    ipo_nccl_window_live(IPO_WINDOW_PLUGIN, context->object);
+    if (hash && !context->comm && !others_see(context))
+        context->comm = ipo_nccl_comm_define(hash, rank, size, name, IPO_NO_CALL);
+    *mask = COLL | P2P | GROUP_API | COLL_API | P2P_API;
+    if (ipo_nccl_window_allowed(IPO_WINDOW_CHANNELS))
+        *mask |= KERNEL_CHANNEL;
+    errno = kept;
+    return 0;
+}
+
+static int no_state(void *handle, int state, void *more)
+{
+    (void)handle, (void)state, (void)more;
+    return 0;
+}
+
+/* ---- the versions */
+
+struct plugin {
+    const char *name;
+    ipo_function init, start, stop, state, finalize;
+};
+
+#define VERSION(n, parameters, hash_, named, size_, rank_)                                                             \
+    static int init_v##n parameters                                                                                    \
+    {                                                                                                                  \
+        return init(out, hash_, mask, named, size_, rank_, __builtin_return_address(0));                               \
+    }                                                                                                                  \
+    static int start_v##n(void *context, void **handle, const char *descriptor)                                        \
+    {                                                                                                                  \
+        return start(context, handle, descriptor, n);                                                                  \
+    }                                                                                                                  \
+    extern const struct plugin ncclProfiler_v##n;                                                                      \
+    __attribute__((visibility("default")))                                                                             \
+    const struct plugin ncclProfiler_v##n = {"hpctop",           (ipo_function)init_v##n, (ipo_function)start_v##n,    \
+                                             (ipo_function)stop, (ipo_function)no_state,  (ipo_function)finalize};
+
+#define PLAIN (void **out, int *mask)
+#define FOURTH                                                                                                         \
+    (void **out, int *mask, const char *name, uint64_t hash, int nodes __attribute__((unused)), int size, int rank,    \
+     void *log __attribute__((unused)))
+#define FIFTH                                                                                                          \
+    (void **out, uint64_t hash, int *mask, const char *name, int nodes __attribute__((unused)), int size, int rank,    \
+     void *log __attribute__((unused)))
+VERSION(1, PLAIN, 0, NULL, 0, -1)
+VERSION(2, PLAIN, 0, NULL, 0, -1)
+VERSION(3, PLAIN, 0, NULL, 0, -1)
+VERSION(4, FOURTH, hash, name, size, rank)
+VERSION(5, FIFTH, hash, name, size, rank)
+VERSION(6, FIFTH, hash, name, size, rank)
