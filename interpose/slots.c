@@ -125,8 +125,8 @@ static bool is_nccl(const char *path)
 /* The program has no name, nor has a library that was not found. */
 static bool is_alone(const char *path)
 {
-    return *path && (strcmp(path, ipo_mpi_object()) == 0 || strcmp(path, ipo_cupti_object()) == 0 ||
-                     strstr(path, "linux-vdso"));
+    return *path &&
+           (strcmp(path, ipo_mpi_object()) == 0 || strcmp(path, ipo_cupti_object()) == 0 || strstr(path, "linux-vdso"));
 }
 
 static const void *own_base;
