@@ -195,6 +195,11 @@ check-horovod:
 	@tests/setup.sh check
 	@$(MAKE) --no-print-directory all
 	@tests/horovod/run.py $(TESTS)
+# Every NCCL of PyPI, one a minor release (300 MB each): its header, its library, and what is seen of it without a GPU.
+check-versions:
+	@tests/setup.sh check
+	@$(MAKE) --no-print-directory all
+	@tests/nccl_versions.py $(VERSIONS)
 check-asan:
 	@$(MAKE) --no-print-directory ASAN=1 OPT="-O1 -g" unit fuzz
 	@tests/run.py -b build/asan $(RUNFLAGS) unit/ fuzz/
@@ -236,6 +241,7 @@ help:
 	@echo "make check-matrix the workloads under every MPI that Debian's releases and PyPI have"
 	@echo "make check-containers   jobs in Apptainer, Charliecloud and Podman; containers/ built"
 	@echo "make check-horovod a real Horovod and what goes wrong with it; builds it once"
+	@echo "make check-versions every NCCL of PyPI against the table of its calls; VERSIONS=\"2.28.9 ..\" only those"
 	@echo "make check-asan   unit tests and fuzz corpus under AddressSanitizer and UBSan"
 	@echo "make check-tsan   unit tests under ThreadSanitizer"
 	@echo "make fuzz-run     libFuzzer on the reader, FUZZ_SECONDS=20 of it; needs clang"
@@ -251,6 +257,6 @@ clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
 .PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench man help clean
-.PHONY: check-horovod
+.PHONY: check-horovod check-versions
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)
