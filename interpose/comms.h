@@ -27,6 +27,7 @@ struct ipo_comm {
     atomic_bool topology_known;
     struct ipo_control *control; /* of a background loop's communicator: control.h; else NULL */
     uint32_t children;           /* of NCCL's: calls that made communicators out of it */
+    uint64_t magic;              /* of NCCL's: from which those that grow out of it are named */
     bool nonblocking;            /* of NCCL's, and the next five: calls return before they have launched anything */
     bool async_error;            /* one was seen */
     uint64_t operations;         /* called so far, of any kind */

@@ -250,7 +250,7 @@ static void follow(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t
         break;
     default:
         if (ipo_nccl_calls[id].opclass == TRC_OP_NCCL_INIT && !frame->failed) {
-            bool has_id = ipo_nccl_arg(&ipo_nccl_calls[id], args, 'i') != 0;
+            bool has_id = ipo_nccl_arg(&ipo_nccl_calls[id], args, 'i') || id == IPO_NCCL_CommGrow;
             ipo_nccl_comm_made(frame->copy, id, args, has_id ? frame->comm : NULL);
             ipo_nccl_state_start(has_id ? frame->comm : NULL);
         }

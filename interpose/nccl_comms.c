@@ -38,20 +38,41 @@ static uint64_t hash_to_225(const signed char *bytes)
     return hash;
 }
 
-/* Words go into `a` after both accumulators were stirred. */
+/* Pieces of up to 8 bytes go into state[0] after both accumulators were stirred. */
+static void feed(uint64_t state[2], const void *bytes, size_t size)
+{
+    state[0] ^= size;
+    for (const char *at = bytes; size > 0;) {
+        size_t n = size < 8 ? size : 8;
+        uint64_t piece = 0;
+        memcpy(&piece, at, n);
+        state[0] += state[1];
+        state[1] ^= state[0];
+        state[0] = (state[0] ^ state[0] >> 31) * 0x9de62bbc8cef3ce3u;
+        state[1] = (state[1] ^ state[1] >> 32) * 0x485cd6311b599e79u;
+        state[0] += piece;
+        at += n;
+        size -= n;
+    }
+}
+static uint64_t fed(const uint64_t state[2])
+{
+    uint64_t hash = (state[0] ^ state[0] >> 31) * 0xbac3bd562846de6bu + state[1];
+    return (hash ^ hash >> 32) * 0x995a187a14e7b445u;
+}
+
 static uint64_t hash_from_226(const char *bytes)
 {
-    uint64_t a = 1 ^ ID_BYTES, b = 1, word;
-    for (unsigned at = 0; at < ID_BYTES; at += sizeof word) {
-        a += b;
-        b ^= a;
-        a = (a ^ a >> 31) * 0x9de62bbc8cef3ce3u;
-        b = (b ^ b >> 32) * 0x485cd6311b599e79u;
-        memcpy(&word, bytes + at, sizeof word);
-        a += word;
-    }
-    uint64_t hash = (a ^ a >> 31) * 0xbac3bd562846de6bu + b;
-    return (hash ^ hash >> 32) * 0x995a187a14e7b445u;
+    uint64_t state[2] = {1, 1};
+    feed(state, bytes, ID_BYTES);
+    return fed(state);
+}
+static uint64_t combined(uint64_t a, uint64_t b)
+{
+    uint64_t state[2] = {1, 1};
+    feed(state, &a, sizeof a);
+    feed(state, &b, sizeof b);
+    return fed(state);
 }
 
 uint64_t ipo_nccl_hash(const void *id, int version)
@@ -68,12 +89,22 @@ static uint64_t lonely_identity(uintptr_t handle)
     return XXH64(key, sizeof key, 7);
 }
 
-/* Of what a call on all members makes.  Excluded ranks may stand in any order. */
-static uint64_t child_identity(enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *parent)
+/* Of what a call on all members makes.  Split from 2.26 on: as NCCL names it.  Else NCCL gives the same name twice, so
+ * it is a name of ours; excluded ranks may stand in any order. */
+static uint64_t child_identity(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args,
+                               struct ipo_comm *parent)
 {
-    uint64_t key[4] = {parent->identity, parent->children++, 0, (uint64_t)id};
-    if (id == IPO_NCCL_CommSplit)
-        key[2] = (uint32_t)ipo_nccl_arg(&ipo_nccl_calls[id], args, 'k');
+    int32_t color = (int32_t)ipo_nccl_arg(&ipo_nccl_calls[id], args, 'k');
+    if (id == IPO_NCCL_CommSplit) {
+        uint64_t state[2] = {1, 1};
+        int32_t number = (int32_t)++parent->children;
+        feed(state, &parent->identity, sizeof parent->identity);
+        feed(state, &number, sizeof number);
+        feed(state, &color, sizeof color);
+        if (copy->version >= 22600)
+            return fed(state);
+    }
+    uint64_t key[5] = {parent->identity, parent->children, (uint32_t)color, (uint64_t)id, parent->sequence};
     for (int i = 0; id == IPO_NCCL_CommShrink && args[1] && i < (int)args[2]; i++)
         key[2] += XXH64(&((const int *)args[1])[i], sizeof(int), 8);
     return XXH64(key, sizeof key, 9);
@@ -180,14 +211,42 @@ void ipo_nccl_comm_freed(uintptr_t handle)
     ipo_nccl_comm_gone(comm);
 }
 
+/* Its name comes from a number that starts an id; members of the old one, who need no id, work it out. */
+static struct ipo_comm *grown(const struct ipo_nccl_copy *copy, const uintptr_t *args, const void *unique)
+{
+    const struct ipo_nccl_call *call = &ipo_nccl_calls[IPO_NCCL_CommGrow];
+    uintptr_t handle = ipo_nccl_arg(call, args, 'c');
+    struct ipo_comm *parent = handle ? ipo_nccl_comm(copy, handle) : NULL;
+    uint64_t magic = 0;
+    int size = (int)ipo_nccl_arg(call, args, 'N');
+    if (parent)
+        magic = combined(parent->magic, ++parent->children);
+    else if (unique)
+        memcpy(&magic, unique, sizeof magic);
+    else
+        return NULL; /* NCCL will refuse it */
+    struct ipo_comm *comm = define(combined(magic, (uint64_t)size), parent ? parent->identity : 0,
+                                   parent ? parent->rank : (int)ipo_nccl_arg(call, args, 'R'), size,
+                                   IPO_NCCL_NUMBER(IPO_NCCL_CommGrow), (const char *)ipo_nccl_arg(call, args, 'f'));
+    if (comm)
+        comm->magic = magic;
+    return comm;
+}
+
 struct ipo_comm *ipo_nccl_comm_coming(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     const void *unique = (const void *)ipo_nccl_arg(call, args, 'i');
+    if (id == IPO_NCCL_CommGrow)
+        return grown(copy, args, unique);
     if (!unique)
         return NULL;
-    return define(ipo_nccl_hash(unique, copy->version), 0, (int)ipo_nccl_arg(call, args, 'R'),
-                  (int)ipo_nccl_arg(call, args, 'N'), IPO_NCCL_NUMBER(id), (const char *)ipo_nccl_arg(call, args, 'f'));
+    struct ipo_comm *comm =
+        define(ipo_nccl_hash(unique, copy->version), 0, (int)ipo_nccl_arg(call, args, 'R'),
+               (int)ipo_nccl_arg(call, args, 'N'), IPO_NCCL_NUMBER(id), (const char *)ipo_nccl_arg(call, args, 'f'));
+    if (comm)
+        memcpy(&comm->magic, unique, sizeof comm->magic);
+    return comm;
 }
 
 static void keep(const struct promise *p)
@@ -196,6 +255,8 @@ static void keep(const struct promise *p)
     struct ipo_comm *comm = p->comm;
     if (handle && !comm)
         comm = ask(p->copy, handle, p->identity, p->parent, p->call);
+    if (comm && !p->comm)
+        comm->magic = comm->identity;
     if (handle && comm)
         ipo_table_put(&comms, handle, comm);
 }
@@ -232,7 +293,7 @@ void ipo_nccl_comm_made(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, c
     if (!p.variable || (!coming && !parent))
         return;
     if (parent) {
-        p.identity = child_identity(id, args, parent);
+        p.identity = child_identity(copy, id, args, parent);
         p.parent = parent->identity;
     }
     if (ipo_thread_self()->nccl_depth == 0)

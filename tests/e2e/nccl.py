@@ -51,6 +51,16 @@ for ranks in (2, 4):
     check(label + ": calls of a group are marked", len(grouped) > 0
           and not any("ncclBroadcast" in line for line in grouped), grouped[:3])
 
+# Communicators made out of others have names that are equal on all ranks, and NCCL's own.
+held = hold("grow", [], 3, lambda n, c, *rest, **env: mpirun(n, c, *rest, HPCTOP_NCCL="symbols,plugin,NVTX", **env), program)
+if held:
+    comms = re.findall(r"identity=(\w+) .*by=ncclComm(\w+)", dump_of("trace-grow-x3"))
+    for by, ranks in (("InitRank", 2), ("Grow", 3), ("Split", 3)):
+        names = [i for i, b in comms if b == by]
+        check("grow: %s is the same on its ranks" % by, len(names) == ranks * (1 + (by == "Grow"))
+              and all(names.count(i) == ranks for i in names), comms)
+    check("grow: the plugin and the ranges mean the same communicators", len(comms) == 2 + 6 + 3, comms)
+
 # Before 2.26 NCCL hashed ids in another way.
 r = mpirun(2, [program("allreduce_sweep"), "32"], "old", GPU_DOUBLE_NCCL_VERSION="22105")
 comms = re.findall(r"identity=(\w+) .*by=ncclCommInitRank", dump_of("old"))

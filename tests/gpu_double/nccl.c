@@ -53,7 +53,8 @@ struct ncclComm {
     struct region *region;
     struct box *boxes;
     uint64_t key;
-    uint64_t hash; /* NCCL's name for it */
+    uint64_t hash;  /* NCCL's name for it */
+    uint64_t magic; /* where it came from: what grows out of it is named by it */
     int rank, n, splits;
     struct tells_comm tells;
     unsigned long long phase, host_phase;
@@ -532,6 +533,8 @@ static ncclResult_t make(const char *name, ncclComm_t *comm, const ncclUniqueId 
     int version = tells_version();
     version < 22500 ? tells_push_comm(name, hash, n, rank) : tells_push(name);
     ncclResult_t result = attach(comm, key_of(id), hash, n, rank, waits);
+    if (result == ncclSuccess)
+        (*comm)->magic = key_of(id);
     tells_pop_made(name, hash, 0, n, rank);
     return result;
 }
@@ -593,7 +596,34 @@ NCCL(CommSplit, ncclComm_t comm, int color, int key, ncclComm_t *made, ncclConfi
     uint64_t hash = tells_child_hash(comm->hash, comm->splits, color);
     tells_push("ncclCommSplit");
     ncclResult_t result = attach(made, name, hash, n, rank, true);
+    if (result == ncclSuccess)
+        (*made)->magic = hash;
     tells_pop_made("ncclCommSplit", hash, comm->hash, n, rank);
+    return result;
+}
+
+NCCL(CommGetUniqueId, ncclComm_t comm, ncclUniqueId *id)
+{
+    uint64_t magic = tells_combined_hash(comm->magic, (uint64_t)comm->splits + 1);
+    memset(id, 0, sizeof *id);
+    memcpy(id->internal, &magic, sizeof magic);
+    return ncclSuccess;
+}
+
+/* Members of the old one keep their ranks and say -1; one of them, and the new ones, have the id. */
+NCCL(CommGrow, ncclComm_t comm, int n, const ncclUniqueId *id, int rank, ncclComm_t *made, ncclConfig_t *config)
+{
+    (void)config;
+    if ((comm != NULL) != (rank == -1) || (!comm && !id))
+        return ncclInvalidArgument;
+    uint64_t magic = comm ? tells_combined_hash(comm->magic, (uint64_t)++comm->splits) : key_of(id);
+    uint64_t hash = tells_combined_hash(magic, (uint64_t)n);
+    int me = comm ? comm->rank : rank;
+    tells_push("ncclCommGrow");
+    ncclResult_t result = attach(made, hash, hash, n, me, true);
+    if (result == ncclSuccess)
+        (*made)->magic = magic;
+    tells_pop_made("ncclCommGrow", hash, comm ? comm->hash : 0, n, me);
     return result;
 }
 

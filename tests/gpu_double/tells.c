@@ -51,6 +51,14 @@ uint64_t tells_hash(const void *id, size_t size)
     return result(state);
 }
 
+uint64_t tells_combined_hash(uint64_t a, uint64_t b)
+{
+    uint64_t state[2] = {1, 1};
+    feed(state, &a, sizeof a);
+    feed(state, &b, sizeof b);
+    return result(state);
+}
+
 uint64_t tells_child_hash(uint64_t parent, int children, int color)
 {
     if (tells_version() < 22600) {
@@ -217,7 +225,7 @@ void tells_pop_made(const char *function, uint64_t comm, uint64_t parent, int n,
         int n, rank, device;
     } root = {comm, n, rank, 0};
     struct made child = {comm, parent, n, rank, 0, 0, 0};
-    bool is_child = strcmp(function, "ncclCommSplit") == 0;
+    bool is_child = strcmp(function, "ncclCommSplit") == 0 || strcmp(function, "ncclCommGrow") == 0;
     struct payload payload = {1 << 24, is_child ? sizeof child : sizeof root,
                               is_child ? (const void *)&child : (const void *)&root};
     int (*pop_with)(void *, const struct payload *, size_t) =

@@ -12,6 +12,8 @@ int tells_version(void); /* 22809, or GPU_DOUBLE_NCCL_VERSION */
 uint64_t tells_hash(const void *id, size_t size);
 uint64_t tells_child_hash(uint64_t parent, int children, int color);
 
+uint64_t tells_combined_hash(uint64_t a, uint64_t b);
+
 /* ---- ranges: each function of NCCL is one */
 
 void tells_push(const char *function); /* without a payload, or with one that comes at the end */

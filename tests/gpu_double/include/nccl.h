@@ -52,6 +52,9 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int nranks, int rank, in
                                       ncclConfig_t *config);
 ncclResult_t ncclCommInitAll(ncclComm_t *comm, int devices, const int *list);
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *made, ncclConfig_t *config);
+ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId *id);
+ncclResult_t ncclCommGrow(ncclComm_t comm, int nranks, const ncclUniqueId *id, int rank, ncclComm_t *made,
+                          ncclConfig_t *config);
 ncclResult_t ncclCommFinalize(ncclComm_t comm);
 ncclResult_t ncclCommDestroy(ncclComm_t comm);
 ncclResult_t ncclCommAbort(ncclComm_t comm);
