@@ -314,6 +314,7 @@ bool ipo_nccl_told_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uin
         live->inside_since = frame->begin;
         __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
     }
+    ipo_nccl_state_told(frame, id, args);
     return true;
 }
 
@@ -323,6 +324,7 @@ void ipo_nccl_told_leave(struct ipo_frame *frame, enum ipo_nccl_id id)
     frame->end = ipo_ticks();
     if (!*ipo_told_armed)
         return;
+    ipo_nccl_state_told_leave(frame);
     if (frame->nested)
         trc_stream_event(&thread->stream, frame->index, frame->begin, frame->end, frame->sequence);
     else

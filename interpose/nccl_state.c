@@ -1,4 +1,5 @@
 #include "interpose/nccl_state.h"
+#include "interpose/nccl_windows.h"
 #include "interpose/cuda_events.h"
 #include "interpose/process.h"
 
@@ -202,6 +203,28 @@ void ipo_nccl_state_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
         ipo_gpu_op_failed(frame->gpu_op, frame->result);
     if ((id == IPO_NCCL_CommAbort || id == IPO_NCCL_CommRevoke) && frame->comm && !frame->failed)
         ipo_gpu_ops_aborted(frame->comm->id);
+}
+
+void ipo_nccl_state_told(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+{
+    uint8_t opclass = ipo_nccl_calls[id].opclass;
+    frame->gpu_op = 0;
+    if (!ipo_gpu_table || !frame->comm || (opclass != TRC_OP_NCCL_COLL && opclass != TRC_OP_NCCL_P2P))
+        return;
+    struct trc_gpu_op what = describe(frame, id, args);
+    what.bytes = what.count; /* bytes are told, not counts and types */
+    what.type = 255;
+    what.op = TRC_GPU_OP_NONE;
+    what.group = ipo_gpu_next_group();
+    what.flags |= frame->sig.flags & TRC_SIG_GROUPED ? TRC_GPU_GROUPED : 0;
+    frame->gpu_op = ipo_gpu_current = ipo_gpu_op_begin(&what);
+}
+
+void ipo_nccl_state_told_leave(struct ipo_frame *frame)
+{
+    if (frame->gpu_op)
+        ipo_gpu_op_enqueued(frame->gpu_op, frame->end,
+                            ipo_nccl_window_allowed(IPO_WINDOW_CHANNELS) ? 0 : TRC_GPU_BLIND);
 }
 
 void ipo_nccl_state_async(const struct ipo_nccl_copy *copy, uintptr_t handle, const int *error, int result)

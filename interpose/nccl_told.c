@@ -1,5 +1,6 @@
 #include "interpose/oldglibc.h"
 #include "interpose/nccl_told.h"
+#include "interpose/gpu_ops.h"
 #include "interpose/nccl_windows.h"
 #include "interpose/process.h"
 
@@ -33,6 +34,7 @@ bool ipo_told_start(int rank, int size)
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&said))
         ipo_nccl_windows_tell();
+    ipo_gpu_start();                   /* once */
     if (head->rank < 0 && rank >= 0) { /* it began before that was known */
         head->rank = rank;
         head->world_size = size;

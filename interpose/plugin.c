@@ -219,7 +219,10 @@ static void tell_how(const struct event *event, const char *descriptor, const st
  * that looks the same.  Where a group is launched this is not the call that runs. */
 static ipo_gpu_op op_of(const struct event *event, const char *descriptor, const struct layout *layout, int version)
 {
-    const struct ipo_comm *comm = event->context->comm;
+    struct context *context = event->context;
+    if (!context->comm) /* NVTX says who it is when it has been made, after our init */
+        context->comm = ipo_nccl_comm_told(context->hash, context->rank);
+    const struct ipo_comm *comm = context->comm;
     const char *name = name_at(descriptor, layout->func, version, functions, COUNT(functions));
     int row = ipo_told_row(name, true);
     return comm && row >= 0 ? ipo_gpu_op_oldest(comm->id, IPO_NCCL_NUMBER(row), bytes_of(descriptor, layout, version))

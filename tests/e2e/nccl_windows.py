@@ -5,9 +5,10 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 
-from common import BUILD, TOP, check, end, environment, hpctop, run, skip
+from common import BUILD, TOP, check, end, environment, hpctop, run, wait_for
 from truths import hold
 
 DOUBLE = os.path.join(BUILD, "gpu_double")
@@ -211,6 +212,26 @@ int main(int argc, char **argv)
     check("the environment is as it was, for the program and its children", (done.code, done.out) == (0, "- -\n" * 2), done.out)
 
 
+def begun_and_not_ended():
+    """An operation that hangs, in a hidden NCCL: its kernel has begun, as NCCL itself tells, and the file says so after SIGKILL."""
+    for windows in ("plugin,NVTX,channels", "plugin,channels"):
+        label, folder = "channels (%s)" % windows, "hang-" + windows.replace(",", "-")
+        os.path.exists("id") and os.remove("id")
+        env = environment(folder, True, LD_LIBRARY_PATH=DOUBLE, WORLD_SIZE=2, MASTER_ADDR="localhost", MASTER_PORT=29512, HPCTOP_NCCL=windows,
+                          GPU_DOUBLE_FAULT="block:1:6")
+        ranks = [subprocess.Popen(HIDDEN + ["id"], env=dict(env, RANK=str(i)), stdout=subprocess.DEVNULL) for i in range(2)]
+        begun = lambda: re.findall(r"^op \d+: started (nccl\w+) .*by_plugin", hpctop("dump", folder).out, re.M)
+        wanted = ["ncclAllReduce"] * 4 + ["ncclRecv"] * 2 + ["ncclSend"] * 2  # the group of the first round
+        check(label + ": seen while it hangs", wait_for(lambda: os.path.isdir(folder) and sorted(begun()) == wanted, 30), begun())
+        for p in ranks:
+            p.kill()
+            p.wait()
+        check(label + ": seen after SIGKILL", sorted(begun()) == wanted, begun())
+        dump = hpctop("dump", folder).out
+        check(label + ": what came before is complete", len(re.findall(r"^op \d+: completed ", dump, re.M)) == 12
+              and not re.search(r"^op \d+: (called|enqueued)", dump, re.M), dump[-3000:])
+
+
 def by_torchrun():
     """Without a folder named: one for all ranks, that says which job it is."""
     os.path.exists("id") and os.remove("id")
@@ -228,4 +249,5 @@ hidden()
 together()
 polite()
 by_torchrun()
+begun_and_not_ended()
 end()
