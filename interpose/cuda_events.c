@@ -186,7 +186,7 @@ void ipo_cuda_launch_settle(_Atomic uint64_t *deferred)
 
 /* ---- the thread that asks */
 
-static atomic_int stopping;
+static atomic_int stopping, ended, refused; /* refused: the driver has said that it is of no use any more */
 static pthread_t thread;
 
 /* Asks for one event; the table says since when, in case that the driver never answers. */
@@ -194,7 +194,7 @@ static int ask(const struct ipo_cuda *cuda, uintptr_t event)
 {
     struct trc_gpu_head *head = &ipo_gpu_table->head;
     __atomic_store_n(&head->inside_since, ipo_ticks(), __ATOMIC_RELEASE);
-    int result = atomic_load(&stopping) ? IPO_CUDA_NOT_READY : cuda->cuEventQuery(event);
+    int result = cuda->cuEventQuery(event);
     __atomic_store_n(&head->inside_since, 0, __ATOMIC_RELEASE);
     bool other = result != IPO_CUDA_SUCCESS && result != IPO_CUDA_NOT_READY &&
                  !(result >= IPO_CUDA_CAPTURE_FIRST && result <= IPO_CUDA_CAPTURE_LAST);
@@ -204,7 +204,7 @@ static int ask(const struct ipo_cuda *cuda, uintptr_t event)
     head->error = result == IPO_CUDA_DEINITIALIZED || result == IPO_CUDA_CONTEXT_IS_DESTROYED ? 0 : result;
     __atomic_store_n(&head->watch, TRC_GPU_WATCH_STOPPED, __ATOMIC_RELEASE);
     atomic_store(&driver, NULL);
-    atomic_store(&stopping, 1);
+    atomic_store(&refused, 1);
     return result;
 }
 
@@ -252,7 +252,7 @@ static void look(const struct ipo_cuda *cuda)
         bool behind = false;
         for (size_t k = 0; k < streams && !behind; k++)
             behind = waiting[k] == stream;
-        if (!behind && !atomic_load(&stopping) && look_at(cuda, under_way[i]))
+        if (!behind && !atomic_load(&refused) && look_at(cuda, under_way[i]))
             continue;
         if (!behind && streams < STREAMS && stream > 2)
             waiting[streams++] = stream;
@@ -270,7 +270,8 @@ static void *watch(void *of)
     if (cuda->cuThreadExchangeStreamCaptureMode)
         cuda->cuThreadExchangeStreamCaptureMode(&mode);
     struct trc_gpu_head *head = &ipo_gpu_table->head;
-    while (!atomic_load(&stopping)) {
+    for (bool last = false; !last && !atomic_load(&refused);) {
+        last = atomic_load(&stopping);
         take_new();
         if (under_way_n)
             look(cuda);
@@ -279,18 +280,20 @@ static void *watch(void *of)
         struct timespec pause = {.tv_nsec = under_way_n ? BUSY_NS : IDLE_NS};
         syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
     }
+    atomic_store(&ended, 1);
     return NULL;
 }
 
 /* At exit the driver is taken down by handlers of its own, which were registered before ours and run after it: nobody
- * should be inside then.  Nothing relies on this. */
+ * should be inside then.  One more look before.  Nothing relies on this. */
 static void at_exit(void *unused)
 {
     (void)unused;
+    if (ipo_process.writer.head->pid != (uint32_t)getpid())
+        return; /* a child of the traced process */
     atomic_store(&stopping, 1);
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    const struct trc_gpu_head *head = &ipo_gpu_table->head;
-    for (int i = 0; i < 100 && __atomic_load_n(&head->inside_since, __ATOMIC_ACQUIRE); i++)
+    for (int i = 0; i < 100 && !atomic_load(&ended); i++)
         nanosleep(&(struct timespec){.tv_nsec = PATIENCE_NS / 100}, NULL);
 }
 int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
@@ -299,6 +302,8 @@ void ipo_cuda_watch_start(void)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;
     const struct ipo_cuda *cuda = ipo_gpu_table ? ipo_cuda() : NULL;
+    if (ipo_gpu_table && !cuda)
+        ipo_fact("nccl.states", "known up to enqueued: no CUDA driver in the process");
     if (!cuda || atomic_flag_test_and_set(&begun))
         return;
     /* By name at run time: see heartbeat.c. */

@@ -353,6 +353,11 @@ void trc_defs_free(struct trc_file *file)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
+bool trc_comm_freed(const struct trc_file *file, uint32_t id)
+{
+    const struct trc_comm_def *def = trc_table_find(&file->comms, id);
+    return def && def->is_freed;
+}
 const struct trc_comm *trc_comm(const struct trc_file *file, uint32_t id)
 {
     const struct trc_comm_def *def = trc_table_find(&file->comms, id);

@@ -129,3 +129,11 @@ const char *trc_gpu_op_name(const struct trc_gpu_op *op)
         return NULL;
     return op->op < sizeof name / sizeof *name ? name[op->op] : "an own reduction";
 }
+
+const char *trc_gpu_result_name(int result)
+{
+    static const char *const name[] = {"no error",          "ncclUnhandledCudaError", "ncclSystemError",
+                                       "ncclInternalError", "ncclInvalidArgument",    "ncclInvalidUsage",
+                                       "ncclRemoteError",   "ncclInProgress",         "ncclTimeout"};
+    return result >= 0 && (size_t)result < sizeof name / sizeof *name ? name[result] : "an unknown error";
+}

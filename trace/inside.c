@@ -55,6 +55,23 @@ void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size)
     ana_call_words(job, index, r->inside ? r->inside : "", r->inside_sig, out, size);
 }
 
+const char *ana_gpu_standing(const struct trc_gpu_op *op)
+{
+    return op->state == TRC_GPU_STARTED ? "running" : trc_gpu_state_name(op);
+}
+
+void ana_gpu_inside(const struct ana_job *job, size_t index, char *out, size_t size)
+{
+    const struct ana_rank *r = &job->process[index].rank;
+    *out = 0;
+    if (!r->gpu_op)
+        return;
+    struct trc_sig sig = {.comm = r->gpu_op->comm};
+    char comm[128];
+    add_comm(job, index, &sig, comm, sizeof comm);
+    snprintf(out, size, "%s%s, %s", trc_call(r->file, r->gpu_op->call)->name, comm, ana_gpu_standing(r->gpu_op));
+}
+
 /* Mean time of completed calls of the kind that the rank is inside; 0 if there were none. */
 static double usual_ns(const struct ana_rank *r)
 {

@@ -117,6 +117,8 @@ struct ana_rank {
     const char *inside;               /* "MPI_Recv" or NULL: the call of the thread longest inside one */
     int64_t inside_ns;                /* since when, as a duration */
     const struct trc_sig *inside_sig; /* NULL or its arguments, valid until the next refresh */
+    const struct trc_gpu_op *gpu_op;  /* NCCL's operation under way the longest, NULL: none; until the next refresh */
+    int64_t gpu_ns;                   /* in its state since when, as a duration */
     /* Rates over the last second of a running job, else of the whole run; NAN unknown. */
     double sent_per_s, received_per_s, calls_per_s, mpi_share;
 };
@@ -126,6 +128,10 @@ const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index);
  * outside.
  */
 void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size);
+/* The same of its gpu_op: "ncclAllReduce on nccl 5a3c99f0, running"; "" if there is none. */
+void ana_gpu_inside(const struct ana_job *job, size_t index, char *out, size_t size);
+/* "called" "enqueued" "running": of an operation that is under way. */
+const char *ana_gpu_standing(const struct trc_gpu_op *op);
 
 /* ---- selections and summaries ---------------------------------------------------------------------------------- */
 

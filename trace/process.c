@@ -268,6 +268,28 @@ static void look_at_threads(struct ana_process *p, const struct ana_clock *clock
     }
 }
 
+/* The operation that is under way the longest; NULL: none. */
+static const struct trc_gpu_op *oldest_op(const struct trc_file *file)
+{
+    for (size_t i = 0; i < trc_gpu_ops(file); i++)
+        if (!trc_gpu_over(trc_gpu_op(file, i)))
+            return trc_gpu_op(file, i);
+    return NULL;
+}
+
+static void look_at_gpu(struct ana_process *p, const struct ana_clock *clock, size_t index)
+{
+    struct ana_rank *r = &p->rank;
+    r->gpu_op = r->state == ANA_RANK_DONE ? NULL : oldest_op(r->file);
+    r->gpu_ns = 0;
+    if (!r->gpu_op)
+        return;
+    const struct trc_gpu_op *op = r->gpu_op;
+    uint64_t ticks = op->state == TRC_GPU_STARTED ? op->started : op->state == TRC_GPU_ENQUEUED ? op->enqueued : 0;
+    int64_t since = time_of(clock, index, ticks ? ticks : op->called);
+    r->gpu_ns = r->end_ns > since ? r->end_ns - since : 0;
+}
+
 static void look_at_rates(struct ana_process *p, const struct ana_here *here)
 {
     struct ana_rank *r = &p->rank;
@@ -329,6 +351,7 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     p->run_begin_ns = head->init_ticks ? time_of(clock, index, head->init_ticks) : r->begin_ns;
     p->run_end_ns = head->end_ticks ? time_of(clock, index, head->end_ticks) : r->end_ns;
     look_at_threads(p, clock, index);
+    look_at_gpu(p, clock, index);
     look_at_rates(p, here);
     if (!r->counted)
         r->sent_per_s = r->received_per_s = r->calls_per_s = r->mpi_share = NAN;

@@ -67,6 +67,7 @@ struct trc_comm {
     const char *name;       /* as set by MPI_Comm_set_name, or NULL */
 };
 const struct trc_comm *trc_comm(const struct trc_file *file, uint32_t id); /* NULL if not defined */
+bool trc_comm_freed(const struct trc_file *file, uint32_t id);             /* the process has given it up */
 /* World rank of rank `r` of the local group (remote group when `remote`); TRC_PEER_UNKNOWN if it cannot be told. */
 int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote);
 struct trc_object {
@@ -98,6 +99,7 @@ const char *trc_gpu_state_name(const struct trc_gpu_op *op); /* "called" "enqueu
 /* "float32", "sum"; "another type" where this version knows no name.  NULL where the operation has none. */
 const char *trc_gpu_type_name(const struct trc_gpu_op *op);
 const char *trc_gpu_op_name(const struct trc_gpu_op *op);
+const char *trc_gpu_result_name(int result); /* "ncclSystemError"; "an unknown error" */
 
 /* Stacks that were taken, in order of snapshots, then as they were written; trace/stacks.h reads what they say.
  * Pointers stay valid until the next refresh. */

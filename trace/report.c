@@ -271,6 +271,10 @@ static void ranks_section(struct page *p)
             ana_inside(p->job, s->index, call, sizeof call);
             fprintf(p->out, "       inside %s%s for %s\n", call, strchr(call, ' ') ? "," : "",
                     ana_spoken(since, sizeof since, (double)r->inside_ns));
+        } else if (r->gpu_op && r->state != ANA_RANK_DONE) {
+            char since[ANA_TEXT], op[256];
+            ana_gpu_inside(p->job, s->index, op, sizeof op);
+            fprintf(p->out, "       %s for %s\n", op, ana_spoken(since, sizeof since, (double)r->gpu_ns));
         }
     }
     more(p, shown, n, "ranks");

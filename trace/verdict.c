@@ -33,23 +33,12 @@ const char *ana_verdict_class_name(enum ana_verdict_class id)
 
 /* In this order: the first that finds its kind of trouble has the word. */
 static bool (*const detectors[])(struct ana_case *) = {
-    ana_find_abort,
-    ana_find_mismatch,
-    ana_find_stopped,
-    ana_find_host,
-    ana_find_gone,
-    ana_find_horovod,
-    ana_find_unmatched,
-    ana_find_early_exit,
-    ana_find_cycle,
-    ana_find_missing,
-    ana_find_inside,
-    ana_find_doors,
-    ana_find_living_on,
-    ana_find_still,
-    ana_find_silent,
-    ana_find_killed,
-    ana_find_horovod_straggler,
+    ana_find_abort,     ana_find_mismatch,  ana_find_stopped,
+    ana_find_host,      ana_find_gone,      ana_find_gpu,
+    ana_find_horovod,   ana_find_unmatched, ana_find_early_exit,
+    ana_find_cycle,     ana_find_missing,   ana_find_inside,
+    ana_find_doors,     ana_find_living_on, ana_find_still,
+    ana_find_silent,    ana_find_killed,    ana_find_horovod_straggler,
     ana_find_straggler,
 };
 

@@ -73,12 +73,12 @@ static size_t first_to_go(const struct ana_case *c, bool gone_only, size_t *n)
     return first;
 }
 
-bool ana_anybody_waits(const struct ana_case *c)
+bool ana_anybody_waits(struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++)
         if (!c->free[i] && !c->gone[i] && ana_rank_blocked(c, i))
             return true;
-    return false;
+    return ana_gpu_anybody_waits(c);
 }
 
 static void say_gone(struct ana_case *c, size_t first, size_t n)

@@ -182,7 +182,7 @@ enum ana_still {
 enum ana_still ana_case_still(const struct ana_case *c, size_t index);
 
 /* verdict_deaths.c: somebody that does something is blocked, and only others can free it. */
-bool ana_anybody_waits(const struct ana_case *c);
+bool ana_anybody_waits(struct ana_case *c);
 /* Of a job that is over: one died clearly before the others, and nothing hung before. */
 bool ana_died_first(const struct ana_case *c);
 /* Of a job that is over: it hung longer before this than it went on after it. */
@@ -210,6 +210,8 @@ bool ana_find_host(struct ana_case *c);    /* all of one host went, and the othe
 bool ana_find_gone(struct ana_case *c);    /* somebody is gone, or stopped, while others are there */
 bool ana_find_silent(struct ana_case *c);  /* nobody elsewhere gives a sign of life, and it is not known why */
 bool ana_find_killed(struct ana_case *c);  /* all went at once */
+bool ana_find_gpu(struct ana_case *c);
+bool ana_gpu_anybody_waits(struct ana_case *c); /* an operation of somebody who is not gone has lasted long */
 bool ana_find_mismatch(struct ana_case *c);
 bool ana_find_unmatched(struct ana_case *c);
 bool ana_find_early_exit(struct ana_case *c);
@@ -224,6 +226,8 @@ bool ana_find_horovod(struct ana_case *c); /* its loops turn, so that nothing el
 bool ana_find_horovod_straggler(struct ana_case *c);
 /* Sets state and time of a verdict that rests on `lasted_ns` of standstill; false: too short to be one. */
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns);
+/* The same for culprits that may come back at any time: seen computing they are slow for ten times as long. */
+bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted);
 /* Shortest time that a blocked rank among these has been blocked. */
 int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n);
 

@@ -106,7 +106,8 @@ bool ana_job_suspect(const struct ana_job *job)
             const struct trc_sig *last = trc_live_sig(p->rank.file, t, trc_thread(p->rank.file, t)->last);
             polls = last && last->flags & (TRC_SIG_POLL | TRC_SIG_CONTROL);
         }
-        if (waits || polls || p->stopped)
+        bool device = p->rank.gpu_op && p->rank.gpu_ns >= 200000000;
+        if (waits || polls || device || p->stopped)
             return true;
     }
     return false;

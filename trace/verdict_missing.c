@@ -9,7 +9,7 @@
  */
 
 /* Ranks that compute are slow for a long while before they count as hung. */
-static bool settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)
+bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)
 {
     if (!ana_case_settle(c, id, ANA_LIKELY, lasted))
         return false;
@@ -39,7 +39,7 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
             ana_case_blame(c, g->missing[i]);
     }
     if ((c->out->culprits == 0 && nowhere == 0) || lasted == INT64_MAX ||
-        !settle_by_time(c, ANA_CLASS_MISSING, lasted)) {
+        !ana_case_settle_by_time(c, ANA_CLASS_MISSING, lasted)) {
         c->out->culprits = 0;
         return false;
     }
@@ -70,7 +70,8 @@ static bool message_misses(struct ana_case *c, struct ana_post *p)
         if (w->met > 0)
             continue;
         ana_case_blame(c, partner);
-        if (!settle_by_time(c, w->kind == ANA_WANT_MESSAGE ? ANA_CLASS_UNMATCHED : ANA_CLASS_CYCLE, p->lasted_ns)) {
+        if (!ana_case_settle_by_time(c, w->kind == ANA_WANT_MESSAGE ? ANA_CLASS_UNMATCHED : ANA_CLASS_CYCLE,
+                                     p->lasted_ns)) {
             c->out->culprits = 0;
             continue;
         }
@@ -144,8 +145,8 @@ bool ana_find_still(struct ana_case *c)
         if (!post && ++outside)
             ana_case_blame(c, i);
     }
-    bool found = inside && settle_by_time(c, leaving == inside && outside ? ANA_CLASS_MISSING : ANA_CLASS_NONE,
-                                          c->job->end_ns - last);
+    bool found = inside && ana_case_settle_by_time(c, leaving == inside && outside ? ANA_CLASS_MISSING : ANA_CLASS_NONE,
+                                                   c->job->end_ns - last);
     char who[128];
     ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
     if (found && leaving == inside && outside)

@@ -191,6 +191,15 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
         snprintf(g->doing, sizeof g->doing, "%s%s %s", how, post && post->kind == ANA_POST_POLL ? "polls with" : "in",
                  call);
     } else {
+        char op[200];
+        ana_gpu_inside(c->job, index, op, sizeof op);
+        if (*op) {
+            struct trc_sig site = {.site = r->gpu_op->site};
+            snprintf(g->doing, sizeof g->doing, "%sin %s", how, op);
+            where_words(c->job, index, &site, g->where, sizeof g->where);
+            stack_words(c, index, NULL, c->job->process[index].last_end_ns, g);
+            return;
+        }
         sig = last_call(r, &name);
         snprintf(g->doing, sizeof g->doing, "%soutside MPI%s%s", how, name ? ", after " : "", name ? name : "");
     }

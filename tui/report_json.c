@@ -162,6 +162,9 @@ static void add_ranks(cJSON *root, const struct ana_job *job, const struct ana_s
         add_text(o, "state", ana_rank_state_name(r->state));
         add_text(o, "inside", inside ? r->inside : NULL);
         add_ns(o, "inside_s", inside ? r->inside_ns : -1);
+        add_text(o, "nccl_operation", r->gpu_op ? trc_call(r->file, r->gpu_op->call)->name : NULL);
+        add_text(o, "nccl_state", r->gpu_op ? ana_gpu_standing(r->gpu_op) : NULL);
+        add_ns(o, "nccl_state_s", r->gpu_op ? r->gpu_ns : -1);
         cJSON_AddItemToArray(list, o);
     }
 }

@@ -34,9 +34,11 @@ static const struct tui_column columns[] = {
                "MPI_Abort; dead: gone without MPI_Finalize; ?: cannot be told; sorted by it, those that do what few "
                "others do "
                "come first"},
-    [INSIDE] = {"INSIDE", 13, TUI_UNIT_TEXT, true, true,
-                "call that it is inside now, of the thread longest inside one"},
-    [SINCE] = {"SINCE", 7, ANA_NS, false, false, "how long it has been inside that call"},
+    [INSIDE] =
+        {"INSIDE", 13, TUI_UNIT_TEXT, true, true,
+         "call that it is inside now, of the thread longest inside one; else the NCCL operation that its device is at"},
+    [SINCE] = {"SINCE", 7, ANA_NS, false, false,
+               "how long it has been inside that call; of an operation on the device: called, enqueued or running"},
     [MPI] = {"MPI%", 6, ANA_SHARE, false, false,
              "time in MPI / time, from the end of MPI_Init to MPI_Finalize; of the window, else of the last second of "
              "a running job, else of all of it"},
@@ -195,11 +197,11 @@ static void rank_value(const struct tui_app *app, size_t row, int column, struct
         out->style = state_style[r->state <= ANA_RANK_UNKNOWN ? r->state : ANA_RANK_UNKNOWN];
         break;
     case INSIDE:
-        text = r->inside ? r->inside : "\xe2\x80\x93";
-        out->style = r->inside ? TUI_STYLE_NORMAL : TUI_STYLE_DIM;
+        text = r->inside ? r->inside : r->gpu_op ? trc_call(r->file, r->gpu_op->call)->name : "\xe2\x80\x93";
+        out->style = r->inside || r->gpu_op ? TUI_STYLE_NORMAL : TUI_STYLE_DIM;
         break;
     case SINCE:
-        out->number = r->inside ? (double)r->inside_ns : NAN;
+        out->number = r->inside ? (double)r->inside_ns : r->gpu_op ? (double)r->gpu_ns : NAN;
         break;
     case MPI:
         out->number = flow.mpi;
@@ -319,7 +321,12 @@ static void describe(const struct tui_app *app, size_t index, struct tui_grid *g
     size_t n =
         (size_t)snprintf(text, sizeof text, "rank %s, pid %u on %s: ", tui_app_rank_name(app, index, name, sizeof name),
                          r->pid, r->host ? r->host : "?");
-    if (!r->inside) {
+    if (!r->inside && r->gpu_op) {
+        const struct trc_comm *comm = trc_comm(r->file, r->gpu_op->comm);
+        snprintf(text + n, sizeof text - n, "%s%s%s, %s for %s", trc_call(r->file, r->gpu_op->call)->name,
+                 comm && comm->name ? " on " : "", comm && comm->name ? comm->name : "", ana_gpu_standing(r->gpu_op),
+                 ana_spoken(since, sizeof since, (double)r->gpu_ns));
+    } else if (!r->inside) {
         snprintf(text + n, sizeof text - n, "%s",
                  r->state == ANA_RANK_RUN ? "outside MPI" : ana_rank_state_name(r->state));
     } else {

@@ -24,6 +24,10 @@ KINDS = ("bare", "hpctop", "floor")
 CASES = [("MPI_Comm_rank", "rank"), ("MPI_Iprobe, fails", "iprobe"), ("MPI_Allreduce 8 B, self", "allreduce"),
          ("Irecv+Isend+Waitall 8 B, self", "pt2pt")]
 
+# Our own thread, which asks the driver, is counted too; the driver's own work is not.
+NCCL_CASES = [("ncclAllReduce, no driver in the process", "calls"), ("ncclAllReduce, state by two events", "events"),
+              ("the same, ten in a group", "group")]
+
 
 class Bench:
     def __init__(self, build, folder):
@@ -64,16 +68,27 @@ class Bench:
         return {kind: (statistics.median(r["median_ns"] for r in runs), min(r["min_ns"] for r in runs))
                 for kind, runs in seen.items()}
 
-    def instructions(self, kind, mode, calls):
+    def empty_nccl(self):
+        """An NCCL and a CUDA driver whose functions do nothing, and a program on them (nccl_empty.c): its path."""
+        source, into = os.path.join(TOP, "tests/bench/nccl_empty.c"), os.path.join(self.folder, "empty")
+        os.makedirs(into)
+        for flags in (["-shared", "-fPIC", "-Wl,-soname,libnccl.so.2", "-o", into + "/libnccl.so.2"],
+                      ["-shared", "-fPIC", "-DDRIVER", "-Wl,-soname,libcuda.so.1", "-o", into + "/libcuda.so.1"],
+                      ["-DPROGRAM", "-o", into + "/nccl_empty", into + "/libnccl.so.2", "-ldl"]):
+            subprocess.run(["gcc", "-O2", "-I" + TOP, source] + flags, check=True)
+        return into + "/nccl_empty"
+
+    def instructions(self, kind, mode, calls, program=None):
         """Instructions a call by callgrind: the difference of two lengths of run, so that start and end cancel."""
         env, preload = self.environment(kind)
+        env["LD_LIBRARY_PATH"] = os.path.dirname(program) if program else env.get("LD_LIBRARY_PATH", "")
         if preload:
             env["LD_PRELOAD"] = preload
         total = []
         for n in (calls, 5 * calls):
             shutil.rmtree(env["HPCTOP_DIR"], ignore_errors=True)
             done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
-                                   self.program("selfcall"), mode, str(n)], env=env, stdout=subprocess.PIPE,
+                                   program or self.program("selfcall"), mode, str(n)], env=env, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, check=False, cwd=self.folder)
             found = re.search(r"Collected : (\d+)", done.stderr.decode(errors="replace"))
             if done.returncode != 0 or not found:
@@ -128,6 +143,11 @@ def main():
             ins = {kind: bench.instructions(kind, mode, 20000) if valgrind else None for kind in KINDS}
             text = ["%.0f" % (ins[k] - ins["bare"]) if ins[k] and ins["bare"] else "-" for k in KINDS[1:]]
             row(title, times, "%8s %5s %6.2f" % (*text, bench.bytes_a_call(mode, options.calls)))
+        if valgrind:
+            program = bench.empty_nccl()
+            for title, mode in NCCL_CASES:
+                ins = [bench.instructions(kind, mode, 20000, program) for kind in ("bare", "hpctop")]
+                print("%-44s %8s instructions+" % (title, "%.0f" % (ins[1] - ins[0]) if all(ins) else "-"), flush=True)
         times = bench.times(options.rounds, 2, [bench.program("pingpong"), str(options.calls // 3), "8"])
         row("ping-pong 8 B, half trip", times)
         print("ping-pong with hpctop: %.3f of bare by medians, %.3f by the least" %

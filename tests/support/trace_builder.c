@@ -42,7 +42,8 @@ struct tb {
     uint64_t last_ticks, sequence;
     struct defs_place defs, stacks[TRC_STACK_REASONS];
     uint32_t recycle;
-    bool open; /* tb_running */
+    uint32_t gpu; /* chunk + 1 */
+    bool open;    /* tb_running */
     struct thread threads[TRC_MAX_THREADS];
 };
 
@@ -550,6 +551,22 @@ void tb_intercomm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, c
 void tb_comm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, const int32_t *members, int32_t size)
 {
     tb_intercomm(tb, id, identity, rank, members, size, 0);
+}
+
+void tb_gpu_op(struct tb *tb, struct trc_gpu_op op)
+{
+    uint64_t *const times[] = {&op.called, &op.enqueued, &op.started, &op.ended};
+    if (!tb->gpu) {
+        tb->gpu = take_chunk(tb, TRC_CHUNK_GPU, 0, tb->head.start.ticks) + 1;
+        struct trc_gpu_head *fresh = (void *)((char *)chunk_at(tb, tb->gpu - 1) + sizeof(struct trc_chunk));
+        *fresh = (struct trc_gpu_head){
+            .watch = TRC_GPU_WATCH_EVENTS, .slot_size = sizeof(struct trc_gpu_op), .slots = TRC_GPU_OPS};
+    }
+    struct trc_gpu_head *head = (void *)((char *)chunk_at(tb, tb->gpu - 1) + sizeof(struct trc_chunk));
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        *times[i] = *times[i] ? tb_ticks(tb, (int64_t)*times[i]) : 0;
+    op.number = ++head->begun;
+    ((struct trc_gpu_op *)(head + 1))[(op.number - 1) % TRC_GPU_OPS] = op;
 }
 
 static void define_text(struct tb *tb, enum trc_def_type type, uint32_t id, uint32_t comm, const char *text)

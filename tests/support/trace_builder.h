@@ -55,7 +55,13 @@
     TB_CALL(COMM_DUP, "MPI_Comm_dup", COMM_CREATE)                                                                     \
     TB_CALL(PUT, "MPI_Put", RMA)                                                                                       \
     TB_CALL(WIN_FENCE, "MPI_Win_fence", RMA_FENCE)                                                                     \
-    TB_CALL(FILE_WRITE, "MPI_File_write", IO)
+    TB_CALL(FILE_WRITE, "MPI_File_write", IO)                                                                          \
+    TB_CALL(NCCL_INIT, "ncclCommInitRank", NCCL_INIT)                                                                  \
+    TB_CALL(NCCL_ALLREDUCE, "ncclAllReduce", NCCL_COLL)                                                                \
+    TB_CALL(NCCL_BROADCAST, "ncclBroadcast", NCCL_COLL)                                                                \
+    TB_CALL(NCCL_SEND, "ncclSend", NCCL_P2P)                                                                           \
+    TB_CALL(NCCL_RECV, "ncclRecv", NCCL_P2P)                                                                           \
+    TB_CALL(NCCL_ASYNC, "ncclCommGetAsyncError", NCCL_COMM)
 
 enum tb_call {
 #define TB_CALL(id, name, class) TB_##id,
@@ -113,6 +119,9 @@ void tb_stack(struct tb *tb, uint32_t snapshot, uint32_t tid, struct trc_def_sta
 /* Any definition; for damaged ones. */
 void tb_define(struct tb *tb, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b, const void *payload,
                size_t payload_size, size_t text_size);
+
+/* An operation in the table of device operations; its times in ns like all others here.  Its number is set. */
+void tb_gpu_op(struct tb *tb, struct trc_gpu_op op);
 
 /* ---- items, one by one ---------------------------------------------------------------------------------------------
  */

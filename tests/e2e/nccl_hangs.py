@@ -1,0 +1,31 @@
+# timeout: 300
+"""Who hangs in NCCL and why, on the GPU double: live, and from the files alone after kill -9.  nccl_hangs_more.py has the
+rest."""
+from nccl_faults import fault, healthy_gpu, states
+from common import check, end
+from verdicts import count, hung
+
+MISMATCH, CYCLE = "mismatched-collective", "wait-cycle"
+
+fault("missing", hung("missing-in-collective", [1]), "rank 1 has not come to ncclAllReduce on nccl")
+fault("count", hung(MISMATCH, [1]), "gave 512 x float32 to ncclAllReduce where the other 2 gave 1024 x float32")
+fault("order", hung(CYCLE, [0, 1, 2]), "in different orders")
+fault("blocked", hung("device", [1]), "the stream of rank 1 has not come to ncclAllReduce")
+fault("plain", hung("inside-operation", []), "none completes it", GPU_DOUBLE_FAULT="block:1:4")
+fault("barrier", hung(CYCLE, [1]), "which wait in MPI_Barrier for it")
+healthy_gpu("long")
+healthy_gpu("unblock", seconds=3)
+count.show()
+
+# What is known of an operation, and how: by events, up to enqueued without a driver, and nothing after a capture.
+text = states("allreduce_sweep", ["1024"])
+check("operations complete, by events", "nccl.states: by events" in text and text.count(": completed ncclAllReduce") == 40
+      and text.count("flags=by_events") == 40, text[:500])
+text = states("allreduce_sweep", ["1024"], GPU_DOUBLE_DRIVER="0")
+check("without a driver they are known up to enqueued", "nccl.states: known up to enqueued" in text
+      and text.count(": enqueued ncclAllReduce") == 40 and text.count("flags=blind") == 40, text[:500])
+text = states("hang_not", ["graph", "0"])
+check("what goes into a graph is captured", text.count(": captured ncclAllReduce") == 2, text[:500])
+text = states("hang_not", ["unblock", "0"])
+check("a launch after the call's return is so marked", "by_events+approximate" in text, text[:500])
+end()
