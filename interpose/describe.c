@@ -158,7 +158,7 @@ void ipo_request_started(struct ipo_thread *thread, struct ipo_comm *comm, uint3
     if (__builtin_expect(!request, 0))
         return;
     fill(request, thread, number, &thread->stream.page->sigs[index], index, comm, source, tag);
-    ipo_request_publish(request, handle);
+    ipo_request_publish(thread, request, handle);
 }
 
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
@@ -182,7 +182,7 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
         request->flags = IPO_REQUEST_PERSISTENT;
     if (frame->call->opclass == TRC_OP_IO || frame->call->opclass == TRC_OP_IO_COLL)
         request->flags |= ipo_has(frame->call, 'B') ? IPO_REQUEST_READ : 0;
-    ipo_request_publish(request, handle);
+    ipo_request_publish(thread, request, handle);
 }
 
 void ipo_mark_poll(struct ipo_frame *frame)

@@ -333,35 +333,42 @@ static void run(void)
     ipo_heartbeat_now(); /* the second anchor, some time after the first: now ticks can be turned into time */
 }
 
+/* MPI_COMM_WORLD is there.  A session before it may have brought threads that know nothing of the level asked for. */
+static void learn_world(struct trc_head *head, bool after_session)
+{
+    typedef uintptr_t w;
+    int level = -1;
+    ((int (*)(w, int *))ipo_own[IPO_Comm_rank])(ipo_abi.comm_world, &head->rank);
+    ((int (*)(w, int *))ipo_own[IPO_Comm_size])(ipo_abi.comm_world, &head->world_size);
+    if (ipo_own[IPO_Query_thread] && !((int (*)(int *))ipo_own[IPO_Query_thread])(&level))
+        head->thread_level = level > 3 ? level / 1024 - (level >= 4096 ? 1 : 0) : level;
+    ipo_process.concurrent = after_session || head->thread_level < 0 || head->thread_level > 2;
+    check_status_layout(head);
+    ipo_abi_find_shared();
+    ipo_request_reserve(ipo_abi.request_null);
+    for (unsigned i = 0; i < 2; i++)
+        ipo_request_reserve(ipo_abi.shared_too[i]);
+    char parent[8] = {0};
+    if (!((int (*)(void *))ipo_own[IPO_Comm_get_parent])(parent) &&
+        ipo_handle_load((uintptr_t)parent, 0) != ipo_abi.comm_null)
+        head->flags |= TRC_HEAD_SPAWNED;
+    ipo_comms_start(head->world_identity, true);
+}
+
 void ipo_process_ready(void)
 {
-    static atomic_int ready;
+    static atomic_int ready, world;
     atomic_fetch_add(&inits, 1);
-    if (atomic_exchange(&ready, 1))
-        return; /* a second session */
     struct trc_head *head = ipo_process.writer.head;
-    typedef uintptr_t w;
-    int flag = 0, level = -1;
+    bool again = atomic_exchange(&ready, 1);
+    int flag = 0;
     ((int (*)(int *))ipo_own[IPO_Initialized])(&flag);
-    if (flag && ipo_abi.comm_world) {
-        ((int (*)(w, int *))ipo_own[IPO_Comm_rank])(ipo_abi.comm_world, &head->rank);
-        ((int (*)(w, int *))ipo_own[IPO_Comm_size])(ipo_abi.comm_world, &head->world_size);
-        if (ipo_own[IPO_Query_thread] && !((int (*)(int *))ipo_own[IPO_Query_thread])(&level))
-            head->thread_level = level > 3 ? level / 1024 - (level >= 4096 ? 1 : 0) : level;
-        ipo_process.concurrent = head->thread_level < 0 || head->thread_level > 2;
-        check_status_layout(head);
-        ipo_abi_find_shared();
-        ipo_request_reserve(ipo_abi.request_null);
-        for (unsigned i = 0; i < 2; i++)
-            ipo_request_reserve(ipo_abi.shared_too[i]);
-        char parent[8] = {0};
-        if (!((int (*)(void *))ipo_own[IPO_Comm_get_parent])(parent) &&
-            ipo_handle_load((uintptr_t)parent, 0) != ipo_abi.comm_null)
-            head->flags |= TRC_HEAD_SPAWNED;
-        ipo_comms_start(head->world_identity, true);
-    } else {
+    if (flag && ipo_abi.comm_world && !atomic_exchange(&world, 1))
+        learn_world(head, again);
+    else if (!again)
         ipo_comms_start(0, false); /* sessions only: communicators are learned as they are made */
-    }
+    if (again)
+        return;
     char version[8192 + 64] = "";
     int length = 0;
     if (ipo_own[IPO_Get_library_version] &&

@@ -179,7 +179,7 @@ IPO_INLINE void ipo_repeat_started(const struct ipo_repeat *repeat, enum ipo_cal
     uint64_t number = live->starts++;
     struct ipo_request *request;
     _Atomic uint64_t *key = NULL;
-    if (handle - ipo_abi.shared < ipo_abi.shared_span) {
+    if (!ipo_process.concurrent && handle - ipo_abi.shared < ipo_abi.shared_span) {
         if (__builtin_expect(thread->shared_end - thread->shared_first == IPO_SHARED, 0))
             thread->shared_first++; /* as ipo_shared_add */
         request = &thread->shared[thread->shared_end++ % IPO_SHARED];

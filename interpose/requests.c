@@ -91,10 +91,12 @@ struct ipo_request *ipo_request_place(uint64_t handle)
     return slot_for(handle);
 }
 
-void ipo_request_publish(struct ipo_request *request, uint64_t handle)
+void ipo_request_publish(struct ipo_thread *thread, struct ipo_request *request, uint64_t handle)
 {
     if (request >= ipo_requests.slots && request < ipo_requests.slots + (size_t)BUCKETS * WAYS)
         atomic_store_explicit(key_of(request), handle, memory_order_release);
+    else
+        __atomic_store_n(&thread->shared_end, thread->shared_end + 1, __ATOMIC_RELEASE);
 }
 
 bool ipo_request_add(uint64_t handle, const struct ipo_request *request)
@@ -103,7 +105,7 @@ bool ipo_request_add(uint64_t handle, const struct ipo_request *request)
     if (!slot)
         return false;
     *slot = *request;
-    ipo_request_publish(slot, handle);
+    atomic_store_explicit(key_of(slot), handle, memory_order_release);
     return true;
 }
 
@@ -133,31 +135,69 @@ void ipo_request_remove(struct ipo_request *request)
     atomic_store_explicit(key_of(request), 0, memory_order_release);
 }
 
+/* ---- the shared handle.  Each thread keeps its own starts.  Another one may take one of them, where calls of several
+ * threads overlap, by setting its variable to 0; only the owner moves the ends of the queue. */
+
+static void drop_completed(struct ipo_thread *thread)
+{
+    while (thread->shared_first != thread->shared_end &&
+           !__atomic_load_n(&thread->shared[thread->shared_first % IPO_SHARED].variable, __ATOMIC_ACQUIRE))
+        ipo_shared_next(thread);
+}
+
 struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable)
 {
+    drop_completed(thread);
     if (thread->shared_end - thread->shared_first == IPO_SHARED)
         thread->shared_first++; /* the oldest was never completed in our sight */
-    struct ipo_request *request = &thread->shared[thread->shared_end++ % IPO_SHARED];
-    request->variable = variable;
+    struct ipo_request *request = &thread->shared[thread->shared_end % IPO_SHARED];
+    __atomic_store_n(&request->variable, variable, __ATOMIC_RELAXED); /* not seen before it is published */
     return request;
+}
+
+/* Of a thread's starts the one kept at `variable`, or, if that is 0, the oldest. */
+static struct ipo_request *look_up(struct ipo_thread *thread, uintptr_t variable)
+{
+    uint32_t first = __atomic_load_n(&thread->shared_first, __ATOMIC_ACQUIRE);
+    uint32_t n = __atomic_load_n(&thread->shared_end, __ATOMIC_ACQUIRE) - first;
+    for (uint32_t i = 0; i < n && n <= IPO_SHARED; i++) { /* more: its owner has just begun from the front again */
+        struct ipo_request *request = &thread->shared[(first + i) % IPO_SHARED];
+        uintptr_t kept = __atomic_load_n(&request->variable, __ATOMIC_ACQUIRE);
+        if (kept && (kept == variable || !variable))
+            return request;
+    }
+    return NULL;
+}
+
+/* One of another thread, copied: once taken, its owner may use the place again. */
+static const struct ipo_request *take_of_others(struct ipo_thread *thread, uintptr_t variable)
+{
+    for (struct ipo_thread *other = ipo_threads(); other; other = other->next) {
+        struct ipo_request *request = other == thread ? NULL : look_up(other, variable);
+        if (!request)
+            continue;
+        uintptr_t kept = __atomic_load_n(&request->variable, __ATOMIC_ACQUIRE);
+        thread->of_other = *request;
+        if (kept && (kept == variable || !variable) &&
+            __atomic_compare_exchange_n(&request->variable, &kept, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return &thread->of_other;
+    }
+    return NULL;
 }
 
 const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable)
 {
-    struct ipo_request *found = NULL, *oldest = NULL;
-    for (uint32_t i = thread->shared_first; i != thread->shared_end && !found; i++) {
-        struct ipo_request *request = &thread->shared[i % IPO_SHARED];
-        if (request->variable == variable)
-            found = request;
-        else if (request->variable && !oldest)
-            oldest = request;
+    /* Where the program has copied its request, the oldest will do: all of these had finished. */
+    for (int tries = 0; tries < 2; tries++, variable = 0) {
+        struct ipo_request *request = look_up(thread, variable);
+        uintptr_t kept = request ? __atomic_exchange_n(&request->variable, 0, __ATOMIC_ACQ_REL) : 0;
+        if (kept) {
+            drop_completed(thread);
+            return request;
+        }
+        const struct ipo_request *others = ipo_process.concurrent ? take_of_others(thread, variable) : NULL;
+        if (others)
+            return others;
     }
-    if (!found)
-        found = oldest; /* the program copied its request: all of these had finished, so the oldest will do */
-    if (!found)
-        return NULL;
-    found->variable = 0;
-    while (thread->shared_first != thread->shared_end && !thread->shared[thread->shared_first % IPO_SHARED].variable)
-        ipo_shared_next(thread);
-    return found;
+    return NULL;
 }

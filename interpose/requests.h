@@ -59,8 +59,8 @@ _Static_assert(IPO_REQUEST_BUCKETS *IPO_REQUEST_WAYS == 1u << 16, "ipo_request_f
 
 /* A place for the request or message with this handle, to be filled in and then published.  NULL: no room. */
 struct ipo_request *ipo_request_place(uint64_t handle);
-/* From now on it is found.  For a place of ipo_shared_add it does nothing. */
-void ipo_request_publish(struct ipo_request *request, uint64_t handle);
+/* From now on it is found: a place of the table, or one of ipo_shared_add of this thread. */
+void ipo_request_publish(struct ipo_thread *thread, struct ipo_request *request, uint64_t handle);
 
 /* A handle that means no request of its own: it is in the table, so that no way through the table takes it for one. */
 void ipo_request_reserve(uint64_t handle);
@@ -89,7 +89,7 @@ void ipo_request_unclaim(uint64_t handle, struct ipo_request *request);
  * in. */
 struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable);
 /* The start that a completion of the shared handle at `variable` belongs to, given up by this; valid until the thread's
- * next call.  NULL: none known. */
+ * next call.  It may be another thread's.  NULL: none known. */
 const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable);
 
 /* Makes the table's memory; once. */

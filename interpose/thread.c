@@ -78,6 +78,11 @@ struct ipo_thread *ipo_thread_open(void)
     return ipo_thread_current;
 }
 
+struct ipo_thread *ipo_threads(void)
+{
+    return atomic_load(&threads);
+}
+
 const struct ipo_thread *ipo_thread_first(void)
 {
     return atomic_load(&threads);

@@ -42,6 +42,7 @@ struct ipo_thread {
     struct ipo_memo memo[IPO_MEMOS];
     uint32_t shared_first, shared_end;
     struct ipo_request shared[IPO_SHARED];
+    struct ipo_request of_other;  /* behind the shared handle, started by another thread, completed by this one */
     uintptr_t *requests;          /* handles as they were before a Wait or Test overwrote them */
     struct ipo_request **entries; /* what is known of them; only kept while several threads may call MPI */
     char *statuses;
@@ -72,6 +73,7 @@ static inline struct ipo_thread *ipo_thread_self(void)
 const struct ipo_thread *ipo_thread_of(uint32_t tid);
 /* The first of all; `next` leads to the others. */
 const struct ipo_thread *ipo_thread_first(void);
+struct ipo_thread *ipo_threads(void);
 
 /* The oldest start behind the shared handle is completed. */
 static inline void ipo_shared_next(struct ipo_thread *thread)

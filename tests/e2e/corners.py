@@ -123,6 +123,19 @@ def threads():
     check("threads: every request is known", unknown == 0, unknown)
 
 
+def handed():
+    done = both("handed", 1, build("handed", "-lpthread"))
+    if done.code == 77:
+        return skip("handed", "this MPI has no MPI_THREAD_MULTIPLE")
+    rep = counted("handed", MPI_Isend=(3000, 24000, 0), MPI_Irecv=(3000, 0, 24000), MPI_Wait=(3000,))
+    check("handed: exact messages", pairs(rep) == {(0, 0): (3000, 24000)}, pairs(rep))
+    text = dump("handed")
+    unknown = total(text, "unknown requests")
+    check("handed: every request is known", unknown == 0, unknown)
+    completed = len(re.findall(r"\bcomplete\b", text))
+    check("handed: each is completed once", completed == 6000, completed)
+
+
 def jumps():
     both("longjmp", 1, build("jump"))
     counted("longjmp", MPI_Allreduce=(3000,), MPI_Barrier=(1500,), MPI_Finalize=(1,))
@@ -226,6 +239,7 @@ file_size()
 refused()
 variadic()
 threads()
+handed()
 jumps()
 callbacks()
 aborts()
