@@ -1,6 +1,6 @@
 # timeout: 1500
 # cases: openmpi-4.1.0 openmpi-4.1.4 openmpi-5.0 openmpi-6.0 mpich-3.4 mpich-4.0 mpich-4.2 mpich-5.0
-# cases: intel intel-mpich abi-openmpi abi-mpich abi-intel
+# cases: mpich-4.3 openmpi-4.1.8 openmpi-5.0.11 intel intel-mpich abi-openmpi abi-mpich abi-intel
 """The C workloads in one MPI of the matrix: the one libtrace.so of this build, held to the same known answers."""
 import sys
 

