@@ -45,7 +45,7 @@ def cell(these):
 def listed(these, key):
     """Names under `key` that were tested with success; those that failed say so."""
     names = sorted({r[key] for r in these if r[key] != "-" and r["result"] != "skipped"})
-    return ", ".join(n if worst([r for r in these if r[key] == n]) == "passed" else n + " **fails**" for n in names)
+    return "; ".join(n if worst([r for r in these if r[key] == n]) == "passed" else n + " **fails**" for n in names)
 
 
 def table(rows):
