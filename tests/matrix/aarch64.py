@@ -1,4 +1,4 @@
-# timeout: 1500
+# timeout: 3000
 """aarch64: libtrace.so and the unit tests compile with the cross compiler, need no newer glibc and no more libraries than
 on x86-64, and the unit tests pass under qemu-user.  So do workloads with Debian's MPICH for aarch64: its own libraries, two
 emulated ranks, started by the mpiexec of this machine; the trace is read here."""
@@ -51,7 +51,7 @@ PROGRAMS = ["ring", "p2p_blocking", "p2p_nonblocking", "p2p_persistent", "p2p_mp
 
 def mpiexec(ranks, command, folder, **env):
     emulated = [QEMU, "-L", root, "-E", "LD_PRELOAD=" + library, "-E", "HPCTOP_DIR=" + os.path.abspath(folder)]
-    return run(["mpiexec.hydra", "-n", str(ranks)] + emulated + command, dict(os.environ, **env), timeout=300)
+    return run(["mpiexec.hydra", "-n", str(ranks)] + emulated + command, dict(os.environ, **env), timeout=900)
 
 
 if not shutil.which("mpiexec.hydra"):
