@@ -96,13 +96,14 @@ $(DOUBLE)/libcuda.so.1: tests/gpu_double/cuda.c $(DOUBLE)/libfgpu.so
 	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lfgpu -ldl
 $(DOUBLE)/libcudart.so.13: tests/gpu_double/cudart.c tests/gpu_double/include/cuda_runtime.h $(DOUBLE)/libfgpu.so $(DOUBLE)/libcuda.so.1
 	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -L$(@D) -lfgpu -ldl -lpthread && ln -sf $(@F) $(@D)/libcudart.so
-NCCL_DOUBLE = tests/gpu_double/nccl.c tests/gpu_double/tells.c
-$(DOUBLE)/libnccl.so.2: $(NCCL_DOUBLE) tests/gpu_double/tells.h tests/gpu_double/include/nccl.h $(DOUBLE)/libcudart.so.13
+NCCL_DOUBLE = $(addprefix tests/gpu_double/,nccl.c nccl_comms.c tells.c tells_nvtx.c)
+NCCL_DOUBLE_H = $(addprefix tests/gpu_double/,nccl_inside.h tells.h include/nccl.h)
+$(DOUBLE)/libnccl.so.2: $(NCCL_DOUBLE) $(NCCL_DOUBLE_H) $(DOUBLE)/libcudart.so.13
 	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $(NCCL_DOUBLE) -Wl,-soname,$(@F) -L$(@D) -lcudart -lfgpu -ldl -lpthread -lrt && ln -sf $(@F) $(@D)/libnccl.so
 # The same as an archive, and a library that has it inside without showing it, as Horovod's does by default.
-$(DOUBLE)/libnccl_static.a: $(NCCL_DOUBLE) tests/gpu_double/tells.h tests/gpu_double/include/nccl.h $(DOUBLE)/libcudart.so.13
+$(DOUBLE)/libnccl_static.a: $(NCCL_DOUBLE) $(NCCL_DOUBLE_H) $(DOUBLE)/libcudart.so.13
 	$(Q)for f in $(NCCL_DOUBLE); do $(CC) $(filter-out -shared,$(DOUBLE_CFLAGS)) -c -o $(@D)/$$(basename $$f .c).o $$f || exit 1; done; \
-	    rm -f $@ && ar rcs $@ $(addprefix $(@D)/,nccl.o tells.o)
+	    rm -f $@ && ar rcs $@ $(patsubst tests/gpu_double/%.c,$(@D)/%.o,$(NCCL_DOUBLE))
 $(DOUBLE)/libhidden_part.so: workloads/nccl/hidden/part.c workloads/nccl/hidden/part.map $(DOUBLE)/libnccl_static.a
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -fPIC -shared -Itests/gpu_double/include -Iworkloads -o $@ $< $(DOUBLE)/libnccl_static.a \
 	    -Wl,--version-script=workloads/nccl/hidden/part.map -Wl,-Bsymbolic-functions -L$(@D) -lcudart -lfgpu -ldl -lpthread -lrt
