@@ -77,12 +77,14 @@ check("symbols: the calls", calls("t-symbols") == WANTED, calls("t-symbols"))
 # ncclCommInitRank that refuses its arguments leaves no range in some releases; what was pushed was popped.
 r = asks("t-nvtx", HPCTOP_NCCL="NVTX")
 check("with NVTX: return codes are the same", (r.code, r.out) == (plain.code, plain.out), (r.code, r.out, r.err))
-if check("NVTX: there is a trace", os.path.isdir("t-nvtx"), os.listdir(".")):
+version = int(plain.out.split()[1])
+if version < 22500 and plain.out.split()[4] != "0":
+    skip("NVTX: the calls", "without a GPU ncclCommInitRank of this release fails before its range, and nothing begins")
+elif check("NVTX: there is a trace", os.path.isdir("t-nvtx"), os.listdir(".")):
     seen, dump = calls("t-nvtx"), hpctop("dump", "t-nvtx").out
     check("NVTX: the calls", all(seen.get(k) == n for k, n in WANTED.items() if k not in ("ncclCommInitRank", "ncclCommDestroy"))
           and seen.get("ncclCommInitRank", 0) >= 1, seen)
     check("NVTX: the head names the window", re.search(r"fact nccl.windows: NVTX; not", dump), re.findall("fact nccl.*", dump))
-    version = int(plain.out.split()[1])
     if version >= 21600:
         reduced = re.search(r"ncclAllReduce.*", hpctop("report", "t-nvtx").out)
         check("NVTX: bytes", reduced and "64 B" in reduced.group(0), reduced and reduced.group(0))
