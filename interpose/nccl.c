@@ -223,7 +223,7 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
         __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
     }
     ipo_nccl_state_enter(frame, id, args);
-    if (frame->gpu_op)
+    if (frame->gpu_launch)
         frame->begin = ipo_ticks(); /* recording its events is no part of the call */
     return true;
 }

@@ -98,14 +98,14 @@ static ipo_gpu_op open_launch(ipo_gpu_op op, const struct ipo_comm *comm, uintpt
 }
 
 /* What follows the real call, for an operation of the launch named by `launch` (0: not watched). */
-static void close_launch(ipo_gpu_op op, ipo_gpu_op launch, struct ipo_comm *comm, int result)
+static void close_launch(ipo_gpu_op op, ipo_gpu_op launch, struct ipo_comm *comm, int result, uint64_t ticks)
 {
     if (result == IPO_NCCL_IN_PROGRESS)
         comm->nonblocking = true;
     if (result != IPO_NCCL_SUCCESS && result != IPO_NCCL_IN_PROGRESS)
         ipo_gpu_op_failed(op, result);
     else if (launch == 0)
-        ipo_gpu_op_enqueued(op, 0, TRC_GPU_BLIND);
+        ipo_gpu_op_enqueued(op, ticks, TRC_GPU_BLIND);
     else if (launch != op)
         return; /* its first operation says it for all */
     else if (comm->nonblocking)
@@ -154,10 +154,10 @@ static void launch_group(struct ipo_nccl_group *group)
     group->launching = true;
 }
 
-static void group_launched(struct ipo_nccl_group *group, int result)
+static void group_launched(struct ipo_nccl_group *group, int result, uint64_t ticks)
 {
     for (uint32_t i = 0; i < group->count; i++)
-        close_launch(group->item[i].op, group->item[i].launch, group->item[i].comm, result);
+        close_launch(group->item[i].op, group->item[i].launch, group->item[i].comm, result, ticks);
     group->count = 0;
     group->launching = false;
 }
@@ -196,9 +196,9 @@ void ipo_nccl_state_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
     if (!ipo_gpu_table)
         return;
     if (open_group && open_group->launching && id == IPO_NCCL_GroupEnd)
-        group_launched(open_group, frame->result);
+        group_launched(open_group, frame->result, frame->end);
     if (frame->gpu_op && frame->thread->nccl_depth == 0)
-        close_launch(frame->gpu_op, frame->gpu_launch, frame->comm, frame->result);
+        close_launch(frame->gpu_op, frame->gpu_launch, frame->comm, frame->result, frame->end);
     else if (frame->gpu_op && frame->failed)
         ipo_gpu_op_failed(frame->gpu_op, frame->result);
     if ((id == IPO_NCCL_CommAbort || id == IPO_NCCL_CommRevoke) && frame->comm && !frame->failed)
