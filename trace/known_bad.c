@@ -21,6 +21,30 @@ static bool python_duplicates(const struct ana_case *c)
     return threads_duplicate(c) && strstr(trc_head(c->job->process[0].rank.file)->exe, "python");
 }
 
+/* A rank that is to blame, or any where nobody is, has a fact that begins so. */
+static bool has_fact(const struct ana_case *c, const char *key, const char *value)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        bool asked = c->out->culprits == 0;
+        for (size_t k = 0; k < c->out->culprits; k++)
+            asked |= c->out->culprit[k] == i;
+        const char *fact = asked ? trc_fact(c->job->process[i].rank.file, key) : NULL;
+        if (fact && strncmp(fact, value, strlen(value)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_forked(const struct ana_case *c)
+{
+    return has_fact(c, "forks after MPI_Init", "");
+}
+
+static bool nccl_2_8_3(const struct ana_case *c)
+{
+    return has_fact(c, "nccl", "2.8.3");
+}
+
 static const struct {
     const char *mpi;                           /* its name and version begin so; NULL: any */
     enum ana_verdict_class id;                 /* of this class only; ANA_CLASS_NONE: any */
@@ -39,6 +63,10 @@ static const struct {
     {"Open MPI", ANA_CLASS_NONE, threads_duplicate,
      "MPI_Comm_dup in several threads at once: MPI asks the program to order them on each communicator",
      "open-mpi/ompi#2025"},
+    {NULL, ANA_CLASS_NONE, has_forked,
+     "it has forked after MPI_Init, which many transports do not bear; for data loaders: forkserver or spawn",
+     "horovod/horovod#1102, #2898"},
+    {NULL, ANA_CLASS_DEVICE, nccl_2_8_3, "all-to-all hangs in NCCL 2.8.3; mended in 2.8.4", "horovod/horovod#2601"},
 };
 
 void ana_known_bad(struct ana_case *c)

@@ -82,6 +82,8 @@ def misbehave(step):
         hvd.allreduce(torch.ones(1), name="loss/val" if guilty else "loss/train")
     if fault == "checkpoint" and me == 0:
         time.sleep(options.seconds)
+    if fault == "idle":
+        time.sleep(options.seconds)
     if not guilty:
         return False
     if fault == "alone":

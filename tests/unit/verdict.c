@@ -353,11 +353,42 @@ static void many(int n, int every, const struct rank *odd, enum ana_verdict_clas
     folder_remove();
 }
 
+/* What is known to be bad is said of those who are to blame. */
+static void known(void)
+{
+    for (int who = 1; who < 3; who++) {
+        static const struct rank rank[] = {BARRIER(20 * S), BARRIER(21 * S), OUTSIDE};
+        struct ana_verdict v;
+        bool said = false;
+        folder_make("known");
+        for (int r = 0; r < 3; r++) {
+            struct tb *tb = make(&rank[r], r, 3);
+            if (r == who)
+                tb_fact(tb, "forks after MPI_Init", "4");
+            folder_write(tb, r);
+            tb_free(tb);
+        }
+        struct ana_job *job = folder_open();
+        if (ana_verdict(job, NULL, &v)) {
+            for (size_t i = 0; i < v.lines; i++)
+                said |= strstr(v.line[i], "forked after MPI_Init") != NULL;
+            ana_verdict_free(&v);
+        }
+        if (said != (who == 2)) {
+            printf("known: rank %d has forked, and that is %ssaid\n", who, said ? "" : "not ");
+            failed = 1;
+        }
+        ana_job_close(job);
+        folder_remove();
+    }
+}
+
 int main(void)
 {
     static const struct rank outside = OUTSIDE, recv = RECV(0, 3),
                              reduce = {.call = TB_REDUCE, .since = 20 * S, .sequence = 1};
     over();
+    known();
     live(false);
     live(true);
     many(1000, 1000, &outside, ANA_CLASS_MISSING);
