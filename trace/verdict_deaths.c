@@ -73,8 +73,20 @@ static size_t first_to_go(const struct ana_case *c, bool gone_only, size_t *n)
     return first;
 }
 
+/* All have come to the collective, but one of them does nothing more. */
+static bool waits_inside(const struct ana_case *c, uint32_t group)
+{
+    for (size_t i = 0; i < c->posts; i++)
+        if (c->post[i].group == group && c->post[i].blocked && !c->gone[c->post[i].index])
+            return true;
+    return false;
+}
+
 bool ana_anybody_waits(struct ana_case *c)
 {
+    for (size_t i = 0; i < c->posts; i++)
+        if (c->gone[c->post[i].index] && c->post[i].group != ANA_NO_GROUP && waits_inside(c, c->post[i].group))
+            return true;
     for (size_t i = 0; i < c->count; i++)
         if (!c->free[i] && !c->gone[i] && ana_rank_blocked(c, i))
             return true;
