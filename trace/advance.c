@@ -1,4 +1,5 @@
 /* The way through the events: merge, match, and what they add up to; in slices, since a screen must not wait. */
+#include "trace/device_impl.h"
 #include "trace/job_impl.h"
 #include <stdlib.h>
 #include <string.h>
@@ -85,10 +86,15 @@ static void feed_instance(void *user, const struct ana_instance *instance)
 /* ---- one event ------------------------------------------------------------------------------------------------------
  */
 
+static bool is_device(const struct ana_event *e)
+{
+    return e->call && ana_opclass_device(e->call->opclass);
+}
+
 /* Of nested calls nothing is counted (the outer one has their time), nor of losses and of times out of reason. */
 static bool counts(const struct ana_event *e)
 {
-    if (e->call && ana_opclass_device(e->call->opclass))
+    if (is_device(e))
         return false;
     bool sane = e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
     return e->kind != TRC_RECORD_LOST && e->sig && !(e->sig->flags & TRC_SIG_NESTED) && sane;
@@ -119,6 +125,12 @@ static void draw(struct ana_lane *lane, const struct ana_event *e)
 
 static void take_event(struct ana_job *job, const struct ana_event *e)
 {
+    if (is_device(e)) {
+        ana_gpu_device_event(job, job->gpu, e);
+        return;
+    }
+    if (e->call && ana_opclass_category(e->call->opclass) == TRC_CAT_NCCL)
+        ana_gpu_call(job, job->gpu, e);
     if (!counts(e)) {
         ana_match_event(job->match, e);
         return;
@@ -218,7 +230,8 @@ bool ana_analysis_start(struct ana_job *job)
     job->clip = ana_wait_clip_new();
     struct ana_match_sink sink = {job, take_message, take_instance};
     job->match = ana_match_new(sink);
-    if (!job->lane || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
+    job->gpu = ana_gpu_new(job->count);
+    if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
         !pass_open(job, &job->pass))
         return false;
     for (size_t i = 0; i < job->count; i++)
@@ -253,6 +266,8 @@ void ana_analysis_stop(struct ana_job *job)
     window_close(&job->window);
     pass_close(&job->pass);
     ana_match_free(job->match);
+    ana_gpu_free(job->gpu);
+    job->gpu = NULL;
     ana_wait_clip_free(job->clip);
     ana_store_free(&job->store);
     for (size_t i = 0; job->lane && i < job->count; i++)

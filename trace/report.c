@@ -489,10 +489,8 @@ static void limits_section(const struct page *p)
              clock.fitted ? "from messages both ways" : "believed: no messages both ways");
     }
     if (any_fact(p, "nccl"))
-        line(
-            p,
-            "times of NCCL are those of its calls on the host; of its kernels nothing is known, for CUPTI is not read; "
-            "calls that a program makes through dlsym are not seen");
+        line(p, "times of NCCL's calls are those of the host; what its kernels took stands under NCCL, or why it is "
+                "not known");
     if (s->analysed < 1)
         line(p, "waits, skews, places and latencies are of %s of the events",
              ana_number(a, sizeof a, ANA_SHARE, s->analysed, p->utf8));
@@ -520,6 +518,7 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
     ranks_section(&page);
     calls_section(&page);
     collectives_section(&page);
+    ana_report_devices(job, utf8, out);
     waits_section(&page);
     pairs_section(&page);
     sites_section(&page);

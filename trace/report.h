@@ -12,4 +12,7 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
 /* Its lines about facts (TRC_DEF_FACT): nothing where the files have none. */
 void ana_report_facts(const struct ana_job *job, FILE *out);
 
+/* Its tables of GPUs and NCCL. */
+void ana_report_devices(const struct ana_job *job, bool utf8, FILE *out);
+
 #endif

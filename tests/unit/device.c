@@ -1,0 +1,220 @@
+/* Two ranks with two streams each, every time known: NCCL's calls meet their kernels, what overlaps is added up, and
+ * nothing of a stream is in the totals of the job. */
+#include "tests/support/check.h"
+#include "trace/device.h"
+#include "trace/schema.h"
+#include "trace/writer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ALLREDUCE, SEND, RECV, GROUP_START, GROUP_END, KERNEL, HTOD, BARRIER };
+static const struct trc_schema_call calls[] = {
+    {"ncclAllReduce", TRC_OP_NCCL_COLL, ""}, {"ncclSend", TRC_OP_NCCL_P2P, ""},
+    {"ncclRecv", TRC_OP_NCCL_P2P, ""},       {"ncclGroupStart", TRC_OP_NCCL_GROUP, ""},
+    {"ncclGroupEnd", TRC_OP_NCCL_GROUP, ""}, {"kernel", TRC_OP_KERNEL, ""},
+    {"memcpy_HtoD", TRC_OP_COPY, ""},        {"MPI_Barrier", TRC_OP_BARRIER, ""}};
+
+#define US 1000u
+#define T0 1000000u
+
+static char folder[] = "/tmp/hpctop-device-XXXXXX";
+static uint64_t now;
+static uint64_t ticks(void)
+{
+    return now;
+}
+
+struct rank {
+    struct trc_writer writer;
+    struct trc_stream *host, *nccl, *compute;
+};
+
+static void put(struct trc_stream *stream, uint32_t call, uint32_t flags, uint64_t bytes, uint32_t object,
+                uint64_t from_us, uint64_t to_us, uint64_t sequence)
+{
+    bool nccl = call <= RECV;
+    struct trc_sig sig = {.call = call,
+                          .flags = flags,
+                          .comm = nccl ? 1 : 0,
+                          .object = object,
+                          .peer = TRC_PEER_NONE,
+                          .tag = TRC_TAG_NONE,
+                          .source = TRC_PEER_NONE,
+                          .rtag = TRC_TAG_NONE,
+                          .sent = call == RECV ? 0 : bytes,
+                          .received = nccl && call != SEND ? bytes : 0};
+    uint32_t index = trc_stream_intern(stream, &sig);
+    trc_stream_event(stream, index, T0 + from_us * US, T0 + to_us * US, sequence);
+    trc_stream_count(stream, index, (to_us - from_us) * US);
+}
+
+static void begin(struct rank *r, int number)
+{
+    static char schema[16384];
+    char path[128];
+    struct trc_head head = {.state = TRC_STATE_RUNNING,
+                            .clock_source = TRC_CLOCK_MONOTONIC,
+                            .rank = number,
+                            .world_size = 2,
+                            .pid = 100 + (uint32_t)number,
+                            .host = "here",
+                            .boot_id = "one",
+                            .job = "1",
+                            .world_identity = 1};
+    now = T0;
+    snprintf(path, sizeof path, "%s/%d.hpctop", folder, number);
+    *r = (struct rank){.host = calloc(1, sizeof *r->host),
+                       .nccl = calloc(1, sizeof *r->nccl),
+                       .compute = calloc(1, sizeof *r->compute)};
+    size_t size = trc_schema_write(schema, sizeof schema, calls, sizeof calls / sizeof *calls);
+    struct trc_device_stream nccl = {1, 0, 1, 7}, compute = {2, 0, 1, 8};
+    if (trc_writer_open(&r->writer, path, 8u << 20, &head, schema, size, ticks) ||
+        !trc_stream_open(r->host, &r->writer, 1, "main") ||
+        !trc_stream_open_device(r->nccl, &r->writer, &nccl, "gpu") ||
+        !trc_stream_open_device(r->compute, &r->writer, &compute, "gpu"))
+        exit(1);
+    /* The anchors are of this moment's clocks: the same for both ranks, a tick a nanosecond. */
+    r->writer.head->start = (struct trc_anchor){.ticks = T0, .monotonic_ns = T0, .realtime_ns = T0};
+    r->writer.head->latest =
+        (struct trc_anchor){.ticks = T0 + 1000000, .monotonic_ns = T0 + 1000000, .realtime_ns = T0 + 1000000};
+    r->writer.head->init_ticks = T0;
+    struct trc_def_comm comm = {.identity = 77, .rank = number, .size = 2, .flags = TRC_COMM_ALL};
+    trc_writer_define(&r->writer, TRC_DEF_COMM, 1, 0, 0, &comm, sizeof comm, NULL, 0);
+    trc_writer_define(&r->writer, TRC_DEF_KERNEL, 1, 0, 0, NULL, 0, "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLi", 44);
+    trc_writer_define(&r->writer, TRC_DEF_KERNEL, 2, 0, 0, NULL, 0, "_ZN2at6native4gemmIfEEvPT_", 26);
+    trc_writer_define(&r->writer, TRC_DEF_FACT, 0, 0, 0, NULL, 0, "gpu.kernels\0timed by CUPTI, x", 29);
+}
+
+static void end(struct rank *r)
+{
+    r->writer.head->state = TRC_STATE_FINALIZED;
+    r->writer.head->end_ticks = T0 + 1000 * US;
+    close(r->writer.fd);
+    free(r->host);
+    free(r->nccl);
+    free(r->compute);
+}
+
+static struct ana_job *look_at(void)
+{
+    struct ana_job *job;
+    const char *folders[] = {folder};
+    char error[256];
+    if (ana_job_open(folders, 1, &job, error, sizeof error) != TRC_OK) {
+        printf("%s\n", error);
+        exit(1);
+    }
+    ana_job_refresh(job);
+    while (ana_job_advance(job, 0) < 1)
+        ;
+    return job;
+}
+
+static const struct ana_nccl_stat *find(const struct ana_gpu_look *look, const char *call, int size_class)
+{
+    for (size_t i = 0; i < look->nccl_count; i++)
+        if (strcmp(look->nccl[i].call, call) == 0 && look->nccl[i].size_class == size_class)
+            return &look->nccl[i];
+    return NULL;
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= fabs(b) * 0.07 + 1e-9; /* percentiles are right within a sixteenth */
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    const uint32_t coll = TRC_SIG_COLL | TRC_SIG_ENQUEUE, p2p = TRC_SIG_ENQUEUE;
+    for (int n = 0; n < 2; n++) {
+        struct rank r;
+        begin(&r, n);
+        /* Three of 4000 bytes, in kernels of 100 us; rank 0's first is 50 us longer: it waited. */
+        for (uint64_t i = 0; i < 3; i++)
+            put(r.host, ALLREDUCE, coll, 4000, 1, 10 + 2 * i, 11 + 2 * i, i);
+        /* Two collectives in a group: one kernel, of which nobody can say whose time it is. */
+        put(r.host, GROUP_START, 0, 0, 0, 20, 21, 0);
+        put(r.host, ALLREDUCE, coll | TRC_SIG_GROUPED, 64, 1, 21, 22, 3);
+        put(r.host, ALLREDUCE, coll | TRC_SIG_GROUPED, 64, 1, 22, 23, 4);
+        put(r.host, GROUP_END, 0, 0, 0, 23, 24, 0);
+        /* A send and a receive in a group: they share a kernel, too, and each moves its bytes in its time. */
+        put(r.host, GROUP_START, 0, 0, 0, 30, 31, 0);
+        put(r.host, SEND, p2p | TRC_SIG_GROUPED, 500, 1, 31, 32, 0);
+        put(r.host, RECV, p2p | TRC_SIG_GROUPED, 500, 1, 32, 33, 0);
+        put(r.host, GROUP_END, 0, 0, 0, 33, 34, 0);
+        put(r.host, BARRIER, 0, 0, 0, 40, 45, 0);
+        uint64_t more = n == 0 ? 50 : 0;
+        put(r.nccl, KERNEL, 0, 0, 1, 50 - more / 5, 150 + more - more / 5, 0);
+        put(r.nccl, KERNEL, 0, 0, 1, 200, 300, 0);
+        put(r.nccl, KERNEL, 0, 0, 1, 300, 400, 0);
+        put(r.nccl, KERNEL, 0, 0, 1, 400, 410, 0);    /* the group of two */
+        put(r.nccl, KERNEL, 0, 0, 1, 410, 430, 0);    /* the messages */
+        put(r.compute, KERNEL, 0, 0, 2, 250, 350, 0); /* over the second and third */
+        put(r.compute, HTOD, 0, 1 << 20, 0, 350, 500, 0);
+        end(&r);
+    }
+    struct ana_job *job = look_at();
+    struct ana_gpu_look look;
+    CHECK(ana_gpu_take_look(job, &look) && look.known && !look.why_not[0], "%s", look.why_not);
+
+    const struct ana_nccl_stat *s = find(&look, "ncclAllReduce", 12);
+    CHECK(s && s->calls == 6 && s->bytes == 24000 && s->size == 2 && s->timed == 3, "AllReduce");
+    CHECK(s && near(s->transfer_p50_ns, 100000) && near(s->skew_p99_ns, 50000) && s->skew_p50_ns < 1, "its times");
+    /* n = 2: the factor is 1; 3 x 4000 bytes in 300 us. */
+    CHECK(s && near(s->algbw, 4e7) && near(s->busbw, 4e7), "its bandwidth: %g", s ? s->algbw : 0);
+    s = find(&look, "ncclAllReduce", 7);
+    CHECK(s && s->calls == 4 && s->timed == 0 && isnan(s->algbw) && isnan(s->transfer_p50_ns), "two in a group");
+    for (int i = 0; i < 2; i++) {
+        s = find(&look, i ? "ncclRecv" : "ncclSend", 9);
+        CHECK(s && s->calls == 2 && s->timed == 2 && near(s->transfer_p50_ns, 20000) && near(s->algbw, 2.5e7),
+              "a message");
+    }
+    CHECK(look.unmatched == 0, "%llu unmatched", (unsigned long long)look.unmatched);
+
+    CHECK(look.kernel_count == 2 && look.kernels[0].nccl && look.kernels[0].times.count == 10 &&
+              look.kernels[0].times.total_ns == 710000 && look.kernels[0].ranks == 2 && !look.kernels[1].nccl &&
+              look.kernels[1].times.total_ns == 200000,
+          "kernels");
+    char words[64];
+    ana_kernel_words(look.kernels[1].name, words, sizeof words);
+    CHECK(strcmp(words, "at::native::gemm") == 0, "%s", words);
+
+    CHECK(look.rank_count == 2, "%zu ranks", look.rank_count);
+    const struct ana_gpu_rank *r = &look.ranks[1];
+    CHECK(r->index == 1 && r->kernels == 6 && r->copies == 1 && r->to_device == 1 << 20, "rank 1");
+    CHECK(r->compute_ns == 100000 && r->communication_ns == 330000 && r->overlap_ns == 100000 && r->copy_ns == 150000 &&
+              r->busy_ns == 400000 && r->wall_ns == 1000000,
+          "%lld %lld %lld %lld %lld %lld", (long long)r->compute_ns, (long long)r->communication_ns,
+          (long long)r->overlap_ns, (long long)r->copy_ns, (long long)r->busy_ns, (long long)r->wall_ns);
+    CHECK(near(ana_gpu_overlap(r), 100.0 / 330), "overlap");
+
+    CHECK(ana_streams(job) == 4 && ana_stream(job, 3).index == 1 && ana_stream(job, 3).stream == 8, "streams");
+    struct ana_timeline_cell cell[2];
+    ana_stream_timeline(job, 3, 0, 1000000, 2, cell);
+    CHECK(fabs(cell[0].share[TRC_CAT_KERNEL] - 0.2) < 0.03 && fabs(cell[0].share[TRC_CAT_COPY] - 0.3) < 0.07 &&
+              cell[1].share[TRC_CAT_COMPUTE] > 0.9,
+          "over time: %g %g", (double)cell[0].share[TRC_CAT_KERNEL], (double)cell[0].share[TRC_CAT_COPY]);
+
+    struct ana_summary summary;
+    struct ana_selection all = {0, INT64_MAX, NULL};
+    CHECK(ana_summarize(job, all, &summary) == TRC_OK, "out of memory");
+    CHECK(summary.ranks[0].mpi_sum_ns == 5000 && summary.ranks[0].calls == 12, "%lld ns in %llu calls",
+          (long long)summary.ranks[0].mpi_sum_ns, (unsigned long long)summary.ranks[0].calls);
+    for (size_t i = 0; i < summary.call_count; i++)
+        CHECK(strcmp(summary.calls[i].name, "kernel") != 0, "a kernel among the calls");
+    ana_summary_free(&summary);
+    ana_gpu_look_free(&look);
+    ana_job_close(job);
+    for (int n = 0; n < 2; n++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%d.hpctop", folder, n);
+        unlink(path);
+    }
+    rmdir(folder);
+    return failures != 0;
+}

@@ -1,0 +1,395 @@
+/* Kernels and copies: by name, by rank, over time. */
+#include "trace/device_impl.h"
+#include "trace/job_impl.h"
+#include "trace/nccl_bandwidth.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SPANS         1048576 /* kept of all GPUs, about */
+#define LANE_WIDTH_NS 65536   /* as of ranks */
+#define LANE_BUCKETS  8192
+#define LANES_BUCKETS 1048576
+
+/* Over all ranks, by its name. */
+struct kernel {
+    char *name;
+    bool nccl;
+    size_t ranks, last_index;
+    struct ana_times_small times;
+};
+struct device {
+    struct ana_mix mix;
+    uint64_t kernels, copies, to_device, from_device, other;
+};
+struct stream {
+    struct ana_stream of;
+    uint32_t thread, number;
+    struct ana_lane lane;
+};
+
+struct ana_gpu {
+    size_t ranks;
+    struct ana_map kernels;    /* hash of the name */
+    struct ana_map kernel_ids; /* rank index, id in its file -> uint32_t into kernels, + 1 */
+    struct ana_map ran;        /* kernel, rank index */
+    struct ana_map devices;    /* rank index, device */
+    struct ana_map streams;    /* rank index, thread */
+    uint64_t *order;           /* of streams: rank index, thread */
+    size_t ordered;
+    struct ana_gpu_match *match;
+};
+
+struct ana_gpu *ana_gpu_new(size_t ranks)
+{
+    struct ana_gpu *gpu = calloc(1, sizeof *gpu);
+    if (!gpu || !(gpu->match = ana_gpu_match_new())) {
+        free(gpu);
+        return NULL;
+    }
+    gpu->ranks = ranks;
+    ana_map_init(&gpu->kernels, sizeof(struct kernel));
+    ana_map_init(&gpu->kernel_ids, sizeof(uint32_t));
+    ana_map_init(&gpu->ran, sizeof(uint8_t));
+    ana_map_init(&gpu->devices, sizeof(struct device));
+    ana_map_init(&gpu->streams, sizeof(struct stream));
+    return gpu;
+}
+
+void ana_gpu_free(struct ana_gpu *gpu)
+{
+    if (!gpu)
+        return;
+    for (size_t i = 0; i < gpu->kernels.count; i++)
+        free(((struct kernel *)ana_map_value(&gpu->kernels, i))->name);
+    for (size_t i = 0; i < gpu->devices.count; i++)
+        ana_mix_free(&((struct device *)ana_map_value(&gpu->devices, i))->mix);
+    for (size_t i = 0; i < gpu->streams.count; i++)
+        ana_lane_free(&((struct stream *)ana_map_value(&gpu->streams, i))->lane);
+    ana_map_free(&gpu->kernels);
+    ana_map_free(&gpu->kernel_ids);
+    ana_map_free(&gpu->ran);
+    ana_map_free(&gpu->devices);
+    ana_map_free(&gpu->streams);
+    ana_gpu_match_free(gpu->match);
+    free(gpu->order);
+    free(gpu);
+}
+
+/* ---- events --------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t hash(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *text; text++)
+        h = (h ^ (uint8_t)*text) * 0x100000001b3u;
+    return h;
+}
+
+/* The kernel of an event; NULL: out of memory. */
+static struct kernel *kernel_of(const struct ana_job *job, struct ana_gpu *gpu, const struct ana_event *e)
+{
+    uint32_t *known = ana_map_add(&gpu->kernel_ids, e->index, e->sig->object, 0);
+    if (!known)
+        return NULL;
+    if (*known)
+        return ana_map_value(&gpu->kernels, *known - 1);
+    const char *name = trc_kernel(job->process[e->index].rank.file, e->sig->object);
+    name = name ? name : "?";
+    struct kernel *k = ana_map_add(&gpu->kernels, hash(name), 0, 0);
+    if (!k)
+        return NULL;
+    if (!k->name && !(k->name = strdup(name)))
+        return NULL;
+    k->nccl = ana_nccl_kernel(name);
+    *known = (uint32_t)(k - (struct kernel *)gpu->kernels.values) + 1;
+    return k;
+}
+
+static size_t bounded(size_t most, size_t all, size_t shares)
+{
+    while (most > 256 && most * shares > all)
+        most /= 2;
+    return most;
+}
+
+static struct stream *stream_of(const struct ana_job *job, struct ana_gpu *gpu, const struct ana_event *e)
+{
+    struct stream *s = ana_map_add(&gpu->streams, e->index, e->thread, 0);
+    if (!s || s->lane.max)
+        return s;
+    const struct trc_thread *page = trc_thread(job->process[e->index].rank.file, e->thread);
+    int64_t start = job->process[e->index].rank.begin_ns;
+    s->of = (struct ana_stream){e->index, page->device, page->context, page->stream};
+    s->thread = e->thread;
+    s->number = page->stream_number;
+    ana_lane_init(&s->lane, start < e->begin_ns ? start : e->begin_ns, LANE_WIDTH_NS,
+                  bounded(LANE_BUCKETS, LANES_BUCKETS, gpu->ranks * 4));
+    return s;
+}
+
+static void count_copy(struct device *d, const struct ana_event *e)
+{
+    uint64_t bytes = e->sig->sent == TRC_BYTES_UNKNOWN ? 0 : e->sig->sent;
+    const char *name = e->call->name;
+    d->copies++;
+    *(strstr(name, "HtoD") ? &d->to_device : strstr(name, "DtoH") ? &d->from_device : &d->other) += bytes;
+}
+
+void ana_gpu_device_event(struct ana_job *job, struct ana_gpu *gpu, const struct ana_event *e)
+{
+    if (e->kind != TRC_RECORD_EVENT || e->begin_ns < -ANA_TIME_LIMIT || e->end_ns > ANA_TIME_LIMIT ||
+        e->begin_ns > e->end_ns)
+        return;
+    struct stream *s = stream_of(job, gpu, e);
+    struct device *d = s ? ana_map_add(&gpu->devices, e->index, s->of.device, 0) : NULL;
+    if (!d)
+        return;
+    if (!d->mix.max)
+        d->mix.max = bounded(65536, SPANS, gpu->ranks);
+    bool copy = e->call->opclass == TRC_OP_COPY;
+    struct kernel *k = copy ? NULL : kernel_of(job, gpu, e);
+    bool nccl = k && k->nccl;
+    if (copy) {
+        count_copy(d, e);
+    } else {
+        d->kernels++;
+        if (k) {
+            uint8_t *seen = ana_map_add(&gpu->ran, (uint64_t)(k - (struct kernel *)gpu->kernels.values), e->index, 0);
+            if (seen && !*seen)
+                k->ranks += *seen = 1;
+            ana_small_add(&k->times, e->end_ns - e->begin_ns, 1);
+        }
+    }
+    ana_mix_add(&d->mix, copy ? ANA_GPU_COPY : nccl ? ANA_GPU_COMMUNICATION : ANA_GPU_COMPUTE, e->begin_ns, e->end_ns);
+    ana_lane_spend(&s->lane, e->begin_ns, e->end_ns, e->end_ns - e->begin_ns,
+                   copy   ? TRC_CAT_COPY
+                   : nccl ? TRC_CAT_NCCL
+                          : TRC_CAT_KERNEL);
+    if (nccl)
+        ana_gpu_match_kernel(gpu->match, e->index, s->number, e->begin_ns, e->end_ns);
+}
+
+void ana_gpu_call(struct ana_job *job, struct ana_gpu *gpu, const struct ana_event *e)
+{
+    ana_gpu_match_call(job, gpu->match, e);
+}
+
+/* ---- a look --------------------------------------------------------------------------------------------------------
+ */
+
+double ana_gpu_overlap(const struct ana_gpu_rank *rank)
+{
+    return rank->communication_ns > 0 ? (double)rank->overlap_ns / (double)rank->communication_ns : NAN;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct ana_kernel_stat *x = a, *y = b;
+    if (x->times.total_ns != y->times.total_ns)
+        return x->times.total_ns > y->times.total_ns ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+static int by_index(const void *a, const void *b)
+{
+    const struct ana_gpu_rank *x = a, *y = b;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static void add_device(const struct ana_job *job, const struct device *d, struct ana_gpu_rank *r)
+{
+    const struct ana_process *p = &job->process[r->index];
+    int64_t ns[ANA_GPU_MIXES];
+    ana_mix_sum(&d->mix, ns);
+    r->devices++;
+    r->kernels += d->kernels;
+    r->copies += d->copies;
+    r->to_device += d->to_device;
+    r->from_device += d->from_device;
+    r->other_bytes += d->other;
+    for (unsigned mix = 1; mix < ANA_GPU_MIXES; mix++) {
+        bool compute = mix & 1u << ANA_GPU_COMPUTE, communication = mix & 1u << ANA_GPU_COMMUNICATION;
+        r->busy_ns = ana_plus(r->busy_ns, ns[mix]);
+        r->compute_ns = ana_plus(r->compute_ns, compute ? ns[mix] : 0);
+        r->communication_ns = ana_plus(r->communication_ns, communication ? ns[mix] : 0);
+        r->overlap_ns = ana_plus(r->overlap_ns, compute && communication ? ns[mix] : 0);
+        r->copy_ns = ana_plus(r->copy_ns, mix & 1u << ANA_GPU_COPY ? ns[mix] : 0);
+    }
+    int64_t wall = p->run_end_ns > p->run_begin_ns ? p->run_end_ns - p->run_begin_ns : 0;
+    r->wall_ns = ana_plus(r->wall_ns, wall);
+}
+
+/* Why kernels of NCCL's calls, or any, have no times. */
+static void why_not(const struct ana_job *job, struct ana_gpu_look *look)
+{
+    size_t without = 0, first = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        const char *told = trc_fact(job->process[i].rank.file, "gpu.kernels");
+        bool timed = told && strncmp(told, "timed by", 8) == 0;
+        if (!timed && (told || trc_fact(job->process[i].rank.file, "nccl")) && without++ == 0)
+            first = i;
+    }
+    if (without == 0)
+        return;
+    const char *told = trc_fact(job->process[first].rank.file, "gpu.kernels");
+    const char *reason = told ? told : "not timed: CUDA's driver was not seen";
+    if (without == job->count)
+        snprintf(look->why_not, sizeof look->why_not, "kernels are %s", reason);
+    else
+        snprintf(look->why_not, sizeof look->why_not, "kernels of %zu of %zu ranks are %s", without, job->count,
+                 reason);
+}
+
+bool ana_gpu_take_look(const struct ana_job *job, struct ana_gpu_look *out)
+{
+    *out = (struct ana_gpu_look){0};
+    why_not(job, out);
+    const struct ana_gpu *gpu = job->gpu;
+    if (!gpu)
+        return true;
+    out->known = gpu->streams.count > 0;
+    out->kernels = calloc(gpu->kernels.count + 1, sizeof *out->kernels);
+    out->ranks = calloc(gpu->devices.count + 1, sizeof *out->ranks);
+    if (!out->kernels || !out->ranks || !ana_gpu_match_look(job, gpu->match, out)) {
+        ana_gpu_look_free(out);
+        return false;
+    }
+    for (size_t i = 0; i < gpu->kernels.count; i++) {
+        const struct kernel *k = ana_map_value(&gpu->kernels, i);
+        if (k->name)
+            out->kernels[out->kernel_count++] =
+                (struct ana_kernel_stat){k->name, k->nccl, ana_small_of(&k->times), k->ranks};
+    }
+    qsort(out->kernels, out->kernel_count, sizeof *out->kernels, by_time);
+    for (size_t i = 0; i < gpu->devices.count; i++) {
+        size_t index = (size_t)ana_map_key(&gpu->devices, i)[0], at = 0;
+        while (at < out->rank_count && out->ranks[at].index != index)
+            at++;
+        if (at == out->rank_count)
+            out->ranks[out->rank_count++].index = index;
+        add_device(job, ana_map_value(&gpu->devices, i), &out->ranks[at]);
+    }
+    qsort(out->ranks, out->rank_count, sizeof *out->ranks, by_index);
+    for (size_t i = 0; i < out->rank_count; i++) {
+        out->copies += out->ranks[i].copies;
+        out->copied += out->ranks[i].to_device + out->ranks[i].from_device + out->ranks[i].other_bytes;
+    }
+    return true;
+}
+
+void ana_gpu_look_free(struct ana_gpu_look *look)
+{
+    free(look->kernels);
+    free(look->ranks);
+    free(look->nccl);
+    *look = (struct ana_gpu_look){0};
+}
+
+/* ---- names ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Of the Itanium ABI's names: lengths and identifiers; what stands between is stepped over, templates end it. */
+void ana_kernel_words(const char *name, char *out, size_t size)
+{
+    size_t used = 0;
+    const char *at = name;
+    if (size == 0)
+        return;
+    out[0] = 0;
+    if (strncmp(at, "_Z", 2) == 0) {
+        at += 2;
+        bool nested = *at == 'N';
+        for (at += nested; *at;) {
+            if (strncmp(at, "St", 2) == 0) {
+                at += 2;
+                continue;
+            }
+            if (!isdigit((unsigned char)*at)) {
+                if (nested && strchr("KVrL", *at)) {
+                    at++;
+                    continue;
+                }
+                break;
+            }
+            size_t n = strtoul(at, (char **)(uintptr_t)&at, 10);
+            if (n > strlen(at))
+                break;
+            bool anonymous = n >= 11 && strncmp(at, "_GLOBAL__N_", 11) == 0;
+            if (!anonymous && used < size)
+                used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "::" : "", (int)n, at);
+            at += n;
+            if (!nested)
+                break;
+        }
+    }
+    if (used == 0)
+        snprintf(out, size, "%s", name);
+}
+
+/* ---- streams over time ----------------------------------------------------------------------------------------------
+ */
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Streams in the order of ranks and threads; made anew when there are more. */
+static struct stream *stream_at(const struct ana_job *job, size_t i)
+{
+    struct ana_gpu *gpu = job->gpu;
+    if (!gpu || i >= gpu->streams.count)
+        return NULL;
+    if (gpu->ordered != gpu->streams.count) {
+        uint64_t *grown = realloc(gpu->order, gpu->streams.count * sizeof *grown);
+        if (!grown)
+            return NULL;
+        gpu->order = grown;
+        gpu->ordered = gpu->streams.count;
+        for (size_t k = 0; k < gpu->ordered; k++)
+            grown[k] = ana_map_key(&gpu->streams, k)[0] << 16 | ana_map_key(&gpu->streams, k)[1];
+        qsort(grown, gpu->ordered, sizeof *grown, by_number);
+    }
+    return ana_map_find(&gpu->streams, gpu->order[i] >> 16, gpu->order[i] & 0xffff, 0);
+}
+
+size_t ana_streams(const struct ana_job *job)
+{
+    return job->gpu ? job->gpu->streams.count : 0;
+}
+
+struct ana_stream ana_stream(const struct ana_job *job, size_t i)
+{
+    const struct stream *s = stream_at(job, i);
+    return s ? s->of : (struct ana_stream){0};
+}
+
+void ana_stream_timeline(struct ana_job *job, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
+                         struct ana_timeline_cell *out)
+{
+    memset(out, 0, n * sizeof *out);
+    struct stream *s = stream_at(job, i);
+    if (!s || n == 0 || end_ns <= begin_ns)
+        return;
+    int64_t from = job->process[s->of.index].rank.begin_ns, to = job->process[s->of.index].rank.end_ns;
+    for (size_t c = 0; c < n; c++) {
+        int64_t begin = begin_ns + (int64_t)((double)(end_ns - begin_ns) * (double)c / (double)n);
+        int64_t end = begin_ns + (int64_t)((double)(end_ns - begin_ns) * (double)(c + 1) / (double)n);
+        int64_t known_from = begin > from ? begin : from, known_to = end < to ? end : to;
+        if (known_to <= known_from)
+            continue;
+        struct ana_lane_sum sum = {0};
+        double whole = (double)(known_to - known_from), busy = 0;
+        ana_lane_add(&s->lane, begin, end, &sum);
+        for (int k = 0; k < TRC_CATEGORIES; k++)
+            busy += sum.ns[k];
+        whole = busy > whole ? busy : whole;
+        for (int k = 0; k < TRC_CATEGORIES; k++)
+            out[c].share[k] = (float)(sum.ns[k] / whole);
+        out[c].share[TRC_CAT_COMPUTE] = (float)((whole - busy) / whole);
+    }
+}

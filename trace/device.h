@@ -1,0 +1,80 @@
+/* What the GPUs of a job did: kernels, copies, how much of the communication lies behind computation, and NCCL's
+ * operations with the times of their kernels.  From the events of the streams (TRC_THREAD_STREAM) and of NCCL's calls,
+ * in the same pass as everything else. */
+#ifndef ANA_DEVICE_H
+#define ANA_DEVICE_H
+
+#include "trace/job.h"
+#include "trace/spans.h"
+
+/* Kernels of one name, over all ranks. */
+struct ana_kernel_stat {
+    const char *name; /* mangled; ana_kernel_words shortens it */
+    bool nccl;
+    struct ana_times times;
+    size_t ranks; /* that ran it */
+};
+
+/* The GPUs of one process together; times of several devices are added up. */
+struct ana_gpu_rank {
+    size_t index;
+    size_t devices;
+    uint64_t kernels, copies;
+    uint64_t to_device, from_device, other_bytes; /* copied */
+    /* Unions of spans: of kernels that are not NCCL's, of NCCL's, of copies, of any. */
+    int64_t compute_ns, communication_ns, copy_ns, busy_ns;
+    int64_t overlap_ns; /* of communication_ns, while computing too; the rest is exposed */
+    int64_t wall_ns;    /* of the process's run, times its devices: what is idle is this less busy_ns */
+};
+/* Share of communication that lies behind computation, as Holistic Trace Analysis defines it (its documentation,
+ * "Communication Computation Overlap"); NAN without communication. */
+double ana_gpu_overlap(const struct ana_gpu_rank *rank);
+
+/* NCCL's operations of one kind, communicator and size class.  Where a kernel carries several operations of a group
+ * (other than sends and receives) they are counted and have no times. */
+struct ana_nccl_stat {
+    const char *call; /* "ncclAllReduce" */
+    uint64_t comm_identity;
+    const char *comm_name;
+    int32_t size; /* of the communicator */
+    int size_class;
+    uint64_t calls,
+        bytes;      /* of all ranks; bytes as nccl-tests counts them (trace/nccl_bandwidth.h); UINT64_MAX unknown */
+    uint64_t timed; /* operations whose kernels are known on all ranks; of sends and receives: on their rank */
+    double algbw, busbw;    /* bytes/s, by the transfer time; NAN unknown */
+    double transfer_p50_ns; /* shortest kernel among the ranks: the last to come waits for nobody; NAN unknown */
+    double skew_p50_ns, skew_p99_ns; /* longest less shortest: how long ranks waited for each other; NAN unknown */
+    int64_t kernel_ns;               /* of all ranks together */
+};
+
+struct ana_gpu_look {
+    bool known;          /* something ran on a stream */
+    char why_not[160];   /* why nothing is known of kernels, or of some ranks' ("" all is well) */
+    uint64_t unmatched;  /* kernels of NCCL without a call, and calls without a kernel: graphs, or records lost */
+    size_t kernel_count; /* by time, largest first */
+    struct ana_kernel_stat *kernels;
+    size_t rank_count; /* those that have streams, by index */
+    struct ana_gpu_rank *ranks;
+    size_t nccl_count; /* by communicator, call, size */
+    struct ana_nccl_stat *nccl;
+    uint64_t copies, copied; /* bytes */
+};
+/* As far as the pass has come.  False: out of memory.  Release with ana_gpu_look_free. */
+bool ana_gpu_take_look(const struct ana_job *job, struct ana_gpu_look *out);
+void ana_gpu_look_free(struct ana_gpu_look *look);
+
+/* "at::native::vectorized_elementwise_kernel" out of a mangled name, without what is in its angle brackets. */
+void ana_kernel_words(const char *name, char *out, size_t size);
+
+/* Streams, in the order of ranks, then of their numbers. */
+struct ana_stream {
+    size_t index; /* of the rank */
+    uint32_t device, context, stream;
+};
+size_t ana_streams(const struct ana_job *job);
+struct ana_stream ana_stream(const struct ana_job *job, size_t i);
+/* As ana_timeline; TRC_CAT_COMPUTE is idle here. */
+void ana_stream_timeline(struct ana_job *job, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
+                         struct ana_timeline_cell *out);
+
+#endif

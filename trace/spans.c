@@ -1,0 +1,119 @@
+#include "trace/spans.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* First span that ends at `ns` or later. */
+static size_t first_from(const struct ana_spans *s, int64_t ns)
+{
+    size_t low = 0, high = s->count;
+    if (high > 0 && s->span[high - 1].end_ns < ns)
+        return high; /* nearly always: time goes on */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->span[middle].end_ns < ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool add(struct ana_spans *s, struct ana_span span)
+{
+    size_t from = first_from(s, span.begin_ns), to = from;
+    while (to < s->count && s->span[to].begin_ns <= span.end_ns)
+        to++;
+    if (from < to) { /* it touches some: they become one */
+        if (s->span[from].begin_ns < span.begin_ns)
+            span.begin_ns = s->span[from].begin_ns;
+        if (s->span[to - 1].end_ns > span.end_ns)
+            span.end_ns = s->span[to - 1].end_ns;
+        s->span[from] = span;
+        memmove(&s->span[from + 1], &s->span[to], (s->count - to) * sizeof span);
+        s->count -= to - from - 1;
+        return true;
+    }
+    if (s->count == s->room) {
+        size_t room = s->room ? s->room * 2 : 64;
+        struct ana_span *grown = realloc(s->span, room * sizeof *grown);
+        if (!grown)
+            return false;
+        s->span = grown;
+        s->room = room;
+    }
+    memmove(&s->span[from + 1], &s->span[from], (s->count - from) * sizeof span);
+    s->span[from] = span;
+    s->count++;
+    return true;
+}
+
+/* Adds what lies before `until`, sweeping over the ends of all kinds. */
+static void sweep(const struct ana_mix *mix, int64_t until, int64_t ns[ANA_GPU_MIXES])
+{
+    size_t at[ANA_GPU_KINDS] = {0};
+    int64_t now = INT64_MIN;
+    for (;;) {
+        unsigned running = 0;
+        int64_t next = INT64_MAX;
+        for (unsigned k = 0; k < ANA_GPU_KINDS; k++) {
+            const struct ana_spans *s = &mix->of[k];
+            while (at[k] < s->count && s->span[at[k]].end_ns <= now)
+                at[k]++;
+            if (at[k] == s->count)
+                continue;
+            const struct ana_span *span = &s->span[at[k]];
+            bool inside = span->begin_ns <= now;
+            running |= inside ? 1u << k : 0;
+            int64_t edge = inside ? span->end_ns : span->begin_ns;
+            next = edge < next ? edge : next;
+        }
+        if (next > until)
+            next = until;
+        if (now != INT64_MIN && running && next > now)
+            ns[running] += next - now;
+        if (next >= until)
+            return;
+        now = next;
+    }
+}
+
+/* Sums up the older half of one kind, and what of the others lies there. */
+static void settle(struct ana_mix *mix, enum ana_gpu_kind kind)
+{
+    int64_t until = mix->of[kind].span[mix->of[kind].count / 2].begin_ns;
+    sweep(mix, until, mix->sum);
+    for (unsigned k = 0; k < ANA_GPU_KINDS; k++) {
+        struct ana_spans *s = &mix->of[k];
+        size_t gone = first_from(s, until + 1);
+        s->count -= gone;
+        memmove(s->span, s->span + gone, s->count * sizeof *s->span);
+        if (s->count && s->span[0].begin_ns < until)
+            s->span[0].begin_ns = until;
+    }
+    mix->settled = true;
+    mix->settled_ns = until;
+}
+
+bool ana_mix_add(struct ana_mix *mix, enum ana_gpu_kind kind, int64_t begin_ns, int64_t end_ns)
+{
+    if (mix->settled && begin_ns < mix->settled_ns)
+        begin_ns = mix->settled_ns;
+    if (begin_ns >= end_ns)
+        return true;
+    if (mix->of[kind].count >= mix->max)
+        settle(mix, kind);
+    return add(&mix->of[kind], (struct ana_span){begin_ns, end_ns});
+}
+
+void ana_mix_sum(const struct ana_mix *mix, int64_t ns[ANA_GPU_MIXES])
+{
+    memcpy(ns, mix->sum, sizeof mix->sum);
+    sweep(mix, INT64_MAX, ns);
+}
+
+void ana_mix_free(struct ana_mix *mix)
+{
+    for (unsigned k = 0; k < ANA_GPU_KINDS; k++)
+        free(mix->of[k].span);
+    *mix = (struct ana_mix){.max = mix->max};
+}

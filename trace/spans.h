@@ -1,0 +1,36 @@
+/* Unions of time spans of a few kinds, and how long each combination of kinds lasted: what of a GPU's communication
+ * lies behind computation.  Spans may come in any order; memory is bounded: the older half is summed up when there are
+ * too many, and what comes later for that time counts no more. */
+#ifndef ANA_SPANS_H
+#define ANA_SPANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ana_span {
+    int64_t begin_ns, end_ns;
+};
+struct ana_spans { /* apart from each other, in order */
+    struct ana_span *span;
+    size_t count, room;
+};
+
+enum ana_gpu_kind { ANA_GPU_COMPUTE, ANA_GPU_COMMUNICATION, ANA_GPU_COPY, ANA_GPU_KINDS };
+#define ANA_GPU_MIXES (1u << ANA_GPU_KINDS) /* bit k: something of kind k ran */
+
+struct ana_mix { /* zeros, and `max`, are an empty one */
+    struct ana_spans of[ANA_GPU_KINDS];
+    size_t max;   /* spans of one kind that are kept; at least 4 */
+    bool settled; /* what lies before settled_ns is in `sum` */
+    int64_t settled_ns;
+    int64_t sum[ANA_GPU_MIXES];
+};
+
+/* False: out of memory, nothing added.  Empty spans add nothing. */
+bool ana_mix_add(struct ana_mix *mix, enum ana_gpu_kind kind, int64_t begin_ns, int64_t end_ns);
+/* How long each combination lasted; [0] stays 0. */
+void ana_mix_sum(const struct ana_mix *mix, int64_t ns[ANA_GPU_MIXES]);
+void ana_mix_free(struct ana_mix *mix);
+
+#endif
