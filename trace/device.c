@@ -121,11 +121,11 @@ static struct stream *stream_of(const struct ana_job *job, struct ana_gpu *gpu, 
     struct stream *s = ana_map_add(&gpu->streams, e->index, e->thread, 0);
     if (!s || s->lane.max)
         return s;
-    const struct trc_thread *page = trc_thread(job->process[e->index].rank.file, e->thread);
+    const struct trc_device_stream *page = trc_device_stream(job->process[e->index].rank.file, e->thread);
     int64_t start = job->process[e->index].rank.begin_ns;
     s->of = (struct ana_stream){e->index, page->device, page->context, page->stream};
     s->thread = e->thread;
-    s->number = page->stream_number;
+    s->number = page->number;
     ana_lane_init(&s->lane, start < e->begin_ns ? start : e->begin_ns, LANE_WIDTH_NS,
                   bounded(LANE_BUCKETS, LANES_BUCKETS, gpu->ranks * 4));
     return s;

@@ -316,9 +316,10 @@ static void dump_gpu(const struct trc_file *file, FILE *out)
 static void dump_live(const struct trc_file *file, size_t i, FILE *out)
 {
     const struct trc_thread *thread = trc_thread(file, i);
-    if (trc_is_stream(file, i))
+    const struct trc_device_stream *of = trc_device_stream(file, i);
+    if (of->number)
         fprintf(out, "thread %zu: stream=%" PRIu32 " of device %" PRIu32 ", context %" PRIu32 ", number=%" PRIu32 "\n",
-                i, thread->stream, thread->device, thread->context, thread->stream_number);
+                i, of->stream, of->device, of->context, of->number);
     else
         fprintf(out, "thread %zu: tid=%" PRIu32 " name=%s\n", i, thread->tid, thread->name[0] ? thread->name : "-");
     const struct trc_sig *inside = trc_live_sig(file, i, thread->inside);

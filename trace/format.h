@@ -15,15 +15,14 @@
  *
  *   THREAD chunk    the live page of one thread: trc_thread (what it is inside, since when), counters that never stop
  *                   (trc_row by call and size class, trc_peer by partner), its table of signatures (trc_sig).
- *                   A stream of a GPU is a thread, too (trc_thread.kind): its calls are the kernels and copies that ran
- *                   on it, on the GPU's time.  They are in no total of the process.
- *   DEFS chunk      definitions that outlive recycling: slots of 64 bytes, each trc_def spanning one or more.  A slot
- *                   whose type is 0 is not (yet) written: step over it.
- *   EVENTS chunk    items of one thread, decodable alone: signatures are defined anew in each chunk.
- *   GPU chunk       where each NCCL operation is: the table of trace/format_gpu.h.  One at most.
- *   STACKS chunk    stacks taken for one reason (trc_chunk.thread = enum trc_stack_reason): slots as in a DEFS chunk,
- *                   TRC_DEF_STACK only.  There are at most two for each reason: when both are full the older is begun
- *                   anew, so the newest stacks of each reason stay and their space is bounded.
+ *                   A stream of a GPU is a thread, too (trc_device_stream): its calls are the kernels and copies that
+ * ran on it, on the GPU's time.  They are in no total of the process. DEFS chunk      definitions that outlive
+ * recycling: slots of 64 bytes, each trc_def spanning one or more.  A slot whose type is 0 is not (yet) written: step
+ * over it. EVENTS chunk    items of one thread, decodable alone: signatures are defined anew in each chunk. GPU chunk
+ * where each NCCL operation is: the table of trace/format_gpu.h.  One at most. STACKS chunk    stacks taken for one
+ * reason (trc_chunk.thread = enum trc_stack_reason): slots as in a DEFS chunk, TRC_DEF_STACK only.  There are at most
+ * two for each reason: when both are full the older is begun anew, so the newest stacks of each reason stay and their
+ * space is bounded.
  *
  * An item begins with a varint (LEB128):
  *
@@ -234,7 +233,7 @@ enum trc_sig_flag {
     FIELD(uint32_t, flags, u)  /* enum trc_sig_flag */                                                                 \
     FIELD(uint32_t, comm, u)   /* TRC_DEF_COMM id; 0 = none */                                                         \
     FIELD(uint32_t, object, u) /* TRC_DEF_WIN, TRC_DEF_FILE id; kernels: TRC_DEF_KERNEL id; NCCL: number of the stream \
-                                  (trc_thread.stream_number) that it is put on; 0 = none */                            \
+                                  (trc_device_stream) that it is put on; 0 = none */                                   \
     FIELD(int32_t, peer, s)    /* destination, root or target */                                                       \
     FIELD(int32_t, tag, s)                                                                                             \
     FIELD(int32_t, source, s) /* where it came from */                                                                 \
@@ -278,9 +277,10 @@ struct trc_peer {
     uint64_t received_bytes;
 };
 
-enum trc_thread_kind {
-    TRC_THREAD_HOST = 0,
-    TRC_THREAD_STREAM = 1 /* of a GPU: tid, inside and last are 0 */
+/* Whose page it is, if it is a stream's: tid, inside and last are 0 then. */
+struct trc_device_stream {
+    uint32_t number;                  /* in this file, from 1 on; 0: a thread of the host */
+    uint32_t device, context, stream; /* as CUPTI numbers them */
 };
 
 /* The live page of a thread.  One writer, no lock: a reader may see a value from just before or just after. */
@@ -303,10 +303,6 @@ struct trc_thread {
     uint64_t row_overflow;  /* calls counted in the thread's totals only: no trc_row was free; readers work it out */
     uint64_t peer_overflow; /* messages whose partner had no trc_peer */
     char name[16];
-    uint32_t kind;                    /* enum trc_thread_kind; of a stream also: */
-    uint32_t stream_number;           /* in this file, from 1 on: what signatures of NCCL's calls name */
-    uint32_t device, context, stream; /* as CUPTI numbers them */
-    uint32_t reserved;
 };
 
 /* While a signature gives its place to another, what it moved is added to the counters: several words, and the process
@@ -331,7 +327,9 @@ struct trc_thread_chunk {
     struct trc_chunk chunk;
     struct trc_thread thread;
     struct trc_undo undo;
-    uint8_t reserved[4096 - sizeof(struct trc_chunk) - sizeof(struct trc_thread) - sizeof(struct trc_undo)];
+    struct trc_device_stream of;
+    uint8_t reserved[4096 - sizeof(struct trc_chunk) - sizeof(struct trc_thread) - sizeof(struct trc_undo) -
+                     sizeof(struct trc_device_stream)];
     uint64_t uses[TRC_SIGS];
     struct trc_row rows[TRC_ROWS];
     struct trc_peer peers[TRC_PEERS];

@@ -215,7 +215,11 @@ const struct trc_thread *trc_thread(const struct trc_file *file, size_t i)
 }
 bool trc_is_stream(const struct trc_file *file, size_t i)
 {
-    return page_of(file, i)->thread.kind == TRC_THREAD_STREAM;
+    return page_of(file, i)->of.number != 0;
+}
+const struct trc_device_stream *trc_device_stream(const struct trc_file *file, size_t i)
+{
+    return &page_of(file, i)->of;
 }
 const struct trc_row *trc_rows(const struct trc_file *file, size_t i)
 {

@@ -115,9 +115,6 @@ struct trc_gpu_table *trc_writer_gpu(struct trc_writer *writer);
 bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name);
 
 /* The same for a stream of a GPU.  Written by one thread at a time, which is none of the program's. */
-struct trc_device_stream {
-    uint32_t number, device, context, stream; /* see trc_thread */
-};
 bool trc_stream_open_device(struct trc_stream *stream, struct trc_writer *writer, const struct trc_device_stream *of,
                             const char *name);
 /* What follows on this stream begins earlier than what it has: it goes on in a new chunk that begins at `ticks`. */

@@ -18,13 +18,8 @@ static bool open_page(struct trc_stream *stream, struct trc_writer *writer, uint
     stream->page = (struct trc_thread_chunk *)(void *)chunk;
     stream->page->thread.tid = tid;
     stream->page->thread.index = index;
-    if (of) {
-        stream->page->thread.kind = TRC_THREAD_STREAM;
-        stream->page->thread.stream_number = of->number;
-        stream->page->thread.device = of->device;
-        stream->page->thread.context = of->context;
-        stream->page->thread.stream = of->stream;
-    }
+    if (of)
+        stream->page->of = *of;
     for (size_t i = 0; i + 1 < sizeof stream->page->thread.name && name[i]; i++)
         stream->page->thread.name[i] = name[i];
     stream->base = writer->ticks();

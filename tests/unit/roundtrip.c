@@ -317,10 +317,10 @@ static void test_stream(void)
     }
     struct trc_file *file = look();
     const struct trc_thread *page = trc_thread(file, 1);
+    const struct trc_device_stream *is = trc_device_stream(file, 1);
     CHECK(trc_threads(file) == 2 && !trc_is_stream(file, 0) && trc_is_stream(file, 1) && !trc_is_stream(file, 2),
           "kinds");
-    CHECK(page->stream_number == 1 && page->device == 3 && page->context == 5 && page->stream == 7 && !page->tid,
-          "its page");
+    CHECK(is->number == 1 && is->device == 3 && is->context == 5 && is->stream == 7 && !page->tid, "its page");
     CHECK(page->calls == 4, "%d", (int)page->calls);
     struct trc_cursor *cursor = trc_cursor_open(file, 1);
     struct trc_record r;
