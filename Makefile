@@ -108,10 +108,11 @@ $(DOUBLE)/libhidden_part.so: workloads/nccl/hidden/part.c workloads/nccl/hidden/
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -fPIC -shared -Itests/gpu_double/include -Iworkloads -o $@ $< $(DOUBLE)/libnccl_static.a \
 	    -Wl,--version-script=workloads/nccl/hidden/part.map -Wl,-Bsymbolic-functions -L$(@D) -lcudart -lfgpu -ldl -lpthread -lrt
 $(DOUBLE)/libcupti.so.13: tests/gpu_double/cupti.c tests/gpu_double/libcupti.map $(DOUBLE)/libfgpu.so
-	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -Wl,--version-script=$(word 2,$^) -L$(@D) -lfgpu -lpthread
+	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -Wl,--version-script=$(word 2,$^) -L$(@D) -lfgpu -lpthread && ln -sf $(@F) $(@D)/libcupti.so
 $(BUILD)/workloads/nccl/%: workloads/nccl/%.c workloads/truth.h $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcupti.so.13
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -Iworkloads -o $@ $< $(NCCL_FLAGS) -lnccl -lcudart -lm
+$(BUILD)/workloads/nccl/profiler: NCCL_FLAGS += -lcupti
 # This one has no MPI in it.
 $(BUILD)/workloads/nccl/without_mpi: MPICC = $(CC)
 $(BUILD)/workloads/nccl/hidden: workloads/nccl/hidden/main.c $(DOUBLE)/libhidden_part.so

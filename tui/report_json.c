@@ -1,5 +1,6 @@
 #include "tui/report_json.h"
 #include "trace/verdict.h"
+#include "tui/json.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
@@ -7,93 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* cJSON keeps numbers as doubles, which hold integers only to 2^53. */
-static void add_integer(cJSON *object, const char *key, uint64_t value)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    cJSON_AddRawToObject(object, key, text);
-}
-
-static void add_known(cJSON *object, const char *key, bool known, uint64_t value)
-{
-    if (known)
-        add_integer(object, key, value);
-    else
-        cJSON_AddNullToObject(object, key);
-}
-
-static void add_signed(cJSON *object, const char *key, int64_t value)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%" PRId64, value);
-    cJSON_AddRawToObject(object, key, text);
-}
-
-/* A real number with all its digits; NAN is null. */
-static void add_real(cJSON *object, const char *key, double value)
-{
-    char text[40];
-    if (isfinite(value))
-        snprintf(text, sizeof text, "%.17g", value);
-    else
-        snprintf(text, sizeof text, "null");
-    /* The shortest text that means the same number. */
-    for (int digits = 6; isfinite(value) && digits < 17; digits++) {
-        char shorter[40];
-        snprintf(shorter, sizeof shorter, "%.*g", digits, value);
-        if (strtod(shorter, NULL) == value) {
-            memcpy(text, shorter, sizeof text);
-            break;
-        }
-    }
-    cJSON_AddRawToObject(object, key, text);
-}
-
-/* Exact to the ns; negative is unknown. */
-static void add_ns(cJSON *object, const char *key, int64_t ns)
-{
-    char text[40];
-    if (ns < 0)
-        snprintf(text, sizeof text, "null");
-    else
-        snprintf(text, sizeof text, "%" PRId64 ".%09" PRId64, ns / 1000000000, ns % 1000000000);
-    cJSON_AddRawToObject(object, key, text);
-}
-
-static void add_text(cJSON *object, const char *key, const char *text)
-{
-    if (text)
-        cJSON_AddStringToObject(object, key, text);
-    else
-        cJSON_AddNullToObject(object, key);
-}
-
 static void add_job(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
 {
     struct ana_job_info info = ana_job_info(job);
     char answer[512];
     ana_answer(job, s, answer, sizeof answer);
     cJSON *o = cJSON_AddObjectToObject(root, "job");
-    add_text(o, "name", info.name);
-    add_text(o, "id", info.id[0] ? info.id : NULL);
-    add_text(o, "batch", info.batch[0] ? info.batch : NULL);
-    add_text(o, "state", ana_state_name(info.state));
-    add_integer(o, "ranks", info.ranks);
-    add_integer(o, "world_size", info.world_size);
+    tui_json_text(o, "name", info.name);
+    tui_json_text(o, "id", info.id[0] ? info.id : NULL);
+    tui_json_text(o, "batch", info.batch[0] ? info.batch : NULL);
+    tui_json_text(o, "state", ana_state_name(info.state));
+    tui_json_integer(o, "ranks", info.ranks);
+    tui_json_integer(o, "world_size", info.world_size);
     cJSON *hosts = cJSON_AddArrayToObject(o, "hosts");
     for (size_t i = 0; i < info.hosts; i++)
         cJSON_AddItemToArray(hosts, cJSON_CreateString(info.host[i]));
-    add_text(o, "command", info.command);
-    add_text(o, "mpi", info.mpi[0] ? info.mpi : NULL);
-    add_ns(o, "elapsed_s", info.elapsed_ns);
-    add_integer(o, "lost_records", info.lost_records);
-    add_integer(o, "recycled_records", info.recycled_records);
-    add_integer(o, "unknown_requests", info.unknown_requests);
-    add_real(o, "clock_error_s", info.clock_error_s);
-    add_real(o, "overhead_s", info.overhead_s);
-    add_real(o, "analysed", s->analysed);
-    add_text(o, "answer", answer);
+    tui_json_text(o, "command", info.command);
+    tui_json_text(o, "mpi", info.mpi[0] ? info.mpi : NULL);
+    tui_json_ns(o, "elapsed_s", info.elapsed_ns);
+    tui_json_integer(o, "lost_records", info.lost_records);
+    tui_json_integer(o, "recycled_records", info.recycled_records);
+    tui_json_integer(o, "unknown_requests", info.unknown_requests);
+    tui_json_real(o, "clock_error_s", info.clock_error_s);
+    tui_json_real(o, "overhead_s", info.overhead_s);
+    tui_json_real(o, "analysed", s->analysed);
+    tui_json_text(o, "answer", answer);
 }
 
 /* Only where there is more than one. */
@@ -103,12 +42,12 @@ static void add_clocks(cJSON *root, const struct ana_job *job)
     for (size_t i = 0; ana_job_clocks(job) > 1 && i < ana_job_clocks(job); i++) {
         struct ana_job_clock clock = ana_job_clock(job, i);
         cJSON *o = cJSON_CreateObject();
-        add_text(o, "host", clock.host);
-        add_integer(o, "ranks", clock.ranks);
-        add_real(o, "offset_s", clock.offset_s);
-        add_real(o, "realtime_s", clock.realtime_s);
-        add_real(o, "drift_ppm", clock.drift_ppm);
-        add_real(o, "error_s", clock.error_s);
+        tui_json_text(o, "host", clock.host);
+        tui_json_integer(o, "ranks", clock.ranks);
+        tui_json_real(o, "offset_s", clock.offset_s);
+        tui_json_real(o, "realtime_s", clock.realtime_s);
+        tui_json_real(o, "drift_ppm", clock.drift_ppm);
+        tui_json_real(o, "error_s", clock.error_s);
         cJSON_AddBoolToObject(o, "fitted", clock.fitted);
         cJSON_AddItemToArray(list, o);
     }
@@ -120,16 +59,16 @@ static void add_calls(cJSON *root, const struct ana_summary *s)
     for (size_t i = 0; i < s->call_count; i++) {
         const struct ana_call_stat *c = &s->calls[i];
         cJSON *o = cJSON_CreateObject();
-        add_text(o, "name", c->name);
-        add_integer(o, "calls", c->times.count);
-        add_integer(o, "bytes_sent", c->sent);
-        add_integer(o, "bytes_received", c->received);
-        add_ns(o, "time_s", c->times.total_ns);
-        add_real(o, "min_s", c->times.min_ns / 1e9);
-        add_real(o, "p50_s", c->times.p50_ns / 1e9);
-        add_real(o, "p99_s", c->times.p99_ns / 1e9);
-        add_real(o, "max_s", c->times.max_ns / 1e9);
-        add_ns(o, "waiting_s", c->waiting_ns);
+        tui_json_text(o, "name", c->name);
+        tui_json_integer(o, "calls", c->times.count);
+        tui_json_integer(o, "bytes_sent", c->sent);
+        tui_json_integer(o, "bytes_received", c->received);
+        tui_json_ns(o, "time_s", c->times.total_ns);
+        tui_json_real(o, "min_s", c->times.min_ns / 1e9);
+        tui_json_real(o, "p50_s", c->times.p50_ns / 1e9);
+        tui_json_real(o, "p99_s", c->times.p99_ns / 1e9);
+        tui_json_real(o, "max_s", c->times.max_ns / 1e9);
+        tui_json_ns(o, "waiting_s", c->waiting_ns);
         cJSON_AddItemToArray(list, o);
     }
 }
@@ -143,28 +82,28 @@ static void add_ranks(cJSON *root, const struct ana_job *job, const struct ana_s
         bool inside = r->inside && r->state != ANA_RANK_DONE;
         cJSON *o = cJSON_CreateObject();
         if (r->rank >= 0)
-            add_signed(o, "rank", r->rank);
+            tui_json_signed(o, "rank", r->rank);
         else
             cJSON_AddNullToObject(o, "rank");
-        add_integer(o, "world", r->world);
-        add_text(o, "host", r->host);
-        add_integer(o, "pid", r->pid);
-        add_text(o, "runtime", r->runtime[0] ? r->runtime : NULL);
-        add_text(o, "image", r->image[0] ? r->image : NULL);
-        add_known(o, "calls", stat->counted, stat->calls);
-        add_known(o, "bytes_sent", stat->counted, stat->sent);
-        add_known(o, "bytes_received", stat->counted, stat->received);
-        add_ns(o, "mpi_s", stat->counted ? stat->mpi_sum_ns : -1);
-        add_ns(o, "nccl_s",
+        tui_json_integer(o, "world", r->world);
+        tui_json_text(o, "host", r->host);
+        tui_json_integer(o, "pid", r->pid);
+        tui_json_text(o, "runtime", r->runtime[0] ? r->runtime : NULL);
+        tui_json_text(o, "image", r->image[0] ? r->image : NULL);
+        tui_json_known(o, "calls", stat->counted, stat->calls);
+        tui_json_known(o, "bytes_sent", stat->counted, stat->sent);
+        tui_json_known(o, "bytes_received", stat->counted, stat->received);
+        tui_json_ns(o, "mpi_s", stat->counted ? stat->mpi_sum_ns : -1);
+        tui_json_ns(o, "nccl_s",
                stat->counted && r->file && trc_fact(r->file, "nccl") ? stat->nccl_ns : -1); /* in calls on the host */
-        add_ns(o, "wall_s", stat->counted ? stat->wall_ns : -1);
-        add_ns(o, "waiting_s", stat->waiting_ns);
-        add_text(o, "state", ana_rank_state_name(r->state));
-        add_text(o, "inside", inside ? r->inside : NULL);
-        add_ns(o, "inside_s", inside ? r->inside_ns : -1);
-        add_text(o, "nccl_operation", r->gpu_op ? trc_call(r->file, r->gpu_op->call)->name : NULL);
-        add_text(o, "nccl_state", r->gpu_op ? ana_gpu_standing(r->gpu_op) : NULL);
-        add_ns(o, "nccl_state_s", r->gpu_op ? r->gpu_ns : -1);
+        tui_json_ns(o, "wall_s", stat->counted ? stat->wall_ns : -1);
+        tui_json_ns(o, "waiting_s", stat->waiting_ns);
+        tui_json_text(o, "state", ana_rank_state_name(r->state));
+        tui_json_text(o, "inside", inside ? r->inside : NULL);
+        tui_json_ns(o, "inside_s", inside ? r->inside_ns : -1);
+        tui_json_text(o, "nccl_operation", r->gpu_op ? trc_call(r->file, r->gpu_op->call)->name : NULL);
+        tui_json_text(o, "nccl_state", r->gpu_op ? ana_gpu_standing(r->gpu_op) : NULL);
+        tui_json_ns(o, "nccl_state_s", r->gpu_op ? r->gpu_ns : -1);
         cJSON_AddItemToArray(list, o);
     }
 }
@@ -174,10 +113,10 @@ static void add_pairs(cJSON *root, const struct ana_job *job, const struct ana_s
     cJSON *list = cJSON_AddArrayToObject(root, "pairs");
     for (size_t i = 0; i < s->pair_count; i++) {
         cJSON *o = cJSON_CreateObject();
-        add_signed(o, "src", ana_job_rank(job, s->pairs[i].source)->rank);
-        add_signed(o, "dst", ana_job_rank(job, s->pairs[i].destination)->rank);
-        add_integer(o, "messages", s->pairs[i].messages);
-        add_integer(o, "bytes", s->pairs[i].bytes);
+        tui_json_signed(o, "src", ana_job_rank(job, s->pairs[i].source)->rank);
+        tui_json_signed(o, "dst", ana_job_rank(job, s->pairs[i].destination)->rank);
+        tui_json_integer(o, "messages", s->pairs[i].messages);
+        tui_json_integer(o, "bytes", s->pairs[i].bytes);
         cJSON_AddItemToArray(list, o);
     }
 }
@@ -191,11 +130,11 @@ static void add_waits(cJSON *root, const struct ana_job *job, const struct ana_s
     cJSON *list = cJSON_AddArrayToObject(root, "waits");
     for (size_t i = 0; i < s->wait_count; i++) {
         cJSON *o = cJSON_CreateObject();
-        add_text(o, "kind", kind[s->waits[i].kind]);
-        add_signed(o, "waiter", ana_job_rank(job, s->waits[i].waiter)->rank);
-        add_signed(o, "culprit", ana_job_rank(job, s->waits[i].culprit)->rank);
-        add_integer(o, "count", s->waits[i].count);
-        add_ns(o, "lost_s", s->waits[i].lost_ns);
+        tui_json_text(o, "kind", kind[s->waits[i].kind]);
+        tui_json_signed(o, "waiter", ana_job_rank(job, s->waits[i].waiter)->rank);
+        tui_json_signed(o, "culprit", ana_job_rank(job, s->waits[i].culprit)->rank);
+        tui_json_integer(o, "count", s->waits[i].count);
+        tui_json_ns(o, "lost_s", s->waits[i].lost_ns);
         cJSON_AddItemToArray(list, o);
     }
 }
@@ -207,19 +146,19 @@ static void add_collectives(cJSON *root, const struct ana_job *job, const struct
         const struct ana_collective *c = &s->collectives[i];
         const struct ana_rank *last = ana_job_rank(job, c->last_index);
         cJSON *o = cJSON_CreateObject();
-        add_text(o, "name", c->name);
-        add_text(o, "communicator", c->comm_name);
-        add_integer(o, "instances", c->instances);
-        add_integer(o, "incomplete", c->incomplete);
-        add_real(o, "skew_p50_s", c->skew_p50_ns / 1e9);
-        add_real(o, "skew_p99_s", c->skew_p99_ns / 1e9);
-        add_real(o, "skew_max_s", c->skew_max_ns / 1e9);
-        add_ns(o, "lost_s", c->lost_ns);
+        tui_json_text(o, "name", c->name);
+        tui_json_text(o, "communicator", c->comm_name);
+        tui_json_integer(o, "instances", c->instances);
+        tui_json_integer(o, "incomplete", c->incomplete);
+        tui_json_real(o, "skew_p50_s", c->skew_p50_ns / 1e9);
+        tui_json_real(o, "skew_p99_s", c->skew_p99_ns / 1e9);
+        tui_json_real(o, "skew_max_s", c->skew_max_ns / 1e9);
+        tui_json_ns(o, "lost_s", c->lost_ns);
         if (last)
-            add_signed(o, "last_rank", last->rank);
+            tui_json_signed(o, "last_rank", last->rank);
         else
             cJSON_AddNullToObject(o, "last_rank");
-        add_real(o, "last_share", c->last_share);
+        tui_json_real(o, "last_share", c->last_share);
         cJSON_AddItemToArray(list, o);
     }
 }
@@ -253,10 +192,11 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     add_collectives(root, job, s);
     add_waits(root, job, s);
     add_clocks(root, job);
+    tui_report_json_devices(root, job, s);
     cJSON *e = cJSON_AddObjectToObject(root, "efficiency");
-    add_real(e, "parallel", s->efficiency.parallel);
-    add_real(e, "load_balance", s->efficiency.load_balance);
-    add_real(e, "communication", s->efficiency.communication);
+    tui_json_real(e, "parallel", s->efficiency.parallel);
+    tui_json_real(e, "load_balance", s->efficiency.load_balance);
+    tui_json_real(e, "communication", s->efficiency.communication);
     return print(root);
 }
 
@@ -265,15 +205,15 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v)
     cJSON *root = cJSON_CreateObject();
     if (!root)
         return NULL;
-    add_text(root, "state", ana_verdict_state_name(v->state));
-    add_text(root, "class", ana_verdict_class_name(v->id));
+    tui_json_text(root, "state", ana_verdict_state_name(v->state));
+    tui_json_text(root, "class", ana_verdict_class_name(v->id));
     cJSON *culprits = cJSON_AddArrayToObject(root, "culprits");
     for (size_t i = 0; i < v->culprits; i++)
         cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->rank));
     for (size_t i = 0; i < v->absents; i++)
         cJSON_AddItemToArray(culprits, cJSON_CreateNumber(v->absent[i]));
-    add_ns(root, "since_s", v->since_ns);
-    add_text(root, "summary", v->summary);
+    tui_json_ns(root, "since_s", v->since_ns);
+    tui_json_text(root, "summary", v->summary);
     cJSON *evidence = cJSON_AddArrayToObject(root, "evidence");
     for (size_t i = 0; i < v->groups && i < 64; i++) {
         char line[640];
@@ -283,7 +223,7 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v)
     }
     for (size_t i = 0; i < v->lines; i++)
         cJSON_AddItemToArray(evidence, cJSON_CreateString(v->line[i]));
-    add_text(root, "next", v->next[0] ? v->next : NULL);
-    add_text(root, "confidence", v->state == ANA_HEALTHY ? NULL : ana_confidence_name(v->confidence));
+    tui_json_text(root, "next", v->next[0] ? v->next : NULL);
+    tui_json_text(root, "confidence", v->state == ANA_HEALTHY ? NULL : ana_confidence_name(v->confidence));
     return print(root);
 }

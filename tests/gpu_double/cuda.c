@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -21,8 +22,20 @@ enum {
     CUresult name(__VA_ARGS__);                                                                                        \
     CUresult name(__VA_ARGS__)
 
+/* As the driver does it: a library that the environment names is loaded, and told. */
+static void inject(void)
+{
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
+    int (*tell)(void) = library ? (int (*)(void))(uintptr_t)dlsym(library, "InitializeInjection") : NULL;
+    if (tell)
+        tell();
+}
 CU(cuInit, unsigned flags)
 {
+    static atomic_flag done = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&done))
+        inject();
     return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 CU(cuDriverGetVersion, int *version)

@@ -22,12 +22,19 @@ static cudaError_t good(bool is)
     return say(is ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
+static void initialise(void *driver)
+{
+    int (*init)(unsigned) = driver ? (int (*)(unsigned))(uintptr_t)dlsym(driver, "cuInit") : NULL;
+    if (init)
+        init(0);
+}
 static void load_driver(void)
 {
     const char *wanted = getenv("GPU_DOUBLE_DRIVER");
     void *driver = wanted && strcmp(wanted, "0") == 0 ? NULL : dlopen("libcuda.so.1", RTLD_NOW);
     if (driver) /* as every copy of the runtime does, static ones too */
         dlsym(driver, "cuGetProcAddress_v2");
+    initialise(driver);
 }
 static void begin(void)
 {
