@@ -200,6 +200,7 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
 static bool say_loss(const struct ana_job *job, const struct ana_summary *s, struct line line)
 {
     int64_t collective = s->collective_count ? s->collectives[0].lost_ns : 0, wait = 0;
+    collective = collective > 0 ? collective : 0;
     if (is_part(job, s))
         collective = worst_latecomer(job, s).all_ns;
     for (size_t i = 0; i < s->wait_count && wait == 0; i++)

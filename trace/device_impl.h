@@ -17,8 +17,8 @@ void ana_gpu_device_event(struct ana_job *job, struct ana_gpu *gpu, const struct
 /* A call of NCCL's. */
 void ana_gpu_call(struct ana_job *job, struct ana_gpu *gpu, const struct ana_event *event);
 
-/* ---- device_match.c: which kernel carries which operation.  On one stream the n-th kernel of NCCL's is that of the n-th
- * launch: a call, or all calls of a group on one communicator. */
+/* ---- device_match.c: which kernel carries which operation.  On one stream the n-th kernel of NCCL's is that of the
+ * n-th launch: a call, or all calls of a group on one communicator. */
 struct ana_gpu_match;
 struct ana_gpu_match *ana_gpu_match_new(void);
 void ana_gpu_match_free(struct ana_gpu_match *match);

@@ -193,8 +193,8 @@ struct ana_collective {
     uint64_t instances;                           /* complete ones */
     uint64_t incomplete;                          /* someone's record is missing (or still to come) */
     double skew_p50_ns, skew_p99_ns, skew_max_ns; /* last arrival - first arrival */
-    int64_t lost_ns;                              /* waited for the last, summed over ranks */
-    size_t last_index;                            /* rank that came last most often */
+    int64_t lost_ns;   /* waited for the last, summed over ranks; -1 unknown: NCCL's are only put on a stream */
+    size_t last_index; /* rank that came last most often */
     double last_share;
 };
 

@@ -214,6 +214,22 @@ static int64_t time_of(const struct ana_clock *clock, size_t index, uint64_t tic
     return ana_time_within(ana_clock_job_time(clock, index, ticks));
 }
 
+static bool is_nccl(const struct trc_file *file, uint32_t call)
+{
+    return ana_opclass_category(trc_call(file, call)->opclass) == TRC_CAT_NCCL;
+}
+
+/* A thread's time in calls less that in NCCL's. */
+static double mpi_ticks(const struct trc_file *file, size_t thread)
+{
+    const struct trc_row *row = trc_rows(file, thread);
+    double ticks = (double)trc_thread(file, thread)->mpi_ticks;
+    for (size_t k = 0; k < TRC_ROWS; k++)
+        if (row[k].call_plus_1 && is_nccl(file, row[k].call_plus_1 - 1u))
+            ticks -= (double)row[k].ticks;
+    return ticks > 0 ? ticks : 0;
+}
+
 /* Sums over the threads. */
 static void look_at_threads(struct ana_process *p, const struct ana_clock *clock, size_t index)
 {
@@ -236,12 +252,12 @@ static void look_at_threads(struct ana_process *p, const struct ana_clock *clock
         r->received += t->received;
         r->sent_messages += t->sent_messages;
         r->received_messages += t->received_messages;
-        int64_t mpi = ana_rounded((double)t->mpi_ticks * ns_per_tick);
+        int64_t mpi = ana_rounded(mpi_ticks(r->file, i) * ns_per_tick);
         const struct trc_sig *sig = trc_live_sig(r->file, i, t->inside);
         if (sig) {
             int64_t since = time_of(clock, index, t->inside_since);
             int64_t open = r->end_ns > since ? r->end_ns - since : 0;
-            mpi = ana_plus(mpi, open);
+            mpi = ana_plus(mpi, is_nccl(r->file, sig->call) ? 0 : open);
             if (!r->inside || open > r->inside_ns) {
                 const struct trc_call *call = trc_call(r->file, sig->call);
                 r->inside = call->name;

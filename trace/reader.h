@@ -55,8 +55,8 @@ const struct trc_thread *trc_thread(const struct trc_file *file, size_t i);
 /* Whether it is a stream of a GPU, whose calls are kernels and copies and in no total of the process. */
 bool trc_is_stream(const struct trc_file *file, size_t i);
 const struct trc_device_stream *trc_device_stream(const struct trc_file *file, size_t i); /* which; number 0: none */
-const struct trc_row *trc_rows(const struct trc_file *file, size_t i);   /* TRC_ROWS of them */
-const struct trc_peer *trc_peers(const struct trc_file *file, size_t i); /* TRC_PEERS of them */
+const struct trc_row *trc_rows(const struct trc_file *file, size_t i);                    /* TRC_ROWS of them */
+const struct trc_peer *trc_peers(const struct trc_file *file, size_t i);                  /* TRC_PEERS of them */
 /* The signature behind trc_thread.inside or .last (index + 1); NULL for 0 or out of range. */
 const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32_t index_plus_1);
 

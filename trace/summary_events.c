@@ -80,7 +80,7 @@ static bool add_collectives(struct ana_job *job, struct ana_summary *s, const st
             .skew_p50_ns = skew.p50_ns,
             .skew_p99_ns = skew.p99_ns,
             .skew_max_ns = skew.max_ns,
-            .lost_ns = sum->lost_ns,
+            .lost_ns = ana_opclass_can_wait(job->call[key[1]].opclass) ? sum->lost_ns : -1,
             .last_index = last[i].index,
             .last_share = (double)last[i].count / (double)sum->skew.calls,
         };

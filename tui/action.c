@@ -15,6 +15,10 @@ static int open_view(struct tui_app *app, enum tui_action action)
 {
     if (action == TUI_ACTION_VIEW_HOROVOD && !tui_app_offers(app, TUI_VIEW_HOROVOD))
         return say(app, TUI_HVD_NONE);
+    if (action == TUI_ACTION_VIEW_NCCL && !tui_app_offers(app, TUI_VIEW_NCCL))
+        return say(app, "no call of NCCL was recorded");
+    if (action == TUI_ACTION_VIEW_GPU && !tui_app_offers(app, TUI_VIEW_GPU))
+        return say(app, "no GPU was used, as far as is known");
     tui_app_open(app, (enum tui_view_id)(action - TUI_ACTION_VIEW_OVERVIEW));
     return TUI_REDRAW;
 }
@@ -216,6 +220,8 @@ static handler *const handlers[TUI_ACTIONS] = {
     [TUI_ACTION_VIEW_CALLS] = open_view,
     [TUI_ACTION_VIEW_VERDICT] = open_view,
     [TUI_ACTION_VIEW_HOROVOD] = open_view,
+    [TUI_ACTION_VIEW_NCCL] = open_view,
+    [TUI_ACTION_VIEW_GPU] = open_view,
     [TUI_ACTION_FIND] = prompt,
     [TUI_ACTION_FILTER] = prompt,
     [TUI_ACTION_HELP] = help,

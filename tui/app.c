@@ -247,6 +247,11 @@ static void summarize(struct tui_app *app)
     app->has_summary = true;
     app->stale = false;
     app->analysed = summary.analysed;
+    struct ana_gpu_look gpu;
+    if (app->source.ops->gpu(app->source.data, &gpu)) {
+        ana_gpu_look_free(&app->gpu);
+        app->gpu = gpu;
+    }
     app->weight = app->source.ops->answer(app->source.data, &app->summary, app->answer, sizeof app->answer);
     tui_app_update_table(app);
 }
@@ -297,6 +302,7 @@ bool tui_app_init(struct tui_app *app, struct tui_source source)
 
 void tui_app_free(struct tui_app *app)
 {
+    ana_gpu_look_free(&app->gpu);
     if (app->has_summary && app->source.ops)
         app->source.ops->summary_free(&app->summary);
     if (app->source.ops)
@@ -347,6 +353,10 @@ bool tui_app_offers(const struct tui_app *app, enum tui_view_id view)
 {
     if (view == TUI_VIEW_VERDICT)
         return app->verdict.state != ANA_HEALTHY;
+    if (view == TUI_VIEW_NCCL)
+        return app->gpu.nccl_count > 0;
+    if (view == TUI_VIEW_GPU)
+        return app->gpu.known || app->gpu.why_not[0];
     return view != TUI_VIEW_HOROVOD || app->horovod->sets > 0;
 }
 

@@ -2,6 +2,7 @@
 #ifndef TUI_SOURCE_H
 #define TUI_SOURCE_H
 
+#include "trace/device.h"
 #include "trace/horovod.h"
 #include "trace/verdict.h"
 
@@ -23,6 +24,11 @@ struct tui_source_ops {
     void (*timeline)(void *data, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
                      struct ana_timeline_cell *out);
     bool (*moment)(void *data, size_t rank_index, int64_t at_ns, struct ana_moment *out);
+    bool (*gpu)(void *data, struct ana_gpu_look *out); /* ana_gpu_take_look; released by ana_gpu_look_free */
+    size_t (*streams)(void *data);                     /* this and the next two: of trace/device.h */
+    struct ana_stream (*stream)(void *data, size_t i);
+    void (*stream_timeline)(void *data, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
+                            struct ana_timeline_cell *out);
     int64_t (*step)(void *data, size_t rank_index, int64_t at_ns, int step);
 };
 

@@ -73,6 +73,27 @@ static int64_t job_step(void *data, size_t rank_index, int64_t at_ns, int step)
     return ana_step(data, rank_index, at_ns, step);
 }
 
+static bool job_gpu(void *data, struct ana_gpu_look *out)
+{
+    return ana_gpu_take_look(data, out);
+}
+
+static size_t job_streams(void *data)
+{
+    return ana_streams(data);
+}
+
+static struct ana_stream job_stream(void *data, size_t i)
+{
+    return ana_stream(data, i);
+}
+
+static void job_stream_timeline(void *data, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
+                                struct ana_timeline_cell *out)
+{
+    ana_stream_timeline(data, i, begin_ns, end_ns, n, out);
+}
+
 static const struct tui_source_ops job_ops = {
     .close = job_close,
     .refresh = job_refresh,
@@ -90,6 +111,10 @@ static const struct tui_source_ops job_ops = {
     .timeline = job_timeline,
     .moment = job_moment,
     .step = job_step,
+    .gpu = job_gpu,
+    .streams = job_streams,
+    .stream = job_stream,
+    .stream_timeline = job_stream_timeline,
 };
 
 enum trc_status tui_source_open(const char *const *folders, size_t n, struct tui_source *out, char *error,

@@ -38,10 +38,24 @@ static size_t cursor_position(const struct tui_app *app)
     return position < app->tagged_count ? position : app->tagged_count - 1;
 }
 
-/* Ranks a row and the rows there are. */
-static size_t place(struct tui_app *app, struct tui_rect rect)
+/* Streams of the cursor's rank: the first of them and how many. */
+static size_t streams_of_cursor(const struct tui_app *app, size_t *first)
 {
-    size_t n = shown_count(app), h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0;
+    size_t n = 0, all = app->source.ops->streams(app->source.data);
+    for (size_t i = 0; i < all; i++)
+        if (app->source.ops->stream(app->source.data, i).index == app->cursor_rank && n++ == 0)
+            *first = i;
+    return n;
+}
+
+/* Ranks a row and the rows there are.  *streams: rows below them, for the streams of the cursor's rank. */
+static size_t place(struct tui_app *app, struct tui_rect rect, size_t *streams)
+{
+    size_t n = shown_count(app), h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0, first;
+    *streams = streams_of_cursor(app, &first);
+    if (*streams > h / 2)
+        *streams = h / 2;
+    h -= *streams;
     app->fold = 1;
     if (!n || !h)
         return 0;
@@ -206,10 +220,33 @@ static unsigned draw_row(const struct tui_app *app, struct tui_grid *grid, size_
     return seen;
 }
 
+/* A stream of the cursor's rank, below the ranks: what is idle stays empty. */
+static unsigned draw_stream(const struct tui_app *app, struct tui_grid *grid, struct ana_stream stream, int y,
+                            const struct ana_timeline_cell *cells)
+{
+    struct tui_rect area = {app->drawn.x, app->drawn.y + y, app->drawn.w, 1};
+    char name[ANA_TEXT];
+    unsigned seen = 0;
+    snprintf(name, sizeof name, "g%u:%u", stream.device, stream.stream);
+    tui_put_right(grid, (struct tui_rect){area.x - LEFT, area.y, LEFT, 1}, LEFT - 2, 0, TUI_STYLE_DIM, name);
+    for (int x = 0; x < area.w; x++) {
+        struct ana_timeline_cell cell = cells[x];
+        if (cell.share[TRC_CAT_COMPUTE] > 0.5f)
+            continue;
+        cell.share[TRC_CAT_COMPUTE] = 0;
+        int best = tui_cell_category(&cell);
+        if (best < 0)
+            continue;
+        seen |= 1u << best;
+        tui_put_char(grid, area, x, 0, tui_category(best)->style, tui_category(best)->ch);
+    }
+    return seen;
+}
+
 static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int64_t begin, end;
-    size_t rows = place(app, rect);
+    size_t streams, rows = place(app, rect, &streams), first = 0;
     tui_app_window(app, &begin, &end);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
     if (!rows || app->drawn.w < 1)
@@ -225,6 +262,11 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     for (size_t i = 0; i < rows; i++) {
         fetch(app, app->picture_top + i, begin, end, n, cells, cells + n);
         seen |= draw_row(app, grid, app->picture_top + i, (int)i, at, cells);
+    }
+    streams_of_cursor(app, &first);
+    for (size_t i = 0; i < streams; i++) {
+        app->source.ops->stream_timeline(app->source.data, first + i, begin, end, n, cells);
+        seen |= draw_stream(app, grid, app->source.ops->stream(app->source.data, first + i), (int)(rows + i), cells);
     }
     free(cells);
     if (!seen) /* a blank picture must not look like ranks that do nothing */

@@ -370,9 +370,33 @@ static int64_t step(void *data, size_t index, int64_t at_ns, int direction)
     return begin;
 }
 
-static const struct tui_source_ops ops = {close_fixture, refresh,      advance, info,    rank,  warning,
-                                          summarize,     summary_free, answer,  verdict, story, horovod,
-                                          series,        timeline,     moment,  step};
+static bool gpu(void *data, struct ana_gpu_look *out)
+{
+    return fixture_gpu(data, out);
+}
+
+/* Two of each rank. */
+static size_t streams(void *data)
+{
+    const struct fixture *f = data;
+    return f->gpu && !f->unknown ? 2 * f->ranks : 0;
+}
+
+static struct ana_stream stream(void *data, size_t i)
+{
+    (void)data;
+    return (struct ana_stream){.index = i / 2, .context = 1, .stream = i % 2 ? 13 : 7};
+}
+
+static void stream_timeline(void *data, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
+                            struct ana_timeline_cell *out)
+{
+    fixture_stream_timeline(data, i, begin_ns, end_ns, n, out);
+}
+
+static const struct tui_source_ops ops = {
+    close_fixture, refresh, advance, info,     rank,   warning, summarize, summary_free, answer,          verdict,
+    story,         horovod, series,  timeline, moment, gpu,     streams,   stream,       stream_timeline, step};
 
 struct tui_source fixture_source(struct fixture *f, size_t ranks)
 {

@@ -10,6 +10,7 @@ struct fixture {
     bool running;
     bool hung;    /* rank 3 never comes to a collective; the others wait for it */
     bool horovod; /* it has a Horovod loop (fixture_horovod.c) */
+    bool gpu;     /* it uses NCCL and GPUs (fixture_gpu.c) */
     bool unknown; /* numbers that may be unknown are */
     int64_t elapsed_ns;
     double analysed;
@@ -23,5 +24,10 @@ struct tui_source fixture_source(struct fixture *fixture, size_t ranks);
 
 /* The fixture's Horovod, no loop unless `horovod`; one at a time. */
 const struct ana_hvd *fixture_horovod(const struct fixture *fixture);
+
+/* The fixture's GPUs, none unless `gpu`; where it is `unknown`, without the times of kernels. */
+bool fixture_gpu(const struct fixture *fixture, struct ana_gpu_look *out);
+void fixture_stream_timeline(const struct fixture *fixture, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
+                             struct ana_timeline_cell *out);
 
 #endif

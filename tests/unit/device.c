@@ -207,6 +207,10 @@ int main(void)
           (long long)summary.ranks[0].mpi_sum_ns, (unsigned long long)summary.ranks[0].calls);
     for (size_t i = 0; i < summary.call_count; i++)
         CHECK(strcmp(summary.calls[i].name, "kernel") != 0, "a kernel among the calls");
+    CHECK(summary.collective_count == 1 && summary.collectives[0].instances == 5 &&
+              summary.collectives[0].lost_ns == -1,
+          "what is only put on a stream waits for nobody on the host");
+    CHECK(ana_job_rank(job, 0)->mpi_ns == 5000, "%lld ns in MPI", (long long)ana_job_rank(job, 0)->mpi_ns);
     ana_summary_free(&summary);
     ana_gpu_look_free(&look);
     ana_job_close(job);

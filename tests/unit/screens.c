@@ -47,6 +47,8 @@ static char *play(const char *path)
             fixture.hung = fixture.running = true;
         else if (strcmp(option, "horovod") == 0)
             fixture.horovod = true;
+        else if (strcmp(option, "gpu") == 0)
+            fixture.gpu = true;
         else if (strcmp(option, "unknown") == 0)
             fixture.unknown = true;
         else if (strcmp(option, "partial") == 0)

@@ -1,0 +1,220 @@
+# timeout: 300
+"""CUPTI on the GPU double: kernels and copies of every generation of records are in the trace with the times they had,
+what is computed from them is what their spans say, others who use CUPTI are left alone, and where there is none the
+trace says why."""
+import os
+import re
+import shutil
+
+from common import BUILD, LIBTRACE, check, end, environment, hpctop, report, run, skip
+from truths import hold
+
+DOUBLE = os.path.join(BUILD, "gpu_double")
+
+
+def program(name):
+    return os.path.join(BUILD, "workloads/nccl", name)
+
+
+def launch(ranks, command, folder=None, preload=True, timeout=90, double=DOUBLE, **env):
+    return run(["mpirun", "-n", str(ranks)] + command, environment(folder, preload, LD_LIBRARY_PATH=double, **env), timeout)
+
+
+class Rank:
+    """What the dump of one rank's file says of its streams and of NCCL's calls: (begin, end, what) in seconds."""
+
+    def __init__(self, text):
+        self.facts = dict(re.findall(r"^fact ([\w.]+): (.*)$", text, re.M))
+        self.streams = {int(t): int(n) for t, n in re.findall(r"^thread (\d+): stream=.* number=(\d+)$", text, re.M)}
+        self.kernels, self.copies, self.calls = [], [], []
+        for line in re.findall(r"^\d+ +[\d.]+ [\d.]+ .*$", text, re.M):
+            thread, begin, took, name, *more = line.split()
+            begin, took, more = float(begin), float(took), " ".join(more)
+            span = (begin, begin + took)
+            if name == "kernel":
+                self.kernels.append(span + (more, self.streams[int(thread)]))
+            elif name.startswith("memcpy"):
+                self.copies.append(span + (name,))
+            elif name.startswith("nccl") and "coll+enqueue" in more:
+                sequence = int(re.search(r"sequence=(\d+)", more).group(1))
+                identity = re.search(r"comm=\d+\((.*?)\)", more).group(1)
+                stream = re.search(r"object=(\d+)", more)
+                size = int(re.search(r"sent=(\d+)", more).group(1)) if "sent=" in more else 0
+                self.calls.append((begin, begin + took, name, identity, sequence, int(stream.group(1)) if stream else 0, size))
+
+
+def ranks_of(folder):
+    files = sorted(os.path.join(folder, f) for f in os.listdir(folder) if f.endswith(".hpctop"))
+    return [Rank(hpctop("dump", f).out) for f in files]
+
+
+def union(spans):
+    out = []
+    for begin, end_ in sorted(s[:2] for s in spans):
+        if out and begin <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], end_)
+        else:
+            out.append([begin, end_])
+    return out
+
+
+def length(spans):
+    return sum(e - b for b, e in spans)
+
+
+def both(a, b):
+    return sum(max(0, min(x[1], y[1]) - max(x[0], y[0])) for x in a for y in b)
+
+
+def is_nccl(kernel):
+    return "ncclDevKernel" in kernel[2]
+
+
+def near(a, b, slack=2e-6):
+    return a is not None and abs(a - b) <= slack
+
+
+# Records of every size, and a CUPTI that has no clock to register while the GPU's is an hour off.
+for label, env in [("%d bytes" % n, {"GPU_DOUBLE_CUPTI_RECORD": str(n)}) for n in (144, 160, 216)] + [
+        ("no clock", {"GPU_DOUBLE_CUPTI_VERSION": "16", "GPU_DOUBLE_CUPTI_SKEW": "3600000000000"})]:
+    label, folder = "records, " + label, "trace-" + label.replace(" ", "-")
+    r = launch(2, [program("allreduce_sweep"), "8192"], folder, **env)
+    check(label + ": runs", r.code == 0, r)
+    for i, rank in enumerate(ranks_of(folder)):
+        calls = rank.calls
+        nccl = sorted(rank.kernels)
+        check("%s: rank %d: a kernel for each call, and all copies" % (label, i),
+              len(nccl) == len(calls) == 30 and len(rank.copies) == 60, (len(nccl), len(calls), len(rank.copies)))
+        early = [(k[0] - c[0]) for c, k in zip(calls, nccl) if k[0] < c[0] - 1e-4 or k[3] != c[5]]
+        late = [k for k, c in zip(nccl, calls[1:]) if k[1] > c[0] + 1e-4]
+        check("%s: rank %d: each on the stream of its call, after it and before the next" % (label, i), not early and not late,
+              (early, late))
+
+# Bandwidth and skew, worked out again from the spans.
+held = hold("two_comms", [], 3, launch, program)
+if held:
+    rep, ranks = held[1], ranks_of("trace-two_comms-x3")
+    for row in rep["nccl"]:
+        took = {}
+        for rank in ranks:
+            for number in set(rank.streams.values()):
+                calls = [c for c in rank.calls if c[5] == number]
+                kernels = sorted(k for k in rank.kernels if k[3] == number)
+                for c, k in zip(calls, kernels):
+                    if (c[2], c[3]) == (row["name"], row["communicator"]):
+                        took.setdefault(c[4], []).append(k[1] - k[0])
+        whole = {s: t for s, t in took.items() if len(t) == 3}
+        size, factor = (65536, 4 / 3) if row["name"] == "ncclAllReduce" else (1024, 1)
+        algbw = size * len(whole) / sum(min(t) for t in whole.values())
+        label = "two communicators: " + row["name"]
+        check(label + ": all are timed", row["timed"] == len(whole) == 8 and row["calls"] == 24 and row["ranks"] == 3, row)
+        check(label + ": bandwidth", abs(row["algbw"] / algbw - 1) < 1e-3 and abs(row["busbw"] / row["algbw"] - factor) < 1e-9,
+              (row, algbw))
+        skews = sorted(max(t) - min(t) for t in whole.values())
+        check(label + ": skew", skews[0] * 0.9 <= row["skew_p50_s"] <= skews[-1] * 1.1, (row, skews))
+        if row["name"] == "ncclAllReduce":
+            check(label + ": the rank that comes late is seen in it", row["skew_p50_s"] > 0.004, row)
+    check("two communicators: two rows", sorted(r["name"] for r in rep["nccl"]) == ["ncclAllReduce", "ncclBroadcast"], rep["nccl"])
+    libraries = {l["name"]: l for l in rep["libraries"]}
+    check("two communicators: who carried the bytes", libraries["MPI"]["bytes_sent"] == 256
+          and libraries["NCCL"]["bytes_sent"] == 3 * 8 * 65536 + 8 * 1024 and libraries["copies"]["calls"] == 0, libraries)
+
+# Overlap: the same unions, by the book.
+held = hold("overlap", ["6", "40000"], 2, launch, program)
+if held:
+    rep = held[1]
+    for i, (rank, gpu) in enumerate(zip(ranks_of("trace-overlap-6-40000-x2"), sorted(rep["gpus"], key=lambda g: g["rank"]))):
+        nccl, compute = union(k for k in rank.kernels if is_nccl(k)), union(k for k in rank.kernels if not is_nccl(k))
+        rank_of_file = [g for g in rep["gpus"] if near(g["compute_s"], length(compute))]
+        gpu = rank_of_file[0] if rank_of_file else gpu
+        want = {"compute_s": length(compute), "communication_s": length(nccl), "overlap_s": both(nccl, compute),
+                "exposed_s": length(nccl) - both(nccl, compute), "busy_s": length(union(rank.kernels))}
+        wrong = {k: (gpu[k], v) for k, v in want.items() if not near(gpu[k], v, 5e-6)}
+        check("overlap: file %d: the unions of its spans" % i, not wrong and gpu["kernels"] == 18, wrong)
+        check("overlap: file %d: some of it is behind the kernels, some is not" % i,
+              gpu["overlap_s"] > 0 and gpu["exposed_s"] > 0, gpu)
+    names = [(k["name"], k["calls"]) for k in rep["kernels"]]
+    check("overlap: kernels by name", ("busy_kernel", 12) in names and sum(n for _, n in names) == 36, names)
+    text = hpctop("report", "trace-overlap-6-40000-x2").out
+    check("overlap: the report shows it", re.search(r"^ busy_kernel +12 ", text, re.M) and "exposed" in text, text)
+    check("overlap: time in MPI is not that of NCCL or its kernels",
+          all(k["mpi_s"] < k["wall_s"] and k["calls"] < 40 for k in rep["ranks"]), rep["ranks"])
+
+# CUDA and MPI, no NCCL: seen from the first kernel on where the driver tells us, else once a second.
+for label, arguments, env in [("told by the driver", [], {"CUDA_INJECTION64_PATH": LIBTRACE}), ("seen by itself", ["2500"], {})]:
+    held = hold("cuda_mpi", arguments, 2, lambda *a, **more: launch(*a, **dict(more, **env)), program)
+    if held:
+        gpus = held[1]["gpus"]
+        check("cuda_mpi, %s: kernels and copies" % label,
+              len(gpus) == 2 and all((g["kernels"], g["copies"], g["bytes_to_device"], g["bytes_from_device"])
+                                     == (100, 2, 1 << 20, 8) for g in gpus), gpus)
+
+# A program that profiles itself is left alone, and the trace says until when kernels were timed.
+held = hold("profiler", [], 2, launch, program)
+if held:
+    for rank in ranks_of("trace-profiler-x2"):
+        check("profiler: what was before is kept, and why it ends is said",
+              len(rank.kernels) == 7 and "until another profiler came" in rank.facts.get("gpu.kernels", ""), rank.facts)
+    check("profiler: the report says so", "until another profiler came" in hpctop("report", "trace-profiler-x2").out)
+
+# No kernel times, and why.
+without = os.path.abspath("double-without-cupti")
+os.makedirs(without, exist_ok=True)
+for name in os.listdir(DOUBLE):
+    if "cupti" not in name:
+        shutil.copy(os.path.join(DOUBLE, name), without)
+for label, why, double, env in [
+        ("HPCTOP_CUPTI=0", "HPCTOP_CUPTI=0", DOUBLE, {"HPCTOP_CUPTI": "0"}),
+        ("refused", "refuses", DOUBLE, {"GPU_DOUBLE_CUPTI_REFUSE": "1"}),
+        ("too buggy", "13.0.0", DOUBLE, {"GPU_DOUBLE_CUPTI_VERSION": "130000"}),
+        ("another tool's process", "another tool", DOUBLE, {"CUDA_INJECTION64_PATH": "libother.so"}),
+        ("Nsight Systems", "Nsight Systems", DOUBLE, {"NSYS_PROFILING_SESSION_ID": "1"}),
+        ("no libcupti", "no libcupti", without, {})]:
+    if label == "no libcupti" and any(os.path.exists("/usr/local/cuda/%s/libcupti.so.13" % f) for f in ("lib64", "extras/CUPTI/lib64")):
+        skip("no libcupti", "this machine has a toolkit's, where one is looked for")
+        continue
+    folder = "trace-" + label.replace(" ", "-")
+    r = launch(2, [program("allreduce_sweep"), "32"], folder, double=double, **env)
+    rep, text = report(folder), hpctop("report", folder).out
+    check(label + ": the program runs, and the report says why nothing is timed",
+          r.code == 0 and not rep["gpus"] and why in (rep["kernels_unknown"] or "") and why in " ".join(text.split()),
+          (r, rep["kernels_unknown"]))
+    check(label + ": calls and bytes are there, bandwidth is not",
+          len(rep["nccl"]) == 2 and all(n["calls"] == 10 and n["algbw"] is None and n["timed"] == 0 for n in rep["nccl"]), rep["nccl"])
+
+# Dropped records are counted; a kernel that has not ended is told.
+r = launch(2, [program("allreduce_sweep"), "8192"], "dropped", GPU_DOUBLE_CUPTI_DROP="3")
+check("dropped records are counted", r.code == 0 and report("dropped")["job"]["lost_records"] == 2 * 30, report("dropped")["job"])
+source = """
+#include "busy.h"
+#include <mpi.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    cudaStream_t one, other;
+    if (cudaStreamCreate(&one) || cudaStreamCreate(&other) || busy(one, 100) || busy(other, 60000000))
+        return 1;
+    cudaStreamSynchronize(one);
+    MPI_Finalize();
+    _exit(0);
+}
+"""
+with open("endless.c", "w") as f:
+    f.write(source)
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+r = run(["mpicc", "-D_GNU_SOURCE", "-I" + os.path.join(TOP, "workloads/nccl"), "-I" + os.path.join(TOP, "tests/gpu_double/include"),
+         "-o", "endless", "endless.c", "-L" + DOUBLE, "-Wl,-rpath-link," + DOUBLE, "-lcudart", "-ldl"])
+check("endless compiles", r.code == 0, r)
+r = launch(1, ["./endless"], "unfinished", CUDA_INJECTION64_PATH=LIBTRACE)
+if r.code == 0:
+    rank = ranks_of("unfinished")[0]
+    check("a kernel that has not ended holds up nothing and is told", len(rank.kernels) == 1
+          and "1 had not ended" in rank.facts.get("gpu.missing", ""), rank.facts)
+else:
+    check("endless runs", False, r)
+
+# Without CUDA nothing of this is there.
+r = run(["mpirun", "-n", "2", os.path.join(BUILD, "workloads/ring")], environment("plain", True))
+check("an MPI program has nothing of it", r.code == 0 and not any("gpu" in k for rank in ranks_of("plain") for k in rank.facts), r)
+end()
