@@ -48,6 +48,7 @@ static struct {
 #undef ASK
     int (*stream_context)(void *stream, void **context); /* cuStreamGetCtx */
     int (*current_context)(void **context);              /* cuCtxGetCurrent */
+    int (*is_capturing)(void *stream, int *status);      /* cuStreamIsCapturing */
 } cupti;
 static char library[1024];
 
@@ -259,6 +260,7 @@ static bool resolve(void *handle)
     if (driver) {
         cupti.stream_context = (int (*)(void *, void **))(uintptr_t)dlsym(driver, "cuStreamGetCtx");
         cupti.current_context = (int (*)(void **))(uintptr_t)dlsym(driver, "cuCtxGetCurrent");
+        cupti.is_capturing = (int (*)(void *, int *))(uintptr_t)dlsym(driver, "cuStreamIsCapturing");
     }
     bool good = cupti.ActivityRegisterCallbacks != NULL;
 #define ASK(name, parameters) good = good && cupti.name;
@@ -397,6 +399,9 @@ uint32_t ipo_cupti_stream(uintptr_t stream)
 {
     if (__builtin_expect(atomic_load_explicit(&state, memory_order_relaxed) != ON, 1))
         return 0;
+    int capturing = 0;
+    if (cupti.is_capturing && (cupti.is_capturing((void *)stream, &capturing) || capturing))
+        return 0; /* its kernel comes with the graph, as often as that is launched */
     uint64_t key = stream;
     if (stream <= 2) { /* the default streams: of the context that is current, and 2 of each thread */
         void *context = NULL;

@@ -32,8 +32,8 @@ void ipo_cupti_start(bool cuda_is_up);
 void ipo_cupti_round(void);
 /* At the end: what has finished is written; waits a second at most. */
 void ipo_cupti_stop(void);
-/* Number of the stream (trc_sig.object) that an NCCL call is put on; 0: not known.  Record path: a look into a table,
- * but for the first call with a stream. */
+/* Number of the stream (trc_sig.object) that an NCCL call is put on; 0: not known, or it is being captured.  Record
+ * path: a question to the driver and a look into a table, but for the first call with a stream. */
 uint32_t ipo_cupti_stream(uintptr_t stream);
 /* What leads a caller of CUPTI here instead: NULL for all but the few calls that tell of another profiler. */
 ipo_function ipo_cupti_wrapper_of(const char *name);

@@ -135,6 +135,22 @@ int main(int argc, char **argv)
     tb_head(tb)->schema_size = 60; /* the sig line is not among them */
     save(tb, "schema", 0);
 
+    tb = tb_new_small(0, 4, 4096, 100); /* kernels and copies, and a stream's page */
+    tb_define(tb, TRC_DEF_KERNEL, 1, 0, 0, "_Z4busyi", 8, 8);
+    tb_define(tb, TRC_DEF_KERNEL, 2, 0, 0, "", 0, 0);
+    tb_define(tb, TRC_DEF_KERNEL, 3, 0, 0, "short", 5, 60000);
+    for (int i = 0; i < 12; i++) {
+        struct trc_sig ran = tb_sig(i % 3 ? TB_KERNEL : TB_COPY);
+        ran.object = (uint32_t)i % 4;
+        ran.sent = 1ull << 20;
+        tb_event(tb, 2, &ran, 1000 * i, 1000 * i + 900, (struct tb_more){0});
+    }
+    save(tb, "kernels", 0);
+    tb = tb_new(0, 2);
+    calls(tb, 0, 1);
+    tb_device_stream(tb, 0, (struct trc_device_stream){1, 3, UINT32_MAX, 7});
+    save_live(tb, "stream", 6000);
+
     tb = tb_new_small(0, 4, 4096, 100);
     save(tb, "empty", 5000);
     return 0;

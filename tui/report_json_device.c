@@ -101,6 +101,7 @@ void tui_report_json_devices(cJSON *root, const struct ana_job *job, const struc
     add_nccl(root, &look);
     add_kernels(root, &look);
     add_gpus(root, job, &look);
+    tui_json_integer(root, "kernels_unmatched", look.unmatched);
     tui_json_text(root, "kernels_unknown", look.why_not[0] ? look.why_not : NULL);
     ana_gpu_look_free(&look);
 }

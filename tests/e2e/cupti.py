@@ -2,6 +2,7 @@
 """CUPTI on the GPU double: kernels and copies of every generation of records are in the trace with the times they had,
 what is computed from them is what their spans say, others who use CUPTI are left alone, and where there is none the
 trace says why."""
+import glob
 import os
 import re
 import shutil
@@ -213,6 +214,70 @@ if r.code == 0:
           and "1 had not ended" in rank.facts.get("gpu.missing", ""), rank.facts)
 else:
     check("endless runs", False, r)
+
+# A captured call has no kernel of its own; those of the graph are not taken for those of other calls.
+source = """
+#include <mpi.h>
+#include <nccl.h>
+static ncclComm_t comm;
+static cudaStream_t stream;
+static float *device;
+static int reduce(int times)
+{
+    int bad = 0;
+    while (times-- > 0)
+        bad |= ncclAllReduce(device, device, 16, ncclFloat32, ncclSum, comm, stream);
+    return bad;
+}
+int main(int argc, char **argv)
+{
+    int me, n;
+    ncclUniqueId id;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    cudaSetDevice(0);
+    if (me == 0)
+        ncclGetUniqueId(&id);
+    MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (ncclCommInitRank(&comm, n, id, me) || cudaStreamCreate(&stream) || cudaMalloc((void **)&device, 64) || reduce(3))
+        return 2;
+    cudaStreamSynchronize(stream);
+    if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) || reduce(1) ||
+        cudaStreamEndCapture(stream, &graph) || cudaGraphInstantiate(&exec, graph, 0))
+        return 3;
+    for (int i = 0; i < 4; i++)
+        cudaGraphLaunch(exec, stream);
+    cudaStreamSynchronize(stream);
+    if (reduce(3))
+        return 4;
+    cudaStreamSynchronize(stream);
+    MPI_Finalize();
+    return 0;
+}
+"""
+with open("graph.c", "w") as f:
+    f.write(source)
+r = run(["mpicc", "-D_GNU_SOURCE", "-I" + os.path.join(TOP, "tests/gpu_double/include"), "-o", "graph", "graph.c", "-L" + DOUBLE,
+         "-Wl,-rpath-link," + DOUBLE, "-lnccl", "-lcudart"])
+check("graph compiles", r.code == 0, r)
+r = launch(2, ["./graph"], "graphs")
+check("graph runs", r.code == 0, r)
+rep = report("graphs")
+check("a graph's kernels are told from those of calls", [(n["calls"], n["timed"]) for n in rep["nccl"]] == [(14, 6)]
+      and rep["kernels_unmatched"] == 8 and sum(k["calls"] for k in rep["kernels"]) == 20, (rep["nccl"], rep["kernels_unmatched"]))
+
+# The real library, where a toolkit is: without a GPU it refuses, and nobody is disturbed.
+libraries = glob.glob("/usr/local/cuda*/lib*/libcupti.so.[0-9]*") + glob.glob("/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.[0-9]*")
+if libraries:
+    r = run(["mpicc", "-o", "cupti_real", os.path.join(TOP, "tests/e2e/lib/cupti_real.c"), "-ldl"])
+    r = run(["mpirun", "-n", "2", "./cupti_real", libraries[0]], environment("real", True))
+    check("the real libcupti", r.code == 0 and r.out == "fine\nfine\n"
+          and "gpu.kernels: not timed: CUPTI refuses" in hpctop("dump", "real").out, r)
+else:
+    skip("the real libcupti", "no toolkit is here")
 
 # Without CUDA nothing of this is there.
 r = run(["mpirun", "-n", "2", os.path.join(BUILD, "workloads/ring")], environment("plain", True))

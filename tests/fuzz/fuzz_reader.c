@@ -45,10 +45,12 @@ static void read_definitions(const struct trc_file *file)
             sum += (size_t)trc_comm_world_rank(comm, r, r & 1);
         sum += comm && comm->name ? strlen(comm->name) : 0;
         sum += trc_object(file, id) != NULL;
+        sum += trc_kernel(file, id) ? strlen(trc_kernel(file, id)) : 0;
     }
     for (size_t i = 0; i < trc_threads(file); i++) {
         const struct trc_sig *sig = trc_live_sig(file, i, trc_thread(file, i)->inside);
         sum += sig ? strlen(trc_call(file, sig->call)->name) : 0;
+        sum += trc_is_stream(file, i) + trc_device_stream(file, i)->device;
     }
 }
 

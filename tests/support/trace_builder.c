@@ -285,6 +285,15 @@ static struct trc_thread_chunk *page_of(struct tb *tb, const struct thread *thre
     return thread->page == NONE ? NULL : chunk_at(tb, thread->page);
 }
 
+void tb_device_stream(struct tb *tb, uint32_t index, struct trc_device_stream of)
+{
+    struct trc_thread_chunk *page = page_of(tb, thread_of(tb, index));
+    if (!page)
+        return;
+    page->thread.tid = 0;
+    page->of = of;
+}
+
 void tb_next_chunk(struct tb *tb, uint32_t index)
 {
     struct thread *thread = thread_of(tb, index);

@@ -62,6 +62,8 @@
     TB_CALL(NCCL_SEND, "ncclSend", NCCL_P2P)                                                                           \
     TB_CALL(NCCL_RECV, "ncclRecv", NCCL_P2P)                                                                           \
     TB_CALL(NCCL_ASYNC, "ncclCommGetAsyncError", NCCL_COMM)
+    TB_CALL(KERNEL, "kernel", KERNEL)                                                                                  \
+    TB_CALL(COPY, "memcpy_HtoD", COPY)
 
 enum tb_call {
 #define TB_CALL(id, name, class) TB_##id,
@@ -150,6 +152,8 @@ void tb_lost(struct tb *tb, uint32_t thread, uint64_t count);
 void tb_raw(struct tb *tb, uint32_t thread, const void *bytes, size_t size, uint32_t records);
 /* The thread's next item begins a new chunk; the present one is full. */
 void tb_next_chunk(struct tb *tb, uint32_t thread);
+/* The thread is a stream of a GPU. */
+void tb_device_stream(struct tb *tb, uint32_t thread, struct trc_device_stream of);
 /* The thread is inside this call now. */
 void tb_inside(struct tb *tb, uint32_t thread, const struct trc_sig *sig, int64_t since, uint64_t sequence);
 
