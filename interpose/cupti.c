@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -226,11 +227,9 @@ static void *live(void *unused_)
 
 void ipo_cupti_stop(void)
 {
-    if (!atomic_load(&running))
-        return;
     int going = 0;
-    atomic_compare_exchange_strong(&stopping, &going, 1);
-    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    atomic_compare_exchange_strong(&stopping, &going, 1); /* nor is anything begun any more */
+    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     struct timespec patience = {.tv_sec = 1}; /* a GPU that hangs must not hang the program's end */
     while (atomic_load(&running))
         if (syscall(SYS_futex, &running, FUTEX_WAIT_PRIVATE, 1, &patience, NULL, 0) && errno == ETIMEDOUT) {
@@ -310,7 +309,7 @@ static const char *start(void)
 void ipo_cupti_start(bool up)
 {
     int fresh = OFF, kept = errno;
-    if (atomic_load(&state) != OFF || !(up || cuda_is_up()) ||
+    if (atomic_load(&state) != OFF || atomic_load(&stopping) || !(up || cuda_is_up()) ||
         !atomic_compare_exchange_strong(&state, &fresh, STARTING)) {
         errno = kept;
         return;
