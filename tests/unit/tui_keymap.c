@@ -44,8 +44,8 @@ static void every_view(void)
         check(tui_key_action((enum tui_view_id)v, TUI_KEY_F1) == TUI_ACTION_HELP, "F1 helps", view->title);
         check(tui_key_action((enum tui_view_id)v, 0x2603) == TUI_ACTION_NONE, "a snowman does nothing", view->title);
         check(view->about && view->draw, "a view says what it is about", view->title);
-        if (v != TUI_VIEW_HELP)
-            check((int)tui_key_action(TUI_VIEW_HELP, '1' + v) == (int)TUI_ACTION_VIEW_OVERVIEW + v,
+        if (v < 10 && v != TUI_VIEW_HELP) /* 0 is the tenth */
+            check((int)tui_key_action(TUI_VIEW_HELP, '0' + (v + 1) % 10) == (int)TUI_ACTION_VIEW_OVERVIEW + v,
                   "digits in the order of the views", view->title);
         for (int c = 0; view->table && c < view->table->column_count; c++) {
             check(view->table->columns[c].help && view->table->columns[c].help[0], "a column without help",
