@@ -95,7 +95,8 @@ static void add_ranks(cJSON *root, const struct ana_job *job, const struct ana_s
         tui_json_known(o, "bytes_received", stat->counted, stat->received);
         tui_json_ns(o, "mpi_s", stat->counted ? stat->mpi_sum_ns : -1);
         tui_json_ns(o, "nccl_s",
-               stat->counted && r->file && trc_fact(r->file, "nccl") ? stat->nccl_ns : -1); /* in calls on the host */
+                    stat->counted && r->file && trc_fact(r->file, "nccl") ? stat->nccl_ns
+                                                                          : -1); /* in calls on the host */
         tui_json_ns(o, "wall_s", stat->counted ? stat->wall_ns : -1);
         tui_json_ns(o, "waiting_s", stat->waiting_ns);
         tui_json_text(o, "state", ana_rank_state_name(r->state));
