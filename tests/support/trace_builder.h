@@ -61,9 +61,9 @@
     TB_CALL(NCCL_BROADCAST, "ncclBroadcast", NCCL_COLL)                                                                \
     TB_CALL(NCCL_SEND, "ncclSend", NCCL_P2P)                                                                           \
     TB_CALL(NCCL_RECV, "ncclRecv", NCCL_P2P)                                                                           \
-    TB_CALL(NCCL_ASYNC, "ncclCommGetAsyncError", NCCL_COMM)
-TB_CALL(KERNEL, "kernel", KERNEL)
-TB_CALL(COPY, "memcpy_HtoD", COPY)
+    TB_CALL(NCCL_ASYNC, "ncclCommGetAsyncError", NCCL_COMM)                                                            \
+    TB_CALL(KERNEL, "kernel", KERNEL)                                                                                  \
+    TB_CALL(COPY, "memcpy_HtoD", COPY)
 
 enum tb_call {
 #define TB_CALL(id, name, class) TB_##id,
