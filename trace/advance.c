@@ -230,7 +230,7 @@ bool ana_analysis_start(struct ana_job *job)
     job->clip = ana_wait_clip_new();
     struct ana_match_sink sink = {job, take_message, take_instance};
     job->match = ana_match_new(sink);
-    job->gpu = ana_gpu_new(job->count);
+    job->gpu = ana_devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
         !pass_open(job, &job->pass))
         return false;
@@ -266,7 +266,7 @@ void ana_analysis_stop(struct ana_job *job)
     window_close(&job->window);
     pass_close(&job->pass);
     ana_match_free(job->match);
-    ana_gpu_free(job->gpu);
+    ana_devices_free(job->gpu);
     job->gpu = NULL;
     ana_wait_clip_free(job->clip);
     ana_store_free(&job->store);

@@ -30,7 +30,7 @@ struct stream {
     struct ana_lane lane;
 };
 
-struct ana_gpu {
+struct ana_devices {
     size_t ranks;
     struct ana_map kernels;    /* hash of the name */
     struct ana_map kernel_ids; /* rank index, id in its file -> uint32_t into kernels, + 1 */
@@ -42,9 +42,9 @@ struct ana_gpu {
     struct ana_gpu_match *match;
 };
 
-struct ana_gpu *ana_gpu_new(size_t ranks)
+struct ana_devices *ana_devices_new(size_t ranks)
 {
-    struct ana_gpu *gpu = calloc(1, sizeof *gpu);
+    struct ana_devices *gpu = calloc(1, sizeof *gpu);
     if (!gpu || !(gpu->match = ana_gpu_match_new())) {
         free(gpu);
         return NULL;
@@ -58,7 +58,7 @@ struct ana_gpu *ana_gpu_new(size_t ranks)
     return gpu;
 }
 
-void ana_gpu_free(struct ana_gpu *gpu)
+void ana_devices_free(struct ana_devices *gpu)
 {
     if (!gpu)
         return;
@@ -90,7 +90,7 @@ static uint64_t hash(const char *text)
 }
 
 /* The kernel of an event; NULL: out of memory. */
-static struct kernel *kernel_of(const struct ana_job *job, struct ana_gpu *gpu, const struct ana_event *e)
+static struct kernel *kernel_of(const struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
     uint32_t *known = ana_map_add(&gpu->kernel_ids, e->index, e->sig->object, 0);
     if (!known)
@@ -116,7 +116,7 @@ static size_t bounded(size_t most, size_t all, size_t shares)
     return most;
 }
 
-static struct stream *stream_of(const struct ana_job *job, struct ana_gpu *gpu, const struct ana_event *e)
+static struct stream *stream_of(const struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
     struct stream *s = ana_map_add(&gpu->streams, e->index, e->thread, 0);
     if (!s || s->lane.max)
@@ -139,7 +139,7 @@ static void count_copy(struct device *d, const struct ana_event *e)
     *(strstr(name, "HtoD") ? &d->to_device : strstr(name, "DtoH") ? &d->from_device : &d->other) += bytes;
 }
 
-void ana_gpu_device_event(struct ana_job *job, struct ana_gpu *gpu, const struct ana_event *e)
+void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
     if (e->kind != TRC_RECORD_EVENT || e->begin_ns < -ANA_TIME_LIMIT || e->end_ns > ANA_TIME_LIMIT ||
         e->begin_ns > e->end_ns)
@@ -173,7 +173,7 @@ void ana_gpu_device_event(struct ana_job *job, struct ana_gpu *gpu, const struct
         ana_gpu_match_kernel(gpu->match, e->index, s->number, e->begin_ns, e->end_ns);
 }
 
-void ana_gpu_call(struct ana_job *job, struct ana_gpu *gpu, const struct ana_event *e)
+void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
     ana_gpu_match_call(job, gpu->match, e);
 }
@@ -247,7 +247,7 @@ bool ana_gpu_take_look(const struct ana_job *job, struct ana_gpu_look *out)
 {
     *out = (struct ana_gpu_look){0};
     why_not(job, out);
-    const struct ana_gpu *gpu = job->gpu;
+    const struct ana_devices *gpu = job->gpu;
     if (!gpu)
         return true;
     out->known = gpu->streams.count > 0;
@@ -341,7 +341,7 @@ static int by_number(const void *a, const void *b)
 /* Streams in the order of ranks and threads; made anew when there are more. */
 static struct stream *stream_at(const struct ana_job *job, size_t i)
 {
-    struct ana_gpu *gpu = job->gpu;
+    struct ana_devices *gpu = job->gpu;
     if (!gpu || i >= gpu->streams.count)
         return NULL;
     if (gpu->ordered != gpu->streams.count) {

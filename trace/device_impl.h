@@ -9,13 +9,13 @@
 #include "trace/timeline.h"
 
 /* ---- device.c */
-struct ana_gpu;
-struct ana_gpu *ana_gpu_new(size_t ranks);
-void ana_gpu_free(struct ana_gpu *gpu);
+struct ana_devices;
+struct ana_devices *ana_devices_new(size_t ranks);
+void ana_devices_free(struct ana_devices *gpu);
 /* A kernel or copy. */
-void ana_gpu_device_event(struct ana_job *job, struct ana_gpu *gpu, const struct ana_event *event);
+void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
 /* A call of NCCL's. */
-void ana_gpu_call(struct ana_job *job, struct ana_gpu *gpu, const struct ana_event *event);
+void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
 
 /* ---- device_match.c: which kernel carries which operation.  On one stream the n-th kernel of NCCL's is that of the
  * n-th launch: a call, or all calls of a group on one communicator. */

@@ -78,8 +78,8 @@ struct ana_job {
     struct ana_wait_clip *clip;
     struct ana_wait_span *span; /* room for one instance's */
     size_t spans;
-    struct ana_lane *lane; /* one a rank */
-    struct ana_gpu *gpu;   /* device.c */
+    struct ana_lane *lane;   /* one a rank */
+    struct ana_devices *gpu; /* device.c */
     struct ana_store store;
     struct ana_window window;
     struct ana_hvd_state *horovod; /* horovod.c */
