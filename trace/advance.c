@@ -41,7 +41,8 @@ static void take_message(void *user, const struct ana_message *message)
     size_t n = ana_waits_of_message(message, span);
     for (size_t i = 0; i < n; i++)
         take_wait(job, &span[i]);
-    ana_clock_add_message(job->clock, message);
+    if (job->clocks > 1)
+        ana_clock_add_message(job->clock, message);
 }
 
 static bool room_for_spans(struct ana_job *job, size_t n)
@@ -91,13 +92,21 @@ static bool is_device(const struct ana_event *e)
     return e->call && ana_opclass_device(e->call->opclass);
 }
 
-/* Of nested calls nothing is counted (the outer one has their time), nor of losses and of times out of reason. */
-static bool counts(const struct ana_event *e)
+/* Looks up what its signature means, when that is new.  Of nested calls nothing is counted (the outer one has their
+ * time), nor of losses, of what ran on a GPU and of times out of reason. */
+static inline bool counts(struct ana_job *job, struct ana_tally *tally, const struct ana_event *e)
 {
-    if (is_device(e))
-        return false;
+    struct ana_use *use = e->use;
     bool sane = e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
-    return e->kind != TRC_RECORD_LOST && e->sig && !(e->sig->flags & TRC_SIG_NESTED) && sane;
+    if (!sane || !use)
+        return false;
+    if (use->kind == ANA_USE_NEW) {
+        bool left_out = e->sig->flags & TRC_SIG_NESTED || is_device(e);
+        use->kind = left_out ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
+        if (!left_out)
+            ana_tally_use(tally, e, ana_call_number_of(job, e->index, e->sig->call));
+    }
+    return use->kind == ANA_USE_COUNTS;
 }
 
 /* What it spent and moved, on the rank's line of time. */
@@ -125,19 +134,16 @@ static void draw(struct ana_lane *lane, const struct ana_event *e)
 
 static void take_event(struct ana_job *job, const struct ana_event *e)
 {
-    if (is_device(e)) {
+    bool counted = counts(job, &job->pass.tally, e);
+    if (!counted && is_device(e)) {
         ana_gpu_device_event(job, job->gpu, e);
         return;
     }
     if (e->call && ana_opclass_category(e->call->opclass) == TRC_CAT_NCCL)
         ana_gpu_call(job, job->gpu, e);
-    if (!counts(e)) {
-        ana_match_event(job->match, e);
-        return;
-    }
-    if (!e->use->site)
-        ana_tally_use(&job->pass.tally, e, ana_call_number_of(job, e->index, e->sig->call));
     ana_match_event(job->match, e);
+    if (!counted)
+        return;
     ana_tally_event(&job->pass.tally, e);
     draw(&job->lane[e->index], e);
 }
@@ -145,11 +151,9 @@ static void take_event(struct ana_job *job, const struct ana_event *e)
 static void take_window_event(struct ana_job *job, const struct ana_event *e)
 {
     struct ana_window *w = &job->window;
-    if (!counts(e))
+    if (!counts(job, &w->pass.tally, e))
         return;
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
-        if (!e->use->site)
-            ana_tally_use(&w->pass.tally, e, ana_call_number_of(job, e->index, e->sig->call));
         ana_tally_event(&w->pass.tally, e);
         ana_tally_call(&w->pass.tally, e);
         if ((e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE)) {
@@ -226,6 +230,7 @@ static void start_lanes(struct ana_job *job)
 bool ana_analysis_start(struct ana_job *job)
 {
     job->flushed = false;
+    job->clocks = ana_clock_domains(job->clock);
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();
     struct ana_match_sink sink = {job, take_message, take_instance};
@@ -238,7 +243,7 @@ bool ana_analysis_start(struct ana_job *job)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
     introduce(job, job->match);
     start_lanes(job);
-    if (ana_clock_domains(job->clock) < 2)
+    if (job->clocks < 2)
         return true;
     struct ana_match_sink feed = {job->clock, feed_message, feed_instance};
     job->evidence_match = ana_match_new(feed);
@@ -344,7 +349,7 @@ static void advance_main(struct ana_job *job)
         if (!anyone_alive(job) && !job->flushed) {
             ana_match_flush(job->match);
             job->flushed = true;
-        } else if (ana_clock_domains(job->clock) > 1 && now_ns() >= job->next_fit_ns) {
+        } else if (job->clocks > 1 && now_ns() >= job->next_fit_ns) {
             ana_clock_fit(job->clock, ana_merge_position(job->pass.merge));
             ana_merge_refresh(job->pass.merge);
             job->next_fit_ns = now_ns() + REFIT_NS;
@@ -373,7 +378,7 @@ double ana_analysis_share(const struct ana_job *job)
     if (!merge || job->records == 0)
         return 0;
     double share = (double)ana_merge_count(merge) / (double)job->records;
-    if (ana_clock_domains(job->clock) > 1)
+    if (job->clocks > 1)
         share = share / 2 + (job->evidence.merge ? 0 : 0.5);
     return share < 0.999 ? share : 0.999; /* 1 only when it is so */
 }

@@ -65,9 +65,14 @@ struct ana_job {
     struct ana_call_name *call; /* of all files, by job-wide number */
     size_t calls;
     struct ana_map call_by_name, call_by_address;
+    struct ana_call_memo { /* of call_by_address, what was asked for lately */
+        const struct trc_call *call;
+        uint32_t number;
+    } call_memo[64];
     struct ana_map comm_names; /* by identity: char * */
 
     struct ana_clock *clock;
+    size_t clocks;            /* domains of it when the analysis began */
     struct ana_pass evidence; /* several hosts: a first pass over the events only feeds the clock */
     struct ana_match *evidence_match;
     int64_t next_fit_ns; /* of a running job, by the reader's clock */
@@ -101,7 +106,14 @@ size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank
 bool ana_number_calls(struct ana_job *job, struct ana_process *process);
 /* Job-wide number of a call; of one of a process's file by its id there.  Never fails: number 0 is for what memory
  * does not suffice for. */
-uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call);
+uint32_t ana_call_number_anew(struct ana_job *job, const struct trc_call *call);
+static inline uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call)
+{
+    struct ana_call_memo *memo = &job->call_memo[(uintptr_t)call / sizeof *call % 64];
+    if (memo->call != call)
+        *memo = (struct ana_call_memo){call, ana_call_number_anew(job, call)};
+    return memo->number;
+}
 uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id);
 
 /* job.c */

@@ -132,41 +132,78 @@ static inline struct ana_end_finish finish_of(const struct ana_match *match, con
                                    .foreign = source == ANA_NOBODY && foreign_source(event)};
 }
 
-static void remember_request(struct ana_match *match, const struct ana_event *event, struct ana_end *send,
-                             struct ana_end *receive)
+static void keep_request(struct ana_match *match, uint32_t index, const struct ana_pending *pending)
 {
-    if (!send && !receive)
-        return;
     struct ana_open_request *request = ana_pool_take(&match->request_pool);
     if (request) {
-        *request =
-            (struct ana_open_request){.node = {.a = event->index, .b = event->request_thread, .c = event->request},
-                                      .send = send,
-                                      .receive = receive};
+        *request = (struct ana_open_request){.node = {.a = index, .b = pending->thread, .c = pending->number},
+                                             .send = pending->send,
+                                             .receive = pending->receive};
         if (ana_table_add(&match->requests, &request->node))
             return;
         ana_pool_give(&match->request_pool, request);
     }
     /* Out of memory: it will never be seen to complete, so nothing after it can be relied on. */
-    ana_p2p_gap(match, (uint32_t)event->index);
+    ana_p2p_gap(match, index);
+}
+
+static inline struct ana_pending *pending_at(struct ana_match *match, const struct ana_event *event)
+{
+    return &match->process[event->index]->pending[event->request % ANA_MATCH_PENDING];
+}
+
+static void remember_request(struct ana_match *match, const struct ana_event *event, struct ana_end *send,
+                             struct ana_end *receive)
+{
+    if (!send && !receive)
+        return;
+    struct ana_pending *pending = pending_at(match, event);
+    if (pending->send || pending->receive)
+        keep_request(match, (uint32_t)event->index, pending);
+    *pending = (struct ana_pending){event->request, event->request_thread, send, receive};
+}
+
+/* What the request of a completion leads to, which is forgotten.  False: nothing. */
+static bool take_request(struct ana_match *match, const struct ana_event *event, struct ana_pending *out)
+{
+    if (event->request == UINT64_MAX)
+        return false;
+    struct ana_pending *pending = pending_at(match, event);
+    if ((pending->send || pending->receive) && pending->number == event->request &&
+        pending->thread == event->request_thread) {
+        *out = *pending;
+        pending->send = pending->receive = NULL;
+        return true;
+    }
+    struct ana_node *node = ana_table_take(&match->requests, event->index, event->request_thread, event->request);
+    if (!node)
+        return false;
+    struct ana_open_request *request = (struct ana_open_request *)node;
+    *out = (struct ana_pending){event->request, event->request_thread, request->send, request->receive};
+    ana_pool_give(&match->request_pool, request);
+    return true;
 }
 
 /* The end of a message that begins with an event: open if that starts a request, else complete. */
-static inline struct ana_end end_of(struct ana_match *match, const struct ana_event *event)
+static inline void make_end(struct ana_match *match, const struct ana_event *event, struct ana_end *end)
 {
     bool request = event->sig->flags & TRC_SIG_START;
     const struct trc_call *call = call_of(match->process[event->index], event);
-    return (struct ana_end){.begin_ns = event->begin_ns,
-                            .end_ns = event->end_ns,
-                            .wait_begin_ns = request ? INT64_MIN : event->begin_ns,
-                            .complete_ns = request ? INT64_MIN : event->end_ns,
-                            .call = call,
-                            .wait_call = request ? NULL : call,
-                            .serial = ++match->serial,
-                            .identity = event->comm->def.identity,
-                            .destination = (uint32_t)event->index,
-                            .flags = request ? ANA_END_REQUEST : ANA_END_COMPLETE,
-                            .gaps = match->process[event->index]->gaps};
+    /* Field by field, since clearing it first costs. */
+    end->list = NULL;
+    end->channel = NULL;
+    end->partner = NULL;
+    end->begin_ns = event->begin_ns;
+    end->end_ns = event->end_ns;
+    end->wait_begin_ns = request ? INT64_MIN : event->begin_ns;
+    end->complete_ns = request ? INT64_MIN : event->end_ns;
+    end->call = call;
+    end->wait_call = request ? NULL : call;
+    end->serial = ++match->serial;
+    end->identity = event->comm->def.identity;
+    end->destination = (uint32_t)event->index;
+    end->flags = request ? ANA_END_REQUEST : ANA_END_COMPLETE;
+    end->gaps = match->process[event->index]->gaps;
 }
 
 static struct ana_end *send_begins(struct ana_match *match, const struct ana_event *event)
@@ -177,7 +214,8 @@ static struct ana_end *send_begins(struct ana_match *match, const struct ana_eve
         match->counts.unknown_peers++;
         return NULL;
     }
-    struct ana_end end = end_of(match, event);
+    struct ana_end end;
+    make_end(match, event, &end);
     end.source = partner;
     end.tag = sig->tag;
     end.bytes = sig->sent;
@@ -200,7 +238,8 @@ static struct ana_end *receive_begins(struct ana_match *match, const struct ana_
         ana_end_unresolved(match, (uint32_t)event->index, foreign);
         return NULL;
     }
-    struct ana_end end = end_of(match, event);
+    struct ana_end end;
+    make_end(match, event, &end);
     end.source = partner;
     end.tag = sig->rtag;
     end.bytes = sig->received;
@@ -224,19 +263,15 @@ static void message(struct ana_match *match, const struct ana_event *event)
 static void completion(struct ana_match *match, const struct ana_event *event)
 {
     uint32_t index = (uint32_t)event->index, flags = event->sig->flags;
-    struct ana_node *node = NULL;
-    if (event->request != UINT64_MAX)
-        node = ana_table_take(&match->requests, index, event->request_thread, event->request);
     struct ana_end_finish finish = finish_of(match, event);
-    if (!node) {
+    struct ana_pending request;
+    if (!take_request(match, event, &request)) {
         /* Started before the first event that is left, or its start was not kept; or not a message of ours at all. */
         bool lost = event->request == UINT64_MAX || match->process[index]->gap;
         if (flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED) && event->comm && lost)
             ana_end_complete_unknown(match, index, event->comm->def.identity, &finish);
         return;
     }
-    struct ana_open_request request = *(struct ana_open_request *)node;
-    ana_pool_give(&match->request_pool, node);
     if (flags & TRC_SIG_CANCELLED) {
         if (request.send)
             ana_end_cancel(match, request.send);

@@ -50,15 +50,25 @@ struct ana_channel {
     bool kept;    /* outgrew its room: to be paired from the end */
 };
 
+/* A request that was started lately.  Start numbers of a thread follow each other, so each has its place. */
+struct ana_pending {
+    uint64_t number;
+    uint32_t thread;
+    struct ana_end *send, *receive; /* either may be NULL; both: free */
+};
+#define ANA_MATCH_PENDING 64u /* of a rank; who is pushed out goes into match->requests */
+#define ANA_MATCH_RECENT  8u
+
 struct ana_match_process {
     struct ana_match_rank is;
     bool gap;      /* events are missing: pair from the end */
     uint32_t gaps; /* how often, since reading began */
     struct ana_ends wildcards;
     struct ana_channel *blocked;
-    struct ana_channel *recent[2];  /* looked up last: of its sends, of its receives */
-    const struct trc_call **inside; /* by thread: call of its last event that was not SUB */
+    struct ana_channel *recent[2][ANA_MATCH_RECENT]; /* looked up last: of its sends, of its receives */
+    const struct trc_call **inside;                  /* by thread: call of its last event that was not SUB */
     uint32_t threads;
+    struct ana_pending pending[ANA_MATCH_PENDING];
 };
 
 struct ana_world {

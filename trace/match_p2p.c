@@ -1,5 +1,6 @@
 /* Message ends and the channels that put them in order. */
 #include "trace/match_impl.h"
+#include <string.h>
 
 #define SWEEP_FROM 4096 /* channels that may lie unused */
 
@@ -62,7 +63,7 @@ static void sweep(struct ana_match *match)
 {
     for (uint32_t i = 0; i < match->processes; i++)
         if (match->process[i])
-            match->process[i]->recent[0] = match->process[i]->recent[1] = NULL;
+            memset(match->process[i]->recent, 0, sizeof match->process[i]->recent);
     struct ana_node *next;
     for (struct ana_node *node = ana_table_next(&match->channels, NULL); node; node = next) {
         next = ana_table_next(&match->channels, node);
@@ -288,12 +289,13 @@ static bool pair_at_once(struct ana_match *match, struct ana_channel *channel, c
     return true;
 }
 
-/* The channel of an end that begins: most often the one of the end before. */
+/* The channel of an end that begins: most often one of a few. */
 static struct ana_channel *channel_of_end(struct ana_match *match, const struct ana_end *end)
 {
     bool receive = is_receive(end);
     uint32_t source = receive ? end->source : end->destination, destination = receive ? end->destination : end->source;
-    struct ana_channel **recent = &match->process[end->destination]->recent[receive], *channel = *recent;
+    uint32_t slot = (end->source + (uint32_t)end->tag * 3) % ANA_MATCH_RECENT;
+    struct ana_channel **recent = &match->process[end->destination]->recent[receive][slot], *channel = *recent;
     if (!channel || channel->node.a != end->identity || source_of(channel) != source ||
         destination_of(channel) != destination || tag_of(channel) != end->tag)
         *recent = channel = channel_of(match, end->identity, source, destination, end->tag);

@@ -1,12 +1,28 @@
 #include "trace/store.h"
 #include <stdlib.h>
+#include <sys/mman.h>
+
+/* Zeroed memory of this size costs nothing until it is written to; and then, in large pages, little. */
+static void *ring(size_t n, size_t size)
+{
+    void *memory = mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, n * size, MADV_HUGEPAGE);
+    return memory;
+}
+
+static void drop_ring(void *memory, size_t n, size_t size)
+{
+    if (memory)
+        munmap(memory, n * size);
+}
 
 bool ana_store_init(struct ana_store *store, size_t ranks)
 {
-    /* Zeroed memory of this size costs nothing until it is written to. */
     *store = (struct ana_store){
-        .message = calloc(ANA_STORE_MESSAGES, sizeof *store->message),
-        .wait = calloc(ANA_STORE_WAITS, sizeof *store->wait),
+        .message = ring(ANA_STORE_MESSAGES, sizeof *store->message),
+        .wait = ring(ANA_STORE_WAITS, sizeof *store->wait),
         .last_wait = calloc(ranks + 1, sizeof *store->last_wait),
         .instance = calloc(ANA_STORE_INSTANCES, sizeof *store->instance),
         .waits_since_ns = INT64_MIN,
@@ -19,8 +35,8 @@ bool ana_store_init(struct ana_store *store, size_t ranks)
 
 void ana_store_free(struct ana_store *store)
 {
-    free(store->message);
-    free(store->wait);
+    drop_ring(store->message, ANA_STORE_MESSAGES, sizeof *store->message);
+    drop_ring(store->wait, ANA_STORE_WAITS, sizeof *store->wait);
     free(store->last_wait);
     free(store->instance);
     *store = (struct ana_store){0};
