@@ -162,7 +162,7 @@ build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c $(READER_SRC) $(wildcard trace/
 	    -o $@ tests/fuzz/fuzz_reader.c $(READER_SRC)
 fuzz-run: build/fuzz/fuzz_reader
 	@mkdir -p build/fuzz/corpus
-	cd build/fuzz && ./fuzz_reader -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
+	cd build/fuzz && ./fuzz_reader -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=300000 \
 	    -print_final_stats=1 corpus $(CURDIR)/tests/fuzz/corpus/fuzz_reader
 $(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o) \
     trace/schema_write.o)

@@ -113,6 +113,24 @@ int main(int argc, char **argv)
     tb_inside(tb, 0, &inside, 10000, 3);
     save_live(tb, "live", 20000);
 
+    for (int cut = 0; cut < 2;
+         cut++) { /* counters that are not complete, or torn; the page whole, and without its end */
+        tb = tb_new(0, 2);
+        tb_send(tb, 0, 100, 200, 1, 7, 64);
+        tb_recv(tb, 0, 300, 400, 1, 7, 32);
+        struct trc_sig out = tb_sig(TB_SEND), in = tb_sig(TB_RECV);
+        out.flags = TRC_SIG_P2P_OUT;
+        out.peer = 1;
+        out.sent = 64;
+        in.flags = TRC_SIG_P2P_IN;
+        in.source = 1;
+        in.received = 32;
+        tb_uses(tb, 0, &in, 5);
+        tb_uses(tb, 0, &out, 1ull << 40);
+        tb_uses_torn(tb, 0, &out, 3);
+        save_live(tb, cut ? "uses_cut" : "uses", cut ? 20000 : sizeof(struct trc_thread_chunk));
+    }
+
     tb = tb_new_small(0, 4, 4096, 100);
     struct trc_def_comm liar = {.size = INT32_MAX, .members = UINT32_MAX, .flags = TRC_COMM_WORLD};
     tb_define(tb, TRC_DEF_COMM, 3, 0, 0, &liar, sizeof liar, 0);

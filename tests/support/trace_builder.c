@@ -1,6 +1,7 @@
 #include "tests/support/trace_builder.h"
 #include "tests/support/trace_counters.h"
 #include "trace/encode.h"
+#include "trace/uses.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -486,6 +487,49 @@ void tb_inside(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t
     page->thread.inside_since = tb_ticks(tb, since);
     page->thread.inside_sequence = sequence;
     page->thread.inside = 8;
+}
+
+void tb_uses(struct tb *tb, uint32_t index, const struct trc_sig *sig, uint64_t uses)
+{
+    struct trc_thread_chunk *page = page_of(tb, thread_of(tb, index));
+    uint32_t at = 16;
+    while (page && page->uses[at])
+        at++;
+    if (!page)
+        return;
+    page->sigs[at] = *sig;
+    page->uses[at] = uses;
+}
+
+void tb_uses_torn(struct tb *tb, uint32_t index, const struct trc_sig *sig, uint64_t uses)
+{
+    struct trc_thread_chunk *page = page_of(tb, thread_of(tb, index));
+    if (!page)
+        return;
+    struct trc_thread *thread = &page->thread;
+    struct trc_row *row = trc_row_place(page->rows, sig).exact;
+    struct trc_peer *out = sig->peer >= 0 ? &page->peers[(uint32_t)sig->peer % TRC_PEERS] : NULL;
+    page->sigs[15] = *sig;
+    page->undo = (struct trc_undo){
+        .index_plus_1 = 16,
+        .row = row ? (uint32_t)(row - page->rows) + 1 : 0,
+        .out = out ? (uint32_t)(out - page->peers) + 1 : 0,
+        .uses = uses,
+        .row_sent = row ? row->sent : 0,
+        .row_received = row ? row->received : 0,
+        .out_messages = out ? out->sent_messages : 0,
+        .out_bytes = out ? out->sent_bytes : 0,
+        .sent = thread->sent,
+        .received = thread->received,
+        .sent_messages = thread->sent_messages,
+        .received_messages = thread->received_messages,
+        .peer_overflow = thread->peer_overflow,
+    };
+    thread->sent += sig->sent * uses;
+    if (row)
+        row->sent += sig->sent * uses;
+    if (out)
+        out->sent_messages += uses; /* and here it was killed */
 }
 
 /* ---- definitions ------------------------------------------------------------------------------------------------- */

@@ -157,6 +157,12 @@ void tb_device_stream(struct tb *tb, uint32_t thread, struct trc_device_stream o
 /* The thread is inside this call now. */
 void tb_inside(struct tb *tb, uint32_t thread, const struct trc_sig *sig, int64_t since, uint64_t sequence);
 
+/* `uses` more uses of a signature whose bytes and messages are still to be added to the counters
+ * (trc_thread_chunk.uses); a call of it was made before, so that it has its row and its partners. */
+void tb_uses(struct tb *tb, uint32_t thread, const struct trc_sig *sig, uint64_t uses);
+/* The same, and the process was killed while it added them: half of it is done, and trc_undo says what was before. */
+void tb_uses_torn(struct tb *tb, uint32_t thread, const struct trc_sig *sig, uint64_t uses);
+
 /* ---- calls (trace_calls.c) -----------------------------------------------------------------------------------------
  */
 

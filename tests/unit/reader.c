@@ -238,6 +238,41 @@ static void test_live(void)
 }
 
 /* Damage in the head's numbers is clamped and told. */
+/* Uses of signatures that the recorder has not added to the counters: the reader does, also where it was killed while
+ * it did so. */
+static void test_uses(void)
+{
+    for (int torn = 0; torn < 2; torn++) {
+        struct tb *tb = tb_new(0, 2);
+        tb_send(tb, 0, 1000, 2000, 1, 5, 64);
+        tb_recv(tb, 0, 3000, 4000, 1, 5, 48);
+        struct trc_sig out = tb_sig(TB_SEND), in = tb_sig(TB_RECV);
+        out.flags = TRC_SIG_P2P_OUT;
+        out.peer = 1;
+        out.sent = 64;
+        in.flags = TRC_SIG_P2P_IN;
+        in.source = 1;
+        in.received = 48;
+        (torn ? tb_uses_torn : tb_uses)(tb, 0, &out, 9);
+        tb_uses(tb, 0, &in, 2);
+        tb_write(tb, path);
+        struct trc_file *file = open_good();
+        const struct trc_thread *thread = trc_thread(file, 0);
+        CHECK(thread->sent == 640 && thread->sent_messages == 10, "%s: sent", torn ? "torn" : "whole");
+        CHECK(thread->received == 144 && thread->received_messages == 3, "%s: received", torn ? "torn" : "whole");
+        const struct trc_peer *peer = &trc_peers(file, 0)[1];
+        CHECK(peer->sent_messages == 10 && peer->sent_bytes == 640 && peer->received_messages == 3 &&
+                  peer->received_bytes == 144,
+              "%s: with its partner", torn ? "torn" : "whole");
+        uint64_t sent = 0;
+        for (size_t i = 0; i < TRC_ROWS; i++)
+            sent += trc_rows(file, 0)[i].sent;
+        CHECK(sent == 640, "%s: its row", torn ? "torn" : "whole");
+        trc_close(file);
+        tb_free(tb);
+    }
+}
+
 static void test_clamped(void)
 {
     struct tb *tb = tb_new(0, 2);
@@ -373,6 +408,7 @@ int main(void)
     test_definitions();
     test_unwritten_definition();
     test_live();
+    test_uses();
     test_clamped();
     test_taken_away();
     test_dump();
