@@ -180,6 +180,14 @@ static void pass_close(struct ana_pass *pass)
     *pass = (struct ana_pass){0};
 }
 
+/* How far the files are known to be complete cannot be told before the clocks are fitted: what there is, is evidence.
+ */
+static void say_who_lives(const struct ana_job *job, struct ana_pass *pass)
+{
+    for (size_t i = 0; pass->merge && i < job->count; i++)
+        ana_merge_set_live(pass->merge, i, job->process[i].alive && pass != &job->evidence);
+}
+
 static bool pass_open(struct ana_job *job, struct ana_pass *pass)
 {
     struct trc_file **files = calloc(job->count + 1, sizeof *files);
@@ -190,8 +198,7 @@ static bool pass_open(struct ana_job *job, struct ana_pass *pass)
         pass->merge = ana_merge_open(files, job->count, job->clock);
     }
     free(files);
-    for (size_t i = 0; pass->merge && i < job->count; i++)
-        ana_merge_set_live(pass->merge, i, job->process[i].alive);
+    say_who_lives(job, pass);
     return pass->merge != NULL;
 }
 
@@ -290,8 +297,7 @@ static void pass_refresh(struct ana_job *job, struct ana_pass *pass)
 {
     if (!pass->merge)
         return;
-    for (size_t i = 0; i < job->count; i++)
-        ana_merge_set_live(pass->merge, i, job->process[i].alive);
+    say_who_lives(job, pass);
     ana_merge_refresh(pass->merge);
     pass->done = false;
 }

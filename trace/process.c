@@ -9,9 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NEAR_GRACE_NS 3000000000  /* silence of a process of this host whose pid is not to be found */
-#define FAR_GRACE_NS  10000000000 /* of one elsewhere, before its state is unknown */
-#define GONE_NS       60000000000 /* ... and before it counts as gone */
+#define NEAR_GRACE_NS 3000000000     /* silence of a process of this host whose pid is not to be found */
+#define FAR_GRACE_NS  10000000000    /* of one elsewhere, before its state is unknown */
+#define GONE_NS       60000000000    /* ... and before it counts as gone */
+#define WATCH_NS      2000000000     /* ... if we watched for so long: until then its wall clock may be wrong, */
+#define WRONG_NS      86400000000000 /* ... by no more than a day */
 #define SAMPLE_NS     450000000
 #define RATE_NS       900000000
 
@@ -184,7 +186,8 @@ static enum ana_rank_state liveness(struct ana_process *p, const struct trc_head
     if (p->silent_ns < (near ? NEAR_GRACE_NS : FAR_GRACE_NS))
         return ANA_RANK_RUN;
     p->alive = false;
-    return near || p->silent_ns >= GONE_NS ? ANA_RANK_DEAD : ANA_RANK_UNKNOWN;
+    p->by_clock = !near && p->silent_ns < WRONG_NS && here->monotonic_ns - p->first_look < WATCH_NS;
+    return near || (p->silent_ns >= GONE_NS && !p->by_clock) ? ANA_RANK_DEAD : ANA_RANK_UNKNOWN;
 }
 
 uint64_t ana_process_end_ticks(const struct ana_process *p, const struct ana_here *here)
@@ -335,9 +338,11 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     if (p->heartbeats && head->heartbeats != p->heartbeats)
         p->heartbeat_seen = here->monotonic_ns;
     p->heartbeats = head->heartbeats;
+    if (!p->first_look)
+        p->first_look = here->monotonic_ns;
     r->pid = head->pid;
     p->cpu_ms = UINT64_MAX;
-    p->stopped = p->by_pid = false;
+    p->stopped = p->by_pid = p->by_clock = false;
     p->silent_ns = 0;
     r->lives_on = false;
     switch (head->state) {

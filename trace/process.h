@@ -45,6 +45,8 @@ struct ana_process {
     struct ana_sample sample[4]; /* newest first, about half a second apart */
     uint64_t cpu_ms;             /* of a living process of this host: CPU time used; UINT64_MAX unknown */
     bool stopped;                /* by SIGSTOP, SIGTSTP or a debugger */
+    int64_t first_look;          /* CLOCK_MONOTONIC */
+    bool by_clock;               /* not alive, and only the wall clocks say so: a second look would tell */
     bool by_pid;                 /* its pid can be looked up here, so that `alive` is certain */
     int64_t silent_ns;           /* since its last heartbeat, by the reader's clocks; 0 when it has ended by itself */
     uint32_t *number;            /* job-wide call numbers of the file's calls */

@@ -72,6 +72,10 @@ unsigned ana_job_looks(const struct ana_job *job);
 /* Something is stuck, or about to be: a second look would tell. */
 bool ana_job_suspect(const struct ana_job *job);
 
+/* A rank elsewhere seems to be gone, by wall clocks that may be wrong: a look two seconds later tells by its heartbeat.
+ */
+bool ana_job_doubtful(const struct ana_job *job);
+
 /* The verdict on the job as the last refresh saw it.  With a summary of the whole job a straggler can be told, else
  * NULL.  False: out of memory, nothing to free. */
 bool ana_verdict(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *out);

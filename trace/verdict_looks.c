@@ -92,6 +92,14 @@ unsigned ana_job_looks(const struct ana_job *job)
     return job->looks ? job->looks->taken : 0;
 }
 
+bool ana_job_doubtful(const struct ana_job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (job->process[i].by_clock)
+            return true;
+    return false;
+}
+
 bool ana_job_suspect(const struct ana_job *job)
 {
     for (size_t i = 0; i < job->count; i++) {

@@ -4,6 +4,7 @@
 
 #include "trace/horovod.h"
 #include "trace/numfmt.h"
+#include "trace/verdict.h"
 #include <cjson/cJSON.h>
 #include <getopt.h>
 #include <math.h>
@@ -195,7 +196,8 @@ static int show(const char *const *folders, int n, bool json, double hang_s)
         return tui_input_error("%s", error);
     struct ana_hvd_finding finding;
     const struct ana_hvd *hvd = ana_job_horovod(job);
-    if (ana_job_info(job).quiet_ns >= 0) { /* it runs: one look says little */
+    tui_look_twice(job, 0.6);
+    if (ana_job_looks(job) < 2 && ana_job_info(job).quiet_ns >= 0) { /* it runs: one look says little */
         nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL);
         ana_job_refresh(job);
         hvd = ana_job_horovod(job);

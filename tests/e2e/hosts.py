@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 import time
 
 import namespaces
@@ -99,6 +100,8 @@ LABS = {
               dict(name="gamma", ahead_s=86400, realtime_ns=-4000000000, ppm=40)],
     # Containers on one machine: the same boot, but time namespaces.
     "containers": [dict(name="one", own_boot=False), dict(name="two", ahead_s=500, own_boot=False)],
+    # Wall clocks that nobody set for a long time.
+    "wrong": [dict(name="delta"), dict(name="epsilon", ahead_s=700, realtime_ns=-300000000000)],
 }
 
 
@@ -154,10 +157,40 @@ def folders(lab):
           "no trace" in text, (rep and rep["job"], text[:600]))
 
 
+def live(lab, label):
+    """One look at a running job: its ranks live, however wrong a wall clock is, and the clocks are fitted."""
+    folder, seen = os.path.abspath(label + "-live"), []
+
+    def look():
+        until = time.monotonic() + 60
+        while not (os.path.isdir(folder) and len(traces(folder)) == 4) and time.monotonic() < until:
+            time.sleep(0.2)
+        time.sleep(8)
+        seen.append(report(folder))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    done, _, after = job(lab, "stencil", ["25", "-1"], folder)
+    watcher.join()
+    now = seen[0]
+    if not check("%s: live: a report of the running job" % label, now and after and now["job"]["ranks"] == 4, (done, now)):
+        return
+    check("%s: live: it runs, on all hosts" % label, now["job"]["state"] == "running" and
+          all(r["state"] in ("run", "wait") for r in now["ranks"]), (now["job"], now["ranks"]))
+    check("%s: live: one look fits the clocks" % label, all(c["fitted"] for c in now["clocks"]), now["clocks"])
+    error = sum(c["error_s"] for c in now["clocks"] + after["clocks"])
+    check("%s: live: as well as afterwards" % label,
+          all(abs(a["realtime_s"] - b["realtime_s"]) <= error + 1e-3 for a, b in zip(now["clocks"], after["clocks"])),
+          (now["clocks"], after["clocks"]))
+
+
 for label, wanted in LABS.items():
     lab = namespaces.Hosts(*wanted)
-    counts(lab, label)
-    waits(lab, label)
+    if label == "wrong":
+        live(lab, label)
+    else:
+        counts(lab, label)
+        waits(lab, label)
     if label == "containers":
         folders(lab)
     lab.close()
