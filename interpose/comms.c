@@ -242,11 +242,10 @@ void ipo_comm_copied(uintptr_t handle, const struct ipo_comm *parent, uint32_t c
     bool inter = parent->remote_size > 0;
     comm->identity =
         identity_of(parent->identity, ipo_calls[call].name, inter ? NULL : comm->peers, comm->size, NULL, 0);
-    define(comm, parent->identity,
-           inter         ? TRC_COMM_INTER
-           : comm->peers ? 0
-                         : TRC_COMM_WORLD,
-           call, inter ? NULL : comm->peers, inter ? comm->peers : NULL);
+    uint32_t flags = inter ? TRC_COMM_INTER : comm->peers ? 0 : TRC_COMM_WORLD;
+    if (any_unknown(comm->peers, comm->peers_n))
+        flags |= TRC_COMM_FOREIGN;
+    define(comm, parent->identity, flags, call, inter ? NULL : comm->peers, inter ? comm->peers : NULL);
     ipo_table_put(&comms, handle, comm);
     ipo_memo_forget();
 }
@@ -320,7 +319,7 @@ int32_t ipo_world_rank(const struct ipo_comm *comm, int rank)
             return rank < world_size ? rank : TRC_PEER_UNKNOWN;
         if (rank < comm->peers_n && comm->peers[rank] >= 0)
             return comm->peers[rank];
-        return TRC_PEER_UNKNOWN;
+        return rank < comm->peers_n ? TRC_PEER_BEYOND - rank : TRC_PEER_UNKNOWN;
     }
     if (rank == ipo_abi.any_source)
         return TRC_PEER_ANY;

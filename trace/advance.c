@@ -132,6 +132,27 @@ static void draw(struct ana_lane *lane, const struct ana_event *e)
         ana_lane_count(lane, e->end_ns, calls, sent, received);
 }
 
+/* The event's communicator, if it is one between worlds whose other side is known. */
+static const struct ana_bridge *bridge_of(const struct ana_job *job, const struct ana_event *e)
+{
+    bool between = job->bridges && e->comm && e->comm->def.flags & TRC_COMM_FOREIGN;
+    return between ? ana_bridge_find(job->bridges, job->process[e->index].rank.world, e->comm->def.identity) : NULL;
+}
+
+/* Rank index of the partner of a message that starts here. */
+static size_t partner_of(const struct ana_job *job, const struct ana_event *e)
+{
+    if (e->sig->peer > TRC_PEER_BEYOND)
+        return ana_index_of_rank(job, job->process[e->index].rank.world, e->sig->peer);
+    uint32_t index = ana_bridge_partner(bridge_of(job, e), e->sig->peer);
+    return index < job->count ? index : SIZE_MAX;
+}
+
+static bool sends(const struct ana_event *e)
+{
+    return (e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE);
+}
+
 static void take_event(struct ana_job *job, const struct ana_event *e)
 {
     bool counted = counts(job, &job->pass.tally, e);
@@ -144,6 +165,8 @@ static void take_event(struct ana_job *job, const struct ana_event *e)
     ana_match_event(job->match, e);
     if (!counted)
         return;
+    if (e->sig->peer <= TRC_PEER_BEYOND && sends(e)) /* the counters know partners of this world only */
+        ana_tally_pair(&job->pass.tally, e->index, partner_of(job, e), ana_event_sent(e->sig));
     ana_tally_event(&job->pass.tally, e);
     draw(&job->lane[e->index], e);
 }
@@ -156,13 +179,12 @@ static void take_window_event(struct ana_job *job, const struct ana_event *e)
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
         ana_tally_event(&w->pass.tally, e);
         ana_tally_call(&w->pass.tally, e);
-        if ((e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE)) {
-            size_t to = ana_index_of_rank(job, job->process[e->index].rank.world, e->sig->peer);
-            ana_tally_pair(&w->pass.tally, e->index, to, ana_event_sent(e->sig));
-        }
+        if (sends(e))
+            ana_tally_pair(&w->pass.tally, e->index, partner_of(job, e), ana_event_sent(e->sig));
         const struct ana_kept_instance *k = NULL;
+        const struct ana_bridge *bridge = bridge_of(job, e);
         if ((e->sig->flags & TRC_SIG_COLL) && !(e->sig->flags & (TRC_SIG_COMPLETE | TRC_SIG_CONTROL)) && e->comm)
-            k = ana_store_find(&job->store, e->comm->def.identity, e->sequence);
+            k = ana_store_find(&job->store, bridge ? bridge->identity : e->comm->def.identity, e->sequence);
         if (k && k->arrivals > 1)
             ana_tally_part(&w->pass.tally, e->index, k->last_index == e->index);
     }
@@ -202,8 +224,25 @@ static bool pass_open(struct ana_job *job, struct ana_pass *pass)
     return pass->merge != NULL;
 }
 
+/* The communicators between worlds, of which more may be defined now. */
+static void look_for_bridges(struct ana_job *job)
+{
+    ana_match_set_bridges(job->match, NULL);
+    ana_match_set_bridges(job->evidence_match, NULL);
+    ana_bridges_free(job->bridges);
+    job->bridges = NULL;
+    bool several = job->count && job->process[job->count - 1].rank.world; /* they are sorted by world */
+    struct ana_bridge_rank *rank = several ? calloc(job->count, sizeof *rank) : NULL;
+    for (size_t i = 0; rank && i < job->count; i++)
+        rank[i] = (struct ana_bridge_rank){job->process[i].rank.file, job->process[i].rank.world};
+    if (rank)
+        job->bridges = ana_bridges_make(rank, job->count, job->clock);
+    free(rank);
+}
+
 static void introduce(const struct ana_job *job, struct ana_match *match)
 {
+    ana_match_set_bridges(match, job->bridges);
     for (size_t i = 0; match && i < job->count; i++) {
         const struct ana_process *p = &job->process[i];
         const struct trc_head *head = trc_head(p->rank.file);
@@ -248,6 +287,7 @@ bool ana_analysis_start(struct ana_job *job)
         return false;
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
+    look_for_bridges(job);
     introduce(job, job->match);
     start_lanes(job);
     if (job->clocks < 2)
@@ -280,6 +320,8 @@ void ana_analysis_stop(struct ana_job *job)
     ana_match_free(job->match);
     ana_devices_free(job->gpu);
     job->gpu = NULL;
+    ana_bridges_free(job->bridges);
+    job->bridges = NULL;
     ana_wait_clip_free(job->clip);
     ana_store_free(&job->store);
     for (size_t i = 0; job->lane && i < job->count; i++)
@@ -310,6 +352,7 @@ void ana_analysis_refresh(struct ana_job *job)
             job->records += trc_event_chunk(job->process[i].rank.file, c).records;
     if (job->flushed)
         return;
+    look_for_bridges(job);
     introduce(job, job->match);
     introduce(job, job->evidence_match);
     pass_refresh(job, &job->evidence);

@@ -364,6 +364,15 @@ const struct trc_comm *trc_comm(const struct trc_file *file, uint32_t id)
     return def ? &def->comm : NULL;
 }
 
+const struct trc_comm *trc_comm_at(const struct trc_file *file, size_t i, uint64_t *created)
+{
+    if (i >= file->comms.sealed)
+        return NULL;
+    const struct trc_comm_def *def = file->comms.entries[i].value;
+    *created = def->created;
+    return &def->comm;
+}
+
 int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote)
 {
     const struct trc_def_comm *def = &comm->def;

@@ -61,7 +61,10 @@ static void put_rank(FILE *out, const char *title, int32_t rank)
         fprintf(out, " %s=-", title);
         return;
     default:
-        fprintf(out, " %s=%" PRId32, title, rank);
+        if (rank <= TRC_PEER_BEYOND) /* in the other world of the communicator */
+            fprintf(out, " %s=beyond:%" PRId32, title, TRC_PEER_BEYOND - rank);
+        else
+            fprintf(out, " %s=%" PRId32, title, rank);
     }
 }
 

@@ -199,7 +199,9 @@ enum trc_peer_value {
     TRC_PEER_ANY = -2,     /* MPI_ANY_SOURCE, not resolved */
     TRC_PEER_NULL = -3,    /* MPI_PROC_NULL */
     TRC_PEER_ROOT = -4,    /* MPI_ROOT: this rank is the root of an intercommunicator's collective */
-    TRC_PEER_UNKNOWN = -5, /* not in this world (spawned or connected), or it could not be found out */
+    TRC_PEER_UNKNOWN = -5, /* it could not be found out */
+    TRC_PEER_BEYOND = -16  /* and less: -16 - r is rank r of comm (of an intercommunicator: of its remote group), who is
+                              not in this world, but spawned or connected */
 };
 #define TRC_TAG_NONE      INT32_MIN
 #define TRC_TAG_ANY       (INT32_MIN + 1)

@@ -2,6 +2,7 @@
 #ifndef ANA_JOB_IMPL_H
 #define ANA_JOB_IMPL_H
 
+#include "trace/bridge.h"
 #include "trace/bundle.h"
 #include "trace/clock.h"
 #include "trace/job.h"
@@ -78,8 +79,9 @@ struct ana_job {
     int64_t next_fit_ns; /* of a running job, by the reader's clock */
     struct ana_pass pass;
     struct ana_match *match;
-    bool flushed;     /* the match was told that nothing more comes */
-    uint64_t records; /* in all files */
+    struct ana_bridges *bridges; /* communicators between worlds; NULL: none */
+    bool flushed;                /* the match was told that nothing more comes */
+    uint64_t records;            /* in all files */
     struct ana_wait_clip *clip;
     struct ana_wait_span *span; /* room for one instance's */
     size_t spans;

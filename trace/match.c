@@ -101,12 +101,18 @@ uint32_t ana_match_index(const struct ana_match *match, uint32_t from, int32_t w
     return world->index[world_rank] - 1;
 }
 
+void ana_match_set_bridges(struct ana_match *match, const struct ana_bridges *bridges)
+{
+    if (match)
+        match->bridges = bridges;
+}
+
 /* ---- point to point -------------------------------------------------------------------------------------------- */
 
 static bool foreign_source(const struct ana_event *event)
 {
     int32_t source = event->sig->source;
-    if (source >= 0)
+    if (source >= 0 || source <= TRC_PEER_BEYOND)
         return true; /* a rank, but without a file */
     return source == TRC_PEER_UNKNOWN && event->comm && event->comm->def.flags & (TRC_COMM_INTER | TRC_COMM_FOREIGN);
 }
@@ -122,7 +128,7 @@ static inline const struct trc_call *call_of(const struct ana_match_process *pro
 static inline struct ana_end_finish finish_of(const struct ana_match *match, const struct ana_event *event)
 {
     const struct trc_sig *sig = event->sig;
-    uint32_t source = ana_match_index(match, (uint32_t)event->index, sig->source);
+    uint32_t source = ana_match_partner(match, event, sig->source);
     return (struct ana_end_finish){.call = call_of(match->process[event->index], event),
                                    .begin_ns = event->begin_ns,
                                    .end_ns = event->end_ns,
@@ -200,7 +206,7 @@ static inline void make_end(struct ana_match *match, const struct ana_event *eve
     end->call = call;
     end->wait_call = request ? NULL : call;
     end->serial = ++match->serial;
-    end->identity = event->comm->def.identity;
+    end->identity = ana_match_identity(match, event);
     end->destination = (uint32_t)event->index;
     end->flags = request ? ANA_END_REQUEST : ANA_END_COMPLETE;
     end->gaps = match->process[event->index]->gaps;
@@ -209,7 +215,7 @@ static inline void make_end(struct ana_match *match, const struct ana_event *eve
 static struct ana_end *send_begins(struct ana_match *match, const struct ana_event *event)
 {
     const struct trc_sig *sig = event->sig;
-    uint32_t partner = ana_match_index(match, (uint32_t)event->index, sig->peer);
+    uint32_t partner = ana_match_partner(match, event, sig->peer);
     if (partner == ANA_NOBODY || !event->comm) {
         match->counts.unknown_peers++;
         return NULL;
@@ -228,7 +234,7 @@ static struct ana_end *receive_begins(struct ana_match *match, const struct ana_
 {
     const struct trc_sig *sig = event->sig;
     bool request = sig->flags & TRC_SIG_START, any = sig->source == TRC_PEER_ANY || sig->rtag == TRC_TAG_ANY;
-    uint32_t partner = ana_match_index(match, (uint32_t)event->index, sig->source);
+    uint32_t partner = ana_match_partner(match, event, sig->source);
     bool nobody = partner == ANA_NOBODY, foreign = nobody && foreign_source(event);
     if (!event->comm || (sig->source != TRC_PEER_ANY && nobody && (request || foreign))) {
         match->counts.unknown_peers++;
@@ -269,7 +275,7 @@ static void completion(struct ana_match *match, const struct ana_event *event)
         /* Started before the first event that is left, or its start was not kept; or not a message of ours at all. */
         bool lost = event->request == UINT64_MAX || match->process[index]->gap;
         if (flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED) && event->comm && lost)
-            ana_end_complete_unknown(match, index, event->comm->def.identity, &finish);
+            ana_end_complete_unknown(match, index, ana_match_identity(match, event), &finish);
         return;
     }
     if (flags & TRC_SIG_CANCELLED) {

@@ -20,6 +20,7 @@
 #ifndef ANA_MATCH_H
 #define ANA_MATCH_H
 
+#include "trace/bridge.h"
 #include "trace/relations.h"
 
 #define ANA_MATCH_KEPT      65536u     /* ends kept of one channel and direction */
@@ -47,6 +48,9 @@ struct ana_match_rank {
 
 struct ana_match *ana_match_new(struct ana_match_sink sink); /* NULL: out of memory */
 void ana_match_free(struct ana_match *match);
+
+/* The communicators between worlds as they are known now; the caller's, until others are set.  Either may be NULL. */
+void ana_match_set_bridges(struct ana_match *match, const struct ana_bridges *bridges);
 
 /* Makes a rank known, or says anew what is known of it.  All ranks should be known before the first event: to one that
  * comes later, messages may have been missed, so its channels are paired from the end.  Messages from and to ranks

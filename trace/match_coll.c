@@ -61,7 +61,7 @@ static void report(struct ana_match *match, const struct ana_open_instance *open
         return;
     struct ana_instance instance = {.call = open->call,
                                     .comm = open->comm,
-                                    .comm_identity = open->comm->def.identity,
+                                    .comm_identity = open->node.a,
                                     .sequence = open->node.b,
                                     .mismatched = open->mismatched,
                                     .nonblocking = open->nonblocking,
@@ -92,15 +92,14 @@ static void give_up_oldest(struct ana_match *match)
 static struct ana_open_instance described(const struct ana_match *match, const struct ana_event *event)
 {
     const struct trc_sig *sig = event->sig;
-    struct ana_open_instance open = {.node = {.a = event->comm->def.identity, .b = event->sequence},
+    struct ana_open_instance open = {.node = {.a = ana_match_identity(match, event), .b = event->sequence},
                                      .call = event->call,
                                      .comm = event->comm,
                                      .first_index = (uint32_t)event->index,
                                      .root = -1,
                                      .nonblocking = sig->flags & (TRC_SIG_START | TRC_SIG_SUB | TRC_SIG_ENQUEUE),
                                      .expected = members(event->comm)};
-    uint32_t root =
-        sig->peer == TRC_PEER_ROOT ? (uint32_t)event->index : ana_match_index(match, (uint32_t)event->index, sig->peer);
+    uint32_t root = sig->peer == TRC_PEER_ROOT ? (uint32_t)event->index : ana_match_partner(match, event, sig->peer);
     if (root != ANA_NOBODY)
         open.root = root;
     return open;

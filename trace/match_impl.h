@@ -99,6 +99,7 @@ struct ana_match {
     struct ana_match_sink sink;
     struct ana_match_counts counts; /* what is open is added by ana_match_counts */
     bool begun, flushed;
+    const struct ana_bridges *bridges;
     struct ana_match_process **process; /* by rank index; NULL: not known.  They never move: lists point into them */
     uint32_t processes;
     struct ana_world *world;
@@ -119,6 +120,27 @@ struct ana_match {
 
 /* Rank index of a rank in the world of process `from`; ANA_NOBODY if it has no file or is no rank. */
 uint32_t ana_match_index(const struct ana_match *match, uint32_t from, int32_t world_rank);
+
+/* The event's communicator as both of its worlds see it; NULL: it is of one world, or its other side is not known. */
+static inline const struct ana_bridge *ana_match_bridge(const struct ana_match *match, const struct ana_event *event)
+{
+    if (!match->bridges || !event->comm || !(event->comm->def.flags & TRC_COMM_FOREIGN))
+        return NULL;
+    return ana_bridge_find(match->bridges, match->process[event->index]->is.world, event->comm->def.identity);
+}
+static inline uint64_t ana_match_identity(const struct ana_match *match, const struct ana_event *event)
+{
+    const struct ana_bridge *bridge = ana_match_bridge(match, event);
+    return bridge ? bridge->identity : event->comm->def.identity;
+}
+/* Rank index of a partner as the event's signature has it; ANA_NOBODY: it has no file, is no rank, or is not known. */
+static inline uint32_t ana_match_partner(const struct ana_match *match, const struct ana_event *event, int32_t peer)
+{
+    if (peer > TRC_PEER_BEYOND)
+        return ana_match_index(match, (uint32_t)event->index, peer);
+    uint32_t index = ana_bridge_partner(ana_match_bridge(match, event), peer);
+    return index < match->processes && match->process[index] ? index : ANA_NOBODY;
+}
 
 /* match_p2p.c */
 

@@ -69,6 +69,8 @@ struct trc_comm {
 };
 const struct trc_comm *trc_comm(const struct trc_file *file, uint32_t id); /* NULL if not defined */
 bool trc_comm_freed(const struct trc_file *file, uint32_t id);             /* the process has given it up */
+/* The i-th of those defined, and when in ticks; NULL past the last. */
+const struct trc_comm *trc_comm_at(const struct trc_file *file, size_t i, uint64_t *created);
 /* World rank of rank `r` of the local group (remote group when `remote`); TRC_PEER_UNKNOWN if it cannot be told. */
 int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote);
 struct trc_object {

@@ -127,6 +127,26 @@ void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relation
         pair->latency_p50_ns = ana_small_of(sum->latency).p50_ns;
 }
 
+/* Messages of rank `from` to ranks of other worlds, which only its events tell.  Returns how many. */
+static uint64_t add_beyond(struct ana_job *job, struct ana_summary *s, struct ana_map *map, size_t from)
+{
+    uint64_t told = 0;
+    for (size_t i = 0; job->bridges && i < job->pass.tally.pairs.count; i++) {
+        const uint64_t *key = ana_map_key(&job->pass.tally.pairs, i);
+        const struct ana_pair_sum *sum = ana_map_value(&job->pass.tally.pairs, i);
+        if (key[0] != from || sum->messages == 0)
+            continue;
+        told += sum->messages;
+        bool wanted = ana_selected(s->selection.ranks, from) || ana_selected(s->selection.ranks, key[1]);
+        struct ana_pair_sum *to = wanted ? ana_map_add(map, from, key[1], 0) : NULL;
+        if (to) {
+            to->messages += sum->messages;
+            to->bytes += sum->bytes;
+        }
+    }
+    return told;
+}
+
 static bool add_pairs(struct ana_job *job, struct ana_summary *s)
 {
     struct ana_map map;
@@ -154,6 +174,7 @@ static bool add_pairs(struct ana_job *job, struct ana_summary *s)
                 }
             }
         }
+        told += add_beyond(job, s, &map, i);
         if (ana_selected(s->selection.ranks, i) && r->sent_messages > told)
             s->pair_overflow += r->sent_messages - told;
     }

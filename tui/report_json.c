@@ -116,6 +116,8 @@ static void add_pairs(cJSON *root, const struct ana_job *job, const struct ana_s
         cJSON *o = cJSON_CreateObject();
         tui_json_signed(o, "src", ana_job_rank(job, s->pairs[i].source)->rank);
         tui_json_signed(o, "dst", ana_job_rank(job, s->pairs[i].destination)->rank);
+        tui_json_integer(o, "src_world", ana_job_rank(job, s->pairs[i].source)->world);
+        tui_json_integer(o, "dst_world", ana_job_rank(job, s->pairs[i].destination)->world);
         tui_json_integer(o, "messages", s->pairs[i].messages);
         tui_json_integer(o, "bytes", s->pairs[i].bytes);
         cJSON_AddItemToArray(list, o);

@@ -1,25 +1,37 @@
 /* spawn: the job starts CHILDREN more copies of this program, which make a world of their own.
  * Truth for the parents (in the file of TRUTH) and the children alike: parent 0 sends 100 bytes to each child over the
- * intercommunicator (MPI_Send there, MPI_Recv here; no pair, since the partner is in another world), an MPI_Allreduce
- * of 8 bytes on the intercommunicator, MPI_Intercomm_merge, an MPI_Bcast of 40 bytes from parent 0 on the merged one.
- */
+ * intercommunicator, and child i 60 + i bytes to it (MPI_Send there, MPI_Recv here), an MPI_Allreduce of 8 bytes on the
+ * intercommunicator, MPI_Intercomm_merge, an MPI_Bcast of 40 bytes from parent 0 on the merged one, and on it 24 bytes
+ * from the last child to the last parent.  The pairs between the worlds are not in the truth file, since it names ranks
+ * of one world only. */
 #include "truth.h"
 #include <mpi.h>
 
 #define CHILDREN 2
 
-static void together(MPI_Comm inter, int parent, int me)
+static void together(MPI_Comm inter, int parent, int me, int n)
 {
     char data[100] = {0};
     double one = 1, sum;
     MPI_Comm all;
-    if (!parent)
+    if (!parent) {
         MPI_Recv(data, 100, MPI_CHAR, 0, 1, inter, MPI_STATUS_IGNORE);
+        MPI_Send(data, 60 + me, MPI_CHAR, 0, 2, inter);
+    }
     for (int i = 0; parent && me == 0 && i < CHILDREN; i++)
         MPI_Send(data, 100, MPI_CHAR, i, 1, inter);
+    for (int i = 0; parent && me == 0 && i < CHILDREN; i++)
+        MPI_Recv(data, 100, MPI_CHAR, i, 2, inter, MPI_STATUS_IGNORE);
     MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, inter);
     MPI_Intercomm_merge(inter, !parent, &all);
     MPI_Bcast(data, 40, MPI_CHAR, 0, all);
+    if (!parent && me == n - 1) { /* the parents are the first ranks of the merged one */
+        int size;
+        MPI_Comm_size(all, &size);
+        MPI_Send(data, 24, MPI_CHAR, size - n - 1, 3, all);
+    }
+    if (parent && me == n - 1)
+        MPI_Recv(data, 24, MPI_CHAR, n + CHILDREN - 1, 3, all, MPI_STATUS_IGNORE);
     MPI_Comm_free(&all);
     MPI_Comm_disconnect(&inter);
 }
@@ -34,6 +46,8 @@ static void answer(int n)
     truth_each(n, "MPI_Comm_free", 1, 0, 0);
     truth_each(n, "MPI_Comm_disconnect", 1, 0, 0);
     truth_call(0, "MPI_Send", CHILDREN, CHILDREN * 100, 0);
+    truth_call(0, "MPI_Recv", CHILDREN, 0, 60 * CHILDREN + CHILDREN * (CHILDREN - 1) / 2);
+    truth_call(n - 1, "MPI_Recv", 1, 0, 24);
     for (int r = 0; r < n; r++)
         truth_call(r, "MPI_Bcast", 1, r == 0 ? 40 : 0, r == 0 ? 0 : 40);
 }
@@ -47,10 +61,10 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     MPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL) {
-        together(parent, 0, me);
+        together(parent, 0, me, n);
     } else {
         MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
-        together(inter, 1, me);
+        together(inter, 1, me, n);
         if (me == 0) {
             answer(n);
             bad = truth_write(n);

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from common import LIBTRACE, calls, check, end, environment, mpirun, report, run, skip, traces, workload
+from common import LIBTRACE, calls, check, end, environment, hpctop, mpirun, report, run, skip, traces, workload
 
 PROBE = r"""
 #include <errno.h>
@@ -148,6 +148,15 @@ def spawned():
     rep = report("spawned")
     if check("MPI_Comm_spawn: the report can be made", rep is not None):
         check("MPI_Comm_spawn: the spawn is counted", calls(rep).get("MPI_Comm_spawn", {}).get("calls") == 2, list(calls(rep)))
+        # (world, rank) of both; what goes between the worlds, both ways, on the intercommunicator and on the merged one
+        pairs = {((p["src_world"], p["src"]), (p["dst_world"], p["dst"])): (p["messages"], p["bytes"]) for p in rep["pairs"]}
+        check("MPI_Comm_spawn: messages between the worlds, exactly",
+              pairs == {((0, 0), (1, 0)): (1, 100), ((0, 0), (1, 1)): (1, 100), ((1, 0), (0, 0)): (1, 60),
+                        ((1, 1), (0, 0)): (1, 61), ((1, 1), (0, 1)): (1, 24)}, rep["pairs"])
+        lines = hpctop("report", "spawned").out
+        check("MPI_Comm_spawn: each has its other end, and each collective all of its ranks",
+              "not all ranks came to" not in lines and "without their other end" not in lines and
+              not re.search(r"unmatched|uncertain|unknown partner", lines), lines)
 
 
 unchanged()

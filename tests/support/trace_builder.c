@@ -547,7 +547,8 @@ static void define_in(struct tb *tb, struct defs_place *place, enum trc_chunk_ki
     struct trc_def *def = (struct trc_def *)(void *)((uint8_t *)(chunk + 1) + place->at);
     *def = as;
     def->slots = (uint16_t)slots;
-    def->ticks = tb->last_ticks ? tb->last_ticks : tb->head.start.ticks;
+    if (!as.ticks)
+        def->ticks = tb->last_ticks ? tb->last_ticks : tb->head.start.ticks;
     if (payload_size)
         memcpy(def + 1, payload, payload_size);
     place->at += slots * TRC_DEF_SLOT;
@@ -599,6 +600,27 @@ void tb_intercomm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, c
     memcpy(comm + 1, members, n * sizeof *members);
     tb_define(tb, TRC_DEF_COMM, id, 0, 0, comm, bytes, 0);
     free(comm);
+}
+
+void tb_between(struct tb *tb, uint32_t id, const struct tb_between *c)
+{
+    struct {
+        struct trc_def_comm comm;
+        int32_t member[64];
+    } def = {.comm = {.identity = c->identity,
+                      .parent = c->parent,
+                      .rank = c->rank,
+                      .size = c->inter ? c->here : c->here + c->beyond,
+                      .remote_size = c->inter ? c->beyond : 0,
+                      .flags = TRC_COMM_FOREIGN | (c->inter ? TRC_COMM_INTER : 0),
+                      .members = (uint32_t)(c->here + c->beyond),
+                      .created_by = c->call == TB_CALL_COUNT ? UINT32_MAX : (uint32_t)c->call}};
+    int32_t first = !c->inter && c->last ? c->beyond : 0;
+    for (int32_t i = 0; i < c->here + c->beyond; i++)
+        def.member[i] = i >= first && i < first + c->here ? i - first : -1;
+    define_in(tb, &tb->defs, TRC_CHUNK_DEFS, 0,
+              (struct trc_def){.type = TRC_DEF_COMM, .id = id, .ticks = tb_ticks(tb, c->ns)}, &def,
+              sizeof def.comm + def.comm.members * sizeof *def.member);
 }
 
 void tb_comm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, const int32_t *members, int32_t size)

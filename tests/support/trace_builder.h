@@ -53,6 +53,10 @@
     TB_CALL(ALLTOALL, "MPI_Alltoall", ALLTOALL)                                                                        \
     TB_CALL(SCAN, "MPI_Scan", SCAN)                                                                                    \
     TB_CALL(COMM_DUP, "MPI_Comm_dup", COMM_CREATE)                                                                     \
+    TB_CALL(COMM_SPAWN, "MPI_Comm_spawn", SPAWN)                                                                       \
+    TB_CALL(COMM_ACCEPT, "MPI_Comm_accept", SPAWN)                                                                     \
+    TB_CALL(COMM_CONNECT, "MPI_Comm_connect", SPAWN)                                                                   \
+    TB_CALL(INTERCOMM_MERGE, "MPI_Intercomm_merge", COMM_CREATE)                                                       \
     TB_CALL(PUT, "MPI_Put", RMA)                                                                                       \
     TB_CALL(WIN_FENCE, "MPI_Win_fence", RMA_FENCE)                                                                     \
     TB_CALL(FILE_WRITE, "MPI_File_write", IO)                                                                          \
@@ -109,6 +113,17 @@ void tb_comm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, const 
 /* An intercommunicator: members of the local group, then of the remote one. */
 void tb_intercomm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, const int32_t *members, int32_t size,
                   int32_t remote_size);
+/* A communicator between two worlds, made by `call` (TB_CALL_COUNT: met, not made) out of `parent` at `ns`: this
+ * world's members are its ranks 0 .. here - 1.  Of an intercommunicator they are the local group, and the remote one
+ * has `beyond`; of an intracommunicator they come first or, `last`, last. */
+struct tb_between {
+    uint64_t identity, parent;
+    enum tb_call call;
+    int64_t ns;
+    int32_t rank, here, beyond;
+    bool inter, last;
+};
+void tb_between(struct tb *tb, uint32_t id, const struct tb_between *comm);
 void tb_comm_name(struct tb *tb, uint32_t id, const char *name);
 void tb_comm_free(struct tb *tb, uint32_t id);
 void tb_win(struct tb *tb, uint32_t id, uint32_t comm);

@@ -1,0 +1,47 @@
+/* Communicators between two worlds (MPI_Comm_spawn, MPI_Comm_accept, MPI_Comm_join, and what is made of those): each
+ * world defines them on its own, with an identity of its own, since nothing that both can see without communication
+ * names them.  Here the two definitions are put together.
+ *
+ * Of spawned, accepted and joined ones the groups must mirror each other, the calls must fit (MPI_Comm_spawn and
+ * MPI_Comm_get_parent), and the moments: a spawned world's first file was made before MPI_Comm_spawn returned, and the
+ * two sides of MPI_Comm_accept and MPI_Comm_connect are made at one time.  Where two pairs are possible, none is taken.
+ * Of what is made of them the parents must be a pair, the calls alike, and the k-th of one side is the k-th of the
+ * other, since they are collective on the parent; parts of them (MPI_Comm_split) stay apart.
+ *
+ * Pure: definitions in, pairs out. */
+#ifndef ANA_BRIDGE_H
+#define ANA_BRIDGE_H
+
+#include "trace/clock.h"
+
+/* A communicator of two worlds, seen from one of them. */
+struct ana_bridge {
+    uint64_t identity; /* the same from both */
+    size_t far_count;
+    const uint32_t *far; /* rank indices of the other world's members, by their rank in it (of an intercommunicator: in
+                            the remote group); UINT32_MAX: none, or no file */
+};
+
+struct ana_bridges;
+
+struct ana_bridge_rank {
+    const struct trc_file *file;
+    uint32_t world;
+};
+
+/* Of the ranks' communicators as far as they are defined now; index i is rank[i] and has that index in `clock`.
+ * NULL: there are none, or out of memory. */
+struct ana_bridges *ana_bridges_make(const struct ana_bridge_rank *rank, size_t ranks, const struct ana_clock *clock);
+void ana_bridges_free(struct ana_bridges *bridges);
+
+/* The communicator that `world` knows by this identity; NULL: its other side is not known. */
+const struct ana_bridge *ana_bridge_find(const struct ana_bridges *bridges, uint32_t world, uint64_t identity);
+
+/* Rank index of a partner as a signature has it, <= TRC_PEER_BEYOND; UINT32_MAX: not known. */
+static inline uint32_t ana_bridge_partner(const struct ana_bridge *bridge, int32_t peer)
+{
+    uint32_t rank = (uint32_t)(TRC_PEER_BEYOND - (int64_t)peer);
+    return bridge && peer <= TRC_PEER_BEYOND && rank < bridge->far_count ? bridge->far[rank] : UINT32_MAX;
+}
+
+#endif
