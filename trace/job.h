@@ -154,7 +154,7 @@ struct ana_call_stat {
     struct ana_times times;
     uint64_t sent, received;
     int64_t waiting_ns;     /* of the time, lost waiting for others; -1 unknown (no events, or not a call that waits) */
-    int32_t last_rank;      /* who most often came last in it; -1 none */
+    size_t last_index;      /* who most often came last in it; SIZE_MAX none */
     double last_share;      /* in how many of the instances */
     uint32_t histogram[64]; /* calls by log2 of ns */
 };

@@ -62,7 +62,7 @@ static struct ana_call_stat stat_of(const struct ana_job *job, const struct ana_
         .sent = cell->sent,
         .received = cell->received,
         .waiting_ns = -1,
-        .last_rank = -1,
+        .last_index = SIZE_MAX,
         .last_share = NAN,
     };
     ana_times_log2(&cell->times, stat.histogram);

@@ -232,7 +232,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
             stat->waiting_ns = waiting[number];
         const struct ana_count_sum *n = ana_map_find(&t->instances, number, 0, 0);
         if (n && n->count) {
-            stat->last_rank = job->process[last[number].index].rank.rank;
+            stat->last_index = last[number].index;
             stat->last_share = (double)last[number].count / (double)n->count;
         }
     }

@@ -107,9 +107,9 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         if (stuck) {
             snprintf(out->text, sizeof out->text, "%zu inside", stuck);
             out->style = TUI_STYLE_NOTABLE;
-        } else if (call->last_rank >= 0)
+        } else if (call->last_index != SIZE_MAX)
             snprintf(out->text, sizeof out->text, "%s (%.0f%%)",
-                     tui_app_rank_name(app, (size_t)call->last_rank, rank, sizeof rank), call->last_share * 100);
+                     tui_app_rank_name(app, call->last_index, rank, sizeof rank), call->last_share * 100);
         break;
     case COUNT:
         out->number = (double)call->times.count;
@@ -323,8 +323,8 @@ static int act(struct tui_app *app, enum tui_action action)
         return TUI_UNHANDLED;
     const struct ana_call_stat *call = &app->summary.calls[row];
     app->cursor_call = tui_app_hash(call->name);
-    if (call->last_rank >= 0) {
-        tui_app_choose_rank(app, (size_t)call->last_rank);
+    if (call->last_index != SIZE_MAX) {
+        tui_app_choose_rank(app, call->last_index);
         tui_app_open(app, TUI_VIEW_IMBALANCE);
     } else {
         tui_app_choose_call(app, call->name);

@@ -160,7 +160,7 @@ static struct ana_call_stat call(const char *name, enum trc_opclass opclass, int
                               .times = times(count, p50),
                               .sent = size_class > 0 ? count << (size_class - 1) : 0,
                               .waiting_ns = -1,
-                              .last_rank = -1};
+                              .last_index = SIZE_MAX};
     int top = (int)log2(p50);
     for (int i = 0; i < 5; i++)
         c.histogram[top - 2 + i] = (uint32_t)(count >> (i == 2 ? 1 : 4 + i));
@@ -176,7 +176,7 @@ static void summarize_calls(const struct fixture *f, struct ana_summary *s)
     s->calls[0] = call("MPI_Allreduce", TRC_OP_ALLREDUCE, -1, n, 2400000);
     s->calls[0].sent = s->calls[0].received = n * 8;
     s->calls[0].waiting_ns = f->unknown ? -1 : (int64_t)((double)n * 1500000);
-    s->calls[0].last_rank = LATE;
+    s->calls[0].last_index = LATE;
     s->calls[0].last_share = 0.98;
     s->calls[1] = call("MPI_Send", TRC_OP_SEND, -1, n, 480000);
     s->calls[1].sent = n * 32768;

@@ -50,11 +50,11 @@ static void the_whole_run(void)
     const struct ana_call_stat *c = call_named(&s, "MPI_Allreduce");
     CHECK(c->times.count == 2 && c->times.total_ns == 1100000 && c->sent == 16 && c->received == 16);
     CHECK(c->times.min_ns == 100000 && c->times.max_ns == 1000000 && c->size_class == -1);
-    CHECK(c->waiting_ns == 900000 && c->last_rank == 1 && c->last_share == 1);
+    CHECK(c->waiting_ns == 900000 && c->last_index == 1 && c->last_share == 1);
     CHECK(c == &s.calls[0]);
     c = call_named(&s, "MPI_Recv");
     CHECK(c->times.count == 1 && c->times.p50_ns == 920000 && c->sent == 0 && c->received == 4096);
-    CHECK(c->waiting_ns == 900000 && c->last_rank == -1);
+    CHECK(c->waiting_ns == 900000 && c->last_index == SIZE_MAX);
     c = call_named(&s, "MPI_Send");
     CHECK(c->times.total_ns == 10000 && c->sent == 4096 && c->received == 0 && c->waiting_ns == 0);
     CHECK(s.cells[2].size_class == 13 && strcmp(s.cells[2].name, "MPI_Send") == 0);
@@ -581,8 +581,29 @@ static void unknown_calls(void)
     folder_remove();
 }
 
+/* Rank 0 has no file, so rank 2 is the second of the job: who came last is told by place, not by rank. */
+static void last_of_those_with_files(void)
+{
+    folder_make("last");
+    for (int32_t r = 1; r <= 2; r++) {
+        struct tb *tb = tb_new(r, 3);
+        tb_comm(tb, 3, 0x77, r - 1, (const int32_t[]){1, 2}, 2);
+        tb_allreduce(tb, 0, r * 100000, 300000, 3, 1, 8);
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    const struct ana_call_stat *c = call_named(&s, "MPI_Allreduce");
+    CHECK(c->last_index == 1 && ana_job_rank(job, c->last_index)->rank == 2 && c->last_share == 1);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
+    last_of_those_with_files();
     the_whole_run();
     windows_and_ranks();
     over_time();
