@@ -20,7 +20,7 @@ if not found:
     print("no libnccl.so.2 with its header below /usr/local/cuda*")
     sys.exit(77)
 library, header = os.path.realpath(found[0][0]), found[0][1]
-done = run([sys.executable, os.path.join(TOP, "tests/check-nccl.py"), header, library], timeout=120)
+done = run([sys.executable, os.path.join(TOP, "tests/nccl_table.py"), header, library], timeout=120)
 print(done.out.strip())
 check("every public function is a row of the table, and every argument is what it says", done.code == 0, done.out)
 

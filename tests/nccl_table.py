@@ -2,7 +2,7 @@
 """Checks interpose/nccl_calls.def against an NCCL: its nccl.h (functions, number and type of arguments, datatypes) and its
 library (which functions there are).
 
-  tests/check-nccl.py HEADER [LIBRARY]
+  tests/nccl_table.py HEADER [LIBRARY]
 
 Functions that a release later than the table's has, and the table has not, are named and are no mistake."""
 import os
