@@ -19,18 +19,45 @@ static void save(struct tb *tb, const char *name, size_t cut)
     tb_free(tb);
 }
 
-/* A live page alone, its first `bytes`: whole ones are too large for a corpus. */
-static void save_live(struct tb *tb, const char *name, size_t bytes)
+/* A chunk alone, its first `bytes`: whole ones are too large for a corpus. */
+static void save_chunk(struct tb *tb, const char *name, size_t chunk, size_t bytes)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     size_t size, head = tb_head(tb)->chunks_offset;
     const uint8_t *image = tb_image(tb, &size);
-    FILE *out = fopen(path, "wb"); /* the builder's first chunk holds definitions, the second the page */
-    if (!out || fwrite(image, 1, head, out) != head || fwrite(image + head + TRC_CHUNK_SIZE, 1, bytes, out) != bytes ||
-        fclose(out))
+    const uint8_t *from = image + head + chunk * TRC_CHUNK_SIZE;
+    FILE *out = fopen(path, "wb");
+    if (!out || size < head + chunk * TRC_CHUNK_SIZE + bytes || fwrite(image, 1, head, out) != head ||
+        fwrite(from, 1, bytes, out) != bytes || fclose(out))
         exit(1);
     tb_free(tb);
+}
+
+/* The builder's first chunk holds definitions, the second the page. */
+static void save_live(struct tb *tb, const char *name, size_t bytes)
+{
+    save_chunk(tb, name, 1, bytes);
+}
+
+/* In all states and some that do not exist, with every number out of range. */
+static void operations(struct tb *tb)
+{
+    for (unsigned i = 0; i < 16; i++)
+        tb_gpu_op(tb, (struct trc_gpu_op){.sequence = i % 2 ? UINT64_MAX : i,
+                                          .count = UINT64_MAX,
+                                          .bytes = TRC_BYTES_UNKNOWN,
+                                          .called = 1000 * i,
+                                          .started = i % 3,
+                                          .comm = i % 3 ? 1 : UINT32_MAX,
+                                          .call = i % 4 ? TB_NCCL_ALLREDUCE : UINT32_MAX,
+                                          .root = i % 2 ? INT32_MIN : 0,
+                                          .result = i % 2 ? INT32_MAX : -1,
+                                          .thread = (uint16_t)(i * 100),
+                                          .type = (uint8_t)(i * 17),
+                                          .op = (uint8_t)(i * 17),
+                                          .state = (uint8_t)i,
+                                          .flags = (uint8_t)(i * 31)});
 }
 
 static struct trc_sig polling(int32_t source)
@@ -168,6 +195,10 @@ int main(int argc, char **argv)
     calls(tb, 0, 1);
     tb_device_stream(tb, 0, (struct trc_device_stream){1, 3, UINT32_MAX, 7});
     save_live(tb, "stream", 6000);
+
+    tb = tb_new(0, 2); /* the table of device operations, the rest of it cut off */
+    operations(tb);
+    save_chunk(tb, "operations", 1, 3000);
 
     tb = tb_new_small(0, 4, 4096, 100);
     save(tb, "empty", 5000);

@@ -16,13 +16,18 @@
  *   THREAD chunk    the live page of one thread: trc_thread (what it is inside, since when), counters that never stop
  *                   (trc_row by call and size class, trc_peer by partner), its table of signatures (trc_sig).
  *                   A stream of a GPU is a thread, too (trc_device_stream): its calls are the kernels and copies that
- * ran on it, on the GPU's time.  They are in no total of the process. DEFS chunk      definitions that outlive
- * recycling: slots of 64 bytes, each trc_def spanning one or more.  A slot whose type is 0 is not (yet) written: step
- * over it. EVENTS chunk    items of one thread, decodable alone: signatures are defined anew in each chunk. GPU chunk
- * where each NCCL operation is: the table of trace/format_gpu.h.  One at most. STACKS chunk    stacks taken for one
- * reason (trc_chunk.thread = enum trc_stack_reason): slots as in a DEFS chunk, TRC_DEF_STACK only.  There are at most
- * two for each reason: when both are full the older is begun anew, so the newest stacks of each reason stay and their
- * space is bounded.
+ *                   ran on it, on the GPU's time.  They are in no total of the process.
+ *
+ *   DEFS chunk      definitions that outlive recycling: slots of 64 bytes, each trc_def spanning one or more.  A slot
+ *                   whose type is 0 is not (yet) written: step over it.
+ *
+ *   EVENTS chunk    items of one thread, decodable alone: signatures are defined anew in each chunk.
+ *
+ *   GPU chunk       where each NCCL operation is: the table of trace/format_gpu.h.  One at most.
+ *
+ *   STACKS chunk    stacks taken for one reason (trc_chunk.thread = enum trc_stack_reason): slots as in a DEFS chunk,
+ *                   TRC_DEF_STACK only.  There are at most two for each reason: when both are full the older is begun
+ *                   anew, so the newest stacks of each reason stay and their space is bounded.
  *
  * An item begins with a varint (LEB128):
  *
@@ -65,7 +70,8 @@
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
-#define TRC_VERSION     1u
+#define TRC_VERSION     2u           /* 2: streams of GPUs, device operations, peers beyond the world */
+#define TRC_OLDEST      1u           /* what has been added since is zero in older files: they are read, too */
 #define TRC_BYTE_ORDER  0x01020304u
 #define TRC_HEAD_SIZE   4096u
 #define TRC_CHUNK_SIZE  (256u << 10)

@@ -248,8 +248,10 @@ static void look_at_threads(struct ana_process *p, const struct ana_clock *clock
     p->open_category = -1;
     for (size_t i = 0; i < trc_threads(r->file); i++) {
         const struct trc_thread *t = trc_thread(r->file, i);
-        if (trc_is_stream(r->file, i))
+        if (trc_is_stream(r->file, i)) {
+            p->progress += t->calls; /* its GPU gets on */
             continue;
+        }
         r->calls += t->calls;
         r->sent += t->sent;
         r->received += t->received;

@@ -79,7 +79,8 @@ static void find_members(struct ana_case *c, struct ana_gpu *gpu)
     for (size_t i = 0; i < c->count; i++) {
         const struct trc_file *file = c->job->process[i].rank.file;
         const struct trc_comm *comm;
-        for (uint32_t id = 1; (comm = trc_comm(file, id)); id++) {
+        uint64_t created;
+        for (size_t k = 0; (comm = trc_comm_at(file, k, &created)); k++) {
             if (!ana_map_find(&wanted, comm->def.identity, 0, 0))
                 continue;
             size_t *member = ana_map_add(&gpu->member, comm->def.identity, (uint64_t)comm->def.rank, 0);
@@ -87,7 +88,7 @@ static void find_members(struct ana_case *c, struct ana_gpu *gpu)
                 *member = i + 1;
             uint8_t *freed = ana_map_add(&gpu->freed, comm->def.identity, i, 0);
             if (freed)
-                *freed = trc_comm_freed(file, id);
+                *freed = trc_comm_freed(file, comm->id);
             c->memory |= !member || !freed;
         }
     }
@@ -108,8 +109,8 @@ const struct trc_gpu_op *ana_gpu_op_of(const struct ana_case *c, size_t index, u
     const struct trc_file *file = c->job->process[index].rank.file;
     for (size_t i = trc_gpu_ops(file); i-- > 0;) {
         const struct trc_gpu_op *op = trc_gpu_op(file, i);
-        const struct trc_comm *comm = trc_comm(file, op->comm);
-        if (is_collective(op) && op->sequence == sequence && comm && comm->def.identity == identity)
+        const struct trc_comm *comm = is_collective(op) && op->sequence == sequence ? trc_comm(file, op->comm) : NULL;
+        if (comm && comm->def.identity == identity)
             return op;
     }
     return NULL;
@@ -197,6 +198,8 @@ static void find_order(const struct ana_case *c, struct ana_gpu *gpu)
 {
     for (size_t i = 0; i < gpu->meets; i++) {
         struct ana_gpu_meet *m = &gpu->meet[i];
+        if (m->lasted_ns < c->rules.proof_ns)
+            continue; /* nobody asks, and a busy job has thousands of them */
         for (size_t k = 0; k < m->missing_count && m->leads_to == SIZE_MAX; k++)
             m->leads_to = before(c, gpu, i, m->missing[k], NULL);
         for (size_t k = m->first; k < m->first + m->count && m->leads_to == SIZE_MAX; k++)

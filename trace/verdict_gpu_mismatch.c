@@ -87,6 +87,8 @@ static bool judge(struct ana_case *c, const struct ana_gpu *gpu, const struct an
             best = i;
             best_count = same;
         }
+        if (same == n)
+            return false; /* as nearly always */
     }
     for (size_t i = 0; i < n; i++)
         if (!agree(&terms[best], &terms[i]) && odds++ == 0)

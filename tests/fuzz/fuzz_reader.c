@@ -31,9 +31,12 @@ static void read_records(struct trc_cursor *cursor)
     while (trc_next(cursor, &record) == TRC_OK) {
         check(n++ < RECORDS_MAX, "a cursor that does not end");
         check(record.begin <= record.end, "a record that ends before it begins");
-        check((record.sig == NULL) == (record.kind == TRC_RECORD_LOST), "a record without a signature");
+        check((record.sig == NULL) == (record.kind == TRC_RECORD_LOST || record.kind == TRC_RECORD_SAID),
+              "a record without a signature");
         check(record.request_thread < TRC_MAX_THREADS, "an impossible thread");
         sum += record.sig ? record.sig->site : record.count;
+        for (size_t i = 0; record.kind == TRC_RECORD_SAID && i < record.said.kept; i++)
+            sum += record.said.bytes[i];
     }
 }
 
@@ -54,6 +57,19 @@ static void read_definitions(const struct trc_file *file)
     }
 }
 
+static void read_operations(const struct trc_file *file)
+{
+    uint64_t before = 0;
+    for (size_t i = 0; i < trc_gpu_ops(file); i++) {
+        const struct trc_gpu_op *op = trc_gpu_op(file, i);
+        check(op->number >= before && op->thread < TRC_MAX_THREADS, "operations out of order or of range");
+        before = op->number;
+        sum += strlen(trc_gpu_state_name(op)) + strlen(trc_call(file, op->call)->name) + trc_gpu_over(op);
+        sum += (trc_gpu_type_name(op) != NULL) + (trc_gpu_op_name(op) != NULL) + (trc_comm(file, op->comm) != NULL);
+    }
+    sum += trc_gpu(file) ? trc_gpu(file)->begun : 0;
+}
+
 /* Opens the file, reads it while it grows to its whole length, then reads it once more as text. */
 static void read_file(int fd, const char *path, size_t size)
 {
@@ -66,9 +82,12 @@ static void read_file(int fd, const char *path, size_t size)
         struct trc_cursor *first = trc_cursor_open(file, 0), *last = trc_cursor_open(file, threads ? threads - 1 : 0);
         check(first && last, "out of memory");
         read_records(first);
+        read_operations(file);
+        trc_cursor_want_said(last);
         trc_cursor_seek(last, trc_head(file)->start.ticks + 100);
         read_records(last);
         sum += trc_refresh(file);
+        read_operations(file);
         read_records(first);
         trc_cursor_close(first);
         trc_cursor_close(last);
@@ -110,6 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (trc_open(path, &file, error, sizeof error) != TRC_OK)
         return 0;
     read_definitions(file);
+    read_operations(file);
     struct trc_cursor *cursor = trc_cursor_open(file, 0);
     check(cursor != NULL, "out of memory");
     read_records(cursor);
@@ -118,6 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 16384) {
         write_at(fd, data + 4096, size - 8192, size - 4096);
         sum += trc_refresh(file);
+        read_operations(file);
         read_records(cursor);
     }
     trc_cursor_close(cursor);

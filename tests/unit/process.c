@@ -1,11 +1,38 @@
-/* How long ago a process of another host gave a sign of life, when the wall clocks of the two hosts differ. */
+/* How long ago a process of another host gave a sign of life, when the wall clocks of the two hosts differ.  What a
+ * GPU has done is no call of the process, but shows that it gets on. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
+#include "trace/job_impl.h"
 #include "trace/process.h"
 #include <string.h>
 
+static void test_gpu_gets_on(void)
+{
+    enum { KERNELS = 5 };
+    uint64_t progress[2], calls[2];
+    for (int round = 0; round < 2; round++) {
+        folder_make("process");
+        struct tb *tb = tb_new(0, 1);
+        struct trc_sig kernel = tb_sig(TB_KERNEL);
+        tb_barrier(tb, 0, 1000, 2000, TB_WORLD, 0);
+        for (int i = 0; i < KERNELS * (round + 1); i++)
+            tb_event(tb, 1, &kernel, 3000 + 10 * i, 3005 + 10 * i, (struct tb_more){0});
+        tb_device_stream(tb, 1, (struct trc_device_stream){1, 0, 1, 7});
+        folder_write(tb, 0);
+        tb_free(tb);
+        struct ana_job *job = folder_open();
+        progress[round] = job->process[0].progress;
+        calls[round] = job->process[0].rank.calls;
+        ana_job_close(job);
+        folder_remove();
+    }
+    CHECK(progress[1] == progress[0] + KERNELS, "kernels: %d and %d done", (int)progress[0], (int)progress[1]);
+    CHECK(calls[0] == 1 && calls[1] == 1, "calls: %d and %d", (int)calls[0], (int)calls[1]);
+}
+
 int main(void)
 {
+    test_gpu_gets_on();
     folder_make("process");
     struct tb *a = tb_new(0, 1);
     strcpy(tb_head(a)->host, "elsewhere");

@@ -93,6 +93,12 @@ static void test_refused(void)
         {offsetof(struct trc_head, chunks_offset), UINT64_MAX - 100, 8, "chunks at"},
     };
     struct trc_file *file = NULL;
+    memcpy(bytes, good, size);
+    ((struct trc_head *)(void *)bytes)->version = TRC_OLDEST;
+    write_bytes(bytes, size);
+    CHECK(trc_open(path, &file, error, sizeof error) == TRC_OK, "an older format is read: %s", error);
+    trc_close(file);
+    file = NULL;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memcpy(bytes, good, size);
         memcpy(bytes + bad[i].offset, &bad[i].value, bad[i].width);
