@@ -6,24 +6,29 @@
 
 static void add_libraries(cJSON *root, const struct ana_summary *s, const struct ana_gpu_look *look)
 {
+    enum { MPI, NCCL, COPIES };
     struct {
         const char *name;
         uint64_t calls, sent, received;
-    } by[] = {{"MPI", 0, 0, 0}, {"NCCL", 0, 0, 0}, {"copies", look->copies, look->copied, look->copied}};
+    } by[] = {[MPI] = {"MPI", 0, 0, 0},
+              [NCCL] = {"NCCL", 0, 0, 0},
+              [COPIES] = {"copies", look->copies, look->copied, look->copied}};
     for (size_t i = 0; i < s->call_count; i++) {
         const struct ana_call_stat *c = &s->calls[i];
         bool nccl = ana_opclass_category(c->opclass) == TRC_CAT_NCCL;
-        by[nccl].calls += c->times.count;
-        by[nccl].sent += c->sent;
-        by[nccl].received += c->received;
+        by[nccl ? NCCL : MPI].calls += c->times.count;
+        by[nccl ? NCCL : MPI].sent += c->sent;
+        by[nccl ? NCCL : MPI].received += c->received;
     }
     cJSON *list = cJSON_AddArrayToObject(root, "libraries");
     for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
         cJSON *o = cJSON_CreateObject();
+        /* Where nothing was seen on the GPUs, and it is known why, nobody knows of copies. */
+        bool known = i < COPIES || look->known || !look->why_not[0];
         tui_json_text(o, "name", by[i].name);
-        tui_json_integer(o, "calls", by[i].calls);
-        tui_json_integer(o, "bytes_sent", by[i].sent);
-        tui_json_integer(o, "bytes_received", by[i].received);
+        tui_json_known(o, "calls", known, by[i].calls);
+        tui_json_known(o, "bytes_sent", known, by[i].sent);
+        tui_json_known(o, "bytes_received", known, by[i].received);
         cJSON_AddItemToArray(list, o);
     }
 }
@@ -45,7 +50,7 @@ static void add_nccl(cJSON *root, const struct ana_gpu_look *look)
         tui_json_real(o, "transfer_s", n->transfer_p50_ns / 1e9);
         tui_json_real(o, "skew_p50_s", n->skew_p50_ns / 1e9);
         tui_json_real(o, "skew_p99_s", n->skew_p99_ns / 1e9);
-        tui_json_ns(o, "kernel_s", n->timed ? n->kernel_ns : -1);
+        tui_json_ns(o, "kernel_s", n->kernel_ns > 0 ? n->kernel_ns : -1);
         cJSON_AddItemToArray(list, o);
     }
 }
@@ -74,7 +79,10 @@ static void add_gpus(cJSON *root, const struct ana_job *job, const struct ana_gp
         const struct ana_gpu_rank *r = &look->ranks[i];
         const struct ana_rank *rank = ana_job_rank(job, r->index);
         cJSON *o = cJSON_CreateObject();
-        tui_json_signed(o, "rank", rank ? rank->rank : -1);
+        if (rank && rank->rank >= 0)
+            tui_json_signed(o, "rank", rank->rank);
+        else
+            cJSON_AddNullToObject(o, "rank");
         tui_json_integer(o, "devices", r->devices);
         tui_json_integer(o, "kernels", r->kernels);
         tui_json_integer(o, "copies", r->copies);

@@ -75,7 +75,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         out->number = n->skew_p99_ns;
         break;
     case KERNELS:
-        out->number = app->gpu.known ? (double)n->kernel_ns : NAN;
+        out->number = n->kernel_ns > 0 ? (double)n->kernel_ns : NAN; /* none was found */
         break;
     case TIMED:
         out->number = app->gpu.known ? (double)n->timed : NAN;
