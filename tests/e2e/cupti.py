@@ -182,6 +182,9 @@ for label, why, double, env in [
           (r, rep["kernels_unknown"]))
     check(label + ": calls and bytes are there, bandwidth is not",
           len(rep["nccl"]) == 2 and all(n["calls"] == 10 and n["algbw"] is None and n["timed"] == 0 for n in rep["nccl"]), rep["nccl"])
+    copies = [l for l in rep["libraries"] if l["name"] == "copies"]
+    check(label + ": of copies and kernels' times nothing is known, not none",
+          [l["calls"] for l in copies] == [None] and all(n["kernel_s"] is None for n in rep["nccl"]), (copies, rep["nccl"]))
 
 # Dropped records are counted; a kernel that has not ended is told.
 r = launch(2, [program("allreduce_sweep"), "8192"], "dropped", GPU_DOUBLE_CUPTI_DROP="3")
