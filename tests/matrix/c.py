@@ -5,13 +5,16 @@
 import sys
 
 import cell
+from common import skip
 from truths import WORKLOADS, hold, most_ranks
 
 job = cell.Cell(sys.argv[1])
 job.build(job.library.cc + " -std=gnu11 -w -O1 -g", "*.c", "-lpthread -lm")
 for name, arguments, counts in WORKLOADS:
     ranks = most_ranks(counts, job.library.ranks)
-    if ranks:
+    if name in job.library.refuses:
+        skip(name, job.library.refuses[name])
+    elif ranks:
         both = hold(name, arguments, ranks, job.mpirun, job.program, job.library.codes, brief=True)
         job.seen(both[1] if both else None)
 job.end("C")

@@ -22,13 +22,14 @@ class Library:
     """One MPI.  release: Debian release whose root it lives in; shows: how the trace's head names it; abi: the family
     that must be found; ranks: most ranks on two cores (MPICH spins while it waits); codes: exit codes of its launcher
     other than 0; libmpi: what to link with where cc is no compiler of MPI's own; links: names in the folder that the loader searches
-    first, and where they lead; pypi: packages that the root has at /tmp/pypi."""
+    first, and where they lead; pypi: packages that the root has at /tmp/pypi; refuses: workloads that it ends by itself, and why."""
 
     def __init__(self, name, release, shows, abi, cc, fc, mpirun, ranks=2, codes=None, env=None, libmpi=None,
-                 links=None, pypi=()):
+                 links=None, pypi=(), refuses=None):
         self.name, self.release, self.shows, self.abi = name, release, shows, abi
         self.cc, self.fc, self.mpirun, self.ranks = cc, fc, mpirun, ranks
         self.codes, self.env, self.libmpi, self.links, self.pypi = codes or {}, env or {}, libmpi, links or {}, pypi
+        self.refuses = refuses or {}
 
 
 def openmpi(name, release, **more):
@@ -45,6 +46,7 @@ def mpich(name, release, **more):
 
 def intel(name, **more):
     return Library(name, "bookworm", **dict(dict(
+        refuses={"sessions_init": "Intel MPI 2021 ends a program that calls MPI_Init after MPI_Session_init, without libtrace.so too"},
         shows="Intel", fc=None, mpirun=["mpiexec.hydra", "-n"], codes=HYDRA_CODES, pypi=("impi-rt", "impi-devel"),
         env={"I_MPI_ROOT": "/tmp/pypi", "FI_PROVIDER_PATH": "/tmp/pypi/lib", "I_MPI_FABRICS": "shm"}), **more))
 
