@@ -155,9 +155,11 @@ void ipo_cuda_launch_end(ipo_gpu_op first, uint8_t how)
 {
     const struct ipo_cuda *cuda = atomic_load_explicit(&driver, memory_order_acquire);
     const struct launch *launch = &launches[SLOT(first)];
-    bool pushed = false;
-    bool good = enter(cuda, launch->context, &pushed) && !cuda->cuEventRecord(launch->events->stop, launch->stream);
-    leave(cuda, pushed);
+    bool pushed = false, good = false;
+    if (cuda) { /* it may have been given up since the launch began */
+        good = enter(cuda, launch->context, &pushed) && !cuda->cuEventRecord(launch->events->stop, launch->stream);
+        leave(cuda, pushed);
+    }
     tell(first, ipo_gpu_op_enqueued, 0, how | (good ? TRC_GPU_BY_EVENTS : TRC_GPU_BLIND));
     if (good && !hand_over(first))
         tell(first, ipo_gpu_op_enqueued, 0, TRC_GPU_BLIND);

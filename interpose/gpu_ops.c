@@ -70,10 +70,13 @@ ipo_gpu_op ipo_gpu_op_begin(const struct trc_gpu_op *what)
         return 0;
     }
     uint64_t called = what->called ? what->called : ipo_ticks();
-    *slot = *what;
-    slot->called = called;
-    slot->enqueued = slot->started = slot->ended = 0;
-    slot->state = TRC_GPU_CALLED;
+    slot->state = TRC_GPU_CALLED; /* before all else, and never FREE in between: that would be an offer to others */
+    struct trc_gpu_op fresh = *what;
+    fresh.number = 0;
+    fresh.called = called;
+    fresh.enqueued = fresh.started = fresh.ended = 0;
+    fresh.state = TRC_GPU_CALLED;
+    *slot = fresh;
     __atomic_store_n(&slot->number, number, __ATOMIC_RELEASE);
     return number << SLOT_BITS | (uint64_t)(slot - table->op);
 }
@@ -88,6 +91,8 @@ static void advance(ipo_gpu_op op, enum trc_gpu_state to, uint64_t ticks, uint8_
     ticks = ticks ? ticks : ipo_ticks();
     if (to == TRC_GPU_ENQUEUED && !slot->enqueued) /* it may have started before its call returned */
         slot->enqueued = ticks;
+    if (state == to && how & TRC_GPU_BLIND) /* known to be on the stream; now, that no more will be known */
+        __atomic_fetch_or(&slot->flags, TRC_GPU_BLIND, __ATOMIC_RELAXED);
     if (state >= to || state >= TRC_GPU_COMPLETED)
         return;
     uint64_t *at = to == TRC_GPU_ENQUEUED ? &slot->enqueued : to == TRC_GPU_STARTED ? &slot->started : &slot->ended;

@@ -159,6 +159,8 @@ bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
 
 void trc_writer_trim(struct trc_writer *writer)
 {
+    if (atomic_load(&writer->trimmed))
+        return; /* a second end, of sessions that were begun after the first */
     /* Keeps `growing` taken: nothing may be allocated any more. */
     int idle = 0;
     while (!atomic_compare_exchange_weak(&writer->growing, &idle, 1))

@@ -286,6 +286,20 @@ static void test_no_space(void)
     free(writer);
 }
 
+/* Sessions of MPI may be begun and ended again and again. */
+static void test_second_end(void)
+{
+    struct trc_writer *writer = open_writer(64 << 20);
+    trc_writer_trim(writer);
+    trc_writer_trim(writer);
+    CHECK(trc_writer_ready(writer) == 0, "%u chunks after the end", trc_writer_ready(writer));
+    CHECK(trc_writer_untrim(writer), "there is room again");
+    CHECK(!trc_writer_untrim(writer), "once");
+    CHECK(trc_writer_take(writer, TRC_CHUNK_EVENTS, 0) != NULL, "and it is given");
+    trc_writer_trim(writer);
+    free(writer);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
@@ -296,6 +310,7 @@ int main(void)
     test_folds();
     test_threads();
     test_no_space();
+    test_second_end();
     unlink(path);
     rmdir(folder);
     return failures ? 1 : 0;
