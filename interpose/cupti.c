@@ -120,9 +120,9 @@ static uint64_t to_ticks(uint64_t time)
 #define KEPT  8
 
 struct block {
-    struct block *next;
+    struct block *next, *self;
     size_t valid;
-    uint8_t reserved[48];
+    uint8_t reserved[40];
     uint8_t data[];
 };
 _Static_assert(sizeof(struct block) == 64, "records lie aligned");
@@ -137,6 +137,8 @@ static void requested(uint8_t **buffer, size_t *size, size_t *records)
         void *fresh = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         block = fresh == MAP_FAILED ? NULL : fresh;
     }
+    if (block)
+        block->self = block;
     *buffer = block ? block->data : NULL;
     *size = block ? BLOCK - sizeof *block : 0;
     *records = 0; /* as many as fit */
@@ -150,13 +152,21 @@ static void give_back(struct block *block)
         munmap(block, BLOCK);
 }
 
+/* NULL: somebody else's, who gave it before our functions replaced theirs.  Ours begin behind the start of a page, so
+ * that what stands before any that could be one may be read. */
+static struct block *block_of(uint8_t *buffer)
+{
+    struct block *block = (struct block *)(void *)(buffer - sizeof *block);
+    return (uintptr_t)block % 4096 == 0 && block->self == block ? block : NULL;
+}
+
 /* On a thread of CUPTI's, or on one that flushes. */
 static void was_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
     (void)size;
-    if (!buffer)
+    struct block *block = buffer ? block_of(buffer) : NULL;
+    if (!block)
         return;
-    struct block *block = (struct block *)(void *)(buffer - sizeof *block);
     size_t dropped = 0;
     if (cupti.ActivityGetNumDroppedRecords(context, stream, &dropped) == 0 && dropped)
         __atomic_fetch_add(&ipo_process.writer.head->lost_records, dropped, __ATOMIC_RELAXED);
@@ -230,6 +240,8 @@ void ipo_cupti_stop(void)
     int going = 0;
     atomic_compare_exchange_strong(&stopping, &going, 1); /* nor is anything begun any more */
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    if (going == 2) /* waited for in vain before */
+        return;
     struct timespec patience = {.tv_sec = 1}; /* a GPU that hangs must not hang the program's end */
     while (atomic_load(&running))
         if (syscall(SYS_futex, &running, FUTEX_WAIT_PRIVATE, 1, &patience, NULL, 0) && errno == ETIMEDOUT) {
@@ -237,6 +249,16 @@ void ipo_cupti_stop(void)
             return;
         }
 }
+
+/* A program that ends without MPI_Finalize: its driver is taken down by handlers that were registered before ours and
+ * run after it.  Nobody should be inside then. */
+static void at_exit(void *unused_)
+{
+    (void)unused_;
+    if (ipo_process.writer.head->pid == (uint32_t)getpid()) /* not a child of the traced process */
+        ipo_cupti_stop();
+}
+int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
 
 /* ---- beginning ------------------------------------------------------------------------------------------------------
  */
@@ -327,6 +349,7 @@ void ipo_cupti_start(bool up)
         tell("not timed: ", why);
     } else {
         tell("timed by CUPTI, ", library);
+        __cxa_atexit(at_exit, NULL, NULL);
     }
     atomic_store(&state, why ? NEVER : ON);
     ipo_patch_slots(); /* CUPTI's calls, too, now that there is one */
@@ -338,9 +361,10 @@ static void *await(void *unused_)
 {
     (void)unused_;
     prctl(PR_SET_NAME, "hpctop gpu");
-    while (atomic_load(&state) == OFF && !atomic_load(&stopping)) {
+    for (unsigned rounds = 0; atomic_load(&state) == OFF && !atomic_load(&stopping); rounds++) {
         ipo_cupti_start(false);
-        struct timespec pause = {.tv_nsec = 20000000};
+        /* Libraries load the driver in programs that never use it. */
+        struct timespec pause = {.tv_nsec = rounds < 500 ? 20000000 : 500000000};
         syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
     }
     return NULL;
@@ -455,16 +479,17 @@ FOREIGN(ASK)
 
 ipo_function ipo_cupti_wrapper_of(const char *name)
 {
-    static const struct {
+    const struct {
         const char *name;
         ipo_function wrapper;
+        bool there; /* in the CUPTI in use; an older one may lack it */
     } wrappers[] = {
-#define ASK(name, parameters, ...) {"cupti" #name, (ipo_function)(uintptr_t)foreign_##name},
+#define ASK(name, parameters, ...) {"cupti" #name, (ipo_function)(uintptr_t)foreign_##name, cupti.name != NULL},
         FOREIGN(ASK)
 #undef ASK
     };
     for (size_t i = 0; *library && i < sizeof wrappers / sizeof *wrappers; i++)
         if (strcmp(name, wrappers[i].name) == 0)
-            return wrappers[i].wrapper;
+            return wrappers[i].there ? wrappers[i].wrapper : NULL;
     return NULL;
 }

@@ -241,7 +241,7 @@ static void follow(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t
     case IPO_NCCL_GroupEnd:
         thread->nccl_depth -= thread->nccl_depth > 0;
         if (thread->nccl_depth == 0)
-            ipo_nccl_comms_of_group();
+            ipo_nccl_comms_of_group(frame->failed);
         break;
     case IPO_NCCL_CommDestroy:
     case IPO_NCCL_CommAbort:

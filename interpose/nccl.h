@@ -115,7 +115,7 @@ struct ipo_comm *ipo_nccl_comm_coming(const struct ipo_nccl_copy *copy, enum ipo
 void ipo_nccl_comm_made(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args,
                         struct ipo_comm *coming);
 /* Those whose handles could not be told before the group's end. */
-void ipo_nccl_comms_of_group(void);
+void ipo_nccl_comms_of_group(bool failed);
 /* The communicator behind a handle; one that was never seen gets an identity of its own.  NULL: no room. */
 struct ipo_comm *ipo_nccl_comm(const struct ipo_nccl_copy *copy, uintptr_t handle);
 /* The same, only if it is known. */

@@ -7,6 +7,7 @@
 #include "interpose/table.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #define XXH_INLINE_ALL
 #define XXH_NO_STDLIB
 #include <xxhash.h>
@@ -25,7 +26,7 @@ struct promise {
     uint32_t call;
 };
 #define PROMISES 64u
-static __thread struct promise promised[PROMISES];
+static __thread struct promise *promised; /* mapped while there are any: threads have little room of their own */
 static __thread uint32_t promises;
 
 /* ---- identities */
@@ -261,11 +262,25 @@ static void keep(const struct promise *p)
         ipo_table_put(&comms, handle, comm);
 }
 
-void ipo_nccl_comms_of_group(void)
+static void promise(struct promise p)
+{
+    if (!promised) {
+        void *memory = mmap(NULL, PROMISES * sizeof p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        promised = memory == MAP_FAILED ? NULL : memory;
+    }
+    if (promised && promises < PROMISES)
+        promised[promises++] = p;
+}
+
+void ipo_nccl_comms_of_group(bool failed)
 {
     for (uint32_t i = 0; i < promises; i++)
-        keep(&promised[i]);
+        if (!failed || promised[i].comm) /* else what the variable holds may not be asked for its rank */
+            keep(&promised[i]);
     promises = 0;
+    if (promised)
+        munmap(promised, PROMISES * sizeof *promised);
+    promised = NULL;
 }
 
 static void all_devices(enum ipo_nccl_id id, const uintptr_t *args)
@@ -298,6 +313,6 @@ void ipo_nccl_comm_made(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, c
     }
     if (ipo_thread_self()->nccl_depth == 0)
         keep(&p);
-    else if (promises < PROMISES)
-        promised[promises++] = p;
+    else
+        promise(p);
 }

@@ -68,7 +68,9 @@ void ipo_told_made(struct ipo_told *call, struct ipo_comm *comm)
 
 void ipo_told_close(struct ipo_told *call)
 {
-    if (call->open)
+    if (call->open && call->frame.thread == ipo_thread_current)
         ipo_nccl_told_leave(&call->frame, call->id);
+    else if (call->open && *ipo_told_armed) /* each thread writes its own only */
+        __atomic_fetch_add(&ipo_process.writer.head->lost_records, 1, __ATOMIC_RELAXED);
     call->open = false;
 }

@@ -70,7 +70,7 @@ static bool is_nccl(const struct domain *domain)
 
 static void *create_domain(const char *name)
 {
-    if (strcmp(name, "NCCL") != 0)
+    if (!name || strcmp(name, "NCCL") != 0)
         return NULL;
     const void *base = ipo_object_base(__builtin_return_address(0));
     for (int i = 0; i < DOMAINS; i++) {
@@ -239,7 +239,7 @@ static void end(struct domain *domain, const struct payload *payload)
     struct ipo_comm *comm = call.frame.comm;
     bool ends = call.open && (call.id == IPO_NCCL_CommDestroy || call.id == IPO_NCCL_CommAbort);
     ipo_told_close(&call);
-    if (ends && comm)
+    if (ends && comm && *ipo_told_armed)
         ipo_nccl_comm_gone(comm);
     if (ends && atomic_load(&domain->comms) > 0)
         atomic_fetch_sub(&domain->comms, 1);

@@ -271,7 +271,7 @@ static int stop(void *handle)
 {
     struct event *event = event_of(handle);
     int kept = errno;
-    if (!event)
+    if (!event || !*ipo_told_armed) /* a child has the file of its parent */
         return 0;
     ipo_told_close(&event->call);
     if (event->kind == GROUP_API)
@@ -288,7 +288,7 @@ static int stop(void *handle)
 static int finalize(struct context *context)
 {
     if (context) {
-        if (context->comm && !others_see(context))
+        if (context->comm && *ipo_told_armed && !others_see(context))
             ipo_nccl_comm_gone(context->comm);
         context->comm = NULL;
         atomic_store(&context->used, false);

@@ -23,6 +23,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -377,12 +378,9 @@ void ipo_process_ready(void)
     run();
 }
 
-bool ipo_process_start_nccl(int rank, int size)
+#define PATIENCE 20000
+static void start_nccl(int rank, int size)
 {
-    static atomic_int started_here;
-    int fresh = 0;
-    if (!atomic_compare_exchange_strong(&started_here, &fresh, 1) || !is_wanted() || !arm_page() || !begin())
-        return false;
     struct trc_head *head = ipo_process.writer.head;
     bool launcher = head->rank >= 0 && head->world_size > head->rank;
     if (!launcher) {
@@ -394,7 +392,23 @@ bool ipo_process_start_nccl(int rank, int size)
     run();
     ipo_fact("rank", launcher ? "from the environment" : "from the first NCCL communicator");
     arm_nccl();
-    return true;
+}
+
+bool ipo_process_start_nccl(int rank, int size)
+{
+    static atomic_int started_here; /* 2: it is over */
+    int fresh = 0;
+    if (!atomic_compare_exchange_strong(&started_here, &fresh, 1)) {
+        /* A thread for each GPU: their first communicators come at once. */
+        for (int tries = 0; tries < PATIENCE && atomic_load(&started_here) == 1; tries++)
+            sched_yield();
+        return *ipo_told_armed != 0;
+    }
+    bool good = is_wanted() && arm_page() && begin();
+    if (good)
+        start_nccl(rank, size);
+    atomic_store(&started_here, 2);
+    return good;
 }
 
 void ipo_process_ending(void)

@@ -32,7 +32,8 @@ static struct ipo_thread *take_over(uint32_t mine)
         if (is_dead(tid, mine) &&
             __atomic_compare_exchange_n(&thread->tid, &tid, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             ipo_completion_left(thread); /* it may have died inside a call */
-            thread->mark = NULL;
+            thread->mark = thread->nccl = NULL;
+            thread->nccl_depth = 0;
             thread->stream.page->thread.inside = 0;
             thread->stream.page->thread.tid = mine;
             return thread;

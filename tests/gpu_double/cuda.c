@@ -16,6 +16,7 @@ enum {
     CUDA_ERROR_INVALID_CONTEXT = 201,
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_NOT_READY = 600,
+    CUDA_ERROR_LAUNCH_FAILED = 719,
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
 };
 #define CU(name, ...)                                                                                                  \
@@ -108,13 +109,17 @@ CU(cuEventRecord, fgpu_event event, fgpu_stream stream)
 {
     return fgpu_record(event, stream) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
-/* GPU_DOUBLE_FAULT=query:RANK:N: the N-th call and all after it never return. */
+/* GPU_DOUBLE_FAULT=query:RANK:N: the N-th call and all after it never return; lost:RANK:N: they say that a kernel has
+ * crashed, as a driver does of everything from then on. */
 CU(cuEventQuery, fgpu_event event)
 {
     static atomic_long calls;
     long n = 0, more;
     while (fgpu_fault("query", &n, &more) && atomic_fetch_add(&calls, 1) >= n)
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    static atomic_long asked;
+    if (fgpu_fault("lost", &n, &more) && atomic_fetch_add(&asked, 1) >= n)
+        return CUDA_ERROR_LAUNCH_FAILED;
     if (!fgpu_allowed())
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return fgpu_reached(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
