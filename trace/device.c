@@ -45,7 +45,7 @@ struct ana_devices {
 struct ana_devices *ana_devices_new(size_t ranks)
 {
     struct ana_devices *gpu = calloc(1, sizeof *gpu);
-    if (!gpu || !(gpu->match = ana_gpu_match_new())) {
+    if (!gpu || !(gpu->match = ana_gpu_match_new(ranks))) {
         free(gpu);
         return NULL;
     }

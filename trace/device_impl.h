@@ -20,7 +20,7 @@ void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana
 /* ---- device_match.c: which kernel carries which operation.  On one stream the n-th kernel of NCCL's is that of the
  * n-th launch: a call, or all calls of a group on one communicator. */
 struct ana_gpu_match;
-struct ana_gpu_match *ana_gpu_match_new(void);
+struct ana_gpu_match *ana_gpu_match_new(size_t ranks);
 void ana_gpu_match_free(struct ana_gpu_match *match);
 void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const struct ana_event *event);
 void ana_gpu_match_kernel(struct ana_gpu_match *match, size_t index, uint32_t stream_number, int64_t begin_ns,

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAITING   65536  /* launches, or kernels, of one stream that wait for their other half */
-#define INSTANCES 16384u /* operations of which some ranks' kernels are to come */
-#define EARLY_NS  200000 /* a kernel may seem to begin so much before its call: two clocks */
+#define WAITING     65536   /* launches, or kernels, of one stream that wait for their other half, at most; */
+#define WAITING_ALL 4194304 /* ... and of a stream of every rank together: kernels of graphs have no other half */
+#define INSTANCES   16384u  /* operations of which some ranks' kernels are to come */
+#define EARLY_NS    200000  /* a kernel may seem to begin so much before its call: two clocks */
 
 /* An operation, or those of a group that share a kernel. */
 struct launch {
@@ -65,13 +66,15 @@ struct ana_gpu_match {
     struct ana_map rows;   /* communicator, call, size class */
     struct instance *instance;
     uint64_t unmatched;
+    size_t waiting; /* in one queue, at most */
 };
 
-struct ana_gpu_match *ana_gpu_match_new(void)
+struct ana_gpu_match *ana_gpu_match_new(size_t ranks)
 {
     struct ana_gpu_match *match = calloc(1, sizeof *match);
     if (!match)
         return NULL;
+    match->waiting = ranks > WAITING_ALL / WAITING ? WAITING_ALL / ranks + 64 : WAITING;
     ana_map_init(&match->queues, sizeof(struct queue));
     ana_map_init(&match->groups, sizeof(struct group));
     ana_map_init(&match->rows, sizeof(struct row));
@@ -174,14 +177,14 @@ static void pair(struct ana_gpu_match *match, const struct launch *l, const stru
  */
 
 /* Room for one more at the end of a list that is read from `from` on; NULL: too many wait, or out of memory. */
-static void *push(void **list, size_t *count, size_t *room, size_t *from, size_t size)
+static void *push(void **list, size_t *count, size_t *room, size_t *from, size_t size, size_t most)
 {
     if (*from > 64 && *from * 2 > *count) {
         memmove(*list, (char *)*list + *from * size, (*count - *from) * size);
         *count -= *from;
         *from = 0;
     }
-    if (*count - *from >= WAITING)
+    if (*count - *from >= most)
         return NULL;
     if (*count == *room) {
         size_t more = *room ? *room * 2 : 16;
@@ -215,7 +218,7 @@ void ana_gpu_match_kernel(struct ana_gpu_match *match, size_t index, uint32_t st
 {
     struct queue *q = ana_map_add(&match->queues, index, stream_number, 0);
     void *list = q ? q->kernel : NULL;
-    struct kernel *k = q ? push(&list, &q->kernels, &q->kernel_room, &q->kernel_from, sizeof *k) : NULL;
+    struct kernel *k = q ? push(&list, &q->kernels, &q->kernel_room, &q->kernel_from, sizeof *k, match->waiting) : NULL;
     if (!k) {
         match->unmatched++;
         return;
@@ -229,7 +232,8 @@ static void launched(struct ana_gpu_match *match, size_t index, uint32_t number,
 {
     struct queue *q = number ? ana_map_add(&match->queues, index, number, 0) : NULL;
     void *list = q ? q->launch : NULL;
-    struct launch *l = q ? push(&list, &q->launches, &q->launch_room, &q->launch_from, sizeof *l) : NULL;
+    struct launch *l =
+        q ? push(&list, &q->launches, &q->launch_room, &q->launch_from, sizeof *l, match->waiting) : NULL;
     if (!l)
         return;
     q->launch = list;
@@ -263,7 +267,7 @@ static void add_to_group(struct group *group, const struct launch *one, size_t i
     }
     void *list = group->pending;
     size_t none = 0;
-    struct pending *p = push(&list, &group->count, &group->room, &none, sizeof *p);
+    struct pending *p = push(&list, &group->count, &group->room, &none, sizeof *p, WAITING);
     if (!p)
         return;
     group->pending = list;
