@@ -139,7 +139,16 @@ static struct pid_stat stat_of_pid(uint32_t pid)
     return stat;
 }
 
-/* A finalized process whose pid, or whose heartbeat, is still there. */
+/* Its pid means here what it means there. */
+static bool pids_are_ours(const struct trc_head *head, const struct ana_here *here)
+{
+    bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
+    uint64_t pids = head->namespaces[TRC_NAMESPACE_pid];
+    return near && (pids && here->pid_namespace ? pids == here->pid_namespace
+                                                : !head->runtime[0] && strcmp(head->host, here->host) == 0);
+}
+
+/* A finalized process whose pid is still there, or whose heartbeat where the pid says nothing. */
 static bool lives_on(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
 {
     bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
@@ -147,7 +156,9 @@ static bool lives_on(struct ana_process *p, const struct trc_head *head, const s
     p->by_pid = near && head->pid_start && stat.start == head->pid_start;
     if (p->by_pid)
         p->cpu_ms = stat.cpu_ms;
-    return p->by_pid || p->heartbeat_seen == 0 ? p->by_pid : here->monotonic_ns - p->heartbeat_seen < NEAR_GRACE_NS;
+    if (p->by_pid || p->heartbeat_seen == 0 || (head->pid_start && pids_are_ours(head, here)))
+        return p->by_pid;
+    return here->monotonic_ns - p->heartbeat_seen < NEAR_GRACE_NS;
 }
 
 static int64_t silence_ns(const struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
@@ -165,9 +176,7 @@ static int64_t silence_ns(const struct ana_process *p, const struct trc_head *he
 static enum ana_rank_state liveness(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
 {
     bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
-    uint64_t pids = head->namespaces[TRC_NAMESPACE_pid];
-    bool same_pids = near && (pids && here->pid_namespace ? pids == here->pid_namespace
-                                                          : !head->runtime[0] && strcmp(head->host, here->host) == 0);
+    bool same_pids = pids_are_ours(head, here);
     p->alive = true;
     p->silent_ns = silence_ns(p, head, here);
     struct pid_stat stat = near && head->pid_start ? stat_of_pid(head->pid) : (struct pid_stat){0};

@@ -129,7 +129,7 @@ bool ana_find_living_on(struct ana_case *c)
         int64_t now = c->job->process[i].heartbeat_ns;
         if (r->state != ANA_RANK_DONE)
             return false;
-        if (!r->lives_on || ana_looks_cpu(c, i) >= IDLE_SHARE)
+        if (!r->lives_on || !(ana_looks_cpu(c, i) < IDLE_SHARE)) /* what it uses may be unknown, too */
             continue;
         ana_case_blame(c, i);
         lasted = now - r->end_ns < lasted ? now - r->end_ns : lasted;
