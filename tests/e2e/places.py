@@ -81,8 +81,9 @@ def umasks():
 
 def side_by_side():
     cwd = within("two")
-    jobs = [subprocess.Popen(["mpirun", "-n", "2", RING], env=environment(None), cwd=cwd, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for _ in range(2)]
+    bases = [within("two-tmp%d" % i) for i in range(2)]  # of their own: two mpiruns that make one at once stop each other
+    jobs = [subprocess.Popen(["mpirun", "-n", "2", RING], env=environment(None, OMPI_MCA_orte_tmpdir_base=base), cwd=cwd,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for base in bases]
     said = [j.communicate()[0] for j in jobs]
     made = sorted(glob.glob(cwd + "/hpctop-*"))
     if check("two jobs at once: a folder each", [j.returncode for j in jobs] == [0, 0] and said == [b"", b""] and len(made) == 2,

@@ -122,10 +122,11 @@ def here(far):
     send(pids, signal.SIGSTOP)
     time.sleep(1)
     kill_group(p)
-    good, v = says("here", "is gone without MPI_Finalize", None, ("aborted",))
+    # Heartbeats come twice a second, later where cores are few: one may seem to have gone before the others.
+    good, v = says("here", "is gone without MPI_Finalize", None, ("aborted", "hung"))
     check("stopped, then killed: it is over", good, v)
     check("stopped, then killed: that it may have been stopped is said",
-          any("or stopped (SIGSTOP, freezer)" in line for line in v[0][1]["evidence"]), v)
+          any("or stopped (SIGSTOP" in line for line in v[0][1]["evidence"]), v)
 
 
 def hosts(lab):
