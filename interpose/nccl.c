@@ -185,6 +185,24 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
     return good;
 }
 
+/* What the call is, since when, and that the thread is inside it. */
+static void go_inside(struct ipo_thread *thread, struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+{
+    int kept = errno;
+    describe(frame, id, args);
+    errno = kept;
+    if (frame->nested) /* MPI's own use of NCCL */
+        frame->sig.flags |= TRC_SIG_NESTED;
+    frame->index = trc_stream_intern(&thread->stream, &frame->sig);
+    frame->begin = ipo_ticks();
+    if (!frame->nested) {
+        struct trc_thread *live = &thread->stream.page->thread;
+        live->inside_sequence = frame->sequence;
+        live->inside_since = frame->begin;
+        __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
+    }
+}
+
 bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
@@ -209,19 +227,7 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
         thread->outer = frame;
         thread->outer_site = ((const uint64_t *)frame->address)[1];
     }
-    int kept = errno;
-    describe(frame, id, args);
-    errno = kept;
-    if (frame->nested) /* MPI's own use of NCCL */
-        frame->sig.flags |= TRC_SIG_NESTED;
-    frame->index = trc_stream_intern(&thread->stream, &frame->sig);
-    frame->begin = ipo_ticks();
-    if (!frame->nested) {
-        struct trc_thread *live = &thread->stream.page->thread;
-        live->inside_sequence = frame->sequence;
-        live->inside_since = frame->begin;
-        __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
-    }
+    go_inside(thread, frame, id, args);
     ipo_nccl_state_enter(frame, id, args);
     if (frame->gpu_launch)
         frame->begin = ipo_ticks(); /* recording its events is no part of the call */
@@ -301,19 +307,7 @@ bool ipo_nccl_told_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uin
     frame->copy = NULL;
     frame->sequence = 0;
     frame->poll = frame->failed = false;
-    int kept = errno;
-    describe(frame, id, args);
-    errno = kept;
-    if (frame->nested)
-        frame->sig.flags |= TRC_SIG_NESTED;
-    frame->index = trc_stream_intern(&thread->stream, &frame->sig);
-    frame->begin = ipo_ticks();
-    if (!frame->nested) {
-        struct trc_thread *live = &thread->stream.page->thread;
-        live->inside_sequence = frame->sequence;
-        live->inside_since = frame->begin;
-        __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
-    }
+    go_inside(thread, frame, id, args);
     ipo_nccl_state_told(frame, id, args);
     return true;
 }
