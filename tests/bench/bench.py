@@ -2,9 +2,11 @@
 """make bench: what recording costs, measured against the same program without it and against the floor, the least that
 any recorder can cost (tests/bench/floor.c: two clock reads and one 32-byte store into a mapped file).
 
-All three in turn in every round.  "median": the median of 50 parts of a run, then over the rounds; it holds the page
-faults of a growing file.  "least": the least part of all rounds; it holds for a busy machine too, on which medians tell
-little.  Absolute figures move from machine to machine: compare within one run only.  Nothing passes or fails on a time.
+Each round runs the three one right after the other, and compares them with each other only: what was added, in ns a call,
+and the ratio of what hpctop and the floor added, are worked out a round at a time.  Shown are the medians over the rounds
+and, in brackets, the quartiles: where these lie far apart the machine was busy and the row says little.  What a run
+took is the median of its 50 parts; it holds the page faults of a growing file.  Absolute figures move from machine to
+machine: compare within one run only.  Nothing passes or fails on a time.
 
   bench.py BUILD [--rounds N] [--calls N] [--quick]
 """
@@ -59,14 +61,12 @@ class Bench:
         return os.path.join(self.build, "workloads", name)
 
     def times(self, rounds, ranks, command):
-        """By kind: the median over the rounds of each run's median part, and the least part of all."""
-        seen = {kind: [] for kind in KINDS}
+        """Of each round: what each kind took."""
+        seen = []
         for i in range(rounds):
-            for k in range(len(KINDS)):
-                kind = KINDS[(i + k) % len(KINDS)]
-                seen[kind].append(self.run(kind, ranks, command))
-        return {kind: (statistics.median(r["median_ns"] for r in runs), min(r["min_ns"] for r in runs))
-                for kind, runs in seen.items()}
+            order = KINDS[i % len(KINDS):] + KINDS[:i % len(KINDS)]
+            seen.append({kind: self.run(kind, ranks, command)["median_ns"] for kind in order})
+        return seen
 
     def empty_nccl(self):
         """An NCCL and a CUDA driver whose functions do nothing, and a program on them (nccl_empty.c): its path."""
@@ -97,9 +97,12 @@ class Bench:
             total.append((int(found.group(1)), made))
         return (total[1][0] - total[0][0]) / (total[1][1] - total[0][1])
 
-    def bytes_a_call(self, mode, calls):
+    def bytes_a_call(self, mode, calls, program=None):
         """Committed bytes in chunks of events (trace/format.h), for each call that the program made."""
-        made = self.run("hpctop", 1, [self.program("selfcall"), mode, str(calls)])["calls"]
+        command = [program or self.program("selfcall"), mode, str(calls)]
+        if program:
+            command = ["env", "LD_LIBRARY_PATH=" + os.path.dirname(program)] + command
+        made = self.run("hpctop", 1, command)["calls"]
         committed = 0
         for path in glob.glob(os.path.join(self.folder, "trace", "*.hpctop")):
             with open(path, "rb") as f:
@@ -113,45 +116,50 @@ class Bench:
         return committed / made
 
 
-def row(title, times, more=""):
-    cells = []
-    for which in (0, 1):
-        bare, added, floor = times["bare"][which], *(times[k][which] - times["bare"][which] for k in KINDS[1:])
-        cells.append("%8.1f %+8.1f %+7.1f %5s" % (bare, added, floor, "%.2f" % (added / floor) if floor > 0 else "-"))
-    print("%-29s %s  %s %s" % (title, cells[0], cells[1], more), flush=True)
+def spread(values, form):
+    """Median [quartiles]."""
+    if len(values) < 2:
+        return form % values[0] if values else "-"
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return "%s [%s %s]" % (form % middle, form % low, form % high)
+
+
+def row(title, seen, more=""):
+    hpctop, floor = ([r[kind] - r["bare"] for r in seen] for kind in KINDS[1:])
+    ratios = [h / f for h, f in zip(hpctop, floor) if f > 0]
+    print("%-29s %8.1f %23s %23s %18s %s" % (title, statistics.median(r["bare"] for r in seen), spread(hpctop, "%.1f"),
+                                             spread(floor, "%.1f"), spread(ratios, "%.2f"), more), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--calls", type=int, default=1000000)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--calls", type=int, default=300000)
     parser.add_argument("--quick", action="store_true", help="once, few calls, no callgrind: does the bench still work?")
     options = parser.parse_args()
     if options.quick:
-        options.rounds, options.calls = 1, 50000
+        options.rounds, options.calls = 2, 50000
     with tempfile.TemporaryDirectory(prefix="hpct-") as folder:
         bench = Bench(options.build, folder)
         valgrind = shutil.which("valgrind") and not options.quick
-        print("%d rounds; ns a call; + is over bare; ratio is hpctop+ to floor+; instructions by callgrind, bytes on disk" %
-              options.rounds)
-        print("%-29s %31s  %31s %14s %6s" % ("", "median", "least", "instructions+", "bytes"))
-        print("%-29s %8s %8s %7s %5s  %8s %8s %7s %5s %8s %5s %6s" %
-              ("", "bare", "hpctop+", "floor+", "ratio", "bare", "hpctop+", "floor+", "ratio", "hpctop", "floor", "a call"))
+        print("%d rounds; ns a call, + is over bare, [quartiles]; instructions by callgrind; bytes on disk" % options.rounds)
+        print("%-29s %8s %23s %23s %18s %14s %6s" % ("", "", "", "", "", "instructions+", "bytes"))
+        print("%-29s %8s %23s %23s %18s %8s %5s %6s" % ("", "bare", "hpctop+", "floor+", "ratio", "hpctop", "floor", "a call"))
         for title, mode in CASES:
-            times = bench.times(options.rounds, 1, [bench.program("selfcall"), mode, str(options.calls)])
+            seen = bench.times(options.rounds, 1, [bench.program("selfcall"), mode, str(options.calls)])
             ins = {kind: bench.instructions(kind, mode, 20000) if valgrind else None for kind in KINDS}
             text = ["%.0f" % (ins[k] - ins["bare"]) if ins[k] and ins["bare"] else "-" for k in KINDS[1:]]
-            row(title, times, "%8s %5s %6.2f" % (*text, bench.bytes_a_call(mode, options.calls)))
-        if valgrind:
-            program = bench.empty_nccl()
-            for title, mode in NCCL_CASES:
-                ins = [bench.instructions(kind, mode, 20000, program) for kind in ("bare", "hpctop")]
-                print("%-44s %8s instructions+" % (title, "%.0f" % (ins[1] - ins[0]) if all(ins) else "-"), flush=True)
-        times = bench.times(options.rounds, 2, [bench.program("pingpong"), str(options.calls // 3), "8"])
-        row("ping-pong 8 B, half trip", times)
-        print("ping-pong with hpctop: %.3f of bare by medians, %.3f by the least" %
-              tuple(times["hpctop"][w] / times["bare"][w] for w in (0, 1)))
+            row(title, seen, "%8s %5s %6.2f" % (*text, bench.bytes_a_call(mode, options.calls)))
+        seen = bench.times(options.rounds, 2, [bench.program("pingpong"), str(options.calls // 3), "8"])
+        row("ping-pong 8 B, half trip", seen)
+        print("ping-pong over bare: hpctop %s, floor %s" %
+              tuple(spread([r[kind] / r["bare"] for r in seen], "%.3f") for kind in KINDS[1:]))
+        program = bench.empty_nccl()
+        for title, mode in NCCL_CASES:
+            ins = [bench.instructions(kind, mode, 20000, program) if valgrind else None for kind in ("bare", "hpctop")]
+            print("%-44s %8s instructions+ %8.2f bytes an operation" %
+                  (title, "%.0f" % (ins[1] - ins[0]) if all(ins) else "-", bench.bytes_a_call(mode, 100000, program)), flush=True)
 
 
 if __name__ == "__main__":
