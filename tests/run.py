@@ -32,7 +32,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PART = re.compile(r"^(ok|not ok|skip) ([^:\n]+)(?:: (.*))?$")
 DROP = ("TRUTH", "LD_PRELOAD", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
-KEEP = ("HPCTOP_TEST_ROOTS",)
+KEEP = ("HPCTOP_TEST_ROOTS", "HPCTOP_GPU")
 
 
 class Test:

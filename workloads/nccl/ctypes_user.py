@@ -65,7 +65,7 @@ def truth(path, size, libraries):
 
 folder, libraries = sys.argv[1], sys.argv[2:]
 me, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-runtime = ctypes.CDLL("libcudart.so.13")
+runtime = ctypes.CDLL(os.environ.get("LIBCUDART", "libcudart.so.13"))
 for i, library in enumerate(libraries):
     use(ctypes.CDLL(library), runtime, "%s/id%d" % (folder, i), me, ranks)
 if me == 0 and os.environ.get("TRUTH"):

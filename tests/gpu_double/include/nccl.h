@@ -1,9 +1,12 @@
 /* The part of NCCL's interface that the workloads use, for compilers that see no NCCL: same names, types and values as
- * nccl.h of 2.28, so that a workload compiles against either. */
+ * nccl.h of 2.28 (and what 2.29 adds for Grow), so that a workload compiles against either. */
 #ifndef GPU_DOUBLE_NCCL_H
 #define GPU_DOUBLE_NCCL_H
 
 #include "cuda_runtime.h"
+
+#define NCCL_VERSION(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
+#define NCCL_VERSION_CODE                 NCCL_VERSION(2, 29, 2)
 
 typedef struct ncclComm *ncclComm_t;
 typedef void *ncclWindow_t;
