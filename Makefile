@@ -109,7 +109,10 @@ $(DOUBLE)/libhidden_part.so: workloads/nccl/hidden/part.c workloads/nccl/hidden/
 	    -Wl,--version-script=workloads/nccl/hidden/part.map -Wl,-Bsymbolic-functions -L$(@D) -lcudart -lfgpu -ldl -lpthread -lrt
 $(DOUBLE)/libcupti.so.13: tests/gpu_double/cupti.c tests/gpu_double/libcupti.map $(DOUBLE)/libfgpu.so
 	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F) -Wl,--version-script=$(word 2,$^) -L$(@D) -lfgpu -lpthread && ln -sf $(@F) $(@D)/libcupti.so
-$(BUILD)/workloads/nccl/%: workloads/nccl/%.c workloads/truth.h $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcupti.so.13
+$(DOUBLE)/libnvidia-ml.so.1: tests/gpu_double/nvml.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F)
+$(BUILD)/workloads/nccl/%: workloads/nccl/%.c workloads/truth.h $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcupti.so.13 $(DOUBLE)/libnvidia-ml.so.1
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -Iworkloads -o $@ $< $(NCCL_FLAGS) -lnccl -lcudart -lm
 $(BUILD)/workloads/nccl/profiler: NCCL_FLAGS += -lcupti
@@ -197,6 +200,14 @@ check-horovod:
 	@tests/setup.sh check
 	@$(MAKE) --no-print-directory all
 	@tests/horovod/run.py $(TESTS)
+# Everything of NCCL and CUDA on this machine's GPU, the measurements among it; skipped where there is none.  GPU=double: the
+# same on the GPU double; GPU=alone, GPU=double,alone: as if there were no MPI.
+check-gpu:
+	@tests/gpu/prepare.sh $(BUILD)
+	@HPCTOP_GPU=$(GPU) tests/run.py -b $(BUILD) -k gpu -v $(RUNFLAGS) $(TESTS)
+# For a machine with a GPU on which nothing can be installed: build/gpu-kit is all that check-gpu needs there, ready made.
+gpu-kit: all nccl
+	@tests/gpu/kit.sh $(BUILD) build/gpu-kit
 # Every NCCL of PyPI, one a minor release (300 MB each): its header, its library, and what is seen of it without a GPU.
 check-versions:
 	@tests/setup.sh check
@@ -243,6 +254,7 @@ help:
 	@echo "make check-matrix the workloads under every MPI that Debian's releases and PyPI have"
 	@echo "make check-containers   jobs in Apptainer, Charliecloud and Podman; containers/ built"
 	@echo "make check-horovod a real Horovod and what goes wrong with it; builds it once"
+	@echo "make check-gpu    NCCL and CUDA on this machine's GPU; GPU=double on the GPU double; gpu-kit: for where nothing can be built"
 	@echo "make check-versions every NCCL of PyPI against the table of its calls; VERSIONS=\"2.28.9 ..\" only those"
 	@echo "make check-asan   unit tests and fuzz corpus under AddressSanitizer and UBSan"
 	@echo "make check-tsan   unit tests under ThreadSanitizer"
@@ -259,6 +271,6 @@ clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
 .PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench man help clean
-.PHONY: check-horovod check-versions
+.PHONY: check-horovod check-versions check-gpu gpu-kit
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -152,6 +152,15 @@ def release():
     return facts.get("VERSION_CODENAME", facts.get("ID", "")).strip('"')
 
 
+def python_with_torch(cuda=False):
+    """A Python that has PyTorch (and, if asked, with a GPU that it sees); None: there is none."""
+    code = "import torch, torch.distributed as d; import sys; sys.exit(0 if d.is_available() and (%s or torch.cuda.is_available()) else 1)" % (not cuda)
+    for python in ("python3", "/usr/bin/python3"):
+        if run([python, "-c", code], timeout=120).code == 0:
+            return python
+    return None
+
+
 def wait_for(what, timeout=20, step=0.2):
     """Asks `what` until it gives something true, and returns that; None when it never did."""
     limit = time.monotonic() + timeout

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""launch.py RANKS COMMAND..: starts that many processes, as torchrun would: RANK, WORLD_SIZE, LOCAL_RANK, and JOB_FOLDER, a
-new folder that they share.  Its exit is the first that is not 0; who is left when one fails is killed.
+"""launch.py RANKS COMMAND..: starts that many processes, as torchrun would: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,
+MASTER_PORT, and JOB_FOLDER, a new folder that they share.  Its exit is the first that is not 0; who is left when one fails is killed.
 
 launch.py --rank COMMAND..: below mpirun.  Either way each rank has an NCCL_HOSTID of its own, without which NCCL refuses
 two ranks on one GPU."""
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,9 +27,13 @@ def main():
         os.execvp(sys.argv[2], sys.argv[2:])
     ranks, command = int(sys.argv[1]), sys.argv[2:]
     folder = tempfile.mkdtemp(prefix="job-")
+    with socket.socket() as s:  # a port that nobody has
+        s.bind(("127.0.0.1", 0))
+        port = str(s.getsockname()[1])
     running = []
     for r in range(ranks):
-        env = dict(os.environ, RANK=str(r), WORLD_SIZE=str(ranks), LOCAL_RANK=str(r), JOB_FOLDER=folder, NCCL_HOSTID="rank%d" % r)
+        env = dict(os.environ, RANK=str(r), WORLD_SIZE=str(ranks), LOCAL_RANK=str(r), JOB_FOLDER=folder,
+                   MASTER_ADDR="127.0.0.1", MASTER_PORT=port, NCCL_HOSTID="rank%d" % r)
         running.append(subprocess.Popen(command, env=env))
     code = 0
     while running:
