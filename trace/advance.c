@@ -132,22 +132,6 @@ static void draw(struct ana_lane *lane, const struct ana_event *e)
         ana_lane_count(lane, e->end_ns, calls, sent, received);
 }
 
-/* The event's communicator, if it is one between worlds whose other side is known. */
-static const struct ana_bridge *bridge_of(const struct ana_job *job, const struct ana_event *e)
-{
-    bool between = job->bridges && e->comm && e->comm->def.flags & TRC_COMM_FOREIGN;
-    return between ? ana_bridge_find(job->bridges, job->process[e->index].rank.world, e->comm->def.identity) : NULL;
-}
-
-/* Rank index of the partner of a message that starts here. */
-static size_t partner_of(const struct ana_job *job, const struct ana_event *e)
-{
-    if (e->sig->peer > TRC_PEER_BEYOND)
-        return ana_index_of_rank(job, job->process[e->index].rank.world, e->sig->peer);
-    uint32_t index = ana_bridge_partner(bridge_of(job, e), e->sig->peer);
-    return index < job->count ? index : SIZE_MAX;
-}
-
 static bool sends(const struct ana_event *e)
 {
     return (e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE);
@@ -166,7 +150,8 @@ static void take_event(struct ana_job *job, const struct ana_event *e)
     if (!counted)
         return;
     if (e->sig->peer <= TRC_PEER_BEYOND && sends(e)) /* the counters know partners of this world only */
-        ana_tally_pair(&job->pass.tally, e->index, partner_of(job, e), ana_event_sent(e->sig));
+        ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
+                       ana_event_sent(e->sig));
     ana_tally_event(&job->pass.tally, e);
     draw(&job->lane[e->index], e);
 }
@@ -180,11 +165,11 @@ static void take_window_event(struct ana_job *job, const struct ana_event *e)
         ana_tally_event(&w->pass.tally, e);
         ana_tally_call(&w->pass.tally, e);
         if (sends(e))
-            ana_tally_pair(&w->pass.tally, e->index, partner_of(job, e), ana_event_sent(e->sig));
+            ana_tally_pair(&w->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
+                           ana_event_sent(e->sig));
         const struct ana_kept_instance *k = NULL;
-        const struct ana_bridge *bridge = bridge_of(job, e);
         if ((e->sig->flags & TRC_SIG_COLL) && !(e->sig->flags & (TRC_SIG_COMPLETE | TRC_SIG_CONTROL)) && e->comm)
-            k = ana_store_find(&job->store, bridge ? bridge->identity : e->comm->def.identity, e->sequence);
+            k = ana_store_find(&job->store, ana_comm_identity(job, e->index, e->comm), e->sequence);
         if (k && k->arrivals > 1)
             ana_tally_part(&w->pass.tally, e->index, k->last_index == e->index);
     }

@@ -7,20 +7,33 @@
 #define LONG_NS      2000000000 /* a call shorter than this is no news */
 #define TIMES_LONGER 10.0       /* than calls of its kind usually take on that rank */
 
+void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size)
+{
+    char **known = comm ? ana_map_find(&job->comm_names, comm->def.identity, 0, 0) : NULL;
+    if (!comm)
+        snprintf(out, size, "an unknown communicator");
+    else if (comm->def.flags & TRC_COMM_WORLD)
+        snprintf(out, size, "MPI_COMM_WORLD");
+    else if (comm->name && comm->name[0])
+        snprintf(out, size, "%s", comm->name);
+    else if (known && *known)
+        snprintf(out, size, "%s", *known);
+    else if (comm->def.flags & TRC_COMM_INTER)
+        snprintf(out, size, "an intercommunicator of %d and %d", comm->def.size, comm->def.remote_size);
+    else
+        snprintf(out, size, "a communicator of %d", comm->def.size);
+}
+
 /* " on NAME", empty for MPI_COMM_WORLD and where there is none. */
 static void add_comm(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
 {
     const struct trc_comm *comm = sig->comm ? trc_comm(job->process[index].rank.file, sig->comm) : NULL;
+    char name[120];
     *out = 0;
     if (!comm || comm->def.flags & TRC_COMM_WORLD)
         return;
-    char **known = ana_map_find(&job->comm_names, comm->def.identity, 0, 0);
-    if (comm->name && comm->name[0])
-        snprintf(out, size, " on %s", comm->name);
-    else if (known && *known)
-        snprintf(out, size, " on %s", *known);
-    else
-        snprintf(out, size, " on a communicator of %d", comm->def.size);
+    ana_comm_words(job, comm, name, sizeof name);
+    snprintf(out, size, " on %s", name);
 }
 
 static bool receives(const struct trc_sig *sig)
@@ -35,7 +48,10 @@ void ana_call_words(const struct ana_job *job, size_t index, const char *call, c
     if (sig && sig->flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN)) {
         bool in = receives(sig);
         int32_t other = in ? sig->source : sig->peer, number = in ? sig->rtag : sig->tag;
-        if (other >= 0)
+        size_t known = ana_partner(job, index, trc_comm(job->process[index].rank.file, sig->comm), other);
+        if (known != SIZE_MAX)
+            snprintf(peer, sizeof peer, " %s rank %s", in ? "from" : "to", ana_rank_label(job, known).text);
+        else if (other >= 0)
             snprintf(peer, sizeof peer, " %s rank %d", in ? "from" : "to", other);
         else if (other == TRC_PEER_ANY)
             snprintf(peer, sizeof peer, " from any rank");
@@ -94,31 +110,30 @@ static bool is_stuck(const struct ana_process *p)
            p->last_end_ns <= p->open_begin_ns && (double)r->inside_ns >= TIMES_LONGER * usual_ns(r);
 }
 
-/* The rank that it waits for, if it names one of its own world; SIZE_MAX otherwise. */
+/* The rank that it waits for, if it names one; SIZE_MAX otherwise. */
 static size_t partner_of(const struct ana_job *job, size_t index)
 {
     const struct ana_rank *r = &job->process[index].rank;
     const struct trc_sig *sig = r->inside_sig;
     if (!sig || !(sig->flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN)))
         return SIZE_MAX;
-    return ana_index_of_rank(job, r->world, receives(sig) ? sig->source : sig->peer);
+    return ana_partner(job, index, trc_comm(r->file, sig->comm), receives(sig) ? sig->source : sig->peer);
 }
 
 /* What it is at: "rank 0 is outside MPI". */
 static void say_other(const struct ana_job *job, size_t index, char *out, size_t size)
 {
     const struct ana_rank *r = &job->process[index].rank;
-    char call[256] = "", world[16] = "";
-    if (r->world)
-        snprintf(world, sizeof world, "%u:", r->world);
+    const struct ana_label name = ana_rank_label(job, index);
+    char call[256] = "";
     if (r->inside)
         ana_inside(job, index, call, sizeof call);
     if (r->state == ANA_RANK_DONE)
-        snprintf(out, size, "; rank %s%d is done", world, r->rank);
+        snprintf(out, size, "; rank %s is done", name.text);
     else if (!r->counted)
         *out = 0;
     else
-        snprintf(out, size, "; rank %s%d is %s%s", world, r->rank, r->inside ? "in " : "outside MPI", call);
+        snprintf(out, size, "; rank %s is %s%s", name.text, r->inside ? "in " : "outside MPI", call);
 }
 
 bool ana_stuck(const struct ana_job *job, char *out, size_t size)
@@ -144,16 +159,14 @@ bool ana_stuck(const struct ana_job *job, char *out, size_t size)
         return false;
     const struct ana_rank *r = &job->process[worst].rank;
     size_t other = partner_of(job, worst) == SIZE_MAX ? idle : partner_of(job, worst);
-    char call[256], since[ANA_TEXT], partner[320] = "", more[64] = "", world[16] = "";
+    char call[256], since[ANA_TEXT], partner[320] = "", more[64] = "";
     ana_inside(job, worst, call, sizeof call);
     if (other != SIZE_MAX && other != worst)
         say_other(job, other, partner, sizeof partner);
     if (--others)
         snprintf(more, sizeof more, "; %zu more rank%s wait%s as long", others, others == 1 ? "" : "s",
                  others == 1 ? "s" : "");
-    if (r->world)
-        snprintf(world, sizeof world, "%u:", r->world);
-    snprintf(out, size, "rank %s%d has been in %s%s for %s%s%s", world, r->rank, call, strchr(call, ' ') ? "," : "",
-             ana_spoken(since, sizeof since, (double)r->inside_ns), partner, more);
+    snprintf(out, size, "rank %s has been in %s%s for %s%s%s", ana_rank_label(job, worst).text, call,
+             strchr(call, ' ') ? "," : "", ana_spoken(since, sizeof since, (double)r->inside_ns), partner, more);
     return true;
 }

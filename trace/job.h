@@ -123,6 +123,11 @@ struct ana_rank {
     double sent_per_s, received_per_s, calls_per_s, mpi_share;
 };
 const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index);
+/* What a rank is called: "3", "w1:3" where it is not of the first world, "pid 77" where its rank is not known. */
+struct ana_label {
+    char text[32];
+};
+struct ana_label ana_rank_label(const struct ana_job *job, size_t index);
 
 /* The call that a rank is inside, with what is known of its partner: "MPI_Recv from rank 0, tag 7, on rows"; ""
  * outside.

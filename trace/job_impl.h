@@ -104,6 +104,14 @@ void ana_members_forget(struct ana_job *job);
 /* SIZE_MAX if it has no file. */
 size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank);
 
+/* worlds.c */
+/* What a communicator of rank `index` is known by in all worlds that share it; 0 for NULL. */
+uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct trc_comm *comm);
+/* Rank index of a partner as that rank's signatures have it; SIZE_MAX: none, or not known. */
+size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_comm *comm, int32_t peer);
+/* Rank index of member m of its communicator, counted over both groups of an intercommunicator; SIZE_MAX: not known. */
+size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm *comm, size_t m);
+
 /* call_names.c */
 bool ana_number_calls(struct ana_job *job, struct ana_process *process);
 /* Job-wide number of a call; of one of a process's file by its id there.  Never fails: number 0 is for what memory
@@ -133,6 +141,9 @@ bool ana_stuck(const struct ana_job *job, char *out, size_t size);
 /* "MPI_Recv from rank 0, tag 7, on rows": a call of rank `index` with what is known of its partner. */
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size);
+
+/* "MPI_COMM_WORLD", its own name, or "a communicator of 4". */
+void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size);
 
 /* horovod.c */
 struct ana_hvd_state *ana_hvd_new(void);

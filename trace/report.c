@@ -61,15 +61,8 @@ static void integer(struct page *p, uint64_t value)
 
 static void rank_name(struct page *p, size_t index)
 {
-    const struct ana_rank *r = ana_job_rank(p->job, index);
-    char text[64];
-    if (!r)
-        snprintf(text, sizeof text, "%s", p->utf8 ? "\xe2\x80\x93" : "-");
-    else if (r->world)
-        snprintf(text, sizeof text, "%" PRIu32 ":%" PRId32, r->world, r->rank);
-    else
-        snprintf(text, sizeof text, "%" PRId32, r->rank);
-    cell(p, text);
+    bool known = ana_job_rank(p->job, index) != NULL;
+    cell(p, known ? ana_rank_label(p->job, index).text : p->utf8 ? "\xe2\x80\x93" : "-");
 }
 
 /* A table's title and the line with those of its columns; the columns end with one of no width. */

@@ -15,12 +15,11 @@ struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t
 
 static bool add_to_group(struct ana_case *c, struct ana_post *p, size_t at)
 {
-    uint64_t identity = p->comm->def.identity;
-    struct ana_group *g = ana_map_add(&c->groups, identity, p->sequence, 0);
+    struct ana_group *g = ana_map_add(&c->groups, p->identity, p->sequence, 0);
     if (!g)
         return false;
     if (g->inside++ == 0) {
-        g->identity = identity;
+        g->identity = p->identity;
         g->sequence = p->sequence;
         g->comm = p->comm;
         g->first_post = at;
@@ -35,20 +34,11 @@ static bool has_come(struct ana_case *c, size_t index, uint64_t identity, uint64
 {
     for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++) {
         const struct ana_post *p = &c->post[i];
-        if (p->kind == ANA_POST_COLLECTIVE && p->comm->def.identity == identity && p->sequence >= sequence)
+        if (p->kind == ANA_POST_COLLECTIVE && p->identity == identity && p->sequence >= sequence)
             return true;
     }
     const uint64_t *newest = ana_map_find(&ana_case_tail(c, index)->newest, identity, 0, 0);
     return newest && *newest > sequence;
-}
-
-/* Rank index of member m, counted over both groups of an intercommunicator. */
-static size_t member(const struct ana_case *c, const struct trc_comm *comm, uint32_t world, int32_t m)
-{
-    bool remote = m >= comm->def.size;
-    int32_t rank =
-        comm->def.flags & TRC_COMM_SELF ? -1 : trc_comm_world_rank(comm, remote ? m - comm->def.size : m, remote);
-    return ana_index_of_rank(c->job, world, rank);
 }
 
 static size_t members_of(const struct trc_comm *comm)
@@ -69,9 +59,8 @@ void ana_group_look(struct ana_case *c, struct ana_group *g)
         c->memory = true;
         return;
     }
-    uint32_t world = c->job->process[c->post[g->first_post].index].rank.world;
     for (size_t m = 0; m < n; m++) {
-        size_t index = member(c, g->comm, world, (int32_t)m);
+        size_t index = ana_member(c->job, c->post[g->first_post].index, g->comm, m);
         if (index == SIZE_MAX || !has_come(c, index, g->identity, g->sequence))
             g->missing[g->missing_count++] = index;
     }
@@ -123,7 +112,7 @@ static bool missing_free(struct ana_case *c, const struct ana_group *g)
     return true;
 }
 
-static bool collective_free(struct ana_case *c, const struct ana_post *p, const struct ana_want *w)
+static bool collective_free(struct ana_case *c, const struct ana_want *w)
 {
     struct ana_group *g = ana_case_group(c, w->identity, w->sequence);
     if (g) {
@@ -132,9 +121,8 @@ static bool collective_free(struct ana_case *c, const struct ana_post *p, const 
     }
     if (!w->comm)
         return true;
-    uint32_t world = c->job->process[p->index].rank.world;
     for (size_t m = 0; m < members_of(w->comm); m++) {
-        size_t index = member(c, w->comm, world, (int32_t)m);
+        size_t index = ana_member(c->job, w->index, w->comm, m);
         if (!partner_free(c, index) && !has_come(c, index, w->identity, w->sequence))
             return false;
     }
@@ -145,17 +133,16 @@ static bool any_source_free(struct ana_case *c, const struct ana_post *p, struct
 {
     if (!w->comm)
         return true;
-    uint32_t world = c->job->process[p->index].rank.world;
     bool remote = w->comm->def.remote_size > 0;
     size_t n = members_of(w->comm);
     for (size_t m = remote ? (size_t)w->comm->def.size : 0; m < n; m++) {
-        size_t index = member(c, w->comm, world, (int32_t)m);
+        size_t index = ana_member(c->job, w->index, w->comm, m);
         if (index != p->index && partner_free(c, index))
             return true;
     }
     if (w->met < 0) {
         for (size_t m = 0; m < n && w->met <= 0; m++) {
-            size_t index = member(c, w->comm, world, (int32_t)m);
+            size_t index = ana_member(c->job, w->index, w->comm, m);
             if (index != SIZE_MAX && index != p->index) {
                 w->met = -1;
                 ana_want_look(c, p, w, index);
@@ -168,10 +155,10 @@ static bool any_source_free(struct ana_case *c, const struct ana_post *p, struct
 static bool want_free(struct ana_case *c, const struct ana_post *p, struct ana_want *w)
 {
     if (w->kind == ANA_WANT_COLLECTIVE)
-        return collective_free(c, p, w);
+        return collective_free(c, w);
     if (w->peer == TRC_PEER_ANY)
         return any_source_free(c, p, w);
-    size_t partner = ana_index_of_rank(c->job, c->job->process[p->index].rank.world, w->peer);
+    size_t partner = ana_want_partner(c, w);
     if (partner_free(c, partner))
         return true;
     ana_want_look(c, p, w, partner);
@@ -242,7 +229,6 @@ static size_t add_edge(const struct ana_case *c, size_t index, size_t n, size_t 
 size_t ana_post_waits_for(struct ana_case *c, struct ana_post *p, size_t *out, size_t max)
 {
     size_t n = 0;
-    uint32_t world = c->job->process[p->index].rank.world;
     if (p->kind == ANA_POST_COLLECTIVE) {
         const struct ana_group *g = ana_group_at(c, p->group);
         for (size_t i = 0; i < g->missing_count; i++)
@@ -255,12 +241,12 @@ size_t ana_post_waits_for(struct ana_case *c, struct ana_post *p, size_t *out, s
         struct ana_want *w = &c->want[p->first_want + i];
         if (want_free(c, p, w))
             continue;
-        if (w->kind != ANA_WANT_COLLECTIVE && w->peer >= 0) {
-            n = add_edge(c, ana_index_of_rank(c->job, world, w->peer), n, out, max);
+        if (w->kind != ANA_WANT_COLLECTIVE && w->peer != TRC_PEER_ANY) {
+            n = add_edge(c, ana_want_partner(c, w), n, out, max);
             continue;
         }
         for (size_t m = 0; w->comm && m < members_of(w->comm); m++) {
-            size_t index = member(c, w->comm, world, (int32_t)m);
+            size_t index = ana_member(c->job, w->index, w->comm, m);
             if (index == SIZE_MAX || index == p->index)
                 continue;
             if (w->kind == ANA_WANT_MESSAGE || !has_come(c, index, w->identity, w->sequence))
@@ -270,7 +256,7 @@ size_t ana_post_waits_for(struct ana_case *c, struct ana_post *p, size_t *out, s
     return n;
 }
 
-size_t ana_want_partner(const struct ana_case *c, const struct ana_post *p, const struct ana_want *w)
+size_t ana_want_partner(const struct ana_case *c, const struct ana_want *w)
 {
-    return ana_index_of_rank(c->job, c->job->process[p->index].rank.world, w->peer);
+    return ana_partner(c->job, w->index, w->comm, w->peer);
 }

@@ -14,6 +14,7 @@
 enum ana_want_kind { ANA_WANT_MESSAGE, ANA_WANT_RECEIVER, ANA_WANT_COLLECTIVE };
 struct ana_want {
     enum ana_want_kind kind;
+    size_t index; /* of the rank that wants it */
     int32_t peer; /* world rank or enum trc_peer_value */
     int32_t tag;
     uint64_t identity, sequence, bytes;
@@ -41,6 +42,7 @@ struct ana_post {
     const struct trc_sig *sig; /* of the call */
     const struct trc_call *call;
     const struct trc_comm *comm;
+    uint64_t identity; /* of comm, in all worlds */
     uint64_t sequence;
     int64_t since_ns, lasted_ns;
     bool blocked;               /* it has lasted long enough to count */
@@ -158,7 +160,7 @@ bool ana_rank_blocked(const struct ana_case *c, size_t index); /* some thread of
 /* The blocked post of a rank that has lasted longest; NULL: none. */
 struct ana_post *ana_rank_post(struct ana_case *c, size_t index);
 
-size_t ana_want_partner(const struct ana_case *c, const struct ana_post *post, const struct ana_want *want);
+size_t ana_want_partner(const struct ana_case *c, const struct ana_want *want);
 
 /* verdict.c */
 bool ana_case_ended(const struct ana_case *c, size_t index); /* MPI_Finalize returned */
@@ -189,15 +191,9 @@ bool ana_died_first(const struct ana_case *c);
 bool ana_hung_before(const struct ana_case *c, int64_t end_ns);
 
 /* verdict_text.c */
-struct ana_label {
-    char text[32];
-};
-struct ana_label ana_rank_label(const struct ana_job *job, size_t index);
 /* "rank 3", "ranks 0-4 and 7", "12 ranks (first: 0, 3, 5)". */
 void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size);
 void ana_post_words(const struct ana_case *c, const struct ana_post *post, char *out, size_t size);
-/* "MPI_Barrier on rows". */
-void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size);
 void ana_case_say(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ana_case_evidence(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ana_case_blame(struct ana_case *c, size_t index);

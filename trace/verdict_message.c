@@ -11,12 +11,13 @@ static bool in_collective(struct ana_case *c, size_t index)
 
 void ana_want_words(const struct ana_case *c, const struct ana_want *w, char *out, size_t size)
 {
-    char comm[128], tag[32] = "any tag", from[32] = "any rank";
+    char comm[128], tag[32] = "any tag", from[64] = "any rank";
+    size_t partner = ana_want_partner(c, w);
     ana_comm_words(c->job, w->comm, comm, sizeof comm);
     if (w->tag != TRC_TAG_ANY)
         snprintf(tag, sizeof tag, "tag %d", w->tag);
-    if (w->peer >= 0)
-        snprintf(from, sizeof from, "rank %d", w->peer);
+    if (w->peer != TRC_PEER_ANY)
+        snprintf(from, sizeof from, "rank %s", partner == SIZE_MAX ? "?" : ana_rank_label(c->job, partner).text);
     snprintf(out, size, "a message from %s with %s on %s", from, tag, comm);
 }
 
@@ -62,7 +63,7 @@ static bool say_never_sent(struct ana_case *c, const struct ana_post *p, const s
 static size_t near_sender(struct ana_case *c, const struct ana_post *p, struct ana_want *w)
 {
     if (w->peer != TRC_PEER_ANY)
-        return ana_want_partner(c, p, w);
+        return ana_want_partner(c, w);
     size_t found = SIZE_MAX;
     for (size_t i = 0; i < c->count && w->near_messages; i++) {
         struct ana_want one = *w;

@@ -94,7 +94,7 @@ static void meet(struct ana_case *c, const struct ana_group *g, uint64_t sequenc
     m->count = 0;
     for (size_t i = 0; i < c->posts && sequence == g->sequence; i++) {
         const struct ana_post *p = &c->post[i];
-        if (p->kind == ANA_POST_COLLECTIVE && p->sequence == sequence && p->comm->def.identity == g->identity)
+        if (p->kind == ANA_POST_COLLECTIVE && p->sequence == sequence && p->identity == g->identity)
             join(c, m, terms_of(p->index, p->comm, p->call, p->sig));
     }
     size_t inside = m->count, looked = 0;

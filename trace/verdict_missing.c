@@ -63,7 +63,7 @@ static bool message_misses(struct ana_case *c, struct ana_post *p)
     ana_post_wants(c, p);
     for (uint32_t i = 0; i < p->wants; i++) {
         struct ana_want *w = &c->want[p->first_want + i];
-        size_t partner = ana_want_partner(c, p, w);
+        size_t partner = ana_want_partner(c, w);
         if (w->kind == ANA_WANT_COLLECTIVE || partner == SIZE_MAX || !c->free[partner] || ana_rank_blocked(c, partner))
             continue;
         ana_want_look(c, p, w, partner);
@@ -131,7 +131,8 @@ bool ana_find_inside(struct ana_case *c)
  */
 bool ana_find_still(struct ana_case *c)
 {
-    size_t inside = 0, outside = 0, leaving = 0;
+    size_t inside = 0, outside = 0, leaving = 0, doors = 0;
+    const struct ana_post *door = NULL;
     int64_t last = INT64_MIN;
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
@@ -142,6 +143,8 @@ bool ana_find_still(struct ana_case *c)
         last = end > last ? end : last;
         inside += post != NULL;
         leaving += post && post->kind == ANA_POST_FINALIZE;
+        if (post && post->call->opclass == TRC_OP_SPAWN && ++doors)
+            door = post;
         if (!post && ++outside)
             ana_case_blame(c, i);
     }
@@ -151,6 +154,9 @@ bool ana_find_still(struct ana_case *c)
     ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
     if (found && leaving == inside && outside)
         ana_case_say(c, "%s %s not come to MPI_Finalize, where %zu wait", who, outside == 1 ? "has" : "have", inside);
+    else if (found && doors == inside) /* MPI_Comm_accept, MPI_Comm_connect .. */
+        ana_case_say(c, "%zu rank%s in %s, and nobody meets %s there", inside, inside == 1 ? " waits" : "s wait",
+                     door->call->name, inside == 1 ? "it" : "them");
     else if (found)
         ana_case_say(c, "nothing moves: %zu rank%s inside MPI, %zu outside", inside, inside == 1 ? "" : "s", outside);
     if (!found || leaving != inside)

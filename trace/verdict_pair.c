@@ -16,10 +16,11 @@ struct flow {
 static int64_t counted(const struct ana_case *c, size_t from, size_t to, bool received)
 {
     const struct ana_rank *mine = &c->job->process[received ? to : from].rank;
-    int32_t other = c->job->process[received ? from : to].rank.rank;
+    const struct ana_rank *far = &c->job->process[received ? from : to].rank;
+    int32_t other = far->rank;
     int64_t sum = 0;
-    if (!mine->counted)
-        return -1;
+    if (!mine->counted || mine->world != far->world)
+        return -1; /* the counters know partners of their own world only */
     for (size_t t = 0; t < trc_threads(mine->file); t++) {
         const struct trc_peer *peer = trc_peers(mine->file, t);
         if (trc_thread(mine->file, t)->peer_overflow)
@@ -36,7 +37,7 @@ static bool sends_now(const struct ana_case *c, size_t from, size_t to)
 {
     for (size_t i = c->first_post[from]; i < c->first_post[from + 1]; i++) {
         const struct trc_sig *sig = c->post[i].sig;
-        if (sig->flags & TRC_SIG_P2P_OUT && sig->peer == c->job->process[to].rank.rank)
+        if (sig->flags & TRC_SIG_P2P_OUT && ana_partner(c->job, from, c->post[i].comm, sig->peer) == to)
             return true;
     }
     return false;
@@ -49,12 +50,23 @@ static struct flow *flow_of(struct ana_case *c, struct ana_map *flows, size_t in
                             int32_t tag)
 {
     const struct trc_comm *comm = trc_comm(c->job->process[index].rank.file, sig->comm);
-    struct flow *flow = ana_map_add(flows, comm ? comm->def.identity : 0, (uint32_t)tag, 0);
+    struct flow *flow = ana_map_add(flows, ana_comm_identity(c->job, index, comm), (uint32_t)tag, 0);
     c->memory |= !flow;
     return flow;
 }
 
-static void count_record(struct ana_case *c, struct ana_map *flows, size_t index, int32_t other, bool sender,
+static bool is_of(const struct ana_case *c, size_t index, const struct trc_sig *sig, int32_t peer, size_t other)
+{
+    return ana_partner(c->job, index, trc_comm(c->job->process[index].rank.file, sig->comm), peer) == other;
+}
+
+/* Does a receive of rank `index` take from rank `from`? */
+static bool takes_from(const struct ana_case *c, size_t index, const struct trc_comm *comm, int32_t source, size_t from)
+{
+    return source == TRC_PEER_ANY || ana_partner(c->job, index, comm, source) == from;
+}
+
+static void count_record(struct ana_case *c, struct ana_map *flows, size_t index, size_t other, bool sender,
                          const struct trc_record *rec)
 {
     const struct trc_sig *sig = rec->sig;
@@ -62,18 +74,19 @@ static void count_record(struct ana_case *c, struct ana_map *flows, size_t index
     if (rec->kind != TRC_RECORD_EVENT || flags & (TRC_SIG_NESTED | TRC_SIG_POLL))
         return;
     struct flow *flow;
-    if (sender && flags & TRC_SIG_P2P_OUT && sig->peer == other) {
+    if (sender && flags & TRC_SIG_P2P_OUT && is_of(c, index, sig, sig->peer, other)) {
         bool back = flags & TRC_SIG_CANCELLED && flags & TRC_SIG_COMPLETE;
         if ((!(flags & TRC_SIG_COMPLETE) || back) && (flow = flow_of(c, flows, index, sig, sig->tag)))
             flow->sent += back ? -1 : 1;
     }
     bool comes = flags & TRC_SIG_P2P_IN && !(flags & (TRC_SIG_START | TRC_SIG_CANCELLED));
-    if (!sender && comes && sig->source == other && (flow = flow_of(c, flows, index, sig, sig->rtag)))
+    if (!sender && comes && is_of(c, index, sig, sig->source, other) &&
+        (flow = flow_of(c, flows, index, sig, sig->rtag)))
         flow->taken++;
 }
 
-/* Adds what rank `index` sent to (or took from) the rank `other`; false: some of it is not in the file any more. */
-static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index, int32_t other, bool sender)
+/* Adds what rank `index` sent to (or took from) rank `other`; false: some of it is not in the file any more. */
+static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index, size_t other, bool sender)
 {
     struct trc_file *file = c->job->process[index].rank.file;
     const struct trc_head *head = trc_head(file);
@@ -88,14 +101,15 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
     for (size_t i = c->first_post[index]; sender && i < c->first_post[index + 1]; i++) {
         const struct trc_sig *sig = c->post[i].sig;
         struct flow *flow;
-        if (sig->flags & TRC_SIG_P2P_OUT && sig->peer == other && (flow = flow_of(c, flows, index, sig, sig->tag)))
+        if (sig->flags & TRC_SIG_P2P_OUT && is_of(c, index, sig, sig->peer, other) &&
+            (flow = flow_of(c, flows, index, sig, sig->tag)))
             flow->sent++;
     }
     return !head->recycled_records && !head->lost_records;
 }
 
 /* Open receives of `index`, posted before `before_ns`, that take a message of this kind; `tag` may be any. */
-static int64_t open_receives(struct ana_case *c, size_t index, int32_t source, uint64_t identity, int32_t tag,
+static int64_t open_receives(struct ana_case *c, size_t index, size_t source, uint64_t identity, int32_t tag,
                              int64_t before_ns)
 {
     struct ana_tail *tail = ana_case_tail(c, index);
@@ -103,8 +117,8 @@ static int64_t open_receives(struct ana_case *c, size_t index, int32_t source, u
     for (size_t i = 0; i < tail->opens; i++) {
         const struct ana_tail_request *r = &tail->open[i];
         const struct trc_comm *comm = trc_comm(c->job->process[index].rank.file, r->sig.comm);
-        n += r->sig.flags & TRC_SIG_P2P_IN && r->begin_ns < before_ns && comm && comm->def.identity == identity &&
-             (r->sig.source == source || r->sig.source == TRC_PEER_ANY) &&
+        n += r->sig.flags & TRC_SIG_P2P_IN && r->begin_ns < before_ns && comm &&
+             ana_comm_identity(c->job, index, comm) == identity && takes_from(c, index, comm, r->sig.source, source) &&
              (r->sig.rtag == TRC_TAG_ANY || tag == TRC_TAG_ANY || r->sig.rtag == tag);
     }
     return n;
@@ -115,10 +129,9 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
 {
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
-    bool complete = count_events(c, &flows, sender, c->job->process[receiver].rank.rank, true);
-    complete &= count_events(c, &flows, receiver, c->job->process[sender].rank.rank, false);
+    bool complete = count_events(c, &flows, sender, receiver, true);
+    complete &= count_events(c, &flows, receiver, sender, false);
     int64_t fits = 0;
-    int32_t source = c->job->process[sender].rank.rank;
     for (size_t i = 0; i < flows.count; i++) {
         const struct flow *flow = ana_map_value(&flows, i);
         const uint64_t *key = ana_map_key(&flows, i);
@@ -127,13 +140,13 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
             continue;
         if (key[0] == want->identity && (want->tag == TRC_TAG_ANY || (uint32_t)want->tag == key[1])) {
             fits += left;
-        } else if (left > open_receives(c, receiver, source, key[0], (int32_t)key[1], INT64_MAX)) {
+        } else if (left > open_receives(c, receiver, sender, key[0], (int32_t)key[1], INT64_MAX)) {
             want->near_identity = key[0];
             want->near_tag = (int32_t)key[1];
             want->near_messages = (uint64_t)left;
         }
     }
-    int64_t earlier = open_receives(c, receiver, source, want->identity, want->tag, want->begin_ns);
+    int64_t earlier = open_receives(c, receiver, sender, want->identity, want->tag, want->begin_ns);
     want->taken = fits > 0 && earlier >= fits;
     want->met = fits > earlier || (!complete && fits >= 0 && flows.count == 0);
     ana_map_free(&flows);
@@ -156,14 +169,12 @@ static void look_for_message(struct ana_case *c, size_t receiver, struct ana_wan
 static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_want *want, size_t receiver)
 {
     const struct ana_rank *to = &c->job->process[receiver].rank;
-    int32_t me = c->job->process[sender].rank.rank;
     want->met = 0;
     for (size_t i = c->first_post[receiver]; i < c->first_post[receiver + 1]; i++) {
         const struct ana_post *p = &c->post[i];
         const struct trc_sig *sig = p->sig;
-        bool asks = sig->source == me || sig->source == TRC_PEER_ANY;
         bool receives = sig->flags & TRC_SIG_P2P_IN || p->call->opclass == TRC_OP_RECV;
-        if (receives && asks && p->comm && p->comm->def.identity == want->identity &&
+        if (receives && p->identity == want->identity && takes_from(c, receiver, p->comm, sig->source, sender) &&
             (sig->rtag == want->tag || sig->rtag == TRC_TAG_ANY))
             want->met = 1;
     }
@@ -171,9 +182,9 @@ static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_want
     for (size_t i = 0; i < tail->opens && !want->met; i++) {
         const struct trc_sig *sig = &tail->open[i].sig;
         const struct trc_comm *comm = trc_comm(to->file, sig->comm);
-        want->met = sig->flags & TRC_SIG_P2P_IN && comm && comm->def.identity == want->identity &&
-                    (sig->source == me || sig->source == TRC_PEER_ANY) &&
-                    (sig->rtag == want->tag || sig->rtag == TRC_TAG_ANY);
+        want->met =
+            sig->flags & TRC_SIG_P2P_IN && comm && ana_comm_identity(c->job, receiver, comm) == want->identity &&
+            takes_from(c, receiver, comm, sig->source, sender) && (sig->rtag == want->tag || sig->rtag == TRC_TAG_ANY);
     }
 }
 

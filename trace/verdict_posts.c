@@ -62,6 +62,7 @@ static bool add_post(struct ana_case *c, size_t index, uint32_t thread, const st
     *p = (struct ana_post){.index = index, .thread = thread, .sig = sig, .group = ANA_NO_GROUP};
     p->call = trc_call(r->file, sig->call);
     p->comm = trc_comm(r->file, sig->comm);
+    p->identity = ana_comm_identity(c->job, index, p->comm);
     p->kind = inside ? kind_of(sig, p->call, p->comm) : ANA_POST_POLL;
     p->sequence = t->inside_sequence;
     p->since_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, inside ? t->inside_since : t->last_end));
@@ -112,9 +113,10 @@ static void add_want(struct ana_case *c, struct ana_post *p, enum ana_want_kind 
     bool in = kind == ANA_WANT_MESSAGE;
     const struct trc_comm *comm = trc_comm(c->job->process[p->index].rank.file, sig->comm);
     c->want[c->wants++] = (struct ana_want){.kind = kind,
+                                            .index = p->index,
                                             .peer = in ? sig->source : sig->peer,
                                             .tag = in ? sig->rtag : sig->tag,
-                                            .identity = comm ? comm->def.identity : 0,
+                                            .identity = ana_comm_identity(c->job, p->index, comm),
                                             .sequence = sequence,
                                             .bytes = in ? sig->received : sig->sent,
                                             .comm = comm,

@@ -86,11 +86,12 @@ static void note_collective(struct reading *r, const struct trc_record *rec, con
     const struct trc_comm *comm = trc_comm(r->c->job->process[r->index].rank.file, rec->sig->comm);
     if (!comm)
         return;
-    uint64_t *newest = ana_map_add(&r->tail->newest, comm->def.identity, 0, 0);
+    uint64_t identity = ana_comm_identity(r->c->job, r->index, comm);
+    uint64_t *newest = ana_map_add(&r->tail->newest, identity, 0, 0);
     if (newest && rec->sequence + 1 > *newest)
         *newest = rec->sequence + 1; /* plus one: 0 is none */
     struct ana_tail *t = r->tail;
-    struct ana_tail_collective one = {comm->def.identity, rec->sequence, call, *rec->sig};
+    struct ana_tail_collective one = {identity, rec->sequence, call, *rec->sig};
     if (t->collectives - r->first_collective >= 2 * COLLECTIVES) { /* forget the older half */
         memmove(t->collective + r->first_collective, t->collective + r->first_collective + COLLECTIVES,
                 COLLECTIVES * sizeof *t->collective);

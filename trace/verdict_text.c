@@ -11,17 +11,6 @@
 #define LINES_MAX  24
 #define GROUPS_MAX 64
 
-struct ana_label ana_rank_label(const struct ana_job *job, size_t index)
-{
-    const struct ana_rank *r = &job->process[index].rank;
-    struct ana_label label;
-    if (r->world)
-        snprintf(label.text, sizeof label.text, "%u:%d", r->world, r->rank);
-    else
-        snprintf(label.text, sizeof label.text, "%d", r->rank);
-    return label;
-}
-
 void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size)
 {
     size_t at = 0, ranges = 0;
@@ -41,21 +30,6 @@ void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, cha
         if (end > i + 1)
             ana_append(out, size, &at, "-%s", ana_rank_label(job, index[end - 1]).text);
     }
-}
-
-void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size)
-{
-    char **known = comm ? ana_map_find(&job->comm_names, comm->def.identity, 0, 0) : NULL;
-    if (!comm)
-        snprintf(out, size, "an unknown communicator");
-    else if (comm->def.flags & TRC_COMM_WORLD)
-        snprintf(out, size, "MPI_COMM_WORLD");
-    else if (comm->name && comm->name[0])
-        snprintf(out, size, "%s", comm->name);
-    else if (known && *known)
-        snprintf(out, size, "%s", *known);
-    else
-        snprintf(out, size, "a communicator of %d", comm->def.size + comm->def.remote_size);
 }
 
 void ana_post_words(const struct ana_case *c, const struct ana_post *p, char *out, size_t size)

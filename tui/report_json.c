@@ -211,10 +211,15 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v)
     tui_json_text(root, "state", ana_verdict_state_name(v->state));
     tui_json_text(root, "class", ana_verdict_class_name(v->id));
     cJSON *culprits = cJSON_AddArrayToObject(root, "culprits");
-    for (size_t i = 0; i < v->culprits; i++)
+    cJSON *worlds = cJSON_AddArrayToObject(root, "culprit_worlds");
+    for (size_t i = 0; i < v->culprits; i++) {
         cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->rank));
-    for (size_t i = 0; i < v->absents; i++)
+        cJSON_AddItemToArray(worlds, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->world));
+    }
+    for (size_t i = 0; i < v->absents; i++) { /* of the first world: its launcher told its size */
         cJSON_AddItemToArray(culprits, cJSON_CreateNumber(v->absent[i]));
+        cJSON_AddItemToArray(worlds, cJSON_CreateNumber(0));
+    }
     tui_json_ns(root, "since_s", v->since_ns);
     tui_json_text(root, "summary", v->summary);
     cJSON *evidence = cJSON_AddArrayToObject(root, "evidence");

@@ -1,11 +1,15 @@
 /* spawn: the job starts CHILDREN more copies of this program, which make a world of their own.
+ * spawn accept FILE, spawn connect FILE: two jobs meet by MPI_Comm_accept and MPI_Comm_connect.
+ * spawn join FILE, spawn joined FILE: two jobs of one rank each meet by MPI_Comm_join.
+ * The parents are those that spawn, accept or join; the others are the children, here as many as there are.
  * Truth for the parents (in the file of TRUTH) and the children alike: parent 0 sends 100 bytes to each child over the
  * intercommunicator, and child i 60 + i bytes to it (MPI_Send there, MPI_Recv here), an MPI_Allreduce of 8 bytes on the
  * intercommunicator, MPI_Intercomm_merge, an MPI_Bcast of 40 bytes from parent 0 on the merged one, and on it 24 bytes
  * from the last child to the last parent.  The pairs between the worlds are not in the truth file, since it names ranks
  * of one world only. */
+#include "meet.h"
 #include "truth.h"
-#include <mpi.h>
+#include <string.h>
 
 #define CHILDREN 2
 
@@ -14,24 +18,24 @@ static void together(MPI_Comm inter, int parent, int me, int n)
     char data[100] = {0};
     double one = 1, sum;
     MPI_Comm all;
+    int others;
+    MPI_Comm_remote_size(inter, &others);
     if (!parent) {
         MPI_Recv(data, 100, MPI_CHAR, 0, 1, inter, MPI_STATUS_IGNORE);
         MPI_Send(data, 60 + me, MPI_CHAR, 0, 2, inter);
     }
-    for (int i = 0; parent && me == 0 && i < CHILDREN; i++)
+    for (int i = 0; parent && me == 0 && i < others; i++)
         MPI_Send(data, 100, MPI_CHAR, i, 1, inter);
-    for (int i = 0; parent && me == 0 && i < CHILDREN; i++)
+    for (int i = 0; parent && me == 0 && i < others; i++)
         MPI_Recv(data, 100, MPI_CHAR, i, 2, inter, MPI_STATUS_IGNORE);
     MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, inter);
     MPI_Intercomm_merge(inter, !parent, &all);
     MPI_Bcast(data, 40, MPI_CHAR, 0, all);
     if (!parent && me == n - 1) { /* the parents are the first ranks of the merged one */
-        int size;
-        MPI_Comm_size(all, &size);
-        MPI_Send(data, 24, MPI_CHAR, size - n - 1, 3, all);
+        MPI_Send(data, 24, MPI_CHAR, others - 1, 3, all);
     }
     if (parent && me == n - 1)
-        MPI_Recv(data, 24, MPI_CHAR, n + CHILDREN - 1, 3, all, MPI_STATUS_IGNORE);
+        MPI_Recv(data, 24, MPI_CHAR, n + others - 1, 3, all, MPI_STATUS_IGNORE);
     MPI_Comm_free(&all);
     MPI_Comm_disconnect(&inter);
 }
@@ -41,6 +45,7 @@ static void answer(int n)
     truth_frame(n);
     truth_each(n, "MPI_Comm_get_parent", 1, 0, 0);
     truth_each(n, "MPI_Comm_spawn", 1, 0, 0);
+    truth_each(n, "MPI_Comm_remote_size", 1, 0, 0);
     truth_each(n, "MPI_Allreduce", 1, 8, 8);
     truth_each(n, "MPI_Intercomm_merge", 1, 0, 0);
     truth_each(n, "MPI_Comm_free", 1, 0, 0);
@@ -62,6 +67,10 @@ int main(int argc, char **argv)
     MPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL) {
         together(parent, 0, me, n);
+    } else if (argc > 2) {
+        bool first = strcmp(argv[1], "accept") == 0 || strcmp(argv[1], "join") == 0;
+        bool by_socket = strncmp(argv[1], "join", 4) == 0;
+        together((by_socket ? meet_by_socket : meet_by_port)(first, argv[2]), first, me, n);
     } else {
         MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
         together(inter, 1, me, n);

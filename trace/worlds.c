@@ -1,0 +1,49 @@
+/* Partners and members of a communicator as rank indices, also where they belong to another world; and what ranks are
+ * called. */
+#include "trace/job_impl.h"
+#include <stdio.h>
+
+struct ana_label ana_rank_label(const struct ana_job *job, size_t index)
+{
+    struct ana_label label = {"?"};
+    if (index >= job->count)
+        return label;
+    const struct ana_rank *r = &job->process[index].rank;
+    if (r->rank < 0)
+        snprintf(label.text, sizeof label.text, "pid %u", r->pid);
+    else if (r->world)
+        snprintf(label.text, sizeof label.text, "w%u:%d", r->world, r->rank);
+    else
+        snprintf(label.text, sizeof label.text, "%d", r->rank);
+    return label;
+}
+
+static const struct ana_bridge *bridge_of(const struct ana_job *job, size_t index, const struct trc_comm *comm)
+{
+    bool between = job->bridges && comm && comm->def.flags & TRC_COMM_FOREIGN;
+    return between ? ana_bridge_find(job->bridges, job->process[index].rank.world, comm->def.identity) : NULL;
+}
+
+uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct trc_comm *comm)
+{
+    const struct ana_bridge *bridge = bridge_of(job, index, comm);
+    return bridge ? bridge->identity : comm ? comm->def.identity : 0;
+}
+
+size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_comm *comm, int32_t peer)
+{
+    if (peer > TRC_PEER_BEYOND)
+        return ana_index_of_rank(job, job->process[index].rank.world, peer);
+    uint32_t far = ana_bridge_partner(bridge_of(job, index, comm), peer);
+    return far < job->count ? far : SIZE_MAX;
+}
+
+size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm *comm, size_t m)
+{
+    const struct trc_def_comm *def = &comm->def;
+    if (def->flags & TRC_COMM_SELF)
+        return SIZE_MAX;
+    bool remote = m >= (size_t)def->size;
+    int32_t rank = (int32_t)(remote ? m - (size_t)def->size : m), of_world = trc_comm_world_rank(comm, rank, remote);
+    return ana_partner(job, index, comm, of_world == TRC_PEER_UNKNOWN ? TRC_PEER_BEYOND - rank : of_world);
+}
