@@ -184,13 +184,16 @@ static uint32_t listed(const struct ipo_call *call, const uintptr_t *words)
     return n > 0 ? (uint32_t)n : 0;
 }
 
-/* CHARACTER(n) to a C string: blanks at the end do not count. */
+/* CHARACTER(n) to a C string: blanks at either end do not count. */
 static uintptr_t string(struct twin *twin, uintptr_t word, uintptr_t length)
 {
-    size_t n = (uint32_t)length < MOST_TEXT - 1 ? (uint32_t)length : MOST_TEXT - 1;
+    size_t n = (uint32_t)length;
     const char *from = (const char *)word;
     while (n > 0 && from[n - 1] == ' ')
         n--;
+    for (; n > 0 && *from == ' '; n--)
+        from++;
+    n = n < MOST_TEXT - 1 ? n : MOST_TEXT - 1;
     memcpy(twin->text, from, n);
     twin->text[n] = 0;
     return (uintptr_t)twin->text;

@@ -7,12 +7,11 @@ import shutil
 
 from common import BUILD, TOP, check, end, environment, hpctop, report, run, skip, skip_all, traces
 from compare import differences
-
-BINDINGS = ("mpifh", "mpi", "f08")
+from fortran_more import BINDINGS, constants, spawned
 # Name, arguments, the rank counts beyond 1.
 PROGRAMS = [("pingpong_sweep", [], (2, 4)), ("pingpong_classic", ["5000", "30"], (2, 4)), ("halo", [], (2, 4)),
             ("callback", [], (2,))]
-PROGRAMS += [("%s_%s" % (name, binding), [], (2, 4)) for name in ("collectives", "requests", "communicators")
+PROGRAMS += [("%s_%s" % (name, binding), [], (2, 4)) for name in ("collectives", "requests", "communicators", "constants")
              for binding in BINDINGS]
 MPICH = os.path.join(TOP, "build/mpich")
 
@@ -40,6 +39,14 @@ def all_of(name, launcher, folder, most):
         for ranks in (1,) + counts:
             if ranks <= most and (not only or only in program):
                 job("%s %s x%d" % (name, program, ranks), launcher, os.path.join(folder, program), arguments, ranks)
+
+
+def more(name, launcher, folder):
+    def launch(ranks, command, trace=None, preload=True):
+        return run([launcher, "-n", str(ranks)] + command, environment(trace, preload), timeout=90)
+    for binding in BINDINGS:
+        constants("%s constants_%s" % (name, binding), launch, os.path.join(folder, "constants_" + binding))
+        spawned("%s spawn_%s" % (name, binding), launch, os.path.join(folder, "spawn_" + binding))
 
 
 # How a program may be linked, and how its compiler may spell names (COMMON blocks too, so only one without MPI's).
@@ -107,6 +114,7 @@ if not shutil.which("mpifort") or not shutil.which("gfortran"):
 all_of("default", "mpirun", os.path.join(BUILD, "workloads/fortran"), 4)
 if not os.environ.get("ONLY"):
     nested("default", "trace-default-callback-x2")
+    more("default", "mpirun", os.path.join(BUILD, "workloads/fortran"))
     large("default", "mpifort", "mpirun", os.path.join(BUILD, "workloads/fortran"))
     linked()
     own_names()
@@ -116,6 +124,7 @@ if shutil.which("mpifort.mpich") and shutil.which("mpirun.mpich"):
         all_of("MPICH", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"), 2)
         if not os.environ.get("ONLY"):
             nested("MPICH", "trace-MPICH-callback-x2")
+            more("MPICH", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"))
             large("MPICH", "mpifort.mpich", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"))
 else:
     skip("MPICH", "mpifort.mpich or mpirun.mpich is missing")

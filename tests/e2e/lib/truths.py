@@ -21,7 +21,7 @@ WORKLOADS = [
     ("sessions", [], (2,)), ("sessions_init", [], (2,)),
 ]
 FORTRAN = [("pingpong_sweep", [], (2,)), ("pingpong_classic", ["5000", "30"], (2,)), ("halo", [], (2,)), ("callback", [], (2,))]
-FORTRAN += [("%s_%s" % (name, binding), [], (2,)) for name in ("collectives", "requests", "communicators")
+FORTRAN += [("%s_%s" % (name, binding), [], (2,)) for name in ("collectives", "requests", "communicators", "constants")
             for binding in ("mpifh", "mpi", "f08")]
 # Open MPI's mpirun complains of a rank that leaves without MPI_Finalize.
 OPENMPI_CODES = {"exit_no_finalize": 1}

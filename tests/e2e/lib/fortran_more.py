@@ -1,0 +1,47 @@
+"""What Fortran knows by its address, the text and the errors it is given, and the ranks it spawns: the same with libtrace.so
+as without, and recorded.  For every MPI and launcher alike (`launch` is called as common.mpirun)."""
+import re
+
+from common import calls, check, hpctop, report, skip, traces
+
+BINDINGS = ("mpifh", "mpi", "f08")
+
+
+def without_codes(text):
+    """MPICH numbers its errors anew in each run; the class stays."""
+    return re.sub(r"\S+ of class", "of class", text)
+
+
+def constants(label, launch, program, ranks=2):
+    """workloads/fortran/constants; its counts and bytes are held by its truth elsewhere."""
+    folder = "trace-given-" + label.replace(" ", "-")
+    bare = [launch(ranks, [program], None, False) for _ in range(2)]
+    done = launch(ranks, [program], folder)
+    plain = without_codes if bare[0].out != bare[1].out else str
+    check(label + ": what it is given", done.code == bare[0].code == 0 and "of class" in done.out and
+          plain(done.out) == plain(bare[0].out), "%s, without: %s" % (done, bare[0]))
+    dump = hpctop("dump", folder).out
+    failed = sorted(re.findall(r" (MPI_\w+) .*flags=\S*failed", dump))
+    check(label + ": calls that failed, with ierr and without", failed == sorted((["MPI_Send"] * 4 + ["MPI_Recv", "MPI_Comm_group"]) * ranks), failed)
+    check(label + ": names without the blanks around them", dump.count('name="a grid of ranks"') == ranks, re.findall("name=.*", dump))
+
+
+def spawned(label, launch, program, ranks=2, why_not=None):
+    """workloads/fortran/spawn: three more worlds of two ranks each."""
+    bare = launch(ranks, [program], None, False)
+    if bare.code != 0:
+        return skip(label, why_not or "does not run without libtrace.so either: " + (bare.err or bare.out).strip()[-100:].replace("\n", " | "))
+    folder = "trace-" + label.replace(" ", "-")
+    done = launch(ranks, [program], folder)
+    if not check(label + " runs", done.code == 0 and done.out == bare.out, done):
+        return None
+    check(label + ": a file a rank of each world", len(traces(folder)) == ranks + 6, traces(folder))
+    rep = report(folder)
+    if not check(label + ": the report can be made", rep is not None):
+        return None
+    seen = {name: c["calls"] for name, c in calls(rep).items()}
+    want = {"MPI_Comm_spawn": 2 * ranks, "MPI_Comm_spawn_multiple": ranks, "MPI_Comm_get_parent": ranks + 6,
+            "MPI_Comm_disconnect": 3 * ranks + 6, "MPI_Send": 12, "MPI_Recv": 12}
+    check(label + ": every call", {name: seen.get(name) for name in want} == want, seen)
+    moved = [(c["bytes_sent"], c["bytes_received"]) for name, c in calls(rep).items() if name in ("MPI_Send", "MPI_Recv")]
+    return check(label + ": every byte", sorted(moved) == [(0, 3 * (804 + 8)), (3 * (804 + 8), 0)], moved)
