@@ -13,6 +13,7 @@ struct ana_match *ana_match_new(struct ana_match_sink sink)
     if (!match)
         return NULL;
     match->sink = sink;
+    match->epoch = 1;
     ana_pool_init(&match->end_pool, sizeof(struct ana_end));
     ana_pool_init(&match->channel_pool, sizeof(struct ana_channel));
     ana_pool_init(&match->request_pool, sizeof(struct ana_open_request));
@@ -88,6 +89,7 @@ bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_
     }
     process->gap = process->gap || rank->recycled;
     process->is = *rank;
+    match->epoch++;
     if (rank->rank >= 0)
         world->index[rank->rank] = (uint32_t)index + 1;
     return true;
@@ -103,12 +105,26 @@ uint32_t ana_match_index(const struct ana_match *match, uint32_t from, int32_t w
 
 void ana_match_set_bridges(struct ana_match *match, const struct ana_bridges *bridges)
 {
-    if (match)
-        match->bridges = bridges;
+    if (!match)
+        return;
+    match->bridges = bridges;
+    match->epoch++;
 }
 
-/* ---- point to point -------------------------------------------------------------------------------------------- */
+/* ---- signatures ------------------------------------------------------------------------------------------------ */
 
+/* What the match does with an event, by its signature. */
+enum ana_does {
+    ANA_DOES_CALL = 1u << 0, /* the SUB items after it are seen by it */
+    ANA_DOES_COMPLETE = 1u << 1,
+    ANA_DOES_MEET = 1u << 2, /* in a collective */
+    ANA_DOES_SEND = 1u << 3,
+    ANA_DOES_RECEIVE = 1u << 4,
+    ANA_DOES_REQUEST = 1u << 5, /* starts a request that completes what it begins */
+    ANA_DOES_FOREIGN = 1u << 6, /* the source is known to be none of ours */
+};
+
+/* A source that has no index: is it one of nobody's that we know? */
 static bool foreign_source(const struct ana_event *event)
 {
     int32_t source = event->sig->source;
@@ -117,25 +133,56 @@ static bool foreign_source(const struct ana_event *event)
     return source == TRC_PEER_UNKNOWN && event->comm && event->comm->def.flags & (TRC_COMM_INTER | TRC_COMM_FOREIGN);
 }
 
-/* The call that an item is seen by: of SUB items that of the event before. */
-static inline const struct trc_call *call_of(const struct ana_match_process *process, const struct ana_event *event)
+static bool any_source_or_tag(const struct trc_sig *sig)
 {
-    bool sub = event->sig->flags & TRC_SIG_SUB;
-    return sub && event->thread < process->threads && process->inside[event->thread] ? process->inside[event->thread]
-                                                                                     : event->call;
+    return sig->source == TRC_PEER_ANY || sig->rtag == TRC_TAG_ANY;
 }
 
-static inline struct ana_end_finish finish_of(const struct ana_match *match, const struct ana_event *event)
+static void look_up_channels(struct ana_match *match, const struct ana_event *event, struct ana_route *route)
 {
     const struct trc_sig *sig = event->sig;
-    uint32_t source = ana_match_partner(match, event, sig->source);
-    return (struct ana_end_finish){.call = call_of(match->process[event->index], event),
-                                   .begin_ns = event->begin_ns,
-                                   .end_ns = event->end_ns,
-                                   .source = source,
-                                   .tag = sig->rtag,
-                                   .bytes = sig->received,
-                                   .foreign = source == ANA_NOBODY && foreign_source(event)};
+    uint32_t index = (uint32_t)event->index;
+    uint32_t partner = route->does & ANA_DOES_SEND ? ana_match_partner(match, event, sig->peer) : ANA_NOBODY;
+    if (partner != ANA_NOBODY)
+        route->send = ana_channel_of(match, route->identity, index, partner, sig->tag);
+    if (route->does & ANA_DOES_RECEIVE && route->source != ANA_NOBODY && !any_source_or_tag(sig))
+        route->receive = ana_channel_of(match, route->identity, route->source, index, sig->rtag);
+}
+
+static void look_up(struct ana_match *match, const struct ana_event *event, struct ana_route *route)
+{
+    const struct trc_sig *sig = event->sig;
+    uint32_t flags = sig->flags;
+    *route = (struct ana_route){.source = ANA_NOBODY};
+    if (!(flags & TRC_SIG_NESTED)) {
+        route->identity = event->comm ? ana_match_identity(match, event) : 0;
+        route->source = ana_match_partner(match, event, sig->source);
+        bool completes = flags & TRC_SIG_COMPLETE;
+        bool sends = flags & TRC_SIG_P2P_OUT && sig->peer != TRC_PEER_NULL;
+        bool receives = flags & TRC_SIG_P2P_IN && sig->source != TRC_PEER_NULL;
+        bool meets = flags & TRC_SIG_COLL && !(flags & TRC_SIG_CONTROL); /* horovod.h puts control rounds together */
+        bool foreign = route->source == ANA_NOBODY && foreign_source(event);
+        route->does = (flags & TRC_SIG_SUB ? 0 : ANA_DOES_CALL) | (flags & TRC_SIG_START ? ANA_DOES_REQUEST : 0) |
+                      (completes ? ANA_DOES_COMPLETE : 0) | (meets && !completes ? ANA_DOES_MEET : 0) |
+                      (sends && !completes ? ANA_DOES_SEND : 0) | (receives && !completes ? ANA_DOES_RECEIVE : 0) |
+                      (foreign ? ANA_DOES_FOREIGN : 0);
+    }
+    while (event->comm && route->epoch != match->epoch) { /* making one channel may sweep another away */
+        route->epoch = match->epoch;
+        look_up_channels(match, event, route);
+    }
+    route->epoch = match->epoch;
+}
+
+/* ---- requests -------------------------------------------------------------------------------------------------- */
+
+/* The call that an item is seen by: of SUB items that of the event before. */
+static inline const struct trc_call *call_of(const struct ana_match_process *process, const struct ana_event *event,
+                                             const struct ana_route *route)
+{
+    bool sub = !(route->does & ANA_DOES_CALL);
+    return sub && event->thread < process->threads && process->inside[event->thread] ? process->inside[event->thread]
+                                                                                     : event->call;
 }
 
 static void keep_request(struct ana_match *match, uint32_t index, const struct ana_pending *pending)
@@ -161,8 +208,6 @@ static inline struct ana_pending *pending_at(struct ana_match *match, const stru
 static void remember_request(struct ana_match *match, const struct ana_event *event, struct ana_end *send,
                              struct ana_end *receive)
 {
-    if (!send && !receive)
-        return;
     struct ana_pending *pending = pending_at(match, event);
     if (pending->send || pending->receive)
         keep_request(match, (uint32_t)event->index, pending);
@@ -190,92 +235,96 @@ static bool take_request(struct ana_match *match, const struct ana_event *event,
     return true;
 }
 
+/* ---- point to point -------------------------------------------------------------------------------------------- */
+
 /* The end of a message that begins with an event: open if that starts a request, else complete. */
-static inline void make_end(struct ana_match *match, const struct ana_event *event, struct ana_end *end)
+static inline struct ana_half half_of(struct ana_match *match, const struct ana_event *event,
+                                      const struct ana_route *route)
 {
-    bool request = event->sig->flags & TRC_SIG_START;
-    const struct trc_call *call = call_of(match->process[event->index], event);
-    /* Field by field, since clearing it first costs. */
-    end->list = NULL;
-    end->channel = NULL;
-    end->partner = NULL;
-    end->begin_ns = event->begin_ns;
-    end->end_ns = event->end_ns;
-    end->wait_begin_ns = request ? INT64_MIN : event->begin_ns;
-    end->complete_ns = request ? INT64_MIN : event->end_ns;
-    end->call = call;
-    end->wait_call = request ? NULL : call;
-    end->serial = ++match->serial;
-    end->identity = ana_match_identity(match, event);
-    end->destination = (uint32_t)event->index;
-    end->flags = request ? ANA_END_REQUEST : ANA_END_COMPLETE;
-    end->gaps = match->process[event->index]->gaps;
+    const struct ana_match_process *process = match->process[event->index];
+    bool request = route->does & ANA_DOES_REQUEST;
+    const struct trc_call *call = call_of(process, event, route);
+    return (struct ana_half){
+        .begin_ns = event->begin_ns,
+        .end_ns = event->end_ns,
+        .wait_begin_ns = request ? INT64_MIN : event->begin_ns,
+        .complete_ns = request ? INT64_MIN : event->end_ns,
+        .call = call,
+        .wait_call = request ? NULL : call,
+        .serial = ++match->serial,
+        .flags = request ? ANA_END_REQUEST : ANA_END_COMPLETE,
+        .gaps = process->gaps,
+    };
 }
 
-static struct ana_end *send_begins(struct ana_match *match, const struct ana_event *event)
+static struct ana_end *send_begins(struct ana_match *match, const struct ana_event *event,
+                                   const struct ana_route *route)
 {
     const struct trc_sig *sig = event->sig;
-    uint32_t partner = ana_match_partner(match, event, sig->peer);
-    if (partner == ANA_NOBODY || !event->comm) {
-        match->counts.unknown_peers++;
+    if (!route->send) {
+        if (!event->comm || ana_match_partner(match, event, sig->peer) == ANA_NOBODY)
+            match->counts.unknown_peers++;
+        else
+            ana_end_lost(match, (uint32_t)event->index);
         return NULL;
     }
-    struct ana_end end;
-    make_end(match, event, &end);
-    end.source = partner;
-    end.tag = sig->tag;
-    end.bytes = sig->sent;
-    if (sig->flags & TRC_SIG_SYNC)
-        end.flags |= ANA_END_SYNC;
-    return ana_end_begin(match, &end);
+    struct ana_half half = half_of(match, event, route);
+    half.bytes = sig->sent;
+    half.flags |= sig->flags & TRC_SIG_SYNC ? ANA_END_SYNC : 0;
+    return ana_end_begin(match, route->send, &half);
 }
 
-static struct ana_end *receive_begins(struct ana_match *match, const struct ana_event *event)
+/* A receive whose channel is not known: a wildcard, or one that cannot be told. */
+static struct ana_end *receive_without_channel(struct ana_match *match, const struct ana_event *event,
+                                               const struct ana_route *route)
 {
     const struct trc_sig *sig = event->sig;
-    bool request = sig->flags & TRC_SIG_START, any = sig->source == TRC_PEER_ANY || sig->rtag == TRC_TAG_ANY;
-    uint32_t partner = ana_match_partner(match, event, sig->source);
-    bool nobody = partner == ANA_NOBODY, foreign = nobody && foreign_source(event);
+    uint32_t index = (uint32_t)event->index;
+    bool request = route->does & ANA_DOES_REQUEST, foreign = route->does & ANA_DOES_FOREIGN;
+    bool nobody = route->source == ANA_NOBODY;
     if (!event->comm || (sig->source != TRC_PEER_ANY && nobody && (request || foreign))) {
         match->counts.unknown_peers++;
-        return NULL;
+    } else if (!nobody && !any_source_or_tag(sig)) {
+        ana_end_lost(match, index);
+    } else if (!request) {
+        ana_end_unresolved(match, index, foreign);
+    } else {
+        struct ana_half half = half_of(match, event, route);
+        half.bytes = sig->received;
+        half.flags |= ANA_END_RECEIVE;
+        struct ana_asked asked = {route->identity, route->source, sig->rtag, index};
+        return ana_end_begin_wildcard(match, &asked, &half);
     }
-    if (!request && (nobody || any)) {
-        ana_end_unresolved(match, (uint32_t)event->index, foreign);
-        return NULL;
-    }
-    struct ana_end end;
-    make_end(match, event, &end);
-    end.source = partner;
-    end.tag = sig->rtag;
-    end.bytes = sig->received;
-    end.flags |= ANA_END_RECEIVE;
-    return ana_end_begin(match, &end);
+    return NULL;
 }
 
-/* A message starts or is received here, or a receive is posted. */
-static void message(struct ana_match *match, const struct ana_event *event)
+static struct ana_end *receive_begins(struct ana_match *match, const struct ana_event *event,
+                                      const struct ana_route *route)
 {
-    const struct trc_sig *sig = event->sig;
-    struct ana_end *send = NULL, *receive = NULL;
-    if (sig->flags & TRC_SIG_P2P_OUT && sig->peer != TRC_PEER_NULL)
-        send = send_begins(match, event);
-    if (sig->flags & TRC_SIG_P2P_IN && sig->source != TRC_PEER_NULL)
-        receive = receive_begins(match, event);
-    if (sig->flags & TRC_SIG_START)
-        remember_request(match, event, send, receive);
+    if (!route->receive)
+        return receive_without_channel(match, event, route);
+    struct ana_half half = half_of(match, event, route);
+    half.bytes = event->sig->received;
+    half.flags |= ANA_END_RECEIVE;
+    return ana_end_begin(match, route->receive, &half);
 }
 
-static void completion(struct ana_match *match, const struct ana_event *event)
+static void completion(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
 {
     uint32_t index = (uint32_t)event->index, flags = event->sig->flags;
-    struct ana_end_finish finish = finish_of(match, event);
+    struct ana_end_finish finish = {.call = call_of(match->process[index], event, route),
+                                    .begin_ns = event->begin_ns,
+                                    .end_ns = event->end_ns,
+                                    .source = route->source,
+                                    .tag = event->sig->rtag,
+                                    .bytes = event->sig->received,
+                                    .foreign = route->does & ANA_DOES_FOREIGN};
     struct ana_pending request;
     if (!take_request(match, event, &request)) {
         /* Started before the first event that is left, or its start was not kept; or not a message of ours at all. */
         bool lost = event->request == UINT64_MAX || match->process[index]->gap;
         if (flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED) && event->comm && lost)
-            ana_end_complete_unknown(match, index, ana_match_identity(match, event), &finish);
+            ana_end_complete_unknown(match, index, route->identity, &finish);
         return;
     }
     if (flags & TRC_SIG_CANCELLED) {
@@ -318,20 +367,24 @@ void ana_match_event(struct ana_match *match, const struct ana_event *event)
     match->begun = true;
     if (event->kind == TRC_RECORD_LOST)
         ana_p2p_gap(match, (uint32_t)event->index);
-    if (event->kind != TRC_RECORD_EVENT || event->sig->flags & TRC_SIG_NESTED)
+    if (event->kind != TRC_RECORD_EVENT)
         return;
-    uint32_t flags = event->sig->flags;
-    if (!(flags & TRC_SIG_SUB))
+    struct ana_route by_hand = {0}, *route = event->use ? &event->use->route : &by_hand;
+    if (route->epoch != match->epoch)
+        look_up(match, event, route);
+    uint32_t does = route->does;
+    if (does & ANA_DOES_CALL)
         remember_call(match->process[event->index], event);
-    if (flags & TRC_SIG_COMPLETE) {
-        completion(match, event);
-        return;
+    if (does & ANA_DOES_MEET)
+        ana_coll_arrive(match, event, route->identity);
+    if (does & (ANA_DOES_SEND | ANA_DOES_RECEIVE)) {
+        struct ana_end *send = does & ANA_DOES_SEND ? send_begins(match, event, route) : NULL;
+        struct ana_end *receive = does & ANA_DOES_RECEIVE ? receive_begins(match, event, route) : NULL;
+        if (send || receive)
+            remember_request(match, event, send, receive);
+    } else if (does & ANA_DOES_COMPLETE) {
+        completion(match, event, route);
     }
-    if ((flags & TRC_SIG_COLL) &&
-        !(flags & TRC_SIG_CONTROL)) /* control rounds are folded: horovod.h puts them together */
-        ana_coll_arrive(match, event);
-    if (flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN))
-        message(match, event);
 }
 
 void ana_match_flush(struct ana_match *match)

@@ -89,10 +89,11 @@ static void give_up_oldest(struct ana_match *match)
 }
 
 /* What the event says of the operation, without its arrivals. */
-static struct ana_open_instance described(const struct ana_match *match, const struct ana_event *event)
+static struct ana_open_instance described(const struct ana_match *match, const struct ana_event *event,
+                                          uint64_t identity)
 {
     const struct trc_sig *sig = event->sig;
-    struct ana_open_instance open = {.node = {.a = ana_match_identity(match, event), .b = event->sequence},
+    struct ana_open_instance open = {.node = {.a = identity, .b = event->sequence},
                                      .call = event->call,
                                      .comm = event->comm,
                                      .first_index = (uint32_t)event->index,
@@ -140,11 +141,11 @@ static bool append(struct ana_match *match, struct ana_open_instance *open, stru
     return true;
 }
 
-void ana_coll_arrive(struct ana_match *match, const struct ana_event *event)
+void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uint64_t identity)
 {
     if (!event->comm || event->comm->def.size <= 0)
         return;
-    struct ana_open_instance this = described(match, event);
+    struct ana_open_instance this = described(match, event, identity);
     bool bystander = event->comm->def.flags & TRC_COMM_INTER && event->sig->peer == TRC_PEER_NULL;
     struct ana_arrival arrival = {.index = event->index,
                                   .begin_ns = event->begin_ns,

@@ -16,23 +16,30 @@ enum ana_end_flag {
     ANA_END_ABANDONED = 1u << 5 /* in no list any more: only its request still knows it */
 };
 
-/* One end of a message. */
+/* What is told of one end of a message. */
+struct ana_half {
+    int64_t begin_ns, end_ns; /* of the call that started it */
+    int64_t wait_begin_ns, complete_ns;
+    const struct trc_call *call, *wait_call;
+    uint64_t bytes;
+    uint64_t serial; /* order of those that begin together */
+    uint32_t flags;  /* enum ana_end_flag */
+    uint32_t gaps;   /* of its rank when it began */
+};
+
+/* One end that waits for the other. */
 struct ana_end {
+    struct ana_half half;
     struct ana_end *next, *prev; /* in the list below it is in */
     struct ana_ends *list; /* a channel's queue, a rank's wildcards, or the pairs that wait for the send's completion */
     struct ana_channel *channel; /* NULL: a wildcard, or abandoned */
     struct ana_end *partner;     /* of a send that waits to be completed: its receive */
-    int64_t begin_ns, end_ns;    /* of the call that started it */
-    int64_t wait_begin_ns, complete_ns;
-    const struct trc_call *call, *wait_call;
-    uint64_t serial; /* order of those that begin together */
-    uint64_t bytes;
-    uint64_t identity;    /* communicator; of a wildcard what it asked for: */
-    uint32_t source;      /* or ANA_NOBODY */
-    int32_t tag;          /* or TRC_TAG_ANY */
-    uint32_t destination; /* whose a wildcard is */
-    uint32_t flags;
-    uint32_t gaps; /* of its rank when it began */
+    struct ana_asked {           /* of a wildcard: what it asked for */
+        uint64_t identity;
+        uint32_t source;      /* or ANA_NOBODY */
+        int32_t tag;          /* or TRC_TAG_ANY */
+        uint32_t destination; /* whose it is */
+    } asked;
 };
 
 struct ana_ends {
@@ -43,11 +50,13 @@ struct ana_ends {
 /* Where messages keep their order: node key = identity, source << 32 | destination, tag. */
 struct ana_channel {
     struct ana_node node;
+    const struct ana_match_process *from, *to;
     struct ana_ends sends, receives; /* in order of begin */
     struct ana_channel *next_blocked;
-    size_t pairs; /* waiting for the send's completion */
-    bool blocked; /* in the destination's list of channels that a wildcard holds back */
-    bool kept;    /* outgrew its room: to be paired from the end */
+    size_t pairs;         /* waiting for the send's completion */
+    bool blocked;         /* in the destination's list of channels that a wildcard holds back */
+    bool kept;            /* outgrew its room: to be paired from the end */
+    struct trc_note note; /* the sink's */
 };
 
 /* A request that was started lately.  Start numbers of a thread follow each other, so each has its place. */
@@ -57,7 +66,6 @@ struct ana_pending {
     struct ana_end *send, *receive; /* either may be NULL; both: free */
 };
 #define ANA_MATCH_PENDING 64u /* of a rank; who is pushed out goes into match->requests */
-#define ANA_MATCH_RECENT  8u
 
 struct ana_match_process {
     struct ana_match_rank is;
@@ -65,8 +73,7 @@ struct ana_match_process {
     uint32_t gaps; /* how often, since reading began */
     struct ana_ends wildcards;
     struct ana_channel *blocked;
-    struct ana_channel *recent[2][ANA_MATCH_RECENT]; /* looked up last: of its sends, of its receives */
-    const struct trc_call **inside;                  /* by thread: call of its last event that was not SUB */
+    const struct trc_call **inside; /* by thread: call of its last event that was not SUB */
     uint32_t threads;
     struct ana_pending pending[ANA_MATCH_PENDING];
 };
@@ -99,6 +106,7 @@ struct ana_match {
     struct ana_match_sink sink;
     struct ana_match_counts counts; /* what is open is added by ana_match_counts */
     bool begun, flushed;
+    uint64_t epoch; /* of what was looked up: rises when channels or ranks may have changed */
     const struct ana_bridges *bridges;
     struct ana_match_process **process; /* by rank index; NULL: not known.  They never move: lists point into them */
     uint32_t processes;
@@ -154,10 +162,17 @@ struct ana_end_finish {
     bool silent, foreign; /* foreign: the source is known to be none of ours */
 };
 
-/* Enters a copy of *end, whose links and channel need not be set; `source` is the partner (ANA_NOBODY: any source), and
- * `destination` who it is an end of.  Returns what its request leads to; NULL: it has none (it is complete), or it
- * could not be kept. */
-struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end *end);
+/* The channel, made if there is none yet; NULL: out of memory.  Valid as long as match->epoch stays. */
+struct ana_channel *ana_channel_of(struct ana_match *match, uint64_t identity, uint32_t source, uint32_t destination,
+                                   int32_t tag);
+/* An end begins in a channel.  Returns what its request leads to; NULL: it has none (it is complete), or it could not
+ * be kept. */
+struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *channel, const struct ana_half *half);
+/* The same of a receive whose channel is not known before it is complete. */
+struct ana_end *ana_end_begin_wildcard(struct ana_match *match, const struct ana_asked *asked,
+                                       const struct ana_half *half);
+/* There was no memory to keep an end of `index`. */
+void ana_end_lost(struct ana_match *match, uint32_t index);
 /* Its request completed: the request's pointer is gone afterwards. */
 void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish);
 void ana_end_cancel(struct ana_match *match, struct ana_end *end);
@@ -171,7 +186,7 @@ void ana_p2p_gap(struct ana_match *match, uint32_t index);
 void ana_p2p_flush(struct ana_match *match);
 
 /* match_coll.c */
-void ana_coll_arrive(struct ana_match *match, const struct ana_event *event);
+void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uint64_t identity);
 void ana_coll_free(struct ana_match *match);
 
 #endif

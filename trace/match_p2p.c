@@ -6,7 +6,7 @@
 
 /* ---- lists ----------------------------------------------------------------------------------------------------- */
 
-static bool begins_before(const struct ana_end *a, const struct ana_end *b)
+static bool begins_before(const struct ana_half *a, const struct ana_half *b)
 {
     return a->begin_ns < b->begin_ns || (a->begin_ns == b->begin_ns && a->serial < b->serial);
 }
@@ -24,7 +24,7 @@ static void link_after(struct ana_ends *list, struct ana_end *place, struct ana_
 static void link_in_order(struct ana_ends *list, struct ana_end *end)
 {
     struct ana_end *place = list->tail;
-    while (place && begins_before(end, place))
+    while (place && begins_before(&end->half, &place->half))
         place = place->prev;
     link_after(list, place, end);
 }
@@ -54,17 +54,15 @@ static int32_t tag_of(const struct ana_channel *channel)
 }
 
 /* To be paired from its end, once everything is there. */
-static bool is_kept(const struct ana_match *match, const struct ana_channel *channel)
+static inline bool is_kept(const struct ana_channel *channel)
 {
-    return channel->kept || match->process[source_of(channel)]->gap || match->process[destination_of(channel)]->gap;
+    return channel->kept || channel->from->gap || channel->to->gap;
 }
 
 static void sweep(struct ana_match *match)
 {
-    for (uint32_t i = 0; i < match->processes; i++)
-        if (match->process[i])
-            memset(match->process[i]->recent, 0, sizeof match->process[i]->recent);
     struct ana_node *next;
+    match->epoch++;
     for (struct ana_node *node = ana_table_next(&match->channels, NULL); node; node = next) {
         next = ana_table_next(&match->channels, node);
         struct ana_channel *channel = (struct ana_channel *)node;
@@ -76,8 +74,8 @@ static void sweep(struct ana_match *match)
     match->sweep_at = match->channels.count * 2 > SWEEP_FROM ? match->channels.count * 2 : SWEEP_FROM;
 }
 
-static struct ana_channel *channel_of(struct ana_match *match, uint64_t identity, uint32_t source, uint32_t destination,
-                                      int32_t tag)
+struct ana_channel *ana_channel_of(struct ana_match *match, uint64_t identity, uint32_t source, uint32_t destination,
+                                   int32_t tag)
 {
     uint64_t pair = (uint64_t)source << 32 | destination;
     struct ana_node *found = ana_table_find(&match->channels, identity, pair, (uint32_t)tag);
@@ -88,7 +86,9 @@ static struct ana_channel *channel_of(struct ana_match *match, uint64_t identity
     struct ana_channel *channel = ana_pool_take(&match->channel_pool);
     if (!channel)
         return NULL;
-    *channel = (struct ana_channel){.node = {.a = identity, .b = pair, .c = (uint32_t)tag}};
+    *channel = (struct ana_channel){.node = {.a = identity, .b = pair, .c = (uint32_t)tag},
+                                    .from = match->process[source],
+                                    .to = match->process[destination]};
     if (ana_table_add(&match->channels, &channel->node))
         return channel;
     ana_pool_give(&match->channel_pool, channel);
@@ -97,85 +97,85 @@ static struct ana_channel *channel_of(struct ana_match *match, uint64_t identity
 
 /* ---- ends ------------------------------------------------------------------------------------------------------ */
 
-static bool is_receive(const struct ana_end *end)
+static inline bool is_receive(const struct ana_half *half)
 {
-    return end->flags & ANA_END_RECEIVE;
+    return half->flags & ANA_END_RECEIVE;
 }
 
 /* Takes an end out of all lists; it lives on only as long as its request. */
 static void leave(struct ana_match *match, struct ana_end *end)
 {
     if (end->list) {
-        if (!is_receive(end) && end->list != &match->waiting)
+        if (!is_receive(&end->half) && end->list != &match->waiting)
             match->queued_sends--;
         unlink_end(end);
     }
-    if (is_receive(end) && !(end->flags & (ANA_END_COMPLETE | ANA_END_ABANDONED)))
+    if (is_receive(&end->half) && !(end->half.flags & (ANA_END_COMPLETE | ANA_END_ABANDONED)))
         match->open_receives--;
     end->channel = NULL;
     end->partner = NULL;
-    if (end->flags & ANA_END_REQUEST)
-        end->flags |= ANA_END_ABANDONED;
+    if (end->half.flags & ANA_END_REQUEST)
+        end->half.flags |= ANA_END_ABANDONED;
     else
         ana_pool_give(&match->end_pool, end);
 }
 
-static void finish_end(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish)
+static void finish_half(struct ana_match *match, struct ana_half *half, const struct ana_end_finish *finish)
 {
-    if (is_receive(end) && end->flags & ANA_END_REQUEST)
+    if (is_receive(half) && half->flags & ANA_END_REQUEST)
         match->open_receives--;
-    end->flags = (end->flags & ~(uint32_t)ANA_END_REQUEST) | ANA_END_COMPLETE;
-    if (finish->silent && !is_receive(end))
+    half->flags = (half->flags & ~(uint32_t)ANA_END_REQUEST) | ANA_END_COMPLETE;
+    if (finish->silent && !is_receive(half))
         return; /* a send that nobody waited for: complete, at a time that is not known */
     if (finish->silent)
-        end->flags |= ANA_END_SILENT;
-    end->wait_call = finish->call;
-    end->wait_begin_ns = finish->begin_ns;
-    end->complete_ns = finish->end_ns;
-    if (is_receive(end) && !finish->silent)
-        end->bytes = finish->bytes;
+        half->flags |= ANA_END_SILENT;
+    half->wait_call = finish->call;
+    half->wait_begin_ns = finish->begin_ns;
+    half->complete_ns = finish->end_ns;
+    if (is_receive(half) && !finish->silent)
+        half->bytes = finish->bytes;
 }
 
 /* ---- pairs ----------------------------------------------------------------------------------------------------- */
 
-static void report(struct ana_match *match, const struct ana_channel *channel, const struct ana_end *send,
-                   const struct ana_end *receive)
+static void report(struct ana_match *match, struct ana_channel *channel, const struct ana_half *send,
+                   const struct ana_half *receive)
 {
     if ((send->flags | receive->flags) & ANA_END_SILENT) {
         match->counts.uncertain += 2;
-    } else {
-        match->counts.messages++;
-        match->counts.clock_violations += receive->complete_ns < send->begin_ns;
-        if (match->sink.on_message) {
-            struct ana_message message = {
-                .source = source_of(channel),
-                .destination = destination_of(channel),
-                .comm_identity = channel->node.a,
-                .tag = tag_of(channel),
-                .bytes = send->bytes != TRC_BYTES_UNKNOWN ? send->bytes : receive->bytes,
-                .synchronous = send->flags & ANA_END_SYNC,
-                .send_call = send->call,
-                .recv_call = receive->call,
-                .send_wait_call = send->wait_call,
-                .recv_wait_call = receive->wait_call,
-                .send_begin_ns = send->begin_ns,
-                .send_end_ns = send->end_ns,
-                .send_wait_begin_ns = send->wait_begin_ns,
-                .send_complete_ns = send->complete_ns,
-                .recv_begin_ns = receive->begin_ns,
-                .recv_wait_begin_ns = receive->wait_begin_ns,
-                .recv_complete_ns = receive->complete_ns,
-            };
-            match->sink.on_message(match->sink.user, &message);
-        }
+        return;
     }
+    match->counts.messages++;
+    match->counts.clock_violations += receive->complete_ns < send->begin_ns;
+    if (!match->sink.on_message)
+        return;
+    struct ana_message message = {
+        .source = source_of(channel),
+        .destination = destination_of(channel),
+        .comm_identity = channel->node.a,
+        .tag = tag_of(channel),
+        .bytes = send->bytes != TRC_BYTES_UNKNOWN ? send->bytes : receive->bytes,
+        .synchronous = send->flags & ANA_END_SYNC,
+        .send_call = send->call,
+        .recv_call = receive->call,
+        .send_wait_call = send->wait_call,
+        .recv_wait_call = receive->wait_call,
+        .send_begin_ns = send->begin_ns,
+        .send_end_ns = send->end_ns,
+        .send_wait_begin_ns = send->wait_begin_ns,
+        .send_complete_ns = send->complete_ns,
+        .recv_begin_ns = receive->begin_ns,
+        .recv_wait_begin_ns = receive->wait_begin_ns,
+        .recv_complete_ns = receive->complete_ns,
+        .note = &channel->note,
+    };
+    match->sink.on_message(match->sink.user, &message);
 }
 
 /* A pair whose ends are in no queue any more: reports it and lets them go. */
-static void deliver(struct ana_match *match, const struct ana_channel *channel, struct ana_end *send,
-                    struct ana_end *receive)
+static void deliver(struct ana_match *match, struct ana_channel *channel, struct ana_end *send, struct ana_end *receive)
 {
-    report(match, channel, send, receive);
+    report(match, channel, &send->half, &receive->half);
     leave(match, send);
     leave(match, receive);
 }
@@ -193,7 +193,7 @@ static void pair(struct ana_match *match, struct ana_channel *channel, struct an
     unlink_end(send);
     match->queued_sends--;
     unlink_end(receive);
-    if (send->flags & ANA_END_COMPLETE) {
+    if (send->half.flags & ANA_END_COMPLETE) {
         deliver(match, channel, send, receive);
         return;
     }
@@ -205,12 +205,13 @@ static void pair(struct ana_match *match, struct ana_channel *channel, struct an
 }
 
 /* Whether a wildcard posted before `receive` is still open that could have taken its message. */
-static bool held_back(const struct ana_match *match, const struct ana_channel *channel, const struct ana_end *receive)
+static inline bool held_back(const struct ana_channel *channel, const struct ana_half *receive)
 {
-    const struct ana_end *wild = match->process[destination_of(channel)]->wildcards.head;
-    for (; wild && begins_before(wild, receive); wild = wild->next)
-        if (wild->identity == channel->node.a && (wild->source == ANA_NOBODY || wild->source == source_of(channel)) &&
-            (wild->tag == TRC_TAG_ANY || wild->tag == tag_of(channel)))
+    for (const struct ana_end *wild = channel->to->wildcards.head; wild && begins_before(&wild->half, receive);
+         wild = wild->next)
+        if (wild->asked.identity == channel->node.a &&
+            (wild->asked.source == ANA_NOBODY || wild->asked.source == source_of(channel)) &&
+            (wild->asked.tag == TRC_TAG_ANY || wild->asked.tag == tag_of(channel)))
             return true;
     return false;
 }
@@ -218,13 +219,13 @@ static bool held_back(const struct ana_match *match, const struct ana_channel *c
 /* Pairs what can be paired: both queues are in order, so their heads belong together. */
 static void pump(struct ana_match *match, struct ana_channel *channel)
 {
-    if (is_kept(match, channel))
+    if (is_kept(channel))
         return;
     while (channel->sends.head && channel->receives.head) {
         struct ana_end *receive = channel->receives.head;
-        if (!(receive->flags & ANA_END_COMPLETE))
+        if (!(receive->half.flags & ANA_END_COMPLETE))
             return;
-        if (held_back(match, channel, receive)) {
+        if (held_back(channel, &receive->half)) {
             struct ana_match_process *process = match->process[destination_of(channel)];
             if (!channel->blocked) {
                 channel->blocked = true;
@@ -259,10 +260,11 @@ static void drop(struct ana_match *match, struct ana_end *end)
 /* Puts an end in its channel's queue, within the room there is. */
 static void enter(struct ana_match *match, struct ana_channel *channel, struct ana_end *end)
 {
-    struct ana_ends *queue = is_receive(end) ? &channel->receives : &channel->sends;
+    bool receive = is_receive(&end->half);
+    struct ana_ends *queue = receive ? &channel->receives : &channel->sends;
     end->channel = channel;
     link_in_order(queue, end);
-    match->queued_sends += !is_receive(end);
+    match->queued_sends += !receive;
     pump(match, channel);
     bool crowded = match->end_pool.taken > ANA_MATCH_ENDS && queue->count > 1;
     if (queue->count > ANA_MATCH_KEPT || crowded) {
@@ -274,54 +276,56 @@ static void enter(struct ana_match *match, struct ana_channel *channel, struct a
 /* ---- what events do -------------------------------------------------------------------------------------------- */
 
 /* A complete end whose other end waits at the head of the queue needs no place of its own: the usual case. */
-static bool pair_at_once(struct ana_match *match, struct ana_channel *channel, const struct ana_end *end)
+static inline bool pair_at_once(struct ana_match *match, struct ana_channel *channel, const struct ana_half *half)
 {
-    bool receive = is_receive(end);
+    bool receive = is_receive(half);
     const struct ana_ends *own = receive ? &channel->receives : &channel->sends;
     struct ana_end *other = receive ? channel->sends.head : channel->receives.head;
-    if (!other || own->head || !(other->flags & ANA_END_COMPLETE) || is_kept(match, channel) ||
-        held_back(match, channel, receive ? end : other))
+    if (!other || own->head || !(half->flags & other->half.flags & ANA_END_COMPLETE) || is_kept(channel) ||
+        held_back(channel, receive ? half : &other->half))
         return false;
     unlink_end(other);
     match->queued_sends -= receive;
-    report(match, channel, receive ? other : end, receive ? end : other);
-    leave(match, other);
+    report(match, channel, receive ? &other->half : half, receive ? half : &other->half);
+    ana_pool_give(&match->end_pool, other); /* complete: no request leads to it */
     return true;
 }
 
-/* The channel of an end that begins: most often one of a few. */
-static struct ana_channel *channel_of_end(struct ana_match *match, const struct ana_end *end)
+void ana_end_lost(struct ana_match *match, uint32_t index)
 {
-    bool receive = is_receive(end);
-    uint32_t source = receive ? end->source : end->destination, destination = receive ? end->destination : end->source;
-    uint32_t slot = (end->source + (uint32_t)end->tag * 3) % ANA_MATCH_RECENT;
-    struct ana_channel **recent = &match->process[end->destination]->recent[receive][slot], *channel = *recent;
-    if (!channel || channel->node.a != end->identity || source_of(channel) != source ||
-        destination_of(channel) != destination || tag_of(channel) != end->tag)
-        *recent = channel = channel_of(match, end->identity, source, destination, end->tag);
-    return channel;
+    match->counts.uncertain++;
+    ana_p2p_gap(match, index);
 }
 
-struct ana_end *ana_end_begin(struct ana_match *match, const struct ana_end *made)
+struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *channel, const struct ana_half *half)
 {
-    bool open = made->flags & ANA_END_REQUEST;
-    bool wildcard = open && is_receive(made) && (made->source == ANA_NOBODY || made->tag == TRC_TAG_ANY);
-    struct ana_channel *channel = wildcard ? NULL : channel_of_end(match, made);
-    if (!open && channel && pair_at_once(match, channel, made))
+    if (pair_at_once(match, channel, half))
         return NULL;
-    struct ana_end *end = channel || wildcard ? ana_pool_take(&match->end_pool) : NULL;
+    bool open = half->flags & ANA_END_REQUEST;
+    struct ana_end *end = ana_pool_take(&match->end_pool);
     if (!end) {
-        match->counts.uncertain++;
-        ana_p2p_gap(match, made->destination);
+        ana_end_lost(match, is_receive(half) ? destination_of(channel) : source_of(channel));
         return NULL;
     }
-    *end = *made;
-    match->open_receives += open && is_receive(end);
-    if (wildcard)
-        link_in_order(&match->process[end->destination]->wildcards, end);
-    else
-        enter(match, channel, end);
+    end->half = *half;
+    end->partner = NULL;
+    match->open_receives += open && is_receive(half);
+    enter(match, channel, end);
     return open ? end : NULL;
+}
+
+struct ana_end *ana_end_begin_wildcard(struct ana_match *match, const struct ana_asked *asked,
+                                       const struct ana_half *half)
+{
+    struct ana_end *end = ana_pool_take(&match->end_pool);
+    if (!end) {
+        ana_end_lost(match, asked->destination);
+        return NULL;
+    }
+    *end = (struct ana_end){.half = *half, .asked = *asked};
+    match->open_receives++;
+    link_in_order(&match->process[asked->destination]->wildcards, end);
+    return end;
 }
 
 void ana_end_unresolved(struct ana_match *match, uint32_t index, bool foreign)
@@ -338,12 +342,13 @@ void ana_end_unresolved(struct ana_match *match, uint32_t index, bool foreign)
 /* A wildcard learns what it received. */
 static void resolve(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish)
 {
-    uint32_t index = end->destination, source = end->source != ANA_NOBODY ? end->source : finish->source;
-    int32_t tag = end->tag != TRC_TAG_ANY ? end->tag : finish->tag;
+    const struct ana_asked *asked = &end->asked;
+    uint32_t index = asked->destination, source = asked->source != ANA_NOBODY ? asked->source : finish->source;
+    int32_t tag = asked->tag != TRC_TAG_ANY ? asked->tag : finish->tag;
     struct ana_channel *channel = NULL;
     unlink_end(end);
     if (source != ANA_NOBODY && tag != TRC_TAG_ANY && tag != TRC_TAG_NONE)
-        channel = channel_of(match, end->identity, source, index, tag);
+        channel = ana_channel_of(match, asked->identity, source, index, tag);
     if (channel) {
         enter(match, channel, end);
     } else {
@@ -355,11 +360,11 @@ static void resolve(struct ana_match *match, struct ana_end *end, const struct a
 
 void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish)
 {
-    if (end->flags & ANA_END_ABANDONED) {
+    if (end->half.flags & ANA_END_ABANDONED) {
         ana_pool_give(&match->end_pool, end);
         return;
     }
-    finish_end(match, end, finish);
+    finish_half(match, &end->half, finish);
     if (end->partner)
         deliver_waiting(match, end);
     else if (end->channel)
@@ -370,17 +375,17 @@ void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct
 
 void ana_end_cancel(struct ana_match *match, struct ana_end *end)
 {
-    if (end->flags & ANA_END_ABANDONED) {
+    if (end->half.flags & ANA_END_ABANDONED) {
         ana_pool_give(&match->end_pool, end);
         return;
     }
-    end->flags &= ~(uint32_t)ANA_END_REQUEST;
+    end->half.flags &= ~(uint32_t)ANA_END_REQUEST;
     if (end->partner) { /* received all the same */
         deliver_waiting(match, end);
         return;
     }
     struct ana_channel *channel = end->channel;
-    uint32_t index = end->destination;
+    uint32_t index = end->asked.destination;
     match->counts.cancelled++;
     leave(match, end);
     if (channel)
@@ -392,11 +397,12 @@ void ana_end_cancel(struct ana_match *match, struct ana_end *end)
 static struct ana_end *oldest_open(struct ana_end *end, uint64_t identity, const struct ana_end_finish *finish)
 {
     for (; end; end = end->next) {
-        if (end->flags & ANA_END_COMPLETE)
+        const struct ana_asked *asked = &end->asked;
+        if (end->half.flags & ANA_END_COMPLETE)
             continue;
         if (end->channel ||
-            (end->identity == identity && (end->source == ANA_NOBODY || end->source == finish->source) &&
-             (end->tag == TRC_TAG_ANY || end->tag == finish->tag)))
+            (asked->identity == identity && (asked->source == ANA_NOBODY || asked->source == finish->source) &&
+             (asked->tag == TRC_TAG_ANY || asked->tag == finish->tag)))
             return end;
     }
     return NULL;
@@ -409,30 +415,29 @@ void ana_end_complete_unknown(struct ana_match *match, uint32_t index, uint64_t 
         ana_end_unresolved(match, index, finish->foreign);
         return;
     }
-    struct ana_end end = {.begin_ns = finish->begin_ns,
-                          .end_ns = finish->begin_ns,
-                          .call = finish->call,
-                          .identity = identity,
-                          .source = finish->source,
-                          .tag = finish->tag,
-                          .destination = index,
-                          .flags = ANA_END_RECEIVE,
-                          .gaps = match->process[index]->gaps};
-    struct ana_channel *channel = channel_of(match, identity, finish->source, index, finish->tag);
+    struct ana_half half = {.begin_ns = finish->begin_ns,
+                            .end_ns = finish->begin_ns,
+                            .call = finish->call,
+                            .flags = ANA_END_RECEIVE,
+                            .gaps = match->process[index]->gaps};
+    struct ana_channel *channel = ana_channel_of(match, identity, finish->source, index, finish->tag);
     struct ana_end *open = channel ? oldest_open(channel->receives.head, identity, finish) : NULL;
     if (!open)
         open = oldest_open(match->process[index]->wildcards.head, identity, finish);
     if (open) {
-        end.call = open->call;
-        end.begin_ns = open->begin_ns;
-        end.end_ns = open->end_ns;
-        end.serial = open->serial;
+        half.call = open->half.call;
+        half.begin_ns = open->half.begin_ns;
+        half.end_ns = open->half.end_ns;
+        half.serial = open->half.serial;
         leave(match, open);
     } else {
-        end.serial = ++match->serial;
+        half.serial = ++match->serial;
     }
-    finish_end(match, &end, finish);
-    ana_end_begin(match, &end);
+    finish_half(match, &half, finish);
+    if (channel)
+        ana_end_begin(match, channel, &half);
+    else
+        ana_end_lost(match, index);
     release(match, index);
 }
 
@@ -450,7 +455,7 @@ static void drop_stale(struct ana_match *match, struct ana_ends *queue, uint32_t
 {
     for (struct ana_end *end = queue->head, *next; end; end = next) {
         next = end->next;
-        if (end->gaps != gaps)
+        if (end->half.gaps != gaps)
             drop(match, end);
     }
 }
@@ -459,21 +464,20 @@ static void drop_stale(struct ana_match *match, struct ana_ends *queue, uint32_t
 static void flush_kept(struct ana_match *match, struct ana_channel *channel)
 {
     struct ana_ends *sends = &channel->sends, *receives = &channel->receives;
-    drop_stale(match, sends, match->process[source_of(channel)]->gaps);
-    drop_stale(match, receives, match->process[destination_of(channel)]->gaps);
+    drop_stale(match, sends, channel->from->gaps);
+    drop_stale(match, receives, channel->to->gaps);
     for (struct ana_end *end = receives->head, *next; end; end = next) {
         next = end->next;
-        if (!(end->flags & ANA_END_COMPLETE)) {
+        if (!(end->half.flags & ANA_END_COMPLETE)) {
             match->counts.unmatched_receives++;
             leave(match, end);
         }
     }
-    bool over =
-        match->process[source_of(channel)]->is.finalized && match->process[destination_of(channel)]->is.finalized;
+    bool over = channel->from->is.finalized && channel->to->is.finalized;
     size_t pairs = !over ? 0 : sends->count < receives->count ? sends->count : receives->count, against = 0;
     struct ana_end *send = sends->tail, *receive = receives->tail;
     for (size_t i = 0; i < pairs; i++, send = send->prev, receive = receive->prev)
-        against += receive->complete_ns < send->begin_ns;
+        against += receive->half.complete_ns < send->half.begin_ns;
     if (against > pairs / 2) /* most arrive before they leave: something else is missing in between */
         pairs = 0;
     while (sends->count > pairs)
@@ -488,9 +492,9 @@ static void flush_whole(struct ana_match *match, struct ana_channel *channel)
 {
     while (channel->sends.head && channel->receives.head) {
         struct ana_end *receive = channel->receives.head;
-        if (held_back(match, channel, receive))
+        if (held_back(channel, &receive->half))
             break;
-        if (receive->flags & ANA_END_COMPLETE) {
+        if (receive->half.flags & ANA_END_COMPLETE) {
             pair(match, channel, channel->sends.head, receive);
         } else { /* took the message, as far as the order goes; nobody looked */
             match->counts.unmatched_receives++;
@@ -498,10 +502,9 @@ static void flush_whole(struct ana_match *match, struct ana_channel *channel)
             leave(match, channel->sends.head);
         }
     }
-    bool unclear = (channel->sends.head && channel->receives.head) || match->process[source_of(channel)]->is.lossy ||
-                   match->process[destination_of(channel)]->is.lossy;
+    bool unclear = (channel->sends.head && channel->receives.head) || channel->from->is.lossy || channel->to->is.lossy;
     for (; channel->receives.head; leave(match, channel->receives.head)) {
-        bool complete = channel->receives.head->flags & ANA_END_COMPLETE;
+        bool complete = channel->receives.head->half.flags & ANA_END_COMPLETE;
         *(complete || unclear ? &match->counts.uncertain : &match->counts.unmatched_receives) += 1;
     }
     for (; channel->sends.head; leave(match, channel->sends.head))
@@ -513,7 +516,7 @@ void ana_p2p_flush(struct ana_match *match)
     for (struct ana_node *node = ana_table_next(&match->channels, NULL); node;
          node = ana_table_next(&match->channels, node)) {
         struct ana_channel *channel = (struct ana_channel *)node;
-        if (is_kept(match, channel))
+        if (is_kept(channel))
             flush_kept(match, channel);
         else
             flush_whole(match, channel);

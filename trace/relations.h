@@ -10,6 +10,16 @@
 
 #include "trace/reader.h"
 
+/* What the match does with the events of one signature, and where: filled by it, see match.c. */
+struct ana_channel;
+struct ana_route {
+    uint64_t epoch;                     /* holds while this is the match's; 0: not looked up */
+    uint64_t identity;                  /* of the communicator as all of its worlds see it; 0: none */
+    struct ana_channel *send, *receive; /* of the message ends that it begins; NULL: none, a wildcard, or not known */
+    uint32_t source;                    /* rank index of whom it receives from; UINT32_MAX: not known */
+    uint32_t does;                      /* enum ana_does */
+};
+
 /* What all events of one signature share; looked up at the first of them in a chunk.  It lies in the signature's
  * trc_note: zeros are "not yet". */
 struct ana_use {
@@ -19,6 +29,7 @@ struct ana_use {
     uint32_t number, site;   /* by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
     uint64_t sent, received; /* of each time it happens */
     enum trc_category category;
+    struct ana_route route;
 };
 
 /* One item of one thread, with its times in job nanoseconds. */
@@ -53,6 +64,8 @@ struct ana_message {
                                                      INT64_MIN if not seen yet */
     int64_t recv_begin_ns;                        /* posted */
     int64_t recv_wait_begin_ns, recv_complete_ns; /* the call that completed it */
+    struct trc_note *note; /* of its channel: room for what the sink looks up once, zeros at first and whenever the
+                              match has forgotten the channel; NULL: by hand */
 };
 
 /* One collective operation, all of its ranks seen. */
