@@ -21,26 +21,37 @@ static int64_t now_ns(void)
 /* ---- what the match reports -----------------------------------------------------------------------------------------
  */
 
+_Static_assert(sizeof(struct ana_tally_note) <= sizeof(struct trc_note), "a note holds what we look up");
+
 /* Returns what is left of the span after what was counted before. */
-static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span)
+static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note)
 {
     if (!ana_wait_clip(job->clip, span))
         return 0;
-    ana_store_wait(&job->store, span, ana_call_number(job, span->call));
-    ana_tally_wait(&job->pass.tally, ana_store_wait_at(&job->store, 0));
-    ana_lane_wait(&job->lane[span->waiter], span->begin_ns, span->end_ns);
+    if (note->call != span->call) {
+        note->call = span->call;
+        note->number = ana_call_number(job, span->call);
+        note->waiting = 0;
+    }
+    ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, note->number), note);
+    struct ana_lane *lane = &job->lane[span->waiter];
+    struct ana_bucket *bucket = ana_lane_hot(lane, span->begin_ns, span->end_ns);
+    if (bucket)
+        bucket->waiting_ns = ana_plus(bucket->waiting_ns, span->end_ns - span->begin_ns);
+    else
+        ana_lane_wait(lane, span->begin_ns, span->end_ns);
     return span->end_ns - span->begin_ns;
 }
 
 static void take_message(void *user, const struct ana_message *message)
 {
     struct ana_job *job = user;
+    struct ana_tally_note *note = (struct ana_tally_note *)message->note;
     struct ana_wait_span span[2];
-    ana_store_message(&job->store, message);
-    ana_tally_message(&job->pass.tally, ana_store_message_at(&job->store, 0));
+    ana_tally_message(&job->pass.tally, ana_store_message(&job->store, message), note);
     size_t n = ana_waits_of_message(message, span);
     for (size_t i = 0; i < n; i++)
-        take_wait(job, &span[i]);
+        take_wait(job, &span[i], &note->wait[span[i].kind == ANA_LATE_RECEIVER]);
     if (job->clocks > 1)
         ana_clock_add_message(job->clock, message);
 }
@@ -65,7 +76,7 @@ static void take_instance(void *user, const struct ana_instance *instance)
     int64_t lost = 0;
     size_t n = ana_waits_of_instance(instance, job->span);
     for (size_t i = 0; i < n; i++)
-        lost += take_wait(job, &job->span[i]);
+        lost += take_wait(job, &job->span[i], &(struct ana_tally_note_wait){0});
     ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), lost);
     ana_clock_add_instance(job->clock, instance);
     if (instance->arrivals < 2 || instance->mismatched)

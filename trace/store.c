@@ -42,7 +42,7 @@ void ana_store_free(struct ana_store *store)
     *store = (struct ana_store){0};
 }
 
-void ana_store_message(struct ana_store *store, const struct ana_message *m)
+const struct ana_kept_message *ana_store_message(struct ana_store *store, const struct ana_message *m)
 {
     struct ana_kept_message *slot = &store->message[store->messages % ANA_STORE_MESSAGES];
     store->messages++;
@@ -57,9 +57,10 @@ void ana_store_message(struct ana_store *store, const struct ana_message *m)
         .recv_wait_ns = m->recv_wait_begin_ns,
         .recv_complete_ns = m->recv_complete_ns,
     };
+    return slot;
 }
 
-void ana_store_wait(struct ana_store *store, const struct ana_wait_span *span, uint32_t call)
+const struct ana_kept_wait *ana_store_wait(struct ana_store *store, const struct ana_wait_span *span, uint32_t call)
 {
     struct ana_kept_wait *slot = &store->wait[store->waits % ANA_STORE_WAITS];
     if (store->waits++ >= ANA_STORE_WAITS && slot->end_ns > store->waits_since_ns)
@@ -74,6 +75,7 @@ void ana_store_wait(struct ana_store *store, const struct ana_wait_span *span, u
         .end_ns = span->end_ns,
     };
     store->last_wait[span->waiter] = store->waits;
+    return slot;
 }
 
 /* Instances of one communicator in a row lie in a row. */

@@ -47,8 +47,9 @@ struct ana_store {
 
 bool ana_store_init(struct ana_store *store, size_t ranks);
 void ana_store_free(struct ana_store *store);
-void ana_store_message(struct ana_store *store, const struct ana_message *message);
-void ana_store_wait(struct ana_store *store, const struct ana_wait_span *span, uint32_t call);
+/* Return what was kept, until the next. */
+const struct ana_kept_message *ana_store_message(struct ana_store *store, const struct ana_message *message);
+const struct ana_kept_wait *ana_store_wait(struct ana_store *store, const struct ana_wait_span *span, uint32_t call);
 void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, int64_t lost_ns);
 
 /* Walks from the newest to the oldest: i = 0 .. count - 1. */

@@ -122,7 +122,7 @@ void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relation
     pair->latency_min_ns = pair->latency_p50_ns = NAN;
     if (!sum || sum->matched == 0)
         return;
-    pair->latency_min_ns = (double)sum->latency_min_ns;
+    pair->latency_min_ns = (double)(sum->latency ? sum->latency->min_ns : sum->latency_min_ns);
     if (sum->latency)
         pair->latency_p50_ns = ana_small_of(sum->latency).p50_ns;
 }

@@ -253,7 +253,9 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
         stat->collectives = events->rank[stat->index].collectives;
         stat->came_last = events->rank[stat->index].came_last;
     }
-    s->message_latency = ana_small_of(&relations->latency);
+    struct ana_times_small latency;
+    ana_tally_latency(relations, &latency);
+    s->message_latency = ana_small_of(&latency);
     s->clock_violations = relations->clock_violations;
     return add_collectives(job, s, relations) && add_waits(s, relations) && add_sites(job, s, events) &&
            add_to_calls(job, s, relations);
@@ -273,14 +275,14 @@ static bool collect(struct ana_job *job, const struct ana_summary *s, struct ana
         const struct ana_kept_message *m = ana_store_message_at(store, i);
         if (m->recv_complete_ns >= s->begin_ns && m->recv_complete_ns < s->end_ns &&
             (ana_selected(ranks, m->source) || ana_selected(ranks, m->destination)))
-            ana_tally_message(t, m);
+            ana_tally_message(t, m, &(struct ana_tally_note){0});
     }
     for (size_t i = 0; i < ana_store_count(store->waits, ANA_STORE_WAITS); i++) {
         struct ana_kept_wait w = *ana_store_wait_at(store, i);
         w.begin_ns = w.begin_ns > s->begin_ns ? w.begin_ns : s->begin_ns;
         w.end_ns = w.end_ns < s->end_ns ? w.end_ns : s->end_ns;
         if (w.end_ns > w.begin_ns)
-            ana_tally_wait(t, &w);
+            ana_tally_wait(t, &w, &(struct ana_tally_note_wait){0});
     }
     for (size_t i = 0; i < ANA_STORE_INSTANCES && store->instances; i++) {
         const struct ana_kept_instance *k = &store->instance[i];

@@ -118,23 +118,49 @@ void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, 
     pair->bytes += bytes;
 }
 
-void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *m)
+/* The value at *place, looked up first if that is not known. */
+static inline void *sum_at(struct ana_tally *tally, struct ana_map *map, uint32_t *place, uint64_t a, uint64_t b,
+                           uint64_t c)
+{
+    if (!*place) {
+        char *value = sum_of(tally, map, a, b, c);
+        if (!value)
+            return NULL;
+        *place = (uint32_t)((size_t)(value - (char *)map->values) / map->value_size) + 1;
+    }
+    return ana_map_value(map, *place - 1);
+}
+
+void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *m, struct ana_tally_note *note)
 {
     int64_t ns = m->recv_complete_ns - m->send_begin_ns;
     if (ns < 0) {
         tally->clock_violations++;
         return;
     }
-    ana_small_add(&tally->latency, ns, 1);
-    struct ana_pair_sum *pair = sum_of(tally, &tally->pairs, m->source, m->destination, 0);
-    if (!pair)
+    struct ana_pair_sum *pair = sum_at(tally, &tally->pairs, &note->pair, m->source, m->destination, 0);
+    if (pair && pair->matched++ == 0) {
+        pair->latency_min_ns = INT64_MAX;
+        if (tally->pairs.count <= ANA_TALLY_PAIR_HISTOGRAMS)
+            pair->latency = calloc(1, sizeof *pair->latency);
+    }
+    if (pair && pair->latency) {
+        ana_small_add_one(pair->latency, ns);
         return;
-    if (pair->matched++ == 0 && tally->pairs.count <= ANA_TALLY_PAIR_HISTOGRAMS)
-        pair->latency = calloc(1, sizeof *pair->latency);
-    if (pair->matched == 1 || ns < pair->latency_min_ns)
+    }
+    ana_small_add_one(&tally->other_latency, ns);
+    if (pair && ns < pair->latency_min_ns)
         pair->latency_min_ns = ns;
-    if (pair->latency)
-        ana_small_add(pair->latency, ns, 1);
+}
+
+void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *out)
+{
+    *out = tally->other_latency;
+    for (size_t i = 0; i < tally->pairs.count; i++) {
+        const struct ana_pair_sum *pair = ana_map_value(&tally->pairs, i);
+        if (pair->latency)
+            ana_small_merge(out, pair->latency);
+    }
 }
 
 void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *k)
@@ -156,15 +182,15 @@ void ana_tally_part(struct ana_tally *tally, size_t index, bool last)
     tally->rank[index].came_last += last;
 }
 
-void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *w)
+void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *w, struct ana_tally_note_wait *note)
 {
     int64_t ns = w->end_ns - w->begin_ns;
-    struct ana_wait_sum *sum = sum_of(tally, &tally->waits, w->kind, w->waiter, w->culprit);
+    struct ana_wait_sum *sum = sum_at(tally, &tally->waits, &note->waits, w->kind, w->waiter, w->culprit);
     if (sum) {
         sum->count++;
         sum->lost_ns = ana_plus(sum->lost_ns, ns);
     }
-    sum = sum_of(tally, &tally->waiting, w->call, w->waiter, 0);
+    sum = sum_at(tally, &tally->waiting, &note->waiting, w->call, w->waiter, 0);
     if (sum) {
         sum->count++;
         sum->lost_ns = ana_plus(sum->lost_ns, ns);

@@ -25,7 +25,7 @@ struct ana_site_sum { /* rank index, call number, address */
 struct ana_pair_sum {         /* source, destination */
     uint64_t messages, bytes; /* sent */
     uint64_t matched;
-    int64_t latency_min_ns;          /* of those */
+    int64_t latency_min_ns;          /* of those, where there is no distribution */
     struct ana_times_small *latency; /* NULL beyond ANA_TALLY_PAIR_HISTOGRAMS */
 };
 struct ana_collective_sum { /* communicator identity, call number */
@@ -51,8 +51,8 @@ struct ana_tally {
     size_t ranks;
     struct ana_rank_sum *rank;
     struct ana_map calls, threads, sites, pairs, collectives, last, last_of_call, instances, waits;
-    struct ana_map waiting;         /* ana_wait_sum by call number and waiter */
-    struct ana_times_small latency; /* of messages */
+    struct ana_map waiting;               /* ana_wait_sum by call number and waiter */
+    struct ana_times_small other_latency; /* of messages between pairs that have no distribution of their own */
     uint64_t clock_violations;
     bool out_of_memory; /* something is missing from the sums */
 };
@@ -70,12 +70,25 @@ void ana_tally_call(struct ana_tally *tally, const struct ana_event *event);
 void ana_tally_time(struct ana_tally *tally, const struct ana_event *event, int64_t begin_ns, int64_t end_ns);
 /* A message that was sent: counted by pair, unless the destination is not known (SIZE_MAX). */
 void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes);
+/* Where the sums of a message and of its waits are, each + 1; 0: not looked up.  For an ana_message's note: what is
+ * found for one message of a channel holds for the next. */
+struct ana_tally_note {
+    uint32_t pair;
+    struct ana_tally_note_wait {
+        const struct trc_call *call; /* that `waiting` is of */
+        uint32_t number;             /* of it, job-wide */
+        uint32_t waits, waiting;
+    } wait[2]; /* late sender, late receiver */
+};
+
 /* A message that was matched: its latency. */
-void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *message);
+void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *message, struct ana_tally_note *note);
+/* Of all messages. */
+void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *out);
 /* Those who took part are told by ana_tally_part. */
 void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *instance);
 void ana_tally_part(struct ana_tally *tally, size_t index, bool last);
-void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *wait);
+void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *wait, struct ana_tally_note_wait *note);
 
 /* What an item counts as sent and received: a request's bytes are sent when it starts and received when it completes;
  * unknown counts as nothing. */

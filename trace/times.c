@@ -135,6 +135,22 @@ void ana_small_add_many(struct ana_times_small *small, int64_t ns, uint64_t call
     *c = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
+void ana_small_merge(struct ana_times_small *small, const struct ana_times_small *other)
+{
+    if (other->calls == 0)
+        return;
+    if (small->calls == 0 || other->min_ns < small->min_ns)
+        small->min_ns = other->min_ns;
+    if (small->calls == 0 || other->max_ns > small->max_ns)
+        small->max_ns = other->max_ns;
+    small->calls += other->calls;
+    small->total_ns = ana_plus(small->total_ns, other->total_ns);
+    for (uint32_t b = 0; b < TRC_BUCKETS; b++) {
+        uint64_t n = (uint64_t)small->count[b] + other->count[b];
+        small->count[b] = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+    }
+}
+
 struct ana_times ana_small_of(const struct ana_times_small *small)
 {
     struct ana_times t = {small->calls, small->total_ns, NAN, NAN, NAN, NAN, NAN};

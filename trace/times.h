@@ -76,6 +76,7 @@ static inline void ana_small_add(struct ana_times_small *small, int64_t ns, uint
     else
         ana_small_add_many(small, ns, calls);
 }
+void ana_small_merge(struct ana_times_small *small, const struct ana_times_small *other);
 struct ana_times ana_small_of(const struct ana_times_small *small);
 
 #endif
