@@ -195,6 +195,11 @@ check-containers:
 	@$(MAKE) --no-print-directory all workloads
 	@rm -f build/results/containers.jsonl
 	@tests/run.py -b $(BUILD) -k containers $(RUNFLAGS) $(TESTS)
+# Programs that others wrote, from Debian: benchmarks, linear algebra, molecules, Python; some minutes.
+check-programs:
+	@tests/setup.sh programs
+	@$(MAKE) --no-print-directory all
+	@tests/run.py -b $(BUILD) -k programs $(RUNFLAGS) $(TESTS)
 # A real Horovod, built once into build/horovod, with one thing wrong at a time; some ten minutes.
 check-horovod:
 	@tests/setup.sh check
@@ -253,6 +258,7 @@ help:
 	@echo "make check-long   and the long ones"
 	@echo "make check-matrix the workloads under every MPI that Debian's releases and PyPI have"
 	@echo "make check-containers   jobs in Apptainer, Charliecloud and Podman; containers/ built"
+	@echo "make check-programs programs of Debian's (HPCC, LAMMPS, PETSc ..): the same results, a trace that agrees with itself"
 	@echo "make check-horovod a real Horovod and what goes wrong with it; builds it once"
 	@echo "make check-gpu    NCCL and CUDA on this machine's GPU; GPU=double on the GPU double; gpu-kit: for where nothing can be built"
 	@echo "make check-versions every NCCL of PyPI against the table of its calls; VERSIONS=\"2.28.9 ..\" only those"
@@ -271,6 +277,6 @@ clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
 .PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench man help clean
-.PHONY: check-horovod check-versions check-gpu gpu-kit
+.PHONY: check-horovod check-programs check-versions check-gpu gpu-kit
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)

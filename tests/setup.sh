@@ -3,6 +3,7 @@
 #   tests/setup.sh build    what `make` needs and what the demo runs
 #   tests/setup.sh check    that, and what the tests need
 #   tests/setup.sh roots    what unpacks other Debian releases and runs programs in them
+#   tests/setup.sh programs programs of Debian's that speak MPI: all of make check-programs
 #   tests/setup.sh matrix   that, and the compiler and emulator for aarch64: all of make check-matrix
 # Does nothing where everything is there.  Where it cannot install, it says what is missing and goes on: make will tell.
 set -u
@@ -12,13 +13,15 @@ check="$build tmux python3 python3-mpi4py strace binutils clang-format valgrind 
 check="$check musl-tools python3-venv python3-numpy"
 roots="mmdebstrap debian-archive-keyring bubblewrap uidmap"
 matrix="$check $roots gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
+programs="$check hpcc netpipe-openmpi scalapack-mpi-test lammps python3-petsc4py python3-h5py-mpi python3-mpi4py-fft nwchem-openmpi"
 
 case "${1-check}" in
 build) want=$build ;;
 check) want="$check gfortran libmpich-dev" ;;
 roots) want=$roots ;;
+programs) want=$programs ;;
 matrix) want=$matrix ;;
-*) echo "usage: $0 [build|check|roots|matrix]" >&2; exit 64 ;;
+*) echo "usage: $0 [build|check|roots|programs|matrix]" >&2; exit 64 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
