@@ -184,6 +184,9 @@ static void take_window_event(struct ana_job *job, const struct ana_event *e)
         if (k && k->arrivals > 1)
             ana_tally_part(&w->pass.tally, e->index, k->last_index == e->index);
     }
+    bool passes = e->begin_ns < w->end_ns && e->end_ns >= w->end_ns && e->kind != TRC_RECORD_FOLD;
+    if (passes && !(e->sig->flags & TRC_SIG_SUB))
+        ana_tally_passing(&w->pass.tally, e);
     if (!(e->sig->flags & TRC_SIG_SUB))
         ana_tally_time(&w->pass.tally, e, w->begin_ns, w->end_ns);
 }

@@ -155,8 +155,10 @@ struct ana_times {
 struct ana_call_stat {
     const char *name;
     enum trc_opclass opclass;
-    int size_class; /* -1: the sum over all; else trc_size_class() */
-    struct ana_times times;
+    int size_class;         /* -1: the sum over all; else trc_size_class() */
+    struct ana_times times; /* of a window: of all calls that some part of lies in it, in their full length */
+    uint64_t ended;         /* of those, how many ended in it: whose bytes are counted */
+    int64_t time_ns;        /* inside them, as far as it lies in the window */
     uint64_t sent, received;
     int64_t waiting_ns;     /* of the time, lost waiting for others; -1 unknown (no events, or not a call that waits) */
     size_t last_index;      /* who most often came last in it; SIZE_MAX none */
@@ -219,7 +221,8 @@ struct ana_site {
     uint64_t address;       /* in the process of rank `index` */
     size_t index;           /* rank that spends most time there */
     size_t ranks;           /* that call there */
-    struct ana_times times; /* of all of them together */
+    struct ana_times times; /* of all of them together; this and time_ns as in ana_call_stat */
+    int64_t time_ns;
     uint64_t sent, received;
     const char *line; /* "app.c:17" or NULL */
 };

@@ -172,6 +172,8 @@ struct ana_call_cell {
     uint32_t call;
     uint16_t size_class;
     uint64_t sent, received;
+    uint64_t passing; /* of times.calls: that end after the window */
+    int64_t time_ns;
     struct ana_times_sum times;
 };
 /* Makes s->calls and s->cells of cells that may come in any order; reorders them. */

@@ -311,8 +311,8 @@ static void calls_section(struct page *p)
         row(p, columns);
         cell(p, c->name);
         integer(p, c->times.count);
-        number(p, ANA_NS, (double)c->times.total_ns);
-        number(p, ANA_SHARE, share_of(c->waiting_ns, c->times.total_ns));
+        number(p, ANA_NS, (double)c->time_ns);
+        number(p, ANA_SHARE, share_of(c->waiting_ns, c->time_ns));
         number(p, ANA_BYTES, (double)c->sent);
         number(p, ANA_BYTES, (double)c->received);
         number(p, ANA_NS, c->times.p50_ns);
@@ -444,7 +444,7 @@ static void sites_section(struct page *p)
         row(p, columns);
         cell(p, s->call);
         integer(p, s->times.count);
-        number(p, ANA_NS, (double)s->times.total_ns);
+        number(p, ANA_NS, (double)s->time_ns);
         integer(p, s->ranks);
         cell(p, "");
         cell(p, place);

@@ -45,8 +45,8 @@ static int by_call_then_size(const void *a, const void *b)
 static int by_time(const void *a, const void *b)
 {
     const struct ana_call_stat *x = a, *y = b;
-    if (x->times.total_ns != y->times.total_ns)
-        return x->times.total_ns > y->times.total_ns ? -1 : 1;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns > y->time_ns ? -1 : 1;
     if (x->times.count != y->times.count)
         return x->times.count > y->times.count ? -1 : 1;
     return strcmp(x->name, y->name);
@@ -59,6 +59,8 @@ static struct ana_call_stat stat_of(const struct ana_job *job, const struct ana_
         .opclass = job->call[cell->call].opclass,
         .size_class = size_class,
         .times = ana_times_of(&cell->times),
+        .ended = cell->times.calls - cell->passing,
+        .time_ns = cell->time_ns,
         .sent = cell->sent,
         .received = cell->received,
         .waiting_ns = -1,
@@ -85,13 +87,15 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
         for (; next < n && cells[next]->call == cells[i]->call; next++) {
             sorted[next] = stat_of(job, cells[next], cells[next]->size_class);
             ana_times_merge(&sum->times, &cells[next]->times);
+            sum->passing += cells[next]->passing;
+            sum->time_ns = ana_plus(sum->time_ns, cells[next]->time_ns);
             sum->sent += cells[next]->sent;
             sum->received += cells[next]->received;
         }
         s->calls[s->call_count] = stat_of(job, sum, -1);
         /* What was called inside other calls alone, by MPI itself, is no row of its own. */
         const struct ana_call_stat *last = &s->calls[s->call_count];
-        if (last->times.count || last->times.total_ns || last->sent || last->received)
+        if (last->times.count || last->time_ns || last->sent || last->received)
             s->call_count++;
         i = next;
     }

@@ -36,7 +36,9 @@ static void add_row(struct cell *cell, const struct trc_row *row, double ns_per_
     if (times->calls == 0 || max > times->max_ns)
         times->max_ns = max;
     times->calls += row->calls;
-    times->total_ns = ana_plus(times->total_ns, ana_rounded((double)row->ticks * ns_per_tick));
+    int64_t ns = ana_rounded((double)row->ticks * ns_per_tick);
+    times->total_ns = ana_plus(times->total_ns, ns);
+    cell->sum.time_ns = ana_plus(cell->sum.time_ns, ns);
     for (uint32_t b = 0; b < TRC_BUCKETS; b++)
         cell->ticks[b] += row->histogram[b];
 }

@@ -29,7 +29,7 @@ static int waits_by_lost(const void *a, const void *b)
 }
 static int sites_by_time(const void *a, const void *b)
 {
-    return by_lost(((const struct ana_site *)a)->times.total_ns, ((const struct ana_site *)b)->times.total_ns);
+    return by_lost(((const struct ana_site *)a)->time_ns, ((const struct ana_site *)b)->time_ns);
 }
 
 struct last {
@@ -148,6 +148,7 @@ static void add_to_place(struct place *place, const uint64_t *key, const struct 
     place->ranks++;
     place->sum.sent += sum->sent;
     place->sum.received += sum->received;
+    place->sum.time_ns = ana_plus(place->sum.time_ns, sum->time_ns);
     if (!from->calls)
         return;
     if (!to->calls || from->min_ns < to->min_ns)
@@ -176,13 +177,15 @@ static bool add_sites(struct ana_job *job, struct ana_summary *s, const struct a
     ana_map_init(&places, sizeof(struct place));
     for (size_t i = 0; i < t->sites.count && done; i++) {
         const uint64_t *key = ana_map_key(&t->sites, i);
-        if (!ana_selected(s->selection.ranks, key[0]))
+        const struct ana_site_sum *sum = ana_map_value(&t->sites, i);
+        bool empty = !sum->times.calls && !sum->time_ns && !sum->sent && !sum->received;
+        if (!ana_selected(s->selection.ranks, key[0]) || empty)
             continue;
         trc_site(job->process[key[0]].rank.file, key[2], &function, &module);
         struct place *place = ana_map_add(&places, key[1], module ? hash_text(module) : key[2], module != NULL);
         done = place != NULL;
         if (done)
-            add_to_place(place, key, ana_map_value(&t->sites, i));
+            add_to_place(place, key, sum);
     }
     s->sites = done ? calloc(places.count + 1, sizeof *s->sites) : NULL;
     for (size_t i = 0; s->sites && i < places.count; i++) {
@@ -194,6 +197,7 @@ static bool add_sites(struct ana_job *job, struct ana_summary *s, const struct a
             .index = place->index,
             .ranks = place->ranks,
             .times = ana_small_of(&place->sum.times),
+            .time_ns = s->exact ? place->sum.times.total_ns : place->sum.time_ns,
             .sent = place->sum.sent,
             .received = place->sum.received,
         };
@@ -292,10 +296,36 @@ static bool collect(struct ana_job *job, const struct ana_summary *s, struct ana
     return !t->out_of_memory;
 }
 
+/* The calls that ranks have not come out of are no events yet, but their time passes.  Returns the cells there are now.
+ */
+static size_t add_open_calls(struct ana_job *job, const struct ana_summary *s, struct ana_call_cell *cells, size_t n)
+{
+    for (size_t i = 0; i < s->rank_count; i++) {
+        const struct ana_process *p = &job->process[s->ranks[i].index];
+        const struct trc_sig *sig = p->rank.inside_sig;
+        int64_t from = p->open_begin_ns > s->begin_ns ? p->open_begin_ns : s->begin_ns;
+        int64_t to = p->run_end_ns < s->end_ns ? p->run_end_ns : s->end_ns;
+        if (p->open_category < 0 || !sig || to <= from)
+            continue;
+        uint64_t sent = ana_event_sent(sig), received = ana_event_received(sig);
+        uint32_t call = ana_call_number_of(job, s->ranks[i].index, sig->call);
+        uint16_t size_class = trc_size_class(sent > received ? sent : received);
+        size_t k = 0;
+        while (k < n && (cells[k].call != call || cells[k].size_class != size_class))
+            k++;
+        if (k == n) {
+            cells[n].call = call;
+            cells[n++].size_class = size_class;
+        }
+        cells[k].time_ns = ana_plus(cells[k].time_ns, to - from);
+    }
+    return n;
+}
+
 static bool window_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
 {
-    size_t n = t->calls.count;
-    struct ana_call_cell *cells = calloc(n + 1, sizeof *cells), **list = calloc(n + 1, sizeof *list);
+    size_t n = t->calls.count, room = n + s->rank_count + 1;
+    struct ana_call_cell *cells = calloc(room, sizeof *cells), **list = calloc(room, sizeof *list);
     bool ok = cells && list;
     for (size_t i = 0; ok && i < n; i++) {
         const uint64_t *key = ana_map_key(&t->calls, i);
@@ -307,13 +337,17 @@ static bool window_calls(struct ana_job *job, struct ana_summary *s, const struc
         cells[i].size_class = (uint16_t)key[1];
         cells[i].sent = sum->sent;
         cells[i].received = sum->received;
+        cells[i].passing = sum->passing;
+        cells[i].time_ns = sum->time_ns;
         cells[i].times.calls = sum->times.calls;
         cells[i].times.total_ns = sum->times.total_ns;
         cells[i].times.min_ns = (double)sum->times.min_ns;
         cells[i].times.max_ns = (double)sum->times.max_ns;
         ana_times_add_ticks(&cells[i].times, count, 1);
-        list[i] = &cells[i];
     }
+    n = ok ? add_open_calls(job, s, cells, n) : 0;
+    for (size_t i = 0; i < n; i++)
+        list[i] = &cells[i];
     ok = ok && ana_summary_calls(job, s, list, n);
     free(list);
     free(cells);

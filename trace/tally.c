@@ -76,6 +76,17 @@ void ana_tally_use(struct ana_tally *tally, const struct ana_event *e, uint32_t 
     use->category = ana_opclass_category(e->call->opclass);
 }
 
+static struct ana_call_sum *call_sum(struct ana_tally *tally, const struct ana_use *use)
+{
+    uint16_t size_class = trc_size_class(use->sent > use->received ? use->sent : use->received);
+    return sum_of(tally, &tally->calls, use->number, size_class, 0);
+}
+
+static struct ana_site_sum *site_sum(const struct ana_tally *tally, const struct ana_use *use)
+{
+    return use->site ? ana_map_value(&tally->sites, use->site - 1) : NULL; /* NULL: out of memory */
+}
+
 void ana_tally_call(struct ana_tally *tally, const struct ana_event *e)
 {
     const struct ana_use *use = e->use;
@@ -83,13 +94,25 @@ void ana_tally_call(struct ana_tally *tally, const struct ana_event *e)
     uint64_t calls = ana_event_calls(e);
     tally_bytes(tally, e, sent, received);
     tally->rank[e->index].calls += calls;
-    uint16_t size_class = trc_size_class(use->sent > use->received ? use->sent : use->received);
-    struct ana_call_sum *sum = sum_of(tally, &tally->calls, use->number, size_class, 0);
+    struct ana_call_sum *sum = call_sum(tally, use);
     if (sum) {
         ana_small_add(&sum->times, ana_event_each(e), calls);
         sum->sent += sent;
         sum->received += received;
     }
+}
+
+void ana_tally_passing(struct ana_tally *tally, const struct ana_event *e)
+{
+    struct ana_call_sum *sum = call_sum(tally, e->use);
+    struct ana_site_sum *site = site_sum(tally, e->use);
+    uint64_t calls = ana_event_calls(e);
+    if (sum) {
+        ana_small_add(&sum->times, ana_event_each(e), calls);
+        sum->passing += calls;
+    }
+    if (site)
+        ana_small_add(&site->times, ana_event_each(e), calls);
 }
 
 void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t begin_ns, int64_t end_ns)
@@ -106,6 +129,12 @@ void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t 
         inside = (int64_t)((double)e->busy_ns * (double)inside / (double)(e->end_ns - e->begin_ns));
     int64_t *ns = &thread->ns[ana_opclass_category(e->call->opclass)];
     *ns = ana_plus(*ns, inside);
+    struct ana_call_sum *sum = call_sum(tally, e->use);
+    struct ana_site_sum *site = site_sum(tally, e->use);
+    if (sum)
+        sum->time_ns = ana_plus(sum->time_ns, inside);
+    if (site)
+        site->time_ns = ana_plus(site->time_ns, inside);
 }
 
 void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes)

@@ -14,6 +14,8 @@
 struct ana_call_sum { /* call number, size class */
     struct ana_times_small times;
     uint64_t sent, received;
+    uint64_t passing; /* of a window: calls in `times` that end after it */
+    int64_t time_ns;  /* of a window: inside them, as far as it lies in it */
 };
 struct ana_thread_sum { /* rank index, thread */
     int64_t ns[TRC_CATEGORIES];
@@ -21,6 +23,7 @@ struct ana_thread_sum { /* rank index, thread */
 struct ana_site_sum { /* rank index, call number, address */
     struct ana_times_small times;
     uint64_t sent, received;
+    int64_t time_ns; /* as in ana_call_sum */
 };
 struct ana_pair_sum {         /* source, destination */
     uint64_t messages, bytes; /* sent */
@@ -66,7 +69,9 @@ void ana_tally_use(struct ana_tally *tally, const struct ana_event *event, uint3
 static inline void ana_tally_event(struct ana_tally *tally, const struct ana_event *event);
 /* The same by call and size and by rank: for windows; of whole runs the counters know better. */
 void ana_tally_call(struct ana_tally *tally, const struct ana_event *event);
-/* The part of an event that lies in [begin_ns, end_ns), by category. */
+/* A call that begins before the end of a window and ends after it: its duration, by call and size and by place. */
+void ana_tally_passing(struct ana_tally *tally, const struct ana_event *event);
+/* The part of an event that lies in [begin_ns, end_ns), by category, by call and size and by place. */
 void ana_tally_time(struct ana_tally *tally, const struct ana_event *event, int64_t begin_ns, int64_t end_ns);
 /* A message that was sent: counted by pair, unless the destination is not known (SIZE_MAX). */
 void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes);

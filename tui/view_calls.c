@@ -10,7 +10,7 @@ static const struct tui_column columns[] = {
     [CALL] = {"CALL", 15, TUI_UNIT_TEXT, true, true, "the MPI function that is called there"},
     [WHERE] = {"CALLED FROM", 15, TUI_UNIT_TEXT, true, true,
                "source line; without debug information function, else module, and offset of the return address"},
-    [COUNT] = {"CALLS", 6, ANA_COUNT, false, false, "calls made there, all ranks in view"},
+    [COUNT] = {"CALLS", 6, ANA_COUNT, false, false, TUI_HELP_IN_VIEW},
     [TIME] = {"TIME", 6, ANA_NS, false, false, "time inside the call, all ranks in view"},
     [P50] = {"p50", 6, ANA_NS, false, false, TUI_HELP_P50},
     [P99] = {"p99", 6, ANA_NS, false, false, TUI_HELP_P99},
@@ -85,7 +85,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         out->number = (double)site->times.count;
         break;
     case TIME:
-        out->number = (double)site->times.total_ns;
+        out->number = (double)site->time_ns;
         break;
     case P50:
         out->number = site->times.p50_ns;

@@ -8,7 +8,7 @@ enum { CALL, COUNT, MIN, P50, P90, P99, MAX, MEAN, TIME };
 
 static const struct tui_column columns[] = {
     [CALL] = {"CALL", 18, TUI_UNIT_TEXT, true, true, "the MPI function, all sizes together"},
-    [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, TUI_HELP_COUNT},
+    [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, TUI_HELP_IN_VIEW},
     [MIN] = {"min", 7, ANA_NS, false, false, "the shortest call: what the network and MPI cost when nobody waits"},
     [P50] = {"p50", 7, ANA_NS, false, false, TUI_HELP_P50},
     [P90] = {"p90", 7, ANA_NS, false, false, "90 % of the calls took no longer"},
@@ -59,7 +59,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     if (column == CALL)
         snprintf(out->text, sizeof out->text, "%s", call->name);
     else
-        out->number = pick(&call->times, column);
+        out->number = column == TIME ? (double)call->time_ns : pick(&call->times, column);
     /* Start and end of MPI are long in any job: not what is looked for first. */
     if (column == TIME && (call->opclass == TRC_OP_INIT || call->opclass == TRC_OP_FINALIZE)) {
         ana_number(out->text, sizeof out->text, ANA_NS, out->number, true);

@@ -14,16 +14,15 @@ static const struct tui_column columns[] = {
     [CALL] = {"CALL", 15, TUI_UNIT_TEXT, true, true, "the MPI function, by its C name whatever the program's language"},
     [RATE] = {"/s", 5, ANA_COUNT, false, false, "calls completed / time in view, all ranks"},
     [TIME] = {"TIME", 5, ANA_SHARE, false, false,
-              "time inside the call / time of all ranks from MPI_Init to MPI_Finalize (those two not counted); in a "
-              "window: of the calls that ended in it, unknown when it is longer than all"},
+              "time inside the call / time of all ranks from MPI_Init to MPI_Finalize (those two not counted); unknown "
+              "when threads make it longer than all"},
     [WAITING] = {"WAITING", 7, ANA_SHARE, false, false, "part of TIME that was lost because another rank came late"},
     [SIZE] = {"SIZE", 7, ANA_BYTES, false, false, "mean bytes a call: the larger of sent and received"},
     [P50] = {"p50", 6, ANA_NS, false, false, TUI_HELP_P50},
     [P99] = {"p99", 6, ANA_NS, false, false, TUI_HELP_P99},
     [MAX] = {"max", 6, ANA_NS, false, false, TUI_HELP_MAX},
     [LAST] = {"LAST RANK", 10, TUI_UNIT_TEXT, true, false,
-              "rank that came last most often, and in how many of the instances; 3 inside: so many have been in it for "
-              "over a second"},
+              TUI_HELP_LAST "; 3 inside: so many have been in it for over a second"},
     [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, TUI_HELP_COUNT},
     [SENT] = {"SENT", 8, ANA_BYTES, false, false, TUI_HELP_SENT},
     [RECEIVED] = {"RECEIVED", 8, ANA_BYTES, false, false, TUI_HELP_RECEIVED},
@@ -73,11 +72,11 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         snprintf(out->text, sizeof out->text, "%s", call->name);
         break;
     case RATE:
-        out->number = seconds > 0 ? (double)call->times.count / seconds : NAN;
+        out->number = seconds > 0 ? (double)call->ended / seconds : NAN;
         break;
     case TIME:
-        out->number = ((double)call->times.total_ns + open_ns) / tui_app_wall(app);
-        /* Calls that began long before the window, and the two that the time of all ranks leaves out. */
+        out->number = ((double)call->time_ns + open_ns) / tui_app_wall(app);
+        /* Several threads, and the two that the time of all ranks leaves out. */
         if (out->number > 1.005 || call->opclass == TRC_OP_INIT || call->opclass == TRC_OP_FINALIZE)
             out->number = NAN;
         break;
@@ -87,9 +86,8 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
             out->style = TUI_STYLE_NOTABLE;
         break;
     case SIZE:
-        if (call->times.count && (call->sent || call->received))
-            out->number =
-                (double)(call->sent > call->received ? call->sent : call->received) / (double)call->times.count;
+        if (call->ended && (call->sent || call->received))
+            out->number = (double)(call->sent > call->received ? call->sent : call->received) / (double)call->ended;
         break;
     case P50:
         out->number = call->times.p50_ns;
@@ -112,7 +110,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
                      tui_app_rank_name(app, call->last_index, rank, sizeof rank), call->last_share * 100);
         break;
     case COUNT:
-        out->number = (double)call->times.count;
+        out->number = (double)call->ended;
         break;
     case SENT:
         out->number = (double)call->sent;

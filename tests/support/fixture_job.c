@@ -158,6 +158,8 @@ static struct ana_call_stat call(const char *name, enum trc_opclass opclass, int
                               .opclass = opclass,
                               .size_class = size_class,
                               .times = times(count, p50),
+                              .ended = count,
+                              .time_ns = times(count, p50).total_ns,
                               .sent = size_class > 0 ? count << (size_class - 1) : 0,
                               .waiting_ns = -1,
                               .last_index = SIZE_MAX};
@@ -205,13 +207,15 @@ static void summarize_relations(const struct fixture *f, struct ana_summary *s)
     s->collectives[s->collective_count++] = (struct ana_collective){
         "MPI_Allreduce", 7, "WORLD", 1000, 0, 2000000, 2100000, 2400000, 1500000ll * 1000 * (int64_t)n, LATE, 0.98};
     s->sites[s->site_count++] =
-        (struct ana_site){"MPI_Allreduce",          "step+0x4f", "nekbone+0x1234", 0x401234,   0, n,
-                          times(n * 1000, 2400000), n * 8000,    n * 8000,         "step.c:88"};
+        (struct ana_site){"MPI_Allreduce",          "step+0x4f", "nekbone+0x1234", 0x401234, 0,          n,
+                          times(n * 1000, 2400000), 0,           n * 8000,         n * 8000, "step.c:88"};
+    s->sites[s->site_count++] = (struct ana_site){
+        "MPI_Send", "exchange+0x1c", "nekbone+0x2345", 0x402345, 1, n, times(n * 1000, 480000), 0, n * 32768000,
+        0,          "exchange.c:41"};
     s->sites[s->site_count++] =
-        (struct ana_site){"MPI_Send", "exchange+0x1c",         "nekbone+0x2345", 0x402345, 1,
-                          n,          times(n * 1000, 480000), n * 32768000,     0,        "exchange.c:41"};
-    s->sites[s->site_count++] =
-        (struct ana_site){"MPI_Init", NULL, NULL, 0x7f0000001000, 2, 1, times(n, 120000), 0, 0, NULL};
+        (struct ana_site){"MPI_Init", NULL, NULL, 0x7f0000001000, 2, 1, times(n, 120000), 0, 0, 0, NULL};
+    for (size_t i = 0; i < s->site_count; i++)
+        s->sites[i].time_ns = s->sites[i].times.total_ns;
     s->message_latency = times(n * 1000, 490000);
 }
 
