@@ -172,7 +172,8 @@ static void draw_messages(const struct tui_app *app, struct tui_grid *grid, stru
     const struct ana_times *t = &app->summary.message_latency;
     char min[ANA_TEXT], p50[ANA_TEXT], p99[ANA_TEXT], error[ANA_TEXT], text[256], count[ANA_TEXT];
     if (!t->count) {
-        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, "messages: none seen at both ends yet");
+        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM,
+                app->all_time ? "messages: none seen at both ends yet" : "messages: none was completed in this window");
         return;
     }
     snprintf(text, sizeof text, "%s messages: min %s  p50 %s  p99 %s",
