@@ -1,5 +1,5 @@
 # timeout: 300
-# cases: workloads hangs checks
+# cases: workloads hangs checks torch_ddp
 """tests/gpu as `make check-gpu GPU=double,alone` runs it, so that what will meet a GPU is known to work: on the GPU double, with
 no MPI."""
 import os
