@@ -170,8 +170,11 @@ static void take_event(struct ana_job *job, const struct ana_event *e)
 static void take_window_event(struct ana_job *job, const struct ana_event *e)
 {
     struct ana_window *w = &job->window;
-    if (!counts(job, &w->pass.tally, e))
+    if (!counts(job, &w->pass.tally, e)) {
+        if (is_device(e))
+            ana_gpu_device_event(job, w->gpu, e);
         return;
+    }
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
         ana_tally_event(&w->pass.tally, e);
         ana_tally_call(&w->pass.tally, e);
@@ -307,6 +310,7 @@ static void evidence_stop(struct ana_job *job)
 static void window_close(struct ana_window *window)
 {
     pass_close(&window->pass);
+    ana_devices_free(window->gpu);
     free(window->ranks);
     *window = (struct ana_window){0};
 }
@@ -477,7 +481,8 @@ double ana_window_select(struct ana_job *job, const struct ana_selection *select
         return -1;
     if (ranks)
         memcpy(w->ranks, ranks, job->count);
-    if (!pass_open(job, &w->pass) || !ana_merge_seek(w->pass.merge, w->begin_ns, w->end_ns, w->ranks))
+    w->gpu = ana_devices_new_window(job->count, w->begin_ns, w->end_ns);
+    if (!w->gpu || !pass_open(job, &w->pass) || !ana_merge_seek(w->pass.merge, w->begin_ns, w->end_ns, w->ranks))
         return -1;
     w->open = true;
     return window_share(job);

@@ -27,7 +27,8 @@ struct device {
 struct stream {
     struct ana_stream of;
     uint32_t thread, number;
-    struct ana_lane lane;
+    bool known;
+    struct ana_lane lane; /* none of a window's */
 };
 
 struct ana_devices {
@@ -39,17 +40,18 @@ struct ana_devices {
     struct ana_map streams;    /* rank index, thread */
     uint64_t *order;           /* of streams: rank index, thread */
     size_t ordered;
-    struct ana_gpu_match *match;
+    struct ana_gpu_match *match; /* NULL: of a window */
+    int64_t begin_ns, end_ns;    /* of the window */
 };
 
-struct ana_devices *ana_devices_new(size_t ranks)
+struct ana_devices *ana_devices_new_window(size_t ranks, int64_t begin_ns, int64_t end_ns)
 {
     struct ana_devices *gpu = calloc(1, sizeof *gpu);
-    if (!gpu || !(gpu->match = ana_gpu_match_new(ranks))) {
-        free(gpu);
+    if (!gpu)
         return NULL;
-    }
     gpu->ranks = ranks;
+    gpu->begin_ns = begin_ns;
+    gpu->end_ns = end_ns;
     ana_map_init(&gpu->kernels, sizeof(struct kernel));
     ana_map_init(&gpu->kernel_ids, sizeof(uint32_t));
     ana_map_init(&gpu->ran, sizeof(uint8_t));
@@ -58,11 +60,26 @@ struct ana_devices *ana_devices_new(size_t ranks)
     return gpu;
 }
 
+struct ana_devices *ana_devices_new(size_t ranks)
+{
+    struct ana_devices *gpu = ana_devices_new_window(ranks, -ANA_TIME_LIMIT, ANA_TIME_LIMIT);
+    if (!gpu || !(gpu->match = ana_gpu_match_new(ranks))) {
+        ana_devices_free(gpu);
+        return NULL;
+    }
+    return gpu;
+}
+
+bool ana_devices_any(const struct ana_devices *gpu)
+{
+    return gpu && gpu->streams.count > 0;
+}
+
 void ana_devices_free(struct ana_devices *gpu)
 {
     if (!gpu)
         return;
-    for (size_t i = 0; i < gpu->kernels.count; i++)
+    for (size_t i = 0; i < gpu->kernels.count && gpu->match; i++)
         free(((struct kernel *)ana_map_value(&gpu->kernels, i))->name);
     for (size_t i = 0; i < gpu->devices.count; i++)
         ana_mix_free(&((struct device *)ana_map_value(&gpu->devices, i))->mix);
@@ -89,7 +106,7 @@ static uint64_t hash(const char *text)
     return h;
 }
 
-/* The kernel of an event; NULL: out of memory. */
+/* The kernel of an event; NULL: out of memory.  Names belong to the devices of all time, and outlive windows. */
 static struct kernel *kernel_of(const struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
     uint32_t *known = ana_map_add(&gpu->kernel_ids, e->index, e->sig->object, 0);
@@ -102,7 +119,13 @@ static struct kernel *kernel_of(const struct ana_job *job, struct ana_devices *g
     struct kernel *k = ana_map_add(&gpu->kernels, hash(name), 0, 0);
     if (!k)
         return NULL;
-    if (!k->name && !(k->name = strdup(name)))
+    if (!k->name && gpu->match) {
+        k->name = strdup(name);
+    } else if (!k->name) {
+        const struct kernel *same = kernel_of(job, job->gpu, e);
+        k->name = same ? same->name : NULL;
+    }
+    if (!k->name)
         return NULL;
     k->nccl = ana_nccl_kernel(name);
     *known = (uint32_t)(k - (struct kernel *)gpu->kernels.values) + 1;
@@ -119,15 +142,17 @@ static size_t bounded(size_t most, size_t all, size_t shares)
 static struct stream *stream_of(const struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
     struct stream *s = ana_map_add(&gpu->streams, e->index, e->thread, 0);
-    if (!s || s->lane.max)
+    if (!s || s->known)
         return s;
     const struct trc_device_stream *page = trc_device_stream(job->process[e->index].rank.file, e->thread);
     int64_t start = job->process[e->index].rank.begin_ns;
     s->of = (struct ana_stream){e->index, page->device, page->context, page->stream};
     s->thread = e->thread;
     s->number = page->number;
-    ana_lane_init(&s->lane, start < e->begin_ns ? start : e->begin_ns, LANE_WIDTH_NS,
-                  bounded(LANE_BUCKETS, LANES_BUCKETS, gpu->ranks * 4));
+    s->known = true;
+    if (gpu->match)
+        ana_lane_init(&s->lane, start < e->begin_ns ? start : e->begin_ns, LANE_WIDTH_NS,
+                      bounded(LANE_BUCKETS, LANES_BUCKETS, gpu->ranks * 4));
     return s;
 }
 
@@ -150,12 +175,14 @@ void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const st
         return;
     if (!d->mix.max)
         d->mix.max = bounded(65536, SPANS, gpu->ranks);
-    bool copy = e->call->opclass == TRC_OP_COPY;
+    bool copy = e->call->opclass == TRC_OP_COPY, counts = e->end_ns >= gpu->begin_ns && e->end_ns < gpu->end_ns;
+    int64_t from = e->begin_ns > gpu->begin_ns ? e->begin_ns : gpu->begin_ns;
+    int64_t to = e->end_ns < gpu->end_ns ? e->end_ns : gpu->end_ns;
     struct kernel *k = copy ? NULL : kernel_of(job, gpu, e);
     bool nccl = k && k->nccl;
-    if (copy) {
+    if (copy && counts) {
         count_copy(d, e);
-    } else {
+    } else if (counts) {
         d->kernels++;
         if (k) {
             uint8_t *seen = ana_map_add(&gpu->ran, (uint64_t)(k - (struct kernel *)gpu->kernels.values), e->index, 0);
@@ -164,13 +191,15 @@ void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const st
             ana_small_add(&k->times, e->end_ns - e->begin_ns, 1);
         }
     }
-    ana_mix_add(&d->mix, copy ? ANA_GPU_COPY : nccl ? ANA_GPU_COMMUNICATION : ANA_GPU_COMPUTE, e->begin_ns, e->end_ns);
+    ana_mix_add(&d->mix, copy ? ANA_GPU_COPY : nccl ? ANA_GPU_COMMUNICATION : ANA_GPU_COMPUTE, from, to);
+    if (!gpu->match)
+        return;
     ana_lane_spend(&s->lane, e->begin_ns, e->end_ns, e->end_ns - e->begin_ns,
                    copy   ? TRC_CAT_COPY
                    : nccl ? TRC_CAT_NCCL
                           : TRC_CAT_KERNEL);
     if (nccl)
-        ana_gpu_match_kernel(gpu->match, e->index, s->number, e->begin_ns, e->end_ns);
+        ana_gpu_match_kernel(gpu->match, e->index, s->number, k->name, e->begin_ns, e->end_ns);
 }
 
 void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
@@ -199,7 +228,8 @@ static int by_index(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static void add_device(const struct ana_job *job, const struct device *d, struct ana_gpu_rank *r)
+static void add_device(const struct ana_job *job, const struct ana_devices *gpu, const struct device *d,
+                       struct ana_gpu_rank *r)
 {
     const struct ana_process *p = &job->process[r->index];
     int64_t ns[ANA_GPU_MIXES];
@@ -218,17 +248,21 @@ static void add_device(const struct ana_job *job, const struct device *d, struct
         r->overlap_ns = ana_plus(r->overlap_ns, compute && communication ? ns[mix] : 0);
         r->copy_ns = ana_plus(r->copy_ns, mix & 1u << ANA_GPU_COPY ? ns[mix] : 0);
     }
-    int64_t wall = p->run_end_ns > p->run_begin_ns ? p->run_end_ns - p->run_begin_ns : 0;
-    r->wall_ns = ana_plus(r->wall_ns, wall);
+    int64_t from = p->run_begin_ns > gpu->begin_ns ? p->run_begin_ns : gpu->begin_ns;
+    int64_t to = p->run_end_ns < gpu->end_ns ? p->run_end_ns : gpu->end_ns;
+    r->wall_ns = ana_plus(r->wall_ns, to > from ? to - from : 0);
 }
 
 /* Why kernels of NCCL's calls, or any, have no times. */
-static void why_not(const struct ana_job *job, struct ana_gpu_look *look)
+static void why_not(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look)
 {
-    size_t without = 0, first = 0;
+    size_t without = 0, first = 0, all = 0;
     for (size_t i = 0; i < job->count; i++) {
+        if (!ana_selected(ranks, i))
+            continue;
         const char *told = trc_fact(job->process[i].rank.file, "gpu.kernels");
         bool timed = told && strncmp(told, "timed by", 8) == 0;
+        all++;
         if (!timed && (told || trc_fact(job->process[i].rank.file, "nccl")) && without++ == 0)
             first = i;
     }
@@ -236,30 +270,21 @@ static void why_not(const struct ana_job *job, struct ana_gpu_look *look)
         return;
     const char *told = trc_fact(job->process[first].rank.file, "gpu.kernels");
     const char *reason = told ? told : "not timed: CUDA's driver was not seen";
-    if (without == job->count)
+    if (without == all)
         snprintf(look->why_not, sizeof look->why_not, "kernels are %s", reason);
     else
-        snprintf(look->why_not, sizeof look->why_not, "kernels of %zu of %zu ranks are %s", without, job->count,
-                 reason);
+        snprintf(look->why_not, sizeof look->why_not, "kernels of %zu of %zu ranks are %s", without, all, reason);
 }
 
-bool ana_gpu_take_look(const struct ana_job *job, struct ana_gpu_look *out)
+static bool look_at_devices(const struct ana_job *job, const struct ana_devices *gpu, struct ana_gpu_look *out)
 {
-    *out = (struct ana_gpu_look){0};
-    why_not(job, out);
-    const struct ana_devices *gpu = job->gpu;
-    if (!gpu)
-        return true;
-    out->known = gpu->streams.count > 0;
     out->kernels = calloc(gpu->kernels.count + 1, sizeof *out->kernels);
     out->ranks = calloc(gpu->devices.count + 1, sizeof *out->ranks);
-    if (!out->kernels || !out->ranks || !ana_gpu_match_look(job, gpu->match, out)) {
-        ana_gpu_look_free(out);
+    if (!out->kernels || !out->ranks)
         return false;
-    }
     for (size_t i = 0; i < gpu->kernels.count; i++) {
         const struct kernel *k = ana_map_value(&gpu->kernels, i);
-        if (k->name)
+        if (k->name && k->times.calls)
             out->kernels[out->kernel_count++] =
                 (struct ana_kernel_stat){k->name, k->nccl, ana_small_of(&k->times), k->ranks};
     }
@@ -270,7 +295,7 @@ bool ana_gpu_take_look(const struct ana_job *job, struct ana_gpu_look *out)
             at++;
         if (at == out->rank_count)
             out->ranks[out->rank_count++].index = index;
-        add_device(job, ana_map_value(&gpu->devices, i), &out->ranks[at]);
+        add_device(job, gpu, ana_map_value(&gpu->devices, i), &out->ranks[at]);
     }
     qsort(out->ranks, out->rank_count, sizeof *out->ranks, by_index);
     for (size_t i = 0; i < out->rank_count; i++) {
@@ -278,6 +303,36 @@ bool ana_gpu_take_look(const struct ana_job *job, struct ana_gpu_look *out)
         out->copied += out->ranks[i].to_device + out->ranks[i].from_device + out->ranks[i].other_bytes;
     }
     return true;
+}
+
+static bool take(const struct ana_job *job, const struct ana_devices *gpu, const struct ana_selection *selection,
+                 struct ana_gpu_look *out)
+{
+    if (look_at_devices(job, gpu, out) && ana_gpu_match_look(job, job->gpu->match, selection, out))
+        return true;
+    ana_gpu_look_free(out);
+    return false;
+}
+
+bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out)
+{
+    *out = (struct ana_gpu_look){.analysed = ana_analysis_share(job), .known = ana_devices_any(job->gpu)};
+    why_not(job, NULL, out);
+    return !job->gpu || take(job, job->gpu, &(struct ana_selection){0, INT64_MAX, NULL}, out);
+}
+
+bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out)
+{
+    bool window = selection.begin_ns > 0 || selection.end_ns != INT64_MAX, nothing = !ana_devices_any(job->gpu);
+    if (!job->gpu || (!window && !selection.ranks))
+        return ana_gpu_take_whole(job, out);
+    *out = (struct ana_gpu_look){.analysed = ana_analysis_share(job), .known = !nothing};
+    why_not(job, selection.ranks, out);
+    double share = nothing ? 1 : ana_window_select(job, &selection); /* a pass over its events */
+    if (share < 0)
+        return false;
+    out->analysed = share < out->analysed ? share : out->analysed;
+    return take(job, nothing ? job->gpu : job->window.gpu, &selection, out);
 }
 
 void ana_gpu_look_free(struct ana_gpu_look *look)

@@ -45,6 +45,10 @@ struct ana_nccl_stat {
     double transfer_p50_ns; /* shortest kernel among the ranks: the last to come waits for nobody; NAN unknown */
     double skew_p50_ns, skew_p99_ns; /* longest less shortest: how long ranks waited for each other; NAN unknown */
     int64_t kernel_ns;               /* of all ranks together */
+    /* As NCCL told its profiler plugin for this call, size and number of ranks: "RING", "LL128"; "several" where it
+     * changes; "" and 0 unknown. */
+    char algorithm[16], protocol[16];
+    unsigned channels_least, channels_most;
 };
 
 struct ana_gpu_look {
@@ -58,9 +62,17 @@ struct ana_gpu_look {
     size_t nccl_count; /* by communicator, call, size */
     struct ana_nccl_stat *nccl;
     uint64_t copies, copied; /* bytes */
+    bool nccl_forgotten;     /* the window's begin is too long ago: its operations of NCCL are not all there */
+    double analysed;         /* as in ana_summary */
 };
-/* As far as the pass has come.  False: out of memory.  Release with ana_gpu_look_free. */
-bool ana_gpu_take_look(const struct ana_job *job, struct ana_gpu_look *out);
+/* For a selection, as ana_summarize: kernels, copies and calls of its ranks that ended in it (NCCL's calls: began),
+ * times of kernels clipped to it.  Of NCCL's collectives `timed`, transfer and skew are those of the operation, on all
+ * ranks. Call it again while out->analysed < 1 after ana_job_advance.  False: out of memory.  Release with
+ * ana_gpu_look_free.
+ */
+bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out);
+/* The same of all ranks and all time: reads no event again. */
+bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out);
 void ana_gpu_look_free(struct ana_gpu_look *look);
 
 /* "at::native::vectorized_elementwise_kernel" out of a mangled name, without what is in its angle brackets. */

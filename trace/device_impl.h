@@ -10,22 +10,62 @@
 
 /* ---- device.c */
 struct ana_devices;
+/* Of all time; NULL: out of memory. */
 struct ana_devices *ana_devices_new(size_t ranks);
+/* Kernels and copies of a window of time only: nothing of NCCL's calls, no streams over time. */
+struct ana_devices *ana_devices_new_window(size_t ranks, int64_t begin_ns, int64_t end_ns);
 void ana_devices_free(struct ana_devices *gpu);
+bool ana_devices_any(const struct ana_devices *gpu); /* something ran on a stream */
 /* A kernel or copy. */
 void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
 /* A call of NCCL's. */
 void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
 
 /* ---- device_match.c: which kernel carries which operation.  On one stream the n-th kernel of NCCL's is that of the
- * n-th launch: a call, or all calls of a group on one communicator. */
+ * n-th launch (a call, or all calls of a group on one communicator), unless it cannot be: a kernel is not before its
+ * call, not called after another function, and not begun when other ranks were through with what needs all of them.
+ * So where a record is missing, its launch is passed over as soon as one of this tells. */
 struct ana_gpu_match;
 struct ana_gpu_match *ana_gpu_match_new(size_t ranks);
 void ana_gpu_match_free(struct ana_gpu_match *match);
 void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const struct ana_event *event);
-void ana_gpu_match_kernel(struct ana_gpu_match *match, size_t index, uint32_t stream_number, int64_t begin_ns,
-                          int64_t end_ns);
+void ana_gpu_match_kernel(struct ana_gpu_match *match, size_t index, uint32_t stream_number, const char *name,
+                          int64_t begin_ns, int64_t end_ns);
 /* Fills the parts of a look that it knows.  False: out of memory. */
-bool ana_gpu_match_look(const struct ana_job *job, const struct ana_gpu_match *match, struct ana_gpu_look *out);
+bool ana_gpu_match_look(const struct ana_job *job, const struct ana_gpu_match *match,
+                        const struct ana_selection *selection, struct ana_gpu_look *out);
+
+/* ---- device_rows.c: NCCL's operations by communicator, call and size. */
+struct ana_nccl_call {
+    const char *name;
+    uint64_t identity, sequence; /* of the communicator; on it */
+    uint64_t bytes;              /* S of nccl-tests; UINT64_MAX unknown */
+    int64_t begin_ns;
+    size_t index;  /* of its rank */
+    uint32_t call; /* job-wide number */
+    int32_t size;  /* of the communicator */
+    uint16_t size_class;
+    bool p2p;
+    bool together; /* ana_nccl_together */
+};
+enum ana_nccl_share {
+    ANA_NCCL_ALONE,      /* the kernel's time is that of this call */
+    ANA_NCCL_WITH_OTHER, /* it is the receives of a group beside its sends, or the other way round: of both */
+    ANA_NCCL_SHARED      /* several collectives: whose time it is cannot be told */
+};
+struct ana_nccl_rows;
+struct ana_nccl_rows *ana_nccl_rows_new(void);
+void ana_nccl_rows_free(struct ana_nccl_rows *rows);
+void ana_nccl_rows_call(struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_nccl_call *call,
+                        const struct trc_comm *comm);
+/* False: the other ranks' kernels of this operation were over when this one began, so it is another's. */
+bool ana_nccl_rows_fits(struct ana_nccl_rows *rows, const struct ana_nccl_call *call, int64_t begin_ns);
+void ana_nccl_rows_kernel(struct ana_nccl_rows *rows, const struct ana_nccl_call *call, int64_t begin_ns,
+                          int64_t end_ns, enum ana_nccl_share share);
+bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *rows,
+                        const struct ana_selection *selection, struct ana_gpu_look *out);
+
+/* ---- device_how.c: fills algorithm, protocol and channels, where NCCL told them. */
+void ana_nccl_how(const struct ana_job *job, struct ana_nccl_stat *stat);
 
 #endif

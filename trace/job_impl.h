@@ -29,6 +29,7 @@ struct ana_window {
     int64_t begin_ns, end_ns;
     uint8_t *ranks; /* NULL: all */
     struct ana_pass pass;
+    struct ana_devices *gpu; /* device.c: what ran on GPUs in it */
     bool open;
 };
 

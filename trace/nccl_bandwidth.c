@@ -55,6 +55,40 @@ double ana_nccl_bus_factor(const char *call, int32_t ranks)
     return op->factor == ONE ? 1 : op->factor == PART ? (n - 1) / n : 2 * (n - 1) / n;
 }
 
+bool ana_nccl_together(const char *call)
+{
+    static const char *const all[] = {"ncclAllReduce", "ncclAllGather", "ncclReduceScatter", "ncclAlltoAll"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strncmp(call, all[i], strlen(all[i])) == 0)
+            return true;
+    return false;
+}
+
+enum ana_nccl_function ana_nccl_function_of(const char *name)
+{
+    /* ReduceScatter before Reduce. */
+    static const struct {
+        const char *part;
+        enum ana_nccl_function function;
+    } known[] = {{"AllReduce", ANA_NCCL_ALL_REDUCE},
+                 {"AllGather", ANA_NCCL_ALL_GATHER},
+                 {"ReduceScatter", ANA_NCCL_REDUCE_SCATTER},
+                 {"Broadcast", ANA_NCCL_BROADCAST},
+                 {"ncclBcast", ANA_NCCL_BROADCAST},
+                 {"SendRecv", ANA_NCCL_SEND_RECV},
+                 {"ncclSend", ANA_NCCL_SEND_RECV},
+                 {"ncclRecv", ANA_NCCL_SEND_RECV},
+                 {"ncclAlltoAll", ANA_NCCL_SEND_RECV},
+                 {"ncclGather", ANA_NCCL_SEND_RECV},
+                 {"ncclScatter", ANA_NCCL_SEND_RECV},
+                 {"_Reduce_", ANA_NCCL_REDUCE},
+                 {"ncclReduce", ANA_NCCL_REDUCE}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strstr(name, known[i].part))
+            return known[i].function;
+    return ANA_NCCL_ANY;
+}
+
 /* After what the compiler put before it: up to 2.18, from 2.19, symmetric ones of 2.27 and 2.28, one rank alone. */
 bool ana_nccl_kernel(const char *name)
 {

@@ -12,6 +12,20 @@
 uint64_t ana_nccl_size(const char *call, uint64_t sent, uint64_t received, int32_t ranks);
 /* f; NAN where there is none: one rank alone moves nothing, and other calls than these. */
 double ana_nccl_bus_factor(const char *call, int32_t ranks);
+/* Whether no rank can be through with it before all have begun, since each needs something of everyone. */
+bool ana_nccl_together(const char *call);
+/* What a call, or a kernel by its name, is for, as far as kernels are named after it (NCCL's src/device/generate.py:
+ * messages, AlltoAll, Gather and Scatter are all SendRecv). */
+enum ana_nccl_function {
+    ANA_NCCL_ANY, /* not known */
+    ANA_NCCL_ALL_REDUCE,
+    ANA_NCCL_ALL_GATHER,
+    ANA_NCCL_REDUCE_SCATTER,
+    ANA_NCCL_BROADCAST,
+    ANA_NCCL_REDUCE,
+    ANA_NCCL_SEND_RECV
+};
+enum ana_nccl_function ana_nccl_function_of(const char *name);
 /* Whether a kernel of this (mangled) name is one of NCCL's. */
 bool ana_nccl_kernel(const char *name);
 

@@ -151,7 +151,7 @@ void ana_report_devices(const struct ana_job *job, bool utf8, FILE *out)
 {
     struct ana_gpu_look look;
     struct line l = {out, utf8, NULL};
-    if (!ana_gpu_take_look(job, &look))
+    if (!ana_gpu_take_whole(job, &look))
         return;
     nccl(&l, &look);
     kernels(&l, &look);

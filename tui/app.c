@@ -248,9 +248,10 @@ static void summarize(struct tui_app *app)
     app->stale = false;
     app->analysed = summary.analysed;
     struct ana_gpu_look gpu;
-    if (app->source.ops->gpu(app->source.data, &gpu)) {
-        ana_gpu_look_free(&app->gpu);
+    ana_gpu_look_free(&app->gpu);
+    if (app->source.ops->gpu(app->source.data, tui_app_selection(app), &gpu)) {
         app->gpu = gpu;
+        app->analysed = gpu.analysed < app->analysed ? gpu.analysed : app->analysed;
     }
     app->weight = app->source.ops->answer(app->source.data, &app->summary, app->answer, sizeof app->answer);
     tui_app_update_table(app);

@@ -14,17 +14,35 @@
  *   ranks[]     rank, world, host, pid, calls, bytes_sent, bytes_received, mpi_s (all threads, without Init and
  *               Finalize), nccl_s (in its calls on the host), wall_s (from Init to Finalize), waiting_s, state, inside,
  *               inside_s; of the NCCL operation that has been under way longest nccl_operation, nccl_state,
- * nccl_state_s pairs[]     src, dst (ranks of MPI_COMM_WORLD), messages, bytes collectives[]  name, communicator,
- * instances, incomplete, skew_p50_s, skew_p99_s, skew_max_s, lost_s, last_rank, last_share waits[]     kind
- * (late-sender, late-receiver, late-in-collective), waiter, culprit, count, lost_s clocks[]    host (of its first
- * rank), ranks, offset_s (its CLOCK_MONOTONIC less that of the first), realtime_s (the same for CLOCK_REALTIME),
- * drift_ppm, error_s, fitted; empty where all ranks share one clock libraries[] name (MPI, NCCL, copies), calls,
- * bytes_sent, bytes_received nccl[]      name, communicator, ranks, calls, bytes (as nccl-tests counts them), timed
- * (operations whose kernels are known on all ranks), algbw, busbw (bytes/s), transfer_s, skew_p50_s, skew_p99_s,
- * kernel_s kernels[]   name (mangled), nccl (whether it is NCCL's), calls, time_s, p50_s, max_s, ranks gpus[] rank,
- * devices, kernels, copies, bytes_to_device, bytes_from_device, bytes_between_devices, compute_s, communication_s,
- * overlap_s, exposed_s, copy_s, busy_s, wall_s (of all its devices) kernels_unmatched (of NCCL, without a call),
- * kernels_unknown (why, in words) efficiency  parallel, load_balance, communication */
+ *               nccl_state_s
+ *
+ *   pairs[]     src, dst (ranks of MPI_COMM_WORLD), messages, bytes
+ *
+ *   collectives[]  name, communicator, instances, incomplete, skew_p50_s, skew_p99_s, skew_max_s, lost_s, last_rank,
+ *               last_share
+ *
+ *   waits[]     kind (late-sender, late-receiver, late-in-collective), waiter, culprit, count, lost_s
+ *
+ *   clocks[]    host (of its first rank), ranks, offset_s (its CLOCK_MONOTONIC less that of the first), realtime_s (the
+ *               same for CLOCK_REALTIME), drift_ppm, error_s, fitted; empty where all ranks share one clock
+ *
+ *   libraries[] name (MPI, NCCL, copies), calls, bytes_sent, bytes_received
+ *
+ *   nccl[]      name, communicator, ranks, calls, bytes (as nccl-tests counts them), timed (operations whose kernels
+ *               are known on all ranks), algbw, busbw (bytes/s), transfer_s, skew_p50_s, skew_p99_s, kernel_s;
+ *               algorithm, protocol ("several": not always the same), channels_min, channels_max, as NCCL told its
+ *               profiler plugin
+ *
+ *   nccl_pairs[] communicator, src, dst (ranks of that communicator), sends, receives, bytes_sent, bytes_received
+ *
+ *   kernels[]   name (mangled), nccl (whether it is NCCL's), calls, time_s, p50_s, max_s, ranks
+ *
+ *   gpus[]      rank, devices, kernels, copies, bytes_to_device, bytes_from_device, bytes_between_devices, compute_s,
+ *               communication_s, overlap_s, exposed_s, copy_s, busy_s, wall_s (of all its devices)
+ *
+ *   kernels_unmatched (of NCCL, without a call), kernels_unknown (why, in words)
+ *
+ *   efficiency  parallel, load_balance, communication */
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *summary);
 
 /* The verdict, the same way: state, class, culprits[] (ranks), since_s, summary, evidence[] (what every group of ranks

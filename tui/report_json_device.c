@@ -50,6 +50,10 @@ static void add_nccl(cJSON *root, const struct ana_gpu_look *look)
         tui_json_real(o, "transfer_s", n->transfer_p50_ns / 1e9);
         tui_json_real(o, "skew_p50_s", n->skew_p50_ns / 1e9);
         tui_json_real(o, "skew_p99_s", n->skew_p99_ns / 1e9);
+        tui_json_text(o, "algorithm", n->algorithm[0] ? n->algorithm : NULL);
+        tui_json_text(o, "protocol", n->protocol[0] ? n->protocol : NULL);
+        tui_json_known(o, "channels_min", n->channels_most > 0, n->channels_least);
+        tui_json_known(o, "channels_max", n->channels_most > 0, n->channels_most);
         tui_json_ns(o, "kernel_s", n->kernel_ns > 0 ? n->kernel_ns : -1);
         cJSON_AddItemToArray(list, o);
     }
@@ -103,7 +107,7 @@ static void add_gpus(cJSON *root, const struct ana_job *job, const struct ana_gp
 void tui_report_json_devices(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
 {
     struct ana_gpu_look look;
-    if (!ana_gpu_take_look(job, &look))
+    if (!ana_gpu_take_whole(job, &look))
         return;
     add_libraries(root, s, &look);
     add_nccl(root, &look);

@@ -73,9 +73,9 @@ static int64_t job_step(void *data, size_t rank_index, int64_t at_ns, int step)
     return ana_step(data, rank_index, at_ns, step);
 }
 
-static bool job_gpu(void *data, struct ana_gpu_look *out)
+static bool job_gpu(void *data, struct ana_selection selection, struct ana_gpu_look *out)
 {
-    return ana_gpu_take_look(data, out);
+    return ana_gpu_take_look(data, selection, out);
 }
 
 static size_t job_streams(void *data)

@@ -2,7 +2,23 @@
 #include "trace/device.h"
 #include "tui/view.h"
 
-enum { OPERATION, COMM, CALLS, SIZE, ALGBW, BUSBW, TRANSFER, SKEW50, SKEW99, KERNELS, TIMED, BYTES };
+enum {
+    OPERATION,
+    COMM,
+    CALLS,
+    SIZE,
+    ALGBW,
+    BUSBW,
+    TRANSFER,
+    SKEW50,
+    SKEW99,
+    HOW,
+    PROTOCOL,
+    CHANNELS,
+    KERNELS,
+    TIMED,
+    BYTES
+};
 
 static const struct tui_column columns[] = {
     [OPERATION] = {"OPERATION", 17, TUI_UNIT_TEXT, true, true, "the call of NCCL"},
@@ -20,6 +36,10 @@ static const struct tui_column columns[] = {
                 "longest kernel - shortest among the ranks: how long they waited for each "
                 "other, in half of the operations no longer"},
     [SKEW99] = {"p99", 7, ANA_NS, false, false, "the same, in 99 % of the operations no longer"},
+    [HOW] = {"ALGORITHM", 9, TUI_UNIT_TEXT, false, true,
+             "RING, TREE, NVLS, COLLNET or PAT, as NCCL tells its profiler plugin; several: not always the same"},
+    [PROTOCOL] = {"PROTOCOL", 8, TUI_UNIT_TEXT, false, true, "LL, LL128 or SIMPLE, the same"},
+    [CHANNELS] = {"CHANNELS", 8, TUI_UNIT_TEXT, false, false, "channels that it takes, the same"},
     [KERNELS] = {"KERNELS", 8, ANA_NS, false, false, "time of its kernels, summed over ranks"},
     [TIMED] =
         {"TIMED", 6, ANA_COUNT, false, false,
@@ -74,6 +94,20 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     case SKEW99:
         out->number = n->skew_p99_ns;
         break;
+    case HOW:
+    case PROTOCOL:
+        snprintf(out->text, sizeof out->text, "%s", column == HOW ? n->algorithm : n->protocol);
+        if (!out->text[0])
+            snprintf(out->text, sizeof out->text, "%s", "unknown");
+        break;
+    case CHANNELS:
+        if (n->channels_most == 0)
+            snprintf(out->text, sizeof out->text, "%s", "unknown");
+        else if (n->channels_least == n->channels_most)
+            snprintf(out->text, sizeof out->text, "%u", n->channels_most);
+        else
+            snprintf(out->text, sizeof out->text, "%u..%u", n->channels_least, n->channels_most);
+        break;
     case KERNELS:
         out->number = n->kernel_ns > 0 ? (double)n->kernel_ns : NAN; /* none was found */
         break;
@@ -92,9 +126,12 @@ static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *col
 static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_rect table = rect, foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
-    if (app->gpu.why_not[0] && rect.h > 3) {
+    const char *note = app->gpu.nccl_forgotten
+                           ? "this is too long ago: not all of NCCL's operations of this time are known any more"
+                           : app->gpu.why_not;
+    if (note[0] && rect.h > 3) {
         table.h--;
-        tui_put(grid, foot, 1, 0, TUI_STYLE_NOTABLE, app->gpu.why_not);
+        tui_put(grid, foot, 1, 0, TUI_STYLE_NOTABLE, note);
     }
     tui_table_draw(&app->table[TUI_VIEW_NCCL], &spec, app, grid, table);
 }

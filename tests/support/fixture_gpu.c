@@ -2,6 +2,7 @@
 #include "tests/support/fixture_job.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +24,13 @@ static void fill_nccl(const struct fixture *f, struct ana_gpu_look *out)
         int size_class;
         uint64_t calls, bytes;
         double ns, skew;
-    } rows[] = {{"ncclAllReduce", "dp", 26, 4117, 33554432, 310000, 41000},
-                {"ncclAllReduce", "dp", 13, 8234, 4096, 14000, 190000},
-                {"ncclAllGather", "tp", 23, 49404, 4194304, 52000, 2000},
-                {"ncclReduceScatter", "tp", 23, 49404, 4194304, 55000, 2100},
-                {"ncclSend", "pp", 21, 16468, 1048576, 88000, NAN}};
+        const char *algorithm, *protocol;
+        unsigned least, most;
+    } rows[] = {{"ncclAllReduce", "dp", 26, 4117, 33554432, 310000, 41000, "NVLS", "SIMPLE", 16, 24},
+                {"ncclAllReduce", "dp", 13, 8234, 4096, 14000, 190000, "several", "LL", 2, 2},
+                {"ncclAllGather", "tp", 23, 49404, 4194304, 52000, 2000, "RING", "LL128", 8, 8},
+                {"ncclReduceScatter", "tp", 23, 49404, 4194304, 55000, 2100, "", "", 0, 0},
+                {"ncclSend", "pp", 21, 16468, 1048576, 88000, NAN, "", "", 0, 0}};
     out->nccl = calloc(5, sizeof *out->nccl);
     for (size_t i = 0; out->nccl && i < 5; i++) {
         double n = (double)f->ranks, bw = f->unknown ? NAN : (double)rows[i].bytes / rows[i].ns * 1e9;
@@ -46,11 +49,15 @@ static void fill_nccl(const struct fixture *f, struct ana_gpu_look *out)
                                    .transfer_p50_ns = f->unknown ? NAN : rows[i].ns,
                                    .skew_p50_ns = f->unknown ? NAN : rows[i].skew,
                                    .skew_p99_ns = f->unknown ? NAN : rows[i].skew * 4,
-                                   .kernel_ns = (int64_t)(rows[i].ns * (double)(rows[i].calls * f->ranks))};
+                                   .kernel_ns = (int64_t)(rows[i].ns * (double)(rows[i].calls * f->ranks)),
+                                   .channels_least = rows[i].least,
+                                   .channels_most = rows[i].most};
+        snprintf(out->nccl[i].algorithm, sizeof out->nccl[i].algorithm, "%s", rows[i].algorithm);
+        snprintf(out->nccl[i].protocol, sizeof out->nccl[i].protocol, "%s", rows[i].protocol);
     }
 }
 
-bool fixture_gpu(const struct fixture *f, struct ana_gpu_look *out)
+bool fixture_gpu(const struct fixture *f, struct ana_selection selection, struct ana_gpu_look *out)
 {
     static const struct {
         const char *name;
@@ -62,7 +69,7 @@ bool fixture_gpu(const struct fixture *f, struct ana_gpu_look *out)
         {"ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", false, 98808, 131000},
         {"_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE", true, 12351, 104000},
         {"_Z40ncclDevKernel_ReduceScatter_Sum_bf16_RING_LLi", true, 49404, 55000}};
-    *out = (struct ana_gpu_look){0};
+    *out = (struct ana_gpu_look){.analysed = 1};
     if (!f->gpu)
         return true;
     fill_nccl(f, out);
@@ -77,6 +84,8 @@ bool fixture_gpu(const struct fixture *f, struct ana_gpu_look *out)
         out->kernels[out->kernel_count++] = (struct ana_kernel_stat){
             kernels[i].name, kernels[i].nccl, times(kernels[i].count * f->ranks, kernels[i].ns), f->ranks};
     for (size_t i = 0; out->ranks && i < f->ranks; i++) {
+        if (selection.ranks && !selection.ranks[i])
+            continue;
         int64_t ms = f->elapsed_ns / 1000;
         out->ranks[out->rank_count++] = (struct ana_gpu_rank){.index = i,
                                                               .devices = 1,

@@ -374,9 +374,9 @@ static int64_t step(void *data, size_t index, int64_t at_ns, int direction)
     return begin;
 }
 
-static bool gpu(void *data, struct ana_gpu_look *out)
+static bool gpu(void *data, struct ana_selection selection, struct ana_gpu_look *out)
 {
-    return fixture_gpu(data, out);
+    return fixture_gpu(data, selection, out);
 }
 
 /* Two of each rank. */

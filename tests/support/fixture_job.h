@@ -26,7 +26,7 @@ struct tui_source fixture_source(struct fixture *fixture, size_t ranks);
 const struct ana_hvd *fixture_horovod(const struct fixture *fixture);
 
 /* The fixture's GPUs, none unless `gpu`; where it is `unknown`, without the times of kernels. */
-bool fixture_gpu(const struct fixture *fixture, struct ana_gpu_look *out);
+bool fixture_gpu(const struct fixture *fixture, struct ana_selection selection, struct ana_gpu_look *out);
 void fixture_stream_timeline(const struct fixture *fixture, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
                              struct ana_timeline_cell *out);
 

@@ -10,12 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ALLREDUCE, SEND, RECV, GROUP_START, GROUP_END, KERNEL, HTOD, BARRIER };
-static const struct trc_schema_call calls[] = {
-    {"ncclAllReduce", TRC_OP_NCCL_COLL, ""}, {"ncclSend", TRC_OP_NCCL_P2P, ""},
-    {"ncclRecv", TRC_OP_NCCL_P2P, ""},       {"ncclGroupStart", TRC_OP_NCCL_GROUP, ""},
-    {"ncclGroupEnd", TRC_OP_NCCL_GROUP, ""}, {"kernel", TRC_OP_KERNEL, ""},
-    {"memcpy_HtoD", TRC_OP_COPY, ""},        {"MPI_Barrier", TRC_OP_BARRIER, ""}};
+enum { ALLREDUCE, ALLGATHER, SEND, RECV, GROUP_START, GROUP_END, KERNEL, HTOD, BARRIER };
+static const struct trc_schema_call calls[] = {{"ncclAllReduce", TRC_OP_NCCL_COLL, ""},
+                                               {"ncclAllGather", TRC_OP_NCCL_COLL, ""},
+                                               {"ncclSend", TRC_OP_NCCL_P2P, ""},
+                                               {"ncclRecv", TRC_OP_NCCL_P2P, ""},
+                                               {"ncclGroupStart", TRC_OP_NCCL_GROUP, ""},
+                                               {"ncclGroupEnd", TRC_OP_NCCL_GROUP, ""},
+                                               {"kernel", TRC_OP_KERNEL, ""},
+                                               {"memcpy_HtoD", TRC_OP_COPY, ""},
+                                               {"MPI_Barrier", TRC_OP_BARRIER, ""}};
 
 #define US 1000u
 #define T0 1000000u
@@ -55,6 +59,7 @@ static void begin(struct rank *r, int number)
 {
     static char schema[16384];
     char path[128];
+    static const char how[] = "nccl.how ncclAllReduce 4000 B of 2\0RING LL, 2 channels";
     struct trc_head head = {.state = TRC_STATE_RUNNING,
                             .clock_source = TRC_CLOCK_MONOTONIC,
                             .rank = number,
@@ -85,6 +90,8 @@ static void begin(struct rank *r, int number)
     trc_writer_define(&r->writer, TRC_DEF_COMM, 1, 0, 0, &comm, sizeof comm, NULL, 0);
     trc_writer_define(&r->writer, TRC_DEF_KERNEL, 1, 0, 0, NULL, 0, "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLi", 44);
     trc_writer_define(&r->writer, TRC_DEF_KERNEL, 2, 0, 0, NULL, 0, "_ZN2at6native4gemmIfEEvPT_", 26);
+    trc_writer_define(&r->writer, TRC_DEF_KERNEL, 3, 0, 0, NULL, 0, "_Z31ncclDevKernel_AllGather_RING_LLi", 36);
+    trc_writer_define(&r->writer, TRC_DEF_FACT, 0, 0, 0, NULL, 0, how, sizeof how - 1);
     trc_writer_define(&r->writer, TRC_DEF_FACT, 0, 0, 0, NULL, 0, "gpu.kernels\0timed by CUPTI, x", 29);
 }
 
@@ -126,11 +133,115 @@ static bool near(double a, double b)
     return fabs(a - b) <= fabs(b) * 0.07 + 1e-9; /* percentiles are right within a sixteenth */
 }
 
+static void look_close(struct ana_job *job, struct ana_gpu_look *look)
+{
+    ana_gpu_look_free(look);
+    ana_job_close(job);
+    for (int n = 0; n < 2; n++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%d.hpctop", folder, n);
+        unlink(path);
+    }
+}
+
+enum { COLL = TRC_SIG_COLL | TRC_SIG_ENQUEUE };
+
+/* Rank 1 has no record of one kernel: of that operation nothing is known, of all others what is so.  Each operation is
+ * of another size, which takes another time. */
+static void lost_by_one(void)
+{
+    for (int n = 0; n < 2; n++) {
+        struct rank r;
+        begin(&r, n);
+        for (uint64_t i = 0; i < 5; i++) {
+            uint64_t at = 10 + 1000 * i, skew = n == 0 ? 5 : 0;
+            put(r.host, ALLREDUCE, COLL, 4096u << i, 1, at, at + 1, i);
+            if (n == 0 || i != 1)
+                put(r.nccl, KERNEL, 0, 0, 1, at + 10 - skew, at + 110 + 100 * i, 0);
+        }
+        end(&r);
+    }
+    struct ana_job *job = look_at();
+    struct ana_gpu_look look;
+    CHECK(ana_gpu_take_whole(job, &look), "out of memory");
+    for (int i = 0; i < 5; i++) {
+        const struct ana_nccl_stat *s = find(&look, "ncclAllReduce", 13 + i);
+        CHECK(s && s->calls == 2 && s->timed == (i != 1), "operation %d", i);
+        CHECK(s && (i == 1 || (near(s->transfer_p50_ns, 100000.0 * (i + 1)) && near(s->skew_p50_ns, 5000))),
+              "its time: %g, %g", s ? s->transfer_p50_ns : 0, s ? s->skew_p50_ns : 0);
+    }
+    CHECK(look.unmatched == 1, "%llu unmatched", (unsigned long long)look.unmatched);
+    look_close(job, &look);
+}
+
+/* Both ranks lack the same one: the next kernel's name says that it is of another call. */
+static void lost_by_all(void)
+{
+    for (int n = 0; n < 2; n++) {
+        struct rank r;
+        begin(&r, n);
+        for (uint64_t i = 0; i < 6; i++)
+            put(r.host, i % 2 ? ALLGATHER : ALLREDUCE, COLL, 4096, 1, 10 + i, 11 + i, i);
+        for (uint64_t i = 0; i < 6; i++)
+            if (i != 3)
+                put(r.nccl, KERNEL, 0, 0, i % 2 ? 3 : 1, 100 + 100 * i, 150 + 100 * i + 20 * (i % 2), 0);
+        end(&r);
+    }
+    struct ana_job *job = look_at();
+    struct ana_gpu_look look;
+    CHECK(ana_gpu_take_whole(job, &look), "out of memory");
+    const struct ana_nccl_stat *reduce = find(&look, "ncclAllReduce", 13), *gather = find(&look, "ncclAllGather", 13);
+    CHECK(reduce && reduce->timed == 3 && near(reduce->transfer_p50_ns, 50000), "reduce");
+    CHECK(gather && gather->timed == 2 && near(gather->transfer_p50_ns, 70000), "gather");
+    look_close(job, &look);
+}
+
+/* A window, and one rank, of the job below. */
+static void selections(struct ana_job *job)
+{
+    struct ana_gpu_look look;
+    const uint8_t second[2] = {0, 1};
+    do {
+        CHECK(ana_gpu_take_look(job, (struct ana_selection){0, 260000, NULL}, &look), "out of memory");
+        if (look.analysed >= 1)
+            break;
+        ana_gpu_look_free(&look);
+    } while (ana_job_advance(job, 0) <= 1);
+    const struct ana_gpu_rank *r = look.rank_count == 2 ? &look.ranks[1] : NULL;
+    CHECK(r && r->kernels == 1 && r->copies == 0 && r->communication_ns == 160000 && r->compute_ns == 10000 &&
+              r->overlap_ns == 10000 && r->wall_ns == 260000,
+          "a window");
+    CHECK(look.kernel_count == 1 && look.kernels[0].times.count == 2, "kernels that ended in it");
+    const struct ana_nccl_stat *s = find(&look, "ncclAllReduce", 12);
+    CHECK(s && s->calls == 6 && s->timed == 1 && s->kernel_ns == 250000 && !look.nccl_forgotten, "operations in it");
+    ana_gpu_look_free(&look);
+    CHECK(ana_gpu_take_look(job, (struct ana_selection){25000, 260000, NULL}, &look), "out of memory");
+    s = find(&look, "ncclAllReduce", 12);
+    CHECK(s && s->calls == 0 && s->timed == 1, "calls before it");
+    ana_gpu_look_free(&look);
+
+    do {
+        CHECK(ana_gpu_take_look(job, (struct ana_selection){0, INT64_MAX, second}, &look), "out of memory");
+        if (look.analysed >= 1)
+            break;
+        ana_gpu_look_free(&look);
+    } while (ana_job_advance(job, 0) <= 1);
+    CHECK(look.rank_count == 1 && look.ranks[0].index == 1 && look.ranks[0].communication_ns == 330000, "one rank");
+    CHECK(look.kernel_count == 2 && look.kernels[0].times.count == 5 && look.kernels[0].ranks == 1, "its kernels");
+    s = find(&look, "ncclAllReduce", 12);
+    CHECK(s && s->calls == 3 && s->bytes == 12000 && s->timed == 3 && s->kernel_ns == 300000 &&
+              near(s->skew_p99_ns, 50000),
+          "its calls, and the operations that it took part in");
+    ana_gpu_look_free(&look);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
         return 1;
-    const uint32_t coll = TRC_SIG_COLL | TRC_SIG_ENQUEUE, p2p = TRC_SIG_ENQUEUE;
+    lost_by_one();
+    lost_by_all();
+    const uint32_t coll = COLL, p2p = TRC_SIG_ENQUEUE;
     for (int n = 0; n < 2; n++) {
         struct rank r;
         begin(&r, n);
@@ -160,14 +271,18 @@ int main(void)
     }
     struct ana_job *job = look_at();
     struct ana_gpu_look look;
-    CHECK(ana_gpu_take_look(job, &look) && look.known && !look.why_not[0], "%s", look.why_not);
+    CHECK(ana_gpu_take_whole(job, &look) && look.known && !look.why_not[0], "%s", look.why_not);
 
     const struct ana_nccl_stat *s = find(&look, "ncclAllReduce", 12);
     CHECK(s && s->calls == 6 && s->bytes == 24000 && s->size == 2 && s->timed == 3, "AllReduce");
     CHECK(s && near(s->transfer_p50_ns, 100000) && near(s->skew_p99_ns, 50000) && s->skew_p50_ns < 1, "its times");
     /* n = 2: the factor is 1; 3 x 4000 bytes in 300 us. */
     CHECK(s && near(s->algbw, 4e7) && near(s->busbw, 4e7), "its bandwidth: %g", s ? s->algbw : 0);
+    CHECK(s && strcmp(s->algorithm, "RING") == 0 && strcmp(s->protocol, "LL") == 0 && s->channels_least == 2 &&
+              s->channels_most == 2,
+          "how it is done");
     s = find(&look, "ncclAllReduce", 7);
+    CHECK(s && !s->algorithm[0] && !s->protocol[0] && s->channels_most == 0, "how the others are is not known");
     CHECK(s && s->calls == 4 && s->timed == 0 && isnan(s->algbw) && isnan(s->transfer_p50_ns), "two in a group");
     for (int i = 0; i < 2; i++) {
         s = find(&look, i ? "ncclRecv" : "ncclSend", 9);
@@ -212,13 +327,8 @@ int main(void)
           "what is only put on a stream waits for nobody on the host");
     CHECK(ana_job_rank(job, 0)->mpi_ns == 5000, "%lld ns in MPI", (long long)ana_job_rank(job, 0)->mpi_ns);
     ana_summary_free(&summary);
-    ana_gpu_look_free(&look);
-    ana_job_close(job);
-    for (int n = 0; n < 2; n++) {
-        char path[128];
-        snprintf(path, sizeof path, "%s/%d.hpctop", folder, n);
-        unlink(path);
-    }
+    selections(job);
+    look_close(job, &look);
     rmdir(folder);
     return failures != 0;
 }
