@@ -340,6 +340,7 @@ void ana_gpu_look_free(struct ana_gpu_look *look)
     free(look->kernels);
     free(look->ranks);
     free(look->nccl);
+    free(look->nccl_pairs);
     *look = (struct ana_gpu_look){0};
 }
 

@@ -51,6 +51,12 @@ struct ana_nccl_stat {
     unsigned channels_least, channels_most;
 };
 
+/* Messages of NCCL's from one rank to another, as each of both called for them. */
+struct ana_nccl_pair {
+    size_t source, destination; /* rank indices; SIZE_MAX: on a communicator whose members are not known */
+    uint64_t sends, receives, bytes_sent, bytes_received;
+};
+
 struct ana_gpu_look {
     bool known;          /* something ran on a stream */
     char why_not[160];   /* why nothing is known of kernels, or of some ranks' ("" all is well) */
@@ -61,6 +67,8 @@ struct ana_gpu_look {
     struct ana_gpu_rank *ranks;
     size_t nccl_count; /* by communicator, call, size */
     struct ana_nccl_stat *nccl;
+    size_t nccl_pair_count; /* of all time: none in a window, of selected ranks both ends count */
+    struct ana_nccl_pair *nccl_pairs;
     uint64_t copies, copied; /* bytes */
     bool nccl_forgotten;     /* the window's begin is too long ago: its operations of NCCL are not all there */
     double analysed;         /* as in ana_summary */

@@ -42,6 +42,8 @@ struct ana_nccl_call {
     uint64_t bytes;              /* S of nccl-tests; UINT64_MAX unknown */
     int64_t begin_ns;
     size_t index;  /* of its rank */
+    size_t peer;   /* of a message: index of the other rank, SIZE_MAX unknown */
+    bool sends;    /* of a message */
     uint32_t call; /* job-wide number */
     int32_t size;  /* of the communicator */
     uint16_t size_class;

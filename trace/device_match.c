@@ -126,7 +126,8 @@ static void meet(struct ana_gpu_match *match, struct queue *q)
     while (q->launch_from < q->launches && q->kernel_from < q->kernels) {
         const struct launch *l = &q->launch[q->launch_from];
         const struct kernel *k = &q->kernel[q->kernel_from];
-        if (k->begin_ns + EARLY_NS < l->call.begin_ns) { /* of a graph, or of a call that was not seen */
+        /* Of a graph, or of a call that was not seen. */
+        if (k->begin_ns + EARLY_NS < l->call.begin_ns || k->end_ns < l->call.begin_ns) {
             match->unmatched++;
             q->kernel_from++;
             continue;
@@ -226,9 +227,14 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
                               .call = ana_call_number_of(job, e->index, e->sig->call),
                               .size = e->comm ? e->comm->def.size : 0,
                               .p2p = opclass == TRC_OP_NCCL_P2P,
+                              .peer = SIZE_MAX,
+                              .sends = strncmp(e->call->name, "ncclRecv", 8) != 0,
                               .together = ana_nccl_together(e->call->name)};
     c.bytes = ana_nccl_size(e->call->name, e->sig->sent, e->sig->received, c.size);
     c.size_class = (uint16_t)(c.bytes == UINT64_MAX ? 0 : trc_size_class(c.bytes));
+    int32_t other = c.sends ? e->sig->peer : e->sig->source;
+    if (c.p2p && other >= 0)
+        c.peer = ana_index_of_rank(job, job->process[e->index].rank.world, other);
     ana_nccl_rows_call(job, match->rows, &c, e->comm);
     if (c.size < 2)
         return; /* one rank alone: NCCL copies, if anything */

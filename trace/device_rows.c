@@ -46,6 +46,7 @@ struct part {
 struct ana_nccl_rows {
     struct ana_map rows;    /* communicator, call, size class */
     struct ana_map by_rank; /* row, rank index: struct sums */
+    struct ana_map pairs;   /* rank indices: struct ana_nccl_pair */
     struct instance *instance;
     struct part *part;
     size_t parts, room, next; /* next: when it is full, the oldest */
@@ -60,6 +61,7 @@ struct ana_nccl_rows *ana_nccl_rows_new(void)
     rows->forgotten_ns = INT64_MIN;
     ana_map_init(&rows->rows, sizeof(struct row));
     ana_map_init(&rows->by_rank, sizeof(struct sums));
+    ana_map_init(&rows->pairs, sizeof(struct ana_nccl_pair));
     return rows;
 }
 
@@ -69,6 +71,7 @@ void ana_nccl_rows_free(struct ana_nccl_rows *rows)
         return;
     ana_map_free(&rows->rows);
     ana_map_free(&rows->by_rank);
+    ana_map_free(&rows->pairs);
     free(rows->instance);
     free(rows->part);
     free(rows);
@@ -149,12 +152,27 @@ static void take(struct ana_nccl_rows *rows, struct row *row, size_t index, stru
     keep(rows, part);
 }
 
+static void add_to_pair(struct ana_nccl_rows *rows, const struct ana_nccl_call *c)
+{
+    size_t source = c->sends ? c->index : c->peer, destination = c->sends ? c->peer : c->index;
+    struct ana_nccl_pair *pair = ana_map_add(&rows->pairs, source, destination, 0);
+    uint64_t bytes = c->bytes == UINT64_MAX ? 0 : c->bytes;
+    if (!pair)
+        return;
+    pair->source = source;
+    pair->destination = destination;
+    *(c->sends ? &pair->sends : &pair->receives) += 1;
+    *(c->sends ? &pair->bytes_sent : &pair->bytes_received) += bytes;
+}
+
 void ana_nccl_rows_call(struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_nccl_call *c,
                         const struct trc_comm *comm)
 {
     struct row *row = row_of(rows, c->identity, c->call, c->size_class, c->size);
     if (row && row->sum.calls == 0 && comm)
         ana_comm_name(job, c->identity, comm);
+    if (c->p2p)
+        add_to_pair(rows, c);
     if (row)
         take(rows, row, c->index, (struct part){.at_ns = c->begin_ns, .bytes = c->bytes, .kind = PART_CALL});
 }
@@ -314,6 +332,28 @@ static struct row *of_window(const struct ana_nccl_rows *rows, const struct ana_
     return made;
 }
 
+static int by_ranks(const void *a, const void *b)
+{
+    const struct ana_nccl_pair *x = a, *y = b;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return x->destination < y->destination ? -1 : x->destination > y->destination;
+}
+
+static bool look_at_pairs(const struct ana_nccl_rows *rows, const uint8_t *ranks, struct ana_gpu_look *out)
+{
+    out->nccl_pairs = calloc(rows->pairs.count + 1, sizeof *out->nccl_pairs);
+    for (size_t i = 0; out->nccl_pairs && i < rows->pairs.count; i++) {
+        const struct ana_nccl_pair *pair = ana_map_value(&rows->pairs, i);
+        bool source = pair->source != SIZE_MAX && ana_selected(ranks, pair->source);
+        if (source || (pair->destination != SIZE_MAX && ana_selected(ranks, pair->destination)))
+            out->nccl_pairs[out->nccl_pair_count++] = *pair;
+    }
+    if (out->nccl_pairs)
+        qsort(out->nccl_pairs, out->nccl_pair_count, sizeof *out->nccl_pairs, by_ranks);
+    return out->nccl_pairs != NULL;
+}
+
 bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *rows,
                         const struct ana_selection *selection, struct ana_gpu_look *out)
 {
@@ -321,7 +361,7 @@ bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *r
     struct row *made = window ? of_window(rows, selection) : NULL;
     out->nccl = calloc(rows->rows.count + 1, sizeof *out->nccl);
     out->nccl_forgotten = window && rows->forgotten_ns > selection->begin_ns;
-    bool ok = out->nccl && (made || !window);
+    bool ok = out->nccl && (made || !window) && (window || look_at_pairs(rows, selection->ranks, out));
     for (size_t i = 0; ok && i < rows->rows.count; i++) {
         if (window) {
             add_stat(job, rows, i, &made[i], out);

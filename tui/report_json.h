@@ -33,7 +33,8 @@
  *               algorithm, protocol ("several": not always the same), channels_min, channels_max, as NCCL told its
  *               profiler plugin
  *
- *   nccl_pairs[] communicator, src, dst (ranks of that communicator), sends, receives, bytes_sent, bytes_received
+ *   nccl_pairs[] src, dst (as in ranks[]; null where the members of the communicator are not known), sends,
+ *               bytes_sent (as src called), receives, bytes_received (as dst called): `pairs` has MPI's messages only
  *
  *   kernels[]   name (mangled), nccl (whether it is NCCL's), calls, time_s, p50_s, max_s, ranks
  *

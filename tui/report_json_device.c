@@ -59,6 +59,31 @@ static void add_nccl(cJSON *root, const struct ana_gpu_look *look)
     }
 }
 
+static void add_rank(cJSON *o, const char *key, const struct ana_job *job, size_t index)
+{
+    const struct ana_rank *rank = index != SIZE_MAX ? ana_job_rank(job, index) : NULL;
+    if (rank && rank->rank >= 0)
+        tui_json_signed(o, key, rank->rank);
+    else
+        cJSON_AddNullToObject(o, key);
+}
+
+static void add_nccl_pairs(cJSON *root, const struct ana_job *job, const struct ana_gpu_look *look)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "nccl_pairs");
+    for (size_t i = 0; i < look->nccl_pair_count; i++) {
+        const struct ana_nccl_pair *pair = &look->nccl_pairs[i];
+        cJSON *o = cJSON_CreateObject();
+        add_rank(o, "src", job, pair->source);
+        add_rank(o, "dst", job, pair->destination);
+        tui_json_integer(o, "sends", pair->sends);
+        tui_json_integer(o, "bytes_sent", pair->bytes_sent);
+        tui_json_integer(o, "receives", pair->receives);
+        tui_json_integer(o, "bytes_received", pair->bytes_received);
+        cJSON_AddItemToArray(list, o);
+    }
+}
+
 static void add_kernels(cJSON *root, const struct ana_gpu_look *look)
 {
     cJSON *list = cJSON_AddArrayToObject(root, "kernels");
@@ -81,12 +106,8 @@ static void add_gpus(cJSON *root, const struct ana_job *job, const struct ana_gp
     cJSON *list = cJSON_AddArrayToObject(root, "gpus");
     for (size_t i = 0; i < look->rank_count; i++) {
         const struct ana_gpu_rank *r = &look->ranks[i];
-        const struct ana_rank *rank = ana_job_rank(job, r->index);
         cJSON *o = cJSON_CreateObject();
-        if (rank && rank->rank >= 0)
-            tui_json_signed(o, "rank", rank->rank);
-        else
-            cJSON_AddNullToObject(o, "rank");
+        add_rank(o, "rank", job, r->index);
         tui_json_integer(o, "devices", r->devices);
         tui_json_integer(o, "kernels", r->kernels);
         tui_json_integer(o, "copies", r->copies);
@@ -111,6 +132,7 @@ void tui_report_json_devices(cJSON *root, const struct ana_job *job, const struc
         return;
     add_libraries(root, s, &look);
     add_nccl(root, &look);
+    add_nccl_pairs(root, job, &look);
     add_kernels(root, &look);
     add_gpus(root, job, &look);
     tui_json_integer(root, "kernels_unmatched", look.unmatched);

@@ -45,6 +45,10 @@ for ranks in (2, 4):
           and all(comms.count((i, "InitRank")) == ranks for i in roots), comms)
     check(label + ": parts of a split are told apart", len(set(halves)) == 2 and len(halves) == ranks
           and not roots & set(halves), halves)
+    ring = [(p["src"], p["dst"], p["sends"], p["bytes_sent"], p["receives"], p["bytes_received"]) for p in rep["nccl_pairs"]]
+    check(label + ": who sent to whom", ring == [(r, (r + 1) % ranks, 6, 600, 6, 600) for r in range(ranks)], ring)
+    how = [(n["algorithm"], n["protocol"], n["channels_max"]) for n in rep["nccl"]]
+    check(label + ": how NCCL did it, where it said so", ("RING", "LL", 2) in how and (None, None, None) in how, how)
     found = re.search(r"ncclAllReduce\s+nccl \w+\s+(\d+)", text)
     check(label + ": instances are matched", found and int(found.group(1)) == 12, text)
     grouped = [line for line in dump.splitlines() if "grouped" in line]
