@@ -44,7 +44,9 @@ struct ana_process {
     int64_t run_end_ns;          /* MPI_Finalize or MPI_Abort entered; rank.end_ns if not */
     struct ana_sample sample[4]; /* newest first, about half a second apart */
     uint64_t cpu_ms;             /* of a living process of this host: CPU time used; UINT64_MAX unknown */
+    uint64_t io_bytes;           /* the same, outside MPI: read and written, to files and elsewhere */
     bool stopped;                /* by SIGSTOP, SIGTSTP or a debugger */
+    bool traced;                 /* by a debugger */
     int64_t first_look;          /* CLOCK_MONOTONIC */
     bool by_clock;               /* not alive, and only the wall clocks say so: a second look would tell */
     bool by_pid;                 /* its pid can be looked up here, so that `alive` is certain */

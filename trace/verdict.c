@@ -33,12 +33,25 @@ const char *ana_verdict_class_name(enum ana_verdict_class id)
 
 /* In this order: the first that finds its kind of trouble has the word. */
 static bool (*const detectors[])(struct ana_case *) = {
-    ana_find_abort,     ana_find_mismatch,  ana_find_stopped,
-    ana_find_host,      ana_find_gone,      ana_find_gpu,
-    ana_find_horovod,   ana_find_unmatched, ana_find_early_exit,
-    ana_find_cycle,     ana_find_missing,   ana_find_inside,
-    ana_find_doors,     ana_find_living_on, ana_find_still,
-    ana_find_silent,    ana_find_killed,    ana_find_horovod_straggler,
+    ana_find_abort,
+    ana_find_mismatch,
+    ana_find_truncated,
+    ana_find_stopped,
+    ana_find_host,
+    ana_find_gone,
+    ana_find_gpu,
+    ana_find_horovod,
+    ana_find_unmatched,
+    ana_find_early_exit,
+    ana_find_cycle,
+    ana_find_missing,
+    ana_find_inside,
+    ana_find_doors,
+    ana_find_living_on,
+    ana_find_still,
+    ana_find_silent,
+    ana_find_killed,
+    ana_find_horovod_straggler,
     ana_find_straggler,
 };
 
@@ -68,7 +81,7 @@ bool ana_case_deadlocked(const struct ana_case *c, size_t index)
 }
 
 /* A deadlock is proven where all threads of its ranks are blocked inside a call: one that polls may do something else,
- * one outside MPI too. */
+ * one outside MPI too.  What a window waits for is not all known. */
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -78,7 +91,8 @@ enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *i
         for (size_t k = index[i] == SIZE_MAX ? c->posts : c->first_post[index[i]]; k < c->posts; k++) {
             if (c->post[k].index != index[i])
                 break;
-            if (c->post[k].kind == ANA_POST_POLL)
+            bool window = c->post[k].call->opclass == TRC_OP_RMA || c->post[k].call->opclass == TRC_OP_RMA_SYNC;
+            if (c->post[k].kind == ANA_POST_POLL || window)
                 return ANA_LIKELY;
         }
     return ANA_PROVEN;

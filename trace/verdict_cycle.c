@@ -41,6 +41,11 @@ static void say_circle(struct ana_case *c, const size_t *path, size_t n)
 {
     char who[128], call[256], ring[160];
     size_t at = 0;
+    if (n == 1) {
+        ana_post_words(c, ana_rank_post(c, path[0]), call, sizeof call);
+        ana_case_say(c, "rank %s waits for itself in %s", ana_rank_label(c->job, path[0]).text, call);
+        return;
+    }
     ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
     for (size_t i = 0; i <= n && at < sizeof ring - 1; i++) {
         int k = i < 8 || i == n ? snprintf(ring + at, sizeof ring - at, "%s%s", i ? " -> " : "",
@@ -94,7 +99,7 @@ bool ana_find_cycle(struct ana_case *c)
 {
     size_t *edges = calloc(c->count + 1, sizeof *edges), *path = calloc(c->count + 1, sizeof *path), n = 0;
     uint32_t *seen = calloc(c->count + 1, sizeof *seen);
-    for (size_t i = 0; edges && path && seen && i < c->count && n < 2; i++)
+    for (size_t i = 0; edges && path && seen && i < c->count && n < 1; i++)
         if (ana_case_deadlocked(c, i) && !seen[i])
             n = circle_from(c, i, edges, path, seen, (uint32_t)i + 1);
     bool found =
@@ -104,7 +109,10 @@ bool ana_find_cycle(struct ana_case *c)
             ana_case_blame(c, path[i]);
         if (!say_orders(c, path, n))
             say_circle(c, path, n);
-        if (ana_case_certainty(c, path, n) != ANA_PROVEN)
+        bool outside = false;
+        for (size_t i = 0; i < n; i++)
+            outside |= !c->sure[path[i]];
+        if (outside)
             ana_case_evidence(c,
                               "other threads of these ranks are outside MPI: they may hold or wait for a lock, such as "
                               "Python's");

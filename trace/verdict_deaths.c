@@ -2,6 +2,7 @@
 #include "trace/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define APART_NS 300000000 /* ends that differ by less may be in either order: a heartbeat comes ten times a second */
 
@@ -106,13 +107,17 @@ static void say_gone(struct ana_case *c, size_t first, size_t n)
         snprintf(more, sizeof more, "; so is rank %s", ana_rank_label(c->job, other).text);
     else if (n > 2)
         snprintf(more, sizeof more, "; so are %zu others", n - 1);
-    const char *how = p->stopped ? "is stopped by a signal"
+    const char *how = p->traced    ? "is stopped by a debugger"
+                      : p->stopped ? "is stopped by a signal"
                       : p->alive || (!p->by_pid && (c->live || p->rank.state == ANA_RANK_UNKNOWN))
                           ? "gives no sign of life"
                       : exited(c, first) ? "left by exit() without MPI_Finalize"
                                          : "is gone without MPI_Finalize";
     ana_case_say(c, "rank %s %s (%s)%s", ana_rank_label(c->job, first).text, how, last, more);
-    if (p->stopped)
+    if (p->traced)
+        snprintf(c->out->next, sizeof c->out->next, "who debugs process %u on %s (TracerPid in /proc/%u/status)",
+                 p->rank.pid, p->rank.host, p->rank.pid);
+    else if (p->stopped)
         snprintf(c->out->next, sizeof c->out->next, "who stopped process %u on %s; kill -CONT %u lets it go on",
                  p->rank.pid, p->rank.host, p->rank.pid);
 }
@@ -158,6 +163,30 @@ bool ana_hung_before(const struct ana_case *c, int64_t first_end_ns)
            first_end_ns - f.since_ns > c->job->end_ns - first_end_ns;
 }
 
+/* Then it is neither the host nor the way from there that is slow. */
+static bool others_there_are_heard(const struct ana_case *c, size_t index)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (i != index && c->job->process[i].alive && strcmp(c->job->process[i].host, c->job->process[index].host) == 0)
+            return true;
+    return false;
+}
+
+static void say_silent(struct ana_case *c, size_t index)
+{
+    char since[ANA_TEXT];
+    const struct ana_process *p = &c->job->process[index];
+    ana_case_evidence(
+        c,
+        "its process cannot be seen from here, and its last heartbeat came %s ago: it is killed, stopped or "
+        "frozen, or its host, the network or the file system is slow",
+        ana_spoken(since, sizeof since, (double)p->silent_ns));
+    if (others_there_are_heard(c, index))
+        ana_case_evidence(c, "other ranks on %s are heard", p->host);
+    snprintf(c->out->next, sizeof c->out->next, "whether process %u still exists on %s, and its state there (ps)",
+             p->rank.pid, p->rank.host);
+}
+
 bool ana_find_gone(struct ana_case *c)
 {
     size_t n, first = first_to_go(c, true, &n);
@@ -167,11 +196,15 @@ bool ana_find_gone(struct ana_case *c)
     if (ana_hung_before(c, p->rank.end_ns))
         return false;
     bool waits = ana_anybody_waits(c);
-    /* Suspended for a moment, and nobody minds. */
-    if (p->alive && !waits)
+    bool silent = c->live && !p->by_pid && p->rank.state != ANA_RANK_ABORTED; /* all that is known of it */
+    bool doubt = silent && p->rank.state == ANA_RANK_UNKNOWN;
+    /* Suspended or unheard for a moment, and nobody minds. */
+    if ((p->alive || doubt) && !waits)
         return false;
-    c->out->state = waits ? ANA_STUCK : ANA_BROKEN;
-    fill(c, first, n, ANA_PROVEN);
+    c->out->state = !waits ? ANA_BROKEN : doubt && p->silent_ns < c->rules.hang_ns ? ANA_UNSURE : ANA_STUCK;
+    fill(c, first, n, !silent ? ANA_PROVEN : doubt && !others_there_are_heard(c, first) ? ANA_POSSIBLE : ANA_LIKELY);
+    if (silent)
+        say_silent(c, first);
     return true;
 }
 

@@ -104,29 +104,68 @@ static bool partner_free(const struct ana_case *c, size_t index)
     return index == SIZE_MAX || c->free[index];
 }
 
-static bool missing_free(struct ana_case *c, const struct ana_group *g)
+/* Whom somebody in a collective needs, of those who have not come to it. */
+struct need {
+    bool all;    /* every one of them; else it is not known which */
+    size_t root; /* data comes from there; SIZE_MAX: no root, or it is itself */
+    size_t missing, free;
+    bool root_missing, root_free;
+};
+
+static struct need need_of(const struct ana_case *c, size_t index, const struct trc_comm *comm,
+                           const struct trc_call *call, const struct trc_sig *sig)
+{
+    enum trc_shape shape = ana_opclass_shape(call->opclass);
+    size_t root = ana_partner(c->job, index, comm, sig->peer);
+    bool from = shape == TRC_SHAPE_FROM_ROOT, to = shape == TRC_SHAPE_TO_ROOT;
+    bool inter = comm && comm->def.remote_size > 0; /* each side waits for the other */
+    return (struct need){.all = !inter && (shape == TRC_SHAPE_ALL || (to && root == index)),
+                         .root = from && root != index ? root : SIZE_MAX};
+}
+
+static void need_add(struct ana_case *c, struct need *need, size_t index)
+{
+    bool free = partner_free(c, index);
+    need->missing++;
+    need->free += free;
+    if (index != SIZE_MAX && index == need->root) {
+        need->root_missing = true;
+        need->root_free = free;
+    }
+}
+
+/* It can go on once those are free.  Where it is not known who they are, one is enough: no verdict is better than a
+ * wrong one. */
+static bool need_met(const struct need *need)
+{
+    if (need->root_missing)
+        return need->root_free;
+    return need->missing == 0 || (need->all ? need->free == need->missing : need->free > 0);
+}
+
+static bool missing_free(struct ana_case *c, const struct ana_group *g, struct need need)
 {
     for (size_t i = 0; i < g->missing_count; i++)
-        if (!partner_free(c, g->missing[i]))
-            return false;
-    return true;
+        need_add(c, &need, g->missing[i]);
+    return need_met(&need);
 }
 
 static bool collective_free(struct ana_case *c, const struct ana_want *w)
 {
     struct ana_group *g = ana_case_group(c, w->identity, w->sequence);
+    struct need need = need_of(c, w->index, w->comm, w->request->call, &w->request->sig);
     if (g) {
         ana_group_look(c, g);
-        return missing_free(c, g);
+        return missing_free(c, g, need);
     }
     if (!w->comm)
         return true;
     for (size_t m = 0; m < members_of(w->comm); m++) {
         size_t index = ana_member(c->job, w->index, w->comm, m);
-        if (!partner_free(c, index) && !has_come(c, index, w->identity, w->sequence))
-            return false;
+        if (index == SIZE_MAX || !has_come(c, index, w->identity, w->sequence))
+            need_add(c, &need, index);
     }
-    return true;
+    return need_met(&need);
 }
 
 static bool any_source_free(struct ana_case *c, const struct ana_post *p, struct ana_want *w)
@@ -161,6 +200,9 @@ static bool want_free(struct ana_case *c, const struct ana_post *p, struct ana_w
     size_t partner = ana_want_partner(c, w);
     if (partner_free(c, partner))
         return true;
+    /* Of locks some MPIs ask the target, which answers when it is inside MPI. */
+    if (w->kind == ANA_WANT_LOCK)
+        return partner_free(c, ana_partner(c->job, w->index, w->comm, w->target));
     ana_want_look(c, p, w, partner);
     return w->met > 0;
 }
@@ -171,7 +213,7 @@ static bool post_free(struct ana_case *c, struct ana_post *p)
         return false;
     if (p->kind == ANA_POST_COLLECTIVE) {
         struct ana_group *g = ana_group_at(c, p->group);
-        return !g->looked || missing_free(c, g);
+        return !g->looked || missing_free(c, g, need_of(c, p->index, p->comm, p->call, p->sig));
     }
     if (p->kind == ANA_POST_OTHER)
         return true;

@@ -10,8 +10,8 @@
 
 #define ANA_NO_GROUP UINT32_MAX
 
-/* What a blocked thread waits for: one message, or a collective that it started. */
-enum ana_want_kind { ANA_WANT_MESSAGE, ANA_WANT_RECEIVER, ANA_WANT_COLLECTIVE };
+/* What a blocked thread waits for: one message, a collective that it started, or a window's lock that a peer holds. */
+enum ana_want_kind { ANA_WANT_MESSAGE, ANA_WANT_RECEIVER, ANA_WANT_COLLECTIVE, ANA_WANT_LOCK };
 struct ana_want {
     enum ana_want_kind kind;
     size_t index; /* of the rank that wants it */
@@ -20,18 +20,21 @@ struct ana_want {
     uint64_t identity, sequence, bytes;
     const struct trc_comm *comm;
     int64_t begin_ns; /* posted */
+    uint64_t came;    /* bytes of the message that fits it, if met; 0 unknown */
     int8_t met;       /* what it waits for is under way: -1 not known yet */
     int32_t near_tag; /* a message that its source sent, that nobody took, and that does not fit */
     uint64_t near_identity, near_messages;
+    const struct ana_tail_request *request; /* of a collective */
+    int32_t target;                         /* of a lock: whose window it is */
     bool taken; /* a message that fits was taken by an earlier receive that nobody completed */
 };
 
 enum ana_post_kind {
     ANA_POST_COLLECTIVE,
-    ANA_POST_MESSAGES, /* its wants */
+    ANA_POST_MESSAGES, /* its wants: messages, requests, locks */
     ANA_POST_POLL,     /* outside, or in and out of MPI_Test or MPI_Iprobe; its wants */
     ANA_POST_FINALIZE,
-    ANA_POST_OTHER /* who it waits for is not known: MPI_Init, I/O, windows */
+    ANA_POST_OTHER /* who it waits for is not known: MPI_Init, I/O, MPI_Win_start */
 };
 
 /* Where a thread is: one for each that is inside a call or polls. */
@@ -77,7 +80,14 @@ struct ana_tail_request {
     uint64_t number, sequence;
     int64_t begin_ns;
 };
+struct ana_tail_lock {
+    uint64_t identity; /* of the window */
+    int32_t target;    /* world rank */
+};
+enum { ANA_TAIL_LOCKS = 16 };
 struct ana_tail {
+    struct ana_tail_lock lock[ANA_TAIL_LOCKS]; /* MPI_Win_lock without MPI_Win_unlock; the newest of them */
+    size_t locks;
     struct ana_map newest; /* identity -> sequence of the last collective begun, uint64_t */
     struct ana_tail_collective *collective;
     size_t collectives, collective_room;
@@ -87,7 +97,7 @@ struct ana_tail {
 };
 
 struct ana_seen {
-    uint64_t calls, progress, cpu;
+    uint64_t calls, progress, cpu, io;
 };
 
 /* Looks at a running job, kept by it. */
@@ -131,6 +141,8 @@ void ana_looks_take(struct ana_job *job);
 void ana_looks_free(struct ana_looks *looks);
 /* Share of a core that a rank used between the looks; NAN unknown. */
 double ana_looks_cpu(const struct ana_case *c, size_t index);
+/* Bytes that it read and wrote, each second between the looks; NAN unknown. */
+double ana_looks_io(const struct ana_case *c, size_t index);
 
 /* verdict_posts.c: what all threads are at; false: out of memory. */
 bool ana_case_posts(struct ana_case *c);
@@ -144,6 +156,9 @@ void ana_tail_free(struct ana_tail *tail);
 /* verdict_pair.c */
 /* Finds whether what a want waits for is under way (want->met), and what came instead. */
 void ana_want_look(struct ana_case *c, const struct ana_post *post, struct ana_want *want, size_t partner);
+
+/* By the counters, a message from `sender` is left that `receiver` has not taken. */
+bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver);
 
 /* verdict_graph.c */
 bool ana_case_graph(struct ana_case *c);
@@ -210,6 +225,7 @@ bool ana_find_gpu(struct ana_case *c);
 bool ana_gpu_anybody_waits(struct ana_case *c); /* an operation of somebody who is not gone has lasted long */
 bool ana_find_mismatch(struct ana_case *c);
 bool ana_find_unmatched(struct ana_case *c);
+bool ana_find_truncated(struct ana_case *c); /* a message was longer than the room for it, and MPI ended the job */
 bool ana_find_early_exit(struct ana_case *c);
 bool ana_find_cycle(struct ana_case *c);
 bool ana_find_missing(struct ana_case *c);

@@ -63,21 +63,29 @@ void ana_looks_take(struct ana_job *job)
     looks->at_ns[1] = now;
     for (size_t i = 0; i < job->count; i++) {
         const struct ana_process *p = &job->process[i];
-        looks->seen[1][i] = (struct ana_seen){p->rank.calls, p->progress, p->cpu_ms};
+        looks->seen[1][i] = (struct ana_seen){p->rank.calls, p->progress, p->cpu_ms, p->io_bytes};
     }
     looks->taken++;
+}
+
+/* Of a counter, each nanosecond between the looks. */
+static double rate(const struct ana_looks *looks, uint64_t then, uint64_t now)
+{
+    int64_t passed = looks->at_ns[1] - looks->at_ns[0];
+    return then == UINT64_MAX || now == UINT64_MAX || now < then || passed <= 0 ? NAN
+                                                                                : (double)(now - then) / (double)passed;
 }
 
 double ana_looks_cpu(const struct ana_case *c, size_t index)
 {
     const struct ana_looks *looks = c->looks;
-    if (!looks || looks->taken < 2)
-        return NAN;
-    uint64_t then = looks->seen[0][index].cpu, now = looks->seen[1][index].cpu;
-    int64_t passed = looks->at_ns[1] - looks->at_ns[0];
-    return then == UINT64_MAX || now == UINT64_MAX || now < then || passed <= 0
-               ? NAN
-               : (double)(now - then) * 1e6 / (double)passed;
+    return looks && looks->taken >= 2 ? rate(looks, looks->seen[0][index].cpu, looks->seen[1][index].cpu) * 1e6 : NAN;
+}
+
+double ana_looks_io(const struct ana_case *c, size_t index)
+{
+    const struct ana_looks *looks = c->looks;
+    return looks && looks->taken >= 2 ? rate(looks, looks->seen[0][index].io, looks->seen[1][index].io) * 1e9 : NAN;
 }
 
 void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules)

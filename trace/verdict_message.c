@@ -111,3 +111,48 @@ bool ana_find_unmatched(struct ana_case *c)
         }
     return false;
 }
+
+/* ---- more than there is room for ------------------------------------------------------------------------------------
+ */
+
+static bool truncated(struct ana_case *c, struct ana_post *p)
+{
+    ana_post_wants(c, p);
+    for (uint32_t i = 0; i < p->wants; i++) {
+        struct ana_want *w = &c->want[p->first_want + i];
+        size_t sender = w->kind == ANA_WANT_MESSAGE && w->peer >= 0 ? ana_want_partner(c, w) : SIZE_MAX;
+        if (sender == SIZE_MAX || w->tag < 0 || w->bytes == TRC_BYTES_UNKNOWN || !ana_message_left(c, sender, p->index))
+            continue;
+        ana_want_look(c, p, w, sender);
+        if (w->met <= 0 || w->came <= w->bytes || w->came == TRC_BYTES_UNKNOWN)
+            continue;
+        char call[256], comm[128];
+        c->out->state = ANA_BROKEN;
+        c->out->id = ANA_CLASS_UNMATCHED;
+        c->out->confidence = ANA_LIKELY;
+        ana_case_blame(c, p->index);
+        ana_case_blame(c, sender);
+        ana_post_words(c, p, call, sizeof call);
+        ana_comm_words(c->job, w->comm, comm, sizeof comm);
+        ana_case_say(c, "rank %s has room for %llu bytes in %s, and rank %s sent it %llu (tag %d on %s)",
+                     ana_rank_label(c->job, p->index).text, (unsigned long long)w->bytes, call,
+                     ana_rank_label(c->job, sender).text, (unsigned long long)w->came, w->tag, comm);
+        ana_case_evidence(
+            c, "MPI calls that an error, MPI_ERR_TRUNCATE, which ends the job unless the program handles it");
+        snprintf(c->out->next, sizeof c->out->next, "count and datatype of these two calls");
+        return true;
+    }
+    return false;
+}
+
+bool ana_find_truncated(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->posts && !c->live; i++) {
+        struct ana_post *p = &c->post[i];
+        enum trc_opclass op = p->call->opclass;
+        bool receives = op == TRC_OP_RECV || op == TRC_OP_SENDRECV || op == TRC_OP_WAIT;
+        if (receives && c->job->process[p->index].rank.state == ANA_RANK_DEAD && truncated(c, p))
+            return true;
+    }
+    return false;
+}

@@ -13,6 +13,7 @@ struct terms {
     const struct trc_call *call;
     int32_t root;   /* world rank; TRC_PEER_NONE: none */
     uint64_t bytes; /* one contribution; TRC_BYTES_UNKNOWN: may differ */
+    bool here;      /* it is the root of an intercommunicator's */
 };
 
 struct meeting {
@@ -55,7 +56,7 @@ static struct terms terms_of(size_t index, const struct trc_comm *comm, const st
                   ana_opclass_shape(call->opclass) == TRC_SHAPE_TO_ROOT;
     bool inter = comm->def.remote_size > 0 || sig->flags & TRC_SIG_FAILED;
     return (struct terms){index, call, rooted && !inter ? sig->peer : TRC_PEER_NONE,
-                          inter ? TRC_BYTES_UNKNOWN : contribution(call, sig)};
+                          inter ? TRC_BYTES_UNKNOWN : contribution(call, sig), sig->peer == TRC_PEER_ROOT};
 }
 
 static bool same_call(const struct trc_call *a, const struct trc_call *b)
@@ -169,13 +170,27 @@ static int64_t lasted(const struct ana_case *c, const struct ana_group *g)
     return least == INT64_MAX ? 0 : least;
 }
 
+/* All have come to a collective of an intercommunicator, and each side takes the other for its root's. */
+static bool has_no_root(const struct ana_group *g, const struct meeting *m)
+{
+    enum trc_shape shape = ana_opclass_shape(m->count ? m->terms[0].call->opclass : TRC_OP_OTHER);
+    if (g->comm->def.remote_size == 0 || (shape != TRC_SHAPE_FROM_ROOT && shape != TRC_SHAPE_TO_ROOT) ||
+        m->count < (size_t)g->comm->def.size + (size_t)g->comm->def.remote_size)
+        return false;
+    for (size_t i = 0; i < m->count; i++)
+        if (m->terms[i].here || m->terms[i].root == TRC_PEER_UNKNOWN)
+            return false;
+    return true;
+}
+
 static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequence, const struct meeting *m)
 {
     size_t most = usual(m), odds = 0, odd = SIZE_MAX;
     for (size_t i = 0; i < m->count; i++)
         if (!agree(&m->terms[most], &m->terms[i]) && odds++ == 0)
             odd = i;
-    if (odds == 0)
+    bool rootless = odds == 0 && has_no_root(g, m);
+    if (odds == 0 && !rootless)
         return false;
     if (!ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, lasted(c, g))) {
         if (c->live)
@@ -185,9 +200,14 @@ static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequen
         c->out->confidence = ANA_LIKELY;
     }
     for (size_t i = 0; i < m->count; i++)
-        if (odds * 2 == m->count || !agree(&m->terms[most], &m->terms[i]))
+        if (rootless || odds * 2 == m->count || !agree(&m->terms[most], &m->terms[i]))
             ana_case_blame(c, m->terms[i].index);
-    say(c, g, sequence, &m->terms[most], &m->terms[odd], odds, m->count);
+    if (rootless)
+        ana_case_say(c,
+                     "nobody gave MPI_ROOT to %s on an intercommunicator of %d and %d: each side waits for the other",
+                     m->terms[0].call->name, g->comm->def.size, g->comm->def.remote_size);
+    else
+        say(c, g, sequence, &m->terms[most], &m->terms[odd], odds, m->count);
     return true;
 }
 

@@ -2,28 +2,52 @@
 #include "trace/verdict_impl.h"
 #include <stdio.h>
 
-#define BUSY_SHARE 0.05 /* of a core: a rank outside MPI that does something (on a node with more ranks than cores) */
-#define BUSY_TIMES 10   /* it is slow, not hung, for so many times hang_ns */
+#define BUSY_SHARE 0.05   /* of a core: a rank outside MPI that does something (on a node with more ranks than cores) */
+#define BUSY_BYTES 4096.0 /* a second: a rank that reads or writes files, or whatever else it is that moves */
+#define BUSY_TIMES 10     /* it is slow, not hung, for so many times hang_ns */
 
 /* ---- somebody outside MPI is waited for -----------------------------------------------------------------------------
  */
 
-/* Ranks that compute are slow for a long while before they count as hung. */
+/* Ranks that compute, read or write are slow for a long while before they count as hung. */
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)
 {
     if (!ana_case_settle(c, id, ANA_LIKELY, lasted))
         return false;
-    bool computes = c->out->culprits > 0;
-    for (size_t i = 0; i < c->out->culprits; i++)
-        computes &= ana_looks_cpu(c, c->out->culprit[i]) >= BUSY_SHARE;
-    if (computes && lasted / BUSY_TIMES < c->rules.hang_ns) {
+    bool busy = c->out->culprits > 0;
+    double bytes = 0;
+    for (size_t i = 0; i < c->out->culprits; i++) {
+        bool computes = ana_looks_cpu(c, c->out->culprit[i]) >= BUSY_SHARE;
+        double moves = ana_looks_io(c, c->out->culprit[i]);
+        bytes = moves >= BUSY_BYTES && !computes ? moves : bytes;
+        busy &= computes || moves >= BUSY_BYTES;
+    }
+    if (busy && lasted / BUSY_TIMES < c->rules.hang_ns) {
+        char amount[ANA_TEXT];
         c->out->state = ANA_SLOW;
         c->out->confidence = ANA_POSSIBLE;
-        ana_case_evidence(c, "it uses a processor: it computes, or spins");
+        if (bytes > 0)
+            ana_case_evidence(c, "it reads or writes %s/s", ana_number(amount, sizeof amount, ANA_BYTES, bytes, false));
+        else
+            ana_case_evidence(c, "it uses a processor: it computes, or spins");
     }
     return true;
 }
 
+/* Outside MPI, as far as is known; for how long it has done nothing there that is seen.  -1: it does something. */
+static int64_t stands_outside(struct ana_case *c, size_t index)
+{
+    if (!c->free[index] || ana_rank_blocked(c, index) || c->moved[index])
+        return -1;
+    const struct ana_tail *tail = ana_case_tail(c, index);
+    int64_t last = INT64_MIN;
+    for (size_t t = 0; t < TRC_MAX_THREADS; t++)
+        last = tail->progress_ns[t] > last ? tail->progress_ns[t] : last;
+    const struct ana_rank *r = &c->job->process[index].rank;
+    return last == INT64_MIN || last < r->begin_ns ? r->end_ns - r->begin_ns : r->end_ns > last ? r->end_ns - last : 0;
+}
+
+/* Who has not come and gets on elsewhere is no trouble: those who are here have nothing to do until then. */
 static bool group_misses(struct ana_case *c, const struct ana_group *g)
 {
     size_t nowhere = 0;
@@ -35,8 +59,11 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
     }
     for (size_t i = 0; i < g->missing_count; i++) {
         nowhere += g->missing[i] == SIZE_MAX;
-        if (g->missing[i] != SIZE_MAX && c->free[g->missing[i]] && !ana_rank_blocked(c, g->missing[i]))
-            ana_case_blame(c, g->missing[i]);
+        int64_t stands = g->missing[i] == SIZE_MAX ? -1 : stands_outside(c, g->missing[i]);
+        if (stands < c->rules.hang_ns)
+            continue;
+        ana_case_blame(c, g->missing[i]);
+        lasted = stands < lasted ? stands : lasted;
     }
     if ((c->out->culprits == 0 && nowhere == 0) || lasted == INT64_MAX ||
         !ana_case_settle_by_time(c, ANA_CLASS_MISSING, lasted)) {
@@ -57,6 +84,17 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
     return true;
 }
 
+static void say_locked(struct ana_case *c, const struct ana_post *p, const struct ana_want *w, size_t holder)
+{
+    char comm[128];
+    ana_comm_words(c->job, w->comm, comm, sizeof comm);
+    ana_case_say(c, "rank %s is in %s: rank %s has locked the window of rank %d and is outside MPI",
+                 ana_rank_label(c->job, p->index).text, p->call->name, ana_rank_label(c->job, holder).text, w->target);
+    ana_case_evidence(c, "rank %s called MPI_Win_lock on %s for rank %d, and not MPI_Win_unlock",
+                      ana_rank_label(c->job, holder).text, comm, w->target);
+    snprintf(c->out->next, sizeof c->out->next, "why that rank does not come to its MPI_Win_unlock");
+}
+
 /* A message from a rank that is outside MPI. */
 static bool message_misses(struct ana_case *c, struct ana_post *p)
 {
@@ -64,16 +102,21 @@ static bool message_misses(struct ana_case *c, struct ana_post *p)
     for (uint32_t i = 0; i < p->wants; i++) {
         struct ana_want *w = &c->want[p->first_want + i];
         size_t partner = ana_want_partner(c, w);
-        if (w->kind == ANA_WANT_COLLECTIVE || partner == SIZE_MAX || !c->free[partner] || ana_rank_blocked(c, partner))
-            continue;
+        int64_t stands = w->kind == ANA_WANT_COLLECTIVE || partner == SIZE_MAX ? -1 : stands_outside(c, partner);
+        if (stands < c->rules.hang_ns)
+            continue; /* a server, or a worker that is idle, waits for as long as the others have no need of it */
         ana_want_look(c, p, w, partner);
         if (w->met > 0)
             continue;
         ana_case_blame(c, partner);
         if (!ana_case_settle_by_time(c, w->kind == ANA_WANT_MESSAGE ? ANA_CLASS_UNMATCHED : ANA_CLASS_CYCLE,
-                                     p->lasted_ns)) {
+                                     stands < p->lasted_ns ? stands : p->lasted_ns)) {
             c->out->culprits = 0;
             continue;
+        }
+        if (w->kind == ANA_WANT_LOCK) {
+            say_locked(c, p, w, partner);
+            return true;
         }
         ana_case_blame(c, p->index);
         char wanted[256], call[256];
@@ -94,9 +137,19 @@ static bool message_misses(struct ana_case *c, struct ana_post *p)
 
 bool ana_find_missing(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->groups.count; i++)
-        if (ana_group_at(c, i)->blocked && ana_group_at(c, i)->looked && group_misses(c, ana_group_at(c, i)))
-            return true;
+    /* The fullest first: where most wait they have come to what is missing, others may have been passed on. */
+    for (size_t below = SIZE_MAX, most = 1; most > 0; below = most) {
+        most = 0;
+        for (size_t i = 0; i < c->groups.count; i++) {
+            const struct ana_group *g = ana_group_at(c, i);
+            most = g->blocked && g->looked && g->inside < below && g->inside > most ? g->inside : most;
+        }
+        for (size_t i = 0; i < c->groups.count && most; i++) {
+            const struct ana_group *g = ana_group_at(c, i);
+            if (g->blocked && g->looked && g->inside == most && group_misses(c, g))
+                return true;
+        }
+    }
     for (size_t i = 0; i < c->posts; i++) {
         struct ana_post *p = &c->post[i];
         if (p->blocked && p->kind == ANA_POST_MESSAGES && message_misses(c, p))
@@ -122,6 +175,34 @@ bool ana_find_inside(struct ana_case *c)
         ana_case_say(c, "all %d ranks have come to %s on %s (%s), and %zu do not come out of it",
                      g->comm->def.size + g->comm->def.remote_size, first->call->name, comm,
                      ana_number(bytes, sizeof bytes, ANA_BYTES, (double)most, false), g->inside);
+        return true;
+    }
+    return false;
+}
+
+/* Collectives wait for these, and what they wait for in their own calls is not known. */
+static bool say_unknown(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->groups.count; i++) {
+        const struct ana_group *g = ana_group_at(c, i);
+        const struct ana_post *first = &c->post[g->first_post], *odd = NULL;
+        for (size_t k = 0; k < g->missing_count && g->blocked; k++) {
+            const struct ana_post *post = g->missing[k] == SIZE_MAX ? NULL : ana_rank_post(c, g->missing[k]);
+            if (!post || post->kind == ANA_POST_COLLECTIVE || post->kind == ANA_POST_FINALIZE)
+                continue;
+            odd = odd ? odd : post;
+            ana_case_blame(c, g->missing[k]);
+        }
+        if (!odd)
+            continue;
+        char who[128], call[256], comm[128];
+        ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
+        ana_post_words(c, odd, call, sizeof call);
+        ana_comm_words(c->job, g->comm, comm, sizeof comm);
+        ana_case_say(c, "%s %s not come out of %s, and %zu of %d wait in %s on %s", who,
+                     c->out->culprits > 1 ? "do" : "does", call, g->inside,
+                     g->comm->def.size + g->comm->def.remote_size, first->call->name, comm);
+        snprintf(c->out->next, sizeof c->out->next, "who has to do its part there, and whether it came to that");
         return true;
     }
     return false;
@@ -161,6 +242,8 @@ bool ana_find_still(struct ana_case *c)
         ana_case_say(c, "nothing moves: %zu rank%s inside MPI, %zu outside", inside, inside == 1 ? "" : "s", outside);
     if (!found || leaving != inside)
         c->out->culprits = 0;
+    if (found && outside == 0 && leaving != inside && say_unknown(c))
+        c->out->id = ANA_CLASS_MISSING;
     if (found && c->out->id == ANA_CLASS_NONE)
         c->out->confidence = ANA_POSSIBLE;
     return found;

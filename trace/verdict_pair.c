@@ -7,6 +7,7 @@
 /* Of one communicator and tag. */
 struct flow {
     int64_t sent, taken;
+    uint64_t next; /* bytes of the first message that was not taken, once all that were are counted */
 };
 
 /* ---- by counters --------------------------------------------------------------------------------------------------
@@ -73,11 +74,13 @@ static void count_record(struct ana_case *c, struct ana_map *flows, size_t index
     uint32_t flags = sig ? sig->flags : 0;
     if (rec->kind != TRC_RECORD_EVENT || flags & (TRC_SIG_NESTED | TRC_SIG_POLL))
         return;
-    struct flow *flow;
+    struct flow *flow = NULL;
     if (sender && flags & TRC_SIG_P2P_OUT && is_of(c, index, sig, sig->peer, other)) {
         bool back = flags & TRC_SIG_CANCELLED && flags & TRC_SIG_COMPLETE;
         if ((!(flags & TRC_SIG_COMPLETE) || back) && (flow = flow_of(c, flows, index, sig, sig->tag)))
             flow->sent += back ? -1 : 1;
+        if (!back && flow && flow->sent == flow->taken + 1)
+            flow->next = sig->sent;
     }
     bool comes = flags & TRC_SIG_P2P_IN && !(flags & (TRC_SIG_START | TRC_SIG_CANCELLED));
     if (!sender && comes && is_of(c, index, sig, sig->source, other) &&
@@ -102,8 +105,8 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
         const struct trc_sig *sig = c->post[i].sig;
         struct flow *flow;
         if (sig->flags & TRC_SIG_P2P_OUT && is_of(c, index, sig, sig->peer, other) &&
-            (flow = flow_of(c, flows, index, sig, sig->tag)))
-            flow->sent++;
+            (flow = flow_of(c, flows, index, sig, sig->tag)) && flow->sent++ == flow->taken)
+            flow->next = sig->sent;
     }
     return !head->recycled_records && !head->lost_records;
 }
@@ -129,8 +132,8 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
 {
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
-    bool complete = count_events(c, &flows, sender, receiver, true);
-    complete &= count_events(c, &flows, receiver, sender, false);
+    bool complete = count_events(c, &flows, receiver, sender, false);
+    complete &= count_events(c, &flows, sender, receiver, true);
     int64_t fits = 0;
     for (size_t i = 0; i < flows.count; i++) {
         const struct flow *flow = ana_map_value(&flows, i);
@@ -140,6 +143,7 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
             continue;
         if (key[0] == want->identity && (want->tag == TRC_TAG_ANY || (uint32_t)want->tag == key[1])) {
             fits += left;
+            want->came = left > 0 && complete ? flow->next : 0;
         } else if (left > open_receives(c, receiver, sender, key[0], (int32_t)key[1], INT64_MAX)) {
             want->near_identity = key[0];
             want->near_tag = (int32_t)key[1];
@@ -188,8 +192,15 @@ static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_want
     }
 }
 
+bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver)
+{
+    return counted(c, sender, receiver, false) > counted(c, sender, receiver, true);
+}
+
 void ana_want_look(struct ana_case *c, const struct ana_post *post, struct ana_want *want, size_t partner)
 {
+    if (want->kind == ANA_WANT_LOCK)
+        want->met = 0;
     if (want->met >= 0 || want->kind == ANA_WANT_COLLECTIVE)
         return;
     if (want->kind == ANA_WANT_RECEIVER)

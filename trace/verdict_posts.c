@@ -27,6 +27,8 @@ static enum ana_post_kind kind_of(const struct trc_sig *sig, const struct trc_ca
     case TRC_OP_RECV:
     case TRC_OP_SENDRECV:
     case TRC_OP_WAIT:
+    case TRC_OP_RMA: /* may wait for a lock that was asked for before */
+    case TRC_OP_RMA_SYNC:
         return ANA_POST_MESSAGES;
     case TRC_OP_PROBE:
     case TRC_OP_MPROBE:
@@ -35,8 +37,7 @@ static enum ana_post_kind kind_of(const struct trc_sig *sig, const struct trc_ca
     case TRC_OP_FINALIZE:
         return ANA_POST_FINALIZE;
     default:
-        return collective && ana_opclass_shape(call->opclass) != TRC_SHAPE_NEIGHBORS ? ANA_POST_COLLECTIVE
-                                                                                     : ANA_POST_OTHER;
+        return collective ? ANA_POST_COLLECTIVE : ANA_POST_OTHER;
     }
 }
 
@@ -133,8 +134,36 @@ static void want_request(struct ana_case *c, struct ana_post *p, const struct an
         add_want(c, p, ANA_WANT_RECEIVER, &r->sig, 0, r->begin_ns);
     if (flags & TRC_SIG_P2P_IN && r->call->opclass != TRC_OP_MPROBE)
         add_want(c, p, ANA_WANT_MESSAGE, &r->sig, 0, r->begin_ns);
-    if (flags & TRC_SIG_COLL)
+    if (flags & TRC_SIG_COLL) {
         add_want(c, p, ANA_WANT_COLLECTIVE, &r->sig, r->sequence, r->begin_ns);
+        if (!c->memory)
+            c->want[c->wants - 1].request = r;
+    }
+}
+
+/* The others that have locked this window at the same target and not unlocked it.  Who locks all shares it. */
+static void want_locks(struct ana_case *c, struct ana_post *p)
+{
+    int32_t target = p->sig->peer;
+    const struct ana_rank *me = &c->job->process[p->index].rank;
+    if (!p->comm || target < 0)
+        return;
+    bool asks = strcmp(p->call->name, "MPI_Win_lock") == 0;
+    const struct ana_tail *mine = ana_case_tail(c, p->index);
+    for (size_t k = 0; k < mine->locks; k++)
+        asks |= mine->lock[k].identity == p->comm->def.identity && mine->lock[k].target == target;
+    for (size_t i = 0; asks && i < c->count; i++) {
+        const struct ana_rank *other = &c->job->process[i].rank;
+        const struct ana_tail *tail = i == p->index || other->world != me->world ? NULL : ana_case_tail(c, i);
+        for (size_t k = 0; tail && k < tail->locks; k++)
+            if (tail->lock[k].identity == p->comm->def.identity && tail->lock[k].target == target) {
+                struct trc_sig holder = *p->sig;
+                holder.peer = other->rank;
+                add_want(c, p, ANA_WANT_LOCK, &holder, 0, p->since_ns);
+                if (!c->memory)
+                    c->want[c->wants - 1].target = target;
+            }
+    }
 }
 
 /* A wait for one request shows its partner; else it may be any that is open. */
@@ -173,6 +202,8 @@ void ana_post_wants(struct ana_case *c, struct ana_post *p)
         want_requests(c, p);
         /* Of several, MPI_Waitall needs all. */
         p->any = p->kind == ANA_POST_POLL || strstr(p->call->name, "any") || strstr(p->call->name, "some");
+    } else if (p->call->opclass == TRC_OP_RMA || p->call->opclass == TRC_OP_RMA_SYNC) {
+        want_locks(c, p);
     } else if (p->kind == ANA_POST_MESSAGES) {
         if (sig->flags & TRC_SIG_P2P_OUT)
             add_want(c, p, ANA_WANT_RECEIVER, sig, 0, p->since_ns);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define TOGETHER_NS 1000000000
+#define TRACED_NS   1000000000
 #define SILENT_NS                                                                                                      \
     10000000000 /* a heartbeat comes ten times a second, and is seen within one on network file systems                \
                  */
@@ -16,7 +17,8 @@ enum ana_still ana_case_still(const struct ana_case *c, size_t index)
     const struct ana_process *p = &c->job->process[index];
     if (p->rank.state == ANA_RANK_DONE || p->rank.state == ANA_RANK_ABORTED)
         return ANA_MOVES;
-    if (p->alive && p->stopped)
+    /* A debugger or tracer stops it for a moment again and again: then its heart beats between. */
+    if (p->alive && p->stopped && (!p->traced || p->silent_ns >= TRACED_NS))
         return ANA_STOPPED;
     const struct trc_head *head = trc_head(p->rank.file);
     if (c->moved[index] || p->silent_ns < SILENT_NS || head->heartbeats == 0 || head->state == TRC_STATE_STOPPED)
@@ -82,7 +84,9 @@ static void who(const struct ana_case *c, const struct crowd *crowd, char *out, 
 
 static void settle(struct ana_case *c, const struct crowd *crowd, enum ana_confidence confidence)
 {
-    c->out->state = ANA_STUCK;
+    /* Silence alone: a busy node, file server or network may be as slow for a while. */
+    bool doubt = crowd->kinds[ANA_SILENT] && crowd->since_ns < c->rules.hang_ns;
+    c->out->state = doubt ? ANA_UNSURE : ANA_STUCK;
     c->out->id = ANA_CLASS_DEAD;
     c->out->confidence = confidence;
     c->out->since_ns = crowd->since_ns;
@@ -99,8 +103,11 @@ static void say(struct ana_case *c, const struct crowd *crowd)
     ana_spoken(since, sizeof since, (double)crowd->since_ns);
     struct ana_verdict *v = c->out;
     if (crowd->kinds[ANA_STOPPED] == crowd->n) {
+        bool traced = true;
+        for (size_t i = 0; i < crowd->n; i++)
+            traced &= c->job->process[crowd->index[i]].traced;
         settle(c, crowd, ANA_PROVEN);
-        ana_case_say(c, "%s %s stopped by a signal", subject, are);
+        ana_case_say(c, "%s %s stopped by a %s", subject, are, traced ? "debugger" : "signal");
         snprintf(v->next, sizeof v->next,
                  "who stopped them: Ctrl-Z, the batch system, a debugger; kill -CONT lets process %u on %s go on",
                  first->rank.pid, first->rank.host);

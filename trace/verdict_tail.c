@@ -101,6 +101,27 @@ static void note_collective(struct reading *r, const struct trc_record *rec, con
         t->collective[t->collectives++] = one;
 }
 
+/* Locks are of the process: another thread may unlock. */
+static void note_lock(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
+{
+    const struct trc_comm *win = trc_comm(r->c->job->process[r->index].rank.file, rec->sig->comm);
+    bool locks = strcmp(call->name, "MPI_Win_lock") == 0, unlocks = strcmp(call->name, "MPI_Win_unlock") == 0;
+    struct ana_tail *t = r->tail;
+    if (!win || rec->sig->peer < 0 || (!locks && !unlocks))
+        return;
+    struct ana_tail_lock one = {win->def.identity, rec->sig->peer};
+    size_t at = 0;
+    while (at < t->locks && (t->lock[at].identity != one.identity || t->lock[at].target != one.target))
+        at++;
+    bool known = at < t->locks;
+    if (locks && !known && t->locks == ANA_TAIL_LOCKS) /* the oldest makes room */
+        at = 0;
+    if (at < t->locks && (unlocks || !known))
+        memmove(t->lock + at, t->lock + at + 1, (--t->locks - at) * sizeof *t->lock);
+    if (locks && !known)
+        t->lock[t->locks++] = one;
+}
+
 static void note(struct reading *r, const struct trc_record *rec)
 {
     if (rec->kind != TRC_RECORD_EVENT || !rec->sig)
@@ -115,6 +136,8 @@ static void note(struct reading *r, const struct trc_record *rec)
         note_start(r, rec, call);
     if (flags & TRC_SIG_COLL && !(flags & TRC_SIG_COMPLETE))
         note_collective(r, rec, call);
+    if (call->opclass == TRC_OP_RMA_SYNC && !(flags & TRC_SIG_FAILED))
+        note_lock(r, rec, call);
     bool moves =
         flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE) || (!(flags & TRC_SIG_POLL) && ana_opclass_waits(call->opclass));
     if (moves)

@@ -157,7 +157,8 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
         ana_post_words(c, post, call, sizeof call);
     else if (r->inside)
         ana_inside(c->job, index, call, sizeof call);
-    const char *how = p->stopped                                               ? "stopped by a signal, "
+    const char *how = p->traced                                                ? "stopped by a debugger, "
+                      : p->stopped                                             ? "stopped by a signal, "
                       : c->live && c->gone[index] && r->state == ANA_RANK_DEAD ? "gone, "
                       : !c->live && c->gone[index]                             ? "gone first, "
                                                                                : "";

@@ -97,10 +97,10 @@ def judge(name, v, want):
     check(name, not why, why)
 
 
-def hang(name, ranks, want, command=None, live=True, post=True, seconds=25, linger=0.0, **env):
+def hang(name, ranks, want, command=None, live=True, post=True, seconds=25, linger=0.0, program="hang_modes", **env):
     """One program that hangs: looked at until a verdict comes, then (`linger` seconds later) killed and looked at again."""
     folder = "h-" + name
-    p = start(ranks, command or [workload("hang_modes"), name], folder, **env)
+    p = start(ranks, command or [workload(program), name], folder, **env)
     v, limit = None, time.monotonic() + seconds
     while time.monotonic() < limit:
         if len(traces(folder)) == ranks:
@@ -134,11 +134,11 @@ def starved():
     return os.getloadavg()[0] > 3 * len(os.sched_getaffinity(0))
 
 
-def healthy(name, ranks, states=("healthy",), command=None, seconds=6):
+def healthy(name, ranks, states=("healthy",), command=None, seconds=6, program="hang_not", files=0):
     """One that does not: looked at all the while, and once more when it has finished.  Again on a machine that lets ranks
     stand still for seconds."""
     for again in range(3):
-        alarms, finished, looks = watched(name, ranks, states, command, seconds)
+        alarms, finished, looks = watched(name, files or ranks, ranks, states, command or [workload(program), name, str(seconds)], seconds)
         if not alarms or not starved():
             break
         print("%s on %d: looked at again, the machine has a load of %.0f: %s" % (name, ranks, os.getloadavg()[0], alarms))
@@ -148,14 +148,14 @@ def healthy(name, ranks, states=("healthy",), command=None, seconds=6):
           alarms or "finished %s, %d looks" % (finished, looks))
 
 
-def watched(name, ranks, states, command, seconds):
+def watched(name, files, ranks, states, command, seconds):
     """What was said of it that is wrong, whether it came to its end, how often it was looked at."""
     folder = "n-" + name
-    p = start(ranks, command or [workload("hang_not"), name, str(seconds)], folder)
+    p = start(ranks, command, folder)
     alarms, looks = [], 0
     limit = time.monotonic() + 6 * seconds + 20
     while p.poll() is None and time.monotonic() < limit:
-        if len(traces(folder)) == ranks:
+        if len(traces(folder)) == files:
             code, v = verdict(folder)
             looks += 1
             if v is None or v["state"] not in states + ("healthy",):
