@@ -39,7 +39,7 @@ SUPPORT_OBJ = $(SUPPORT_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN  = $(UNIT_SRC:%.c=$(BUILD)/%)
 WORK_BIN  = $(WORK_SRC:%.c=$(BUILD)/%)
 
-TUI_LIBS  = -lncursesw -lcjson -ldw -lelf -lm
+TUI_LIBS  = -lncursesw -lcjson -ldw -lelf -lm -ldl -lpthread
 
 all: $(LIBTRACE) $(HPCTOP)
 

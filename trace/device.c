@@ -276,6 +276,23 @@ static void why_not(const struct ana_job *job, const uint8_t *ranks, struct ana_
         snprintf(look->why_not, sizeof look->why_not, "kernels of %zu of %zu ranks are %s", without, all, reason);
 }
 
+bool ana_gpu_is_here(const struct ana_job *job)
+{
+    char boot[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (f && fgets(boot, sizeof boot, f))
+        boot[strcspn(boot, "\n")] = 0;
+    if (f)
+        fclose(f);
+    for (size_t i = 0; boot[0] && i < job->count; i++) {
+        const struct trc_file *file = job->process[i].rank.file;
+        if (job->process[i].alive && strcmp(trc_head(file)->boot_id, boot) == 0 &&
+            (trc_fact(file, "nccl") || trc_fact(file, "gpu.kernels")))
+            return true;
+    }
+    return false;
+}
+
 static bool look_at_devices(const struct ana_job *job, const struct ana_devices *gpu, struct ana_gpu_look *out)
 {
     out->kernels = calloc(gpu->kernels.count + 1, sizeof *out->kernels);

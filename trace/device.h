@@ -81,6 +81,8 @@ struct ana_gpu_look {
 bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out);
 /* The same of all ranks and all time: reads no event again. */
 bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out);
+/* A process that uses NCCL or CUDA runs on this machine, now. */
+bool ana_gpu_is_here(const struct ana_job *job);
 void ana_gpu_look_free(struct ana_gpu_look *look);
 
 /* "at::native::vectorized_elementwise_kernel" out of a mangled name, without what is in its angle brackets. */

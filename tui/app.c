@@ -248,6 +248,8 @@ static void summarize(struct tui_app *app)
     app->stale = false;
     app->analysed = summary.analysed;
     struct ana_gpu_look gpu;
+    app->node = (struct tui_node){0};
+    app->source.ops->node(app->source.data, &app->node);
     ana_gpu_look_free(&app->gpu);
     if (app->source.ops->gpu(app->source.data, tui_app_selection(app), &gpu)) {
         app->gpu = gpu;

@@ -44,6 +44,7 @@ struct tui_app {
     struct ana_verdict verdict;
     const struct ana_hvd *horovod; /* the source's; never NULL after the first load, 0 sets where there is none */
     struct ana_gpu_look gpu;       /* as of the last summary */
+    struct tui_node node;          /* what this machine says of its GPUs; zeros: nothing */
     bool touched;                  /* somebody has pressed a key: views change no more by themselves */
     size_t story_of;               /* rank index + 1 whose stacks and last calls the verdict's screen shows; 0: none */
     bool tensor_open;              /* Horovod's screen shows who submitted the tensor under the cursor */

@@ -1,5 +1,6 @@
 /* hpctop report [--json] DIR..: a page for a ticket, or the same numbers for scripts. */
 #include "tui/command.h"
+#include "tui/node.h"
 #include "tui/report_json.h"
 
 #include "tui/lines.h"
@@ -24,8 +25,11 @@ int tui_report(const char *const *folders, int n, bool json)
     bool done = status == TRC_OK && (text || !json);
     if (text)
         fputs(text, stdout);
-    else if (done)
-        ana_report_text(job, &summary, strcmp(nl_langinfo(CODESET), "UTF-8") == 0, stdout);
+    bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    if (done && !text) {
+        ana_report_text(job, &summary, utf8, stdout);
+        tui_node_report(job, utf8, stdout);
+    }
     free(text);
     if (status == TRC_OK)
         ana_summary_free(&summary);

@@ -1,4 +1,5 @@
 #include "tui/report_json.h"
+#include "tui/node.h"
 #include "trace/verdict.h"
 #include "tui/json.h"
 #include <cjson/cJSON.h>
@@ -196,6 +197,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     add_waits(root, job, s);
     add_clocks(root, job);
     tui_report_json_devices(root, job, s);
+    tui_node_json(root, job);
     cJSON *e = cJSON_AddObjectToObject(root, "efficiency");
     tui_json_real(e, "parallel", s->efficiency.parallel);
     tui_json_real(e, "load_balance", s->efficiency.load_balance);

@@ -43,6 +43,11 @@
  *
  *   kernels_unmatched (of NCCL, without a call), kernels_unknown (why, in words)
  *
+ *   node_gpus[] of the machine where this is asked, while a rank with a GPU runs there: name, busy (0..1),
+ *               nvlink_sent_per_s, nvlink_received_per_s, pcie_sent_per_s, pcie_received_per_s (bytes), from NVML
+ *
+ *   nccl_ras    what NCCL's RAS says, in words, asked there; null where nobody answers
+ *
  *   efficiency  parallel, load_balance, communication */
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *summary);
 

@@ -5,6 +5,7 @@
 #include "trace/device.h"
 #include "trace/horovod.h"
 #include "trace/verdict.h"
+#include "tui/node.h"
 
 /* Each slot is the function of trace/job.h of that name. */
 struct tui_source_ops {
@@ -26,7 +27,8 @@ struct tui_source_ops {
     bool (*moment)(void *data, size_t rank_index, int64_t at_ns, struct ana_moment *out);
     /* ana_gpu_take_look; released by ana_gpu_look_free */
     bool (*gpu)(void *data, struct ana_selection selection, struct ana_gpu_look *out);
-    size_t (*streams)(void *data); /* this and the next two: of trace/device.h */
+    bool (*node)(void *data, struct tui_node *out); /* tui_node_look */
+    size_t (*streams)(void *data);                  /* this and the next two: of trace/device.h */
     struct ana_stream (*stream)(void *data, size_t i);
     void (*stream_timeline)(void *data, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
                             struct ana_timeline_cell *out);

@@ -78,6 +78,11 @@ static bool job_gpu(void *data, struct ana_selection selection, struct ana_gpu_l
     return ana_gpu_take_look(data, selection, out);
 }
 
+static bool job_node(void *data, struct tui_node *out)
+{
+    return tui_node_look(data, out);
+}
+
 static size_t job_streams(void *data)
 {
     return ana_streams(data);
@@ -112,6 +117,7 @@ static const struct tui_source_ops job_ops = {
     .moment = job_moment,
     .step = job_step,
     .gpu = job_gpu,
+    .node = job_node,
     .streams = job_streams,
     .stream = job_stream,
     .stream_timeline = job_stream_timeline,

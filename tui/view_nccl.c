@@ -132,6 +132,13 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     if (note[0] && rect.h > 3) {
         table.h--;
         tui_put(grid, foot, 1, 0, TUI_STYLE_NOTABLE, note);
+        foot.y--;
+    }
+    if (app->node.ras && table.h > 3) { /* which knows of processes that are gone, also when the GPUs hang */
+        char text[256];
+        table.h--;
+        snprintf(text, sizeof text, "NCCL's RAS: %s", app->node.ras_text);
+        tui_put(grid, foot, 1, 0, app->node.ras_trouble ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, text);
     }
     tui_table_draw(&app->table[TUI_VIEW_NCCL], &spec, app, grid, table);
 }

@@ -3,6 +3,7 @@
 (and leaves in build/gpu-checks.md) is what interpose/README.md has of the last machine.  Nothing passes or fails by how fast
 something was."""
 import ctypes
+import json
 import os
 import re
 import shutil
@@ -241,9 +242,7 @@ def counters():
             "%d = %d KiB (type %d)" % (f.id, f.value, f.type) if f.result == 0 else "%d: error %d" % (f.id, f.result) for f in fields) if error == 0 else "error %d" % error))
     kb = ctypes.c_uint()
     errors = [library.nvmlDeviceGetPcieThroughput(device, i, ctypes.byref(kb)) for i in range(2)]
-    shown = hpctop("doctor").out
-    lines = [l.strip() for l in shown.splitlines() if "NVML" in l or "NVLink" in l]
-    return True, "%s; PCIe: errors %s, %d KB/s; hpctop doctor: %s" % ("; ".join(said), errors, kb.value, " ".join(lines)[:200])
+    return True, "%s; PCIe: errors %s, %d KB/s" % ("; ".join(said), errors, kb.value)
 
 
 def killed():
@@ -254,13 +253,17 @@ def killed():
     p = gpu.start(3, [program("hang"), "missing"], "twelve")
     common.wait_for(lambda: len(traces("twelve")) == 3 and verdicts.verdict("twelve")[1]["class"] == "missing-in-collective", 30)
     during = memory_used() if before is not None else None
+    env = dict(os.environ, LD_LIBRARY_PATH=machine.path) if IS_DOUBLE else None
+    shown = json.loads(hpctop("report", "--json", "twelve", env=env).out)
     verdicts.kill_group(p)
     ops = re.findall(r"^op \d+: (\w+) ncclAllReduce .* sequence=5 ", hpctop("dump", "twelve").out, re.M)
     freed = common.wait_for(lambda: memory_used() <= before + (64 << 20), 30) if before is not None else None
     again = launch(2, [program("calls"), "10", "4096"], None, False)
     memory = "" if before is None else "; memory used %.0f MiB before, %.0f hung, %.0f afterwards" % (before / 2**20, during / 2**20, memory_used() / 2**20)
-    return bool(ops) and set(ops) <= {"enqueued", "started"} and freed is not False and again.code == 0, "after kill -9 the table has %s%s; the next job runs: %s" % (
-        " and ".join(ops), memory, again.code == 0)
+    return bool(ops) and set(ops) <= {"enqueued", "started"} and freed is not False and again.code == 0, (
+        "while it hangs NCCL's RAS says: %s; NVML: %s; after kill -9 the table has %s%s; the next job runs: %s" % (
+            shown["nccl_ras"], "; ".join("%s busy %s" % (g["name"], g["busy"]) for g in shown["node_gpus"]) or "nothing",
+            " and ".join(ops), memory, again.code == 0))
 
 
 # What the checks that are told of by other programs' means say on the double is no finding; that they say it is.

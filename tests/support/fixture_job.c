@@ -379,6 +379,19 @@ static bool gpu(void *data, struct ana_selection selection, struct ana_gpu_look 
     return fixture_gpu(data, selection, out);
 }
 
+static bool node(void *data, struct tui_node *out)
+{
+    const struct fixture *f = data;
+    *out = (struct tui_node){0};
+    if (!f->gpu || f->unknown)
+        return false;
+    out->gpu[out->gpu_count++] = (struct tui_node_gpu){"NVIDIA H200", 0.87, 21e9, 20e9, 3e8, 4e6};
+    out->gpu[out->gpu_count++] = (struct tui_node_gpu){"NVIDIA H200", 0.02, NAN, NAN, 1e6, 1e6};
+    out->ras = true;
+    snprintf(out->ras_text, sizeof out->ras_text, "2 communicators of 4 ranks RUNNING, OK");
+    return true;
+}
+
 /* Two of each rank. */
 static size_t streams(void *data)
 {
@@ -398,9 +411,9 @@ static void stream_timeline(void *data, size_t i, int64_t begin_ns, int64_t end_
     fixture_stream_timeline(data, i, begin_ns, end_ns, n, out);
 }
 
-static const struct tui_source_ops ops = {
-    close_fixture, refresh, advance, info,     rank,   warning, summarize, summary_free, answer,          verdict,
-    story,         horovod, series,  timeline, moment, gpu,     streams,   stream,       stream_timeline, step};
+static const struct tui_source_ops ops = {close_fixture, refresh, advance, info,    rank,    warning,         summarize,
+                                          summary_free,  answer,  verdict, story,   horovod, series,          timeline,
+                                          moment,        gpu,     node,    streams, stream,  stream_timeline, step};
 
 struct tui_source fixture_source(struct fixture *f, size_t ranks)
 {
