@@ -3,6 +3,7 @@
 to 2 under MPICH (it spins: 4 ranks on 2 cores take minutes), each held to its own truth, number by number."""
 import json
 import os
+import re
 import shutil
 
 from common import BUILD, TOP, check, end, environment, hpctop, report, run, skip, skip_all, traces
@@ -62,12 +63,63 @@ def build(compiler, made, program, source, flags):
                [os.path.join(made, part) for part in ("truth.o", "truth_c.o")])
 
 
-def linked():
-    for name, source, flags in LINKED:
-        program = os.path.abspath("linked-" + name.replace(" ", "-"))
-        done = build("mpifort", os.path.join(BUILD, "workloads/fortran"), program, source, flags)
-        if check("linked %s is built" % name, done.code == 0, done):
-            job("linked " + name, "mpirun", program, [], 2)
+def linked(name, compiler, launcher, made):
+    for how, source, flags in LINKED:
+        program = os.path.abspath("linked-%s-%s" % (name, how.replace(" ", "-")))
+        done = build(compiler, made, program, source, flags)
+        if check("%s linked %s is built" % (name, how), done.code == 0, done):
+            job("%s linked %s" % (name, how), launcher, program, [], 2)
+
+
+# What compilers make of the name of a subroutine.
+SPELLINGS = {"one underscore": "%s_", "no underscore": "%s", "two underscores": "%s__", "capitals": "%s"}
+SPELT = r"""
+#include <mpi.h>
+#include <string.h>
+void INIT(int *); void FINALIZE(int *); void RANK(int *, int *, int *); void SIZE(int *, int *, int *);
+void BARRIER(int *, int *); void NAME(int *, char *, int *, int);
+void SENDRECV(void *, int *, int *, int *, int *, void *, int *, int *, int *, int *, int *, int *, int *);
+int main(void)
+{
+    int world, type, me, n, e = 7, in = -1, one = 1, tag = 3, to, from, status[32] = {0};
+    INIT(&e);
+    world = MPI_Comm_c2f(MPI_COMM_WORLD);
+    type = MPI_Type_c2f(MPI_INT);
+    RANK(&world, &me, &e);
+    SIZE(&world, &n, &e);
+    NAME(&world, "  spelt so    ", &e, 14);
+    to = (me + 1) % n;
+    from = (me + n - 1) % n;
+    SENDRECV(&me, &one, &type, &to, &tag, &in, &one, &type, &from, &tag, &world, status, &e);
+    BARRIER(&world, &e);
+    FINALIZE(&e);
+    return in != from || e;
+}
+"""
+
+
+def spelt(name, compiler, launcher, library):
+    """The same calls by each name that a compiler may give them."""
+    for how, form in SPELLINGS.items():
+        label, text = "%s spelt with %s" % (name, how), SPELT
+        for word, call in (("INIT", "init"), ("FINALIZE", "finalize"), ("RANK", "comm_rank"), ("SIZE", "comm_size"),
+                           ("BARRIER", "barrier"), ("NAME", "comm_set_name"), ("SENDRECV", "sendrecv")):
+            symbol = form % ("mpi_" + call)
+            text = re.sub(r"\b%s\(" % word, (symbol.upper() if how == "capitals" else symbol) + "(", text)
+        program = os.path.abspath(label.replace(" ", "-"))
+        with open(program + ".c", "w") as f:
+            f.write(text)
+        built = run([compiler, "-o", program, program + ".c", library])
+        if built.code != 0:
+            skip(label, "this MPI does not have such names")
+            continue
+        done = run([launcher, "-n", "2", program], environment("trace-" + os.path.basename(program)), timeout=90)
+        rep = report("trace-" + os.path.basename(program))
+        seen = {c["name"]: c["calls"] for c in rep["calls"]} if rep else None
+        want = {"MPI_" + call: 2 for call in ("Init", "Comm_rank", "Comm_size", "Comm_set_name", "Sendrecv", "Barrier", "Finalize")}
+        pairs = sorted((p["src"], p["dst"], p["messages"], p["bytes"]) for p in rep["pairs"]) if rep else None
+        check(label, done.code == 0 and seen == want and pairs == [(0, 1, 1, 4), (1, 0, 1, 4)], "%s; %s; %s" % (done, seen, pairs))
+        check(label + ": text", hpctop("dump", "trace-" + os.path.basename(program)).out.count('name="spelt so"') == 2)
 
 
 def large(name, compiler, launcher, made):
@@ -116,7 +168,8 @@ if not os.environ.get("ONLY"):
     nested("default", "trace-default-callback-x2")
     more("default", "mpirun", os.path.join(BUILD, "workloads/fortran"))
     large("default", "mpifort", "mpirun", os.path.join(BUILD, "workloads/fortran"))
-    linked()
+    linked("default", "mpifort", "mpirun", os.path.join(BUILD, "workloads/fortran"))
+    spelt("default", "mpicc", "mpirun", "-lmpi_mpifh")
     own_names()
 if shutil.which("mpifort.mpich") and shutil.which("mpirun.mpich"):
     made = run(["make", "-s", "-C", TOP, "fortran", "BUILD=" + MPICH, "MPIFC=mpifort.mpich"], timeout=200)
@@ -125,6 +178,8 @@ if shutil.which("mpifort.mpich") and shutil.which("mpirun.mpich"):
         if not os.environ.get("ONLY"):
             nested("MPICH", "trace-MPICH-callback-x2")
             more("MPICH", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"))
+            linked("MPICH", "mpifort.mpich", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"))
+            spelt("MPICH", "mpicc.mpich", "mpirun.mpich", "-lmpichfort")
             large("MPICH", "mpifort.mpich", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"))
 else:
     skip("MPICH", "mpifort.mpich or mpirun.mpich is missing")
