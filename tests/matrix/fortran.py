@@ -5,6 +5,7 @@ import sys
 
 import cell
 from common import skip
+from fortran_more import BINDINGS, constants, spawned
 from truths import FORTRAN, hold, most_ranks
 
 # As the Makefile does it.
@@ -48,4 +49,8 @@ for name, arguments, counts in FORTRAN:
     both = hold(name, arguments, most_ranks(counts, 2), job.mpirun, lambda n: job.program("fortran/" + n), job.library.codes,
                 brief=True)
     job.seen(both[1] if both else None)
+for binding in BINDINGS:
+    if "constants_" + binding not in UNSOUND.get(job.library.name, {}):
+        constants("constants_" + binding, job.mpirun, job.program("fortran/constants_" + binding))
+    spawned("spawn_" + binding, job.mpirun, job.program("fortran/spawn_" + binding))
 job.end("Fortran")

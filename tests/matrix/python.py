@@ -1,7 +1,8 @@
 # timeout: 900
 # cases: openmpi-4.1.0 openmpi-4.1.4 openmpi-5.0 openmpi-6.0 mpich-3.4 mpich-4.0 mpich-4.2 mpich-5.0 intel
+# cases: abi-openmpi abi-mpich abi-intel
 """mpi4py with the Python of each Debian release: under Open MPI its own, under the others the wheel of PyPI, whose loader
-finds the MPI when it is imported.  Known counts and bytes of the calls that the script makes (mpi4py makes others on its
+finds the MPI when it is imported, also one of the standard ABI.  Known counts and bytes of the calls that the script makes (mpi4py makes others on its
 own)."""
 import os
 import sys
@@ -9,6 +10,8 @@ import sys
 import cell
 import pypi
 from common import calls, check, report, traces
+from libraries import ABI, GNU, PACKAGES
+from root import unpack
 
 ROUNDS, WORDS = 20, 3
 SCRIPT = """
@@ -29,8 +32,15 @@ comm.Barrier()
 """ % (ROUNDS, WORDS, WORDS)
 
 job = cell.Cell(sys.argv[1])
+version = os.readlink(os.path.join(job.root.path, "usr/bin/python3"))[6:]
+if job.library.abi == "standard":
+    sid = unpack("sid", "matrix-sid", PACKAGES)
+    modules = pypi.mpi4py_of_standard_abi(version, sid + GNU + "mpi_abi_mpich/include", sid + ABI % "mpich")
+    job.root.binds.append((modules, "/tmp/modules"))
+    job.root.env.update(PYTHONPATH="/tmp/modules", MPI4PY_LIBMPI="libmpi_abi.so.1")
+    asked = job.mpirun(1, ["python3", "-c", "import mpi4py.MPI as m; print(m.__file__)"], preload=False)
+    check("the loader takes the module of the standard ABI", "MPI.mpiabi." in asked.out, asked)
 if job.library.abi == "mpich":
-    version = os.readlink(os.path.join(job.root.path, "usr/bin/python3"))[6:]
     job.root.binds.append((pypi.unpack("mpi4py-" + version, ["mpi4py>=4.1"], version), "/tmp/modules"))
     job.root.env["PYTHONPATH"] = "/tmp/modules"
     # Debian calls MPICH otherwise than all others, and is found first.
