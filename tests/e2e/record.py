@@ -83,6 +83,12 @@ PLANS = [
      "srun --export A,LD_PRELOAD=/foo.so:%s,HPCTOP_DIR=%s true" % (LIB, DIR), {}, {}),
     ("srun, a list in the environment", "srun true", "srun --export=A,%s true" % EXPORT, {}, {"SLURM_EXPORT_ENV": "A"}),
     ("jsrun", "jsrun -n 2 true", "jsrun -E LD_PRELOAD=%s -E HPCTOP_DIR=%s -n 2 true" % (LIB, DIR), {}, {}),
+    ("aprun", "aprun -n 2 -N 1 true", "aprun -e LD_PRELOAD=%s -e HPCTOP_DIR=%s -n 2 -N 1 true" % (LIB, DIR), {}, {}),
+    ("aprun, two programs", "aprun -n 1 true : -n 2 false",
+     "aprun -e {0} -e {1} -n 1 true : -e {0} -e {1} -n 2 false".format(*ENV.split()), {}, {}),
+    ("flux run", "flux run -N 2 -n 2 true", "flux run --env=LD_PRELOAD=%s --env=HPCTOP_DIR=%s -N 2 -n 2 true" % (LIB, DIR), {}, {}),
+    ("flux, not to be started", "flux jobs", "flux jobs", OURS, {}),
+    ("ibrun, at its place in the node", "ibrun -n 2 -o 4 true", "ibrun -n 2 -o 4 env %s true" % ENV, {}, {}),
     ("ibrun", "ibrun -n 2 true", "ibrun -n 2 env %s true" % ENV, {}, {}),
     ("horovodrun", "horovodrun --verbose -np 2 -H a:1,b:1 true", "horovodrun --verbose -np 2 -H a:1,b:1 env %s true" % ENV, {}, {}),
     ("wrappers before and behind", "timeout -s KILL 9 env A=1 orterun -n 1 nice -n 5 true",
@@ -111,7 +117,7 @@ def plans():
     stand_in("mpirun", "mpirun (Open MPI) 5.0.7")
     stand_in("orterun", "")
     stand_in("mpiexec", "HYDRA build details:")
-    for name in ("mpiexec.hydra", "mpirun_rsh", "srun", "sbatch", "jsrun", "ibrun", "horovodrun", "apptainer", "podman", "ch-run",
+    for name in ("mpiexec.hydra", "mpirun_rsh", "srun", "sbatch", "jsrun", "aprun", "flux", "ibrun", "horovodrun", "apptainer", "podman", "ch-run",
                  "shifter"):
         stand_in(name, "")
     for name, command, want, settings, present in PLANS:
@@ -129,6 +135,58 @@ def plans():
     r = hpctop("record", "--dry-run", "--", "sbatch", "job.sh", env=environment())
     check("plan: each job of a script has its own folder", r.code == 0 and "LD_PRELOAD" in r.out and "HPCTOP_DIR" not in r.out, r)
     check("plan: nothing is made", not os.path.exists("t"))
+
+
+# Launchers that Debian does not have, as their manuals have it: what stands before the program, which options have values,
+# and how a variable gets into the program's environment.  Theirs is another machine: nothing else of ours gets there.
+LAUNCHER = r"""#!/usr/bin/env python3
+import getopt, os, re, subprocess, sys
+name, words, given = os.path.basename(sys.argv[0]), sys.argv[1:], []
+if "libtrace" in os.environ.get("LD_PRELOAD", ""):
+    sys.exit(name + " itself has libtrace.so")
+if name == "jsrun":    # -E VARIABLE=VALUE, again and again
+    options, words = getopt.getopt(words, "n:p:a:c:g:r:d:b:E:h:k:o:t:l:M:", ["nrs=", "np=", "tasks_per_rs=", "cpu_per_rs=", "env=", "bind="])
+    given = [v for o, v in options if o in ("-E", "--env")]
+elif name == "aprun":  # -e VARIABLE=VALUE
+    options, words = getopt.getopt(words, "n:N:d:S:j:m:L:e:bq", ["cc="])
+    given = [v for o, v in options if o == "-e"]
+elif name == "flux":   # --env=VARIABLE=VALUE after the subcommand
+    assert words.pop(0) == "run"
+    options, words = getopt.getopt(words, "n:N:c:g:t:q:o:lv", ["ntasks=", "nodes=", "cores-per-task=", "env=", "time-limit="])
+    given = [v for o, v in options if o == "--env"]
+elif name == "ibrun":  # whatever it hands on itself, the program is a command line
+    options, words = getopt.getopt(words, "n:o:")
+elif name == "mpirun_rsh":  # hosts one by one unless they are in a file, then VARIABLE=VALUE, then the program
+    if "-hostfile" not in words:
+        hosts = int(words[words.index("-np") + 1])
+        words = words[2 + hosts:]
+    else:
+        words = words[4:]
+    while re.match(r"\w+=", words[0]):
+        given.append(words.pop(0))
+there = {k: v for k, v in os.environ.items() if not re.match("LD_|HPCTOP_", k)}
+there.update(g.split("=", 1) for g in given)
+sys.exit(subprocess.call(words, env=there))
+"""
+
+
+def carried():
+    """The variables come through, to the program alone: of one rank that each of them starts there is a trace."""
+    os.makedirs("launchers")
+    for name in ("jsrun", "aprun", "flux", "ibrun", "mpirun_rsh"):
+        with open("launchers/" + name, "w") as f:
+            f.write(LAUNCHER)
+        os.chmod("launchers/" + name, 0o755)
+    open("hosts", "w").close()
+    env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    env["PATH"] = os.path.abspath("launchers") + ":" + env["PATH"]
+    for command in ("jsrun -n 2 -a 1 -c 4 -b packed:4", "jsrun --np=2", "aprun -n 2 -N 1 -d 2", "flux run -N 1 -n 2 --time-limit=10",
+                    "ibrun", "ibrun -n 2 -o 4", "mpirun_rsh -np 2 h1 h2", "mpirun_rsh -np 2 -hostfile hosts A=1"):
+        folder = os.path.abspath("carried-" + command.replace(" ", "_").replace("=", "_"))
+        r = run([HPCTOP, "record", "-o", folder, "--"] + command.split() + [workload("selfcall"), "rank", "1000"], env)
+        rep = report(folder) if r.code == 0 and traces(folder) else None
+        check("carried by " + command, rep is not None and rep["job"]["ranks"] == 1 and
+              any(c["name"] == "MPI_Comm_rank" and c["calls"] >= 1000 for c in rep["calls"]), r)
 
 
 def refusals():
@@ -204,6 +262,7 @@ def jobs():
 
 
 plans()
+carried()
 refusals()
 jobs()
 end()
