@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from common import check, end, environment, hpctop, run, skip, traces
-from python_frames import PROGRAM, judge
+from python_frames import PROGRAM, judge, until_stopped
 
 MPI = r"""
 import ctypes.util, glob, sys
@@ -51,7 +51,7 @@ def one(version, path, mpi):
     env = environment(os.path.abspath(folder), HPCTOP_HANG="1", PYTHONIOENCODING="utf-8")
     for name in ("PYTHONPATH", "PYTHONHOME"):
         env.pop(name, None)
-    run([path, "train.py", mpi], env, 6, folder)  # killed: there is no other way out
+    until_stopped([path, "train.py", mpi], env, folder)
     if not traces(folder):
         return skip("%s" % version, "it cannot load %s" % mpi)
     judge(version, folder)

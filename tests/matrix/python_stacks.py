@@ -5,7 +5,7 @@ import os
 import sys
 
 from common import end, skip_all, traces
-from python_frames import PROGRAM, judge
+from python_frames import PROGRAM, judge, until_stopped
 from root import PRELOAD, Root, unpack
 
 release, version = sys.argv[1].split("-")
@@ -15,7 +15,7 @@ root = Root(unpack(release, "python-" + release, ["python" + version, mpi, "open
 here = os.getcwd()
 with open("train.py", "w", encoding="utf-8") as f:
     f.write(PROGRAM)
-root.run(["python" + version, "train.py", "libmpi.so.40"], 15, LD_PRELOAD=PRELOAD, HPCTOP_DIR=here, HPCTOP_HANG="1")
+until_stopped(*root.started(["python" + version, "train.py", "libmpi.so.40"], LD_PRELOAD=PRELOAD, HPCTOP_DIR=here, HPCTOP_HANG="1"), here)
 if not traces(here):
     skip_all("Python %s of %s left no trace" % (version, release))
 judge("%s of %s" % (version, release), here)

@@ -2,8 +2,11 @@
 interpreter's own account."""
 import os
 import re
+import signal
+import subprocess
+import time
 
-from common import check, hpctop
+from common import check, hpctop, traces
 
 PROGRAM = r'''
 import ctypes, os, sys, threading, time
@@ -62,14 +65,15 @@ outer(20)
 
 
 def python_threads(folder):
-    """Lists of (function, line) of the threads of the first snapshot, with their `on` and flags."""
-    threads, thread = [], None
+    """Lists of (function, line) of the threads of the last snapshot, with their `on` and flags."""
+    threads, thread, last = [], None, None
     for line in hpctop("dump", folder).out.splitlines():
         m = re.match(r"stack (\d+): .* flags=(\S+)", line)
         if m:
-            thread = {"frames": [], "on": "", "flags": m.group(2).split("+")} if m.group(1) == "1" else None
-            if thread:
-                threads.append(thread)
+            if m.group(1) != last:
+                threads, last = [], m.group(1)
+            thread = {"frames": [], "on": "", "flags": m.group(2).split("+")}
+            threads.append(thread)
         elif thread and line.startswith("  python\t"):
             function, _, number = line[9:].split("\t")
             thread["frames"].append((function.split(".")[-1], int(number)))
@@ -78,6 +82,23 @@ def python_threads(folder):
         elif not line.startswith("  "):
             thread = None
     return threads
+
+
+def until_stopped(command, env, folder, patience=90):
+    """Runs PROGRAM there until a snapshot shows it where it stops, or for so many seconds; then it is killed."""
+    p = subprocess.Popen(command, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL, start_new_session=True)
+    end = time.monotonic() + patience
+    while p.poll() is None and time.monotonic() < end:
+        time.sleep(0.3)
+        if not os.path.exists(os.path.join(folder, "expected")) or not traces(folder):
+            continue
+        if any("main" in t["flags"] and t["frames"] and t["frames"][0][0].startswith("h") for t in python_threads(folder)):
+            break
+        hpctop("stacks", folder)  # asks for one; of its own it takes them once nothing has moved for HPCTOP_HANG, and twice that
+    if p.poll() is None:
+        os.killpg(p.pid, signal.SIGKILL)
+    p.wait()
 
 
 def judge(version, folder):

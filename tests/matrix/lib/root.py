@@ -29,6 +29,10 @@ class Root:
                         **(env or {}))
 
     def run(self, command, timeout=120, **env):
+        return run(*self.started(command, **env), timeout)
+
+    def started(self, command, **env):
+        """Command line and environment that run it there."""
         here = os.getcwd()
         wrapped = ["bwrap", "--die-with-parent", "--unshare-pid", "--bind", self.path, "/", "--dev", "/dev", "--proc",
                    "/proc", "--ro-bind", "/sys", "/sys", "--tmpfs", "/tmp", "--ro-bind", "/etc/hosts", "/etc/hosts",
@@ -38,7 +42,7 @@ class Root:
         if "LD_PRELOAD" in env:  # not for bwrap itself, which sees our files
             wrapped += ["--setenv", "LD_PRELOAD", env.pop("LD_PRELOAD")]
         wrapped += ["--bind", here, here, "--chdir", here, "--"]
-        return run(wrapped + command, dict(self.env, **{k: str(v) for k, v in env.items()}), timeout)
+        return wrapped + command, dict(self.env, **{k: str(v) for k, v in env.items()})
 
 
 # Compiles what is older than its source or truth.h, says which programs this MPI lacks the calls for.
