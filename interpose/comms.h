@@ -33,7 +33,7 @@ struct ipo_comm {
     uint64_t operations;         /* called so far, of any kind */
     uint32_t *messages;          /* by peer: sent, received; NULL: none so far */
     uintptr_t gpu_context;       /* current when it was made; 0 unknown */
-    _Atomic uint64_t deferred;   /* launches that are not known to have happened (cuda_events.h) */
+    _Atomic uint64_t deferred;   /* there are launches that are not known to have happened (cuda_events.h) */
     uint64_t sequence;           /* collectives so far; plain: MPI lets only one thread at a time be in one of them */
 };
 

@@ -11,6 +11,8 @@
 enum {
     IPO_CUDA_SUCCESS = 0,
     IPO_CUDA_DEINITIALIZED = 4,
+    IPO_CUDA_INVALID_CONTEXT = 201,
+    IPO_CUDA_INVALID_HANDLE = 400,
     IPO_CUDA_NOT_READY = 600,
     IPO_CUDA_CONTEXT_IS_DESTROYED = 709,
     IPO_CUDA_CAPTURE_FIRST = 900, /* cudaErrorStreamCapture..: 900 to 908 */
@@ -28,7 +30,8 @@ enum { IPO_CUDA_DISABLE_TIMING = 2, IPO_CUDA_CAPTURE_RELAXED = 2 };
     CALL(cuEventCreate, uintptr_t *event, unsigned flags)                                                              \
     CALL(cuEventRecord, uintptr_t event, uintptr_t stream)                                                             \
     CALL(cuEventQuery, uintptr_t event)                                                                                \
-    OPTIONAL(cuThreadExchangeStreamCaptureMode, int *mode)
+    OPTIONAL(cuThreadExchangeStreamCaptureMode, int *mode)                                                             \
+    OPTIONAL(cuCtxGetId, uintptr_t context, unsigned long long *id)
 
 struct ipo_cuda {
 #define CALL(name, ...) int (*name)(__VA_ARGS__);

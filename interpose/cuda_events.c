@@ -25,8 +25,8 @@
 /* By slot of the launch's first operation. */
 static struct launch {
     uintptr_t stream, context;
-    const struct pair *events;
-    _Atomic uint64_t next_deferred;
+    struct pair *events;
+    _Atomic uint64_t deferred; /* the operation, until its second event is recorded */
 } launches[TRC_GPU_OPS];
 
 /* The operations of a launch are a chain.  An entry is another operation's by now where `op` says so. */
@@ -35,9 +35,10 @@ static struct link {
 } links[TRC_GPU_OPS];
 
 static struct pair {
-    uintptr_t start, stop; /* 0: not made yet */
+    _Atomic uintptr_t start, stop; /* 0: not made yet, or gone with its context */
 } pairs[CONTEXTS][TRC_GPU_OPS];
 static _Atomic uintptr_t contexts[CONTEXTS];
+static _Atomic uint64_t context_ids[CONTEXTS]; /* the driver's, unique for ever; 0: it has none (before CUDA 12) */
 
 static const struct ipo_cuda *_Atomic driver;
 
@@ -50,7 +51,20 @@ uintptr_t ipo_cuda_context(void)
 {
     const struct ipo_cuda *cuda = ipo_cuda();
     uintptr_t context = 0;
-    return cuda && !cuda->cuCtxGetCurrent(&context) ? context : 0;
+    unsigned long long id = 0;
+    if (!cuda || cuda->cuCtxGetCurrent(&context) || !context)
+        return 0;
+    if (!cuda->cuCtxGetId || cuda->cuCtxGetId(context, &id))
+        return context;
+    unsigned i = 0;
+    while (i < CONTEXTS && atomic_load(&contexts[i]) != context)
+        i++;
+    uint64_t before = i < CONTEXTS ? atomic_exchange(&context_ids[i], id) : 0;
+    for (unsigned k = 0; before && before != id && k < TRC_GPU_OPS; k++) {
+        atomic_store(&pairs[i][k].start, 0); /* what it was may be an event of the program's by now */
+        atomic_store(&pairs[i][k].stop, 0);
+    }
+    return context;
 }
 
 /* ---- launches */
@@ -69,8 +83,19 @@ static struct pair *pair_of(uintptr_t context, uint32_t slot)
 
 static __attribute__((noinline, cold)) bool make_pair(const struct ipo_cuda *cuda, struct pair *pair)
 {
-    return !cuda->cuEventCreate(&pair->start, IPO_CUDA_DISABLE_TIMING) &&
-           !cuda->cuEventCreate(&pair->stop, IPO_CUDA_DISABLE_TIMING);
+    uintptr_t start, stop;
+    if (cuda->cuEventCreate(&start, IPO_CUDA_DISABLE_TIMING) || cuda->cuEventCreate(&stop, IPO_CUDA_DISABLE_TIMING))
+        return false;
+    atomic_store(&pair->start, start);
+    atomic_store(&pair->stop, stop);
+    return true;
+}
+
+/* The driver's word for a handle of a context that is no more. */
+static bool is_of_the_past(int result)
+{
+    return result == IPO_CUDA_INVALID_HANDLE || result == IPO_CUDA_INVALID_CONTEXT ||
+           result == IPO_CUDA_CONTEXT_IS_DESTROYED;
 }
 
 /* Makes `context` current, if it is not; *pushed tells to take it off again. */
@@ -113,8 +138,10 @@ enum ipo_launch ipo_cuda_launch_begin(ipo_gpu_op op, uintptr_t stream, uintptr_t
     struct pair *pair = pair_of(context, SLOT(op));
     if (!pair || !enter(cuda, context, &pushed))
         return IPO_LAUNCH_BLIND;
-    bool good =
-        (__builtin_expect(pair->stop != 0, 1) || make_pair(cuda, pair)) && !cuda->cuEventRecord(pair->start, stream);
+    bool good = __builtin_expect(pair->stop != 0, 1) || make_pair(cuda, pair);
+    int result = good ? cuda->cuEventRecord(pair->start, stream) : 0;
+    if (__builtin_expect(result != 0, 0)) /* made before its context was reset: once more */
+        good = is_of_the_past(result) && make_pair(cuda, pair) && !cuda->cuEventRecord(pair->start, stream);
     leave(cuda, pushed);
     launch->stream = stream;
     launch->context = context;
@@ -167,22 +194,22 @@ void ipo_cuda_launch_end(ipo_gpu_op first, uint8_t how)
 
 void ipo_cuda_launch_defer(ipo_gpu_op first, _Atomic uint64_t *deferred)
 {
-    uint64_t before = atomic_load(deferred);
-    do
-        atomic_store(&launches[SLOT(first)].next_deferred, before);
-    while (!atomic_compare_exchange_weak(deferred, &before, first));
+    atomic_store(&launches[SLOT(first)].deferred, first);
+    atomic_store(deferred, 1);
 }
 
-void ipo_cuda_launch_settle(_Atomic uint64_t *deferred)
+/* Whoever takes an operation out of its place ends its launch.  One whose slot is another's by now was aborted. */
+void ipo_cuda_launch_settle(uint32_t comm, _Atomic uint64_t *deferred)
 {
     if (__builtin_expect(atomic_load_explicit(deferred, memory_order_relaxed) == 0, 1))
         return;
-    uint64_t first = atomic_exchange(deferred, 0);
-    for (unsigned n = 0; first && n < TRC_GPU_OPS; n++) {
-        uint64_t next = atomic_load(&launches[SLOT(first)].next_deferred);
-        if (ipo_gpu_op_of(first))
+    atomic_store(deferred, 0);
+    for (unsigned i = 0; i < TRC_GPU_OPS; i++) {
+        uint64_t first = atomic_load(&launches[i].deferred);
+        const struct trc_gpu_op *slot = first ? ipo_gpu_op_of(first) : NULL;
+        bool ours = !slot || __atomic_load_n(&slot->comm, __ATOMIC_RELAXED) == comm;
+        if (first && ours && atomic_compare_exchange_strong(&launches[i].deferred, &first, 0) && slot)
             ipo_cuda_launch_end(first, TRC_GPU_APPROXIMATE);
-        first = next;
     }
 }
 
@@ -192,8 +219,11 @@ static atomic_int stopping, ended, refused; /* refused: the driver has said that
 static pthread_t thread;
 
 /* Asks for one event; the table says since when, in case that the driver never answers. */
+#define PAST (-1) /* nobody can tell any more */
 static int ask(const struct ipo_cuda *cuda, uintptr_t event)
 {
+    if (!event)
+        return PAST;
     struct trc_gpu_head *head = &ipo_gpu_table->head;
     __atomic_store_n(&head->inside_since, ipo_ticks(), __ATOMIC_RELEASE);
     int result = cuda->cuEventQuery(event);
@@ -202,8 +232,10 @@ static int ask(const struct ipo_cuda *cuda, uintptr_t event)
                  !(result >= IPO_CUDA_CAPTURE_FIRST && result <= IPO_CUDA_CAPTURE_LAST);
     if (!other)
         return result == IPO_CUDA_SUCCESS ? IPO_CUDA_SUCCESS : IPO_CUDA_NOT_READY;
+    if (is_of_the_past(result))
+        return PAST;
     /* At the end of the process the driver goes first: no news. */
-    head->error = result == IPO_CUDA_DEINITIALIZED || result == IPO_CUDA_CONTEXT_IS_DESTROYED ? 0 : result;
+    head->error = result == IPO_CUDA_DEINITIALIZED ? 0 : result;
     __atomic_store_n(&head->watch, TRC_GPU_WATCH_STOPPED, __ATOMIC_RELEASE);
     atomic_store(&driver, NULL);
     atomic_store(&refused, 1);
@@ -226,22 +258,30 @@ static void take_new(void)
     }
 }
 
+static void lost(ipo_gpu_op op, uint64_t ticks, uint8_t how)
+{
+    (void)ticks, (void)how;
+    ipo_gpu_op_lost(op);
+}
+
 /* Where a launch is; true: it is over. */
 static bool look_at(const struct ipo_cuda *cuda, ipo_gpu_op first)
 {
     const struct trc_gpu_op *slot = ipo_gpu_op_of(first);
     const struct launch *launch = &launches[SLOT(first)];
-    if (!slot || slot->state >= TRC_GPU_COMPLETED)
-        return true; /* aborted */
-    if (slot->state < TRC_GPU_STARTED) {
-        if (ask(cuda, launch->events->start))
-            return false;
+    uint8_t state = slot ? __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) : TRC_GPU_ABORTED;
+    if (state >= TRC_GPU_COMPLETED)
+        return true;
+    int result = state < TRC_GPU_STARTED ? ask(cuda, launch->events->start) : IPO_CUDA_SUCCESS;
+    if (result == IPO_CUDA_SUCCESS && state < TRC_GPU_STARTED)
         tell(first, ipo_gpu_op_started, 0, TRC_GPU_BY_EVENTS);
-    }
-    if (ask(cuda, launch->events->stop))
-        return false;
-    tell(first, ipo_gpu_op_completed, 0, TRC_GPU_BY_EVENTS);
-    return true;
+    if (result == IPO_CUDA_SUCCESS)
+        result = ask(cuda, launch->events->stop);
+    if (result == IPO_CUDA_SUCCESS)
+        tell(first, ipo_gpu_op_completed, 0, TRC_GPU_BY_EVENTS);
+    else if (result == PAST)
+        tell(first, lost, 0, 0);
+    return result == IPO_CUDA_SUCCESS || result == PAST;
 }
 
 /* Of each stream only the first launch that is not over has to be asked for. */

@@ -26,11 +26,13 @@ enum ipo_launch ipo_cuda_launch_begin(ipo_gpu_op op, uintptr_t stream, uintptr_t
 void ipo_cuda_launch_add(ipo_gpu_op first, ipo_gpu_op op);
 /* After it: records the second event; from now on the launch is watched. */
 void ipo_cuda_launch_end(ipo_gpu_op first, uint8_t how);
-/* The same later, when the communicator has really launched; then *deferred (0 at first) leads to all of these. */
+/* The same later, when the communicator has really launched: for all that were deferred of it (TRC_DEF_COMM id).
+ * *deferred, 0 at first, says whether there are any. */
 void ipo_cuda_launch_defer(ipo_gpu_op first, _Atomic uint64_t *deferred);
-void ipo_cuda_launch_settle(_Atomic uint64_t *deferred);
+void ipo_cuda_launch_settle(uint32_t comm, _Atomic uint64_t *deferred);
 
-/* The context current in the calling thread; 0 none, or no driver. */
+/* The context current in the calling thread; 0 none, or no driver.  Called with each new communicator: where it is not
+ * the context that was at this address before (cudaDeviceReset), that one's events are forgotten. */
 uintptr_t ipo_cuda_context(void);
 
 #endif

@@ -2,6 +2,8 @@
 #include "interpose/process.h"
 #include "interpose/gpu_ops.h"
 
+#include <sched.h>
+
 #define SLOT_BITS 10
 #define TRIES     64u /* slots that are looked at for one that may be taken */
 _Static_assert(TRC_GPU_OPS == 1u << SLOT_BITS, "a slot in a handle");
@@ -10,6 +12,13 @@ struct trc_gpu_table *ipo_gpu_table;
 __thread ipo_gpu_op ipo_gpu_current;
 static atomic_uint next_slot;
 static _Atomic uint64_t groups;
+
+/* What a slot holds, in a word: number and state of its operation.  Who writes to the slot holds its word by BUSY, so
+ * that meanwhile it is not given to another operation; some ten stores.  BLIND: it counts as over when enqueued. */
+static _Atomic uint64_t words[TRC_GPU_OPS];
+enum { STATE = 0x0f, BLIND = 0x10, BUSY = 0x20, NUMBER_SHIFT = 6 };
+#define SPINS  100
+#define YIELDS 1000 /* the one who holds it was interrupted */
 
 void ipo_gpu_start(void)
 {
@@ -23,39 +32,35 @@ uint64_t ipo_gpu_next_group(void)
     return atomic_fetch_add_explicit(&groups, 1, memory_order_relaxed) + 1;
 }
 
-static struct trc_gpu_op *slot_of(ipo_gpu_op op)
+static uint32_t slot_in(ipo_gpu_op op)
 {
-    if (op == 0)
-        return NULL;
-    struct trc_gpu_op *slot = &ipo_gpu_table->op[op & (TRC_GPU_OPS - 1)];
-    return __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE) == op >> SLOT_BITS ? slot : NULL;
+    return (uint32_t)(op & (TRC_GPU_OPS - 1));
 }
 
 const struct trc_gpu_op *ipo_gpu_op_of(ipo_gpu_op op)
 {
-    return slot_of(op);
+    if (op == 0)
+        return NULL;
+    uint64_t word = atomic_load_explicit(&words[slot_in(op)], memory_order_acquire);
+    return word >> NUMBER_SHIFT == op >> SLOT_BITS ? &ipo_gpu_table->op[slot_in(op)] : NULL;
 }
 
-static bool is_over(const struct trc_gpu_op *slot)
+static bool is_over(uint64_t word)
 {
-    uint8_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
-    return state == TRC_GPU_FREE || state >= TRC_GPU_COMPLETED ||
-           (state == TRC_GPU_ENQUEUED && slot->flags & TRC_GPU_BLIND);
+    uint64_t state = word & STATE;
+    return !(word & BUSY) && (state == TRC_GPU_FREE || state >= TRC_GPU_COMPLETED || word & BLIND);
 }
 
-/* A slot that nobody has, or whose operation is over: then ours, with number 0. */
-static struct trc_gpu_op *claim(struct trc_gpu_table *table)
+/* A slot that nobody has, or whose operation is over: then ours, and held. */
+static uint32_t claim(void)
 {
     for (unsigned tries = 0; tries < TRIES; tries++) {
-        unsigned at = atomic_fetch_add_explicit(&next_slot, 1, memory_order_relaxed) % TRC_GPU_OPS;
-        struct trc_gpu_op *slot = &table->op[at];
-        uint64_t number = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
-        bool ours = is_over(slot) && (number || slot->state == TRC_GPU_FREE) &&
-                    __atomic_compare_exchange_n(&slot->number, &number, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-        if (__builtin_expect(ours, 1))
-            return slot;
+        uint32_t at = atomic_fetch_add_explicit(&next_slot, 1, memory_order_relaxed) % TRC_GPU_OPS;
+        uint64_t word = atomic_load_explicit(&words[at], memory_order_relaxed);
+        if (__builtin_expect(is_over(word) && atomic_compare_exchange_strong(&words[at], &word, BUSY), 1))
+            return at;
     }
-    return NULL;
+    return TRC_GPU_OPS;
 }
 
 ipo_gpu_op ipo_gpu_op_begin(const struct trc_gpu_op *what)
@@ -64,46 +69,73 @@ ipo_gpu_op ipo_gpu_op_begin(const struct trc_gpu_op *what)
     if (!table)
         return 0;
     uint64_t number = __atomic_fetch_add(&table->head.begun, 1, __ATOMIC_RELAXED) + 1;
-    struct trc_gpu_op *slot = claim(table);
-    if (__builtin_expect(!slot, 0)) {
+    uint32_t at = claim();
+    if (__builtin_expect(at == TRC_GPU_OPS, 0)) {
         __atomic_fetch_add(&table->head.lost, 1, __ATOMIC_RELAXED);
         return 0;
     }
-    uint64_t called = what->called ? what->called : ipo_ticks();
-    slot->state = TRC_GPU_CALLED; /* before all else, and never FREE in between: that would be an offer to others */
-    struct trc_gpu_op fresh = *what;
-    fresh.number = 0;
-    fresh.called = called;
-    fresh.enqueued = fresh.started = fresh.ended = 0;
-    fresh.state = TRC_GPU_CALLED;
-    *slot = fresh;
+    struct trc_gpu_op *slot = &table->op[at];
+    __atomic_store_n(&slot->number, 0, __ATOMIC_RELEASE);
+    atomic_thread_fence(memory_order_release); /* a reader that sees what follows sees that the number is gone */
+    *slot = *what;
+    slot->called = what->called ? what->called : ipo_ticks();
+    slot->state = TRC_GPU_CALLED;
     __atomic_store_n(&slot->number, number, __ATOMIC_RELEASE);
-    return number << SLOT_BITS | (uint64_t)(slot - table->op);
+    atomic_store_explicit(&words[at], number << NUMBER_SHIFT | TRC_GPU_CALLED, memory_order_release);
+    return number << SLOT_BITS | at;
 }
 
-/* The state comes last, and only if it is a later one. */
+static __attribute__((noinline, cold)) bool hold_later(ipo_gpu_op op, uint64_t *word)
+{
+    _Atomic uint64_t *of = &words[slot_in(op)];
+    for (unsigned tries = 0; *word >> NUMBER_SHIFT == op >> SLOT_BITS && tries < SPINS + YIELDS; tries++) {
+        if (!(*word & BUSY) && atomic_compare_exchange_weak(of, word, *word | BUSY))
+            return true;
+        if (tries > SPINS)
+            sched_yield();
+        *word = atomic_load_explicit(of, memory_order_relaxed);
+    }
+    return false;
+}
+
+/* Whether the slot is still that operation's; then it is held, and *word is what it was. */
+static inline bool hold(ipo_gpu_op op, uint64_t *word)
+{
+    _Atomic uint64_t *of = &words[slot_in(op)];
+    *word = atomic_load_explicit(of, memory_order_relaxed);
+    if (op == 0 || *word >> NUMBER_SHIFT != op >> SLOT_BITS)
+        return false;
+    bool ours = !(*word & BUSY) && atomic_compare_exchange_strong(of, word, *word | BUSY);
+    return __builtin_expect(ours, 1) || hold_later(op, word);
+}
+
+/* In the file the state comes last, and only if it is a later one. */
 static void advance(ipo_gpu_op op, enum trc_gpu_state to, uint64_t ticks, uint8_t how, int result)
 {
-    struct trc_gpu_op *slot = slot_of(op);
-    if (!slot)
+    uint64_t word;
+    if (!ipo_gpu_table || !hold(op, &word))
         return;
-    uint8_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+    struct trc_gpu_op *slot = &ipo_gpu_table->op[slot_in(op)];
+    enum trc_gpu_state state = (enum trc_gpu_state)(word & STATE);
     ticks = ticks ? ticks : ipo_ticks();
     if (to == TRC_GPU_ENQUEUED && !slot->enqueued) /* it may have started before its call returned */
         slot->enqueued = ticks;
-    if (state == to && how & TRC_GPU_BLIND) /* known to be on the stream; now, that no more will be known */
-        __atomic_fetch_or(&slot->flags, TRC_GPU_BLIND, __ATOMIC_RELAXED);
-    if (state >= to || state >= TRC_GPU_COMPLETED)
-        return;
-    uint64_t *at = to == TRC_GPU_ENQUEUED ? &slot->enqueued : to == TRC_GPU_STARTED ? &slot->started : &slot->ended;
-    *at = ticks;
-    if (how)
-        __atomic_fetch_or(&slot->flags, how, __ATOMIC_RELAXED);
-    if (result)
-        slot->result = result;
-    while (state < to && state < TRC_GPU_COMPLETED)
-        if (__atomic_compare_exchange_n(&slot->state, &state, (uint8_t)to, true, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
-            return;
+    if (state < to && state < TRC_GPU_COMPLETED) {
+        if (to == TRC_GPU_STARTED)
+            slot->started = ticks;
+        else if (to >= TRC_GPU_COMPLETED)
+            slot->ended = ticks;
+        slot->flags |= how;
+        if (result)
+            slot->result = result;
+        __atomic_store_n(&slot->state, (uint8_t)to, __ATOMIC_RELEASE);
+        state = to;
+    } else if (state == to && how & TRC_GPU_BLIND) { /* on the stream, as was known; now, that no more will be known */
+        slot->flags |= TRC_GPU_BLIND;
+    }
+    bool blind = state == TRC_GPU_ENQUEUED && slot->flags & TRC_GPU_BLIND;
+    atomic_store_explicit(&words[slot_in(op)], (word & ~(uint64_t)(STATE | BLIND)) | state | (blind ? BLIND : 0),
+                          memory_order_release);
 }
 
 void ipo_gpu_op_enqueued(ipo_gpu_op op, uint64_t ticks, uint8_t how)
@@ -122,6 +154,14 @@ void ipo_gpu_op_captured(ipo_gpu_op op)
 {
     advance(op, TRC_GPU_CAPTURED, 0, 0, 0);
 }
+void ipo_gpu_op_lost(ipo_gpu_op op)
+{
+    const struct trc_gpu_op *slot = ipo_gpu_op_of(op);
+    if (slot && __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) < TRC_GPU_STARTED)
+        advance(op, TRC_GPU_ENQUEUED, 0, TRC_GPU_BLIND, 0);
+    else
+        advance(op, TRC_GPU_ABORTED, 0, 0, 0);
+}
 void ipo_gpu_op_failed(ipo_gpu_op op, int result)
 {
     advance(op, TRC_GPU_FAILED, 0, 0, result);
@@ -129,15 +169,17 @@ void ipo_gpu_op_failed(ipo_gpu_op op, int result)
 
 static ipo_gpu_op handle_of(unsigned slot)
 {
-    uint64_t number = __atomic_load_n(&ipo_gpu_table->op[slot].number, __ATOMIC_ACQUIRE);
+    uint64_t number = atomic_load_explicit(&words[slot], memory_order_acquire) >> NUMBER_SHIFT;
     return number ? number << SLOT_BITS | slot : 0;
 }
 
 void ipo_gpu_ops_aborted(uint32_t comm)
 {
-    for (unsigned i = 0; ipo_gpu_table && i < TRC_GPU_OPS; i++)
+    for (unsigned i = 0; ipo_gpu_table && i < TRC_GPU_OPS; i++) {
+        ipo_gpu_op op = handle_of(i); /* before the look, so that it is not said of another one */
         if (ipo_gpu_table->op[i].comm == comm)
-            advance(handle_of(i), TRC_GPU_ABORTED, 0, 0, 0);
+            advance(op, TRC_GPU_ABORTED, 0, 0, 0);
+    }
 }
 
 void ipo_gpu_async_error(uint32_t comm, uint32_t call, int result)
@@ -174,7 +216,10 @@ ipo_gpu_op ipo_gpu_op_oldest(uint32_t comm, uint32_t call, uint64_t bytes)
             slot->bytes == bytes && slot->state <= TRC_GPU_ENQUEUED && !(slot->flags & TRC_GPU_BY_PLUGIN))
             oldest = op;
     }
-    if (oldest)
-        __atomic_fetch_or(&ipo_gpu_table->op[oldest & (TRC_GPU_OPS - 1)].flags, TRC_GPU_BY_PLUGIN, __ATOMIC_RELAXED);
+    uint64_t word;
+    if (!hold(oldest, &word))
+        return 0;
+    ipo_gpu_table->op[slot_in(oldest)].flags |= TRC_GPU_BY_PLUGIN;
+    atomic_store_explicit(&words[slot_in(oldest)], word, memory_order_release);
     return oldest;
 }

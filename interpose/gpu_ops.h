@@ -20,8 +20,8 @@ typedef uint64_t ipo_gpu_op; /* 0: none; every function takes it and does nothin
 void ipo_gpu_start(void);
 extern IPO_OURS struct trc_gpu_table *ipo_gpu_table; /* NULL: there is none */
 
-/* An operation is called.  Of `what` everything up to `called` that is known, comm to root, thread, type and op are
- * taken; number, state and times are set here.  0: no table, or all slots hold operations that are not over (counted).
+/* An operation is called: `what` is known of it; number, state and the times after `called` (0: now) are 0.  0: no
+ * table, or all slots hold operations that are not over (counted).
  */
 ipo_gpu_op ipo_gpu_op_begin(const struct trc_gpu_op *what);
 
@@ -32,6 +32,8 @@ void ipo_gpu_op_enqueued(ipo_gpu_op op, uint64_t ticks,
 void ipo_gpu_op_started(ipo_gpu_op op, uint64_t ticks, uint8_t how);
 void ipo_gpu_op_completed(ipo_gpu_op op, uint64_t ticks, uint8_t how);
 void ipo_gpu_op_captured(ipo_gpu_op op);
+/* What it ran in is no more (cudaDeviceReset), and nobody will know what became of it. */
+void ipo_gpu_op_lost(ipo_gpu_op op);
 void ipo_gpu_op_failed(ipo_gpu_op op, int result);
 /* All of a communicator (TRC_DEF_COMM id) that are not over. */
 void ipo_gpu_ops_aborted(uint32_t comm);

@@ -5,6 +5,7 @@
 #include "interpose/nccl_state.h"
 #include "interpose/nccl_windows.h"
 #include "interpose/facts.h"
+#include "interpose/memo.h"
 #include "interpose/process.h"
 #include "interpose/python_site.h"
 #include "interpose/resolve.h"
@@ -185,15 +186,80 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
     return good;
 }
 
+/* Which call it is, when its arguments were understood, and what else decides its signature. */
+static uint64_t stamp_of(const struct ipo_frame *frame, enum ipo_nccl_id id)
+{
+    return ipo_memo_stamp((enum ipo_call_id)id) | (uint64_t)(frame->thread->nccl_depth > 0) << 24 |
+           (uint64_t)frame->nested << 25;
+}
+
+/* Whether a data call is one that was made before: then communicator, index and sequence are known.  frame->memo: where
+ * to remember it else. */
+static bool recall(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+{
+    const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
+    struct ipo_nccl_own *own = ipo_nccl_is_data(id) ? ipo_nccl_own(frame->thread) : NULL;
+    if (!own)
+        return false;
+    const uint8_t *at = call->at;
+    uint64_t hash = frame->site + args[at[IPO_AT_COUNT]] * 33 + args[at[IPO_AT_PEER]] * 7;
+    struct ipo_nccl_memo *memo = frame->memo = &own->memo[(hash ^ hash >> 6) % IPO_NCCL_MEMOS];
+    uint64_t differ = (memo->site ^ frame->site) | (memo->stamp ^ stamp_of(frame, id)) |
+                      ((uintptr_t)memo->copy ^ (uintptr_t)frame->copy);
+    differ |= (memo->count ^ args[at[IPO_AT_COUNT]]) | (memo->type ^ args[at[IPO_AT_TYPE]]) |
+              (memo->op ^ args[at[IPO_AT_OP]]) | (memo->root ^ args[at[IPO_AT_ROOT]]) |
+              (memo->peer ^ args[at[IPO_AT_PEER]]) | (memo->handle ^ args[at[IPO_AT_COMM]]) |
+              (memo->stream ^ args[at[IPO_AT_STREAM]]);
+    if (differ || memo->version != memo->state->version || memo->object != ipo_cupti_stream(memo->stream))
+        return false;
+    frame->comm = memo->comm;
+    frame->index = memo->index;
+    if (call->opclass == TRC_OP_NCCL_COLL && frame->comm)
+        frame->sequence = frame->comm->sequence++;
+    return true;
+}
+
+static __attribute__((noinline)) void remember(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args,
+                                               uint64_t stamp)
+{
+    struct ipo_nccl_memo *memo = frame->memo;
+    const uint8_t *at = ipo_nccl_calls[id].at;
+    memo->site = frame->site;
+    memo->stamp = stamp;
+    memo->copy = frame->copy;
+    memo->count = args[at[IPO_AT_COUNT]];
+    memo->type = args[at[IPO_AT_TYPE]];
+    memo->op = args[at[IPO_AT_OP]];
+    memo->root = args[at[IPO_AT_ROOT]];
+    memo->peer = args[at[IPO_AT_PEER]];
+    memo->handle = args[at[IPO_AT_COMM]];
+    memo->stream = args[at[IPO_AT_STREAM]];
+    memo->comm = frame->comm;
+    memo->index = frame->index;
+    memo->state = &frame->thread->stream.state[frame->index];
+    memo->version = memo->state->version;
+    memo->object = frame->sig.object;
+    memo->known = false;
+}
+
+/* What was not recalled. */
+static __attribute__((noinline)) void understand(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+{
+    uint64_t stamp = frame->memo ? stamp_of(frame, id) : 0;
+    describe(frame, id, args);
+    if (frame->nested) /* MPI's own use of NCCL */
+        frame->sig.flags |= TRC_SIG_NESTED;
+    frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+    if (frame->memo)
+        remember(frame, id, args, stamp);
+}
+
 /* What the call is, since when, and that the thread is inside it. */
 static void go_inside(struct ipo_thread *thread, struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
-    int kept = errno;
-    describe(frame, id, args);
-    errno = kept;
-    if (frame->nested) /* MPI's own use of NCCL */
-        frame->sig.flags |= TRC_SIG_NESTED;
-    frame->index = trc_stream_intern(&thread->stream, &frame->sig);
+    frame->memo = NULL;
+    if (!frame->copy || !recall(frame, id, args))
+        understand(frame, id, args);
     frame->begin = ipo_ticks();
     if (!frame->nested) {
         struct trc_thread *live = &thread->stream.page->thread;
@@ -212,6 +278,7 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     struct ipo_thread *thread = ipo_thread_self();
     if (__builtin_expect(!thread, 0))
         return false;
+    int kept = errno;
     frame->nested = ipo_is_inside(thread, frame);
     if (frame->nested && thread->nccl == thread->mark)
         return false; /* NCCL's own, by its public names */
@@ -231,13 +298,14 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     ipo_nccl_state_enter(frame, id, args);
     if (frame->gpu_launch)
         frame->begin = ipo_ticks(); /* recording its events is no part of the call */
+    errno = kept;
     return true;
 }
 
 /* ---- afterwards */
 
 /* What the call changed of groups and communicators. */
-static void follow(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+static __attribute__((noinline)) void follow(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     struct ipo_thread *thread = frame->thread;
     switch (id) {
@@ -273,6 +341,8 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     frame->result = result;
     frame->failed = result != IPO_NCCL_SUCCESS && result != IPO_NCCL_IN_PROGRESS;
     if (__builtin_expect(frame->failed, 0)) {
+        if (frame->memo)
+            frame->sig = stream->page->sigs[frame->index];
         frame->sig.flags |= TRC_SIG_FAILED;
         frame->sig.sent = frame->sig.received = 0;
         frame->index = trc_stream_intern(stream, &frame->sig);
@@ -282,7 +352,8 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     else
         ipo_emit(frame);
     ipo_nccl_state_leave(frame, id, args);
-    follow(frame, id, args);
+    if (!ipo_nccl_is_data(id))
+        follow(frame, id, args);
     if (!frame->nested) {
         __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);
         frame->thread->mark = frame->thread->nccl = NULL;
@@ -307,8 +378,10 @@ bool ipo_nccl_told_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uin
     frame->copy = NULL;
     frame->sequence = 0;
     frame->poll = frame->failed = false;
+    int kept = errno;
     go_inside(thread, frame, id, args);
     ipo_nccl_state_told(frame, id, args);
+    errno = kept;
     return true;
 }
 

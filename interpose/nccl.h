@@ -37,15 +37,25 @@ enum ipo_nccl_moves {
     IPO_MOVES_RECV
 };
 
+/* Roles that say what a data call is, and where they stand among its arguments; one that is not there stands behind the
+ * last argument, where there is a 0. */
+enum { IPO_AT_COUNT, IPO_AT_TYPE, IPO_AT_OP, IPO_AT_ROOT, IPO_AT_PEER, IPO_AT_COMM, IPO_AT_STREAM, IPO_ATS };
+
 struct ipo_nccl_call {
     const char *name;  /* "ncclAllReduce" */
     const char *roles; /* see nccl_calls.def */
     uint8_t opclass;   /* enum trc_opclass, TRC_OP_PASS or TRC_OP_LOOK */
     uint8_t moves;     /* enum ipo_nccl_moves */
     uint8_t arity;
+    uint8_t at[IPO_ATS];
     bool exported;
 };
 extern IPO_OURS const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS];
+/* It puts work on a stream. */
+static inline bool ipo_nccl_is_data(enum ipo_nccl_id id)
+{
+    return ipo_nccl_calls[id].opclass == TRC_OP_NCCL_COLL || ipo_nccl_calls[id].opclass == TRC_OP_NCCL_P2P;
+}
 
 /* A process may have several NCCLs (a framework's, a module's): a communicator of one must never reach another.  So
  * each has wrappers of its own. */

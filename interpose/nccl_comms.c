@@ -2,6 +2,7 @@
  * communication; those made out of others get one from the parent's, the number of such calls on it, and their
  * arguments. */
 #include "interpose/nccl.h"
+#include "interpose/memo.h"
 #include "interpose/nccl_told.h"
 #include "interpose/process.h"
 #include "interpose/table.h"
@@ -113,6 +114,12 @@ static uint64_t child_identity(const struct ipo_nccl_copy *copy, enum ipo_nccl_i
 
 /* ---- the table */
 
+static void know(uintptr_t handle, struct ipo_comm *comm)
+{
+    ipo_table_put(&comms, handle, comm);
+    ipo_memo_forget(); /* it may have been another's */
+}
+
 /* As NCCL's own messages name it, unless the program did (config.commName, from 2.27 on). */
 static void name_it(const struct ipo_comm *comm, const char *config)
 {
@@ -194,7 +201,7 @@ struct ipo_comm *ipo_nccl_comm(const struct ipo_nccl_copy *copy, uintptr_t handl
         return comm;
     comm = ask(copy, handle, lonely_identity(handle), 0, IPO_NO_CALL);
     if (comm)
-        ipo_table_put(&comms, handle, comm);
+        know(handle, comm);
     return comm;
 }
 
@@ -209,6 +216,7 @@ void ipo_nccl_comm_freed(uintptr_t handle)
     if (!comm)
         return;
     ipo_table_remove(&comms, handle);
+    ipo_memo_forget();
     ipo_nccl_comm_gone(comm);
 }
 
@@ -259,7 +267,7 @@ static void keep(const struct promise *p)
     if (comm && !p->comm)
         comm->magic = comm->identity;
     if (handle && comm)
-        ipo_table_put(&comms, handle, comm);
+        know(handle, comm);
 }
 
 static void promise(struct promise p)
@@ -290,7 +298,7 @@ static void all_devices(enum ipo_nccl_id id, const uintptr_t *args)
     for (int i = 0; i < (int)args[1]; i++) {
         struct ipo_comm *comm = define(identity, 0, i, (int)args[1], IPO_NCCL_NUMBER(id), NULL);
         if (comm && handle[i])
-            ipo_table_put(&comms, handle[i], comm);
+            know(handle[i], comm);
     }
 }
 

@@ -19,6 +19,21 @@ struct ipo_nccl_copy ipo_nccl_copies[IPO_NCCL_COPIES];
 static atomic_uint copies;
 static atomic_flag busy = ATOMIC_FLAG_INIT; /* one thread looks at a time; for the others calls are passed on unseen */
 
+/* Place of a role; the first behind the last where there is none.  Worked out by the compiler. */
+#define IS(roles, i, a, b) ((roles "         ")[i] == (a) || (roles "         ")[i] == (b))
+#define AT2(roles, a, b)                                                                                               \
+    (IS(roles, 0, a, b)   ? 0                                                                                          \
+     : IS(roles, 1, a, b) ? 1                                                                                          \
+     : IS(roles, 2, a, b) ? 2                                                                                          \
+     : IS(roles, 3, a, b) ? 3                                                                                          \
+     : IS(roles, 4, a, b) ? 4                                                                                          \
+     : IS(roles, 5, a, b) ? 5                                                                                          \
+     : IS(roles, 6, a, b) ? 6                                                                                          \
+     : IS(roles, 7, a, b) ? 7                                                                                          \
+     : IS(roles, 8, a, b) ? 8                                                                                          \
+                          : sizeof(roles) - 1)
+#define AT(roles, a) AT2(roles, a, a)
+
 const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS] = {
 #define EXPORT true
 #define PATCH  false
@@ -28,6 +43,8 @@ const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS] = {
      .opclass = TRC_OP_##opclass_,                                                                                     \
      .moves = IPO_MOVES_##moves_,                                                                                      \
      .arity = arity_,                                                                                                  \
+     .at = {AT(roles_, 'n'), AT(roles_, 'd'), AT(roles_, 'o'), AT(roles_, 'r'), AT2(roles_, 'p', 's'),                 \
+            AT(roles_, 'c'), AT(roles_, 't')},                                                                         \
      .exported = how_},
 #define NCCL_ID    NCCL
 #define NCCL_ASYNC NCCL

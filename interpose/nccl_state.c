@@ -6,27 +6,20 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-/* Operations of the calling thread's open group; those beyond are known up to ENQUEUED. */
-#define GROUPED 1024u
-struct ipo_nccl_group {
-    uint64_t number;
-    uint32_t count;
-    bool launching; /* the outermost GroupEnd is running */
-    struct {
-        ipo_gpu_op op, launch; /* launch: the first operation of what it is launched with; 0 blind or captured */
-        struct ipo_comm *comm;
-        uintptr_t stream;
-    } item[GROUPED];
-};
-static __thread struct ipo_nccl_group *open_group;
-
-static struct ipo_nccl_group *group_of(void)
+struct ipo_nccl_own *ipo_nccl_own_make(struct ipo_thread *thread)
 {
-    if (__builtin_expect(open_group != NULL, 1))
-        return open_group;
-    void *memory = mmap(NULL, sizeof *open_group, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    open_group = memory == MAP_FAILED ? NULL : memory;
-    return open_group;
+    int kept = errno;
+    void *memory = mmap(NULL, sizeof(struct ipo_nccl_own), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    errno = kept;
+    return thread->nccl_own = memory == MAP_FAILED ? NULL : memory;
+}
+
+void ipo_nccl_thread_left(struct ipo_thread *thread)
+{
+    if (thread->nccl_own) {
+        thread->nccl_own->count = 0;
+        thread->nccl_own->launching = false;
+    }
 }
 
 void ipo_nccl_state_start(struct ipo_comm *comm)
@@ -42,18 +35,15 @@ static struct trc_gpu_op describe(const struct ipo_frame *frame, enum ipo_nccl_i
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     struct ipo_comm *comm = frame->comm;
     bool message = call->opclass == TRC_OP_NCCL_P2P;
-    struct trc_gpu_op what = {.sequence = frame->sequence,
-                              .bytes = TRC_BYTES_UNKNOWN,
+    struct trc_gpu_op what = {.bytes = TRC_BYTES_UNKNOWN,
                               .site = frame->site,
-                              .called = frame->begin,
                               .comm = comm->id,
                               .call = IPO_NCCL_NUMBER(id),
                               .root = -1,
                               .thread = frame->thread->stream.page->chunk.thread,
                               .type = 255,
                               .op = TRC_GPU_OP_NONE,
-                              .flags = message ? TRC_GPU_MESSAGE : 0,
-                              .order = comm->operations++};
+                              .flags = message ? TRC_GPU_MESSAGE : 0};
     for (unsigned i = 0; i < call->arity; i++)
         switch (call->roles[i]) {
         case 'n':
@@ -77,10 +67,41 @@ static struct trc_gpu_op describe(const struct ipo_frame *frame, enum ipo_nccl_i
             break;
         }
     what.bytes = ipo_nccl_bytes(what.type, what.count);
-    uint32_t *messages = message ? ipo_comm_messages(comm) : NULL;
-    if (messages && what.root >= 0 && what.root < comm->size)
-        what.sequence = messages[what.root * 2 + (call->moves == IPO_MOVES_RECV)]++;
     return what;
+}
+
+/* What is not the same at each such call. */
+static void count(struct trc_gpu_op *what, const struct ipo_frame *frame, enum ipo_nccl_id id)
+{
+    struct ipo_comm *comm = frame->comm;
+    what->sequence = frame->sequence;
+    what->called = frame->begin;
+    what->order = comm->operations++;
+    if (!(what->flags & TRC_GPU_MESSAGE))
+        return;
+    uint32_t *messages = ipo_comm_messages(comm);
+    if (messages && what->root >= 0 && what->root < comm->size)
+        what->sequence = messages[what->root * 2 + (ipo_nccl_calls[id].moves == IPO_MOVES_RECV)]++;
+}
+
+static __attribute__((noinline)) void fill(struct ipo_nccl_memo *memo, const struct ipo_frame *frame,
+                                           enum ipo_nccl_id id, const uintptr_t *args)
+{
+    memo->what = describe(frame, id, args);
+    memo->what.flags |= frame->thread->nccl_depth ? TRC_GPU_GROUPED : 0;
+    memo->known = true;
+}
+
+/* The operation of a call, as it was remembered or as it will be.  NULL: no memory. */
+static struct trc_gpu_op *operation(const struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+{
+    struct ipo_nccl_memo *memo = frame->memo;
+    if (!memo)
+        return NULL;
+    if (!memo->known)
+        fill(memo, frame, id, args);
+    count(&memo->what, frame, id);
+    return &memo->what;
 }
 
 /* The first event of a launch; tells those that will not be watched. */
@@ -114,9 +135,9 @@ static void close_launch(ipo_gpu_op op, ipo_gpu_op launch, struct ipo_comm *comm
         ipo_cuda_launch_end(launch, 0);
 }
 
-static void add_to_group(struct ipo_nccl_group *group, ipo_gpu_op op, struct ipo_comm *comm, uintptr_t stream)
+static void add_to_group(struct ipo_nccl_own *group, ipo_gpu_op op, struct ipo_comm *comm, uintptr_t stream)
 {
-    if (!group || group->count == GROUPED) {
+    if (!group || group->count == IPO_NCCL_GROUPED) {
         ipo_gpu_op_enqueued(op, 0, TRC_GPU_BLIND);
         return;
     }
@@ -127,7 +148,7 @@ static void add_to_group(struct ipo_nccl_group *group, ipo_gpu_op op, struct ipo
 }
 
 /* Those of one communicator and stream are launched together. */
-static void launch_group(struct ipo_nccl_group *group)
+static void launch_group(struct ipo_nccl_own *group)
 {
     for (uint32_t i = 0; i < group->count; i++) {
         ipo_gpu_op first = 0;
@@ -144,7 +165,7 @@ static void launch_group(struct ipo_nccl_group *group)
             continue;
         }
         if (other || first == 0) {
-            ipo_cuda_launch_settle(&group->item[i].comm->deferred);
+            ipo_cuda_launch_settle(group->item[i].comm->id, &group->item[i].comm->deferred);
             group->item[i].launch = open_launch(op, group->item[i].comm, group->item[i].stream);
         } else {
             group->item[i].launch = first;
@@ -154,7 +175,7 @@ static void launch_group(struct ipo_nccl_group *group)
     group->launching = true;
 }
 
-static void group_launched(struct ipo_nccl_group *group, int result, uint64_t ticks)
+static void group_launched(struct ipo_nccl_own *group, int result, uint64_t ticks)
 {
     for (uint32_t i = 0; i < group->count; i++)
         close_launch(group->item[i].op, group->item[i].launch, group->item[i].comm, result, ticks);
@@ -167,27 +188,26 @@ void ipo_nccl_state_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
     frame->gpu_op = frame->gpu_launch = 0;
     if (!ipo_gpu_table)
         return;
-    uint8_t opclass = ipo_nccl_calls[id].opclass;
     uint32_t depth = frame->thread->nccl_depth;
-    if (id == IPO_NCCL_GroupEnd && depth == 1 && open_group && open_group->count)
-        launch_group(open_group);
-    if ((opclass != TRC_OP_NCCL_COLL && opclass != TRC_OP_NCCL_P2P) || !frame->comm)
+    struct ipo_nccl_own *own = frame->thread->nccl_own;
+    if (id == IPO_NCCL_GroupEnd && depth == 1 && own && own->count)
+        launch_group(own);
+    if (!ipo_nccl_is_data(id) || !frame->comm)
         return;
-    int kept = errno;
-    struct ipo_nccl_group *group = depth ? group_of() : NULL;
-    struct trc_gpu_op what = describe(frame, id, args);
-    if (group && group->count == 0)
-        group->number = ipo_gpu_next_group();
-    what.group = group ? group->number : ipo_gpu_next_group();
-    what.flags |= depth ? TRC_GPU_GROUPED : 0;
-    frame->gpu_op = ipo_gpu_current = ipo_gpu_op_begin(&what);
+    struct trc_gpu_op *what = operation(frame, id, args);
+    if (!what)
+        return;
+    own = depth ? ipo_nccl_own(frame->thread) : NULL;
+    if (own && own->count == 0)
+        own->number = ipo_gpu_next_group();
+    what->group = own ? own->number : ipo_gpu_next_group();
+    frame->gpu_op = ipo_gpu_current = ipo_gpu_op_begin(what);
     if (depth) {
-        add_to_group(group, frame->gpu_op, frame->comm, what.stream);
+        add_to_group(own, frame->gpu_op, frame->comm, what->stream);
     } else {
-        ipo_cuda_launch_settle(&frame->comm->deferred);
-        frame->gpu_launch = open_launch(frame->gpu_op, frame->comm, what.stream);
+        ipo_cuda_launch_settle(frame->comm->id, &frame->comm->deferred);
+        frame->gpu_launch = open_launch(frame->gpu_op, frame->comm, what->stream);
     }
-    errno = kept;
 }
 
 void ipo_nccl_state_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
@@ -195,12 +215,16 @@ void ipo_nccl_state_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
     (void)args;
     if (!ipo_gpu_table)
         return;
-    if (open_group && open_group->launching && id == IPO_NCCL_GroupEnd)
-        group_launched(open_group, frame->result, frame->end);
-    if (frame->gpu_op && frame->thread->nccl_depth == 0)
-        close_launch(frame->gpu_op, frame->gpu_launch, frame->comm, frame->result, frame->end);
-    else if (frame->gpu_op && frame->failed)
-        ipo_gpu_op_failed(frame->gpu_op, frame->result);
+    if (frame->gpu_op) {
+        if (frame->thread->nccl_depth == 0)
+            close_launch(frame->gpu_op, frame->gpu_launch, frame->comm, frame->result, frame->end);
+        else if (frame->failed)
+            ipo_gpu_op_failed(frame->gpu_op, frame->result);
+        return;
+    }
+    struct ipo_nccl_own *own = frame->thread->nccl_own;
+    if (id == IPO_NCCL_GroupEnd && own && own->launching)
+        group_launched(own, frame->result, frame->end);
     if ((id == IPO_NCCL_CommAbort || id == IPO_NCCL_CommRevoke) && frame->comm && !frame->failed)
         ipo_gpu_ops_aborted(frame->comm->id);
 }
@@ -212,6 +236,7 @@ void ipo_nccl_state_told(struct ipo_frame *frame, enum ipo_nccl_id id, const uin
     if (!ipo_gpu_table || !frame->comm || (opclass != TRC_OP_NCCL_COLL && opclass != TRC_OP_NCCL_P2P))
         return;
     struct trc_gpu_op what = describe(frame, id, args);
+    count(&what, frame, id);
     what.bytes = what.count; /* bytes are told, not counts and types */
     what.type = 255;
     what.op = TRC_GPU_OP_NONE;
@@ -234,7 +259,7 @@ void ipo_nccl_state_async(const struct ipo_nccl_copy *copy, uintptr_t handle, co
         return;
     int kept = errno;
     if (*error == IPO_NCCL_SUCCESS)
-        ipo_cuda_launch_settle(&comm->deferred);
+        ipo_cuda_launch_settle(comm->id, &comm->deferred);
     else if (*error != IPO_NCCL_IN_PROGRESS && !comm->async_error) {
         comm->async_error = true;
         ipo_gpu_async_error(comm->id, IPO_NCCL_NUMBER(IPO_NCCL_CommGetAsyncError), *error);

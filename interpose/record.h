@@ -17,6 +17,7 @@ struct ipo_frame {
     uint64_t begin, end;         /* ticks */
     uint64_t sequence;           /* of a collective */
     uint64_t gpu_op, gpu_launch; /* nccl_state.c: its operation, and what it is launched with; NCCL's calls only */
+    struct ipo_nccl_memo *memo;  /* of NCCL's calls: where this one is remembered; NULL: nowhere */
     uint32_t index;              /* of the signature */
     bool nested;
     int result;       /* of the real call */

@@ -1,6 +1,7 @@
 #include "interpose/oldglibc.h"
 #include "interpose/thread.h"
 #include "interpose/describe.h"
+#include "interpose/nccl_state.h"
 #include "interpose/process.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ static struct ipo_thread *take_over(uint32_t mine)
             ipo_completion_left(thread); /* it may have died inside a call */
             thread->mark = thread->nccl = NULL;
             thread->nccl_depth = 0;
+            ipo_nccl_thread_left(thread);
             thread->stream.page->thread.inside = 0;
             thread->stream.page->thread.tid = mine;
             return thread;

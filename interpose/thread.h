@@ -29,6 +29,7 @@ struct ipo_memo {
 };
 
 struct ipo_frame;
+struct ipo_nccl_own;
 
 struct ipo_thread {
     struct trc_stream stream;
@@ -50,6 +51,8 @@ struct ipo_thread {
     uint32_t claims;     /* requests that a call under way has taken out of sight */
     const void *nccl;    /* the mark, if the outermost wrapper is one of NCCL's */
     uint32_t nccl_depth; /* of groups */
+    struct ipo_nccl_own
+        *nccl_own; /* what its NCCL calls need; mapped at the first, kept for whoever takes the page over */
     /* A call from Fortran (fortran.c). */
     bool fortran;                /* one is being described or finished: args are made up */
     uintptr_t variable;          /* then: the program's own request variable, or the first of an array */

@@ -20,7 +20,7 @@ enum trc_gpu_state {
     TRC_GPU_ENQUEUED = 2,  /* its work is on the stream */
     TRC_GPU_STARTED = 3,   /* the stream has come to it */
     TRC_GPU_COMPLETED = 4, /* this and all after it: over */
-    TRC_GPU_ABORTED = 5,   /* ncclCommAbort or ncclCommRevoke before it was complete */
+    TRC_GPU_ABORTED = 5,   /* ncclCommAbort, ncclCommRevoke or cudaDeviceReset before it was seen to be complete */
     TRC_GPU_FAILED = 6,    /* the call, or what launched it, returned an error: `result`.  Nothing is on the stream */
     TRC_GPU_CAPTURED = 7   /* it went into a graph: what becomes of it there is not known here */
 };

@@ -1,6 +1,8 @@
 # timeout: 300
 """Who hangs in NCCL and why, on the GPU double: live, and from the files alone after kill -9.  nccl_hangs_more.py has the
 rest."""
+import re
+
 from nccl_faults import fault, healthy_gpu, states
 from common import check, end
 from verdicts import count, hung
@@ -28,6 +30,12 @@ text = states("hang_not", ["graph", "0"])
 check("what goes into a graph is captured", text.count(": captured ncclAllReduce") == 2, text[:500])
 text = states("hang_not", ["unblock", "0"])
 check("a launch after the call's return is so marked", "by_events+approximate" in text, text[:500])
+text = states("hang_not", ["reset", "1"])
+known = re.findall(r"^op (\d+): (\w+) .*flags=(\S+)", text, re.M)
+check("operations after cudaDeviceReset are watched like those before",
+      sum(int(number) > 4 and state == "completed" for number, state, how in known) > 1 and "stopped" not in text, text[-3000:])
+check("what was under way is not taken for something that hangs",
+      all(state in ("completed", "aborted") or "blind" in how for number, state, how in known), text[-3000:])
 text = states("hang_not", ["unblock", "1"], GPU_DOUBLE_FAULT="lost:0:3")
 check("a driver that gives up during launches is told of", "watch=stopped" in text, text[:500])
 end()

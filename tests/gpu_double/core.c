@@ -20,6 +20,7 @@ struct CUctx_st {
     int device;
     pthread_once_t once;
     fgpu_stream own;
+    atomic_ulong lives; /* it was reset so often */
 };
 struct CUgraph_st {
     struct item *first, *last;
@@ -40,6 +41,8 @@ struct CUstream_st {
 };
 struct CUevent_st {
     bool timing;
+    fgpu_context context;
+    unsigned long life; /* of its context, when it was made */
     atomic_ulong recorded, reached;
     _Atomic uint64_t at_ns;
 };
@@ -64,6 +67,16 @@ fgpu_context fgpu_context_of(int device)
 int fgpu_device_of(fgpu_context context)
 {
     return (int)(context - contexts);
+}
+void fgpu_reset(void)
+{
+    fgpu_drain_all();
+    if (fgpu_current())
+        atomic_fetch_add(&fgpu_current()->lives, 1);
+}
+unsigned long fgpu_life_of(fgpu_context context)
+{
+    return atomic_load(&context->lives) * FGPU_DEVICES + (unsigned long)fgpu_device_of(context) + 1;
 }
 fgpu_context fgpu_current(void)
 {
@@ -278,9 +291,16 @@ void fgpu_stream_end(fgpu_stream stream)
 fgpu_event fgpu_event_make(bool timing)
 {
     fgpu_event event = calloc(1, sizeof *event);
-    if (event)
-        event->timing = timing;
+    if (!event)
+        return NULL;
+    event->timing = timing;
+    event->context = fgpu_current();
+    event->life = event->context ? fgpu_life_of(event->context) : 0;
     return event;
+}
+bool fgpu_is_stale(fgpu_event event)
+{
+    return event->context && event->life != fgpu_life_of(event->context);
 }
 void fgpu_event_end(fgpu_event event)
 {

@@ -19,6 +19,9 @@ typedef struct CUgraph_st *fgpu_graph;
 
 fgpu_context fgpu_context_of(int device); /* NULL: no such device */
 int fgpu_device_of(fgpu_context context);
+/* Ends what the current context has, and begins it anew at the same address; then it has another number. */
+void fgpu_reset(void);
+unsigned long fgpu_life_of(fgpu_context context);
 fgpu_context fgpu_current(void); /* NULL: none, as in a thread that has not named a device */
 void fgpu_make_current(fgpu_context context);
 bool fgpu_push(fgpu_context context);
@@ -64,7 +67,8 @@ fgpu_context fgpu_stream_context(fgpu_stream stream);
 fgpu_event fgpu_event_make(bool timing);
 void fgpu_event_end(fgpu_event event);
 bool fgpu_record(fgpu_event event, fgpu_stream stream);
-bool fgpu_reached(fgpu_event event); /* true too if it was never recorded */
+bool fgpu_is_stale(fgpu_event event); /* of a context that was reset since */
+bool fgpu_reached(fgpu_event event);  /* true too if it was never recorded */
 bool fgpu_wait_for(fgpu_stream stream, fgpu_event event);
 bool fgpu_elapsed(fgpu_event from, fgpu_event to, float *ms); /* false: not reached, or without timing */
 

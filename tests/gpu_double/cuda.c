@@ -14,6 +14,7 @@ enum {
     CUDA_ERROR_INVALID_VALUE = 1,
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CUDA_ERROR_INVALID_CONTEXT = 201,
+    CUDA_ERROR_INVALID_HANDLE = 400,
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_NOT_READY = 600,
     CUDA_ERROR_LAUNCH_FAILED = 719,
@@ -75,6 +76,11 @@ CU(cuCtxGetDevice, int *device)
     *device = fgpu_device_of(fgpu_current());
     return CUDA_SUCCESS;
 }
+CU(cuCtxGetId, fgpu_context context, unsigned long long *id)
+{
+    *id = fgpu_life_of(context);
+    return CUDA_SUCCESS;
+}
 CU(cuStreamGetCtx, fgpu_stream stream, fgpu_context *context)
 {
     if ((uintptr_t)stream <= 2 && !fgpu_current())
@@ -107,6 +113,8 @@ CU(cuEventCreate, fgpu_event *event, unsigned flags)
 }
 CU(cuEventRecord, fgpu_event event, fgpu_stream stream)
 {
+    if (fgpu_is_stale(event))
+        return CUDA_ERROR_INVALID_HANDLE;
     return fgpu_record(event, stream) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 /* GPU_DOUBLE_FAULT=query:RANK:N: the N-th call and all after it never return; lost:RANK:N: they say that a kernel has
@@ -120,6 +128,8 @@ CU(cuEventQuery, fgpu_event event)
     static atomic_long asked;
     if (fgpu_fault("lost", &n, &more) && atomic_fetch_add(&asked, 1) >= n)
         return CUDA_ERROR_LAUNCH_FAILED;
+    if (fgpu_is_stale(event))
+        return CUDA_ERROR_INVALID_HANDLE;
     if (!fgpu_allowed())
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return fgpu_reached(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;

@@ -60,6 +60,12 @@ cudaError_t cudaSetDevice(int device)
     fgpu_make_current(fgpu_context_of(device));
     return cudaSuccess;
 }
+cudaError_t cudaDeviceReset(void)
+{
+    begin();
+    fgpu_reset();
+    return cudaSuccess;
+}
 cudaError_t cudaGetDevice(int *device)
 {
     begin();

@@ -4,7 +4,8 @@
  *   deep    200 operations at a time on the stream, then one wait; with messages around the ring in groups
  *   streams two communicators on two streams, in opposite order on odd ranks: allowed, since streams are independent
  *   graph   the collective is captured once and then launched as a graph
- *   unblock a communicator that does not block */
+ *   unblock a communicator that does not block
+ *   reset   cudaDeviceReset, and everything anew, each time */
 #include <mpi.h>
 #include <nccl.h>
 #include <stdlib.h>
@@ -91,12 +92,6 @@ static int unblock(int round)
     return state || cudaStreamSynchronize(stream);
 }
 
-static const struct {
-    const char *name;
-    int (*run)(int round);
-} modes[] = {{"long", long_kernels}, {"late", late},   {"deep", deep},
-             {"streams", streams},   {"graph", graph}, {"unblock", unblock}};
-
 static int make(ncclComm_t *out, int blocking)
 {
     ncclUniqueId id;
@@ -112,6 +107,31 @@ static int make(ncclComm_t *out, int blocking)
     return (result && result != ncclInProgress) || state;
 }
 
+static int make_all(int blocking)
+{
+    return cudaSetDevice(0) || make(&comm, 1) || make(&other, blocking) || cudaStreamCreate(&stream) ||
+           cudaStreamCreate(&second) || cudaMalloc((void **)&a, N * sizeof *a) ||
+           cudaMalloc((void **)&b, N * sizeof *b);
+}
+
+static int reset(int round)
+{
+    if (all_reduce(comm, stream) || all_reduce(other, stream) || cudaStreamSynchronize(stream))
+        return 1;
+    pause_ms(round % 2 ? 60 : 0); /* time enough to see that they are complete, or not */
+    ncclCommDestroy(other);
+    ncclCommDestroy(comm);
+    cudaFree(a);
+    cudaFree(b);
+    return cudaDeviceReset() || make_all(1);
+}
+
+static const struct {
+    const char *name;
+    int (*run)(int round);
+} modes[] = {{"long", long_kernels}, {"late", late},       {"deep", deep},  {"streams", streams},
+             {"graph", graph},       {"unblock", unblock}, {"reset", reset}};
+
 int main(int argc, char **argv)
 {
     int bad = 0, mode = -1;
@@ -121,9 +141,7 @@ int main(int argc, char **argv)
     for (int i = 0; argc > 2 && i < (int)(sizeof modes / sizeof *modes); i++)
         if (strcmp(modes[i].name, argv[1]) == 0)
             mode = i;
-    cudaSetDevice(0);
-    if (mode < 0 || make(&comm, 1) || make(&other, strcmp(argv[1], "unblock") != 0) || cudaStreamCreate(&stream) ||
-        cudaStreamCreate(&second) || cudaMalloc((void **)&a, N * sizeof *a) || cudaMalloc((void **)&b, N * sizeof *b))
+    if (mode < 0 || make_all(strcmp(argv[1], "unblock") != 0))
         return 2;
     double end = MPI_Wtime() + atof(argv[2]);
     for (int round = 0, more = 1; more && !bad; round++) {

@@ -36,6 +36,7 @@ enum { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive, cudaStreamCap
 
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaDeviceReset(void);
 cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaMalloc(void **pointer, size_t bytes);
 cudaError_t cudaFree(void *pointer);
