@@ -1,4 +1,5 @@
 #include "trace/cxx_name.h"
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,9 @@ static bool is_modest(const char *name, size_t length)
 {
     unsigned references = 0;
     for (size_t i = 0; i + 1 < length; i++)
-        references += (name[i] == 'S' || name[i] == 'T') && strchr("_0123456789", name[i + 1]);
+        references +=
+            (name[i] == 'S' || name[i] == 'T') &&
+            (name[i + 1] == '_' || isdigit((unsigned char)name[i + 1]) || isupper((unsigned char)name[i + 1]));
     return length <= LONGEST && references <= REFERENCES;
 }
 

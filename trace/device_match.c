@@ -174,6 +174,11 @@ static void launched(struct ana_gpu_match *match, size_t index, uint32_t number,
 /* ---- calls ---------------------------------------------------------------------------------------------------------
  */
 
+static uint64_t both(uint64_t a, uint64_t b)
+{
+    return a == UINT64_MAX || b == UINT64_MAX ? UINT64_MAX : a + b;
+}
+
 /* Puts an operation of a group to those that go to the same communicator and stream. */
 static void add_to_group(struct group *group, const struct ana_nccl_call *one, uint32_t number)
 {
@@ -183,12 +188,12 @@ static void add_to_group(struct group *group, const struct ana_nccl_call *one, u
             continue;
         l->shared |= !l->call.p2p || !one->p2p;
         if (one->call == l->call.call) {
-            l->call.bytes += one->bytes;
+            l->call.bytes = both(l->call.bytes, one->bytes);
         } else if (!l->has_other) {
             l->has_other = true;
             l->other = *one;
         } else if (one->call == l->other.call) {
-            l->other.bytes += one->bytes;
+            l->other.bytes = both(l->other.bytes, one->bytes);
         }
         return;
     }

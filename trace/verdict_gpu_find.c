@@ -202,6 +202,24 @@ static bool say_both(struct ana_case *c, const struct ana_gpu *gpu, const struct
     return true;
 }
 
+#define PATIENCE 10 /* what nobody waits for takes long, and does not hang, for so many times hang_ns */
+
+/* Whether somebody waits in it by now: its kernel runs, or the host is held up in the call.  Where all are behind other
+ * work on their streams, that work may just take long. */
+static bool is_waited_in(const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+{
+    for (size_t i = m->first; i < m->first + m->count; i++) {
+        const struct trc_gpu_op *op = gpu->wait[i].op;
+        if (op->state == TRC_GPU_STARTED || (op->state == TRC_GPU_CALLED && !(op->flags & TRC_GPU_GROUPED)))
+            return true;
+    }
+    return false;
+}
+static bool may_take_long(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+{
+    return !is_waited_in(gpu, m) && m->lasted_ns / PATIENCE < c->rules.hang_ns;
+}
+
 static bool find_missing(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     char where[200], who[128] = "", more[256], result[96] = "";
@@ -222,6 +240,8 @@ static bool find_missing(struct ana_case *c, const struct ana_gpu *gpu, const st
             snprintf(result, sizeof result, ": it has given the communicator up");
     }
     bool never = m->missing_count > 0 && failed + left >= m->missing_count; /* it is known that they will not come */
+    if (!never && may_take_long(c, gpu, m))
+        return false;
     if (!never && waits_back(c, gpu, m))
         return say_both(c, gpu, m, where);
     for (size_t i = 0; i < m->missing_count; i++)
@@ -251,6 +271,8 @@ static bool find_blocked(struct ana_case *c, const struct ana_gpu *gpu, const st
 {
     size_t started = 0;
     const struct ana_gpu_wait *behind = NULL;
+    if (may_take_long(c, gpu, m))
+        return false;
     for (size_t i = m->first; i < m->first + m->count; i++) {
         const struct ana_gpu_wait *w = &gpu->wait[i];
         started += w->op->state == TRC_GPU_STARTED;
@@ -285,7 +307,7 @@ static bool find_inside(struct ana_case *c, const struct ana_gpu *gpu, const str
 {
     size_t all = (size_t)m->comm->def.size;
     for (size_t i = m->first; i < m->first + m->count; i++) {
-        if (c->moved[gpu->wait[i].index])
+        if (c->moved[gpu->wait[i].index] || gpu->wait[i].op->state != TRC_GPU_STARTED)
             return false;
         if (m->count < all)
             ana_case_blame(c, gpu->wait[i].index);
@@ -313,16 +335,23 @@ static bool find_inside(struct ana_case *c, const struct ana_gpu *gpu, const str
 /* ---- messages -----------------------------------------------------------------------------------------------------
  */
 
-/* The other end of a message: NULL if its rank has not called it. */
-static const struct trc_gpu_op *other_end(const struct ana_case *c, size_t index, const struct ana_gpu_wait *w)
+/* The other end of a message: NULL if its rank has not called it, or (*past) has by now called later ones, so that its
+ * table may have forgotten it. */
+static const struct trc_gpu_op *other_end(const struct ana_case *c, size_t index, const struct ana_gpu_wait *w,
+                                          bool *past)
 {
+    *past = false;
     const struct trc_file *file = c->job->process[index].rank.file;
     for (size_t i = trc_gpu_ops(file); i-- > 0;) {
         const struct trc_gpu_op *op = trc_gpu_op(file, i);
         const struct trc_comm *comm = trc_comm(file, op->comm);
-        if (op->flags & TRC_GPU_MESSAGE && op->sequence == w->op->sequence && op->root == w->comm->def.rank && comm &&
-            comm->def.identity == w->comm->def.identity && strcmp(trc_call(file, op->call)->name, op_name(c, w)) != 0)
+        if (!(op->flags & TRC_GPU_MESSAGE) || op->sequence < w->op->sequence || op->root != w->comm->def.rank ||
+            !comm || comm->def.identity != w->comm->def.identity ||
+            strcmp(trc_call(file, op->call)->name, op_name(c, w)) == 0)
+            continue;
+        if (op->sequence == w->op->sequence)
             return op;
+        *past = true;
     }
     return NULL;
 }
@@ -332,7 +361,10 @@ static bool find_message(struct ana_case *c, const struct ana_gpu *gpu, const st
     size_t partner = ana_gpu_member(c, gpu, w->comm, w->index, w->op->root);
     if (partner == SIZE_MAX || w->lasted_ns < c->rules.proof_ns || c->moved[w->index])
         return false;
-    const struct trc_gpu_op *other = other_end(c, partner, w);
+    bool past, waits_now = w->op->state == TRC_GPU_STARTED || w->lasted_ns / PATIENCE >= c->rules.hang_ns;
+    const struct trc_gpu_op *other = other_end(c, partner, w, &past);
+    if (past || (!other && !waits_now))
+        return false;
     bool in = strcmp(op_name(c, w), "ncclRecv") == 0;
     bool fits = other && other->bytes == w->op->bytes;
     ana_case_blame(c, w->index);

@@ -13,6 +13,7 @@
 #define FIRST_CHUNKS 4u /* a live page, definitions, events, one ready */
 #define PAGE         4096u
 #define MAX_TRIES    10000 /* to have one chunk while other threads take those that were made */
+#define TRIM_TRIES   1000  /* a millisecond each */
 #define DEFS_SHARE   4u    /* definitions take at most a quarter of the file */
 
 static struct trc_chunk *chunk_at(const struct trc_writer *writer, unsigned number)
@@ -161,10 +162,14 @@ void trc_writer_trim(struct trc_writer *writer)
 {
     if (atomic_load(&writer->trimmed))
         return; /* a second end, of sessions that were begun after the first */
-    /* Keeps `growing` taken: nothing may be allocated any more. */
+    /* Keeps `growing` taken: nothing may be allocated any more.  Who has it may never come back from a file system that
+     * hangs: then the file stays longer than needed, and the program ends. */
     int idle = 0;
-    while (!atomic_compare_exchange_weak(&writer->growing, &idle, 1))
-        idle = 0;
+    for (int tries = 0; !atomic_compare_exchange_strong(&writer->growing, &idle, 1); tries++, idle = 0) {
+        if (tries == TRIM_TRIES)
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
     struct trc_head *head = writer->head;
     /* All chunks count as handed out from now on, so that nobody is given one that is cut off. */
     unsigned used = atomic_exchange(&writer->next_chunk, UINT32_MAX / 2);

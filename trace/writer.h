@@ -82,7 +82,9 @@ bool trc_writer_grow(struct trc_writer *writer, unsigned ready);
 unsigned trc_writer_ready(const struct trc_writer *writer);
 
 /* After MPI_Finalize: gives back what was allocated and never used.  Recording may go on in open chunks.
- * Once more: nothing is left to do. */
+ * Once more: nothing is left to do.  Waits a second at most for a thread that is allocating; then nothing is given
+ * back.
+ */
 void trc_writer_trim(struct trc_writer *writer);
 
 /* Takes that back, for stacks of a process that does not end.  False: nothing was trimmed.  Our own thread. */

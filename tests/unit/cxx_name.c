@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 int main(void)
 {
@@ -44,5 +45,18 @@ int main(void)
         CHECK(!strcmp(name, want), "%s: %s, not %s", names[i][0], name, want);
         CHECK(strlen(name) <= most, "%s grew: %s", names[i][0], name);
     }
+    /* Each part is a pair of the one before: 2^40 words, were it asked for. */
+    char bomb[400] = "_Z1fISt4pairIiiE";
+    for (int i = 0; i < 20; i++)
+        snprintf(bomb + strlen(bomb), sizeof bomb - strlen(bomb), "S0_IS%c_S%c_E", 'A' + i, 'A' + i);
+    strcat(bomb, "EvT_");
+    struct rusage before, after;
+    char kept[400];
+    strcpy(kept, bomb);
+    getrusage(RUSAGE_SELF, &before);
+    trc_cxx_name(bomb);
+    getrusage(RUSAGE_SELF, &after);
+    CHECK(!strcmp(bomb, kept), "a name made to do harm is left as it is: %s", bomb);
+    CHECK(after.ru_maxrss < before.ru_maxrss + 65536, "memory: %ld kB more", after.ru_maxrss - before.ru_maxrss);
     return failures ? 1 : 0;
 }
