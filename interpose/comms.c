@@ -19,8 +19,8 @@ static atomic_uint next_id = 1, next_object = 1;
 static uintptr_t world_group;
 static int32_t world_size;
 
-/* Communicators live as long as the process: their ids stand in the trace.  A region of address space, handed out from
- * the front; only what is used becomes memory. */
+/* MPI's communicators live as long as the process: requests may outlive a freed one.  A region of address space, handed
+ * out from the front; only what is used becomes memory. */
 #define ARENA_BYTES ((size_t)1 << 30)
 static char *arena;
 static _Atomic size_t arena_used;
@@ -396,10 +396,43 @@ void ipo_comms_open(void)
     arena = memory == MAP_FAILED ? NULL : memory;
 }
 
+/* Places of those that are gone, oldest first; and those that may be used. */
+#define PARKED 4096u
+#define UNUSED 64u
+static _Atomic(struct ipo_comm *) parked[PARKED], unused[UNUSED];
+
+void ipo_comm_foreign_gone(struct ipo_comm *comm)
+{
+    static atomic_uint next;
+    if (atomic_exchange(&comm->gone, true))
+        return;
+    comm = atomic_exchange(&parked[atomic_fetch_add(&next, 1) % PARKED], comm);
+    for (unsigned i = 0; comm && i < UNUSED; i++)
+        comm = atomic_exchange(&unused[i], comm);
+}
+
+static struct ipo_comm *used_comm(void)
+{
+    struct ipo_comm *comm = NULL;
+    for (unsigned i = 0; !comm && i < UNUSED; i++)
+        comm = atomic_exchange(&unused[i], NULL);
+    if (!comm)
+        return fresh_comm();
+    uint32_t *messages = comm->messages;
+    int32_t room = comm->messages_n;
+    memset(comm, 0, sizeof *comm);
+    comm->messages = messages;
+    comm->messages_n = room;
+    if (messages)
+        memset(messages, 0, (size_t)room * 2 * sizeof *messages);
+    comm->id = atomic_fetch_add(&next_id, 1);
+    return comm;
+}
+
 struct ipo_comm *ipo_comm_foreign(uint64_t identity, uint64_t parent, int32_t rank, int32_t size, bool all,
                                   uint32_t call)
 {
-    struct ipo_comm *comm = fresh_comm();
+    struct ipo_comm *comm = used_comm();
     if (!comm)
         return NULL;
     comm->identity = identity;
@@ -412,8 +445,10 @@ struct ipo_comm *ipo_comm_foreign(uint64_t identity, uint64_t parent, int32_t ra
 
 uint32_t *ipo_comm_messages(struct ipo_comm *comm)
 {
-    if (__builtin_expect(!comm->messages && comm->size > 0, 0))
+    if (__builtin_expect(comm->messages_n < comm->size, 0)) {
         comm->messages = arena_get((size_t)comm->size * 2 * sizeof *comm->messages);
+        comm->messages_n = comm->messages ? comm->size : 0;
+    }
     return comm->messages;
 }
 

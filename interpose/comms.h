@@ -32,6 +32,8 @@ struct ipo_comm {
     bool async_error;            /* one was seen */
     uint64_t operations;         /* called so far, of any kind */
     uint32_t *messages;          /* by peer: sent, received; NULL: none so far */
+    int32_t messages_n;          /* room in it, peers */
+    atomic_bool gone;            /* its place may be another's soon */
     uintptr_t gpu_context;       /* current when it was made; 0 unknown */
     _Atomic uint64_t deferred;   /* there are launches that are not known to have happened (cuda_events.h) */
     uint64_t sequence;           /* collectives so far; plain: MPI lets only one thread at a time be in one of them */
@@ -60,6 +62,10 @@ void ipo_comm_named(uintptr_t handle, const char *name);
  * members are not known.  Whose handle it is, is the caller's business.  NULL: no room. */
 struct ipo_comm *ipo_comm_foreign(uint64_t identity, uint64_t parent, int32_t rank, int32_t size, bool all,
                                   uint32_t call);
+
+/* The same was destroyed.  Its place is used again, but not before thousands of others have been: who still has the
+ * pointer is done with it by then. */
+void ipo_comm_foreign_gone(struct ipo_comm *comm);
 
 /* Counters of messages by rank, a pair each; NULL: no room. */
 uint32_t *ipo_comm_messages(struct ipo_comm *comm);

@@ -4,7 +4,6 @@
 #include "interpose/cupti_records.h"
 #include "interpose/facts.h"
 #include "interpose/heartbeat.h"
-#include "interpose/modules.h"
 #include "interpose/process.h"
 #include "interpose/resolve.h"
 #include "interpose/text.h"
@@ -370,19 +369,12 @@ static void *await(void *unused_)
     return NULL;
 }
 
-/* Not by the loader's list: its lock may be held by a thread that hangs. */
 void ipo_cupti_round(void)
 {
     static unsigned rounds;
     static bool awaiting;
-    if (awaiting || atomic_load(&state) != OFF || rounds++ % 10 != 0)
-        return;
-    ipo_modules_read();
-    const struct ipo_module *module;
-    for (unsigned i = 0; !awaiting && (module = ipo_module(i)); i++) {
-        const char *slash = strrchr(module->path, '/');
-        awaiting = slash && strncmp(slash, "/libcuda.so", 11) == 0 && ipo_own_thread(await);
-    }
+    if (!awaiting && atomic_load(&state) == OFF && rounds++ % 10 == 0)
+        awaiting = ipo_loads_have("libcuda.so") && ipo_own_thread(await);
 }
 
 const char *ipo_cupti_object(void)

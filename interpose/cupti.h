@@ -46,6 +46,10 @@ const char *ipo_cupti_object(void);
 void *ipo_cupti_find(void);
 /* A loaded object whose file name begins so ("libcuda.so.1"), as a handle; NULL if there is none. */
 void *ipo_loaded(const char *name);
+/* Notes where the loader's list of objects begins; takes the loader's lock.  Then, without any lock: whether an object
+ * whose file name begins so was loaded since the last call (the first looks at all).  Our own thread. */
+void ipo_loads_start(void);
+bool ipo_loads_have(const char *name);
 /* Why CUPTI must be left alone, in words: another tool started this process.  NULL: nothing against it. */
 const char *ipo_cupti_taken(void);
 

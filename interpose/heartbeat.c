@@ -131,6 +131,7 @@ bool ipo_own_thread(void *(*run)(void *))
 
 void ipo_heartbeat_start(void)
 {
+    ipo_loads_start();
     atomic_store(&running, 1);
     if (!ipo_own_thread(live))
         atomic_store(&running, 0);

@@ -95,19 +95,6 @@ static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *c
     }
 }
 
-/* config.blocking is 0 (from 2.14 on): the call returns before it is done. */
-static bool is_nonblocking(const struct ipo_nccl_call *call, const uintptr_t *args)
-{
-    const char *config = (const char *)ipo_nccl_arg(call, args, 'f');
-    size_t size = 0;
-    int blocking = 1;
-    if (config)
-        memcpy(&size, config, sizeof size);
-    if (size >= 20 && size < 4096)
-        memcpy(&blocking, config + 16, sizeof blocking);
-    return blocking == 0;
-}
-
 static void describe(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
@@ -129,7 +116,9 @@ static void describe(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr
         frame->sig.flags |= TRC_SIG_COLL;
         frame->sequence = frame->comm->sequence++;
     }
-    bool returns_early = call->opclass == TRC_OP_NCCL_INIT && (thread->nccl_depth > 0 || is_nonblocking(call, args));
+    bool blocks =
+        call->opclass != TRC_OP_NCCL_INIT || ipo_nccl_config_blocks((const char *)ipo_nccl_arg(call, args, 'f'));
+    bool returns_early = call->opclass == TRC_OP_NCCL_INIT && (thread->nccl_depth > 0 || !blocks);
     if (call->opclass == TRC_OP_NCCL_COLL || call->opclass == TRC_OP_NCCL_P2P || returns_early)
         frame->sig.flags |= TRC_SIG_ENQUEUE;
     describe_data(frame, call, args);

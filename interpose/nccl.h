@@ -115,6 +115,11 @@ uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, 
 
 /* ---- nccl_comms.c */
 
+/* What is read of an ncclConfig_t (`config` may be NULL); size, magic and version in front say whether it is one and
+ * what it has.  Source: nccl.h of 2.14 (blocking) and 2.27 (commName). */
+bool ipo_nccl_config_blocks(const char *config);      /* true where it does not say */
+const char *ipo_nccl_config_name(const char *config); /* NULL: none */
+
 /* Hash of the 128 bytes of an ncclUniqueId, the one that NCCL of this version prints as commId: another one from 2.26
  * (22600) on.  Source: getHash in NCCL's src/misc/utils.cc (to 2.25) and src/include/bitops.h. */
 uint64_t ipo_nccl_hash(const void *id, int version);

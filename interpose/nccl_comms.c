@@ -120,18 +120,48 @@ static void know(uintptr_t handle, struct ipo_comm *comm)
     ipo_memo_forget(); /* it may have been another's */
 }
 
+struct config {
+    size_t size;
+    uint32_t magic, version;
+    int32_t blocking;
+    uint8_t of_no_interest[28];
+    const char *name;
+};
+_Static_assert(offsetof(struct config, blocking) == 16 && offsetof(struct config, name) == 48, "ncclConfig_t");
+
+static bool config_has(const char *config, size_t bytes, uint32_t since)
+{
+    struct config head;
+    if (!config)
+        return false;
+    memcpy(&head, config, offsetof(struct config, blocking));
+    return head.magic == 0xcafebeef && head.size >= bytes && head.size < 4096 && head.version >= since;
+}
+
+bool ipo_nccl_config_blocks(const char *config)
+{
+    int32_t blocking = 1;
+    size_t at = offsetof(struct config, blocking);
+    if (config_has(config, at + sizeof blocking, 21400))
+        memcpy(&blocking, config + at, sizeof blocking);
+    return blocking != 0;
+}
+
+const char *ipo_nccl_config_name(const char *config)
+{
+    const char *name = NULL;
+    if (config_has(config, sizeof(struct config), 22700))
+        memcpy(&name, config + offsetof(struct config, name), sizeof name);
+    return name;
+}
+
 /* As NCCL's own messages name it, unless the program did (config.commName, from 2.27 on). */
 static void name_it(const struct ipo_comm *comm, const char *config)
 {
     char text[] = "nccl 00000000";
     for (unsigned i = 0; i < 8; i++)
         text[5 + i] = "0123456789abcdef"[comm->identity >> (60 - 4 * i) & 15];
-    const char *name = text;
-    size_t size = 0;
-    if (config)
-        memcpy(&size, config, sizeof size);
-    if (size >= 56 && size < 4096)
-        memcpy(&name, config + 48, sizeof name);
+    const char *name = ipo_nccl_config_name(config);
     name = name ? name : text;
     trc_writer_define(&ipo_process.writer, TRC_DEF_NAME, comm->id, 0, 0, NULL, 0, name, strnlen(name, 128));
 }
@@ -181,6 +211,7 @@ void ipo_nccl_comm_gone(struct ipo_comm *comm)
     if (ipo_table_get(&told, comm->identity) == comm)
         ipo_table_remove(&told, comm->identity);
     trc_writer_define(&ipo_process.writer, TRC_DEF_FREE, comm->id, 0, 0, NULL, 0, NULL, 0);
+    ipo_comm_foreign_gone(comm);
 }
 
 static struct ipo_comm *ask(const struct ipo_nccl_copy *copy, uintptr_t handle, uint64_t identity, uint64_t parent,

@@ -50,7 +50,8 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- what we keep: no allocation, so both are rings */
+/* ---- what we keep: no allocation, so both are rings.  An event whose kernel runs keeps its place; parts of kernels
+ * have none: their handle is that of their event, + 1. */
 
 struct context { /* of a communicator of one rank */
     atomic_bool used;
@@ -70,13 +71,24 @@ struct event {
     atomic_uint begun, ended; /* parts of its kernel */
     uint8_t channels;
 };
-static struct event events[512];
+static struct event events[1024];
 static _Atomic uint64_t next_event = 1;
 static __thread int group_depth; /* of the group that runs on this thread, by GROUP_API */
 
+#define TRIES 64u
+static bool runs(const struct event *event)
+{
+    unsigned ended = atomic_load_explicit(&event->ended, memory_order_relaxed);
+    return event->op && event->channels && ended < event->channels && ipo_gpu_op_of(event->op);
+}
+
+static bool is_part(const void *handle)
+{
+    return (uintptr_t)handle & 1;
+}
 static struct event *event_of(const void *handle)
 {
-    uint64_t number = (uintptr_t)handle;
+    uint64_t number = (uintptr_t)handle >> 1;
     struct event *event = &events[number % COUNT(events)];
     return number && atomic_load_explicit(&event->number, memory_order_acquire) == number ? event : NULL;
 }
@@ -84,6 +96,8 @@ static struct event *event_of(const void *handle)
 static struct event *new_event(int kind, struct context *context, void **handle)
 {
     uint64_t number = atomic_fetch_add_explicit(&next_event, 1, memory_order_relaxed);
+    for (unsigned tries = 0; tries < TRIES && runs(&events[number % COUNT(events)]); tries++)
+        number = atomic_fetch_add_explicit(&next_event, 1, memory_order_relaxed);
     struct event *event = &events[number % COUNT(events)];
     atomic_store_explicit(&event->number, 0, memory_order_relaxed);
     event->kind = kind;
@@ -94,7 +108,7 @@ static struct event *new_event(int kind, struct context *context, void **handle)
     atomic_store_explicit(&event->begun, 0, memory_order_relaxed);
     atomic_store_explicit(&event->ended, 0, memory_order_relaxed);
     atomic_store_explicit(&event->number, number, memory_order_release);
-    *handle = (void *)(uintptr_t)number;
+    *handle = (void *)(uintptr_t)(number << 1);
     return event;
 }
 
@@ -255,13 +269,12 @@ static int start(struct context *context, void **handle, const char *descriptor,
         new_event(type, context, handle);
         group_depth = i32(descriptor + GROUP_DEPTH);
     } else if (type == KERNEL_CHANNEL) {
-        struct event *of = event_of((const void *)(uintptr_t)u64(descriptor + 8));
-        struct event *event = new_event(type, context, handle);
-        event->op = of ? of->op : 0;
+        uint64_t parent = u64(descriptor + 8);
+        struct event *of = event_of((const void *)(uintptr_t)parent);
+        *handle = of ? (void *)(uintptr_t)(parent | 1) : NULL;
         ipo_nccl_window_live(IPO_WINDOW_CHANNELS, context->object);
         if (of && atomic_fetch_add(&of->begun, 1) == 0)
             ipo_gpu_op_started(of->op, 0, TRC_GPU_BY_PLUGIN);
-        event->call.args[0] = u64(descriptor + 8); /* whose part it is */
     }
     errno = kept;
     return 0;
@@ -273,13 +286,13 @@ static int stop(void *handle)
     int kept = errno;
     if (!event || !*ipo_told_armed) /* a child has the file of its parent */
         return 0;
-    ipo_told_close(&event->call);
-    if (event->kind == GROUP_API)
-        group_depth = 0;
-    if (event->kind == KERNEL_CHANNEL) {
-        struct event *of = event_of((const void *)event->call.args[0]);
-        if (of && atomic_fetch_add(&of->ended, 1) + 1 >= of->channels && of->channels)
-            ipo_gpu_op_completed(of->op, 0, TRC_GPU_BY_PLUGIN);
+    if (is_part(handle)) {
+        if (atomic_fetch_add(&event->ended, 1) + 1 >= event->channels && event->channels)
+            ipo_gpu_op_completed(event->op, 0, TRC_GPU_BY_PLUGIN);
+    } else {
+        ipo_told_close(&event->call);
+        if (event->kind == GROUP_API)
+            group_depth = 0;
     }
     errno = kept;
     return 0;

@@ -151,8 +151,13 @@ static const struct ipo_mpi *reached_from(const void *address)
 static const struct place *add_place(uintptr_t address)
 {
     unsigned n = atomic_load(&places_n);
-    if (n == MAX_PLACES)
+    if (n == MAX_PLACES) {
+        static atomic_flag said = ATOMIC_FLAG_INIT;
+        if (ipo_process.writer.head && !atomic_flag_test_and_set(&said))
+            ipo_fact("mpi.callers",
+                     "more objects call MPI than are told apart: calls of the rest count as this library's");
         return NULL;
+    }
     places[n] = (struct place){object_at(address), reached_from((const void *)address)};
     atomic_store(&places_n, n + 1);
     return &places[n];

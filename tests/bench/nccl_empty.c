@@ -1,5 +1,5 @@
 /* For make bench: an NCCL and a CUDA driver whose functions do nothing, so that what is counted is the recorder.
- * -DDRIVER makes the driver, else NCCL; -DPROGRAM the program: nccl_empty events|calls N. */
+ * -DDRIVER makes the driver, else NCCL; -DPROGRAM the program: nccl_empty events|calls|group|comms N. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -93,6 +93,15 @@ ncclResult_t ncclAllReduce(const void *a, void *b, size_t n, ncclDataType_t type
     (void)a, (void)b, (void)n, (void)type, (void)op, (void)comm, (void)stream;
     return ncclSuccess;
 }
+ncclResult_t ncclSend(const void *a, size_t n, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
+{
+    (void)a, (void)n, (void)type, (void)peer, (void)comm, (void)stream;
+    return ncclSuccess;
+}
+ncclResult_t ncclCommDestroy(ncclComm_t comm)
+{
+    return comm ? ncclSuccess : ncclInvalidArgument;
+}
 ncclResult_t ncclGroupStart(void)
 {
     return ncclSuccess;
@@ -102,6 +111,34 @@ ncclResult_t ncclGroupEnd(void)
     return ncclSuccess;
 }
 #else
+static long anonymous_kb(void)
+{
+    char line[256];
+    long kb = -1;
+    FILE *in = fopen("/proc/self/status", "r");
+    while (in && fgets(line, sizeof line, in))
+        sscanf(line, "RssAnon: %ld", &kb);
+    if (in)
+        fclose(in);
+    return kb;
+}
+
+/* Communicators made and destroyed, n of them: how much memory that takes. */
+static int comms(ncclUniqueId id, long n)
+{
+    long before = 0;
+    ncclComm_t comm;
+    for (long i = 0; i < n; i++) {
+        if (i == 10000)
+            before = anonymous_kb();
+        memcpy(&id, &i, sizeof i);
+        if (ncclCommInitRank(&comm, 2, id, 0) || ncclSend(&i, 1, ncclInt8, 1, comm, NULL) || ncclCommDestroy(comm))
+            return 3;
+    }
+    printf("{\"calls\": %ld, \"grown_kb\": %ld}\n", n, anonymous_kb() - before);
+    return 0;
+}
+
 /* `events`: the driver is loaded, as a CUDA runtime would have done. */
 int main(int argc, char **argv)
 {
@@ -109,6 +146,8 @@ int main(int argc, char **argv)
     ncclComm_t comm;
     float data[16];
     long n = argc > 2 ? atol(argv[2]) : 0;
+    if (argc > 1 && strcmp(argv[1], "comms") == 0)
+        return ncclGetUniqueId(&id) ? 2 : comms(id, n);
     if (n <= 0 || (strcmp(argv[1], "calls") != 0 && !dlopen("libcuda.so.1", RTLD_NOW)))
         return 2;
     if (ncclGetUniqueId(&id) || ncclCommInitRank(&comm, 1, id, 0))

@@ -4,7 +4,7 @@ out; communicators and instances are the same on all ranks; a process without MP
 import os
 import re
 
-from common import BUILD, LIBTRACE, check, end, environment, hpctop, run
+from common import BUILD, LIBTRACE, TOP, check, end, environment, hpctop, run
 from truths import hold
 
 DOUBLE = os.path.join(BUILD, "gpu_double")
@@ -64,6 +64,40 @@ if held:
         check("grow: %s is the same on its ranks" % by, len(names) == ranks * (1 + (by == "Grow"))
               and all(names.count(i) == ranks for i in names), comms)
     check("grow: the plugin and the ranges mean the same communicators", len(comms) == 2 + 6 + 3, comms)
+
+# What is no configuration is not read as one: NCCL refuses it, and nobody dies.
+source = """
+#include <nccl.h>
+#include <string.h>
+int main(void)
+{
+    ncclUniqueId id;
+    ncclComm_t comm;
+    union { ncclConfig_t config; char bytes[256]; } u;
+    memset(&u, 0x41, sizeof u);
+    u.config.size = 200;
+    cudaSetDevice(0);
+    return ncclGetUniqueId(&id) || ncclCommInitRankConfig(&comm, 1, id, 0, &u.config) != ncclInvalidArgument;
+}
+"""
+with open("config.c", "w") as f:
+    f.write(source)
+r = run(["gcc", "-I" + os.path.join(TOP, "tests/gpu_double/include"), "-o", "config", "config.c", "-L" + DOUBLE,
+         "-Wl,-rpath-link," + DOUBLE, "-lnccl", "-lcudart"])
+check("config compiles", r.code == 0, r)
+r = run(["./config"], environment("config-trace", True, LD_LIBRARY_PATH=DOUBLE))
+check("a configuration that is none", r.code == 0 and "ncclCommInitRankConfig" in dump_of("config-trace"), r)
+
+# Communicators that are made and destroyed do not fill memory.
+os.makedirs("empty", exist_ok=True)
+for flags in (["-shared", "-fPIC", "-Wl,-soname,libnccl.so.2", "-o", "empty/libnccl.so.2"],
+              ["-DPROGRAM", "-o", "empty/nccl_empty", "empty/libnccl.so.2", "-ldl"]):
+    r = run(["gcc", "-O2", "-I" + TOP, os.path.join(TOP, "tests/bench/nccl_empty.c")] + flags)
+    check("nccl_empty compiles", r.code == 0, r)
+r = run(["empty/nccl_empty", "comms", "100000"], environment("many", True, LD_LIBRARY_PATH=os.path.abspath("empty"),
+                                                             HPCTOP_LIMIT="64M"))
+grown = re.search(r'"grown_kb": (-?\d+)', r.out)
+check("a hundred thousand communicators, made and destroyed", r.code == 0 and grown and int(grown.group(1)) < 4096, r)
 
 # Before 2.26 NCCL hashed ids in another way.
 r = mpirun(2, [program("allreduce_sweep"), "32"], "old", GPU_DOUBLE_NCCL_VERSION="22105")

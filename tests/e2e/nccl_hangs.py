@@ -16,6 +16,7 @@ fault("blocked", hung("device", [1]), "the stream of rank 1 has not come to nccl
 fault("plain", hung("inside-operation", []), "none completes it", GPU_DOUBLE_FAULT="block:1:4")
 fault("barrier", hung(CYCLE, [1]), "which wait in MPI_Barrier for it")
 healthy_gpu("long")
+healthy_gpu("behind", seconds=6)
 healthy_gpu("unblock", seconds=3)
 count.show()
 

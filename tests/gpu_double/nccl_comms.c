@@ -90,6 +90,8 @@ static void *all_come(void *of)
 NCCL(CommInitRankConfig, ncclComm_t *comm, int n, ncclUniqueId id, int rank, ncclConfig_t *config)
 {
     bool blocking = !config || config->blocking != 0;
+    if (config && config->magic != 0xcafebeef)
+        return ncclInvalidArgument;
     ncclResult_t result = make("ncclCommInitRankConfig", comm, &id, n, rank, fgpu_nccl_depth() == 0 && blocking);
     if (result || blocking)
         return result;

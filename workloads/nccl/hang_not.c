@@ -1,5 +1,6 @@
 /* hang_not MODE SECONDS: healthy programs on NCCL that could be taken for hung.
  *   long    kernels of 0.7 s between ncclAllReduce calls
+ *   behind  kernels of 4 s on all ranks at once
  *   late    one rank comes 0.7 s late each time, a different one in turn
  *   deep    200 operations at a time on the stream, then one wait; with messages around the ring in groups
  *   streams two communicators on two streams, in opposite order on odd ranks: allowed, since streams are independent
@@ -37,6 +38,12 @@ static int long_kernels(int round)
 {
     (void)round;
     int bad = cudaLaunchHostFunc(stream, kernel, (void *)700) || all_reduce(comm, stream);
+    return bad || cudaStreamSynchronize(stream);
+}
+static int behind(int round)
+{
+    (void)round;
+    int bad = cudaLaunchHostFunc(stream, kernel, (void *)4000) || all_reduce(comm, stream);
     return bad || cudaStreamSynchronize(stream);
 }
 static int late(int round)
@@ -129,8 +136,8 @@ static int reset(int round)
 static const struct {
     const char *name;
     int (*run)(int round);
-} modes[] = {{"long", long_kernels}, {"late", late},       {"deep", deep},  {"streams", streams},
-             {"graph", graph},       {"unblock", unblock}, {"reset", reset}};
+} modes[] = {{"long", long_kernels}, {"late", late},       {"deep", deep},   {"streams", streams},
+             {"graph", graph},       {"unblock", unblock}, {"reset", reset}, {"behind", behind}};
 
 int main(int argc, char **argv)
 {
