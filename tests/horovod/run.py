@@ -183,7 +183,8 @@ def follow(case, job, quick):
 
 def agrees(case, found):
     """Who came last, step by step, by the ranks' own clocks (one host) and by hpctop: the same in 95% of the steps.  On
-    a busy machine that is not always the one that is made late; steps in which it is a close thing do not count."""
+    a busy machine that is not always the one that is made late; steps in which it is a close thing do not count.  Nor do,
+    where Horovod's cycles are that long for want of a core, those in which two came in one cycle, which hpctop says."""
     came = {}
     for path in glob.glob("came.*"):
         with open(path) as f:
@@ -192,15 +193,20 @@ def agrees(case, found):
     if not check("straggler: as many steps as there were", len(came) == 3 and all(len(c) == len(said_last) for c in came.values()),
                  (len(said_last), {r: len(c) for r, c in came.items()})):
         return False
-    clear = same = made = 0
+    clear = same = made = tied = 0
+    starved = os.getloadavg()[0] > 3 * len(os.sched_getaffinity(0))
     for step, last in enumerate(said_last):
         order = sorted(came, key=lambda r: came[r][step])
         if came[order[-1]][step] - came[order[-2]][step] < 0.01:
             continue
+        if last is None and starved:
+            tied += 1
+            continue
         clear += 1
         same += last == order[-1]
         made += order[-1] == case.rank
-    print("    of %d clear steps the one made late was last in %d; hpctop agrees in %d" % (clear, made, same))
+    print("    of %d clear steps the one made late was last in %d; hpctop agrees in %d; %d more in one cycle"
+          % (clear, made, same, tied))
     return check("straggler: the right rank in 95% of the steps", clear >= 30 and same >= 0.95 * clear, (clear, made, same))
 
 
