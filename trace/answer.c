@@ -256,10 +256,11 @@ static bool say_verdict(const struct ana_job *job, struct line line, enum ana_we
     bool trouble = verdict.state == ANA_STUCK || verdict.state == ANA_BROKEN;
     bool waits = verdict.state == ANA_SLOW && verdict.usual_ns > 0;
     *weight = trouble ? ANA_TROUBLE : ANA_NOTABLE;
-    if (trouble || waits)
+    bool unsure = verdict.state == ANA_UNSURE;
+    if (trouble || waits || unsure)
         ana_verdict_headline(&verdict, line.out, line.size);
     ana_verdict_free(&verdict);
-    return trouble || waits;
+    return trouble || waits || unsure;
 }
 
 enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *summary, char *out, size_t out_size)

@@ -52,6 +52,7 @@ static bool (*const detectors[])(struct ana_case *) = {
     ana_find_silent,
     ana_find_killed,
     ana_find_horovod_straggler,
+    ana_find_alone,
     ana_find_straggler,
 };
 

@@ -147,3 +147,34 @@ bool ana_find_living_on(struct ana_case *c)
     ana_case_evidence(c, "MPI has nothing to do with it any more: all ranks came out of MPI_Finalize");
     return true;
 }
+
+static bool has_met_others(const struct trc_file *file)
+{
+    const struct trc_comm *comm;
+    uint64_t created;
+    for (size_t i = 0; (comm = trc_comm_at(file, i, &created)); i++)
+        if (comm->def.flags & TRC_COMM_FOREIGN)
+            return true;
+    return false;
+}
+
+/* Each process is the only one of its MPI_COMM_WORLD: the launcher is not one that this MPI library knows, so that it
+ * thinks it was started by hand. */
+bool ana_find_alone(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const struct trc_head *head = trc_head(c->job->process[i].rank.file);
+        if (head->world_size != 1 || head->rank != 0 || head->flags & TRC_HEAD_SPAWNED || head->init_ticks == 0 ||
+            has_met_others(c->job->process[i].rank.file))
+            return false;
+    }
+    if (c->count < 2)
+        return false;
+    c->out->state = ANA_UNSURE;
+    c->out->confidence = ANA_LIKELY;
+    ana_case_say(c, "%zu jobs of one rank each: the launcher does not fit this MPI library (%s)", c->count,
+                 c->job->mpi[0] ? c->job->mpi : "unknown");
+    ana_case_evidence(c, "each process is rank 0 of an MPI_COMM_WORLD of one, and knows nothing of the others");
+    snprintf(c->out->next, sizeof c->out->next, "the launcher that belongs to this library (hpctop doctor -- COMMAND)");
+    return true;
+}

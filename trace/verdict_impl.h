@@ -233,6 +233,7 @@ bool ana_find_inside(struct ana_case *c);
 bool ana_find_doors(struct ana_case *c); /* MPI_Init or MPI_Finalize does not return */
 bool ana_find_living_on(struct ana_case *c);
 bool ana_find_still(struct ana_case *c);
+bool ana_find_alone(struct ana_case *c); /* N jobs of one rank where one of N was meant */
 bool ana_find_straggler(struct ana_case *c);
 bool ana_find_horovod(struct ana_case *c); /* its loops turn, so that nothing else here sees that it hangs */
 bool ana_find_horovod_straggler(struct ana_case *c);

@@ -11,13 +11,19 @@
 #define LINES_MAX  24
 #define GROUPS_MAX 64
 
+/* Ranks without a file have no index. */
+static bool follows(const struct ana_job *job, size_t index, size_t next)
+{
+    const struct ana_rank *a = &job->process[index].rank, *b = &job->process[next].rank;
+    return a->world == b->world && b->rank == a->rank + 1;
+}
+
 void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size)
 {
     size_t at = 0, ranges = 0;
     out[0] = 0;
     for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && index[end] == index[end - 1] + 1 &&
-                          job->process[index[end]].rank.world == job->process[index[i]].rank.world;)
+        for (end = i + 1; end < n && follows(job, index[end - 1], index[end]);)
             end++;
         if (end - i == 2)
             end = i + 1; /* two in a row are no range */

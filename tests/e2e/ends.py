@@ -1,10 +1,12 @@
 # timeout: 240
 """Jobs that hang in MPI_Init, in MPI_Finalize or after it: who is named, and where its threads are."""
+import os
 import re
 import shutil
+import subprocess
 import time
 
-from common import check, end, hpctop, traces, wait_for, workload
+from common import TOP, check, end, environment, hpctop, skip, traces, wait_for, workload
 from verdicts import kill_group, right, start, verdict
 
 
@@ -46,6 +48,19 @@ case("finalize", 3, 3, hung("inside-operation", []), ["sleeping_callback", "(?i)
      "all 3 ranks are inside MPI_Finalize", hung("inside-operation", None))  # who is killed last may come out of it
 case("handler", 2, 2, hung("lives-on", [1]), ["sleeping_handler"], "rank 1 has called MPI_Finalize, and its process does not end")
 case("thread", 2, 2, hung("lives-on", [1]), ["sleeping_thread"], "rank 1 has called MPI_Finalize, and its process does not end")
+
+# Ranks that never met: MPICH's processes, started by Open MPI's launcher.
+if not shutil.which("mpicc.mpich"):
+    skip("alone", "no mpicc.mpich")
+else:
+    subprocess.run(["mpicc.mpich", "-o", "alone", os.path.join(TOP, "workloads/ring.c"), "-I" + os.path.join(TOP, "workloads")], check=True)
+    r = subprocess.run(["mpirun", "-n", "3", os.path.abspath("alone")], env=environment("alone.d", True), stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    code, v = verdict("alone.d")
+    good = code == 1 and v and v["state"] == "unknown" and v["summary"].startswith("3 jobs of one rank each: the launcher does not fit")
+    check("alone: launcher and MPI that do not fit", r.returncode == 0 and good, (r, code, v))
+    r = hpctop("report", "alone.d")
+    check("alone: the report says so first", "3 jobs of one rank each" in r.out.split("\n\n")[1], r.out[:500])
 
 # One that still computes after MPI_Finalize is no trouble.
 p, seen = start(2, [workload("hang_ends"), "afterwards"], "afterwards"), []
