@@ -1,0 +1,163 @@
+/* Versions and settings that are known to be bad: each row of the table says its line where it matches, and not where
+ * one thing is otherwise. */
+#include "tests/support/trace_folder.h"
+#include "trace/verdict.h"
+#include <stdio.h>
+#include <string.h>
+
+#define S   INT64_C(1000000000)
+#define END (100 * S)
+
+static int failed;
+
+/* Two ranks, and how they hang. */
+enum hang {
+    LATE,     /* rank 1 does not come to MPI_Barrier */
+    INSIDE,   /* both are in MPI_Barrier */
+    TWO_DUPS, /* rank 0 in MPI_Comm_dup, rank 1 in that of another communicator */
+    ERROR     /* NCCL has said on rank 1 that something is wrong */
+};
+
+struct setting {
+    enum hang hang;
+    const char *mpi, *exe, *container;
+    int32_t thread_level;
+    const char *key, *value; /* a fact of rank 1 */
+};
+
+static void dup_on(struct tb *tb, uint32_t comm, uint64_t sequence)
+{
+    struct trc_sig sig = tb_sig(TB_COMM_DUP);
+    sig.comm = comm;
+    sig.flags = TRC_SIG_COLL;
+    tb_inside(tb, 0, &sig, 20 * S, sequence);
+}
+
+static void async_error(struct tb *tb)
+{
+    struct trc_def_comm def = {.identity = 0xa, .rank = 1, .size = 2, .created_by = TB_NCCL_INIT};
+    tb_define(tb, TRC_DEF_COMM, 3, 0, 0, &def, sizeof def, 0);
+    tb_gpu_op(tb, (struct trc_gpu_op){.called = 40 * S,
+                                      .comm = 3,
+                                      .call = TB_NCCL_ASYNC,
+                                      .root = -1,
+                                      .result = 6,
+                                      .op = TRC_GPU_OP_NONE,
+                                      .state = TRC_GPU_FAILED,
+                                      .flags = TRC_GPU_ASYNC_ERROR});
+}
+
+static struct tb *make(const struct setting *s, int me)
+{
+    static const int32_t both[] = {0, 1};
+    struct tb *tb = tb_new(me, 2);
+    struct trc_head *head = tb_head(tb);
+    snprintf(head->mpi, sizeof head->mpi, "%s", s->mpi);
+    snprintf(head->exe, sizeof head->exe, "%s", s->exe);
+    snprintf(head->container, sizeof head->container, "%s", s->container);
+    head->thread_level = s->thread_level;
+    tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
+    tb_comm(tb, 4, 0xd0, me, both, 2);
+    tb_running(tb, END);
+    if (s->key && me == 1)
+        tb_fact(tb, s->key, s->value);
+    struct trc_sig barrier = tb_sig(TB_BARRIER);
+    barrier.comm = TB_WORLD;
+    barrier.flags = TRC_SIG_COLL;
+    if (s->hang == INSIDE || (s->hang == LATE && me == 0))
+        tb_inside(tb, 0, &barrier, 20 * S, 1);
+    if (s->hang == TWO_DUPS)
+        dup_on(tb, me ? 4 : TB_WORLD, me ? 0 : 1);
+    if (s->hang == ERROR && me == 1)
+        async_error(tb);
+    return tb;
+}
+
+static bool says(const struct setting *s, const char *source, enum ana_verdict_class *id)
+{
+    struct ana_verdict v;
+    bool said = false;
+    folder_make("known");
+    for (int r = 0; r < 2; r++) {
+        struct tb *tb = make(s, r);
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    if (ana_verdict(job, NULL, &v)) {
+        *id = v.id;
+        for (size_t i = 0; i < v.lines; i++)
+            said |= strncmp(v.line[i], "known: ", 7) == 0 && strstr(v.line[i], source);
+        ana_verdict_free(&v);
+    }
+    ana_job_close(job);
+    folder_remove();
+    return said;
+}
+
+#define MPICH "MPICH Version: 4.0.2"
+static const struct {
+    const char *what, *source;
+    enum ana_verdict_class id;
+    struct setting is, is_not; /* the second differs in one thing */
+} rows[] = {
+    {"vader of Open MPI 3.1.3",
+     "open-mpi/ompi#5638",
+     ANA_CLASS_INSIDE,
+     {INSIDE, "Open MPI 3.1.3, package: x", "/bin/app", "", 0, NULL, NULL},
+     {INSIDE, "Open MPI 3.1.4, package: x", "/bin/app", "", 0, NULL, NULL}},
+    {"memory of ranks in other user namespaces",
+     "open-mpi/ompi#4948",
+     ANA_CLASS_INSIDE,
+     {INSIDE, "Open MPI 4.1.4", "/bin/app", "app.sif", 0, NULL, NULL},
+     {INSIDE, "Open MPI 4.1.4", "/bin/app", "", 0, NULL, NULL}},
+    {"the same, not all of them in it",
+     "open-mpi/ompi#4948",
+     ANA_CLASS_INSIDE,
+     {INSIDE, "Open MPI 4.1.4", "/bin/app", "app.sif", 0, NULL, NULL},
+     {LATE, "Open MPI 4.1.4", "/bin/app", "app.sif", 0, NULL, NULL}},
+    {"MPI_Comm_dup with Python's lock held",
+     "mpi4py/mpi4py#784",
+     ANA_CLASS_CYCLE,
+     {TWO_DUPS, MPICH, "/usr/bin/python3.11", "", 3, NULL, NULL},
+     {TWO_DUPS, MPICH, "/usr/bin/perl", "", 3, NULL, NULL}},
+    {"MPI_Comm_dup in several threads",
+     "open-mpi/ompi#2025",
+     ANA_CLASS_CYCLE,
+     {TWO_DUPS, "Open MPI 4.1.4", "/bin/app", "", 3, NULL, NULL},
+     {TWO_DUPS, "Open MPI 4.1.4", "/bin/app", "", 0, NULL, NULL}},
+    {"the same, another MPI",
+     "open-mpi/ompi#2025",
+     ANA_CLASS_CYCLE,
+     {TWO_DUPS, "Open MPI 4.1.4", "/bin/app", "", 3, NULL, NULL},
+     {TWO_DUPS, MPICH, "/bin/app", "", 3, NULL, NULL}},
+    {"forks",
+     "horovod/horovod#1102",
+     ANA_CLASS_MISSING,
+     {LATE, MPICH, "/bin/app", "", 0, "forks after MPI_Init", "4"},
+     {LATE, MPICH, "/bin/app", "", 0, "threads", "4"}},
+    {"all-to-all of NCCL 2.8.3",
+     "horovod/horovod#2601",
+     ANA_CLASS_DEVICE,
+     {ERROR, MPICH, "/bin/app", "", 0, "nccl", "2.8.3"},
+     {ERROR, MPICH, "/bin/app", "", 0, "nccl", "2.8.4"}},
+    {"the same, nothing on a device",
+     "horovod/horovod#2601",
+     ANA_CLASS_DEVICE,
+     {ERROR, MPICH, "/bin/app", "", 0, "nccl", "2.8.3"},
+     {LATE, MPICH, "/bin/app", "", 0, "nccl", "2.8.3"}},
+};
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        enum ana_verdict_class id = ANA_CLASS_NONE, other;
+        bool said = says(&rows[i].is, rows[i].source, &id);
+        if (!said || id != rows[i].id || says(&rows[i].is_not, rows[i].source, &other)) {
+            printf("%s: %s, class %s; or said where one thing differs\n", rows[i].what, said ? "said" : "not said",
+                   id ? ana_verdict_class_name(id) : "-");
+            failed = 1;
+        }
+    }
+    return failed;
+}
