@@ -24,11 +24,16 @@ struct rank {
     uint64_t sequence;
     bool done;     /* finalized */
     int64_t ended; /* 0: at END */
+    int64_t works; /* it wrote a file then; 0: never */
 };
 
 #define OUTSIDE                                                                                                        \
     {                                                                                                                  \
         .call = TB_CALL_COUNT                                                                                          \
+    }
+#define WORKS(at)                                                                                                      \
+    {                                                                                                                  \
+        .call = TB_CALL_COUNT, .works = (at)                                                                           \
     }
 #define BARRIER(at)                                                                                                    \
     {                                                                                                                  \
@@ -81,6 +86,11 @@ static struct tb *make(const struct rank *r, int me, int n)
     if (r->done)
         return tb;
     tb_running(tb, r->ended ? r->ended : END);
+    if (r->works) {
+        struct trc_sig io = tb_sig(TB_FILE_WRITE);
+        io.flags = TRC_SIG_IO;
+        tb_event(tb, 0, &io, r->works, r->works + 1000, (struct tb_more){0});
+    }
     if (r->call != TB_CALL_COUNT) {
         struct trc_sig sig = sig_of(r);
         tb_inside(tb, 0, &sig, r->since, r->sequence);
@@ -237,6 +247,37 @@ static const struct {
      "",
      "all 3 ranks have come to MPI_Barrier"},
     {"killed in the middle", 2, {BARRIER(END - 1000), OUTSIDE}, ANA_BROKEN, ANA_CLASS_DEAD, "1", NULL},
+    {"a send to itself", 2, {SEND(0, 3), BARRIER(20 * S)}, ANA_STUCK, ANA_CLASS_CYCLE, "0", "rank 0 waits for itself"},
+    {"its source stands still", 2, {RECV(1, 3), OUTSIDE}, ANA_STUCK, ANA_CLASS_UNMATCHED, "0,1", "it is outside MPI"},
+    {"an idle worker, its source works", 2, {RECV(1, 3), WORKS(99 * S)}, ANA_BROKEN, ANA_CLASS_DEAD, "1", NULL},
+    {"of two missing one works",
+     4,
+     {BARRIER(20 * S), BARRIER(20 * S), WORKS(99 * S), OUTSIDE},
+     ANA_STUCK,
+     ANA_CLASS_MISSING,
+     "3",
+     "rank 3 has not come to MPI_Barrier"},
+    {"since it worked last",
+     3,
+     {BARRIER(20 * S), BARRIER(20 * S), WORKS(60 * S)},
+     ANA_STUCK,
+     ANA_CLASS_MISSING,
+     "2",
+     "rank 2 has not come to MPI_Barrier"},
+    {"data of a root that works",
+     3,
+     {WORKS(99 * S), {.call = TB_BCAST, .since = 20 * S, .sequence = 1}, RECV(1, 3)},
+     ANA_BROKEN,
+     ANA_CLASS_DEAD,
+     "0",
+     NULL},
+    {"data of a root that waits for it",
+     3,
+     {RECV(1, 3), {.call = TB_BCAST, .since = 20 * S, .sequence = 1}, OUTSIDE},
+     ANA_STUCK,
+     ANA_CLASS_UNMATCHED,
+     "0,1",
+     "never sent; rank 1 is in MPI_Bcast"},
     {"all is well", 2, {{.done = true}, {.done = true}}, ANA_HEALTHY, ANA_CLASS_NONE, "", NULL},
 };
 
