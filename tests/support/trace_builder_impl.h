@@ -1,0 +1,63 @@
+/* What the files of the trace builder share; nobody else includes this. */
+#ifndef TRACE_BUILDER_IMPL_H
+#define TRACE_BUILDER_IMPL_H
+
+#include "tests/support/trace_builder.h"
+
+#define PAGE 4096u
+#define NONE UINT32_MAX
+
+struct sig_state {
+    struct trc_sig sig;
+    uint64_t sequence;
+};
+
+struct thread {
+    uint32_t page, chunk; /* numbers, or NONE */
+    uint32_t at;          /* bytes of items in the chunk */
+    uint64_t base, row_base, starts, lost;
+    bool in_row;
+    uint32_t fold_at; /* of the last FOLD's counters, in the chunk's items; 0: none */
+    uint64_t fold_begin, fold_base, fold_count, fold_busy;
+    struct sig_state *sigs; /* of the chunk */
+    uint32_t sig_count, sig_room;
+    struct trc_row overflow;
+};
+
+/* A chunk of definitions and the bytes in it. */
+struct defs_place {
+    uint32_t chunk, at;
+};
+
+struct tb {
+    uint8_t *image;
+    size_t size, room;
+    struct trc_head head;
+    double ticks_per_ns;
+    uint64_t last_ticks, sequence;
+    struct defs_place defs, stacks[TRC_STACK_REASONS];
+    uint32_t recycle;
+    uint32_t gpu; /* chunk + 1 */
+    bool open;    /* tb_running */
+    struct thread threads[TRC_MAX_THREADS];
+};
+
+/* ---- trace_builder.c: the file and its chunks ---- */
+
+void tb_die(const char *what);
+void *tb_chunk_at(struct tb *tb, uint32_t chunk);
+uint32_t tb_take_chunk(struct tb *tb, enum trc_chunk_kind kind, uint32_t thread, uint64_t ticks);
+struct thread *tb_thread_of(struct tb *tb, uint32_t index);
+struct trc_thread_chunk *tb_page_of(struct tb *tb, const struct thread *thread);
+/* Where the thread's next item goes; NULL: it has no chunk with room. */
+uint8_t *tb_here(struct tb *tb, const struct thread *thread);
+/* The same, with room for a signature and an item made. */
+uint8_t *tb_room(struct tb *tb, struct thread *thread);
+/* The bytes up to `end` are in the chunk now. */
+void tb_commit(struct tb *tb, struct thread *thread, const uint8_t *end, uint32_t records, uint64_t ticks);
+/* Number of a signature in the thread's chunk, defined there if it is new. */
+uint32_t tb_define_sig(struct tb *tb, struct thread *thread, const struct trc_sig *sig);
+/* Ticks of a call's end, seen. */
+uint64_t tb_ticks_at(struct tb *tb, int64_t ns);
+
+#endif

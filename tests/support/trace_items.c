@@ -1,0 +1,182 @@
+/* Items of built traces: events, what completes with them, folds, losses, uses. */
+#include "tests/support/trace_builder_impl.h"
+#include "tests/support/trace_counters.h"
+#include "trace/encode.h"
+#include "trace/uses.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct trc_sig tb_sig(enum tb_call call)
+{
+    return (struct trc_sig){
+        .call = call, .peer = TRC_PEER_NONE, .tag = TRC_TAG_NONE, .source = TRC_PEER_NONE, .rtag = TRC_TAG_NONE};
+}
+
+/* What follows an event's times, or its signature if it is a SUB. */
+static uint8_t *put_rest(struct tb *tb, struct thread *thread, uint8_t *at, uint32_t number, struct tb_more more)
+{
+    struct sig_state *state = &thread->sigs[number];
+    if (state->sig.flags & TRC_SIG_COLL) {
+        at = trc_put_varint(at, more.sequence - state->sequence);
+        state->sequence = more.sequence;
+    }
+    if (state->sig.flags & TRC_SIG_COMPLETE)
+        at = trc_put_request(at, (uint32_t)(thread - tb->threads), thread->starts, more.request_thread, more.request);
+    thread->in_row = false;
+    thread->fold_at = 0;
+    return at;
+}
+
+static uint64_t start_number(struct thread *thread, const struct trc_sig *sig)
+{
+    return sig->flags & TRC_SIG_START ? thread->starts++ : UINT64_MAX;
+}
+
+uint64_t tb_event(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t begin_ns, int64_t end_ns,
+                  struct tb_more more)
+{
+    struct thread *thread = tb_thread_of(tb, index);
+    uint64_t begin = tb_ticks(tb, begin_ns), end = tb_ticks_at(tb, end_ns);
+    uint32_t number = tb_define_sig(tb, thread, sig);
+    uint8_t *at = trc_put_event(tb_here(tb, thread), number);
+    if (begin < thread->base) {
+        fprintf(stderr, "trace builder: a call begins before the one before it ends\n");
+        exit(1);
+    }
+    at = trc_put_varint(at, begin - thread->base);
+    at = trc_put_varint(at, end - begin);
+    at = put_rest(tb, thread, at, number, more);
+    if (!(sig->flags & TRC_SIG_NESTED))
+        thread->base = end;
+    tb_commit(tb, thread, at, 1, end);
+    tb_count(tb_page_of(tb, thread), sig, end - begin, 1);
+    struct trc_thread_chunk *page = tb_page_of(tb, thread);
+    if (page) {
+        page->thread.inside = 0;
+        page->thread.last_end = end;
+    }
+    return start_number(thread, sig);
+}
+
+uint64_t tb_sub(struct tb *tb, uint32_t index, const struct trc_sig *sig, struct tb_more more)
+{
+    struct thread *thread = tb_thread_of(tb, index);
+    struct trc_sig sub = *sig;
+    sub.flags |= TRC_SIG_SUB;
+    uint32_t number = tb_define_sig(tb, thread, &sub);
+    uint8_t *at = trc_put_event(tb_here(tb, thread), number);
+    tb_commit(tb, thread, put_rest(tb, thread, at, number, more), 1, 0);
+    tb_count(tb_page_of(tb, thread), &sub, 0, 0);
+    return start_number(thread, sig);
+}
+
+void tb_fold(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t begin_ns, int64_t end_ns, uint64_t polls,
+             int64_t busy_ns)
+{
+    struct thread *thread = tb_thread_of(tb, index);
+    uint32_t number = tb_define_sig(tb, thread, sig);
+    uint8_t *at = tb_here(tb, thread), *counters;
+    uint64_t begin = tb_ticks(tb, begin_ns), end = tb_ticks_at(tb, end_ns);
+    if (!thread->in_row)
+        thread->row_base = thread->base;
+    thread->in_row = true;
+    thread->fold_begin = begin;
+    thread->fold_count = polls;
+    thread->fold_busy = tb_ticks(tb, busy_ns) - tb->head.start.ticks;
+    at = trc_put_fold(at, number, begin - thread->row_base, polls, thread->fold_busy, end - begin, &counters);
+    thread->fold_at = (uint32_t)(counters - (uint8_t *)tb_chunk_at(tb, thread->chunk));
+    if (end > thread->base)
+        thread->base = end;
+    tb_commit(tb, thread, at, 1, end);
+    tb_count(tb_page_of(tb, thread), sig, thread->fold_busy, polls);
+}
+
+void tb_fold_more(struct tb *tb, uint32_t index, int64_t end_ns, uint64_t polls, int64_t busy_ns)
+{
+    struct thread *thread = tb_thread_of(tb, index);
+    if (!thread->fold_at)
+        tb_die("trace builder: no FOLD to count into");
+    thread->fold_count += polls;
+    thread->fold_busy += tb_ticks(tb, busy_ns) - tb->head.start.ticks;
+    uint64_t end = tb_ticks_at(tb, end_ns);
+    trc_set_fold((uint8_t *)tb_chunk_at(tb, thread->chunk) + thread->fold_at, thread->fold_count, thread->fold_busy,
+                 end - thread->fold_begin);
+    if (end > thread->base)
+        thread->base = end;
+    ((struct trc_chunk *)tb_chunk_at(tb, thread->chunk))->last_ticks = end;
+}
+
+void tb_lost(struct tb *tb, uint32_t index, uint64_t records)
+{
+    struct thread *thread = tb_thread_of(tb, index);
+    tb_commit(tb, thread, trc_put_lost(tb_room(tb, thread), records), 1, 0);
+    thread->in_row = false;
+    thread->fold_at = 0;
+    thread->lost += records;
+    tb->head.lost_records += records;
+}
+
+void tb_raw(struct tb *tb, uint32_t index, const void *bytes, size_t size, uint32_t records)
+{
+    struct thread *thread = tb_thread_of(tb, index);
+    uint8_t *at = tb_room(tb, thread);
+    memcpy(at, bytes, size);
+    thread->in_row = false;
+    tb_commit(tb, thread, at + size, records, 0);
+}
+
+void tb_inside(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t since, uint64_t sequence)
+{
+    struct trc_thread_chunk *page = tb_page_of(tb, tb_thread_of(tb, index));
+    if (!page)
+        return;
+    page->sigs[7] = *sig;
+    page->thread.inside_since = tb_ticks(tb, since);
+    page->thread.inside_sequence = sequence;
+    page->thread.inside = 8;
+}
+
+void tb_uses(struct tb *tb, uint32_t index, const struct trc_sig *sig, uint64_t uses)
+{
+    struct trc_thread_chunk *page = tb_page_of(tb, tb_thread_of(tb, index));
+    uint32_t at = 16;
+    while (page && page->uses[at])
+        at++;
+    if (!page)
+        return;
+    page->sigs[at] = *sig;
+    page->uses[at] = uses;
+}
+
+void tb_uses_torn(struct tb *tb, uint32_t index, const struct trc_sig *sig, uint64_t uses)
+{
+    struct trc_thread_chunk *page = tb_page_of(tb, tb_thread_of(tb, index));
+    if (!page)
+        return;
+    struct trc_thread *thread = &page->thread;
+    struct trc_row *row = trc_row_place(page->rows, sig).exact;
+    struct trc_peer *out = sig->peer >= 0 ? &page->peers[(uint32_t)sig->peer % TRC_PEERS] : NULL;
+    page->sigs[15] = *sig;
+    page->undo = (struct trc_undo){
+        .index_plus_1 = 16,
+        .row = row ? (uint32_t)(row - page->rows) + 1 : 0,
+        .out = out ? (uint32_t)(out - page->peers) + 1 : 0,
+        .uses = uses,
+        .row_sent = row ? row->sent : 0,
+        .row_received = row ? row->received : 0,
+        .out_messages = out ? out->sent_messages : 0,
+        .out_bytes = out ? out->sent_bytes : 0,
+        .sent = thread->sent,
+        .received = thread->received,
+        .sent_messages = thread->sent_messages,
+        .received_messages = thread->received_messages,
+        .peer_overflow = thread->peer_overflow,
+    };
+    thread->sent += sig->sent * uses;
+    if (row)
+        row->sent += sig->sent * uses;
+    if (out)
+        out->sent_messages += uses; /* and here it was killed */
+}
