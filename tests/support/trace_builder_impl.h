@@ -49,7 +49,7 @@ void *tb_chunk_at(struct tb *tb, uint32_t chunk);
 uint32_t tb_take_chunk(struct tb *tb, enum trc_chunk_kind kind, uint32_t thread, uint64_t ticks);
 struct thread *tb_thread_of(struct tb *tb, uint32_t index);
 struct trc_thread_chunk *tb_page_of(struct tb *tb, const struct thread *thread);
-/* Where the thread's next item goes; NULL: it has no chunk with room. */
+/* Where the thread's next item goes, if it has a chunk with room. */
 uint8_t *tb_here(struct tb *tb, const struct thread *thread);
 /* The same, with room for a signature and an item made. */
 uint8_t *tb_room(struct tb *tb, struct thread *thread);
