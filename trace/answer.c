@@ -42,9 +42,23 @@ static bool say_damaged(const struct ana_job *job, struct line line)
     return true;
 }
 
+/* Files that somebody changed while they were looked at. */
+static bool say_spoilt(const struct ana_job *job, struct line line)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < job->count; i++)
+        n += trc_spoilt(job->process[i].rank.file);
+    if (n)
+        say(line,
+            "%zu of %zu trace files were truncated or overwritten since they were opened: what was read before is "
+            "shown, nothing more is known",
+            n, job->count);
+    return n > 0;
+}
+
 static bool say_record(const struct ana_job *job, struct line line)
 {
-    if (say_damaged(job, line))
+    if (say_spoilt(job, line) || say_damaged(job, line))
         return true;
     for (size_t i = 0; i < job->count; i++) {
         const struct trc_head *head = trc_head(job->process[i].rank.file);

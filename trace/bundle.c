@@ -142,14 +142,24 @@ static size_t consider(struct ana_bundle *bundle, char *path)
     return try_open(&files[bundle->count++]);
 }
 
-/* A folder that is not there is empty, and what is no folder is a file; anything else has to be told. */
+static bool had_files(const struct ana_bundle *bundle, size_t place)
+{
+    size_t n = strlen(bundle->place[place]);
+    for (size_t i = 0; i < bundle->count; i++)
+        if (bundle->files[i].file && strncmp(bundle->files[i].path, bundle->place[place], n) == 0)
+            return true;
+    return false;
+}
+
+/* A folder that is not there yet is empty, and what is no folder is a file; anything else has to be told. */
 static void note_place(struct ana_bundle *bundle, size_t i, int error)
 {
     free(bundle->error[i]);
     bundle->error[i] = NULL;
-    if (error == 0 || error == ENOTDIR || error == ENOENT)
+    bool gone = error == ENOENT && had_files(bundle, i);
+    if (error == 0 || error == ENOTDIR || (error == ENOENT && !gone))
         return;
-    const char *why = strerror(error);
+    const char *why = gone ? "is gone: its files are read on for as long as hpctop has them open" : strerror(error);
     size_t n = strlen(bundle->place[i]) + strlen(why) + 3;
     if ((bundle->error[i] = malloc(n)))
         snprintf(bundle->error[i], n, "%s: %s", bundle->place[i], why);

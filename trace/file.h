@@ -92,6 +92,7 @@ struct trc_file {
     double ns_per_tick;
     bool final;      /* trc_set_final */
     bool seen_alive; /* the heartbeat moved between two looks: this reader watches the file grow */
+    bool spoilt;     /* was longer, or had a head */
     bool truncated;  /* ends before the chunks that its head counts */
     bool look_again; /* FULL chunks may have been recycled */
     uint64_t looks;

@@ -222,6 +222,7 @@ bool trc_refresh(struct trc_file *file)
     bool moved = false;
     if (!trc_head_read(file, &head) || memcmp(head.magic, TRC_MAGIC, sizeof head.magic)) {
         trc_file_damage(file, "the head is gone: somebody truncated or overwrote the file");
+        file->spoilt = true;
         moved = measure(file);
         look(file, &moved);
         return moved;
@@ -238,14 +239,21 @@ bool trc_refresh(struct trc_file *file)
     struct trc_head before = *old;
     trc_head_adopt(file, &head);
     moved = memcmp(&before, &file->head, sizeof before) != 0;
+    uint64_t size = file->size;
     moved |= measure(file);
     look(file, &moved);
+    file->spoilt |= file->size < size && file->truncated; /* at its end a writer gives back what it did not use */
     return moved;
 }
 
 void trc_set_final(struct trc_file *file)
 {
     file->final = true;
+}
+
+bool trc_spoilt(const struct trc_file *file)
+{
+    return file->spoilt;
 }
 
 const struct trc_head *trc_head(const struct trc_file *file)

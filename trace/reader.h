@@ -40,6 +40,8 @@ const char *trc_path(const struct trc_file *file);
 /* Damage found so far, one line each, NULL past the last.  Damage never ends reading of what is whole. */
 const char *trc_damage(const struct trc_file *file, size_t i);
 bool trc_truncated(const struct trc_file *file); /* shorter than its head says */
+/* Somebody else truncated or overwrote it since it was opened: what was read before stays, the rest is gone. */
+bool trc_spoilt(const struct trc_file *file);
 /* False when live pages that the file should have cannot be read: their zeros then say nothing. */
 bool trc_counters_known(const struct trc_file *file);
 

@@ -90,6 +90,17 @@ result $? "an unknown terminal is named" "$(cat "$here/stderr")"
 start 80 24 LC_ALL=C.UTF-8 TERM=dumb; await '^EXIT 2' && grep -q '"dumb"' "$here/stderr"
 result $? "a dumb terminal is told so" "$(cat "$here/stderr")"
 
+# Somebody truncates the files, overwrites one and removes the folder while they are looked at: told, in every view.
+whole=$trace; trace=$here/spoilt; cp -r "$whole" "$trace"; trace=$(cd "$trace" && pwd)
+start 80 24 LC_ALL=C.UTF-8; await 'CALL .*TIME'; key 6; await 'rank +00:'; key + + + + + + + +
+for file in "$trace"/*.hpctop; do truncate -s 5000 "$file"; done
+await 'truncated or overwritten since'; result $? "truncated files are told" "not told"
+dd if=/dev/urandom of="$(ls "$trace"/*.hpctop | tail -1)" bs=64k count=4 conv=notrunc 2>/dev/null
+for view in 2 3 4 5 6 7 8 1; do key "$view"; key + - Enter Escape; done
+rm -rf "$trace"; key z; await 'truncated or overwritten since'; result $? "and it goes on" "gone"
+key 2; await 'RANK.*HOST'; key q; restored; result $? "q after that" "the terminal is not as it was"
+trace=$whole
+
 # A job that runs: it moves, freezes, moves again, and its end is seen.
 [ -x "$WORKLOADS/stencil" ] && command -v mpirun >/dev/null || exit $bad
 trace=$here/live
@@ -111,6 +122,8 @@ key Space; await FROZEN; result $? "Space freezes it" "not frozen"
 was=$(clock); sleep 2; [ "$(clock)" = "$was" ]; result $? "frozen: the clock stands" "it moves"
 key Space; await RUNNING; moves "$was"; result $? "and goes on" "it stands"
 key 6; key + + + +; await 'last [0-9]'; result $? "a window that follows" "not shown"
+key z 1; rm -rf "$trace"; await 'warning: .*is gone'; result $? "its folder is removed: told" "not told"
+moves "$(clock)"; result $? "and it is seen on" "it stands"
 kill $job; wait $job 2>/dev/null
 await 'FINISHED|ABORTED'; result $? "its end is seen" "still running"
 key q; restored; result $? "q after its end" "the terminal is not as it was"

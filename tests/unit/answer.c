@@ -158,6 +158,38 @@ static void cut_off(void)
     expect("cut off", ANA_NOTABLE, ANA_FINISHED, "the trace file of rank 0 is cut off: what it did is not known");
 }
 
+/* What somebody does to the files while they are looked at is said before anything that rests on them. */
+static void spoilt(void)
+{
+    char path[600], out[512];
+    snprintf(path, sizeof path, "%s/0.hpctop", folder_make("spoilt"));
+    two_write(two_ranks());
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    ana_answer(job, &s, out, sizeof out);
+    if (strncmp(out, "rank 1 is late", 14) != 0 || truncate(path, 0) != 0) {
+        printf("before: %s\n", out);
+        failed = 1;
+    }
+    ana_job_refresh(job);
+    enum ana_weight weight = ana_answer(job, &s, out, sizeof out);
+    if (weight != ANA_NOTABLE || strncmp(out, "1 of 2 trace files were truncated or overwritten", 48) != 0) {
+        printf("after: weight %d, %s\n", weight, out);
+        failed = 1;
+    }
+    folder_remove();
+    ana_job_refresh(job);
+    bool told = false;
+    for (size_t i = 0; ana_job_warning(job, i); i++)
+        told |= strstr(ana_job_warning(job, i), "spoilt: is gone") != NULL;
+    if (!told || ana_job_info(job).ranks != 2) {
+        printf("the folder is gone, and nothing says so\n");
+        failed = 1;
+    }
+    ana_summary_free(&s);
+    ana_job_close(job);
+}
+
 static void ends(void)
 {
     folder_make("abort");
@@ -326,6 +358,7 @@ int main(void)
     selected();
     records();
     cut_off();
+    spoilt();
     ends();
     killed();
     hangs();

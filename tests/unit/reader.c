@@ -314,6 +314,7 @@ static void test_taken_away(void)
     if (truncate(path, 10000))
         exit(1);
     CHECK(trc_refresh(file) && damages(file), "truncation was not noticed");
+    CHECK(trc_spoilt(file), "it was whole when it was opened");
     if (truncate(path, 0))
         exit(1);
     trc_refresh(file);
