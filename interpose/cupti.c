@@ -33,8 +33,8 @@ typedef void (*completed_function)(void *context, uint32_t stream, uint8_t *buff
     ASK(ActivityFlushAll, (uint32_t flag))                                                                             \
     ASK(ActivityGetNextRecord, (uint8_t * buffer, size_t valid, void **record))                                        \
     ASK(ActivityGetNumDroppedRecords, (void *context, uint32_t stream, size_t *dropped))
+#define REGISTER(ASK) ASK(ActivityRegisterCallbacks, (requested_function ask, completed_function done), ask, done)
 #define FOREIGN(ASK)                                                                                                   \
-    ASK(ActivityRegisterCallbacks, (requested_function ask, completed_function done), ask, done)                       \
     ASK(ActivityRegisterTimestampCallback, (uint64_t(*now)(void)), now)                                                \
     ASK(Subscribe, (void *subscriber, void *callback, void *user), subscriber, callback, user)                         \
     ASK(Subscribe_v2, (void *subscriber, void *callback, void *user, void *params), subscriber, callback, user,        \
@@ -44,17 +44,21 @@ typedef void (*completed_function)(void *context, uint32_t stream, uint8_t *buff
 static struct {
 #define ASK(name, parameters, ...) int(*name) parameters;
     CALLED(ASK)
+    REGISTER(ASK)
     FOREIGN(ASK)
 #undef ASK
-    int (*stream_context)(void *stream, void **context); /* cuStreamGetCtx */
-    int (*current_context)(void **context);              /* cuCtxGetCurrent */
-    int (*is_capturing)(void *stream, int *status);      /* cuStreamIsCapturing */
+    int (*stream_context)(void *stream, void **context);    /* cuStreamGetCtx */
+    int (*stream_id)(void *stream, unsigned long long *id); /* cuStreamGetId, from CUDA 12 on */
+    int (*current_context)(void **context);                 /* cuCtxGetCurrent */
+    int (*is_capturing)(void *stream, int *status);         /* cuStreamIsCapturing */
 } cupti;
 static char library[1024];
 
 enum { OFF, STARTING, ON, STEPPING, NEVER };
 static atomic_int state;
-static __thread bool own; /* a call of ours to CUPTI, not somebody else's */
+static __thread bool own;                   /* a call of ours to CUPTI, not somebody else's */
+static _Atomic(const char *) first_foreign; /* a call of somebody else's, before we began */
+static atomic_bool gave_buffers;
 
 #define FLUSH_FORCED 1u
 enum { KINDS = 3 };
@@ -155,6 +159,8 @@ static void give_back(struct block *block)
  * that what stands before any that could be one may be read. */
 static struct block *block_of(uint8_t *buffer)
 {
+    if (!buffer)
+        return NULL;
     struct block *block = (struct block *)(void *)(buffer - sizeof *block);
     return (uintptr_t)block % 4096 == 0 && block->self == block ? block : NULL;
 }
@@ -163,7 +169,7 @@ static struct block *block_of(uint8_t *buffer)
 static void was_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
     (void)size;
-    struct block *block = buffer ? block_of(buffer) : NULL;
+    struct block *block = block_of(buffer);
     if (!block)
         return;
     size_t dropped = 0;
@@ -274,11 +280,13 @@ static bool resolve(void *handle)
 {
 #define ASK(name, parameters, ...) cupti.name = (int(*) parameters)(uintptr_t)dlsym(handle, "cupti" #name);
     CALLED(ASK)
+    REGISTER(ASK)
     FOREIGN(ASK)
 #undef ASK
     void *driver = ipo_loaded("libcuda.so.1");
     if (driver) {
         cupti.stream_context = (int (*)(void *, void **))(uintptr_t)dlsym(driver, "cuStreamGetCtx");
+        cupti.stream_id = (int (*)(void *, unsigned long long *))(uintptr_t)dlsym(driver, "cuStreamGetId");
         cupti.current_context = (int (*)(void **))(uintptr_t)dlsym(driver, "cuCtxGetCurrent");
         cupti.is_capturing = (int (*)(void *, int *))(uintptr_t)dlsym(driver, "cuStreamIsCapturing");
     }
@@ -305,11 +313,11 @@ static bool cuda_is_up(void)
 static const char *start(void)
 {
     uint32_t version = 0;
-    const char *taken = ipo_cupti_taken();
+    const char *taken = ipo_cupti_taken(), *first_call = atomic_load(&first_foreign);
     if (!ipo_process.options.cupti)
         return "HPCTOP_CUPTI=0";
-    if (taken)
-        return taken;
+    if (taken || first_call)
+        return taken ? taken : "another profiler was there first";
     void *handle = ipo_cupti_find();
     if (!handle || !resolve(handle))
         return "no libcupti was found";
@@ -319,6 +327,7 @@ static const char *start(void)
         cupti.ActivityRegisterTimestampCallback && cupti.ActivityRegisterTimestampCallback(monotonic_ns) == 0;
     if (cupti.ActivityRegisterCallbacks(requested, was_completed))
         return "CUPTI takes no callbacks";
+    atomic_store(&gave_buffers, true);
     first = latest = look_at_clocks();
     if (cupti.ActivityEnable(kinds[0]))
         return "CUPTI refuses: not permitted here, used by another tool, or too new for the driver";
@@ -396,7 +405,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 
 #define HANDLES 256u
 static struct {
-    _Atomic uint64_t key; /* the handle, mixed with the context where that decides; 0 free */
+    _Atomic uint64_t key; /* of the driver's number for a stream, or the context for its special ones; 0 free */
     atomic_uint number;
 } handles[HANDLES];
 
@@ -417,12 +426,17 @@ uint32_t ipo_cupti_stream(uintptr_t stream)
     int capturing = 0;
     if (cupti.is_capturing && (cupti.is_capturing((void *)stream, &capturing) || capturing))
         return 0; /* its kernel comes with the graph, as often as that is launched */
-    uint64_t key = stream;
-    if (stream <= 2) { /* the default streams: of the context that is current, and 2 of each thread */
+    unsigned long long id = 0;
+    uint64_t key = 0;
+    if (stream > 2) { /* by a number that is never used again; an older driver is asked each time */
+        if (!cupti.stream_id || cupti.stream_id((void *)stream, &id))
+            return number_of(stream);
+        key = ((uint64_t)id + 1) * 0x9e3779b97f4a7c15u | (uint64_t)1 << 63;
+    } else { /* the default streams: of the context that is current, and 2 of each thread */
         void *context = NULL;
         if (stream == 2 || !cupti.current_context || cupti.current_context(&context))
             return number_of(stream);
-        key = (uint64_t)(uintptr_t)context + stream + 1;
+        key = ((uint64_t)(uintptr_t)context + stream + 1) & ~((uint64_t)1 << 63);
     }
     uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 40) % HANDLES;
     for (uint32_t i = 0; i < 16; i++, at = (at + 1) % HANDLES) {
@@ -460,28 +474,125 @@ static void step_aside(const char *because)
     atomic_store(&state, NEVER);
 }
 
-#define ASK(name, parameters, ...)                                                                                     \
-    static int foreign_##name parameters                                                                               \
-    {                                                                                                                  \
-        step_aside(#name);                                                                                             \
-        return cupti.name(__VA_ARGS__);                                                                                \
+/* What a caller means by a name: another copy of CUPTI than the one in use may be in its scope. */
+static void *meant(const void *caller, const char *name)
+{
+    Dl_info info;
+    void *scope = dladdr(caller, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    void *found = scope ? dlsym(scope, name) : NULL;
+    if (scope)
+        dlclose(scope);
+    return found ? found : dlsym(RTLD_DEFAULT, name);
+}
+
+static void met(const char *call)
+{
+    if (own)
+        return;
+    const char *nobody = NULL;
+    if (atomic_load(&state) == OFF)
+        atomic_compare_exchange_strong(&first_foreign, &nobody, call);
+    step_aside(call);
+}
+
+/* CUPTI may still have a buffer of ours when somebody else takes over, and put records of his into it: they go to him
+ * in one of his own. */
+static _Atomic(requested_function) their_request;
+static _Atomic(completed_function) their_completed;
+
+static void completed_for_them(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    struct block *block = block_of(buffer);
+    completed_function done = atomic_load(&their_completed);
+    if (!block) {
+        done(context, stream, buffer, size, valid);
+        return;
     }
+    uint8_t *theirs = NULL;
+    size_t room = 0, records = 0;
+    if (valid)
+        atomic_load (&their_request)(&theirs, &room, &records);
+    if (theirs) {
+        memcpy(theirs, buffer, valid < room ? valid : 0);
+        done(context, stream, theirs, room, valid < room ? valid : 0);
+    }
+    give_back(block);
+}
+
+/* Two wrappers for each: for those who call by name, and for those who looked the name up (what they found: looked_up).
+ */
+static struct {
+#define ASK(name, parameters, ...) int(*name) parameters;
+    REGISTER(ASK)
+    FOREIGN(ASK)
+#undef ASK
+} looked_up;
+#define NO_CUPTI 15 /* CUPTI_ERROR_NOT_INITIALIZED */
+
+#define BODY(function, found, name, parameters, ...)                                                                   \
+    static int function parameters                                                                                     \
+    {                                                                                                                  \
+        int(*real) parameters = (int(*) parameters)(uintptr_t)(found);                                                 \
+        met(#name);                                                                                                    \
+        return real ? real(__VA_ARGS__) : NO_CUPTI;                                                                    \
+    }
+#define ASK(name, parameters, ...)                                                                                     \
+    BODY(foreign_##name, meant(__builtin_return_address(0), "cupti" #name), name, parameters, __VA_ARGS__)             \
+    BODY(found_##name, (uintptr_t)looked_up.name, name, parameters, __VA_ARGS__)
 FOREIGN(ASK)
 #undef ASK
 
+static int take_over(int (*real)(requested_function, completed_function), requested_function ask,
+                     completed_function done)
+{
+    met("ActivityRegisterCallbacks");
+    if (!real)
+        return NO_CUPTI;
+    if (own || !atomic_load(&gave_buffers) || !ask || !done)
+        return real(ask, done);
+    atomic_store(&their_request, ask);
+    atomic_store(&their_completed, done);
+    return real(ask, completed_for_them);
+}
+static int foreign_ActivityRegisterCallbacks(requested_function ask, completed_function done)
+{
+    void *real = meant(__builtin_return_address(0), "cuptiActivityRegisterCallbacks");
+    return take_over((int (*)(requested_function, completed_function))(uintptr_t)real, ask, done);
+}
+static int found_ActivityRegisterCallbacks(requested_function ask, completed_function done)
+{
+    return take_over(looked_up.ActivityRegisterCallbacks, ask, done);
+}
+
+static const struct {
+    const char *name;
+    ipo_function called, found;
+    size_t at;
+} wrappers[] = {
+#define ASK(name, parameters, ...)                                                                                     \
+    {"cupti" #name, (ipo_function)foreign_##name, (ipo_function)found_##name, offsetof(__typeof__(looked_up), name)},
+    REGISTER(ASK) FOREIGN(ASK)
+#undef ASK
+};
+#define WRAPPERS (sizeof wrappers / sizeof *wrappers)
+
 ipo_function ipo_cupti_wrapper_of(const char *name)
 {
-    const struct {
-        const char *name;
-        ipo_function wrapper;
-        bool there; /* in the CUPTI in use; an older one may lack it */
-    } wrappers[] = {
-#define ASK(name, parameters, ...) {"cupti" #name, (ipo_function)(uintptr_t)foreign_##name, cupti.name != NULL},
-        FOREIGN(ASK)
-#undef ASK
-    };
-    for (size_t i = 0; *library && i < sizeof wrappers / sizeof *wrappers; i++)
+    for (size_t i = 0; i < WRAPPERS; i++)
         if (strcmp(name, wrappers[i].name) == 0)
-            return wrappers[i].there ? wrappers[i].wrapper : NULL;
+            return wrappers[i].called;
     return NULL;
+}
+
+void *ipo_cupti_looked_up(void *handle, const char *name)
+{
+    void *found = dlsym(handle, name);
+    for (size_t i = 0; found && i < WRAPPERS; i++)
+        if (strcmp(name, wrappers[i].name) == 0) {
+            _Atomic(void *) *place = (_Atomic(void *) *)(void *)((char *)&looked_up + wrappers[i].at);
+            void *none = NULL;
+            if (atomic_compare_exchange_strong(place, &none, found) || none == found) /* else of a second copy */
+                return (void *)(uintptr_t)wrappers[i].found;
+        }
+    return found;
 }

@@ -35,8 +35,10 @@ void ipo_cupti_stop(void);
 /* Number of the stream (trc_sig.object) that an NCCL call is put on; 0: not known, or it is being captured.  Record
  * path: a question to the driver and a look into a table, but for the first call with a stream. */
 uint32_t ipo_cupti_stream(uintptr_t stream);
-/* What leads a caller of CUPTI here instead: NULL for all but the few calls that tell of another profiler. */
+/* What leads a caller of CUPTI here instead: NULL for all but the few calls that tell of another profiler.  And what
+ * dlsym gives to one who looks a name up on a real handle. */
 ipo_function ipo_cupti_wrapper_of(const char *name);
+void *ipo_cupti_looked_up(void *handle, const char *name);
 /* File name of the CUPTI in use; "" before there is one. */
 const char *ipo_cupti_object(void);
 

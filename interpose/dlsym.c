@@ -5,6 +5,7 @@
  * the return address, which must stay the caller's.  It may be called before our constructor, by an allocator that is
  * itself not ready: so no allocation, no lock and no call but the jump, once the real one is known. */
 #include "interpose/dlsym.h"
+#include "interpose/cupti.h"
 #include "interpose/nccl.h"
 #include "interpose/nccl_windows.h"
 
@@ -155,7 +156,11 @@ __attribute__((visibility("default"))) void *dlsym(void *restrict handle, const 
     if (__builtin_expect(name[0] == 'n' && name[1] == 'c' && name[2] == 'c' && name[3] == 'l', 0) &&
         handle != RTLD_DEFAULT && handle != RTLD_NEXT)
         return ipo_nccl_looked_up(handle, name);
-    if (__builtin_expect(name[0] == 'c' && name[1] == 'u' && is_of_driver(name), 0))
-        ipo_cuda_coming();
+    if (__builtin_expect(name[0] == 'c' && name[1] == 'u', 0)) {
+        if (is_of_driver(name))
+            ipo_cuda_coming();
+        if (name[2] == 'p' && name[3] == 't' && name[4] == 'i' && handle != RTLD_DEFAULT && handle != RTLD_NEXT)
+            return ipo_cupti_looked_up(handle, name);
+    }
     return known(handle, name);
 }

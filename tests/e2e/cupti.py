@@ -158,6 +158,56 @@ if held:
               len(rank.kernels) == 7 and "until another profiler came" in rank.facts.get("gpu.kernels", ""), rank.facts)
     check("profiler: the report says so", "until another profiler came" in hpctop("report", "trace-profiler-x2").out)
 
+for label, arguments, env, kept, says in [
+        ("looks its functions up", ["dlsym"], {}, 7, "until another profiler came"),
+        ("finds a buffer of ours in CUPTI", [], {"GPU_DOUBLE_CUPTI_EAGER": "1"}, 7, "until another profiler came"),
+        ("was there first", ["first"], {}, 0, "not timed: another profiler was there first")]:
+    run(["rm", "-rf", "trace-profiler-%s" % "-".join(arguments + ["x2"]), "trace-profiler-x2"])
+    held = hold("profiler", arguments, 2, lambda *a, **more: launch(*a, **dict(more, **env)), program)
+    for rank in ranks_of("trace-profiler-" + "-".join(arguments + ["x2"])) if held else []:
+        check("a profiler that %s is left alone, and that is said" % label,
+              len(rank.kernels) == kept and says in rank.facts.get("gpu.kernels", ""), (len(rank.kernels), rank.facts))
+
+# A stream made again at the address of another is another.
+source = """
+#include <mpi.h>
+#include <nccl.h>
+int main(int argc, char **argv)
+{
+    int me, n, bad = 0;
+    ncclUniqueId id;
+    ncclComm_t comm;
+    float *device;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    cudaSetDevice(0);
+    if (me == 0)
+        ncclGetUniqueId(&id);
+    MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
+    bad |= ncclCommInitRank(&comm, n, id, me) || cudaMalloc((void **)&device, 64);
+    for (int i = 0; i < 5 && !bad; i++) {
+        cudaStream_t stream;
+        bad |= cudaStreamCreate(&stream) || ncclAllReduce(device, device, 16, ncclFloat32, ncclSum, comm, stream) ||
+               cudaStreamSynchronize(stream) || cudaStreamDestroy(stream);
+    }
+    MPI_Finalize();
+    return bad;
+}
+"""
+with open("again.c", "w") as f:
+    f.write(source)
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+r = run(["mpicc", "-I" + os.path.join(TOP, "tests/gpu_double/include"), "-o", "again", "again.c", "-L" + DOUBLE,
+         "-Wl,-rpath-link," + DOUBLE, "-lnccl", "-lcudart"])
+check("again compiles", r.code == 0, r)
+r = launch(2, ["./again"], "streams-again")
+for rank in ranks_of("streams-again") if r.code == 0 else []:
+    check("streams made one after the other: each call has the kernel of its own",
+          len(rank.calls) == 5 and [c[5] for c in rank.calls] == [k[3] for k in sorted(rank.kernels)]
+          and len({c[5] for c in rank.calls}) == 5, (rank.calls, rank.kernels))
+check("again runs", r.code == 0, r)
+
 # No kernel times, and why.
 without = os.path.abspath("double-without-cupti")
 os.makedirs(without, exist_ok=True)

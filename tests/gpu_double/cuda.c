@@ -81,6 +81,11 @@ CU(cuCtxGetId, fgpu_context context, unsigned long long *id)
     *id = fgpu_life_of(context);
     return CUDA_SUCCESS;
 }
+CU(cuStreamGetId, fgpu_stream stream, unsigned long long *id)
+{
+    *id = (unsigned long long)fgpu_stream_number(stream);
+    return CUDA_SUCCESS;
+}
 CU(cuStreamGetCtx, fgpu_stream stream, fgpu_context *context)
 {
     if ((uintptr_t)stream <= 2 && !fgpu_current())

@@ -9,6 +9,7 @@
  * GPU_DOUBLE_CUPTI_VERSION=N        what cuptiGetVersion says; below 17 (CUDA 11.6) there is no clock to register
  * GPU_DOUBLE_CUPTI_SKEW=NS          the GPU's clock, and cuptiGetTimestamp's, are ahead of CLOCK_REALTIME by that
  * GPU_DOUBLE_CUPTI_REFUSE=1         cuptiActivityEnable fails, as where profiling is not permitted
+ * GPU_DOUBLE_CUPTI_EAGER=1          a flush asks for the next buffer at once: whoever comes then finds it there
  * GPU_DOUBLE_CUPTI_DROP=N           every N-th record finds no room and is dropped */
 #include "tests/gpu_double/core.h"
 
@@ -338,6 +339,10 @@ CUPTI(ActivityFlushAll, uint32_t flag)
         give_out(out);
         out = next;
     }
+    pthread_mutex_lock(&lock);
+    if (number("GPU_DOUBLE_CUPTI_EAGER", 0))
+        room(1);
+    pthread_mutex_unlock(&lock);
     return OK;
 }
 CUPTI(ActivityGetNextRecord, uint8_t *buffer, size_t valid, void **record)
