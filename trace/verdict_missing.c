@@ -180,6 +180,15 @@ bool ana_find_inside(struct ana_case *c)
     return false;
 }
 
+static void blame_partner(struct ana_case *c, const struct ana_want *w)
+{
+    size_t partner = w->kind == ANA_WANT_MESSAGE ? ana_want_partner(c, w) : SIZE_MAX;
+    if (partner == SIZE_MAX)
+        return;
+    ana_case_blame(c, partner);
+    c->out->id = ANA_CLASS_UNMATCHED;
+}
+
 /* Collectives wait for these, and what they wait for in their own calls is not known. */
 static bool say_unknown(struct ana_case *c)
 {
@@ -199,9 +208,12 @@ static bool say_unknown(struct ana_case *c)
         ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
         ana_post_words(c, odd, call, sizeof call);
         ana_comm_words(c->job, g->comm, comm, sizeof comm);
-        ana_case_say(c, "%s %s not come out of %s, and %zu of %d wait in %s on %s", who,
-                     c->out->culprits > 1 ? "do" : "does", call, g->inside,
-                     g->comm->def.size + g->comm->def.remote_size, first->call->name, comm);
+        bool many = c->out->culprits > 1;
+        c->out->id = ANA_CLASS_MISSING;
+        if (c->out->culprits == 1 && odd->wants == 1) /* a message that was begun and does not come, as of partitions */
+            blame_partner(c, &c->want[odd->first_want]);
+        ana_case_say(c, "%s %s not come out of %s, and %zu of %d wait in %s on %s", who, many ? "do" : "does", call,
+                     g->inside, g->comm->def.size + g->comm->def.remote_size, first->call->name, comm);
         snprintf(c->out->next, sizeof c->out->next, "who has to do its part there, and whether it came to that");
         return true;
     }
@@ -243,7 +255,7 @@ bool ana_find_still(struct ana_case *c)
     if (!found || leaving != inside)
         c->out->culprits = 0;
     if (found && outside == 0 && leaving != inside && say_unknown(c))
-        c->out->id = ANA_CLASS_MISSING;
+        c->out->confidence = ANA_LIKELY;
     if (found && c->out->id == ANA_CLASS_NONE)
         c->out->confidence = ANA_POSSIBLE;
     return found;
