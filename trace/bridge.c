@@ -278,6 +278,14 @@ struct ana_bridges *ana_bridges_make(const struct ana_bridge_rank *rank, size_t 
     return bridges;
 }
 
+bool ana_bridges_reach(const struct ana_bridges *bridges, uint32_t world)
+{
+    for (size_t i = 0; bridges && i < bridges->sides.count; i++)
+        if (side_at(bridges, i)->world == world && side_at(bridges, i)->twin != NONE)
+            return true;
+    return false;
+}
+
 const struct ana_bridge *ana_bridge_find(const struct ana_bridges *bridges, uint32_t world, uint64_t identity)
 {
     const struct side *side = bridges ? ana_map_find(&bridges->sides, world, identity, 0) : NULL;

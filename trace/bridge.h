@@ -37,6 +37,9 @@ void ana_bridges_free(struct ana_bridges *bridges);
 /* The communicator that `world` knows by this identity; NULL: its other side is not known. */
 const struct ana_bridge *ana_bridge_find(const struct ana_bridges *bridges, uint32_t world, uint64_t identity);
 
+/* Does `world` share a communicator with another world? */
+bool ana_bridges_reach(const struct ana_bridges *bridges, uint32_t world);
+
 /* Rank index of a partner as a signature has it, <= TRC_PEER_BEYOND; UINT32_MAX: not known. */
 static inline uint32_t ana_bridge_partner(const struct ana_bridge *bridge, int32_t peer)
 {

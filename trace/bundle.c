@@ -157,9 +157,12 @@ static void note_place(struct ana_bundle *bundle, size_t i, int error)
     free(bundle->error[i]);
     bundle->error[i] = NULL;
     bool gone = error == ENOENT && had_files(bundle, i);
-    if (error == 0 || error == ENOTDIR || (error == ENOENT && !gone))
+    bool missing = error == ENOENT && bundle->places > 1; /* of several it may be a typing error */
+    if (error == 0 || error == ENOTDIR || (error == ENOENT && !gone && !missing))
         return;
-    const char *why = gone ? "is gone: its files are read on for as long as hpctop has them open" : strerror(error);
+    const char *why = gone      ? "is gone: its files are read on for as long as hpctop has them open"
+                      : missing ? "there is no such folder"
+                                : strerror(error);
     size_t n = strlen(bundle->place[i]) + strlen(why) + 3;
     if ((bundle->error[i] = malloc(n)))
         snprintf(bundle->error[i], n, "%s: %s", bundle->place[i], why);

@@ -152,6 +152,7 @@ static void collect_warnings(struct ana_job *job)
             job->process[i].rank.rank == job->process[i - 1].rank.rank)
             warn(job, trc_path(job->process[i].rank.file), "a second file for this rank");
         else if (job->process[i].rank.world != job->process[i - 1].rank.world &&
+                 !ana_bridges_reach(job->bridges, job->process[i].rank.world) &&
                  !(trc_head(job->process[i].rank.file)->flags & TRC_HEAD_SPAWNED))
             warn(job, trc_path(job->process[i].rank.file),
                  "belongs to another run of MPI at the same time in the same folder");

@@ -55,10 +55,19 @@ int tui_finish(int status)
     return status;
 }
 
+static bool asks_for_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
 int tui_command_main(int argc, char **argv)
 {
-    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+    if (argc > 1 && asks_for_help(argv[1]))
         argv[1] = "help";
+    if (argc == 3 && tui_command_of(argv[1]) && asks_for_help(argv[2])) { /* as `hpctop help COMMAND` */
+        char *about[] = {argv[0], argv[1], NULL};
+        return tui_command_of("help")->run(2, about);
+    }
     if (argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0))
         argv[1] = "version";
     const struct tui_command *command = argc > 1 ? tui_command_of(argv[1]) : NULL;

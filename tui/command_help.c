@@ -100,7 +100,9 @@ static int print_overview(void)
         snprintf(usage, sizeof usage, "%s%s%s", i == 0 ? "" : command->name, i == 0 ? "" : " ", command->arguments);
         printf("  hpctop %-44s %s\n", usage, command->help);
     }
-    printf("\nExit status: 0 done, 2 input that cannot be read, 64 wrong usage; record: that of its command.\n");
+    printf(
+        "\nExit status: 0 done, 2 input that cannot be read, 64 wrong usage; verdict: 1 trouble; record: that of its "
+        "command.\n");
     return tui_finish(TUI_EXIT_OK);
 }
 

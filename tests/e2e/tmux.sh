@@ -90,6 +90,22 @@ result $? "an unknown terminal is named" "$(cat "$here/stderr")"
 start 80 24 LC_ALL=C.UTF-8 TERM=dumb; await '^EXIT 2' && grep -q '"dumb"' "$here/stderr"
 result $? "a dumb terminal is told so" "$(cat "$here/stderr")"
 
+start 80 24 -u TERM LC_ALL=C.UTF-8; await '^EXIT 2' && grep -q 'set TERM' "$here/stderr"
+result $? "without TERM: told so" "$(cat "$here/stderr")"
+
+# Ctrl-Z and fg: the shell's terminal in between, the screens afterwards, also in another size.
+pane kill-server
+pane -f /dev/null new-session -d -s t -x 80 -y 24 "PS1='shell> ' LC_ALL=C.UTF-8 TERM=screen bash --norc --noprofile -i"
+await '^shell>'; key "stty -a >'$here/before'; '$HPCTOP' '$trace'" Enter; await 'qQuit'; key 2; await 'RANK.*HOST'
+key C-z; await 'Stopped' && key "stty -a >'$here/stopped'; echo in the shell" Enter && await '^in the shell'
+result $? "Ctrl-Z leads to the shell" "it does not"
+cmp -s "$here/before" "$here/stopped" && [ "$(pane display -p -t t '#{alternate_on}#{cursor_flag}#{mouse_any_flag}')" = 010 ]
+result $? "stopped: the terminal is as it was" "it is not"
+pane resize-window -t t -x 100 -y 30; key fg Enter; await 'RANK.*HOST'; result $? "fg shows the screen again" "it does not"
+key 3; await 'CALLS.*p50.*p99' && await '^1Over.*qQuit'; result $? "keys work after fg" "they do not"
+pane resize-window -t t -x 80 -y 24; key q; await '^shell> *$'; key "stty -a >'$here/after'; echo back" Enter; await '^back'
+cmp -s "$here/before" "$here/after"; result $? "q after fg restores the terminal" "it does not"
+
 # Somebody truncates the files, overwrites one and removes the folder while they are looked at: told, in every view.
 whole=$trace; trace=$here/spoilt; cp -r "$whole" "$trace"; trace=$(cd "$trace" && pwd)
 start 80 24 LC_ALL=C.UTF-8; await 'CALL .*TIME'; key 6; await 'rank +00:'; key + + + + + + + +

@@ -20,6 +20,8 @@ def wrong_usage():
         "report without a folder": ["report", "--json"],
         "dump without a folder": ["dump"],
         "verdict without a folder": ["verdict", "--json"],
+        "help on nothing there is": ["help", "nothing"],
+        "a value that is missing": ["verdict", "--hang"],
         "verdict with a word for seconds": ["verdict", "--hang", "soon", "trace"],
     }.items():
         r = hpctop(*arguments, cwd="empty")
@@ -38,6 +40,21 @@ def unreadable():
             check("%s %s: the message names it" % (command, name), os.path.basename(name) in r.err, r.err)
 
 
+def no_argument():
+    """The newest trace folder here; one line where there is none."""
+    os.makedirs("several", exist_ok=True)
+    for i, name in enumerate(("hpctop-1", "hpctop-2", "hpctop-3")):
+        shutil.copytree("trace", os.path.join("several", name))
+        for file in traces(os.path.join("several", name)):
+            os.utime(file, (1000000 + i % 2, 1000000 + i % 2))  # the second is the newest
+    r = hpctop(cwd="several")
+    check("no argument: the newest folder here", r.code == 0 and r.out.startswith("hpctop  2 "), r)
+    r = hpctop(cwd="empty")
+    check("no argument and no trace here", r.code == 2 and one_line(r.err) and "record" in r.err and not r.out, r)
+    r = hpctop("hpctop-1", "no-such-folder", cwd="several")
+    check("one of two folders is missing: told", r.code == 0 and "no-such-folder: there is no such folder" in r.out, r)
+
+
 def pipe():
     r = hpctop("trace")
     check("without a terminal hpctop prints the report", r.code == 0 and "MPI_Sendrecv" in r.out, r)
@@ -54,9 +71,11 @@ def pipe():
 
 
 def help_texts():
-    for arguments in (["help"], ["--help"], ["help", "environment"], ["help", "report"], ["--version"]):
+    for arguments in (["help"], ["--help"], ["-h"], ["help", "environment"], ["help", "keys"], ["help", "views"], ["help", "man"],
+                      ["help", "report"], ["report", "--help"], ["record", "-h"], ["--version"]):
         r = hpctop(*arguments)
         check("0 for: " + " ".join(arguments), r.code == 0 and r.out.strip() and ESCAPE not in r.out, r)
+    check("COMMAND --help is help COMMAND", hpctop("verdict", "--help").out == hpctop("help", "verdict").out)
     text = hpctop("help", "environment").out
     for name in ("HPCTOP_DIR", "HPCTOP_LIMIT", "HPCTOP_DISABLE", "HPCTOP_VERBOSE"):
         check("help environment tells " + name, name in text, text)
@@ -90,6 +109,7 @@ done = mpirun(2, workload("many_sizes"), "trace")
 if check("a trace to look at", done.code == 0 and len(traces("trace")) == 2, done):
     wrong_usage()
     unreadable()
+    no_argument()
     pipe()
     help_texts()
     truncated()

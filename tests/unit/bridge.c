@@ -148,6 +148,7 @@ static void accepted(void)
     tb_between(t, 21, &(struct tb_between){21, 0, TB_COMM_CONNECT, 2500010000, 0, 1, 1, true, false});
     struct ana_bridges *b = make();
     CHECK(are_one(b, 0, 10, 1, 20) && are_one(b, 0, 11, 1, 21) && !are_one(b, 0, 10, 1, 21), "accept and connect");
+    CHECK(ana_bridges_reach(b, 0) && ana_bridges_reach(b, 1) && !ana_bridges_reach(b, 2), "which worlds met");
     done(b);
 }
 
