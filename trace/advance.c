@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SLICE         512     /* events between two looks at the clock */
+#define SLICE         512     /* events at most between two looks at the clock */
 #define LANE_WIDTH_NS 65536   /* finest bucket of the timeline while the job is short */
 #define LANE_BUCKETS  16384   /* of one rank, when there are few */
 #define LANES_BUCKETS 1048576 /* of all ranks, about */
@@ -103,32 +103,45 @@ static bool is_device(const struct ana_event *e)
     return e->call && ana_opclass_device(e->call->opclass);
 }
 
-/* Looks up what its signature means, when that is new.  Of nested calls nothing is counted (the outer one has their
- * time), nor of losses, of what ran on a GPU and of times out of reason. */
-static inline bool counts(struct ana_job *job, struct ana_tally *tally, const struct ana_event *e)
+static bool sends(const struct ana_event *e)
+{
+    return (e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE);
+}
+
+/* Of nested calls nothing is counted (the outer one has their time), nor of losses and of what ran on a GPU. */
+static void look_up(struct ana_job *job, struct ana_tally *tally, const struct ana_event *e)
 {
     struct ana_use *use = e->use;
+    use->kind = e->sig->flags & TRC_SIG_NESTED || is_device(e) ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
+    if (use->kind == ANA_USE_COUNTS)
+        ana_tally_use(tally, e, ana_call_number_of(job, e->index, e->sig->call));
+    use->is_nccl = ana_opclass_category(e->call->opclass) == TRC_CAT_NCCL;
+    use->is_beyond = e->sig->peer <= TRC_PEER_BEYOND && sends(e);
+}
+
+/* Whether it counts: neither of times out of reason. */
+static inline bool counts(struct ana_job *job, struct ana_tally *tally, const struct ana_event *e)
+{
     bool sane = e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
-    if (!sane || !use)
+    if (!sane || !e->use)
         return false;
-    if (use->kind == ANA_USE_NEW) {
-        bool left_out = e->sig->flags & TRC_SIG_NESTED || is_device(e);
-        use->kind = left_out ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
-        if (!left_out)
-            ana_tally_use(tally, e, ana_call_number_of(job, e->index, e->sig->call));
-    }
-    return use->kind == ANA_USE_COUNTS;
+    if (e->use->kind == ANA_USE_NEW)
+        look_up(job, tally, e);
+    return e->use->kind == ANA_USE_COUNTS;
 }
 
 /* What it spent and moved, on the rank's line of time. */
-static void draw(struct ana_lane *lane, const struct ana_event *e)
+static inline void draw(struct ana_lane *lane, const struct ana_event *e)
 {
     const struct ana_use *use = e->use;
-    bool own = !(e->sig->flags & TRC_SIG_SUB);
-    int64_t begin = own ? e->begin_ns : e->end_ns;
-    int64_t busy = e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - begin;
-    uint64_t times = ana_event_times(e);
-    uint64_t sent = use->sent * times, received = use->received * times, calls = ana_event_calls(e);
+    int64_t begin = use->is_sub ? e->end_ns : e->begin_ns, busy = e->end_ns - begin;
+    uint64_t sent = use->sent, received = use->received, calls = !use->is_sub;
+    if (e->kind == TRC_RECORD_FOLD) {
+        busy = e->busy_ns;
+        calls = ana_event_calls(e);
+        sent *= e->count;
+        received *= e->count;
+    }
     struct ana_bucket *bucket = ana_lane_hot(lane, begin, e->end_ns);
     if (bucket) {
         bucket->ns[use->category] = ana_plus(bucket->ns[use->category], busy);
@@ -137,30 +150,34 @@ static void draw(struct ana_lane *lane, const struct ana_event *e)
         bucket->received += received;
         return;
     }
-    if (own)
+    if (!use->is_sub)
         ana_lane_spend(lane, begin, e->end_ns, busy, use->category);
-    if (own || sent || received)
+    if (!use->is_sub || sent || received)
         ana_lane_count(lane, e->end_ns, calls, sent, received);
 }
 
-static bool sends(const struct ana_event *e)
+/* An event that is not of the program's own time: nested, on a GPU, a loss, or out of reason. */
+static void take_other(struct ana_job *job, const struct ana_event *e)
 {
-    return (e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE);
-}
-
-static void take_event(struct ana_job *job, const struct ana_event *e)
-{
-    bool counted = counts(job, &job->pass.tally, e);
-    if (!counted && is_device(e)) {
+    if (is_device(e)) {
         ana_gpu_device_event(job, job->gpu, e);
         return;
     }
     if (e->call && ana_opclass_category(e->call->opclass) == TRC_CAT_NCCL)
         ana_gpu_call(job, job->gpu, e);
     ana_match_event(job->match, e);
-    if (!counted)
+}
+
+static inline void take_event(struct ana_job *job, const struct ana_event *e)
+{
+    if (!counts(job, &job->pass.tally, e)) {
+        take_other(job, e);
         return;
-    if (e->sig->peer <= TRC_PEER_BEYOND && sends(e)) /* the counters know partners of this world only */
+    }
+    if (e->use->is_nccl)
+        ana_gpu_call(job, job->gpu, e);
+    ana_match_event(job->match, e);
+    if (e->use->is_beyond) /* the counters know partners of this world only */
         ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
                        ana_event_sent(e->sig));
     ana_tally_event(&job->pass.tally, e);
@@ -366,19 +383,18 @@ void ana_analysis_refresh(struct ana_job *job)
 /* A slice of the first pass; at its end the clock is fitted and the passes for good begin. */
 static void advance_evidence(struct ana_job *job)
 {
-    for (int i = 0; i < SLICE; i++) {
-        const struct ana_event *e = ana_merge_next(job->evidence.merge);
-        if (!e) {
-            ana_match_flush(job->evidence_match);
-            evidence_stop(job);
-            ana_clock_fit(job->clock, INT64_MIN);
-            ana_job_look(job);
-            start_lanes(job);
-            ana_merge_refresh(job->pass.merge);
-            return;
-        }
-        ana_match_event(job->evidence_match, e);
-    }
+    const struct ana_event *e[SLICE];
+    size_t n = ana_merge_next_few(job->evidence.merge, e, SLICE);
+    for (size_t i = 0; i < n; i++)
+        ana_match_event(job->evidence_match, e[i]);
+    if (n)
+        return;
+    ana_match_flush(job->evidence_match);
+    evidence_stop(job);
+    ana_clock_fit(job->clock, INT64_MIN);
+    ana_job_look(job);
+    start_lanes(job);
+    ana_merge_refresh(job->pass.merge);
 }
 
 static bool anyone_alive(const struct ana_job *job)
@@ -391,35 +407,30 @@ static bool anyone_alive(const struct ana_job *job)
 
 static void advance_main(struct ana_job *job)
 {
-    for (int i = 0; i < SLICE; i++) {
-        const struct ana_event *e = ana_merge_next(job->pass.merge);
-        if (e) {
-            take_event(job, e);
-            continue;
-        }
-        job->pass.done = true;
-        if (!anyone_alive(job) && !job->flushed) {
-            ana_match_flush(job->match);
-            job->flushed = true;
-        } else if (job->clocks > 1 && now_ns() >= job->next_fit_ns) {
-            ana_clock_fit(job->clock, ana_merge_position(job->pass.merge));
-            ana_merge_refresh(job->pass.merge);
-            job->next_fit_ns = now_ns() + REFIT_NS;
-        }
+    const struct ana_event *e[SLICE];
+    size_t n = ana_merge_next_few(job->pass.merge, e, SLICE);
+    for (size_t i = 0; i < n; i++)
+        take_event(job, e[i]);
+    if (n)
         return;
+    job->pass.done = true;
+    if (!anyone_alive(job) && !job->flushed) {
+        ana_match_flush(job->match);
+        job->flushed = true;
+    } else if (job->clocks > 1 && now_ns() >= job->next_fit_ns) {
+        ana_clock_fit(job->clock, ana_merge_position(job->pass.merge));
+        ana_merge_refresh(job->pass.merge);
+        job->next_fit_ns = now_ns() + REFIT_NS;
     }
 }
 
 static void advance_window(struct ana_job *job)
 {
-    for (int i = 0; i < SLICE; i++) {
-        const struct ana_event *e = ana_merge_next(job->window.pass.merge);
-        if (!e) {
-            job->window.pass.done = true;
-            return;
-        }
-        take_window_event(job, e);
-    }
+    const struct ana_event *e[SLICE];
+    size_t n = ana_merge_next_few(job->window.pass.merge, e, SLICE);
+    for (size_t i = 0; i < n; i++)
+        take_window_event(job, e[i]);
+    job->window.pass.done = n == 0;
 }
 
 double ana_analysis_share(const struct ana_job *job)

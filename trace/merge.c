@@ -41,7 +41,7 @@ struct ana_merge {
     size_t lanes, lane_room;
     struct entry *heap; /* room for every lane */
     size_t heaped;
-    bool holding; /* heap[0] was given out: its lane has to move first */
+    bool spent; /* all items of heap[0]'s lane were given out: it decodes more first */
     int64_t horizon_ns, begin_ns, end_ns;
     int64_t position_ns;
     uint64_t count;
@@ -117,12 +117,16 @@ static void convert(const struct source *source, struct lane *lane)
 {
     struct ana_clock_line line = source->line;
     int64_t begin_ns = 0, end_ns = 0;
+    uint64_t begin = 0, end = 0;
     for (uint32_t i = lane->at; i < lane->ready; i++) {
         const struct trc_record *record = &lane->record[i];
         struct ana_event *event = &lane->event[i];
-        if (i == lane->at || !is_sub(event)) {
-            begin_ns = ana_clock_apply(&line, record->begin);
-            end_ns = ana_clock_apply(&line, record->end);
+        bool new_times = record->end != end || record->begin != begin || i == lane->at;
+        if (new_times) {
+            begin = record->begin;
+            end = record->end;
+            begin_ns = ana_clock_apply(&line, begin);
+            end_ns = ana_clock_apply(&line, end);
         }
         event->begin_ns = begin_ns;
         event->end_ns = end_ns;
@@ -195,7 +199,7 @@ static void close_lanes(struct ana_merge *merge)
     for (size_t i = 0; i < merge->lanes; i++)
         trc_cursor_close(merge->lane[i].cursor);
     merge->lanes = merge->heaped = 0;
-    merge->holding = false;
+    merge->spent = false;
     for (size_t i = 0; i < merge->sources; i++)
         merge->source[i].threads = 0;
 }
@@ -275,15 +279,10 @@ bool ana_merge_refresh(struct ana_merge *merge)
             source->threads += complete;
         }
     }
-    if (merge->holding) { /* it was given out: its lane moves on */
-        uint32_t top = merge->heap[0].lane;
-        struct lane *lane = &merge->lane[top];
+    if (merge->spent) {
+        merge->lane[merge->heap[0].lane].dry = true;
         pop(merge);
-        if (++lane->at < lane->ready)
-            push(merge, entry_of(merge, top));
-        else
-            lane->dry = true;
-        merge->holding = false;
+        merge->spent = false;
     }
     if (other_times)
         convert_again(merge);
@@ -373,33 +372,41 @@ uint64_t ana_merge_count(const struct ana_merge *merge)
 
 /* ---- the stream ------------------------------------------------------------------------------------------------ */
 
-static inline const struct ana_event *give_out(struct ana_merge *merge, const struct lane *lane)
+/* heap[0] is the lane that all items were given out of, and nobody needs them any more. */
+static void decode_more(struct ana_merge *merge)
 {
-    const struct ana_event *event = &lane->event[lane->at];
-    if (event->end_ns > merge->position_ns)
-        merge->position_ns = event->end_ns;
-    merge->count++;
-    return event;
+    uint32_t top = merge->heap[0].lane;
+    merge->spent = false;
+    if (refill(merge, &merge->lane[top]))
+        sift_down(merge, entry_of(merge, top));
+    else
+        pop(merge);
 }
 
-const struct ana_event *ana_merge_next(struct ana_merge *merge)
+size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out, size_t max)
 {
-    if (merge->holding) {
+    size_t n = 0;
+    int64_t position_ns = merge->position_ns, horizon_ns = merge->horizon_ns;
+    if (merge->spent)
+        decode_more(merge);
+    while (n < max && merge->heaped > 0 && merge->heap[0].end_ns <= horizon_ns) {
         struct entry top = merge->heap[0];
         struct lane *lane = &merge->lane[top.lane];
-        if (++lane->at == lane->ready && !refill(merge, lane)) {
-            pop(merge);
-        } else if (is_sub(&lane->event[lane->at])) { /* stays behind its event whatever else ended at that time */
-            return give_out(merge, lane);
-        } else {
-            top.end_ns = lane->event[lane->at].end_ns;
-            top.order |= AFTER_SUBS;
-            sift_down(merge, top);
-        }
-        merge->holding = false;
+        const struct ana_event *event = &lane->event[lane->at], *end = &lane->event[lane->ready], *given;
+        do { /* SUB items stay behind their event whatever else ended at that time */
+            out[n++] = given = event++;
+        } while (event < end && n < max && event->end_ns == given->end_ns && is_sub(event));
+        lane->at = (uint32_t)(event - lane->event);
+        position_ns = given->end_ns > position_ns ? given->end_ns : position_ns;
+        merge->spent = event == end;
+        if (merge->spent)
+            break;
+        bool goes_on = event->end_ns == given->end_ns && is_sub(event); /* there was no room for it */
+        top.end_ns = event->end_ns;
+        top.order = goes_on ? top.order & ~AFTER_SUBS : top.order | AFTER_SUBS;
+        sift_down(merge, top);
     }
-    if (merge->heaped == 0 || merge->heap[0].end_ns > merge->horizon_ns)
-        return NULL;
-    merge->holding = true;
-    return give_out(merge, &merge->lane[merge->heap[0].lane]);
+    merge->position_ns = position_ns;
+    merge->count += n;
+    return n;
 }

@@ -1,7 +1,7 @@
 /* All threads of all files in one stream, in job time.
  *
  * Items come in order of their end (that is when they were written); SUB items stay behind their event, and the order
- * of one thread is never changed.  Memory: one item a thread.
+ * of one thread is never changed.  They are decoded, and given out, by the dozen.  Memory: a few dozen items a thread.
  *
  * A job that is still running: a thread of a live file that has nothing more now may write events later, but those end
  * after the file's last heartbeat (on a write-back file system: after two seconds before it), because what had ended by
@@ -34,15 +34,22 @@ void ana_merge_set_live(struct ana_merge *merge, size_t index, bool live);
  * Heads of files that say FINALIZED, ABORTED or STOPPED make them no longer live.  False: out of memory. */
 bool ana_merge_refresh(struct ana_merge *merge);
 
-/* The next item, valid until the next call; NULL: nothing more now. */
-const struct ana_event *ana_merge_next(struct ana_merge *merge);
+/* The next items, at least one and at most `max` > 0: how many were put into `out`, valid until the next call on the
+ * merge.  Fewer than `max` does not mean that there are no more; 0: nothing more now. */
+size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out, size_t max);
+/* The next one; NULL: nothing more now. */
+static inline const struct ana_event *ana_merge_next(struct ana_merge *merge)
+{
+    const struct ana_event *event;
+    return ana_merge_next_few(merge, &event, 1) ? event : NULL;
+}
 
 /* Starts anew with the items that overlap [begin_ns, end_ns) of the ranks selected (one byte an index, nonzero =
  * selected, read during this call only; NULL: all).  For windows: use a merge of one's own for these.
  * begin_ns = INT64_MIN, end_ns = INT64_MAX: everything again. */
 bool ana_merge_seek(struct ana_merge *merge, int64_t begin_ns, int64_t end_ns, const uint8_t *ranks);
 
-/* Job time of the last item given out (INT64_MIN: none yet), and how many there were in all. */
+/* Latest job time of those given out (INT64_MIN: none yet), and how many there were in all. */
 int64_t ana_merge_position(const struct ana_merge *merge);
 uint64_t ana_merge_count(const struct ana_merge *merge);
 

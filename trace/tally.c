@@ -73,6 +73,7 @@ void ana_tally_use(struct ana_tally *tally, const struct ana_event *e, uint32_t 
     use->site = site ? (uint32_t)(site - (struct ana_site_sum *)tally->sites.values) + 1 : 0;
     use->sent = ana_event_sent(e->sig);
     use->received = ana_event_received(e->sig);
+    use->is_sub = e->sig->flags & TRC_SIG_SUB;
     use->category = ana_opclass_category(e->call->opclass);
 }
 

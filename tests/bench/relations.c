@@ -116,9 +116,10 @@ static uint64_t merge_and_match(struct trc_file **file, size_t n, const struct a
                                       head->lost_records > 0};
         ana_match_set_rank(match, i, &rank);
     }
-    for (const struct ana_event *e; (e = ana_merge_next(merge)) != NULL; items++)
-        if (matching)
-            ana_match_event(match, e);
+    const struct ana_event *e[512];
+    for (size_t few; (few = ana_merge_next_few(merge, e, 512)) > 0; items += few)
+        for (size_t i = 0; matching && i < few; i++)
+            ana_match_event(match, e[i]);
     ana_match_flush(match);
     ana_match_free(match);
     ana_wait_clip_free(clip);
