@@ -360,18 +360,25 @@ static void remember_call(struct ana_match_process *process, const struct ana_ev
     process->inside[event->thread] = event->call;
 }
 
+static bool is_known(const struct ana_match *match, const struct ana_event *event)
+{
+    return !match->flushed && event->index < match->processes && match->process[event->index];
+}
+
 void ana_match_event(struct ana_match *match, const struct ana_event *event)
 {
-    if (match->flushed || event->index >= match->processes || !match->process[event->index])
-        return;
-    match->begun = true;
-    if (event->kind == TRC_RECORD_LOST)
-        ana_p2p_gap(match, (uint32_t)event->index);
-    if (event->kind != TRC_RECORD_EVENT)
-        return;
-    struct ana_route by_hand = {0}, *route = event->use ? &event->use->route : &by_hand;
-    if (route->epoch != match->epoch)
+    struct ana_route by_hand, *route = event->use ? &event->use->route : &by_hand;
+    bool is_event = event->kind == TRC_RECORD_EVENT;
+    if (!is_event || !event->use || route->epoch != match->epoch) {
+        if (!is_known(match, event))
+            return;
+        match->begun = true;
+        if (event->kind == TRC_RECORD_LOST)
+            ana_p2p_gap(match, (uint32_t)event->index);
+        if (!is_event)
+            return;
         look_up(match, event, route);
+    }
     uint32_t does = route->does;
     if (does & ANA_DOES_CALL)
         remember_call(match->process[event->index], event);
@@ -392,6 +399,7 @@ void ana_match_flush(struct ana_match *match)
     if (!match->flushed)
         ana_p2p_flush(match);
     match->flushed = true;
+    match->epoch++; /* so that every event is looked at, and refused */
 }
 
 struct ana_match_counts ana_match_counts(const struct ana_match *match)

@@ -217,7 +217,7 @@ static inline bool held_back(const struct ana_channel *channel, const struct ana
 }
 
 /* Pairs what can be paired: both queues are in order, so their heads belong together. */
-static void pump(struct ana_match *match, struct ana_channel *channel)
+static void pump_both(struct ana_match *match, struct ana_channel *channel)
 {
     if (is_kept(channel))
         return;
@@ -236,6 +236,12 @@ static void pump(struct ana_match *match, struct ana_channel *channel)
         }
         pair(match, channel, channel->sends.head, receive);
     }
+}
+
+static inline void pump(struct ana_match *match, struct ana_channel *channel)
+{
+    if (channel->sends.head && channel->receives.head)
+        pump_both(match, channel);
 }
 
 /* A wildcard has left: those that it held back may go on. */

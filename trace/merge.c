@@ -18,26 +18,25 @@ struct source {
 struct lane {
     struct trc_cursor *cursor;
     uint32_t index, thread;
-    bool dry;           /* had nothing more when last asked */
-    bool ended;         /* will give nothing more: past the window */
-    uint32_t at, ready; /* event[at] is the next one */
+    bool dry;                      /* had nothing more when last asked */
+    bool ended;                    /* will give nothing more: past the window */
+    bool goes_on;                  /* its next item is a SUB of an event given out before */
+    struct ana_event *next, *stop; /* of event[], those that were not given out */
     struct ana_event event[AHEAD];
     struct trc_record record[AHEAD]; /* that they were made of: another fit of the clock gives them other times */
 };
 
-/* Heap entries carry their key, so that comparing them touches no lane. */
+/* Heap entries carry their key, so that comparing them touches lanes only where ends are equal. */
 struct entry {
     int64_t end_ns;
-    uint64_t order; /* among equal ends: what belongs to an event given out before, then by index and thread */
-    uint32_t lane;
+    struct lane *lane;
 };
-#define AFTER_SUBS (1ull << 63)
 
 struct ana_merge {
     const struct ana_clock *clock;
     struct source *source;
     size_t sources, source_room;
-    struct lane *lane;
+    struct lane **lane;
     size_t lanes, lane_room;
     struct entry *heap; /* room for every lane */
     size_t heaped;
@@ -49,19 +48,24 @@ struct ana_merge {
 
 /* ---- heap ------------------------------------------------------------------------------------------------------ */
 
-static bool before(const struct entry *a, const struct entry *b)
+/* Among equal ends: what belongs to an event given out before, then by index and thread. */
+static bool goes_first(const struct lane *a, const struct lane *b)
 {
-    return a->end_ns < b->end_ns || (a->end_ns == b->end_ns && a->order < b->order);
+    if (a->goes_on != b->goes_on)
+        return a->goes_on;
+    return a->index != b->index ? a->index < b->index : a->thread < b->thread;
+}
+
+static inline bool before(const struct entry *a, const struct entry *b)
+{
+    return a->end_ns < b->end_ns || (a->end_ns == b->end_ns && goes_first(a->lane, b->lane));
 }
 
 static inline void sift_down(struct ana_merge *merge, struct entry entry)
 {
     struct entry *heap = merge->heap;
     size_t hole = 0, n = merge->heaped;
-    for (;;) {
-        size_t child = 2 * hole + 1;
-        if (child >= n)
-            break;
+    for (size_t child = 1; child < n; child = 2 * hole + 1) {
         if (child + 1 < n && before(&heap[child + 1], &heap[child]))
             child++;
         if (!before(&heap[child], &entry))
@@ -72,8 +76,9 @@ static inline void sift_down(struct ana_merge *merge, struct entry entry)
     heap[hole] = entry;
 }
 
-static void push(struct ana_merge *merge, struct entry entry)
+static void push(struct ana_merge *merge, struct lane *lane)
 {
+    struct entry entry = {lane->next->end_ns, lane};
     size_t hole = merge->heaped++;
     while (hole > 0 && before(&entry, &merge->heap[(hole - 1) / 2])) {
         merge->heap[hole] = merge->heap[(hole - 1) / 2];
@@ -112,50 +117,46 @@ static inline struct ana_use *use_of(const struct source *source, const struct t
     return use;
 }
 
-/* Job times of the lane's items from `at` on.  A SUB item has those of its event. */
-static void convert(const struct source *source, struct lane *lane)
+/* Its job times.  `first`: else those of the item before it are known, which a SUB item shares. */
+static inline void set_times(const struct ana_clock_line *line, const struct trc_record *record,
+                             struct ana_event *event, bool first)
 {
-    struct ana_clock_line line = source->line;
-    int64_t begin_ns = 0, end_ns = 0;
-    uint64_t begin = 0, end = 0;
-    for (uint32_t i = lane->at; i < lane->ready; i++) {
-        const struct trc_record *record = &lane->record[i];
-        struct ana_event *event = &lane->event[i];
-        bool new_times = record->end != end || record->begin != begin || i == lane->at;
-        if (new_times) {
-            begin = record->begin;
-            end = record->end;
-            begin_ns = ana_clock_apply(&line, begin);
-            end_ns = ana_clock_apply(&line, end);
-        }
-        event->begin_ns = begin_ns;
-        event->end_ns = end_ns;
-        event->busy_ns = record->kind == TRC_RECORD_FOLD ? (int64_t)((double)record->busy * line.rate) : 0;
+    if (!first && record->end == record[-1].end && record->begin == record[-1].begin) {
+        event->begin_ns = event[-1].begin_ns;
+        event->end_ns = event[-1].end_ns;
+    } else {
+        event->begin_ns = ana_clock_apply(line, record->begin);
+        event->end_ns = ana_clock_apply(line, record->end);
     }
+    event->busy_ns = record->kind == TRC_RECORD_FOLD ? (int64_t)((double)record->busy * line->rate) : 0;
 }
 
-static void describe(const struct source *source, struct lane *lane)
+/* The first `n` records as events. */
+static void describe(const struct source *source, struct lane *lane, size_t n)
 {
-    for (uint32_t i = 0; i < lane->ready; i++) {
-        const struct trc_record *record = &lane->record[i];
-        struct ana_event *event = &lane->event[i];
+    struct ana_clock_line line = source->line;
+    for (size_t i = 0; i < n; i++) {
+        const struct trc_record *restrict record = &lane->record[i];
+        struct ana_event *restrict event = &lane->event[i];
         event->kind = record->kind;
-        event->count = record->count;
-        event->sig = record->sig;
-        event->use = record->sig ? use_of(source, record) : NULL;
-        event->call = record->sig ? event->use->call : NULL;
-        event->comm = record->sig ? event->use->comm : NULL;
-        event->sequence = record->sequence;
         event->request_thread = record->request_thread;
+        event->sig = record->sig;
+        event->count = record->count;
+        event->sequence = record->sequence;
         event->request = record->request;
+        struct ana_use *use = record->sig ? use_of(source, record) : NULL;
+        event->use = use;
+        event->call = use ? use->call : NULL;
+        event->comm = use ? use->comm : NULL;
+        set_times(&line, record, event, i == 0);
     }
 }
 
 /* Leaves of the lane's items those that overlap the window. */
-static void clip(const struct ana_merge *merge, struct lane *lane)
+static size_t clip(const struct ana_merge *merge, struct lane *lane, size_t n)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < lane->ready && !lane->ended; i++) {
+    size_t kept = 0;
+    for (size_t i = 0; i < n && !lane->ended; i++) {
         const struct ana_event *event = &lane->event[i];
         if (event->begin_ns >= merge->end_ns && !is_nested(event) && !is_sub(event)) {
             lane->ended = true;
@@ -164,40 +165,36 @@ static void clip(const struct ana_merge *merge, struct lane *lane)
             lane->record[kept++] = lane->record[i];
         }
     }
-    lane->ready = kept;
+    return kept;
 }
 
 /* Decodes more.  False: nothing now. */
 static bool refill(struct ana_merge *merge, struct lane *lane)
 {
     const struct source *source = &merge->source[lane->index];
-    lane->at = lane->ready = 0;
-    while (lane->ready == 0 && !lane->ended) {
-        lane->ready = (uint32_t)trc_next_few(lane->cursor, lane->record, AHEAD);
-        if (lane->ready == 0) {
+    size_t n = 0;
+    while (n == 0 && !lane->ended) {
+        n = trc_next_few(lane->cursor, lane->record, AHEAD);
+        if (n == 0) {
             lane->dry = true;
-            return false;
+            break;
         }
-        describe(source, lane);
-        convert(source, lane);
+        describe(source, lane, n);
         if (merge->begin_ns != INT64_MIN || merge->end_ns != INT64_MAX)
-            clip(merge, lane);
+            n = clip(merge, lane, n);
     }
-    return lane->ready > 0;
-}
-
-static struct entry entry_of(const struct ana_merge *merge, size_t lane)
-{
-    const struct lane *l = &merge->lane[lane];
-    uint64_t order = (uint64_t)l->index << 32 | l->thread;
-    const struct ana_event *event = &l->event[l->at];
-    return (struct entry){event->end_ns, is_sub(event) ? order : order | AFTER_SUBS, (uint32_t)lane};
+    lane->next = lane->event;
+    lane->stop = lane->event + n;
+    lane->goes_on = n > 0 && is_sub(lane->event);
+    return n > 0;
 }
 
 static void close_lanes(struct ana_merge *merge)
 {
-    for (size_t i = 0; i < merge->lanes; i++)
-        trc_cursor_close(merge->lane[i].cursor);
+    for (size_t i = 0; i < merge->lanes; i++) {
+        trc_cursor_close(merge->lane[i]->cursor);
+        free(merge->lane[i]);
+    }
     merge->lanes = merge->heaped = 0;
     merge->spent = false;
     for (size_t i = 0; i < merge->sources; i++)
@@ -208,7 +205,7 @@ static bool add_lane(struct ana_merge *merge, size_t index, size_t thread)
 {
     if (merge->lanes == merge->lane_room) {
         size_t room = merge->lane_room ? merge->lane_room * 2 : 16;
-        struct lane *lane = realloc(merge->lane, room * sizeof *lane);
+        struct lane **lane = realloc(merge->lane, room * sizeof *lane);
         if (lane)
             merge->lane = lane;
         struct entry *heap = realloc(merge->heap, room * sizeof *heap);
@@ -218,17 +215,24 @@ static bool add_lane(struct ana_merge *merge, size_t index, size_t thread)
             return false;
         merge->lane_room = room;
     }
-    struct trc_cursor *cursor = trc_cursor_open(merge->source[index].file, thread);
-    if (!cursor)
+    struct lane *lane = calloc(1, sizeof *lane);
+    struct trc_cursor *cursor = lane ? trc_cursor_open(merge->source[index].file, thread) : NULL;
+    if (!cursor) {
+        free(lane);
         return false;
+    }
     if (merge->begin_ns != INT64_MIN)
         trc_cursor_seek(cursor, ana_clock_ticks(merge->clock, index, merge->begin_ns));
-    struct lane *lane = &merge->lane[merge->lanes++];
-    *lane = (struct lane){.cursor = cursor, .index = (uint32_t)index, .thread = (uint32_t)thread, .dry = true};
+    lane->cursor = cursor;
+    lane->index = (uint32_t)index;
+    lane->thread = (uint32_t)thread;
+    lane->dry = true;
+    lane->next = lane->stop = lane->event;
     for (size_t i = 0; i < AHEAD; i++) {
         lane->event[i].index = index;
         lane->event[i].thread = (uint32_t)thread;
     }
+    merge->lane[merge->lanes++] = lane;
     return true;
 }
 
@@ -256,10 +260,11 @@ static void convert_again(struct ana_merge *merge)
 {
     merge->heaped = 0;
     for (size_t i = 0; i < merge->lanes; i++) {
-        struct lane *lane = &merge->lane[i];
-        convert(&merge->source[lane->index], lane);
-        if (lane->at < lane->ready)
-            push(merge, entry_of(merge, i));
+        struct lane *lane = merge->lane[i];
+        for (struct ana_event *event = lane->next; event < lane->stop; event++)
+            set_times(&merge->source[lane->index].line, &lane->record[event - lane->event], event, event == lane->next);
+        if (lane->next < lane->stop)
+            push(merge, lane);
     }
 }
 
@@ -280,19 +285,19 @@ bool ana_merge_refresh(struct ana_merge *merge)
         }
     }
     if (merge->spent) {
-        merge->lane[merge->heap[0].lane].dry = true;
+        merge->heap[0].lane->dry = true;
         pop(merge);
         merge->spent = false;
     }
     if (other_times)
         convert_again(merge);
     for (size_t i = 0; i < merge->lanes; i++) {
-        struct lane *lane = &merge->lane[i];
+        struct lane *lane = merge->lane[i];
         if (!lane->dry)
             continue;
         lane->dry = false;
         if (refill(merge, lane))
-            push(merge, entry_of(merge, i));
+            push(merge, lane);
     }
     merge->horizon_ns = INT64_MAX;
     for (size_t i = 0; i < merge->sources; i++)
@@ -375,10 +380,10 @@ uint64_t ana_merge_count(const struct ana_merge *merge)
 /* heap[0] is the lane that all items were given out of, and nobody needs them any more. */
 static void decode_more(struct ana_merge *merge)
 {
-    uint32_t top = merge->heap[0].lane;
+    struct lane *lane = merge->heap[0].lane;
     merge->spent = false;
-    if (refill(merge, &merge->lane[top]))
-        sift_down(merge, entry_of(merge, top));
+    if (refill(merge, lane))
+        sift_down(merge, (struct entry){lane->next->end_ns, lane});
     else
         pop(merge);
 }
@@ -390,21 +395,20 @@ size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out,
     if (merge->spent)
         decode_more(merge);
     while (n < max && merge->heaped > 0 && merge->heap[0].end_ns <= horizon_ns) {
-        struct entry top = merge->heap[0];
-        struct lane *lane = &merge->lane[top.lane];
-        const struct ana_event *event = &lane->event[lane->at], *end = &lane->event[lane->ready], *given;
-        do { /* SUB items stay behind their event whatever else ended at that time */
-            out[n++] = given = event++;
-        } while (event < end && n < max && event->end_ns == given->end_ns && is_sub(event));
-        lane->at = (uint32_t)(event - lane->event);
-        position_ns = given->end_ns > position_ns ? given->end_ns : position_ns;
-        merge->spent = event == end;
-        if (merge->spent)
+        struct lane *lane = merge->heap[0].lane;
+        struct ana_event *event = lane->next, *stop = lane->stop;
+        int64_t end_ns = event->end_ns;
+        out[n++] = event++; /* SUB items stay behind it whatever else ended at that time */
+        while (event < stop && event->end_ns == end_ns && n < max && is_sub(event))
+            out[n++] = event++;
+        lane->next = event;
+        position_ns = end_ns > position_ns ? end_ns : position_ns;
+        if (event == stop) {
+            merge->spent = true;
             break;
-        bool goes_on = event->end_ns == given->end_ns && is_sub(event); /* there was no room for it */
-        top.end_ns = event->end_ns;
-        top.order = goes_on ? top.order & ~AFTER_SUBS : top.order | AFTER_SUBS;
-        sift_down(merge, top);
+        }
+        lane->goes_on = n == max && event->end_ns == end_ns && is_sub(event);
+        sift_down(merge, (struct entry){event->end_ns, lane});
     }
     merge->position_ns = position_ns;
     merge->count += n;

@@ -151,15 +151,15 @@ struct trc_note {
 };
 struct trc_record {
     enum trc_record_kind kind;
+    uint32_t request_thread;   /* START, COMPLETE: thread whose start number follows */
     const struct trc_sig *sig; /* until the next trc_next on this cursor; NULL for LOST and SAID */
+    uint64_t count;            /* FOLD: polls; LOST: records; else 1 */
+    uint64_t sequence;         /* COLL, SAID */
+    uint64_t request;          /* START, COMPLETE: start number; UINT64_MAX unknown */
     struct trc_note *note;     /* of sig, as long as that; EVENT and FOLD only */
     uint64_t begin, end;       /* ticks; of a SUB item: those of its event */
-    uint64_t count;            /* FOLD: polls; LOST: records; else 1 */
     uint64_t busy;             /* FOLD: ticks inside the polls; else end - begin */
-    uint64_t sequence;         /* COLL, SAID */
     struct trc_words said;     /* SAID */
-    uint32_t request_thread;   /* START, COMPLETE: thread whose start number follows */
-    uint64_t request;          /* START, COMPLETE: start number; UINT64_MAX unknown */
 };
 struct trc_cursor; /* belongs to the file: close before trc_close */
 

@@ -35,19 +35,21 @@ struct ana_use {
 
 /* One item of one thread, with its times in job nanoseconds. */
 struct ana_event {
-    size_t index;    /* of the rank */
-    uint32_t thread; /* index in its file */
+    /* As in trc_record, and in its order. */
     enum trc_record_kind kind;
-    int64_t begin_ns, end_ns; /* of a SUB item: those of the event it belongs to */
-    int64_t busy_ns;          /* FOLD: inside the polls */
+    uint32_t request_thread;
+    const struct trc_sig *sig; /* NULL for LOST; valid until more events are taken */
     uint64_t count;
-    const struct trc_sig *sig;   /* NULL for LOST; valid until the next event is taken */
+    uint64_t sequence;
+    uint64_t request;
+
+    size_t index;                /* of the rank */
+    uint32_t thread;             /* index in its file */
+    int64_t begin_ns, end_ns;    /* of a SUB item: those of the event it belongs to */
+    int64_t busy_ns;             /* FOLD: inside the polls */
+    struct ana_use *use;         /* as long as sig; NULL: by hand, or LOST */
     const struct trc_call *call; /* never NULL unless LOST; lives as long as the job */
     const struct trc_comm *comm; /* or NULL; lives as long as the job */
-    uint64_t sequence;
-    uint32_t request_thread;
-    uint64_t request;
-    struct ana_use *use; /* as long as sig; NULL: by hand, or LOST */
 };
 
 /* A point-to-point message whose both ends were seen. */

@@ -129,15 +129,16 @@ static inline void ana_tally_event(struct ana_tally *tally, const struct ana_eve
     if (!use->site)
         return; /* out of memory */
     struct ana_site_sum *site = ana_map_value(&tally->sites, use->site - 1);
-    uint64_t times = 1;
-    if (e->kind == TRC_RECORD_EVENT && !use->is_sub) {
-        ana_small_add_one(&site->times, e->end_ns - e->begin_ns);
+    if (e->kind == TRC_RECORD_EVENT) {
+        if (!use->is_sub)
+            ana_small_add_one(&site->times, e->end_ns - e->begin_ns);
+        site->sent += use->sent;
+        site->received += use->received;
     } else {
-        times = ana_event_times(e);
         ana_small_add(&site->times, ana_event_each(e), ana_event_calls(e));
+        site->sent += use->sent * e->count;
+        site->received += use->received * e->count;
     }
-    site->sent += use->sent * times;
-    site->received += use->received * times;
 }
 
 #endif

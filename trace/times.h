@@ -16,7 +16,9 @@
 static inline int64_t ana_plus(int64_t a, int64_t b)
 {
     int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? INT64_MIN : INT64_MAX) : sum;
+    if (__builtin_expect(__builtin_add_overflow(a, b, &sum), 0))
+        return b < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
 }
 static inline int64_t ana_product(int64_t a, uint64_t b)
 {
