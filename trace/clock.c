@@ -160,9 +160,11 @@ struct ana_clock_line ana_clock_line(const struct ana_clock *clock, size_t index
 {
     const struct file *file = &clock->file[index];
     const struct domain *domain = &clock->domain[file->domain];
+    double rate = file->ns_per_tick * (1 + domain->rate);
     return (struct ana_clock_line){.base = file->base,
+                                   .near = rate > 1e-3 ? (uint64_t)(ANA_CLOCK_FAR / 2 / fmax(rate, 1)) : 0,
                                    .job_ns = domain_job(domain, file->mono_ns),
-                                   .rate = file->ns_per_tick * (1 + domain->rate)};
+                                   .rate = rate};
 }
 
 int64_t ana_clock_job_time(const struct ana_clock *clock, size_t index, uint64_t ticks)

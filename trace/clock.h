@@ -61,13 +61,17 @@ uint64_t ana_clock_ticks(const struct ana_clock *clock, size_t index, int64_t jo
  * until the next fit or tick length. */
 struct ana_clock_line {
     uint64_t base;
+    uint64_t near; /* so many ticks after `base` are less than half of ANA_CLOCK_FAR */
     int64_t job_ns;
     double rate;
 };
 struct ana_clock_line ana_clock_line(const struct ana_clock *clock, size_t index);
 static inline int64_t ana_clock_apply(const struct ana_clock_line *line, uint64_t ticks)
 {
-    double ns = (double)(int64_t)(ticks - line->base) * line->rate;
+    uint64_t passed = ticks - line->base;
+    double ns = (double)(int64_t)passed * line->rate;
+    if (__builtin_expect(passed < line->near, 1))
+        return line->job_ns + (int64_t)(ns + 0.5);
     if (!(ns > -ANA_CLOCK_FAR && ns < ANA_CLOCK_FAR)) /* damaged ticks: far away, but without overflow */
         ns = ns < 0 ? -ANA_CLOCK_FAR : ANA_CLOCK_FAR;
     return line->job_ns + (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);

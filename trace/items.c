@@ -278,6 +278,39 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
     return step;
 }
 
+/* Those that stand for themselves: an event like most, of which only times are written. */
+#define UNUSUAL (TRC_SIG_SUB | TRC_SIG_COLL | TRC_SIG_START | TRC_SIG_COMPLETE | TRC_SIG_NESTED)
+
+/* Takes usual events from *bytes, in which there is room for all of the item.  Returns false at the first that is
+ * something else. */
+static ALWAYS_INLINE bool take_usual(struct trc_cursor *cursor, struct trc_bytes *bytes,
+                                     struct trc_record *restrict out)
+{
+    struct trc_bytes item = *bytes;
+    uint64_t signature, gap, duration, begin, end;
+    if (*item.at < TRC_ITEM_EVENT || !trc_get_varint_roomy(&item, &signature))
+        return false;
+    signature -= TRC_ITEM_EVENT;
+    if (signature >= cursor->sig_count || cursor->sigs[signature].sig.flags & UNUSUAL)
+        return false;
+    if (!trc_get_varint_roomy(&item, &gap) || !trc_get_varint_roomy(&item, &duration) ||
+        __builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end))
+        return false;
+    struct trc_chunk_sig *entry = &cursor->sigs[signature];
+    out->kind = TRC_RECORD_EVENT;
+    out->request_thread = cursor->thread;
+    out->sig = &entry->sig;
+    out->count = 1;
+    out->sequence = 0;
+    out->request = UINT64_MAX;
+    out->note = &entry->note;
+    out->begin = cursor->event_begin = begin;
+    out->end = cursor->event_end = cursor->base = end;
+    out->busy = duration;
+    *bytes = item;
+    return true;
+}
+
 size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_record *restrict out, size_t max)
 {
     if (!cursor->inside)
@@ -285,6 +318,10 @@ size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_record *restri
     struct trc_bytes bytes = trc_cursor_bytes(cursor);
     size_t n = 0;
     while (n < max && bytes.end - bytes.at >= EVENT_MAX) {
+        if (take_usual(cursor, &bytes, &out[n])) {
+            n++;
+            continue;
+        }
         struct trc_bytes item = bytes;
         uint64_t kind;
         const char *why;

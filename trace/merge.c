@@ -110,10 +110,10 @@ static inline struct ana_use *use_of(const struct source *source, const struct t
 {
     _Static_assert(sizeof(struct ana_use) <= sizeof(struct trc_note), "a note holds what we look up");
     struct ana_use *use = (struct ana_use *)record->note;
-    if (!use->call)
+    if (!use->call) {
         use->call = trc_call(source->file, record->sig->call);
-    if (!use->comm && record->sig->comm)
-        use->comm = trc_comm(source->file, record->sig->comm);
+        use->comm = record->sig->comm ? trc_comm(source->file, record->sig->comm) : NULL;
+    }
     return use;
 }
 

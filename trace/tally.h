@@ -66,7 +66,8 @@ void ana_tally_free(struct ana_tally *tally);
 /* Looks up what all events of the signature share, its call being number `call`: event->use. */
 void ana_tally_use(struct ana_tally *tally, const struct ana_event *event, uint32_t call);
 /* An event or SUB item, not nested, whose use was looked up. */
-static inline void ana_tally_event(struct ana_tally *tally, const struct ana_event *event);
+static inline __attribute__((always_inline)) void ana_tally_event(struct ana_tally *tally,
+                                                                  const struct ana_event *event);
 /* The same by call and size and by rank: for windows; of whole runs the counters know better. */
 void ana_tally_call(struct ana_tally *tally, const struct ana_event *event);
 /* A call that begins before the end of a window and ends after it: its duration, by call and size and by place. */

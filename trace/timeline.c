@@ -92,16 +92,18 @@ static int64_t bucket_begin(const struct ana_lane *lane, size_t i)
 static bool reach_span(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, size_t *first, size_t *last)
 {
     if (begin_ns >= lane->hot_begin_ns && end_ns < lane->hot_end_ns) {
-        *first = *last = lane->hot;
-    } else {
-        *last = reach(lane, end_ns > begin_ns ? end_ns - 1 : begin_ns);
-        if (*last == SIZE_MAX)
-            return false;
-        *first = reach(lane, begin_ns);
-        lane->hot = *last;
-        lane->hot_begin_ns = bucket_begin(lane, *last);
-        lane->hot_end_ns = lane->hot_begin_ns + lane->width_ns;
+        *first = *last = (size_t)(lane->hot - lane->level[0]);
+        return true;
     }
+    *last = reach(lane, end_ns > begin_ns ? end_ns - 1 : begin_ns);
+    if (*last == SIZE_MAX) {
+        lane->hot_begin_ns = lane->hot_end_ns = 0;
+        return false;
+    }
+    *first = reach(lane, begin_ns);
+    lane->hot = &lane->level[0][*last];
+    lane->hot_begin_ns = bucket_begin(lane, *last);
+    lane->hot_end_ns = lane->hot_begin_ns + lane->width_ns;
     if (*first < lane->clean)
         lane->clean = *first;
     return true;
@@ -163,6 +165,7 @@ static void sum_up(struct ana_lane *lane)
                        2 * i + 1 < below ? &lane->level[l - 1][2 * i + 1] : &none);
     }
     lane->clean = lane->used;
+    lane->hot_begin_ns = lane->hot_end_ns = 0; /* who adds to it comes by reach_span, which makes it unclean again */
 }
 
 static void add_bucket(struct ana_lane_sum *sum, const struct ana_bucket *b, double share)

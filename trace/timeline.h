@@ -34,8 +34,8 @@ struct ana_lane {
     size_t room;
     size_t clean; /* the levels above are right for what lies over the first `clean` buckets */
     struct ana_bucket *level[ANA_LANE_LEVELS];
-    size_t hot; /* the bucket that was used last, and its time: most events fall into it too */
-    int64_t hot_begin_ns, hot_end_ns;
+    struct ana_bucket *hot;           /* the bucket that was used last, and its time: most events fall into it too */
+    int64_t hot_begin_ns, hot_end_ns; /* equal: there is none */
 };
 
 /* `max` buckets (a power of two) of at first `width_ns` from `origin_ns` on; what lies before counts as at it. */
@@ -52,11 +52,7 @@ bool ana_lane_count(struct ana_lane *lane, int64_t at_ns, uint64_t calls, uint64
 /* The bucket that all of [begin_ns, end_ns] lies in, if it is the one that was used last, to be added to; else NULL. */
 static inline struct ana_bucket *ana_lane_hot(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns)
 {
-    if (begin_ns < lane->hot_begin_ns || end_ns >= lane->hot_end_ns)
-        return NULL;
-    if (lane->hot < lane->clean)
-        lane->clean = lane->hot;
-    return &lane->level[0][lane->hot];
+    return begin_ns >= lane->hot_begin_ns && end_ns < lane->hot_end_ns ? lane->hot : NULL;
 }
 
 /* Adds what lies in [begin_ns, end_ns) to *sum.  Whole buckets exactly; of one cut by an end, its share. */

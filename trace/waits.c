@@ -149,10 +149,8 @@ void ana_wait_clip_free(struct ana_wait_clip *clip)
     free(clip);
 }
 
-static struct waiter *waiter_of(struct ana_wait_clip *clip, size_t index)
+static struct waiter *add_waiter(struct ana_wait_clip *clip, size_t index)
 {
-    if (index < clip->waiters)
-        return &clip->waiter[index];
     size_t more = index + index / 2 + 8;
     struct waiter *moved = realloc(clip->waiter, more * sizeof *moved);
     if (!moved)
@@ -168,13 +166,10 @@ static struct waiter *waiter_of(struct ana_wait_clip *clip, size_t index)
     return &moved[index];
 }
 
-bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span)
+/* Of a call that may be one of those remembered: takes away what was taken.  False: nothing is left. */
+static bool clip_again(struct waiter *waiter, struct ana_wait_span *span)
 {
-    struct waiter *waiter = waiter_of(clip, span->waiter);
-    if (!waiter)
-        return true;                                 /* out of memory: rather twice than not at all */
-    bool later = span->begin_ns > waiter->newest_ns; /* so it is none of those: the usual case */
-    for (size_t i = 0; i < REMEMBERED && !later; i++) {
+    for (size_t i = 0; i < REMEMBERED; i++) {
         struct taken *call = &waiter->call[i];
         if (call->begin_ns != span->begin_ns)
             continue;
@@ -184,9 +179,18 @@ bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span)
         call->until_ns = span->end_ns;
         return true;
     }
-    if (later)
-        waiter->newest_ns = span->begin_ns;
-    waiter->call[waiter->next] = (struct taken){span->begin_ns, span->end_ns};
-    waiter->next = (waiter->next + 1) % REMEMBERED;
+    waiter->call[waiter->next++ % REMEMBERED] = (struct taken){span->begin_ns, span->end_ns};
+    return true;
+}
+
+bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span)
+{
+    struct waiter *waiter = span->waiter < clip->waiters ? &clip->waiter[span->waiter] : add_waiter(clip, span->waiter);
+    if (!waiter)
+        return true; /* out of memory: rather twice than not at all */
+    if (span->begin_ns <= waiter->newest_ns)
+        return clip_again(waiter, span);
+    waiter->newest_ns = span->begin_ns; /* later than all of them: the usual case */
+    waiter->call[waiter->next++ % REMEMBERED] = (struct taken){span->begin_ns, span->end_ns};
     return true;
 }
