@@ -137,8 +137,8 @@ static ALWAYS_INLINE bool take_request(struct trc_cursor *cursor, struct trc_byt
     return true;
 }
 
-static ALWAYS_INLINE enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *bytes, uint64_t signature,
-                                              struct trc_record *restrict out, const char **why, bool roomy)
+static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *bytes, uint64_t signature,
+                                struct trc_record *restrict out, const char **why)
 {
     if (signature >= cursor->sig_count) {
         *why = "a signature that was not defined";
@@ -155,7 +155,7 @@ static ALWAYS_INLINE enum trc_step take_event(struct trc_cursor *cursor, struct 
     out->request = UINT64_MAX;
     if (!(flags & TRC_SIG_SUB)) {
         uint64_t gap, duration;
-        if (!get(bytes, &gap, roomy) || !get(bytes, &duration, roomy))
+        if (!trc_get_varint(bytes, &gap) || !trc_get_varint(bytes, &duration))
             return TRC_STEP_SHORT;
         if (__builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end)) {
             *why = "an impossible time";
@@ -163,11 +163,11 @@ static ALWAYS_INLINE enum trc_step take_event(struct trc_cursor *cursor, struct 
         }
     }
     if (flags & TRC_SIG_COLL) {
-        if (!get(bytes, &sequence, roomy))
+        if (!trc_get_varint(bytes, &sequence))
             return TRC_STEP_SHORT;
         sequence += entry->sequence;
     }
-    if (flags & TRC_SIG_COMPLETE && !take_request(cursor, bytes, out, roomy))
+    if (flags & TRC_SIG_COMPLETE && !take_request(cursor, bytes, out, false))
         return TRC_STEP_SHORT;
 
     /* All of the item is there: now the cursor may move. */
@@ -272,41 +272,77 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
         cursor->in_row = cursor->row_settled = false;
         return TRC_STEP_AGAIN;
     }
-    enum trc_step step = take_event(cursor, bytes, kind - TRC_ITEM_EVENT, out, why, false);
+    enum trc_step step = take_event(cursor, bytes, kind - TRC_ITEM_EVENT, out, why);
     if (step == TRC_STEP_RECORD)
         cursor->in_row = cursor->row_settled = false;
     return step;
 }
 
-/* Those that stand for themselves: an event like most, of which only times are written. */
-#define UNUSUAL (TRC_SIG_SUB | TRC_SIG_COLL | TRC_SIG_START | TRC_SIG_COMPLETE | TRC_SIG_NESTED)
+/* The short way for what most items are, in bytes that have room for all of the item; false: it is something else, or
+ * wrong, and nothing has moved. */
 
-/* Takes usual events from *bytes, in which there is room for all of the item.  Returns false at the first that is
- * something else. */
+/* A call, alone, beginning a request, or in a collective. */
+static ALWAYS_INLINE bool take_call(struct trc_cursor *cursor, struct trc_chunk_sig *entry, struct trc_bytes *item,
+                                    struct trc_record *restrict out)
+{
+    uint64_t gap, duration, begin, end, sequence = 0;
+    uint32_t flags = entry->sig.flags;
+    if (!trc_get_varint_roomy(item, &gap) || !trc_get_varint_roomy(item, &duration) ||
+        __builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end))
+        return false;
+    if (flags & TRC_SIG_COLL) {
+        if (!trc_get_varint_roomy(item, &sequence))
+            return false;
+        entry->sequence = sequence += entry->sequence;
+    }
+    out->request = flags & TRC_SIG_START ? cursor->next_start++ : UINT64_MAX;
+    out->sequence = sequence;
+    out->request_thread = cursor->thread;
+    out->begin = cursor->event_begin = begin;
+    out->end = cursor->event_end = cursor->base = end;
+    out->busy = duration;
+    return true;
+}
+
+/* A request completed by the call before. */
+static ALWAYS_INLINE bool take_completion(struct trc_cursor *cursor, struct trc_bytes *item,
+                                          struct trc_record *restrict out)
+{
+    out->request_thread = cursor->thread;
+    out->request = UINT64_MAX;
+    if (!take_request(cursor, item, out, true))
+        return false;
+    out->sequence = 0;
+    out->begin = cursor->event_begin;
+    out->end = cursor->event_end;
+    out->busy = out->end - out->begin;
+    return true;
+}
+
 static ALWAYS_INLINE bool take_usual(struct trc_cursor *cursor, struct trc_bytes *bytes,
                                      struct trc_record *restrict out)
 {
     struct trc_bytes item = *bytes;
-    uint64_t signature, gap, duration, begin, end;
+    uint64_t signature;
     if (*item.at < TRC_ITEM_EVENT || !trc_get_varint_roomy(&item, &signature))
         return false;
     signature -= TRC_ITEM_EVENT;
-    if (signature >= cursor->sig_count || cursor->sigs[signature].sig.flags & UNUSUAL)
-        return false;
-    if (!trc_get_varint_roomy(&item, &gap) || !trc_get_varint_roomy(&item, &duration) ||
-        __builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end))
+    if (signature >= cursor->sig_count)
         return false;
     struct trc_chunk_sig *entry = &cursor->sigs[signature];
+    uint32_t flags = entry->sig.flags;
+    if (!(flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE | TRC_SIG_NESTED))) {
+        if (!take_call(cursor, entry, &item, out))
+            return false;
+    } else if ((flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE | TRC_SIG_COLL | TRC_SIG_START)) !=
+                   (TRC_SIG_SUB | TRC_SIG_COMPLETE) ||
+               !take_completion(cursor, &item, out)) {
+        return false;
+    }
     out->kind = TRC_RECORD_EVENT;
-    out->request_thread = cursor->thread;
     out->sig = &entry->sig;
-    out->count = 1;
-    out->sequence = 0;
-    out->request = UINT64_MAX;
     out->note = &entry->note;
-    out->begin = cursor->event_begin = begin;
-    out->end = cursor->event_end = cursor->base = end;
-    out->busy = duration;
+    out->count = 1;
     *bytes = item;
     return true;
 }
@@ -317,20 +353,8 @@ size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_record *restri
         return 0;
     struct trc_bytes bytes = trc_cursor_bytes(cursor);
     size_t n = 0;
-    while (n < max && bytes.end - bytes.at >= EVENT_MAX) {
-        if (take_usual(cursor, &bytes, &out[n])) {
-            n++;
-            continue;
-        }
-        struct trc_bytes item = bytes;
-        uint64_t kind;
-        const char *why;
-        if (!trc_get_varint_roomy(&item, &kind) || kind < TRC_ITEM_EVENT ||
-            take_event(cursor, &item, kind - TRC_ITEM_EVENT, &out[n], &why, true) != TRC_STEP_RECORD)
-            break;
-        bytes = item;
+    while (n < max && bytes.end - bytes.at >= EVENT_MAX && take_usual(cursor, &bytes, &out[n]))
         n++;
-    }
     if (n == 0)
         return 0;
     cursor->in_row = cursor->row_settled = false;
