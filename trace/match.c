@@ -149,7 +149,8 @@ static void look_up_channels(struct ana_match *match, const struct ana_event *ev
         route->receive = ana_channel_of(match, route->identity, route->source, index, sig->rtag);
 }
 
-static void look_up(struct ana_match *match, const struct ana_event *event, struct ana_route *route)
+static __attribute__((noinline)) void look_up(struct ana_match *match, const struct ana_event *event,
+                                              struct ana_route *route)
 {
     const struct trc_sig *sig = event->sig;
     uint32_t flags = sig->flags;

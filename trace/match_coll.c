@@ -22,7 +22,7 @@ static int32_t member(const struct trc_comm *comm, size_t i)
 /* Functions that MPI lets meet in one collective: MPI_Bcast and MPI_Bcast_c. */
 static bool same_operation(const struct trc_call *a, const struct trc_call *b)
 {
-    if (a == b)
+    if (a == b || strcmp(a->name, b->name) == 0)
         return true;
     size_t n = strlen(a->name), m = strlen(b->name);
     n -= n > 2 && strcmp(a->name + n - 2, "_c") == 0 ? 2 : 0;
@@ -88,22 +88,32 @@ static void give_up_oldest(struct ana_match *match)
     forget(match, match->oldest);
 }
 
+/* Rank index of the root that the event names; -1: none. */
+static int64_t root_of(const struct ana_match *match, const struct ana_event *event)
+{
+    int32_t peer = event->sig->peer;
+    if (peer == TRC_PEER_NONE)
+        return -1;
+    uint32_t root = peer == TRC_PEER_ROOT ? (uint32_t)event->index : ana_match_partner(match, event, peer);
+    return root != ANA_NOBODY ? (int64_t)root : -1;
+}
+
+static bool is_nonblocking(const struct ana_event *event)
+{
+    return event->sig->flags & (TRC_SIG_START | TRC_SIG_SUB | TRC_SIG_ENQUEUE);
+}
+
 /* What the event says of the operation, without its arrivals. */
 static struct ana_open_instance described(const struct ana_match *match, const struct ana_event *event,
                                           uint64_t identity)
 {
-    const struct trc_sig *sig = event->sig;
-    struct ana_open_instance open = {.node = {.a = identity, .b = event->sequence},
-                                     .call = event->call,
-                                     .comm = event->comm,
-                                     .first_index = (uint32_t)event->index,
-                                     .root = -1,
-                                     .nonblocking = sig->flags & (TRC_SIG_START | TRC_SIG_SUB | TRC_SIG_ENQUEUE),
-                                     .expected = members(event->comm)};
-    uint32_t root = sig->peer == TRC_PEER_ROOT ? (uint32_t)event->index : ana_match_partner(match, event, sig->peer);
-    if (root != ANA_NOBODY)
-        open.root = root;
-    return open;
+    return (struct ana_open_instance){.node = {.a = identity, .b = event->sequence},
+                                      .call = event->call,
+                                      .comm = event->comm,
+                                      .first_index = (uint32_t)event->index,
+                                      .root = root_of(match, event),
+                                      .nonblocking = is_nonblocking(event),
+                                      .expected = members(event->comm)};
 }
 
 static struct ana_open_instance *begin(struct ana_match *match, const struct ana_open_instance *like)
@@ -145,32 +155,37 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uin
 {
     if (!event->comm || event->comm->def.size <= 0)
         return;
-    struct ana_open_instance this = described(match, event, identity);
     bool bystander = event->comm->def.flags & TRC_COMM_INTER && event->sig->peer == TRC_PEER_NULL;
     struct ana_arrival arrival = {.index = event->index,
                                   .begin_ns = event->begin_ns,
                                   .end_ns = event->end_ns,
                                   .comm_rank = bystander ? -1 : event->comm->def.rank};
-    if (this.expected == 1) {
-        this.arrivals = 1;
-        this.arrival = &arrival;
-        report(match, &this);
+    if (members(event->comm) == 1) {
+        struct ana_open_instance alone = described(match, event, identity);
+        alone.arrivals = 1;
+        alone.arrival = &arrival;
+        report(match, &alone);
         return;
     }
-    struct ana_node *found = ana_table_find(&match->instances, this.node.a, this.node.b, 0);
-    struct ana_open_instance *open = found ? (struct ana_open_instance *)found : begin(match, &this);
+    struct ana_node *found = ana_table_find(&match->instances, identity, event->sequence, 0);
+    struct ana_open_instance *open = (struct ana_open_instance *)found;
+    if (!open) {
+        struct ana_open_instance fresh = described(match, event, identity);
+        open = begin(match, &fresh);
+    }
     if (!open || !append(match, open, arrival)) {
         if (open)
             forget(match, open);
         match->counts.incomplete++;
         return;
     }
-    bool roots_differ = open->root >= 0 && this.root >= 0 && open->root != this.root;
-    if (roots_differ || !same_operation(open->call, this.call))
+    int64_t root = root_of(match, event);
+    bool roots_differ = open->root >= 0 && root >= 0 && open->root != root;
+    if (roots_differ || !same_operation(open->call, event->call))
         open->mismatched = true;
     if (open->root < 0)
-        open->root = this.root;
-    open->nonblocking |= this.nonblocking;
+        open->root = root;
+    open->nonblocking |= is_nonblocking(event);
     if (open->arrivals < open->expected)
         return;
     struct ana_arrival *spare = open->arrivals > 24 ? malloc(open->arrivals / 2 * sizeof *spare) : NULL;
