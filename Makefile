@@ -208,11 +208,11 @@ check-horovod:
 # Everything of NCCL and CUDA on this machine's GPU, the measurements among it; skipped where there is none.  GPU=double: the
 # same on the GPU double; GPU=alone, GPU=double,alone: as if there were no MPI.
 check-gpu:
-	@tests/gpu/prepare.sh $(BUILD)
+	@tests/gpu/lib/prepare.sh $(BUILD)
 	@HPCTOP_GPU=$(GPU) tests/run.py -b $(BUILD) -k gpu -v $(RUNFLAGS) $(TESTS)
 # For a machine with a GPU on which nothing can be installed: build/gpu-kit is all that check-gpu needs there, ready made.
 gpu-kit: all nccl
-	@tests/gpu/kit.sh $(BUILD) build/gpu-kit
+	@tests/gpu/lib/kit.sh $(BUILD) build/gpu-kit
 # Every NCCL of PyPI, one a minor release (300 MB each): its header, its library, and what is seen of it without a GPU.
 check-versions:
 	@tests/setup.sh check

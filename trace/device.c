@@ -361,6 +361,23 @@ void ana_gpu_look_free(struct ana_gpu_look *look)
     *look = (struct ana_gpu_look){0};
 }
 
+void ana_gpu_carried(const struct ana_summary *s, const struct ana_gpu_look *look,
+                     struct ana_carried out[ANA_LIBRARIES])
+{
+    out[ANA_LIBRARY_MPI] = (struct ana_carried){.name = "MPI", .known = true};
+    out[ANA_LIBRARY_NCCL] = (struct ana_carried){.name = "NCCL", .known = true};
+    out[ANA_LIBRARY_COPIES] =
+        (struct ana_carried){"copies", look->known || !look->why_not[0], look->copies, look->copied, look->copied};
+    for (size_t i = 0; i < s->call_count; i++) {
+        const struct ana_call_stat *c = &s->calls[i];
+        bool nccl = ana_opclass_category(c->opclass) == TRC_CAT_NCCL;
+        struct ana_carried *of = &out[nccl ? ANA_LIBRARY_NCCL : ANA_LIBRARY_MPI];
+        of->calls += c->times.count;
+        of->sent += c->sent;
+        of->received += c->received;
+    }
+}
+
 /* ---- names ---------------------------------------------------------------------------------------------------------
  */
 

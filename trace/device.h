@@ -85,6 +85,16 @@ bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out);
 bool ana_gpu_is_here(const struct ana_job *job);
 void ana_gpu_look_free(struct ana_gpu_look *look);
 
+/* Which library carried which bytes, of what a summary and a look have. */
+enum ana_library { ANA_LIBRARY_MPI, ANA_LIBRARY_NCCL, ANA_LIBRARY_COPIES, ANA_LIBRARIES };
+struct ana_carried {
+    const char *name; /* "MPI", "NCCL", "copies" */
+    bool known;       /* false: nothing was seen of GPUs, so nobody knows of copies */
+    uint64_t calls, sent, received;
+};
+void ana_gpu_carried(const struct ana_summary *summary, const struct ana_gpu_look *look,
+                     struct ana_carried out[ANA_LIBRARIES]);
+
 /* "at::native::vectorized_elementwise_kernel" out of a mangled name, without what is in its angle brackets. */
 void ana_kernel_words(const char *name, char *out, size_t size);
 

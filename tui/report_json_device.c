@@ -6,29 +6,15 @@
 
 static void add_libraries(cJSON *root, const struct ana_summary *s, const struct ana_gpu_look *look)
 {
-    enum { MPI, NCCL, COPIES };
-    struct {
-        const char *name;
-        uint64_t calls, sent, received;
-    } by[] = {[MPI] = {"MPI", 0, 0, 0},
-              [NCCL] = {"NCCL", 0, 0, 0},
-              [COPIES] = {"copies", look->copies, look->copied, look->copied}};
-    for (size_t i = 0; i < s->call_count; i++) {
-        const struct ana_call_stat *c = &s->calls[i];
-        bool nccl = ana_opclass_category(c->opclass) == TRC_CAT_NCCL;
-        by[nccl ? NCCL : MPI].calls += c->times.count;
-        by[nccl ? NCCL : MPI].sent += c->sent;
-        by[nccl ? NCCL : MPI].received += c->received;
-    }
+    struct ana_carried by[ANA_LIBRARIES];
+    ana_gpu_carried(s, look, by);
     cJSON *list = cJSON_AddArrayToObject(root, "libraries");
-    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+    for (size_t i = 0; i < ANA_LIBRARIES; i++) {
         cJSON *o = cJSON_CreateObject();
-        /* Where nothing was seen on the GPUs, and it is known why, nobody knows of copies. */
-        bool known = i < COPIES || look->known || !look->why_not[0];
         tui_json_text(o, "name", by[i].name);
-        tui_json_known(o, "calls", known, by[i].calls);
-        tui_json_known(o, "bytes_sent", known, by[i].sent);
-        tui_json_known(o, "bytes_received", known, by[i].received);
+        tui_json_known(o, "calls", by[i].known, by[i].calls);
+        tui_json_known(o, "bytes_sent", by[i].known, by[i].sent);
+        tui_json_known(o, "bytes_received", by[i].known, by[i].received);
         cJSON_AddItemToArray(list, o);
     }
 }

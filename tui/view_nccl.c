@@ -2,6 +2,8 @@
 #include "trace/device.h"
 #include "tui/view.h"
 
+#include <math.h>
+
 enum {
     OPERATION,
     COMM,
@@ -123,6 +125,26 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
 static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, -1, rows, value, identity, NULL,
                                            NULL};
 
+/* Which library carried which bytes, in the selection. */
+static void draw_carried(const struct tui_app *app, struct tui_grid *grid, struct tui_rect line)
+{
+    struct ana_carried by[ANA_LIBRARIES];
+    char text[256], sent[ANA_TEXT], received[ANA_TEXT];
+    size_t used = 0;
+    ana_gpu_carried(&app->summary, &app->gpu, by);
+    for (int i = 0; i < ANA_LIBRARIES; i++) {
+        double unknown = by[i].known ? 0 : NAN;
+        ana_number(sent, sizeof sent, ANA_BYTES, (double)by[i].sent + unknown, true);
+        ana_number(received, sizeof received, ANA_BYTES, (double)by[i].received + unknown, true);
+        if (i == ANA_LIBRARY_COPIES)
+            used += (size_t)snprintf(text + used, sizeof text - used, "   copies %s", by[i].known ? sent : "unknown");
+        else
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s out, %s in", i ? "   " : "", by[i].name,
+                                     sent, received);
+    }
+    tui_put(grid, line, 1, 0, TUI_STYLE_DIM, text);
+}
+
 static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_rect table = rect, foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
@@ -139,6 +161,10 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
         table.h--;
         snprintf(text, sizeof text, "NCCL's RAS: %s", app->node.ras_text);
         tui_put(grid, foot, 1, 0, app->node.ras_trouble ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, text);
+    }
+    if (table.h > 6) {
+        table.h--;
+        draw_carried(app, grid, (struct tui_rect){rect.x, table.y + table.h, rect.w, 1});
     }
     tui_table_draw(&app->table[TUI_VIEW_NCCL], &spec, app, grid, table);
 }

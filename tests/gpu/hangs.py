@@ -44,7 +44,7 @@ def hang(mode, want, says):
         return
     p = gpu.start(RANKS, [path, mode], folder)
     v, began = None, time.monotonic()
-    while p.poll() is None and time.monotonic() < began + 40:
+    while p.poll() is None and time.monotonic() < began + 30:
         if len(traces(folder)) == RANKS:
             code, v = verdicts.verdict(folder)
             if not right(v, want, says):

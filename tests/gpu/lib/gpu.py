@@ -75,8 +75,10 @@ class Machine:
         self.cudart = find("lib", "libcudart.so.13*", "libcudart.so.12*")
         self.nccl, self.cupti = find("lib", "libnccl.so.2"), find("lib", "libcupti.so.1[0-9]*")
         self.nvml = "libnvidia-ml.so.1"
-        headers = [find("include", n) for n in ("cuda_runtime.h", "nccl.h")]
-        self.includes = [os.path.dirname(h) for h in headers] if all(headers) else [os.path.join(TOP, "tests/gpu_double/include")]
+        headers = [find("include", n) for n in ("cuda_runtime.h", "nccl.h", "cupti.h")]
+        self.includes = [os.path.dirname(h) for h in headers if h and not h.startswith("/usr/include")]
+        if not all(headers[:2]):
+            self.includes = [os.path.join(TOP, "tests/gpu_double/include")]
         if self.cudart:
             os.path.isdir("alias") or os.mkdir("alias")
             # Programs of the kit ask for 13; the calls that they make are the same since 11.
