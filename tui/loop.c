@@ -6,7 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 500, ADVANCE_NS = 100000000, ALL = 0 };
+/* A running job is looked at every TICK_MS, whatever the look takes, but for a breath to draw and to hear keys. */
+enum { TICK_MS = 400, BREATH_MS = 50, ADVANCE_NS = 100000000, ALL = 0 };
 
 static int64_t now_ms(void)
 {
@@ -125,7 +126,7 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
         if (live && now >= next) {
             tick(&l, ADVANCE_NS);
             l.stuck = false;
-            next = now_ms() + TICK_MS;
+            next = now + TICK_MS > now_ms() + BREATH_MS ? now + TICK_MS : now_ms() + BREATH_MS;
         }
         if (!live && app->stale)
             settle(&l, ALL);

@@ -1,0 +1,89 @@
+/* The loop behind the screens: how often a running job is looked at, what a key costs, and when it ends. */
+#include "tests/support/check.h"
+#include "tests/support/fixture_job.h"
+#include "tui/loop.h"
+#include <stdlib.h>
+#include <time.h>
+
+/* A terminal whose user does nothing for so many looks, and then leaves. */
+struct idle {
+    const struct fixture *fixture;
+    int looks, seen, keys;
+    int waited_ms, longest_ms; /* asked for since the last look */
+    int shows;
+};
+
+static void size(void *data, int *cols, int *rows)
+{
+    (void)data;
+    *cols = 80;
+    *rows = 24;
+}
+
+static bool ascii(void *data)
+{
+    (void)data;
+    return false;
+}
+
+static struct tui_event wait_for(void *data, int timeout_ms)
+{
+    struct idle *t = data;
+    if (t->fixture->refreshes > t->seen) {
+        t->seen = t->fixture->refreshes;
+        t->waited_ms = 0;
+    }
+    t->waited_ms += timeout_ms;
+    if (t->waited_ms > t->longest_ms)
+        t->longest_ms = t->waited_ms;
+    if (t->keys-- > 0)
+        return (struct tui_event){.kind = TUI_EVENT_KEY, .key = '2' + t->keys % 4};
+    if (t->seen >= t->looks)
+        return (struct tui_event){.kind = TUI_EVENT_KEY, .key = 'q'};
+    nanosleep(&(struct timespec){timeout_ms / 1000, timeout_ms % 1000 * 1000000L}, NULL);
+    return (struct tui_event){.kind = TUI_EVENT_NONE};
+}
+
+static void show(void *data, const struct tui_grid *grid, bool repaint)
+{
+    struct idle *t = data;
+    (void)grid, (void)repaint;
+    t->shows++;
+}
+
+static void nothing(void *data)
+{
+    (void)data;
+}
+
+static const struct tui_term_ops ops = {size, ascii, wait_for, show, nothing};
+
+static struct idle run(bool running, int looks, int keys)
+{
+    struct fixture fixture;
+    struct tui_source source = fixture_source(&fixture, 4);
+    fixture.running = running;
+    struct idle t = {.fixture = &fixture, .looks = looks, .keys = keys};
+    struct tui_app app;
+    CHECK(tui_app_init(&app, source), "memory");
+    int before = fixture.refreshes;
+    t.seen = before;
+    t.looks += before;
+    tui_loop(&app, (struct tui_term){&ops, &t}, true);
+    t.seen -= before;
+    tui_app_free(&app);
+    return t;
+}
+
+int main(void)
+{
+    struct idle t = run(true, 4, 0);
+    CHECK(t.seen == 4, "%d looks", t.seen);
+    CHECK(t.longest_ms > 0 && t.longest_ms <= 450, "a running job is looked at after %d ms of waiting", t.longest_ms);
+    CHECK(t.shows >= 4, "every look is shown: %d", t.shows);
+
+    /* A hundred keys in a row: shown, and no look at the files for each. */
+    t = run(true, 2, 100);
+    CHECK(t.shows >= 100 && t.seen < 50, "%d shown, %d looks", t.shows, t.seen);
+    return failures ? 1 : 0;
+}
