@@ -148,7 +148,7 @@ static int tag(struct tui_app *app, enum tui_action action)
     *mark = !*mark;
     app->tagged_count += *mark ? 1 : (size_t)-1;
     app->stale = true;
-    return tui_view(app->view)->table ? tui_app_step(app, TUI_ACTION_DOWN) : TUI_REDRAW;
+    return tui_app_step(app, TUI_ACTION_DOWN);
 }
 
 static int untag(struct tui_app *app, enum tui_action action)

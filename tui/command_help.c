@@ -91,6 +91,7 @@ static int print_command(const struct tui_command *command)
 
 static int print_overview(void)
 {
+    enum { USAGE = 36 };
     const struct tui_command *command;
     printf("hpctop shows what the ranks of a parallel job do, while it runs and afterwards.\n\n"
            "  hpctop record -- mpirun -n 4 ./app     records: one trace file a rank, in one folder\n"
@@ -98,7 +99,8 @@ static int print_overview(void)
     for (int i = 0; (command = tui_command(i)); i++) {
         char usage[80];
         snprintf(usage, sizeof usage, "%s%s%s", i == 0 ? "" : command->name, i == 0 ? "" : " ", command->arguments);
-        printf("  hpctop %-44s %s\n", usage, command->help);
+        bool fits = strlen(usage) <= USAGE; /* else the words stand below it */
+        printf("  hpctop %-*s%s%*s%s\n", USAGE, usage, fits ? "" : "\n", fits ? 1 : USAGE + 10, "", command->help);
     }
     printf(
         "\nExit status: 0 done, 2 input that cannot be read, 64 wrong usage; verdict: 1 trouble; record: that of its "

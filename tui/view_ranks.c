@@ -25,7 +25,8 @@ enum { MANY = 64 }; /* more ranks than that are grouped at first */
 
 static const struct tui_column columns[] = {
     [RANK] = {"RANK", 5, ANA_COUNT, true, false,
-              "rank in its MPI_COMM_WORLD; w1:3 is rank 3 of the first spawned world; +12: twelve that do the same, "
+              "rank in its MPI_COMM_WORLD; w1:3 is rank 3 of the first world beside it, spawned or met; +12: twelve "
+              "that do the same, "
               "with the "
               "means of their numbers; Enter unfolds them"},
     [HOST] = {"HOST", 6, TUI_UNIT_TEXT, true, true, "node that it runs on"},
