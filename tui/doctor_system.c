@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,14 +165,10 @@ void tui_doctor_libraries(struct tui_doctor *doctor)
         const char *topic, *missing, *knows;
         const char *names[6];
     } wanted[] = {
-        {"libunwind",
-         "call sites are single addresses, without the stack above them",
-         "libunwind.so",
-         {"libunwind.so.8", NULL}},
         {"CUPTI",
          "GPU kernels cannot be seen",
          "libcupti.so",
-         {"libcupti.so.13", "libcupti.so.12", "libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so", NULL}},
+         {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so", NULL}},
         {"NCCL",
          "not installed as a shared library; a program may have its own",
          "ncclAllReduce",
@@ -203,7 +200,7 @@ static void version_of(const char *path, char *out, size_t size)
 static void list(struct tui_doctor *doctor, enum tui_layer_role role, const char *topic, const char *none)
 {
     bool any = false;
-    char name[64], path[4096], said[256];
+    char name[64], path[4096], said[256], real[PATH_MAX], before[PATH_MAX] = "";
     for (int k = 0; tui_layer_kind(k); k++)
         for (const char *at = tui_layer_kind(k)->names; tui_layer_kind(k)->role == role && *at;) {
             size_t n = strcspn(at, " ");
@@ -212,6 +209,9 @@ static void list(struct tui_doctor *doctor, enum tui_layer_role role, const char
             /* A name of several families belongs to the one that is installed under it. */
             if (!tui_find_program(name, path, sizeof path) || tui_layer_kind_of(name, true) != tui_layer_kind(k))
                 continue;
+            if (!realpath(path, real) || strcmp(real, before) == 0) /* singularity leads to apptainer as a rule */
+                continue;
+            strcpy(before, real);
             version_of(path, said, sizeof said);
             bool number = said[0] >= '0' && said[0] <= '9';
             bool setuid = tui_layer_kind(k)->prefixes && tui_has_setuid_starter(path);
@@ -220,7 +220,8 @@ static void list(struct tui_doctor *doctor, enum tui_layer_role role, const char
                            setuid ? "; its starter is setuid: not with --cleanenv or --containall, unless with --userns"
                                   : "");
             any = true;
-            break;
+            if (role == TUI_LAYER_LAUNCHER) /* its other names are the same one's */
+                break;
         }
     if (!any)
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, topic, "%s", none);

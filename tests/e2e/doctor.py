@@ -30,7 +30,7 @@ def here():
     r = doctor()
     check("exit 0 here", r.code == 0 and not r.err, r)
     check("each line has a level", all(l.split()[0] in ("ok", "note", "problem") for l in r.out.splitlines()), r.out)
-    for topic in ("libtrace.so", "glibc", "trace folder", "clock", "libunwind", "CUPTI", "NCCL", "launcher", "containers"):
+    for topic in ("libtrace.so", "glibc", "trace folder", "clock", "CUPTI", "NCCL", "launcher", "containers"):
         check("it tells of " + topic, line(r, topic)[1], r.out)
     check("the glibc that libtrace.so needs is the floor or older", "needs 2.17" in line(r, "glibc")[1] or
           "needs 2.1" in line(r, "glibc")[1] and "loads" in line(r, "glibc")[1], line(r, "glibc"))
@@ -38,6 +38,19 @@ def here():
         tsc = f.read().strip() == "tsc"
     check("the clock is the recorder's", line(r, "clock")[1].startswith("TSC" if tsc else "clock_gettime"), line(r, "clock"))
     check("the launcher that is installed", "Open MPI" in r.out or not shutil.which("orterun"), r.out)
+
+
+def runtimes():
+    """Every container runtime in PATH, each once, under whatever names."""
+    os.mkdir("runtimes")
+    for name in ("apptainer", "podman", "docker", "ch-run", "shifter"):
+        with open("runtimes/" + name, "w") as f:
+            f.write("#!/bin/sh\necho %s version 1.2\n" % name)
+        os.chmod("runtimes/" + name, 0o755)
+    os.symlink("apptainer", "runtimes/singularity")
+    r = doctor(PATH=os.path.abspath("runtimes") + ":" + os.environ["PATH"])
+    found = [l.split("runtimes/")[1].split(":")[0] for l in r.out.splitlines() if l[9:23].strip() == "containers" and "/runtimes/" in l]
+    check("every container runtime", sorted(found) == ["apptainer", "ch-run", "docker", "podman", "shifter"], r.out)
 
 
 def wrong_here():
@@ -127,6 +140,7 @@ def nccl():
 
 
 here()
+runtimes()
 wrong_here()
 programs()
 families()
