@@ -50,6 +50,21 @@ def more(name, launcher, folder):
         spawned("%s spawn_%s" % (name, binding), launch, os.path.join(folder, "spawn_" + binding))
 
 
+def sites(name):
+    """Places of calls, as the report shows them: file, line of it with that call, and the subroutine it is in."""
+    for program, within in (("halo", {"MAIN__"}), ("requests_mpifh", {"MAIN__", "start"}), ("requests_mpi", {"MAIN__", "start"}),
+                            ("requests_f08", {"MAIN__", "start"})):
+        shown = re.findall(r"^ *(MPI_\w+) .* (\w+\.[fF]90):(\d+) in (\w+)$", hpctop("report", "trace-%s-%s-x2" % (name, program)).out, re.M)
+        wrong = []
+        for call, source, line, routine in shown:
+            with open(os.path.join(TOP, "workloads/fortran", source)) as f:
+                text = f.read().split("\n")[int(line) - 1]
+            if call.lower() not in text.lower() or routine not in within:
+                wrong.append("%s at %s:%s in %s, which is %s" % (call, source, line, routine, text.strip()))
+        check("%s %s: places of calls" % (name, program), len(shown) >= 5 and {s[3] for s in shown} == within and not wrong,
+              "%s; %s" % (wrong, sorted({s[3] for s in shown})))
+
+
 # How a program may be linked, and how its compiler may spell names (COMMON blocks too, so only one without MPI's).
 LINKED = [("now", "halo.f90", ["-Wl,-z,now", "-pie"]), ("lazy", "halo.f90", ["-Wl,-z,lazy", "-pie"]),
           ("no-pie", "halo.f90", ["-fno-pie", "-no-pie"]), ("no-plt", "halo.f90", ["-fno-plt", "-Wl,-z,relro"]),
@@ -166,6 +181,7 @@ if not shutil.which("mpifort") or not shutil.which("gfortran"):
 all_of("default", "mpirun", os.path.join(BUILD, "workloads/fortran"), 4)
 if not os.environ.get("ONLY"):
     nested("default", "trace-default-callback-x2")
+    sites("default")
     more("default", "mpirun", os.path.join(BUILD, "workloads/fortran"))
     large("default", "mpifort", "mpirun", os.path.join(BUILD, "workloads/fortran"))
     linked("default", "mpifort", "mpirun", os.path.join(BUILD, "workloads/fortran"))
@@ -177,6 +193,7 @@ if shutil.which("mpifort.mpich") and shutil.which("mpirun.mpich"):
         all_of("MPICH", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"), 2)
         if not os.environ.get("ONLY"):
             nested("MPICH", "trace-MPICH-callback-x2")
+            sites("MPICH")
             more("MPICH", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"))
             linked("MPICH", "mpifort.mpich", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"))
             spelt("MPICH", "mpicc.mpich", "mpirun.mpich", "-lmpichfort")

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from common import check, end, environment, hpctop, run, skip, traces
-from python_frames import PROGRAM, judge, until_stopped
+from python_frames import PROGRAM, SITES, judge, judge_sites, until_stopped
 
 MPI = r"""
 import ctypes.util, glob, sys
@@ -55,6 +55,12 @@ def one(version, path, mpi):
     if not traces(folder):
         return skip("%s" % version, "it cannot load %s" % mpi)
     judge(version, folder)
+    with open(os.path.join(folder, "sites.py"), "w", encoding="utf-8") as f:
+        f.write(SITES)
+    env.update(HPCTOP_PYTHON="1", HPCTOP_DIR=os.path.abspath("sites-" + version))
+    done = run([path, "sites.py", mpi], env, 60, folder)
+    if check("%s: a program of calls" % version, done.code == 0, done):
+        judge_sites(version, "sites-" + version)
 
 
 mpi = subprocess.run(["/usr/bin/python3", "-c", MPI], stdout=subprocess.PIPE).stdout.decode().strip()

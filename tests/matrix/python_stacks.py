@@ -4,8 +4,8 @@
 import os
 import sys
 
-from common import end, skip_all, traces
-from python_frames import PROGRAM, judge, until_stopped
+from common import check, end, skip_all, traces
+from python_frames import PROGRAM, SITES, judge, judge_sites, until_stopped
 from root import PRELOAD, Root, unpack
 
 release, version = sys.argv[1].split("-")
@@ -19,4 +19,9 @@ until_stopped(*root.started(["python" + version, "train.py", "libmpi.so.40"], LD
 if not traces(here):
     skip_all("Python %s of %s left no trace" % (version, release))
 judge("%s of %s" % (version, release), here)
+with open("sites.py", "w") as f:
+    f.write(SITES)
+done = root.run(["python" + version, "sites.py", "libmpi.so.40"], LD_PRELOAD=PRELOAD, HPCTOP_DIR=os.path.join(here, "sites"), HPCTOP_PYTHON="1")
+if check("call sites: it runs", done.code == 0, done):
+    judge_sites("%s of %s" % (version, release), "sites")
 end()

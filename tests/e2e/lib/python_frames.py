@@ -63,6 +63,53 @@ time.sleep(0.3)
 outer(20)
 '''
 
+# Calls by ctypes, from a function, a method, a lambda, a comprehension and the module: which lines, how often.
+SITES = r'''
+import ctypes, sys
+everything = ctypes.CDLL(None)
+try:
+    everything.MPI_Init
+except AttributeError:
+    sys.exit(77)
+ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
+everything.MPI_Init(None, None)
+name, n = ctypes.create_string_buffer(8192), ctypes.c_int()
+def call():
+    return everything.MPI_Get_processor_name(name, ctypes.byref(n))
+class Solver:
+    def step(self):
+        everything.MPI_Get_processor_name(name, ctypes.byref(n))
+def main():
+    for i in range(20):
+        call()
+    for i in range(5): Solver().step()
+    late = lambda: everything.MPI_Get_processor_name(name, ctypes.byref(n))
+    for i in range(3):
+        late()
+    return [everything.MPI_Get_processor_name(name, ctypes.byref(n)) for i in range(4)]
+main()
+for i in range(2): everything.MPI_Get_processor_name(name, ctypes.byref(n))
+everything.MPI_Finalize()
+'''
+# Function, its line, calls of MPI_Get_processor_name there.
+SITE_CALLS = (("<lambda>", 20, 3), ("<module>", 25, 2), ("call", 12, 20), ("main", 23, 4), ("step", 15, 5))
+
+
+def judge_sites(version, folder):
+    """Holds the places of calls in the trace folder (HPCTOP_PYTHON=1) to what SITES calls where."""
+    dump = hpctop("dump", folder).out
+    lines = {}
+    for function, line in re.findall(r"^site 0x\w+: (\S+) \S*sites\.py:(\d+)$", dump, re.M):
+        lines.setdefault(function.split(".")[-1], []).append(int(line))
+    called = [function.split(".")[-1] for function in re.findall(r"MPI_Get_processor_name .*site=(\S+)", dump)]
+    lines.get("<module>", []).sort()
+    # A comprehension is a function of its own up to 3.11; the module initialises and finalises, too.
+    own = {"main": "<listcomp>" if "<listcomp>" in called else "main"}
+    want = {own.get(name, name): [line] if name != "<module>" else [9, line, 26] for name, line, _ in SITE_CALLS}
+    check("%s: lines of calls" % version, lines == want, lines)
+    counts = {name: called.count(name) for name in set(called)}
+    check("%s: every call at its line" % version, counts == {own.get(name, name): n for name, _, n in SITE_CALLS}, counts)
+
 
 def python_threads(folder):
     """Lists of (function, line) of the threads of the last snapshot, with their `on` and flags."""
