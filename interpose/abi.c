@@ -1,6 +1,7 @@
 #include "interpose/oldglibc.h"
 #include "interpose/abi.h"
 #include "interpose/calls.h"
+#include "interpose/peek.h"
 #include "interpose/resolve.h"
 
 struct ipo_abi ipo_abi;
@@ -129,6 +130,24 @@ void ipo_abi_detect(void)
     find_shared();
 }
 
+/* Open MPI over UCX has a shared handle of its own for sends that finished at once: a request within its module's one
+ * variable (completed_send_req of ompi_pml_ucx, ompi/mca/pml/ucx/pml_ucx.h).  Its place there differs between versions,
+ * so it is known by what each object of Open MPI begins with: its class, after a mark in debugging builds. */
+static uintptr_t ucx_shared(void)
+{
+    const uint64_t mark = 0xdeafbeeddeafbeed;
+    uint64_t words[0x600 / 8] = {0}; /* it has 0x5d0 to 0x610 bytes in 4.1 to 6.0 */
+    uintptr_t module = ipo_resolve_data("ompi_pml_ucx"), class = ipo_resolve_data("ompi_request_t_class");
+    if (!module || !class || !ipo_peek(module, words, sizeof words))
+        return 0;
+    for (unsigned i = 1; i < sizeof words / sizeof *words; i++)
+        if (words[i] == class) {
+            uintptr_t at = module + 8 * (words[i - 1] == mark ? i - 1 : i);
+            return at != ipo_abi.request_null && !ipo_is_shared(at) ? at : 0;
+        }
+    return 0;
+}
+
 /* Requests that have nothing to do are finished at once: where two of a kind have one handle, it is a shared one. */
 void ipo_abi_find_shared(void)
 {
@@ -146,6 +165,8 @@ void ipo_abi_find_shared(void)
             ipo_abi.shared_too[kind] = first;
         ((int (*)(int, void *, w))ipo_own[IPO_Waitall])(2, requests, ipo_abi.statuses_ignore);
     }
+    if (!ipo_abi.shared_too[1])
+        ipo_abi.shared_too[1] = ucx_shared();
 }
 
 /* Whether the count of a status is the word at `at`, as long as the next one is 0: what MPI sets is found there, and

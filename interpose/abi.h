@@ -19,9 +19,9 @@ struct ipo_abi {
     /* Handles; 0 where the library has them as addresses that were not found. */
     uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type;
     uintptr_t op_band, op_bor;
-    /* Handles that many finished requests share.  Open MPI: ompi_request_empty, and since 6.0 ompi_request_empty_send;
-     * MPICH: one for each kind of request, `shared` and what lies shared_span behind it; Intel MPI: two that look like
-     * others, one for sends and one for receives. */
+    /* Handles that many finished requests share.  Open MPI: ompi_request_empty, since 6.0 ompi_request_empty_send, and
+     * one more over UCX; MPICH: one for each kind of request, `shared` and what lies shared_span behind it; Intel MPI:
+     * two that look like others, one for sends and one for receives. */
     uintptr_t shared, shared_span, shared_too[2];
 };
 extern IPO_OURS struct ipo_abi ipo_abi;
