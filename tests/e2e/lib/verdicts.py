@@ -95,11 +95,11 @@ def starved():
     return os.getloadavg()[0] > 3 * len(os.sched_getaffinity(0))
 
 
-def hang(name, ranks, want, **more):
+def hang(name, ranks, want, command=None, **more):
     """One program that hangs: looked at until a verdict comes, then killed and looked at again.  Again on a machine that
     lets ranks stand still for seconds: their heartbeats, by which the files tell how long it lasted, do too."""
     for again in range(3):
-        judged = hangs(name, ranks, want, **more)
+        judged = hangs(name, ranks, want, command, **more)
         wrong = [j for j in judged if j[1]]
         if not wrong or not starved():
             break
