@@ -36,7 +36,7 @@ python = "/usr/bin/python3"
 if subprocess.run([python, "-c", "import mpi4py"], stderr=subprocess.DEVNULL).returncode:
     skip("mpi4py", "no mpi4py in %s" % python)
 else:
-    hang("dup_lock", 2, hung(CYCLE, [0, 1]), [python, script])
+    hang("dup_lock", 2, hung(CYCLE, [0, 1]), command=[python, script])
 
 for name, states in (("sleep", ()), ("big_send", ()), ("tests", ()), ("uneven", ("slow",)), ("finalize", ("slow",)),
                      ("bcast", ()), ("threads", ())):
