@@ -1,0 +1,85 @@
+/* What the analysis keeps does not grow with the length of a trace: of one ten times as long, its peak memory is larger
+ * by no more than the newest messages, waits and collectives that a job keeps (store.h, bounded) take in it. */
+#include "tests/support/check.h"
+#include "tests/support/trace_folder.h"
+#include "trace/store.h"
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS 30000 /* so that of the long one the store is full */
+#define LONGER 10
+#define SLACK  (4u << 20) /* heads of chunks, and what malloc and the kernel round up */
+
+/* Each round a message to and fro, both of which are waited for, and a collective. */
+static void build(int64_t rounds)
+{
+    struct tb *tb[2] = {tb_new(0, 2), tb_new(1, 2)};
+    for (int64_t i = 0; i < rounds; i++) {
+        int64_t t = 1000 + i * 2000;
+        for (int32_t a = 0; a < 2; a++) {
+            tb_recv(tb[1 - a], 0, t + a * 1000 - 300, t + a * 1000 + 400, a, 5, 8);
+            tb_send(tb[a], 0, t + a * 1000, t + a * 1000 + 200, 1 - a, 5, 8);
+        }
+        for (int32_t r = 0; r < 2; r++)
+            tb_allreduce(tb[r], 0, t + 1500 + r * 50, t + 1600, TB_WORLD, (uint64_t)i + 1, 8);
+    }
+    for (int r = 0; r < 2; r++)
+        folder_write(tb[r], r);
+}
+
+static void analyse(uint64_t messages)
+{
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    uint64_t matched = 0;
+    for (size_t i = 0; i < s.pair_count; i++)
+        matched += s.pairs[i].messages;
+    _exit(s.analysed == 1 && s.wait_count > 0 && matched == messages ? 0 : 1);
+}
+
+/* Peak memory in bytes of a process that analyses a trace of so many rounds. */
+static size_t peak(int64_t rounds)
+{
+    folder_make("memory");
+    fflush(stdout);
+    pid_t child = fork(); /* the builder's memory is its own */
+    if (child == 0) {
+        build(rounds);
+        _exit(0);
+    }
+    int status = 1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "building: %d", status);
+    child = fork();
+    if (child == 0)
+        analyse((uint64_t)rounds * 2);
+    struct rusage used = {0};
+    CHECK(child > 0 && wait4(child, &status, 0, &used) == child && status == 0, "the analysis: %d", status);
+    folder_remove();
+    return (size_t)used.ru_maxrss * 1024;
+}
+
+static size_t kept(size_t n, size_t room, size_t size)
+{
+    return (n < room ? n : room) * size;
+}
+
+/* What the store takes of so many rounds. */
+static size_t stored(size_t rounds)
+{
+    return kept(2 * rounds, ANA_STORE_MESSAGES, sizeof(struct ana_kept_message)) +
+           kept(3 * rounds, ANA_STORE_WAITS, sizeof(struct ana_kept_wait)) +
+           kept(rounds, ANA_STORE_INSTANCES, sizeof(struct ana_kept_instance));
+}
+
+int main(void)
+{
+    size_t brief = peak(ROUNDS), lengthy = peak(ROUNDS * LONGER);
+    size_t allowed = brief + stored(ROUNDS * LONGER) - stored(ROUNDS) + SLACK;
+    printf("%zu kB, ten times as long %zu kB, of which %zu kB more in the store\n", brief / 1024, lengthy / 1024,
+           (stored(ROUNDS * LONGER) - stored(ROUNDS)) / 1024);
+    CHECK(lengthy <= allowed, "%zu kB for a trace of %d rounds, %zu kB for one of %d", brief / 1024, ROUNDS,
+          lengthy / 1024, ROUNDS * LONGER);
+    return failures ? 1 : 0;
+}
