@@ -158,7 +158,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libana.a
 fuzz: $(FUZZ_BIN)
 # A run of libFuzzer over the corpus in the tree, with what it finds beside it in build/.
 FUZZ_SECONDS ?= 20
-READER_SRC = $(addprefix trace/,reader.c head.c chunks.c live.c gpu.c defs.c evidence.c cursor.c items.c dump.c schema.c schema_write.c)
+READER_SRC = $(addprefix trace/,reader.c head.c chunks.c live.c gpu.c defs.c cxx_name.c evidence.c cursor.c items.c dump.c schema.c schema_write.c)
 build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c $(READER_SRC) $(wildcard trace/*.h)
 	@mkdir -p $(@D)
 	$(Q)clang $(STD) -DFUZZING -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
