@@ -32,7 +32,7 @@ if check("a job", done.code == 0 and len(traces("trace")) == 2, done):
     check("its ranks", sorted(r["rank"] for r in rep["ranks"]) == [0, 1] and rep["job"]["id"], rep["job"])
     seen = len(re.findall(r"MPI_Allreduce\b.*\bsent=%d\b" % (4 * ELEMENTS), hpctop("dump", "trace").out))
     right = check("every allreduce of the program", seen == 2 * STEPS, "%d of %d" % (seen, 2 * STEPS))
-    record("launchers", rep["job"]["mpi"], "Python", "-", "horovodrun", release(), "passed" if right else "failed")
+    record("launchers", rep["job"]["mpi"], "Python (Horovod)", "-", "horovodrun", release(), "passed" if right else "failed")
 for command in readme_commands("horovodrun"):
     done = run(["bash", "-c", command], environment(preload=False, PATH=os.path.dirname(HPCTOP) + ":" + path), timeout=120)
     check("README: " + command, done.code == 0 and len(traces("trained")) == 2, done)

@@ -51,9 +51,10 @@ for name, arguments, counts in FORTRAN:
                 brief=True)
     job.seen(both[1] if both else None)
 btl = job.library.env.get("OMPI_MCA_btl")
-tcp = {"OMPI_MCA_btl": btl + ",tcp"} if btl else {}  # the processes of another world are not reached by shared memory
+tcp = {"OMPI_MCA_btl": btl + ",tcp"} if btl else {"UCX_TLS": "self,sysv,tcp"}  # the processes of another world are not reached by shared memory
 for binding in BINDINGS:
     if "constants_" + binding not in UNSOUND.get(job.library.name, {}):
         constants("constants_" + binding, job.mpirun, job.program("fortran/constants_" + binding))
-    spawned("spawn_" + binding, lambda *a: job.mpirun(*a, **tcp), job.program("fortran/spawn_" + binding))
+    spawned("spawn_" + binding, lambda *a: job.mpirun(*a, **tcp), job.program("fortran/spawn_" + binding),
+            told_apart=job.library.abi != "mpich")
 job.end("Fortran")

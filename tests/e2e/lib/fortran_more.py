@@ -2,7 +2,7 @@
 as without, and recorded.  For every MPI and launcher alike (`launch` is called as common.mpirun)."""
 import re
 
-from common import calls, check, hpctop, report, skip, traces
+from common import check, hpctop, report, skip, traces
 
 BINDINGS = ("mpifh", "mpi", "f08")
 
@@ -26,22 +26,33 @@ def constants(label, launch, program, ranks=2):
     check(label + ": names without the blanks around them", dump.count('name="a grid of ranks"') == ranks, re.findall("name=.*", dump))
 
 
-def spawned(label, launch, program, ranks=2, why_not=None):
-    """workloads/fortran/spawn: three more worlds of two ranks each."""
+def together(reports):
+    """Calls and bytes of several reports."""
+    sums = {}
+    for c in (c for rep in reports for c in rep["calls"]):
+        into = sums.setdefault(c["name"], dict.fromkeys(("calls", "bytes_sent", "bytes_received"), 0))
+        for key in into:
+            into[key] += c[key]
+    return sums
+
+
+def spawned(label, launch, program, ranks=2, told_apart=True):
+    """workloads/fortran/spawn: three more worlds of two ranks each.  Where worlds that are spawned one after another are not
+    told apart (MPICH), each process is asked by itself."""
     bare = launch(ranks, [program], None, False)
     if bare.code != 0:
-        return skip(label, why_not or "does not run without libtrace.so either: " + (bare.err or bare.out).strip()[-100:].replace("\n", " | "))
+        return skip(label, "does not run without libtrace.so either: " + (bare.err or bare.out).strip()[-100:].replace("\n", " | "))
     folder = "trace-" + label.replace(" ", "-")
     done = launch(ranks, [program], folder)
     if not check(label + " runs", done.code == 0 and done.out == bare.out, done):
         return None
     check(label + ": a file a rank of each world", len(traces(folder)) == ranks + 6, traces(folder))
-    rep = report(folder)
-    if not check(label + ": the report can be made", rep is not None):
+    reports = [report(of) for of in ([folder] if told_apart else traces(folder))]
+    if not check(label + ": the report can be made", all(reports)):
         return None
-    seen = {name: c["calls"] for name, c in calls(rep).items()}
+    seen = together(reports)
     want = {"MPI_Comm_spawn": 2 * ranks, "MPI_Comm_spawn_multiple": ranks, "MPI_Comm_get_parent": ranks + 6,
             "MPI_Comm_disconnect": 3 * ranks + 6, "MPI_Send": 12, "MPI_Recv": 12}
-    check(label + ": every call", {name: seen.get(name) for name in want} == want, seen)
-    moved = [(c["bytes_sent"], c["bytes_received"]) for name, c in calls(rep).items() if name in ("MPI_Send", "MPI_Recv")]
+    check(label + ": every call", {name: seen.get(name, {}).get("calls") for name in want} == want, seen)
+    moved = [(c["bytes_sent"], c["bytes_received"]) for name, c in seen.items() if name in ("MPI_Send", "MPI_Recv")]
     return check(label + ": every byte", sorted(moved) == [(0, 3 * (804 + 8)), (3 * (804 + 8), 0)], moved)
