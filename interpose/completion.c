@@ -288,7 +288,7 @@ void ipo_complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t firs
             done = 0;
             continue;
         }
-        at = trc_put_tiny(at, TRC_ITEM_EVENT + state->local, (newest - request->number) * 2);
+        at = trc_put_varint(trc_put_item_word(at, state->item), (newest - request->number) * 2);
         done++;
         if (shared)
             ipo_shared_next(thread);

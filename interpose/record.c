@@ -202,6 +202,13 @@ __attribute__((noinline, cold)) void ipo_repeat_odd(const struct ipo_repeat *rep
     leave(frame, args, result);
 }
 
+__attribute__((noinline)) void ipo_repeat_long(struct trc_stream *stream, struct trc_sig_state *state, uint32_t index,
+                                               bool collective, uint64_t begin, uint64_t end, uint64_t sequence)
+{
+    trc_stream_put(stream, state, collective, begin, end, sequence);
+    trc_count(stream->page, state->row, index, end - begin);
+}
+
 void ipo_repeat_complete(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
                          const uintptr_t *args)
 {
@@ -230,7 +237,7 @@ void ipo_count_sent(struct ipo_thread *thread, uint32_t index)
 {
     struct trc_thread *live = &thread->stream.page->thread;
     const struct trc_sig *sig = &thread->stream.page->sigs[index];
-    struct trc_peer *peer = thread->stream.state[index].out;
+    struct trc_peer *peer = trc_peer_at(thread->stream.page, thread->stream.state[index].out);
     live->sent_messages++;
     if (peer) {
         peer->sent_messages++;
@@ -244,7 +251,7 @@ void ipo_count_received(struct ipo_thread *thread, uint32_t index)
 {
     struct trc_thread *live = &thread->stream.page->thread;
     const struct trc_sig *sig = &thread->stream.page->sigs[index];
-    struct trc_peer *peer = thread->stream.state[index].in;
+    struct trc_peer *peer = trc_peer_at(thread->stream.page, thread->stream.state[index].in);
     live->received_messages++;
     if (peer) {
         peer->received_messages++;

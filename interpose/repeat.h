@@ -141,6 +141,10 @@ IPO_INLINE bool ipo_repeat_enter(struct ipo_repeat *repeat, struct ipo_frame *fr
 void ipo_repeat_odd(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
                     const uintptr_t *args, int result);
 
+/* The event of a call that took long, or came long after the one before; and counts it. */
+void ipo_repeat_long(struct trc_stream *stream, struct trc_sig_state *state, uint32_t index, bool collective,
+                     uint64_t begin, uint64_t end, uint64_t sequence);
+
 /* Some of several requests have completed. */
 void ipo_repeat_complete(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
                          const uintptr_t *args);
@@ -238,8 +242,8 @@ IPO_INLINE bool ipo_repeat_leave(struct ipo_repeat *repeat, struct ipo_frame *fr
         return false;
     struct trc_thread *live = &stream->page->thread;
     if (!poll) {
-        trc_stream_put(stream, state, ipo_is_collective(opclass), repeat->begin, end, repeat->sequence);
-        trc_stream_count_in(stream, state, index, end - repeat->begin);
+        if (!trc_stream_record(stream, state, index, ipo_is_collective(opclass), repeat->begin, end, repeat->sequence))
+            ipo_repeat_long(stream, state, index, ipo_is_collective(opclass), repeat->begin, end, repeat->sequence);
         live->last = index + 1;
     }
     live->last_end = end;

@@ -19,30 +19,38 @@ static inline uint8_t *trc_put_varint(uint8_t *p, uint64_t value)
     return p;
 }
 
-/* Two in a row: gap and duration.  They vary so much that a branch on their length would often be foretold wrong: below
- * 2^14, which most are, two bytes are stored, and one or both are kept. */
-static inline uint8_t *trc_put_small(uint8_t *p, uint64_t value)
+/* Two in a row: gap and duration.  Their lengths vary so much that a branch on each would often be foretold wrong, and
+ * finding them without one costs more than the bytes that it saves: below 2^14, which most are, both take two bytes,
+ * which a varint of one may. */
+#define TRC_SHORT_TIMES (1u << 14)
+static inline uint8_t *trc_put_short_times(uint8_t *p, uint64_t gap, uint64_t duration)
 {
-    uint64_t two = value > 0x7f;
-    uint16_t bytes = (uint16_t)((value + (value & ~0x7full)) | two << 7);
-    __builtin_memcpy(p, &bytes, sizeof bytes);
-    return p + 1 + two;
+    uint32_t both = (uint32_t)gap | (uint32_t)duration << 16;
+    uint32_t bytes = (both & 0x007f007fu) + 2 * (both & 0x3f803f80u) + 0x00800080u;
+    __builtin_memcpy(p, &bytes, sizeof bytes); /* the format is little-endian, and so is every machine we run on */
+    return p + sizeof bytes;
 }
 static inline uint8_t *trc_put_times(uint8_t *p, uint64_t gap, uint64_t duration)
 {
-    if (__builtin_expect((gap | duration) < 1u << 14, 1))
-        return trc_put_small(trc_put_small(p, gap), duration);
+    if (__builtin_expect((gap | duration) < TRC_SHORT_TIMES, 1))
+        return trc_put_short_times(p, gap, duration);
     return trc_put_varint(trc_put_varint(p, gap), duration);
 }
 
-/* Two in a row that are both below 2^7 as a rule. */
-static inline uint8_t *trc_put_tiny(uint8_t *p, uint64_t first, uint64_t second)
+/* The number of an event's item as a word whose low bytes are the varint and whose highest is its length, so that it is
+ * put without a loop.  Signatures of one chunk are fewer than 2^21. */
+static inline uint32_t trc_item_word(uint32_t signature)
 {
-    if (__builtin_expect((first | second) > 0x7f, 0))
-        return trc_put_varint(trc_put_varint(p, first), second);
-    p[0] = (uint8_t)first;
-    p[1] = (uint8_t)second;
-    return p + 2;
+    uint8_t bytes[TRC_VARINT_MAX] = {0};
+    uint32_t word, size = (uint32_t)(trc_put_varint(bytes, TRC_ITEM_EVENT + signature) - bytes);
+    __builtin_memcpy(&word, bytes, sizeof word);
+    return word | size << 24;
+}
+/* Puts it; writes one byte or more behind it, too, where the rest of the item will be. */
+static inline uint8_t *trc_put_item_word(uint8_t *p, uint32_t word)
+{
+    __builtin_memcpy(p, &word, sizeof word);
+    return p + (word >> 24);
 }
 
 /* Small numbers of either sign become small unsigned ones: 0, -1, 1, -2 -> 0, 1, 2, 3. */
@@ -58,7 +66,7 @@ static inline uint8_t *trc_put_zigzag(uint8_t *p, int64_t value)
 
 static inline uint8_t *trc_put_u64(uint8_t *p, uint64_t value)
 {
-    __builtin_memcpy(p, &value, sizeof value); /* the format is little-endian, and so is every machine we run on */
+    __builtin_memcpy(p, &value, sizeof value);
     return p + sizeof value;
 }
 

@@ -33,15 +33,19 @@ struct trc_writer {
 
 /* What the stream knows of a signature beyond the file: where its counters are and its number in the current chunk. */
 struct trc_sig_state {
-    uint32_t epoch; /* stream.epoch when it was defined in the chunk; other: not defined in this one */
-    uint32_t local;
-    uint32_t version;                         /* rises when the index comes to mean another signature */
+    uint32_t epoch;   /* stream.epoch when it was defined in the chunk; other: not defined in this one */
+    uint32_t local;   /* its number there */
+    uint32_t item;    /* trc_item_word of that */
+    uint32_t version; /* rises when the index comes to mean another signature */
     uint32_t completed_as, completed_version; /* index of the signature under which its requests complete; 0: unknown */
-    struct trc_row *row;                      /* NULL: none free */
-    struct trc_peer *out, *in;
+    uint64_t completed_when;                  /* stream.when: since then that one is where it was, and defined */
+    uint32_t completed_item;                  /* its trc_item_word */
+    uint16_t out, in;                         /* of trc_thread_chunk.peers, + 1; 0: none */
+    struct trc_row *row;                      /* never NULL for a signature that is there */
     uint64_t last_sequence;
-    uint64_t reserved; /* 64 bytes: an index is a shift away */
+    const struct trc_sig *sig;
 };
+_Static_assert(sizeof(struct trc_sig_state) == 64, "an index is a shift away");
 
 #define TRC_OPEN_FOLDS 8u
 struct trc_fold {
@@ -59,6 +63,7 @@ struct trc_stream {
     uint64_t base;            /* time base, see format.h */
     uint64_t fold_base;       /* that of the open folds */
     uint64_t lost;
+    uint64_t when; /* rises when a chunk is begun, or a signature gives its place to another */
     uint32_t epoch;
     uint32_t local_sigs;
     uint32_t folds;
@@ -152,6 +157,12 @@ static inline bool trc_sig_equal(const struct trc_sig *a, const struct trc_sig *
     return differ == 0;
 }
 
+/* One of a state's places `out` and `in`; NULL for 0. */
+static inline struct trc_peer *trc_peer_at(struct trc_thread_chunk *page, uint16_t place)
+{
+    return place ? &page->peers[place - 1] : NULL;
+}
+
 /* Index of a signature in the live page; two-way associative, so an index may come to mean another signature later. */
 static inline uint32_t trc_stream_intern(struct trc_stream *stream, const struct trc_sig *sig)
 {
@@ -205,7 +216,7 @@ static inline __attribute__((always_inline)) void trc_stream_put(struct trc_stre
         begin = stream->base; /* a clock that steps back must not move what follows */
     if (__builtin_expect(end < begin, 0))
         end = begin;
-    unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_EVENT + state->local);
+    unsigned char *at = trc_put_item_word(stream->at, state->item);
     at = trc_put_times(at, begin - stream->base, end - begin);
     if (collective) {
         at = trc_put_varint(at, sequence - state->last_sequence);
@@ -241,7 +252,7 @@ static inline void trc_stream_sub(struct trc_stream *stream, uint32_t index, boo
     uint32_t flags = stream->page->sigs[index].flags;
     if (__builtin_expect(state->epoch != stream->epoch, 0))
         trc_stream_define(stream, index);
-    unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_EVENT + state->local);
+    unsigned char *at = trc_put_item_word(stream->at, state->item);
     if (flags & TRC_SIG_COLL) {
         at = trc_put_varint(at, sequence - state->last_sequence);
         state->last_sequence = sequence;
@@ -283,12 +294,10 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
     trc_stream_fold_slow(stream, index, begin, end);
 }
 
-/* Counts a completed call of signature `index`, whose state this is: its row, the thread's totals, and what it moved.
- */
-static inline void trc_stream_count_in(struct trc_stream *stream, const struct trc_sig_state *state, uint32_t index,
-                                       uint64_t ticks)
+/* Counts a completed call of signature `index`: its row, the thread's totals, and what it moved. */
+static inline __attribute__((always_inline)) void trc_count(struct trc_thread_chunk *page, struct trc_row *row,
+                                                            uint32_t index, uint64_t ticks)
 {
-    struct trc_row *row = state->row;
     row->calls++;
     row->ticks += ticks;
     if (__builtin_expect(ticks < row->min_ticks, 0))
@@ -296,13 +305,46 @@ static inline void trc_stream_count_in(struct trc_stream *stream, const struct t
     if (__builtin_expect(ticks > row->max_ticks, 0))
         row->max_ticks = ticks;
     row->histogram[trc_bucket(ticks)]++;
-    stream->page->thread.calls++;
-    stream->page->thread.mpi_ticks += ticks;
-    stream->page->uses[index]++;
+    page->thread.calls++;
+    page->thread.mpi_ticks += ticks;
+    page->uses[index]++;
 }
 static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, uint64_t ticks)
 {
-    trc_stream_count_in(stream, &stream->state[index], index, ticks);
+    trc_count(stream->page, stream->state[index].row, index, ticks);
+}
+
+
+/* trc_stream_put and trc_stream_count, of a call that did not take long, and came soon after the one before, in one
+ * step; false: it is another one, and nothing was done.  What is stored byte by byte may lie anywhere, for all that the
+ * compiler knows: so all is loaded before. */
+static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_stream *stream,
+                                                                    struct trc_sig_state *state, uint32_t index,
+                                                                    bool collective, uint64_t begin, uint64_t end,
+                                                                    uint64_t sequence)
+{
+    struct trc_thread_chunk *page = stream->page;
+    struct trc_chunk *chunk = stream->chunk;
+    struct trc_row *row = state->row;
+    uint64_t gap = begin - stream->base, ticks = end - begin; /* of a clock that stepped back: very long */
+    if (__builtin_expect((gap | ticks) >= TRC_SHORT_TIMES, 0))
+        return false;
+    if (ticks >= TRC_SHORT_TIMES)
+        __builtin_unreachable();
+    unsigned char *at = trc_put_short_times(trc_put_item_word(stream->at, state->item), gap, ticks);
+    if (collective) {
+        at = trc_put_varint(at, sequence - state->last_sequence);
+        state->last_sequence = sequence;
+    }
+    stream->folds = stream->in_row = 0;
+    stream->base = end;
+    stream->at = at;
+    chunk->last_ticks = end;
+    chunk->records++;
+    atomic_store_explicit((_Atomic uint32_t *)&chunk->committed, (uint32_t)(at - (unsigned char *)(chunk + 1)),
+                          memory_order_release);
+    trc_count(page, row, index, ticks);
+    return true;
 }
 
 #endif

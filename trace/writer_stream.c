@@ -65,21 +65,22 @@ static struct trc_row *row_of(struct trc_stream *stream, const struct trc_sig *s
     return place.unused;
 }
 
-static struct trc_peer *peer_of(struct trc_stream *stream, int32_t rank)
+/* Its number + 1; 0: none free. */
+static uint16_t peer_of(struct trc_stream *stream, int32_t rank)
 {
     if (rank < 0)
-        return NULL;
+        return 0;
     struct trc_peer *peers = stream->page->peers;
     uint32_t key = (uint32_t)rank + 1, at = (uint32_t)rank % TRC_PEERS;
     for (uint32_t tries = 0; tries < TRC_PEERS; tries++, at = (at + 1) % TRC_PEERS) {
         if (peers[at].rank_plus_1 == key)
-            return &peers[at];
+            return (uint16_t)(at + 1);
         if (peers[at].rank_plus_1)
             continue;
         __atomic_store_n(&peers[at].rank_plus_1, key, __ATOMIC_RELEASE);
-        return &peers[at];
+        return (uint16_t)(at + 1);
     }
-    return NULL;
+    return 0;
 }
 
 /* Moves what was counted by signature into the counters that stay: the signature is about to go.  The fences keep the
@@ -92,17 +93,18 @@ static void settle(struct trc_stream *stream, uint32_t index)
     const struct trc_sig_state *state = &stream->state[index];
     struct trc_thread *thread = &page->thread;
     struct trc_row *row = state->row == &stream->overflow_row ? NULL : state->row;
+    struct trc_peer *out = trc_peer_at(page, state->out), *in = trc_peer_at(page, state->in);
     page->undo = (struct trc_undo){
         .row = row ? (uint32_t)(row - page->rows) + 1 : 0,
-        .out = state->out ? (uint32_t)(state->out - page->peers) + 1 : 0,
-        .in = state->in ? (uint32_t)(state->in - page->peers) + 1 : 0,
+        .out = state->out,
+        .in = state->in,
         .uses = page->uses[index],
         .row_sent = row ? row->sent : 0,
         .row_received = row ? row->received : 0,
-        .out_messages = state->out ? state->out->sent_messages : 0,
-        .out_bytes = state->out ? state->out->sent_bytes : 0,
-        .in_messages = state->in ? state->in->received_messages : 0,
-        .in_bytes = state->in ? state->in->received_bytes : 0,
+        .out_messages = out ? out->sent_messages : 0,
+        .out_bytes = out ? out->sent_bytes : 0,
+        .in_messages = in ? in->received_messages : 0,
+        .in_bytes = in ? in->received_bytes : 0,
         .sent = thread->sent,
         .received = thread->received,
         .sent_messages = thread->sent_messages,
@@ -112,7 +114,7 @@ static void settle(struct trc_stream *stream, uint32_t index)
     };
     __atomic_store_n(&page->undo.index_plus_1, index + 1, __ATOMIC_RELEASE);
     atomic_thread_fence(memory_order_release);
-    trc_add_uses(thread, row, state->out, state->in, &page->sigs[index], page->uses[index]);
+    trc_add_uses(thread, row, out, in, &page->sigs[index], page->uses[index]);
     page->uses[index] = 0;
     __atomic_store_n(&page->undo.index_plus_1, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&page->undo.settled, page->undo.settled + 1, __ATOMIC_RELEASE);
@@ -134,13 +136,15 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
             break;
         }
     settle(stream, index);
+    stream->when++;
     stream->page->sigs[index] = *sig;
     stream->state[index] = (struct trc_sig_state){
         .epoch = UINT32_MAX, /* taken, but defined in no chunk */
         .version = stream->state[index].version + 1,
         .row = row_of(stream, sig),
-        .out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : NULL,
-        .in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : NULL,
+        .out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : (uint16_t)0,
+        .in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : (uint16_t)0,
+        .sig = &stream->page->sigs[index],
     };
     return index;
 }
@@ -166,6 +170,7 @@ bool trc_stream_room_slow(struct trc_stream *stream)
         return false;
     }
     stream->epoch++;
+    stream->when++;
     stream->local_sigs = 0;
     stream->at = (unsigned char *)(chunk + 1);
     stream->stop = (unsigned char *)chunk + TRC_CHUNK_SIZE - TRC_STREAM_ROOM;
@@ -193,6 +198,7 @@ void trc_stream_define(struct trc_stream *stream, uint32_t index)
     stream->at = at + (end - body);
     stream->state[index].epoch = stream->epoch;
     stream->state[index].local = stream->local_sigs++;
+    stream->state[index].item = trc_item_word(stream->state[index].local);
     stream->state[index].last_sequence = 0;
 }
 
