@@ -314,7 +314,6 @@ static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, u
     trc_count(stream->page, stream->state[index].row, index, ticks);
 }
 
-
 /* trc_stream_put and trc_stream_count, of a call that did not take long, and came soon after the one before, in one
  * step; false: it is another one, and nothing was done.  What is stored byte by byte may lie anywhere, for all that the
  * compiler knows: so all is loaded before. */
