@@ -1,6 +1,7 @@
 /* Wait and Test families, Start, Cancel, Request_free: from completed requests back to what started them. */
 #include "interpose/describe.h"
 #include "interpose/abi.h"
+#include "interpose/complete.h"
 #include "interpose/memo.h"
 #include "interpose/process.h"
 
@@ -140,6 +141,12 @@ static inline __attribute__((always_inline)) void write_completion(struct ipo_th
     trc_stream_sub(stream, index, foreign, request->thread,
                    foreign ? request->number : live->starts - 1 - request->number, 0);
     live->completes++;
+    struct trc_sig_state *start = start_state(thread, request);
+    if (!start || start->completed_as != index || !trc_completion_known(stream, start) ||
+        stream->state[index].epoch != stream->epoch)
+        return;
+    start->completed_item = stream->state[index].item; /* next time it is a usual case: complete.h */
+    start->completed_when = stream->when;
 }
 
 /* Completes a receive or a read: its bytes count under the call that asked for them. */
@@ -229,32 +236,8 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
         thread->entries[at] = NULL; /* gone: not to be put back */
 }
 
-/* The completion of a request that this thread started, in the current chunk, under a signature that is known and
- * defined there; what it received is what was posted.  NULL: something is otherwise. */
-static inline const struct trc_sig_state *usual_case(struct ipo_thread *thread, const struct ipo_request *request,
-                                                     uint64_t own, uintptr_t status)
-{
-    struct trc_stream *stream = &thread->stream;
-    const struct trc_sig_state *start = &stream->state[request->index];
-    uint64_t flags_and_thread;
-    memcpy(&flags_and_thread, &request->flags, sizeof flags_and_thread);
-    if (flags_and_thread != own || start->version != request->version)
-        return NULL;
-    const struct trc_sig_state *state = &stream->state[start->completed_as];
-    if (state->version != start->completed_version || state->epoch != stream->epoch)
-        return NULL;
-    if (!request->receives)
-        return state;
-    if (!status || !ipo_arrived_as(status, request->source, request->tag, request->room))
-        return NULL;
-    stream->page->uses[start->completed_as]++;
-    return state;
-}
-
-/* Commits what has been put so far and completes a request in any case; returns where the next item goes. */
-static __attribute__((noinline)) unsigned char *complete_oddly(struct ipo_thread *thread, unsigned char *at,
-                                                               uint32_t done, uint32_t which, uintptr_t array,
-                                                               uintptr_t status)
+__attribute__((noinline)) unsigned char *ipo_complete_oddly(struct ipo_thread *thread, unsigned char *at, uint32_t done,
+                                                            uint32_t which, uintptr_t array, uintptr_t status)
 {
     trc_stream_put_subs(&thread->stream, at, done);
     thread->stream.page->thread.completes += done;
@@ -264,39 +247,7 @@ static __attribute__((noinline)) unsigned char *complete_oddly(struct ipo_thread
 
 void ipo_complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses)
 {
-    struct trc_stream *stream = &thread->stream;
-    struct trc_thread *live = &stream->page->thread;
-    const uint64_t own = (uint64_t)live->index << 32, newest = live->starts - 1;
-    const uint32_t step = statuses ? ipo_abi.status_bytes : 0, width = ipo_abi.handle_bytes;
-    const uintptr_t *handles = thread->requests;
-    uintptr_t variable = array + (size_t)first * width;
-    unsigned char *at = stream->at;
-    uint32_t done = 0;
-    for (uint32_t i = first; i < first + n; i++, statuses += step, variable += width) {
-        const uintptr_t handle = handles[i];
-        const uint32_t slot = ipo_request_favourite(handle);
-        const bool shared = handle - ipo_abi.shared < ipo_abi.shared_span;
-        const struct ipo_request *request =
-            shared ? &thread->shared[thread->shared_first % IPO_SHARED] : &ipo_requests.slots[slot];
-        bool found = shared ? request->variable == variable
-                            : atomic_load_explicit(&ipo_requests.keys[slot], memory_order_relaxed) == handle;
-        const struct trc_sig_state *state = NULL;
-        if (__builtin_expect(found && at < stream->stop, 1))
-            state = usual_case(thread, request, own, statuses);
-        if (__builtin_expect(!state, 0)) {
-            at = complete_oddly(thread, at, done, i, array, statuses);
-            done = 0;
-            continue;
-        }
-        at = trc_put_varint(trc_put_item_word(at, state->item), (newest - request->number) * 2);
-        done++;
-        if (shared)
-            ipo_shared_next(thread);
-        else
-            atomic_store_explicit(&ipo_requests.keys[slot], 0, memory_order_release);
-    }
-    trc_stream_put_subs(stream, at, done);
-    live->completes += done;
+    ipo_complete_each(thread, array, first, n, statuses);
 }
 
 /* Which of the requests have completed: all, one at an index, or a list of indices. */

@@ -136,16 +136,14 @@ static inline struct ipo_request *place_of(struct ipo_thread *thread, uintptr_t 
 static inline void fill(struct ipo_request *request, const struct ipo_thread *thread, uint64_t number,
                         const struct trc_sig *sig, uint32_t index, struct ipo_comm *comm, int source, int tag)
 {
-    request->flags = 0;
+    request->flags = sig->flags & TRC_SIG_P2P_IN ? IPO_REQUEST_RECEIVES : 0;
     request->thread = thread->stream.page->thread.index;
     request->number = number;
     request->index = index;
     request->version = thread->stream.state[index].version;
     request->charge = sig->call;
-    request->receives = sig->flags & TRC_SIG_P2P_IN;
     request->source = source;
     request->tag = tag;
-    request->room = sig->received;
     request->comm = comm;
     request->sig = *sig;
 }
@@ -176,7 +174,7 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     bool plain = frame->call->opclass == TRC_OP_IRECV; /* of the others that receive each is another case */
     fill(request, thread, number, &frame->sig, frame->index, frame->comm, (int)ipo_arg(frame->call, args, 's'),
          (int)ipo_arg(frame->call, args, 'T'));
-    if (request->receives && !plain)
+    if (request->flags && !plain)
         request->flags = IPO_REQUEST_ODD;
     if (frame->call->persistent)
         request->flags = IPO_REQUEST_PERSISTENT;

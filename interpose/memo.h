@@ -27,18 +27,24 @@ static inline __attribute__((always_inline)) unsigned ipo_first_role(const char 
 #define IPO_MEMO_FIRST(roles)  ipo_first_role(roles, 'p', 's', 'r', 'c')
 #define IPO_MEMO_SECOND(roles) ipo_first_role(roles, 't', 'T', 'n', 'N')
 
-extern IPO_OURS _Atomic uint32_t ipo_memo_epoch;
+/* A communicator, window, file or datatype was made or freed.  (process.c) */
+void ipo_memo_forget(void);
 
-/* A communicator, window, file or datatype was made or freed. */
-static inline void ipo_memo_forget(void)
+/* Whether wrappers record, and in the upper half the epoch: how often memories went stale. */
+static inline uint64_t ipo_armed_word(void)
 {
-    atomic_fetch_add_explicit(&ipo_memo_epoch, 1, memory_order_relaxed);
+    return __atomic_load_n((const uint64_t *)(const void *)ipo_armed, __ATOMIC_RELAXED);
+}
+/* That word as it is when repeated calls are told: a memory is good for them while it has the same. */
+static inline uint64_t ipo_memo_stamp(void)
+{
+    return (ipo_armed_word() & ~(uint64_t)UINT32_MAX) | IPO_ARMED;
 }
 
-/* Which call it is, and when its arguments were understood. */
-static inline uint64_t ipo_memo_stamp(enum ipo_call_id id)
+/* Site and call in one word: no address has bits up there. */
+static inline uint64_t ipo_memo_site(uint64_t site, enum ipo_call_id id)
 {
-    return (uint64_t)atomic_load_explicit(&ipo_memo_epoch, memory_order_relaxed) << 32 | (uint32_t)id;
+    return site ^ (uint64_t)id << 54;
 }
 
 /* `first` and `second`: the arguments that vary most from call to call. */
@@ -66,10 +72,11 @@ static inline struct ipo_memo *ipo_memo_place(const struct ipo_frame *frame, con
 static inline bool ipo_memo_recall(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id,
                                    const uintptr_t *args, const struct ipo_memo *memo)
 {
-    uint64_t differ = (memo->site ^ frame->site) | (memo->stamp ^ ipo_memo_stamp(id));
+    uint64_t differ = (memo->site ^ ipo_memo_site(frame->site, id)) | (memo->stamp ^ ipo_memo_stamp());
     if (differ)
         return false;
     differ = memo->version ^ memo->state->version;
+    differ |= memo->state->sig->call ^ (uint32_t)id; /* a site that is a line of Python may have any bits */
     if (!call->memo_words)
         differ |= memo->word[0] ^ frame->key;
     for (unsigned i = 0; i < call->memo_words; i++)
@@ -82,11 +89,11 @@ static inline bool ipo_memo_recall(struct ipo_frame *frame, const struct ipo_cal
     return true;
 }
 
-/* `stamp` as it was before the call was described. */
+/* `stamp` as it was before the call was described, for what describing it may have made stale. */
 static inline void ipo_memo_keep(const struct ipo_frame *frame, const uintptr_t *args, struct ipo_memo *memo,
                                  uint64_t stamp)
 {
-    memo->site = frame->site;
+    memo->site = ipo_memo_site(frame->site, (enum ipo_call_id)frame->sig.call);
     memo->stamp = stamp;
     memo->comm = frame->comm;
     memo->index = frame->index;

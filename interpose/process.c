@@ -9,6 +9,7 @@
 #include "interpose/fatal.h"
 #include "interpose/heartbeat.h"
 #include "interpose/identity.h"
+#include "interpose/memo.h"
 #include "interpose/nccl.h"
 #include "interpose/nccl_windows.h"
 #include "interpose/record.h"
@@ -75,10 +76,16 @@ bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void))
 }
 
 /* Words that fork clears in the child: children of the traced process pass everything through. */
-enum { FOR_MPI, FOR_NCCL, FOR_TOLD };
+enum { FOR_MPI, MEMO_EPOCH, FOR_NCCL, FOR_TOLD };
 static void disarm_child(void)
 {
     armed_page[FOR_MPI] = armed_page[FOR_NCCL] = armed_page[FOR_TOLD] = 0;
+}
+
+void ipo_memo_forget(void)
+{
+    if (armed_page)
+        __atomic_fetch_add(&armed_page[MEMO_EPOCH], 1, __ATOMIC_RELAXED);
 }
 
 static bool arm_page(void)

@@ -9,11 +9,10 @@
 
 #include <errno.h>
 
-static const uint32_t never = 0;
-const uint32_t *ipo_armed = &never;
-const uint32_t *ipo_nccl_armed = &never;
-const uint32_t *ipo_told_armed = &never;
-_Atomic uint32_t ipo_memo_epoch;
+static const uint32_t never[2] __attribute__((aligned(8)));
+const uint32_t *ipo_armed = never;
+const uint32_t *ipo_nccl_armed = never;
+const uint32_t *ipo_told_armed = never;
 
 /* Out of the way of the record path: the first Init arms the process, everything else passes through. */
 static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame *frame, const struct ipo_call *call)
@@ -66,7 +65,7 @@ static inline void describe(struct ipo_frame *frame, const struct ipo_call *call
             frame->sequence = frame->comm->sequence++;
         return;
     }
-    uint64_t stamp = ipo_memo_stamp(id);
+    uint64_t stamp = ipo_memo_stamp();
     frame->sig = plain_sig((uint32_t)id, frame->site);
     if (call->describe)
         call->describe(frame, args);
@@ -193,10 +192,12 @@ static void fill(struct ipo_frame *frame, const struct ipo_repeat *repeat, enum 
 }
 
 __attribute__((noinline, cold)) void ipo_repeat_odd(const struct ipo_repeat *repeat, struct ipo_frame *frame,
-                                                    enum ipo_call_id id, const uintptr_t *args, int result)
+                                                    enum ipo_call_id id, uintptr_t *args, int result)
 {
     if (!*ipo_armed)
         return;
+    for (unsigned i = 0; i < ipo_calls[id].memo_words; i++) /* those were not kept */
+        args[ipo_calls[id].memo_word[i]] = repeat->memo->word[ipo_calls[id].memo_word[i]];
     fill(frame, repeat, id, args);
     frame->sig = frame->thread->stream.page->sigs[frame->index];
     leave(frame, args, result);

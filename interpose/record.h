@@ -77,7 +77,7 @@ void ipo_count_received(struct ipo_thread *thread, uint32_t index);
 /* Whether wrappers record: one word in a page that fork wipes.  Repeated calls (repeat.h) are told only where times
  * come from the TSC and call sites are addresses. */
 enum { IPO_ARMED = 1, IPO_ARMED_SLOW = 2, IPO_ARMED_PYTHON = 3 };
-extern IPO_OURS const uint32_t *ipo_armed;
+extern IPO_OURS const uint32_t *ipo_armed;      /* behind it, in the same eight bytes, the epoch of memo.h */
 extern IPO_OURS const uint32_t *ipo_nccl_armed; /* the same for NCCL's, in that page too */
 extern IPO_OURS const uint32_t *ipo_told_armed; /* and for what NCCL itself tells of (nccl_told.h) */
 

@@ -5,7 +5,7 @@
 #ifndef IPO_REPEAT_H
 #define IPO_REPEAT_H
 
-#include "interpose/describe.h"
+#include "interpose/complete.h"
 #include "interpose/memo.h"
 #include "interpose/process.h"
 
@@ -67,9 +67,14 @@ IPO_INLINE bool ipo_repeat_requests(struct ipo_thread *thread, enum trc_opclass 
     int n = one ? 1 : (int)args[ipo_role_at(roles, 'l')];
     if (__builtin_expect(!array || n <= 0 || (uint32_t)n > thread->scratch || ipo_process.concurrent, 0))
         return false;
-    uintptr_t *requests = thread->requests;
-    for (int i = 0; i < n; i++) /* atomic: copied here, not by memcpy() */
-        __atomic_store_n(&requests[i], ipo_handle_at(array, (unsigned)i), __ATOMIC_RELAXED);
+    uintptr_t *requests = thread->requests, *stop = requests + n;
+    const uintptr_t *wide = (const uintptr_t *)array;
+    if (ipo_abi.handle_bytes == 8)
+        for (; requests < stop; requests++, wide++) /* atomic: copied here, not by memcpy() */
+            __atomic_store_n(requests, *wide, __ATOMIC_RELAXED);
+    else
+        for (int i = 0; i < n; i++)
+            __atomic_store_n(&requests[i], ipo_handle_at(array, (unsigned)i), __ATOMIC_RELAXED);
     *key = one && opclass == TRC_OP_WAIT ? ipo_wait_key(thread, ipo_request_find(thread->requests[0])) : 0;
     return *key != IPO_NO_KEY;
 }
@@ -93,7 +98,8 @@ IPO_INLINE bool ipo_repeat_enter(struct ipo_repeat *repeat, struct ipo_frame *fr
                                  enum trc_opclass opclass, const char *roles, unsigned arity, uintptr_t *args)
 {
     struct ipo_thread *thread = ipo_thread_current;
-    if (__builtin_expect(*ipo_armed != IPO_ARMED || !thread || thread->mark, 0))
+    const uint64_t armed = ipo_armed_word();
+    if (__builtin_expect(!thread || thread->mark, 0))
         return false;
     uint64_t key = 0;
     if (ipo_is_completion(opclass) && !ipo_repeat_requests(thread, opclass, roles, args, &key))
@@ -103,7 +109,7 @@ IPO_INLINE bool ipo_repeat_enter(struct ipo_repeat *repeat, struct ipo_frame *fr
             ? ipo_memo_at(thread, frame->site, key, 0)
             : ipo_memo_at(thread, frame->site, args[IPO_MEMO_FIRST(roles)], args[IPO_MEMO_SECOND(roles)]);
     __asm__("" : "+r"(memo)); /* one address, not two that the compiler goes on with */
-    uint64_t differ = (memo->site ^ frame->site) | (memo->stamp ^ ipo_memo_stamp(id));
+    uint64_t differ = (memo->site ^ ipo_memo_site(frame->site, id)) | (memo->stamp ^ armed);
     if (__builtin_expect(differ != 0, 0))
         return false;
     differ = memo->version ^ memo->state->version;
@@ -135,11 +141,38 @@ IPO_INLINE bool ipo_repeat_enter(struct ipo_repeat *repeat, struct ipo_frame *fr
     return true;
 }
 
+/* What the call was given and will not be found in the memory: kept for afterwards. */
+IPO_INLINE bool ipo_is_kept(enum trc_opclass opclass, char role)
+{
+    return ipo_is_completion(opclass) || !ipo_role_in(IPO_MEMO_ROLES, role);
+}
+IPO_INLINE void ipo_repeat_keep(uintptr_t *kept, const uintptr_t *args, enum trc_opclass opclass, const char *roles,
+                                unsigned arity)
+{
+#define KEEP(i)                                                                                                        \
+    if (arity > (i) && ipo_is_kept(opclass, roles[i])) {                                                               \
+        kept[i] = args[i];                                                                                             \
+        __asm__ volatile("" : "+m"(kept[i])); /* there, not in registers that the call has to save */                  \
+    }
+    KEEP(0)
+    KEEP(1) KEEP(2) KEEP(3) KEEP(4) KEEP(5) KEEP(6) KEEP(7) KEEP(8) KEEP(9) KEEP(10) KEEP(11) KEEP(12) KEEP(13) KEEP(14)
+#undef KEEP
+}
+
 /* ---- after */
 
+/* An argument after the call. */
+IPO_INLINE uintptr_t ipo_repeat_arg(const struct ipo_repeat *repeat, const uintptr_t *kept, enum trc_opclass opclass,
+                                    const char *roles, char role)
+{
+    if (!ipo_role_in(roles, role))
+        return 0;
+    return (ipo_is_kept(opclass, role) ? kept : repeat->memo->word)[ipo_role_at(roles, role)];
+}
+
 /* The unusual: as ipo_leave does, with the frame that ipo_enter would have filled. */
-void ipo_repeat_odd(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
-                    const uintptr_t *args, int result);
+void ipo_repeat_odd(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *kept,
+                    int result);
 
 /* The event of a call that took long, or came long after the one before; and counts it. */
 void ipo_repeat_long(struct trc_stream *stream, struct trc_sig_state *state, uint32_t index, bool collective,
@@ -163,9 +196,8 @@ IPO_INLINE bool ipo_repeat_poll(struct trc_stream *stream, const struct trc_sig_
 }
 
 /* What arrived is what the signature says. */
-IPO_INLINE bool ipo_as_remembered(const struct ipo_repeat *repeat, uintptr_t status, int source, int tag)
+IPO_INLINE bool ipo_as_remembered(const struct trc_sig *sig, uintptr_t status, int source, int tag)
 {
-    const struct trc_sig *sig = &repeat->thread->stream.page->sigs[repeat->memo->index];
     if (!(sig->flags & TRC_SIG_P2P_IN))
         return true;
     return ipo_arrived_as(status, source, tag, sig->received);
@@ -173,71 +205,73 @@ IPO_INLINE bool ipo_as_remembered(const struct ipo_repeat *repeat, uintptr_t sta
 
 /* The request that a send or receive has started. */
 IPO_INLINE void ipo_repeat_started(const struct ipo_repeat *repeat, enum ipo_call_id id, enum trc_opclass opclass,
-                                   const char *roles, const uintptr_t *args)
+                                   const char *roles, const uintptr_t *kept)
 {
     struct ipo_thread *thread = repeat->thread;
     const struct ipo_memo *memo = repeat->memo;
     struct trc_thread *live = &thread->stream.page->thread;
-    const uintptr_t variable = args[ipo_role_at(roles, 'q')], handle = ipo_handle_at(variable, 0);
-    const int source = (int)args[ipo_role_at(roles, 's')], tag = (int)args[ipo_role_at(roles, 'T')];
-    uint64_t number = live->starts++;
+    const struct trc_sig_state *state = memo->state;
+    const uintptr_t variable = ipo_repeat_arg(repeat, kept, opclass, roles, 'q'), handle = ipo_handle_at(variable, 0);
+    const int source = (int)ipo_repeat_arg(repeat, kept, opclass, roles, 's');
+    const int tag = (int)ipo_repeat_arg(repeat, kept, opclass, roles, 'T');
+    const uint64_t number = live->starts++;
     struct ipo_request *request;
     _Atomic uint64_t *key = NULL;
-    if (!ipo_process.concurrent && handle - ipo_abi.shared < ipo_abi.shared_span) {
-        if (__builtin_expect(thread->shared_end - thread->shared_first == IPO_SHARED, 0))
-            thread->shared_first++; /* as ipo_shared_add */
-        request = &thread->shared[thread->shared_end++ % IPO_SHARED];
-        request->variable = variable;
+    bool unusual = ipo_process.concurrent;
+    if (handle - ipo_abi.shared < ipo_abi.shared_span) {
+        request = &thread->shared[thread->shared_end % IPO_SHARED];
+        unusual |= thread->shared_end - thread->shared_first == IPO_SHARED;
     } else {
         uint32_t at = ipo_request_favourite(handle);
         key = &ipo_requests.keys[at];
         request = &ipo_requests.slots[at];
-        if (__builtin_expect(atomic_load_explicit(key, memory_order_relaxed) || ipo_process.concurrent, 0)) {
-            ipo_request_started(thread, memo->comm, memo->index, variable, source, tag, number);
-            return;
-        }
+        unusual |= atomic_load_explicit(key, memory_order_relaxed) != 0;
     }
-    const struct trc_sig *sig = &thread->stream.page->sigs[memo->index];
-    request->flags = 0;
+    if (__builtin_expect(unusual, 0)) {
+        ipo_request_started(thread, memo->comm, memo->index, variable, source, tag, number);
+        return;
+    }
+    request->flags = opclass == TRC_OP_IRECV ? IPO_REQUEST_RECEIVES : 0;
     request->thread = live->index;
     request->number = number;
-    request->index = memo->index;
-    request->version = memo->version;
-    request->charge = id;
-    request->comm = memo->comm;
-    request->receives = opclass == TRC_OP_IRECV && (sig->flags & TRC_SIG_P2P_IN);
+    memcpy(&request->index, &memo->index, sizeof request->index + sizeof request->version);
     if (opclass == TRC_OP_IRECV) {
         request->source = source;
         request->tag = tag;
-        request->room = sig->received;
     }
-    request->sig = *sig;
-    if (key)
+    request->charge = id;
+    request->comm = memo->comm;
+    request->sig = *state->sig;
+    if (key) {
         atomic_store_explicit(key, handle, memory_order_release);
+    } else {
+        request->variable = variable;
+        thread->shared_end++;
+    }
 }
 
 /* False: an unusual case, for ipo_repeat_odd. */
 IPO_INLINE bool ipo_repeat_leave(struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
-                                 enum trc_opclass opclass, const char *roles, const uintptr_t *args, int result)
+                                 enum trc_opclass opclass, const char *roles, const uintptr_t *kept, int result)
 {
     const uint64_t end = repeat->end = IPO_TSC();
     struct ipo_thread *thread = repeat->thread;
     struct trc_stream *stream = &thread->stream;
     struct trc_sig_state *state = repeat->memo->state;
     const uint32_t index = repeat->memo->index;
+#define ARG(role) ipo_repeat_arg(repeat, kept, opclass, roles, role)
     bool usual = ((uint32_t)result | (*ipo_armed ^ IPO_ARMED)) == 0;
     bool poll = false;
     if (opclass == TRC_OP_PROBE || opclass == TRC_OP_TEST) {
         const char found = ipo_role_in(roles, 'g') ? 'g' : 'o';
-        poll = ipo_role_in(roles, found) && usual && !*(const int *)args[ipo_role_at(roles, found)];
+        poll = ipo_role_in(roles, found) && usual && !*(const int *)ARG(found);
     }
     if (poll)
         usual = ipo_repeat_poll(stream, state, repeat->begin, end);
     else
         usual = usual && trc_stream_ready(stream, state);
     if (opclass == TRC_OP_RECV || opclass == TRC_OP_SENDRECV)
-        usual = usual && ipo_as_remembered(repeat, args[ipo_role_at(roles, 'S')], (int)args[ipo_role_at(roles, 's')],
-                                           (int)args[ipo_role_at(roles, 'T')]);
+        usual = usual && ipo_as_remembered(state->sig, ARG('S'), (int)ARG('s'), (int)ARG('T'));
     if (__builtin_expect(!usual, 0))
         return false;
     struct trc_thread *live = &stream->page->thread;
@@ -249,15 +283,14 @@ IPO_INLINE bool ipo_repeat_leave(struct ipo_repeat *repeat, struct ipo_frame *fr
     live->last_end = end;
     if (ipo_is_completion(opclass) && !poll && !ipo_role_in(roles, 'i') && !ipo_role_in(roles, 'o')) {
         bool one = ipo_role_in(roles, 'Q'), many = ipo_role_in(roles, 'Z');
-        ipo_complete_from(thread, args[ipo_role_at(roles, one ? 'Q' : 'y')], 0,
-                          one ? 1 : (uint32_t)args[ipo_role_at(roles, 'l')],
-                          ipo_role_in(roles, 'S') || many ? args[ipo_role_at(roles, many ? 'Z' : 'S')] : 0);
+        ipo_complete_each(thread, ARG(one ? 'Q' : 'y'), 0, one ? 1 : (uint32_t)ARG('l'), ARG(many ? 'Z' : 'S'));
     } else if (ipo_is_completion(opclass) && !poll) {
         struct ipo_repeat copy = *repeat;
-        ipo_repeat_complete(&copy, frame, id, args);
+        ipo_repeat_complete(&copy, frame, id, kept);
     }
     if (ipo_role_in(roles, 'q'))
-        ipo_repeat_started(repeat, id, opclass, roles, args);
+        ipo_repeat_started(repeat, id, opclass, roles, kept);
+#undef ARG
     __atomic_store_n(&live->inside, 0, __ATOMIC_RELEASE);
     thread->mark = NULL;
     return true;

@@ -16,7 +16,8 @@ enum ipo_request_flag {
     IPO_REQUEST_ACTIVE = 1u << 1,
     IPO_REQUEST_CANCELLING = 1u << 2, /* MPI_Cancel was called: the status has to be asked */
     IPO_REQUEST_READ = 1u << 3,       /* a file read: its bytes are counted at completion */
-    IPO_REQUEST_ODD = 1u << 4         /* receives, but not as a plain receive does: `source` and `tag` do not count */
+    IPO_REQUEST_ODD = 1u << 4,        /* receives, but not as a plain receive does: `source` and `tag` do not count */
+    IPO_REQUEST_RECEIVES = 1u << 5    /* a plain receive */
 };
 
 /* What a usual completion looks at is in the first of two cache lines. */
@@ -25,14 +26,11 @@ struct ipo_request {
     uint32_t thread;         /* index of the thread that started it */
     uint64_t number;         /* its start number there */
     uint32_t index, version; /* of the signature that started it, in its thread's table */
-    uint32_t charge;         /* call that its received bytes are counted under */
-    bool receives;           /* a message */
     int32_t source, tag;     /* that it was posted for, as the program gave them */
-    uint64_t room;           /* sig.received */
+    uintptr_t variable;      /* of a shared handle: see below; 0: completed */
     struct ipo_comm *comm;
-    uintptr_t variable; /* of a shared handle: see below; 0: completed */
+    uint32_t charge;    /* call that its received bytes are counted under */
     struct trc_sig sig; /* that signature, for when the table has forgotten it */
-    uint64_t reserved;
 };
 _Static_assert(sizeof(struct ipo_request) == 128, "two cache lines");
 

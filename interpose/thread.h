@@ -20,8 +20,8 @@ struct ipo_type {
 
 /* A call as it was last made: see memo.h. */
 struct ipo_memo {
-    uint64_t site;  /* 0: free */
-    uint64_t stamp; /* epoch, call */
+    uint64_t site;  /* and call */
+    uint64_t stamp; /* 0: free */
     struct trc_sig_state *state;
     struct ipo_comm *comm;
     uint32_t index, version;        /* of the signature */

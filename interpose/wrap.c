@@ -38,8 +38,8 @@
         struct ipo_repeat repeat;                                                                                      \
         w a[(arity) + 1] = {A##arity};                                                                                 \
         if (ipo_repeat_enter(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, arity, a)) {                        \
-            w kept[(arity) + 1] = {X##arity};                                                                          \
-            __asm__ volatile("" : "+m"(kept));                                                                         \
+            w kept[(arity) + 1];                                                                                       \
+            ipo_repeat_keep(kept, a, TRC_OP_##opclass, roles, arity);                                                  \
             int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                          \
             if (__builtin_expect(                                                                                      \
                     !ipo_repeat_leave(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, kept, result), 0)) {       \
