@@ -1,7 +1,6 @@
 /* Wait and Test families, Start, Cancel, Request_free: from completed requests back to what started them. */
 #include "interpose/describe.h"
 #include "interpose/abi.h"
-#include "interpose/complete.h"
 #include "interpose/memo.h"
 #include "interpose/process.h"
 
@@ -145,7 +144,7 @@ static inline __attribute__((always_inline)) void write_completion(struct ipo_th
     if (!start || start->completed_as != index || !trc_completion_known(stream, start) ||
         stream->state[index].epoch != stream->epoch)
         return;
-    start->completed_item = stream->state[index].item; /* next time it is a usual case: complete.h */
+    start->completed_item = stream->state[index].item; /* next time it is a usual case */
     start->completed_when = stream->when;
 }
 
@@ -236,8 +235,37 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
         thread->entries[at] = NULL; /* gone: not to be put back */
 }
 
-__attribute__((noinline)) unsigned char *ipo_complete_oddly(struct ipo_thread *thread, unsigned char *at, uint32_t done,
-                                                            uint32_t which, uintptr_t array, uintptr_t status)
+/* ---- the usual case: a request that the completing thread started by a repeated call, and that brought what it was
+ * posted for */
+
+/* Its completion is known and defined in the current chunk, and what it received is what was posted: puts it.  NULL:
+ * something is otherwise.  `own`: the thread's number in the upper half. */
+static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc_stream *stream, unsigned char *at,
+                                                                      const struct ipo_request *request, uint64_t own,
+                                                                      uint64_t newest, uintptr_t status)
+{
+    const struct trc_sig_state *start = &stream->state[request->index];
+    if (__builtin_expect(at >= stream->stop || start->version != request->version, 0))
+        return NULL;
+    if (__builtin_expect(start->completed_when != stream->when, 0))
+        return NULL;
+    uint64_t flags_and_thread;
+    memcpy(&flags_and_thread, &request->flags, sizeof flags_and_thread);
+    if (flags_and_thread != own) {
+        if (flags_and_thread != (own | IPO_REQUEST_RECEIVES) || !status ||
+            !ipo_arrived_as(status, request->source, request->tag, request->sig.received))
+            return NULL;
+        stream->page->uses[start->completed_as]++;
+    }
+    const uint64_t back = (newest - request->number) * 2;
+    return trc_put_varint(trc_put_item_word(at, start->completed_item), back);
+}
+
+/* Commits what has been put so far, `done` items, and completes a request in any case; returns where the next item
+ * goes. */
+static __attribute__((noinline)) unsigned char *complete_oddly(struct ipo_thread *thread, unsigned char *at,
+                                                               uint32_t done, uint32_t which, uintptr_t array,
+                                                               uintptr_t status)
 {
     trc_stream_put_subs(&thread->stream, at, done);
     thread->stream.page->thread.completes += done;
@@ -247,7 +275,36 @@ __attribute__((noinline)) unsigned char *ipo_complete_oddly(struct ipo_thread *t
 
 void ipo_complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses)
 {
-    ipo_complete_each(thread, array, first, n, statuses);
+    struct trc_stream *stream = &thread->stream;
+    struct trc_thread *live = &stream->page->thread;
+    const uint64_t own = (uint64_t)live->index << 32, newest = live->starts - 1;
+    const uint32_t step = statuses ? ipo_abi.status_bytes : 0, end = first + n;
+    unsigned char *at = stream->at;
+    uint32_t from = first; /* what has been put and is not committed begins with this one */
+    for (uint32_t i = first; i != end; i++, statuses += step) {
+        const uintptr_t handle = thread->requests[i];
+        unsigned char *next = NULL;
+        if (handle - ipo_abi.shared < ipo_abi.shared_span) {
+            const struct ipo_request *request = &thread->shared[thread->shared_first % IPO_SHARED];
+            if (__builtin_expect(request->variable == array + i * ipo_abi.handle_bytes, 1))
+                next = put_usual(stream, at, request, own, newest, statuses);
+            if (__builtin_expect(next != NULL, 1))
+                ipo_shared_next(thread);
+        } else {
+            const uint32_t slot = ipo_request_favourite(handle);
+            if (__builtin_expect(atomic_load_explicit(&ipo_requests.keys[slot], memory_order_relaxed) == handle, 1))
+                next = put_usual(stream, at, &ipo_requests.slots[slot], own, newest, statuses);
+            if (__builtin_expect(next != NULL, 1))
+                atomic_store_explicit(&ipo_requests.keys[slot], 0, memory_order_release);
+        }
+        if (__builtin_expect(!next, 0)) {
+            next = complete_oddly(thread, at, i - from, i, array, statuses);
+            from = i + 1;
+        }
+        at = next;
+    }
+    trc_stream_put_subs(stream, at, end - from);
+    live->completes += end - from;
 }
 
 /* Which of the requests have completed: all, one at an index, or a list of indices. */
@@ -300,7 +357,7 @@ void ipo_complete(struct ipo_frame *frame, const uintptr_t *args)
         return;
     const int *indices = NULL;
     uint32_t n = frame->poll ? 0 : completed_count(frame, args, &indices);
-    const bool plain = !frame->failed && !ipo_process.concurrent && !frame->thread->fortran;
+    const bool plain = !frame->failed && ipo_process.usual && !frame->thread->fortran;
     if (plain && !indices) {
         ipo_complete_from(frame->thread, array, 0, n, frame->status);
         return;

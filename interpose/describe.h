@@ -26,11 +26,9 @@ struct ipo_arrived {
 };
 struct ipo_arrived ipo_arrived(const struct ipo_comm *comm, uintptr_t status, bool may_be_cancelled);
 
-/* What arrived is just this; source and tag as MPI has them.  False: it may be all the same. */
+/* What arrived is just this; source and tag as MPI has them.  Where ipo_abi.count_at is known. */
 static inline bool ipo_arrived_as(uintptr_t status, int source, int tag, uint64_t bytes)
 {
-    if (__builtin_expect(ipo_abi.count_at < 0, 0))
-        return false;
     uint32_t words[2]; /* read one by one, as some MPIs store them */
     memcpy(&words[0], (const char *)status + ipo_abi.count_at, sizeof words[0]);
     memcpy(&words[1], (const char *)status + ipo_abi.count_at + sizeof words[0], sizeof words[1]);

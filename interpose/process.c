@@ -352,6 +352,7 @@ static void learn_world(struct trc_head *head, bool after_session)
         head->thread_level = level > 3 ? level / 1024 - (level >= 4096 ? 1 : 0) : level;
     ipo_process.concurrent = after_session || head->thread_level < 0 || head->thread_level > 2;
     check_status_layout(head);
+    ipo_process.usual = !ipo_process.concurrent && ipo_status_known && ipo_abi.count_at >= 0;
     ipo_abi_find_shared();
     ipo_request_reserve(ipo_abi.request_null);
     for (unsigned i = 0; i < 2; i++)

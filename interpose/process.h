@@ -11,6 +11,7 @@ struct ipo_process {
     struct ipo_options options;
     char folder[4096]; /* empty: the name was too long */
     bool concurrent;   /* MPI_THREAD_MULTIPLE: calls of several threads may overlap */
+    bool usual;        /* they do not, and statuses can be read: completions may go the usual way */
     bool write_back;   /* the folder is not on a local file system */
 };
 extern IPO_OURS struct ipo_process ipo_process;

@@ -5,7 +5,7 @@
 #ifndef IPO_REPEAT_H
 #define IPO_REPEAT_H
 
-#include "interpose/complete.h"
+#include "interpose/describe.h"
 #include "interpose/memo.h"
 #include "interpose/process.h"
 
@@ -65,7 +65,7 @@ IPO_INLINE bool ipo_repeat_requests(struct ipo_thread *thread, enum trc_opclass 
     bool one = ipo_role_in(roles, 'Q');
     uintptr_t array = args[one ? ipo_role_at(roles, 'Q') : ipo_role_at(roles, 'y')];
     int n = one ? 1 : (int)args[ipo_role_at(roles, 'l')];
-    if (__builtin_expect(!array || n <= 0 || (uint32_t)n > thread->scratch || ipo_process.concurrent, 0))
+    if (__builtin_expect(!array || n <= 0 || (uint32_t)n > thread->scratch || !ipo_process.usual, 0))
         return false;
     uintptr_t *requests = thread->requests, *stop = requests + n;
     const uintptr_t *wide = (const uintptr_t *)array;
@@ -80,12 +80,13 @@ IPO_INLINE bool ipo_repeat_requests(struct ipo_thread *thread, enum trc_opclass 
 }
 
 /* A status that the program ignores is one of ours. */
-IPO_INLINE bool ipo_repeat_status(struct ipo_thread *thread, const char *roles, uintptr_t *args)
+IPO_INLINE bool ipo_repeat_status(struct ipo_thread *thread, enum trc_opclass opclass, const char *roles,
+                                  uintptr_t *args)
 {
     const char role = ipo_role_in(roles, 'S') ? 'S' : 'Z';
     if (!ipo_role_in(roles, role))
         return true;
-    if (__builtin_expect(!thread->scratch || !ipo_status_known, 0))
+    if (!ipo_is_completion(opclass) && __builtin_expect(!thread->scratch || !ipo_status_known, 0))
         return false;
     uintptr_t *status = &args[ipo_role_at(roles, role)];
     if (*status == (role == 'S' ? ipo_abi.status_ignore : ipo_abi.statuses_ignore))
@@ -125,7 +126,7 @@ IPO_INLINE bool ipo_repeat_enter(struct ipo_repeat *repeat, struct ipo_frame *fr
         return false;
     if (ipo_is_collective(opclass) && (ipo_is_in_place(roles, 'b', args) || ipo_is_in_place(roles, 'B', args)))
         return false;
-    if (opclass != TRC_OP_PROBE && !ipo_repeat_status(thread, roles, args))
+    if (opclass != TRC_OP_PROBE && !ipo_repeat_status(thread, opclass, roles, args))
         return false;
     thread->mark = frame->address;
     thread->outer = frame;
@@ -200,54 +201,53 @@ IPO_INLINE bool ipo_as_remembered(const struct trc_sig *sig, uintptr_t status, i
 {
     if (!(sig->flags & TRC_SIG_P2P_IN))
         return true;
-    return ipo_arrived_as(status, source, tag, sig->received);
+    return ipo_abi.count_at >= 0 && ipo_arrived_as(status, source, tag, sig->received);
 }
 
 /* The request that a send or receive has started. */
+IPO_INLINE void ipo_repeat_fill(struct ipo_request *request, const struct ipo_repeat *repeat, enum ipo_call_id id,
+                                enum trc_opclass opclass, const char *roles, uint64_t number)
+{
+    const struct ipo_memo *memo = repeat->memo;
+    request->flags = opclass == TRC_OP_IRECV ? IPO_REQUEST_RECEIVES : 0;
+    request->thread = repeat->thread->stream.page->thread.index;
+    request->number = number;
+    memcpy(&request->index, &memo->index, sizeof request->index + sizeof request->version);
+    if (opclass == TRC_OP_IRECV) {
+        request->source = (int)memo->word[ipo_role_at(roles, 's')];
+        request->tag = (int)memo->word[ipo_role_at(roles, 'T')];
+    }
+    request->charge = id;
+    request->comm = memo->comm;
+    request->sig = *memo->state->sig;
+}
 IPO_INLINE void ipo_repeat_started(const struct ipo_repeat *repeat, enum ipo_call_id id, enum trc_opclass opclass,
                                    const char *roles, const uintptr_t *kept)
 {
     struct ipo_thread *thread = repeat->thread;
-    const struct ipo_memo *memo = repeat->memo;
-    struct trc_thread *live = &thread->stream.page->thread;
-    const struct trc_sig_state *state = memo->state;
-    const uintptr_t variable = ipo_repeat_arg(repeat, kept, opclass, roles, 'q'), handle = ipo_handle_at(variable, 0);
-    const int source = (int)ipo_repeat_arg(repeat, kept, opclass, roles, 's');
-    const int tag = (int)ipo_repeat_arg(repeat, kept, opclass, roles, 'T');
-    const uint64_t number = live->starts++;
-    struct ipo_request *request;
-    _Atomic uint64_t *key = NULL;
-    bool unusual = ipo_process.concurrent;
+    const uintptr_t variable = kept[ipo_role_at(roles, 'q')], handle = ipo_handle_at(variable, 0);
+    const uint64_t number = thread->stream.page->thread.starts++;
+    if (__builtin_expect(ipo_process.concurrent, 0))
+        goto unusual;
     if (handle - ipo_abi.shared < ipo_abi.shared_span) {
-        request = &thread->shared[thread->shared_end % IPO_SHARED];
-        unusual |= thread->shared_end - thread->shared_first == IPO_SHARED;
-    } else {
-        uint32_t at = ipo_request_favourite(handle);
-        key = &ipo_requests.keys[at];
-        request = &ipo_requests.slots[at];
-        unusual |= atomic_load_explicit(key, memory_order_relaxed) != 0;
-    }
-    if (__builtin_expect(unusual, 0)) {
-        ipo_request_started(thread, memo->comm, memo->index, variable, source, tag, number);
-        return;
-    }
-    request->flags = opclass == TRC_OP_IRECV ? IPO_REQUEST_RECEIVES : 0;
-    request->thread = live->index;
-    request->number = number;
-    memcpy(&request->index, &memo->index, sizeof request->index + sizeof request->version);
-    if (opclass == TRC_OP_IRECV) {
-        request->source = source;
-        request->tag = tag;
-    }
-    request->charge = id;
-    request->comm = memo->comm;
-    request->sig = *state->sig;
-    if (key) {
-        atomic_store_explicit(key, handle, memory_order_release);
-    } else {
+        struct ipo_request *request = &thread->shared[thread->shared_end % IPO_SHARED];
+        if (__builtin_expect(thread->shared_end - thread->shared_first == IPO_SHARED, 0))
+            goto unusual;
+        ipo_repeat_fill(request, repeat, id, opclass, roles, number);
         request->variable = variable;
         thread->shared_end++;
+        return;
     }
+    const uint32_t at = ipo_request_favourite(handle);
+    if (__builtin_expect(atomic_load_explicit(&ipo_requests.keys[at], memory_order_relaxed) != 0, 0))
+        goto unusual;
+    ipo_repeat_fill(&ipo_requests.slots[at], repeat, id, opclass, roles, number);
+    atomic_store_explicit(&ipo_requests.keys[at], handle, memory_order_release);
+    return;
+unusual:
+    ipo_request_started(thread, repeat->memo->comm, repeat->memo->index, variable,
+                        (int)repeat->memo->word[ipo_role_at(roles, 's')],
+                        (int)repeat->memo->word[ipo_role_at(roles, 'T')], number);
 }
 
 /* False: an unusual case, for ipo_repeat_odd. */
@@ -283,7 +283,7 @@ IPO_INLINE bool ipo_repeat_leave(struct ipo_repeat *repeat, struct ipo_frame *fr
     live->last_end = end;
     if (ipo_is_completion(opclass) && !poll && !ipo_role_in(roles, 'i') && !ipo_role_in(roles, 'o')) {
         bool one = ipo_role_in(roles, 'Q'), many = ipo_role_in(roles, 'Z');
-        ipo_complete_each(thread, ARG(one ? 'Q' : 'y'), 0, one ? 1 : (uint32_t)ARG('l'), ARG(many ? 'Z' : 'S'));
+        ipo_complete_from(thread, ARG(one ? 'Q' : 'y'), 0, one ? 1 : (uint32_t)ARG('l'), ARG(many ? 'Z' : 'S'));
     } else if (ipo_is_completion(opclass) && !poll) {
         struct ipo_repeat copy = *repeat;
         ipo_repeat_complete(&copy, frame, id, kept);
