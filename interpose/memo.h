@@ -35,10 +35,15 @@ static inline uint64_t ipo_armed_word(void)
 {
     return __atomic_load_n((const uint64_t *)(const void *)ipo_armed, __ATOMIC_RELAXED);
 }
+/* The epoch, where it is in that word. */
+static inline uint64_t ipo_memo_epoch(void)
+{
+    return ipo_armed_word() & ~(uint64_t)UINT32_MAX;
+}
 /* That word as it is when repeated calls are told: a memory is good for them while it has the same. */
 static inline uint64_t ipo_memo_stamp(void)
 {
-    return (ipo_armed_word() & ~(uint64_t)UINT32_MAX) | IPO_ARMED;
+    return ipo_memo_epoch() | IPO_ARMED;
 }
 
 /* Site and call in one word: no address has bits up there. */

@@ -178,7 +178,7 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
 /* Which call it is, when its arguments were understood, and what else decides its signature. */
 static uint64_t stamp_of(const struct ipo_frame *frame, enum ipo_nccl_id id)
 {
-    return ipo_memo_stamp((enum ipo_call_id)id) | (uint64_t)(frame->thread->nccl_depth > 0) << 24 |
+    return ipo_memo_epoch() | (uint32_t)id | (uint64_t)(frame->thread->nccl_depth > 0) << 24 |
            (uint64_t)frame->nested << 25;
 }
 

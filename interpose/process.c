@@ -96,6 +96,7 @@ static bool arm_page(void)
     if (page == MAP_FAILED)
         return false;
     armed_page = page;
+    __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE); /* not yet: the word is 0 */
     bool wiped = !madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */);
     return wiped || ipo_at_fork(NULL, disarm_child);
 }
@@ -263,8 +264,7 @@ bool ipo_process_start(const void *caller)
     head->abi = ipo_abi.id;
     ipo_nccl_resolve(NULL);
     head->patched_slots += ipo_patch_slots();
-    armed_page[FOR_MPI] = arming();
-    __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE);
+    __atomic_store_n(&armed_page[FOR_MPI], arming(), __ATOMIC_RELEASE);
     arm_nccl();
     live();
     return true;
