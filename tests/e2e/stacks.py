@@ -120,6 +120,10 @@ def asked():
         lines = shown.out.splitlines()
         check("asked: the odd one out comes first", [x for x in lines if x.startswith("rank")][0].startswith("rank 0 "), lines)
         check("asked: equal ones together", any(x.startswith("ranks 1-2 ") for x in lines), lines)
+        tree = shown.out.split("where they part:\n")[-1].splitlines()
+        check("asked: as a tree, who goes the same way and where they part, the odd one first",
+              len(tree) >= 3 and re.match(r"  3 ranks  \S", tree[0]) and re.match(r"    rank 0  \S", tree[1]) and
+              any(re.match(r"    2 ranks  \S", line) for line in tree[2:]), tree)
         threads = hpctop("stacks", "--threads", "--no-ask", "asked")
         check("asked: threads", threads.code == 0 and "take_lock" in threads.out, threads)
     pids = {int(os.path.basename(t).split(".")[-3]) for t in traces("asked")}
