@@ -44,7 +44,7 @@ def spawned(label, launch, program, ranks=2, told_apart=True):
         return skip(label, "does not run without libtrace.so either: " + (bare.err or bare.out).strip()[-100:].replace("\n", " | "))
     folder = "trace-" + label.replace(" ", "-")
     done = launch(ranks, [program], folder)
-    if not check(label + " runs", done.code == 0 and done.out == bare.out, done):
+    if not check(label + " runs", done.code == 0, done):
         return None
     check(label + ": a file a rank of each world", len(traces(folder)) == ranks + 6, traces(folder))
     reports = [report(of) for of in ([folder] if told_apart else traces(folder))]
