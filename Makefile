@@ -159,15 +159,19 @@ fuzz: $(FUZZ_BIN)
 # A run of libFuzzer over the corpus in the tree, with what it finds beside it in build/.
 FUZZ_SECONDS ?= 20
 READER_SRC = $(addprefix trace/,reader.c head.c chunks.c live.c gpu.c defs.c cxx_name.c evidence.c cursor.c items.c dump.c schema.c schema_write.c)
-build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c $(READER_SRC) $(wildcard trace/*.h)
+FUZZ_CC = clang $(STD) -DFUZZING -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+FUZZ_RUN = -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -max_len=300000 -print_final_stats=1
+build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c tests/fuzz/fuzz.h $(READER_SRC) $(wildcard trace/*.h)
 	@mkdir -p $(@D)
-	$(Q)clang $(STD) -DFUZZING -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-	    -o $@ tests/fuzz/fuzz_reader.c $(READER_SRC)
-fuzz-run: build/fuzz/fuzz_reader
-	@mkdir -p build/fuzz/corpus
-	cd build/fuzz && ./fuzz_reader -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=300000 \
-	    -print_final_stats=1 corpus $(CURDIR)/tests/fuzz/corpus/fuzz_reader
-$(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o) \
+	$(Q)$(FUZZ_CC) -o $@ tests/fuzz/fuzz_reader.c $(READER_SRC)
+build/fuzz/fuzz_job: tests/fuzz/fuzz_job.c tests/fuzz/fuzz.h $(TRACE_SRC) $(wildcard trace/*.h)
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) -o $@ tests/fuzz/fuzz_job.c $(TRACE_SRC) -lm
+fuzz-run: build/fuzz/fuzz_reader build/fuzz/fuzz_job
+	@mkdir -p build/fuzz/corpus build/fuzz/corpus_job
+	cd build/fuzz && ./fuzz_reader -timeout=10 $(FUZZ_RUN) corpus $(CURDIR)/tests/fuzz/corpus/fuzz_reader
+	cd build/fuzz && ./fuzz_job -timeout=30 $(FUZZ_RUN) corpus_job $(CURDIR)/tests/fuzz/corpus/fuzz_reader
+$(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o) \
     trace/schema_write.o)
 	$(Q)$(CC) $(SAN) -o $@ $^ -lm
 fuzz-seeds: $(BUILD)/tests/mktrace

@@ -60,6 +60,40 @@ static void operations(struct tb *tb)
                                           .flags = (uint8_t)(i * 31)});
 }
 
+/* Two communicators, and on each what hangs: collectives that are under way, over or behind each other, messages, one
+ * that failed. */
+static void hanging(struct tb *tb)
+{
+    for (unsigned comm = 3; comm < 5; comm++) {
+        struct trc_def_comm def = {.identity = comm * 17, .rank = 0, .size = 2, .created_by = TB_NCCL_INIT};
+        tb_define(tb, TRC_DEF_COMM, comm, 0, 0, &def, sizeof def, 0);
+    }
+    for (unsigned i = 0; i < 12; i++) {
+        bool message = i % 4 == 3;
+        tb_gpu_op(tb, (struct trc_gpu_op){.sequence = i / 2,
+                                          .count = 1024 + i % 5,
+                                          .bytes = 4096,
+                                          .stream = 0x100 + i % 2,
+                                          .group = i,
+                                          .called = 1000 * i + 1,
+                                          .enqueued = 1000 * i + 2,
+                                          .started = i % 3 ? 1000 * i + 3 : 0,
+                                          .ended = i < 4 ? 1000 * i + 4 : 0,
+                                          .comm = 3 + i % 2,
+                                          .call = message ? TB_NCCL_RECV : TB_NCCL_ALLREDUCE,
+                                          .root = message ? 1 : -1,
+                                          .result = i == 11 ? 6 : 0,
+                                          .type = 7,
+                                          .state = i < 4   ? TRC_GPU_COMPLETED
+                                                   : i % 3 ? TRC_GPU_STARTED
+                                                           : TRC_GPU_ENQUEUED,
+                                          .flags = message   ? TRC_GPU_MESSAGE
+                                                   : i == 11 ? TRC_GPU_ASYNC_ERROR
+                                                             : 0});
+    }
+    tb_running(tb, 100 * INT64_C(1000000000));
+}
+
 static struct trc_sig polling(int32_t source)
 {
     struct trc_sig sig = tb_sig(TB_IPROBE);
@@ -199,6 +233,10 @@ int main(int argc, char **argv)
     tb = tb_new(0, 2); /* the table of device operations, the rest of it cut off */
     operations(tb);
     save_chunk(tb, "operations", 1, 3000);
+
+    tb = tb_new_small(0, 2, 4096, 100);
+    hanging(tb);
+    save(tb, "hanging", 0);
 
     tb = tb_new_small(0, 4, 4096, 100);
     save(tb, "empty", 5000);

@@ -1,16 +1,12 @@
 /* Any bytes as a trace file: reading ends, in order, and touches nothing outside.
  * With libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
+#include "tests/fuzz/fuzz.h"
 #include "trace/dump.h"
 #include "trace/reader.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define RECORDS_MAX 3000000 /* more than the longest input has bytes */
 
@@ -146,31 +142,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     trc_close(file);
     return 0;
 }
-
-#ifndef FUZZING
-int main(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        FILE *in = fopen(argv[i], "rb");
-        char *data = NULL;
-        size_t size = 0, room = 0, n;
-        if (!in) {
-            perror(argv[i]);
-            return 1;
-        }
-        do {
-            if (size == room)
-                data = realloc(data, room = room ? room * 2 : 65536);
-            if (!data)
-                return 1;
-            n = fread(data + size, 1, room - size, in);
-            size += n;
-        } while (n);
-        fclose(in);
-        LLVMFuzzerTestOneInput((const uint8_t *)data, size);
-        free(data);
-    }
-    printf("%d files\n", argc - 1);
-    return argc < 2 ? 77 : 0;
-}
-#endif

@@ -107,12 +107,15 @@ void tb_gpu_op(struct tb *tb, struct trc_gpu_op op)
         struct trc_gpu_head *fresh = (void *)((char *)tb_chunk_at(tb, tb->gpu - 1) + sizeof(struct trc_chunk));
         *fresh = (struct trc_gpu_head){
             .watch = TRC_GPU_WATCH_EVENTS, .slot_size = sizeof(struct trc_gpu_op), .slots = TRC_GPU_OPS};
+        size_t room = (tb->head.chunk_size - sizeof(struct trc_chunk) - sizeof *fresh) / sizeof(struct trc_gpu_op);
+        if (room < TRC_GPU_OPS)
+            fresh->slots = (uint32_t)room;
     }
     struct trc_gpu_head *head = (void *)((char *)tb_chunk_at(tb, tb->gpu - 1) + sizeof(struct trc_chunk));
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         *times[i] = *times[i] ? tb_ticks(tb, (int64_t)*times[i]) : 0;
     op.number = ++head->begun;
-    ((struct trc_gpu_op *)(head + 1))[(op.number - 1) % TRC_GPU_OPS] = op;
+    ((struct trc_gpu_op *)(head + 1))[(op.number - 1) % head->slots] = op;
 }
 
 static void define_text(struct tb *tb, enum trc_def_type type, uint32_t id, uint32_t comm, const char *text)

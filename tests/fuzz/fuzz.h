@@ -1,0 +1,41 @@
+/* What the fuzz targets share: the entry that libFuzzer calls, and without libFuzzer a main that calls it with each
+ * file of its arguments. */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#ifndef FUZZING
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        FILE *in = fopen(argv[i], "rb");
+        char *data = NULL;
+        size_t size = 0, room = 0, n;
+        if (!in) {
+            perror(argv[i]);
+            return 1;
+        }
+        do {
+            if (size == room)
+                data = realloc(data, room = room ? room * 2 : 65536);
+            if (!data)
+                return 1;
+            n = fread(data + size, 1, room - size, in);
+            size += n;
+        } while (n);
+        fclose(in);
+        LLVMFuzzerTestOneInput((const uint8_t *)data, size);
+        free(data);
+    }
+    printf("%d files\n", argc - 1);
+    return argc < 2 ? 77 : 0;
+}
+#endif
+
+#endif
