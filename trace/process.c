@@ -212,9 +212,8 @@ static bool lives_on(struct ana_process *p, const struct trc_head *head, const s
 static int64_t silence_ns(const struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
 {
     uint64_t last = head->latest.realtime_ns ? head->latest.realtime_ns : head->start.realtime_ns;
-    int64_t silent = here->realtime_ns - (int64_t)last;
-    if (silent < 0)
-        silent = 0;
+    uint64_t now = (uint64_t)here->realtime_ns;
+    int64_t silent = last < now ? (int64_t)(now - last) : 0; /* in a damaged file it is any number */
     if (p->heartbeat_seen && here->monotonic_ns - p->heartbeat_seen < silent)
         silent = here->monotonic_ns - p->heartbeat_seen;
     return silent;
