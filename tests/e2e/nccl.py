@@ -65,6 +65,89 @@ if held:
               and all(names.count(i) == ranks for i in names), comms)
     check("grow: the plugin and the ranges mean the same communicators", len(comms) == 2 + 6 + 3, comms)
 
+# One process with four GPUs: communicators of one identity, each rank's operations by themselves.
+source = """
+#include <nccl.h>
+#include <stdio.h>
+#define N 4
+int main(void)
+{
+    ncclComm_t comm[N];
+    cudaStream_t stream[N];
+    float *data[N];
+    int devices[N], bad = 0;
+    for (int i = 0; i < N; i++) {
+        devices[i] = i;
+        bad |= cudaSetDevice(i) || cudaStreamCreate(&stream[i]) || cudaMalloc((void **)&data[i], 4096);
+    }
+    bad |= ncclCommInitAll(comm, N, devices);
+    for (int round = 0; round < 10 && !bad; round++) {
+        ncclGroupStart();
+        for (int i = 0; i < N; i++)
+            bad |= ncclAllReduce(data[i], data[i], 1024, ncclFloat32, ncclSum, comm[i], stream[i]);
+        bad |= ncclGroupEnd();
+    }
+    for (int i = 0; i < N; i++)
+        bad |= cudaSetDevice(i) || cudaStreamSynchronize(stream[i]);
+    usleep(200000); /* until somebody has seen that they are complete */
+    for (int i = 0; i < N; i++)
+        ncclCommDestroy(comm[i]);
+    return bad;
+}
+"""
+with open("four.c", "w") as f:
+    f.write("#include <unistd.h>\n" + source)
+r = run(["gcc", "-I" + os.path.join(TOP, "tests/gpu_double/include"), "-o", "four", "four.c", "-L" + DOUBLE,
+         "-Wl,-rpath-link," + DOUBLE, "-lnccl", "-lcudart"])
+check("four compiles", r.code == 0, r)
+r = run(["./four"], environment("four-trace", True, LD_LIBRARY_PATH=DOUBLE))
+dump = dump_of("four-trace") if r.code == 0 else ""
+comms = re.findall(r"identity=(\w+) .*by=ncclCommInitAll", dump)
+ops = re.findall(r"^op \d+: (\w+) ncclAllReduce comm=(\d+)\(.*?\) sequence=(\d+)", dump, re.M)
+check("four GPUs in a process: one communicator, four ranks of it", r.code == 0 and len(comms) == 4 and len(set(comms)) == 1, (r, comms))
+check("four GPUs in a process: every operation, numbered by rank", len(ops) == 40
+      and all(sorted(int(s) for _, c, s in ops if c == comm) == list(range(10)) for comm in {c for _, c, _ in ops}), ops)
+check("four GPUs in a process: all are seen to complete", [s for s, _, _ in ops] == ["completed"] * 40, ops)
+
+# Those who stay after a shrink have one communicator; a Config call is the collective that it is.
+source = """
+#include <mpi.h>
+#include <nccl.h>
+int main(int argc, char **argv)
+{
+    int me, n, out = 0, bad = 0;
+    ncclUniqueId id;
+    ncclComm_t comm, fewer;
+    cudaStream_t stream;
+    float *data;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    cudaSetDevice(0);
+    if (me == 0)
+        ncclGetUniqueId(&id);
+    MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
+    bad |= ncclCommInitRank(&comm, n, id, me) || cudaStreamCreate(&stream) || cudaMalloc((void **)&data, 4096);
+    for (int i = 0; i < 2 && me > 0; i++) {
+        bad |= ncclCommShrink(comm, &out, 1, &fewer, NULL, 0);
+        bad |= ncclAllReduceConfig(data, data, 1024, ncclFloat32, ncclSum, fewer, stream, NULL) || cudaStreamSynchronize(stream);
+    }
+    MPI_Finalize();
+    return bad;
+}
+"""
+with open("shrink.c", "w") as f:
+    f.write(source)
+r = run(["mpicc", "-I" + os.path.join(TOP, "tests/gpu_double/include"), "-o", "shrink", "shrink.c", "-L" + DOUBLE,
+         "-Wl,-rpath-link," + DOUBLE, "-lnccl", "-lcudart"])
+check("shrink compiles", r.code == 0, r)
+r = mpirun(3, ["./shrink"], "shrunk")
+dump = dump_of("shrunk") if r.code == 0 else ""
+comms = re.findall(r"identity=(\w+) .*by=ncclCommShrink", dump)
+check("shrink: two communicators, each the same on both ranks that stay", len(comms) == 4 and len(set(comms)) == 2
+      and all(comms.count(c) == 2 for c in comms), (r, comms))
+check("a Config call is counted with its bytes", re.search(r"^ *ncclAllReduceConfig +4 ", hpctop("report", "shrunk").out, re.M), hpctop("report", "shrunk").out)
+
 # What is no configuration is not read as one: NCCL refuses it, and nobody dies.
 source = """
 #include <nccl.h>

@@ -380,6 +380,11 @@ NCCL(AllReduce, DATA, int op, ON)
 {
     return COLLECTIVE(ALLREDUCE, op, 0);
 }
+NCCL(AllReduceConfig, DATA, int op, ON, const void *config) /* from 2.31 on, as all others have one */
+{
+    (void)config;
+    return COLLECTIVE(ALLREDUCE, op, 0);
+}
 NCCL(Broadcast, DATA, int root, ON)
 {
     return COLLECTIVE(BROADCAST, 0, root);

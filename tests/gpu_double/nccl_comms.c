@@ -141,6 +141,24 @@ NCCL(CommSplit, ncclComm_t comm, int color, int key, ncclComm_t *made, ncclConfi
     return result;
 }
 
+/* Called by those who stay. */
+NCCL(CommShrink, ncclComm_t comm, int *exclude, int count, ncclComm_t *made, ncclConfig_t *config, int flags)
+{
+    (void)config, (void)flags;
+    int rank = comm->rank, n = comm->n - count;
+    for (int i = 0; i < count; i++) {
+        if (exclude[i] == comm->rank)
+            return ncclInvalidArgument;
+        rank -= exclude[i] < comm->rank;
+    }
+    uint64_t name = (comm->key + (uint64_t)++comm->splits * 1000003 + 7) * 0x9e3779b97f4a7c15u;
+    uint64_t hash = tells_child_hash(comm->hash, comm->splits, 0);
+    tells_push("ncclCommShrink");
+    ncclResult_t result = attach(made, name, hash, n, rank, true);
+    tells_pop_made("ncclCommShrink", hash, comm->hash, n, rank);
+    return result;
+}
+
 NCCL(CommGetUniqueId, ncclComm_t comm, ncclUniqueId *id)
 {
     uint64_t magic = tells_combined_hash(comm->magic, (uint64_t)comm->splits + 1);
