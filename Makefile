@@ -171,7 +171,7 @@ fuzz-run: build/fuzz/fuzz_reader build/fuzz/fuzz_job
 	@mkdir -p build/fuzz/corpus build/fuzz/corpus_job
 	cd build/fuzz && ./fuzz_reader -timeout=10 $(FUZZ_RUN) corpus $(CURDIR)/tests/fuzz/corpus/fuzz_reader
 	cd build/fuzz && ./fuzz_job -timeout=30 $(FUZZ_RUN) corpus_job $(CURDIR)/tests/fuzz/corpus/fuzz_reader
-$(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o) \
+$(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o items.o) \
     trace/schema_write.o)
 	$(Q)$(CC) $(SAN) -o $@ $^ -lm
 fuzz-seeds: $(BUILD)/tests/mktrace
