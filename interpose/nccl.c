@@ -228,6 +228,7 @@ static __attribute__((noinline)) void remember(struct ipo_frame *frame, enum ipo
     memo->state = &frame->thread->stream.state[frame->index];
     memo->version = memo->state->version;
     memo->object = frame->sig.object;
+    memo->collective = frame->sig.flags & TRC_SIG_COLL;
     memo->known = false;
 }
 
@@ -320,6 +321,23 @@ static __attribute__((noinline)) void follow(struct ipo_frame *frame, enum ipo_n
     }
 }
 
+/* As ipo_emit, in one piece for a call that was recalled. */
+static inline void emit(struct ipo_frame *frame)
+{
+    struct trc_stream *stream = &frame->thread->stream;
+    struct trc_sig_state *state = &stream->state[frame->index];
+    struct trc_thread *live = &stream->page->thread;
+    if (!frame->memo || frame->failed || frame->memo->version != state->version || !trc_stream_ready(stream, state)) {
+        ipo_emit(frame);
+        return;
+    }
+    bool collective = frame->memo->collective;
+    trc_stream_put(stream, state, collective, frame->begin, frame->end, frame->sequence);
+    trc_stream_count(stream, frame->index, frame->end - frame->begin);
+    live->last_end = frame->end;
+    live->last = frame->index + 1;
+}
+
 void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, int result)
 {
     struct trc_stream *stream = &frame->thread->stream;
@@ -339,7 +357,7 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     if (frame->nested)
         trc_stream_event(stream, frame->index, frame->begin, frame->end, frame->sequence);
     else
-        ipo_emit(frame);
+        emit(frame);
     ipo_nccl_state_leave(frame, id, args);
     if (!ipo_nccl_is_data(id))
         follow(frame, id, args);

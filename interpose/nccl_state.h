@@ -18,7 +18,8 @@ struct ipo_nccl_memo {
     const struct trc_sig_state *state; /* of the signature, as are the next two */
     uint32_t index, version;
     uint32_t object; /* the stream's number */
-    bool known;      /* `what` is filled in */
+    bool collective;
+    bool known; /* `what` is filled in */
     struct trc_gpu_op what;
 };
 
