@@ -56,5 +56,5 @@ for binding in BINDINGS:
     if "constants_" + binding not in UNSOUND.get(job.library.name, {}):
         constants("constants_" + binding, job.mpirun, job.program("fortran/constants_" + binding))
     spawned("spawn_" + binding, lambda *a: job.mpirun(*a, **tcp), job.program("fortran/spawn_" + binding),
-            told_apart=job.library.abi != "mpich")
+            told_apart=job.library.name != "mpich-5.0")
 job.end("Fortran")
