@@ -77,28 +77,7 @@ static void look_at(struct trc_file *file, uint32_t chunk, bool *moved, bool *re
     *moved = true;
     if (!same_identity(old, &head) && (old->kind == TRC_CHUNK_EVENTS || head.kind == TRC_CHUNK_EVENTS))
         *reordered = true;
-    if (!same_identity(old, &head) && old->magic && old->kind == TRC_CHUNK_EVENTS)
-        file->vanished[file->vanished_count++ % TRC_VANISHED_MAX] =
-            (struct trc_vanished){old->thread, old->state == TRC_CHUNK_FULL, old->sequence, old->records};
     *old = head;
-}
-
-bool trc_events_vanished(const struct trc_file *file, uint32_t thread, uint64_t after, uint64_t before, uint64_t *count)
-{
-    uint64_t n = file->vanished_count;
-    bool any = false, told = n <= TRC_VANISHED_MAX;
-    *count = 0;
-    for (uint64_t i = told ? 0 : n - TRC_VANISHED_MAX; i < n; i++) {
-        const struct trc_vanished *gone = &file->vanished[i % TRC_VANISHED_MAX];
-        if (gone->thread != thread || gone->sequence <= after || gone->sequence >= before)
-            continue;
-        any = true;
-        told &= gone->full;
-        *count += gone->records;
-    }
-    if (!told)
-        *count = 0;
-    return any;
 }
 
 static int by_thread_and_sequence(const void *a, const void *b)

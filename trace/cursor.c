@@ -67,6 +67,14 @@ static void enter(struct trc_cursor *cursor, const struct trc_event_ref *ref)
     cursor->window_at = cursor->window_size = 0;
 }
 
+/* Done with a chunk, of which `records` were delivered or told as lost. */
+static void leave(struct trc_cursor *cursor, uint64_t records, bool continued)
+{
+    cursor->inside = false;
+    cursor->continued = continued;
+    cursor->through = cursor->known.earlier + records;
+}
+
 /* Takes over what the last refresh saw of the chunk.  False: the chunk is another one now. */
 static bool update(struct trc_cursor *cursor)
 {
@@ -107,8 +115,8 @@ void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks)
         enter(cursor, &file->events[low]);
         return;
     }
-    cursor->inside = false; /* behind all there is: what comes later is delivered */
     cursor->known = file->chunks[file->events[end - 1].chunk];
+    leave(cursor, cursor->known.records, false); /* behind all there is: what comes later is delivered */
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
@@ -132,36 +140,35 @@ static enum fill fill(struct trc_cursor *cursor)
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
-/* The chunk is another one now.  Its `records` tell what was not delivered if it was full when it was seen last.
- * False: nothing was missed. */
+/* The chunk is another one now.  Its `records` tell what was not delivered if it was full when it was seen last, else
+ * the thread's next chunk does, in `earlier`.  False: nothing is to be told here. */
 static bool leave_recycled(struct trc_cursor *cursor, struct trc_record *out)
 {
     const struct trc_chunk *known = &cursor->known;
-    bool told = known->state == TRC_CHUNK_FULL && known->records >= cursor->delivered;
-    cursor->inside = cursor->continued = false;
+    bool full = known->state == TRC_CHUNK_FULL && known->records >= cursor->delivered;
+    leave(cursor, full ? known->records : cursor->delivered, false);
     cursor->file->look_again = true;
-    if (told && known->records == cursor->delivered)
+    if (full ? known->records == cursor->delivered : successor(cursor) != NULL)
         return false;
-    *out = trc_item_lost(cursor, known->last_ticks, told ? known->records - cursor->delivered : 0);
+    *out = trc_item_lost(cursor, known->last_ticks, full ? known->records - cursor->delivered : 0);
     return true;
 }
 
-/* Goes on to the next chunk, if there is one: TRC_OK.  TRC_BAD: chunks in between are gone, *out says how much. */
+/* Goes on to the next chunk, if there is one: TRC_OK.  TRC_BAD: chunks in between are gone, seen or never seen; *out
+ * says how many records. */
 static enum trc_status next_chunk(struct trc_cursor *cursor, struct trc_record *out)
 {
     const struct trc_event_ref *next = successor(cursor);
     if (!next)
         return TRC_END;
-    uint64_t count;
-    if (cursor->known.magic &&
-        trc_events_vanished(cursor->file, cursor->thread, cursor->known.sequence, next->sequence, &count)) {
-        *out = trc_item_lost(cursor, cursor->file->chunks[next->chunk].first_ticks, count);
+    const struct trc_chunk *head = &cursor->file->chunks[next->chunk];
+    bool gap = cursor->known.magic && head->earlier > cursor->through;
+    if (gap) {
+        *out = trc_item_lost(cursor, head->first_ticks, head->earlier - cursor->through);
         cursor->continued = false;
-        enter(cursor, next);
-        return TRC_BAD;
     }
     enter(cursor, next);
-    return TRC_OK;
+    return gap ? TRC_BAD : TRC_OK;
 }
 
 /* Bytes that were committed are not there.  Are they still to come?  A network file system may show the pages of a file
@@ -187,7 +194,7 @@ static bool wait_or_leave(struct trc_cursor *cursor, bool may_come, const char *
         return true;
     trc_file_damage(cursor->file, "chunk %u, byte %u: %s: the rest of it is left out", cursor->chunk,
                     cursor->at + TRC_ITEMS_OFFSET, why);
-    cursor->inside = cursor->continued = false;
+    leave(cursor, cursor->known.records, false);
     return false;
 }
 
@@ -202,8 +209,7 @@ static enum trc_status advance(struct trc_cursor *cursor, struct trc_record *out
     if (cursor->at == cursor->limit) {
         if (!successor(cursor))
             return TRC_END;
-        cursor->inside = false;
-        cursor->continued = true;
+        leave(cursor, cursor->known.records, true);
         return TRC_OK;
     }
     switch (fill(cursor)) {

@@ -76,14 +76,6 @@ struct trc_event_ref {
     uint64_t sequence;
 };
 
-/* An EVENTS chunk that was recycled between two looks. */
-struct trc_vanished {
-    uint32_t thread;
-    bool full; /* so `records` is all of them */
-    uint64_t sequence, records;
-};
-#define TRC_VANISHED_MAX 256u
-
 struct trc_file {
     char *path;
     int fd;
@@ -105,8 +97,6 @@ struct trc_file {
     uint32_t chunk_room;
     struct trc_event_ref *events; /* sorted by thread, then sequence */
     size_t event_count, event_room;
-    struct trc_vanished vanished[TRC_VANISHED_MAX]; /* a ring */
-    uint64_t vanished_count;
 
     struct trc_live *live[TRC_MAX_THREADS];
     size_t threads; /* highest index of a live page or an EVENTS chunk + 1 */
@@ -147,9 +137,6 @@ uint64_t trc_chunk_offset(const struct trc_file *file, uint32_t chunk);
 /* First event chunk of `thread` with this sequence or a later one; file->event_count or one of another thread if none.
  */
 size_t trc_events_from(const struct trc_file *file, uint32_t thread, uint64_t sequence);
-/* Were event chunks of `thread` recycled unread between these two sequences?  *count: their records, 0 if not known. */
-bool trc_events_vanished(const struct trc_file *file, uint32_t thread, uint64_t after, uint64_t before,
-                         uint64_t *count);
 /* Does the chunk still carry what `known` says?  *now (may be NULL) is set to its head of this moment if so. */
 bool trc_chunk_same(const struct trc_file *file, uint32_t chunk, const struct trc_chunk *known, struct trc_chunk *now);
 

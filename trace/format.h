@@ -196,7 +196,7 @@ struct trc_chunk {
     uint32_t records;   /* items other than SIG */
     uint64_t lost;      /* records of this thread lost before this chunk */
     uint64_t first_start;
-    uint64_t reserved;
+    uint64_t earlier; /* records of this thread in its chunks before this one: a reader knows what it has missed */
 };
 
 /* Signature: what makes a call the same call.  Peers are ranks of MPI_COMM_WORLD; the enum below is the rest. */

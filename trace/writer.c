@@ -243,7 +243,7 @@ struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind
     chunk->records = 0;
     chunk->lost = 0;
     chunk->first_start = 0;
-    chunk->reserved = 0;
+    chunk->earlier = 0;
     __atomic_store_n(&chunk->state, TRC_CHUNK_OPEN, __ATOMIC_RELEASE);
     unsigned used = atomic_load(&writer->next_chunk);
     if (used < UINT32_MAX / 2)

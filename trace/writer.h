@@ -63,7 +63,8 @@ struct trc_stream {
     uint64_t base;            /* time base, see format.h */
     uint64_t fold_base;       /* that of the open folds */
     uint64_t lost;
-    uint64_t when; /* rises when a chunk is begun, or a signature gives its place to another */
+    uint64_t when;    /* rises when a chunk is begun, or a signature gives its place to another */
+    uint64_t earlier; /* records in chunks that are full */
     uint32_t epoch;
     uint32_t local_sigs;
     uint32_t folds;

@@ -157,8 +157,10 @@ bool trc_stream_room_slow(struct trc_stream *stream)
         __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
         return false;
     }
-    if (stream->chunk)
+    if (stream->chunk) {
+        stream->earlier += stream->chunk->records;
         __atomic_store_n(&stream->chunk->state, TRC_CHUNK_FULL, __ATOMIC_RELEASE);
+    }
     stream->folds = stream->in_row = 0;
     uint16_t index = (uint16_t)stream->page->thread.index;
     struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_EVENTS, index);
@@ -176,6 +178,7 @@ bool trc_stream_room_slow(struct trc_stream *stream)
     stream->stop = (unsigned char *)chunk + TRC_CHUNK_SIZE - TRC_STREAM_ROOM;
     chunk->first_ticks = chunk->last_ticks = stream->base;
     chunk->lost = stream->lost;
+    chunk->earlier = stream->earlier;
     chunk->first_start = stream->page->thread.starts;
     __atomic_store_n(&chunk->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
     return true;

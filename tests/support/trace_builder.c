@@ -259,8 +259,11 @@ void tb_device_stream(struct tb *tb, uint32_t index, struct trc_device_stream of
 void tb_next_chunk(struct tb *tb, uint32_t index)
 {
     struct thread *thread = tb_thread_of(tb, index);
-    if (thread->chunk != NONE)
-        ((struct trc_chunk *)tb_chunk_at(tb, thread->chunk))->state = TRC_CHUNK_FULL;
+    if (thread->chunk != NONE) {
+        struct trc_chunk *full = tb_chunk_at(tb, thread->chunk);
+        full->state = TRC_CHUNK_FULL;
+        thread->earlier += full->records;
+    }
     thread->chunk = NONE;
 }
 
@@ -281,6 +284,7 @@ uint8_t *tb_room(struct tb *tb, struct thread *thread)
         thread->chunk = tb_take_chunk(tb, TRC_CHUNK_EVENTS, index, thread->base);
         struct trc_chunk *chunk = tb_chunk_at(tb, thread->chunk);
         chunk->lost = thread->lost;
+        chunk->earlier = thread->earlier;
         chunk->first_start = thread->starts;
         thread->at = 0;
         thread->sig_count = 0;

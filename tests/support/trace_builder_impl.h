@@ -15,7 +15,7 @@ struct sig_state {
 struct thread {
     uint32_t page, chunk; /* numbers, or NONE */
     uint32_t at;          /* bytes of items in the chunk */
-    uint64_t base, row_base, starts, lost;
+    uint64_t base, row_base, starts, lost, earlier;
     bool in_row;
     uint32_t fold_at; /* of the last FOLD's counters, in the chunk's items; 0: none */
     uint64_t fold_begin, fold_base, fold_count, fold_busy;
