@@ -313,3 +313,31 @@ size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **
     free(list);
     return count;
 }
+
+size_t ana_stacks_parting(const struct ana_job *job, const struct ana_stacks *stacks, char (**out)[ANA_PARTING_LINE])
+{
+    struct ana_stack_node *node;
+    size_t n = ana_stacks_tree(stacks, &node), level = 0, lines = 0;
+    unsigned *above = malloc((n + 1) * sizeof *above); /* depths of what was said on the way here */
+    *out = n > 1 ? malloc(n * sizeof **out) : NULL;
+    for (size_t i = 0; i < n && above && *out; i++) {
+        while (level && above[level - 1] >= node[i].depth)
+            level--;
+        if (i + 1 < n && node[i + 1].ranks == node[i].ranks && node[i + 1].depth > node[i].depth && !node[i].last)
+            continue;
+        char *line = (*out)[lines++], who[32];
+        snprintf(who, sizeof who, "%zu ranks", node[i].ranks);
+        if (node[i].ranks == 1)
+            snprintf(who, sizeof who, "rank %d", ana_job_rank(job, stacks->stack[node[i].first].index)->rank);
+        int used = snprintf(line, ANA_PARTING_LINE, "%*s%s  ", (int)(level < 40 ? 2 * level : 80), "", who);
+        ana_frame_line(node[i].frame, line + used, ANA_PARTING_LINE - (size_t)used);
+        above[level++] = node[i].depth;
+    }
+    free(above);
+    free(node);
+    if (lines > 1)
+        return lines;
+    free(*out);
+    *out = NULL;
+    return 0;
+}

@@ -201,6 +201,7 @@ void ana_verdict_free(struct ana_verdict *v)
     free(v->line);
     free(v->culprit);
     free(v->group);
+    free(v->parting);
     *v = (struct ana_verdict){.since_ns = -1};
 }
 

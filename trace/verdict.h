@@ -15,7 +15,7 @@
 #ifndef ANA_VERDICT_H
 #define ANA_VERDICT_H
 
-#include "trace/job.h"
+#include "trace/stacks.h"
 
 enum ana_verdict_state { ANA_HEALTHY, ANA_SLOW, ANA_STUCK, ANA_BROKEN, ANA_UNSURE };
 /* "healthy" "slow" "hung" "aborted" "unknown" */
@@ -59,6 +59,8 @@ struct ana_verdict {
     char next[256]; /* what to look at; empty: nothing */
     size_t groups;  /* all ranks, the culprits first, then the smallest groups */
     struct ana_verdict_group *group;
+    size_t partings; /* lines of ana_stacks_parting, outermost frame first; 0: no stacks, or all at one place */
+    char (*parting)[ANA_PARTING_LINE];
 };
 
 struct ana_verdict_rules {

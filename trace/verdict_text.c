@@ -251,6 +251,7 @@ void ana_case_groups(struct ana_case *c)
                 member[n++] = i;
         ana_rank_list(c->job, member, n, g->who, sizeof g->who);
     }
+    v->partings = ana_stacks_parting(c->job, &c->stacks, &v->parting);
     ana_stacks_free(&c->stacks);
     v->groups = known.count;
     v->group = known.values;

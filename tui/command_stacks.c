@@ -145,29 +145,15 @@ static void print_threads(const struct ana_stacks *stacks, const struct ana_snap
     }
 }
 
-/* Where the ranks' ways part, from the outermost frame: the last frame of each stretch that the same ranks share. */
 static void print_tree(const struct ana_job *job, const struct ana_stacks *stacks)
 {
-    struct ana_stack_node *node;
-    size_t n = ana_stacks_tree(stacks, &node), level = 0;
-    unsigned *above = malloc((n + 1) * sizeof *above); /* depths of what was printed on the way here */
-    if (n && above)
+    char(*line)[ANA_PARTING_LINE];
+    size_t n = ana_stacks_parting(job, stacks, &line);
+    if (n)
         puts("\nwhere they part:");
-    for (size_t i = 0; i < n && above; i++) {
-        char line[1200], who[32];
-        while (level && above[level - 1] >= node[i].depth)
-            level--;
-        if (i + 1 < n && node[i + 1].ranks == node[i].ranks && node[i + 1].depth > node[i].depth && !node[i].last)
-            continue;
-        snprintf(who, sizeof who, "%zu ranks", node[i].ranks);
-        if (node[i].ranks == 1)
-            snprintf(who, sizeof who, "rank %d", ana_job_rank(job, stacks->stack[node[i].first].index)->rank);
-        ana_frame_line(node[i].frame, line, sizeof line);
-        printf("  %*s%s  %s\n", (int)(level < 40 ? 2 * level : 80), "", who, line);
-        above[level++] = node[i].depth;
-    }
-    free(above);
-    free(node);
+    for (size_t i = 0; i < n; i++)
+        printf("  %s\n", line[i]);
+    free(line);
 }
 
 static void print_groups(const struct ana_job *job, const struct ana_stacks *stacks, bool threads)
@@ -189,8 +175,7 @@ static void print_groups(const struct ana_job *job, const struct ana_stacks *sta
         else
             print_frames(first);
     }
-    if (groups > 1)
-        print_tree(job, stacks);
+    print_tree(job, stacks);
     ana_stack_groups_free(group, groups);
 }
 

@@ -17,6 +17,7 @@ static const struct tui_column columns[] = {
 
 static const struct tui_term_help terms[] = {
     {"WHY", "what the verdict rests on"},
+    {"THEY PART", "where the stacks of the ranks part, from the outermost frame: the fewest ranks first"},
     {"LOOK NEXT", "where the cause is likely to be found"},
     {"CERTAINTY", "proven: by MPI's rules these ranks cannot go on; likely: nothing has moved for long; possible: it "
                   "may still go on"},
@@ -101,6 +102,8 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
     const char *name = ana_verdict_class_name(v->id);
     snprintf(text, sizeof text, "%s%s%s", ana_confidence_name(v->confidence), name ? "; " : "", name ? name : "");
     y = paragraph(grid, rect, y, "CERTAINTY", text);
+    for (size_t i = 0; i < v->partings && y + 2 < rect.h; i++)
+        y = paragraph(grid, rect, y, i ? "" : "THEY PART", v->parting[i]);
     if (y + 1 < rect.h)
         tui_putf(grid, rect, 1, y + 1, TUI_STYLE_DIM, "Enter: stacks and last calls of a rank%s",
                  tui_app_offers(app, TUI_VIEW_HOROVOD) ? "; again: Horovod's tensors" : "");

@@ -110,6 +110,11 @@ static bool verdict(void *data, struct ana_verdict *out)
     out->line[0] = strdup("it is collective 1104233 on that communicator; the last to come came 192.0 s ago");
     out->line[1] = strdup("known: its shared memory transport (vader) hangs on one host; 3.0.0 and 4.0.0 do not "
                           "(open-mpi/ompi#5638, #6088)");
+    static const char parting[][ANA_PARTING_LINE] = {"16 ranks  main.c:12 in main", "  rank 3  load.c:57 in load_batch",
+                                                     "  15 ranks  step.c:88 in step"};
+    out->partings = sizeof parting / sizeof *parting;
+    out->parting = malloc(sizeof parting);
+    memcpy(out->parting, parting, sizeof parting);
     out->groups = 2;
     out->group = calloc(2, sizeof *out->group);
     out->group[0] = (struct ana_verdict_group){
