@@ -37,35 +37,42 @@ def runs(name, start, program, arguments=()):
     check("%s: %s is recorded" % (name, program), not wrong, "; ".join(wrong[:8]))
 
 
+def build(image, definition, base, model):
+    """Both definitions have two models: MPI inside, or none, for the host's to be mounted."""
+    if case == "apptainer":
+        return enter(["apptainer", "-s", "build", "--build-arg", "BOOTSTRAP=localimage", "--build-arg", "FROM=" + debian(*base),
+                      image + ".sif", "containers/%s.def" % definition], path=path, timeout=1500)
+    name = "debian:" + base[0]
+    packed = enter(["tar", "-C", debian(*base), "-cf", "base.tar", "."], path=path, timeout=300)
+    words = ("podman import -q base.tar %s && podman build -q --network host --build-arg BASE=%s --build-arg MODEL=%s -t %s "
+             "-f containers/openmpi.Dockerfile ." % (name, name, model, image))
+    return enter(AFTERWARDS + ["sh", "-c", words], path=path, timeout=1500) if packed.code == 0 else packed
+
+
+def starting(image, mounts=()):
+    """Of a trace folder: the words that start a program in the image."""
+    if case == "apptainer":
+        return lambda folder: (["apptainer", "-s", "run"] + list(mounts) + ["--env", "LD_PRELOAD=%s,HPCTOP_DIR=%s" % (
+            LIBTRACE, folder), "--bind", TOP, "--bind", job, image + ".sif"])
+    return lambda folder: (["podman", "run", "--rm", "--env-host", "--userns=keep-id", "--net=host", "--pid=host", "--ipc=host"] +
+                           list(mounts) + ["-e", "LD_PRELOAD=" + LIBTRACE, "-e", "HPCTOP_DIR=" + folder, "-v", "/tmp:/tmp", "-v",
+                                           TOP + ":" + TOP, "-v", job + ":" + job, "-w", job, image])
+
+
 sources()
-base = debian("bookworm")
-if case == "apptainer":
-    built = enter(["apptainer", "-s", "build", "--build-arg", "BOOTSTRAP=localimage", "--build-arg", "FROM=" + base,
-                   "openmpi.sif", "containers/openmpi.def"], path=path, timeout=1500)
-    start = lambda folder: ["apptainer", "-s", "run", "--env", "LD_PRELOAD=%s,HPCTOP_DIR=%s" % (LIBTRACE, folder),  # noqa: E731
-                            "--bind", TOP, "--bind", job, "openmpi.sif"]
-else:
-    packed = enter(["tar", "-C", base, "-cf", "base.tar", "."], path=path, timeout=300)
-    words = "podman import -q base.tar debian:bookworm && podman build -q --network host -t openmpi -f containers/openmpi.Dockerfile ."
-    built = enter(AFTERWARDS + ["sh", "-c", words], path=path, timeout=1500)
-    start = lambda folder: (["podman", "run", "--rm", "--env-host", "--userns=keep-id", "--net=host", "--pid=host",  # noqa: E731
-                             "--ipc=host", "-e", "LD_PRELOAD=" + LIBTRACE, "-e", "HPCTOP_DIR=" + folder, "-v", "/tmp:/tmp",
-                             "-v", TOP + ":" + TOP, "-v", job + ":" + job, "-w", job, "openmpi"])
+built = build("openmpi", "openmpi", ("bookworm",), "hybrid")
 if check("openmpi builds", built.code == 0, built):
-    runs("openmpi", start, "hello")
-    runs("openmpi", start, "ring")
-    runs("openmpi", start, "pingpong", ["1000"])
-if case == "apptainer":  # without MPI: the programs are built with the version that the host has
-    built = enter(["apptainer", "-s", "build", "--build-arg", "BOOTSTRAP=localimage", "--build-arg", "FROM=" + debian("trixie", "plain"),
-                   "openmpi-bind.sif", "containers/openmpi-bind.def"], path=path, timeout=1500)
-    mounts = enter(["containers/host-mpi", "apptainer", in_job("host-mpi")], path=path).out.split()
-    if check("openmpi-bind builds", built.code == 0, built):
-        alone = enter(["apptainer", "-s", "exec", "openmpi-bind.sif", "ring"], path=path)
-        check("openmpi-bind has no MPI of its own", alone.code == 127 and "libmpi" in alone.err, alone)
-        bare = start
-        start = lambda folder: bare(folder)[:3] + mounts + bare(folder)[3:-1] + ["openmpi-bind.sif"]  # noqa: E731
-        runs("openmpi-bind", start, "hello")
-        runs("openmpi-bind", start, "pingpong", ["1000"])
+    for program, arguments in (("hello", []), ("ring", []), ("pingpong", ["1000"])):
+        runs("openmpi", starting("openmpi"), program, arguments)
+# Without MPI: the programs are built with the version that the host has.
+built = build("openmpi-bind", "openmpi-bind", ("trixie", "plain"), "bind")
+if check("openmpi-bind builds", built.code == 0, built):
+    alone = enter(["apptainer", "-s", "exec", "openmpi-bind.sif", "ring"] if case == "apptainer" else
+                  AFTERWARDS + ["podman", "run", "--rm", "openmpi-bind", "ring"], path=path)
+    check("openmpi-bind has no MPI of its own", alone.code == 127 and "libmpi" in alone.out + alone.err, alone)
+    mounts = enter(["containers/host-mpi", case, in_job("host-mpi")], path=path).out.split()
+    for program, arguments in (("hello", []), ("pingpong", ["1000"])):
+        runs("openmpi-bind", starting("openmpi-bind", mounts), program, arguments)
 for name in ("cuda", "horovod") if case == "podman" else ():
     named = enter(AFTERWARDS + ["podman", "run", "--rm", "--net=host", "-e", "SIMULATE=1", "-v", job + "/containers:/containers",
                                 "debian:bookworm", "sh", "-e", "/containers/%s.sh" % name], path=path, timeout=600)

@@ -103,8 +103,12 @@ cmp -s "$here/before" "$here/stopped" && [ "$(pane display -p -t t '#{alternate_
 result $? "stopped: the terminal is as it was" "it is not"
 pane resize-window -t t -x 100 -y 30; key fg Enter; await 'RANK.*HOST'; result $? "fg shows the screen again" "it does not"
 key 3; await 'CALLS.*p50.*p99' && await '^1Over.*qQuit'; result $? "keys work after fg" "they do not"
-pane resize-window -t t -x 80 -y 24; key q; await '^shell> *$'; key "stty -a >'$here/after'; echo back" Enter; await '^back'
-cmp -s "$here/before" "$here/after"; result $? "q after fg restores the terminal" "it does not"
+pane resize-window -t t -x 80 -y 24; key q; await '^shell> *$'; key "echo back" Enter; await '^back'
+for _ in $(seq 25); do # tmux tells the terminal its size a little later
+    key "stty -a >'$here/after'; mv '$here/after' '$here/now'" Enter
+    sleep 0.2; cmp -s "$here/before" "$here/now" && break
+done
+cmp -s "$here/before" "$here/now"; result $? "q after fg restores the terminal" "$(diff "$here/before" "$here/now" | tr '\n' ' ')"
 
 # Somebody truncates the files, overwrites one and removes the folder while they are looked at: told, in every view.
 whole=$trace; trace=$here/spoilt; cp -r "$whole" "$trace"; trace=$(cd "$trace" && pwd)
