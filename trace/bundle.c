@@ -145,8 +145,11 @@ static size_t consider(struct ana_bundle *bundle, char *path)
 static bool had_files(const struct ana_bundle *bundle, size_t place)
 {
     size_t n = strlen(bundle->place[place]);
+    while (n && bundle->place[place][n - 1] == '/')
+        n--;
     for (size_t i = 0; i < bundle->count; i++)
-        if (bundle->files[i].file && strncmp(bundle->files[i].path, bundle->place[place], n) == 0)
+        if (bundle->files[i].file && strncmp(bundle->files[i].path, bundle->place[place], n) == 0 &&
+            bundle->files[i].path[n] == '/')
             return true;
     return false;
 }

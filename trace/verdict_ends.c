@@ -2,6 +2,7 @@
 #include "trace/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define IDLE_SHARE 0.05 /* of a core: a process that has finalized and uses more has something to do */
 
@@ -148,12 +149,13 @@ bool ana_find_living_on(struct ana_case *c)
     return true;
 }
 
+/* By MPI_Comm_connect and the like, or by NCCL: MPI is not what holds such a job together. */
 static bool has_met_others(const struct trc_file *file)
 {
     const struct trc_comm *comm;
     uint64_t created;
     for (size_t i = 0; (comm = trc_comm_at(file, i, &created)); i++)
-        if (comm->def.flags & TRC_COMM_FOREIGN)
+        if (comm->def.flags & TRC_COMM_FOREIGN || comm->def.size > 1)
             return true;
     return false;
 }
@@ -162,8 +164,11 @@ static bool has_met_others(const struct trc_file *file)
  * thinks it was started by hand. */
 bool ana_find_alone(struct ana_case *c)
 {
+    const struct trc_head *first = c->count ? trc_head(c->job->process[0].rank.file) : NULL;
     for (size_t i = 0; i < c->count; i++) {
         const struct trc_head *head = trc_head(c->job->process[i].rank.file);
+        if (strcmp(head->command, first->command) != 0) /* several programs of one process each */
+            return false;
         if (head->world_size != 1 || head->rank != 0 || head->flags & TRC_HEAD_SPAWNED || head->init_ticks == 0 ||
             has_met_others(c->job->process[i].rank.file))
             return false;

@@ -151,6 +151,8 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
         }
     }
     int64_t earlier = open_receives(c, receiver, sender, want->identity, want->tag, want->begin_ns);
+    if (earlier > 0)
+        want->came = 0; /* an earlier receive takes it */
     want->taken = fits > 0 && earlier >= fits;
     want->met = fits > earlier || (!complete && fits >= 0 && flows.count == 0);
     ana_map_free(&flows);

@@ -144,6 +144,7 @@ static void want_request(struct ana_case *c, struct ana_post *p, const struct an
 /* The others that have locked this window at the same target and not unlocked it.  Who locks all shares it. */
 static void want_locks(struct ana_case *c, struct ana_post *p)
 {
+    enum { HOLDERS_MAX = 64 }; /* of so many one will get on */
     int32_t target = p->sig->peer;
     const struct ana_rank *me = &c->job->process[p->index].rank;
     if (!p->comm || target < 0)
@@ -163,6 +164,11 @@ static void want_locks(struct ana_case *c, struct ana_post *p)
                 if (!c->memory)
                     c->want[c->wants - 1].target = target;
             }
+        if (p->wants > HOLDERS_MAX) {
+            c->wants = p->first_want;
+            p->wants = 0;
+            return;
+        }
     }
 }
 
@@ -204,6 +210,7 @@ void ana_post_wants(struct ana_case *c, struct ana_post *p)
         p->any = p->kind == ANA_POST_POLL || strstr(p->call->name, "any") || strstr(p->call->name, "some");
     } else if (p->call->opclass == TRC_OP_RMA || p->call->opclass == TRC_OP_RMA_SYNC) {
         want_locks(c, p);
+        p->any = true; /* who of them has it, and who waits for it as well, is not known */
     } else if (p->kind == ANA_POST_MESSAGES) {
         if (sig->flags & TRC_SIG_P2P_OUT)
             add_want(c, p, ANA_WANT_RECEIVER, sig, 0, p->since_ns);
