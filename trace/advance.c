@@ -477,6 +477,11 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
     return whole < window ? whole : window;
 }
 
+void ana_window_release(struct ana_job *job)
+{
+    window_close(&job->window);
+}
+
 double ana_window_select(struct ana_job *job, const struct ana_selection *selection)
 {
     struct ana_window *w = &job->window;

@@ -12,6 +12,7 @@
 #define LANE_WIDTH_NS 65536   /* as of ranks */
 #define LANE_BUCKETS  8192
 #define LANES_BUCKETS 1048576
+#define DISTRIBUTIONS 16384 /* of one kernel on one rank, a KiB each */
 
 /* Over all ranks, by its name. */
 struct kernel {
@@ -19,6 +20,12 @@ struct kernel {
     bool nccl;
     size_t ranks, last_index;
     struct ana_times_small times;
+};
+/* Of one rank. */
+struct share {
+    uint64_t calls;
+    int64_t total_ns, min_ns, max_ns;
+    struct ana_times_small *times; /* NULL: beyond DISTRIBUTIONS, or of a window */
 };
 struct device {
     struct ana_mix mix;
@@ -35,7 +42,7 @@ struct ana_devices {
     size_t ranks;
     struct ana_map kernels;    /* hash of the name */
     struct ana_map kernel_ids; /* rank index, id in its file -> uint32_t into kernels, + 1 */
-    struct ana_map ran;        /* kernel, rank index */
+    struct ana_map ran;        /* kernel, rank index: struct share */
     struct ana_map devices;    /* rank index, device */
     struct ana_map streams;    /* rank index, thread */
     uint64_t *order;           /* of streams: rank index, thread */
@@ -54,7 +61,7 @@ struct ana_devices *ana_devices_new_window(size_t ranks, int64_t begin_ns, int64
     gpu->end_ns = end_ns;
     ana_map_init(&gpu->kernels, sizeof(struct kernel));
     ana_map_init(&gpu->kernel_ids, sizeof(uint32_t));
-    ana_map_init(&gpu->ran, sizeof(uint8_t));
+    ana_map_init(&gpu->ran, sizeof(struct share));
     ana_map_init(&gpu->devices, sizeof(struct device));
     ana_map_init(&gpu->streams, sizeof(struct stream));
     return gpu;
@@ -85,6 +92,8 @@ void ana_devices_free(struct ana_devices *gpu)
         ana_mix_free(&((struct device *)ana_map_value(&gpu->devices, i))->mix);
     for (size_t i = 0; i < gpu->streams.count; i++)
         ana_lane_free(&((struct stream *)ana_map_value(&gpu->streams, i))->lane);
+    for (size_t i = 0; i < gpu->ran.count; i++)
+        free(((struct share *)ana_map_value(&gpu->ran, i))->times);
     ana_map_free(&gpu->kernels);
     ana_map_free(&gpu->kernel_ids);
     ana_map_free(&gpu->ran);
@@ -164,6 +173,25 @@ static void count_copy(struct device *d, const struct ana_event *e)
     *(strstr(name, "HtoD") ? &d->to_device : strstr(name, "DtoH") ? &d->from_device : &d->other) += bytes;
 }
 
+static void count_kernel(struct ana_devices *gpu, struct kernel *k, size_t index, int64_t ns)
+{
+    struct share *own = ana_map_add(&gpu->ran, (uint64_t)(k - (struct kernel *)gpu->kernels.values), index, 0);
+    ana_small_add(&k->times, ns, 1);
+    if (!own)
+        return;
+    if (own->calls == 0) {
+        k->ranks++;
+        own->min_ns = own->max_ns = ns;
+        own->times = gpu->match && gpu->ran.count <= DISTRIBUTIONS ? calloc(1, sizeof *own->times) : NULL;
+    }
+    own->calls++;
+    own->total_ns = ana_plus(own->total_ns, ns);
+    own->min_ns = ns < own->min_ns ? ns : own->min_ns;
+    own->max_ns = ns > own->max_ns ? ns : own->max_ns;
+    if (own->times)
+        ana_small_add(own->times, ns, 1);
+}
+
 void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
     if (e->kind != TRC_RECORD_EVENT || e->begin_ns < -ANA_TIME_LIMIT || e->end_ns > ANA_TIME_LIMIT ||
@@ -184,12 +212,8 @@ void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const st
         count_copy(d, e);
     } else if (counts) {
         d->kernels++;
-        if (k) {
-            uint8_t *seen = ana_map_add(&gpu->ran, (uint64_t)(k - (struct kernel *)gpu->kernels.values), e->index, 0);
-            if (seen && !*seen)
-                k->ranks += *seen = 1;
-            ana_small_add(&k->times, e->end_ns - e->begin_ns, 1);
-        }
+        if (k)
+            count_kernel(gpu, k, e->index, e->end_ns - e->begin_ns);
     }
     ana_mix_add(&d->mix, copy ? ANA_GPU_COPY : nccl ? ANA_GPU_COMMUNICATION : ANA_GPU_COMPUTE, from, to);
     if (!gpu->match)
@@ -293,21 +317,56 @@ bool ana_gpu_is_here(const struct ana_job *job)
     return false;
 }
 
-static bool look_at_devices(const struct ana_job *job, const struct ana_devices *gpu, struct ana_gpu_look *out)
+/* The kernels as selected ranks ran them, in the order of gpu->kernels; NULL: out of memory. */
+static struct kernel *kernels_of(const struct ana_devices *gpu, const uint8_t *ranks, bool *partial)
+{
+    struct kernel *made = calloc(gpu->kernels.count + 1, sizeof *made);
+    for (size_t i = 0; made && i < gpu->ran.count; i++) {
+        const uint64_t *key = ana_map_key(&gpu->ran, i);
+        const struct share *own = ana_map_value(&gpu->ran, i);
+        if (!ranks[key[1]])
+            continue;
+        struct ana_times_small bare = {
+            .calls = own->calls, .total_ns = own->total_ns, .min_ns = own->min_ns, .max_ns = own->max_ns};
+        ana_small_merge(&made[key[0]].times, own->times ? own->times : &bare);
+        made[key[0]].ranks++;
+        partial[key[0]] |= !own->times;
+    }
+    return made;
+}
+
+static bool look_at_kernels(const struct ana_devices *gpu, const uint8_t *ranks, struct ana_gpu_look *out)
+{
+    bool chosen = ranks && gpu->match; /* of a window there are only theirs */
+    bool *partial = calloc(gpu->kernels.count + 1, sizeof *partial);
+    struct kernel *made = chosen && partial ? kernels_of(gpu, ranks, partial) : NULL;
+    bool ok = partial && (made || !chosen);
+    for (size_t i = 0; ok && i < gpu->kernels.count; i++) {
+        const struct kernel *k = ana_map_value(&gpu->kernels, i), *of = chosen ? &made[i] : k;
+        if (!k->name || !of->times.calls)
+            continue;
+        struct ana_times times = ana_small_of(&of->times);
+        if (partial[i])
+            times.p50_ns = times.p90_ns = times.p99_ns = NAN;
+        out->kernels[out->kernel_count++] = (struct ana_kernel_stat){k->name, k->nccl, times, of->ranks};
+    }
+    free(made);
+    free(partial);
+    qsort(out->kernels, out->kernel_count, sizeof *out->kernels, by_time);
+    return ok;
+}
+
+static bool look_at_devices(const struct ana_job *job, const struct ana_devices *gpu, const uint8_t *ranks,
+                            struct ana_gpu_look *out)
 {
     out->kernels = calloc(gpu->kernels.count + 1, sizeof *out->kernels);
     out->ranks = calloc(gpu->devices.count + 1, sizeof *out->ranks);
-    if (!out->kernels || !out->ranks)
+    if (!out->kernels || !out->ranks || !look_at_kernels(gpu, ranks, out))
         return false;
-    for (size_t i = 0; i < gpu->kernels.count; i++) {
-        const struct kernel *k = ana_map_value(&gpu->kernels, i);
-        if (k->name && k->times.calls)
-            out->kernels[out->kernel_count++] =
-                (struct ana_kernel_stat){k->name, k->nccl, ana_small_of(&k->times), k->ranks};
-    }
-    qsort(out->kernels, out->kernel_count, sizeof *out->kernels, by_time);
     for (size_t i = 0; i < gpu->devices.count; i++) {
         size_t index = (size_t)ana_map_key(&gpu->devices, i)[0], at = 0;
+        if (!ana_selected(ranks, index))
+            continue;
         while (at < out->rank_count && out->ranks[at].index != index)
             at++;
         if (at == out->rank_count)
@@ -325,7 +384,7 @@ static bool look_at_devices(const struct ana_job *job, const struct ana_devices 
 static bool take(const struct ana_job *job, const struct ana_devices *gpu, const struct ana_selection *selection,
                  struct ana_gpu_look *out)
 {
-    if (look_at_devices(job, gpu, out) && ana_gpu_match_look(job, job->gpu->match, selection, out))
+    if (look_at_devices(job, gpu, selection->ranks, out) && ana_gpu_match_look(job, job->gpu->match, selection, out))
         return true;
     ana_gpu_look_free(out);
     return false;
@@ -341,15 +400,19 @@ bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out)
 bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out)
 {
     bool window = selection.begin_ns > 0 || selection.end_ns != INT64_MAX, nothing = !ana_devices_any(job->gpu);
+    if (!window)
+        ana_window_release(job);
     if (!job->gpu || (!window && !selection.ranks))
         return ana_gpu_take_whole(job, out);
     *out = (struct ana_gpu_look){.analysed = ana_analysis_share(job), .known = !nothing};
     why_not(job, selection.ranks, out);
-    double share = nothing ? 1 : ana_window_select(job, &selection); /* a pass over its events */
+    if (!window || nothing)
+        return take(job, job->gpu, &selection, out);
+    double share = ana_window_select(job, &selection); /* a pass over its events */
     if (share < 0)
         return false;
     out->analysed = share < out->analysed ? share : out->analysed;
-    return take(job, nothing ? job->gpu : job->window.gpu, &selection, out);
+    return take(job, job->window.gpu, &selection, out);
 }
 
 void ana_gpu_look_free(struct ana_gpu_look *look)

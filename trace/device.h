@@ -11,8 +11,8 @@
 struct ana_kernel_stat {
     const char *name; /* mangled; ana_kernel_words shortens it */
     bool nccl;
-    struct ana_times times;
-    size_t ranks; /* that ran it */
+    struct ana_times times; /* of chosen ranks: percentiles NAN where there are too many kernels to keep them by rank */
+    size_t ranks;           /* that ran it */
 };
 
 /* The GPUs of one process together; times of several devices are added up. */
@@ -75,9 +75,8 @@ struct ana_gpu_look {
 };
 /* For a selection, as ana_summarize: kernels, copies and calls of its ranks that ended in it (NCCL's calls: began),
  * times of kernels clipped to it.  Of NCCL's collectives `timed`, transfer and skew are those of the operation, on all
- * ranks. Call it again while out->analysed < 1 after ana_job_advance.  False: out of memory.  Release with
- * ana_gpu_look_free.
- */
+ * ranks.  Only a window of time reads events again: call it again while out->analysed < 1 after ana_job_advance. False:
+ * out of memory.  Release with ana_gpu_look_free. */
 bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out);
 /* The same of all ranks and all time: reads no event again. */
 bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out);

@@ -157,6 +157,7 @@ void ana_analysis_refresh(struct ana_job *job);       /* after the files were re
 double ana_analysis_share(const struct ana_job *job); /* of the main pass */
 /* Makes the window pass that of `selection`, unless it is already; returns its share, -1 when out of memory. */
 double ana_window_select(struct ana_job *job, const struct ana_selection *selection);
+void ana_window_release(struct ana_job *job); /* there is no window now, and no pass over its events */
 
 /* summary_counters.c: ranks, calls, cells and pairs of the whole run.  summary_events.c: the same of a window, and what
  * only events tell.  False: out of memory. */

@@ -206,6 +206,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
         s->analysed = fmin(s->analysed, share);
         ok = share >= 0 && ana_summary_window(job, s);
     } else {
+        ana_window_release(job);
         ok = ok && ana_summary_counters(job, s) && ana_summary_relations(job, s, &job->pass.tally, &job->pass.tally);
     }
     if (!ok) {

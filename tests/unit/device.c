@@ -2,6 +2,7 @@
  * nothing of a stream is in the totals of the job. */
 #include "tests/support/check.h"
 #include "trace/device.h"
+#include "trace/job_impl.h"
 #include "trace/schema.h"
 #include "trace/writer.h"
 
@@ -220,19 +221,27 @@ static void selections(struct ana_job *job)
     CHECK(s && s->calls == 0 && s->timed == 1, "calls before it");
     ana_gpu_look_free(&look);
 
-    do {
-        CHECK(ana_gpu_take_look(job, (struct ana_selection){0, INT64_MAX, second}, &look), "out of memory");
-        if (look.analysed >= 1)
-            break;
-        ana_gpu_look_free(&look);
-    } while (ana_job_advance(job, 0) <= 1);
+    CHECK(job->window.open, "a window");
+    CHECK(ana_gpu_take_look(job, (struct ana_selection){0, INT64_MAX, second}, &look), "out of memory");
+    CHECK(!job->window.open && look.analysed >= 1, "ranks alone read nothing again");
     CHECK(look.rank_count == 1 && look.ranks[0].index == 1 && look.ranks[0].communication_ns == 330000, "one rank");
-    CHECK(look.kernel_count == 2 && look.kernels[0].times.count == 5 && look.kernels[0].ranks == 1, "its kernels");
+    CHECK(look.kernel_count == 2 && look.kernels[0].times.count == 5 && look.kernels[0].ranks == 1 &&
+              look.kernels[0].times.total_ns == 330000 && near(look.kernels[0].times.p50_ns, 100000) &&
+              look.kernels[0].times.max_ns == 100000 && look.kernels[0].times.min_ns == 10000,
+          "its kernels");
     s = find(&look, "ncclAllReduce", 12);
     CHECK(s && s->calls == 3 && s->bytes == 12000 && s->timed == 3 && s->kernel_ns == 300000 &&
               near(s->skew_p99_ns, 50000),
           "its calls, and the operations that it took part in");
     ana_gpu_look_free(&look);
+
+    /* A summary of all time needs no window either, once one was open. */
+    struct ana_summary summary;
+    CHECK(ana_gpu_take_look(job, (struct ana_selection){0, 260000, second}, &look) && job->window.open, "a window");
+    ana_gpu_look_free(&look);
+    CHECK(ana_summarize(job, (struct ana_selection){0, INT64_MAX, second}, &summary) == TRC_OK && !job->window.open,
+          "closed");
+    ana_summary_free(&summary);
 }
 
 int main(void)
