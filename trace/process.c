@@ -1,6 +1,5 @@
 #include "trace/process.h"
 #include "trace/times.h"
-#include <dirent.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -139,52 +138,6 @@ static struct pid_stat stat_of_pid(uint32_t pid)
     long hz = sysconf(_SC_CLK_TCK);
     stat.cpu_ms = hz > 0 ? jiffies * 1000 / (uint64_t)hz : 0;
     return stat;
-}
-
-/* Bytes that one thread's calls read and wrote, and its disks. */
-static uint64_t io_of_thread(const char *task)
-{
-    char path[384], line[128];
-    uint64_t sum = 0, one;
-    snprintf(path, sizeof path, "%s/io", task);
-    FILE *f = fopen(path, "r");
-    if (!f)
-        return UINT64_MAX; /* not for us to know */
-    while (fgets(line, sizeof line, f))
-        if (sscanf(line, "rchar: %" SCNu64, &one) == 1 || sscanf(line, "wchar: %" SCNu64, &one) == 1 ||
-            sscanf(line, "read_bytes: %" SCNu64, &one) == 1 || sscanf(line, "write_bytes: %" SCNu64, &one) == 1)
-            sum += one;
-    fclose(f);
-    return sum;
-}
-
-static bool is_ours(const char *task)
-{
-    char path[384], name[32] = "";
-    snprintf(path, sizeof path, "%s/comm", task);
-    FILE *f = fopen(path, "r");
-    if (f && !fgets(name, sizeof name, f))
-        name[0] = 0;
-    if (f)
-        fclose(f);
-    return strcmp(name, "hpctop\n") == 0; /* the recorder's own thread reads files, too */
-}
-
-static uint64_t io_of_pid(uint32_t pid)
-{
-    char tasks[64], task[352];
-    uint64_t sum = UINT64_MAX;
-    snprintf(tasks, sizeof tasks, "/proc/%" PRIu32 "/task", pid);
-    DIR *dir = opendir(tasks);
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        snprintf(task, sizeof task, "%s/%s", tasks, entry->d_name);
-        uint64_t one = entry->d_name[0] == '.' || is_ours(task) ? UINT64_MAX : io_of_thread(task);
-        if (one != UINT64_MAX)
-            sum = (sum == UINT64_MAX ? 0 : sum) + one;
-    }
-    if (dir)
-        closedir(dir);
-    return sum;
 }
 
 /* Its pid means here what it means there. */
@@ -400,7 +353,7 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     if (!p->first_look)
         p->first_look = here->monotonic_ns;
     r->pid = head->pid;
-    p->cpu_ms = p->io_bytes = UINT64_MAX;
+    p->cpu_ms = UINT64_MAX;
     p->stopped = p->traced = p->by_pid = p->by_clock = false;
     p->silent_ns = 0;
     r->lives_on = false;
@@ -431,8 +384,6 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     p->run_begin_ns = head->init_ticks ? time_of(clock, index, head->init_ticks) : r->begin_ns;
     p->run_end_ns = head->end_ticks ? time_of(clock, index, head->end_ticks) : r->end_ns;
     look_at_threads(p, clock, index);
-    if (p->alive && p->by_pid && !r->inside)
-        p->io_bytes = io_of_pid(head->pid);
     look_at_gpu(p, clock, index);
     look_at_rates(p, here);
     if (!r->counted)

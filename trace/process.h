@@ -28,6 +28,14 @@ struct ana_sample {
     int64_t mpi_ns;
 };
 
+/* What ana_process_io keeps of the look before. */
+struct ana_io {
+    uint32_t thread; /* the recorder's, which reads files, too; 0 not found */
+    unsigned looks;  /* without it */
+    bool known;      /* all and ours are */
+    uint64_t all, ours, moved;
+};
+
 struct ana_process {
     struct ana_rank rank; /* what ana_job_rank shows */
     char host[64];
@@ -44,7 +52,7 @@ struct ana_process {
     int64_t run_end_ns;          /* MPI_Finalize or MPI_Abort entered; rank.end_ns if not */
     struct ana_sample sample[4]; /* newest first, about half a second apart */
     uint64_t cpu_ms;             /* of a living process of this host: CPU time used; UINT64_MAX unknown */
-    uint64_t io_bytes;           /* the same, outside MPI: read and written, to files and elsewhere */
+    struct ana_io io;            /* of ana_process_io */
     bool stopped;                /* by SIGSTOP, SIGTSTP or a debugger */
     bool traced;                 /* by a debugger */
     int64_t first_look;          /* CLOCK_MONOTONIC */
@@ -58,6 +66,10 @@ struct ana_process {
 /* Brings process->rank and the rest up to date; `index` is its index in `clock`. */
 void ana_process_look(struct ana_process *process, const struct ana_clock *clock, size_t index,
                       const struct ana_here *here);
+
+/* Bytes that a living process of this host has read and written since the first call, to files and elsewhere, without
+ * the recorder's own; threads that ended count.  UINT64_MAX: not known, or it is inside MPI.  Opens three files. */
+uint64_t ana_process_io(struct ana_process *process);
 
 /* Ticks of the last sign of life (while it is alive: of this moment). */
 uint64_t ana_process_end_ticks(const struct ana_process *process, const struct ana_here *here);

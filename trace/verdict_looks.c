@@ -62,8 +62,8 @@ void ana_looks_take(struct ana_job *job)
     looks->at_ns[0] = looks->at_ns[1];
     looks->at_ns[1] = now;
     for (size_t i = 0; i < job->count; i++) {
-        const struct ana_process *p = &job->process[i];
-        looks->seen[1][i] = (struct ana_seen){p->rank.calls, p->progress, p->cpu_ms, p->io_bytes};
+        struct ana_process *p = &job->process[i];
+        looks->seen[1][i] = (struct ana_seen){p->rank.calls, p->progress, p->cpu_ms, ana_process_io(p)};
     }
     looks->taken++;
 }

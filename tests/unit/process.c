@@ -4,7 +4,78 @@
 #include "tests/support/trace_folder.h"
 #include "trace/job_impl.h"
 #include "trace/process.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { MIB = 1 << 20 };
+
+static void *write_some(void *unused)
+{
+    static char some[MIB];
+    int fd = open("/dev/null", O_WRONLY);
+    CHECK(write(fd, some, sizeof some) == MIB, "writing to nowhere");
+    close(fd);
+    return unused;
+}
+
+static sem_t go, done;
+static void *recorder(void *unused)
+{
+    prctl(PR_SET_NAME, "hpctop");
+    for (int i = 0; i < 2; i++) {
+        sem_post(&done);
+        sem_wait(&go);
+        for (int k = 0; i == 0 && k < 8; k++)
+            write_some(NULL);
+    }
+    return unused;
+}
+
+static void in_a_thread(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, write_some, NULL);
+    pthread_join(thread, NULL);
+}
+
+/* Threads that ended count, and the recorder's own does not, whether it lives or not. */
+static void test_io(void)
+{
+    struct ana_process p = {.alive = true, .by_pid = true};
+    p.rank.pid = (uint32_t)getpid();
+    if (access("/proc/self/io", R_OK) != 0) {
+        printf("skip io: this kernel does not count it\n");
+        return;
+    }
+    pthread_t ours;
+    sem_init(&go, 0, 0);
+    sem_init(&done, 0, 0);
+    pthread_create(&ours, NULL, recorder, NULL);
+    sem_wait(&done);
+    uint64_t moved[5];
+    moved[0] = ana_process_io(&p);
+    in_a_thread();
+    moved[1] = ana_process_io(&p);
+    sem_post(&go);
+    sem_wait(&done);
+    moved[2] = ana_process_io(&p);
+    sem_post(&go);
+    pthread_join(ours, NULL);
+    moved[3] = ana_process_io(&p);
+    in_a_thread();
+    moved[4] = ana_process_io(&p);
+    const uint64_t want[] = {MIB, 0, 0, MIB};
+    for (int i = 0; i < 4; i++) {
+        uint64_t more = moved[i + 1] - moved[i];
+        CHECK(more >= want[i] && more < want[i] + MIB / 2, "look %d: %llu more", i + 1, (unsigned long long)more);
+    }
+    p.rank.inside = "MPI_Recv";
+    CHECK(ana_process_io(&p) == UINT64_MAX, "inside MPI nobody asks");
+}
 
 static void test_gpu_gets_on(void)
 {
@@ -33,6 +104,7 @@ static void test_gpu_gets_on(void)
 int main(void)
 {
     test_gpu_gets_on();
+    test_io();
     folder_make("process");
     struct tb *a = tb_new(0, 1);
     strcpy(tb_head(a)->host, "elsewhere");
