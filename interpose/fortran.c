@@ -10,9 +10,10 @@
 
 typedef uintptr_t w;
 
-#define MOST      13u /* arguments of a row that Fortran has */
-#define NO_IERR   0xffu
-#define MOST_TEXT 512u
+#define MOST        13u /* arguments of a row that Fortran has */
+#define NO_IERR     0xffu
+#define MOST_TEXT   512u
+#define MOST_BLANKS 65536u /* of a CHARACTER argument what is looked at */
 
 /* ---- the real call, with as many words as the wrapper was declared with */
 
@@ -184,16 +185,17 @@ static uint32_t listed(const struct ipo_call *call, const uintptr_t *words)
     return n > 0 ? (uint32_t)n : 0;
 }
 
-/* CHARACTER(n) to a C string: blanks at either end do not count. */
+/* CHARACTER(n) to a C string: blanks at either end do not count.  Read forward and no further than needed: a caller
+ * that passes no hidden length, as C code may, leaves any number there. */
 static uintptr_t string(struct twin *twin, uintptr_t word, uintptr_t length)
 {
-    size_t n = (uint32_t)length;
+    size_t n = (uint32_t)length < MOST_BLANKS ? (uint32_t)length : MOST_BLANKS;
     const char *from = (const char *)word;
-    while (n > 0 && from[n - 1] == ' ')
-        n--;
     for (; n > 0 && *from == ' '; n--)
         from++;
-    n = n < MOST_TEXT - 1 ? n : MOST_TEXT - 1;
+    n = strnlen(from, n < MOST_TEXT - 1 ? n : MOST_TEXT - 1);
+    while (n > 0 && from[n - 1] == ' ')
+        n--;
     memcpy(twin->text, from, n);
     twin->text[n] = 0;
     return (uintptr_t)twin->text;
