@@ -191,7 +191,8 @@ static bool recall(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t
     if (!own)
         return false;
     const uint8_t *at = call->at;
-    uint64_t hash = frame->site + args[at[IPO_AT_COUNT]] * 33 + args[at[IPO_AT_PEER]] * 7;
+    uint64_t hash = frame->site + args[at[IPO_AT_COUNT]] * 33 + args[at[IPO_AT_PEER]] * 7 +
+                    (args[at[IPO_AT_COMM]] * 0x9e3779b97f4a7c15u >> 32); /* one line of code serves many devices */
     struct ipo_nccl_memo *memo = frame->memo = &own->memo[(hash ^ hash >> 6) % IPO_NCCL_MEMOS];
     uint64_t differ = (memo->site ^ frame->site) | (memo->stamp ^ stamp_of(frame, id)) |
                       ((uintptr_t)memo->copy ^ (uintptr_t)frame->copy);
