@@ -67,7 +67,9 @@ uint64_t ipo_wait_key(struct ipo_thread *thread, const struct ipo_request *reque
 {
     if (!request)
         return 0;
-    return start_state(thread, request) ? (uint64_t)request->version << 32 | (request->index + 1) : IPO_NO_KEY;
+    if (start_state(thread, request))
+        return (uint64_t)request->version << 32 | (request->index + 1);
+    return request->flags & IPO_REQUEST_RESERVED ? 0 : IPO_NO_KEY;
 }
 
 void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args)
@@ -96,7 +98,7 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
 {
     (void)args;
     const struct ipo_request *request = (const struct ipo_request *)frame->handle;
-    if (!request)
+    if (!request || request->flags & IPO_REQUEST_RESERVED) /* nothing known, or nothing there to wait for */
         return;
     frame->sig.comm = request->sig.comm;
     frame->sig.peer = request->sig.peer;

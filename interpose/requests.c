@@ -127,7 +127,7 @@ void ipo_request_reserve(uint64_t handle)
     uint32_t at = ipo_request_favourite(handle);
     uint64_t unused = 0; /* as is a handle that there is not */
     if (atomic_compare_exchange_strong(&ipo_requests.keys[at], &unused, handle))
-        ipo_requests.slots[at].flags = IPO_REQUEST_ODD;
+        ipo_requests.slots[at].flags = IPO_REQUEST_ODD | IPO_REQUEST_RESERVED;
 }
 
 void ipo_request_remove(struct ipo_request *request)
@@ -187,6 +187,8 @@ static const struct ipo_request *take_of_others(struct ipo_thread *thread, uintp
 
 const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable)
 {
+    /* From MPI_THREAD_SERIALIZED (2) on a thread may wait for what another one has started. */
+    const bool searched = ipo_process.concurrent || ipo_process.writer.head->thread_level >= 2;
     /* Where the program has copied its request, the oldest will do: all of these had finished. */
     for (int tries = 0; tries < 2; tries++, variable = 0) {
         struct ipo_request *request = look_up(thread, variable);
@@ -195,7 +197,7 @@ const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t v
             drop_completed(thread);
             return request;
         }
-        const struct ipo_request *others = ipo_process.concurrent ? take_of_others(thread, variable) : NULL;
+        const struct ipo_request *others = searched ? take_of_others(thread, variable) : NULL;
         if (others)
             return others;
     }

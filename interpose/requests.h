@@ -17,7 +17,8 @@ enum ipo_request_flag {
     IPO_REQUEST_CANCELLING = 1u << 2, /* MPI_Cancel was called: the status has to be asked */
     IPO_REQUEST_READ = 1u << 3,       /* a file read: its bytes are counted at completion */
     IPO_REQUEST_ODD = 1u << 4,        /* receives, but not as a plain receive does: `source` and `tag` do not count */
-    IPO_REQUEST_RECEIVES = 1u << 5    /* a plain receive */
+    IPO_REQUEST_RECEIVES = 1u << 5,   /* a plain receive */
+    IPO_REQUEST_RESERVED = 1u << 6    /* no request: the place of a handle that means none (ipo_request_reserve) */
 };
 
 /* What a usual completion looks at is in the first of two cache lines. */

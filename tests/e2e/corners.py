@@ -124,16 +124,18 @@ def threads():
 
 
 def handed():
-    done = both("handed", 1, build("handed", "-lpthread"))
-    if done.code == 77:
-        return skip("handed", "this MPI has no MPI_THREAD_MULTIPLE")
-    rep = counted("handed", MPI_Isend=(3000, 24000, 0), MPI_Irecv=(3000, 0, 24000), MPI_Wait=(3000,))
-    check("handed: exact messages", pairs(rep) == {(0, 0): (3000, 24000)}, pairs(rep))
-    text = dump("handed")
-    unknown = total(text, "unknown requests")
-    check("handed: every request is known", unknown == 0, unknown)
-    completed = len(re.findall(r"\bcomplete\b", text))
-    check("handed: each is completed once", completed == 6000, completed)
+    program = build("handed", "-lpthread")
+    for what, command in (("handed", program), ("handed serialized", [program, "serialized"])):
+        if both(what, 1, command).code == 77:
+            skip(what, "this MPI has no such thread level")
+            continue
+        rep = counted(what, MPI_Isend=(3000, 24000, 0), MPI_Irecv=(3000, 0, 24000), MPI_Wait=(3000,))
+        check(what + ": exact messages", pairs(rep) == {(0, 0): (3000, 24000)}, pairs(rep))
+        text = dump(what)
+        unknown = total(text, "unknown requests")
+        check(what + ": every request is known", unknown == 0, unknown)
+        completed = len(re.findall(r"\bcomplete\b", text))
+        check(what + ": each is completed once", completed == 6000, completed)
 
 
 def jumps():
@@ -206,6 +208,10 @@ def null_requests():
     check("proc null: exact pairs", pairs(rep) == {(0, 0): (1, 8)}, pairs(rep))
     unknown = total(dump("proc null"), "unknown requests")
     check("proc null: every request is known", unknown == 0, unknown)
+    both("nothing", 1, build("nothing"))
+    waits = re.findall(r" MPI_Wait( .*)? site=", dump("nothing"))
+    check("MPI_Wait for MPI_REQUEST_NULL concerns nobody", len(waits) == 4 and "source=0 rtag=7" in waits[0] and
+          not any(waits[1:]), waits)
 
 
 def folders():
