@@ -47,7 +47,22 @@ static int64_t stands_outside(struct ana_case *c, size_t index)
     return last == INT64_MIN || last < r->begin_ns ? r->end_ns - r->begin_ns : r->end_ns > last ? r->end_ns - last : 0;
 }
 
-/* Who has not come and gets on elsewhere is no trouble: those who are here have nothing to do until then. */
+/* Who has not come and gets on elsewhere is no trouble for long: those who are here may have nothing to do until then.
+ * When most of the communicator has waited many times as long as for a hang, it is worth a word. */
+static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t lasted)
+{
+    size_t members = (size_t)(g->comm->def.size + g->comm->def.remote_size);
+    if (!c->live || lasted == INT64_MAX || lasted / BUSY_TIMES < c->rules.hang_ns || g->inside * 2 <= members)
+        return false;
+    for (size_t i = 0; i < g->missing_count; i++)
+        if (g->missing[i] != SIZE_MAX && c->free[g->missing[i]])
+            ana_case_blame(c, g->missing[i]);
+    if (c->out->culprits == 0 || !ana_case_settle(c, ANA_CLASS_MISSING, ANA_POSSIBLE, lasted))
+        return false;
+    c->out->state = ANA_SLOW;
+    return true;
+}
+
 static bool group_misses(struct ana_case *c, const struct ana_group *g)
 {
     size_t nowhere = 0;
@@ -65,8 +80,9 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
         ana_case_blame(c, g->missing[i]);
         lasted = stands < lasted ? stands : lasted;
     }
-    if ((c->out->culprits == 0 && nowhere == 0) || lasted == INT64_MAX ||
-        !ana_case_settle_by_time(c, ANA_CLASS_MISSING, lasted)) {
+    bool slow = c->out->culprits == 0 && nowhere == 0 && elsewhere(c, g, lasted);
+    if (!slow && ((c->out->culprits == 0 && nowhere == 0) || lasted == INT64_MAX ||
+                  !ana_case_settle_by_time(c, ANA_CLASS_MISSING, lasted))) {
         c->out->culprits = 0;
         return false;
     }
@@ -81,6 +97,8 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
                  first->call->name, comm, g->inside, g->comm->def.size + g->comm->def.remote_size);
     ana_case_evidence(c, "it is collective %llu on that communicator; the last to come came %.1f s ago",
                       (unsigned long long)g->sequence + 1, (double)lasted / 1e9);
+    if (slow)
+        ana_case_evidence(c, "meanwhile other calls of MPI get on there");
     return true;
 }
 

@@ -78,10 +78,16 @@ static struct trc_sig sig_of(const struct rank *r)
     return sig;
 }
 
+static uint64_t began; /* of a job that runs: its time 0 by the wall clock */
+
 /* All have gone through one barrier; then where they are. */
 static struct tb *make(const struct rank *r, int me, int n)
 {
     struct tb *tb = tb_new(me, n);
+    if (began) {
+        tb_clock(tb, 1000000000u, began, 1);
+        folder_this_process(tb);
+    }
     tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
     if (r->done)
         return tb;
@@ -341,6 +347,29 @@ static void live(bool moves)
     tb_free(tb[1]);
 }
 
+/* Two of three wait for one that gets on elsewhere: no trouble, until they have waited ten times as long as for a hang.
+ */
+static void elsewhere(void)
+{
+    static const struct rank rank[] = {BARRIER(20 * S), BARRIER(20 * S), WORKS(99 * S)};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    began = (uint64_t)(now.tv_sec - 101) * 1000000000u;
+    folder_make("elsewhere");
+    for (int r = 0; r < 3; r++) {
+        struct tb *tb = make(&rank[r], r, 3);
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    began = 0;
+    struct ana_job *job = folder_open();
+    judge("elsewhere for long", job, ANA_HEALTHY, ANA_CLASS_NONE, "", NULL);
+    ana_job_set_rules(job, (struct ana_verdict_rules){S, 5 * S});
+    judge("elsewhere for very long", job, ANA_SLOW, ANA_CLASS_MISSING, "2", "rank 2 has not come to MPI_Barrier");
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* With holes where there are zeros: a thousand of them would fill a small disk. */
 static void write_sparse(struct tb *tb, const char *folder, int rank)
 {
@@ -432,6 +461,7 @@ int main(void)
     known();
     live(false);
     live(true);
+    elsewhere();
     many(1000, 1000, &outside, ANA_CLASS_MISSING);
     many(1000, 8, &outside, ANA_CLASS_MISSING);
     many(1000, 1000, &recv, ANA_CLASS_UNMATCHED);
