@@ -356,6 +356,14 @@ static bool look_at_kernels(const struct ana_devices *gpu, const uint8_t *ranks,
     return ok;
 }
 
+bool ana_gpu_could_be(const struct ana_job *job, size_t processes)
+{
+    size_t least = 0, most = job->count > job->world_size ? job->count : job->world_size;
+    for (size_t i = 0; i < job->count; i++)
+        least += job->process[i].alive && trc_fact(job->process[i].rank.file, "nccl");
+    return processes > 0 && processes >= least && processes <= most;
+}
+
 static bool look_at_devices(const struct ana_job *job, const struct ana_devices *gpu, const uint8_t *ranks,
                             struct ana_gpu_look *out)
 {

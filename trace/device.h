@@ -82,6 +82,8 @@ bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, stru
 bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out);
 /* A process that uses NCCL or CUDA runs on this machine, now. */
 bool ana_gpu_is_here(const struct ana_job *job);
+/* So many processes may be those of the job: no fewer than use NCCL now, no more than it has; not of 0. */
+bool ana_gpu_could_be(const struct ana_job *job, size_t processes);
 void ana_gpu_look_free(struct ana_gpu_look *look);
 
 /* Which library carried which bytes, of what a summary and a look have. */

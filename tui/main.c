@@ -1,6 +1,7 @@
 /* hpctop: looks at the trace of a job. */
 #include "tui/command.h"
 #include "tui/lines.h"
+#include "tui/node.h"
 
 #include <locale.h>
 
@@ -8,5 +9,5 @@ int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, ""); /* numbers stay as in C */
     tui_names_use();
-    return tui_command_main(argc, argv);
+    tui_node_exit(tui_command_main(argc, argv));
 }

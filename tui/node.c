@@ -6,15 +6,21 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { EVERY_S = 1, RAS_EVERY = 5 };
+enum { EVERY_S = 1, RAS_EVERY_S = 5, REPORT_WAITS_S = 1 };
+enum { GPUS = 1, RAS = 2, ALL = GPUS | RAS };
 
-/* One node, so one of it.  The thread may be stuck in a driver: it is never waited for, and ends with the program. */
+/* One node, so one of it.  The threads may be stuck in a driver: they are never waited for, and end with the program.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t told = PTHREAD_COND_INITIALIZER;
 static struct tui_node latest;
-static bool started, known;
+static bool started;
+static unsigned known; /* of whom the first answer is here, or that there will be none */
 
 static void pause_s(double seconds)
 {
@@ -22,41 +28,83 @@ static void pause_s(double seconds)
     nanosleep(&t, NULL);
 }
 
-static void *ask(void *unused)
+static void tell(const struct tui_node *node, unsigned part)
 {
-    (void)unused;
-    struct tui_nvml *nvml = tui_nvml_open();
+    pthread_mutex_lock(&lock);
+    if (part == RAS) {
+        latest.ras = node->ras;
+    } else {
+        memcpy(latest.gpu, node->gpu, sizeof latest.gpu);
+        latest.gpu_count = node->gpu_count;
+    }
+    known |= part;
+    pthread_cond_broadcast(&told);
+    pthread_mutex_unlock(&lock);
+}
+
+static void *ask_gpus(void *unused)
+{
     struct tui_node node = {0};
+    struct tui_nvml *nvml = tui_nvml_open();
     if (nvml) { /* rates are of two looks */
         tui_nvml_ask(nvml, node.gpu, TUI_NODE_GPUS);
         pause_s(0.3);
     }
-    for (unsigned round = 0;; round++) {
-        if (round % RAS_EVERY == 0)
-            tui_ras_ask(&node);
+    do {
         node.gpu_count = nvml ? tui_nvml_ask(nvml, node.gpu, TUI_NODE_GPUS) : 0;
-        pthread_mutex_lock(&lock);
-        latest = node;
-        known = true;
-        pthread_cond_broadcast(&told);
-        pthread_mutex_unlock(&lock);
+        tell(&node, GPUS);
         pause_s(EVERY_S);
+    } while (nvml);
+    return unused;
+}
+
+static void *ask_ras(void *unused)
+{
+    struct tui_node node = {0};
+    for (;;) {
+        tui_ras_ask(&node.ras);
+        tell(&node, RAS);
+        pause_s(RAS_EVERY_S);
     }
-    return NULL;
+    return unused;
 }
 
 static void start(void)
 {
     pthread_t thread;
-    if (!started && (started = pthread_create(&thread, NULL, ask, NULL) == 0))
-        pthread_detach(thread);
+    void *(*const ask[])(void *) = {ask_gpus, ask_ras};
+    for (unsigned i = 0; !started && i < 2; i++)
+        if (pthread_create(&thread, NULL, ask[i], NULL) == 0)
+            pthread_detach(thread);
+        else
+            known |= 1u << i;
+    started = true;
 }
 
-static bool answer(struct tui_node *out)
+void tui_node_exit(int status)
+{
+    fflush(stdout);
+    fflush(stderr);
+    pthread_mutex_lock(&lock);
+    if (started)
+        _exit(status);
+    pthread_mutex_unlock(&lock);
+    exit(status);
+}
+
+static bool answer(const struct ana_job *job, struct tui_node *out)
 {
     if (known)
         *out = latest;
-    return known && (latest.gpu_count || latest.ras);
+    if (!known || !(latest.gpu_count || latest.ras.answers))
+        return false;
+    if (latest.ras.answers && !ana_gpu_could_be(job, latest.ras.processes)) {
+        out->ras.doubt = true;
+        out->ras.trouble = false;
+        snprintf(out->ras.text, sizeof out->ras.text, "RAS at %.80s (maybe another job's): %.130s", tui_ras_address(),
+                 latest.ras.text);
+    }
+    return true;
 }
 
 bool tui_node_look(const struct ana_job *job, struct tui_node *out)
@@ -65,7 +113,7 @@ bool tui_node_look(const struct ana_job *job, struct tui_node *out)
         return false;
     pthread_mutex_lock(&lock);
     start();
-    bool some = answer(out);
+    bool some = answer(job, out);
     pthread_mutex_unlock(&lock);
     return some;
 }
@@ -79,9 +127,9 @@ bool tui_node_wait(const struct ana_job *job, double seconds, struct tui_node *o
     until.tv_sec += (time_t)seconds;
     pthread_mutex_lock(&lock);
     start();
-    while (!known && pthread_cond_timedwait(&told, &lock, &until) != ETIMEDOUT)
+    while (known != ALL && pthread_cond_timedwait(&told, &lock, &until) != ETIMEDOUT)
         ;
-    bool some = answer(out);
+    bool some = answer(job, out);
     pthread_mutex_unlock(&lock);
     return some;
 }
@@ -92,7 +140,7 @@ bool tui_node_wait(const struct ana_job *job, double seconds, struct tui_node *o
 void tui_node_report(const struct ana_job *job, bool utf8, FILE *out)
 {
     struct tui_node node;
-    if (!tui_node_wait(job, 5, &node))
+    if (!tui_node_wait(job, REPORT_WAITS_S, &node))
         return;
     fprintf(out, "\nTHIS NODE, now\n");
     for (size_t i = 0; i < node.gpu_count; i++) {
@@ -104,14 +152,14 @@ void tui_node_report(const struct ana_job *job, bool utf8, FILE *out)
         fprintf(out, "  GPU %zu %s: busy %s, NVLink %s/s out, %s/s in, PCIe %s/s out, %s/s in\n", i, g->name, text[0],
                 text[1], text[2], text[3], text[4]);
     }
-    if (node.ras)
-        fprintf(out, "  NCCL's RAS: %s\n", node.ras_text);
+    if (node.ras.answers)
+        fprintf(out, "  %s%s\n", node.ras.doubt ? "" : "NCCL's RAS: ", node.ras.text);
 }
 
 void tui_node_json(cJSON *root, const struct ana_job *job)
 {
     struct tui_node node = {0};
-    tui_node_wait(job, 5, &node);
+    tui_node_wait(job, REPORT_WAITS_S, &node);
     cJSON *list = cJSON_AddArrayToObject(root, "node_gpus");
     for (size_t i = 0; i < node.gpu_count; i++) {
         const struct tui_node_gpu *g = &node.gpu[i];
@@ -124,5 +172,5 @@ void tui_node_json(cJSON *root, const struct ana_job *job)
         tui_json_real(o, "pcie_received_per_s", g->pcie_received);
         cJSON_AddItemToArray(list, o);
     }
-    tui_json_text(root, "nccl_ras", node.ras ? node.ras_text : NULL);
+    tui_json_text(root, "nccl_ras", node.ras.answers ? node.ras.text : NULL);
 }

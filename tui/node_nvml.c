@@ -110,7 +110,7 @@ size_t tui_nvml_ask(struct tui_nvml *nvml, struct tui_node_gpu *out, size_t most
     size_t n = 0;
     if (nvml->count(&all))
         return 0;
-    for (unsigned i = 0; i < all && n < most && n < TUI_NODE_GPUS; i++) {
+    for (unsigned i = 0; i < all && i < TUI_NODE_GPUS && n < most; i++) { /* `before` is by its number */
         struct tui_node_gpu *gpu = &out[n];
         unsigned rates[2], kb;
         void *device;

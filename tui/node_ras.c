@@ -9,15 +9,42 @@
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TEXT = 65536, PATIENCE_S = 3 };
+enum { TEXT = 65536, PATIENCE_S = 4 };
 
-static int dial(void)
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Gives the next call on the socket what is left of the time; false: nothing is. */
+static bool patient(int fd, double until)
+{
+    double left = until - now_s();
+    if (left < 0.001)
+        return false;
+    struct timeval patience = {(time_t)left, (suseconds_t)((left - (double)(time_t)left) * 1e6)};
+    return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
+           setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0;
+}
+
+const char *tui_ras_address(void)
 {
     const char *address = getenv("NCCL_RAS_ADDR");
+    return address && strchr(address, ':') ? address : "localhost:28028";
+}
+
+static int dial(double until)
+{
+    const char *address = tui_ras_address();
     char host[256], *port;
-    snprintf(host, sizeof host, "%s", address && strchr(address, ':') ? address : "localhost:28028");
+    if (strlen(address) >= sizeof host)
+        return -1;
+    strcpy(host, address);
     port = strrchr(host, ':');
     *port++ = 0;
     char *name = host;
@@ -30,13 +57,8 @@ static int dial(void)
         return -1;
     int fd = -1;
     for (const struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
-        struct timeval patience = {PATIENCE_S, 0};
         fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-        if (fd < 0)
-            continue;
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        if (connect(fd, a->ai_addr, a->ai_addrlen)) {
+        if (fd >= 0 && (!patient(fd, until) || connect(fd, a->ai_addr, a->ai_addrlen))) {
             close(fd);
             fd = -1;
         }
@@ -45,39 +67,46 @@ static int dial(void)
     return fd;
 }
 
+static bool send_line(int fd, double until, const char *line)
+{
+    return patient(fd, until) && send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line);
+}
+
 /* Says a line, and hears one; false: no answer, or another one than wanted. */
-static bool say(int fd, const char *line, const char *wanted)
+static bool say(int fd, double until, const char *line, const char *wanted)
 {
     char heard[256];
     size_t n = 0;
-    if (send(fd, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line))
+    if (!send_line(fd, until, line))
         return false;
-    while (n + 1 < sizeof heard && recv(fd, heard + n, 1, 0) == 1)
+    while (n + 1 < sizeof heard && patient(fd, until) && recv(fd, heard + n, 1, 0) == 1)
         if (heard[n++] == '\n')
             break;
     heard[n] = 0;
     return strncasecmp(heard, wanted, strlen(wanted)) == 0;
 }
 
-bool tui_ras_ask(struct tui_node *out)
+bool tui_ras_ask(struct tui_ras *out)
 {
+    double until = now_s() + PATIENCE_S;
     char *text = malloc(TEXT);
-    int fd = text ? dial() : -1;
+    int fd = text ? dial(until) : -1;
     size_t used = 0;
     ssize_t n = 0;
-    bool talks = fd >= 0 && say(fd, "CLIENT PROTOCOL 2\n", "SERVER PROTOCOL") && say(fd, "TIMEOUT 2\n", "OK") &&
-                 send(fd, "STATUS\n", 7, MSG_NOSIGNAL) == 7;
-    while (talks && used + 1 < TEXT && (n = recv(fd, text + used, TEXT - 1 - used, 0)) > 0)
+    bool talks = fd >= 0 && say(fd, until, "CLIENT PROTOCOL 2\n", "SERVER PROTOCOL") &&
+                 say(fd, until, "TIMEOUT 2\n", "OK") && send_line(fd, until, "STATUS\n");
+    while (talks && used + 1 < TEXT && patient(fd, until) && (n = recv(fd, text + used, TEXT - 1 - used, 0)) > 0)
         used += (size_t)n;
     if (fd >= 0)
         close(fd);
-    out->ras = talks && used > 0;
-    if (out->ras) {
+    *out = (struct tui_ras){.answers = talks && used > 0};
+    if (out->answers) {
         text[used] = 0;
-        out->ras_trouble = tui_ras_summary(text, out->ras_text, sizeof out->ras_text);
+        out->trouble = tui_ras_summary(text, out->text, sizeof out->text);
+        out->processes = tui_ras_processes(text);
     }
     free(text);
-    return out->ras;
+    return out->answers;
 }
 
 /* One line, without what surrounds it; control characters are not for terminals. */
@@ -118,27 +147,35 @@ static bool under(const char *text, const char *title, char *out, size_t size)
     return false;
 }
 
+struct row { /* of communicators */
+    int comms, ranks;
+    char status[32], errors[32];
+};
+
+/* Number of the group, communicators, nodes, ranks (three ways), status, errors. */
+static bool take_row(const char *line, struct row *row)
+{
+    return sscanf(line, "%*d %d %*d %*s %d %*s %31s %31s", &row->comms, &row->ranks, row->status, row->errors) == 4 &&
+           isupper((unsigned char)row->status[0]);
+}
+
 bool tui_ras_summary(const char *text, char *out, size_t size)
 {
-    char word[2][32], line[300];
+    struct row row;
+    char line[300];
     bool trouble = false, rows = false;
     size_t used = 0;
     out[0] = 0;
-    /* A row: number of the group, communicators, nodes, ranks (three ways), status, errors. */
     for (const char *at = text; *at; at = next_line(at)) {
-        int group, comms, nodes, ranks;
-        if (strncmp(at, "Group", 5) == 0)
-            rows = true;
+        rows |= strncmp(at, "Group", 5) == 0;
         take_line(at, line, sizeof line);
-        if (!rows ||
-            sscanf(line, "%d %d %d %*s %d %*s %31s %31s", &group, &comms, &nodes, &ranks, word[0], word[1]) != 6 ||
-            !isupper((unsigned char)word[0][0]))
+        if (!rows || !take_row(line, &row))
             continue;
-        bool fine = strcmp(word[0], "RUNNING") == 0 && strcmp(word[1], "OK") == 0;
-        trouble |= !fine;
+        trouble |= strcmp(row.status, "RUNNING") != 0 || strcmp(row.errors, "OK") != 0;
         if (used < size)
-            used += (size_t)snprintf(out + used, size - used, "%s%d communicator%s of %d ranks %s, %s",
-                                     used ? "; " : "", comms, comms == 1 ? "" : "s", ranks, word[0], word[1]);
+            used +=
+                (size_t)snprintf(out + used, size - used, "%s%d communicator%s of %d ranks %s, %s", used ? "; " : "",
+                                 row.comms, row.comms == 1 ? "" : "s", row.ranks, row.status, row.errors);
     }
     static const char *const titles[] = {"Errors", "Warnings"};
     for (int i = 0; i < 2; i++) {
@@ -151,4 +188,23 @@ bool tui_ras_summary(const char *text, char *out, size_t size)
     if (!out[0])
         snprintf(out, size, "it answers, and says nothing of communicators");
     return trouble;
+}
+
+unsigned tui_ras_processes(const char *text)
+{
+    char line[300];
+    struct row row;
+    int nodes, some, gpus, largest = 0;
+    unsigned processes = 0;
+    bool rows = false;
+    for (const char *at = text; *at; at = next_line(at)) {
+        rows |= strncmp(at, "Group", 5) == 0;
+        take_line(at, line, sizeof line);
+        /* Of the summary: nodes, processes per node, GPUs per process, processes, GPUs. */
+        if (!rows && sscanf(line, "%d %*s %*s %d %d", &nodes, &some, &gpus) == 3 && some > 0)
+            processes += (unsigned)some;
+        else if (rows && take_row(line, &row) && row.ranks > largest)
+            largest = row.ranks;
+    }
+    return processes ? processes : (unsigned)largest;
 }

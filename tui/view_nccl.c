@@ -156,11 +156,11 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
         tui_put(grid, foot, 1, 0, TUI_STYLE_NOTABLE, note);
         foot.y--;
     }
-    if (app->node.ras && table.h > 3) { /* which knows of processes that are gone, also when the GPUs hang */
-        char text[256];
+    if (app->node.ras.answers && table.h > 3) { /* which knows of processes that are gone, also when the GPUs hang */
+        char text[sizeof app->node.ras.text + 16];
         table.h--;
-        snprintf(text, sizeof text, "NCCL's RAS: %s", app->node.ras_text);
-        tui_put(grid, foot, 1, 0, app->node.ras_trouble ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, text);
+        snprintf(text, sizeof text, "%s%s", app->node.ras.doubt ? "" : "NCCL's RAS: ", app->node.ras.text);
+        tui_put(grid, foot, 1, 0, app->node.ras.trouble ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, text);
     }
     if (table.h > 6) {
         table.h--;

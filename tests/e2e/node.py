@@ -33,13 +33,14 @@ Warnings
 
 
 class Server(threading.Thread):
-    """RAS of a protocol that its user guide describes; `silent`: takes calls and says nothing."""
+    """RAS of a protocol that its user guide describes; `silent`: takes calls and says nothing; `ranks`: of its job."""
 
-    def __init__(self, silent=False):
+    def __init__(self, silent=False, ranks=2):
         super().__init__(daemon=True)
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.socket.getsockname()[1]
         self.silent, self.heard, self.kept = silent, [], []
+        self.status = STATUS.replace("         2         2         2   RUN", "%10d         2%10d   RUN" % (ranks, ranks))
         self.start()
 
     def run(self):
@@ -55,17 +56,22 @@ class Server(threading.Thread):
                 elif line.startswith("TIMEOUT"):
                     peer.sendall(b"OK\n")
                 elif line.startswith("STATUS"):
-                    peer.sendall(STATUS.encode())
+                    peer.sendall(self.status.encode())
                     break
             peer.shutdown(socket.SHUT_RDWR)
             peer.close()
 
 
-def look(address, libraries=DOUBLE, **more):
-    """The report and its JSON, with RAS at `address`."""
+def look(address, libraries=DOUBLE, gpus=0, ras=False, **more):
+    """The report and its JSON, with RAS at `address`; once more where what is wanted did not come within their second."""
     env = dict(os.environ, NCCL_RAS_ADDR=address, LD_LIBRARY_PATH=libraries, **more)
-    rep = json.loads(hpctop("report", "--json", "job", env=env).out)
-    return rep, hpctop("report", "job", env=env).out
+    for _ in range(5):
+        rep = json.loads(hpctop("report", "--json", "job", env=env).out)
+        text = hpctop("report", "job", env=env).out
+        if (len(rep["node_gpus"]) >= gpus and text.count("  GPU ") >= gpus
+                and (not ras or (rep["nccl_ras"] and "RAS" in text.split("THIS NODE")[-1]))):
+            break
+    return rep, text
 
 
 os.environ["LD_LIBRARY_PATH"] = DOUBLE
@@ -77,7 +83,7 @@ with socket.socket() as nobody:
     nobody.bind(("127.0.0.1", 0))
     closed = "127.0.0.1:%d" % nobody.getsockname()[1]
 
-    rep, text = look(server.address)
+    rep, text = look(server.address, gpus=1, ras=True)
     gpus = rep["node_gpus"]
     check("NVML: one GPU, half busy", [(g["name"], g["busy"]) for g in gpus] == [("Double of a GPU", 0.5)], gpus)
     check("NVML: links by their counters", all(1.8 * 2**30 < g["nvlink_sent_per_s"] < 2.2 * 2**30
@@ -87,8 +93,16 @@ with socket.socket() as nobody:
     check("RAS: what it says", rep["nccl_ras"] == "1 communicator of 2 ranks RUNNING, OK", rep["nccl_ras"])
     check("the report has both", "GPU 0 Double of a GPU: busy 50" in text and "NCCL's RAS: 1 communicator of 2 ranks RUNNING, OK" in text, text)
 
-    rep, text = look(server.address, GPU_DOUBLE_NVML="no_link")
+    rep, text = look(server.address, gpus=1, GPU_DOUBLE_NVML="no_link")
     check("a card without NVLink: unknown", rep["node_gpus"][0]["nvlink_sent_per_s"] is None and rep["node_gpus"][0]["busy"] == 0.5, rep["node_gpus"])
+    rep, text = look(closed, gpus=15, GPU_DOUBLE_NVML="many")
+    check("20 GPUs, the second broken: the first 16 but it", len(rep["node_gpus"]) == 15, len(rep["node_gpus"]))
+    rep, text = look(server.address, ras=True, GPU_DOUBLE_NVML="stuck")
+    check("a driver that never comes back: all but its numbers", rep["node_gpus"] == [] and rep["ranks"] and rep["nccl_ras"], rep["nccl_ras"])
+    other = Server(ranks=64)
+    rep, text = look(other.address, gpus=1, ras=True)
+    said = "RAS at %s (maybe another job's): 1 communicator of 64 ranks RUNNING, OK" % other.address
+    check("RAS of another job: told so", rep["nccl_ras"] == said and "  %s\n" % said in text, rep["nccl_ras"])
     for label, address, libraries, more in [("nothing there", closed, "", {}), ("a driver that does not answer", closed, DOUBLE, {"GPU_DOUBLE_NVML": "refuse"}),
                                             ("a RAS that says nothing", silent.address, "", {})]:
         rep, text = look(address, libraries, **more)

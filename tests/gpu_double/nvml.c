@@ -1,11 +1,13 @@
 /* libnvidia-ml of the double: one GPU that is half busy, whose counters go on with the clock: NVLink sends 2 GiB a
  * second and receives 1 (fields 138 and 139, KiB), PCIe 300 and 200 MB/s.  GPU_DOUBLE_NVML=no_link: a card without
- * NVLink; =refuse: a driver that does not answer. */
+ * NVLink; =refuse: a driver that does not answer; =many: 20 GPUs, of which the second is
+ * broken; =stuck: a driver that never comes back. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NVML(name, ...)                                                                                                \
     int nvml##name(__VA_ARGS__);                                                                                       \
@@ -42,14 +44,16 @@ NVML(Shutdown, void)
 }
 NVML(DeviceGetCount_v2, unsigned *count)
 {
-    *count = 1;
+    while (is("stuck"))
+        pause();
+    *count = is("many") ? 20 : 1;
     return OK;
 }
 NVML(DeviceGetHandleByIndex_v2, unsigned index, void **device)
 {
     static int one;
     *device = &one;
-    return index == 0 ? OK : INVALID_ARGUMENT;
+    return index == 0 || (is("many") && index != 1 && index < 20) ? OK : INVALID_ARGUMENT;
 }
 NVML(DeviceGetName, void *device, char *name, unsigned size)
 {

@@ -392,8 +392,8 @@ static bool node(void *data, struct tui_node *out)
         return false;
     out->gpu[out->gpu_count++] = (struct tui_node_gpu){"NVIDIA H200", 0.87, 21e9, 20e9, 3e8, 4e6};
     out->gpu[out->gpu_count++] = (struct tui_node_gpu){"NVIDIA H200", 0.02, NAN, NAN, 1e6, 1e6};
-    out->ras = true;
-    snprintf(out->ras_text, sizeof out->ras_text, "2 communicators of 4 ranks RUNNING, OK");
+    out->ras.answers = true;
+    snprintf(out->ras.text, sizeof out->ras.text, "2 communicators of 4 ranks RUNNING, OK");
     return true;
 }
 
