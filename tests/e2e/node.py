@@ -40,7 +40,7 @@ class Server(threading.Thread):
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.socket.getsockname()[1]
         self.silent, self.heard, self.kept = silent, [], []
-        self.status = STATUS.replace("         2         2         2   RUN", "%10d         2%10d   RUN" % (ranks, ranks))
+        self.status = STATUS.replace("         2         2         2   RUN", "         2%10d%10d   RUN" % (ranks, ranks))
         self.start()
 
     def run(self):
