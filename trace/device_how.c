@@ -1,10 +1,47 @@
 /* How NCCL does an operation, where it says so: facts "nccl.how ncclAllReduce 65536 B of 2: RING LL, 2 channels", as
- * its profiler plugin tells them. */
+ * its profiler plugin tells them.  They are read when some came, for all rows at once. */
 #include "trace/device_impl.h"
 #include "trace/histogram.h"
 #include "trace/job_impl.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+struct how {
+    char algorithm[16], protocol[16];
+    unsigned channels_least, channels_most;
+};
+struct ana_nccl_hows {
+    struct ana_map how;  /* hash of the call, size class, ranks */
+    uint64_t facts_seen; /* in the files of all ranks, when they were read */
+};
+
+struct ana_nccl_hows *ana_nccl_hows_new(void)
+{
+    struct ana_nccl_hows *hows = calloc(1, sizeof *hows);
+    if (hows)
+        ana_map_init(&hows->how, sizeof(struct how));
+    return hows;
+}
+
+void ana_nccl_hows_free(struct ana_nccl_hows *hows)
+{
+    if (hows)
+        ana_map_free(&hows->how);
+    free(hows);
+}
+
+/* Of "ncclAllGather" and "ncclAllGatherConfig" the same. */
+static uint64_t hash_of(const char *call)
+{
+    size_t n = strlen(call);
+    uint64_t h = 0xcbf29ce484222325u;
+    if (n > 6 && strcmp(call + n - 6, "Config") == 0)
+        n -= 6;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (uint8_t)call[i]) * 0x100000001b3u;
+    return h;
+}
 
 /* Puts `word` into `out`, or "several" where another one is there. */
 static void note(char *out, size_t size, const char *word)
@@ -12,29 +49,53 @@ static void note(char *out, size_t size, const char *word)
     snprintf(out, size, "%s", out[0] && strcmp(out, word) != 0 ? "several" : word);
 }
 
-void ana_nccl_how(const struct ana_job *job, struct ana_nccl_stat *s)
+static void read_fact(struct ana_nccl_hows *hows, const char *key, const char *value)
 {
     static const char prefix[] = "nccl.how ";
+    char call[48], algorithm[16], protocol[16];
+    unsigned long long bytes;
+    int ranks;
+    unsigned channels;
+    if (strncmp(key, prefix, sizeof prefix - 1) != 0 ||
+        sscanf(key + sizeof prefix - 1, "%47s %llu B of %d", call, &bytes, &ranks) != 3 ||
+        sscanf(value, "%15s %15[^,], %u", algorithm, protocol, &channels) != 3)
+        return;
     /* NCCL counts one rank's part; S of these is that of all. */
-    bool parts = strncmp(s->call, "ncclAllGather", 13) == 0 || strncmp(s->call, "ncclReduceScatter", 17) == 0;
+    if (strcmp(call, "ncclAllGather") == 0 || strcmp(call, "ncclReduceScatter") == 0)
+        bytes *= (unsigned long long)ranks;
+    struct how *how = ana_map_add(&hows->how, hash_of(call), trc_size_class(bytes), (uint64_t)ranks);
+    if (!how)
+        return;
+    note(how->algorithm, sizeof how->algorithm, algorithm);
+    note(how->protocol, sizeof how->protocol, protocol);
+    how->channels_least = !how->channels_most || channels < how->channels_least ? channels : how->channels_least;
+    how->channels_most = channels > how->channels_most ? channels : how->channels_most;
+}
+
+void ana_nccl_hows_read(struct ana_nccl_hows *hows, const struct ana_job *job)
+{
+    uint64_t seen = 0;
+    for (size_t i = 0; i < job->count; i++)
+        seen += trc_facts_seen(job->process[i].rank.file);
+    if (seen == hows->facts_seen)
+        return;
+    ana_map_free(&hows->how); /* a fact may have replaced another one */
     for (size_t i = 0; i < job->count; i++) {
         const char *key, *value;
-        for (size_t f = 0; trc_fact_at(job->process[i].rank.file, f, &key, &value); f++) {
-            char call[48], algorithm[16], protocol[16];
-            unsigned long long bytes;
-            int ranks;
-            unsigned channels;
-            if (strncmp(key, prefix, sizeof prefix - 1) != 0 ||
-                sscanf(key + sizeof prefix - 1, "%47s %llu B of %d", call, &bytes, &ranks) != 3 || ranks != s->size ||
-                strncmp(s->call, call, strlen(call)) != 0 ||
-                (s->call[strlen(call)] && strcmp(s->call + strlen(call), "Config") != 0) ||
-                trc_size_class(parts ? bytes * (unsigned long long)ranks : bytes) != (unsigned)s->size_class ||
-                sscanf(value, "%15s %15[^,], %u", algorithm, protocol, &channels) != 3)
-                continue;
-            note(s->algorithm, sizeof s->algorithm, algorithm);
-            note(s->protocol, sizeof s->protocol, protocol);
-            s->channels_least = !s->channels_most || channels < s->channels_least ? channels : s->channels_least;
-            s->channels_most = channels > s->channels_most ? channels : s->channels_most;
-        }
+        for (size_t f = 0; trc_fact_at(job->process[i].rank.file, f, &key, &value); f++)
+            read_fact(hows, key, value);
     }
+    hows->facts_seen = seen;
+}
+
+void ana_nccl_how(const struct ana_nccl_hows *hows, struct ana_nccl_stat *s)
+{
+    const struct how *how =
+        ana_map_find(&hows->how, hash_of(s->call), (uint64_t)s->size_class, (uint64_t)(int64_t)s->size);
+    if (!how)
+        return;
+    memcpy(s->algorithm, how->algorithm, sizeof s->algorithm);
+    memcpy(s->protocol, how->protocol, sizeof s->protocol);
+    s->channels_least = how->channels_least;
+    s->channels_most = how->channels_most;
 }

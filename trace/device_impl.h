@@ -67,7 +67,13 @@ void ana_nccl_rows_kernel(struct ana_nccl_rows *rows, const struct ana_nccl_call
 bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *rows,
                         const struct ana_selection *selection, struct ana_gpu_look *out);
 
-/* ---- device_how.c: fills algorithm, protocol and channels, where NCCL told them. */
-void ana_nccl_how(const struct ana_job *job, struct ana_nccl_stat *stat);
+/* ---- device_how.c: how NCCL does its operations, where it told. */
+struct ana_nccl_hows;
+struct ana_nccl_hows *ana_nccl_hows_new(void); /* NULL: out of memory */
+void ana_nccl_hows_free(struct ana_nccl_hows *hows);
+/* Reads the facts of all ranks, if some came since it last did. */
+void ana_nccl_hows_read(struct ana_nccl_hows *hows, const struct ana_job *job);
+/* Fills algorithm, protocol and channels, where they are known. */
+void ana_nccl_how(const struct ana_nccl_hows *hows, struct ana_nccl_stat *stat);
 
 #endif

@@ -47,6 +47,7 @@ struct ana_nccl_rows {
     struct ana_map rows;    /* communicator, call, size class */
     struct ana_map by_rank; /* row, rank index: struct sums */
     struct ana_map pairs;   /* rank indices: struct ana_nccl_pair */
+    struct ana_nccl_hows *hows;
     struct instance *instance;
     struct part *part;
     size_t parts, room, next; /* next: when it is full, the oldest */
@@ -58,6 +59,10 @@ struct ana_nccl_rows *ana_nccl_rows_new(void)
     struct ana_nccl_rows *rows = calloc(1, sizeof *rows);
     if (!rows)
         return NULL;
+    if (!(rows->hows = ana_nccl_hows_new())) {
+        free(rows);
+        return NULL;
+    }
     rows->forgotten_ns = INT64_MIN;
     ana_map_init(&rows->rows, sizeof(struct row));
     ana_map_init(&rows->by_rank, sizeof(struct sums));
@@ -72,6 +77,7 @@ void ana_nccl_rows_free(struct ana_nccl_rows *rows)
     ana_map_free(&rows->rows);
     ana_map_free(&rows->by_rank);
     ana_map_free(&rows->pairs);
+    ana_nccl_hows_free(rows->hows);
     free(rows->instance);
     free(rows->part);
     free(rows);
@@ -283,7 +289,7 @@ static void add_stat(const struct ana_job *job, const struct ana_nccl_rows *rows
     if (r->sum.timed_bytes && r->sum.transfer_ns > 0 && !r->sum.unknown_bytes)
         s->algbw = (double)r->sum.timed_bytes / ((double)r->sum.transfer_ns / 1e9);
     s->busbw = s->algbw * ana_nccl_bus_factor(s->call, s->size);
-    ana_nccl_how(job, s);
+    ana_nccl_how(rows->hows, s);
 }
 
 /* The row as selected ranks have it: their calls and kernels; the times are of the operations, of all who took part. */
@@ -361,6 +367,7 @@ bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *r
     struct row *made = window ? of_window(rows, selection) : NULL;
     out->nccl = calloc(rows->rows.count + 1, sizeof *out->nccl);
     out->nccl_forgotten = window && rows->forgotten_ns > selection->begin_ns;
+    ana_nccl_hows_read(rows->hows, job);
     bool ok = out->nccl && (made || !window) && (window || look_at_pairs(rows, selection->ranks, out));
     for (size_t i = 0; ok && i < rows->rows.count; i++) {
         if (window) {

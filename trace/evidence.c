@@ -44,6 +44,7 @@ void trc_define_fact(struct trc_file *file, const struct trc_def *def, const cha
     fact->value = value;
     fact->ticks = def->ticks;
     file->facts[file->fact_count++] = fact;
+    file->facts_seen++;
 }
 
 static void seal_facts(struct trc_file *file)
@@ -67,6 +68,11 @@ bool trc_fact_at(const struct trc_file *file, size_t i, const char **key, const 
     *key = file->facts[i]->key;
     *value = file->facts[i]->value;
     return true;
+}
+
+uint64_t trc_facts_seen(const struct trc_file *file)
+{
+    return file->facts_seen;
 }
 
 const char *trc_fact(const struct trc_file *file, const char *key)

@@ -106,6 +106,7 @@ struct trc_file {
     struct trc_table comms, objects, sites, kernels;
     struct trc_fact_def **facts; /* sorted by key */
     size_t fact_count, fact_room;
+    uint64_t facts_seen;
     struct trc_stack_def **stacks; /* sorted by snapshot and order */
     size_t stack_count, stack_room, stacks_seen;
     struct trc_defs_chunk **defs; /* by chunk number; NULL for those of other kinds */

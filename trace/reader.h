@@ -90,6 +90,8 @@ void trc_site(const struct trc_file *file, uint64_t address, const char **functi
 /* Facts: key and value, in order of keys; false past the last.  trc_fact: one by its key, NULL if it is not there. */
 bool trc_fact_at(const struct trc_file *file, size_t i, const char **key, const char **value);
 const char *trc_fact(const struct trc_file *file, const char *key);
+/* How many were ever read, also those that a later one replaced: grows whenever one of them changes. */
+uint64_t trc_facts_seen(const struct trc_file *file);
 
 /* Where the process's NCCL operations are (format_gpu.h): a copy of the last refresh, numbers in range.  NULL: it has
  * no table.  Operations in the order of their numbers; those in slots that were changing hands are left out. */
