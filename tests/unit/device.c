@@ -197,6 +197,34 @@ static void lost_by_all(void)
     look_close(job, &look);
 }
 
+/* A rank is told of another algorithm while we look, then the other one too. */
+static void told_anew(void)
+{
+    static const char how[] = "nccl.how ncclAllReduce 4000 B of 2\0TREE SIMPLE, 4 channels";
+    static const char *const expected[] = {"RING", "several", "TREE"};
+    struct rank r[2];
+    struct ana_gpu_look look;
+    for (int n = 0; n < 2; n++) {
+        begin(&r[n], n);
+        put(r[n].host, ALLREDUCE, COLL, 4000, 1, 10, 11, 0);
+        put(r[n].nccl, KERNEL, 0, 0, 1, 50, 150, 0);
+    }
+    struct ana_job *job = look_at();
+    for (int n = 0; n < 3; n++) {
+        CHECK(ana_gpu_take_whole(job, &look), "out of memory");
+        const struct ana_nccl_stat *s = find(&look, "ncclAllReduce", 12);
+        CHECK(s && strcmp(s->algorithm, expected[n]) == 0, "%s, not %s", s ? s->algorithm : "", expected[n]);
+        ana_gpu_look_free(&look);
+        if (n < 2) {
+            trc_writer_define(&r[n].writer, TRC_DEF_FACT, 0, 0, 0, NULL, 0, how, sizeof how - 1);
+            end(&r[n]);
+        }
+        ana_job_refresh(job);
+        ana_job_advance(job, 0);
+    }
+    look_close(job, &look);
+}
+
 /* A window, and one rank, of the job below. */
 static void selections(struct ana_job *job)
 {
@@ -250,6 +278,7 @@ int main(void)
         return 1;
     lost_by_one();
     lost_by_all();
+    told_anew();
     const uint32_t coll = COLL, p2p = TRC_SIG_ENQUEUE;
     for (int n = 0; n < 2; n++) {
         struct rank r;
