@@ -405,8 +405,8 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 
 #define HANDLES 256u
 static struct {
-    _Atomic uint64_t key; /* of the driver's number for a stream, or the context for its special ones; 0 free */
-    atomic_uint number;
+    _Atomic uint64_t key;    /* of the driver's number for a stream, or the context for its special ones; 0 free */
+    _Atomic uint64_t number; /* in the upper half the key's lower one, in case that two threads fill the place */
 } handles[HANDLES];
 
 static uint32_t number_of(uintptr_t stream)
@@ -438,20 +438,21 @@ uint32_t ipo_cupti_stream(uintptr_t stream)
             return number_of(stream);
         key = ((uint64_t)(uintptr_t)context + stream + 1) & ~((uint64_t)1 << 63);
     }
-    uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 40) % HANDLES;
-    for (uint32_t i = 0; i < 16; i++, at = (at + 1) % HANDLES) {
-        uint64_t there = atomic_load_explicit(&handles[at].key, memory_order_acquire);
-        uint32_t number = there == key ? atomic_load(&handles[at].number) : 0;
-        if (number)
-            return number;
-        if (there && there != key)
-            continue;
-        number = number_of(stream);
-        if (number && (there == key || atomic_compare_exchange_strong(&handles[at].key, &there, key)))
-            atomic_store(&handles[at].number, number);
-        return number;
+    const uint32_t home = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 40) % HANDLES;
+    uint32_t at = home;
+    uint64_t there = 0;
+    for (uint32_t i = 0; i < 16 && (there = atomic_load(&handles[at].key)) && there != key; i++)
+        at = (at + 1) % HANDLES;
+    uint64_t known = there == key ? atomic_load(&handles[at].number) : 0;
+    if (known >> 32 == (uint32_t)key && (uint32_t)known)
+        return (uint32_t)known;
+    const uint32_t number = number_of(stream);
+    at = there && there != key ? home : at; /* no room: the first one has to make it */
+    if (number) {
+        atomic_store(&handles[at].key, key);
+        atomic_store(&handles[at].number, key << 32 | number);
     }
-    return number_of(stream);
+    return number;
 }
 
 /* ---- another profiler
