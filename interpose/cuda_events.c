@@ -47,6 +47,19 @@ static const struct ipo_cuda *_Atomic driver;
 static _Atomic uint64_t queue[QUEUE];
 static atomic_uint queue_put, queue_taken;
 
+/* Where a context is in `contexts`, from now on if it was not yet; CONTEXTS: no room. */
+static unsigned place_of(uintptr_t context)
+{
+    for (unsigned i = 0; i < CONTEXTS; i++) {
+        uintptr_t there = atomic_load_explicit(&contexts[i], memory_order_relaxed);
+        if (there == 0 && atomic_compare_exchange_strong(&contexts[i], &there, context))
+            there = context;
+        if (there == context)
+            return i;
+    }
+    return CONTEXTS;
+}
+
 uintptr_t ipo_cuda_context(void)
 {
     const struct ipo_cuda *cuda = ipo_cuda();
@@ -56,9 +69,7 @@ uintptr_t ipo_cuda_context(void)
         return 0;
     if (!cuda->cuCtxGetId || cuda->cuCtxGetId(context, &id))
         return context;
-    unsigned i = 0;
-    while (i < CONTEXTS && atomic_load(&contexts[i]) != context)
-        i++;
+    unsigned i = place_of(context);
     uint64_t before = i < CONTEXTS ? atomic_exchange(&context_ids[i], id) : 0;
     for (unsigned k = 0; before && before != id && k < TRC_GPU_OPS; k++) {
         atomic_store(&pairs[i][k].start, 0); /* what it was may be an event of the program's by now */
@@ -71,14 +82,8 @@ uintptr_t ipo_cuda_context(void)
 
 static struct pair *pair_of(uintptr_t context, uint32_t slot)
 {
-    for (unsigned i = 0; i < CONTEXTS; i++) {
-        uintptr_t there = atomic_load_explicit(&contexts[i], memory_order_relaxed);
-        if (there == 0 && atomic_compare_exchange_strong(&contexts[i], &there, context))
-            there = context;
-        if (there == context)
-            return &pairs[i][slot];
-    }
-    return NULL;
+    unsigned i = place_of(context);
+    return i < CONTEXTS ? &pairs[i][slot] : NULL;
 }
 
 static __attribute__((noinline, cold)) bool make_pair(const struct ipo_cuda *cuda, struct pair *pair)

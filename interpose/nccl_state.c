@@ -26,8 +26,9 @@ void ipo_nccl_state_start(struct ipo_comm *comm)
 {
     ipo_gpu_start();
     ipo_cuda_watch_start();
+    uintptr_t context = ipo_cuda_context(); /* with each Init, so that a reset is noticed */
     if (comm && !comm->gpu_context)
-        comm->gpu_context = ipo_cuda_context();
+        comm->gpu_context = context;
 }
 
 static struct trc_gpu_op describe(const struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)

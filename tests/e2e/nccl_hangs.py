@@ -1,10 +1,11 @@
 # timeout: 300
 """Who hangs in NCCL and why, on the GPU double: live, and from the files alone after kill -9.  nccl_hangs_more.py has the
 rest."""
+import os
 import re
 
-from nccl_faults import fault, healthy_gpu, states
-from common import check, end
+from nccl_faults import DOUBLE, PROGRAMS, fault, healthy_gpu, states
+from common import check, end, environment, run
 from verdicts import count, hung
 
 MISMATCH, CYCLE = "mismatched-collective", "wait-cycle"
@@ -31,6 +32,10 @@ text = states("hang_not", ["graph", "0"])
 check("what goes into a graph is captured", text.count(": captured ncclAllReduce") == 2, text[:500])
 text = states("hang_not", ["unblock", "0"])
 check("a launch after the call's return is so marked", "by_events+approximate" in text, text[:500])
+done = run(["mpirun", "-n", "2", os.path.join(PROGRAMS, "hang_not"), "reset", "0.5"],
+           environment("reset", True, LD_LIBRARY_PATH=DOUBLE))
+check("the first cudaDeviceReset is noticed: no event of before is used", done.code == 0 and
+      "context that is gone" not in done.err, done)
 text = states("hang_not", ["reset", "1"])
 known = re.findall(r"^op (\d+): (\w+) .*flags=(\S+)", text, re.M)
 check("operations after cudaDeviceReset are watched like those before",

@@ -118,8 +118,10 @@ CU(cuEventCreate, fgpu_event *event, unsigned flags)
 }
 CU(cuEventRecord, fgpu_event event, fgpu_stream stream)
 {
-    if (fgpu_is_stale(event))
+    if (fgpu_is_stale(event)) { /* a driver may have given the handle to another event by now */
+        fprintf(stderr, "gpu double: an event of a context that is gone was to be recorded\n");
         return CUDA_ERROR_INVALID_HANDLE;
+    }
     return fgpu_record(event, stream) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 /* GPU_DOUBLE_FAULT=query:RANK:N: the N-th call and all after it never return; lost:RANK:N: they say that a kernel has
