@@ -269,6 +269,29 @@ static void lost(ipo_gpu_op op, uint64_t ticks, uint8_t how)
     ipo_gpu_op_lost(op);
 }
 
+/* Its end is in the table, or that nobody will know it. */
+static bool is_told(ipo_gpu_op op)
+{
+    const struct trc_gpu_op *slot = ipo_gpu_op_of(op);
+    return !slot || __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) >= TRC_GPU_COMPLETED ||
+           __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & TRC_GPU_BLIND;
+}
+
+/* Says how a launch ended, of its first operation last: as long as that one has no end, it is looked at again.  False:
+ * somebody else held an operation for too long, and it has to be said once more. */
+static bool tell_end(ipo_gpu_op first, void (*what)(ipo_gpu_op, uint64_t, uint8_t))
+{
+    bool all = true;
+    for (ipo_gpu_op op = links[SLOT(first)].next, next; op && links[SLOT(op)].op == op; op = next) {
+        next = links[SLOT(op)].next; /* before the slot may go to another */
+        what(op, 0, TRC_GPU_BY_EVENTS);
+        all = is_told(op) && all;
+    }
+    if (all)
+        what(first, 0, TRC_GPU_BY_EVENTS);
+    return all && is_told(first);
+}
+
 /* Where a launch is; true: it is over. */
 static bool look_at(const struct ipo_cuda *cuda, ipo_gpu_op first)
 {
@@ -283,10 +306,8 @@ static bool look_at(const struct ipo_cuda *cuda, ipo_gpu_op first)
     if (result == IPO_CUDA_SUCCESS)
         result = ask(cuda, launch->events->stop);
     if (result == IPO_CUDA_SUCCESS)
-        tell(first, ipo_gpu_op_completed, 0, TRC_GPU_BY_EVENTS);
-    else if (result == PAST)
-        tell(first, lost, 0, 0);
-    return result == IPO_CUDA_SUCCESS || result == PAST;
+        return tell_end(first, ipo_gpu_op_completed);
+    return result == PAST && tell_end(first, lost);
 }
 
 /* Of each stream only the first launch that is not over has to be asked for. */
