@@ -7,6 +7,15 @@ command -v tmux >/dev/null || { echo "tmux is missing"; exit 77; }
 : "${HPCTOP:=$TOP/hpctop}" "${LIBTRACE:=$TOP/libtrace.so}" "${WORKLOADS:=$BUILD/workloads}"
 here=$(mktemp -d) || exit 1
 pane() { tmux -L "hpctop-$$" "$@" 2>/dev/null; }
+# terminal COLS ROWS COMMAND: a fresh one.  A server that still ends would take the new terminal with it.
+terminal() {
+    pane kill-server
+    for _ in $(seq 50); do pane list-sessions >/dev/null || break; sleep 0.1; done
+    for _ in $(seq 50); do
+        pane -f /dev/null new-session -d -s t -x "$1" -y "$2" "$3" && pane has-session -t t && return
+        sleep 0.1
+    done
+}
 trap 'pane kill-server; rm -rf "$here"' EXIT
 bad=0
 result() { if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2: $3"; bad=1; pane capture-pane -p -t t | sed 's/^/    | /'; fi; }
@@ -25,7 +34,6 @@ await() { # await PATTERN: until the screen shows it, for at most 15 s
     return 1
 }
 start() { # start COLS ROWS ENVIRONMENT..: hpctop in a fresh terminal, in an empty folder
-    pane kill-server
     rm -rf "$here/cwd"; mkdir "$here/cwd"
     local cols=$1 rows=$2
     shift 2
@@ -34,7 +42,7 @@ trap : INT; cd '$here/cwd'; stty -a >'$here/before'
 env $* '$HPCTOP' '$trace' 2>'$here/stderr' & pid=\$!; echo \$pid >'$here/pid'; fg %1 >/dev/null 2>&1
 echo "EXIT \$?"; stty -a >'$here/after'; sleep 600
 EOF
-    pane -f /dev/null new-session -d -s t -x "$cols" -y "$rows" "bash -m '$here/inside.sh'"
+    terminal "$cols" "$rows" "bash -m '$here/inside.sh'"
 }
 key() { pane send-keys -t t "$@"; }
 restored() { # the terminal is as it was: modes, screen, cursor, mouse
@@ -94,8 +102,7 @@ start 80 24 -u TERM LC_ALL=C.UTF-8; await '^EXIT 2' && grep -q 'set TERM' "$here
 result $? "without TERM: told so" "$(cat "$here/stderr")"
 
 # Ctrl-Z and fg: the shell's terminal in between, the screens afterwards, also in another size.
-pane kill-server
-pane -f /dev/null new-session -d -s t -x 80 -y 24 "PS1='shell> ' LC_ALL=C.UTF-8 TERM=screen bash --norc --noprofile -i"
+terminal 80 24 "PS1='shell> ' LC_ALL=C.UTF-8 TERM=screen bash --norc --noprofile -i"
 await '^shell>'; key "stty -a >'$here/before'; '$HPCTOP' '$trace'" Enter; await 'qQuit'; key 2; await 'RANK.*HOST'
 key C-z; await 'Stopped' && key "stty -a >'$here/stopped'; echo in the shell" Enter && await '^in the shell'
 result $? "Ctrl-Z leads to the shell" "it does not"
