@@ -134,7 +134,7 @@ def row(title, seen, more=""):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--calls", type=int, default=300000)
     parser.add_argument("--quick", action="store_true", help="once, few calls, no callgrind: does the bench still work?")
     options = parser.parse_args()
