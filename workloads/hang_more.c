@@ -12,9 +12,9 @@
  *   neighbor        rank 2 leaves out MPI_Neighbor_allgather on a ring, and sleeps
  *   neighbor_other  rank 2 leaves it out, and goes to MPI_Barrier
  *   ssend_self      rank 0 calls MPI_Ssend to itself
- *   lock_order      two threads a rank, each with a communicator: a mutex lets one rank's first and the other's second
- * in truncate        rank 1 sends 8 bytes, rank 0 receives 4: MPI ends the job partition       rank 1 never calls
- * MPI_Pready for the last of four partitions that rank 0 waits for */
+ *   lock_order      two threads a rank, each with a communicator: the ranks let in another one first
+ *   truncate        rank 1 sends 8 bytes, rank 0 receives 4: MPI ends the job
+ *   partition       rank 1 never calls MPI_Pready for the last of four partitions that rank 0 waits for */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
