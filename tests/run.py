@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every test and prints one line for each; the last line is `N passed, N failed, N skipped`.
 
-  tests/run.py [-b BUILD] [-j JOBS] [-l] [-v] [PATTERN..]
+  tests/run.py [-b BUILD] [-j JOBS] [-l] [-v] [--once] [PATTERN..]
 
 A test is a program: exit 0 passed, 77 skipped (its last line says why), anything else failed.  It runs in a folder of
 its own that is removed afterwards, with these in its environment: TOP (the source tree), BUILD (the build folder),
@@ -12,6 +12,10 @@ part; then each part counts.  In the head of a script (its first 10 lines):
   # alone             runs when nothing else does
   # long              only with -l (make check-long)
   # cases: NAME ..    as many tests as names, each run with one as its argument
+
+A test of kind e2e that fails runs once more when nothing else does: real launchers, terminals and file systems on a
+machine that others use.  What it says then counts; what it said first is printed as it fails and again before the last
+line, since a test that needs two tries has a bug to be found, in itself or in hpctop.  --once: no second try.
 
 Kinds: unit (BUILD/tests/unit/*), static (tests/static/*, tests/check-*.py), fuzz (BUILD/tests/fuzz/* over
 tests/fuzz/corpus), e2e (tests/e2e/*.sh, *.py).  -k KIND runs those of tests/KIND/ instead, one after the other: what needs
@@ -110,7 +114,7 @@ class Runner:
     def __init__(self, build, verbose, kind=None):
         self.env, self.verbose = environment(build, kind), verbose
         self.counts = {"ok": 0, "not ok": 0, "skip": 0}
-        self.failed, self.lock = [], threading.Lock()
+        self.failed, self.again, self.lock = [], [], threading.Lock()
 
     def say(self, result, label, why, seconds=None):
         self.counts[result] += 1
@@ -124,7 +128,7 @@ class Runner:
             self.failed.append(line)
         print(line, flush=True)
 
-    def run(self, test):
+    def run(self, test, last_try=True):
         started = time.monotonic()
         folder = tempfile.mkdtemp(prefix="hpct-")
         out_path = os.path.join(folder, ".output")
@@ -144,13 +148,19 @@ class Runner:
         with open(out_path, errors="replace") as f:
             text = f.read()
         shutil.rmtree(folder, ignore_errors=True)
-        self.report(test, code, text, time.monotonic() - started)
+        self.report(test, code, text, time.monotonic() - started, last_try)
 
-    def report(self, test, code, text, seconds):
+    def report(self, test, code, text, seconds, last_try):
         lines = [l for l in text.splitlines() if l.strip()]
         last = lines[-1][:300] if lines else ""
         parts = [m for m in map(PART.match, lines) if m]
         with self.lock:
+            if code not in (0, 77) and not last_try:
+                why = [m.group(0) for m in parts if m.group(1) == "not ok"] or [
+                    "no end after %d s" % test.timeout if code is None else "exit %d: %s" % (code, last)]
+                self.again.append((test, why))
+                print("\n".join("again   %s: %s" % (test.label(), w) for w in why), flush=True)
+                return
             bad = False
             for part in parts:
                 result, name, why = part.groups()
@@ -178,6 +188,7 @@ def main():
     parser.add_argument("-k", "--kind", help="only the tests of this kind, which are not run otherwise")
     parser.add_argument("-l", "--long", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("--once", action="store_true", help="no second try for what fails")
     parser.add_argument("--build-failed", action="store_true", help="not everything could be built: that is a failure too")
     parser.add_argument("pattern", nargs="*")
     options = parser.parse_args()
@@ -193,13 +204,16 @@ def main():
         runner.say("not ok", "build", "make could not build everything, see above")
     todo = sorted((t for t in tests if not t.alone), key=lambda t: -t.timeout)
 
+    def last_try(test):
+        return options.once or test.kind != "e2e"
+
     def work():
         while True:
             with runner.lock:
                 if not todo:
                     return
                 test = todo.pop(0)
-            runner.run(test)
+            runner.run(test, last_try(test))
 
     workers = [threading.Thread(target=work) for _ in range(1 if options.kind else max(1, options.jobs))]
     for w in workers:
@@ -207,8 +221,14 @@ def main():
     for w in workers:
         w.join()
     for test in (t for t in tests if t.alone):
+        runner.run(test, last_try(test))
+    for test, _ in runner.again:
         runner.run(test)
 
+    if runner.again:
+        print("\nwhat failed at its first try:")
+        for test, why in runner.again:
+            print("\n".join("  %s: %s" % (test.label(), w) for w in why))
     if runner.failed:
         print("\nwhat failed:")
         for line in runner.failed:
