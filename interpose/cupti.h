@@ -26,21 +26,30 @@ enum ipo_device_id {
 /* ---- cupti.c */
 
 /* Starts it if this process is recorded and uses CUDA by now; cheap afterwards.  Any thread, not on the record path.
+ * Where another thread is at it, waits until that one has done so, two seconds at most.
  * `cuda_is_up`: known to be so; else the driver is asked, since CUPTI would initialise CUDA before its program does. */
 void ipo_cupti_start(bool cuda_is_up);
+/* The driver calls this at cuInit in a process that has CUDA_INJECTION64_PATH=libtrace.so: from the first kernel on. */
+int InitializeInjection(void);
 /* The heartbeat's thread, ten times a second: the same, for programs that begin with CUDA later. */
 void ipo_cupti_round(void);
 /* At the end: what has finished is written; waits a second at most. */
 void ipo_cupti_stop(void);
+/* File name of the CUPTI in use; "" before there is one. */
+const char *ipo_cupti_object(void);
+
+/* ---- cupti_handles.c */
+
 /* Number of the stream (trc_sig.object) that an NCCL call is put on; 0: not known, or it is being captured.  Record
  * path: a question to the driver and a look into a table, but for the first call with a stream. */
 uint32_t ipo_cupti_stream(uintptr_t stream);
+
+/* ---- cupti_others.c */
+
 /* What leads a caller of CUPTI here instead: NULL for all but the few calls that tell of another profiler.  And what
  * dlsym gives to one who looks a name up on a real handle. */
 ipo_function ipo_cupti_wrapper_of(const char *name);
 void *ipo_cupti_looked_up(void *handle, const char *name);
-/* File name of the CUPTI in use; "" before there is one. */
-const char *ipo_cupti_object(void);
 
 /* ---- cupti_find.c */
 
@@ -52,6 +61,8 @@ void *ipo_loaded(const char *name);
  * whose file name begins so was loaded since the last call (the first looks at all).  Our own thread. */
 void ipo_loads_start(void);
 bool ipo_loads_have(const char *name);
+/* Whether CUDA_INJECTION64_PATH names libtrace.so, so that the driver tells us at cuInit.  Takes the loader's lock. */
+bool ipo_cupti_is_injected(void);
 /* Why CUPTI must be left alone, in words: another tool started this process.  NULL: nothing against it. */
 const char *ipo_cupti_taken(void);
 

@@ -164,13 +164,20 @@ void *ipo_cupti_find(void)
     return found;
 }
 
+bool ipo_cupti_is_injected(void)
+{
+    const char *named = getenv("CUDA_INJECTION64_PATH");
+    void *library = named && *named ? dlopen(named, RTLD_LAZY | RTLD_NOLOAD) : NULL; /* by whatever path */
+    bool is_ours = library && dlsym(library, "InitializeInjection") == (void *)(uintptr_t)&InitializeInjection;
+    if (library)
+        dlclose(library);
+    return is_ours;
+}
+
 const char *ipo_cupti_taken(void)
 {
     const char *injected = getenv("CUDA_INJECTION64_PATH");
-    Dl_info self;
-    if (injected && *injected &&
-        !(dladdr((const void *)(uintptr_t)&ipo_cupti_taken, &self) && self.dli_fname &&
-          strcmp(injected, self.dli_fname) == 0))
+    if (injected && *injected && !ipo_cupti_is_injected())
         return "CUDA_INJECTION64_PATH names another tool";
     if (getenv("NSYS_PROFILING_SESSION_ID"))
         return "Nsight Systems is there";

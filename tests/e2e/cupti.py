@@ -141,7 +141,13 @@ if held:
           all(k["mpi_s"] < k["wall_s"] and k["calls"] < 40 for k in rep["ranks"]), rep["ranks"])
 
 # CUDA and MPI, no NCCL: seen from the first kernel on where the driver tells us, else once a second.
-for label, arguments, env in [("told by the driver", [], {"CUDA_INJECTION64_PATH": LIBTRACE}), ("seen by itself", ["2500"], {})]:
+os.symlink(LIBTRACE, "ours.so")
+TOLD = {"CUDA_INJECTION64_PATH": LIBTRACE}
+for label, arguments, env in [
+        ("told by the driver", [], TOLD), ("seen by itself", ["2500"], {}),
+        ("told while another thread of ours is at it", [], dict(TOLD, GPU_DOUBLE_TELL="late", GPU_DOUBLE_CUPTI_SLOW="300")),
+        ("told by another name of ours", [], {"CUDA_INJECTION64_PATH": os.path.abspath("ours.so")})]:
+    shutil.rmtree("trace-" + "-".join(["cuda_mpi"] + arguments + ["x2"]), ignore_errors=True)
     held = hold("cuda_mpi", arguments, 2, lambda *a, **more: launch(*a, **dict(more, **env)), program)
     if held:
         gpus = held[1]["gpus"]

@@ -104,6 +104,8 @@ static void (*_Atomic when_begun)(const struct fgpu_ran *);
 static void (*_Atomic when_ended)(const struct fgpu_ran *);
 static atomic_uint correlations;
 
+atomic_bool fgpu_cupti_begun;
+
 void fgpu_watch(void (*begun)(const struct fgpu_ran *), void (*ended)(const struct fgpu_ran *))
 {
     atomic_store(&when_begun, begun);

@@ -4,6 +4,7 @@
 #ifndef GPU_DOUBLE_CORE_H
 #define GPU_DOUBLE_CORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +51,8 @@ struct fgpu_ran {
 };
 /* NULL: nobody.  Kept for all later work. */
 void fgpu_watch(void (*begun)(const struct fgpu_ran *), void (*ended)(const struct fgpu_ran *));
+
+extern atomic_bool fgpu_cupti_begun; /* set by CUPTI's double at its first call */
 
 /* ---- streams; 0, 1 and 2 (legacy, per thread) stand for the current context's own one */
 

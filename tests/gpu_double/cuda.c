@@ -13,6 +13,7 @@ enum {
     CUDA_SUCCESS = 0,
     CUDA_ERROR_INVALID_VALUE = 1,
     CUDA_ERROR_OUT_OF_MEMORY = 2,
+    CUDA_ERROR_NOT_INITIALIZED = 3,
     CUDA_ERROR_INVALID_CONTEXT = 201,
     CUDA_ERROR_INVALID_HANDLE = 400,
     CUDA_ERROR_NOT_FOUND = 500,
@@ -24,19 +25,22 @@ enum {
     CUresult name(__VA_ARGS__);                                                                                        \
     CUresult name(__VA_ARGS__)
 
-/* As the driver does it: a library that the environment names is loaded, and told. */
+/* As the driver does it: a library that the environment names is loaded, and told.  GPU_DOUBLE_TELL=late: when somebody
+ * else has begun with CUPTI (10 s at most), so that both begin with it at a time. */
 static void inject(void)
 {
-    const char *path = getenv("CUDA_INJECTION64_PATH");
+    const char *path = getenv("CUDA_INJECTION64_PATH"), *when = getenv("GPU_DOUBLE_TELL");
+    for (int i = 0; i < 1000 && when && strcmp(when, "late") == 0 && !atomic_load(&fgpu_cupti_begun); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
     int (*tell)(void) = library ? (int (*)(void))(uintptr_t)dlsym(library, "InitializeInjection") : NULL;
     if (tell)
         tell();
 }
+static atomic_bool initialised;
 CU(cuInit, unsigned flags)
 {
-    static atomic_flag done = ATOMIC_FLAG_INIT;
-    if (!atomic_flag_test_and_set(&done))
+    if (!atomic_exchange(&initialised, true))
         inject();
     return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
@@ -48,7 +52,7 @@ CU(cuDriverGetVersion, int *version)
 CU(cuDeviceGetCount, int *count)
 {
     *count = FGPU_DEVICES;
-    return CUDA_SUCCESS;
+    return atomic_load(&initialised) ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 /* ---- contexts */

@@ -10,6 +10,7 @@
  * GPU_DOUBLE_CUPTI_SKEW=NS          the GPU's clock, and cuptiGetTimestamp's, are ahead of CLOCK_REALTIME by that
  * GPU_DOUBLE_CUPTI_REFUSE=1         cuptiActivityEnable fails, as where profiling is not permitted
  * GPU_DOUBLE_CUPTI_EAGER=1          a flush asks for the next buffer at once: whoever comes then finds it there
+ * GPU_DOUBLE_CUPTI_SLOW=MS          cuptiActivityEnable takes that long, as the first real one does
  * GPU_DOUBLE_CUPTI_DROP=N           every N-th record finds no room and is dropped */
 #include "tests/gpu_double/core.h"
 
@@ -244,6 +245,7 @@ static void ended(const struct fgpu_ran *ran)
 
 CUPTI(GetVersion, uint32_t *version)
 {
+    atomic_store(&fgpu_cupti_begun, true);
     *version = (uint32_t)number("GPU_DOUBLE_CUPTI_VERSION", 130001);
     return OK;
 }
@@ -294,6 +296,9 @@ static CUptiResult set_kind(int kind, int on)
         return INVALID_PARAMETER;
     if (on && number("GPU_DOUBLE_CUPTI_REFUSE", 0))
         return NOT_INITIALIZED;
+    long slow = number("GPU_DOUBLE_CUPTI_SLOW", 0);
+    if (on)
+        nanosleep(&(struct timespec){.tv_sec = slow / 1000, .tv_nsec = slow % 1000 * 1000000}, NULL);
     pthread_mutex_lock(&lock);
     enabled[kind] = on;
     pthread_mutex_unlock(&lock);

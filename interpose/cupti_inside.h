@@ -1,0 +1,81 @@
+/* What the parts that talk to CUPTI share (cupti.c, cupti_buffers.c, cupti_handles.c, cupti_others.c); for nobody else.
+ */
+#ifndef IPO_CUPTI_INSIDE_H
+#define IPO_CUPTI_INSIDE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void (*ipo_cupti_requested)(uint8_t **buffer, size_t *size, size_t *records);
+typedef void (*ipo_cupti_completed)(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+
+/* The functions that are called: ASK(name, parameters); those of the second and third list tell of another user of
+ * CUPTI, and name their arguments, too. */
+#define IPO_CUPTI_CALLED(ASK)                                                                                          \
+    ASK(GetVersion, (uint32_t * version))                                                                              \
+    ASK(GetTimestamp, (uint64_t * now))                                                                                \
+    ASK(GetContextId, (void *context, uint32_t *id))                                                                   \
+    ASK(GetStreamIdEx, (void *context, void *stream, uint8_t per_thread, uint32_t *id))                                \
+    ASK(ActivityEnable, (int kind))                                                                                    \
+    ASK(ActivityDisable, (int kind))                                                                                   \
+    ASK(ActivityFlushAll, (uint32_t flag))                                                                             \
+    ASK(ActivityGetNextRecord, (uint8_t * buffer, size_t valid, void **record))                                        \
+    ASK(ActivityGetNumDroppedRecords, (void *context, uint32_t stream, size_t *dropped))
+#define IPO_CUPTI_REGISTER(ASK)                                                                                        \
+    ASK(ActivityRegisterCallbacks, (ipo_cupti_requested ask, ipo_cupti_completed done), ask, done)
+#define IPO_CUPTI_FOREIGN(ASK)                                                                                         \
+    ASK(ActivityRegisterTimestampCallback, (uint64_t(*now)(void)), now)                                                \
+    ASK(Subscribe, (void *subscriber, void *callback, void *user), subscriber, callback, user)                         \
+    ASK(Subscribe_v2, (void *subscriber, void *callback, void *user, void *params), subscriber, callback, user,        \
+        params)                                                                                                        \
+    ASK(Finalize, (void))
+
+/* Set before the state is ON; afterwards only read. */
+extern struct ipo_cupti_calls {
+#define ASK(name, parameters, ...) int(*name) parameters;
+    IPO_CUPTI_CALLED(ASK)
+    IPO_CUPTI_REGISTER(ASK)
+    IPO_CUPTI_FOREIGN(ASK)
+#undef ASK
+    int (*stream_context)(void *stream, void **context);    /* cuStreamGetCtx */
+    int (*stream_id)(void *stream, unsigned long long *id); /* cuStreamGetId, from CUDA 12 on */
+    int (*current_context)(void **context);                 /* cuCtxGetCurrent */
+    int (*is_capturing)(void *stream, int *status);         /* cuStreamIsCapturing */
+} ipo_cupti;
+
+enum ipo_cupti_state { IPO_CUPTI_OFF, IPO_CUPTI_STARTING, IPO_CUPTI_ON, IPO_CUPTI_STEPPING, IPO_CUPTI_NEVER };
+extern atomic_int ipo_cupti_state;
+extern __thread bool ipo_cupti_own; /* a call of ours to CUPTI, not somebody else's */
+
+enum { IPO_CUPTI_KINDS = 3 };
+extern const int ipo_cupti_kinds[IPO_CUPTI_KINDS];
+#define IPO_CUPTI_FLUSH_FORCED 1u
+
+/* ---- cupti.c */
+
+/* The fact "gpu.kernels". */
+void ipo_cupti_tell(const char *what, const char *more);
+/* Where another thread is starting it: waits until it has, two seconds at most. */
+void ipo_cupti_settle(void);
+
+/* ---- cupti_buffers.c */
+
+/* Gives CUPTI our clock, if it takes one, and our buffers; false if it takes no buffers. */
+bool ipo_cupti_give_buffers(void);
+bool ipo_cupti_gave_buffers(void);
+/* Our thread: what came back, into the trace. */
+void ipo_cupti_write_completed(void);
+/* The clock that CUPTI has when nobody registers one. */
+void ipo_cupti_put_clock_back(void);
+/* Whether a buffer is one of ours; any thread.  And one that is empty again. */
+bool ipo_cupti_is_ours(uint8_t *buffer);
+void ipo_cupti_give_back(uint8_t *buffer);
+
+/* ---- cupti_others.c */
+
+/* The first call of another profiler's, if there was one before ours began; else NULL. */
+const char *ipo_cupti_others_call(void);
+
+#endif

@@ -1,0 +1,155 @@
+/* Other profilers: the calls by which they use CUPTI lead here, and ours leaves it to them. */
+#include "interpose/oldglibc.h"
+#include "interpose/cupti.h"
+#include "interpose/cupti_inside.h"
+#include "interpose/process.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static _Atomic(const char *) first_foreign; /* a call of somebody else's, before we began */
+
+const char *ipo_cupti_others_call(void)
+{
+    return atomic_load(&first_foreign);
+}
+
+/* Leaves CUPTI as if we had not been there, but for what was recorded so far. */
+static void step_aside(const char *because)
+{
+    int on = IPO_CUPTI_ON;
+    if (ipo_cupti_own || !(*ipo_armed || *ipo_nccl_armed) ||
+        !atomic_compare_exchange_strong(&ipo_cupti_state, &on, IPO_CUPTI_STEPPING))
+        return;
+    ipo_cupti_own = true;
+    ipo_cupti.ActivityFlushAll(IPO_CUPTI_FLUSH_FORCED);
+    for (int i = 0; i < IPO_CUPTI_KINDS; i++)
+        ipo_cupti.ActivityDisable(ipo_cupti_kinds[i]);
+    ipo_cupti_put_clock_back();
+    ipo_cupti_own = false;
+    ipo_cupti_tell("timed until another profiler came: it called cupti", because);
+    atomic_store(&ipo_cupti_state, IPO_CUPTI_NEVER);
+}
+
+/* What a caller means by a name: another copy of CUPTI than the one in use may be in its scope. */
+static void *meant(const void *caller, const char *name)
+{
+    Dl_info info;
+    void *scope = dladdr(caller, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    void *found = scope ? dlsym(scope, name) : NULL;
+    if (scope)
+        dlclose(scope);
+    return found ? found : dlsym(RTLD_DEFAULT, name);
+}
+
+static void met(const char *call)
+{
+    if (ipo_cupti_own)
+        return;
+    const char *nobody = NULL;
+    ipo_cupti_settle();
+    if (atomic_load(&ipo_cupti_state) == IPO_CUPTI_OFF)
+        atomic_compare_exchange_strong(&first_foreign, &nobody, call);
+    step_aside(call);
+}
+
+/* CUPTI may still have a buffer of ours when somebody else takes over, and put records of his into it: they go to him
+ * in one of his own. */
+static _Atomic(ipo_cupti_requested) their_request;
+static _Atomic(ipo_cupti_completed) their_completed;
+
+static void completed_for_them(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    ipo_cupti_completed done = atomic_load(&their_completed);
+    if (!ipo_cupti_is_ours(buffer)) {
+        done(context, stream, buffer, size, valid);
+        return;
+    }
+    uint8_t *theirs = NULL;
+    size_t room = 0, records = 0;
+    if (valid)
+        atomic_load (&their_request)(&theirs, &room, &records);
+    if (theirs) {
+        memcpy(theirs, buffer, valid < room ? valid : 0);
+        done(context, stream, theirs, room, valid < room ? valid : 0);
+    }
+    ipo_cupti_give_back(buffer);
+}
+
+/* Two wrappers for each: for those who call by name, and for those who looked the name up (what they found: looked_up).
+ */
+static struct {
+#define ASK(name, parameters, ...) int(*name) parameters;
+    IPO_CUPTI_REGISTER(ASK)
+    IPO_CUPTI_FOREIGN(ASK)
+#undef ASK
+} looked_up;
+#define NO_CUPTI 15 /* CUPTI_ERROR_NOT_INITIALIZED */
+
+#define BODY(function, found, name, parameters, ...)                                                                   \
+    static int function parameters                                                                                     \
+    {                                                                                                                  \
+        int(*real) parameters = (int(*) parameters)(uintptr_t)(found);                                                 \
+        met(#name);                                                                                                    \
+        return real ? real(__VA_ARGS__) : NO_CUPTI;                                                                    \
+    }
+#define ASK(name, parameters, ...)                                                                                     \
+    BODY(foreign_##name, meant(__builtin_return_address(0), "cupti" #name), name, parameters, __VA_ARGS__)             \
+    BODY(found_##name, (uintptr_t)looked_up.name, name, parameters, __VA_ARGS__)
+IPO_CUPTI_FOREIGN(ASK)
+#undef ASK
+
+static int take_over(int (*real)(ipo_cupti_requested, ipo_cupti_completed), ipo_cupti_requested ask,
+                     ipo_cupti_completed done)
+{
+    met("ActivityRegisterCallbacks");
+    if (!real)
+        return NO_CUPTI;
+    if (ipo_cupti_own || !ipo_cupti_gave_buffers() || !ask || !done)
+        return real(ask, done);
+    atomic_store(&their_request, ask);
+    atomic_store(&their_completed, done);
+    return real(ask, completed_for_them);
+}
+static int foreign_ActivityRegisterCallbacks(ipo_cupti_requested ask, ipo_cupti_completed done)
+{
+    void *real = meant(__builtin_return_address(0), "cuptiActivityRegisterCallbacks");
+    return take_over((int (*)(ipo_cupti_requested, ipo_cupti_completed))(uintptr_t)real, ask, done);
+}
+static int found_ActivityRegisterCallbacks(ipo_cupti_requested ask, ipo_cupti_completed done)
+{
+    return take_over(looked_up.ActivityRegisterCallbacks, ask, done);
+}
+
+static const struct {
+    const char *name;
+    ipo_function called, found;
+    size_t at;
+} wrappers[] = {
+#define ASK(name, parameters, ...)                                                                                     \
+    {"cupti" #name, (ipo_function)foreign_##name, (ipo_function)found_##name, offsetof(__typeof__(looked_up), name)},
+    IPO_CUPTI_REGISTER(ASK) IPO_CUPTI_FOREIGN(ASK)
+#undef ASK
+};
+#define WRAPPERS (sizeof wrappers / sizeof *wrappers)
+
+ipo_function ipo_cupti_wrapper_of(const char *name)
+{
+    for (size_t i = 0; i < WRAPPERS; i++)
+        if (strcmp(name, wrappers[i].name) == 0)
+            return wrappers[i].called;
+    return NULL;
+}
+
+void *ipo_cupti_looked_up(void *handle, const char *name)
+{
+    void *found = dlsym(handle, name);
+    for (size_t i = 0; found && i < WRAPPERS; i++)
+        if (strcmp(name, wrappers[i].name) == 0) {
+            _Atomic(void *) *place = (_Atomic(void *) *)(void *)((char *)&looked_up + wrappers[i].at);
+            void *none = NULL;
+            if (atomic_compare_exchange_strong(place, &none, found) || none == found) /* else of a second copy */
+                return (void *)(uintptr_t)wrappers[i].found;
+        }
+    return found;
+}
