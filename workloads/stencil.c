@@ -1,4 +1,5 @@
-/* stencil [seconds [late rank]]: heat on a plate, in blocks of SIDE x SIDE cells a rank, for that long (default 10 s).
+/* stencil [seconds [late rank [file]]]: heat on a plate, in blocks of SIDE x SIDE cells a rank, for that long (default
+ * 10 s), or until there is that file.
  * The demo: a common program with a common trouble.  Each step every rank exchanges its four edges with its neighbours
  * (MPI_Irecv, MPI_Isend, MPI_Waitall; columns by a vector datatype; MPI_PROC_NULL at the rim), computes, and all agree
  * on the largest change by MPI_Allreduce of 2 doubles, which also says when to stop.  The late rank (default: the last;
@@ -8,6 +9,7 @@
 #include "truth.h"
 #include <math.h>
 #include <mpi.h>
+#include <unistd.h>
 
 #define SIDE 256
 #define WIDE (SIDE + 2)
@@ -81,6 +83,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     double seconds = argc > 1 ? atof(argv[1]) : 10;
     int late = argc > 2 ? atoi(argv[2]) : n - 1;
+    const char *enough = argc > 3 ? argv[3] : NULL;
 
     MPI_Dims_create(n, 2, dims);
     MPI_Cart_create(MPI_COMM_WORLD, 2, dims, open, 0, &grid);
@@ -96,7 +99,8 @@ int main(int argc, char **argv)
     double begin = truth_now(), agreed[2] = {0, 0};
     do {
         exchange((int)(steps % 2), neighbour, column, grid);
-        double mine[2] = {compute((int)(steps % 2)), truth_now() - begin > seconds};
+        double mine[2] = {compute((int)(steps % 2)),
+                          truth_now() - begin > seconds || (enough && !access(enough, F_OK))};
         if (me == late)
             truth_sleep(LATE); /* as a rank would that also writes a log */
         MPI_Allreduce(mine, agreed, 2, MPI_DOUBLE, MPI_MAX, grid);

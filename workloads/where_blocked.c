@@ -6,7 +6,7 @@
  *   compute   computing, in compute()
  *   deaf      computing with all signals blocked, in compute()
  *   late      sleeping 8 s before the last of 100 barriers, in which the others wait; then all finish
- *   sleep     in nanosleep() for 4 s, in sleep_once(); exits with 9 if it was interrupted, else with 0
+ *   sleep     in nanosleep() for 6 s, in sleep_once(); exits with 9 if it was interrupted, else with 0
  *
  * The others are in MPI_Recv, called by wait_for_zero(). */
 #include <errno.h>
@@ -53,7 +53,7 @@ __attribute__((noinline)) static void compute(void)
 
 __attribute__((noinline)) static int sleep_once(void)
 {
-    struct timespec t = {.tv_sec = 4};
+    struct timespec t = {.tv_sec = 6};
     int failed = nanosleep(&t, NULL);
     return failed && errno == EINTR ? 9 : 0;
 }

@@ -24,7 +24,7 @@ def folder_of(what):
 
 def both(what, ranks, command, **env):
     """Runs without and with the recorder: same output and exit status.  Returns the traced run."""
-    command = ["--timeout", "20"] + ([command] if isinstance(command, str) else command)  # mpirun ends what hangs
+    command = ["--timeout", "150"] + ([command] if isinstance(command, str) else command)  # mpirun ends what hangs
     bare = mpirun(ranks, command, preload=False)
     traced = mpirun(ranks, command, folder_of(what), **env)
     same = bare.code == traced.code and sorted(bare.out.splitlines()) == sorted(traced.out.splitlines())

@@ -11,7 +11,7 @@ def ranks(rep):
 
 def records(folder, text):
     """Lines of the dump that name `text`."""
-    dump = hpctop("dump", folder, timeout=60)
+    dump = hpctop("dump", folder)
     return dump.out.count(text) if dump.code == 0 else -1
 
 
@@ -34,7 +34,7 @@ def kill_9():
     check("kill -9: the clocks fit", not early or int(early.group(1)) < rounds / 10, early and early.group(0))
     check("kill -9: the job is aborted", rep["job"]["state"] in ("aborted", "hung"), rep["job"]["state"])
     check("kill -9: the killed rank is dead", ranks(rep)[1]["state"] == "dead", ranks(rep)[1])
-    check("kill -9: the other died in MPI_Recv", ranks(rep)[0]["inside"] == "MPI_Recv", ranks(rep)[0])
+    check("kill -9: the other died in MPI_Ssend", ranks(rep)[0]["inside"] == "MPI_Ssend", ranks(rep)[0])
 
 
 def aborts():

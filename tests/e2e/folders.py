@@ -1,11 +1,10 @@
 # timeout: 120
 """Several folders are one job, and a folder that is written through another mount (as another node's would be) is seen
-live within two seconds and complete afterwards."""
+live and complete afterwards."""
 import atexit
 import os
 import shutil
 import subprocess
-import time
 
 from common import calls, check, end, environment, mpirun, report, run, skip, start, stop, traces, wait_for, workload
 
@@ -39,13 +38,14 @@ def two_mounts():
             skip("two mounts", "bindfs may not mount here")
             return
         atexit.register(lambda m=os.path.abspath(d): subprocess.run(["umount", "-l", m], check=False))
-    job = start(2, [workload("stencil"), "6"], os.path.abspath("writer/trace"))
+    job = start(2, [workload("stencil"), "600", "-1", "enough"], os.path.abspath("writer/trace"))
     seen = wait_for(lambda: (lambda r: r and calls(r).get("MPI_Allreduce", {}).get("calls", 0) > 0 and r)(
         report("reader/trace") if len(traces("reader/trace")) == 2 else None))
     if check("two mounts: seen through the other one", seen):
-        count, late = calls(seen)["MPI_Allreduce"]["calls"], time.monotonic()
-        moved = wait_for(lambda: (lambda r: r and calls(r)["MPI_Allreduce"]["calls"] > count)(report("reader/trace")), 20)
-        check("two mounts: it goes on moving", moved, "no more calls after %.1f s" % (time.monotonic() - late))
+        count = calls(seen)["MPI_Allreduce"]["calls"]
+        moved = wait_for(lambda: (lambda r: r and calls(r)["MPI_Allreduce"]["calls"] > count)(report("reader/trace")))
+        check("two mounts: it goes on moving", moved, "%d calls, and no more" % count)
+    open("enough", "w").close()
     job.wait()
     one, other = report("reader/trace"), report("back/trace")
     check("two mounts: finished", one and one["job"]["state"] == "finished", one and one["job"])

@@ -21,7 +21,7 @@ def job(label, launcher, program, arguments, ranks):
     folder, truth = "trace-" + label.replace(" ", "-"), os.path.abspath("truth.json")
     if os.path.exists(truth):
         os.remove(truth)
-    done = run([launcher, "-n", str(ranks), program] + arguments, environment(folder, TRUTH=truth), timeout=90)
+    done = run([launcher, "-n", str(ranks), program] + arguments, environment(folder, TRUTH=truth))
     if done.code == 77:
         return skip(label, "this MPI does not have it")
     if not check(label + " runs", done.code == 0 and os.path.exists(truth), done):
@@ -44,7 +44,7 @@ def all_of(name, launcher, folder, most):
 
 def more(name, launcher, folder):
     def launch(ranks, command, trace=None, preload=True):
-        return run([launcher, "-n", str(ranks)] + command, environment(trace, preload), timeout=90)
+        return run([launcher, "-n", str(ranks)] + command, environment(trace, preload))
     for binding in BINDINGS:
         constants("%s constants_%s" % (name, binding), launch, os.path.join(folder, "constants_" + binding))
         spawned("%s spawn_%s" % (name, binding), launch, os.path.join(folder, "spawn_" + binding))
@@ -126,7 +126,7 @@ def spelt(name, compiler, launcher, library):
         if built.code != 0:
             skip(label, "this MPI does not have such names")
             continue
-        done = run([launcher, "-n", "2", program], environment("trace-" + os.path.basename(program)), timeout=90)
+        done = run([launcher, "-n", "2", program], environment("trace-" + os.path.basename(program)))
         rep = report("trace-" + os.path.basename(program))
         seen = {c["name"]: c["calls"] for c in rep["calls"]} if rep else None
         want = {"MPI_" + call: 2 for call in ("Init", "Comm_rank", "Comm_size", "Comm_set_name", "Sendrecv", "Barrier", "Finalize")}
@@ -186,7 +186,7 @@ if not os.environ.get("ONLY"):
     spelt("default", "mpicc", "mpirun", "-lmpi_mpifh")
     own_names()
 if shutil.which("mpifort.mpich") and shutil.which("mpirun.mpich"):
-    made = run(["make", "-s", "-C", TOP, "fortran", "BUILD=" + MPICH, "MPIFC=mpifort.mpich"], timeout=200)
+    made = run(["make", "-s", "-C", TOP, "fortran", "BUILD=" + MPICH, "MPIFC=mpifort.mpich"])
     if check("MPICH's are built", made.code == 0, made):
         all_of("MPICH", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"), 2)
         if not os.environ.get("ONLY"):

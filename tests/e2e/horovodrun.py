@@ -26,7 +26,7 @@ for step in range(%d):
 hvd.shutdown()
 """ % (STEPS, ELEMENTS))
 done = run([HPCTOP, "record", "-o", "trace", "--", "horovodrun", "--mpi", "-np", "2", "python3", "train.py"],
-           environment(preload=False, PATH=path), timeout=120)
+           environment(preload=False, PATH=path))
 if check("a job", done.code == 0 and len(traces("trace")) == 2, done):
     rep = report("trace")
     check("its ranks", sorted(r["rank"] for r in rep["ranks"]) == [0, 1] and rep["job"]["id"], rep["job"])
@@ -34,6 +34,6 @@ if check("a job", done.code == 0 and len(traces("trace")) == 2, done):
     right = check("every allreduce of the program", seen == 2 * STEPS, "%d of %d" % (seen, 2 * STEPS))
     record("launchers", rep["job"]["mpi"], "Python (Horovod)", "-", "horovodrun", release(), "passed" if right else "failed")
 for command in readme_commands("horovodrun"):
-    done = run(["bash", "-c", command], environment(preload=False, PATH=os.path.dirname(HPCTOP) + ":" + path), timeout=120)
+    done = run(["bash", "-c", command], environment(preload=False, PATH=os.path.dirname(HPCTOP) + ":" + path))
     check("README: " + command, done.code == 0 and len(traces("trained")) == 2, done)
 end()

@@ -13,7 +13,7 @@ import time
 import namespaces
 
 namespaces.enter()
-from common import LIBTRACE, TOP, check, end, environment, hpctop, report, run, skip, traces, workload
+from common import LIBTRACE, TOP, check, end, environment, hpctop, report, run, skip, traces, wait_for, workload
 from compare import differences
 
 TAI = time.CLOCK_TAI if hasattr(time, "CLOCK_TAI") else 11  # no namespace and no skew.c changes it
@@ -159,18 +159,17 @@ def folders(lab):
 
 def live(lab, label):
     """One look at a running job: its ranks live, however wrong a wall clock is, and the clocks are fitted."""
-    folder, seen = os.path.abspath(label + "-live"), []
+    folder, enough, seen = os.path.abspath(label + "-live"), os.path.abspath("enough"), []
 
     def look():
-        until = time.monotonic() + 60
-        while not (os.path.isdir(folder) and len(traces(folder)) == 4) and time.monotonic() < until:
-            time.sleep(0.2)
-        time.sleep(8)
-        seen.append(report(folder))
+        wait_for(lambda: os.path.isdir(folder) and len(traces(folder)) == 4)
+        time.sleep(8)  # heartbeats on both sides, by which a wall clock could be believed
+        seen.append(wait_for(lambda: (lambda r: r if r and all(c["fitted"] for c in r["clocks"]) else None)(report(folder)), 60))
+        open(enough, "w").close()
 
     watcher = threading.Thread(target=look)
     watcher.start()
-    done, _, after = job(lab, "stencil", ["25", "-1"], folder)
+    done, _, after = job(lab, "stencil", ["600", "-1", enough], folder)
     watcher.join()
     now = seen[0]
     if not check("%s: live: a report of the running job" % label, now and after and now["job"]["ranks"] == 4, (done, now)):

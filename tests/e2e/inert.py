@@ -122,11 +122,20 @@ def system_calls(name, command):
         print("the loader's calls for libtrace.so and libdl:", "; ".join(" ".join(l) for l in traced[0][1][:2]))
 
 
+def asleep(pid):
+    """It runs sleep, and has come to where that sleeps."""
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            state = f.read().rsplit(")", 1)[1].split()[0]
+        return state == "S" and os.readlink("/proc/%d/exe" % pid).endswith("sleep")
+    except OSError:
+        return False
+
+
 def stays():
     """A process that stays, looked at from outside."""
     p = subprocess.Popen(["sleep", "60"], env=environment("trace-sleep"))
-    wait_for(lambda: os.readlink("/proc/%d/exe" % p.pid).endswith("sleep"))
-    time.sleep(0.3)
+    wait_for(lambda: asleep(p.pid))
     with open("/proc/%d/maps" % p.pid) as f:
         maps = f.read()
     check("sleep has it", "libtrace.so" in maps)
@@ -147,8 +156,7 @@ def launch():
     for preload in (False, True):
         p = subprocess.Popen(["mpirun", "-n", "1", "sleep", "60"], env=environment(None, preload), stdin=subprocess.DEVNULL)
         children = "/proc/%d/task/%d/children" % (p.pid, p.pid)
-        wait_for(lambda: os.path.exists(children) and open(children).read())
-        time.sleep(0.5)
+        wait_for(lambda: os.path.exists(children) and [c for c in open(children).read().split() if asleep(int(c))])
         threads.append(len(os.listdir("/proc/%d/task" % p.pid)))
         p.terminate()
         p.wait()
@@ -172,14 +180,14 @@ def daemon():
                     (host, folder, folder, 21000 + os.getpid() % 9000 + preload, host))
         p = subprocess.Popen(["slurmctld", "-D", "-f", folder + "/slurm.conf"], env=environment(None, preload), cwd=folder,
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(folder + "/log", "w"))
-        up = wait_for(lambda: p.poll() is not None or "as primary controller" in open(folder + "/log").read(), 30)
+        up = wait_for(lambda: p.poll() is not None or "as primary controller" in open(folder + "/log").read())
         last = [0]
 
         def steady():  # all threads are there
             now = 0 if p.poll() is not None else len(os.listdir("/proc/%d/task" % p.pid))
             last.append(now)
             return last[-1] == last[-2] == last[-3] if len(last) > 6 else False
-        wait_for(steady, 10, 0.5)
+        wait_for(steady, step=0.5)
         mapped = open("/proc/%d/maps" % p.pid).read() if p.poll() is None else ""
         p.terminate()
         seen.append((bool(up), last[-1], p.wait(), sorted(os.listdir(folder + "/state"))))

@@ -59,7 +59,7 @@ def from_outside():
     if not check("outside: both are seen", wait_for(lambda: states("outside") == ["run", "wait"]), states("outside")):
         return
     time.sleep(5)  # longer than a process of this host without a pid may be silent
-    check("outside: both stay alive by their heartbeat", states("outside") == ["run", "wait"], states("outside"))
+    check("outside: both stay alive by their heartbeat", wait_for(lambda: states("outside") == ["run", "wait"]), states("outside"))
     os.killpg(job.pid, signal.SIGKILL)
     job.wait()
     check("outside: and are dead when it stops", wait_for(lambda: states("outside") == ["dead", "dead"]), states("outside"))

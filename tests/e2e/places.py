@@ -94,8 +94,8 @@ def side_by_side():
                   rep and rep["job"]["ranks"] == 2 and calls(rep)["MPI_Send"]["calls"] == 2 * MESSAGES, rep and rep["job"])
     # In one folder, since the user named it: that is said.
     cwd = within("shared")
-    jobs = [subprocess.Popen(["mpirun", "-n", "2", workload("stencil"), "2", "-1"], env=environment("t"), cwd=cwd, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
+    jobs = [subprocess.Popen(["mpirun", "-n", "2", workload("stencil"), "2", "-1"], env=environment("t", OMPI_MCA_orte_tmpdir_base=base),
+                             cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for base in bases]
     [j.wait() for j in jobs]
     text = hpctop("report", cwd + "/t")
     check("two jobs in one folder: both are there, and it is said",

@@ -83,7 +83,7 @@ def cluster():
         daemon(["unshare", "-u", "sh", "-c", 'hostname "$4" && exec "$@"', "sh"] + slurmd if own_names else slurmd)
     if not own_names:
         os.environ["OMPI_MCA_btl"] = "tcp,self"  # two nodes of one name must not share memory
-    return wait_for(lambda: run(["sinfo", "-h", "-t", "idle", "-o", "%D"]).out.strip() == "2", 60)
+    return wait_for(lambda: run(["sinfo", "-h", "-t", "idle", "-o", "%D"]).out.strip() == "2")
 
 
 def mpich_ring():
@@ -121,7 +121,7 @@ def under_sbatch():
     with open("job.sh", "w") as f:
         f.write("#!/bin/bash\n#SBATCH -N2 -n4 -o out\nTRUTH={0}/one.json srun --mpi=pmix {1} || exit 1\n"
                 "TRUTH={0}/two.json mpirun -n 4 --map-by node {1} || exit 2\nexit 5\n".format(HERE, ring))
-    r = run([HPCTOP, "record", "--", "sbatch", "--parsable", "--wait", "job.sh"], timeout=100)
+    r = run([HPCTOP, "record", "--", "sbatch", "--parsable", "--wait", "job.sh"])
     out = open("out").read() if os.path.exists("out") else "no output"
     if not check("sbatch: exit status", r.code == 5, "%s %s" % (r, out)):
         return
@@ -131,7 +131,7 @@ def under_sbatch():
         right("sbatch, srun", folders[0], "one.json", job, "sbatch, srun --mpi=pmix")
         right("sbatch, mpirun", folders[1], "two.json", job, "sbatch, mpirun")
     r = run([HPCTOP, "record", "-o", "named", "--", "sbatch", "--parsable", "--wait", "--export=NONE", "--wrap",
-             "PATH=%s srun --mpi=pmix -n4 %s" % (os.environ["PATH"], ring), "-N2", "-n4", "-o", "out"], timeout=100)
+             "PATH=%s srun --mpi=pmix -n4 %s" % (os.environ["PATH"], ring), "-N2", "-n4", "-o", "out"])
     check("sbatch --export=NONE --wrap, into a named folder", len(traces("named")) == 4, "%s %s" % (r, open("out").read()))
 
 
@@ -144,7 +144,7 @@ def as_the_readme_says():
     check("README has commands for Slurm", len(commands) >= 2, commands)
     before = 0
     for command in commands:
-        r = run(["bash", "-c", command], dict(os.environ, PATH=os.path.dirname(HPCTOP) + ":" + os.environ["PATH"]), cwd="readme", timeout=100)
+        r = run(["bash", "-c", command], dict(os.environ, PATH=os.path.dirname(HPCTOP) + ":" + os.environ["PATH"]), cwd="readme")
         count = sum(len(files) for _, _, files in os.walk("readme"))
         check("README: " + command, r.code == 0 and count >= before + 4, r)
         before = count

@@ -14,7 +14,7 @@ def disk_full():
         skip("full disk", "cannot mount a file system here")
         return
     atexit.register(lambda: subprocess.run(["umount", "-l", "small"], check=False))
-    done = mpirun(2, [workload("pingpong"), "300000"], os.path.abspath("small/trace"), timeout=90)
+    done = mpirun(2, [workload("pingpong"), "300000"], os.path.abspath("small/trace"))
     check("full disk: the program does not notice", done.code == 0 and not done.err, done)
     rep = report(os.path.abspath("small/trace")) if traces("small/trace") else None
     if check("full disk: the report can be made", rep is not None):
@@ -42,7 +42,7 @@ def read_only():
 
 def limited():
     truth = os.path.abspath("truth.json")
-    done = mpirun(2, [workload("pingpong"), "300000"], "limited", HPCTOP_LIMIT="2M", TRUTH=truth, timeout=90)
+    done = mpirun(2, [workload("pingpong"), "300000"], "limited", HPCTOP_LIMIT="2M", TRUTH=truth)
     if not check("HPCTOP_LIMIT: runs", done.code == 0, done):
         return
     sizes = [os.path.getsize(f) for f in traces("limited")]

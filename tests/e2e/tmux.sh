@@ -10,8 +10,8 @@ pane() { tmux -L "hpctop-$$" "$@" 2>/dev/null; }
 # terminal COLS ROWS COMMAND: a fresh one.  A server that still ends would take the new terminal with it.
 terminal() {
     pane kill-server
-    for _ in $(seq 50); do pane list-sessions >/dev/null || break; sleep 0.1; done
-    for _ in $(seq 50); do
+    for _ in $(seq 300); do pane list-sessions >/dev/null || break; sleep 0.1; done
+    for _ in $(seq 300); do
         pane -f /dev/null new-session -d -s t -x "$1" -y "$2" "$3" && pane has-session -t t && return
         sleep 0.1
     done
@@ -29,8 +29,8 @@ fi
 trace=$(cd "$trace" && pwd) || exit 1
 
 shows() { pane capture-pane -p -t t | grep -qE -- "$1"; }
-await() { # await PATTERN: until the screen shows it, for at most 15 s
-    for _ in $(seq 150); do shows "$1" && return 0; sleep 0.1; done
+await() { # await PATTERN: until the screen shows it, for at most 90 s
+    for _ in $(seq 900); do shows "$1" && return 0; sleep 0.1; done
     return 1
 }
 start() { # start COLS ROWS ENVIRONMENT..: hpctop in a fresh terminal, in an empty folder
@@ -47,7 +47,7 @@ EOF
 key() { pane send-keys -t t "$@"; }
 restored() { # the terminal is as it was: modes, screen, cursor, mouse
     await '^EXIT' || return 1
-    for _ in $(seq 50); do [ -s "$here/after" ] && break; sleep 0.1; done
+    for _ in $(seq 300); do [ -s "$here/after" ] && break; sleep 0.1; done
     cmp -s "$here/before" "$here/after" && [ "$(pane display -p -t t '#{alternate_on}#{cursor_flag}#{mouse_any_flag}')" = 010 ]
 }
 
@@ -68,7 +68,7 @@ result $? "y writes" "no message"
 grep -q 'hpctop' "$here/cwd/hpctop-screen-1.txt" 2>/dev/null; result $? "y wrote the screen" "no such text"
 for size in 60x20 200x50 61x21; do
     pane resize-window -t t -x "${size%x*}" -y "${size#*x}"
-    for _ in $(seq 100); do # the key bar is where the new last row is
+    for _ in $(seq 600); do # the key bar is where the new last row is
         [ "$(pane capture-pane -p -t t | grep -n '1Over' | cut -d: -f1)" = "${size#*x}" ] && break
         sleep 0.1
     done
@@ -111,7 +111,7 @@ result $? "stopped: the terminal is as it was" "it is not"
 pane resize-window -t t -x 100 -y 30; key fg Enter; await 'RANK.*HOST'; result $? "fg shows the screen again" "it does not"
 key 3; await 'CALLS.*p50.*p99' && await '^1Over.*qQuit'; result $? "keys work after fg" "they do not"
 pane resize-window -t t -x 80 -y 24; key q; await '^shell> *$'; key "echo back" Enter; await '^back'
-for _ in $(seq 25); do # tmux tells the terminal its size a little later
+for _ in $(seq 150); do # tmux tells the terminal its size a little later
     key "stty -a >'$here/after'; mv '$here/after' '$here/now'" Enter
     sleep 0.2; cmp -s "$here/before" "$here/now" && break
 done
@@ -131,14 +131,14 @@ trace=$whole
 # A job that runs: it moves, freezes, moves again, and its end is seen.
 [ -x "$WORKLOADS/stencil" ] && command -v mpirun >/dev/null || exit $bad
 trace=$here/live
-HPCTOP_DIR=$trace LD_PRELOAD=$LIBTRACE mpirun --oversubscribe -n 4 "$WORKLOADS/stencil" 60 >"$here/mpirun.out" 2>&1 &
+HPCTOP_DIR=$trace LD_PRELOAD=$LIBTRACE mpirun --oversubscribe -n 4 "$WORKLOADS/stencil" 3000 >"$here/mpirun.out" 2>&1 &
 job=$!
 trap 'kill $job 2>/dev/null; pane kill-server; rm -rf "$here"' EXIT
-for _ in $(seq 150); do [ "$(ls "$trace" 2>/dev/null | wc -l)" -ge 4 ] && break; sleep 0.1; done
+for _ in $(seq 900); do [ "$(ls "$trace" 2>/dev/null | wc -l)" -ge 4 ] && break; sleep 0.1; done
 [ -d "$trace" ] || { cat "$here/mpirun.out"; echo "not ok a running job: it did not start"; exit 1; }
 clock() { pane capture-pane -p -t t | head -1 | grep -oE '[0-9]+:[0-9]+:[0-9]+'; }
 moves() { # moves CLOCK: until the clock shows something else
-    for _ in $(seq 100); do [ -n "$(clock)" ] && [ "$(clock)" != "$1" ] && return 0; sleep 0.1; done
+    for _ in $(seq 600); do [ -n "$(clock)" ] && [ "$(clock)" != "$1" ] && return 0; sleep 0.1; done
     return 1
 }
 start 80 24 LC_ALL=C.UTF-8; await 'RUNNING'; result $? "a running job" "not marked as running"

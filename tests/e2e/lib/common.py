@@ -17,6 +17,7 @@ BUILD = os.environ["BUILD"]
 LIBTRACE = os.environ["LIBTRACE"]
 HPCTOP = os.environ["HPCTOP"]
 WORKLOADS = os.environ["WORKLOADS"]
+LONG = 200  # seconds that nothing here takes on a machine with other things to do; only so that a test ends
 
 _failed = 0
 
@@ -72,7 +73,7 @@ def environment(folder=None, preload=True, **more):
     return env
 
 
-def run(command, env=None, timeout=60, cwd=None, stdin=subprocess.DEVNULL):
+def run(command, env=None, timeout=LONG, cwd=None, stdin=subprocess.DEVNULL):
     """Runs to the end; code is None when it had to be killed."""
     p = subprocess.Popen(command, env=env, cwd=cwd, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          start_new_session=True)
@@ -86,7 +87,7 @@ def run(command, env=None, timeout=60, cwd=None, stdin=subprocess.DEVNULL):
     return Result(code, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
-def mpirun(ranks, command, folder=None, preload=True, timeout=60, cwd=None, **env):
+def mpirun(ranks, command, folder=None, preload=True, timeout=LONG, cwd=None, **env):
     """LD_PRELOAD=libtrace.so mpirun -n RANKS COMMAND, as a user would type it."""
     if isinstance(command, str):
         command = [command]
@@ -113,7 +114,7 @@ def stop(p):
         p.wait()
 
 
-def hpctop(*arguments, timeout=60, env=None, cwd=None):
+def hpctop(*arguments, timeout=LONG, env=None, cwd=None):
     return run([HPCTOP] + list(arguments), env, timeout, cwd)
 
 
@@ -161,7 +162,7 @@ def python_with_torch(cuda=False):
     return None
 
 
-def wait_for(what, timeout=20, step=0.2):
+def wait_for(what, timeout=LONG, step=0.2):
     """Asks `what` until it gives something true, and returns that; None when it never did."""
     limit = time.monotonic() + timeout
     while True:

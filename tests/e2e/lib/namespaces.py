@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-from common import run, skip_all
+from common import LONG, run, skip_all
 
 CLEAN = ("PATH", "HOME", "LC_ALL", "TMPDIR", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
@@ -102,12 +102,12 @@ class Hosts:
             host.holder.wait()
         call("ip", "link", "del", "bridge")
 
-    def mpirun(self, arguments, env, slots=2, timeout=60, cwd=None):
+    def mpirun(self, arguments, env, slots=2, timeout=LONG, cwd=None):
         """Open MPI's mpirun on the first host, over all."""
         return self.launch(["mpirun", "--mca", "plm_rsh_agent", os.path.abspath("agent"), "--mca", "btl", "tcp,self",
                             "--host", self.slots(slots)] + arguments, env, timeout, cwd)
 
-    def hydra(self, arguments, env, slots=2, timeout=60, cwd=None):
+    def hydra(self, arguments, env, slots=2, timeout=LONG, cwd=None):
         """MPICH's."""
         return self.launch(["mpirun.mpich", "-launcher", "ssh", "-launcher-exec", os.path.abspath("agent"), "-hosts",
                             self.slots(slots)] + arguments, env, timeout, cwd)

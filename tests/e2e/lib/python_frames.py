@@ -59,7 +59,20 @@ def outer(n):
 os.mkfifo("shard-17")
 t = threading.Thread(target=worker, daemon=True)
 t.start()
-time.sleep(0.3)
+def reading():  # the worker has got there: it needs the GIL no more
+    here = {"x86_64": "0 ", "aarch64": "63 "}.get(os.uname().machine, "?")  # read()
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open("/proc/self/task/%s/syscall" % task) as f:
+                if f.read().startswith(here):
+                    return True
+        except OSError:
+            pass
+    return False
+for i in range(500):
+    time.sleep(0.02)
+    if reading():
+        break
 outer(20)
 '''
 
@@ -131,7 +144,7 @@ def python_threads(folder):
     return threads
 
 
-def until_stopped(command, env, folder, patience=90):
+def until_stopped(command, env, folder, patience=200):
     """Runs PROGRAM there until a snapshot shows it where it stops, or for so many seconds; then it is killed."""
     p = subprocess.Popen(command, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL, start_new_session=True)
