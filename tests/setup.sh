@@ -29,10 +29,15 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
     exit 0
 fi
 
-missing=
-for package in $want; do
-    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
-done
+# What of $@ is not there, or only half.
+missing_of() {
+    for package; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || printf ' %s' "$package"
+    done
+}
+
+# shellcheck disable=SC2086
+missing=$(missing_of $want)
 [ -n "$missing" ] || exit 0
 
 root=
@@ -44,16 +49,32 @@ if [ "$(id -u)" -ne 0 ]; then
     root=sudo
 fi
 echo "setup: installing$missing"
-export DEBIAN_FRONTEND=noninteractive
-log=$(mktemp)
-install() { $root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1; }
-$root apt-get update >>"$log" 2>&1 || echo "setup: apt-get update failed, trying with the lists that are here" >&2
+log=$(mktemp) || exit 0
+trap 'rm -f "$log"' EXIT
+
+# A mirror stumbles, a colleague or a timer of the system holds the lock, dpkg was interrupted: none of these is final.
+patiently() { # patiently COMMAND..: up to 4 times
+    for pause in 5 15 45 ""; do
+        $root env DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" >>"$log" 2>&1 </dev/null && return 0
+        [ -n "$pause" ] && ! grep -qE 'Unable to locate|no installation candidate' "$log" || return 1
+        sleep "${SETUP_PAUSE-$pause}"
+        $root env DEBIAN_FRONTEND=noninteractive LC_ALL=C dpkg --configure -a >>"$log" 2>&1 </dev/null
+    done
+}
+last_error() { grep -E '^(E|Err|dpkg: error)' "$log" | tail -n 1 | cut -c 1-200; }
+apt="apt-get -o DPkg::Lock::Timeout=600 -o Acquire::Retries=5"
+
 # shellcheck disable=SC2086
-if ! install $missing; then
+patiently $apt -o APT::Update::Error-Mode=any update ||
+    echo "setup: apt-get update failed, trying with the lists that are here: $(last_error)" >&2
+: >"$log"
+# shellcheck disable=SC2086
+if ! patiently $apt install -y --no-install-recommends $missing; then
     # One package that this release lacks must not keep the others away.
-    for package in $missing; do
-        install "$package" || echo "setup: could not install $package" >&2
+    for package in $(missing_of $missing); do
+        : >"$log"
+        $root env DEBIAN_FRONTEND=noninteractive LC_ALL=C $apt install -y --no-install-recommends "$package" >>"$log" 2>&1 </dev/null ||
+            echo "setup: could not install $package: $(last_error)" >&2
     done
 fi
-rm -f "$log"
 exit 0

@@ -1,6 +1,6 @@
 /* kill_self [rounds]: rounds (default 2000) of MPI_Sendrecv (32 bytes to the next rank), then the last rank kills
- * itself with SIGKILL while the others are in MPI_Ssend of a message to it that it has seen and does not receive. Truth:
- * every one of the MPI_Sendrecv of every rank can be read; the last rank is dead; nobody finalized. */
+ * itself with SIGKILL while the others are in MPI_Ssend of a message to it that it has seen and does not receive.
+ * Truth: every one of the MPI_Sendrecv of every rank can be read; the last rank is dead; nobody finalized. */
 #include "truth.h"
 #include <mpi.h>
 #include <signal.h>
