@@ -65,7 +65,7 @@ struct trc_defs_chunk {
 struct trc_live {
     uint32_t chunk;
     bool settled;                 /* unchanged between the last two looks */
-    bool cut;                     /* the file ends within it */
+    size_t there;                 /* bytes of it; fewer than its size: the file ends within it */
     struct trc_thread seen;       /* as it was in the file */
     struct trc_thread_chunk page; /* its counters completed */
 };

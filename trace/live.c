@@ -161,8 +161,8 @@ static bool look_at(struct trc_file *file, uint32_t chunk)
     }
     live->seen = now;
     size_t got = copy_page(file, offset, &live->page);
-    live->cut = got < sizeof live->page;
-    if (live->cut) {
+    live->there = got;
+    if (got < sizeof live->page) {
         memset((char *)&live->page + got, 0, sizeof live->page - got);
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
     }
@@ -184,7 +184,7 @@ bool trc_counters_known(const struct trc_file *file)
 {
     bool any = false;
     for (size_t i = 0; i < file->threads; i++) {
-        if (file->live[i] && file->live[i]->cut)
+        if (file->live[i] && file->live[i]->there < sizeof file->live[i]->page)
             return false;
         any |= file->live[i] != NULL;
     }
@@ -232,5 +232,9 @@ const struct trc_peer *trc_peers(const struct trc_file *file, size_t i)
 
 const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32_t index_plus_1)
 {
-    return index_plus_1 && index_plus_1 <= TRC_SIGS ? &page_of(file, i)->sigs[index_plus_1 - 1] : NULL;
+    const struct trc_thread_chunk *page = page_of(file, i);
+    if (index_plus_1 == 0 || index_plus_1 > TRC_SIGS || page == &no_page)
+        return NULL;
+    const struct trc_sig *sig = &page->sigs[index_plus_1 - 1];
+    return (size_t)((const char *)(sig + 1) - (const char *)page) <= file->live[i]->there ? sig : NULL;
 }

@@ -59,7 +59,8 @@ bool trc_is_stream(const struct trc_file *file, size_t i);
 const struct trc_device_stream *trc_device_stream(const struct trc_file *file, size_t i); /* which; number 0: none */
 const struct trc_row *trc_rows(const struct trc_file *file, size_t i);                    /* TRC_ROWS of them */
 const struct trc_peer *trc_peers(const struct trc_file *file, size_t i);                  /* TRC_PEERS of them */
-/* The signature behind trc_thread.inside or .last (index + 1); NULL for 0 or out of range. */
+/* The signature behind trc_thread.inside or .last (index + 1); NULL for 0, out of range, or where the file is cut off
+ * before it. */
 const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32_t index_plus_1);
 
 /* Definitions. */

@@ -54,6 +54,7 @@ static bool (*const detectors[])(struct ana_case *) = {
     ana_find_horovod_straggler,
     ana_find_alone,
     ana_find_straggler,
+    ana_find_cut,
 };
 
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns)
@@ -73,7 +74,8 @@ bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_con
 
 bool ana_case_ended(const struct ana_case *c, size_t index)
 {
-    return c->job->process[index].rank.state == ANA_RANK_DONE;
+    const struct ana_rank *r = &c->job->process[index].rank;
+    return r->state == ANA_RANK_DONE || (!r->counted && trc_head(r->file)->state == TRC_STATE_FINALIZED);
 }
 
 bool ana_case_deadlocked(const struct ana_case *c, size_t index)
@@ -167,6 +169,8 @@ static void judge(struct ana_case *c)
             break;
     if (c->out->state == ANA_HEALTHY)
         return;
+    if (c->out->state != ANA_UNSURE)
+        ana_say_cut(c);
     if (!c->out->next[0])
         snprintf(c->out->next, sizeof c->out->next, "%s", classes[c->out->id].next);
     if (c->out->state == ANA_STUCK || c->out->state == ANA_BROKEN)

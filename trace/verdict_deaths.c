@@ -18,6 +18,10 @@ static void last_words(const struct ana_case *c, size_t index, char *out, size_t
     const char *name = NULL;
     uint64_t end = 0;
     char call[200];
+    if (!ana_case_known(c, index)) {
+        snprintf(out, size, "what it did last is not known");
+        return;
+    }
     if (r->inside) {
         ana_inside(c->job, index, call, sizeof call);
         snprintf(out, size, "inside %s", call);
@@ -238,6 +242,14 @@ bool ana_died_first(const struct ana_case *c)
     return second_to_go(c, first) - end >= APART_NS && !ana_hung_before(c, end);
 }
 
+static bool any_unknown(const struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (!ana_case_known(c, i))
+            return true;
+    return false;
+}
+
 /* All went within moments, and nothing hung before: one of them took the others along, or all were killed. */
 bool ana_find_killed(struct ana_case *c)
 {
@@ -247,6 +259,8 @@ bool ana_find_killed(struct ana_case *c)
     enum ana_confidence confidence = exited(c, first) ? ANA_PROVEN : ANA_LIKELY;
     if (confidence != ANA_PROVEN && n > 1 && second_to_go(c, first) - c->job->process[first].rank.end_ns < APART_NS) {
         /* Who went first cannot be told from the heartbeats: the one that others were waiting for. */
+        if (any_unknown(c))
+            return false; /* it may have hung before */
         size_t outside = waited_for(c);
         confidence = outside == SIZE_MAX ? ANA_POSSIBLE : ANA_LIKELY;
         first = outside == SIZE_MAX ? first : outside;

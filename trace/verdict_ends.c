@@ -26,7 +26,8 @@ static bool open_door(const struct ana_case *c, enum trc_opclass opclass, struct
     *door = (struct door){.index = calloc(c->count + 1, sizeof *door->index), .lasted_ns = INT64_MAX};
     for (size_t i = 0; door->index && i < c->count; i++) {
         int64_t lasted = blocked_in(c, i, opclass);
-        bool entered = opclass == TRC_OP_INIT || ana_case_ended(c, i);
+        bool known = ana_case_known(c, i) || trc_head(c->job->process[i].rank.file)->init_ticks;
+        bool entered = (opclass == TRC_OP_INIT && known) || ana_case_ended(c, i);
         if (lasted < 0) {
             door->past += entered;
             continue;

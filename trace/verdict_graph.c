@@ -244,13 +244,13 @@ bool ana_case_graph(struct ana_case *c)
     if (!make_groups(c))
         return false;
     for (size_t i = 0; i < c->count; i++) {
-        bool ended = c->gone[i] || c->job->process[i].rank.state == ANA_RANK_DONE;
+        bool ended = c->gone[i] || ana_case_ended(c, i);
         c->free[i] = !ended && !ana_rank_blocked(c, i);
     }
     for (bool more = true; more;) {
         more = false;
         for (size_t i = 0; i < c->count; i++)
-            if (!c->free[i] && !c->gone[i] && c->job->process[i].rank.state != ANA_RANK_DONE && rank_free(c, i)) {
+            if (!c->free[i] && !c->gone[i] && !ana_case_ended(c, i) && rank_free(c, i)) {
                 c->free[i] = 1;
                 more = true;
             }

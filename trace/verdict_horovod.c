@@ -22,6 +22,9 @@ static bool take(struct ana_case *c, bool straggler)
     struct ana_hvd_finding f;
     if (hvd->sets == 0 || !ana_hvd_judge(c->job, hvd, c->rules.hang_ns, &f) || (f.id == ANA_HVD_STRAGGLER) != straggler)
         return false;
+    for (size_t i = 0; i < f.culprits; i++) /* the rest of its file may say otherwise */
+        if (!ana_case_events_known(c, f.culprit[i]))
+            return false;
     /* What a rank that was killed owed is no cause. */
     if (!straggler && f.id != ANA_HVD_EARLY_EXIT && ana_died_first(c))
         return false;

@@ -182,6 +182,12 @@ bool ana_case_ended(const struct ana_case *c, size_t index); /* MPI_Finalize ret
 bool ana_case_deadlocked(const struct ana_case *c, size_t index);
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);
 
+/* verdict_cut.c: whether the live pages of a rank's file are there, and all of its events.  Who is not known is not
+ * blamed for what its file does not say. */
+bool ana_case_known(const struct ana_case *c, size_t index);
+bool ana_case_events_known(const struct ana_case *c, size_t index);
+void ana_say_cut(struct ana_case *c);
+
 /* verdict_horovod.c: what a rank of c->loops does; false: its MPI calls say more. */
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
 
@@ -235,6 +241,7 @@ bool ana_find_living_on(struct ana_case *c);
 bool ana_find_still(struct ana_case *c);
 bool ana_find_alone(struct ana_case *c); /* N jobs of one rank where one of N was meant */
 bool ana_find_straggler(struct ana_case *c);
+bool ana_find_cut(struct ana_case *c);     /* files are cut off, and nothing else is the matter */
 bool ana_find_horovod(struct ana_case *c); /* its loops turn, so that nothing else here sees that it hangs */
 bool ana_find_horovod_straggler(struct ana_case *c);
 /* Sets state and time of a verdict that rests on `lasted_ns` of standstill; false: too short to be one. */

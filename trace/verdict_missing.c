@@ -37,13 +37,15 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
 /* Outside MPI, as far as is known; for how long it has done nothing there that is seen.  -1: it does something. */
 static int64_t stands_outside(struct ana_case *c, size_t index)
 {
-    if (!c->free[index] || ana_rank_blocked(c, index) || c->moved[index])
+    if (!c->free[index] || ana_rank_blocked(c, index) || c->moved[index] || !ana_case_known(c, index))
         return -1;
     const struct ana_tail *tail = ana_case_tail(c, index);
     int64_t last = INT64_MIN;
     for (size_t t = 0; t < TRC_MAX_THREADS; t++)
         last = tail->progress_ns[t] > last ? tail->progress_ns[t] : last;
     const struct ana_rank *r = &c->job->process[index].rank;
+    if (!ana_case_events_known(c, index) && c->job->process[index].last_end_ns > last)
+        last = c->job->process[index].last_end_ns;
     return last == INT64_MIN || last < r->begin_ns ? r->end_ns - r->begin_ns : r->end_ns > last ? r->end_ns - last : 0;
 }
 
@@ -251,6 +253,8 @@ bool ana_find_still(struct ana_case *c)
         int64_t end = post ? post->since_ns : p->last_end_ns;
         if (ana_case_ended(c, i))
             continue;
+        if (!ana_case_known(c, i))
+            return false;
         last = end > last ? end : last;
         inside += post != NULL;
         leaving += post && post->kind == ANA_POST_FINALIZE;

@@ -73,6 +73,7 @@ static bool add_post(struct ana_case *c, size_t index, uint32_t thread, const st
         /* Since when it polls in vain only the events tell; they are not read of ranks that are seen to move, or before
          * that can be seen. */
         bool ask = !c->moved[index] && (!c->job->process[index].alive || (c->looks && c->looks->taken >= 2));
+        ask &= ana_case_events_known(c, index);
         int64_t progress = ask ? ana_case_tail(c, index)->progress_ns[thread] : r->end_ns;
         p->since_ns = progress != INT64_MIN ? progress : r->begin_ns;
     }
@@ -87,7 +88,7 @@ bool ana_case_posts(struct ana_case *c)
         const struct ana_rank *r = &c->job->process[i].rank;
         c->first_post[i] = c->posts;
         size_t threads = 0;
-        for (uint32_t t = 0; t < trc_threads(r->file) && r->state != ANA_RANK_DONE; t++) {
+        for (uint32_t t = 0; t < trc_threads(r->file) && !ana_case_ended(c, i); t++) {
             const struct trc_thread *thread = trc_thread(r->file, t);
             const struct trc_sig *inside = trc_live_sig(r->file, t, thread->inside);
             const struct trc_sig *last = trc_live_sig(r->file, t, thread->last);

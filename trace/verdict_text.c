@@ -151,7 +151,7 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
     const struct trc_sig *sig = post ? post->sig : r->inside_sig;
     char call[200] = "";
     g->first = index;
-    if (r->state == ANA_RANK_DONE) {
+    if (ana_case_ended(c, index)) {
         snprintf(g->doing, sizeof g->doing, "finished");
         return;
     }
@@ -182,7 +182,10 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
             return;
         }
         sig = last_call(r, &name);
-        snprintf(g->doing, sizeof g->doing, "%soutside MPI%s%s", how, name ? ", after " : "", name ? name : "");
+        if (!ana_case_known(c, index))
+            snprintf(g->doing, sizeof g->doing, "%strace file cut off", how);
+        else
+            snprintf(g->doing, sizeof g->doing, "%soutside MPI%s%s", how, name ? ", after " : "", name ? name : "");
     }
     where_words(c->job, index, sig, g->where, sizeof g->where);
     stack_words(c, index, post, post ? post->since_ns : p->last_end_ns, g);

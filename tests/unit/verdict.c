@@ -25,6 +25,7 @@ struct rank {
     bool done;     /* finalized */
     int64_t ended; /* 0: at END */
     int64_t works; /* it wrote a file then; 0: never */
+    off_t cut;     /* its file ends there; 0: it is whole */
 };
 
 #define OUTSIDE                                                                                                        \
@@ -35,6 +36,7 @@ struct rank {
     {                                                                                                                  \
         .call = TB_CALL_COUNT, .works = (at)                                                                           \
     }
+#define CUT TRC_HEAD_SIZE + 100 /* nothing behind the head */
 #define BARRIER(at)                                                                                                    \
     {                                                                                                                  \
         .call = TB_BARRIER, .since = (at), .sequence = 1                                                               \
@@ -285,16 +287,54 @@ static const struct {
      "0,1",
      "never sent; rank 1 is in MPI_Bcast"},
     {"all is well", 2, {{.done = true}, {.done = true}}, ANA_HEALTHY, ANA_CLASS_NONE, "", NULL},
+    {"cut off: all",
+     2,
+     {{.done = true, .cut = CUT}, {.done = true, .cut = CUT}},
+     ANA_UNSURE,
+     ANA_CLASS_NONE,
+     "",
+     "the trace file of rank 0 (and of 1 more) is cut off: what it did is not known"},
+    {"cut off: one of those that wait",
+     3,
+     {{.call = TB_BARRIER, .since = 20 * S, .sequence = 1, .cut = CUT}, BARRIER(20 * S), OUTSIDE},
+     ANA_STUCK,
+     ANA_CLASS_MISSING,
+     "2",
+     "rank 2 has not come to MPI_Barrier"},
+    {"cut off: who is waited for",
+     3,
+     {BARRIER(20 * S), BARRIER(20 * S), {.call = TB_CALL_COUNT, .cut = CUT}},
+     ANA_UNSURE,
+     ANA_CLASS_NONE,
+     "",
+     "the trace file of rank 2 is cut off"},
+    {"cut off: one of a circle",
+     2,
+     {SEND(1, 3), {.call = TB_SEND, .bytes = 1 << 20, .tag = 3, .since = 20 * S, .cut = CUT}},
+     ANA_UNSURE,
+     ANA_CLASS_NONE,
+     "",
+     "the trace file of rank 1 is cut off"},
+    {"cut off: a rank that was done, and is waited for",
+     2,
+     {RECV(1, 3), {.done = true, .cut = CUT}},
+     ANA_STUCK,
+     ANA_CLASS_EARLY_EXIT,
+     "1",
+     "rank 1 finished"},
 };
 
 static void over(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        folder_make("case");
+        const char *folder = folder_make("case");
         for (int r = 0; r < cases[i].n; r++) {
             struct tb *tb = make(&cases[i].rank[r], r, cases[i].n);
             folder_write(tb, r);
             tb_free(tb);
+            char path[256];
+            snprintf(path, sizeof path, "%s/%d.hpctop", folder, r);
+            failed |= cases[i].rank[r].cut && truncate(path, cases[i].rank[r].cut) != 0;
         }
         struct ana_job *job = folder_open();
         judge(cases[i].what, job, cases[i].state, cases[i].id, cases[i].culprits, cases[i].says);
