@@ -45,8 +45,25 @@ void ana_say_near(struct ana_case *c, const struct ana_post *p, const struct ana
                       tag_differs ? "the tag differs" : "the communicator differs");
 }
 
+bool ana_say_taken_by_any(struct ana_case *c, struct ana_post *p)
+{
+    ana_post_wants(c, p);
+    for (uint32_t i = 0; i < p->wants; i++) {
+        const struct ana_want *w = &c->want[p->first_want + i];
+        size_t sender = w->kind == ANA_WANT_MESSAGE && w->peer >= 0 ? ana_want_partner(c, w) : SIZE_MAX;
+        int64_t taken = sender == SIZE_MAX ? 0 : ana_want_taken_by_any(c, p->index, w, sender);
+        if (taken <= 0)
+            continue;
+        ana_case_evidence(c, "earlier receives of rank %s from any source took %lld message%s of rank %s with tag %d",
+                          ana_rank_label(c->job, p->index).text, (long long)taken, taken == 1 ? "" : "s",
+                          ana_rank_label(c->job, sender).text, w->tag);
+        return true;
+    }
+    return false;
+}
+
 /* Its source is in a collective, or waits itself: it will not send. */
-static bool say_never_sent(struct ana_case *c, const struct ana_post *p, const struct ana_want *w, size_t partner)
+static bool say_never_sent(struct ana_case *c, struct ana_post *p, const struct ana_want *w, size_t partner)
 {
     char wanted[256], call[256];
     struct ana_post *other = partner == SIZE_MAX ? NULL : ana_rank_post(c, partner);
@@ -54,8 +71,12 @@ static bool say_never_sent(struct ana_case *c, const struct ana_post *p, const s
     if (!other)
         return false;
     ana_post_words(c, other, call, sizeof call);
-    ana_case_say(c, "rank %s waits for %s that was never sent; rank %s is in %s", ana_rank_label(c->job, p->index).text,
-                 wanted, ana_rank_label(c->job, partner).text, call);
+    if (ana_say_taken_by_any(c, p))
+        ana_case_say(c, "rank %s waits for %s, but took what rank %s sent by earlier receives from any source",
+                     ana_rank_label(c->job, p->index).text, wanted, ana_rank_label(c->job, partner).text);
+    else
+        ana_case_say(c, "rank %s waits for %s that was never sent; rank %s is in %s",
+                     ana_rank_label(c->job, p->index).text, wanted, ana_rank_label(c->job, partner).text, call);
     return true;
 }
 

@@ -7,7 +7,8 @@
 /* Of one communicator and tag. */
 struct flow {
     int64_t sent, taken;
-    uint64_t next; /* bytes of the first message that was not taken, once all that were are counted */
+    uint64_t next;            /* bytes of the first message that was not taken, once all that were are counted */
+    int64_t completed, exact; /* of `taken`: by requests; requests that were posted for this source */
 };
 
 /* ---- by counters --------------------------------------------------------------------------------------------------
@@ -82,10 +83,13 @@ static void count_record(struct ana_case *c, struct ana_map *flows, size_t index
         if (!back && flow && flow->sent == flow->taken + 1)
             flow->next = sig->sent;
     }
-    bool comes = flags & TRC_SIG_P2P_IN && !(flags & (TRC_SIG_START | TRC_SIG_CANCELLED));
-    if (!sender && comes && is_of(c, index, sig, sig->source, other) &&
-        (flow = flow_of(c, flows, index, sig, sig->rtag)))
-        flow->taken++;
+    bool comes = flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED);
+    if (sender || !comes || !is_of(c, index, sig, sig->source, other) ||
+        !(flow = flow_of(c, flows, index, sig, sig->rtag)))
+        return;
+    flow->exact += flags & TRC_SIG_START ? 1 : 0;
+    flow->taken += flags & TRC_SIG_START ? 0 : 1;
+    flow->completed += flags & TRC_SIG_COMPLETE ? 1 : 0;
 }
 
 /* Adds what rank `index` sent to (or took from) rank `other`; false: some of it is not in the file any more. */
@@ -127,6 +131,14 @@ static int64_t open_receives(struct ana_case *c, size_t index, size_t source, ui
     return n;
 }
 
+/* May the message that came have been meant for this receive?  One that differs in both has its own receive to come;
+ * and another tag is the more likely slip. */
+static bool is_near(const struct ana_want *want, uint64_t identity, int32_t tag)
+{
+    bool better = want->near_messages == 0 || want->near_identity != want->identity;
+    return identity == want->identity || (tag == want->tag && better);
+}
+
 /* Does the message fit, and if not: what came instead? */
 static void compare(struct ana_case *c, size_t receiver, size_t sender, struct ana_want *want)
 {
@@ -144,7 +156,8 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
         if (key[0] == want->identity && (want->tag == TRC_TAG_ANY || (uint32_t)want->tag == key[1])) {
             fits += left;
             want->came = left > 0 && complete ? flow->next : 0;
-        } else if (left > open_receives(c, receiver, sender, key[0], (int32_t)key[1], INT64_MAX)) {
+        } else if (is_near(want, key[0], (int32_t)key[1]) &&
+                   left > open_receives(c, receiver, sender, key[0], (int32_t)key[1], INT64_MAX)) {
             want->near_identity = key[0];
             want->near_tag = (int32_t)key[1];
             want->near_messages = (uint64_t)left;
@@ -156,6 +169,28 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
     want->taken = fits > 0 && earlier >= fits;
     want->met = fits > earlier || (!complete && fits >= 0 && flows.count == 0);
     ana_map_free(&flows);
+}
+
+int64_t ana_want_taken_by_any(struct ana_case *c, size_t receiver, const struct ana_want *want, size_t sender)
+{
+    struct ana_map flows;
+    ana_map_init(&flows, sizeof(struct flow));
+    bool complete = count_events(c, &flows, receiver, sender, false);
+    const struct flow *flow = ana_map_find(&flows, want->identity, (uint32_t)want->tag, 0);
+    int64_t taken = 0;
+    if (flow && complete && want->peer != TRC_PEER_ANY && want->tag != TRC_TAG_ANY) {
+        struct ana_tail *tail = ana_case_tail(c, receiver);
+        int64_t open = 0;
+        for (size_t i = 0; i < tail->opens; i++) {
+            const struct trc_sig *sig = &tail->open[i].sig;
+            const struct trc_comm *comm = trc_comm(c->job->process[receiver].rank.file, sig->comm);
+            open += sig->flags & TRC_SIG_P2P_IN && comm && is_of(c, receiver, sig, sig->source, sender) &&
+                    sig->rtag == want->tag && ana_comm_identity(c->job, receiver, comm) == want->identity;
+        }
+        taken = flow->completed - (flow->exact - open);
+    }
+    ana_map_free(&flows);
+    return taken;
 }
 
 static void look_for_message(struct ana_case *c, size_t receiver, struct ana_want *want, size_t sender)

@@ -13,6 +13,7 @@
  *   neighbor_other  rank 2 leaves it out, and goes to MPI_Barrier
  *   ssend_self      rank 0 calls MPI_Ssend to itself
  *   lock_order      two threads a rank, each with a communicator: the ranks let in another one first
+ *   taken_by_any    rank 1 takes what rank 0 sent by a receive from any source, and then waits for it by name
  *   truncate        rank 1 sends 8 bytes, rank 0 receives 4: MPI ends the job
  *   partition       rank 1 never calls MPI_Pready for the last of four partitions that rank 0 waits for */
 #include <mpi.h>
@@ -199,6 +200,19 @@ static void lock_order(void)
     pthread_join(other[1], NULL);
 }
 
+static void taken_by_any(void)
+{
+    int one = 1;
+    MPI_Request request;
+    if (me == 0)
+        MPI_Send(&one, 1, MPI_INT, 1, 7, world);
+    if (me == 1) {
+        MPI_Irecv(&one, 1, MPI_INT, MPI_ANY_SOURCE, 7, world, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Recv(&one, 1, MPI_INT, 0, 7, world, MPI_STATUS_IGNORE);
+    }
+}
+
 static void truncate_it(void)
 {
     int pair[2] = {0};
@@ -234,13 +248,21 @@ static const struct {
     const char *name;
     void (*run)(void);
 } modes[] = {
-    {"win_lock", win_lock},     {"win_lock_order", win_lock_order},
-    {"win_fence", win_fence},   {"win_post", win_post},
-    {"file_all", file_all},     {"file_close", file_close},
-    {"split", split},           {"inter_root", inter_root},
-    {"neighbor", neighbor},     {"neighbor_other", neighbor_other},
-    {"ssend_self", ssend_self}, {"lock_order", lock_order},
-    {"truncate", truncate_it},  {"partition", partition},
+    {"win_lock", win_lock},
+    {"win_lock_order", win_lock_order},
+    {"win_fence", win_fence},
+    {"win_post", win_post},
+    {"file_all", file_all},
+    {"file_close", file_close},
+    {"split", split},
+    {"inter_root", inter_root},
+    {"neighbor", neighbor},
+    {"neighbor_other", neighbor_other},
+    {"ssend_self", ssend_self},
+    {"lock_order", lock_order},
+    {"truncate", truncate_it},
+    {"partition", partition},
+    {"taken_by_any", taken_by_any},
 };
 
 int main(int argc, char **argv)

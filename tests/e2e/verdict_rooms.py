@@ -56,7 +56,8 @@ for name, ranks, want in (
         ("neighbor", 4, hung(MISSING, [2])),
         ("neighbor_other", 4, hung(CYCLE, [0, 1, 2, 3])),
         ("ssend_self", 4, hung(CYCLE, [0])),
-        ("lock_order", 2, hung(CYCLE, [0, 1]))):
+        ("lock_order", 2, hung(CYCLE, [0, 1])),
+        ("taken_by_any", 4, hung(UNMATCHED, [0, 1], says="took what rank 0 sent by earlier receives from any source"))):
     hang(name, ranks, want, program="hang_more")
 hang("truncate", 4, aborted(UNMATCHED, [0, 1]), live=False, program="hang_more")
 
