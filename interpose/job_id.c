@@ -68,7 +68,7 @@ static bool hydra(struct ipo_text *job, struct ipo_text *world)
             ipo_text_add(job, *control ? control : host);
             ipo_text_add(job, *control ? "" : ":");
             ipo_text_add(job, *control ? "" : port);
-            ipo_text_add(world, argument(text, size, "--pgid")); /* counts the spawned groups */
+            ipo_text_add(world, argument(text, size, "--pgid")); /* counts the spawned groups, up to MPICH 4 */
             return true;
         }
         path.text[path.used = stem] = 0;
@@ -110,6 +110,13 @@ static void torch(struct ipo_text *job, struct ipo_text *world)
     ipo_text_add(world, variable("TORCHELASTIC_RESTART_COUNT"));
 }
 
+static bool shares_world;
+
+bool ipo_job_shares_world(void)
+{
+    return shares_world;
+}
+
 void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint64_t pid_start)
 {
     bool by_srun = *variable("SLURM_PROCID") && *variable("SLURM_STEP_ID") && *variable("SLURM_JOB_ID");
@@ -129,6 +136,8 @@ void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint
             ipo_text_add(job, "p");
             ipo_text_add_number(job, (uint64_t)getppid());
         }
+        shares_world = *variable("PMI_SPAWNED") && (!world->used || strcmp(world->text, "0") == 0);
+        ipo_text_add(world, shares_world ? "spawned" : ""); /* by this or another: spawned.h */
     }
     if (job->used == 0)
         batch(job);

@@ -16,6 +16,7 @@
 #include "interpose/requests.h"
 #include "interpose/resolve.h"
 #include "interpose/sites.h"
+#include "interpose/spawned.h"
 #include "interpose/stacks.h"
 #include "interpose/text.h"
 #include "trace/schema.h"
@@ -359,8 +360,10 @@ static void learn_world(struct trc_head *head, bool after_session)
         ipo_request_reserve(ipo_abi.shared_too[i]);
     char parent[8] = {0};
     if (!((int (*)(void *))ipo_own[IPO_Comm_get_parent])(parent) &&
-        ipo_handle_load((uintptr_t)parent, 0) != ipo_abi.comm_null)
+        ipo_handle_load((uintptr_t)parent, 0) != ipo_abi.comm_null) {
         head->flags |= TRC_HEAD_SPAWNED;
+        head->world_identity = ipo_spawned_identity(head->world_identity);
+    }
     ipo_comms_start(head->world_identity, true);
 }
 

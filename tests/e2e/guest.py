@@ -6,6 +6,7 @@ import re
 import subprocess
 
 from common import LIBTRACE, calls, check, end, environment, hpctop, mpirun, report, run, skip, traces, workload
+from spawn_many import spawned_many
 
 PROBE = r"""
 #include <errno.h>
@@ -166,4 +167,5 @@ children()
 exec_chain()
 second_tool()
 spawned()
+spawned_many("MPI_Comm_spawn, several", mpirun, workload("spawn_many"))
 end()

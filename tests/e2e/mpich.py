@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 from common import TOP, end, environment, run, skip_all
+from spawn_many import spawned_many
 from truths import HYDRA_CODES, WORKLOADS, hold, most_ranks
 
 if not shutil.which("mpicc.mpich") or not shutil.which("mpirun.mpich"):
@@ -18,15 +19,16 @@ def program(name):
     return os.path.abspath(name)
 
 
-def mpirun(ranks, command, folder, **env):
-    return run(["mpirun.mpich", "-n", str(ranks)] + command, environment(folder, **env))
+def mpirun(ranks, command, folder, preload=True, **env):
+    return run(["mpirun.mpich", "-n", str(ranks)] + command, environment(folder, preload, **env))
 
 
 todo = [(name, arguments, most_ranks(counts, 2)) for name, arguments, counts in WORKLOADS if name not in LONG]
-for name in sorted({name for name, _, ranks in todo if ranks}):
+for name in sorted({name for name, _, ranks in todo if ranks} | {"spawn_many"}):
     subprocess.run(["mpicc.mpich", "-std=c11", "-D_GNU_SOURCE", "-w", "-o", name,
                     os.path.join(TOP, "workloads", name + ".c"), "-lpthread", "-lm"], check=True)
 for name, arguments, ranks in todo:
     if ranks:
         hold(name, arguments, ranks, mpirun, program, HYDRA_CODES, brief=True)
+spawned_many("spawn_many", mpirun, program("spawn_many"))
 end()

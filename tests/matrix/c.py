@@ -6,6 +6,7 @@ import sys
 
 import cell
 from common import skip
+from spawn_many import spawned_many
 from truths import WORKLOADS, hold, most_ranks
 
 job = cell.Cell(sys.argv[1])
@@ -17,4 +18,5 @@ for name, arguments, counts in WORKLOADS:
     elif ranks:
         both = hold(name, arguments, ranks, job.mpirun, job.program, job.library.codes, brief=True)
         job.seen(both[1] if both else None)
+spawned_many("spawn_many", lambda *a: job.mpirun(*a, timeout=40, **job.without_shared_memory()), job.program("spawn_many"))
 job.end("C")

@@ -50,11 +50,8 @@ for name, arguments, counts in FORTRAN:
     both = hold(name, arguments, most_ranks(counts, 2), job.mpirun, lambda n: job.program("fortran/" + n), job.library.codes,
                 brief=True)
     job.seen(both[1] if both else None)
-btl = job.library.env.get("OMPI_MCA_btl")
-tcp = {"OMPI_MCA_btl": btl + ",tcp"} if btl else {"UCX_TLS": "self,sysv,tcp"}  # the processes of another world are not reached by shared memory
 for binding in BINDINGS:
     if "constants_" + binding not in UNSOUND.get(job.library.name, {}):
         constants("constants_" + binding, job.mpirun, job.program("fortran/constants_" + binding))
-    spawned("spawn_" + binding, lambda *a: job.mpirun(*a, **tcp), job.program("fortran/spawn_" + binding),
-            told_apart=job.library.name != "mpich-5.0")
+    spawned("spawn_" + binding, lambda *a: job.mpirun(*a, **job.without_shared_memory()), job.program("fortran/spawn_" + binding))
 job.end("Fortran")

@@ -80,6 +80,12 @@ static void test_hydra(void)
           "1");
     struct ids spawned = WITH("PMI_RANK", "0", "PMI_FD", "6");
     CHECK(strcmp(first.job, spawned.job) == 0 && strcmp(first.world, spawned.world) != 0, "%s", spawned.world);
+    CHECK(!ipo_job_shares_world(), "its group has a number");
+    PROXY("hydra_pmi_proxy\0--control-port\0node1:40123\0--pgid\0" /* MPICH 5: all groups under the first's proxy */
+          "0");
+    spawned = WITH("PMI_RANK", "0", "PMI_FD", "6", "PMI_SPAWNED", "1");
+    CHECK(strcmp(first.job, spawned.job) == 0 && strcmp(first.world, spawned.world) != 0, "%s", spawned.world);
+    CHECK(ipo_job_shares_world(), "this or another of the spawned");
     PROXY("hydra_bstrap_proxy\0--upstream-host\0node1\0--upstream-port\0"
           "35075\0--pgid\0"
           "0");

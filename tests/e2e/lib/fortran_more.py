@@ -2,7 +2,7 @@
 as without, and recorded.  For every MPI and launcher alike (`launch` is called as common.mpirun)."""
 import re
 
-from common import check, hpctop, report, skip, traces
+from common import calls, check, hpctop, report, skip, traces
 
 BINDINGS = ("mpifh", "mpi", "f08")
 
@@ -26,19 +26,8 @@ def constants(label, launch, program, ranks=2):
     check(label + ": names without the blanks around them", dump.count('name="a grid of ranks"') == ranks, re.findall("name=.*", dump))
 
 
-def together(reports):
-    """Calls and bytes of several reports."""
-    sums = {}
-    for c in (c for rep in reports for c in rep["calls"]):
-        into = sums.setdefault(c["name"], dict.fromkeys(("calls", "bytes_sent", "bytes_received"), 0))
-        for key in into:
-            into[key] += c[key]
-    return sums
-
-
-def spawned(label, launch, program, ranks=2, told_apart=True):
-    """workloads/fortran/spawn: three more worlds of two ranks each.  Where worlds that are spawned one after another are not
-    told apart (MPICH), each process is asked by itself."""
+def spawned(label, launch, program, ranks=2):
+    """workloads/fortran/spawn: three more worlds of two ranks each."""
     bare = launch(ranks, [program], None, False)
     if bare.code != 0:
         return skip(label, "does not run without libtrace.so either: " + (bare.err or bare.out).strip()[-100:].replace("\n", " | "))
@@ -47,10 +36,11 @@ def spawned(label, launch, program, ranks=2, told_apart=True):
     if not check(label + " runs", done.code == 0, done):
         return None
     check(label + ": a file a rank of each world", len(traces(folder)) == ranks + 6, traces(folder))
-    reports = [report(of) for of in ([folder] if told_apart else traces(folder))]
-    if not check(label + ": the report can be made", all(reports)):
+    rep = report(folder)
+    if not check(label + ": the report can be made", rep):
         return None
-    seen = together(reports)
+    check(label + ": all processes, in four worlds", len(rep["ranks"]) == ranks + 6 and {r["world"] for r in rep["ranks"]} == {0, 1, 2, 3}, rep["ranks"])
+    seen = calls(rep)
     want = {"MPI_Comm_spawn": 2 * ranks, "MPI_Comm_spawn_multiple": ranks, "MPI_Comm_get_parent": ranks + 6,
             "MPI_Comm_disconnect": 3 * ranks + 6, "MPI_Send": 12, "MPI_Recv": 12}
     check(label + ": every call", {name: seen.get(name, {}).get("calls") for name in want} == want, seen)

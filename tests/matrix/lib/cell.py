@@ -46,6 +46,11 @@ class Cell:
             env["HPCTOP_DIR"] = os.path.abspath(folder)
         return self.root.run(self.library.mpirun + [str(ranks)] + command, timeout, **env)
 
+    def without_shared_memory(self):
+        """By which the processes of another world are not reached."""
+        btl = self.library.env.get("OMPI_MCA_btl")
+        return {"OMPI_MCA_btl": btl + ",tcp"} if btl else {"UCX_TLS": "self,sysv,tcp"}
+
     def seen(self, rep):
         """Takes note of a report that held."""
         if rep:
