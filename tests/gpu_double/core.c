@@ -112,6 +112,12 @@ void fgpu_watch(void (*begun)(const struct fgpu_ran *), void (*ended)(const stru
     atomic_store(&when_ended, ended);
 }
 
+static atomic_int kernels_now;
+int fgpu_kernels_now(void)
+{
+    return atomic_load(&kernels_now);
+}
+
 static void run(fgpu_stream stream, struct item *item)
 {
     struct fgpu_ran ran = {.work = &item->work,
@@ -125,7 +131,9 @@ static void run(fgpu_stream stream, struct item *item)
     void (*begun)(const struct fgpu_ran *) = atomic_load(&when_begun);
     if (begun)
         begun(&ran);
+    atomic_fetch_add(&kernels_now, ran.work->kind == FGPU_KERNEL);
     item->work.run(item->work.user);
+    atomic_fetch_sub(&kernels_now, ran.work->kind == FGPU_KERNEL);
     ran.end_ns = now_ns();
     void (*ended)(const struct fgpu_ran *) = atomic_load(&when_ended);
     if (ended)

@@ -49,6 +49,7 @@ struct fgpu_ran {
     uint32_t graph_node;                  /* 0: not from a graph */
     uint64_t queued_ns, start_ns, end_ns; /* CLOCK_REALTIME; end 0: has begun */
 };
+int fgpu_kernels_now(void); /* that run, and CUPTI was told so */
 /* NULL: nobody.  Kept for all later work. */
 void fgpu_watch(void (*begun)(const struct fgpu_ran *), void (*ended)(const struct fgpu_ran *));
 
