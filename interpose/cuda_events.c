@@ -60,21 +60,27 @@ static unsigned place_of(uintptr_t context)
     return CONTEXTS;
 }
 
-uintptr_t ipo_cuda_context(void)
+/* A context may stand where another stood before a reset; then what was made in that one is forgotten. */
+static void check_life(const struct ipo_cuda *cuda, uintptr_t context)
 {
-    const struct ipo_cuda *cuda = ipo_cuda();
-    uintptr_t context = 0;
     unsigned long long id = 0;
-    if (!cuda || cuda->cuCtxGetCurrent(&context) || !context)
-        return 0;
     if (!cuda->cuCtxGetId || cuda->cuCtxGetId(context, &id))
-        return context;
+        return;
     unsigned i = place_of(context);
     uint64_t before = i < CONTEXTS ? atomic_exchange(&context_ids[i], id) : 0;
     for (unsigned k = 0; before && before != id && k < TRC_GPU_OPS; k++) {
         atomic_store(&pairs[i][k].start, 0); /* what it was may be an event of the program's by now */
         atomic_store(&pairs[i][k].stop, 0);
     }
+}
+
+uintptr_t ipo_cuda_context(void)
+{
+    const struct ipo_cuda *cuda = ipo_cuda();
+    uintptr_t context = 0;
+    if (!cuda || cuda->cuCtxGetCurrent(&context) || !context)
+        return 0;
+    check_life(cuda, context);
     return context;
 }
 
@@ -140,6 +146,8 @@ enum ipo_launch ipo_cuda_launch_begin(ipo_gpu_op op, uintptr_t stream, uintptr_t
         return IPO_LAUNCH_CAPTURED;
     if ((!special && cuda->cuStreamGetCtx(stream, &context)) || !context)
         return IPO_LAUNCH_BLIND;
+    if (context != home) /* not looked at when the communicator was made */
+        check_life(cuda, context);
     struct pair *pair = pair_of(context, SLOT(op));
     if (!pair || !enter(cuda, context, &pushed))
         return IPO_LAUNCH_BLIND;

@@ -70,7 +70,7 @@ source = """
 #include <nccl.h>
 #include <stdio.h>
 #define N 4
-int main(void)
+static int reduce(int rounds)
 {
     ncclComm_t comm[N];
     cudaStream_t stream[N];
@@ -80,19 +80,29 @@ int main(void)
         devices[i] = i;
         bad |= cudaSetDevice(i) || cudaStreamCreate(&stream[i]) || cudaMalloc((void **)&data[i], 4096);
     }
+    cudaSetDevice(0);
     bad |= ncclCommInitAll(comm, N, devices);
-    for (int round = 0; round < 10 && !bad; round++) {
+    for (int round = 0; round < rounds && !bad; round++) {
         ncclGroupStart();
         for (int i = 0; i < N; i++)
             bad |= ncclAllReduce(data[i], data[i], 1024, ncclFloat32, ncclSum, comm[i], stream[i]);
         bad |= ncclGroupEnd();
+        for (int i = 0; i < N; i++)
+            bad |= cudaSetDevice(i) || cudaStreamSynchronize(stream[i]);
     }
-    for (int i = 0; i < N; i++)
-        bad |= cudaSetDevice(i) || cudaStreamSynchronize(stream[i]);
     usleep(200000); /* until somebody has seen that they are complete */
     for (int i = 0; i < N; i++)
         ncclCommDestroy(comm[i]);
     return bad;
+}
+int main(int argc, char **argv)
+{
+    (void)argv;
+    if (argc == 1)
+        return reduce(10);
+    int bad = reduce(600); /* more than there are slots, so that each has had its events */
+    bad |= cudaSetDevice(2) || cudaDeviceReset();
+    return bad || reduce(600);
 }
 """
 with open("four.c", "w") as f:
@@ -108,6 +118,9 @@ check("four GPUs in a process: one communicator, four ranks of it", r.code == 0 
 check("four GPUs in a process: every operation, numbered by rank", len(ops) == 40
       and all(sorted(int(s) for _, c, s in ops if c == comm) == list(range(10)) for comm in {c for _, c, _ in ops}), ops)
 check("four GPUs in a process: all are seen to complete", [s for s, _, _ in ops] == ["completed"] * 40, ops)
+r = run(["./four", "reset"], environment("four-reset", True, LD_LIBRARY_PATH=DOUBLE))
+check("four GPUs in a process: the reset of one is noticed, no event of before is used", r.code == 0
+      and "context that is gone" not in r.err, r)
 
 # Those who stay after a shrink have one communicator; a Config call is the collective that it is.
 source = """
