@@ -14,9 +14,10 @@ static atomic_uint next_slot;
 static _Atomic uint64_t groups;
 
 /* What a slot holds, in a word: number and state of its operation.  Who writes to the slot holds its word by BUSY, so
- * that meanwhile it is not given to another operation; some ten stores.  BLIND: it counts as over when enqueued. */
+ * that meanwhile it is not given to another operation; some ten stores.  BLIND: it counts as over when enqueued.
+ * DUE: a later state, and DUE_BLIND, that somebody could not wait to say; the one who holds it says it for him. */
 static _Atomic uint64_t words[TRC_GPU_OPS];
-enum { STATE = 0x0f, BLIND = 0x10, BUSY = 0x20, NUMBER_SHIFT = 6 };
+enum { STATE = 0x0f, BLIND = 0x10, BUSY = 0x20, DUE_SHIFT = 6, DUE = 0x3c0, DUE_BLIND = 0x400, NUMBER_SHIFT = 11 };
 #define SPINS  100
 #define YIELDS 1000 /* the one who holds it was interrupted */
 
@@ -109,12 +110,10 @@ static inline bool hold(ipo_gpu_op op, uint64_t *word)
     return __builtin_expect(ours, 1) || hold_later(op, word);
 }
 
-/* In the file the state comes last, and only if it is a later one. */
-static void advance(ipo_gpu_op op, enum trc_gpu_state to, uint64_t ticks, uint8_t how, int result)
+/* Says a state of an operation that is held; the word that it has then.  In the file the state comes last, and only if
+ * it is a later one. */
+static uint64_t say(ipo_gpu_op op, uint64_t word, enum trc_gpu_state to, uint64_t ticks, uint8_t how, int result)
 {
-    uint64_t word;
-    if (!ipo_gpu_table || !hold(op, &word))
-        return;
     struct trc_gpu_op *slot = &ipo_gpu_table->op[slot_in(op)];
     enum trc_gpu_state state = (enum trc_gpu_state)(word & STATE);
     ticks = ticks ? ticks : ipo_ticks();
@@ -134,8 +133,44 @@ static void advance(ipo_gpu_op op, enum trc_gpu_state to, uint64_t ticks, uint8_
         slot->flags |= TRC_GPU_BLIND;
     }
     bool blind = state == TRC_GPU_ENQUEUED && slot->flags & TRC_GPU_BLIND;
-    atomic_store_explicit(&words[slot_in(op)], (word & ~(uint64_t)(STATE | BLIND)) | state | (blind ? BLIND : 0),
-                          memory_order_release);
+    return op >> SLOT_BITS << NUMBER_SHIFT | state | (blind ? BLIND : 0);
+}
+
+/* `word`: what it is to be, as held by nobody. */
+static void release(ipo_gpu_op op, uint64_t word)
+{
+    _Atomic uint64_t *of = &words[slot_in(op)];
+    uint64_t there = atomic_load_explicit(of, memory_order_relaxed);
+    do {
+        if (__builtin_expect(there & (DUE | DUE_BLIND), 0))
+            word = say(op, word, (enum trc_gpu_state)((there & DUE) >> DUE_SHIFT), 0,
+                       there & DUE_BLIND ? TRC_GPU_BLIND : 0, 0);
+    } while (!atomic_compare_exchange_weak_explicit(of, &there, word, memory_order_release, memory_order_relaxed));
+}
+
+/* Leaves word of a state with the one who holds the slot.  False: nobody does any more, or it is another's. */
+static bool leave(ipo_gpu_op op, enum trc_gpu_state to, uint8_t how)
+{
+    _Atomic uint64_t *of = &words[slot_in(op)];
+    uint64_t there = atomic_load_explicit(of, memory_order_relaxed), word;
+    do {
+        if (!(there & BUSY) || there >> NUMBER_SHIFT != op >> SLOT_BITS)
+            return false;
+        uint64_t due = (there & DUE) >> DUE_SHIFT;
+        word = (there & ~(uint64_t)DUE) | (due > to ? due : to) << DUE_SHIFT | (how & TRC_GPU_BLIND ? DUE_BLIND : 0);
+    } while (!atomic_compare_exchange_weak(of, &there, word));
+    return true;
+}
+
+static void advance(ipo_gpu_op op, enum trc_gpu_state to, uint64_t ticks, uint8_t how, int result)
+{
+    uint64_t word;
+    if (!ipo_gpu_table)
+        return;
+    while (!hold(op, &word))
+        if (op == 0 || word >> NUMBER_SHIFT != op >> SLOT_BITS || leave(op, to, how))
+            return;
+    release(op, say(op, word, to, ticks, how, result));
 }
 
 void ipo_gpu_op_enqueued(ipo_gpu_op op, uint64_t ticks, uint8_t how)
@@ -220,6 +255,6 @@ ipo_gpu_op ipo_gpu_op_oldest(uint32_t comm, uint32_t call, uint64_t bytes)
     if (!hold(oldest, &word))
         return 0;
     ipo_gpu_table->op[slot_in(oldest)].flags |= TRC_GPU_BY_PLUGIN;
-    atomic_store_explicit(&words[slot_in(oldest)], word, memory_order_release);
+    release(oldest, word);
     return oldest;
 }
