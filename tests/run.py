@@ -103,6 +103,7 @@ def environment(build, kind=None):
                PYTHONPATH=os.pathsep.join(os.path.join(TOP, "tests", k, "lib") for k in ("e2e", kind) if k),
                OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
+               OMPI_MCA_topo="^treematch",  # it ends a program with more ranks than cores that lets it reorder them
                # vader's single copy and one-sided over rdma or ucx do not work in many a container
                OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_osc="^rdma,ucx",
                HWLOC_HIDE_ERRORS="2")

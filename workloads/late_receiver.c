@@ -1,6 +1,7 @@
 /* late_receiver: rank 0 sleeps 20 ms before each of TIMES receives from rank 1, which has been waiting in MPI_Ssend.
- * Truth: rank 1 loses the slept time (measured by rank 0, about TIMES x 20 ms) in MPI_Ssend because rank 0 is late.
- * 8 bytes a message, 1 -> 0.  Other ranks only begin and end.  Needs 2 ranks; alone it only begins and ends. */
+ * Truth: rank 1 loses about TIMES x 20 ms in MPI_Ssend because rank 0 is late; exactly: from when it came to MPI_Ssend
+ * to when rank 0 came to MPI_Recv, by truth_times. 8 bytes a
+ * message, 1 -> 0.  Other ranks only begin and end.  Needs 2 ranks; alone it only begins and ends. */
 #include "truth.h"
 #include <mpi.h>
 
@@ -10,25 +11,32 @@
 int main(int argc, char **argv)
 {
     int me, n, bad = 0;
-    double value = 0, slept = 0;
+    double value = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
+    double *all = truth_times(n, 2 + TIMES), *came = all + me * (2 + TIMES);
+    came[0] = truth_now();
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; n > 1 && i < TIMES; i++) {
-        if (me == 0) {
-            slept += truth_sleep(DELAY);
+        if (me == 0)
+            truth_sleep(DELAY);
+        came[1 + i] = truth_now();
+        if (me == 0)
             MPI_Recv(&value, 1, MPI_DOUBLE, 1, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        } else if (me == 1) {
+        else if (me == 1)
             MPI_Ssend(&value, 1, MPI_DOUBLE, 0, i, MPI_COMM_WORLD);
-        }
     }
+    came[1 + TIMES] = truth_now();
+    MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0) {
         truth_frame(n);
-        truth_each(n, "MPI_Barrier", 1, 0, 0);
+        truth_each(n, "MPI_Barrier", 2, 0, 0);
+        truth_arrivals("MPI_Barrier", n, 1, 2 + TIMES, all);
+        truth_arrivals("MPI_Barrier", n, 1, 2 + TIMES, all + 1 + TIMES);
         if (n > 1) {
             truth_message(1, "MPI_Ssend", 0, "MPI_Recv", TIMES, 8);
-            truth_wait("late-receiver", "MPI_Ssend", 1, 0, TIMES, slept);
+            truth_late("late-receiver", "MPI_Ssend", 1, 0, TIMES, all + 2 + TIMES + 1, all + 1);
         }
         bad = truth_write(n);
     }

@@ -9,10 +9,13 @@
 #ifndef TRUTH_H
 #define TRUTH_H
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 struct truth_call {
     int rank;
@@ -129,18 +132,52 @@ static inline void truth_wait(const char *kind, const char *call, int waiter, in
     truth_all.waits[i].seconds += seconds;
 }
 
-/* `times` instances of the collective `call`, to which rank r came at arrival[r * times + i] (of one clock): everybody
- * waits for whoever came last. */
-static inline void truth_arrivals(const char *call, int ranks, int times, const double *arrival)
+/* When each rank came where, by truth_now(): rank r's i-th time at [r * each + i].  All ranks share it, by a file
+ * beside TRUTH, so that nobody waits for a message with them; after a barrier rank 0 knows them all.  Without TRUTH
+ * nobody asks. */
+static inline double *truth_times(int ranks, int each)
+{
+    size_t size = (size_t)ranks * (size_t)each * sizeof(double);
+    const char *truth = getenv("TRUTH");
+    char path[4096];
+    if (truth == NULL || *truth == '\0') {
+        double *unread = calloc(1, size);
+        return unread ? unread : (abort(), NULL);
+    }
+    snprintf(path, sizeof path, "%s.times", truth);
+    int file = open(path, O_RDWR | O_CREAT, 0666);
+    void *at = file < 0 || ftruncate(file, (off_t)size) != 0
+                   ? MAP_FAILED
+                   : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (at == MAP_FAILED)
+        abort();
+    close(file);
+    return at;
+}
+
+/* `times` messages: `waiter` came to its call of the i-th at came[i], `culprit` to its own at late[i] (of one clock).
+ * Where the culprit was there first nobody waited. */
+static inline void truth_late(const char *kind, const char *call, int waiter, int culprit, int times,
+                              const double *came, const double *late)
+{
+    for (int i = 0; i < times; i++)
+        if (late[i] > came[i])
+            truth_wait(kind, call, waiter, culprit, 1, late[i] - came[i]);
+}
+
+/* `times` instances of the collective `call`, to which rank r came at arrival[r * stride + i] (of one clock):
+ * everybody waits for whoever came last. */
+static inline void truth_arrivals(const char *call, int ranks, int times, int stride, const double *arrival)
 {
     for (int i = 0; i < times; i++) {
         int last = 0;
         for (int r = 1; r < ranks; r++)
-            if (arrival[r * times + i] > arrival[last * times + i])
+            if (arrival[r * stride + i] > arrival[last * stride + i])
                 last = r;
         for (int r = 0; r < ranks; r++)
             if (r != last)
-                truth_wait("late-in-collective", call, r, last, 1, arrival[last * times + i] - arrival[r * times + i]);
+                truth_wait("late-in-collective", call, r, last, 1,
+                           arrival[last * stride + i] - arrival[r * stride + i]);
     }
 }
 

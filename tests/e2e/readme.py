@@ -42,7 +42,7 @@ for number, block in enumerate(blocks, 1):
                     check(command + " (that the target is there)", re.search("^%s:" % target, f.read(), re.M), "no such target")
             continue
         try:
-            done = subprocess.run(["bash", "-c", command], cwd="copy", env=env, stdin=subprocess.DEVNULL, timeout=600,
+            done = subprocess.run(["bash", "-c", command], cwd="copy", env=env, stdin=subprocess.DEVNULL, timeout=3000,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             check(command, done.returncode == 0, "exit %d: %s" % (done.returncode, done.stdout.decode(errors="replace")[-500:]))
         except subprocess.TimeoutExpired:
