@@ -74,7 +74,8 @@ static void command_line(struct trc_head *head)
     head->exe[length > 0 ? length : 0] = 0;
 }
 
-void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted, const char *image)
+void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted, const char *image,
+                  int nccl_size, uint64_t nccl_hash)
 {
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK", NULL};
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE", NULL};
@@ -90,7 +91,8 @@ void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const
     struct ipo_text job = {0}, world = {0}, batch = {0};
     ipo_batch_id(&batch);
     ipo_copy(head->batch, sizeof head->batch, batch.text);
-    ipo_job_id(&job, &world, head->pid, head->pid_start);
+    bool of_all = head->world_size <= 0 || head->world_size == nccl_size;
+    ipo_job_id(&job, &world, head->pid, head->pid_start, of_all ? nccl_hash : 0);
     ipo_copy(head->job, sizeof head->job, job.text);
     head->world_identity = XXH64(world.text, world.used, 0);
 

@@ -8,8 +8,10 @@
 
 /* Fills host, pid, boot id, job, executable, command, container, provisional rank and size, world identity; and the
  * folder: `wanted` (HPCTOP_DIR) or hpctop-<job id>, the same on all ranks.  `image`: what HPCTOP_IMAGE says,
- * may be empty. */
-void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted, const char *image);
+ * may be empty.  `nccl_size`, `nccl_hash`: of the NCCL communicator that this process is about to make as the first
+ * thing of all; else 0. */
+void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted, const char *image,
+                  int nccl_size, uint64_t nccl_hash);
 
 /* Reads a small file's start into `out`; terminated, without the newlines at its end.  Returns the bytes, 0 if it
  * cannot be read. */

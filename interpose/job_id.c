@@ -117,7 +117,7 @@ bool ipo_job_shares_world(void)
     return shares_world;
 }
 
-void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint64_t pid_start)
+void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint64_t pid_start, uint64_t nccl)
 {
     bool by_srun = *variable("SLURM_PROCID") && *variable("SLURM_STEP_ID") && *variable("SLURM_JOB_ID");
     const char *space = variable("PMIX_NAMESPACE");
@@ -143,6 +143,10 @@ void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint
         batch(job);
     if (job->used == 0 && to_torch)
         torch(job, world);
+    if (job->used == 0 && nccl) { /* started by hand, and yet not alone */
+        ipo_text_add(job, "nccl-");
+        ipo_text_add_number(job, nccl);
+    }
     if (job->used == 0) { /* started by hand: alone */
         ipo_text_add_number(job, pid);
         ipo_text_add(job, "-");

@@ -162,9 +162,12 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
     if (good && (call->exported || call->opclass == TRC_OP_NCCL_INIT))
         ipo_patch_slots();
     good = good && call->opclass != TRC_OP_LOOK && frame->copy->real[id] && ipo_nccl_window_allowed(IPO_WINDOW_SYMBOLS);
+    const void *unique = (const void *)ipo_nccl_arg(call, args, 'i');
     if (good && !*ipo_nccl_armed)
-        good = call->opclass == TRC_OP_NCCL_INIT &&
-               ipo_process_start_nccl((int)ipo_nccl_arg(call, args, 'R'), (int)ipo_nccl_arg(call, args, 'N'));
+        good =
+            call->opclass == TRC_OP_NCCL_INIT &&
+            ipo_process_start_nccl((int)ipo_nccl_arg(call, args, 'R'), (int)ipo_nccl_arg(call, args, 'N'),
+                                   unique && id != IPO_NCCL_CommGrow ? ipo_nccl_hash(unique, frame->copy->version) : 0);
     if (good && call->opclass == TRC_OP_NCCL_INIT) {
         tell(frame->copy);
         ipo_cupti_start(false);

@@ -21,11 +21,11 @@ bool ipo_told_is_wrapped(void)
     return thread && thread->mark && thread->nccl == thread->mark;
 }
 
-bool ipo_told_start(int rank, int size)
+bool ipo_told_start(int rank, int size, uint64_t hash)
 {
     if (!*ipo_told_armed) {
         int kept = errno;
-        ipo_process_start_nccl(rank, size);
+        ipo_process_start_nccl(rank, size, hash);
         errno = kept;
     }
     struct trc_head *head = ipo_process.writer.head;

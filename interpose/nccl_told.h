@@ -20,9 +20,9 @@ int ipo_told_row(const char *name, bool without);
 /* Whether the call that runs on this thread is one that a wrapper saw. */
 bool ipo_told_is_wrapped(void);
 
-/* Starts recording with the first communicator, where neither MPI nor a wrapper has.  rank -1: not known yet.  False:
- * this process is not traced. */
-bool ipo_told_start(int rank, int size);
+/* Starts recording with the first communicator, where neither MPI nor a wrapper has.  rank -1, hash 0: not known yet.
+ * False: this process is not traced. */
+bool ipo_told_start(int rank, int size, uint64_t hash);
 
 /* What is known of a call before it is opened: one argument by its role letter.  The size of the data is said as count
  * 'n' of bytes, type 'd' left 0. */

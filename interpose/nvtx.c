@@ -187,7 +187,7 @@ static void begin(struct domain *domain, int row, const struct attributes *with)
         said = read_payload((enum ipo_nccl_id)row, with->payload);
     memset(&call, 0, sizeof call);
     call.id = (enum ipo_nccl_id)row;
-    if (about->opclass == TRC_OP_NCCL_INIT && !ipo_told_start(said.rank, said.size))
+    if (about->opclass == TRC_OP_NCCL_INIT && !ipo_told_start(said.rank, said.size, 0))
         return;
     ipo_told_set(&call, 'n', said.data_known ? said.bytes : TRC_BYTES_UNKNOWN);
     for (const char *role = "rps"; *role; role++)
@@ -229,7 +229,7 @@ static void end(struct domain *domain, const struct payload *payload)
     struct said said = {.rank = -1};
     if (payload && call.open)
         said = read_payload(call.id, payload);
-    if (said.made && said.comm_known && ipo_told_start(said.rank, said.size)) {
+    if (said.made && said.comm_known && ipo_told_start(said.rank, said.size, said.comm)) {
         struct ipo_comm *made = NULL, *parent = said.parent ? ipo_nccl_comm_told(said.parent, -1) : NULL;
         int last = said.devices ? said.devices - 1 : 0;
         for (int i = last; i >= 0; i--)

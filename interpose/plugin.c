@@ -172,7 +172,8 @@ static void open_call(struct event *event, const char *descriptor, const struct 
     struct context *context = event->context;
     const char *name = name_at(descriptor, layout->func, version, functions, COUNT(functions));
     int row = ipo_told_row(name, true);
-    if (row < 0 || others_see(context) || ipo_told_is_wrapped() || !ipo_told_start(context->rank, context->size))
+    if (row < 0 || others_see(context) || ipo_told_is_wrapped() ||
+        !ipo_told_start(context->rank, context->size, context->hash))
         return;
     struct ipo_told *call = &event->call;
     memset(call, 0, sizeof *call);
@@ -318,7 +319,7 @@ static int init(void **out, uint64_t hash, int *mask, const char *name, int size
         if (!atomic_exchange(&contexts[i].used, true))
             *out = &contexts[i];
     struct context *context = *out;
-    if (!context || ipo_process.options.disable || !ipo_told_start(rank, size)) {
+    if (!context || ipo_process.options.disable || !ipo_told_start(rank, size, hash)) {
         if (context)
             atomic_store(&context->used, false);
         *out = NULL;

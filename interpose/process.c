@@ -189,7 +189,7 @@ __attribute__((constructor)) static void load(void)
 }
 
 /* Makes the file, unless this process has it already: by MPI or by NCCL, whichever comes first. */
-static bool begin(void)
+static bool begin(int nccl_size, uint64_t nccl_hash)
 {
     static atomic_int begun;
     int fresh = 0;
@@ -202,7 +202,7 @@ static bool begin(void)
     head.abi = ipo_abi.id;
     head.thread_level = -1;
     ipo_identity(&head, ipo_process.folder, sizeof ipo_process.folder, ipo_process.options.dir,
-                 ipo_process.options.image);
+                 ipo_process.options.image, nccl_size, nccl_hash);
     if (open_file(&head))
         return false;
     atomic_store(&begun, 2);
@@ -259,7 +259,7 @@ bool ipo_process_start(const void *caller)
         return false;
     }
     ipo_abi_detect();
-    if (!begin())
+    if (!begin(0, 0))
         return false;
     struct trc_head *head = ipo_process.writer.head;
     head->abi = ipo_abi.id;
@@ -405,7 +405,7 @@ static void start_nccl(int rank, int size)
     arm_nccl();
 }
 
-bool ipo_process_start_nccl(int rank, int size)
+bool ipo_process_start_nccl(int rank, int size, uint64_t hash)
 {
     static atomic_int started_here; /* 2: it is over */
     int fresh = 0;
@@ -415,7 +415,7 @@ bool ipo_process_start_nccl(int rank, int size)
             sched_yield();
         return *ipo_told_armed != 0;
     }
-    bool good = is_wanted() && arm_page() && begin();
+    bool good = is_wanted() && arm_page() && begin(size, hash);
     if (good)
         start_nccl(rank, size);
     atomic_store(&started_here, 2);

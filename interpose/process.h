@@ -39,8 +39,9 @@ bool ipo_process_start(const void *caller);
 void ipo_process_ready(void);
 
 /* Before the first NCCL call that makes a communicator, in a process without MPI so far: the same, with its rank and
- * size where the environment has none.  False: not traced. */
-bool ipo_process_start_nccl(int rank, int size);
+ * size where the environment has none, and the hash of what its ranks meet by, 0 where that is not known.  False: not
+ * traced. */
+bool ipo_process_start_nccl(int rank, int size, uint64_t hash);
 
 /* MPI_Finalize entered / returned; MPI_Abort entered. */
 void ipo_process_ending(void);

@@ -1,10 +1,11 @@
 # timeout: 200
 """NCCL workloads on the GPU double (tests/gpu_double): every count and byte of the report is what the workload worked
 out; communicators and instances are the same on all ranks; a process without MPI is traced too."""
+import glob
 import os
 import re
 
-from common import BUILD, LIBTRACE, TOP, check, end, environment, hpctop, run
+from common import BUILD, LIBTRACE, TOP, check, end, environment, hpctop, report, run
 from truths import hold
 
 DOUBLE = os.path.join(BUILD, "gpu_double")
@@ -213,6 +214,14 @@ for launch in (mpirun, torchrun):
     if held:
         check("without MPI: ended", held[1]["job"]["state"] == "finished", held[1]["job"])
         run(["rm", "-rf", "trace-without_mpi-./id-x2", "trace-without_mpi-"])
+
+# Started by hand, without a word of who belongs together: what they meet by says it, and names the folder.
+os.path.exists("id") and os.remove("id")
+r = torchrun(2, [program("without_mpi"), "./id"])
+folders = glob.glob("hpctop-*")
+rep = report(folders[0]) if len(folders) == 1 else None
+check("by hand: one folder, one world", r.code == 0 and rep and [(k["world"], k["rank"]) for k in rep["ranks"]] == [(0, 0), (0, 1)],
+      (r, folders, rep and rep["ranks"]))
 
 # A program that has no NCCL at all is not told that it has.
 source = """

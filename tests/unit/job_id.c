@@ -31,6 +31,7 @@ size_t ipo_read_file(const char *path, char *out, size_t size)
 struct ids {
     char job[128], world[128];
 };
+static uint64_t nccl;
 static struct ids ids_with(const char *const *variables)
 {
     static char *none[] = {NULL};
@@ -38,7 +39,7 @@ static struct ids ids_with(const char *const *variables)
     for (; variables && *variables; variables += 2)
         setenv(variables[0], variables[1], 1);
     struct ipo_text job = {0}, world = {0};
-    ipo_job_id(&job, &world, 4711, 99);
+    ipo_job_id(&job, &world, 4711, 99, nccl);
     struct ids ids;
     snprintf(ids.job, sizeof ids.job, "%.127s", job.text);
     snprintf(ids.world, sizeof ids.world, "%.127s", world.text);
@@ -111,6 +112,10 @@ static void test_batch(void)
     IS(WITH("JOB_ID", "80"), "80");
     struct ids alone = ids_with(NULL);
     IS(alone, "4711-99");
+    nccl = 18446744073709551615u;
+    IS(WITH("RANK", "1", "WORLD_SIZE", "2"), "nccl-18446744073709551615");
+    IS(WITH("LSB_JOBID", "79"), "79"); /* a launcher's word counts before */
+    nccl = 0;
     struct ids rsh =
         WITH("MPISPAWN_MPIRUN_ID", "123", "MPISPAWN_MPIRUN_HOST", "node1", "PMI_PORT", "node2:3000", BATCH);
     IS(rsh, "node1-123"); /* MVAPICH2's mpirun_rsh: PMI_PORT is of each host */
