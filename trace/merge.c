@@ -18,19 +18,24 @@ struct source {
 struct lane {
     struct trc_cursor *cursor;
     uint32_t index, thread;
+    size_t node;                   /* of the tree, that it comes to first */
+    uint64_t order;                /* among equal ends; see struct entry */
     bool dry;                      /* had nothing more when last asked */
     bool ended;                    /* will give nothing more: past the window */
-    bool goes_on;                  /* its next item is a SUB of an event given out before */
     struct ana_event *next, *stop; /* of event[], those that were not given out */
     struct ana_event event[AHEAD];
     struct trc_record record[AHEAD]; /* that they were made of: another fit of the clock gives them other times */
 };
 
-/* Heap entries carry their key, so that comparing them touches lanes only where ends are equal. */
+/* A lane's next item, as it comes in the order of all.  Among equal ends: SUB items of an event given out before, then
+ * by index and thread. */
 struct entry {
-    int64_t end_ns;
+    int64_t end_ns; /* NOTHING: the lane has no item now */
+    uint64_t order;
     struct lane *lane;
 };
+#define NOTHING     INT64_MAX
+#define BEGINS_ANEW ((uint64_t)1 << 63) /* it is no SUB of an event given out before */
 
 struct ana_merge {
     const struct ana_clock *clock;
@@ -38,59 +43,62 @@ struct ana_merge {
     size_t sources, source_room;
     struct lane **lane;
     size_t lanes, lane_room;
-    struct entry *heap; /* room for every lane */
-    size_t heaped;
-    bool spent; /* all items of heap[0]'s lane were given out: it decodes more first */
+    struct entry *tree; /* of losers, lane i's leaf being lanes + i: [0] comes first of all, [n] lost at node n */
+    bool spent;         /* all items of tree[0]'s lane were given out: it decodes more first */
     int64_t horizon_ns, begin_ns, end_ns;
     int64_t position_ns;
     uint64_t count;
 };
 
-/* ---- heap ------------------------------------------------------------------------------------------------------ */
+/* ---- who comes first ------------------------------------------------------------------------------------------- */
 
-/* Among equal ends: what belongs to an event given out before, then by index and thread. */
-static bool goes_first(const struct lane *a, const struct lane *b)
+static inline struct entry entry_of(struct lane *lane)
 {
-    if (a->goes_on != b->goes_on)
-        return a->goes_on;
-    return a->index != b->index ? a->index < b->index : a->thread < b->thread;
+    int64_t end_ns = lane->next < lane->stop ? lane->next->end_ns : NOTHING;
+    return (struct entry){end_ns, lane->order, lane};
+}
+
+static inline void set_order(struct lane *lane, bool goes_on)
+{
+    lane->order = (goes_on ? 0 : BEGINS_ANEW) | (uint64_t)lane->index << 32 | lane->thread;
 }
 
 static inline bool before(const struct entry *a, const struct entry *b)
 {
-    return a->end_ns < b->end_ns || (a->end_ns == b->end_ns && goes_first(a->lane, b->lane));
+    return a->end_ns < b->end_ns || (a->end_ns == b->end_ns && a->order < b->order);
 }
 
-static inline void sift_down(struct ana_merge *merge, struct entry entry)
+/* The lane that came first has another item: on its way up it plays against those that lost. */
+static inline void replay(struct ana_merge *merge)
 {
-    struct entry *heap = merge->heap;
-    size_t hole = 0, n = merge->heaped;
-    for (size_t child = 1; child < n; child = 2 * hole + 1) {
-        if (child + 1 < n && before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!before(&heap[child], &entry))
-            break;
-        heap[hole] = heap[child];
-        hole = child;
+    struct entry entry = entry_of(merge->tree[0].lane);
+    for (size_t i = entry.lane->node; i > 0; i /= 2) {
+        struct entry *other = &merge->tree[i];
+        if (before(other, &entry)) {
+            struct entry loser = entry;
+            entry = *other;
+            *other = loser;
+        }
     }
-    heap[hole] = entry;
+    merge->tree[0] = entry;
 }
 
-static void push(struct ana_merge *merge, struct lane *lane)
+/* All play anew: who comes to a node first waits for the one from its other half. */
+static void play_all(struct ana_merge *merge)
 {
-    struct entry entry = {lane->next->end_ns, lane};
-    size_t hole = merge->heaped++;
-    while (hole > 0 && before(&entry, &merge->heap[(hole - 1) / 2])) {
-        merge->heap[hole] = merge->heap[(hole - 1) / 2];
-        hole = (hole - 1) / 2;
+    for (size_t i = 0; i < merge->lanes; i++)
+        merge->tree[i].lane = NULL;
+    for (size_t l = 0; l < merge->lanes; l++) {
+        struct entry entry = entry_of(merge->lane[l]);
+        size_t i = merge->lane[l]->node = (merge->lanes + l) / 2;
+        for (; i > 0 && merge->tree[i].lane; i /= 2)
+            if (before(&merge->tree[i], &entry)) {
+                struct entry loser = entry;
+                entry = merge->tree[i];
+                merge->tree[i] = loser;
+            }
+        merge->tree[i] = entry;
     }
-    merge->heap[hole] = entry;
-}
-
-static void pop(struct ana_merge *merge)
-{
-    if (--merge->heaped > 0)
-        sift_down(merge, merge->heap[merge->heaped]);
 }
 
 /* ---- lanes ----------------------------------------------------------------------------------------------------- */
@@ -168,8 +176,8 @@ static size_t clip(const struct ana_merge *merge, struct lane *lane, size_t n)
     return kept;
 }
 
-/* Decodes more.  False: nothing now. */
-static bool refill(struct ana_merge *merge, struct lane *lane)
+/* Decodes more, if there is more now. */
+static void refill(struct ana_merge *merge, struct lane *lane)
 {
     const struct source *source = &merge->source[lane->index];
     size_t n = 0;
@@ -185,8 +193,7 @@ static bool refill(struct ana_merge *merge, struct lane *lane)
     }
     lane->next = lane->event;
     lane->stop = lane->event + n;
-    lane->goes_on = n > 0 && is_sub(lane->event);
-    return n > 0;
+    set_order(lane, n > 0 && is_sub(lane->event));
 }
 
 static void close_lanes(struct ana_merge *merge)
@@ -195,7 +202,7 @@ static void close_lanes(struct ana_merge *merge)
         trc_cursor_close(merge->lane[i]->cursor);
         free(merge->lane[i]);
     }
-    merge->lanes = merge->heaped = 0;
+    merge->lanes = 0;
     merge->spent = false;
     for (size_t i = 0; i < merge->sources; i++)
         merge->source[i].threads = 0;
@@ -208,10 +215,10 @@ static bool add_lane(struct ana_merge *merge, size_t index, size_t thread)
         struct lane **lane = realloc(merge->lane, room * sizeof *lane);
         if (lane)
             merge->lane = lane;
-        struct entry *heap = realloc(merge->heap, room * sizeof *heap);
-        if (heap)
-            merge->heap = heap;
-        if (!lane || !heap)
+        struct entry *tree = realloc(merge->tree, room * sizeof *tree);
+        if (tree)
+            merge->tree = tree;
+        if (!lane || !tree)
             return false;
         merge->lane_room = room;
     }
@@ -255,16 +262,13 @@ static int64_t file_horizon(const struct ana_merge *merge, size_t index)
     return head->flags & TRC_HEAD_WRITE_BACK ? ns - WRITE_BACK_NS : ns;
 }
 
-/* The clock was fitted anew: what is decoded gets its new times, and the heap its new order. */
+/* The clock was fitted anew: what is decoded gets its new times. */
 static void convert_again(struct ana_merge *merge)
 {
-    merge->heaped = 0;
     for (size_t i = 0; i < merge->lanes; i++) {
         struct lane *lane = merge->lane[i];
         for (struct ana_event *event = lane->next; event < lane->stop; event++)
             set_times(&merge->source[lane->index].line, &lane->record[event - lane->event], event, event == lane->next);
-        if (lane->next < lane->stop)
-            push(merge, lane);
     }
 }
 
@@ -285,8 +289,7 @@ bool ana_merge_refresh(struct ana_merge *merge)
         }
     }
     if (merge->spent) {
-        merge->heap[0].lane->dry = true;
-        pop(merge);
+        merge->tree[0].lane->dry = true;
         merge->spent = false;
     }
     if (other_times)
@@ -296,10 +299,10 @@ bool ana_merge_refresh(struct ana_merge *merge)
         if (!lane->dry)
             continue;
         lane->dry = false;
-        if (refill(merge, lane))
-            push(merge, lane);
+        refill(merge, lane);
     }
-    merge->horizon_ns = INT64_MAX;
+    play_all(merge);
+    merge->horizon_ns = NOTHING - 1;
     for (size_t i = 0; i < merge->sources; i++)
         if (merge->source[i].selected && merge->source[i].horizon_ns < merge->horizon_ns)
             merge->horizon_ns = merge->source[i].horizon_ns;
@@ -330,7 +333,7 @@ void ana_merge_close(struct ana_merge *merge)
     close_lanes(merge);
     free(merge->source);
     free(merge->lane);
-    free(merge->heap);
+    free(merge->tree);
     free(merge);
 }
 
@@ -377,25 +380,17 @@ uint64_t ana_merge_count(const struct ana_merge *merge)
 
 /* ---- the stream ------------------------------------------------------------------------------------------------ */
 
-/* heap[0] is the lane that all items were given out of, and nobody needs them any more. */
-static void decode_more(struct ana_merge *merge)
-{
-    struct lane *lane = merge->heap[0].lane;
-    merge->spent = false;
-    if (refill(merge, lane))
-        sift_down(merge, (struct entry){lane->next->end_ns, lane});
-    else
-        pop(merge);
-}
-
 size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out, size_t max)
 {
     size_t n = 0;
     int64_t position_ns = merge->position_ns, horizon_ns = merge->horizon_ns;
-    if (merge->spent)
-        decode_more(merge);
-    while (n < max && merge->heaped > 0 && merge->heap[0].end_ns <= horizon_ns) {
-        struct lane *lane = merge->heap[0].lane;
+    if (merge->spent) {
+        merge->spent = false;
+        refill(merge, merge->tree[0].lane);
+        replay(merge);
+    }
+    while (n < max && merge->lanes > 0 && merge->tree[0].end_ns <= horizon_ns) {
+        struct lane *lane = merge->tree[0].lane;
         struct ana_event *event = lane->next, *stop = lane->stop;
         int64_t end_ns = event->end_ns;
         out[n++] = event++; /* SUB items stay behind it whatever else ended at that time */
@@ -407,8 +402,9 @@ size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out,
             merge->spent = true;
             break;
         }
-        lane->goes_on = n == max && event->end_ns == end_ns && is_sub(event);
-        sift_down(merge, (struct entry){event->end_ns, lane});
+        if (n == max || lane->order < BEGINS_ANEW)
+            set_order(lane, n == max && event->end_ns == end_ns && is_sub(event));
+        replay(merge);
     }
     merge->position_ns = position_ns;
     merge->count += n;
