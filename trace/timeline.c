@@ -27,24 +27,12 @@ static void merge_into(struct ana_bucket *to, const struct ana_bucket *a, const 
     *to = sum;
 }
 
-/* Buckets of `level` that have room. */
-static size_t room_at(size_t room, int level)
+/* Room for all there will ever be: what is not used yet costs addresses only. */
+static bool make_room(struct ana_lane *lane)
 {
-    return (room >> level) + 1;
-}
-
-static bool set_room(struct ana_lane *lane, size_t room)
-{
-    for (int l = 0; l < ANA_LANE_LEVELS; l++) {
-        struct ana_bucket *grown = realloc(lane->level[l], room_at(room, l) * sizeof *grown);
-        if (!grown)
+    for (int l = ANA_LANE_LEVELS; l-- > 0;)
+        if (!lane->level[l] && !(lane->level[l] = calloc((lane->max >> l) + 1, sizeof *lane->level[l])))
             return false;
-        size_t old = lane->level[l] ? room_at(lane->room, l) : 0;
-        memset(grown + old, 0, (room_at(room, l) - old) * sizeof *grown);
-        lane->level[l] = grown;
-    }
-    lane->room = room;
-    lane->clean = 0;
     return true;
 }
 
@@ -71,13 +59,8 @@ static size_t reach(struct ana_lane *lane, int64_t at_ns)
     while (offset / lane->width_ns >= (int64_t)lane->max)
         halve(lane);
     size_t i = (size_t)(offset / lane->width_ns);
-    if (i >= lane->room) {
-        size_t room = lane->room ? lane->room : 64;
-        while (room <= i)
-            room *= 2;
-        if (!set_room(lane, room < lane->max ? room : lane->max))
-            return SIZE_MAX;
-    }
+    if (!lane->level[0] && !make_room(lane))
+        return SIZE_MAX;
     if (i >= lane->used)
         lane->used = i + 1;
     return i;
@@ -157,7 +140,7 @@ static void sum_up(struct ana_lane *lane)
 {
     if (lane->clean >= lane->used)
         return;
-    for (int l = 1; l < ANA_LANE_LEVELS && lane->room >> l; l++) {
+    for (int l = 1; l < ANA_LANE_LEVELS && lane->max >> l; l++) {
         size_t below = (lane->used + ((size_t)1 << (l - 1)) - 1) >> (l - 1);
         static const struct ana_bucket none;
         for (size_t i = lane->clean >> l; 2 * i < below; i++)
