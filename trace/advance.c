@@ -31,7 +31,7 @@ static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct
     if (note->call != span->call) {
         note->call = span->call;
         note->number = ana_call_number(job, span->call);
-        note->waiting = 0;
+        note->waits = 0;
     }
     ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, note->number), note);
     struct ana_lane *lane = &job->lane[span->waiter];

@@ -111,20 +111,58 @@ static bool add_collectives(struct ana_job *job, struct ana_summary *s, const st
     return ok;
 }
 
-static bool add_waits(struct ana_summary *s, const struct ana_tally *t)
+/* What each rank lost, and made others lose. */
+static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
 {
-    s->waits = calloc(t->waits.count + 1, sizeof *s->waits);
-    if (!s->waits)
-        return false;
-    for (size_t i = 0; i < t->waits.count; i++) {
+    struct lost {
+        int64_t waiting_ns, caused_ns;
+    } *rank = calloc(job->count + 1, sizeof *rank);
+    for (size_t i = 0; rank && i < t->waits.count; i++) {
         const uint64_t *key = ana_map_key(&t->waits, i);
         const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
-        if (ana_selected(s->selection.ranks, key[1]) || ana_selected(s->selection.ranks, key[2]))
-            s->waits[s->wait_count++] =
-                (struct ana_wait){(enum ana_wait_kind)key[0], key[1], key[2], sum->count, sum->lost_ns};
+        rank[key[1]].waiting_ns = ana_plus(rank[key[1]].waiting_ns, sum->lost_ns);
+        rank[key[2]].caused_ns = ana_plus(rank[key[2]].caused_ns, sum->lost_ns);
     }
-    qsort(s->waits, s->wait_count, sizeof *s->waits, waits_by_lost);
-    return true;
+    bool known = knows_waits(job, s);
+    for (size_t i = 0; rank && i < s->rank_count; i++) {
+        struct ana_rank_stat *stat = &s->ranks[i];
+        bool told = known && stat->counted;
+        stat->waiting_ns = told ? rank[stat->index].waiting_ns : -1;
+        stat->caused_ns = told ? rank[stat->index].caused_ns : -1;
+    }
+    free(rank);
+    return rank != NULL;
+}
+
+/* By who waits for whom and why, whatever calls they wait in. */
+static bool add_waits(struct ana_summary *s, const struct ana_tally *t)
+{
+    struct ana_map place; /* kind, waiter, culprit: index in s->waits + 1 */
+    ana_map_init(&place, sizeof(size_t));
+    s->waits = calloc(t->waits.count + 1, sizeof *s->waits);
+    bool ok = s->waits;
+    for (size_t i = 0; ok && i < t->waits.count; i++) {
+        const uint64_t *key = ana_map_key(&t->waits, i);
+        const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
+        if (!ana_selected(s->selection.ranks, key[1]) && !ana_selected(s->selection.ranks, key[2]))
+            continue;
+        enum ana_wait_kind kind = ana_wait_key_kind(key[0]);
+        size_t *at = ana_map_add(&place, kind, key[1], key[2]);
+        ok = at;
+        if (!at)
+            break;
+        if (!*at) {
+            s->waits[s->wait_count] = (struct ana_wait){.kind = kind, .waiter = key[1], .culprit = key[2]};
+            *at = ++s->wait_count;
+        }
+        struct ana_wait *wait = &s->waits[*at - 1];
+        wait->count += sum->count;
+        wait->lost_ns = ana_plus(wait->lost_ns, sum->lost_ns);
+    }
+    ana_map_free(&place);
+    if (ok)
+        qsort(s->waits, s->wait_count, sizeof *s->waits, waits_by_lost);
+    return ok;
 }
 
 /* A place in the program: the same call site on all ranks that have it. */
@@ -217,11 +255,12 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
     int64_t *waiting = calloc(job->calls, sizeof *waiting);
     struct last *last = calloc(job->calls, sizeof *last);
     bool ok = waiting && last;
-    for (size_t i = 0; ok && i < t->waiting.count; i++) {
-        const uint64_t *key = ana_map_key(&t->waiting, i);
-        const struct ana_wait_sum *sum = ana_map_value(&t->waiting, i);
+    for (size_t i = 0; ok && i < t->waits.count; i++) {
+        const uint64_t *key = ana_map_key(&t->waits, i);
+        const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
+        int64_t *in = &waiting[ana_wait_key_call(key[0])];
         if (ana_selected(s->selection.ranks, key[1]))
-            waiting[key[0]] = ana_plus(waiting[key[0]], sum->lost_ns);
+            *in = ana_plus(*in, sum->lost_ns);
     }
     for (size_t i = 0; ok && i < t->last_of_call.count; i++) {
         const uint64_t *key = ana_map_key(&t->last_of_call, i);
@@ -248,12 +287,8 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events)
 {
-    bool known = knows_waits(job, s);
     for (size_t i = 0; i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
-        bool told = known && stat->counted;
-        stat->waiting_ns = told ? relations->rank[stat->index].waiting_ns : -1;
-        stat->caused_ns = told ? relations->rank[stat->index].caused_ns : -1;
         stat->collectives = events->rank[stat->index].collectives;
         stat->came_last = events->rank[stat->index].came_last;
     }
@@ -261,8 +296,8 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
     ana_tally_latency(relations, &latency);
     s->message_latency = ana_small_of(&latency);
     s->clock_violations = relations->clock_violations;
-    return add_collectives(job, s, relations) && add_waits(s, relations) && add_sites(job, s, events) &&
-           add_to_calls(job, s, relations);
+    return add_to_ranks(job, s, relations) && add_collectives(job, s, relations) && add_waits(s, relations) &&
+           add_sites(job, s, events) && add_to_calls(job, s, relations);
 }
 
 /* ---- windows --------------------------------------------------------------------------------------------------------

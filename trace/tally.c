@@ -13,7 +13,6 @@ static void init_maps(struct ana_tally *tally)
     ana_map_init(&tally->last_of_call, sizeof(struct ana_count_sum));
     ana_map_init(&tally->instances, sizeof(struct ana_count_sum));
     ana_map_init(&tally->waits, sizeof(struct ana_wait_sum));
-    ana_map_init(&tally->waiting, sizeof(struct ana_wait_sum));
 }
 
 bool ana_tally_init(struct ana_tally *tally, size_t ranks)
@@ -31,7 +30,7 @@ void ana_tally_free(struct ana_tally *tally)
     for (size_t i = 0; i < tally->pairs.count; i++)
         free(((struct ana_pair_sum *)ana_map_value(&tally->pairs, i))->latency);
     struct ana_map *map[] = {&tally->calls, &tally->threads,      &tally->sites,     &tally->pairs, &tally->collectives,
-                             &tally->last,  &tally->last_of_call, &tally->instances, &tally->waits, &tally->waiting};
+                             &tally->last,  &tally->last_of_call, &tally->instances, &tally->waits};
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
         ana_map_free(map[i]);
     free(tally->rank);
@@ -214,17 +213,10 @@ void ana_tally_part(struct ana_tally *tally, size_t index, bool last)
 
 void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *w, struct ana_tally_note_wait *note)
 {
-    int64_t ns = w->end_ns - w->begin_ns;
-    struct ana_wait_sum *sum = sum_at(tally, &tally->waits, &note->waits, w->kind, w->waiter, w->culprit);
+    uint64_t what = ana_wait_key(w->kind, w->call);
+    struct ana_wait_sum *sum = sum_at(tally, &tally->waits, &note->waits, what, w->waiter, w->culprit);
     if (sum) {
         sum->count++;
-        sum->lost_ns = ana_plus(sum->lost_ns, ns);
+        sum->lost_ns = ana_plus(sum->lost_ns, w->end_ns - w->begin_ns);
     }
-    sum = sum_at(tally, &tally->waiting, &note->waiting, w->call, w->waiter, 0);
-    if (sum) {
-        sum->count++;
-        sum->lost_ns = ana_plus(sum->lost_ns, ns);
-    }
-    tally->rank[w->waiter].waiting_ns = ana_plus(tally->rank[w->waiter].waiting_ns, ns);
-    tally->rank[w->culprit].caused_ns = ana_plus(tally->rank[w->culprit].caused_ns, ns);
 }

@@ -40,13 +40,24 @@ struct ana_count_sum { /* instances: (call number); who came last: (identity, ca
                         * communicators together: (call number, rank index) */
     uint64_t count;
 };
-struct ana_wait_sum { /* kind, waiter, culprit */
+struct ana_wait_sum { /* ana_wait_key of kind and call, waiter, culprit */
     uint64_t count;
     int64_t lost_ns;
 };
+static inline uint64_t ana_wait_key(enum ana_wait_kind kind, uint32_t call)
+{
+    return (uint64_t)kind << 32 | call;
+}
+static inline enum ana_wait_kind ana_wait_key_kind(uint64_t key)
+{
+    return (enum ana_wait_kind)(key >> 32);
+}
+static inline uint32_t ana_wait_key_call(uint64_t key)
+{
+    return (uint32_t)key;
+}
 struct ana_rank_sum {
     uint64_t calls, sent, received, sent_messages, received_messages;
-    int64_t waiting_ns, caused_ns;
     uint64_t collectives, came_last;
 };
 
@@ -54,7 +65,6 @@ struct ana_tally {
     size_t ranks;
     struct ana_rank_sum *rank;
     struct ana_map calls, threads, sites, pairs, collectives, last, last_of_call, instances, waits;
-    struct ana_map waiting;               /* ana_wait_sum by call number and waiter */
     struct ana_times_small other_latency; /* of messages between pairs that have no distribution of their own */
     uint64_t clock_violations;
     bool out_of_memory; /* something is missing from the sums */
@@ -81,9 +91,9 @@ void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, 
 struct ana_tally_note {
     uint32_t pair;
     struct ana_tally_note_wait {
-        const struct trc_call *call; /* that `waiting` is of */
+        const struct trc_call *call; /* that the waits are in */
         uint32_t number;             /* of it, job-wide */
-        uint32_t waits, waiting;
+        uint32_t waits;
     } wait[2]; /* late sender, late receiver */
 };
 

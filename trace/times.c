@@ -1,6 +1,11 @@
 #include "trace/times.h"
 #include <math.h>
 
+int64_t ana_farthest(int64_t sign)
+{
+    return sign < 0 ? INT64_MIN : INT64_MAX;
+}
+
 static uint32_t fine_bucket(uint64_t ns)
 {
     if (ns < 32)

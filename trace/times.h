@@ -13,11 +13,12 @@
 #define ANA_TIMES_BUCKETS 1408u /* up to 2^48 ns, 78 hours */
 
 /* Sums that damaged files cannot overflow. */
+__attribute__((cold, noinline)) int64_t ana_farthest(int64_t sign);
 static inline int64_t ana_plus(int64_t a, int64_t b)
 {
     int64_t sum;
     if (__builtin_expect(__builtin_add_overflow(a, b, &sum), 0))
-        return b < 0 ? INT64_MIN : INT64_MAX;
+        return ana_farthest(b);
     return sum;
 }
 static inline int64_t ana_product(int64_t a, uint64_t b)
@@ -62,14 +63,16 @@ static inline void ana_small_add_one(struct ana_times_small *small, int64_t ns)
 {
     if (ns < 0)
         ns = 0;
-    if (ns < small->min_ns || small->calls == 0)
+    if (__builtin_expect(small->calls++ == 0, 0))
+        small->min_ns = ns;
+    if (ns < small->min_ns)
         small->min_ns = ns;
     if (ns > small->max_ns)
         small->max_ns = ns;
-    small->calls++;
     small->total_ns = ana_plus(small->total_ns, ns);
     uint32_t *count = &small->count[trc_bucket((uint64_t)ns)];
-    *count += *count != UINT32_MAX;
+    if (__builtin_expect(++*count == 0, 0))
+        *count = UINT32_MAX;
 }
 static inline void ana_small_add(struct ana_times_small *small, int64_t ns, uint64_t calls)
 {
