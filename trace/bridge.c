@@ -278,6 +278,16 @@ struct ana_bridges *ana_bridges_make(const struct ana_bridge_rank *rank, size_t 
     return bridges;
 }
 
+bool ana_bridges_between(const struct ana_bridges *bridges, uint32_t a, uint32_t b)
+{
+    for (size_t i = 0; bridges && i < bridges->sides.count; i++) {
+        const struct side *side = side_at(bridges, i);
+        if (side->world == a && side->twin != NONE && side_at(bridges, side->twin)->world == b)
+            return true;
+    }
+    return false;
+}
+
 bool ana_bridges_reach(const struct ana_bridges *bridges, uint32_t world)
 {
     for (size_t i = 0; bridges && i < bridges->sides.count; i++)

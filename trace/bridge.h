@@ -37,6 +37,9 @@ void ana_bridges_free(struct ana_bridges *bridges);
 /* The communicator that `world` knows by this identity; NULL: its other side is not known. */
 const struct ana_bridge *ana_bridge_find(const struct ana_bridges *bridges, uint32_t world, uint64_t identity);
 
+/* Do these two worlds share a communicator? */
+bool ana_bridges_between(const struct ana_bridges *bridges, uint32_t a, uint32_t b);
+
 /* Does `world` share a communicator with another world? */
 bool ana_bridges_reach(const struct ana_bridges *bridges, uint32_t world);
 

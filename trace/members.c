@@ -1,4 +1,5 @@
 /* Which processes the job has, in which order, and what they say of the whole. */
+#include "trace/bridge.h"
 #include "trace/job_impl.h"
 #include <limits.h>
 #include <stdio.h>
@@ -149,42 +150,146 @@ static size_t world_of(const struct world *world, size_t worlds, uint64_t identi
     return w;
 }
 
-/* Folders given together are of one job when its ranks lie in all of them.  A world that was started with none of its
- * files in a folder of the latest one is another job, and so is what it spawned there. */
+/* ---- folders given together ----------------------------------------------------------------------------------------
+ */
+
+struct places {
+    const struct ana_bundle *bundle;
+    struct world *world;
+    size_t worlds, latest;
+    bool *in;     /* by world and folder: a file of it lies there */
+    bool *of_job; /* by folder */
+};
+
+static bool *in_of(const struct places *places, size_t w)
+{
+    return places->in + w * places->bundle->folders;
+}
+
+/* A world and folders that share one. */
+static bool overlap(const struct places *places, size_t w, const bool *folder)
+{
+    for (size_t f = 0; f < places->bundle->folders; f++)
+        if (in_of(places, w)[f] && folder[f])
+            return true;
+    return false;
+}
+
+static void add_folders(const struct places *places, size_t w, bool *folder)
+{
+    for (size_t f = 0; f < places->bundle->folders; f++)
+        folder[f] |= in_of(places, w)[f];
+}
+
+/* They made a communicator together (MPI_Comm_accept and the like). */
+static bool met_one_of_job(const struct places *places, const struct ana_bridges *bridges, size_t w)
+{
+    for (size_t other = 0; other < places->worlds; other++)
+        if (!places->world[other].other_job && !places->world[other].spawned &&
+            ana_bridges_between(bridges, (uint32_t)w, (uint32_t)other))
+            return true;
+    return false;
+}
+
+/* Folders are of one job when its ranks lie in all of them, or when those in one have met those in another.  A world
+ * that was started with none of its files in a folder of the job is another job, and so is what it spawned there.
+ * Returns how many worlds are of other jobs. */
+static size_t mark_with(const struct places *places, const struct ana_bridges *bridges)
+{
+    struct world *world = places->world;
+    bool *of_other = calloc(places->bundle->folders + 1, sizeof *of_other), more = true;
+    size_t others = 0;
+    for (size_t w = 0; w < places->worlds; w++)
+        world[w].other_job = w != places->latest && !world[w].spawned;
+    add_folders(places, places->latest, places->of_job);
+    while (more) {
+        more = false;
+        for (size_t w = 0; w < places->worlds; w++) {
+            if (!world[w].other_job || (!overlap(places, w, places->of_job) && !met_one_of_job(places, bridges, w)))
+                continue;
+            world[w].other_job = false;
+            more = true;
+            add_folders(places, w, places->of_job);
+        }
+    }
+    for (size_t w = 0; of_other && w < places->worlds; w++)
+        if (world[w].other_job)
+            add_folders(places, w, of_other);
+    for (size_t w = 0; of_other && w < places->worlds; w++) {
+        if (world[w].spawned)
+            world[w].other_job = overlap(places, w, of_other) && !overlap(places, w, places->of_job);
+        if (world[w].spawned && world[w].other_job)
+            add_folders(places, w, of_other);
+        others += world[w].other_job;
+    }
+    free(of_other);
+    return others;
+}
+
+static bool has_bridge(const struct trc_file *file)
+{
+    const struct trc_comm *comm;
+    uint64_t created;
+    for (size_t i = 0; (comm = trc_comm_at(file, i, &created)) != NULL; i++)
+        if (comm->def.flags & TRC_COMM_FOREIGN)
+            return true;
+    return false;
+}
+
+/* Between worlds of all folders, by their number in the list. */
+static struct ana_bridges *all_bridges(const struct places *places)
+{
+    const struct ana_bundle *bundle = places->bundle;
+    struct ana_bridge_rank *rank = calloc(bundle->count + 1, sizeof *rank);
+    struct ana_clock *clock = ana_clock_new();
+    size_t n = 0;
+    for (size_t i = 0; rank && clock && i < bundle->count; i++) {
+        const struct trc_file *file = bundle->files[i].file;
+        size_t w = file ? world_of(places->world, places->worlds, trc_head(file)->world_identity) : places->worlds;
+        if (w == places->worlds || !has_bridge(file))
+            continue;
+        if (!ana_clock_add_file(clock, file))
+            break;
+        rank[n++] = (struct ana_bridge_rank){file, (uint32_t)w};
+    }
+    struct ana_bridges *bridges = n ? ana_bridges_make(rank, n, clock) : NULL;
+    ana_clock_free(clock);
+    free(rank);
+    return bridges;
+}
+
 static void mark_other_jobs(struct ana_job *job, struct world *world, size_t worlds)
 {
     const struct ana_bundle *bundle = &job->bundle;
-    size_t folders = bundle->folders, latest = worlds;
+    struct places places = {.bundle = bundle, .world = world, .worlds = worlds, .latest = worlds};
     for (size_t w = 0; w < worlds; w++)
-        if (!world[w].spawned && (latest == worlds || world[w].began > world[latest].began))
-            latest = w;
-    bool *in = calloc(worlds * folders + 1, sizeof *in), *of_other = calloc(folders + 1, sizeof *of_other);
-    for (size_t i = 0; in && i < bundle->count; i++) {
-        const struct trc_file *file = bundle->files[i].file;
-        size_t w = file ? world_of(world, worlds, trc_head(file)->world_identity) : worlds;
-        if (w < worlds)
-            in[w * folders + bundle->files[i].folder] = true;
-    }
-    for (int spawned = 0; in && of_other && latest < worlds && spawned < 2; spawned++)
-        for (size_t w = 0; w < worlds; w++) {
-            if (world[w].spawned != (spawned == 1))
-                continue;
-            bool together = false, apart = spawned == 0;
-            for (size_t f = 0; f < folders; f++) {
-                together |= in[w * folders + f] && in[latest * folders + f];
-                apart |= in[w * folders + f] && of_other[f];
+        if (!world[w].spawned && (places.latest == worlds || world[w].began > world[places.latest].began))
+            places.latest = w;
+    if (places.latest == worlds)
+        return;
+    places.in = calloc(worlds * bundle->folders + 1, sizeof *places.in);
+    places.of_job = calloc(bundle->folders + 1, sizeof *places.of_job);
+    if (places.in && places.of_job) {
+        for (size_t i = 0; i < bundle->count; i++) {
+            const struct trc_file *file = bundle->files[i].file;
+            size_t w = file ? world_of(world, worlds, trc_head(file)->world_identity) : worlds;
+            if (w < worlds)
+                in_of(&places, w)[bundle->files[i].folder] = true;
+        }
+        if (mark_with(&places, NULL) > 0) {
+            struct ana_bridges *bridges = all_bridges(&places);
+            if (bridges)
+                mark_with(&places, bridges);
+            ana_bridges_free(bridges);
+        }
+        for (size_t f = 0; f < bundle->folders; f++)
+            if (in_of(&places, places.latest)[f]) {
+                job->shown_folder = f;
+                break;
             }
-            world[w].other_job = apart && !together;
-            for (size_t f = 0; f < folders; f++)
-                of_other[f] |= world[w].other_job && in[w * folders + f];
-        }
-    for (size_t f = 0; in && latest < worlds && f < folders; f++)
-        if (in[latest * folders + f]) {
-            job->shown_folder = f;
-            break;
-        }
-    free(in);
-    free(of_other);
+    }
+    free(places.in);
+    free(places.of_job);
 }
 
 /* The processes of all files that can be read and belong to the job, sorted.  NULL: out of memory. */

@@ -2,6 +2,7 @@
 """Several worlds that talk to each other: spawned ones, and jobs of their own that meet (MPI_Comm_accept and connect,
 MPI_Comm_join).  Messages between them exactly, and who keeps whom waiting across them, live and from the files alone."""
 import atexit
+import glob
 import os
 import re
 import shutil
@@ -89,36 +90,41 @@ def name_server():
 
 
 def two_jobs(server, folder, program, ranks, modes):
-    """Starts both, recorded into one folder."""
+    """Starts both, recorded into one folder; folder None: each into its own, as it is without HPCTOP_DIR."""
     jobs = []
     for mode in modes:
-        jobs.append(subprocess.Popen(["mpirun"] + server + ["-n", str(ranks), workload(program), mode, "%s/%s.port" % (HERE, folder)],
+        jobs.append(subprocess.Popen(["mpirun"] + server + ["-n", str(ranks), workload(program), mode, "%s/%s.port" % (HERE, folder or "apart")],
                                      env=environment(folder, True), start_new_session=True, stdin=subprocess.DEVNULL,
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         atexit.register(kill_group, jobs[-1])
     return jobs
 
 
-def meet(server, name, ranks, modes, pairs):
+def meet(server, name, ranks, modes, pairs, apart=False):
     """Runs workloads/spawn as two jobs; pairs by (parent?, rank) of both ends."""
-    jobs = two_jobs(server, modes[0], "spawn", ranks, modes)
+    jobs = two_jobs(server, None if apart else modes[0], "spawn", ranks, modes)
     limit = time.monotonic() + 60
     codes = [p.wait(max(1, limit - time.monotonic())) for p in jobs]
     if not check(name + ": both jobs run", codes == [0, 0], codes):
         return
-    rep = report(modes[0])
+    places = sorted(glob.glob("hpctop-*")) if apart else [modes[0]]
+    check(name + ": folders", len(places) == 1 + apart, places)
+    for place in places if apart else ():
+        alone = report(place)
+        check(name + ": one folder is one job", alone and alone["job"]["ranks"] == ranks, alone and alone["job"])
+    rep = report(*places)
     if not check(name + ": one report of both", rep is not None and rep["job"]["ranks"] == 2 * ranks, rep and rep["job"]):
         return
-    first = hpctop("dump", modes[0]).out
+    first = hpctop("dump", *places).out
     # Which of both worlds came first is up to chance: parents are those that sent 100 bytes.
     parents = {p["src_world"] for p in rep["pairs"] if p["bytes"] == 100}
     seen = {((p["src_world"] in parents, p["src"]), (p["dst_world"] in parents, p["dst"])): (p["messages"], p["bytes"])
             for p in rep["pairs"]}
     check(name + ": messages between the worlds, exactly", len(parents) == 1 and seen == pairs, rep["pairs"])
     check(name + ": calls of both", calls(rep)["MPI_Allreduce"]["calls"] == 2 * ranks, calls(rep)["MPI_Allreduce"])
-    text = hpctop("report", modes[0]).out
+    text = hpctop("report", *places).out
     check(name + ": each has its other end, and each collective all of its ranks",
-          not re.search(r"not all ranks came to|without their other end|unmatched|uncertain|unknown partner|another run",
+          not re.search(r"not all ranks came to|without their other end|unmatched|uncertain|unknown partner|another run|different jobs",
                         text), text)
     check(name + ": the dump has both", first.count("MPI_Intercomm_merge") >= 2 * ranks, first[:200])
 
@@ -154,6 +160,9 @@ else:
     meet(option, "MPI_Comm_accept", 2, ("accept", "connect"),
          {((True, 0), (False, 0)): (1, 100), ((True, 0), (False, 1)): (1, 100), ((False, 0), (True, 0)): (1, 60),
           ((False, 1), (True, 0)): (1, 61), ((False, 1), (True, 1)): (1, 24)})
+    meet(option, "MPI_Comm_accept, a folder each", 2, ("accept", "connect"),
+         {((True, 0), (False, 0)): (1, 100), ((True, 0), (False, 1)): (1, 100), ((False, 0), (True, 0)): (1, 60),
+          ((False, 1), (True, 0)): (1, 61), ((False, 1), (True, 1)): (1, 24)}, apart=True)
     meet(option, "MPI_Comm_join", 1, ("join", "joined"),
          {((True, 0), (False, 0)): (1, 100), ((False, 0), (True, 0)): (2, 84)})
     met_and_hung(option)
