@@ -40,7 +40,10 @@ void *ipo_loaded(const char *name)
 }
 
 /* ---- what was loaded since: the loader's list, by reads that may fail, since a thread that hangs may hold its lock.
- * What is loaded stands at its end; where the last one known was taken off again, it is read from the front. */
+ * What is loaded stands at its end; where the last one known was taken off again, it is read from the front.  Another
+ * object may stand at the address of one that was unloaded: so the last one's name is read again, and all of them now
+ * and then. */
+#define WHOLE 16 /* looks */
 
 struct map { /* struct link_map, as it is read */
     uint64_t bias, name, dynamic, next, previous;
@@ -64,7 +67,8 @@ static bool is_listed(uint64_t at, struct map *map)
 bool ipo_loads_have(const char *name)
 {
     struct map map;
-    uint64_t at = is_listed(last, &map) ? map.next : front;
+    static unsigned looks;
+    uint64_t at = looks++ % WHOLE && is_listed(last, &map) ? last : front;
     bool found = false;
     for (unsigned n = 0; at && n < 10000 && ipo_peek(at, &map, sizeof map); n++) {
         char path[1024];

@@ -31,7 +31,8 @@ static void step_aside(const char *because)
     atomic_store(&ipo_cupti_state, IPO_CUPTI_NEVER);
 }
 
-/* What a caller means by a name: another copy of CUPTI than the one in use may be in its scope. */
+/* What a caller means by a name: another copy of CUPTI than the one in use may be in its scope.  An object that was
+ * linked without CUPTI has the scope of the one that loaded it: then it means the one there is. */
 static void *meant(const void *caller, const char *name)
 {
     Dl_info info;
@@ -39,7 +40,10 @@ static void *meant(const void *caller, const char *name)
     void *found = scope ? dlsym(scope, name) : NULL;
     if (scope)
         dlclose(scope);
-    return found ? found : dlsym(RTLD_DEFAULT, name);
+    if (!found)
+        found = dlsym(RTLD_DEFAULT, name);
+    void *only = found ? NULL : ipo_loaded("libcupti.so");
+    return only ? dlsym(only, name) : found;
 }
 
 static void met(const char *call)

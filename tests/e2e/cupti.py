@@ -174,6 +174,56 @@ for label, arguments, env, kept, says in [
         check("a profiler that %s is left alone, and that is said" % label,
               len(rank.kernels) == kept and says in rank.facts.get("gpu.kernels", ""), (len(rank.kernels), rank.facts))
 
+# An object that was linked without CUPTI, and finds it only in the scope of the one that loaded it.
+source = {"part": """
+int cuptiSubscribe(void **, void *, void *);
+int part(void);
+int part(void)
+{
+    void *subscriber;
+    return cuptiSubscribe(&subscriber, 0, 0);
+}
+""", "whole": """
+#include <stdint.h>
+int cuptiGetVersion(uint32_t *);
+int part(void);
+int whole(void);
+int whole(void)
+{
+    uint32_t version;
+    return cuptiGetVersion(&version) || part();
+}
+""", "local": """
+#include <dlfcn.h>
+#include <mpi.h>
+#include <cuda_runtime.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    void *library = dlopen("./libwhole.so", RTLD_NOW | RTLD_LOCAL);
+    cudaSetDevice(0); /* the driver tells the recorder, which looks at what is loaded */
+    int (*whole)(void) = library ? (int (*)(void))dlsym(library, "whole") : 0;
+    int bad = whole ? whole() : 100;
+    MPI_Finalize();
+    return bad;
+}
+"""}
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+compiled = True
+for name, out, before, after in [("part", "libpart.so", ["-shared", "-fPIC"], []),
+                                 ("whole", "libwhole.so", ["-shared", "-fPIC"], ["-lpart", "-lcupti"]),
+                                 ("local", "local", [], ["-lcudart", "-ldl"])]:
+    with open(name + ".c", "w") as f:
+        f.write(source[name])
+    r = run(["mpicc"] + before + ["-I" + os.path.join(TOP, "tests/gpu_double/include"), "-o", out, name + ".c", "-L" + DOUBLE, "-L.",
+             "-Wl,-rpath-link," + DOUBLE] + after)
+    compiled = check(name + " compiles", r.code == 0, r) and compiled
+r = run(["mpirun", "-n", "1", "./local"], environment("local-trace", True, LD_LIBRARY_PATH=DOUBLE + ":.", **TOLD)) if compiled else None
+check("a caller that has CUPTI from who loaded it reaches it", r and r.code == 0, r)
+if r and r.code == 0:
+    facts = ranks_of("local-trace")[0].facts
+    check("and is known for another profiler", "it called cuptiSubscribe" in facts.get("gpu.kernels", ""), facts)
+
 # A stream made again at the address of another is another.
 source = """
 #include <mpi.h>

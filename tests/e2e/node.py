@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import threading
-import time
 
 from common import BUILD, HPCTOP, check, end, environment, hpctop, run, traces, wait_for
 from verdicts import kill_group, start
@@ -127,14 +126,14 @@ if run(tmux + ["-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", 
     check("the GPU screen has NVML", wait_for(lambda: "THIS NODE, NOW" in screen() and "0 Double of a GPU" in screen(), 30), screen())
     run(tmux + ["kill-server"], env)
 kill_group(job)
-time.sleep(0.3)
+wait_for(lambda: look(server.address)[0]["node_gpus"] == [], 20)  # a killed process is there a little longer
 began = len(server.heard)
 rep, text = look(server.address)
 check("afterwards nobody is asked", rep["node_gpus"] == [] and rep["nccl_ras"] is None and len(server.heard) == began, (rep["node_gpus"], rep["nccl_ras"]))
 
 # A job of MPI alone asks nobody, and loads no driver.
 job = start(2, [os.path.join(BUILD, "workloads/hang_not"), "compute", "60"], "job2")
-wait_for(lambda: len(traces("job2")) == 2, 20)
+wait_for(lambda: len(traces("job2")) == 2 and hpctop("report", "job2").code == 0, 40)  # a file is there before its head is
 rep = json.loads(hpctop("report", "--json", "job2", env=dict(os.environ, NCCL_RAS_ADDR=server.address, LD_LIBRARY_PATH=DOUBLE)).out)
 check("an MPI job asks nobody", rep["node_gpus"] == [] and rep["nccl_ras"] is None and len(server.heard) == began, rep["node_gpus"])
 kill_group(job)

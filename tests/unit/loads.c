@@ -1,0 +1,78 @@
+/* The loader's list as the recorder reads it, without its lock: what comes is found, also where it stands at the
+ * address of an object that was unloaded. */
+#include "interpose/cupti_find.c" /* not in a library that tests link */
+#include "tests/support/check.h"
+
+bool ipo_peek(uint64_t address, void *out, size_t size)
+{
+    if (!address)
+        return false;
+    memcpy(out, (const void *)(uintptr_t)address, size);
+    return true;
+}
+size_t ipo_peek_some(uint64_t address, void *out, size_t size)
+{
+    ipo_copy(out, size, (const char *)(uintptr_t)address);
+    return strlen(out);
+}
+void *ipo_dlsym(void *restrict handle, const char *restrict name)
+{
+    (void)handle, (void)name;
+    return NULL;
+}
+int InitializeInjection(void)
+{
+    return 1;
+}
+
+/* The list: names in order, each at an address of its own. */
+static struct map objects[8];
+static void list(const char *const *names)
+{
+    for (size_t i = 0; names[i]; i++)
+        objects[i] = (struct map){.name = (uint64_t)(uintptr_t)names[i],
+                                  .next = names[i + 1] ? (uint64_t)(uintptr_t)&objects[i + 1] : 0,
+                                  .previous = i ? (uint64_t)(uintptr_t)&objects[i - 1] : 0};
+}
+
+static unsigned looks_until_found(void)
+{
+    for (unsigned i = 1; i <= 2 * WHOLE; i++)
+        if (ipo_loads_have("libcuda.so"))
+            return i;
+    return 0;
+}
+
+int main(void)
+{
+    static const char *const plain[] = {"", "/lib/libc.so.6", "/lib/libm.so.6", "/lib/libcudart.so.12", NULL};
+    static const char *const behind[] = {
+        "", "/lib/libc.so.6", "/lib/libm.so.6", "/lib/libcudart.so.12", "/lib/libcuda.so.1", NULL};
+    static const char *const instead[] = {"", "/lib/libc.so.6", "/lib/libm.so.6", "/lib/libcuda.so.1", NULL};
+    static const char *const within[] = {"", "/lib/libc.so.6", "/lib/libcuda.so.1", "/lib/libz.so.1", NULL};
+    static const char *const fewer[] = {"", "/lib/libc.so.6", NULL};
+    static const char *const fewer_with[] = {"", "/lib/libc.so.6", "/lib/libcuda.so.1", NULL};
+    static const struct {
+        const char *what;
+        const char *const *names;
+        unsigned most;
+    } cases[] = {{"at the end", behind, 1},
+                 {"in the place of the last one", instead, 1},
+                 {"in the place of another, the last one, too, being another", within, WHOLE}};
+    list(plain);
+    front = (uint64_t)(uintptr_t)&objects[0];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        list(plain);
+        CHECK(!looks_until_found(), "%s: it was there before it came", cases[i].what);
+        list(cases[i].names);
+        unsigned looks = looks_until_found();
+        CHECK(looks && looks <= cases[i].most, "%s: after %u looks", cases[i].what, looks);
+    }
+    list(plain);
+    CHECK(!looks_until_found(), "what was unloaded is not there");
+    list(fewer); /* the last one known is gone: its neighbour does not lead to it */
+    CHECK(!looks_until_found(), "nothing came");
+    list(fewer_with);
+    CHECK(looks_until_found() == 1, "it came after others had gone");
+    return failures ? 1 : 0;
+}
