@@ -31,7 +31,8 @@ const int ipo_cupti_kinds[IPO_CUPTI_KINDS] = {IPO_CUPTI_CONCURRENT_KERNEL, IPO_C
 #define GRACE_US   1000000
 #define PATIENCE_S 2
 
-static atomic_int stopping, running;
+static atomic_int stopping, running, writing;
+enum { ASKED = 1, GIVEN_UP }; /* of stopping.  Given up: what comes then finds no file */
 
 /* Ends when recording does. */
 static void pause_us(long us)
@@ -40,10 +41,23 @@ static void pause_us(long us)
     syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
 }
 
-static void not_running(void)
+static void no_more(atomic_int *of)
 {
-    atomic_store(&running, 0);
-    syscall(SYS_futex, &running, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    atomic_store(of, 0);
+    syscall(SYS_futex, of, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Not when it was given up; and nobody gives up in the midst of it. */
+static void write_completed(bool last)
+{
+    atomic_store(&writing, 1);
+    if (atomic_load(&stopping) != GIVEN_UP) {
+        ipo_cupti_write_completed();
+        const char *missing = last ? ipo_device_missing() : "";
+        if (*missing)
+            ipo_fact("gpu.missing", missing);
+    }
+    no_more(&writing);
 }
 
 static bool is_ours(void)
@@ -63,31 +77,29 @@ static void *live(void *unused_)
             ipo_patch_slots(); /* of what was loaded since: it may be a profiler */
         }
         if (!atomic_load(&stopping))
-            ipo_cupti_write_completed();
+            write_completed(false);
     }
     if (is_ours())
         ipo_cupti.ActivityFlushAll(IPO_CUPTI_FLUSH_FORCED);
-    if (atomic_load(&stopping) == 1) {
-        ipo_cupti_write_completed();
-        const char *missing = ipo_device_missing();
-        if (*missing)
-            ipo_fact("gpu.missing", missing);
-    }
-    not_running();
+    write_completed(true);
+    no_more(&running);
     return NULL;
 }
 
 void ipo_cupti_stop(void)
 {
     int going = 0;
-    atomic_compare_exchange_strong(&stopping, &going, 1); /* nor is anything begun any more */
+    atomic_compare_exchange_strong(&stopping, &going, ASKED); /* nor is anything begun any more */
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-    if (going == 2) /* waited for in vain before */
+    if (going == GIVEN_UP)
         return;
     struct timespec patience = {.tv_sec = 1}; /* a GPU that hangs must not hang the program's end */
     while (atomic_load(&running))
         if (syscall(SYS_futex, &running, FUTEX_WAIT_PRIVATE, 1, &patience, NULL, 0) && errno == ETIMEDOUT) {
-            atomic_store(&stopping, 2); /* what comes now finds no file */
+            atomic_store(&stopping, GIVEN_UP);
+            while (atomic_load(&writing))
+                syscall(SYS_futex, &writing, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+            ipo_fact("gpu.missing", "what CUPTI had not given back when recording ended");
             return;
         }
 }
@@ -184,7 +196,7 @@ static void begin(void)
         ipo_cupti.ActivityDisable(ipo_cupti_kinds[0]);
     }
     if (why) {
-        not_running();
+        no_more(&running);
         ipo_cupti_tell("not timed: ", why);
     } else {
         ipo_cupti_tell("timed by CUPTI, ", library);
@@ -216,7 +228,7 @@ void ipo_cupti_start(bool up)
         atomic_compare_exchange_strong(&ipo_cupti_state, &fresh, IPO_CUPTI_STARTING)) {
         atomic_store(&running, 1);
         if (atomic_load(&stopping)) { /* it did not wait for us */
-            not_running();
+            no_more(&running);
             enter(IPO_CUPTI_NEVER);
         } else {
             begin();

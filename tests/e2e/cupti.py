@@ -295,6 +295,11 @@ for label, why, double, env in [
 # Dropped records are counted; a kernel that has not ended is told.
 r = launch(2, [program("allreduce_sweep"), "8192"], "dropped", GPU_DOUBLE_CUPTI_DROP="3")
 check("dropped records are counted", r.code == 0 and report("dropped")["job"]["lost_records"] == 2 * 30, report("dropped")["job"])
+r = launch(2, [program("allreduce_sweep"), "32"], "stuck", GPU_DOUBLE_CUPTI_STUCK="1")
+missing = [rank.facts.get("gpu.missing", "") for rank in ranks_of("stuck")]
+check("a CUPTI that never comes back holds up nobody, and that is told", r.code == 0 and len(missing) == 2
+      and all("had not given back" in m for m in missing), (r, missing))
+check("and the calls are there", sum(n["calls"] for n in report("stuck")["nccl"]) == 20, report("stuck")["nccl"])
 source = """
 #include "busy.h"
 #include <mpi.h>

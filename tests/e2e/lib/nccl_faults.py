@@ -21,7 +21,7 @@ def fault(mode, want, says, **env):
         return code, v
 
     verdicts.verdict = looked
-    hang(mode, RANKS, want, command=[os.path.join(PROGRAMS, "hang"), mode], LD_LIBRARY_PATH=DOUBLE, **env)
+    hang(mode, RANKS, dict(want, says=says), command=[os.path.join(PROGRAMS, "hang"), mode], LD_LIBRARY_PATH=DOUBLE, **env)
     verdicts.verdict = verdict
     last = [v for v in seen if v and v["class"] == want["class"]][-2:]
     check(mode + " says what it is", len(last) == 2 and all(says in v["summary"] for v in last),
