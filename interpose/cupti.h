@@ -58,7 +58,8 @@ void *ipo_cupti_find(void);
 /* A loaded object whose file name begins so ("libcuda.so.1"), as a handle; NULL if there is none. */
 void *ipo_loaded(const char *name);
 /* Notes where the loader's list of objects begins; takes the loader's lock.  Then, without any lock: whether an object
- * whose file name begins so was loaded since the last call (the first looks at all; what is said may be said again).  Our own thread. */
+ * whose file name begins so was loaded since the last call (the first looks at all; what is said may be said again).
+ * Our own thread. */
 void ipo_loads_start(void);
 bool ipo_loads_have(const char *name);
 /* Whether CUDA_INJECTION64_PATH names libtrace.so, so that the driver tells us at cuInit.  Takes the loader's lock. */

@@ -277,6 +277,21 @@ static void add_device(const struct ana_job *job, const struct ana_devices *gpu,
     r->wall_ns = ana_plus(r->wall_ns, to > from ? to - from : 0);
 }
 
+/* What the ranks whose kernels are timed could not tell of all of them. */
+static void not_all(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look)
+{
+    size_t with = 0;
+    const char *first = NULL;
+    for (size_t i = 0; i < job->count; i++) {
+        const char *missing = ana_selected(ranks, i) ? trc_fact(job->process[i].rank.file, "gpu.missing") : NULL;
+        first = first ? first : missing;
+        with += missing != NULL;
+    }
+    if (with)
+        snprintf(look->why_not, sizeof look->why_not, "of %zu rank%s not there: kernels or copies: %s", with,
+                 with == 1 ? "" : "s", first);
+}
+
 /* Why kernels of NCCL's calls, or any, have no times. */
 static void why_not(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look)
 {
@@ -290,8 +305,10 @@ static void why_not(const struct ana_job *job, const uint8_t *ranks, struct ana_
         if (!timed && (told || trc_fact(job->process[i].rank.file, "nccl")) && without++ == 0)
             first = i;
     }
-    if (without == 0)
+    if (without == 0) {
+        not_all(job, ranks, look);
         return;
+    }
     const char *told = trc_fact(job->process[first].rank.file, "gpu.kernels");
     const char *reason = told ? told : "not timed: CUDA's driver was not seen";
     if (without == all)

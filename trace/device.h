@@ -59,7 +59,7 @@ struct ana_nccl_pair {
 
 struct ana_gpu_look {
     bool known;          /* something ran on a stream */
-    char why_not[160];   /* why nothing is known of kernels, or of some ranks' ("" all is well) */
+    char why_not[160];   /* why nothing, or not all, is known of kernels, or of some ranks' ("" all is well) */
     uint64_t unmatched;  /* kernels of NCCL without a call, and calls without a kernel: graphs, or records lost */
     size_t kernel_count; /* by time, largest first */
     struct ana_kernel_stat *kernels;

@@ -329,6 +329,8 @@ if r.code == 0:
     rank = ranks_of("unfinished")[0]
     check("a kernel that has not ended holds up nothing and is told", len(rank.kernels) == 1
           and "1 had not ended" in rank.facts.get("gpu.missing", ""), rank.facts)
+    text = hpctop("report", "unfinished").out
+    check("in the report, too", "kernels or copies: 1 had not ended when recording did" in text, text)
 else:
     check("endless runs", False, r)
 
