@@ -6,11 +6,12 @@ command -v tmux >/dev/null || { echo "tmux is missing"; exit 77; }
 : "${TOP:=$(cd "$(dirname "$0")/../.." && pwd)}" "${BUILD:=$TOP/build/plain}"
 : "${HPCTOP:=$TOP/hpctop}" "${LIBTRACE:=$TOP/libtrace.so}" "${WORKLOADS:=$BUILD/workloads}"
 here=$(mktemp -d) || exit 1
-pane() { tmux -L "hpctop-$$" "$@" 2>/dev/null; }
-# terminal COLS ROWS COMMAND: a fresh one.  A server that still ends would take the new terminal with it.
+server=0
+pane() { tmux -L "hpctop-$$-$server" "$@" 2>/dev/null; }
+# terminal COLS ROWS COMMAND: a fresh one, of a server of its own: one that still ends would take it with it.
 terminal() {
     pane kill-server
-    for _ in $(seq 300); do pane list-sessions >/dev/null || break; sleep 0.1; done
+    server=$((server + 1))
     for _ in $(seq 300); do
         pane -f /dev/null new-session -d -s t -x "$1" -y "$2" "$3" && pane has-session -t t && return
         sleep 0.1
@@ -104,13 +105,13 @@ result $? "without TERM: told so" "$(cat "$here/stderr")"
 # Ctrl-Z and fg: the shell's terminal in between, the screens afterwards, also in another size.
 terminal 80 24 "PS1='shell> ' LC_ALL=C.UTF-8 TERM=screen bash --norc --noprofile -i"
 await '^shell>'; key "stty -a >'$here/before'; '$HPCTOP' '$trace'" Enter; await 'qQuit'; key 2; await 'RANK.*HOST'
-key C-z; await 'Stopped' && key "stty -a >'$here/stopped'; echo in the shell" Enter && await '^in the shell'
+key C-z; await 'Stopped' && key "stty -a >'$here/stopped'; echo in the 'she'll" Enter && await '^in the shell'
 result $? "Ctrl-Z leads to the shell" "it does not"
 cmp -s "$here/before" "$here/stopped" && [ "$(pane display -p -t t '#{alternate_on}#{cursor_flag}#{mouse_any_flag}')" = 010 ]
 result $? "stopped: the terminal is as it was" "it is not"
 pane resize-window -t t -x 100 -y 30; key fg Enter; await 'RANK.*HOST'; result $? "fg shows the screen again" "it does not"
 key 3; await 'CALLS.*p50.*p99' && await '^1Over.*qQuit'; result $? "keys work after fg" "they do not"
-pane resize-window -t t -x 80 -y 24; key q; await '^shell> *$'; key "echo back" Enter; await '^back'
+pane resize-window -t t -x 80 -y 24; key q; await '^shell> *$'; key "echo 'ba'ck" Enter; await '^back'
 for _ in $(seq 150); do # tmux tells the terminal its size a little later
     key "stty -a >'$here/after'; mv '$here/after' '$here/now'" Enter
     sleep 0.2; cmp -s "$here/before" "$here/now" && break
