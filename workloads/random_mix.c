@@ -1,36 +1,49 @@
-/* random_mix [seed] [steps]: a program that a seed has written: messages of all kinds among random ranks of random
- * communicators, collectives, blocking or not, whose requests stay under way over many steps and are completed in any
- * order by any Wait or Test, with and without statuses.
- * Truth: every rank draws the same program, so rank 0 knows what each rank calls.  How often the loops of completion
- * calls turn is chance: each rank counts them (LOOPS long) and rank 0 gathers the counts. */
+/* random_mix [seed] [steps] [threads]: a program that a seed has written: messages of all kinds among random ranks of
+ * random communicators, collectives, blocking or not, whose requests stay under way over many steps and are completed
+ * in any order by any Wait or Test, with and without statuses.  With threads each of them is such a program, on a copy
+ * of the world of its own; then no more communicators are made. Truth: every rank draws the same program, so rank 0
+ * knows what each rank calls.  How often the loops of completion calls turn is chance: each rank counts them (LOOPS
+ * long) and rank 0 gathers the counts. */
 #include "truth.h"
 #include <mpi.h>
+#include <pthread.h>
 
-#define MOST_RANKS 16
-#define COMMS      6  /* at a time; the first is the world, the second one where all receives are wildcards */
-#define POOL       96 /* requests under way */
-#define BIG        100000
+#define MOST_THREADS 8
+#define MOST_RANKS   16
+#define COMMS        6  /* at a time */
+#define POOL         96 /* requests under way */
+#define BIG          100000
 
 enum { WAIT, WAITALL, WAITANY, WAITSOME, TEST, TESTALL, TESTANY, TESTSOME, MPROBE, LOOPS };
 static const char *const loop_name[LOOPS] = {"MPI_Wait",    "MPI_Waitall", "MPI_Waitany",  "MPI_Waitsome", "MPI_Test",
                                              "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Mprobe"};
-static long turns[LOOPS];
-static int me, n;
+static _Thread_local long turns[LOOPS];
+static int me, n, seed, steps, threads;
 
-/* A communicator as all ranks know it; `comm` only where `mine` >= 0. */
-static struct group {
+/* A communicator as all ranks know it; `comm` only where `mine` >= 0.  The first is a copy of the world, the second one
+ * more, where all receives are wildcards. */
+static _Thread_local struct group {
     MPI_Comm comm;
     int size, mine, world[MOST_RANKS];
 } group[COMMS];
-static int groups;
+static _Thread_local int groups;
 
-static MPI_Request pool[POOL];
-static char *out[POOL], *in[POOL];
-static int pending;
+static _Thread_local MPI_Request pool[POOL];
+static _Thread_local char *out[POOL], *in[POOL];
+static _Thread_local int pending;
 static MPI_Datatype pairs_of_ints; /* 8 bytes in 12 */
 
+/* truth.h is not made for threads. */
+static pthread_mutex_t stating = PTHREAD_MUTEX_INITIALIZER;
+#define STATE(truth)                                                                                                   \
+    do {                                                                                                               \
+        pthread_mutex_lock(&stating);                                                                                  \
+        truth;                                                                                                         \
+        pthread_mutex_unlock(&stating);                                                                                \
+    } while (0)
+
 /* Two streams of numbers: one that all ranks draw alike, one of this rank's own. */
-static unsigned long long alike, own;
+static _Thread_local unsigned long long alike, own;
 static int draw(unsigned long long *state, int below)
 {
     *state = *state * 6364136223846793005ull + 1442695040888963407ull;
@@ -137,8 +150,8 @@ static void messages(int step)
         message[i].receive = which == 1 ? 0 : draw(&alike, 3);
         message[i].kind = kind;
         message[i].count = draw(&alike, most / bytes_of[kind] / 2);
-        truth_message(g->world[message[i].from], send_name[message[i].send], g->world[message[i].to],
-                      receive_name[message[i].receive], 1, (long long)message[i].count * bytes_of[kind]);
+        STATE(truth_message(g->world[message[i].from], send_name[message[i].send], g->world[message[i].to],
+                            receive_name[message[i].receive], 1, (long long)message[i].count * bytes_of[kind]));
     }
     if (g->mine < 0)
         return;
@@ -184,17 +197,17 @@ static void shift(int step)
         g = &group[0];
     for (int r = 0; r < g->size; r++) {
         int to = r + by < g->size || round ? (r + by) % g->size : -1;
-        truth_call(g->world[r], "MPI_Sendrecv", 1, to < 0 ? 0 : bytes, 0);
+        STATE(truth_call(g->world[r], "MPI_Sendrecv", 1, to < 0 ? 0 : bytes, 0));
         if (to >= 0) {
-            truth_call(g->world[to], "MPI_Sendrecv", 0, 0, bytes);
-            truth_pair(g->world[r], g->world[to], 1, bytes);
+            STATE(truth_call(g->world[to], "MPI_Sendrecv", 0, 0, bytes));
+            STATE(truth_pair(g->world[r], g->world[to], 1, bytes));
         }
     }
     if (g->mine < 0)
         return;
     int to = g->mine + by < g->size || round ? (g->mine + by) % g->size : MPI_PROC_NULL;
     int back = g->mine - by + g->size, from = g->mine >= by || round ? (back + g->size) % g->size : MPI_PROC_NULL;
-    static char give[3000], take[3000];
+    static _Thread_local char give[3000], take[3000];
     MPI_Status status;
     MPI_Sendrecv(give, bytes, MPI_CHAR, to, 4 * step + 3, take, 3000, MPI_CHAR, from, 4 * step + 3, g->comm,
                  draw(&own, 2) ? &status : MPI_STATUS_IGNORE);
@@ -228,7 +241,7 @@ static void collective(void)
             got *= g->size;
         if (kind == EXSCAN && r == 0)
             got = 0;
-        truth_call(g->world[r], names[kind][later], 1, sent, got);
+        STATE(truth_call(g->world[r], names[kind][later], 1, sent, got));
     }
     if (g->mine < 0)
         return;
@@ -280,7 +293,7 @@ static void communicator(void)
     if (groups == COMMS) {
         struct group *old = &group[2 + draw(&alike, COMMS - 2)];
         for (int r = 0; r < old->size; r++)
-            truth_call(old->world[r], "MPI_Comm_free", 1, 0, 0);
+            STATE(truth_call(old->world[r], "MPI_Comm_free", 1, 0, 0));
         if (old->mine >= 0) {
             complete(1);
             MPI_Comm_free(&old->comm);
@@ -296,7 +309,7 @@ static void communicator(void)
     for (int r = 0; r < of->size; r++) {
         colours[r] = draw(&alike, 3);
         keys[r] = draw(&alike, 2);
-        truth_call(of->world[r], split ? "MPI_Comm_split" : "MPI_Comm_dup", 1, 0, 0);
+        STATE(truth_call(of->world[r], split ? "MPI_Comm_split" : "MPI_Comm_dup", 1, 0, 0));
     }
     int kept = draw(&alike, of->size), ours = of->mine >= 0 && (!split || colours[of->mine] == colours[kept]);
     MPI_Comm fresh = MPI_COMM_NULL;
@@ -325,19 +338,20 @@ static void persistent(int step)
     const char *start = together ? "MPI_Startall" : "MPI_Start";
     for (int side = 0; side < 2 && a != b; side++) {
         int here = side ? b : a, there = side ? a : b;
-        truth_call(here, "MPI_Send_init", 1, 0, 0);
-        truth_call(here, "MPI_Recv_init", 1, 0, 0);
-        truth_call(here, start, together ? times : 2 * times, (long long)times * bytes, (long long)times * bytes);
-        truth_call(here, "MPI_Request_free", 2, 0, 0);
-        truth_pair(here, there, times, bytes);
+        STATE(truth_call(here, "MPI_Send_init", 1, 0, 0));
+        STATE(truth_call(here, "MPI_Recv_init", 1, 0, 0));
+        STATE(
+            truth_call(here, start, together ? times : 2 * times, (long long)times * bytes, (long long)times * bytes));
+        STATE(truth_call(here, "MPI_Request_free", 2, 0, 0));
+        STATE(truth_pair(here, there, times, bytes));
     }
     if (a == b || (me != a && me != b))
         return;
-    static char give[5000], take[5000];
+    static _Thread_local char give[5000], take[5000];
     int other = me == a ? b : a;
     MPI_Request r[2];
-    MPI_Recv_init(take, 5000, MPI_CHAR, draw(&own, 2) ? other : MPI_ANY_SOURCE, 4 * step, MPI_COMM_WORLD, &r[0]);
-    MPI_Send_init(give, bytes, MPI_CHAR, other, 4 * step, MPI_COMM_WORLD, &r[1]);
+    MPI_Recv_init(take, 5000, MPI_CHAR, draw(&own, 2) ? other : MPI_ANY_SOURCE, 4 * step, group[0].comm, &r[0]);
+    MPI_Send_init(give, bytes, MPI_CHAR, other, 4 * step, group[0].comm, &r[1]);
     for (int i = 0; i < times; i++) {
         if (together) {
             MPI_Startall(2, r);
@@ -352,31 +366,25 @@ static void persistent(int step)
     MPI_Request_free(&r[1]);
 }
 
-int main(int argc, char **argv)
+/* One program, drawn from the seed, on two copies of the world.  Leaves nothing under way. */
+static long totals[LOOPS];
+static MPI_Comm worlds[MOST_THREADS][2];
+
+static void *play(void *number)
 {
-    int bad = 0, seed = argc > 1 ? atoi(argv[1]) : 1, steps = argc > 2 ? atoi(argv[2]) : 400;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &n);
-    if (n > MOST_RANKS)
-        MPI_Abort(MPI_COMM_WORLD, 64);
-    alike = (unsigned long long)seed * 7919 + 1;
+    int thread = (int)(long)number;
+    alike = (unsigned long long)seed * 7919 + 1 + 15485863ull * (unsigned)thread;
     own = alike + 104729ull * (unsigned)(me + 1);
     for (int i = 0; i < POOL; i++) {
         out[i] = calloc(2, BIG);
         in[i] = calloc(2, BIG);
     }
-    MPI_Type_vector(1, 2, 3, MPI_INT, &pairs_of_ints);
-    MPI_Type_commit(&pairs_of_ints);
-    group[0] = (struct group){.comm = MPI_COMM_WORLD, .size = n, .mine = me};
-    for (int r = 0; r < n; r++)
-        group[0].world[r] = r;
-    groups = 1;
-    truth_frame(n);
-    truth_each(n, "MPI_Type_vector", 1, 0, 0);
-    truth_each(n, "MPI_Type_commit", 1, 0, 0);
-    truth_each(n, "MPI_Type_free", 1, 0, 0);
-    communicator(); /* a copy of the world, for wildcards */
+    for (groups = 0; groups < 2; groups++) {
+        struct group *g = &group[groups];
+        *g = (struct group){.comm = worlds[thread][groups], .size = n, .mine = me};
+        for (int r = 0; r < n; r++)
+            g->world[r] = r;
+    }
     for (int step = 1; step <= steps; step++) {
         switch (draw(&alike, 8)) {
         case 0:
@@ -387,7 +395,7 @@ int main(int argc, char **argv)
             collective();
             break;
         case 3:
-            communicator();
+            threads > 1 ? collective() : communicator();
             break;
         case 4:
             persistent(step);
@@ -398,9 +406,53 @@ int main(int argc, char **argv)
         complete(0);
     }
     complete(1);
+    for (int i = 0; i < LOOPS; i++)
+        STATE(totals[i] += turns[i]);
+    return NULL;
+}
+
+static void play_all(void)
+{
+    pthread_t other[MOST_THREADS];
+    for (long t = 1; t < threads; t++)
+        if (pthread_create(&other[t], NULL, play, (void *)t))
+            MPI_Abort(MPI_COMM_WORLD, 99);
+    play(NULL);
+    for (int t = 1; t < threads; t++)
+        pthread_join(other[t], NULL);
+}
+
+static int number(int argc, char **argv, int at, int otherwise, int most)
+{
+    int given = argc > at ? atoi(argv[at]) : otherwise;
+    return given < 1 ? 1 : given > most ? most : given;
+}
+
+int main(int argc, char **argv)
+{
+    int bad = 0, level;
+    seed = number(argc, argv, 1, 1, 1 << 30);
+    steps = number(argc, argv, 2, 400, 8000); /* four tags a step; every MPI has 32768 */
+    threads = number(argc, argv, 3, 1, MOST_THREADS);
+    MPI_Init_thread(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    if (n > MOST_RANKS || (threads > 1 && level < MPI_THREAD_MULTIPLE))
+        MPI_Abort(MPI_COMM_WORLD, 77);
+    MPI_Type_vector(1, 2, 3, MPI_INT, &pairs_of_ints);
+    MPI_Type_commit(&pairs_of_ints);
+    for (int t = 0; t < threads; t++)
+        for (int i = 0; i < 2; i++)
+            MPI_Comm_dup(MPI_COMM_WORLD, &worlds[t][i]);
+    play_all();
     MPI_Type_free(&pairs_of_ints);
     long *all = calloc((size_t)n * LOOPS, sizeof *all);
-    MPI_Gather(turns, LOOPS, MPI_LONG, all, LOOPS, MPI_LONG, 0, MPI_COMM_WORLD);
+    MPI_Gather(totals, LOOPS, MPI_LONG, all, LOOPS, MPI_LONG, 0, MPI_COMM_WORLD);
+    static const char *const once[] = {"MPI_Init_thread", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Type_vector",
+                                       "MPI_Type_commit", "MPI_Type_free", "MPI_Finalize"};
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+        truth_each(n, once[i], 1, 0, 0);
+    truth_each(n, "MPI_Comm_dup", 2 * threads, 0, 0);
     for (int r = 0; r < n && me == 0; r++) {
         long long mine = LOOPS * (long long)sizeof(long);
         for (int i = 0; i < LOOPS; i++)

@@ -19,6 +19,7 @@ WORKLOADS = [
     ("selfcall", ["iprobe", "100000"], (1,)), ("selfcall", ["allreduce", "100000"], (1,)),
     ("selfcall", ["pt2pt", "100000"], (2,)), ("partitioned", [], (2,)), ("persistent_collectives", [], (2,)),
     ("sessions", [], (2,)), ("sessions_init", [], (2,)), ("random_mix", ["1"], (1, 2, 4)), ("random_mix", ["2", "800"], (5,)),
+    ("random_mix", ["3", "300", "3"], (2,)),
 ]
 FORTRAN = [("pingpong_sweep", [], (2,)), ("pingpong_classic", ["5000", "30"], (2,)), ("halo", [], (2,)), ("callback", [], (2,))]
 FORTRAN += [("%s_%s" % (name, binding), [], (2,)) for name in ("collectives", "requests", "communicators", "constants")
