@@ -1,12 +1,16 @@
-/* random_mix [seed] [steps] [threads]: a program that a seed has written: messages of all kinds among random ranks of
- * random communicators, collectives, blocking or not, whose requests stay under way over many steps and are completed
- * in any order by any Wait or Test, with and without statuses.  With threads each of them is such a program, on a copy
- * of the world of its own; then no more communicators are made. Truth: every rank draws the same program, so rank 0
- * knows what each rank calls.  How often the loops of completion calls turn is chance: each rank counts them (LOOPS
- * long) and rank 0 gathers the counts. */
+/* random_mix [seed] [steps] [threads] [rank] [step]: a program that a seed has written.
+ *
+ * Messages of all kinds among random ranks of random communicators, collectives, blocking or not, whose requests stay
+ * under way over many steps and are completed in any order by any Wait or Test, with and without statuses.  With
+ * threads each of them is such a program, on a copy of the world of its own; then no more communicators are made.  A
+ * rank that is named stands still, outside MPI, from that step on.
+ *
+ * Truth: every rank draws the same program, so rank 0 knows what each rank calls.  How often the loops of completion
+ * calls turn is chance: each rank counts them (LOOPS long) and rank 0 gathers the counts. */
 #include "truth.h"
 #include <mpi.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #define MOST_THREADS 8
 #define MOST_RANKS   16
@@ -18,7 +22,7 @@ enum { WAIT, WAITALL, WAITANY, WAITSOME, TEST, TESTALL, TESTANY, TESTSOME, MPROB
 static const char *const loop_name[LOOPS] = {"MPI_Wait",    "MPI_Waitall", "MPI_Waitany",  "MPI_Waitsome", "MPI_Test",
                                              "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Mprobe"};
 static _Thread_local long turns[LOOPS];
-static int me, n, seed, steps, threads;
+static int me, n, seed, steps, threads, stop_rank, stop_step;
 
 /* A communicator as all ranks know it; `comm` only where `mine` >= 0.  The first is a copy of the world, the second one
  * more, where all receives are wildcards. */
@@ -153,6 +157,8 @@ static void messages(int step)
         STATE(truth_message(g->world[message[i].from], send_name[message[i].send], g->world[message[i].to],
                             receive_name[message[i].receive], 1, (long long)message[i].count * bytes_of[kind]));
     }
+    if (which == 1)
+        STATE(truth_each(n, "MPI_Barrier", 1, 0, 0));
     if (g->mine < 0)
         return;
     make_room(24);
@@ -186,6 +192,10 @@ static void messages(int step)
                 MPI_Imrecv(take, BIG, MPI_CHAR, &handle, request);
             }
         }
+    if (which == 1) { /* a message of a later step may take the receive of an earlier one */
+        complete(1);
+        MPI_Barrier(g->comm);
+    }
 }
 
 /* A shift around the communicator that begins and ends at nobody, or goes round. */
@@ -386,6 +396,8 @@ static void *play(void *number)
             g->world[r] = r;
     }
     for (int step = 1; step <= steps; step++) {
+        while (step == stop_step && me == stop_rank)
+            sleep(1);
         switch (draw(&alike, 8)) {
         case 0:
             shift(step);
@@ -434,6 +446,8 @@ int main(int argc, char **argv)
     seed = number(argc, argv, 1, 1, 1 << 30);
     steps = number(argc, argv, 2, 400, 8000); /* four tags a step; every MPI has 32768 */
     threads = number(argc, argv, 3, 1, MOST_THREADS);
+    stop_rank = argc > 5 ? atoi(argv[4]) : -1;
+    stop_step = argc > 5 ? atoi(argv[5]) : 0;
     MPI_Init_thread(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
