@@ -77,7 +77,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(SUPPORT_OBJ) $(BUILD)/libtui.a 
 unit: $(UNIT_BIN)
 
 MPICC  ?= mpicc
-$(BUILD)/workloads/%: workloads/%.c workloads/truth.h workloads/meet.h
+$(BUILD)/workloads/%: workloads/%.c $(wildcard workloads/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -o $@ $< -lpthread -lm
 workloads: $(WORK_BIN)

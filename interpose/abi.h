@@ -14,7 +14,7 @@ struct ipo_abi {
     unsigned handle_bytes; /* of everything but MPI_File, which is a pointer everywhere */
     unsigned status_bytes, source_at, tag_at;
     int count_at; /* of the bytes received, two words, the lower first; -1: they have to be asked for */
-    int any_source, any_tag, proc_null, root, undefined, truncate_class, cart, graph;
+    int any_source, any_tag, proc_null, root, undefined, truncate_class, lock_shared, cart, graph;
     uintptr_t in_place, status_ignore, statuses_ignore;
     /* Handles; 0 where the library has them as addresses that were not found. */
     uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type;

@@ -236,6 +236,7 @@ static uintptr_t argument(struct twin *twin, const struct ipo_call *call, struct
     case 'K':
     case 'L':
     case 'l':
+    case 'f':
         return integer(word);
     case 'd':
     case 'D':

@@ -163,6 +163,8 @@ void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args)
     frame->sig.flags |= TRC_SIG_RMA;
     if (ipo_has(call, 'R'))
         frame->sig.peer = ipo_world_rank(frame->comm, (int)ipo_arg(call, args, 'R'));
+    if (ipo_has(call, 'f') && (int)ipo_arg(call, args, 'f') == ipo_abi.lock_shared)
+        frame->sig.flags |= TRC_SIG_SHARED;
     if (call->opclass == TRC_OP_RMA_FENCE)
         take_sequence(frame);
 }

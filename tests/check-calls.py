@@ -28,7 +28,7 @@ LETTERS = {
     "e": ("MPI_Datatype*", "sendtypes"), "E": ("MPI_Datatype*", "recvtypes"),
     "x": (ADDR, "sdispls|displs"), "X": (ADDR, "rdispls|displs"),
     "z": (COUNT, "target_count"), "Y": ("MPI_Datatype", "target_datatype"), "O": ("MPI_Op", "op"),
-    "K": ("int", "partitions"),
+    "K": ("int", "partitions"), "f": ("int", "lock_type"),
     "p": ("int", "dest"), "s": ("int", "source"), "t": ("int", "tag|sendtag"), "T": ("int", "tag|recvtag"),
     "r": ("int", "root"), "R": ("int", "target_rank|rank"),
     "c": ("MPI_Comm", None), "C": ("MPI_Comm*", "(new|inter|comm_)\\w+|parent"), "k": ("MPI_Comm*", "comm"),

@@ -71,10 +71,11 @@ static void table_free(struct trc_table *table)
 
 /* ---- one definition ---------------------------------------------------------------------------------------------- */
 
-/* A NAME or a FREE, kept until all communicators of this look are in their table. */
+/* A NAME or a FREE, or whose own it is, kept until all communicators of this look are in their table. */
 struct note {
     uint32_t comm;
-    bool is_free;
+    enum trc_def_type type;
+    uint32_t object; /* of a WIN or FILE */
     uint64_t ticks;
     char *text; /* of a NAME; owned */
 };
@@ -170,9 +171,10 @@ static void add_note(struct notes *notes, const struct trc_def *def, const char 
         notes->note = grown;
         notes->room = room;
     }
-    bool is_free = def->type == TRC_DEF_FREE;
+    bool object = def->type == TRC_DEF_WIN || def->type == TRC_DEF_FILE, named = def->type == TRC_DEF_NAME;
     notes->note[notes->count++] =
-        (struct note){def->id, is_free, def->ticks, is_free ? NULL : text_copy(text, def->text_bytes)};
+        (struct note){object ? def->a : def->id, (enum trc_def_type)def->type, object ? def->id : 0, def->ticks,
+                      named ? text_copy(text, def->text_bytes) : NULL};
 }
 
 static void apply(struct trc_file *file, struct notes *notes)
@@ -180,9 +182,12 @@ static void apply(struct trc_file *file, struct notes *notes)
     for (size_t i = 0; i < notes->count; i++) {
         struct note *note = &notes->note[i];
         struct trc_comm_def *comm = trc_table_find(&file->comms, note->comm);
-        if (!comm)
+        if (!comm && note->object == 0)
             trc_file_damage(file, "communicator %u is named or freed, but was never defined", note->comm);
-        else if (note->is_free) {
+        else if (note->object) {
+            if (comm && !comm->comm.object)
+                comm->comm.object = trc_object(file, note->object);
+        } else if (note->type == TRC_DEF_FREE) {
             comm->is_freed = true;
             comm->freed = note->ticks;
         } else {
@@ -208,6 +213,7 @@ static void take(struct trc_file *file, uint32_t chunk, const struct trc_def *de
     case TRC_DEF_WIN:
     case TRC_DEF_FILE:
         define_object(file, def, payload, def->text_bytes);
+        add_note(notes, def, payload);
         break;
     case TRC_DEF_SITE:
         define_site(file, def, payload, def->text_bytes);

@@ -21,9 +21,9 @@ static const char *const abi_words[] = {"unknown", "openmpi", "mpich", "standard
 static const char *const level_words[] = {"single", "funneled", "serialized", "multiple"};
 
 /* Names of bits, in the order of the bits. */
-static const char *const sig_flag_words[] = {"sub",       "start",   "complete", "coll",   "nested", "poll",
-                                             "cancelled", "failed",  "p2p_out",  "p2p_in", "rma",    "io",
-                                             "sync",      "control", "enqueue",  "grouped"};
+static const char *const sig_flag_words[] = {"sub",       "start",   "complete", "coll",    "nested", "poll",
+                                             "cancelled", "failed",  "p2p_out",  "p2p_in",  "rma",    "io",
+                                             "sync",      "control", "enqueue",  "grouped", "shared"};
 static const char *const comm_flag_words[] = {"inter", "world", "self", "foreign", "all"};
 static const char *const head_flag_words[] = {"spawned", "write_back", "status_unknown"};
 

@@ -230,8 +230,9 @@ enum trc_sig_flag {
     TRC_SIG_CONTROL = 1u << 13, /* with COLL: a control round of a background loop, see SAID; not one of the program's
                                   own collectives, and folded */
     TRC_SIG_ENQUEUE = 1u << 14, /* NCCL: put on a stream, or begun; that the call returned says nothing of the others */
-    TRC_SIG_GROUPED = 1u << 15  /* NCCL: within a group: launched with the others by the outermost GroupEnd that follows
+    TRC_SIG_GROUPED = 1u << 15, /* NCCL: within a group: launched with the others by the outermost GroupEnd that follows
                                    on this thread */
+    TRC_SIG_SHARED = 1u << 16   /* MPI_Win_lock: the lock is a shared one */
 };
 
 /* The fields in the order of the schema's `sig` line; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind)

@@ -7,6 +7,17 @@
 #define LONG_NS      2000000000 /* a call shorter than this is no news */
 #define TIMES_LONGER 10.0       /* than calls of its kind usually take on that rank */
 
+const char *ana_comm_kind(const struct trc_comm *comm)
+{
+    return !comm || !comm->object ? "communicator" : comm->object->is_file ? "file" : "window";
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size)
 {
     char **known = comm ? ana_map_find(&job->comm_names, comm->def.identity, 0, 0) : NULL;
@@ -14,6 +25,10 @@ void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char
         snprintf(out, size, "an unknown communicator");
     else if (comm->def.flags & TRC_COMM_WORLD)
         snprintf(out, size, "MPI_COMM_WORLD");
+    else if (comm->object && comm->object->is_file)
+        snprintf(out, size, "file %.80s", comm->object->name ? last_part(comm->object->name) : "without a name");
+    else if (comm->object)
+        snprintf(out, size, "a window of %d", comm->def.size);
     else if (comm->name && comm->name[0])
         snprintf(out, size, "%s", comm->name);
     else if (known && *known)

@@ -143,8 +143,9 @@ bool ana_stuck(const struct ana_job *job, char *out, size_t size);
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size);
 
-/* "MPI_COMM_WORLD", its own name, or "a communicator of 4". */
+/* "MPI_COMM_WORLD", its own name, or "a communicator of 4"; "a window of 4", "file out.dat". */
 void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size);
+const char *ana_comm_kind(const struct trc_comm *comm); /* "communicator", "window", "file" */
 
 /* horovod.c */
 struct ana_hvd_state *ana_hvd_new(void);

@@ -46,4 +46,11 @@ char *ana_size_class(char *out, size_t size, int size_class);
  * `right`.  Counts characters of UTF-8, not bytes; `out` needs 4 x width + 1 bytes. */
 char *ana_column(char *out, size_t size, const char *text, int width, bool right);
 
+/* Rows of a table that are shown where `most` are, and then a line that says how many more there are: that line would
+ * take the place of a single one. */
+static inline size_t ana_shown(size_t all, size_t most)
+{
+    return all <= most + 1 ? all : most;
+}
+
 #endif

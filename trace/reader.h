@@ -64,11 +64,18 @@ const struct trc_peer *trc_peers(const struct trc_file *file, size_t i);        
 const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32_t index_plus_1);
 
 /* Definitions. */
+struct trc_object {
+    uint32_t id;
+    uint32_t comm;
+    bool is_file;
+    const char *name; /* of a file, or NULL */
+};
 struct trc_comm {
     uint32_t id; /* within this file */
     struct trc_def_comm def;
-    const int32_t *members; /* def.members world ranks, or NULL (TRC_COMM_WORLD, TRC_COMM_ALL: 0..size-1) */
-    const char *name;       /* as set by MPI_Comm_set_name, or NULL */
+    const int32_t *members;          /* def.members world ranks, or NULL (TRC_COMM_WORLD, TRC_COMM_ALL: 0..size-1) */
+    const char *name;                /* as set by MPI_Comm_set_name, or NULL */
+    const struct trc_object *object; /* the window or file whose own this is; NULL: it is a communicator */
 };
 const struct trc_comm *trc_comm(const struct trc_file *file, uint32_t id); /* NULL if not defined */
 bool trc_comm_freed(const struct trc_file *file, uint32_t id);             /* the process has given it up */
@@ -76,12 +83,6 @@ bool trc_comm_freed(const struct trc_file *file, uint32_t id);             /* th
 const struct trc_comm *trc_comm_at(const struct trc_file *file, size_t i, uint64_t *created);
 /* World rank of rank `r` of the local group (remote group when `remote`); TRC_PEER_UNKNOWN if it cannot be told. */
 int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote);
-struct trc_object {
-    uint32_t id;
-    uint32_t comm;
-    bool is_file;
-    const char *name; /* of a file, or NULL */
-};
 const struct trc_object *trc_object(const struct trc_file *file, uint32_t id);
 /* Name of a kernel as the compiler mangled it; NULL if it is not defined. */
 const char *trc_kernel(const struct trc_file *file, uint32_t id);

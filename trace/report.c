@@ -173,10 +173,13 @@ static void verdict_section(const struct page *p)
     struct ana_verdict v;
     if (!ana_verdict(p->job, p->s, &v))
         return;
-    for (size_t i = 0; v.state != ANA_HEALTHY && v.state != ANA_SLOW && i < v.groups && i < MOST; i++) {
+    bool places = v.state != ANA_HEALTHY && v.state != ANA_SLOW;
+    for (size_t i = 0; places && i < ana_shown(v.groups, MOST); i++) {
         const struct ana_verdict_group *g = &v.group[i];
         line(p, "  %s: %s%s%s", g->who, g->doing, g->where[0] ? ", at " : "", g->where);
     }
+    if (places)
+        more(p, ana_shown(v.groups, MOST), v.groups, "places");
     for (size_t i = 0; i < v.lines; i++)
         line(p, "  why: %s", v.line[i]);
     if (v.next[0])
@@ -230,7 +233,7 @@ static void ranks_section(struct page *p)
     static const struct column columns[] = {{5, "rank"},     {1, ""},      {-12, "host"}, {1, ""},     {-5, "state"},
                                             {8, "wall"},     {6, "MPI"},   {6, "wait"},   {6, "late"}, {9, "sent"},
                                             {9, "received"}, {9, "calls"}, {0, NULL}};
-    size_t n = p->s->rank_count, shown = n < MOST_RANKS ? n : MOST_RANKS;
+    size_t n = p->s->rank_count, shown = ana_shown(n, MOST_RANKS);
     struct order *order = calloc(n + 1, sizeof *order);
     if (!order)
         return;
@@ -305,7 +308,7 @@ static void calls_section(struct page *p)
     if (p->s->call_count == 0)
         return;
     table(p, "CALLS, by time", columns);
-    size_t shown = p->s->call_count < MOST_ROWS ? p->s->call_count : MOST_ROWS;
+    size_t shown = ana_shown(p->s->call_count, MOST_ROWS);
     for (size_t i = 0; i < shown; i++) {
         const struct ana_call_stat *c = &p->s->calls[i];
         row(p, columns);
@@ -332,7 +335,7 @@ static void collectives_section(struct page *p)
     if (p->s->collective_count == 0)
         return;
     table(p, "COLLECTIVES, by time lost waiting for the last (as a share of all ranks' time)", columns);
-    size_t shown = p->s->collective_count < MOST_ROWS ? p->s->collective_count : MOST_ROWS;
+    size_t shown = ana_shown(p->s->collective_count, MOST_ROWS);
     int64_t all = all_time(p);
     for (size_t i = 0; i < shown; i++) {
         const struct ana_collective *c = &p->s->collectives[i];
@@ -361,7 +364,7 @@ static void waits_section(struct page *p)
     if (p->s->wait_count == 0)
         return;
     table(p, "WHO WAITS FOR WHOM", columns);
-    size_t shown = p->s->wait_count < MOST_ROWS ? p->s->wait_count : MOST_ROWS;
+    size_t shown = ana_shown(p->s->wait_count, MOST_ROWS);
     for (size_t i = 0; i < shown; i++) {
         const struct ana_wait *w = &p->s->waits[i];
         int64_t wall = 0;
@@ -397,7 +400,7 @@ static void pairs_section(struct page *p)
 {
     static const struct column columns[] = {{8, "from"},         {8, "to"},  {11, "messages"}, {11, "bytes"},
                                             {13, "latency min"}, {8, "p50"}, {0, NULL}};
-    size_t n = p->s->pair_count, shown = n < MOST_ROWS ? n : MOST_ROWS;
+    size_t n = p->s->pair_count, shown = ana_shown(n, MOST_ROWS);
     struct ana_pair *sorted = n ? malloc(n * sizeof *sorted) : NULL;
     if (!sorted)
         return;
@@ -425,7 +428,7 @@ static void sites_section(struct page *p)
     if (p->s->site_count == 0)
         return;
     table(p, "WHERE", columns);
-    size_t shown = p->s->site_count < MOST_ROWS ? p->s->site_count : MOST_ROWS;
+    size_t shown = ana_shown(p->s->site_count, MOST_ROWS);
     for (size_t i = 0; i < shown; i++) {
         const struct ana_site *s = &p->s->sites[i];
         char address[32];

@@ -66,7 +66,7 @@ static void title(struct line *l, const char *name, const struct column *columns
 
 static void more(const struct line *l, size_t all, const char *what)
 {
-    if (all > MOST)
+    if (all > ana_shown(all, MOST))
         fprintf(l->out, "  ... %zu more %s\n", all - MOST, what);
 }
 
@@ -83,7 +83,7 @@ static void nccl(struct line *l, const struct ana_gpu_look *look)
     if (look->nccl_count == 0)
         return;
     title(l, "NCCL, bytes/s as nccl-tests; transfer: shortest kernel of the ranks, skew: longest less it", columns);
-    for (size_t i = 0; i < look->nccl_count && i < MOST; i++) {
+    for (size_t i = 0; i < ana_shown(look->nccl_count, MOST); i++) {
         const struct ana_nccl_stat *s = &look->nccl[i];
         begin(l, columns);
         put(l, s->call);
@@ -105,7 +105,7 @@ static void kernels(struct line *l, const struct ana_gpu_look *look)
     if (look->kernel_count == 0)
         return;
     title(l, "KERNELS, by time", columns);
-    for (size_t i = 0; i < look->kernel_count && i < MOST; i++) {
+    for (size_t i = 0; i < ana_shown(look->kernel_count, MOST); i++) {
         const struct ana_kernel_stat *k = &look->kernels[i];
         char words[256];
         ana_kernel_words(k->name, words, sizeof words);
@@ -128,7 +128,7 @@ static void gpus(struct line *l, const struct ana_job *job, const struct ana_gpu
     if (look->rank_count == 0)
         return;
     title(l, "GPUS, shares of the run; exposed: NCCL with no computation beside it", columns);
-    for (size_t i = 0; i < look->rank_count && i < MOST; i++) {
+    for (size_t i = 0; i < ana_shown(look->rank_count, MOST); i++) {
         const struct ana_gpu_rank *r = &look->ranks[i];
         const struct ana_rank *rank = ana_job_rank(job, r->index);
         double wall = r->wall_ns > 0 ? (double)r->wall_ns : NAN;

@@ -14,6 +14,10 @@ const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct t
         snprintf(text, sizeof text, "WORLD");
     else if (comm && comm->def.flags & TRC_COMM_SELF)
         snprintf(text, sizeof text, "SELF");
+    else if (comm && comm->object && comm->object->is_file && comm->object->name)
+        snprintf(text, sizeof text, "file %.100s", comm->object->name);
+    else if (comm && comm->object)
+        snprintf(text, sizeof text, "%s #%zu of size %d", ana_comm_kind(comm), number, comm->def.size);
     else if (comm && comm->name && comm->name[0])
         snprintf(text, sizeof text, "%s", comm->name);
     else if (comm && comm->def.flags & TRC_COMM_INTER)

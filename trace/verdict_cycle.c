@@ -86,9 +86,14 @@ static bool say_orders(struct ana_case *c, const size_t *path, size_t n)
         ana_rank_list(c->job, in_b, nb, second, sizeof second);
         ana_post_words(c, a, call_a, sizeof call_a);
         ana_post_words(c, b, call_b, sizeof call_b);
-        ana_case_say(c,
-                     "collectives on two communicators, in opposite order or with one left out: %s %s in %s, %s in %s",
-                     first, na == 1 ? "waits" : "wait", call_a, second, call_b);
+        const char *kind = ana_comm_kind(a->comm), *other = ana_comm_kind(b->comm);
+        char two[48];
+        if (kind == other)
+            snprintf(two, sizeof two, "two %ss", kind);
+        else
+            snprintf(two, sizeof two, "a %s and a %s", kind, other);
+        ana_case_say(c, "collectives on %s, in opposite order or with one left out: %s %s in %s, %s in %s", two, first,
+                     na == 1 ? "waits" : "wait", call_a, second, call_b);
     }
     free(in_a);
     free(in_b);

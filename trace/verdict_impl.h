@@ -26,6 +26,7 @@ struct ana_want {
     uint64_t near_identity, near_messages;
     const struct ana_tail_request *request; /* of a collective */
     int32_t target;                         /* of a lock: whose window it is */
+    bool shared;                            /* of a lock: the holder's is */
     bool taken; /* a message that fits was taken by an earlier receive that nobody completed */
 };
 
@@ -83,6 +84,7 @@ struct ana_tail_request {
 struct ana_tail_lock {
     uint64_t identity; /* of the window */
     int32_t target;    /* world rank */
+    bool shared;       /* MPI_LOCK_SHARED */
 };
 enum { ANA_TAIL_LOCKS = 16 };
 struct ana_tail {

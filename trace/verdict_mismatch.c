@@ -154,8 +154,8 @@ static void say(struct ana_case *c, const struct ana_group *g, uint64_t sequence
         ana_case_say(c, "%s gave %llu bytes to %s where %s gave %llu: collective %llu on %s", who,
                      (unsigned long long)odd->bytes, odd->call->name, others, (unsigned long long)usual->bytes,
                      (unsigned long long)sequence + 1, comm);
-    ana_case_evidence(c, "both are collective %llu on that communicator in the ranks' own records",
-                      (unsigned long long)sequence + 1);
+    ana_case_evidence(c, "both are collective %llu on that %s in the ranks' own records",
+                      (unsigned long long)sequence + 1, ana_comm_kind(g->comm));
 }
 
 static int64_t lasted(const struct ana_case *c, const struct ana_group *g)

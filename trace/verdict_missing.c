@@ -97,8 +97,8 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
     ana_comm_words(c->job, g->comm, comm, sizeof comm);
     ana_case_say(c, "%s %s not come to %s on %s, where %zu of %d wait", who, c->out->culprits > 1 ? "have" : "has",
                  first->call->name, comm, g->inside, g->comm->def.size + g->comm->def.remote_size);
-    ana_case_evidence(c, "it is collective %llu on that communicator; the last to come came %.1f s ago",
-                      (unsigned long long)g->sequence + 1, (double)lasted / 1e9);
+    ana_case_evidence(c, "it is collective %llu on that %s; the last to come came %.1f s ago",
+                      (unsigned long long)g->sequence + 1, ana_comm_kind(g->comm), (double)lasted / 1e9);
     if (slow)
         ana_case_evidence(c, "meanwhile other calls of MPI get on there");
     return true;
@@ -110,8 +110,8 @@ static void say_locked(struct ana_case *c, const struct ana_post *p, const struc
     ana_comm_words(c->job, w->comm, comm, sizeof comm);
     ana_case_say(c, "rank %s is in %s: rank %s has locked the window of rank %d and is outside MPI",
                  ana_rank_label(c->job, p->index).text, p->call->name, ana_rank_label(c->job, holder).text, w->target);
-    ana_case_evidence(c, "rank %s called MPI_Win_lock on %s for rank %d, and not MPI_Win_unlock",
-                      ana_rank_label(c->job, holder).text, comm, w->target);
+    ana_case_evidence(c, "rank %s called MPI_Win_lock (%s) on %s for rank %d, and not MPI_Win_unlock",
+                      ana_rank_label(c->job, holder).text, w->shared ? "shared" : "exclusive", comm, w->target);
     snprintf(c->out->next, sizeof c->out->next, "why that rank does not come to its MPI_Win_unlock");
 }
 

@@ -142,7 +142,8 @@ static void want_request(struct ana_case *c, struct ana_post *p, const struct an
     }
 }
 
-/* The others that have locked this window at the same target and not unlocked it.  Who locks all shares it. */
+/* The others that have locked this window at the same target and not unlocked it, where it is not so that both share
+ * the lock.  Who locks all shares it. */
 static void want_locks(struct ana_case *c, struct ana_post *p)
 {
     enum { HOLDERS_MAX = 64 }; /* of so many one will get on */
@@ -150,20 +151,26 @@ static void want_locks(struct ana_case *c, struct ana_post *p)
     const struct ana_rank *me = &c->job->process[p->index].rank;
     if (!p->comm || target < 0)
         return;
-    bool asks = strcmp(p->call->name, "MPI_Win_lock") == 0;
+    bool asks = strcmp(p->call->name, "MPI_Win_lock") == 0, shared = asks && p->sig->flags & TRC_SIG_SHARED;
     const struct ana_tail *mine = ana_case_tail(c, p->index);
-    for (size_t k = 0; k < mine->locks; k++)
-        asks |= mine->lock[k].identity == p->comm->def.identity && mine->lock[k].target == target;
+    for (size_t k = 0; k < mine->locks && !asks; k++)
+        if (mine->lock[k].identity == p->comm->def.identity && mine->lock[k].target == target) {
+            asks = true; /* some MPIs ask for it only now */
+            shared = mine->lock[k].shared;
+        }
     for (size_t i = 0; asks && i < c->count; i++) {
         const struct ana_rank *other = &c->job->process[i].rank;
         const struct ana_tail *tail = i == p->index || other->world != me->world ? NULL : ana_case_tail(c, i);
         for (size_t k = 0; tail && k < tail->locks; k++)
-            if (tail->lock[k].identity == p->comm->def.identity && tail->lock[k].target == target) {
+            if (tail->lock[k].identity == p->comm->def.identity && tail->lock[k].target == target &&
+                !(shared && tail->lock[k].shared)) {
                 struct trc_sig holder = *p->sig;
                 holder.peer = other->rank;
                 add_want(c, p, ANA_WANT_LOCK, &holder, 0, p->since_ns);
-                if (!c->memory)
+                if (!c->memory) {
                     c->want[c->wants - 1].target = target;
+                    c->want[c->wants - 1].shared = tail->lock[k].shared;
+                }
             }
         if (p->wants > HOLDERS_MAX) {
             c->wants = p->first_want;

@@ -109,7 +109,7 @@ static void note_lock(struct reading *r, const struct trc_record *rec, const str
     struct ana_tail *t = r->tail;
     if (!win || rec->sig->peer < 0 || (!locks && !unlocks))
         return;
-    struct ana_tail_lock one = {win->def.identity, rec->sig->peer};
+    struct ana_tail_lock one = {win->def.identity, rec->sig->peer, rec->sig->flags & TRC_SIG_SHARED};
     size_t at = 0;
     while (at < t->locks && (t->lock[at].identity != one.identity || t->lock[at].target != one.target))
         at++;

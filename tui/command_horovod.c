@@ -34,7 +34,7 @@ static void print_tensors(const struct ana_hvd_set *set)
     if (!pending)
         return;
     printf("\n  waited for                                submitted by (of %zu ranks)  for\n", set->ranks);
-    for (size_t i = 0; i < set->tensors && shown < MOST; i++) {
+    for (size_t i = 0; i < set->tensors && shown < ana_shown(pending, MOST); i++) {
         const struct ana_hvd_tensor *t = &set->tensor[i];
         char marks[72], name[4 * 40 + 1], age[ANA_TEXT];
         size_t m = 0;

@@ -2,6 +2,7 @@
 #include "tui/command.h"
 #include "tui/lines.h"
 #include "tui/report_json.h"
+#include "trace/numfmt.h"
 #include "trace/verdict.h"
 
 #include <getopt.h>
@@ -36,11 +37,11 @@ static void print_text(const struct ana_verdict *v)
            v->state == ANA_STUCK ? "" : ": ", line);
     if (v->state == ANA_HEALTHY)
         return;
-    for (size_t i = 0; i < v->groups && i < MOST; i++) {
+    for (size_t i = 0; i < ana_shown(v->groups, MOST); i++) {
         const struct ana_verdict_group *g = &v->group[i];
         printf("  %-9s  %s%s%s\n", g->who, g->doing, g->where[0] ? "   <- " : "", g->where);
     }
-    if (v->groups > MOST)
+    if (v->groups > ana_shown(v->groups, MOST))
         printf("  and %zu more places\n", v->groups - MOST);
     for (size_t i = 0; i < v->lines; i++)
         printf("  why: %s\n", v->line[i]);

@@ -28,7 +28,7 @@
  *   stop             rank 2 stops itself by SIGSTOP, the others wait in MPI_Barrier
  *   threads          two threads a rank, each in MPI_Recv from the other rank's thread on a communicator of its own
  *   intercomm        one side of an intercommunicator is in MPI_Barrier, rank 0 of the other sleeps */
-#include <mpi.h>
+#include "hang.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -37,25 +37,7 @@
 #include <unistd.h>
 
 enum { BIG = 8 << 20 };
-static int me, n;
 static char *big;
-static const MPI_Comm world = MPI_COMM_WORLD;
-
-static void sleep_for_ever(void)
-{
-    for (;;)
-        pause();
-}
-
-static void warm_up(void)
-{
-    int one = 1, sum;
-    for (int i = 0; i < 5; i++) {
-        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, world);
-        MPI_Sendrecv(&one, 1, MPI_INT, (me + 1) % n, 1, &sum, 1, MPI_INT, (me + n - 1) % n, 1, world,
-                     MPI_STATUS_IGNORE);
-    }
-}
 
 static void missing(void)
 {

@@ -2,6 +2,7 @@
  * They end when they are killed, or after 180 seconds.  Who is not in the trouble goes on to MPI_Barrier.
  *
  *   win_lock        rank 1 locks the window of rank 0 and sleeps, as do 0 and 3; rank 2 wants that lock
+ *   win_shared      the same, but rank 1 shares its lock with whoever wants that; rank 2 wants it for itself
  *   win_lock_order  rank 1 goes to MPI_Barrier without having unlocked
  *   win_fence       rank 2 sleeps instead of coming to MPI_Win_fence
  *   win_post        rank 1 waits in MPI_Win_complete for rank 0, which never posts and is in MPI_Barrier
@@ -16,31 +17,12 @@
  *   taken_by_any    rank 1 takes what rank 0 sent by a receive from any source, and then waits for it by name
  *   truncate        rank 1 sends 8 bytes, rank 0 receives 4: MPI ends the job
  *   partition       rank 1 never calls MPI_Pready for the last of four partitions that rank 0 waits for */
-#include <mpi.h>
+#include "hang.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static int me, n;
-static const MPI_Comm world = MPI_COMM_WORLD;
-
-static void sleep_for_ever(void)
-{
-    for (;;)
-        pause();
-}
-
-static void warm_up(void)
-{
-    int one = 1, sum;
-    for (int i = 0; i < 5; i++) {
-        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, world);
-        MPI_Sendrecv(&one, 1, MPI_INT, (me + 1) % n, 1, &sum, 1, MPI_INT, (me + n - 1) % n, 1, world,
-                     MPI_STATUS_IGNORE);
-    }
-}
 
 static MPI_Win window(void)
 {
@@ -50,13 +32,13 @@ static MPI_Win window(void)
     return win;
 }
 
-static void lock_and(void (*then)(void))
+static void lock_and(int kind, void (*then)(void))
 {
     MPI_Win win = window();
     int one = 1;
     if (me == 1) {
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
-        MPI_Put(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+        MPI_Win_lock(kind, 0, 0, win);
+        MPI_Get(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
         MPI_Win_flush(0, win);
     }
     MPI_Barrier(world);
@@ -71,12 +53,17 @@ static void lock_and(void (*then)(void))
 
 static void win_lock(void)
 {
-    lock_and(sleep_for_ever);
+    lock_and(MPI_LOCK_EXCLUSIVE, sleep_for_ever);
+}
+
+static void win_shared(void)
+{
+    lock_and(MPI_LOCK_SHARED, sleep_for_ever);
 }
 
 static void win_lock_order(void)
 {
-    lock_and(NULL);
+    lock_and(MPI_LOCK_EXCLUSIVE, NULL);
 }
 
 static void win_fence(void)
@@ -263,6 +250,7 @@ static const struct {
     {"truncate", truncate_it},
     {"partition", partition},
     {"taken_by_any", taken_by_any},
+    {"win_shared", win_shared},
 };
 
 int main(int argc, char **argv)

@@ -45,12 +45,13 @@ def debugger():
 
 
 for name, ranks, want in (
-        ("win_lock", 4, hung(CYCLE, [1])),
+        ("win_lock", 4, hung(CYCLE, [1], says="rank 1 called MPI_Win_lock (exclusive) on a window of 4 for rank 0")),
+        ("win_shared", 4, hung(CYCLE, [1], says="rank 1 called MPI_Win_lock (shared) on a window of 4 for rank 0")),
         ("win_lock_order", 4, hung(CYCLE, [1, 2])),
-        ("win_fence", 4, hung(MISSING, [2])),
+        ("win_fence", 4, hung(MISSING, [2], says="on that window")),
         ("win_post", 4, hung(MISSING, [1])),
-        ("file_all", 4, hung(MISSING, [2])),
-        ("file_close", 4, hung(CYCLE, [0, 1, 2, 3])),
+        ("file_all", 4, hung(MISSING, [2], says="MPI_File_write_at_all on file ")),
+        ("file_close", 4, hung(CYCLE, [0, 1, 2, 3], says="on a file and a communicator")),
         ("split", 4, hung(MISSING, [2])),
         ("inter_root", 4, hung(MISMATCH, [0, 1, 2, 3])),
         ("neighbor", 4, hung(MISSING, [2])),

@@ -70,8 +70,8 @@ def right(v, want):
         return "class %s, %s" % (v["class"], v["summary"])
     if want["culprits"] is not None and v["culprits"] != want["culprits"]:
         return "culprits %s, %s" % (v["culprits"], v["summary"])
-    if want.get("says", "") not in v["summary"]:
-        return "not what was to be said: " + v["summary"]
+    if want.get("says", "") not in " ".join([v["summary"]] + v["evidence"]):
+        return "does not say %r: %s, %s" % (want["says"], v["summary"], v["evidence"])
     return ""
 
 

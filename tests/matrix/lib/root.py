@@ -45,12 +45,12 @@ class Root:
         return wrapped + command, dict(self.env, **{k: str(v) for k, v in env.items()})
 
 
-# Compiles what is older than its source or truth.h, says which programs this MPI lacks the calls for.
+# Compiles what is older than its source or a header, says which programs this MPI lacks the calls for.
 COMPILE = r"""
 cd {sources}
 for source in {pattern}; do
     program=/tmp/bin/${{source%.*}}
-    [ "$program" -nt "$source" ] && [ "$program" -nt truth.h ] && continue
+    [ "$program" -nt "$source" ] && [ -z "$(find . -maxdepth 1 -name '*.h' -newer "$program")" ] && continue
     {compiler} -o "$program" "$source" {libraries} 2>/tmp/errors || {{ rm -f "$program"; echo "$source: $(grep -m 1 .  /tmp/errors)"; }}
 done
 """
