@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IDLE_SHARE 0.05 /* of a core: a process that has finalized and uses more has something to do */
+/* On a busy machine MPI_Init may take many seconds, and on many hosts a minute. */
+#define START_NS   INT64_C(20000000000) /* at least so long, or twice hang_ns, is a start while nobody has come out */
+#define FOLLOW_NS  INT64_C(10000000000) /* ... and at least so long, or hang_ns, once somebody has */
+#define IDLE_SHARE 0.05                 /* of a core: a process that has finalized and uses more has something to do */
 
 /* How long the rank has been blocked in a call of this class; -1: it is not. */
 static int64_t blocked_in(const struct ana_case *c, size_t index, enum trc_opclass opclass)
@@ -56,13 +59,46 @@ static size_t absent(const struct ana_case *c, int32_t rank[ANA_ABSENTS], char *
     return n;
 }
 
+static int64_t start_limit(const struct ana_case *c, bool left)
+{
+    int64_t rule = left ? c->rules.hang_ns : 2 * c->rules.hang_ns, least = left ? FOLLOW_NS : START_NS;
+    return rule > least ? rule : least;
+}
+
+/* Somebody died on the way: then the others do not wait for a slow start. */
+static bool somebody_gone(const struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->live && !c->job->process[i].alive && !ana_case_ended(c, i))
+            return true;
+    return false;
+}
+
+bool ana_case_starting(const struct ana_case *c)
+{
+    bool left = false;
+    int64_t youngest = INT64_MAX;
+    for (size_t i = 0; i < c->count; i++)
+        left |= trc_head(c->job->process[i].rank.file)->init_ticks != 0;
+    for (size_t i = 0; i < c->posts; i++)
+        if (c->post[i].call->opclass == TRC_OP_INIT && c->post[i].lasted_ns < youngest)
+            youngest = c->post[i].lasted_ns;
+    return youngest < start_limit(c, left) && !somebody_gone(c);
+}
+
 /* MPI_Init waits for all; who has not called it has no file. */
 static bool stuck_in_init(struct ana_case *c, const struct door *door)
 {
     char who[128], list[128] = "";
     size_t missing = absent(c, c->out->absent, list, sizeof list), some = door->past || missing;
-    if (!ana_case_settle(c, missing && !door->past ? ANA_CLASS_MISSING : ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
+    if (ana_case_starting(c) ||
+        !ana_case_settle(c, missing && !door->past ? ANA_CLASS_MISSING : ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
         return false;
+    if (!door->past) {
+        char limit[ANA_TEXT];
+        ana_case_evidence(c, "nobody has come out of it: up to %s that is a slow start, not a hang",
+                          ana_spoken(limit, sizeof limit, (double)start_limit(c, false)));
+    }
     if (missing && !door->past) {
         c->out->absents = missing < ANA_ABSENTS ? missing : ANA_ABSENTS;
         ana_case_say(c, "rank%s %s %s not called %s, where %zu of %zu wait", missing > 1 ? "s" : "", list,

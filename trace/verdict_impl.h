@@ -203,6 +203,9 @@ bool ana_say_taken_by_any(struct ana_case *c, struct ana_post *p);
 void ana_want_words(const struct ana_case *c, const struct ana_want *want, char *out, size_t size);
 void ana_say_near(struct ana_case *c, const struct ana_post *post, const struct ana_want *want, size_t partner);
 
+/* verdict_ends.c: somebody is in MPI_Init, and not yet for longer than a slow start takes. */
+bool ana_case_starting(const struct ana_case *c);
+
 /* verdict_stopped.c */
 enum ana_still {
     ANA_MOVES,

@@ -56,11 +56,14 @@ static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t las
     size_t members = (size_t)(g->comm->def.size + g->comm->def.remote_size);
     if (!c->live || lasted == INT64_MAX || lasted / BUSY_TIMES < c->rules.hang_ns || g->inside * 2 <= members)
         return false;
+    bool free = false;
     for (size_t i = 0; i < g->missing_count; i++)
-        if (g->missing[i] != SIZE_MAX && c->free[g->missing[i]])
-            ana_case_blame(c, g->missing[i]);
-    if (c->out->culprits == 0 || !ana_case_settle(c, ANA_CLASS_MISSING, ANA_POSSIBLE, lasted))
+        free |= g->missing[i] != SIZE_MAX && c->free[g->missing[i]] && ana_case_known(c, g->missing[i]);
+    if (!free || !ana_case_settle(c, ANA_CLASS_MISSING, ANA_POSSIBLE, lasted))
         return false;
+    for (size_t i = 0; i < g->missing_count; i++)
+        if (g->missing[i] != SIZE_MAX && c->free[g->missing[i]] && ana_case_known(c, g->missing[i]))
+            ana_case_blame(c, g->missing[i]);
     c->out->state = ANA_SLOW;
     return true;
 }
@@ -263,8 +266,9 @@ bool ana_find_still(struct ana_case *c)
         if (!post && ++outside)
             ana_case_blame(c, i);
     }
-    bool found = inside && ana_case_settle_by_time(c, leaving == inside && outside ? ANA_CLASS_MISSING : ANA_CLASS_NONE,
-                                                   c->job->end_ns - last);
+    bool found = inside && !ana_case_starting(c) &&
+                 ana_case_settle_by_time(c, leaving == inside && outside ? ANA_CLASS_MISSING : ANA_CLASS_NONE,
+                                         c->job->end_ns - last);
     char who[128];
     ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
     if (found && leaving == inside && outside)

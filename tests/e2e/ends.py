@@ -27,7 +27,7 @@ def case(mode, ranks, files, want, frames, words, post=None):
         seen[:] = verdict(mode)
         return len(traces(mode)) == files and not right(seen[1], want) and words in seen[1]["summary"]
 
-    check("%s: named while it hangs" % mode, wait_for(look, 60), seen)
+    check("%s: named while it hangs" % mode, wait_for(look, 90), seen)
     at_limit = wait_for(lambda: (lambda r: all(re.search(f, r.out) for f in frames) and r)(hpctop("stacks", "--no-ask", mode)), 30)
     check("%s: stacks at the limit" % mode, at_limit, hpctop("stacks", "--no-ask", mode).out[-1500:])
     stacks("%s: stacks on demand" % mode, mode, frames)
