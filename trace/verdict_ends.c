@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* On a busy machine MPI_Init may take many seconds, and on many hosts a minute. */
-#define START_NS   INT64_C(20000000000) /* at least so long, or twice hang_ns, is a start while nobody has come out */
+#define START_NS   INT64_C(30000000000) /* at least so long, or twice hang_ns, is a start while nobody has come out */
 #define FOLLOW_NS  INT64_C(10000000000) /* ... and at least so long, or hang_ns, once somebody has */
 #define IDLE_SHARE 0.05                 /* of a core: a process that has finalized and uses more has something to do */
 
