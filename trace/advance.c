@@ -24,7 +24,7 @@ static int64_t now_ns(void)
 _Static_assert(sizeof(struct ana_tally_note) <= sizeof(struct trc_note), "a note holds what we look up");
 
 /* Returns what is left of the span after what was counted before. */
-static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note)
+static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note)
 {
     if (!ana_wait_clip(job->clip, span))
         return 0;
@@ -47,11 +47,12 @@ static void take_message(void *user, const struct ana_message *message)
 {
     struct ana_job *job = user;
     struct ana_tally_note *note = (struct ana_tally_note *)message->note;
-    struct ana_wait_span span[2];
+    struct ana_wait_span span;
     ana_tally_message(&job->pass.tally, ana_store_message(&job->store, message), note);
-    size_t n = ana_waits_of_message(message, span);
-    for (size_t i = 0; i < n; i++)
-        take_wait(job, &span[i], &note->wait[span[i].kind == ANA_LATE_RECEIVER]);
+    if (ana_late_sender(message, &span))
+        take_wait(job, &span, &note->wait[0]);
+    if (ana_late_receiver(message, &span))
+        take_wait(job, &span, &note->wait[1]);
     if (job->clocks > 1)
         ana_clock_add_message(job->clock, message);
 }

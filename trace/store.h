@@ -47,9 +47,43 @@ struct ana_store {
 
 bool ana_store_init(struct ana_store *store, size_t ranks);
 void ana_store_free(struct ana_store *store);
-/* Return what was kept, until the next. */
-const struct ana_kept_message *ana_store_message(struct ana_store *store, const struct ana_message *message);
-const struct ana_kept_wait *ana_store_wait(struct ana_store *store, const struct ana_wait_span *span, uint32_t call);
+/* Return what was kept, until the next.  Inline, as all that each message comes by. */
+static inline const struct ana_kept_message *ana_store_message(struct ana_store *store, const struct ana_message *m)
+{
+    struct ana_kept_message *slot = &store->message[store->messages % ANA_STORE_MESSAGES];
+    store->messages++;
+    *slot = (struct ana_kept_message){
+        .source = (uint32_t)m->source,
+        .destination = (uint32_t)m->destination,
+        .bytes = m->bytes,
+        .send_begin_ns = m->send_begin_ns,
+        .send_wait_ns = m->send_wait_begin_ns,
+        .send_complete_ns = m->send_complete_ns,
+        .recv_begin_ns = m->recv_begin_ns,
+        .recv_wait_ns = m->recv_wait_begin_ns,
+        .recv_complete_ns = m->recv_complete_ns,
+    };
+    return slot;
+}
+
+static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store, const struct ana_wait_span *span,
+                                                         uint32_t call)
+{
+    struct ana_kept_wait *slot = &store->wait[store->waits % ANA_STORE_WAITS];
+    if (store->waits++ >= ANA_STORE_WAITS && slot->end_ns > store->waits_since_ns)
+        store->waits_since_ns = slot->end_ns;
+    *slot = (struct ana_kept_wait){
+        .kind = span->kind,
+        .waiter = (uint32_t)span->waiter,
+        .culprit = (uint32_t)span->culprit,
+        .call = call,
+        .before = store->last_wait[span->waiter],
+        .begin_ns = span->begin_ns,
+        .end_ns = span->end_ns,
+    };
+    store->last_wait[span->waiter] = store->waits;
+    return slot;
+}
 void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, int64_t lost_ns);
 
 /* Walks from the newest to the oldest: i = 0 .. count - 1. */

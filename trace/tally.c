@@ -147,39 +147,28 @@ void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, 
     pair->bytes += bytes;
 }
 
-/* The value at *place, looked up first if that is not known. */
-static inline void *sum_at(struct ana_tally *tally, struct ana_map *map, uint32_t *place, uint64_t a, uint64_t b,
-                           uint64_t c)
+/* Place of the key's value + 1; 0: out of memory. */
+static uint32_t place_of(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
 {
-    if (!*place) {
-        char *value = sum_of(tally, map, a, b, c);
-        if (!value)
-            return NULL;
-        *place = (uint32_t)((size_t)(value - (char *)map->values) / map->value_size) + 1;
-    }
-    return ana_map_value(map, *place - 1);
+    char *value = sum_of(tally, map, a, b, c);
+    return value ? (uint32_t)((size_t)(value - (char *)map->values) / map->value_size) + 1 : 0;
 }
 
-void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *m, struct ana_tally_note *note)
+uint32_t ana_tally_pair_place(struct ana_tally *tally, const struct ana_kept_message *m)
 {
-    int64_t ns = m->recv_complete_ns - m->send_begin_ns;
-    if (ns < 0) {
-        tally->clock_violations++;
-        return;
-    }
-    struct ana_pair_sum *pair = sum_at(tally, &tally->pairs, &note->pair, m->source, m->destination, 0);
-    if (pair && pair->matched++ == 0) {
+    uint32_t place = place_of(tally, &tally->pairs, m->source, m->destination, 0);
+    struct ana_pair_sum *pair = place ? ana_map_value(&tally->pairs, place - 1) : NULL;
+    if (pair && pair->matched == 0) {
         pair->latency_min_ns = INT64_MAX;
-        if (tally->pairs.count <= ANA_TALLY_PAIR_HISTOGRAMS)
+        if (!pair->latency && tally->pairs.count <= ANA_TALLY_PAIR_HISTOGRAMS)
             pair->latency = calloc(1, sizeof *pair->latency);
     }
-    if (pair && pair->latency) {
-        ana_small_add_one(pair->latency, ns);
-        return;
-    }
-    ana_small_add_one(&tally->other_latency, ns);
-    if (pair && ns < pair->latency_min_ns)
-        pair->latency_min_ns = ns;
+    return place;
+}
+
+uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_kept_wait *w)
+{
+    return place_of(tally, &tally->waits, ana_wait_key(w->kind, w->call), w->waiter, w->culprit);
 }
 
 void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *out)
@@ -209,14 +198,4 @@ void ana_tally_part(struct ana_tally *tally, size_t index, bool last)
 {
     tally->rank[index].collectives++;
     tally->rank[index].came_last += last;
-}
-
-void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *w, struct ana_tally_note_wait *note)
-{
-    uint64_t what = ana_wait_key(w->kind, w->call);
-    struct ana_wait_sum *sum = sum_at(tally, &tally->waits, &note->waits, what, w->waiter, w->culprit);
-    if (sum) {
-        sum->count++;
-        sum->lost_ns = ana_plus(sum->lost_ns, w->end_ns - w->begin_ns);
-    }
 }

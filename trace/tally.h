@@ -97,14 +97,48 @@ struct ana_tally_note {
     } wait[2]; /* late sender, late receiver */
 };
 
+/* Look them up, and make them; 0: out of memory. */
+uint32_t ana_tally_pair_place(struct ana_tally *tally, const struct ana_kept_message *message);
+uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_kept_wait *wait);
+
 /* A message that was matched: its latency. */
-void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *message, struct ana_tally_note *note);
+static inline void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *m,
+                                     struct ana_tally_note *note)
+{
+    int64_t ns = m->recv_complete_ns - m->send_begin_ns;
+    if (ns < 0) {
+        tally->clock_violations++;
+        return;
+    }
+    if (!note->pair)
+        note->pair = ana_tally_pair_place(tally, m);
+    struct ana_pair_sum *pair = note->pair ? ana_map_value(&tally->pairs, note->pair - 1) : NULL;
+    if (pair)
+        pair->matched++;
+    if (pair && pair->latency) {
+        ana_small_add_one(pair->latency, ns);
+        return;
+    }
+    ana_small_add_one(&tally->other_latency, ns);
+    if (pair && ns < pair->latency_min_ns)
+        pair->latency_min_ns = ns;
+}
 /* Of all messages. */
 void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *out);
 /* Those who took part are told by ana_tally_part. */
 void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *instance);
 void ana_tally_part(struct ana_tally *tally, size_t index, bool last);
-void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *wait, struct ana_tally_note_wait *note);
+static inline void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *w,
+                                  struct ana_tally_note_wait *note)
+{
+    if (!note->waits)
+        note->waits = ana_tally_wait_place(tally, w);
+    if (!note->waits)
+        return;
+    struct ana_wait_sum *sum = ana_map_value(&tally->waits, note->waits - 1);
+    sum->count++;
+    sum->lost_ns = ana_plus(sum->lost_ns, w->end_ns - w->begin_ns);
+}
 
 /* What an item counts as sent and received: a request's bytes are sent when it starts and received when it completes;
  * unknown counts as nothing. */

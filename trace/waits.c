@@ -7,40 +7,13 @@ static const enum trc_shape shape_of[TRC_OPCLASSES] = {
 #undef OPCLASS
 };
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-size_t ana_waits_of_message(const struct ana_message *m, struct ana_wait_span out[2])
-{
-    size_t n = 0;
-    if (m->recv_wait_begin_ns != INT64_MIN && m->send_begin_ns > m->recv_wait_begin_ns) {
-        int64_t end = earlier(m->send_begin_ns, m->recv_complete_ns);
-        if (end > m->recv_wait_begin_ns)
-            out[n++] = (struct ana_wait_span){ANA_LATE_SENDER,  m->destination, m->source, m->recv_wait_begin_ns, end,
-                                              m->recv_wait_call};
-    }
-    /* Completed by the call that starts it, and nothing else to wait for in there: what lasts was the message. */
-    bool blocking = m->send_wait_begin_ns == m->send_begin_ns && m->send_call->opclass != TRC_OP_SENDRECV;
-    bool may_be_held = m->synchronous || blocking || m->bytes > ANA_EAGER_BYTES;
-    if (m->send_complete_ns != INT64_MIN && may_be_held && m->recv_begin_ns > m->send_wait_begin_ns &&
-        (m->synchronous || m->send_complete_ns > m->recv_begin_ns)) {
-        int64_t end = earlier(m->recv_begin_ns, m->send_complete_ns);
-        if (end > m->send_wait_begin_ns)
-            out[n++] = (struct ana_wait_span){ANA_LATE_RECEIVER,     m->source, m->destination,
-                                              m->send_wait_begin_ns, end,       m->send_wait_call};
-    }
-    return n;
-}
-
 /* ---- collectives ----------------------------------------------------------------------------------------------- */
 
 /* `a` waits for `culprit`, until that comes or its own call ends. */
 static size_t wait_for(const struct ana_instance *instance, const struct ana_arrival *a,
                        const struct ana_arrival *culprit, struct ana_wait_span *out)
 {
-    int64_t end = earlier(culprit->begin_ns, a->end_ns);
+    int64_t end = ana_earlier(culprit->begin_ns, a->end_ns);
     if (a->comm_rank < 0 || end <= a->begin_ns)
         return 0;
     *out = (struct ana_wait_span){ANA_LATE_IN_COLLECTIVE, a->index, culprit->index, a->begin_ns, end, instance->call};
@@ -120,23 +93,6 @@ size_t ana_waits_of_instance(const struct ana_instance *instance, struct ana_wai
 
 /* ---- clip ------------------------------------------------------------------------------------------------------ */
 
-#define REMEMBERED 16 /* calls of one rank */
-
-struct taken {
-    int64_t begin_ns, until_ns;
-};
-
-struct waiter {
-    struct taken call[REMEMBERED]; /* a ring; unused ones begin at INT64_MIN */
-    uint32_t next;
-    int64_t newest_ns; /* the latest begin there was */
-};
-
-struct ana_wait_clip {
-    struct waiter *waiter;
-    size_t waiters;
-};
-
 struct ana_wait_clip *ana_wait_clip_new(void)
 {
     return calloc(1, sizeof(struct ana_wait_clip));
@@ -149,28 +105,31 @@ void ana_wait_clip_free(struct ana_wait_clip *clip)
     free(clip);
 }
 
-static struct waiter *add_waiter(struct ana_wait_clip *clip, size_t index)
+static struct ana_waiter *add_waiter(struct ana_wait_clip *clip, size_t index)
 {
     size_t more = index + index / 2 + 8;
-    struct waiter *moved = realloc(clip->waiter, more * sizeof *moved);
+    struct ana_waiter *moved = realloc(clip->waiter, more * sizeof *moved);
     if (!moved)
         return NULL;
     for (size_t i = clip->waiters; i < more; i++) {
         moved[i].next = 0;
         moved[i].newest_ns = INT64_MIN;
-        for (size_t c = 0; c < REMEMBERED; c++)
-            moved[i].call[c] = (struct taken){INT64_MIN, INT64_MIN};
+        for (size_t c = 0; c < ANA_WAIT_CALLS; c++)
+            moved[i].call[c] = (struct ana_wait_taken){INT64_MIN, INT64_MIN};
     }
     clip->waiter = moved;
     clip->waiters = more;
     return &moved[index];
 }
 
-/* Of a call that may be one of those remembered: takes away what was taken.  False: nothing is left. */
-static bool clip_again(struct waiter *waiter, struct ana_wait_span *span)
+bool ana_wait_clip_again(struct ana_wait_clip *clip, struct ana_wait_span *span)
 {
-    for (size_t i = 0; i < REMEMBERED; i++) {
-        struct taken *call = &waiter->call[i];
+    struct ana_waiter *waiter =
+        span->waiter < clip->waiters ? &clip->waiter[span->waiter] : add_waiter(clip, span->waiter);
+    if (!waiter)
+        return true; /* out of memory: rather twice than not at all */
+    for (size_t i = 0; i < ANA_WAIT_CALLS; i++) {
+        struct ana_wait_taken *call = &waiter->call[i];
         if (call->begin_ns != span->begin_ns)
             continue;
         if (span->end_ns <= call->until_ns)
@@ -179,18 +138,8 @@ static bool clip_again(struct waiter *waiter, struct ana_wait_span *span)
         call->until_ns = span->end_ns;
         return true;
     }
-    waiter->call[waiter->next++ % REMEMBERED] = (struct taken){span->begin_ns, span->end_ns};
-    return true;
-}
-
-bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span)
-{
-    struct waiter *waiter = span->waiter < clip->waiters ? &clip->waiter[span->waiter] : add_waiter(clip, span->waiter);
-    if (!waiter)
-        return true; /* out of memory: rather twice than not at all */
-    if (span->begin_ns <= waiter->newest_ns)
-        return clip_again(waiter, span);
-    waiter->newest_ns = span->begin_ns; /* later than all of them: the usual case */
-    waiter->call[waiter->next++ % REMEMBERED] = (struct taken){span->begin_ns, span->end_ns};
+    if (span->begin_ns > waiter->newest_ns)
+        waiter->newest_ns = span->begin_ns;
+    waiter->call[waiter->next++ % ANA_WAIT_CALLS] = (struct ana_wait_taken){span->begin_ns, span->end_ns};
     return true;
 }

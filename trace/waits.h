@@ -27,19 +27,74 @@ struct ana_wait_span {
     const struct trc_call *call; /* that the waiter is in: MPI_Wait, MPI_Recv, MPI_Allreduce ... */
 };
 
-/* Wait states of one message: how many of out[] were filled, 0 .. 2. */
-size_t ana_waits_of_message(const struct ana_message *message, struct ana_wait_span out[2]);
+static inline int64_t ana_earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Wait states of one message.  False: its receiver, or its sender, did not wait. */
+static inline bool ana_late_sender(const struct ana_message *m, struct ana_wait_span *out)
+{
+    if (m->recv_wait_begin_ns == INT64_MIN || m->send_begin_ns <= m->recv_wait_begin_ns)
+        return false;
+    int64_t end = ana_earlier(m->send_begin_ns, m->recv_complete_ns);
+    *out = (struct ana_wait_span){ANA_LATE_SENDER,  m->destination, m->source, m->recv_wait_begin_ns, end,
+                                  m->recv_wait_call};
+    return end > m->recv_wait_begin_ns;
+}
+static inline bool ana_late_receiver(const struct ana_message *m, struct ana_wait_span *out)
+{
+    if (m->recv_begin_ns <= m->send_wait_begin_ns || m->send_complete_ns == INT64_MIN)
+        return false;
+    /* Completed by the call that starts it, and nothing else to wait for in there: what lasts was the message. */
+    bool blocking = m->send_wait_begin_ns == m->send_begin_ns && m->send_call->opclass != TRC_OP_SENDRECV;
+    bool may_be_held = m->synchronous || blocking || m->bytes > ANA_EAGER_BYTES;
+    if (!may_be_held || (!m->synchronous && m->send_complete_ns <= m->recv_begin_ns))
+        return false;
+    int64_t end = ana_earlier(m->recv_begin_ns, m->send_complete_ns);
+    *out = (struct ana_wait_span){ANA_LATE_RECEIVER,     m->source, m->destination,
+                                  m->send_wait_begin_ns, end,       m->send_wait_call};
+    return end > m->send_wait_begin_ns;
+}
+/* Both: how many of out[] were filled, 0 .. 2. */
+static inline size_t ana_waits_of_message(const struct ana_message *message, struct ana_wait_span out[2])
+{
+    size_t n = ana_late_sender(message, &out[0]);
+    return n + ana_late_receiver(message, &out[n]);
+}
 
 /* Wait states of one collective; out[] has room for instance->arrivals.  None for nonblocking and mismatched ones. */
 size_t ana_waits_of_instance(const struct ana_instance *instance, struct ana_wait_span *out);
 
 /* One call may complete many messages (MPI_Waitall): their spans begin together and overlap.  The clip counts such time
  * once: it shortens each span to what no earlier span of the same call has taken. */
-struct ana_wait_clip;
+#define ANA_WAIT_CALLS 16 /* of one rank that are remembered */
+struct ana_wait_taken {
+    int64_t begin_ns, until_ns;
+};
+struct ana_waiter {
+    struct ana_wait_taken call[ANA_WAIT_CALLS]; /* a ring; unused ones begin at INT64_MIN */
+    uint32_t next;
+    int64_t newest_ns; /* the latest begin there was */
+};
+struct ana_wait_clip {
+    struct ana_waiter *waiter; /* by rank index */
+    size_t waiters;
+};
 struct ana_wait_clip *ana_wait_clip_new(void); /* NULL: out of memory */
 void ana_wait_clip_free(struct ana_wait_clip *clip);
+/* Of a call that is not later than all that are remembered, or a rank that is not known yet. */
+bool ana_wait_clip_again(struct ana_wait_clip *clip, struct ana_wait_span *span);
 /* Returns false if nothing is left of the span; its begin may have moved on.  Remembers the last calls of each rank,
  * O(ranks) memory. */
-bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span);
+static inline bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span)
+{
+    struct ana_waiter *waiter = span->waiter < clip->waiters ? &clip->waiter[span->waiter] : NULL;
+    if (!waiter || span->begin_ns <= waiter->newest_ns)
+        return ana_wait_clip_again(clip, span);
+    waiter->newest_ns = span->begin_ns; /* later than all of them: the usual case */
+    waiter->call[waiter->next++ % ANA_WAIT_CALLS] = (struct ana_wait_taken){span->begin_ns, span->end_ns};
+    return true;
+}
 
 #endif
