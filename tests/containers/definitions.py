@@ -68,7 +68,7 @@ if check("openmpi builds", built.code == 0, built):
 built = build("openmpi-bind", "openmpi-bind", ("trixie", "plain"), "bind")
 if check("openmpi-bind builds", built.code == 0, built):
     alone = enter(["apptainer", "-s", "exec", "openmpi-bind.sif", "ring"] if case == "apptainer" else
-                  AFTERWARDS + ["podman", "run", "--rm", "openmpi-bind", "ring"], path=path)
+                  AFTERWARDS + ["podman", "run", "--rm", "--net=host", "openmpi-bind", "ring"], path=path)
     check("openmpi-bind has no MPI of its own", alone.code == 127 and "libmpi" in alone.out + alone.err, alone)
     mounts = enter(["containers/host-mpi", case, in_job("host-mpi")], path=path).out.split()
     for program, arguments in (("hello", []), ("pingpong", ["1000"])):
