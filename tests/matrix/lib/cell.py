@@ -49,7 +49,7 @@ class Cell:
     def without_shared_memory(self):
         """By which the processes of another world are not reached."""
         btl = self.library.env.get("OMPI_MCA_btl")
-        return {"OMPI_MCA_btl": btl + ",tcp"} if btl else {"UCX_TLS": "self,sysv,tcp"}
+        return {"OMPI_MCA_btl": btl + ",tcp", "OMPI_MCA_btl_tcp_if_include": "lo"} if btl else {"UCX_TLS": "self,sysv,tcp"}
 
     def seen(self, rep):
         """Takes note of a report that held."""
