@@ -222,6 +222,27 @@ static int odd_first(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
+/* Of a job that is over a long read or write looks like one that never ends: nothing tells whether its bytes moved. */
+static void doubt_files(struct ana_case *c)
+{
+    if (c->live || c->out->state != ANA_STUCK)
+        return;
+    for (size_t i = 0; i < c->out->culprits; i++) {
+        size_t index = c->out->culprit[i];
+        const struct ana_stack *stack = ana_rank_post(c, index) ? NULL : ana_stack_of(&c->stacks, index);
+        if (!stack || !strstr(stack->on, "() on /") || strstr(stack->on, "() on /dev/") ||
+            ana_clock_job_time(c->job->clock, index, stack->ticks) < c->job->process[index].last_end_ns)
+            continue;
+        char on[200];
+        snprintf(on, sizeof on, "%s", stack->on);
+        ana_case_evidence(c,
+                          "rank %s was in %s: the files do not tell whether bytes moved there, slowly, until the end",
+                          ana_rank_label(c->job, index).text, on);
+        if (c->out->confidence == ANA_LIKELY)
+            c->out->confidence = ANA_POSSIBLE;
+    }
+}
+
 /* Equal places are one group: O(ranks). */
 void ana_case_groups(struct ana_case *c)
 {
@@ -231,6 +252,7 @@ void ana_case_groups(struct ana_case *c)
     ana_map_init(&known, sizeof(struct ana_verdict_group));
     if (v->state != ANA_HEALTHY)
         c->memory |= !ana_stacks_take(c->job, &c->stacks);
+    doubt_files(c);
     for (size_t i = 0; i < c->count && group_of && member; i++) {
         struct ana_verdict_group one = {.culprit = is_culprit(v, i)};
         describe(c, i, &one);

@@ -493,12 +493,48 @@ static void known(void)
     }
 }
 
+/* Who was in a long read when its stack was taken may have been slow: nothing tells, and that is said. */
+static void reads(bool file)
+{
+    static const struct rank rank[] = {BARRIER(20 * S), OUTSIDE};
+    struct ana_verdict v;
+    bool said = false;
+    folder_make("reads");
+    for (int r = 0; r < 2; r++) {
+        struct tb *tb = make(&rank[r], r, 2);
+        if (r == 1) {
+            tb_stack(tb, 1, 1, (struct trc_def_stack){.reason = TRC_STACK_HANG, .state = 'D', .flags = TRC_STACK_MAIN},
+                     file ? "on\tread() on /data/shard-17\nnative\tread+0x1\tlibc.so.6+0x2\n"
+                          : "on\tfutex\nnative\twait+0x1\tlibc.so.6+0x2\n");
+            tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING}, "");
+        }
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    judge("in a read", job, ANA_STUCK, ANA_CLASS_MISSING, "1", NULL);
+    if (ana_verdict(job, NULL, &v)) {
+        for (size_t i = 0; i < v.lines; i++)
+            said |= strstr(v.line[i], "rank 1 was in read() on /data/shard-17: the files do not tell") != NULL;
+        if (said != file || v.confidence != (file ? ANA_POSSIBLE : ANA_LIKELY)) {
+            printf("in a read: %ssaid that it may have moved, %s\n", said ? "" : "not ",
+                   ana_confidence_name(v.confidence));
+            failed = 1;
+        }
+        ana_verdict_free(&v);
+    }
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
     static const struct rank outside = OUTSIDE, recv = RECV(0, 3),
                              reduce = {.call = TB_REDUCE, .since = 20 * S, .sequence = 1};
     over();
     known();
+    reads(true);
+    reads(false);
     live(false);
     live(true);
     elsewhere();
