@@ -27,6 +27,7 @@ struct ana_want {
     const struct ana_tail_request *request; /* of a collective */
     int32_t target;                         /* of a lock: whose window it is */
     bool shared;                            /* of a lock: the holder's is */
+    bool started;                           /* a send whose request is open: its message may be taken already */
     bool taken; /* a message that fits was taken by an earlier receive that nobody completed */
 };
 

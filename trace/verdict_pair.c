@@ -206,11 +206,29 @@ static void look_for_message(struct ana_case *c, size_t receiver, struct ana_wan
         want->met = 0;
 }
 
+/* A send that was started: was its message taken already? */
+static bool was_taken(struct ana_case *c, size_t sender, const struct ana_want *want, size_t receiver)
+{
+    int64_t sent = counted(c, sender, receiver, false), taken = counted(c, sender, receiver, true);
+    if (sent >= 0 && sent == taken)
+        return true;
+    if (taken <= 0 || c->scans++ >= SCANS_MAX)
+        return false;
+    struct ana_map flows;
+    ana_map_init(&flows, sizeof(struct flow));
+    bool complete = count_events(c, &flows, receiver, sender, false);
+    complete &= count_events(c, &flows, sender, receiver, true);
+    const struct flow *flow = ana_map_find(&flows, want->identity, (uint32_t)want->tag, 0);
+    bool all = complete && flow && flow->sent <= flow->taken;
+    ana_map_free(&flows);
+    return all;
+}
+
 /* A send: has its receiver a receive that takes it? */
 static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_want *want, size_t receiver)
 {
     const struct ana_rank *to = &c->job->process[receiver].rank;
-    want->met = 0;
+    want->met = want->started && was_taken(c, sender, want, receiver);
     for (size_t i = c->first_post[receiver]; i < c->first_post[receiver + 1]; i++) {
         const struct ana_post *p = &c->post[i];
         const struct trc_sig *sig = p->sig;

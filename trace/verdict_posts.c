@@ -133,6 +133,8 @@ static void want_request(struct ana_case *c, struct ana_post *p, const struct an
     uint32_t flags = r->sig.flags;
     if (flags & TRC_SIG_P2P_OUT)
         add_want(c, p, ANA_WANT_RECEIVER, &r->sig, 0, r->begin_ns);
+    if (flags & TRC_SIG_P2P_OUT && !c->memory)
+        c->want[c->wants - 1].started = true;
     if (flags & TRC_SIG_P2P_IN && r->call->opclass != TRC_OP_MPROBE)
         add_want(c, p, ANA_WANT_MESSAGE, &r->sig, 0, r->begin_ns);
     if (flags & TRC_SIG_COLL) {
