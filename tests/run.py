@@ -134,7 +134,12 @@ class Runner:
         started = time.monotonic()
         folder = tempfile.mkdtemp(prefix="hpct-")
         out_path = os.path.join(folder, ".output")
-        env = dict(self.env, TMPDIR=folder)
+        env, shared = dict(self.env, TMPDIR=folder), None
+        if os.access("/dev/shm", os.W_OK) and test.kind == "e2e":
+            # Open MPI names its segments by the launcher's pid: in pid namespaces those of two runs have one name, and a
+            # killed job leaves its own behind.
+            shared = tempfile.mkdtemp(prefix="hpct-", dir="/dev/shm")
+            env["OMPI_MCA_btl_vader_backing_directory"] = shared
         with open(out_path, "wb") as out:
             process = subprocess.Popen(test.command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out,
                                        stderr=subprocess.STDOUT, start_new_session=True)
@@ -149,7 +154,8 @@ class Runner:
             process.wait()
         with open(out_path, errors="replace") as f:
             text = f.read()
-        shutil.rmtree(folder, ignore_errors=True)
+        for place in filter(None, (folder, shared)):
+            shutil.rmtree(place, ignore_errors=True)
         self.report(test, code, text, time.monotonic() - started, last_try)
 
     def report(self, test, code, text, seconds, last_try):

@@ -225,14 +225,16 @@ def privileged():
         os.chmod("open", 0o777)
         os.chmod(".", 0o755)
         script = "mount --bind %s/libtrace.so %s && LD_PRELOAD=libmvec.so.1 HPCTOP_VERBOSE=1 HPCTOP_DIR=$PWD/open/$1 " \
-                 "TMPDIR=/tmp exec %s/$1" % (base, place, base)
+                 "TMPDIR=%s/tmp exec %s/$1" % (base, place, base, base)
+        os.mkdir(base + "/tmp")
+        os.chmod(base + "/tmp", 0o1777)
         shutil.copy(workload("ring"), base + "/plain")
         done = {name: run(["unshare", "--mount", "bash", "-c", script, "-", name]) for name in ("plain", "ring")}
         if not traces("open/plain"):
             skip("setuid", "the library cannot be brought in: %s" % done["plain"])
             return
         check("setuid: a program with other rights is not recorded",
-              done["ring"].code == 0 and not os.path.exists("open/ring"), (done["ring"], os.listdir("open")))
+              done["ring"].code == 0 and not os.path.exists("open/ring"), "%s %s" % (done["ring"], os.listdir("open")))
     finally:
         shutil.rmtree(base)
 

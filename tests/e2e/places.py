@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import subprocess
+import tempfile
 
 from common import LIBTRACE, calls, check, end, environment, hpctop, mpirun, report, run, skip, traces, workload
 
@@ -73,10 +74,11 @@ def umasks():
     fine("umask 077", done, [cwd + "/t"])
     modes = {stat.S_IMODE(os.stat(p).st_mode) for p in traces(cwd + "/t")} | {stat.S_IMODE(os.stat(cwd + "/t").st_mode)}
     check("umask 077: nobody else may read", all(m & 0o077 == 0 for m in modes), [oct(m) for m in modes])
-    done = run(["sh", "-c", "umask 0777; exec %s" % RING], environment("t0", OMPI_MCA_orte_tmpdir_base="/tmp"), cwd=cwd)
-    plain = run(["sh", "-c", "umask 0777; exec %s" % RING], environment(None, False, OMPI_MCA_orte_tmpdir_base="/tmp"), cwd=cwd)
+    base = tempfile.mkdtemp(prefix="hpct-")  # Open MPI's folder in it shall be nobody else's: who comes later could not enter
+    done = run(["sh", "-c", "umask 0777; exec %s" % RING], environment("t0", OMPI_MCA_orte_tmpdir_base=base), cwd=cwd)
+    plain = run(["sh", "-c", "umask 0777; exec %s" % RING], environment(None, False, OMPI_MCA_orte_tmpdir_base=base), cwd=cwd)
     check("umask 777: the same", (done.code, done.out) == (plain.code, plain.out), (done, plain))
-    run(["chmod", "-R", "u+rwX", cwd])
+    run(["chmod", "-R", "u+rwX", cwd, base])
 
 
 def side_by_side():

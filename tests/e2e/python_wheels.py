@@ -9,11 +9,11 @@ from common import check, end, environment, run, skip, skip_all
 from pi import pi
 
 env = environment(None, False)
-made = run(["/usr/bin/python3", "-m", "venv", "venv"], env, 60)
+made = run(["/usr/bin/python3", "-m", "venv", "venv"], env)
 if made.code != 0:
     skip_all("no python3-venv: " + (made.out + made.err).strip()[-150:])
 python = os.path.abspath("venv/bin/python")
-got = run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:", "mpi4py>=4.1"], env, 200)
+got = run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:", "mpi4py>=4.1"], env, 600)
 if got.code != 0:
     skip_all("no wheel of mpi4py could be had: " + got.err.strip()[-150:])
 version = run([python, "-c", "import mpi4py; print(mpi4py.__version__)"], env).out.strip()

@@ -7,6 +7,7 @@ command -v tmux >/dev/null || { echo "tmux is missing"; exit 77; }
 : "${HPCTOP:=$TOP/hpctop}" "${LIBTRACE:=$TOP/libtrace.so}" "${WORKLOADS:=$BUILD/workloads}"
 here=$(mktemp -d) || exit 1
 server=0
+export SHELL=/bin/sh  # an account may have one that lets nobody in
 pane() { tmux -L "hpctop-$$-$server" "$@" 2>/dev/null; }
 # terminal COLS ROWS COMMAND: a fresh one, of a server of its own: one that still ends would take it with it.
 terminal() {
