@@ -9,6 +9,7 @@ OPENMPI_ENV = {
     "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_plm": "isolated",
     "OMPI_MCA_plm_rsh_agent": "sh", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     "OMPI_MCA_smsc": "^cma", "OMPI_MCA_osc": "^rdma,ucx", "HWLOC_HIDE_ERRORS": "2",
+    "OMPI_MCA_topo": "^treematch",  # it ends a program that lets it reorder ranks, on few cores
 }
 
 
