@@ -3,6 +3,7 @@
 #ifndef IPO_CUPTI_INSIDE_H
 #define IPO_CUPTI_INSIDE_H
 
+#include "interpose/calls.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +34,7 @@ typedef void (*ipo_cupti_completed)(void *context, uint32_t stream, uint8_t *buf
     ASK(Finalize, (void))
 
 /* Set before the state is ON; afterwards only read. */
-extern struct ipo_cupti_calls {
+struct ipo_cupti_calls {
 #define ASK(name, parameters, ...) int(*name) parameters;
     IPO_CUPTI_CALLED(ASK)
     IPO_CUPTI_REGISTER(ASK)
@@ -43,14 +44,15 @@ extern struct ipo_cupti_calls {
     int (*stream_id)(void *stream, unsigned long long *id); /* cuStreamGetId, from CUDA 12 on */
     int (*current_context)(void **context);                 /* cuCtxGetCurrent */
     int (*is_capturing)(void *stream, int *status);         /* cuStreamIsCapturing */
-} ipo_cupti;
+};
+extern IPO_OURS struct ipo_cupti_calls ipo_cupti;
 
 enum ipo_cupti_state { IPO_CUPTI_OFF, IPO_CUPTI_STARTING, IPO_CUPTI_ON, IPO_CUPTI_STEPPING, IPO_CUPTI_NEVER };
-extern atomic_int ipo_cupti_state;
-extern __thread bool ipo_cupti_own; /* a call of ours to CUPTI, not somebody else's */
+extern IPO_OURS atomic_int ipo_cupti_state;
+extern IPO_OURS __thread bool ipo_cupti_own; /* a call of ours to CUPTI, not somebody else's */
 
 enum { IPO_CUPTI_KINDS = 3 };
-extern const int ipo_cupti_kinds[IPO_CUPTI_KINDS];
+extern IPO_OURS const int ipo_cupti_kinds[IPO_CUPTI_KINDS];
 #define IPO_CUPTI_FLUSH_FORCED 1u
 
 /* ---- cupti.c */

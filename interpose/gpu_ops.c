@@ -112,7 +112,8 @@ static inline bool hold(ipo_gpu_op op, uint64_t *word)
 
 /* Says a state of an operation that is held; the word that it has then.  In the file the state comes last, and only if
  * it is a later one. */
-static uint64_t say(ipo_gpu_op op, uint64_t word, enum trc_gpu_state to, uint64_t ticks, uint8_t how, int result)
+static inline __attribute__((always_inline)) uint64_t say(ipo_gpu_op op, uint64_t word, enum trc_gpu_state to,
+                                                          uint64_t ticks, uint8_t how, int result)
 {
     struct trc_gpu_op *slot = &ipo_gpu_table->op[slot_in(op)];
     enum trc_gpu_state state = (enum trc_gpu_state)(word & STATE);
@@ -136,16 +137,25 @@ static uint64_t say(ipo_gpu_op op, uint64_t word, enum trc_gpu_state to, uint64_
     return op >> SLOT_BITS << NUMBER_SHIFT | state | (blind ? BLIND : 0);
 }
 
-/* `word`: what it is to be, as held by nobody. */
-static void release(ipo_gpu_op op, uint64_t word)
+/* The same with what others had to leave meanwhile. */
+static __attribute__((noinline, cold)) void release_later(ipo_gpu_op op, uint64_t word)
 {
     _Atomic uint64_t *of = &words[slot_in(op)];
     uint64_t there = atomic_load_explicit(of, memory_order_relaxed);
-    do {
-        if (__builtin_expect(there & (DUE | DUE_BLIND), 0))
-            word = say(op, word, (enum trc_gpu_state)((there & DUE) >> DUE_SHIFT), 0,
-                       there & DUE_BLIND ? TRC_GPU_BLIND : 0, 0);
-    } while (!atomic_compare_exchange_weak_explicit(of, &there, word, memory_order_release, memory_order_relaxed));
+    do
+        word = say(op, word, (enum trc_gpu_state)((there & DUE) >> DUE_SHIFT), 0, there & DUE_BLIND ? TRC_GPU_BLIND : 0,
+                   0);
+    while (!atomic_compare_exchange_weak_explicit(of, &there, word, memory_order_release, memory_order_relaxed));
+}
+
+/* `was`: its word when it was held; `word`: what it is to be, as held by nobody. */
+static inline void release(ipo_gpu_op op, uint64_t was, uint64_t word)
+{
+    uint64_t held = was | BUSY;
+    if (__builtin_expect(!atomic_compare_exchange_strong_explicit(&words[slot_in(op)], &held, word,
+                                                                  memory_order_release, memory_order_relaxed),
+                         0))
+        release_later(op, word);
 }
 
 /* Leaves word of a state with the one who holds the slot.  False: nobody does any more, or it is another's. */
@@ -170,7 +180,7 @@ static void advance(ipo_gpu_op op, enum trc_gpu_state to, uint64_t ticks, uint8_
     while (!hold(op, &word))
         if (op == 0 || word >> NUMBER_SHIFT != op >> SLOT_BITS || leave(op, to, how))
             return;
-    release(op, say(op, word, to, ticks, how, result));
+    release(op, word, say(op, word, to, ticks, how, result));
 }
 
 void ipo_gpu_op_enqueued(ipo_gpu_op op, uint64_t ticks, uint8_t how)
@@ -255,6 +265,6 @@ ipo_gpu_op ipo_gpu_op_oldest(uint32_t comm, uint32_t call, uint64_t bytes)
     if (!hold(oldest, &word))
         return 0;
     ipo_gpu_table->op[slot_in(oldest)].flags |= TRC_GPU_BY_PLUGIN;
-    release(oldest, word);
+    release(oldest, word, word);
     return oldest;
 }

@@ -31,7 +31,7 @@ static ipo_gpu_op while_held(void (*say_it)(ipo_gpu_op op, uint64_t ticks, uint8
     CHECK(hold(op, &word), "a slot that nobody holds");
     say_it(op, 0, how);
     CHECK(state_of(op) == TRC_GPU_CALLED, "state %d while somebody else has the slot", state_of(op));
-    release(op, say(op, word, TRC_GPU_STARTED, 0, 0, 0));
+    release(op, word, say(op, word, TRC_GPU_STARTED, 0, 0, 0));
     return op;
 }
 
