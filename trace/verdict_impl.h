@@ -100,7 +100,7 @@ struct ana_tail {
 };
 
 struct ana_seen {
-    uint64_t calls, progress, cpu, io;
+    uint64_t calls, progress, cpu, io, queued;
 };
 
 /* Looks at a running job, kept by it. */
@@ -144,6 +144,8 @@ void ana_looks_take(struct ana_job *job);
 void ana_looks_free(struct ana_looks *looks);
 /* Share of a core that a rank used between the looks; NAN unknown. */
 double ana_looks_cpu(const struct ana_case *c, size_t index);
+/* Share of the time between the looks that its main thread was ready to run and had no processor; NAN unknown. */
+double ana_looks_queued(const struct ana_case *c, size_t index);
 /* Bytes that it read and wrote, each second between the looks; NAN unknown. */
 double ana_looks_io(const struct ana_case *c, size_t index);
 

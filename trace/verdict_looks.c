@@ -1,10 +1,27 @@
 /* Two looks at a running job: what moved between them. */
 #include "trace/verdict_impl.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define LOOK_GAP_NS 500000000
+
+/* The second field of its main thread's schedstat: nanoseconds on a run queue (Linux, Documentation/scheduler/
+ * sched-stats). */
+static uint64_t queued_ns(const struct ana_process *p)
+{
+    char path[64];
+    uint64_t ran, queued = UINT64_MAX;
+    snprintf(path, sizeof path, "/proc/%u/schedstat", p->rank.pid);
+    FILE *f = p->alive && p->by_pid ? fopen(path, "r") : NULL;
+    if (f && fscanf(f, "%" SCNu64 " %" SCNu64, &ran, &queued) != 2)
+        queued = UINT64_MAX;
+    if (f)
+        fclose(f);
+    return queued;
+}
 
 static int64_t now_ns(void)
 {
@@ -63,7 +80,7 @@ void ana_looks_take(struct ana_job *job)
     looks->at_ns[1] = now;
     for (size_t i = 0; i < job->count; i++) {
         struct ana_process *p = &job->process[i];
-        looks->seen[1][i] = (struct ana_seen){p->rank.calls, p->progress, p->cpu_ms, ana_process_io(p)};
+        looks->seen[1][i] = (struct ana_seen){p->rank.calls, p->progress, p->cpu_ms, ana_process_io(p), queued_ns(p)};
     }
     looks->taken++;
 }
@@ -80,6 +97,12 @@ double ana_looks_cpu(const struct ana_case *c, size_t index)
 {
     const struct ana_looks *looks = c->looks;
     return looks && looks->taken >= 2 ? rate(looks, looks->seen[0][index].cpu, looks->seen[1][index].cpu) * 1e6 : NAN;
+}
+
+double ana_looks_queued(const struct ana_case *c, size_t index)
+{
+    const struct ana_looks *looks = c->looks;
+    return looks && looks->taken >= 2 ? rate(looks, looks->seen[0][index].queued, looks->seen[1][index].queued) : NAN;
 }
 
 double ana_looks_io(const struct ana_case *c, size_t index)

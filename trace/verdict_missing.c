@@ -2,9 +2,10 @@
 #include "trace/verdict_impl.h"
 #include <stdio.h>
 
-#define BUSY_SHARE 0.05   /* of a core: a rank outside MPI that does something (on a node with more ranks than cores) */
-#define BUSY_BYTES 4096.0 /* a second: a rank that reads or writes files, or whatever else it is that moves */
-#define BUSY_TIMES 10     /* it is slow, not hung, for so many times hang_ns */
+#define BUSY_SHARE    0.05 /* of a core: a rank outside MPI that does something (on a node with more ranks than cores) */
+#define STARVED_SHARE 0.3  /* of the time: a rank that is ready to run and seldom gets a processor */
+#define BUSY_BYTES    4096.0 /* a second: a rank that reads or writes files, or whatever else it is that moves */
+#define BUSY_TIMES    10     /* it is slow, not hung, for so many times hang_ns */
 
 /* ---- somebody outside MPI is waited for -----------------------------------------------------------------------------
  */
@@ -184,13 +185,26 @@ bool ana_find_missing(struct ana_case *c)
 /* ---- all are there, and nothing moves -------------------------------------------------------------------------------
  */
 
+/* Those inside poll, and want a processor that others have: what they do there takes as much longer. */
+static bool starved(const struct ana_case *c, const struct ana_group *g, int64_t lasted)
+{
+    for (size_t i = 0; i < c->posts && lasted / BUSY_TIMES < c->rules.hang_ns; i++) {
+        const struct ana_post *p = &c->post[i];
+        if (p->kind == ANA_POST_COLLECTIVE && ana_group_at(c, p->group) == g &&
+            ana_looks_queued(c, p->index) >= STARVED_SHARE)
+            return true;
+    }
+    return false;
+}
+
 bool ana_find_inside(struct ana_case *c)
 {
     for (size_t i = 0; i < c->groups.count; i++) {
         const struct ana_group *g = ana_group_at(c, i);
         const struct ana_post *first = &c->post[g->first_post];
-        if (!g->blocked || !g->looked || g->missing_count || !first->blocked ||
-            !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, ana_case_lasted(c, &first->index, 1)))
+        int64_t lasted = ana_case_lasted(c, &first->index, 1);
+        if (!g->blocked || !g->looked || g->missing_count || !first->blocked || starved(c, g, lasted) ||
+            !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, lasted))
             continue;
         char comm[128], bytes[ANA_TEXT];
         ana_comm_words(c->job, g->comm, comm, sizeof comm);

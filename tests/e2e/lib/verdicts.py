@@ -60,6 +60,10 @@ def verdict(folder, hang=HANG):
         return r.code, None
 
 
+def says(v, want):
+    return want.get("says", "") in " ".join([v["summary"]] + v["evidence"])
+
+
 def right(v, want):
     """What is wrong with a verdict, or an empty text."""
     if v is None:
@@ -70,7 +74,7 @@ def right(v, want):
         return "class %s, %s" % (v["class"], v["summary"])
     if want["culprits"] is not None and v["culprits"] != want["culprits"]:
         return "culprits %s, %s" % (v["culprits"], v["summary"])
-    if want.get("says", "") not in " ".join([v["summary"]] + v["evidence"]):
+    if not says(v, want):
         return "does not say %r: %s, %s" % (want["says"], v["summary"], v["evidence"])
     return ""
 
@@ -125,7 +129,7 @@ def hangs(name, ranks, want, command=None, live=True, post=True, seconds=25, lin
     while time.monotonic() < limit:
         if len(traces(folder)) == ranks:
             code, v = verdict(folder)
-            if v and v["state"] in want["state"] and v["class"] == want["class"] and want.get("says", "") in v["summary"]:
+            if v and v["state"] in want["state"] and v["class"] == want["class"] and says(v, want):
                 named = named or (code, v)
                 if not (v["since_s"] or 0) < HANG:
                     break
