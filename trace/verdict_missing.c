@@ -261,7 +261,7 @@ static bool say_unknown(struct ana_case *c)
  */
 bool ana_find_still(struct ana_case *c)
 {
-    size_t inside = 0, outside = 0, leaving = 0, doors = 0;
+    size_t inside = 0, outside = 0, leaving = 0, doors = 0, messages = 0;
     const struct ana_post *door = NULL;
     int64_t last = INT64_MIN;
     for (size_t i = 0; i < c->count; i++) {
@@ -275,28 +275,38 @@ bool ana_find_still(struct ana_case *c)
         last = end > last ? end : last;
         inside += post != NULL;
         leaving += post && post->kind == ANA_POST_FINALIZE;
+        messages += post && post->kind != ANA_POST_FINALIZE && post->kind != ANA_POST_COLLECTIVE;
         if (post && post->call->opclass == TRC_OP_SPAWN && ++doors)
             door = post;
         if (!post && ++outside)
             ana_case_blame(c, i);
     }
-    bool found = inside && !ana_case_starting(c) &&
-                 ana_case_settle_by_time(c, leaving == inside && outside ? ANA_CLASS_MISSING : ANA_CLASS_NONE,
-                                         c->job->end_ns - last);
+    bool at_end = leaving == inside && outside, at_door = doors == inside;
+    enum ana_verdict_class id = at_end                ? ANA_CLASS_MISSING
+                                : at_door || !outside ? ANA_CLASS_NONE
+                                : messages            ? ANA_CLASS_UNMATCHED
+                                                      : ANA_CLASS_MISSING;
     char who[128];
     ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    if (found && leaving == inside && outside)
+    if (at_door)
+        c->out->culprits = 0;
+    if (!inside || ana_case_starting(c) || !ana_case_settle_by_time(c, id, c->job->end_ns - last)) {
+        c->out->culprits = 0;
+        return false;
+    }
+    if (at_end) {
         ana_case_say(c, "%s %s not come to MPI_Finalize, where %zu wait", who, outside == 1 ? "has" : "have", inside);
-    else if (found && doors == inside) /* MPI_Comm_accept, MPI_Comm_connect .. */
+        return true;
+    }
+    c->out->confidence = ANA_POSSIBLE;
+    if (at_door) /* MPI_Comm_accept, MPI_Comm_connect .. */
         ana_case_say(c, "%zu rank%s in %s, and nobody meets %s there", inside, inside == 1 ? " waits" : "s wait",
                      door->call->name, inside == 1 ? "it" : "them");
-    else if (found)
-        ana_case_say(c, "nothing moves: %zu rank%s inside MPI, %zu outside", inside, inside == 1 ? "" : "s", outside);
-    if (!found || leaving != inside)
-        c->out->culprits = 0;
-    if (found && outside == 0 && leaving != inside && say_unknown(c))
+    else if (outside)
+        ana_case_say(c, "nothing moves: %s %s outside MPI, %zu inside", who, outside == 1 ? "is" : "are", inside);
+    else
+        ana_case_say(c, "nothing moves: %s inside MPI", inside == 1 ? "the rank is" : "all ranks are");
+    if (!outside && leaving != inside && say_unknown(c))
         c->out->confidence = ANA_LIKELY;
-    if (found && c->out->id == ANA_CLASS_NONE)
-        c->out->confidence = ANA_POSSIBLE;
-    return found;
+    return true;
 }

@@ -228,7 +228,7 @@ static void killed(void)
         tb_running(two.rank[i], 192013000000 + i);
     two_write(two);
     expect("killed in a hang", ANA_TROUBLE, ANA_HUNG,
-           "hung for 3 min 12 s: nothing moves: 1 rank inside MPI, 1 outside");
+           "hung for 3 min 12 s: nothing moves: rank 0 is outside MPI, 1 inside");
 }
 
 static void hangs(void)
