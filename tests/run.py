@@ -8,7 +8,8 @@ its own that is removed afterwards, with these in its environment: TOP (the sour
 LIBTRACE, HPCTOP, WORKLOADS.  A test of many parts prints `ok NAME`, `not ok NAME: why` or `skip NAME: why` for each
 part; then each part counts.  In the head of a script (its first 10 lines):
 
-  # timeout: 120      seconds that are enough on any quiet machine (default 60); after BUSY times that it counts as failed
+  # timeout: 120      seconds that are enough on any quiet machine (default 60); after BUSY times
+                    that (at most PATIENCE) it counts as failed
   # alone             runs when nothing else does
   # long              only with -l (make check-long)
   # cases: NAME ..    as many tests as names, each run with one as its argument
@@ -36,19 +37,20 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PART = re.compile(r"^(ok|not ok|skip) ([^:\n]+)(?:: (.*))?$")
 DROP = ("TRUTH", "LD_PRELOAD", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
-BUSY = 4  # a machine that others use is so many times slower
+BUSY, PATIENCE = 4, 1200  # a machine that others use is so many times slower; but no more than so many seconds for that
 KEEP = ("HPCTOP_TEST_ROOTS", "HPCTOP_GPU")
 
 
 class Test:
     def __init__(self, kind, name, command, head=""):
         self.kind, self.name, self.command = kind, name, command
-        self.timeout, self.alone, self.long = 60 * BUSY, False, False
+        self.timeout, self.alone, self.long = 60, False, False
         if head:
             found = re.search(r"^# timeout: (\d+)", head, re.M)
-            self.timeout = int(found.group(1)) * BUSY if found else self.timeout
+            self.timeout = int(found.group(1)) if found else self.timeout
             self.alone = bool(re.search(r"^# alone", head, re.M))
             self.long = bool(re.search(r"^# long", head, re.M))
+        self.timeout = max(self.timeout, min(self.timeout * BUSY, PATIENCE))
 
     def label(self):
         return "%s/%s" % (self.kind, self.name)
