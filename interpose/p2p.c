@@ -1,6 +1,7 @@
 /* Point to point: blocking, nonblocking, persistent, probes and claimed messages. */
 #include "interpose/abi.h"
 #include "interpose/describe.h"
+#include "interpose/process.h"
 
 static int int_arg(const struct ipo_frame *frame, const uintptr_t *args, char role)
 {
@@ -180,10 +181,12 @@ void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
     ipo_request_add(handle, &request);
 }
 
-/* The claim behind the message handle, found before the call overwrites it. */
+/* The claim behind the message handle, found before the call overwrites it; and out of sight meanwhile where another
+ * thread may be given the same handle as soon as the message is received. */
 void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args)
 {
-    struct ipo_request *claim = ipo_request_find(ipo_handle_load(ipo_arg(frame->call, args, 'U'), 0));
+    const uintptr_t handle = ipo_handle_load(ipo_arg(frame->call, args, 'U'), 0);
+    struct ipo_request *claim = ipo_process.concurrent ? ipo_request_claim(handle) : ipo_request_find(handle);
     frame->handle = (uintptr_t)claim;
     if (!claim)
         return;
@@ -194,22 +197,26 @@ void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args)
     frame->sig.received = claim->sig.received;
 }
 
-static struct ipo_request *claimed(const struct ipo_frame *frame)
+/* NULL: nothing is known of the message, or the call `failed` and has left it. */
+static struct ipo_request *claimed(const struct ipo_frame *frame, const uintptr_t *args, bool failed)
 {
-    return (struct ipo_request *)frame->handle;
+    struct ipo_request *claim = (struct ipo_request *)frame->handle;
+    if (claim && failed && ipo_process.concurrent)
+        ipo_request_unclaim(ipo_handle_load(ipo_arg(frame->call, args, 'U'), 0), claim);
+    return failed ? NULL : claim;
 }
 
 void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
 {
-    struct ipo_request *claim = claimed(frame);
     bool cut = frame->failed && is_truncation(frame);
+    struct ipo_request *claim = claimed(frame, args, frame->failed && !cut);
     if (frame->failed) {
         uint64_t room = cut ? ipo_bytes(frame, args, 'N', 'D') : 0;
         frame->sig.received = room < frame->sig.received ? room : frame->sig.received;
         intern(frame);
     }
     ipo_emit(frame);
-    if (!claim || (frame->failed && !cut))
+    if (!claim)
         return;
     struct trc_sig sig = claim->sig;
     sig.received = frame->sig.received;
@@ -228,11 +235,11 @@ void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
 /* The new request goes on under the number of the claim. */
 void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
 {
-    struct ipo_request *claim = claimed(frame);
+    struct ipo_request *claim = claimed(frame, args, frame->failed);
     frame->sig.received = 0;
     intern(frame);
     ipo_emit(frame);
-    if (!claim || frame->failed)
+    if (!claim)
         return;
     const uint64_t room = ipo_bytes(frame, args, 'N', 'D');
     struct ipo_request request = {.thread = claim->thread,
