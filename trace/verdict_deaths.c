@@ -321,6 +321,5 @@ bool ana_find_early_exit(struct ana_case *c)
                  : c->out->culprits == 1               ? "is in MPI_Finalize"
                                                        : "are in MPI_Finalize",
                  ana_rank_label(c->job, waiter).text, more, waiters == 1 ? "s" : "", call);
-    ana_say_taken_by_any(c, what);
     return true;
 }

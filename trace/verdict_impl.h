@@ -134,7 +134,7 @@ struct ana_case {
     struct ana_stacks stacks;        /* while the groups are made */
     const struct ana_hvd_set *loops; /* Horovod's, if the verdict is on what they wait for; else NULL */
     int64_t loops_since_ns;          /* job time since when */
-    size_t scans;                    /* pairs of ranks whose streams were compared */
+    size_t scans, send_scans;        /* pairs of ranks whose streams were compared, for receives and for sends */
     bool memory;                     /* ran out */
     struct ana_verdict *out;
 };
@@ -162,9 +162,10 @@ void ana_tail_free(struct ana_tail *tail);
 /* Finds whether what a want waits for is under way (want->met), and what came instead. */
 void ana_want_look(struct ana_case *c, const struct ana_post *post, struct ana_want *want, size_t partner);
 
-/* Messages that fit what `receiver` wants of `sender`, but that its own requests for any source took; as far as the
- * file says, else 0.  Reads the receiver's streams in full. */
-int64_t ana_want_taken_by_any(struct ana_case *c, size_t receiver, const struct ana_want *want, size_t sender);
+/* Messages of `sender` that fit what is wanted, but that requests of the receiver for any source took; as far as the
+ * file says, else 0.  `all`: how many of these its receives took in all.  Reads its streams in full, a few times a
+ * verdict. */
+int64_t ana_want_taken_by_any(struct ana_case *c, const struct ana_want *want, size_t sender, int64_t *all);
 
 /* By the counters, a message from `sender` is left that `receiver` has not taken. */
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver);
@@ -200,8 +201,6 @@ void ana_say_cut(struct ana_case *c);
 /* verdict_horovod.c: what a rank of c->loops does; false: its MPI calls say more. */
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
 
-/* Evidence that what a post waits for was sent, and taken by an earlier receive that named no source. */
-bool ana_say_taken_by_any(struct ana_case *c, struct ana_post *p);
 /* verdict_message.c: "a message from rank 1 with tag 7 on rows"; and what was sent in its place. */
 void ana_want_words(const struct ana_case *c, const struct ana_want *want, char *out, size_t size);
 void ana_say_near(struct ana_case *c, const struct ana_post *post, const struct ana_want *want, size_t partner);

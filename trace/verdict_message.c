@@ -45,23 +45,6 @@ void ana_say_near(struct ana_case *c, const struct ana_post *p, const struct ana
                       tag_differs ? "the tag differs" : "the communicator differs");
 }
 
-bool ana_say_taken_by_any(struct ana_case *c, struct ana_post *p)
-{
-    ana_post_wants(c, p);
-    for (uint32_t i = 0; i < p->wants; i++) {
-        const struct ana_want *w = &c->want[p->first_want + i];
-        size_t sender = w->kind == ANA_WANT_MESSAGE && w->peer >= 0 ? ana_want_partner(c, w) : SIZE_MAX;
-        int64_t taken = sender == SIZE_MAX ? 0 : ana_want_taken_by_any(c, p->index, w, sender);
-        if (taken <= 0)
-            continue;
-        ana_case_evidence(c, "earlier receives of rank %s from any source took %lld message%s of rank %s with tag %d",
-                          ana_rank_label(c->job, p->index).text, (long long)taken, taken == 1 ? "" : "s",
-                          ana_rank_label(c->job, sender).text, w->tag);
-        return true;
-    }
-    return false;
-}
-
 /* Its source is in a collective, or waits itself: it will not send. */
 static bool say_never_sent(struct ana_case *c, struct ana_post *p, const struct ana_want *w, size_t partner)
 {
@@ -71,9 +54,11 @@ static bool say_never_sent(struct ana_case *c, struct ana_post *p, const struct 
     if (!other)
         return false;
     ana_post_words(c, other, call, sizeof call);
-    if (ana_say_taken_by_any(c, p))
-        ana_case_say(c, "rank %s waits for %s, but took what rank %s sent by earlier receives from any source",
-                     ana_rank_label(c->job, p->index).text, wanted, ana_rank_label(c->job, partner).text);
+    int64_t all, by_any = ana_want_taken_by_any(c, w, partner, &all);
+    if (by_any > 0)
+        ana_case_say(c, "rank %s waits for %s; of %lld that rank %s sent, its receives from any source took %lld",
+                     ana_rank_label(c->job, p->index).text, wanted, (long long)all,
+                     ana_rank_label(c->job, partner).text, (long long)by_any);
     else
         ana_case_say(c, "rank %s waits for %s that was never sent; rank %s is in %s",
                      ana_rank_label(c->job, p->index).text, wanted, ana_rank_label(c->job, partner).text, call);

@@ -257,43 +257,55 @@ static bool say_unknown(struct ana_case *c)
     return false;
 }
 
+static bool wants_message(struct ana_case *c, struct ana_post *p)
+{
+    ana_post_wants(c, p);
+    for (uint32_t i = 0; i < p->wants; i++)
+        if (c->want[p->first_want + i].kind <= ANA_WANT_RECEIVER)
+            return true;
+    return false;
+}
+
 /* Nothing fits, but nobody has completed a call for long, and somebody is in one.  Those in MPI_Finalize wait for all.
  */
 bool ana_find_still(struct ana_case *c)
 {
-    size_t inside = 0, outside = 0, leaving = 0, doors = 0, messages = 0;
+    size_t inside = 0, outside = 0, leaving = 0, doors = 0, messages = 0, others = 0;
     const struct ana_post *door = NULL;
     int64_t last = INT64_MIN;
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
-        const struct ana_post *post = ana_rank_post(c, i);
+        struct ana_post *post = ana_rank_post(c, i);
         int64_t end = post ? post->since_ns : p->last_end_ns;
         if (ana_case_ended(c, i))
             continue;
-        if (!ana_case_known(c, i))
+        if (!ana_case_known(c, i)) {
+            c->out->culprits = 0;
             return false;
+        }
         last = end > last ? end : last;
         inside += post != NULL;
         leaving += post && post->kind == ANA_POST_FINALIZE;
-        messages += post && post->kind != ANA_POST_FINALIZE && post->kind != ANA_POST_COLLECTIVE;
+        others += post && post->kind == ANA_POST_OTHER;
+        messages += post && wants_message(c, post);
         if (post && post->call->opclass == TRC_OP_SPAWN && ++doors)
             door = post;
         if (!post && ++outside)
             ana_case_blame(c, i);
     }
     bool at_end = leaving == inside && outside, at_door = doors == inside;
-    enum ana_verdict_class id = at_end                ? ANA_CLASS_MISSING
-                                : at_door || !outside ? ANA_CLASS_NONE
-                                : messages            ? ANA_CLASS_UNMATCHED
-                                                      : ANA_CLASS_MISSING;
+    enum ana_verdict_class id = at_end               ? ANA_CLASS_MISSING
+                                : others || !outside ? ANA_CLASS_NONE
+                                : messages           ? ANA_CLASS_UNMATCHED
+                                                     : ANA_CLASS_MISSING;
     char who[128];
     ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    if (at_door)
-        c->out->culprits = 0;
     if (!inside || ana_case_starting(c) || !ana_case_settle_by_time(c, id, c->job->end_ns - last)) {
         c->out->culprits = 0;
         return false;
     }
+    if (others) /* whose part it is to come there is not known */
+        c->out->culprits = 0;
     if (at_end) {
         ana_case_say(c, "%s %s not come to MPI_Finalize, where %zu wait", who, outside == 1 ? "has" : "have", inside);
         return true;

@@ -147,10 +147,12 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
     bool complete = count_events(c, &flows, receiver, sender, false);
     complete &= count_events(c, &flows, sender, receiver, true);
     int64_t fits = 0;
+    bool any = false;
     for (size_t i = 0; i < flows.count; i++) {
         const struct flow *flow = ana_map_value(&flows, i);
         const uint64_t *key = ana_map_key(&flows, i);
         int64_t left = flow->sent - flow->taken;
+        any |= flow->sent || flow->taken;
         if (left <= 0)
             continue;
         if (key[0] == want->identity && (want->tag == TRC_TAG_ANY || (uint32_t)want->tag == key[1])) {
@@ -167,18 +169,23 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
     if (earlier > 0)
         want->came = 0; /* an earlier receive takes it */
     want->taken = fits > 0 && earlier >= fits;
-    want->met = fits > earlier || (!complete && fits >= 0 && flows.count == 0);
+    want->met = fits > earlier || (!complete && fits >= 0 && !any);
     ana_map_free(&flows);
 }
 
-int64_t ana_want_taken_by_any(struct ana_case *c, size_t receiver, const struct ana_want *want, size_t sender)
+int64_t ana_want_taken_by_any(struct ana_case *c, const struct ana_want *want, size_t sender, int64_t *all)
 {
+    *all = 0;
+    if (want->kind != ANA_WANT_MESSAGE || want->peer < 0 || want->tag < 0 || c->scans++ >= SCANS_MAX)
+        return 0;
+    const size_t receiver = want->index;
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
     bool complete = count_events(c, &flows, receiver, sender, false);
     const struct flow *flow = ana_map_find(&flows, want->identity, (uint32_t)want->tag, 0);
+    const struct flow *any_tag = ana_map_find(&flows, want->identity, (uint32_t)TRC_TAG_ANY, 0);
     int64_t taken = 0;
-    if (flow && complete && want->peer != TRC_PEER_ANY && want->tag != TRC_TAG_ANY) {
+    if (flow && complete && !(any_tag && any_tag->exact)) { /* those of any tag would have to be told apart */
         struct ana_tail *tail = ana_case_tail(c, receiver);
         int64_t open = 0;
         for (size_t i = 0; i < tail->opens; i++) {
@@ -188,6 +195,7 @@ int64_t ana_want_taken_by_any(struct ana_case *c, size_t receiver, const struct 
                     sig->rtag == want->tag && ana_comm_identity(c->job, receiver, comm) == want->identity;
         }
         taken = flow->completed - (flow->exact - open);
+        *all = flow->taken;
     }
     ana_map_free(&flows);
     return taken;
@@ -212,7 +220,7 @@ static bool was_taken(struct ana_case *c, size_t sender, const struct ana_want *
     int64_t sent = counted(c, sender, receiver, false), taken = counted(c, sender, receiver, true);
     if (sent >= 0 && sent == taken)
         return true;
-    if (taken <= 0 || c->scans++ >= SCANS_MAX)
+    if (taken <= 0 || c->send_scans++ >= SCANS_MAX)
         return false;
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
@@ -228,7 +236,7 @@ static bool was_taken(struct ana_case *c, size_t sender, const struct ana_want *
 static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_want *want, size_t receiver)
 {
     const struct ana_rank *to = &c->job->process[receiver].rank;
-    want->met = want->started && was_taken(c, sender, want, receiver);
+    want->met = 0;
     for (size_t i = c->first_post[receiver]; i < c->first_post[receiver + 1]; i++) {
         const struct ana_post *p = &c->post[i];
         const struct trc_sig *sig = p->sig;
@@ -245,6 +253,8 @@ static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_want
             sig->flags & TRC_SIG_P2P_IN && comm && ana_comm_identity(c->job, receiver, comm) == want->identity &&
             takes_from(c, receiver, comm, sig->source, sender) && (sig->rtag == want->tag || sig->rtag == TRC_TAG_ANY);
     }
+    if (!want->met && want->started)
+        want->met = was_taken(c, sender, want, receiver);
 }
 
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver)

@@ -1,0 +1,138 @@
+/* Messages that were sent and received before, or are under way, when a rank waits: which of them it waits for. */
+#include "tests/support/trace_folder.h"
+#include "trace/verdict.h"
+#include <stdio.h>
+#include <string.h>
+
+#define S    INT64_C(1000000000)
+#define END  (100 * S)
+#define MANY 10 /* more sends and receives at once than pairs of ranks are compared for one verdict */
+
+static int failed;
+
+static void inside(struct tb *tb, enum tb_call call, int64_t since, int32_t source, int32_t tag)
+{
+    struct trc_sig sig = tb_sig(call);
+    sig.comm = call == TB_WAITALL ? 0 : TB_WORLD;
+    sig.flags = call == TB_BARRIER ? TRC_SIG_COLL : call == TB_RECV ? TRC_SIG_P2P_IN : 0;
+    sig.source = call == TB_RECV ? source : TRC_PEER_NONE;
+    sig.rtag = call == TB_RECV ? tag : TRC_TAG_NONE;
+    tb_inside(tb, 0, &sig, since, 1);
+}
+
+/* A receive from anyone took the one message that rank 0 sent. */
+static void by_any(struct tb *tb, int rank)
+{
+    if (rank != 1) {
+        if (rank == 0)
+            tb_send(tb, 0, 3 * S, 3 * S + 1000, 1, 7, 8);
+        inside(tb, TB_BARRIER, 20 * S, 0, 0);
+        return;
+    }
+    uint64_t request = tb_irecv(tb, 0, 3 * S, 3 * S + 100, TRC_PEER_ANY, 7, 8);
+    tb_wait_recv(tb, 0, 3 * S + 200, 3 * S + 2000, request, 0, 7, 8);
+    inside(tb, TB_RECV, 20 * S, 0, 7);
+}
+
+/* A receive of any tag, but from rank 0, took it: nothing is said of receives from anyone. */
+static void by_any_tag(struct tb *tb, int rank)
+{
+    if (rank != 1) {
+        by_any(tb, rank);
+        return;
+    }
+    uint64_t request = tb_irecv(tb, 0, 3 * S, 3 * S + 100, 0, TRC_TAG_ANY, 8);
+    tb_wait_recv(tb, 0, 3 * S + 200, 3 * S + 2000, request, 0, 7, 8);
+    inside(tb, TB_RECV, 20 * S, 0, 7);
+}
+
+/* It was another message that a receive from anyone took: rank 0's was never sent. */
+static void of_another(struct tb *tb, int rank)
+{
+    if (rank == 2)
+        tb_send(tb, 0, 3 * S, 3 * S + 1000, 1, 9, 8);
+    if (rank != 1) {
+        inside(tb, TB_BARRIER, 20 * S, 0, 0);
+        return;
+    }
+    uint64_t request = tb_irecv(tb, 0, 3 * S, 3 * S + 100, TRC_PEER_ANY, 9, 8);
+    tb_wait_recv(tb, 0, 3 * S + 200, 3 * S + 2000, request, 2, 9, 8);
+    tb_irecv(tb, 0, 4 * S, 4 * S + 100, 0, 5, 8);
+    tb_irecv(tb, 0, 4 * S + 200, 4 * S + 300, 2, 9, 8);
+    inside(tb, TB_WAITALL, 20 * S, 0, 0);
+}
+
+/* All that is under way fits: long, but no circle. */
+static void under_way(struct tb *tb, int rank)
+{
+    const int other = 1 - rank;
+    uint64_t in = tb_irecv(tb, 0, 3 * S, 3 * S + 10, other, 1, 8);
+    uint64_t out = tb_isend(tb, 0, 3 * S + 20, 3 * S + 30, other, 1, 8);
+    tb_wait_recv(tb, 0, 3 * S + 100, 3 * S + 2000, in, other, 1, 8);
+    tb_wait_send(tb, 0, 3 * S + 3000, 3 * S + 4000, out);
+    for (int i = 0; i < MANY; i++)
+        tb_isend(tb, 0, 20 * S + i * 100, 20 * S + i * 100 + 50, other, 100 + i, 1u << 30);
+    for (int i = 0; i < MANY; i++)
+        tb_irecv(tb, 0, 21 * S + i * 100, 21 * S + i * 100 + 50, other, 100 + i, 1u << 30);
+    inside(tb, TB_WAITALL, 22 * S, 0, 0);
+}
+
+/* An open send that was received is not what its rank waits for: that is rank 2's message. */
+static void received(struct tb *tb, int rank)
+{
+    if (rank == 0) {
+        tb_isend(tb, 0, 3 * S, 3 * S + 100, 1, 7, 8);
+        tb_irecv(tb, 0, 4 * S, 4 * S + 100, 2, 5, 8);
+        inside(tb, TB_WAITALL, 20 * S, 0, 0);
+        return;
+    }
+    if (rank == 1) {
+        uint64_t request = tb_irecv(tb, 0, 3 * S, 3 * S + 100, 0, 7, 8);
+        tb_wait_recv(tb, 0, 3 * S + 200, 3 * S + 2000, request, 0, 7, 8);
+    }
+    inside(tb, TB_BARRIER, 20 * S, 0, 0);
+}
+
+static const struct {
+    const char *what;
+    int ranks;
+    void (*make)(struct tb *tb, int rank);
+    enum ana_verdict_class id;
+    const char *says;
+} cases[] = {
+    {"taken by a receive from anyone", 3, by_any, ANA_CLASS_UNMATCHED,
+     "of 1 that rank 0 sent, its receives from any source took 1"},
+    {"taken by a receive of any tag", 3, by_any_tag, ANA_CLASS_UNMATCHED, "that was never sent; rank 0"},
+    {"another one was taken", 3, of_another, ANA_CLASS_UNMATCHED,
+     "a message from rank 0 with tag 5 on MPI_COMM_WORLD that was never sent"},
+    {"many under way", 2, under_way, ANA_CLASS_NONE, "nothing moves: all ranks are inside MPI"},
+    {"a send that was received", 3, received, ANA_CLASS_UNMATCHED,
+     "a message from rank 2 with tag 5 on MPI_COMM_WORLD that was never sent"},
+};
+
+int main(void)
+{
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        folder_make("messages");
+        for (int r = 0; r < cases[k].ranks; r++) {
+            struct tb *tb = tb_new(r, cases[k].ranks);
+            tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
+            tb_running(tb, END);
+            cases[k].make(tb, r);
+            folder_write(tb, r);
+            tb_free(tb);
+        }
+        struct ana_job *job = folder_open();
+        struct ana_verdict v;
+        bool judged = ana_verdict(job, NULL, &v);
+        if (!judged || v.state != ANA_STUCK || v.id != cases[k].id || !strstr(v.summary, cases[k].says)) {
+            printf("%s: %s\n", cases[k].what, judged ? v.summary : "no verdict");
+            failed = 1;
+        }
+        if (judged)
+            ana_verdict_free(&v);
+        ana_job_close(job);
+        folder_remove();
+    }
+    return failed;
+}
