@@ -469,9 +469,10 @@ static int misbehave(int step)
         for_ever();
     else if (is("kill"))
         kill(getpid(), SIGKILL);
-    else if (is("stop"))
+    else if (is("stop")) {
         kill(getpid(), SIGSTOP);
-    else if (is("barrier"))
+        kill(getpid(), SIGKILL); /* a launcher that ends a job continues it first */
+    } else if (is("barrier"))
         MPI_Barrier(MPI_COMM_WORLD);
     else if (is("loopdead"))
         dead_loop = 1;
