@@ -453,7 +453,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     if (n > MOST_RANKS || (threads > 1 && level < MPI_THREAD_MULTIPLE))
         MPI_Abort(MPI_COMM_WORLD, 77);
-    MPI_Type_vector(1, 2, 3, MPI_INT, &pairs_of_ints);
+    MPI_Type_vector(2, 1, 2, MPI_INT, &pairs_of_ints);
     MPI_Type_commit(&pairs_of_ints);
     for (int t = 0; t < threads; t++)
         for (int i = 0; i < 2; i++)
