@@ -133,15 +133,32 @@ class Runner:
         print(line, flush=True)
 
     def run(self, test, last_try=True):
-        started = time.monotonic()
+        started, folders = time.monotonic(), []
+        try:
+            code, text = self.perform(test, folders)
+        except OSError as e:  # no room, no descriptor, no process: a test that could not run must not vanish
+            with self.lock:
+                self.say("not ok", test.label(), "could not be run: %s" % e)
+            return
+        finally:
+            for folder in folders:
+                shutil.rmtree(folder, ignore_errors=True)
+        self.report(test, code, text, time.monotonic() - started, last_try)
+
+    def perform(self, test, folders):
+        """The exit code, None after the timeout, and the output.  What it adds to folders is the caller's to remove."""
         folder = tempfile.mkdtemp(prefix="hpct-")
+        folders.append(folder)
         out_path = os.path.join(folder, ".output")
-        env, shared = dict(self.env, TMPDIR=folder), None
-        if os.access("/dev/shm", os.W_OK) and test.kind == "e2e":
+        env = dict(self.env, TMPDIR=folder)
+        if test.kind == "e2e":
             # Open MPI names its segments by the launcher's pid: in pid namespaces those of two runs have one name, and a
             # killed job leaves its own behind.
-            shared = tempfile.mkdtemp(prefix="hpct-", dir="/dev/shm")
-            env["OMPI_MCA_btl_vader_backing_directory"] = shared
+            try:
+                folders.append(tempfile.mkdtemp(prefix="hpct-", dir="/dev/shm"))
+                env["OMPI_MCA_btl_vader_backing_directory"] = folders[-1]
+            except OSError:
+                pass  # then the place that Open MPI chooses has to do
         with open(out_path, "wb") as out:
             process = subprocess.Popen(test.command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out,
                                        stderr=subprocess.STDOUT, start_new_session=True)
@@ -155,10 +172,7 @@ class Runner:
                 pass
             process.wait()
         with open(out_path, errors="replace") as f:
-            text = f.read()
-        for place in filter(None, (folder, shared)):
-            shutil.rmtree(place, ignore_errors=True)
-        self.report(test, code, text, time.monotonic() - started, last_try)
+            return code, f.read()
 
     def report(self, test, code, text, seconds, last_try):
         lines = [l for l in text.splitlines() if l.strip()]
