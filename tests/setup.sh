@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing to build and test, by package name; asks nothing.
+# Installs what is missing to build and test, by package name; asks nothing, except sudo its password.
 #   tests/setup.sh build    what `make` needs and what the demo runs
 #   tests/setup.sh check    that, and what the tests need
 #   tests/setup.sh roots    what unpacks other Debian releases and runs programs in them
@@ -32,7 +32,7 @@ fi
 # What of $@ is not there, or only half.
 missing_of() {
     for package; do
-        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || printf ' %s' "$package"
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' ok installed$' || printf ' %s' "$package"
     done
 }
 
@@ -47,33 +47,44 @@ if [ "$(id -u)" -ne 0 ]; then
         exit 0
     fi
     root=sudo
+    if ! refusal=$($root true 2>&1 </dev/null); then
+        echo "setup: not root, and $(echo "$refusal" | tail -n 1); as root: apt-get install --no-install-recommends$missing" >&2
+        exit 0
+    fi
 fi
 echo "setup: installing$missing"
 log=$(mktemp) || exit 0
 trap 'rm -f "$log"' EXIT
 
+logged() { $root env DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" >"$log" 2>&1 </dev/null; }
 # A mirror stumbles, a colleague or a timer of the system holds the lock, dpkg was interrupted: none of these is final.
+# Everything else is, and where no name is resolved there is mostly no network at all: that is tried only twice.
+passing='Could not get lock|is another process using it|dpkg was interrupted|^dpkg: error|Sub-process .*dpkg|^Err:|(Failed|Unable) to fetch|failed to download'
+offline() { grep -m 1 -oE '(Could not resolve|Temporary failure resolving).*' "$log"; } # says why
 patiently() { # patiently COMMAND..: up to 4 times
     for pause in 5 15 45 ""; do
-        $root env DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" >>"$log" 2>&1 </dev/null && return 0
-        [ -n "$pause" ] && ! grep -qE 'Unable to locate|no installation candidate' "$log" || return 1
+        logged "$@" && return 0
+        [ -n "$pause" ] && grep -qE "$passing" "$log" || return 1
+        [ "$pause" = 5 ] || ! offline >/dev/null || return 1
         sleep "${SETUP_PAUSE-$pause}"
-        $root env DEBIAN_FRONTEND=noninteractive LC_ALL=C dpkg --configure -a >>"$log" 2>&1 </dev/null
+        $root env DEBIAN_FRONTEND=noninteractive LC_ALL=C dpkg --configure -a >/dev/null 2>&1 </dev/null
     done
 }
 last_error() { grep -E '^(E|Err|dpkg: error)' "$log" | tail -n 1 | cut -c 1-200; }
-apt="apt-get -o DPkg::Lock::Timeout=600 -o Acquire::Retries=5"
+apt="apt-get -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3"
 
 # shellcheck disable=SC2086
 patiently $apt -o APT::Update::Error-Mode=any update ||
     echo "setup: apt-get update failed, trying with the lists that are here: $(last_error)" >&2
-: >"$log"
 # shellcheck disable=SC2086
 if ! patiently $apt install -y --no-install-recommends $missing; then
+    if why=$(offline); then
+        echo "setup: no network ($why), still missing:$(missing_of $missing)" >&2
+        exit 0
+    fi
     # One package that this release lacks must not keep the others away.
     for package in $(missing_of $missing); do
-        : >"$log"
-        $root env DEBIAN_FRONTEND=noninteractive LC_ALL=C $apt install -y --no-install-recommends "$package" >>"$log" 2>&1 </dev/null ||
+        logged apt-get install -y --no-install-recommends "$package" ||
             echo "setup: could not install $package: $(last_error)" >&2
     done
 fi
