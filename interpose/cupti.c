@@ -44,10 +44,20 @@ static void pause_us(long us)
 static void no_more(atomic_int *of)
 {
     atomic_store(of, 0);
-    syscall(SYS_futex, of, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    syscall(SYS_futex, of, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0); /* two threads may end the program at once */
 }
 
-/* Not when it was given up; and nobody gives up in the midst of it. */
+/* Waits until it is 0.  False: it was not by then, of CLOCK_MONOTONIC: signals do not make it longer. */
+static bool is_over_by(const struct timespec *until, atomic_int *of)
+{
+    while (atomic_load(of))
+        if (syscall(SYS_futex, of, FUTEX_WAIT_BITSET_PRIVATE, 1, until, NULL, FUTEX_BITSET_MATCH_ANY) &&
+            errno == ETIMEDOUT)
+            return !atomic_load(of);
+    return true;
+}
+
+/* Not when it was given up; who gives up in the midst of it waits a while for its end. */
 static void write_completed(bool last)
 {
     atomic_store(&writing, 1);
@@ -93,15 +103,17 @@ void ipo_cupti_stop(void)
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     if (going == GIVEN_UP)
         return;
-    struct timespec patience = {.tv_sec = 1}; /* a GPU that hangs must not hang the program's end */
-    while (atomic_load(&running))
-        if (syscall(SYS_futex, &running, FUTEX_WAIT_PRIVATE, 1, &patience, NULL, 0) && errno == ETIMEDOUT) {
-            atomic_store(&stopping, GIVEN_UP);
-            while (atomic_load(&writing))
-                syscall(SYS_futex, &writing, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
-            ipo_fact("gpu.missing", "what CUPTI had not given back when recording ended");
-            return;
-        }
+    struct timespec until; /* a GPU that hangs must not hang the program's end */
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    if (is_over_by(&until, &running))
+        return;
+    atomic_store(&stopping, GIVEN_UP);
+    /* Nor may a disk that hangs, or a lock that the caller of exit() holds: what is written later stays in chunks that
+     * the file keeps. */
+    until.tv_sec++;
+    is_over_by(&until, &writing);
+    ipo_fact("gpu.missing", "what CUPTI had not given back when recording ended");
 }
 
 /* A program that ends without MPI_Finalize: its driver is taken down by handlers that were registered before ours and
@@ -212,6 +224,8 @@ void ipo_cupti_settle(void)
     struct timespec until;
     if (ipo_cupti_own || atomic_load(&ipo_cupti_state) != IPO_CUPTI_STARTING)
         return; /* CUPTI may come here itself, by cuInit */
+    if (!*ipo_armed && !*ipo_nccl_armed)
+        return; /* a child that was forked meanwhile has nobody who starts it */
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += PATIENCE_S;
     while (atomic_load(&ipo_cupti_state) == IPO_CUPTI_STARTING)

@@ -33,7 +33,8 @@ void ipo_cupti_start(bool cuda_is_up);
 int InitializeInjection(void);
 /* The heartbeat's thread, ten times a second: the same, for programs that begin with CUDA later. */
 void ipo_cupti_round(void);
-/* At the end: what has finished is written; waits for CUPTI a second at most. */
+/* At the end: what has finished is written; waits for CUPTI a second at most, and another for what is
+ * being written. */
 void ipo_cupti_stop(void);
 /* File name of the CUPTI in use; "" before there is one. */
 const char *ipo_cupti_object(void);

@@ -10,6 +10,7 @@ import shutil
 from common import BUILD, LIBTRACE, check, end, environment, hpctop, report, run, skip
 from truths import hold
 
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DOUBLE = os.path.join(BUILD, "gpu_double")
 
 
@@ -19,6 +20,11 @@ def program(name):
 
 def launch(ranks, command, folder=None, preload=True, timeout=90, double=DOUBLE, **env):
     return run(["mpirun", "-n", str(ranks)] + command, environment(folder, preload, LD_LIBRARY_PATH=double, **env), timeout)
+
+
+def compile_busy(name):
+    return run(["mpicc", "-D_GNU_SOURCE", "-I" + os.path.join(TOP, "workloads/nccl"), "-I" + os.path.join(TOP, "tests/gpu_double/include"),
+                "-o", name, name + ".c", "-L" + DOUBLE, "-Wl,-rpath-link," + DOUBLE, "-lcudart", "-lfgpu", "-ldl"])
 
 
 class Rank:
@@ -208,7 +214,6 @@ int main(int argc, char **argv)
     return bad;
 }
 """}
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 compiled = True
 for name, out, before, after in [("part", "libpart.so", ["-shared", "-fPIC"], []),
                                  ("whole", "libwhole.so", ["-shared", "-fPIC"], ["-lpart", "-lcupti"]),
@@ -253,7 +258,6 @@ int main(int argc, char **argv)
 """
 with open("again.c", "w") as f:
     f.write(source)
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 r = run(["mpicc", "-I" + os.path.join(TOP, "tests/gpu_double/include"), "-o", "again", "again.c", "-L" + DOUBLE,
          "-Wl,-rpath-link," + DOUBLE, "-lnccl", "-lcudart"])
 check("again compiles", r.code == 0, r)
@@ -320,10 +324,37 @@ int main(int argc, char **argv)
 """
 with open("endless.c", "w") as f:
     f.write(source)
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-r = run(["mpicc", "-D_GNU_SOURCE", "-I" + os.path.join(TOP, "workloads/nccl"), "-I" + os.path.join(TOP, "tests/gpu_double/include"),
-         "-o", "endless", "endless.c", "-L" + DOUBLE, "-Wl,-rpath-link," + DOUBLE, "-lcudart", "-lfgpu", "-ldl"])
+r = compile_busy("endless")
 check("endless compiles", r.code == 0, r)
+with open("alarmed.c", "w") as f:
+    f.write("""
+#include "busy.h"
+#include <mpi.h>
+#include <signal.h>
+#include <sys/time.h>
+static void nothing(int number)
+{
+    (void)number;
+}
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    cudaStream_t stream;
+    if (cudaStreamCreate(&stream) || busy(stream, 100))
+        return 1;
+    cudaStreamSynchronize(stream);
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = nothing, .sa_flags = SA_RESTART}, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){{0, 100000}, {0, 100000}}, NULL);
+    MPI_Finalize();
+}
+""")
+r = compile_busy("alarmed")
+check("alarmed compiles", r.code == 0, r)
+for stuck, what in (("1", "CUPTI never comes back"), ("2", "who writes never comes back")):
+    r = launch(1, ["./alarmed"], "alarmed" + stuck, GPU_DOUBLE_CUPTI_STUCK=stuck, CUDA_INJECTION64_PATH=LIBTRACE)
+    facts = ranks_of("alarmed" + stuck)[0].facts
+    check("signals do not make the end of a program wait longer: " + what,
+          r.code == 0 and "had not given back" in facts.get("gpu.missing", ""), (r, facts))
 r = launch(1, ["./endless"], "unfinished", CUDA_INJECTION64_PATH=LIBTRACE)
 if r.code == 0:
     rank = ranks_of("unfinished")[0]

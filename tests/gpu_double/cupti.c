@@ -11,7 +11,7 @@
  * GPU_DOUBLE_CUPTI_REFUSE=1         cuptiActivityEnable fails, as where profiling is not permitted
  * GPU_DOUBLE_CUPTI_EAGER=1          a flush asks for the next buffer at once: whoever comes then finds it there
  * GPU_DOUBLE_CUPTI_SLOW=MS          cuptiActivityEnable takes that long, as the first real one does
- * GPU_DOUBLE_CUPTI_STUCK=1          a forced flush never comes back
+ * GPU_DOUBLE_CUPTI_STUCK=1          a forced flush never comes back; 2: nor does who asks for a record
  * GPU_DOUBLE_CUPTI_DROP=N           every N-th record finds no room and is dropped */
 #include "tests/gpu_double/core.h"
 
@@ -317,7 +317,7 @@ CUPTI(ActivityFlushAll, uint32_t flag)
 {
     if (!when_completed)
         return 7; /* CUPTI_ERROR_INVALID_OPERATION */
-    while (flag & 1 && number("GPU_DOUBLE_CUPTI_STUCK", 0))
+    while (flag & 1 && number("GPU_DOUBLE_CUPTI_STUCK", 0) == 1)
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     pthread_mutex_lock(&lock);
     struct buffer *out = NULL, **end = &out;
@@ -357,6 +357,8 @@ CUPTI(ActivityGetNextRecord, uint8_t *buffer, size_t valid, void **record)
 {
     uint8_t *at = *record;
     uint32_t kind;
+    while (number("GPU_DOUBLE_CUPTI_STUCK", 0) == 2)
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     if (at) {
         memcpy(&kind, at, sizeof kind);
         at += kind == MEMCPY ? sizeof(struct copy) : (size_t)number("GPU_DOUBLE_CUPTI_RECORD", 216);
