@@ -172,7 +172,9 @@ bool ipo_cupti_is_injected(void)
 {
     const char *named = getenv("CUDA_INJECTION64_PATH");
     void *library = named && *named ? dlopen(named, RTLD_LAZY | RTLD_NOLOAD) : NULL; /* by whatever path */
-    bool is_ours = library && dlsym(library, "InitializeInjection") == (void *)(uintptr_t)&InitializeInjection;
+    /* Not by the address of ours: another tool that is preloaded may be in front of it. */
+    const void *told = library ? dlsym(library, "InitializeInjection") : NULL;
+    bool is_ours = told && ipo_object_base(told) == ipo_object_base((const void *)(uintptr_t)&ipo_cupti_is_injected);
     if (library)
         dlclose(library);
     return is_ours;

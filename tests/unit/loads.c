@@ -1,5 +1,5 @@
 /* The loader's list as the recorder reads it, without its lock: what comes is found, also where it stands at the
- * address of an object that was unloaded. */
+ * address of an object that was unloaded.  And whose library CUDA_INJECTION64_PATH names. */
 #include "interpose/cupti_find.c" /* not in a library that tests link */
 #include "tests/support/check.h"
 
@@ -15,14 +15,16 @@ size_t ipo_peek_some(uint64_t address, void *out, size_t size)
     ipo_copy(out, size, (const char *)(uintptr_t)address);
     return strlen(out);
 }
+static void *injection; /* what the library that is named defines as InitializeInjection */
 void *ipo_dlsym(void *restrict handle, const char *restrict name)
 {
-    (void)handle, (void)name;
-    return NULL;
+    (void)handle;
+    return strcmp(name, "InitializeInjection") == 0 ? injection : NULL;
 }
-int InitializeInjection(void)
+const void *ipo_object_base(const void *address)
 {
-    return 1;
+    Dl_info info;
+    return dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
 /* The list: names in order, each at an address of its own. */
@@ -74,5 +76,12 @@ int main(void)
     CHECK(!looks_until_found(), "nothing came");
     list(fewer_with);
     CHECK(looks_until_found() == 1, "it came after others had gone");
+
+    setenv("CUDA_INJECTION64_PATH", "libc.so.6", 1);
+    CHECK(!ipo_cupti_is_injected(), "a library without it");
+    injection = stdout; /* somewhere in another object */
+    CHECK(!ipo_cupti_is_injected(), "another tool's");
+    injection = objects; /* in this object; its name may lead to another tool's */
+    CHECK(ipo_cupti_is_injected(), "ours");
     return failures ? 1 : 0;
 }
