@@ -39,6 +39,7 @@ static struct pair {
 } pairs[CONTEXTS][TRC_GPU_OPS];
 static _Atomic uintptr_t contexts[CONTEXTS];
 static _Atomic uint64_t context_ids[CONTEXTS]; /* the driver's, unique for ever; 0: it has none (before CUDA 12) */
+#define CLEARING UINT64_MAX                    /* its pairs are being forgotten: nobody may make one meanwhile */
 
 static const struct ipo_cuda *_Atomic driver;
 
@@ -67,11 +68,16 @@ static void check_life(const struct ipo_cuda *cuda, uintptr_t context)
     if (!cuda->cuCtxGetId || cuda->cuCtxGetId(context, &id))
         return;
     unsigned i = place_of(context);
-    uint64_t before = i < CONTEXTS ? atomic_exchange(&context_ids[i], id) : 0;
-    for (unsigned k = 0; before && before != id && k < TRC_GPU_OPS; k++) {
+    uint64_t before = i < CONTEXTS ? atomic_load(&context_ids[i]) : id;
+    if (before == id || before == CLEARING)
+        return;
+    if (!atomic_compare_exchange_strong(&context_ids[i], &before, before ? CLEARING : id) || !before)
+        return; /* another thread is at it, or there was none before */
+    for (unsigned k = 0; k < TRC_GPU_OPS; k++) {
         atomic_store(&pairs[i][k].start, 0); /* what it was may be an event of the program's by now */
         atomic_store(&pairs[i][k].stop, 0);
     }
+    atomic_store(&context_ids[i], id);
 }
 
 uintptr_t ipo_cuda_context(void)
@@ -86,10 +92,11 @@ uintptr_t ipo_cuda_context(void)
 
 /* ---- launches */
 
+/* NULL: no room, or what is there is being forgotten. */
 static struct pair *pair_of(uintptr_t context, uint32_t slot)
 {
     unsigned i = place_of(context);
-    return i < CONTEXTS ? &pairs[i][slot] : NULL;
+    return i < CONTEXTS && atomic_load(&context_ids[i]) != CLEARING ? &pairs[i][slot] : NULL;
 }
 
 static __attribute__((noinline, cold)) bool make_pair(const struct ipo_cuda *cuda, struct pair *pair)
