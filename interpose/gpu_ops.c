@@ -15,9 +15,10 @@ static _Atomic uint64_t groups;
 
 /* What a slot holds, in a word: number and state of its operation.  Who writes to the slot holds its word by BUSY, so
  * that meanwhile it is not given to another operation; some ten stores.  BLIND: it counts as over when enqueued.
- * DUE: a later state, and DUE_BLIND, that somebody could not wait to say; the one who holds it says it for him. */
+ * DUE: a later state, DUE_BLIND and DUE_RESULT, that somebody could not wait to say; who holds it says it for him. */
 static _Atomic uint64_t words[TRC_GPU_OPS];
-enum { STATE = 0x0f, BLIND = 0x10, BUSY = 0x20, DUE_SHIFT = 6, DUE = 0x3c0, DUE_BLIND = 0x400, NUMBER_SHIFT = 11 };
+enum { STATE = 0x0f, BLIND = 0x10, BUSY = 0x20, DUE_SHIFT = 6, DUE = 0x3c0, DUE_BLIND = 0x400, RESULT_SHIFT = 11 };
+enum { RESULT_MOST = 0xff, DUE_RESULT = RESULT_MOST << RESULT_SHIFT, NUMBER_SHIFT = 19 };
 #define SPINS  100
 #define YIELDS 1000 /* the one who holds it was interrupted */
 
@@ -137,15 +138,17 @@ static inline __attribute__((always_inline)) uint64_t say(ipo_gpu_op op, uint64_
     return op >> SLOT_BITS << NUMBER_SHIFT | state | (blind ? BLIND : 0);
 }
 
-/* The same with what others had to leave meanwhile. */
+/* The same with what others had to leave meanwhile: when it was so is known roughly. */
 static __attribute__((noinline, cold)) void release_later(ipo_gpu_op op, uint64_t word)
 {
     _Atomic uint64_t *of = &words[slot_in(op)];
     uint64_t there = atomic_load_explicit(of, memory_order_relaxed);
-    do
-        word = say(op, word, (enum trc_gpu_state)((there & DUE) >> DUE_SHIFT), 0, there & DUE_BLIND ? TRC_GPU_BLIND : 0,
-                   0);
-    while (!atomic_compare_exchange_weak_explicit(of, &there, word, memory_order_release, memory_order_relaxed));
+    do {
+        enum trc_gpu_state due = (enum trc_gpu_state)((there & DUE) >> DUE_SHIFT);
+        bool blind = due == TRC_GPU_ENQUEUED && there & DUE_BLIND;
+        int result = due == TRC_GPU_FAILED ? (int)((there & DUE_RESULT) >> RESULT_SHIFT) : 0;
+        word = say(op, word, due, 0, (uint8_t)(TRC_GPU_APPROXIMATE | (blind ? TRC_GPU_BLIND : 0)), result);
+    } while (!atomic_compare_exchange_weak_explicit(of, &there, word, memory_order_release, memory_order_relaxed));
 }
 
 /* `was`: its word when it was held; `word`: what it is to be, as held by nobody. */
@@ -158,8 +161,9 @@ static inline void release(ipo_gpu_op op, uint64_t was, uint64_t word)
         release_later(op, word);
 }
 
-/* Leaves word of a state with the one who holds the slot.  False: nobody does any more, or it is another's. */
-static bool leave(ipo_gpu_op op, enum trc_gpu_state to, uint8_t how)
+/* Leaves word of a state with the one who holds the slot.  False: nobody does any more, or it is another's.  Of results
+ * (NCCL has ten or so) one that finds no room in the word is lost. */
+static bool leave(ipo_gpu_op op, enum trc_gpu_state to, uint8_t how, int result)
 {
     _Atomic uint64_t *of = &words[slot_in(op)];
     uint64_t there = atomic_load_explicit(of, memory_order_relaxed), word;
@@ -168,6 +172,8 @@ static bool leave(ipo_gpu_op op, enum trc_gpu_state to, uint8_t how)
             return false;
         uint64_t due = (there & DUE) >> DUE_SHIFT;
         word = (there & ~(uint64_t)DUE) | (due > to ? due : to) << DUE_SHIFT | (how & TRC_GPU_BLIND ? DUE_BLIND : 0);
+        if (!(there & DUE_RESULT) && result > 0 && result <= RESULT_MOST)
+            word |= (uint64_t)result << RESULT_SHIFT;
     } while (!atomic_compare_exchange_weak(of, &there, word));
     return true;
 }
@@ -178,7 +184,7 @@ static void advance(ipo_gpu_op op, enum trc_gpu_state to, uint64_t ticks, uint8_
     if (!ipo_gpu_table)
         return;
     while (!hold(op, &word))
-        if (op == 0 || word >> NUMBER_SHIFT != op >> SLOT_BITS || leave(op, to, how))
+        if (op == 0 || word >> NUMBER_SHIFT != op >> SLOT_BITS || leave(op, to, how, result))
             return;
     release(op, word, say(op, word, to, ticks, how, result));
 }

@@ -29,7 +29,8 @@ enum trc_gpu_flag {
     TRC_GPU_BLIND = 1u << 0,       /* no further than ENQUEUED is anything known of it: it counts as over */
     TRC_GPU_BY_EVENTS = 1u << 1,   /* started and completed are from events: when they were seen, some ms late */
     TRC_GPU_BY_PLUGIN = 1u << 2,   /* or as NCCL itself told */
-    TRC_GPU_APPROXIMATE = 1u << 3, /* the launch went on after the call had returned (non-blocking communicators) */
+    TRC_GPU_APPROXIMATE = 1u << 3, /* the launch went on after the call had returned (non-blocking communicators), or
+                                    * another thread said a state later, when it was free to: times are rough */
     TRC_GPU_GROUPED = 1u << 4,     /* launched together with others of its group: their times are shared */
     TRC_GPU_MESSAGE = 1u << 5, /* Send or Recv: `root` is the peer, `sequence` counts those with it in this direction */
     TRC_GPU_ASYNC_ERROR = 1u << 6, /* not an operation: ncclCommGetAsyncError said `result`, once for a communicator */

@@ -35,6 +35,28 @@ static ipo_gpu_op while_held(void (*say_it)(ipo_gpu_op op, uint64_t ticks, uint8
     return op;
 }
 
+/* Two others leave word, of which one knows better, or has the result. */
+static void check_left(void)
+{
+    ipo_gpu_op op = begin();
+    const struct trc_gpu_op *slot = ipo_gpu_op_of(op);
+    uint64_t word;
+    CHECK(hold(op, &word), "a slot that nobody holds");
+    ipo_gpu_op_enqueued(op, 0, TRC_GPU_BLIND);
+    ipo_gpu_op_completed(op, 0, 0);
+    release(op, word, say(op, word, TRC_GPU_STARTED, 0, 0, 0));
+    CHECK(slot->state == TRC_GPU_COMPLETED && slot->flags == TRC_GPU_APPROXIMATE,
+          "its end is known, roughly: state %d, flags %x", slot->state, slot->flags);
+
+    op = begin();
+    slot = ipo_gpu_op_of(op);
+    CHECK(hold(op, &word), "a slot that nobody holds");
+    ipo_gpu_op_failed(op, 5);
+    release(op, word, say(op, word, TRC_GPU_ENQUEUED, 0, 0, 0));
+    CHECK(slot->state == TRC_GPU_FAILED && slot->result == 5, "state %d, result %d", slot->state, slot->result);
+    CHECK(ipo_gpu_op_of(op) == slot && !(words[slot_in(op)] & (DUE | DUE_RESULT)), "it is still that operation");
+}
+
 static ipo_gpu_op shared[64];
 static void *say_all(void *of)
 {
@@ -53,10 +75,12 @@ int main(void)
     CHECK(state_of(op) == TRC_GPU_COMPLETED, "an end that could not be said at once: state %d", state_of(op));
     CHECK(ipo_gpu_table->op[slot_in(op)].ended, "and when");
     op = while_held(ipo_gpu_op_enqueued, TRC_GPU_BLIND);
-    CHECK(state_of(op) == TRC_GPU_STARTED && !(words[slot_in(op)] & (BUSY | DUE | DUE_BLIND)), "state %d, word %llx",
-          state_of(op), (unsigned long long)words[slot_in(op)]);
+    CHECK(state_of(op) == TRC_GPU_STARTED && !(words[slot_in(op)] & (BUSY | DUE | DUE_BLIND | DUE_RESULT)),
+          "state %d, word %llx", state_of(op), (unsigned long long)words[slot_in(op)]);
     ipo_gpu_op_completed(op, 0, 0);
     CHECK(state_of(op) == TRC_GPU_COMPLETED, "state %d", state_of(op));
+
+    check_left();
 
     uint64_t first = atomic_load(&words[slot_in(op)]);
     for (unsigned i = 0; i < 2 * TRC_GPU_OPS; i++) { /* until the slot is another's: nothing is said of that one */
