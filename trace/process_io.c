@@ -78,7 +78,9 @@ uint64_t ana_process_io(struct ana_process *p)
     all = io_of(path);
     if (all == UINT64_MAX || ours == UINT64_MAX)
         return UINT64_MAX;
-    uint64_t more = io->known && all > io->all ? all - io->all : 0;
+    if (io->known && all < io->all) /* a thread that ends at this moment is counted neither alive nor as ended */
+        all = io->all;
+    uint64_t more = io->known ? all - io->all : 0;
     uint64_t less = io->known && io->thread == before && ours > io->ours ? ours - io->ours : 0;
     io->moved += more > less ? more - less : 0;
     io->all = all;
