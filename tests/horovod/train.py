@@ -86,6 +86,8 @@ def misbehave(step):
         time.sleep(options.seconds)
     if not guilty:
         return False
+    if fault in ("exception", "exit"):
+        time.sleep(0.5)  # so that the others have submitted their gradients: else it looks as if all were done
     if fault == "alone":
         time.sleep(1e6)
     elif fault == "read":
