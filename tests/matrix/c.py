@@ -18,8 +18,5 @@ for name, arguments, counts in WORKLOADS:
     elif ranks:
         both = hold(name, arguments, ranks, job.mpirun, job.program, job.library.codes, brief=True)
         job.seen(both[1] if both else None)
-if job.library.shows == "Intel":
-    skip("spawn_many", "Intel MPI spins while it waits: 12 processes take minutes on two cores, and over shared memory it ends them")
-else:
-    spawned_many("spawn_many", lambda *a: job.mpirun(*a, timeout=40, **job.without_shared_memory()), job.program("spawn_many"))
+spawned_many("spawn_many", lambda *a: job.mpirun(*a, timeout=100, **job.without_shared_memory()), job.program("spawn_many"))
 job.end("C")

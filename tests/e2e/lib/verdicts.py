@@ -24,17 +24,26 @@ def ranks_of(folder):
         return []
 
 
+def stat(pid):
+    """Fields of /proc/PID/stat from the state on; none of a process that is gone."""
+    try:
+        with open("/proc/%s/stat" % pid) as f:
+            return f.read().rsplit(")", 1)[1].split()
+    except (OSError, IndexError):
+        return []
+
+
 def kill_group(p):
-    """Everything below mpirun: its ranks have process groups of their own, but its session."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    """Everything below mpirun: its ranks have process groups of their own, but its session.  Returns when they are dead,
+    the last of their threads, too."""
+    killed = [pid for pid in filter(str.isdigit, os.listdir("/proc")) if stat(pid)[3:4] == [str(p.pid)]]
+    for pid in killed:
         try:
-            with open("/proc/%s/stat" % pid) as f:
-                session = int(f.read().rsplit(")", 1)[1].split()[3])
-            if session == p.pid:
-                os.kill(int(pid), signal.SIGKILL)
-        except (OSError, IndexError, ValueError):
+            os.kill(int(pid), signal.SIGKILL)
+        except OSError:
             pass
     p.wait()
+    wait_for(lambda: all(not s or (s[0] == "Z" and int(s[17]) <= 1) for s in map(stat, killed)), 60)
 
 
 @atexit.register

@@ -48,6 +48,8 @@ class Cell:
 
     def without_shared_memory(self):
         """By which the processes of another world are not reached."""
+        if self.library.shows == "Intel":
+            return {"I_MPI_FABRICS": "shm:ofi", "FI_PROVIDER": "tcp"}
         btl = self.library.env.get("OMPI_MCA_btl")
         return {"OMPI_MCA_btl": btl + ",tcp", "OMPI_MCA_btl_tcp_if_include": "lo"} if btl else {"UCX_TLS": "self,sysv,tcp"}
 
