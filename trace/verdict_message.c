@@ -46,7 +46,7 @@ void ana_say_near(struct ana_case *c, const struct ana_post *p, const struct ana
 }
 
 /* Its source is in a collective, or waits itself: it will not send. */
-static bool say_never_sent(struct ana_case *c, struct ana_post *p, const struct ana_want *w, size_t partner)
+static bool say_never_sent(struct ana_case *c, const struct ana_post *p, const struct ana_want *w, size_t partner)
 {
     char wanted[256], call[256];
     struct ana_post *other = partner == SIZE_MAX ? NULL : ana_rank_post(c, partner);

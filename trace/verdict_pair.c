@@ -136,7 +136,8 @@ static int64_t open_receives(struct ana_case *c, size_t index, size_t source, ui
 static bool is_near(const struct ana_want *want, uint64_t identity, int32_t tag)
 {
     bool better = want->near_messages == 0 || want->near_identity != want->identity;
-    return identity == want->identity || (tag == want->tag && better);
+    bool same_tag = want->tag == TRC_TAG_ANY || tag == want->tag;
+    return identity == want->identity || (same_tag && better);
 }
 
 /* Does the message fit, and if not: what came instead? */

@@ -260,7 +260,6 @@ static void collective(void)
     MPI_Request *q = add(&a, &b);
     MPI_Comm m = g->comm;
     *q = MPI_REQUEST_NULL;
-#define CALL(name, ...)        (later ? MPI_I##name(__VA_ARGS__, m, q) : MPI_##name(__VA_ARGS__, m))
 #define UPPER(Name, name, ...) (later ? MPI_I##name(__VA_ARGS__, m, q) : MPI_##Name(__VA_ARGS__, m))
     switch (kind) {
     case BARRIER:
