@@ -46,6 +46,23 @@ static void by_any_tag(struct tb *tb, int rank)
     inside(tb, TB_RECV, 20 * S, 0, 7);
 }
 
+/* Any tag would do, but what came is on another communicator. */
+static void elsewhere(struct tb *tb, int rank)
+{
+    static const int32_t all[] = {0, 1, 2};
+    tb_comm(tb, 3, 0x2002, rank, all, 3);
+    if (rank == 0) {
+        struct trc_sig sig = tb_sig(TB_SEND);
+        sig.comm = 3;
+        sig.peer = 1;
+        sig.tag = 7;
+        sig.sent = 8;
+        sig.flags = TRC_SIG_P2P_OUT;
+        tb_event(tb, 0, &sig, 3 * S, 3 * S + 1000, (struct tb_more){0});
+    }
+    inside(tb, rank == 1 ? TB_RECV : TB_BARRIER, 20 * S, 0, TRC_TAG_ANY);
+}
+
 /* It was another message that a receive from anyone took: rank 0's was never sent. */
 static void of_another(struct tb *tb, int rank)
 {
@@ -77,20 +94,16 @@ static void under_way(struct tb *tb, int rank)
     inside(tb, TB_WAITALL, 22 * S, 0, 0);
 }
 
-/* An open send that was received is not what its rank waits for: that is rank 2's message. */
+/* An open send to itself that was received is not what rank 0 waits for: that is rank 1's message. */
 static void received(struct tb *tb, int rank)
 {
-    if (rank == 0) {
-        tb_isend(tb, 0, 3 * S, 3 * S + 100, 1, 7, 8);
-        tb_irecv(tb, 0, 4 * S, 4 * S + 100, 2, 5, 8);
-        inside(tb, TB_WAITALL, 20 * S, 0, 0);
+    if (rank != 0)
         return;
-    }
-    if (rank == 1) {
-        uint64_t request = tb_irecv(tb, 0, 3 * S, 3 * S + 100, 0, 7, 8);
-        tb_wait_recv(tb, 0, 3 * S + 200, 3 * S + 2000, request, 0, 7, 8);
-    }
-    inside(tb, TB_BARRIER, 20 * S, 0, 0);
+    uint64_t request = tb_irecv(tb, 0, 3 * S, 3 * S + 100, 0, 7, 8);
+    tb_isend(tb, 0, 3 * S + 200, 3 * S + 300, 0, 7, 8);
+    tb_wait_recv(tb, 0, 3 * S + 400, 3 * S + 2000, request, 0, 7, 8);
+    tb_irecv(tb, 0, 4 * S, 4 * S + 100, 1, 5, 8);
+    inside(tb, TB_WAITALL, 20 * S, 0, 0);
 }
 
 static const struct {
@@ -103,11 +116,13 @@ static const struct {
     {"taken by a receive from anyone", 3, by_any, ANA_CLASS_UNMATCHED,
      "of 1 that rank 0 sent, its receives from any source took 1"},
     {"taken by a receive of any tag", 3, by_any_tag, ANA_CLASS_UNMATCHED, "that was never sent; rank 0"},
+    {"any tag, on another communicator", 3, elsewhere, ANA_CLASS_UNMATCHED,
+     "rank 0 sent one with tag 7 on another communicator, which nobody receives"},
     {"another one was taken", 3, of_another, ANA_CLASS_UNMATCHED,
      "a message from rank 0 with tag 5 on MPI_COMM_WORLD that was never sent"},
     {"many under way", 2, under_way, ANA_CLASS_NONE, "nothing moves: all ranks are inside MPI"},
-    {"a send that was received", 3, received, ANA_CLASS_UNMATCHED,
-     "a message from rank 2 with tag 5 on MPI_COMM_WORLD that was never sent"},
+    {"a send that was received", 2, received, ANA_CLASS_UNMATCHED,
+     "a message from rank 1 with tag 5 on MPI_COMM_WORLD, which has not sent it; it is outside MPI"},
 };
 
 int main(void)
