@@ -199,6 +199,8 @@ int main(int argc, char **argv)
     tb_define(tb, (enum trc_def_type)77, 0, 0, 5, "short", 5, 5);
     tb_define(tb, (enum trc_def_type)0, 0, 0, 5, "short", 5, 5);
     tb_comm_name(tb, 99, "nobody");
+    tb_comm_doubt(tb, 99, 1);
+    tb_comm_doubt(tb, 3, UINT64_MAX);
     uint8_t item[TRC_ITEM_MAX];
     tb_send(tb, 0, 10, 20, 1, 1, 8);
     tb_raw(tb, 0, item, (size_t)(trc_put_varint(trc_put_varint(trc_put_event(item, 0), UINT64_MAX), 5) - item), 1);

@@ -71,13 +71,14 @@ static void table_free(struct trc_table *table)
 
 /* ---- one definition ---------------------------------------------------------------------------------------------- */
 
-/* A NAME or a FREE, or whose own it is, kept until all communicators of this look are in their table. */
+/* A NAME, a FREE or a DOUBT, or whose own it is, kept until all communicators of this look are in their table. */
 struct note {
     uint32_t comm;
     enum trc_def_type type;
     uint32_t object; /* of a WIN or FILE */
     uint64_t ticks;
-    char *text; /* of a NAME; owned */
+    uint64_t number; /* of a DOUBT */
+    char *text;      /* of a NAME; owned */
 };
 struct notes {
     struct note *note;
@@ -172,9 +173,12 @@ static void add_note(struct notes *notes, const struct trc_def *def, const char 
         notes->room = room;
     }
     bool object = def->type == TRC_DEF_WIN || def->type == TRC_DEF_FILE, named = def->type == TRC_DEF_NAME;
-    notes->note[notes->count++] =
-        (struct note){object ? def->a : def->id, (enum trc_def_type)def->type, object ? def->id : 0, def->ticks,
-                      named ? text_copy(text, def->text_bytes) : NULL};
+    notes->note[notes->count++] = (struct note){object ? def->a : def->id,
+                                                (enum trc_def_type)def->type,
+                                                object ? def->id : 0,
+                                                def->ticks,
+                                                def->b,
+                                                named ? text_copy(text, def->text_bytes) : NULL};
 }
 
 static void apply(struct trc_file *file, struct notes *notes)
@@ -183,13 +187,17 @@ static void apply(struct trc_file *file, struct notes *notes)
         struct note *note = &notes->note[i];
         struct trc_comm_def *comm = trc_table_find(&file->comms, note->comm);
         if (!comm && note->object == 0)
-            trc_file_damage(file, "communicator %u is named or freed, but was never defined", note->comm);
+            trc_file_damage(file, "communicator %u has a name or an end, but was never defined", note->comm);
         else if (note->object) {
             if (comm && !comm->comm.object)
                 comm->comm.object = trc_object(file, note->object);
         } else if (note->type == TRC_DEF_FREE) {
             comm->is_freed = true;
             comm->freed = note->ticks;
+        } else if (note->type == TRC_DEF_DOUBT) {
+            bool first = !comm->comm.in_doubt || note->number < comm->comm.doubt_from;
+            comm->comm.in_doubt = true;
+            comm->comm.doubt_from = first ? note->number : comm->comm.doubt_from;
         } else {
             char *old = comm->name;
             comm->name = note->text;
@@ -223,6 +231,7 @@ static void take(struct trc_file *file, uint32_t chunk, const struct trc_def *de
         break;
     case TRC_DEF_NAME:
     case TRC_DEF_FREE:
+    case TRC_DEF_DOUBT:
         add_note(notes, def, payload);
         break;
     case TRC_DEF_FACT:

@@ -221,6 +221,8 @@ static void dump_definitions(const struct trc_file *file, FILE *out)
             fprintf(out, "%s%" PRId32, m ? "," : " members=", def->comm.members[m]);
         if (def->comm.name)
             fprintf(out, " name=\"%s\"", def->comm.name);
+        if (def->comm.in_doubt)
+            fprintf(out, " doubt=%" PRIu64, def->comm.doubt_from);
         if (def->is_freed)
             fprintf(out, " freed=%.9f", since_start(file, def->freed));
         fputc('\n', out);

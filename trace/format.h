@@ -357,8 +357,10 @@ enum trc_def_type {
     TRC_DEF_FREE = 6, /* communicator `id` was freed */
     TRC_DEF_FACT =
         7, /* text = key, NUL, value: what is known of the process; a later one of the same key replaces it */
-    TRC_DEF_STACK = 8, /* thread a in snapshot `id`: trc_def_stack, then text; b: see there */
-    TRC_DEF_KERNEL = 9 /* kernel `id`: text = its name, as the compiler mangled it */
+    TRC_DEF_STACK = 8,  /* thread a in snapshot `id`: trc_def_stack, then text; b: see there */
+    TRC_DEF_KERNEL = 9, /* kernel `id`: text = its name, as the compiler mangled it */
+    TRC_DEF_DOUBT = 10 /* communicator `id`: collectives from number b on may be numbered otherwise than on other ranks;
+                          b = 0: its identity may be another there, too.  The lowest b holds */
 };
 
 struct trc_def {

@@ -76,7 +76,14 @@ struct trc_comm {
     const int32_t *members;          /* def.members world ranks, or NULL (TRC_COMM_WORLD, TRC_COMM_ALL: 0..size-1) */
     const char *name;                /* as set by MPI_Comm_set_name, or NULL */
     const struct trc_object *object; /* the window or file whose own this is; NULL: it is a communicator */
+    bool in_doubt;                   /* TRC_DEF_DOUBT ... */
+    uint64_t doubt_from;             /* ... and from which number on */
 };
+/* Whether its collective `sequence` may be another one on other ranks: then nothing is proven by comparing them. */
+static inline bool trc_order_in_doubt(const struct trc_comm *comm, uint64_t sequence)
+{
+    return comm && comm->in_doubt && sequence >= comm->doubt_from;
+}
 const struct trc_comm *trc_comm(const struct trc_file *file, uint32_t id); /* NULL if not defined */
 bool trc_comm_freed(const struct trc_file *file, uint32_t id);             /* the process has given it up */
 /* The i-th of those defined, and when in ticks; NULL past the last. */

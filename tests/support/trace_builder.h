@@ -126,6 +126,7 @@ struct tb_between {
 void tb_between(struct tb *tb, uint32_t id, const struct tb_between *comm);
 void tb_comm_name(struct tb *tb, uint32_t id, const char *name);
 void tb_comm_free(struct tb *tb, uint32_t id);
+void tb_comm_doubt(struct tb *tb, uint32_t id, uint64_t from);
 void tb_win(struct tb *tb, uint32_t id, uint32_t comm);
 void tb_file(struct tb *tb, uint32_t id, uint32_t comm, const char *name);
 void tb_site(struct tb *tb, uint64_t address, const char *function, const char *module);

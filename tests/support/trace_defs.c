@@ -131,6 +131,10 @@ void tb_comm_free(struct tb *tb, uint32_t id)
 {
     define_text(tb, TRC_DEF_FREE, id, 0, "");
 }
+void tb_comm_doubt(struct tb *tb, uint32_t id, uint64_t from)
+{
+    tb_define(tb, TRC_DEF_DOUBT, id, 0, from, "", 0, 0);
+}
 void tb_win(struct tb *tb, uint32_t id, uint32_t comm)
 {
     define_text(tb, TRC_DEF_WIN, id, comm, "");

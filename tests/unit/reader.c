@@ -129,6 +129,9 @@ static void test_definitions(void)
     tb_comm_name(tb, 5, "odd ones");
     tb_comm_name(tb, 5, "odd\tones");
     tb_comm_free(tb, 5);
+    tb_comm_doubt(tb, 5, 12);
+    tb_comm_doubt(tb, 5, 3);
+    tb_comm_doubt(tb, 5, 4);
     tb_win(tb, 1, 5);
     tb_file(tb, 2, 1, "out.dat");
     tb_site(tb, 0x401234, "main+0x4f", "app+0x1234");
@@ -147,6 +150,8 @@ static void test_definitions(void)
               trc_comm_world_rank(inter, 2, true) == TRC_PEER_UNKNOWN &&
               trc_comm_world_rank(inter, 1, false) == TRC_PEER_UNKNOWN,
           "ranks of an intercommunicator");
+    CHECK(odds && !trc_order_in_doubt(odds, 2) && trc_order_in_doubt(odds, 3) && !trc_order_in_doubt(world, 3),
+          "doubts about the order of collectives");
     CHECK(!trc_comm(file, 0) && !trc_comm(file, 7) && !trc_comm(file, UINT32_MAX), "communicators out of nothing");
     const struct trc_object *win = trc_object(file, 1), *data = trc_object(file, 2);
     CHECK(win && !win->is_file && win->comm == 5 && !win->name, "a window");
@@ -357,6 +362,7 @@ static void test_dump(void)
     const int32_t members[] = {1};
     tb_comm(tb, 3, 0x33, 0, members, 1);
     tb_comm_name(tb, 3, "mine");
+    tb_comm_doubt(tb, 3, 13);
     uint64_t request = tb_irecv(tb, 0, 1000, 2000, TRC_PEER_ANY, TRC_TAG_ANY, 100);
     tb_send(tb, 0, 3000, 4000, 0, 7, 64);
     tb_wait_recv(tb, 0, 5000, 6000, request, 0, 9, 50);
@@ -378,7 +384,7 @@ static void test_dump(void)
         "rank: 1 of 2\n",
         "state: finalized\n",
         "comm 3: identity=0000000000000033 parent=0000000000001001 rank=0 size=1 flags=- by=MPI_Comm_dup members=1 "
-        "name=\"mine\"\n",
+        "name=\"mine\" doubt=13\n",
         "thread 0: tid=1001 name=app\n",
         "  row MPI_Send size=7: calls=1 time=0.000001000 min=0.000001000 max=0.000001000 sent=64 received=0\n",
         "  peer 0: sent=1 messages 64 bytes received=1 messages 50 bytes\n",
