@@ -3,6 +3,7 @@
 #include "interpose/comms.h"
 #include "interpose/describe.h"
 #include "interpose/memo.h"
+#include "interpose/peek.h"
 #include "trace/writer_said.h"
 
 #define CONTROLS   64u       /* communicators with a loop: one a process set */
@@ -31,6 +32,7 @@ struct ipo_control {
     uint32_t said_words[2];      /* of the last AND and OR */
     uint64_t said_in[2][TRC_SAID_WORDS], said_out[2][TRC_SAID_WORDS];
     struct list request, response;
+    unsigned char heard[TRC_SAID_KEPT]; /* a list, copied out of the program's buffer */
 };
 
 static struct ipo_control controls[CONTROLS];
@@ -103,13 +105,13 @@ void ipo_control_describe(struct ipo_frame *frame, const uintptr_t *args)
     struct ipo_control *control = comm->control;
     bool is_or = false, is_control = false;
     if (call->opclass == TRC_OP_ALLREDUCE && is_round(frame, args, &is_or)) {
+        const uint32_t words = (uint32_t)ipo_count(call, args, 'n');
         control = control_of(comm);
-        if (!control)
+        if (!control || !ipo_peek(ipo_arg(call, args, 'B'), control->in, words * sizeof *control->in))
             return;
         control->proven = is_control = true;
         control->is_or = is_or;
-        control->words = (uint32_t)ipo_count(call, args, 'n');
-        memcpy(control->in, (const void *)ipo_arg(call, args, 'B'), control->words * sizeof *control->in);
+        control->words = words;
     } else if (call->opclass == TRC_OP_GATHER || call->opclass == TRC_OP_BCAST) {
         enum step step = step_of(frame, args);
         if (!control && step == LENGTHS)
@@ -135,11 +137,14 @@ static void learn_ticks(struct ipo_control *control)
         control->long_ticks = (uint64_t)((double)(head->latest.ticks - head->start.ticks) / (double)ns * LONG_NS);
 }
 
-static void write_round(struct ipo_frame *frame, const uintptr_t *args)
+/* This and the next: false if the words cannot be read, as where they are a device's: no loop says such. */
+static bool write_round(struct ipo_frame *frame, const uintptr_t *args)
 {
     struct ipo_control *control = frame->comm->control;
-    const uint64_t *out = (const uint64_t *)ipo_arg(frame->call, args, 'B');
+    uint64_t out[TRC_SAID_WORDS];
     const uint32_t n = control->words, bytes = n * (uint32_t)sizeof *out;
+    if (!ipo_peek(ipo_arg(frame->call, args, 'B'), out, bytes))
+        return false;
     uint64_t *said_in = control->said_in[control->is_or], *said_out = control->said_out[control->is_or];
     uint64_t differ = control->said_words[control->is_or] ^ n;
     for (uint32_t i = 0; i < n; i++)
@@ -152,7 +157,7 @@ static void write_round(struct ipo_frame *frame, const uintptr_t *args)
         learn_ticks(control);
     uint64_t round = control->is_or ? control->rounds - 1 : control->rounds++;
     if (!differ && !is_long && trc_stream_folding(&frame->thread->stream))
-        return;
+        return true;
     control->said_words[control->is_or] = n;
     memcpy(said_in, control->in, bytes);
     memcpy(said_out, out, bytes);
@@ -163,18 +168,22 @@ static void write_round(struct ipo_frame *frame, const uintptr_t *args)
                             .part = {said_in, said_out},
                             .size = {bytes, bytes}};
     trc_stream_said(&frame->thread->stream, frame->begin, frame->end, &said);
+    return true;
 }
 
-static void write_list(struct ipo_frame *frame, enum trc_said_kind kind, const void *bytes, uint64_t size)
+static bool write_list(struct ipo_frame *frame, enum trc_said_kind kind, uintptr_t buffer, uint64_t size)
 {
     struct ipo_control *control = frame->comm->control;
     struct list *last = kind == TRC_SAID_REQUEST ? &control->request : &control->response;
-    if (!bytes || !size)
-        return; /* the root's own part */
+    const unsigned char *bytes = control->heard;
+    if (!buffer || !size)
+        return true; /* the root's own part */
+    if (!ipo_peek(buffer, control->heard, size < TRC_SAID_KEPT ? size : TRC_SAID_KEPT))
+        return false;
     bool is_short = size <= SHORT_LIST;
     if (is_short && last->size == size && memcmp(last->bytes, bytes, size) == 0 &&
         trc_stream_folding(&frame->thread->stream))
-        return;
+        return true;
     last->size = is_short ? (uint32_t)size : 0;
     if (is_short)
         memcpy(last->bytes, bytes, size);
@@ -185,6 +194,7 @@ static void write_list(struct ipo_frame *frame, enum trc_said_kind kind, const v
                             .part = {bytes},
                             .size = {size > UINT32_MAX ? UINT32_MAX : (uint32_t)size}};
     trc_stream_said(&frame->thread->stream, frame->begin, frame->end, &said);
+    return true;
 }
 
 /* Follows a negotiation; on a communicator that is not known for one, counts them. */
@@ -208,17 +218,22 @@ bool ipo_control_finish(struct ipo_frame *frame, const uintptr_t *args)
     const struct ipo_call *call = frame->call;
     bool is_control = (frame->sig.flags & TRC_SIG_CONTROL) && !frame->failed;
     if (call->opclass == TRC_OP_ALLREDUCE && is_control) {
-        write_round(frame, args);
+        is_control = write_round(frame, args);
     } else {
         enum step step = step_of(frame, args), expected = control->step;
         if (is_control && step == REQUESTS)
-            write_list(frame, TRC_SAID_REQUEST, (const void *)ipo_arg(call, args, 'b'), ipo_count(call, args, 'n'));
+            is_control = write_list(frame, TRC_SAID_REQUEST, ipo_arg(call, args, 'b'), ipo_count(call, args, 'n'));
         if (is_control && step == RESPONSES && expected == RESPONSES)
-            write_list(frame, TRC_SAID_RESPONSE, (const void *)ipo_arg(call, args, 'B'), ipo_count(call, args, 'n'));
+            is_control = write_list(frame, TRC_SAID_RESPONSE, ipo_arg(call, args, 'B'), ipo_count(call, args, 'n'));
         follow(control, step);
     }
-    if (!is_control)
+    if (!is_control) {
+        if (frame->sig.flags & TRC_SIG_CONTROL) {
+            frame->sig.flags &= ~(uint32_t)TRC_SIG_CONTROL;
+            frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+        }
         return false;
+    }
     frame->poll = true; /* counted into the FOLD */
     ipo_emit(frame);
     __atomic_store_n(&frame->thread->rounds, frame->thread->rounds + 1, __ATOMIC_RELEASE);
