@@ -6,14 +6,9 @@ cd "$(dirname "$0")/.." || exit 1
 stencil=$1/workloads/stencil
 if [ -t 0 ] && [ -t 1 ]; then seconds=${2:-120}; else seconds=${2:-5}; fi
 
-# mpirun refuses root and more ranks than cores unless told; a laptop and a container are both.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none
-command -v ssh >/dev/null || export OMPI_MCA_plm_rsh_agent=sh
-
 folder=$(mktemp -d)
 export HPCTOP_DIR=$folder/hpctop-stencil
-LD_PRELOAD=${LIBTRACE:-$PWD/libtrace.so} mpirun -n 4 "$stencil" "$seconds" >"$folder/output" 2>&1 </dev/null &
+LD_PRELOAD=${LIBTRACE:-$PWD/libtrace.so} tests/start mpirun -n 4 "$stencil" "$seconds" >"$folder/output" 2>&1 </dev/null &
 job=$!
 trap 'kill $job 2>/dev/null; wait $job 2>/dev/null; rm -rf "$folder"' EXIT
 

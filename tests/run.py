@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every test and prints one line for each; the last line is `N passed, N failed, N skipped`.
 
-  tests/run.py [-b BUILD] [-j JOBS] [-l] [-v] [--once] [PATTERN..]
+  tests/run.py [-b BUILD] [-j JOBS] [-l] [-v] [--once] [--ci] [PATTERN..]
 
 A test is a program: exit 0 passed, 77 skipped (its last line says why), anything else failed.  It runs in a folder of
 its own that is removed afterwards, with these in its environment: TOP (the source tree), BUILD (the build folder),
@@ -16,13 +16,18 @@ part; then each part counts.  In the head of a script (its first 10 lines):
 
 A test of kind e2e that fails runs once more when nothing else does: real launchers, terminals and file systems on a
 machine that others use.  What it says then counts; what it said first is printed as it fails and again before the last
-line, since a test that needs two tries has a bug to be found, in itself or in hpctop.  --once: no second try.
+line, and it counts as flaky: it has a bug to be found, in itself or in hpctop.  More than FLAKY of them fail the run.
+--once: no second try.
+
+What may be skipped in CI is in tests/skips, with the reason; a complete run names what else was skipped, and with --ci
+that is a failure.
 
 Kinds: unit (BUILD/tests/unit/*), static (tests/static/*, tests/check-*.py), fuzz (BUILD/tests/fuzz/* over
 tests/fuzz/corpus), e2e (tests/e2e/*.sh, *.py).  -k KIND runs those of tests/KIND/ instead, one after the other: what needs
 more than a bare machine has, or longer.  PATTERN: only tests whose `kind/name` contains one of them.
 """
 import argparse
+import fnmatch
 import glob
 import os
 import re
@@ -38,6 +43,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PART = re.compile(r"^(ok|not ok|skip) ([^:\n]+)(?:: (.*))?$")
 DROP = ("TRUTH", "LD_PRELOAD", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 BUSY, PATIENCE = 4, 1200  # a machine that others use is so many times slower; but no more than so many seconds for that
+FLAKY = 3  # so many may need their second try
 KEEP = ("HPCTOP_TEST_ROOTS", "HPCTOP_GPU")
 
 
@@ -102,23 +108,16 @@ def environment(build, kind=None):
     env.update(TOP=TOP, BUILD=build, LIBTRACE=os.path.join(products, "libtrace.so"),
                HPCTOP=os.path.join(products, "hpctop"), WORKLOADS=os.path.join(build, "workloads"),
                LC_ALL="C.UTF-8", PYTHONDONTWRITEBYTECODE="1",
-               PYTHONPATH=os.pathsep.join(os.path.join(TOP, "tests", k, "lib") for k in ("e2e", kind) if k),
-               OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-               OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
-               OMPI_MCA_topo="^treematch",  # it ends a program with more ranks than cores that lets it reorder them
-               # vader's single copy and one-sided over rdma or ucx do not work in many a container
-               OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_osc="^rdma,ucx",
-               HWLOC_HIDE_ERRORS="2")
-    if not shutil.which("ssh"):
-        env["OMPI_MCA_plm_rsh_agent"] = "sh"  # mpirun looks for it even when everything is on this host
-    return env
+               PYTHONPATH=os.pathsep.join(os.path.join(TOP, "tests", k, "lib") for k in ("e2e", kind) if k))
+    started = subprocess.run([os.path.join(TOP, "tests/start"), "env", "-0"], env=env, stdout=subprocess.PIPE, check=True)
+    return dict(line.split("=", 1) for line in started.stdout.decode(errors="surrogateescape").split("\0") if line)
 
 
 class Runner:
     def __init__(self, build, verbose, kind=None):
         self.env, self.verbose = environment(build, kind), verbose
         self.counts = {"ok": 0, "not ok": 0, "skip": 0}
-        self.failed, self.again, self.lock = [], [], threading.Lock()
+        self.failed, self.skipped, self.again, self.lock = [], [], [], threading.Lock()
 
     def say(self, result, label, why, seconds=None):
         self.counts[result] += 1
@@ -130,6 +129,8 @@ class Runner:
             line += " (%.0f s)" % seconds
         if result == "not ok":
             self.failed.append(line)
+        if result == "skip":
+            self.skipped.append((label, line))
         print(line, flush=True)
 
     def run(self, test, last_try=True):
@@ -156,7 +157,7 @@ class Runner:
             # killed job leaves its own behind.
             try:
                 folders.append(tempfile.mkdtemp(prefix="hpct-", dir="/dev/shm"))
-                env["OMPI_MCA_btl_vader_backing_directory"] = folders[-1]
+                env["OMPI_MCA_btl_vader_backing_directory"] = env["OMPI_MCA_btl_sm_backing_directory"] = folders[-1]
             except OSError:
                 pass  # then the place that Open MPI chooses has to do
         with open(out_path, "wb") as out:
@@ -205,6 +206,47 @@ class Runner:
                 sys.stdout.flush()
 
 
+def second_tries(runner):
+    """Runs again what failed; says what that was, and what passed then."""
+    lines, flaky = [], 0
+    for test, why in runner.again:
+        failed = len(runner.failed)
+        runner.run(test)
+        passed = len(runner.failed) == failed
+        flaky += passed
+        lines += ["  %s: %s (%s)" % (test.label(), w, "passed then" if passed else "failed then too") for w in why]
+    if lines:
+        print("\nwhat failed at its first try:\n" + "\n".join(lines))
+        print("flaky: %d, of at most %d" % (flaky, FLAKY), flush=True)
+    if flaky > FLAKY:
+        runner.say("not ok", "second tries", "%d tests needed one, and %d may" % (flaky, FLAKY))
+
+
+def allowed_skips(path=os.path.join(TOP, "tests/skips")):
+    """The rows of tests/skips: how many, of which label, why."""
+    with open(path) as f:
+        lines = [line for line in f.read().splitlines() if line and not line.startswith("#")]
+    return [(int(n), pattern, why) for n, pattern, why in (re.match(r"(\d+) ([^:]+): (.+)$", line).groups() for line in lines)]
+
+
+def count_skips(runner, tests, strict):
+    """Holds what was skipped to tests/skips; and that to the tests there are."""
+    rows, labels, wrong = allowed_skips(), {t.label() for t in tests}, []
+    left = [n for n, _, _ in rows]
+    for label, line in runner.skipped:
+        row = next((i for i, (_, pattern, _) in enumerate(rows) if left[i] and fnmatch.fnmatchcase(label, pattern)), None)
+        if row is None:
+            wrong.append(line)
+        else:
+            left[row] -= 1
+    wrong += ["%s: there is no such test" % pattern for _, pattern, _ in rows if pattern.split(" ")[0] not in labels]
+    print("\nskipped: %d; tests/skips allows %d in CI" % (len(runner.skipped), sum(n for n, _, _ in rows)))
+    if wrong:
+        print("not in tests/skips:\n" + "\n".join("  " + line for line in wrong), flush=True)
+    if strict and wrong:
+        runner.say("not ok", "skips", "%d are not in tests/skips, see above" % len(wrong))
+
+
 def main():
     parser = argparse.ArgumentParser(description="run the tests")
     parser.add_argument("-b", "--build", default="build/plain")
@@ -213,6 +255,7 @@ def main():
     parser.add_argument("-l", "--long", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--once", action="store_true", help="no second try for what fails")
+    parser.add_argument("--ci", action="store_true", help="only what tests/skips names may be skipped")
     parser.add_argument("--build-failed", action="store_true", help="not everything could be built: that is a failure too")
     parser.add_argument("pattern", nargs="*")
     options = parser.parse_args()
@@ -246,13 +289,9 @@ def main():
         w.join()
     for test in (t for t in tests if t.alone):
         runner.run(test, last_try(test))
-    for test, _ in runner.again:
-        runner.run(test)
-
-    if runner.again:
-        print("\nwhat failed at its first try:")
-        for test, why in runner.again:
-            print("\n".join("  %s: %s" % (test.label(), w) for w in why))
+    second_tries(runner)
+    if not options.pattern and not options.kind:
+        count_skips(runner, tests, options.ci)
     if runner.failed:
         print("\nwhat failed:")
         for line in runner.failed:

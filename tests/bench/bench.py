@@ -39,9 +39,7 @@ class Bench:
                        check=True)
 
     def environment(self, kind):
-        env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1", FLOOR_DIR=self.folder,
-                   HPCTOP_DIR=os.path.join(self.folder, "trace"))
+        env = dict(os.environ, FLOOR_DIR=self.folder, HPCTOP_DIR=os.path.join(self.folder, "trace"))
         env.pop("LD_PRELOAD", None)
         preload = {"bare": None, "hpctop": os.environ.get("LIBTRACE", os.path.join(TOP, "libtrace.so")), "floor": self.floor}[kind]
         return env, preload
@@ -51,7 +49,7 @@ class Bench:
         shutil.rmtree(env["HPCTOP_DIR"], ignore_errors=True)
         # next to the program, so that the launcher is the same for all three
         inner = ["env", "LD_PRELOAD=" + preload] if preload else []
-        done = subprocess.run(["mpirun", "-n", str(ranks)] + inner + command, env=env, stdout=subprocess.PIPE,
+        done = subprocess.run([os.path.join(TOP, "tests/start"), "mpirun", "-n", str(ranks)] + inner + command, env=env, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=False, cwd=self.folder)
         if done.returncode != 0:
             raise SystemExit("%s (%s) failed: %s" % (command, kind, done.stderr.decode(errors="replace")[-400:]))

@@ -25,7 +25,7 @@ result() { if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2: $3"; bad=1;
 trace=$1
 if [ -z "$trace" ]; then
     trace=$here/trace
-    HPCTOP_DIR=$trace LD_PRELOAD=$LIBTRACE mpirun --oversubscribe -n 4 "$WORKLOADS/stencil" 2 >"$here/mpirun.out" 2>&1 ||
+    HPCTOP_DIR=$trace LD_PRELOAD=$LIBTRACE mpirun -n 4 "$WORKLOADS/stencil" 2 >"$here/mpirun.out" 2>&1 ||
         { cat "$here/mpirun.out"; echo "not ok trace: the job failed"; exit 1; }
 fi
 trace=$(cd "$trace" && pwd) || exit 1
@@ -133,7 +133,7 @@ trace=$whole
 # A job that runs: it moves, freezes, moves again, and its end is seen.
 [ -x "$WORKLOADS/stencil" ] && command -v mpirun >/dev/null || exit $bad
 trace=$here/live
-HPCTOP_DIR=$trace LD_PRELOAD=$LIBTRACE mpirun --oversubscribe -n 4 "$WORKLOADS/stencil" 3000 >"$here/mpirun.out" 2>&1 &
+HPCTOP_DIR=$trace LD_PRELOAD=$LIBTRACE mpirun -n 4 "$WORKLOADS/stencil" 3000 >"$here/mpirun.out" 2>&1 &
 job=$!
 trap 'kill $job 2>/dev/null; pane kill-server; rm -rf "$here"' EXIT
 for _ in $(seq 900); do [ "$(ls "$trace" 2>/dev/null | wc -l)" -ge 4 ] && break; sleep 0.1; done

@@ -10,7 +10,6 @@ import subprocess
 from common import TOP, check, end, skip, wait_for, workload
 from verdicts import aborted, count, hang, healthy, hung, kill_group, ranks_of, start, verdict, works
 
-os.environ["OMPI_MCA_osc"] = "^rdma,ucx"  # these need hardware, or fail without
 MISSING, MISMATCH, UNMATCHED, CYCLE = "missing-in-collective", "mismatched-collective", "unmatched-receive", "wait-cycle"
 
 PTRACE_ATTACH, PTRACE_DETACH, WALL = 16, 17, 0x40000000

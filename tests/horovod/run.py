@@ -71,7 +71,7 @@ CASES = [
 class Job:
     def __init__(self, python, case):
         self.case, self.lines, self.fault_at, self.stall = case, [], None, None
-        command = ["mpirun", "-n", str(case.ranks), python, os.path.join(TOP, "tests/horovod/train.py"), "--fault", case.fault,
+        command = [os.path.join(TOP, "tests/start"), "mpirun", "-n", str(case.ranks), python, os.path.join(TOP, "tests/horovod/train.py"), "--fault", case.fault,
                    "--rank", str(case.rank), "--steps", str(case.steps)]
         if case.slow:
             command += ["--seconds", str(case.slow)]

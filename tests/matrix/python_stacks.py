@@ -5,13 +5,14 @@ import os
 import sys
 
 from common import check, end, skip_all, traces
+from libraries import OPENMPI_ENV
 from python_frames import PROGRAM, SITES, judge, judge_sites, until_stopped
 from root import PRELOAD, Root, unpack
 
 release, version = sys.argv[1].split("-")
 mpi = {"bullseye": "libopenmpi3", "trixie": "libopenmpi40", "sid": "libopenmpi40"}[release]
 root = Root(unpack(release, "python-" + release, ["python" + version, mpi, "openmpi-bin"]),
-            {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PYTHONIOENCODING": "utf-8"})
+            dict(OPENMPI_ENV, PYTHONIOENCODING="utf-8"))
 here = os.getcwd()
 with open("train.py", "w", encoding="utf-8") as f:
     f.write(PROGRAM)

@@ -12,7 +12,8 @@ import sys
 
 from common import LONG, run, skip_all
 
-CLEAN = ("PATH", "HOME", "LC_ALL", "TMPDIR", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+CLEAN = ("PATH", "HOME", "LC_ALL", "TMPDIR", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+         "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_reachable")
 
 
 def enter():

