@@ -5,7 +5,6 @@
 
 #define NOBODY      UINT32_MAX
 #define NONE        SIZE_MAX
-#define MOST_RANKS  (1 << 24)   /* of one communicator */
 #define MOST_SIDES  512         /* that are paired: it takes the square of their number */
 #define TOGETHER_NS 10000000000 /* the two sides of MPI_Comm_accept are made within */
 
@@ -48,8 +47,8 @@ static bool is_inter(const struct side *side)
 
 static bool between_worlds(const struct trc_def_comm *def)
 {
-    return def->flags & TRC_COMM_FOREIGN && def->size > 0 && def->size < MOST_RANKS && def->rank >= 0 &&
-           def->rank < def->size && def->remote_size >= 0 && def->remote_size < MOST_RANKS;
+    /* Its members are listed, those of the other world as unknown: room for them is no more than the file has. */
+    return def->flags & TRC_COMM_FOREIGN && def->size > 0 && def->rank >= 0 && (uint32_t)def->size <= def->members;
 }
 
 #define ASKED "MPI_Comm_get_parent"

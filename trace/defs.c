@@ -93,6 +93,29 @@ static char *text_copy(const char *text, size_t size)
     return copy;
 }
 
+/* A communicator's sizes are numbers like any others: they hold where the members that are listed bear them out, or, of
+ * one that has all of MPI_COMM_WORLD, the head does.  Nothing bears out those of others (NCCL's), so nobody walks a
+ * communicator by its size: ana_members does it by what there is. */
+static void check_sizes(struct trc_file *file, uint32_t id, struct trc_def_comm *comm)
+{
+    const uint32_t all = TRC_COMM_WORLD | TRC_COMM_ALL;
+    int64_t size = comm->size, remote = comm->remote_size, listed = comm->members, world = file->head.world_size;
+    bool possible = size >= 0 && size <= TRC_WORLD_MAX && remote >= 0 && remote <= TRC_WORLD_MAX;
+    bool borne_out = size + remote == listed || (remote && (size == listed || remote == listed));
+    if (!possible || (listed && !borne_out)) {
+        trc_file_damage(file, "communicator %u: %d and %d ranks, of which %u are listed", id, comm->size,
+                        comm->remote_size, comm->members);
+        comm->size = (int32_t)listed;
+        comm->remote_size = 0;
+    }
+    if (!listed && comm->flags & all && world > 0 && comm->size != world) {
+        trc_file_damage(file, "communicator %u: has all ranks, and %d of %d", id, comm->size, (int)world);
+        comm->flags &= ~all; /* whom it holds is unknown */
+    }
+    if (comm->rank < -1 || comm->rank >= comm->size)
+        comm->rank = -1;
+}
+
 static void define_comm(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size)
 {
     struct trc_def_comm comm;
@@ -107,10 +130,7 @@ static void define_comm(struct trc_file *file, const struct trc_def *def, const 
         comm.members = 0;
         comm.flags &= ~(uint32_t)(TRC_COMM_WORLD | TRC_COMM_ALL); /* whom it holds is unknown now */
     }
-    if (comm.size < 0)
-        comm.size = 0;
-    if (comm.remote_size < 0)
-        comm.remote_size = 0;
+    check_sizes(file, def->id, &comm);
     struct trc_comm_def *kept = calloc(1, sizeof *kept + comm.members * sizeof(int32_t));
     if (!kept)
         return;
@@ -395,7 +415,10 @@ int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote)
         return TRC_PEER_UNKNOWN;
     if (!comm->members)
         return def->flags & (TRC_COMM_WORLD | TRC_COMM_ALL) && !remote ? r : TRC_PEER_UNKNOWN;
-    uint64_t at = (uint64_t)r + (remote ? (uint64_t)def->size : 0);
+    bool one_side = def->remote_size > 0 && def->members == (uint32_t)def->remote_size; /* the remote group alone */
+    if (one_side && !remote)
+        return TRC_PEER_UNKNOWN;
+    uint64_t at = (uint64_t)r + (remote && !one_side ? (uint64_t)def->size : 0);
     return at < def->members && comm->members[at] >= 0 ? comm->members[at] : TRC_PEER_UNKNOWN;
 }
 

@@ -12,6 +12,7 @@
 #define TRC_DAMAGE_MAX 32u /* lines kept */
 #define TRC_CHUNKS_MAX                                                                                                 \
     (1u << 18) /* chunks looked at (64 GiB of usual ones): bounds what a hostile, sparse file costs */
+#define TRC_WORLD_MAX    (1 << 24)    /* ranks: more is damage, not a machine */
 #define TRC_DEFS_MAX     (1ull << 30) /* bytes of definitions read, likewise */
 #define TRC_ITEMS_OFFSET ((uint32_t)sizeof(struct trc_chunk))
 

@@ -6,7 +6,6 @@
 
 #define CHUNK_SIZE_MIN 4096u
 #define CHUNK_SIZE_MAX (64u << 20)
-#define WORLD_MAX      (1 << 24) /* ranks: more is damage, not a machine */
 
 bool trc_head_read(const struct trc_file *file, struct trc_head *head)
 {
@@ -27,11 +26,11 @@ bool trc_head_read(const struct trc_file *file, struct trc_head *head)
 
 static void clamp_head(struct trc_file *file, struct trc_head *head)
 {
-    if (head->world_size < -1 || head->world_size == 0 || head->world_size > WORLD_MAX) {
+    if (head->world_size < -1 || head->world_size == 0 || head->world_size > TRC_WORLD_MAX) {
         trc_file_damage(file, "head: impossible number of ranks %d", (int)head->world_size);
         head->world_size = -1;
     }
-    if (head->rank < -1 || head->rank >= WORLD_MAX || (head->world_size > 0 && head->rank >= head->world_size)) {
+    if (head->rank < -1 || head->rank >= TRC_WORLD_MAX || (head->world_size > 0 && head->rank >= head->world_size)) {
         trc_file_damage(file, "head: impossible rank %d", (int)head->rank);
         head->rank = -1;
     }

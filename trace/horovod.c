@@ -82,16 +82,19 @@ static uint32_t capacity_of(const struct trc_file *file)
     return text && *text >= '0' && *text <= '9' ? (uint32_t)strtoul(text, NULL, 10) : ANA_HVD_CAPACITY;
 }
 
-static bool add_set(struct ana_hvd_state *state, const struct trc_comm *comm, const struct trc_file *file)
+static bool add_set(struct ana_hvd_state *state, const struct trc_comm *comm, const struct trc_file *file,
+                    size_t processes)
 {
-    size_t n = state->seen.sets, ranks = comm->def.size > 0 ? (size_t)comm->def.size : 0;
+    size_t n = state->seen.sets, ranks = (size_t)comm->def.size;
+    if (ranks == 0 || ranks > processes + HVD_ABSENT || !hvd_cells(&state->cells, ranks * HVD_MEMBER_CELLS))
+        return false;
     struct ana_hvd_set *set = realloc(state->seen.set, (n + 1) * sizeof *set);
     if (set)
         state->seen.set = set;
     struct hvd_work *work = realloc(state->work, (n + 1) * sizeof *work);
     if (work)
         state->work = work;
-    if (!set || !work || ranks == 0)
+    if (!set || !work)
         return false;
     set[n] = (struct ana_hvd_set){.comm_identity = comm->def.identity,
                                   .ranks = ranks,
@@ -100,7 +103,8 @@ static bool add_set(struct ana_hvd_state *state, const struct trc_comm *comm, co
                                   .agreed_ns = ANA_HVD_NEVER,
                                   .stall = {.begin_ns = ANA_HVD_NEVER, .end_ns = ANA_HVD_NEVER}};
     work[n] = (struct hvd_work){.member = calloc(ranks, sizeof(struct hvd_member)),
-                                .step = calloc(2 * HVD_STEPS, sizeof(struct ana_hvd_step))};
+                                .step = calloc(2 * HVD_STEPS, sizeof(struct ana_hvd_step)),
+                                .cells = &state->cells};
     ana_map_init(&work[n].names, sizeof(uint32_t));
     ana_hvd_cache_init(&work[n].cache, capacity_of(file));
     state->seen.sets = n + 1;
@@ -127,7 +131,7 @@ static bool find(struct ana_hvd_state *state, const struct ana_job *job, const s
     size_t s = 0;
     while (s < state->seen.sets && state->seen.set[s].comm_identity != comm->def.identity)
         s++;
-    if (s == state->seen.sets && (!make || !add_set(state, comm, file)))
+    if (s == state->seen.sets && (!make || !add_set(state, comm, file, job->count)))
         return false;
     struct ana_hvd_set *found = &state->seen.set[s];
     if ((size_t)comm->def.rank >= found->ranks)

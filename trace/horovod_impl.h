@@ -9,6 +9,11 @@
 
 #define HVD_STEPS 4096u /* kept of a set */
 #define HVD_SITES 8u
+/* Room is by tensor and rank, and both numbers come from files: members without a file, and cells in all, are bounded.
+ */
+#define HVD_ABSENT       1024u
+#define HVD_CELLS        (1u << 24)
+#define HVD_MEMBER_CELLS 64u /* what a member costs, in those */
 
 /* What one rank said at one cycle. */
 struct hvd_said {
@@ -47,6 +52,7 @@ struct hvd_work {
     struct ana_hvd_cache cache;
     struct ana_map names; /* hash of a name, number among equals: uint32_t tensor */
     size_t tensor_room;
+    size_t *cells; /* of all sets together */
     size_t pending;
     struct ana_hvd_step *step; /* ring of HVD_STEPS, twice, so that the newest always lie in a row */
     uint64_t cycle;            /* looked at so far, + 1 */
@@ -69,10 +75,19 @@ struct ana_hvd_state {
     struct ana_hvd seen;
     struct hvd_work *work; /* one a set */
     struct hvd_lane *lane;
-    size_t lanes;
+    size_t lanes, cells;
     unsigned generation, refreshes;
     bool begun;
 };
+
+/* Takes `n` of the cells that there may be; false: there are not so many left. */
+static inline bool hvd_cells(size_t *used, size_t n)
+{
+    if (n > HVD_CELLS - *used)
+        return false;
+    *used += n;
+    return true;
+}
 
 /* horovod_round.c.  hvd_rounds takes what members have queued, up to and with what ended before `horizon_ns`. */
 /* The step under way is over, if any tensor was agreed on in it. */

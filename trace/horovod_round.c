@@ -29,6 +29,8 @@ struct round {
 
 static bool add_tensor(struct ana_hvd_set *set, struct hvd_work *work, const char *name, size_t size)
 {
+    if (!hvd_cells(work->cells, set->ranks))
+        return false;
     if (set->tensors == work->tensor_room) {
         size_t room = work->tensor_room ? work->tensor_room * 2 : 64;
         struct ana_hvd_tensor *grown = room <= TENSORS_MAX ? realloc(set->tensor, room * sizeof *grown) : NULL;

@@ -4,7 +4,14 @@
 struct wire {
     const uint8_t *bytes;
     size_t size;
+    size_t left; /* entries and dimensions that may still be looked at: parts may overlap, and then name each other
+                    often */
 };
+
+static bool spend(struct wire *w)
+{
+    return w->left > 0 && w->left--;
+}
 
 static bool load(const struct wire *w, size_t at, void *out, size_t n)
 {
@@ -78,10 +85,12 @@ static bool string_at(const struct wire *w, size_t slot, const char **text, size
     return true;
 }
 
-static uint64_t product(const struct wire *w, size_t first, size_t n)
+static uint64_t product(struct wire *w, size_t first, size_t n)
 {
     uint64_t product = 1;
     for (size_t i = 0; i < n; i++) {
+        if (!spend(w))
+            return 0;
         int64_t value = 0;
         load(w, first + 8 * i, &value, sizeof value);
         if (value < 0 || __builtin_mul_overflow(product, (uint64_t)value, &product))
@@ -104,11 +113,11 @@ static bool root(const struct wire *w, size_t *first, size_t *n, bool *shutdown)
 
 bool ana_hvd_requests(const uint8_t *bytes, size_t size, ana_hvd_take *take, void *user, bool *shutdown)
 {
-    struct wire w = {bytes, size};
+    struct wire w = {bytes, size, size};
     size_t first, n, table, at, shape, dimensions;
     if (!root(&w, &first, &n, shutdown))
         return false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && spend(&w); i++) {
         struct ana_hvd_entry entry = {.name = ""};
         if (!follow(&w, first + 4 * i, &table))
             continue;
@@ -125,11 +134,11 @@ bool ana_hvd_requests(const uint8_t *bytes, size_t size, ana_hvd_take *take, voi
 
 bool ana_hvd_responses(const uint8_t *bytes, size_t size, ana_hvd_take *take, void *user, bool *shutdown)
 {
-    struct wire w = {bytes, size};
+    struct wire w = {bytes, size, size};
     size_t first, n, table, at;
     if (!root(&w, &first, &n, shutdown))
         return false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && spend(&w); i++) {
         struct ana_hvd_entry entry = {.name = ""};
         size_t names, names_n = 0, sizes, sizes_n = 0, devices;
         if (!follow(&w, first + 4 * i, &table))
@@ -141,7 +150,7 @@ bool ana_hvd_responses(const uint8_t *bytes, size_t size, ana_hvd_take *take, vo
         vector(&w, table, 4, 8, &sizes, &sizes_n);
         if (field(&w, table, 2, &at))
             string_at(&w, at, &entry.error, &entry.error_size);
-        for (size_t k = 0; k < names_n; k++) {
+        for (size_t k = 0; k < names_n && spend(&w); k++) {
             if (!string_at(&w, names + 4 * k, &entry.name, &entry.name_size))
                 continue;
             /* An allgather has the first dimension of every rank instead. */

@@ -104,13 +104,21 @@ bool ana_members_refresh(struct ana_job *job);
 void ana_members_forget(struct ana_job *job);
 /* SIZE_MAX if it has no file. */
 size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank);
+/* Processes of ranks 0 .. size - 1 of a world: how many, and the first of them; the others follow it. */
+size_t ana_ranks_below(const struct ana_job *job, uint32_t world, int32_t size, size_t *first);
 
 /* worlds.c */
 /* What a communicator of rank `index` is known by in all worlds that share it; 0 for NULL. */
 uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct trc_comm *comm);
 /* Rank index of a partner as that rank's signatures have it; SIZE_MAX: none, or not known. */
 size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_comm *comm, int32_t peer);
-/* Rank index of member m of its communicator, counted over both groups of an intercommunicator; SIZE_MAX: not known. */
+/* The members of a communicator of rank `index`, or its remote group alone: ana_member(m) for each m of the range is a
+ * rank index, or SIZE_MAX: no file, or not known.  What is walked is the list in the file or, where all of a world are
+ * in it, the files that there are; its size is only a number. */
+struct ana_range {
+    size_t from, to;
+};
+struct ana_range ana_members(const struct ana_job *job, size_t index, const struct trc_comm *comm, bool remote);
 size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm *comm, size_t m);
 
 /* call_names.c */

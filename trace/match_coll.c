@@ -14,9 +14,9 @@ static size_t members(const struct trc_comm *comm)
 /* World rank of member i, those of the local group first. */
 static int32_t member(const struct trc_comm *comm, size_t i)
 {
-    if (comm->members)
-        return i < comm->def.members ? comm->members[i] : TRC_PEER_UNKNOWN;
-    return comm->def.flags & (TRC_COMM_WORLD | TRC_COMM_ALL) ? (int32_t)i : TRC_PEER_UNKNOWN;
+    size_t size = (size_t)comm->def.size;
+    return i < size ? trc_comm_world_rank(comm, (int32_t)i, false)
+                    : trc_comm_world_rank(comm, (int32_t)(i - size), true);
 }
 
 /* Functions that MPI lets meet in one collective: MPI_Bcast and MPI_Bcast_c. */
@@ -248,7 +248,9 @@ size_t ana_match_missing(struct ana_match *match, size_t i, size_t *out, size_t 
     for (size_t a = 0; came && a < open->arrivals; a++)
         came[open->arrival[a].index] = true;
     size_t missing = open->expected - open->arrivals, n = 0;
-    for (size_t m = 0; came && m < open->expected && n < missing && n < max; m++) {
+    /* As many members as there are ranks tell who is missing; a size is only a number. */
+    size_t most = open->expected < match->processes + max ? open->expected : match->processes + max;
+    for (size_t m = 0; came && m < most && n < missing && n < max; m++) {
         uint32_t index = ana_match_index(match, open->first_index, member(open->comm, m));
         if (index == ANA_NOBODY || !came[index])
             out[n++] = index == ANA_NOBODY ? SIZE_MAX : index;

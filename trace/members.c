@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank)
+/* The first process at this place or behind it. */
+static size_t place_of(const struct ana_job *job, uint32_t world, int32_t rank)
 {
-    if (rank < 0)
-        return SIZE_MAX;
     size_t low = 0, high = job->count;
     while (low < high) {
         size_t mid = (low + high) / 2;
@@ -19,6 +18,20 @@ size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank
         else
             high = mid;
     }
+    return low;
+}
+
+size_t ana_ranks_below(const struct ana_job *job, uint32_t world, int32_t size, size_t *first)
+{
+    *first = place_of(job, world, 0);
+    return size > 0 ? place_of(job, world, size) - *first : 0;
+}
+
+size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank)
+{
+    if (rank < 0)
+        return SIZE_MAX;
+    size_t low = place_of(job, world, rank);
     bool found = low < job->count && job->process[low].rank.world == world && job->process[low].rank.rank == rank;
     return found ? low : SIZE_MAX;
 }

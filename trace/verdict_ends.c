@@ -45,18 +45,21 @@ static bool open_door(const struct ana_case *c, enum trc_opclass opclass, struct
 /* Ranks of the first world that have made no file. */
 static size_t absent(const struct ana_case *c, int32_t rank[ANA_ABSENTS], char *out, size_t size)
 {
-    size_t n = 0, at = 0;
-    for (size_t r = 0; r < c->job->world_size; r++) {
-        if (ana_index_of_rank(c->job, 0, (int32_t)r) != SIZE_MAX)
+    size_t first, all = c->job->world_size, at = 0, n = 0;
+    size_t here = ana_ranks_below(c->job, 0, all < INT32_MAX ? (int32_t)all : INT32_MAX, &first);
+    size_t absents = all > here ? all - here : 0; /* a number: only the first of them are walked */
+    for (size_t r = 0, i = first; r < all && n < absents && n < ANA_ABSENTS; r++) {
+        while (i < first + here && (size_t)c->job->process[i].rank.rank < r)
+            i++;
+        if (i < first + here && (size_t)c->job->process[i].rank.rank == r)
             continue;
-        if (n < ANA_ABSENTS)
-            rank[n] = (int32_t)r;
+        rank[n] = (int32_t)r;
         if (++n <= 4)
             ana_append(out, size, &at, "%s%zu", n > 1 ? ", " : "", r);
     }
-    if (n > 4)
-        ana_append(out, size, &at, " and %zu more", n - 4);
-    return n;
+    if (absents > 4)
+        ana_append(out, size, &at, " and %zu more", absents - 4);
+    return absents;
 }
 
 static int64_t start_limit(const struct ana_case *c, bool left)

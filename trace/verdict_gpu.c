@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEMBERS_MAX 65536 /* of a communicator, looked at one by one */
-
 static int64_t time_of(const struct ana_case *c, size_t index, uint64_t ticks)
 {
     return ana_time_within(ana_clock_job_time(c->job->clock, index, ticks));
@@ -104,6 +102,14 @@ size_t ana_gpu_member(const struct ana_case *c, const struct ana_gpu *gpu, const
     return ana_index_of_rank(c->job, c->job->process[index].rank.world, trc_comm_world_rank(comm, rank, false));
 }
 
+bool ana_gpu_is_member(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m, size_t index)
+{
+    if (ana_map_find(&gpu->freed, m->identity, index, 0))
+        return true;
+    const struct ana_rank *r = &c->job->process[index].rank, *first = &c->job->process[gpu->wait[m->first].index].rank;
+    return r->world == first->world && m->comm->def.flags & TRC_COMM_ALL && r->rank >= 0 && r->rank < m->comm->def.size;
+}
+
 const struct trc_gpu_op *ana_gpu_op_of(const struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence)
 {
     const struct trc_file *file = c->job->process[index].rank.file;
@@ -127,19 +133,20 @@ static bool has_come(struct ana_case *c, const struct ana_gpu *gpu, size_t index
 
 static void find_missing(struct ana_case *c, struct ana_gpu *gpu, struct ana_gpu_meet *m)
 {
-    int32_t size = m->comm->def.size < MEMBERS_MAX ? m->comm->def.size : MEMBERS_MAX;
-    m->missing = size > 0 ? calloc((size_t)size, sizeof *m->missing) : NULL;
+    size_t size = (size_t)m->comm->def.size, found = 0;
+    m->missing = calloc(c->count + 1, sizeof *m->missing);
     if (!m->missing) {
-        c->memory |= size > 0;
+        c->memory = true;
         return;
     }
-    for (int32_t r = 0; r < size; r++) {
-        size_t index = ana_gpu_member(c, gpu, m->comm, gpu->wait[m->first].index, r);
-        if (index == SIZE_MAX)
-            m->nowhere++;
-        else if (!has_come(c, gpu, index, m->identity, m->sequence))
-            m->missing[m->missing_count++] = index;
+    for (size_t i = 0; i < c->count; i++) {
+        if (!ana_gpu_is_member(c, gpu, m, i))
+            continue;
+        found++;
+        if (!has_come(c, gpu, i, m->identity, m->sequence))
+            m->missing[m->missing_count++] = i;
     }
+    m->nowhere = size > found ? size - found : 0;
 }
 
 static bool make_meets(struct ana_gpu *gpu)

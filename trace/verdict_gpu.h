@@ -42,6 +42,8 @@ void ana_gpu_free(struct ana_gpu *gpu);
 /* Rank index of a communicator's rank; SIZE_MAX: has no file. */
 size_t ana_gpu_member(const struct ana_case *c, const struct ana_gpu *gpu, const struct trc_comm *comm, size_t index,
                       int32_t rank);
+/* Is rank `index` a member of the communicator?  As its own file says, or, where it has all ranks, anybody's. */
+bool ana_gpu_is_member(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m, size_t index);
 /* The newest operation of a rank that is collective `sequence` (or, MESSAGE, that message with `peer`), over or not;
  * NULL: none is left in its table. */
 const struct trc_gpu_op *ana_gpu_op_of(const struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence);

@@ -73,11 +73,11 @@ static bool judge(struct ana_case *c, const struct ana_gpu *gpu, const struct an
 {
     static _Thread_local struct terms terms[MOST];
     size_t n = 0, best = 0, best_count = 0, odd = SIZE_MAX, odds = 0;
-    for (int32_t r = 0; r < m->comm->def.size && n < MOST; r++) {
-        size_t index = ana_gpu_member(c, gpu, m->comm, gpu->wait[m->first].index, r);
-        const struct trc_gpu_op *op = index == SIZE_MAX ? NULL : ana_gpu_op_of(c, index, m->identity, m->sequence);
+    for (size_t i = 0; i < c->count && n < MOST; i++) {
+        bool in = ana_gpu_is_member(c, gpu, m, i);
+        const struct trc_gpu_op *op = in ? ana_gpu_op_of(c, i, m->identity, m->sequence) : NULL;
         if (op && op->state != TRC_GPU_FAILED)
-            terms[n++] = (struct terms){index, trc_call(c->job->process[index].rank.file, op->call)->name, op};
+            terms[n++] = (struct terms){i, trc_call(c->job->process[i].rank.file, op->call)->name, op};
     }
     for (size_t i = 0; i < n; i++) {
         size_t same = 0;

@@ -51,19 +51,22 @@ void ana_group_look(struct ana_case *c, struct ana_group *g)
     if (g->looked)
         return;
     g->looked = true;
-    size_t n = members_of(g->comm), expected = n > g->inside ? n - g->inside : 0;
-    if (expected == 0)
+    size_t all = members_of(g->comm), mine = c->post[g->first_post].index, found = 0;
+    if (all <= g->inside)
         return;
-    g->missing = calloc(n, sizeof *g->missing);
+    struct ana_range range = ana_members(c->job, mine, g->comm, false);
+    g->missing = calloc(range.to - range.from + 1, sizeof *g->missing);
     if (!g->missing) {
         c->memory = true;
         return;
     }
-    for (size_t m = 0; m < n; m++) {
-        size_t index = ana_member(c->job, c->post[g->first_post].index, g->comm, m);
-        if (index == SIZE_MAX || !has_come(c, index, g->identity, g->sequence))
+    for (size_t m = range.from; m < range.to; m++) {
+        size_t index = ana_member(c->job, mine, g->comm, m);
+        found += index != SIZE_MAX;
+        if (index != SIZE_MAX && !has_come(c, index, g->identity, g->sequence))
             g->missing[g->missing_count++] = index;
     }
+    g->nowhere = all > found ? all - found : 0;
 }
 
 static bool make_groups(struct ana_case *c)
@@ -128,7 +131,7 @@ static void need_add(struct ana_case *c, struct need *need, size_t index)
     bool free = partner_free(c, index);
     need->missing++;
     need->free += free;
-    if (index != SIZE_MAX && index == need->root) {
+    if (index == need->root) {
         need->root_missing = true;
         need->root_free = free;
     }
@@ -147,6 +150,8 @@ static bool missing_free(struct ana_case *c, const struct ana_group *g, struct n
 {
     for (size_t i = 0; i < g->missing_count; i++)
         need_add(c, &need, g->missing[i]);
+    need.missing += g->nowhere;
+    need.free += g->nowhere; /* who has no file may do anything */
     return need_met(&need);
 }
 
@@ -160,11 +165,17 @@ static bool collective_free(struct ana_case *c, const struct ana_want *w)
     }
     if (!w->comm)
         return true;
-    for (size_t m = 0; m < members_of(w->comm); m++) {
+    size_t all = members_of(w->comm), found = 0;
+    struct ana_range range = ana_members(c->job, w->index, w->comm, false);
+    for (size_t m = range.from; m < range.to; m++) {
         size_t index = ana_member(c->job, w->index, w->comm, m);
-        if (index == SIZE_MAX || !has_come(c, index, w->identity, w->sequence))
+        found += index != SIZE_MAX;
+        if (index != SIZE_MAX && !has_come(c, index, w->identity, w->sequence))
             need_add(c, &need, index);
     }
+    size_t nowhere = all > found ? all - found : 0;
+    need.missing += nowhere;
+    need.free += nowhere;
     return need_met(&need);
 }
 
@@ -173,14 +184,19 @@ static bool any_source_free(struct ana_case *c, const struct ana_post *p, struct
     if (!w->comm)
         return true;
     bool remote = w->comm->def.remote_size > 0;
-    size_t n = members_of(w->comm);
-    for (size_t m = remote ? (size_t)w->comm->def.size : 0; m < n; m++) {
+    size_t all = (size_t)(remote ? w->comm->def.remote_size : w->comm->def.size), found = 0;
+    struct ana_range range = ana_members(c->job, w->index, w->comm, remote);
+    for (size_t m = range.from; m < range.to; m++) {
         size_t index = ana_member(c->job, w->index, w->comm, m);
-        if (index != p->index && partner_free(c, index))
+        found += index != SIZE_MAX;
+        if (index != SIZE_MAX && index != p->index && partner_free(c, index))
             return true;
     }
+    if (found < all && !(w->comm->def.flags & TRC_COMM_SELF))
+        return true; /* one without a file may send */
     if (w->met < 0) {
-        for (size_t m = 0; m < n && w->met <= 0; m++) {
+        range = ana_members(c->job, w->index, w->comm, false);
+        for (size_t m = range.from; m < range.to && w->met <= 0; m++) {
             size_t index = ana_member(c->job, w->index, w->comm, m);
             if (index != SIZE_MAX && index != p->index) {
                 w->met = -1;
@@ -287,7 +303,8 @@ size_t ana_post_waits_for(struct ana_case *c, struct ana_post *p, size_t *out, s
             n = add_edge(c, ana_want_partner(c, w), n, out, max);
             continue;
         }
-        for (size_t m = 0; w->comm && m < members_of(w->comm); m++) {
+        struct ana_range range = w->comm ? ana_members(c->job, w->index, w->comm, false) : (struct ana_range){0, 0};
+        for (size_t m = range.from; m < range.to; m++) {
             size_t index = ana_member(c->job, w->index, w->comm, m);
             if (index == SIZE_MAX || index == p->index)
                 continue;

@@ -65,8 +65,9 @@ struct ana_group {
     size_t inside;     /* threads */
     bool blocked;      /* somebody is blocked in it */
     bool looked;       /* `missing` is known */
-    size_t *missing;   /* rank indices; SIZE_MAX: has no file */
+    size_t *missing;   /* rank indices of those that have not come */
     size_t missing_count;
+    size_t nowhere; /* members without a file */
 };
 
 /* The end of a rank's event streams. */

@@ -59,11 +59,11 @@ static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t las
         return false;
     bool free = false;
     for (size_t i = 0; i < g->missing_count; i++)
-        free |= g->missing[i] != SIZE_MAX && c->free[g->missing[i]] && ana_case_known(c, g->missing[i]);
+        free |= c->free[g->missing[i]] && ana_case_known(c, g->missing[i]);
     if (!free || !ana_case_settle(c, ANA_CLASS_MISSING, ANA_POSSIBLE, lasted))
         return false;
     for (size_t i = 0; i < g->missing_count; i++)
-        if (g->missing[i] != SIZE_MAX && c->free[g->missing[i]] && ana_case_known(c, g->missing[i]))
+        if (c->free[g->missing[i]] && ana_case_known(c, g->missing[i]))
             ana_case_blame(c, g->missing[i]);
     c->out->state = ANA_SLOW;
     return true;
@@ -71,7 +71,6 @@ static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t las
 
 static bool group_misses(struct ana_case *c, const struct ana_group *g)
 {
-    size_t nowhere = 0;
     int64_t lasted = INT64_MAX;
     for (size_t i = 0; i < c->posts; i++) {
         const struct ana_post *p = &c->post[i];
@@ -79,15 +78,14 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
             lasted = p->lasted_ns;
     }
     for (size_t i = 0; i < g->missing_count; i++) {
-        nowhere += g->missing[i] == SIZE_MAX;
-        int64_t stands = g->missing[i] == SIZE_MAX ? -1 : stands_outside(c, g->missing[i]);
+        int64_t stands = stands_outside(c, g->missing[i]);
         if (stands < c->rules.hang_ns)
             continue;
         ana_case_blame(c, g->missing[i]);
         lasted = stands < lasted ? stands : lasted;
     }
-    bool slow = c->out->culprits == 0 && nowhere == 0 && elsewhere(c, g, lasted);
-    if (!slow && ((c->out->culprits == 0 && nowhere == 0) || lasted == INT64_MAX ||
+    bool slow = c->out->culprits == 0 && g->nowhere == 0 && elsewhere(c, g, lasted);
+    if (!slow && ((c->out->culprits == 0 && g->nowhere == 0) || lasted == INT64_MAX ||
                   !ana_case_settle_by_time(c, ANA_CLASS_MISSING, lasted))) {
         c->out->culprits = 0;
         return false;
@@ -203,7 +201,7 @@ bool ana_find_inside(struct ana_case *c)
         const struct ana_group *g = ana_group_at(c, i);
         const struct ana_post *first = &c->post[g->first_post];
         int64_t lasted = ana_case_lasted(c, &first->index, 1);
-        if (!g->blocked || !g->looked || g->missing_count || !first->blocked || starved(c, g, lasted) ||
+        if (!g->blocked || !g->looked || g->missing_count || g->nowhere || !first->blocked || starved(c, g, lasted) ||
             !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, lasted))
             continue;
         char comm[128], bytes[ANA_TEXT];
@@ -233,7 +231,7 @@ static bool say_unknown(struct ana_case *c)
         const struct ana_group *g = ana_group_at(c, i);
         const struct ana_post *first = &c->post[g->first_post], *odd = NULL;
         for (size_t k = 0; k < g->missing_count && g->blocked; k++) {
-            const struct ana_post *post = g->missing[k] == SIZE_MAX ? NULL : ana_rank_post(c, g->missing[k]);
+            const struct ana_post *post = ana_rank_post(c, g->missing[k]);
             if (!post || post->kind == ANA_POST_COLLECTIVE || post->kind == ANA_POST_FINALIZE)
                 continue;
             odd = odd ? odd : post;

@@ -38,11 +38,30 @@ size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_com
     return far < job->count ? far : SIZE_MAX;
 }
 
+struct ana_range ana_members(const struct ana_job *job, size_t index, const struct trc_comm *comm, bool remote)
+{
+    const struct trc_def_comm *def = &comm->def;
+    size_t size = (size_t)def->size, far = (size_t)def->remote_size, listed = def->members, first;
+    if (def->flags & TRC_COMM_SELF)
+        return (struct ana_range){0, 0};
+    if (comm->members) {
+        bool one_side = far && listed == far; /* the remote group alone */
+        size_t to = one_side || listed > size + far ? size + far : listed;
+        size_t from = one_side || remote ? size : 0;
+        return (struct ana_range){from < to ? from : to, to};
+    }
+    if (remote || !(def->flags & (TRC_COMM_WORLD | TRC_COMM_ALL)))
+        return (struct ana_range){0, 0};
+    size_t n = ana_ranks_below(job, job->process[index].rank.world, def->size, &first);
+    return (struct ana_range){first, first + n};
+}
+
 size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm *comm, size_t m)
 {
     const struct trc_def_comm *def = &comm->def;
-    if (def->flags & TRC_COMM_SELF)
-        return SIZE_MAX;
+    const struct ana_process *p = &job->process[m];
+    if (!comm->members) /* of two files of one rank the first counts */
+        return m && p->rank.rank == p[-1].rank.rank && p->rank.world == p[-1].rank.world ? SIZE_MAX : m;
     bool remote = m >= (size_t)def->size;
     int32_t rank = (int32_t)(remote ? m - (size_t)def->size : m), of_world = trc_comm_world_rank(comm, rank, remote);
     return ana_partner(job, index, comm, of_world == TRC_PEER_UNKNOWN ? TRC_PEER_BEYOND - rank : of_world);
