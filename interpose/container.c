@@ -101,7 +101,7 @@ static uint64_t namespace_inode(const char *name)
     ssize_t n = readlink(path.text, link, sizeof link - 1); /* "pid:[4026531836]" */
     link[n > 0 ? n : 0] = 0;
     const char *number = strchr(link, '[');
-    return number ? strtoull(number + 1, NULL, 10) : 0;
+    return number ? ipo_text_number(number + 1) : 0;
 }
 
 void ipo_container(struct trc_head *head, const char *image)

@@ -57,7 +57,7 @@ static uint64_t pid_start(void)
     const char *at = strrchr(stat, ')'); /* the name before it may hold anything */
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
+    return at ? ipo_text_number(at) : 0;
 }
 
 static void command_line(struct trc_head *head)

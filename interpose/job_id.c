@@ -1,6 +1,7 @@
 #include "interpose/oldglibc.h"
 #include "interpose/job_id.h"
 #include "interpose/identity.h"
+#include "interpose/text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -75,7 +76,7 @@ static bool hydra(struct ipo_text *job, struct ipo_text *world)
         ipo_text_add(&path, "/stat");
         ipo_read_file(path.text, text, sizeof text);
         const char *at = strrchr(text, ')'); /* "12 (name) S PARENT .." */
-        pid = at && strlen(at) > 4 ? strtol(at + 4, NULL, 10) : 0;
+        pid = at && strlen(at) > 4 ? (long)ipo_text_number(at + 4) : 0;
     }
     return false;
 }

@@ -37,4 +37,14 @@ static inline void ipo_text_add_number(struct ipo_text *line, uint64_t number)
     ipo_text_add(line, digits + at);
 }
 
+/* The decimal number that begins there, after blanks; 0 where there is none.  New headers turn strtol into a function
+ * that old glibcs lack. */
+static inline uint64_t ipo_text_number(const char *at)
+{
+    uint64_t number = 0;
+    for (at += strspn(at, " "); *at >= '0' && *at <= '9'; at++)
+        number = number * 10 + (uint64_t)(*at - '0');
+    return number;
+}
+
 #endif

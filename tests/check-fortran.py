@@ -23,6 +23,8 @@ MOST_TEXTS = 2  # lengths that a wrapper hands on
 PASSED = re.compile(r"(\w+_)?(dup_fn|null_copy_fn|null_delete_fn|conversion_fn_null)(_c|_f)?|\w+_function(_c)?|"
                     r"f_sync_reg|sizeof\w*|(aint_add|aint_diff|wtick|wtime)_f90|status_(c_assign|f08_assign_c)|"
                     r"delete_error_(class|code|string)|request_status_get_any|type_get_(contents|envelope)_f08_c")
+# Slips of Open MPI 5.0: two interfaces without `info`, which crash, and one of a procedure that no library has.
+SLIPS = ("precv_init_f08", "psend_init_f08", "session_get_nth_psetlen")
 # What an argument with a role is, in mpi_f08: a derived type, or INTEGER of 4 bytes, or text, or whatever.
 TYPE = {}
 for letters, kind in (("cCk", "mpi_comm"), ("dDYeEP", "mpi_datatype"), ("qQwyJ", "mpi_request"), ("vVW", "mpi_win"),
@@ -96,6 +98,8 @@ def check_module(path, table, wrong):
     for name, attributes, _, formals in symbols.values():
         call = row_name(name) if "PROCEDURE" in attributes and "SUBROUTINE" in attributes else None
         if not call or not formals:
+            continue
+        if name.endswith(SLIPS) and len(formals) != table.get(call, (0,))[0] + 1:
             continue
         if call not in table:
             if not PASSED.fullmatch(call):

@@ -8,14 +8,10 @@ import signal
 import struct
 import time
 
-from common import calls, check, end, hpctop, report, start, stop, traces, wait_for, workload
+from common import calls, check, end, hpctop, pids, report, start, stop, wait_for, workload
 
 SEED = int(os.environ.get("KILL_SEED", "20170401"))
 RANKS = 2
-
-
-def pids(folder):
-    return [int(os.path.basename(f).split(".")[-3]) for f in traces(folder)]
 
 
 def one(number, delay):

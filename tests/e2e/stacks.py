@@ -4,7 +4,7 @@ import os
 import re
 import signal
 
-from common import (check, end, environment, hpctop, run, start, stop, traces, wait_for, workload)
+from common import (check, end, environment, hpctop, pids, run, start, stop, traces, wait_for, workload)
 
 
 def snapshots(folder):
@@ -39,8 +39,7 @@ def snapshots(folder):
 
 
 def kill_all(folder, job):
-    pids = [int(os.path.basename(t).split(".")[-3]) for t in traces(folder)]
-    for pid in pids:
+    for pid in pids(folder):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -142,9 +141,9 @@ def asked():
               any(re.match(r"    2 ranks  \S", line) for line in tree[2:]), tree)
         threads = hpctop("stacks", "--threads", "--no-ask", "asked")
         check("asked: threads", threads.code == 0 and "take_lock" in threads.out, threads)
-    pids = {int(os.path.basename(t).split(".")[-3]) for t in traces("asked")}
-    check("asked: no real-time signal is left caught", all(int(caught(p), 16) >> 34 == 0 for p in pids), [caught(p) for p in pids])
-    one = max(pids)
+    ours = pids("asked")
+    check("asked: no real-time signal is left caught", all(int(caught(p), 16) >> 34 == 0 for p in ours), [caught(p) for p in ours])
+    one = max(ours)
     os.kill(one, signal.SIGSTOP)
     shown = hpctop("stacks", "asked")
     check("asked: a stopped rank is said to be", "did not answer: the process is stopped" in shown.out and shown.code == 0, shown)
@@ -160,8 +159,7 @@ def off():
     job = start(2, [workload("where_blocked"), "read"], "off", HPCTOP_HANG="0.5", HPCTOP_STACKS="0")
     wait_for(lambda: len(traces("off")) == 2)
     shown = hpctop("stacks", "off")
-    pids = [int(os.path.basename(t).split(".")[-3]) for t in traces("off")]
-    with_us = {caught(p) for p in pids}
+    with_us = {caught(p) for p in pids("off")}
     kill_all("off", job)
     check("off: none", snapshots("off") == {} and shown.code == 0 and "did not answer" in shown.out, shown)
     check("off: no handler of ours", len(with_us) == 1, with_us)

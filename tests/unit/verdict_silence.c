@@ -35,9 +35,10 @@ static void far_away(struct tb *tb)
     snprintf(tb_head(tb)->boot_id, sizeof tb_head(tb)->boot_id, "11111111-0000-0000-0000-000000000000");
 }
 
-static void one(size_t k)
+/* False: this machine was busy elsewhere for so long that the silence is another. */
+static bool one(size_t k)
 {
-    struct timespec now, pause = {2, 100000000}; /* wall clocks are believed after two seconds */
+    struct timespec now, then, pause = {2, 100000000}; /* wall clocks are believed after two seconds */
     int ranks = cases[k].neighbour ? 4 : 3;
     clock_gettime(CLOCK_REALTIME, &now);
     folder_make("silence");
@@ -64,7 +65,10 @@ static void one(size_t k)
     nanosleep(&pause, NULL);
     ana_job_refresh(job);
     struct ana_verdict v;
-    if (ana_verdict(job, NULL, &v)) {
+    bool made = ana_verdict(job, NULL, &v);
+    clock_gettime(CLOCK_REALTIME, &then);
+    bool in_time = then.tv_sec - now.tv_sec < 5;
+    if (made && in_time) {
         bool fine = v.state == ANA_HEALTHY;
         bool blames = v.culprits == 1 && v.culprit[0] == 2 && v.id == ANA_CLASS_DEAD;
         if (v.state != cases[k].state || (!fine && (v.confidence != cases[k].confidence || !blames)) ||
@@ -73,17 +77,20 @@ static void one(size_t k)
                    ana_confidence_name(v.confidence), v.culprits, v.summary);
             failed = 1;
         }
-        ana_verdict_free(&v);
-    } else {
-        failed = 1;
     }
+    if (made)
+        ana_verdict_free(&v);
+    else
+        failed = 1;
     ana_job_close(job);
     folder_remove();
+    return in_time;
 }
 
 int main(void)
 {
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        one(k);
+        while (!one(k))
+            ;
     return failed;
 }

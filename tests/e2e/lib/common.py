@@ -139,6 +139,11 @@ def traces(folder):
     return sorted(glob.glob(os.path.join(folder, "*.hpctop")))
 
 
+def pids(folder):
+    """Of the processes on this host that left these traces: HOST.PID.START[.NAMESPACE].hpctop."""
+    return [int(os.path.basename(t)[len(os.uname().nodename) + 1:].split(".")[0]) for t in traces(folder)]
+
+
 def readme_commands(kind):
     """The command lines of README's ```sh KIND blocks."""
     with open(os.path.join(TOP, "README.md")) as f:

@@ -28,7 +28,7 @@ def spawned(label, launch, program, ranks=2):
     """workloads/fortran/spawn: three more worlds of two ranks each."""
     bare = launch(ranks, [program], None, False)
     if bare.code != 0:
-        return skip(label, "does not run without libtrace.so either: " + (bare.err or bare.out).strip()[-100:].replace("\n", " | "))
+        return skip(label, "does not run without libtrace.so either: exit %s " % bare.code + (bare.err or bare.out).strip()[-100:].replace("\n", " | "))
     folder = "trace-" + label.replace(" ", "-")
     done = launch(ranks, [program], folder)
     if not check(label + " runs", done.code == 0, done):

@@ -26,7 +26,7 @@ def spawned_many(label, launch, program):
         worlds, command = ROW, [program, "row"]
         bare = launch(PARENTS, command, None, False)
     if bare.code != 0:
-        return skip(label, "does not run without libtrace.so either: " + (bare.err or bare.out).strip()[-100:].replace("\n", " | "))
+        return skip(label, "does not run without libtrace.so either: exit %s " % bare.code + (bare.err or bare.out).strip()[-100:].replace("\n", " | "))
     folder = "trace-" + label.replace(" ", "-")
     done = launch(PARENTS, command, folder)
     files = PARENTS + worlds * CHILDREN
