@@ -161,18 +161,24 @@ static void collect_warnings(struct ana_job *job)
 /* ---- the public way in ----------------------------------------------------------------------------------------------
  */
 
-void ana_job_look(struct ana_job *job)
+bool ana_job_look(struct ana_job *job)
 {
     struct ana_here here;
+    bool moved = false;
     ana_here_now(&here);
     for (size_t i = 0; i < job->count; i++) {
-        ana_process_look(&job->process[i], job->clock, i, &here);
-        if (!job->process[i].alive && job->process[i].rank.state != ANA_RANK_UNKNOWN)
-            trc_set_final(job->process[i].rank.file);
+        struct ana_process *p = &job->process[i];
+        enum ana_rank_state before = p->rank.state;
+        ana_process_look(p, job->clock, i, &here);
+        bool silent = p->rank.state == ANA_RANK_UNKNOWN && p->silent_ns > 0 && !p->by_pid;
+        moved |= p->alive || silent || p->rank.state != before;
+        if (!p->alive && p->rank.state != ANA_RANK_UNKNOWN)
+            trc_set_final(p->rank.file);
     }
     judge(job);
     ana_looks_take(job);
     judge_hang(job);
+    return moved;
 }
 
 bool ana_job_refresh(struct ana_job *job)
@@ -187,7 +193,7 @@ bool ana_job_refresh(struct ana_job *job)
         ana_members_name(job);
     for (size_t i = 0; i < job->count; i++)
         ana_clock_update_file(job->clock, i, job->process[i].rank.file);
-    ana_job_look(job);
+    moved |= ana_job_look(job);
     collect_warnings(job);
     ana_analysis_refresh(job);
     job->refreshes++;

@@ -136,8 +136,9 @@ static inline uint32_t ana_call_number(struct ana_job *job, const struct trc_cal
 uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id);
 
 /* job.c */
-/* Looks at all processes and at the state of the whole; after a refresh of the files or a new fit of the clock. */
-void ana_job_look(struct ana_job *job);
+/* Looks at all processes and at the state of the whole; after a refresh of the files or a new fit of the clock.  True
+ * if somebody may be alive, or is found to have ended: then another verdict may follow from the same files. */
+bool ana_job_look(struct ana_job *job);
 static inline bool ana_selected(const uint8_t *ranks, size_t index)
 {
     return !ranks || ranks[index];

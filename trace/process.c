@@ -374,6 +374,13 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     default:
         r->state = liveness(p, head, here);
     }
+    /* It ended after its file was read: how, and what it did last, is in there now. */
+    bool once_more = r->state == ANA_RANK_DEAD && !p->read_to_end;
+    p->read_to_end = r->state == ANA_RANK_DEAD;
+    if (once_more && trc_refresh(r->file)) {
+        ana_process_look(p, clock, index, here);
+        return;
+    }
     r->counted = trc_counters_known(r->file);
     if (!r->counted && (r->state == ANA_RANK_DONE || r->state == ANA_RANK_RUN))
         r->state = ANA_RANK_UNKNOWN;

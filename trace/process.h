@@ -57,13 +57,15 @@ struct ana_process {
     bool traced;                 /* by a debugger */
     int64_t first_look;          /* CLOCK_MONOTONIC */
     bool by_clock;               /* not alive, and only the wall clocks say so: a second look would tell */
+    bool read_to_end;            /* dead, and its file was read since */
     bool by_pid;                 /* its pid can be looked up here, so that `alive` is certain */
     int64_t silent_ns;           /* since its last heartbeat, by the reader's clocks; 0 when it has ended by itself */
     uint32_t *number;            /* job-wide call numbers of the file's calls */
     size_t numbers;
 };
 
-/* Brings process->rank and the rest up to date; `index` is its index in `clock`. */
+/* Brings process->rank and the rest up to date; `index` is its index in `clock`.  Reads the file once more when it
+ * finds the process gone. */
 void ana_process_look(struct ana_process *process, const struct ana_clock *clock, size_t index,
                       const struct ana_here *here);
 

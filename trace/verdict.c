@@ -57,6 +57,11 @@ static bool (*const detectors[])(struct ana_case *) = {
     ana_find_cut,
 };
 
+/* What these prove rests on records alone, and stays true whatever comes later. */
+static bool (*const proofs[])(struct ana_case *) = {
+    ana_find_mismatch, ana_find_gpu, ana_find_unmatched, ana_find_early_exit, ana_find_cycle,
+};
+
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns)
 {
     int64_t least = confidence == ANA_PROVEN ? c->rules.proof_ns : c->rules.hang_ns;
@@ -129,7 +134,32 @@ static void look_at_ranks(struct ana_case *c)
         bool dead = r->state == ANA_RANK_DEAD || (r->state == ANA_RANK_UNKNOWN && r->counted);
         c->gone[i] =
             r->state == ANA_RANK_ABORTED || (dead && early) || (p->alive && runs && ana_case_still(c, i) != ANA_MOVES);
+        c->gone[i] &= c->until_ns == INT64_MAX; /* not yet, then */
     }
+}
+
+/* When the first rank was killed, where that is all that became of those that are gone; else INT64_MAX. */
+static int64_t first_death(const struct ana_case *c)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_rank *r = &c->job->process[i].rank;
+        if (!c->gone[i])
+            continue;
+        if (r->state != ANA_RANK_DEAD || ana_case_fell(c, i))
+            return INT64_MAX;
+        first = r->end_ns < first ? r->end_ns : first;
+    }
+    return first;
+}
+
+/* Nobody came out of MPI_Finalize since: what they did until then is in their records, too. */
+static bool all_as_then(const struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (ana_case_ended(c, i) && c->job->process[i].rank.end_ns > c->until_ns)
+            return false;
+    return true;
 }
 
 static bool case_open(struct ana_case *c)
@@ -164,8 +194,10 @@ static void case_close(struct ana_case *c)
 
 static void judge(struct ana_case *c)
 {
-    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
-        if (detectors[i](c))
+    bool now = c->until_ns == INT64_MAX;
+    size_t n = now ? sizeof detectors / sizeof *detectors : all_as_then(c) ? sizeof proofs / sizeof *proofs : 0;
+    for (size_t i = 0; i < n; i++)
+        if (now ? detectors[i](c) : proofs[i](c))
             break;
     if (c->out->state == ANA_HEALTHY)
         return;
@@ -177,25 +209,47 @@ static void judge(struct ana_case *c)
         ana_known_bad(c);
 }
 
-bool ana_verdict(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *out)
+/* As of `until_ns`; INT64_MAX: now, and then *death_ns becomes first_death. */
+static bool judge_at(const struct ana_job *job, const struct ana_summary *summary, int64_t until_ns, int64_t *death_ns,
+                     struct ana_verdict *out)
 {
     *out = (struct ana_verdict){.since_ns = -1};
     struct ana_case c = {.job = job, .summary = summary, .looks = job->looks, .count = job->count, .out = out};
+    c.until_ns = until_ns;
     c.rules = job->looks ? job->looks->rules : (struct ana_verdict_rules){1000000000, ANA_HUNG_NS};
     bool done = case_open(&c);
     if (done) {
         look_at_ranks(&c);
+        *death_ns = first_death(&c);
         done = ana_case_posts(&c) && ana_case_graph(&c);
     }
     if (done) {
         judge(&c);
         ana_case_groups(&c);
     }
+    if (done && until_ns != INT64_MAX)
+        ana_case_evidence(&c, "it was so when the first of those that are gone was killed: that is no cause of it");
     case_close(&c);
     if (done && !c.memory)
         return true;
     ana_verdict_free(out);
     return false;
+}
+
+bool ana_verdict(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *out)
+{
+    int64_t death_ns, none;
+    if (!judge_at(job, summary, INT64_MAX, &death_ns, out))
+        return false;
+    /* A deadlock that was proven outlives the deaths that follow: of those who are killed in it nobody is its cause. */
+    struct ana_verdict before;
+    if (out->id != ANA_CLASS_DEAD || death_ns == INT64_MAX || !judge_at(job, summary, death_ns, &none, &before))
+        return true;
+    bool proven = before.state == ANA_STUCK && before.confidence == ANA_PROVEN;
+    ana_verdict_free(proven ? out : &before);
+    if (proven)
+        *out = before;
+    return true;
 }
 
 void ana_verdict_free(struct ana_verdict *v)

@@ -11,6 +11,20 @@ static bool exited(const struct ana_case *c, size_t index)
     return trc_head(c->job->process[index].rank.file)->flags & TRC_HEAD_EXITED;
 }
 
+static bool crashed(const struct ana_case *c, size_t index)
+{
+    const struct trc_file *file = c->job->process[index].rank.file;
+    for (size_t i = 0; i < trc_stacks(file); i++)
+        if (trc_stack(file, i)->def.flags & TRC_STACK_CRASHED)
+            return true;
+    return false;
+}
+
+bool ana_case_fell(const struct ana_case *c, size_t index)
+{
+    return exited(c, index) || crashed(c, index);
+}
+
 /* "(inside MPI_Recv from rank 0, tag 7)", "(last call MPI_Send)". */
 static void last_words(const struct ana_case *c, size_t index, char *out, size_t size)
 {
@@ -61,7 +75,7 @@ bool ana_find_abort(struct ana_case *c)
     return true;
 }
 
-/* Of several that are gone the one that went first is most likely the cause; one that left by exit() for sure. */
+/* Of several that are gone the one that went first is most likely the cause; one that fell by itself for sure. */
 static size_t first_to_go(const struct ana_case *c, bool gone_only, size_t *n)
 {
     size_t first = SIZE_MAX;
@@ -71,8 +85,9 @@ static size_t first_to_go(const struct ana_case *c, bool gone_only, size_t *n)
         if (gone_only ? !c->gone[i] : p->rank.state != ANA_RANK_DEAD)
             continue;
         ++*n;
-        if (first == SIZE_MAX || (exited(c, i) && !exited(c, first)) ||
-            (exited(c, i) == exited(c, first) && p->rank.end_ns < c->job->process[first].rank.end_ns))
+        bool fell = ana_case_fell(c, i), other = first != SIZE_MAX && ana_case_fell(c, first);
+        if (first == SIZE_MAX || (fell && !other) ||
+            (fell == other && p->rank.end_ns < c->job->process[first].rank.end_ns))
             first = i;
     }
     return first;
@@ -115,8 +130,9 @@ static void say_gone(struct ana_case *c, size_t first, size_t n)
                       : p->stopped ? "is stopped by a signal"
                       : p->alive || (!p->by_pid && (c->live || p->rank.state == ANA_RANK_UNKNOWN))
                           ? "gives no sign of life"
-                      : exited(c, first) ? "left by exit() without MPI_Finalize"
-                                         : "is gone without MPI_Finalize";
+                      : exited(c, first)  ? "left by exit() without MPI_Finalize"
+                      : crashed(c, first) ? "crashed"
+                                          : "is gone without MPI_Finalize";
     ana_case_say(c, "rank %s %s (%s)%s", ana_rank_label(c->job, first).text, how, last, more);
     if (p->traced)
         snprintf(c->out->next, sizeof c->out->next, "who debugs process %u on %s (TracerPid in /proc/%u/status)",
@@ -250,20 +266,40 @@ static bool any_unknown(const struct ana_case *c)
     return false;
 }
 
+/* It did nothing more for a while before its end. */
+static bool stood_still(const struct ana_case *c, size_t index)
+{
+    const struct ana_process *p = &c->job->process[index];
+    int64_t last = p->last_end_ns > p->rank.begin_ns ? p->last_end_ns : p->rank.begin_ns;
+    return ana_rank_blocked(c, index) || (!p->rank.inside && p->rank.end_ns - last >= c->rules.proof_ns);
+}
+
+static bool all_stood_still(const struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->job->process[i].rank.state == ANA_RANK_DEAD && !stood_still(c, i))
+            return false;
+    return true;
+}
+
 /* All went within moments, and nothing hung before: one of them took the others along, or all were killed. */
 bool ana_find_killed(struct ana_case *c)
 {
     size_t n, first = first_to_go(c, false, &n);
     if (first == SIZE_MAX)
         return false;
-    enum ana_confidence confidence = exited(c, first) ? ANA_PROVEN : ANA_LIKELY;
+    enum ana_confidence confidence = ana_case_fell(c, first) ? ANA_PROVEN : ANA_LIKELY;
     if (confidence != ANA_PROVEN && n > 1 && second_to_go(c, first) - c->job->process[first].rank.end_ns < APART_NS) {
-        /* Who went first cannot be told from the heartbeats: the one that others were waiting for. */
+        /* Who went first cannot be told from the heartbeats. */
         if (any_unknown(c))
             return false; /* it may have hung before */
-        size_t outside = waited_for(c);
-        confidence = outside == SIZE_MAX ? ANA_POSSIBLE : ANA_LIKELY;
-        first = outside == SIZE_MAX ? first : outside;
+        /* Whom others had just begun to wait for is likely to have died, and the launcher to have ended the others. */
+        bool stood = all_stood_still(c);
+        first = stood ? SIZE_MAX : waited_for(c);
+        if (first == SIZE_MAX) {
+            ana_say_killed(c, n, stood ? ANA_LIKELY : ANA_POSSIBLE);
+            return true;
+        }
     }
     c->out->state = ANA_BROKEN;
     fill(c, first, n, confidence);

@@ -27,9 +27,8 @@ static void add_wait(struct ana_case *c, struct ana_gpu *gpu, size_t index, cons
         gpu->wait_room = room;
     }
     uint64_t ticks = op->state == TRC_GPU_STARTED ? op->started : op->state == TRC_GPU_ENQUEUED ? op->enqueued : 0;
-    const struct ana_rank *r = &c->job->process[index].rank;
-    int64_t since = time_of(c, index, ticks ? ticks : op->called);
-    gpu->wait[gpu->waits++] = (struct ana_gpu_wait){index, op, comm, since, r->end_ns > since ? r->end_ns - since : 0};
+    int64_t since = time_of(c, index, ticks ? ticks : op->called), end = ana_case_end(c, index);
+    gpu->wait[gpu->waits++] = (struct ana_gpu_wait){index, op, comm, since, end > since ? end - since : 0};
 }
 
 /* One rank's table. */

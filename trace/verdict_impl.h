@@ -119,7 +119,8 @@ struct ana_case {
     struct ana_verdict_rules rules;
     const struct ana_looks *looks;
     const struct ana_summary *summary;
-    bool live; /* somebody is alive */
+    int64_t until_ns; /* job time as of which is judged; INT64_MAX: now */
+    bool live;        /* somebody is alive */
     size_t count;
     struct ana_post *post; /* of one rank side by side */
     size_t posts, post_room;
@@ -190,6 +191,12 @@ size_t ana_want_partner(const struct ana_case *c, const struct ana_want *want);
 
 /* verdict.c */
 bool ana_case_ended(const struct ana_case *c, size_t index); /* MPI_Finalize returned */
+/* End of what a rank is judged by. */
+static inline int64_t ana_case_end(const struct ana_case *c, size_t index)
+{
+    int64_t end = c->job->process[index].rank.end_ns;
+    return end < c->until_ns ? end : c->until_ns;
+}
 bool ana_case_deadlocked(const struct ana_case *c, size_t index);
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);
 
@@ -220,6 +227,10 @@ enum ana_still ana_case_still(const struct ana_case *c, size_t index);
 
 /* verdict_deaths.c: somebody that does something is blocked, and only others can free it. */
 bool ana_anybody_waits(struct ana_case *c);
+/* It left by exit() or by a fatal signal of its own: nobody killed it. */
+bool ana_case_fell(const struct ana_case *c, size_t index);
+/* verdict_killed.c: all ranks are gone at once; says so, and where each had been since when. */
+void ana_say_killed(struct ana_case *c, size_t n, enum ana_confidence confidence);
 /* Of a job that is over: one died clearly before the others, and nothing hung before. */
 bool ana_died_first(const struct ana_case *c);
 /* Of a job that is over: it hung longer before this than it went on after it. */

@@ -77,7 +77,8 @@ static bool add_post(struct ana_case *c, size_t index, uint32_t thread, const st
         int64_t progress = ask ? ana_case_tail(c, index)->progress_ns[thread] : r->end_ns;
         p->since_ns = progress != INT64_MIN ? progress : r->begin_ns;
     }
-    p->lasted_ns = r->end_ns > p->since_ns ? r->end_ns - p->since_ns : 0;
+    int64_t end = ana_case_end(c, index);
+    p->lasted_ns = end > p->since_ns ? end - p->since_ns : 0;
     p->blocked = waits && !c->gone[index] && !c->moved[index] && p->lasted_ns >= c->rules.proof_ns;
     return true;
 }

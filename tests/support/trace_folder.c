@@ -70,7 +70,7 @@ struct ana_summary folder_summary(struct ana_job *job)
     return s;
 }
 
-void folder_this_process(struct tb *tb)
+void folder_process(struct tb *tb, pid_t pid)
 {
     struct trc_head *head = tb_head(tb);
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -79,9 +79,10 @@ void folder_this_process(struct tb *tb)
     if (f)
         fclose(f);
     gethostname(head->host, sizeof head->host - 1);
-    head->pid = (uint32_t)getpid();
-    char line[1024] = "";
-    f = fopen("/proc/self/stat", "r");
+    head->pid = (uint32_t)pid;
+    char line[1024] = "", path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    f = fopen(path, "r");
     if (f && fgets(line, sizeof line, f)) {
         char *at = strrchr(line, ')');
         for (int field = 2; at && field < 22; field++)
@@ -90,6 +91,11 @@ void folder_this_process(struct tb *tb)
     }
     if (f)
         fclose(f);
+}
+
+void folder_this_process(struct tb *tb)
+{
+    folder_process(tb, getpid());
 }
 
 struct two two_ranks(void)

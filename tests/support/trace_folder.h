@@ -4,6 +4,7 @@
 
 #include "tests/support/trace_builder.h"
 #include "trace/job.h"
+#include <sys/types.h>
 
 /* Makes an empty folder "hpctop-<name>" in a temporary place; the path is valid until folder_remove, one at a time. */
 const char *folder_make(const char *name);
@@ -18,7 +19,8 @@ struct ana_job *folder_open(void);
 /* All of the job, or of it what a selection says; ends the program if that fails. */
 struct ana_summary folder_summary(struct ana_job *job);
 
-/* Makes the file one of this very process: alive. */
+/* Makes the file one of this process, which is alive now; of this very process. */
+void folder_process(struct tb *tb, pid_t pid);
 void folder_this_process(struct tb *tb);
 
 /* Two ranks on one host; times in us:

@@ -210,7 +210,7 @@ static void ends(void)
 
     folder_make("dead2");
     two = two_ranks();
-    tb_running(two.rank[0], 4500000);
+    tb_running(two.rank[0], 904500000);
     tb_running(two.rank[1], 3500000);
     two_write(two);
     expect("dead outside, the first of two", ANA_TROUBLE, ANA_ABORTED,

@@ -1,0 +1,300 @@
+/* Jobs that end, or are killed, while they are looked at and afterwards: what is said of it is true, and stays so. */
+#include "tests/support/check.h"
+#include "tests/support/trace_folder.h"
+#include "trace/job_impl.h"
+#include "trace/verdict.h"
+#include <signal.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define S  INT64_C(1000000000)
+#define MS INT64_C(1000000)
+
+enum { MOST = 4 };
+static struct tb *tb[MOST];
+static pid_t child[MOST];
+
+static void (*meanwhile)(void);
+
+/* A look asks for the host's name after it has read the files, and before it asks for pids: what happens in between. */
+int gethostname(char *name, size_t size)
+{
+    struct utsname host;
+    void (*happens)(void) = meanwhile;
+    meanwhile = NULL;
+    if (happens)
+        happens();
+    uname(&host);
+    snprintf(name, size, "%s", host.nodename);
+    return 0;
+}
+
+static uint64_t ago(int64_t ns)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)(now.tv_sec * S + now.tv_nsec - ns);
+}
+
+static void end_child(int r)
+{
+    if (child[r] <= 0)
+        return;
+    kill(child[r], SIGKILL);
+    waitpid(child[r], NULL, 0);
+    child[r] = 0;
+}
+
+/* A rank of a job that began `age_ns` ago, alive until end_child. */
+static void begin(int r, int n, int64_t age_ns)
+{
+    child[r] = fork();
+    if (child[r] == 0)
+        for (;;)
+            pause();
+    tb[r] = tb_new(r, n);
+    tb_clock(tb[r], 1000000000u, ago(age_ns), 1);
+    folder_process(tb[r], child[r]);
+    tb_barrier(tb[r], 0, 1 * S, 2 * S, TB_WORLD, 0);
+}
+
+/* The same of a job that is over; its last heartbeat came at `end`. */
+static void over(int r, int n, int64_t end)
+{
+    tb[r] = tb_new(r, n);
+    tb_barrier(tb[r], 0, 1 * S, 2 * S, TB_WORLD, 0);
+    tb_running(tb[r], end);
+}
+
+static void in_barrier(int r, int64_t since)
+{
+    struct trc_sig sig = tb_sig(TB_BARRIER);
+    sig.comm = TB_WORLD;
+    sig.flags = TRC_SIG_COLL;
+    tb_inside(tb[r], 0, &sig, since, 1);
+}
+
+static void in_recv(int r, int32_t source, int64_t since)
+{
+    struct trc_sig sig = tb_sig(TB_RECV);
+    sig.comm = TB_WORLD;
+    sig.flags = TRC_SIG_P2P_IN;
+    sig.source = source;
+    sig.rtag = 7;
+    tb_inside(tb[r], 0, &sig, since, 0);
+}
+
+static void write_all(int n)
+{
+    for (int r = 0; r < n; r++)
+        folder_write(tb[r], r);
+}
+
+static void finish(struct ana_job *job, int n)
+{
+    ana_job_close(job);
+    folder_remove();
+    for (int r = 0; r < n; r++) {
+        end_child(r);
+        tb_free(tb[r]);
+    }
+}
+
+/* What the verdict is, by its fields: "hung unmatched-receive proven 0,1". */
+static const char *verdict_of(struct ana_job *job, char *out, size_t size)
+{
+    struct ana_verdict v;
+    if (!ana_verdict(job, NULL, &v))
+        return "out of memory";
+    snprintf(out, size, "%s %s %s ", ana_verdict_state_name(v.state), v.id ? ana_verdict_class_name(v.id) : "-",
+             ana_confidence_name(v.confidence));
+    for (size_t i = 0; i < v.culprits; i++)
+        snprintf(out + strlen(out), size - strlen(out), "%s%d", i ? "," : "", ana_job_rank(job, v.culprit[i])->rank);
+    ana_verdict_free(&v);
+    return out;
+}
+
+static void expect(const char *what, struct ana_job *job, const char *want)
+{
+    char got[128];
+    verdict_of(job, got, sizeof got);
+    CHECK(strcmp(got, want) == 0, "%s: %s, not %s", what, got, want);
+}
+
+/* ---- it ends between the two readings of one look ------------------------------------------------------------------
+ */
+
+static void finalizes(void)
+{
+    struct trc_head *head = tb_head(tb[0]);
+    head->state = TRC_STATE_FINALIZED;
+    head->end_ticks = tb_ticks(tb[0], 5 * S);
+    folder_write(tb[0], 0);
+    end_child(0);
+}
+
+static void test_ends_meanwhile(void)
+{
+    folder_make("meanwhile");
+    begin(0, 1, 5 * S);
+    tb_running(tb[0], 5 * S - 10 * MS);
+    struct trc_sig sig = tb_sig(TB_FINALIZE);
+    tb_inside(tb[0], 0, &sig, 5 * S - 20 * MS, 0);
+    folder_write(tb[0], 0);
+    struct ana_job *job = folder_open();
+    CHECK(ana_job_rank(job, 0)->state != ANA_RANK_DEAD, "it is alive");
+    meanwhile = finalizes;
+    ana_job_refresh(job);
+    CHECK(!meanwhile, "the hook was called");
+    CHECK(ana_job_rank(job, 0)->state == ANA_RANK_DONE, "a rank that ended between two readings is %s",
+          ana_rank_state_name(ana_job_rank(job, 0)->state));
+    CHECK(ana_job_info(job).state == ANA_FINISHED, "the job is %s", ana_state_name(ana_job_info(job).state));
+    expect("it ended while it was looked at", job, "healthy - possible ");
+    finish(job, 1);
+}
+
+/* ---- an open look keeps up ------------------------------------------------------------------------------------------
+ */
+
+/* Rank 0 is killed, a look comes, then the others are: an open look ends with what a fresh one says. */
+static void test_open_look(void)
+{
+    char open[128], fresh[128];
+    folder_make("open");
+    for (int r = 0; r < 3; r++) {
+        begin(r, 3, 8 * S);
+        tb_running(tb[r], 8 * S);
+        in_barrier(r, 7900 * MS);
+    }
+    write_all(3);
+    struct ana_job *job = folder_open();
+    end_child(0);
+    ana_job_refresh(job);
+    expect("one is gone", job, "aborted dead-rank proven 0");
+    end_child(1);
+    end_child(2);
+    CHECK(ana_job_refresh(job), "ranks that are gone are something new, though no file changed");
+    verdict_of(job, open, sizeof open);
+    struct ana_job *again = folder_open();
+    verdict_of(again, fresh, sizeof fresh);
+    CHECK(strcmp(open, fresh) == 0, "an open look says %s, a fresh one %s", open, fresh);
+    ana_job_refresh(job);
+    CHECK(!ana_job_refresh(job), "then nothing moves any more");
+    ana_job_close(again);
+    finish(job, 3);
+}
+
+/* ---- a deadlock, and then they are killed --------------------------------------------------------------------------
+ */
+
+/* Rank 0 waits for rank 1, which is in MPI_Barrier with the others; one after the other is killed. */
+static void test_killed_in_a_deadlock(void)
+{
+    folder_make("apart");
+    for (int r = 0; r < 4; r++) {
+        over(r, 4, 10 * S + 400 * MS * (3 - r));
+        if (r)
+            in_barrier(r, 2 * S);
+        else
+            in_recv(r, 1, 2 * S);
+    }
+    write_all(4);
+    struct ana_job *job = folder_open();
+    expect("a deadlock outlives deaths 0.4 s apart", job, "hung unmatched-receive proven 0,1");
+    finish(job, 4);
+
+    folder_make("alive");
+    for (int r = 0; r < 3; r++) {
+        begin(r, 3, 40 * S);
+        tb_running(tb[r], 40 * S);
+        in_recv(r, (r + 1) % 3, 5 * S);
+    }
+    write_all(3);
+    job = folder_open();
+    expect("a circle", job, "hung wait-cycle proven 0,1,2");
+    end_child(1);
+    ana_job_refresh(job);
+    expect("a circle of which one was killed", job, "hung wait-cycle proven 0,1,2");
+    finish(job, 3);
+}
+
+/* Who was killed while it worked is the cause of what came after it. */
+static void test_killed_before(void)
+{
+    folder_make("before");
+    over(0, 3, 10 * S);
+    over(1, 3, 20 * S);
+    over(2, 3, 20 * S);
+    in_recv(1, 2, 11 * S);
+    in_recv(2, 1, 12 * S);
+    write_all(3);
+    struct ana_job *job = folder_open();
+    expect("deadlocked after a death", job, "hung dead-rank proven 0");
+    finish(job, 3);
+}
+
+/* ---- all at once ----------------------------------------------------------------------------------------------------
+ */
+
+/* Three wait for one that is outside MPI; after 6 of 30 s all are killed. */
+static void test_killed_at_once(void)
+{
+    struct ana_verdict v;
+    folder_make("at-once");
+    for (int r = 0; r < 4; r++) {
+        over(r, 4, 8 * S + r * MS);
+        if (r != 2)
+            in_barrier(r, 2 * S);
+    }
+    write_all(4);
+    struct ana_job *job = folder_open();
+    expect("killed under the limit", job, "aborted killed likely ");
+    if (ana_verdict(job, NULL, &v)) {
+        CHECK(v.lines >= 2 && v.groups == 2, "where each had been: %zu lines, %zu groups", v.lines, v.groups);
+        ana_verdict_free(&v);
+    }
+    finish(job, 4);
+
+    /* They had just come to it: then it may well be the one that is waited for. */
+    folder_make("one-died");
+    for (int r = 0; r < 4; r++) {
+        over(r, 4, 8 * S + r * MS);
+        if (r != 2)
+            in_barrier(r, 7900 * MS);
+    }
+    write_all(4);
+    job = folder_open();
+    expect("one died", job, "aborted dead-rank likely 2");
+    finish(job, 4);
+
+    /* One that crashed is the cause, whoever's heart stopped first. */
+    folder_make("crashed");
+    for (int r = 0; r < 4; r++) {
+        over(r, 4, 8 * S + r * MS);
+        if (r != 2)
+            in_barrier(r, 2 * S);
+    }
+    tb_stack(
+        tb[2], 1, 1,
+        (struct trc_def_stack){
+            .reason = TRC_STACK_FATAL, .state = 'R', .flags = TRC_STACK_MAIN | TRC_STACK_CRASHED, .signal = SIGSEGV},
+        "native\tmain+0x1\tapp+0x2\n");
+    tb_stack(tb[2], 1, 0, (struct trc_def_stack){.reason = TRC_STACK_FATAL, .flags = TRC_STACK_CLOSING}, "");
+    write_all(4);
+    job = folder_open();
+    expect("one crashed", job, "aborted dead-rank proven 2");
+    finish(job, 4);
+}
+
+int main(void)
+{
+    test_ends_meanwhile();
+    test_open_look();
+    test_killed_in_a_deadlock();
+    test_killed_before();
+    test_killed_at_once();
+    return failures ? 1 : 0;
+}
