@@ -240,6 +240,8 @@ bool ana_hung_before(const struct ana_case *c, int64_t end_ns);
 /* "rank 3", "ranks 0-4 and 7", "12 ranks (first: 0, 3, 5)". */
 void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size);
 void ana_post_words(const struct ana_case *c, const struct ana_post *post, char *out, size_t size);
+/* "app.c:17 in step"; empty: not known. */
+void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size);
 void ana_case_say(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ana_case_evidence(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ana_case_blame(struct ana_case *c, size_t index);

@@ -76,5 +76,6 @@ void ana_say_killed(struct ana_case *c, size_t n, enum ana_confidence confidence
     c->out->since_ns = 0;
     ana_case_say(c, "%s%zu ranks are gone at once without MPI_Finalize: killed from outside%s",
                  n == c->count ? "all " : "", n, confidence == ANA_LIKELY ? "" : ", or one took the others along");
+    ana_case_evidence(c, "all heartbeats ended together: killed then, or stopped (SIGSTOP, freezer) and killed later");
     say_places(c);
 }

@@ -11,6 +11,7 @@
 struct terms {
     size_t index;
     const struct trc_call *call;
+    uint64_t site;
     int32_t root;   /* world rank; TRC_PEER_NONE: none */
     uint64_t bytes; /* one contribution; TRC_BYTES_UNKNOWN: may differ */
     bool here;      /* it is the root of an intercommunicator's */
@@ -55,23 +56,53 @@ static struct terms terms_of(size_t index, const struct trc_comm *comm, const st
     bool rooted = ana_opclass_shape(call->opclass) == TRC_SHAPE_FROM_ROOT ||
                   ana_opclass_shape(call->opclass) == TRC_SHAPE_TO_ROOT;
     bool inter = comm->def.remote_size > 0 || sig->flags & TRC_SIG_FAILED;
-    return (struct terms){index, call, rooted && !inter ? sig->peer : TRC_PEER_NONE,
-                          inter ? TRC_BYTES_UNKNOWN : contribution(call, sig), sig->peer == TRC_PEER_ROOT};
+    return (struct terms){index,
+                          call,
+                          sig->site,
+                          rooted && !inter ? sig->peer : TRC_PEER_NONE,
+                          inter ? TRC_BYTES_UNKNOWN : contribution(call, sig),
+                          sig->peer == TRC_PEER_ROOT};
+}
+
+/* Of "MPI_Allgatherv_init_c", with and without `loose`: "MPI_Allgather" and "MPI_Allgatherv_init". */
+static size_t core(const char *name, bool loose)
+{
+    static const char *const endings[] = {"_c", "_init", "_block"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < (loose ? sizeof endings / sizeof *endings : 1); i++) {
+        size_t m = strlen(endings[i]);
+        n -= n > m && memcmp(name + n - m, endings[i], m) == 0 ? m : 0;
+    }
+    return loose && (name[n - 1] == 'v' || name[n - 1] == 'w') ? n - 1 : n;
+}
+
+static bool same_words(const char *a, const char *b, bool loose)
+{
+    size_t n = core(a, loose);
+    return n == core(b, loose) && memcmp(a, b, n) == 0;
 }
 
 static bool same_call(const struct trc_call *a, const struct trc_call *b)
 {
-    if (strcmp(a->name, b->name) == 0)
-        return true;
-    /* MPI_Bcast and MPI_Bcast_c meet, as MPI_Gather and MPI_Gatherv do in practice; MPI_Bcast and MPI_Ibcast do not. */
-    bool i = strncmp(a->name, "MPI_I", 5) == 0, k = strncmp(b->name, "MPI_I", 5) == 0;
-    return a->opclass == b->opclass && a->opclass != TRC_OP_COMM_CREATE && i == k;
+    if (ana_opclass_category(a->opclass) == TRC_CAT_NCCL)
+        return a->opclass == b->opclass;
+    return same_words(a->name, b->name, false);
 }
 
-static bool agree(const struct terms *a, const struct terms *b)
+/* Calls that MPI does not let meet, but that often come through together: MPI_Gather and MPI_Gatherv, those on files.
+ */
+static bool similar(const struct trc_call *a, const struct trc_call *b)
+{
+    bool init = strstr(a->name, "_init"), file = ana_opclass_category(a->opclass) == TRC_CAT_IO;
+    return a->opclass == b->opclass && init == !!strstr(b->name, "_init") &&
+           (file || same_words(a->name, b->name, true));
+}
+
+/* `strict`: as MPI has it, else as it often comes through. */
+static bool agree(const struct terms *a, const struct terms *b, bool strict)
 {
     bool bytes = a->bytes == b->bytes || a->bytes == TRC_BYTES_UNKNOWN || b->bytes == TRC_BYTES_UNKNOWN;
-    return same_call(a->call, b->call) && a->root == b->root && bytes;
+    return (same_call(a->call, b->call) || (!strict && similar(a->call, b->call))) && a->root == b->root && bytes;
 }
 
 static void join(struct ana_case *c, struct meeting *m, struct terms terms)
@@ -89,13 +120,22 @@ static void join(struct ana_case *c, struct meeting *m, struct terms terms)
     m->terms[m->count++] = terms;
 }
 
-/* All records of one collective: of those inside it, and of those that went through. */
-static void meet(struct ana_case *c, const struct ana_group *g, uint64_t sequence, bool past, struct meeting *m)
+/* A collective that somebody is inside, or that was started and is waited for. */
+struct spot {
+    uint64_t identity, sequence;
+    const struct trc_comm *comm;
+    int64_t lasted_ns; /* of the youngest wait for it */
+    bool blocked;
+    bool sure; /* some wait can only end with it */
+};
+
+/* All records of one collective: of those inside it, and of those that went through or started it. */
+static void meet(struct ana_case *c, const struct spot *spot, uint64_t sequence, bool past, struct meeting *m)
 {
     m->count = 0;
-    for (size_t i = 0; i < c->posts && sequence == g->sequence; i++) {
+    for (size_t i = 0; i < c->posts && sequence == spot->sequence; i++) {
         const struct ana_post *p = &c->post[i];
-        if (p->kind == ANA_POST_COLLECTIVE && p->sequence == sequence && p->identity == g->identity)
+        if (p->kind == ANA_POST_COLLECTIVE && p->sequence == sequence && p->identity == spot->identity)
             join(c, m, terms_of(p->index, p->comm, p->call, p->sig));
     }
     size_t inside = m->count, looked = 0;
@@ -108,21 +148,21 @@ static void meet(struct ana_case *c, const struct ana_group *g, uint64_t sequenc
         looked++;
         const struct ana_tail *tail = ana_case_tail(c, i);
         for (size_t k = tail->collectives; k-- > 0;)
-            if (tail->collective[k].identity == g->identity && tail->collective[k].sequence == sequence) {
-                join(c, m, terms_of(i, g->comm, tail->collective[k].call, &tail->collective[k].sig));
+            if (tail->collective[k].identity == spot->identity && tail->collective[k].sequence == sequence) {
+                join(c, m, terms_of(i, spot->comm, tail->collective[k].call, &tail->collective[k].sig));
                 break;
             }
     }
 }
 
 /* The terms that most ranks gave; of equally many those of the lowest rank. */
-static size_t usual(const struct meeting *m)
+static size_t usual(const struct meeting *m, bool strict)
 {
     size_t best = 0, best_count = 0;
     for (size_t i = 0; i < m->count && i < MEMBERS_MAX; i++) {
         size_t n = 0;
         for (size_t k = 0; k < m->count; k++)
-            n += agree(&m->terms[i], &m->terms[k]);
+            n += agree(&m->terms[i], &m->terms[k], strict);
         if (n > best_count) {
             best = i;
             best_count = n;
@@ -131,7 +171,15 @@ static size_t usual(const struct meeting *m)
     return best;
 }
 
-static void say(struct ana_case *c, const struct ana_group *g, uint64_t sequence, const struct terms *usual,
+static void say_line(struct ana_case *c, const struct terms *t)
+{
+    char where[256];
+    ana_site_words(c->job, t->index, t->site, where, sizeof where);
+    if (where[0])
+        ana_case_evidence(c, "rank %s called %s at %s", ana_rank_label(c->job, t->index).text, t->call->name, where);
+}
+
+static void say(struct ana_case *c, const struct spot *spot, uint64_t sequence, const struct terms *usual,
                 const struct terms *odd, size_t odds, size_t all)
 {
     char who[128], others[128], comm[128];
@@ -143,7 +191,7 @@ static void say(struct ana_case *c, const struct ana_group *g, uint64_t sequence
         snprintf(others, sizeof others, "rank %s", ana_rank_label(c->job, usual->index).text);
     else
         snprintf(others, sizeof others, "the other %zu", all - odds);
-    ana_comm_words(c->job, g->comm, comm, sizeof comm);
+    ana_comm_words(c->job, spot->comm, comm, sizeof comm);
     if (!same_call(odd->call, usual->call))
         ana_case_say(c, "%s called %s where %s called %s: collective %llu on %s", who, odd->call->name, others,
                      usual->call->name, (unsigned long long)sequence + 1, comm);
@@ -155,27 +203,17 @@ static void say(struct ana_case *c, const struct ana_group *g, uint64_t sequence
                      (unsigned long long)odd->bytes, odd->call->name, others, (unsigned long long)usual->bytes,
                      (unsigned long long)sequence + 1, comm);
     ana_case_evidence(c, "both are collective %llu on that %s in the ranks' own records",
-                      (unsigned long long)sequence + 1, ana_comm_kind(g->comm));
-}
-
-static int64_t lasted(const struct ana_case *c, const struct ana_group *g)
-{
-    int64_t least = INT64_MAX;
-    for (size_t i = 0; i < c->posts; i++) {
-        const struct ana_post *p = &c->post[i];
-        if (p->blocked && p->kind == ANA_POST_COLLECTIVE && p->group != ANA_NO_GROUP &&
-            ana_group_at(c, p->group) == g && p->lasted_ns < least)
-            least = p->lasted_ns;
-    }
-    return least == INT64_MAX ? 0 : least;
+                      (unsigned long long)sequence + 1, ana_comm_kind(spot->comm));
+    say_line(c, odd);
+    say_line(c, usual);
 }
 
 /* All have come to a collective of an intercommunicator, and each side takes the other for its root's. */
-static bool has_no_root(const struct ana_group *g, const struct meeting *m)
+static bool has_no_root(const struct trc_comm *comm, const struct meeting *m)
 {
     enum trc_shape shape = ana_opclass_shape(m->count ? m->terms[0].call->opclass : TRC_OP_OTHER);
-    if (g->comm->def.remote_size == 0 || (shape != TRC_SHAPE_FROM_ROOT && shape != TRC_SHAPE_TO_ROOT) ||
-        m->count < (size_t)g->comm->def.size + (size_t)g->comm->def.remote_size)
+    if (comm->def.remote_size == 0 || (shape != TRC_SHAPE_FROM_ROOT && shape != TRC_SHAPE_TO_ROOT) ||
+        m->count < (size_t)comm->def.size + (size_t)comm->def.remote_size)
         return false;
     for (size_t i = 0; i < m->count; i++)
         if (m->terms[i].here || m->terms[i].root == TRC_PEER_UNKNOWN)
@@ -183,31 +221,46 @@ static bool has_no_root(const struct ana_group *g, const struct meeting *m)
     return true;
 }
 
-static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequence, const struct meeting *m)
+static size_t count_odd(const struct meeting *m, size_t most, bool strict, size_t *odd)
 {
-    size_t most = usual(m), odds = 0, odd = SIZE_MAX;
+    size_t odds = 0;
     for (size_t i = 0; i < m->count; i++)
-        if (!agree(&m->terms[most], &m->terms[i]) && odds++ == 0)
-            odd = i;
-    bool rootless = odds == 0 && has_no_root(g, m);
+        if (!agree(&m->terms[most], &m->terms[i], strict) && odds++ == 0)
+            *odd = i;
+    return odds;
+}
+
+static bool judge(struct ana_case *c, const struct spot *spot, uint64_t sequence, const struct meeting *m)
+{
+    const struct trc_comm *comm = spot->comm;
+    bool all = sequence == spot->sequence && m->count >= (size_t)comm->def.size + (size_t)comm->def.remote_size;
+    bool strict = false;
+    size_t odd = SIZE_MAX, most = usual(m, false), odds = count_odd(m, most, false, &odd);
+    if (odds == 0 && all) { /* all are there, and do not come out: then what often comes through did not */
+        strict = true;
+        most = usual(m, true);
+        odds = count_odd(m, most, true, &odd);
+    }
+    bool rootless = odds == 0 && has_no_root(comm, m);
     if (odds == 0 && !rootless)
         return false;
-    if (!ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, lasted(c, g))) {
-        if (c->live)
+    enum ana_confidence confidence = spot->sure && (!strict || rootless) ? ANA_PROVEN : ANA_LIKELY;
+    if (!ana_case_settle(c, ANA_CLASS_MISMATCHED, confidence, spot->lasted_ns)) {
+        if (c->live || strict)
             return false; /* it goes on for now */
         c->out->state = ANA_BROKEN;
         c->out->id = ANA_CLASS_MISMATCHED;
         c->out->confidence = ANA_LIKELY;
     }
     for (size_t i = 0; i < m->count; i++)
-        if (rootless || odds * 2 == m->count || !agree(&m->terms[most], &m->terms[i]))
+        if (rootless || odds * 2 == m->count || !agree(&m->terms[most], &m->terms[i], strict))
             ana_case_blame(c, m->terms[i].index);
     if (rootless)
         ana_case_say(c,
                      "nobody gave MPI_ROOT to %s on an intercommunicator of %d and %d: each side waits for the other",
-                     m->terms[0].call->name, g->comm->def.size, g->comm->def.remote_size);
+                     m->terms[0].call->name, comm->def.size, comm->def.remote_size);
     else
-        say(c, g, sequence, &m->terms[most], &m->terms[odd], odds, m->count);
+        say(c, spot, sequence, &m->terms[most], &m->terms[odd], odds, m->count);
     return true;
 }
 
@@ -222,18 +275,63 @@ static bool worth_it(const struct ana_case *c)
     return false;
 }
 
+static void add_spot(struct ana_case *c, struct ana_map *spots, struct spot one)
+{
+    struct spot *spot = ana_map_add(spots, one.identity, one.sequence, 0);
+    if (!spot) {
+        c->memory = true;
+        return;
+    }
+    bool first = !spot->comm, younger = one.blocked && (!spot->blocked || one.lasted_ns < spot->lasted_ns);
+    one.sure |= spot->sure;
+    one.blocked |= spot->blocked;
+    if (!first && !younger)
+        one.lasted_ns = spot->lasted_ns;
+    *spot = one;
+}
+
+/* What a rank that waits for requests has started and not completed; any of several may end the wait. */
+static void add_started(struct ana_case *c, struct ana_map *spots, struct ana_post *p)
+{
+    ana_post_wants(c, p);
+    for (uint32_t i = 0; i < p->wants; i++) {
+        const struct ana_want *w = &c->want[p->first_want + i];
+        if (w->kind == ANA_WANT_COLLECTIVE && w->comm)
+            add_spot(c, spots,
+                     (struct spot){w->identity, w->sequence, w->comm, p->lasted_ns, true,
+                                   p->kind == ANA_POST_MESSAGES && (p->wants == 1 || !p->any)});
+    }
+}
+
+static void find_spots(struct ana_case *c, struct ana_map *spots)
+{
+    for (size_t i = 0; i < c->posts && spots->count < MEMBERS_MAX; i++) {
+        struct ana_post *p = &c->post[i];
+        if (p->kind == ANA_POST_COLLECTIVE && p->comm)
+            add_spot(c, spots,
+                     (struct spot){p->identity, p->sequence, p->comm, p->blocked ? p->lasted_ns : 0, p->blocked, true});
+        else if (p->blocked && (p->kind == ANA_POST_MESSAGES || p->kind == ANA_POST_POLL))
+            add_started(c, spots, p);
+    }
+}
+
 bool ana_find_mismatch(struct ana_case *c)
 {
     struct meeting m = {0};
+    struct ana_map spots;
     bool found = false;
-    for (size_t i = 0; i < c->groups.count && i < MEMBERS_MAX && !found && worth_it(c); i++) {
-        const struct ana_group *g = ana_group_at(c, i);
-        bool past = g->blocked || !c->live;
-        for (uint64_t back = 0; back <= (past ? BACK : 0) && back <= g->sequence && !found; back++) {
-            meet(c, g, g->sequence - back, past, &m);
-            found = judge(c, g, g->sequence - back, &m);
+    ana_map_init(&spots, sizeof(struct spot));
+    if (worth_it(c))
+        find_spots(c, &spots);
+    for (size_t i = 0; i < spots.count && !found; i++) {
+        const struct spot *spot = ana_map_value(&spots, i);
+        bool past = spot->blocked || !c->live;
+        for (uint64_t back = 0; back <= (past ? BACK : 0) && back <= spot->sequence && !found; back++) {
+            meet(c, spot, spot->sequence - back, past, &m);
+            found = judge(c, spot, spot->sequence - back, &m);
         }
     }
+    ana_map_free(&spots);
     free(m.terms);
     return found;
 }

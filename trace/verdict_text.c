@@ -96,13 +96,11 @@ void ana_case_blame(struct ana_case *c, size_t index)
 /* ---- who does what --------------------------------------------------------------------------------------------------
  */
 
-static void where_words(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
+void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size)
 {
     const char *function = NULL, *module = NULL, *line = NULL;
     *out = 0;
-    if (!sig)
-        return;
-    trc_site(job->process[index].rank.file, sig->site, &function, &module);
+    trc_site(job->process[index].rank.file, site, &function, &module);
     if (module && job->line_finder)
         line = job->line_finder(job->line_context, module);
     int name = function ? (int)strcspn(function, "+") : 0;
@@ -111,6 +109,13 @@ static void where_words(const struct ana_job *job, size_t index, const struct tr
         snprintf(out, size, "%s%s%.*s", line, name ? " in " : "", name, name ? function : "");
     else if (name || file)
         snprintf(out, size, "%s", name ? function : file);
+}
+
+static void where_words(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
+{
+    *out = 0;
+    if (sig)
+        ana_site_words(job, index, sig->site, out, size);
 }
 
 /* The call that a rank was in or, outside, completed last. */

@@ -14,12 +14,12 @@ from common import LIBTRACE, check, end, environment, hpctop, skip, wait_for, wo
 from verdicts import kill_group, start, verdict
 
 
-def says(folder, words, culprits, state=("hung",), within=None):
+def says(folder, words, culprits, state=("hung",), within=None, classes=("dead-rank",)):
     """The verdict, once it has these words."""
     def look():
         found[:] = [looked(folder, within) if within else verdict(folder)]
         code, v = found[0]
-        good = v and code == 1 and v["state"] in state and v["class"] == "dead-rank" and words in v["summary"]
+        good = v and code == 1 and v["state"] in state and v["class"] in classes and words in v["summary"]
         return good and (culprits is None or v["culprits"] == culprits)
 
     found = []
@@ -123,7 +123,7 @@ def here(far):
     time.sleep(1)
     kill_group(p)
     # Heartbeats come twice a second, later where cores are few: one may seem to have gone before the others.
-    good, v = says("here", "is gone without MPI_Finalize", None, ("aborted", "hung"))
+    good, v = says("here", "without MPI_Finalize", None, ("aborted", "hung"), classes=("dead-rank", "killed"))
     check("stopped, then killed: it is over", good, v)
     check("stopped, then killed: that it may have been stopped is said",
           any("or stopped (SIGSTOP" in line for line in v[0][1]["evidence"]), v)

@@ -1,5 +1,5 @@
-/* Preloaded into hpctop: between its reading of the files and its asking for pids it asks for the host's name.  There it
- * makes the file $HOLD.reached, and waits until $HOLD.go is there. */
+/* Preloaded into hpctop: between its reading of the files and its asking for pids it asks for the host's name.  There
+ * it makes the file $HOLD.reached, and waits until $HOLD.go is there. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
