@@ -71,29 +71,10 @@ static uint32_t by_sysv_hash(const struct object *object)
     return 0;
 }
 
-struct search {
-    bool passed_us;
-    lookup found;
-};
-
-static int look(struct dl_phdr_info *info, size_t size, void *of)
+/* In the object of this dynamic section; NULL: it has none of that name. */
+static lookup in_object(uintptr_t base, const ElfW(Dyn) * dynamic)
 {
-    (void)size;
-    struct search *search = of;
-    struct object object = {.base = info->dlpi_addr};
-    const ElfW(Dyn) *dynamic = NULL;
-    bool is_ours = false;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        uintptr_t at = info->dlpi_addr + header->p_vaddr;
-        if (header->p_type == PT_DYNAMIC)
-            dynamic = (const ElfW(Dyn) *)at;
-        is_ours |= header->p_type == PT_LOAD && (uintptr_t)&real >= at && (uintptr_t)&real < at + header->p_memsz;
-    }
-    if (is_ours || !search->passed_us || !dynamic) {
-        search->passed_us |= is_ours;
-        return 0;
-    }
+    struct object object = {.base = base};
     for (; dynamic->d_tag != DT_NULL; dynamic++) {
         const void *at = address(&object, dynamic->d_un.d_ptr);
         if (dynamic->d_tag == DT_STRTAB)
@@ -108,9 +89,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *of)
     uint32_t index = 0;
     if (object.strings && object.symbols)
         index = object.gnu ? by_gnu_hash(&object) : object.sysv ? by_sysv_hash(&object) : 0;
-    if (index)
-        search->found = (lookup)(object.base + object.symbols[index].st_value);
-    return index != 0;
+    return index ? (lookup)(object.base + object.symbols[index].st_value) : NULL;
 }
 
 static void *nothing(void *restrict handle, const char *restrict name)
@@ -119,10 +98,41 @@ static void *nothing(void *restrict handle, const char *restrict name)
     return NULL;
 }
 
+struct search {
+    bool passed_us;
+    lookup found;
+};
+
+static bool look(struct search *search, uintptr_t base, const ElfW(Dyn) * dynamic)
+{
+    if (search->passed_us && dynamic)
+        search->found = in_object(base, dynamic);
+    search->passed_us |= dynamic == _DYNAMIC;
+    return search->found != NULL;
+}
+
+static int look_at_headers(struct dl_phdr_info *info, size_t size, void *search)
+{
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            return look(search, info->dlpi_addr, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
+    return 0;
+}
+
+#pragma weak _r_debug /* other libcs lack it; and libtrace.so is not to need ld-linux.so by its name */
+
+/* By the loader's list: dl_iterate_phdr may be the program's own, which may come back here, or a sanitizer's, which
+ * does not work yet. */
 static __attribute__((noinline, cold)) lookup find(void)
 {
-    struct search search = {false, nothing};
-    dl_iterate_phdr(look, &search);
+    struct search search = {false, NULL};
+    const struct link_map *at = &_r_debug ? _r_debug.r_map : NULL;
+    if (!at)
+        dl_iterate_phdr(look_at_headers, &search);
+    for (; at && !look(&search, at->l_addr, at->l_ld); at = at->l_next)
+        ;
+    search.found = search.found ? search.found : nothing;
     atomic_store_explicit(&real, search.found, memory_order_release);
     return search.found;
 }
@@ -131,6 +141,12 @@ static inline lookup system_dlsym(void)
 {
     lookup known = atomic_load_explicit(&real, memory_order_acquire);
     return __builtin_expect(known != NULL, 1) ? known : find();
+}
+
+/* While there is one thread: nothing holds the loader's list still. */
+__attribute__((constructor)) static void find_early(void)
+{
+    system_dlsym();
 }
 
 /* ---- ours */
