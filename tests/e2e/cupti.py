@@ -147,6 +147,11 @@ if held:
     check("overlap: time in MPI is not that of NCCL or its kernels",
           all(k["mpi_s"] < k["wall_s"] and k["calls"] < 40 for k in rep["ranks"]), rep["ranks"])
 
+# Two streams begin at once while a buffer is asked for: the double once noted both in one place, and lost a kernel.
+r = launch(2, [program("overlap"), "2", "40000"], "at-once", GPU_DOUBLE_CUPTI_ASK="300")
+check("two kernels that begin while a buffer is asked for", r.code == 0 and [len(rank.kernels) for rank in ranks_of("at-once")] == [6, 6]
+      and not any("gpu.missing" in rank.facts for rank in ranks_of("at-once")), (r, [rank.facts for rank in ranks_of("at-once")]))
+
 # CUDA and MPI, no NCCL: seen from the first kernel on where the driver tells us, else once a second.
 os.symlink(LIBTRACE, "ours.so")
 TOLD = {"CUDA_INJECTION64_PATH": LIBTRACE}

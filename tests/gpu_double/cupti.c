@@ -10,6 +10,7 @@
  * GPU_DOUBLE_CUPTI_SKEW=NS          the GPU's clock, and cuptiGetTimestamp's, are ahead of CLOCK_REALTIME by that
  * GPU_DOUBLE_CUPTI_REFUSE=1         cuptiActivityEnable fails, as where profiling is not permitted
  * GPU_DOUBLE_CUPTI_EAGER=1          a flush asks for the next buffer at once: whoever comes then finds it there
+ * GPU_DOUBLE_CUPTI_ASK=MS           asking for a buffer takes that long
  * GPU_DOUBLE_CUPTI_SLOW=MS          cuptiActivityEnable takes that long, as the first real one does
  * GPU_DOUBLE_CUPTI_STUCK=1          a forced flush never comes back; 2: nor does who asks for a record
  * GPU_DOUBLE_CUPTI_DROP=N           every N-th record finds no room and is dropped */
@@ -68,6 +69,7 @@ static struct buffer *current, *full, *full_end;
 static struct running running[RUNNING];
 static int enabled[KINDS], subscribed;
 static size_t dropped, records;
+static bool asking, giving;
 static void (*when_requested)(uint8_t **, size_t *, size_t *);
 static void (*when_completed)(void *, uint32_t, uint8_t *, size_t, size_t);
 static uint64_t (*clock_of_user)(void);
@@ -90,11 +92,24 @@ static uint64_t timestamp(void)
     return clock_of_user ? clock_of_user() : now_ns(CLOCK_REALTIME) + (uint64_t)number("GPU_DOUBLE_CUPTI_SKEW", 0);
 }
 
-/* A time of the core's (CLOCK_REALTIME) on the clock that records have. */
+/* A time of the core's (CLOCK_REALTIME) on the clock that records have: by the try in which nothing came between. */
 static uint64_t converted(uint64_t ns)
 {
-    uint64_t real = now_ns(CLOCK_REALTIME);
-    return timestamp() - (real - ns);
+    uint64_t narrowest = UINT64_MAX, at = 0;
+    for (int i = 0; i < 5; i++) {
+        uint64_t before = now_ns(CLOCK_REALTIME), here = timestamp(), after = now_ns(CLOCK_REALTIME);
+        if (after - before < narrowest) {
+            narrowest = after - before;
+            at = here - (before + narrowest / 2 - ns);
+        }
+    }
+    return at;
+}
+
+static void pause_ms(const char *name)
+{
+    long ms = number(name, 0);
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
 /* ---- buffers */
@@ -120,9 +135,12 @@ static void *give_full_ones(void *unused)
             continue;
         }
         *at = whole->next;
+        giving = true;
         pthread_mutex_unlock(&lock);
         give_out(whole);
         pthread_mutex_lock(&lock);
+        giving = false;
+        pthread_cond_broadcast(&change);
     }
     return NULL;
 }
@@ -142,9 +160,11 @@ static void set_full(struct buffer *buffer)
     pthread_cond_broadcast(&change);
 }
 
-/* Room for a record; with the lock held, which the callback does not see. */
+/* Room for a record; with the lock held, but not while a buffer is asked for: who comes meanwhile waits. */
 static struct buffer *room(size_t bytes)
 {
+    while (asking)
+        pthread_cond_wait(&change, &lock);
     if (current && current->used + bytes > current->size) {
         set_full(current);
         current = NULL;
@@ -153,10 +173,14 @@ static struct buffer *room(size_t bytes)
         uint8_t *data = NULL;
         size_t size = 0, most = 0;
         void (*ask)(uint8_t **, size_t *, size_t *) = when_requested;
+        asking = true;
         pthread_mutex_unlock(&lock);
+        pause_ms("GPU_DOUBLE_CUPTI_ASK");
         ask(&data, &size, &most);
         pthread_mutex_lock(&lock);
-        if (data && !current && (current = calloc(1, sizeof *current))) {
+        asking = false;
+        pthread_cond_broadcast(&change);
+        if (data && (current = calloc(1, sizeof *current))) {
             current->data = data;
             current->size = size;
         }
@@ -180,13 +204,13 @@ static void begun(const struct fgpu_ran *ran)
     pthread_mutex_lock(&lock);
     size_t bytes = kind == MEMCPY ? sizeof(struct copy) : (size_t)number("GPU_DOUBLE_CUPTI_RECORD", 216);
     long drop = number("GPU_DOUBLE_CUPTI_DROP", 0);
-    struct running *free_place = NULL;
-    for (size_t i = 0; i < RUNNING && !free_place; i++)
-        free_place = running[i].buffer ? NULL : &running[i];
     bool wanted = kind && enabled[kind], lost = wanted && drop && ++records % (size_t)drop == 0;
     dropped += lost;
-    struct buffer *buffer = wanted && !lost && free_place ? room(bytes) : NULL;
-    if (buffer) {
+    struct buffer *buffer = wanted && !lost ? room(bytes) : NULL;
+    struct running *free_place = NULL; /* looked for behind room(), in which others take theirs */
+    for (size_t i = 0; i < RUNNING && !free_place; i++)
+        free_place = running[i].buffer ? NULL : &running[i];
+    if (buffer && free_place) {
         union {
             struct kernel kernel;
             struct copy copy;
@@ -297,9 +321,8 @@ static CUptiResult set_kind(int kind, int on)
         return INVALID_PARAMETER;
     if (on && number("GPU_DOUBLE_CUPTI_REFUSE", 0))
         return NOT_INITIALIZED;
-    long slow = number("GPU_DOUBLE_CUPTI_SLOW", 0);
     if (on)
-        nanosleep(&(struct timespec){.tv_sec = slow / 1000, .tv_nsec = slow % 1000 * 1000000}, NULL);
+        pause_ms("GPU_DOUBLE_CUPTI_SLOW");
     pthread_mutex_lock(&lock);
     enabled[kind] = on;
     pthread_mutex_unlock(&lock);
@@ -320,6 +343,8 @@ CUPTI(ActivityFlushAll, uint32_t flag)
     while (flag & 1 && number("GPU_DOUBLE_CUPTI_STUCK", 0) == 1)
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     pthread_mutex_lock(&lock);
+    while (giving)
+        pthread_cond_wait(&change, &lock);
     struct buffer *out = NULL, **end = &out;
     for (struct buffer **at = &full; *at;) {
         struct buffer *buffer = *at;
