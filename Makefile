@@ -153,30 +153,32 @@ fortran: $(if $(shell command -v $(MPIFC)),$(FORT_BIN))
 
 FUZZ_SRC  = $(wildcard tests/fuzz/*.c)
 FUZZ_BIN  = $(FUZZ_SRC:%.c=$(BUILD)/%)
-$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libana.a
-	$(Q)$(CC) $(SAN) -o $@ $^ -lm
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libtui.a $(BUILD)/libana.a
+	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS)
 fuzz: $(FUZZ_BIN)
 # A run of libFuzzer over the corpus in the tree, with what it finds beside it in build/.
 FUZZ_SECONDS ?= 20
-READER_SRC = $(addprefix trace/,reader.c head.c chunks.c live.c gpu.c defs.c cxx_name.c evidence.c cursor.c items.c dump.c schema.c schema_write.c)
+READER_SRC = $(addprefix trace/,reader.c head.c chunks.c live.c gpu.c defs.c cxx_name.c evidence.c cursor.c items.c dump.c schema.c schema_write.c text.c)
 FUZZ_CC = clang $(STD) -DFUZZING -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 FUZZ_RUN = -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -max_len=300000 -print_final_stats=1
 build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c tests/fuzz/fuzz.h $(READER_SRC) $(wildcard trace/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -o $@ tests/fuzz/fuzz_reader.c $(READER_SRC)
-build/fuzz/fuzz_job: tests/fuzz/fuzz_job.c tests/fuzz/fuzz.h $(TRACE_SRC) $(wildcard trace/*.h)
+build/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h) $(TRACE_SRC) $(TUI_SRC) $(wildcard trace/*.h tui/*.h)
 	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) -o $@ tests/fuzz/fuzz_job.c $(TRACE_SRC) -lm
+	$(Q)$(FUZZ_CC) -o $@ $< $(TRACE_SRC) $(filter-out tui/main.c,$(TUI_SRC)) $(TUI_LIBS)
 fuzz-run: build/fuzz/fuzz_reader build/fuzz/fuzz_job
 	@mkdir -p build/fuzz/corpus build/fuzz/corpus_job
 	cd build/fuzz && ./fuzz_reader -timeout=10 $(FUZZ_RUN) corpus $(CURDIR)/tests/fuzz/corpus/fuzz_reader
-	cd build/fuzz && ./fuzz_job -timeout=30 $(FUZZ_RUN) corpus_job $(CURDIR)/tests/fuzz/corpus/fuzz_reader
-$(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o items.o) \
+	cd build/fuzz && ./fuzz_job -timeout=60 $(FUZZ_RUN) corpus_job $(CURDIR)/tests/fuzz/corpus/fuzz_job $(CURDIR)/tests/fuzz/corpus/fuzz_reader
+$(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o items.o scene.o) \
     trace/schema_write.o)
 	$(Q)$(CC) $(SAN) -o $@ $^ -lm
 fuzz-seeds: $(BUILD)/tests/mktrace
 	@mkdir -p tests/fuzz/corpus/fuzz_reader
 	$< tests/fuzz/corpus/fuzz_reader
+	@mkdir -p tests/fuzz/corpus/fuzz_job
+	$< tests/fuzz/corpus/fuzz_job jobs
 
 # Every test there is; the last line is `N passed, N failed, N skipped`.  TESTS="word .." runs those that match.
 # setup.sh installs what is missing; then make starts anew, to see what was not there before.

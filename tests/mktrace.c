@@ -1,5 +1,7 @@
-/* Writes the seeds of the fuzz corpus (`make fuzz-seeds`): small traces, good and bad.  mktrace DIR */
-#include "tests/support/trace_builder.h"
+/* Writes the seeds of the fuzz corpus (`make fuzz-seeds`): small traces, good and bad.  mktrace DIR; mktrace DIR jobs
+ */
+#include "tests/fuzz/pack.h"
+#include "tests/support/trace_scene.h"
 #include "trace/encode.h"
 
 #include <stdio.h>
@@ -144,11 +146,77 @@ static void definitions(struct tb *tb)
     tb_site(tb, 0x1000u + TB_SEND, "main+0x10", "app+0x10");
 }
 
+/* ---- whole jobs, packed ------------------------------------------------------------------------------------------ */
+
+#define BLOCK 32u /* bytes: zeros are left out by so many */
+
+static void put_piece(FILE *out, uint32_t place, const void *bytes, size_t size)
+{
+    uint16_t n = (uint16_t)size;
+    if (fwrite(&place, sizeof place, 1, out) != 1 || fwrite(&n, sizeof n, 1, out) != 1 ||
+        (n && fwrite(bytes, n, 1, out) != 1))
+        exit(1);
+}
+
+static void put_image(FILE *out, uint32_t place, const uint8_t *image, size_t size)
+{
+    static const uint8_t zeros[BLOCK];
+    for (size_t at = 0; at < size;) {
+        size_t end = at;
+        while (end < size && end - at < 0x8000 && memcmp(image + end, zeros, size - end < BLOCK ? size - end : BLOCK))
+            end += BLOCK;
+        end = end < size ? end : size;
+        if (end > at)
+            put_piece(out, place + (uint32_t)at, image + at, end - at);
+        at = end > at ? end : at + BLOCK;
+    }
+    put_piece(out, place + (uint32_t)size - 1, zeros, 1);
+}
+
+/* A number of rank 1's first communicators is made huge: before the first look, or after it. */
+static void put_huge(FILE *out, const uint8_t *image, bool later, size_t number)
+{
+    static const uint32_t huge[] = {400000000, 16000000};
+    const struct trc_head *head = (const void *)image;
+    size_t size = offsetof(struct trc_def_comm, size);
+    uint32_t slot = (uint32_t)(head->chunks_offset + sizeof(struct trc_chunk) + number * TRC_DEF_SLOT * 2);
+    if (later)
+        put_piece(out, FUZZ_LATER, NULL, 0);
+    put_piece(out, FUZZ_FILE + slot + (uint32_t)(sizeof(struct trc_def) + size), &huge[number % 2], sizeof *huge);
+}
+
+static void jobs(void)
+{
+    for (int scene = 0; scene < SCENES; scene++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/scene-%d", folder, scene);
+        FILE *out = fopen(path, "wb");
+        if (!out || fwrite("PACK", 4, 1, out) != 1)
+            exit(1);
+        struct tb *second = scene_rank(scene, 1);
+        size_t size;
+        for (int rank = 0; rank < SCENE_RANKS; rank++) {
+            struct tb *tb = scene_rank(scene, rank);
+            const uint8_t *image = tb_image(tb, &size);
+            put_image(out, FUZZ_FILE * (uint32_t)rank, image, size);
+            tb_free(tb);
+        }
+        put_huge(out, tb_image(second, &size), scene % 2, (size_t)scene / 2);
+        tb_free(second);
+        if (fclose(out))
+            exit(1);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
         return 64;
     folder = argv[1];
+    if (argc == 3) { /* whole jobs */
+        jobs();
+        return 0;
+    }
 
     struct tb *tb = tb_new_small(0, 4, 4096, 100);
     definitions(tb);

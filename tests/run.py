@@ -90,13 +90,10 @@ def discover(build, kind=None):
                ("e2e", "tests/e2e/*.sh"), ("e2e", "tests/e2e/*.py")]
     for kind, pattern in scripts:
         tests += script_tests(kind, pattern)
+    corpus = os.path.join(TOP, "tests/fuzz/corpus/**")
+    files = sorted(p for p in glob.glob(corpus, recursive=True) if os.path.isfile(p))
     for path in programs(os.path.join(build, "tests/fuzz/*")):
-        name = os.path.basename(path)
-        corpus = os.path.join(TOP, "tests/fuzz/corpus", name)
-        if not os.path.isdir(corpus):
-            corpus = os.path.join(TOP, "tests/fuzz/corpus")
-        files = sorted(p for p in glob.glob(os.path.join(corpus, "**"), recursive=True) if os.path.isfile(p))
-        tests.append(Test("fuzz", name, [path] + files))
+        tests.append(Test("fuzz", os.path.basename(path), [path] + files))
     return tests
 
 

@@ -1,4 +1,5 @@
 #include "trace/bundle.h"
+#include "trace/text.h"
 #include "trace/job.h"
 #include <dirent.h>
 #include <errno.h>
@@ -71,6 +72,7 @@ static bool try_open(struct ana_bundle_file *f)
     if (trc_open(f->path, &f->file, error, sizeof error) == TRC_OK)
         return true;
     f->file = NULL;
+    trc_clean_text(error); /* it has the path in it */
     f->error = strdup(error);
     return false;
 }
@@ -167,8 +169,10 @@ static void note_place(struct ana_bundle *bundle, size_t i, int error)
                       : missing ? "there is no such folder"
                                 : strerror(error);
     size_t n = strlen(bundle->place[i]) + strlen(why) + 3;
-    if ((bundle->error[i] = malloc(n)))
-        snprintf(bundle->error[i], n, "%s: %s", bundle->place[i], why);
+    if (!(bundle->error[i] = malloc(n)))
+        return;
+    snprintf(bundle->error[i], n, "%s: %s", bundle->place[i], why);
+    trc_clean_text(bundle->error[i]);
 }
 
 const char *ana_bundle_error(const struct ana_bundle *bundle)

@@ -8,6 +8,7 @@
 
 #include "trace/reader.h"
 #include "trace/schema.h"
+#include "trace/text.h"
 
 #define TRC_DAMAGE_MAX 32u /* lines kept */
 #define TRC_CHUNKS_MAX                                                                                                 \
@@ -123,7 +124,6 @@ size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer,
                      size_t size); /* bytes that are there */
 void trc_file_damage(struct trc_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool trc_file_growing(const struct trc_file *file); /* its writer may add to it */
-void trc_clean_text(char *text);                    /* control characters become '?': it will be shown on terminals */
 
 /* head.c */
 /* A whole head, its `latest` anchor consistent; false if it could not be had. */

@@ -2,6 +2,7 @@
  * tensors.  Everything that is common to all ranks is taken from the first that has it. */
 #include "trace/horovod_impl.h"
 #include "trace/horovod_wire.h"
+#include "trace/text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static bool add_tensor(struct ana_hvd_set *set, struct hvd_work *work, const cha
         work->tensor_room = room;
     }
     struct ana_hvd_tensor t = {.dtype = -1, .agreed_ns = ANA_HVD_NEVER, .since_ns = ANA_HVD_NEVER};
-    t.name = malloc(size + 1);
+    t.name = malloc(2 * size + 2); /* as it is shown, then its bytes as they came */
     t.submitted = calloc(set->ranks, sizeof *t.submitted);
     t.submitted_ns = calloc(set->ranks, sizeof *t.submitted_ns);
     t.submitted_cycle = calloc(set->ranks, sizeof *t.submitted_cycle);
@@ -53,9 +54,8 @@ static bool add_tensor(struct ana_hvd_set *set, struct hvd_work *work, const cha
     }
     memcpy(t.name, name, size);
     t.name[size] = 0;
-    for (size_t i = 0; i < size; i++)
-        if ((unsigned char)t.name[i] < ' ' || t.name[i] == 0x7f)
-            t.name[i] = '?';
+    trc_clean_text(t.name);
+    memcpy(t.name + size + 1, name, size);
     for (size_t m = 0; m < set->ranks; m++)
         t.submitted_ns[m] = ANA_HVD_NEVER;
     set->tensor[set->tensors++] = t;
@@ -70,7 +70,7 @@ static int32_t tensor_of(struct ana_hvd_set *set, struct hvd_work *work, const c
         hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
     for (uint64_t same = 0; same < SAME_NAME_MAX; same++) {
         uint32_t *found = ana_map_find(&work->names, hash, same, size);
-        if (found && memcmp(set->tensor[*found].name, name, size) == 0)
+        if (found && memcmp(set->tensor[*found].name + size + 1, name, size) == 0)
             return (int32_t)*found;
         if (found)
             continue;

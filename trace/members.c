@@ -1,6 +1,7 @@
 /* Which processes the job has, in which order, and what they say of the whole. */
 #include "trace/bridge.h"
 #include "trace/job_impl.h"
+#include "trace/text.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,6 +396,7 @@ void ana_members_name(struct ana_job *job)
         place[n - 1] = 0;
     const char *name = strrchr(place, '/') ? strrchr(place, '/') + 1 : place;
     snprintf(job->name, sizeof job->name, "%s", strncmp(name, "hpctop-", 7) == 0 && name[7] ? name + 7 : name);
+    trc_clean_text(job->name);
 }
 
 /* What does not change while the processes are the same. */

@@ -54,13 +54,6 @@ bool trc_file_growing(const struct trc_file *file)
     return !file->final && (file->head.state == TRC_STATE_RUNNING || file->head.state == TRC_STATE_STARTING);
 }
 
-void trc_clean_text(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = '?';
-}
-
 /* ---- the schema -------------------------------------------------------------------------------------------------- */
 
 static int read_schema(struct trc_file *file)

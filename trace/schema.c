@@ -1,5 +1,6 @@
 /* The schema's text, read.  Whatever is strange in it is skipped: names may be missing then, never wrong. */
 #include "trace/schema.h"
+#include "trace/text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -115,10 +116,6 @@ int trc_schema_parse(struct trc_schema *schema, const char *text, size_t size, c
         return -1;
     memcpy(schema->text, text, size);
     schema->text[size] = 0;
-    for (size_t i = 0; i < size; i++) /* names end up on terminals, and lines end at \n alone */
-        if (((unsigned char)schema->text[i] < ' ' && schema->text[i] != '\n') || schema->text[i] == 0x7f)
-            schema->text[i] = '?';
-
     size_t room = 0;
     char *rest = schema->text;
     while (rest && *rest) {
@@ -126,6 +123,7 @@ int trc_schema_parse(struct trc_schema *schema, const char *text, size_t size, c
         rest = strchr(line, '\n');
         if (rest)
             *rest++ = 0;
+        trc_clean_text(line);
         char *first = word(&line);
         if (!first)
             continue;

@@ -79,8 +79,10 @@ static bool parse(struct ana_stacks *stacks, const struct trc_stack *from, struc
     if (!piece)
         return false;
     size_t pythons = 0;
-    for (const char *at = from->text; at; at = strchr(at, '\n'), at += at != NULL)
+    for (const char *at = from->text, *end; at; at = end ? end + 1 : NULL) {
         pythons += strncmp(at, "python\t", 7) == 0;
+        end = strchr(at, '\n');
+    }
     struct ana_frame *python = piece->frames, *native = piece->frames + pythons;
     out->name = out->on = "";
     out->python = python;

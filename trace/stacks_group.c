@@ -151,11 +151,13 @@ static size_t shared_frames(const struct ana_stack *a, const struct ana_stack *b
 /* Of each snapshot the stack that stands for its process: the crashed thread's, else the main thread's. */
 static const struct ana_stack *chosen(const struct ana_stacks *stacks, const struct ana_snapshot *snapshot)
 {
+    if (snapshot->count == 0)
+        return NULL;
     const struct ana_stack *first = &stacks->stack[snapshot->first];
     for (size_t i = 0; i < snapshot->count; i++)
         if (first[i].flags & TRC_STACK_CRASHED)
             return &first[i];
-    return snapshot->count ? first : NULL;
+    return first;
 }
 
 const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t index)

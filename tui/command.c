@@ -1,5 +1,7 @@
 #include "tui/command.h"
 
+#include "trace/text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,6 +35,7 @@ int tui_usage_error(const char *command, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    trc_clean_text(text);
     fprintf(stderr, "hpctop: %s (see: hpctop help%s%s)\n", text, command ? " " : "", command ? command : "");
     return TUI_EXIT_USAGE;
 }
@@ -44,6 +47,7 @@ int tui_input_error(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    trc_clean_text(text);
     fprintf(stderr, "hpctop: %s\n", text);
     return TUI_EXIT_INPUT;
 }

@@ -2,6 +2,8 @@
 #include "tui/command.h"
 #include "tui/record.h"
 
+#include "trace/text.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -68,12 +70,21 @@ static void print_quoted(const char *word)
         fputs(word, stdout);
         return;
     }
-    putchar('\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", stdout);
+    bool hidden = false;
+    for (const char *at = word; *at && !hidden; at += trc_text_char(at, strlen(at)))
+        hidden = trc_text_char(at, strlen(at)) == 0;
+    fputs(hidden ? "$'" : "'", stdout);
+    for (size_t n; *word; word += n ? n : 1) {
+        n = trc_text_char(word, strlen(word));
+        if (n == 0) /* not to be shown: as bash, ksh and zsh write it */
+            printf("\\x%02x", (unsigned char)*word);
+        else if (*word == '\'')
+            fputs(hidden ? "\\'" : "'\\''", stdout);
+        else if (*word == '\\' && hidden)
+            fputs("\\\\", stdout);
         else
-            putchar(*word);
+            printf("%.*s", (int)n, word);
+    }
     putchar('\'');
 }
 

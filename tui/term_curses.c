@@ -3,6 +3,7 @@
 #include "tui/term.h"
 
 #include "tui/keymap.h"
+#include "tui/out.h"
 #include <langinfo.h>
 #include <locale.h>
 #include <ncurses.h>
@@ -158,7 +159,7 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
         return false;
     }
     t->ascii = ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
-    t->screen = newterm(NULL, stdout, stdin);
+    t->screen = newterm(NULL, tui_out_terminal(), stdin);
     const char *name = getenv("TERM");
     if (!t->screen || !cursor_address) {
         if (t->screen) {

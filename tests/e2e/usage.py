@@ -1,8 +1,11 @@
 # timeout: 120
 """hpctop's manners: exit codes, one clear line on stderr, plain text into a pipe, damaged files read as far as whole."""
+import json
 import os
 import re
 import shutil
+import subprocess
+import unicodedata
 
 from common import HPCTOP, check, end, hpctop, mpirun, report, run, traces, workload
 
@@ -104,6 +107,54 @@ def truncated():
     check("a missing rank is told", r.code == 0 and re.search(r"1 of 2|missing|without", r.out + r.err), r)
 
 
+def text_alone(name, command, terminal=False, **env):
+    """What a command prints is UTF-8 (on a terminal of another locale ASCII) without any control character."""
+    ours, theirs = os.openpty()
+    to = theirs if terminal else subprocess.PIPE
+    p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=to, stderr=to, env=dict(os.environ, **env))
+    os.close(theirs)
+    out = b""
+    while terminal:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:
+            break
+        out += part
+    os.close(ours)
+    if not terminal:
+        out = b"".join(p.communicate())
+    p.wait()
+    bad = []
+    try:
+        bad = [c for c in out.decode("ascii" if terminal else "utf-8") if unicodedata.category(c)[0] == "C" and c not in "\n\t\r"]
+    except UnicodeDecodeError as e:
+        bad = [str(e)]
+    check("nothing but text: " + name, not bad and out, "%s in %s" % (bad[:5], out[:2000]))
+    return out
+
+
+def hostile_text():
+    """Names of folders and arguments that are escapes to a terminal, or no UTF-8."""
+    folder = b"esc\x1b]0;owned\x07\x1b[31m\xc2\x9b31m\x9b\xff\xe2\x80\xae"
+    r = mpirun(1, [workload("many_sizes"), b"caf\xe9", b"\xc2\x9b31m\x9b31m\x1b[31m", "Grüße".encode()], "text")
+    if not check("a job with such arguments", r.code == 0 and traces("text"), r):
+        return
+    os.rename("text", folder)
+    for arguments in (["report"], ["report", "--json"], ["verdict"], ["verdict", "--json"], ["dump"], ["stacks", "--no-ask"],
+                      ["horovod", "--json"]):
+        out = text_alone(" ".join(arguments), [HPCTOP] + arguments + [folder], LC_ALL="C.UTF-8")
+        if "--json" in arguments:
+            try:
+                told = json.loads(out.decode())
+                check(" ".join(arguments) + ": letters stay as they are", arguments[0] != "report" or "Grüße" in told["job"]["command"], told)
+            except ValueError as e:
+                check("JSON: " + " ".join(arguments), False, e)
+    text_alone("no such folder", [HPCTOP, "report", folder + b"/no"], LC_ALL="C.UTF-8")
+    text_alone("no such option", [HPCTOP, "report", b"--" + folder], LC_ALL="C.UTF-8")
+    text_alone("record --dry-run", [HPCTOP, "record", "-n", "--", "./" + os.fsdecode(folder)], LC_ALL="C.UTF-8")
+    text_alone("report on a terminal of another locale", [HPCTOP, "report", folder], terminal=True, LC_ALL="C")
+
+
 os.mkdir("empty")
 done = mpirun(2, workload("many_sizes"), "trace")
 if check("a trace to look at", done.code == 0 and len(traces("trace")) == 2, done):
@@ -113,4 +164,5 @@ if check("a trace to look at", done.code == 0 and len(traces("trace")) == 2, don
     pipe()
     help_texts()
     truncated()
+hostile_text()
 end()

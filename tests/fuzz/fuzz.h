@@ -3,12 +3,33 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Work is bounded, too: an input that takes so much time of a processor is a finding (as a rule it is some ms). */
+#define FUZZ_CPU_S 10
+
+static inline void fuzz_ran_away(int number)
+{
+    (void)number;
+    static const char text[] = "fuzz: an input that takes too much work\n";
+    if (write(2, text, sizeof text - 1) > 0)
+        abort();
+    abort();
+}
+
+static inline void fuzz_begin(void)
+{
+    signal(SIGPROF, fuzz_ran_away);
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = FUZZ_CPU_S}, NULL);
+}
 
 #ifndef FUZZING
 int main(int argc, char **argv)

@@ -1,34 +1,61 @@
-/* Any bytes as the files of a job of two ranks: opening, the whole pass, what the GPUs did, the summary and the verdict
- * end and touch nothing outside.  The second rank's file is the first's, but for who it is and for a few bytes. With
- * libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
+/* Any bytes as the files of a job: opening, the whole pass, what the GPUs did, Horovod, the summary, the verdict, text
+ * and JSON end and touch nothing outside; then the files change, and all is looked at once more.  An input is one file,
+ * whose second rank is a copy of it with a few bytes turned; or packed (fuzz.h): up to four ranks, and what changes.
+ * With libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/pack.h"
 #include "trace/device.h"
 #include "trace/format.h"
+#include "trace/horovod.h"
 #include "trace/job.h"
+#include "trace/report.h"
 #include "trace/verdict.h"
+#include "tui/lines.h"
+#include "tui/report_json.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <fcntl.h>
 
-static char folder[] = "/tmp/fuzz_job-XXXXXX", path[2][64];
+static char folder[64], path[FUZZ_FILES][96];
+static FILE *nowhere;
 
 static void remove_all(void)
 {
-    for (int i = 0; i < 2; i++)
+    for (unsigned i = 0; i < FUZZ_FILES; i++)
         unlink(path[i]);
     rmdir(folder);
 }
 
 static void make_folder(void)
 {
-    if (!mkdtemp(folder))
+    snprintf(folder, sizeof folder, "%s/fuzz_job-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+    nowhere = fopen("/dev/null", "w");
+    if (!nowhere || !mkdtemp(folder))
         exit(77);
-    for (int i = 0; i < 2; i++)
-        snprintf(path[i], sizeof path[i], "%s/%d.hpctop", folder, i);
+    for (unsigned i = 0; i < FUZZ_FILES; i++)
+        snprintf(path[i], sizeof path[i], "%s/%u.hpctop", folder, i);
     atexit(remove_all);
+    tui_names_use();
+}
+
+/* Takes the pieces up to FUZZ_LATER, or from there on. */
+static void unpack(const uint8_t *at, const uint8_t *end, bool later)
+{
+    struct fuzz_piece piece;
+    bool behind = false;
+    int file[FUZZ_FILES] = {0};
+    while (fuzz_next(&at, end, &piece)) {
+        unsigned i = piece.place / FUZZ_FILE;
+        behind |= piece.place == FUZZ_LATER;
+        if (behind != later || i >= FUZZ_FILES)
+            continue;
+        if (!file[i])
+            file[i] = open(path[i], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (file[i] < 0 || pwrite(file[i], piece.bytes, piece.size, piece.place % FUZZ_FILE) != piece.size)
+            exit(1);
+    }
+    for (unsigned i = 0; i < FUZZ_FILES; i++)
+        if (file[i])
+            close(file[i]);
 }
 
 /* As rank `rank` of two; from `from` on every byte is turned by `turn`. */
@@ -71,30 +98,68 @@ static void look_at_gpus(struct ana_job *job)
     ana_gpu_look_free(&look);
 }
 
+static void say(struct ana_job *job, struct ana_summary *summary, struct ana_verdict *verdict)
+{
+    ana_report_text(job, summary, true, nowhere);
+    char *text = tui_report_json(job, summary);
+    sum += text ? strlen(text) : 0;
+    free(text);
+    text = tui_verdict_json(job, verdict);
+    sum += text ? strlen(text) : 0;
+    free(text);
+    char line[8][ANA_STORY_LINE];
+    for (size_t i = 0; i < ana_job_info(job).ranks && i < FUZZ_FILES; i++)
+        sum += ana_rank_story(job, i, line, 8);
+}
+
+static void look(struct ana_job *job)
+{
+    struct ana_verdict v;
+    struct ana_summary s;
+    struct ana_hvd_finding finding;
+    struct ana_timeline_cell cell[8];
+    ana_job_advance(job, 0);
+    look_at_gpus(job);
+    bool summed = ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK;
+    bool judged = ana_verdict(job, summed ? &s : NULL, &v);
+    sum += ana_hvd_judge(job, ana_job_horovod(job), 1000000000, &finding);
+    ana_timeline(job, 0, 0, ana_job_info(job).elapsed_ns, 8, cell);
+    if (summed && judged)
+        say(job, &s, &v);
+    if (judged)
+        ana_verdict_free(&v);
+    if (summed)
+        ana_summary_free(&s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static bool made;
     if (!made)
         make_folder();
     made = true;
-    write_rank(0, data, size, size, 0);
-    write_rank(1, data, size, size > 0 ? data[size - 1] * 64u : 0, size > 1 ? data[size - 2] : 0);
+    fuzz_begin();
+    bool packed = size >= 4 && memcmp(data, "PACK", 4) == 0;
+    if (packed) {
+        unpack(data + 4, data + size, false);
+    } else {
+        write_rank(0, data, size, size, 0);
+        write_rank(1, data, size, size > 0 ? data[size - 1] * 64u : 0, size > 1 ? data[size - 2] : 0);
+    }
     const char *folders[] = {folder};
     struct ana_job *job = NULL;
     char error[512] = "";
-    if (ana_job_open(folders, 1, &job, error, sizeof error) != TRC_OK)
-        return 0;
-    ana_job_advance(job, 0);
-    look_at_gpus(job);
-    struct ana_verdict v;
-    struct ana_summary s;
-    bool summed = ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK;
-    if (ana_verdict(job, summed ? &s : NULL, &v)) {
-        sum += strlen(v.summary) + strlen(v.next);
-        ana_verdict_free(&v);
+    if (ana_job_open(folders, 1, &job, error, sizeof error) == TRC_OK) {
+        look(job);
+        if (packed)
+            unpack(data + 4, data + size, true);
+        else
+            write_rank(0, data, size, size / 2, 0x80);
+        ana_job_refresh(job);
+        look(job);
+        ana_job_close(job);
     }
-    if (summed)
-        ana_summary_free(&s);
-    ana_job_close(job);
+    for (unsigned i = 0; i < FUZZ_FILES; i++)
+        unlink(path[i]);
     return 0;
 }

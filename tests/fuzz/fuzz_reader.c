@@ -114,6 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (fd < 0 || !nowhere)
             exit(77);
     }
+    fuzz_begin();
     if (ftruncate(fd, 0))
         exit(1);
     write_at(fd, data, 0, size);
