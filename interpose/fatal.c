@@ -1,5 +1,6 @@
 #include "interpose/oldglibc.h"
 #include "interpose/fatal.h"
+#include "interpose/guard.h"
 #include "interpose/heartbeat.h"
 #include "interpose/process.h"
 #include "interpose/record.h"
@@ -22,7 +23,6 @@ static const struct {
     int number;
     const char *why;
 } signals[] = {{SIGSEGV, "killed by SIGSEGV"},
-               {SIGBUS, "killed by SIGBUS"},
                {SIGFPE, "killed by SIGFPE"},
                {SIGILL, "killed by SIGILL"},
                {SIGABRT, "killed by SIGABRT"}};
@@ -44,16 +44,15 @@ static size_t index_of(int number)
 }
 
 /* In the thread that crashed, on whatever stack it has left: system calls and stores only. */
-static void on_signal(int number, siginfo_t *info, void *context)
+void ipo_fatal_seen(int number, void *context)
 {
     int kept = errno, nothing = NOTHING;
-    size_t i = index_of(number);
     /* A child's death, forked or by vfork, is not this process's. */
-    if ((*ipo_armed || *ipo_told_armed) && ipo_process.writer.head->pid == (uint32_t)getpid() &&
+    if ((*ipo_armed || *ipo_told_armed) && ipo_process.pid == (uint32_t)getpid() &&
         atomic_compare_exchange_strong(&state, &nothing, CRASHED + 100)) {
         crash.tid = (uint32_t)syscall(SYS_gettid);
         crash.signal = number;
-        crash_why = signals[i].why;
+        crash_why = number == SIGBUS ? "killed by SIGBUS" : signals[index_of(number)].why;
         ipo_registers_of(context, &crash.at);
         atomic_store(&state, CRASHED);
         ipo_heartbeat_wake();
@@ -69,6 +68,12 @@ static void on_signal(int number, siginfo_t *info, void *context)
         }
     }
     errno = kept;
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    size_t i = index_of(number);
+    ipo_fatal_seen(number, context);
     if (before[i].sa_flags & SA_SIGINFO) {
         before[i].sa_sigaction(number, info, context);
         return;
@@ -112,6 +117,9 @@ void ipo_fatal_start(void)
         ours.sa_flags = SA_SIGINFO | SA_ONSTACK | (is_default ? 0 : before[i].sa_flags & ~SA_RESETHAND);
         mine[i] = !sigaction(signals[i].number, &ours, NULL);
     }
+    struct sigaction bus;
+    if (ipo_process.options.stacks && ipo_guard_behind(&bus))
+        ipo_guard_tell(is_library_handler(&bus));
 }
 
 void ipo_fatal_round(void)
@@ -133,4 +141,5 @@ void ipo_fatal_stop(void)
             sigaction(signals[i].number, &before[i], NULL);
         mine[i] = false;
     }
+    ipo_guard_quiet();
 }

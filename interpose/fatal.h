@@ -6,6 +6,7 @@
 
 void ipo_fatal_start(void); /* at the end of the first Init, in the program's thread */
 void ipo_fatal_round(void); /* our own thread, each round: takes the stacks if a thread waits for them in its handler */
-void ipo_fatal_stop(void);  /* at Finalize: puts back what is still ours */
+void ipo_fatal_seen(int number, void *context); /* the process is about to die of it, in the thread that has it */
+void ipo_fatal_stop(void);                      /* at Finalize: puts back what is still ours */
 
 #endif

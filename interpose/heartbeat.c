@@ -21,6 +21,7 @@
 #define BUSY_ROUND_NS 5000000   /* while chunks are used up fast */
 #define READY         4u        /* chunks ahead of need, usually */
 #define BUSY_READY    64u
+#define BUSY_PAGES    8u         /* of these so many have their pages */
 #define LONG_START    100u       /* rounds in MPI_Init after which it may never come out of it */
 #define LATE_ROUND_NS 1000000000 /* after MPI_Finalize */
 
@@ -51,25 +52,49 @@ static void beat(void)
     __atomic_store_n(&head->heartbeats, head->heartbeats + 1, __ATOMIC_RELAXED);
 }
 
-/* On a network file system a mapped page stays in this machine's cache: other nodes see what was written back. */
-static void write_back(struct trc_writer *writer)
+static void end_recording(const char *why)
 {
-    size_t used = writer->head->chunks_offset + (size_t)writer->head->chunks_used * TRC_CHUNK_SIZE;
-    msync(writer->base, used, MS_SYNC);
+    static atomic_flag ended = ATOMIC_FLAG_INIT;
+    if (!why || atomic_flag_test_and_set(&ended))
+        return;
+    ipo_process_disarm();
+    trc_writer_stop(&ipo_process.writer, why);
+}
+
+void ipo_heartbeat_file(void)
+{
+    end_recording(trc_writer_check(&ipo_process.writer));
+}
+
+/* On a network file system a mapped page stays in this machine's cache: other nodes see what was written back. */
+static void write_back(void)
+{
+    if (ipo_process.write_back && !atomic_load(&ipo_process.writer.stopped))
+        end_recording(trc_writer_sync(&ipo_process.writer));
 }
 
 /* After MPI_Finalize: a process that does not end, for whatever keeps it, still shows that it is there, and where. */
-static void *live_on(struct trc_writer *writer)
+static void *live_on(void)
 {
     for (unsigned rounds = 1;; rounds++) {
         struct timespec pause = {.tv_sec = LATE_ROUND_NS / 1000000000};
         nanosleep(&pause, NULL);
         beat();
+        ipo_heartbeat_file();
         ipo_stacks_round(); /* makes room in the file if any are due */
-        if (ipo_process.write_back && rounds % 2 == 0)
-            write_back(writer);
+        if (rounds % 2 == 0)
+            write_back();
     }
     return NULL;
+}
+
+static void make_room(struct trc_writer *writer, bool busy)
+{
+    /* Where nobody else may make room there is more of it. */
+    unsigned ready = busy || atomic_load(&writer->emulates) ? BUSY_READY : READY;
+    if (trc_writer_ready(writer) < ready / 2)
+        trc_writer_grow(writer, ready);
+    trc_writer_populate(writer, busy ? BUSY_PAGES : READY);
 }
 
 static void *live(void *unused)
@@ -85,8 +110,7 @@ static void *live(void *unused)
         unsigned now = atomic_load(&writer->next_chunk);
         busy = now - before >= 2;
         before = now;
-        if (trc_writer_ready(writer) < (busy ? BUSY_READY / 2 : READY / 2))
-            trc_writer_grow(writer, busy ? BUSY_READY : READY);
+        make_room(writer, busy);
         if (busy && ++busy_rounds % 20 != 0)
             continue;
         beat();
@@ -97,17 +121,18 @@ static void *live(void *unused)
         ipo_facts_round(writer->head->state != TRC_STATE_STARTING || rounds == LONG_START);
         if (writer->head->state != TRC_STATE_STARTING)
             ipo_cupti_round();
-        if (ipo_process.write_back && ++beats % 5 == 0)
-            write_back(writer);
+        ipo_heartbeat_file();
+        if (++beats % 5 == 0)
+            write_back();
     }
     ipo_sites_resolve();
     ipo_facts_round(true);
     beat();
-    if (ipo_process.write_back)
-        write_back(writer);
+    ipo_heartbeat_file();
+    write_back();
     atomic_store(&running, 0);
     syscall(SYS_futex, &running, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    return live_on(writer);
+    return live_on();
 }
 
 bool ipo_own_thread(void *(*run)(void *))
@@ -123,6 +148,7 @@ bool ipo_own_thread(void *(*run)(void *))
         return false;
     sigset_t all, kept;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);        /* a fault of this thread's own (guard.h) */
     mask(SIG_SETMASK, &all, &kept); /* inherited: the program's signals never land here */
     bool created = create(&thread, NULL, run, NULL) == 0;
     mask(SIG_SETMASK, &kept, NULL);

@@ -117,22 +117,25 @@ bool ipo_tsc_is_good(void)
 #endif
 }
 
-bool ipo_is_local(const char *folder)
+bool ipo_is_local(const char *folder, bool *reserves)
 {
     static const struct {
         uint32_t magic;
-        bool local;
+        bool local, reserves;
     } known[] = {
-#define FILESYSTEM(magic, name, local) {magic, local},
+#define FILESYSTEM(magic, name, local, reserves) {magic, local, reserves},
 #include "trace/filesystems.def"
 #undef FILESYSTEM
     };
     struct statfs fs;
+    *reserves = true;
     if (statfs(folder, &fs))
         return true;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if ((uint32_t)fs.f_type == known[i].magic)
+        if ((uint32_t)fs.f_type == known[i].magic) {
+            *reserves = known[i].reserves;
             return known[i].local;
+        }
     return false;
 }
 

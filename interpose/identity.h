@@ -20,8 +20,9 @@ size_t ipo_read_file(const char *path, char *out, size_t size);
 /* Whether the TSC ticks evenly and alike on all cores: the kernel uses it as its own clock. */
 bool ipo_tsc_is_good(void);
 
-/* Whether a folder is on a file system where other processes of the job see stores at once. */
-bool ipo_is_local(const char *folder);
+/* Whether a folder is on a file system where other processes of the job see stores at once; and whether space that is
+ * allocated there is really kept for us. */
+bool ipo_is_local(const char *folder, bool *reserves);
 
 /* A setuid or otherwise privileged process is none of our business. */
 bool ipo_is_privileged(void);

@@ -7,6 +7,7 @@
 #include "interpose/cupti.h"
 #include "interpose/facts.h"
 #include "interpose/fatal.h"
+#include "interpose/guard.h"
 #include "interpose/heartbeat.h"
 #include "interpose/identity.h"
 #include "interpose/memo.h"
@@ -30,6 +31,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -78,8 +80,10 @@ bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void))
 
 /* Words that fork clears in the child: children of the traced process pass everything through. */
 enum { FOR_MPI, MEMO_EPOCH, FOR_NCCL, FOR_TOLD };
-static void disarm_child(void)
+void ipo_process_disarm(void)
 {
+    if (!armed_page)
+        return;
     armed_page[FOR_MPI] = armed_page[FOR_NCCL] = armed_page[FOR_TOLD] = 0;
 }
 
@@ -99,7 +103,7 @@ static bool arm_page(void)
     armed_page = page;
     __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE); /* not yet: the word is 0 */
     bool wiped = !madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */);
-    return wiped || ipo_at_fork(NULL, disarm_child);
+    return wiped || ipo_at_fork(NULL, ipo_process_disarm);
 }
 
 static char schema[96 * 1024];
@@ -125,7 +129,7 @@ static size_t write_schema(void)
     return trc_schema_write(schema, sizeof schema, calls, IPO_DEVICE_NUMBER(IPO_DEVICE_CALLS));
 }
 
-/* The folder and those above it; 0 or an errno. */
+/* The folder and those above it; 0 or an errno.  Others never get to write to one that is made here. */
 static int make_folder(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -135,7 +139,20 @@ static int make_folder(char *path)
         if (failed)
             return errno;
     }
-    return mkdir(path, 0777) && errno != EEXIST ? errno : 0;
+    return mkdir(path, 0775) && errno != EEXIST ? errno : 0;
+}
+
+/* Why a folder may not be used: another user's, or anyone's, could hold what they planted.  Root may well work in the
+ * folder of the user who started a container. */
+static const char *refusal(const char *path)
+{
+    struct stat is;
+    uid_t user = geteuid();
+    if (syscall(SYS_newfstatat, AT_FDCWD, path, &is, 0)) /* glibc's stat is newer than what we may need */
+        return NULL;
+    if (is.st_mode & S_IWOTH)
+        return " (others may write to this folder)";
+    return is.st_uid != user && user != 0 ? " (this folder belongs to another user)" : NULL;
 }
 
 static int open_file(struct trc_head *head)
@@ -156,14 +173,19 @@ static int open_file(struct trc_head *head)
     }
     ipo_text_add(&path, ".hpctop");
     int error = ipo_process.folder[0] ? make_folder(ipo_process.folder) : ENAMETOOLONG;
-    if (!error) {
-        ipo_process.write_back = !ipo_is_local(ipo_process.folder);
-        if (ipo_process.write_back)
+    const char *refused = error ? NULL : refusal(ipo_process.folder);
+    if (refused) {
+        ipo_text_add(&path, refused);
+        error = EPERM;
+    } else if (!error) {
+        bool reserves, local = ipo_is_local(ipo_process.folder, &reserves);
+        ipo_process.write_back = !local || !reserves;
+        if (!local)
             head->flags |= TRC_HEAD_WRITE_BACK;
         error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, schema, write_schema(),
                                 ticks_for_writer);
     }
-    if (error) {
+    if (error && !refused) {
         ipo_text_add(&path, ": ");
         ipo_text_add(&path, ipo_errno_name(error));
     }
@@ -194,7 +216,7 @@ static bool begin(int nccl_size, uint64_t nccl_hash)
     static atomic_int begun;
     int fresh = 0;
     if (!atomic_compare_exchange_strong(&begun, &fresh, 1))
-        return fresh == 2 && ipo_process.writer.head->pid == (uint32_t)getpid();
+        return fresh == 2 && ipo_process.pid == (uint32_t)getpid();
     ipo_clock_is_tsc = ipo_tsc_is_good();
     static struct trc_head head;
     head.state = TRC_STATE_STARTING;
@@ -205,6 +227,8 @@ static bool begin(int nccl_size, uint64_t nccl_hash)
                  ipo_process.options.image, nccl_size, nccl_hash);
     if (open_file(&head))
         return false;
+    ipo_process.pid = (uint32_t)getpid();
+    ipo_guard_start();
     atomic_store(&begun, 2);
     ipo_process.writer.head->patched_slots = patched_at_load;
     return true;
@@ -338,6 +362,7 @@ static void run(void)
     head->init_ticks = ipo_ticks();
     head->state = TRC_STATE_RUNNING;
     ipo_facts_start();
+    ipo_guard_start(); /* the MPI library may have put a handler of its own in front */
     ipo_fatal_start();
     ipo_heartbeat_now(); /* the second anchor, some time after the first: now ticks can be turned into time */
 }
@@ -436,7 +461,8 @@ void ipo_process_finalized(void)
     ipo_sites_resolve();
     ipo_fatal_stop();
     ipo_heartbeat_stop();
-    head->state = TRC_STATE_FINALIZED;
+    if (!atomic_load(&ipo_process.writer.stopped))
+        head->state = TRC_STATE_FINALIZED;
     trc_writer_trim(&ipo_process.writer);
 }
 
@@ -444,6 +470,8 @@ void ipo_process_finalized(void)
 __attribute__((destructor)) static void unload(void)
 {
     struct trc_head *head = *ipo_armed || *ipo_told_armed ? ipo_process.writer.head : NULL;
+    if (ipo_process.pid == (uint32_t)getpid() && atomic_load(&ipo_process.writer.stopped))
+        ipo_heartbeat_file(); /* it may not have come to it yet */
     if (!head || head->state != TRC_STATE_RUNNING)
         return;
     if (!*ipo_armed) { /* NCCL has no Finalize: this is it */

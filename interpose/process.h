@@ -12,7 +12,8 @@ struct ipo_process {
     char folder[4096]; /* empty: the name was too long */
     bool concurrent;   /* MPI_THREAD_MULTIPLE: calls of several threads may overlap */
     bool usual;        /* they do not, and statuses can be read: completions may go the usual way */
-    bool write_back;   /* the folder is not on a local file system */
+    bool write_back;   /* pages are written back: the folder is not local, or its file system reserves no space */
+    uint32_t pid;
 };
 extern IPO_OURS struct ipo_process ipo_process;
 
@@ -47,6 +48,9 @@ bool ipo_process_start_nccl(int rank, int size, uint64_t hash);
 void ipo_process_ending(void);
 void ipo_process_finalized(void);
 void ipo_process_aborting(int code);
+
+/* Nothing is recorded any more, by no thread.  In a signal handler, too. */
+void ipo_process_disarm(void);
 
 /* Calls these after each fork; NULL: nothing there.  False: this libc cannot. */
 bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void));

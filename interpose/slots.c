@@ -2,6 +2,7 @@
 #include "interpose/oldglibc.h"
 #include "interpose/cupti.h"
 #include "interpose/fortran.h"
+#include "interpose/guard.h"
 #include "interpose/nccl.h"
 #include "interpose/nccl_windows.h"
 #include "interpose/resolve.h"
@@ -71,6 +72,9 @@ static ipo_function wrapper_of(const char *name, const struct object *object, co
         return object->has_nccl || ipo_nccl_may_be_hidden() ? (ipo_function)ipo_nccl_getenv : NULL;
     if (object->has_nccl)
         return NULL;
+    ipo_function guard = ipo_guard_wrapper_of(name);
+    if (guard)
+        return guard;
     if (strncmp(name, "nccl", 4) == 0)
         return ipo_nccl_wrapper_of(name, object->start, bound);
     if (strncmp(name, "cupti", 5) == 0)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,29 +45,6 @@ void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor)
     }
 }
 
-/* Makes space in the file, or returns an errno.  posix_fallocate: a sparse page of a full disk would kill the program
- * with SIGBUS when it is touched.  Beyond the process's limit on file sizes it would send SIGXFSZ: not asked. */
-static int extend(int fd, uint64_t from, uint64_t bytes)
-{
-    struct rlimit limit;
-    if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && from + bytes > limit.rlim_cur)
-        return EFBIG;
-    int error = EINTR;
-    while (error == EINTR)
-        error = posix_fallocate(fd, (off_t)from, (off_t)bytes);
-    return error;
-}
-
-/* Allocates chunks [allocated, wanted). */
-static int allocate(struct trc_writer *writer, unsigned allocated, unsigned wanted)
-{
-    uint64_t from = writer->head->chunks_offset + (uint64_t)allocated * TRC_CHUNK_SIZE;
-    int error = extend(writer->fd, from, (uint64_t)(wanted - allocated) * TRC_CHUNK_SIZE);
-    if (!error)
-        __atomic_store_n(&writer->head->chunks_allocated, wanted, __ATOMIC_RELEASE);
-    return error;
-}
-
 int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, const struct trc_head *head,
                     const char *schema, size_t schema_size, uint64_t (*ticks)(void))
 {
@@ -79,25 +55,23 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
     if (chunks > UINT32_MAX / 2)
         chunks = UINT32_MAX / 2;
 
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    /* 0600: it holds command lines.  O_EXCL follows no link that somebody planted. */
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return errno;
-    int error = extend(fd, 0, chunks_offset);
+    int error = trc_writer_adopt(writer, fd);
+    if (!error)
+        error = trc_writer_extend(writer, 0, chunks_offset);
     if (error)
         goto undo_open;
-    /* Address space for all of it at once, so that growing never moves the mapping; pages beyond the end of the file
-     * are not touched before they are allocated. */
-    char *base = mmap(NULL, chunks_offset + chunks * TRC_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (base == MAP_FAILED) {
-        error = errno;
+    writer->chunks_most = trc_writer_map(writer, chunks_offset, (unsigned)chunks, FIRST_CHUNKS);
+    if (!writer->chunks_most) {
+        error = ENOMEM;
         goto undo_open;
     }
-    writer->fd = fd;
-    writer->base = base;
-    writer->head = (struct trc_head *)(void *)base;
-    writer->chunks = base + chunks_offset;
     writer->ticks = ticks;
-    writer->chunks_most = (unsigned)chunks;
+    writer->schema = schema;
+    atomic_store(&writer->limit, writer->chunks_most);
     *writer->head = *head;
     struct trc_head *mine = writer->head;
     mine->version = TRC_VERSION;
@@ -105,53 +79,53 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
     mine->schema_offset = TRC_HEAD_SIZE;
     mine->schema_size = (uint32_t)schema_size;
     mine->chunk_size = TRC_CHUNK_SIZE;
-    mine->chunk_limit = (uint32_t)chunks;
+    mine->chunk_limit = writer->chunks_most;
     mine->chunks_offset = chunks_offset;
-    memcpy(base + TRC_HEAD_SIZE, schema, schema_size);
-    error = allocate(writer, 0, FIRST_CHUNKS);
+    memcpy(writer->base + TRC_HEAD_SIZE, schema, schema_size);
+    error = trc_writer_allocate(writer, FIRST_CHUNKS);
     if (error)
         goto undo_map;
     trc_writer_anchor(writer, &mine->start);
     mine->latest = mine->start;
     memcpy(mine->magic, TRC_MAGIC, sizeof mine->magic); /* last: now it is a trace */
+    writer->kept = *mine;
     return 0;
 
 undo_map:
-    munmap(base, chunks_offset + chunks * TRC_CHUNK_SIZE);
+    munmap(writer->base, writer->size);
     writer->head = NULL;
+    writer->base = NULL;
 undo_open:
     unlink(path);
-    close(fd);
+    close(writer->fd);
     return error;
 }
 
 unsigned trc_writer_ready(const struct trc_writer *writer)
 {
-    unsigned allocated = __atomic_load_n(&writer->head->chunks_allocated, __ATOMIC_ACQUIRE);
-    unsigned next = atomic_load(&writer->next_chunk);
+    unsigned allocated = atomic_load(&writer->allocated), next = atomic_load(&writer->next_chunk);
     return next < allocated ? allocated - next : 0;
 }
 
 bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
 {
     int idle = 0;
-    if (!atomic_compare_exchange_strong(&writer->growing, &idle, 1))
+    if (atomic_load(&writer->stopped) || !atomic_compare_exchange_strong(&writer->growing, &idle, 1))
         return false;
-    struct trc_head *head = writer->head;
-    unsigned allocated = head->chunks_allocated;
+    unsigned allocated = atomic_load(&writer->allocated), limit = atomic_load(&writer->limit);
     unsigned have = trc_writer_ready(writer);
     unsigned wanted = have < ready ? allocated + ready - have : allocated;
-    if (wanted > head->chunk_limit)
-        wanted = head->chunk_limit;
+    if (wanted > limit)
+        wanted = limit;
     bool grown = false;
     if (wanted > allocated) {
-        int error = allocate(writer, allocated, wanted);
+        int error = trc_writer_allocate(writer, wanted);
         grown = error == 0;
         if (error) {
             /* What there is stays in use: old chunks are recycled from now on. */
-            __atomic_store_n(&head->chunk_limit, allocated, __ATOMIC_RELEASE);
-            head->error_errno = error;
-            memcpy(head->error, "no more space for the trace file: only the newest events are kept", 66);
+            atomic_store(&writer->limit, allocated);
+            __atomic_store_n(&writer->head->chunk_limit, allocated, __ATOMIC_RELEASE);
+            trc_writer_say(writer, error, error == EBADF ? TRC_SAY_TAKEN : TRC_SAY_FULL);
         }
     }
     atomic_store(&writer->growing, 0);
@@ -160,7 +134,7 @@ bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
 
 void trc_writer_trim(struct trc_writer *writer)
 {
-    if (atomic_load(&writer->trimmed))
+    if (atomic_load(&writer->trimmed) || atomic_load(&writer->stopped))
         return; /* a second end, of sessions that were begun after the first */
     /* Keeps `growing` taken: nothing may be allocated any more.  Who has it may never come back from a file system that
      * hangs: then the file stays longer than needed, and the program ends. */
@@ -172,14 +146,17 @@ void trc_writer_trim(struct trc_writer *writer)
     }
     struct trc_head *head = writer->head;
     /* All chunks count as handed out from now on, so that nobody is given one that is cut off. */
-    unsigned used = atomic_exchange(&writer->next_chunk, UINT32_MAX / 2);
-    if (used > head->chunks_allocated)
-        used = head->chunks_allocated;
+    unsigned used = atomic_exchange(&writer->next_chunk, UINT32_MAX / 2), allocated = atomic_load(&writer->allocated);
+    if (used > allocated)
+        used = allocated;
+    atomic_store(&writer->limit, used);
+    atomic_store(&writer->allocated, used);
     head->chunk_limit = used;
     __atomic_store_n(&head->chunks_allocated, used, __ATOMIC_RELEASE);
     head->chunks_used = used;
-    if (ftruncate(writer->fd, (off_t)(head->chunks_offset + (uint64_t)used * TRC_CHUNK_SIZE)))
-        head->error_errno = errno; /* the file stays longer than needed: no loss */
+    int error = trc_writer_cut(writer, used);
+    if (error)
+        head->error_errno = error; /* the file stays longer than needed: no loss */
     atomic_store(&writer->trimmed, true);
 }
 
@@ -187,8 +164,10 @@ bool trc_writer_untrim(struct trc_writer *writer)
 {
     if (!atomic_exchange(&writer->trimmed, false))
         return false;
+    atomic_store(&writer->limit, writer->chunks_most);
     writer->head->chunk_limit = writer->chunks_most;
-    atomic_store(&writer->next_chunk, writer->head->chunks_allocated);
+    atomic_store(&writer->next_chunk, atomic_load(&writer->allocated));
+    writer->populated = 0;
     atomic_store(&writer->growing, 0);
     return true;
 }
@@ -196,7 +175,7 @@ bool trc_writer_untrim(struct trc_writer *writer)
 /* The oldest EVENTS chunk that is full, for reuse. */
 static struct trc_chunk *recycle(struct trc_writer *writer)
 {
-    unsigned used = __atomic_load_n(&writer->head->chunks_allocated, __ATOMIC_ACQUIRE);
+    unsigned used = atomic_load(&writer->allocated);
     for (unsigned tries = 0; tries < used; tries++) {
         struct trc_chunk *chunk = chunk_at(writer, atomic_fetch_add(&writer->recycle, 1) % used);
         uint8_t full = TRC_CHUNK_FULL;
@@ -214,15 +193,15 @@ struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind
 {
     struct trc_chunk *chunk = NULL;
     int kept = errno;
-    for (int tries = 0; !chunk && tries < MAX_TRIES; tries++) {
+    for (int tries = 0; !chunk && tries < MAX_TRIES && !atomic_load(&writer->stopped); tries++) {
         unsigned next = atomic_load(&writer->next_chunk);
-        while (next < __atomic_load_n(&writer->head->chunks_allocated, __ATOMIC_ACQUIRE) && !chunk)
+        while (next < atomic_load(&writer->allocated) && !chunk)
             if (atomic_compare_exchange_weak(&writer->next_chunk, &next, next + 1))
                 chunk = chunk_at(writer, next);
         if (chunk)
             break;
-        if (next >= __atomic_load_n(&writer->head->chunk_limit, __ATOMIC_ACQUIRE))
-            break;
+        if (next >= atomic_load(&writer->limit) || atomic_load(&writer->emulates))
+            break; /* what is allocated by writing is left to our own thread */
         if (trc_writer_grow(writer, 4))
             __atomic_fetch_add(&writer->head->inline_growths, 1, __ATOMIC_RELAXED);
         else
@@ -268,7 +247,7 @@ static struct trc_def *definition_room(struct trc_writer *writer, unsigned slots
                 return (struct trc_def *)(void *)((char *)(*owner + 1) + (uint32_t)place);
             }
         /* Definitions outlive recycling, so they may take only a part of the file. */
-        if (atomic_load(&writer->defs_chunks) > writer->head->chunk_limit / DEFS_SHARE)
+        if (atomic_load(&writer->defs_chunks) > atomic_load(&writer->limit) / DEFS_SHARE)
             return NULL;
         /* Full.  Two threads may both bring a new chunk: the second's replaces the first's, which stays half empty. */
         struct trc_chunk *fresh = trc_writer_take(writer, TRC_CHUNK_DEFS, 0);
@@ -332,7 +311,7 @@ static struct trc_chunk *stack_room(struct trc_writer *writer, struct trc_stack_
 {
     const uint32_t body = TRC_CHUNK_SIZE - sizeof(struct trc_chunk);
     struct trc_chunk *chunk = place->chunk[place->current];
-    if (chunk && chunk->committed + need <= body)
+    if (chunk && chunk->committed <= body - need) /* somebody may have overwritten it */
         return chunk;
     unsigned next = chunk ? 1 - place->current : place->current;
     struct trc_chunk *fresh = place->chunk[next];

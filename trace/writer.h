@@ -16,9 +16,13 @@
 /* The process's file.  Zero-initialised static storage; one for each process. */
 struct trc_writer {
     int fd;
-    char *base; /* of the mapping: head, schema, then chunk_limit chunks of address space */
+    uint64_t device, inode; /* of the file: the program may close `fd` and have its number for a file of its own */
+    char *base;             /* of the mapping: head, schema, then chunks_most chunks of address space */
+    size_t size;            /* of it */
     struct trc_head *head;
     char *chunks;
+    /* The head says the same; what is in the file, others may overwrite: it is never read back. */
+    atomic_uint allocated, limit;
     atomic_uint next_chunk; /* first chunk never handed out */
     atomic_uint recycle;    /* where the search for the oldest full chunk goes on */
     _Atomic uint64_t sequence;
@@ -27,8 +31,17 @@ struct trc_writer {
     _Atomic uint64_t defs;   /* current DEFS chunk's number + 1 in the high half, bytes handed out of it in the low */
     atomic_uint defs_chunks; /* taken for definitions so far */
     uint64_t (*ticks)(void);
-    unsigned chunks_most; /* that the limit allows; the head's goes down when space does */
+    unsigned chunks_most; /* that the limit allows; `limit` goes down when space does */
+    unsigned populated;   /* chunks up to here have their pages; our own thread */
+    bool no_populate;     /* this kernel cannot */
+    bool guarded;         /* trc_writer_fault is called for faults of this process */
+    atomic_bool emulates; /* this file system allocates by writing: our own thread does it, and no other */
     atomic_bool trimmed;
+    atomic_int stopped;      /* nothing is recorded any more: an errno */
+    _Atomic(uintptr_t) gone; /* from this address on there is no file behind the mapping; 0: there is all of it */
+    struct trc_head kept;    /* the head as it was: where the file was cut before it, it is written anew */
+    const char *schema;      /* the same */
+    bool had_name;
 };
 
 /* What the stream knows of a signature beyond the file: where its counters are and its number in the current chunk. */
@@ -75,17 +88,36 @@ struct trc_stream {
     struct trc_sig_state state[TRC_SIGS];
 };
 
-/* Makes the file at `path` and maps it.  `limit` in bytes.  `head` gives the identity fields; layout, clock anchors and
- * counters are filled in here.  `schema` (text) is copied.  Returns 0 or an errno; nothing is left open on error. */
+/* Makes the file at `path` and maps it.  `limit` in bytes; less where the process may not have that much address space.
+ * `head` gives the identity fields; layout, clock anchors and counters are filled in here.  `schema` (text) must stay.
+ * Returns 0 or an errno; nothing is left open on error. */
 int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, const struct trc_head *head,
                     const char *schema, size_t schema_size, uint64_t (*ticks)(void));
 
-/* Makes room for `ready` more chunks if there is less.  Called by the heartbeat, or by a stream that found none.
- * Returns false if nothing could be added (limit reached, disk full, or another thread is at it). */
+/* Makes room for `ready` more chunks if there is less.  Called by the heartbeat, or by a stream that found none and
+ * may. Returns false if nothing could be added (limit reached, disk full, or another thread is at it). */
 bool trc_writer_grow(struct trc_writer *writer, unsigned ready);
 
 /* Chunks that are allocated and not handed out. */
 unsigned trc_writer_ready(const struct trc_writer *writer);
+
+/* Gives pages to the next `ahead` of these, so that a recording thread takes no page fault.  Our own thread. */
+void trc_writer_populate(struct trc_writer *writer, unsigned ahead);
+
+/* ---- when the file goes wrong under us (writer_space.c) */
+
+/* SIGBUS at `address`: if that is in the file's mapping, there is memory from that page on now, recording is to end,
+ * and true is returned.  In a signal handler. */
+bool trc_writer_fault(struct trc_writer *writer, uintptr_t address);
+
+/* Whether the file is still there and whole; else why not, and `stopped` is set.  Our own thread, now and then. */
+const char *trc_writer_check(struct trc_writer *writer);
+
+/* Says in the file that recording has ended, and why; where its head is lost it gets a new one.  Our own thread. */
+void trc_writer_stop(struct trc_writer *writer, const char *why);
+
+/* Writes back what is in use: to other nodes, or to a disk that may be full.  Else why not, as trc_writer_check. */
+const char *trc_writer_sync(struct trc_writer *writer);
 
 /* After MPI_Finalize: gives back what was allocated and never used.  Recording may go on in open chunks.
  * Once more: nothing is left to do.  Waits a second at most for a thread that is allocating; then nothing is given

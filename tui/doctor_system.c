@@ -65,7 +65,7 @@ static const char *filesystem(const char *folder, bool *local)
         const char *name;
         bool local;
     } known[] = {
-#define FILESYSTEM(magic, name, local) {magic, name, local},
+#define FILESYSTEM(magic, name, local, reserves) {magic, name, local},
 #include "trace/filesystems.def"
 #undef FILESYSTEM
     };

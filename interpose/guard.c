@@ -1,0 +1,207 @@
+#include "interpose/oldglibc.h"
+#include "interpose/guard.h"
+#include "interpose/fatal.h"
+#include "interpose/process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What the program believes to be installed.  A handful in turn, so that a handler that interrupts a change reads a
+ * whole one. */
+struct theirs {
+    struct sigaction action;
+    bool told; /* by fatal.c, when it is about to end the process */
+};
+#define TURNS 16u
+static struct theirs turns[TURNS];
+static atomic_uint next_turn;
+static _Atomic(struct theirs *) theirs; /* NULL: ours was never installed */
+static struct sigaction first;          /* what was there before us */
+static atomic_bool tell;
+
+static void on_bus(int number, siginfo_t *info, void *context);
+
+static bool is_ours(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_bus;
+}
+static bool is(const struct sigaction *action, void (*handler)(int))
+{
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == handler;
+}
+
+/* Ours, as theirs would be called: its mask, which stack it runs on, what it interrupts. */
+static void install(const struct sigaction *behind)
+{
+    struct sigaction ours = {.sa_sigaction = on_bus, .sa_mask = behind->sa_mask};
+    ours.sa_flags = SA_SIGINFO | (is(behind, SIG_DFL) ? SA_ONSTACK : behind->sa_flags & ~SA_RESETHAND);
+    sigaction(SIGBUS, &ours, NULL);
+}
+
+static void remember(const struct sigaction *action)
+{
+    struct theirs *turn = &turns[atomic_fetch_add(&next_turn, 1) % TURNS];
+    turn->action = *action;
+    turn->told = is(action, SIG_DFL);
+    atomic_store(&theirs, turn);
+}
+
+/* Goes in front of what the system has now.  An ignored signal stays ignored, also for what is executed later. */
+static void go_in_front(void)
+{
+    struct sigaction now;
+    if (sigaction(SIGBUS, NULL, &now) || is_ours(&now))
+        return;
+    if (!atomic_load(&theirs))
+        first = now;
+    remember(&now);
+    if (!is(&now, SIG_IGN))
+        install(&now);
+}
+
+/* The kernel calls a handler so that the frame above it is the signal's; a handler that was put in front of ours, and
+ * has kept ours as the old one, calls it from a frame of its own. */
+static bool is_called_by_kernel(const char *frame, const void *context)
+{
+#if defined(__x86_64__)
+    return frame + 16 == context;
+#else
+    (void)frame;
+    return context != NULL;
+#endif
+}
+
+static inline __attribute__((always_inline)) void hand_on(const struct sigaction *to, int number, siginfo_t *info,
+                                                          void *context)
+{
+    if (to->sa_flags & SA_SIGINFO) {
+        to->sa_sigaction(number, info, context);
+    } else if (!is(to, SIG_DFL) && !is(to, SIG_IGN)) {
+        to->sa_handler(number);
+    } else if (is(to, SIG_DFL)) {
+        /* As if we had not been there: a fault happens again on return, a signal that was sent is sent again; it is
+         * blocked until this handler returns. */
+        sigaction(number, to, NULL);
+        if (info->si_code <= 0)
+            syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
+    }
+}
+
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    int kept = errno;
+    if (info->si_code > 0 && trc_writer_fault(&ipo_process.writer, (uintptr_t)info->si_addr)) {
+        ipo_process_disarm();
+        errno = kept;
+        return;
+    }
+    const struct theirs *turn = atomic_load(&theirs);
+    bool delivered = is_called_by_kernel(__builtin_frame_address(0), context);
+    const struct sigaction *to = delivered ? &turn->action : &first;
+    if (delivered && turn->told && atomic_load(&tell))
+        ipo_fatal_seen(number, context);
+    if (delivered && (to->sa_flags & SA_RESETHAND)) {
+        struct sigaction none = {.sa_handler = SIG_DFL};
+        remember(&none);
+        install(&none);
+    }
+    errno = kept;
+    hand_on(to, number, info, context); /* by a jump: a handler that prints its callers sees none of ours */
+}
+
+void ipo_guard_start(void)
+{
+    go_in_front();
+    struct sigaction now;
+    ipo_process.writer.guarded = !sigaction(SIGBUS, NULL, &now) && is_ours(&now);
+}
+
+bool ipo_guard_behind(struct sigaction *action)
+{
+    const struct theirs *turn = atomic_load(&theirs);
+    if (turn)
+        *action = turn->action;
+    return turn != NULL;
+}
+
+void ipo_guard_tell(bool is_library_handler)
+{
+    struct theirs *turn = atomic_load(&theirs);
+    if (turn)
+        turn->told |= is_library_handler;
+    atomic_store(&tell, true);
+}
+
+void ipo_guard_quiet(void)
+{
+    atomic_store(&tell, false);
+}
+
+/* ---- what the program asks of the system: done, and then we are in front again */
+
+static bool is_guarded(int number)
+{
+    return number == SIGBUS && atomic_load(&theirs);
+}
+/* A child that shares our memory (vfork) sets its own dispositions, not ours. */
+static void after(int number)
+{
+    int kept = errno;
+    if (is_guarded(number) && ipo_process.pid == (uint32_t)getpid())
+        go_in_front();
+    errno = kept;
+}
+
+static int guard_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    struct sigaction seen;
+    const struct theirs *was = is_guarded(number) ? atomic_load(&theirs) : NULL;
+    if (!was)
+        return sigaction(number, action, old);
+    struct sigaction shown = was->action;
+    int failed = sigaction(number, action, &seen);
+    if (failed)
+        return failed;
+    if (action)
+        after(number);
+    if (old)
+        *old = is_ours(&seen) ? shown : seen;
+    return 0;
+}
+
+typedef void (*handler)(int);
+static handler guard_signal_by(handler (*real)(int, handler), int number, handler to)
+{
+    const struct theirs *was = is_guarded(number) ? atomic_load(&theirs) : NULL;
+    if (!was)
+        return real(number, to);
+    handler shown = was->action.sa_handler, seen = real(number, to);
+    if (seen == SIG_ERR)
+        return seen;
+    after(number);
+    return seen == (handler)(uintptr_t)on_bus ? shown : seen;
+}
+extern handler __sysv_signal(int number, handler to);
+static handler guard_signal(int number, handler to)
+{
+    return guard_signal_by(signal, number, to);
+}
+static handler guard_sysv_signal(int number, handler to)
+{
+    return guard_signal_by(__sysv_signal, number, to);
+}
+
+void (*ipo_guard_wrapper_of(const char *name))(void)
+{
+    typedef void (*function)(void);
+    if (strcmp(name, "sigaction") == 0)
+        return (function)guard_sigaction;
+    if (strcmp(name, "signal") == 0 || strcmp(name, "bsd_signal") == 0)
+        return (function)guard_signal;
+    return strcmp(name, "__sysv_signal") == 0 ? (function)guard_sysv_signal : NULL;
+}

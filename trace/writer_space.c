@@ -1,0 +1,278 @@
+/* The writer's file as the system sees it: space, pages, descriptor, and what others do to it. */
+#include "trace/writer_stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE           4096u
+#define HIGH_FD        4000 /* fork copies the table up to the highest: not higher than needed */
+#define ADDRESS_SHARE  8u   /* of what a limit on address space leaves, this part at most is ours */
+#define POPULATE_WRITE 23   /* MADV_POPULATE_WRITE, Linux 5.14 */
+
+static size_t chunks_offset(const struct trc_writer *writer)
+{
+    return (size_t)(writer->chunks - writer->base);
+}
+
+int trc_writer_adopt(struct trc_writer *writer, int fd)
+{
+    struct rlimit limit;
+    rlim_t most = !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < HIGH_FD + 64 ? limit.rlim_cur : HIGH_FD + 64;
+    int high = most > 128 ? fcntl(fd, F_DUPFD_CLOEXEC, (int)(most - 64)) : -1;
+    writer->fd = high < 0 ? fd : high;
+    if (high >= 0)
+        close(fd);
+    struct stat is;
+    if (syscall(SYS_fstat, writer->fd, &is)) /* glibc's fstat is newer than what we may need */
+        return errno;
+    writer->device = is.st_dev;
+    writer->inode = is.st_ino;
+    writer->had_name = is.st_nlink > 0;
+    return 0;
+}
+
+/* EBADF: the descriptor is not the trace's any more. */
+static int look(const struct trc_writer *writer, struct stat *is)
+{
+    if (syscall(SYS_fstat, writer->fd, is))
+        return errno;
+    return is->st_dev == writer->device && is->st_ino == writer->inode ? 0 : EBADF;
+}
+
+/* What posix_fallocate does where the file system cannot, in larger pieces. */
+static int write_zeros(int fd, uint64_t from, uint64_t bytes)
+{
+    static const char zeros[65536];
+    while (bytes) {
+        size_t part = bytes < sizeof zeros ? bytes : sizeof zeros;
+        ssize_t n = pwrite(fd, zeros, part, (off_t)from);
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n == 0)
+            return ENOSPC;
+        if (n > 0) {
+            from += (uint64_t)n;
+            bytes -= (uint64_t)n;
+        }
+    }
+    return 0;
+}
+
+/* Space is allocated before it is mapped: a sparse page of a full disk would be a SIGBUS when it is touched.  Beyond
+ * the process's limit on file sizes it would be a SIGXFSZ: not asked. */
+int trc_writer_extend(struct trc_writer *writer, uint64_t from, uint64_t bytes)
+{
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && from + bytes > limit.rlim_cur)
+        return EFBIG;
+    struct stat is;
+    int error = look(writer, &is);
+    if (error)
+        return error;
+    if ((uint64_t)is.st_size < from)
+        return ENODATA; /* it was cut: trc_writer_check says so */
+    do
+        error = fallocate(writer->fd, 0, (off_t)from, (off_t)bytes) ? errno : 0;
+    while (error == EINTR);
+    if (error != EOPNOTSUPP && error != ENOSYS)
+        return error;
+    atomic_store(&writer->emulates, true);
+    return write_zeros(writer->fd, from, bytes);
+}
+
+int trc_writer_allocate(struct trc_writer *writer, unsigned wanted)
+{
+    unsigned allocated = atomic_load(&writer->allocated);
+    uint64_t from = chunks_offset(writer) + (uint64_t)allocated * TRC_CHUNK_SIZE;
+    int error = trc_writer_extend(writer, from, (uint64_t)(wanted - allocated) * TRC_CHUNK_SIZE);
+    if (error)
+        return error;
+    atomic_store(&writer->allocated, wanted);
+    __atomic_store_n(&writer->head->chunks_allocated, wanted, __ATOMIC_RELEASE);
+    return 0;
+}
+
+int trc_writer_cut(struct trc_writer *writer, unsigned chunks)
+{
+    struct stat is;
+    int error = look(writer, &is);
+    off_t size = (off_t)(chunks_offset(writer) + (uint64_t)chunks * TRC_CHUNK_SIZE);
+    if (error || is.st_size <= size)
+        return error;
+    return ftruncate(writer->fd, size) ? errno : 0;
+}
+
+/* What a limit on address space leaves of `wanted` to us: the program needs most of the rest. */
+static size_t allowance(size_t wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return wanted;
+    char text[32] = "";
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    size_t pages = 0;
+    for (ssize_t i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+        pages = pages * 10 + (size_t)(text[i] - '0');
+    size_t used = pages * (size_t)sysconf(_SC_PAGESIZE);
+    size_t most = used < limit.rlim_cur ? (limit.rlim_cur - used) / ADDRESS_SHARE : 0;
+    return wanted < most ? wanted : most;
+}
+
+unsigned trc_writer_map(struct trc_writer *writer, size_t offset, unsigned chunks, unsigned least)
+{
+    size_t most = allowance(offset + (size_t)chunks * TRC_CHUNK_SIZE);
+    most = most > offset ? (most - offset) / TRC_CHUNK_SIZE : 0;
+    chunks = chunks < most ? chunks : (unsigned)most;
+    /* Address space for all of it at once, so that growing never moves the mapping; pages beyond the end of the file
+     * are not touched before they are allocated. */
+    for (chunks = chunks < least ? least : chunks; chunks >= least; chunks /= 2) {
+        size_t size = offset + (size_t)chunks * TRC_CHUNK_SIZE;
+        char *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, writer->fd, 0);
+        if (base == MAP_FAILED)
+            continue;
+        writer->base = base;
+        writer->size = size;
+        writer->head = (struct trc_head *)(void *)base;
+        writer->chunks = base + offset;
+        return chunks;
+    }
+    return 0;
+}
+
+/* Writes to each page, and changes nothing. */
+static void touch(char *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PAGE)
+        __atomic_fetch_add((uint32_t *)(void *)(from + at), 0, __ATOMIC_RELAXED);
+}
+
+void trc_writer_populate(struct trc_writer *writer, unsigned ahead)
+{
+    unsigned next = atomic_load(&writer->next_chunk), allocated = atomic_load(&writer->allocated);
+    unsigned from = writer->populated > next ? writer->populated : next;
+    unsigned to = ahead < allocated && next < allocated - ahead ? next + ahead : allocated;
+    for (; from < to && !atomic_load(&writer->stopped); writer->populated = ++from) {
+        char *chunk = writer->chunks + (size_t)from * TRC_CHUNK_SIZE;
+        if (!writer->no_populate && !madvise(chunk, TRC_CHUNK_SIZE, POPULATE_WRITE))
+            continue;
+        if (!writer->no_populate && errno != EINVAL)
+            return; /* the file has gone wrong: whoever touches it next will see */
+        writer->no_populate = true;
+        if (!writer->guarded)
+            return;
+        touch(chunk, TRC_CHUNK_SIZE);
+    }
+}
+
+void trc_writer_say(struct trc_writer *writer, int error, const char *what)
+{
+    struct trc_head *head = writer->head;
+    head->error_errno = error;
+    size_t n = strlen(what);
+    n = n < sizeof head->error ? n : sizeof head->error - 1;
+    memcpy(head->error, what, n);
+    head->error[n] = 0;
+}
+
+static void stop(struct trc_writer *writer, int error)
+{
+    int running = 0;
+    atomic_compare_exchange_strong(&writer->stopped, &running, error);
+}
+
+static bool replace(uintptr_t from, size_t bytes)
+{
+    return mmap((void *)from, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+                -1, 0) != MAP_FAILED;
+}
+
+bool trc_writer_fault(struct trc_writer *writer, uintptr_t address)
+{
+    uintptr_t base = (uintptr_t)writer->base, end = base + writer->size;
+    if (!base || address < base || address >= end)
+        return false;
+    stop(writer, EIO);
+    /* Everything behind it, since that is gone too as a rule; where memory is short, a part. */
+    uintptr_t page = address & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+    size_t part = end - page < TRC_CHUNK_SIZE ? end - page : TRC_CHUNK_SIZE;
+    if (!replace(page, end - page) && !replace(page, part))
+        return false;
+    uintptr_t gone = atomic_load(&writer->gone);
+    while ((!gone || page < gone) && !atomic_compare_exchange_weak(&writer->gone, &gone, page))
+        ;
+    return true;
+}
+
+const char *trc_writer_check(struct trc_writer *writer)
+{
+    struct stat is;
+    const char *why = NULL;
+    int error = look(writer, &is);
+    size_t whole = chunks_offset(writer) + (size_t)atomic_load(&writer->allocated) * TRC_CHUNK_SIZE;
+    if (error == EBADF) {
+        if (atomic_exchange(&writer->limit, atomic_load(&writer->allocated)) && !writer->head->error[0])
+            trc_writer_say(writer, EBADF, TRC_SAY_TAKEN);
+        return NULL; /* there is room for the newest events */
+    }
+    if (error)
+        why = "the trace file cannot be reached any more";
+    else if ((size_t)is.st_size < whole && !atomic_load(&writer->trimmed))
+        why = "the trace file was cut while it was written: what was in it is lost";
+    else if (is.st_nlink == 0 && writer->had_name)
+        why = "the trace file was removed while it was written";
+    else if (atomic_load(&writer->stopped))
+        why = "the trace file could not be written: its disk failed or is full";
+    if (!why) {
+        if (!memcmp(writer->head->magic, TRC_MAGIC, sizeof writer->head->magic))
+            writer->kept = *writer->head;
+        return NULL;
+    }
+    stop(writer, error ? error : EIO);
+    /* Before anybody touches it. */
+    if (!error && (size_t)is.st_size < whole)
+        trc_writer_fault(writer, (uintptr_t)writer->base + (((size_t)is.st_size + PAGE - 1) & ~(size_t)(PAGE - 1)));
+    return why;
+}
+
+/* The file ends before the chunks: a trace without any. */
+static void write_anew(struct trc_writer *writer)
+{
+    struct stat is;
+    struct trc_head *head = &writer->kept;
+    head->chunks_allocated = head->chunks_used = 0;
+    if (!look(writer, &is) && pwrite(writer->fd, writer->schema, head->schema_size, TRC_HEAD_SIZE) > 0 &&
+        pwrite(writer->fd, head, sizeof *head, 0) > 0)
+        return;
+}
+
+void trc_writer_stop(struct trc_writer *writer, const char *why)
+{
+    uintptr_t gone = atomic_load(&writer->gone);
+    bool headless = gone && gone < (uintptr_t)writer->chunks;
+    struct trc_head *mapped = writer->head;
+    if (headless)
+        writer->head = &writer->kept;
+    trc_writer_say(writer, atomic_load(&writer->stopped), why);
+    writer->head->state = TRC_STATE_STOPPED;
+    if (headless)
+        write_anew(writer);
+    writer->head = mapped;
+}
+
+const char *trc_writer_sync(struct trc_writer *writer)
+{
+    unsigned used = atomic_load(&writer->next_chunk), allocated = atomic_load(&writer->allocated);
+    used = used < allocated ? used : allocated;
+    if (!msync(writer->base, chunks_offset(writer) + (size_t)used * TRC_CHUNK_SIZE, MS_SYNC))
+        return NULL;
+    stop(writer, errno);
+    return "the trace file could not be written back: what came last is lost";
+}
