@@ -149,7 +149,7 @@ void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args)
     struct ipo_comm *comm = ipo_comm(ipo_arg(call, args, 'c'));
     struct trc_sig *sig = &frame->sig;
     frame->comm = comm;
-    sig->comm = comm ? comm->id : 0;
+    sig->comm = comm ? ipo_comm_id(comm) : 0;
     if (ipo_has(call, 'q'))
         sig->flags |= TRC_SIG_START;
     if (!comm)

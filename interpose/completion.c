@@ -170,7 +170,8 @@ static void complete_arrival(struct ipo_thread *thread, uint32_t index, const st
 /* A receive, or what may have been cancelled: the status says what came. */
 static void complete_by_status(struct ipo_thread *thread, const struct ipo_request *request, uintptr_t status)
 {
-    struct ipo_arrived arrived = ipo_arrived(request->comm, status, request->flags & IPO_REQUEST_CANCELLING);
+    struct ipo_arrived arrived =
+        ipo_arrived(ipo_request_comm(request), status, request->flags & IPO_REQUEST_CANCELLING);
     bool receives = request->sig.flags & TRC_SIG_P2P_IN, reads = request->flags & IPO_REQUEST_READ;
     const struct trc_sig *posted = &request->sig;
     if (receives && arrived.bytes > posted->received)
@@ -400,8 +401,9 @@ void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
         sig.flags |= TRC_SIG_SUB | TRC_SIG_START;
         uint64_t sequence = 0;
         bool collective = sig.flags & TRC_SIG_COLL;
-        if (collective && request->comm)
-            sequence = request->comm->sequence++;
+        struct ipo_comm *comm = ipo_request_comm(request);
+        if (collective && comm)
+            sequence = comm->sequence++;
         ipo_charge(thread, frame->sig.call, frame->site, sig.sent, collective ? sig.received : 0);
         uint32_t index = trc_stream_intern(stream, &sig);
         trc_stream_sub(stream, index, false, 0, 0, sequence);

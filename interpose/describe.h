@@ -39,6 +39,12 @@ static inline bool ipo_arrived_as(uintptr_t status, int source, int tag, uint64_
 /* The call was an unsuccessful poll: its signature says so, and it goes to a fold. */
 void ipo_mark_poll(struct ipo_frame *frame);
 
+/* What a request was started on; NULL: not known, or it was freed so long ago that its place is another's. */
+static inline struct ipo_comm *ipo_request_comm(const struct ipo_request *request)
+{
+    return request->comm && request->comm->id == request->sig.comm ? request->comm : NULL;
+}
+
 /* Makes sure the call gets a status we may read: the caller's, or one of ours in its place (single status, role S). */
 void ipo_want_status(struct ipo_frame *frame, uintptr_t *args);
 

@@ -178,7 +178,6 @@ static struct ipo_comm *define(uint64_t identity, uint64_t parent, int rank, int
     const struct trc_head *head = ipo_process.writer.head;
     /* Its ranks are the world's, as far as one of them can tell. */
     bool all = size == head->world_size && rank == head->rank && head->rank >= 0;
-    ipo_comms_open();
     struct ipo_comm *comm = ipo_comm_foreign(identity, parent, rank, size, all, call);
     if (comm) {
         name_it(comm, config);

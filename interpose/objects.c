@@ -18,7 +18,7 @@ static void take_sequence(struct ipo_frame *frame)
 static void use(struct ipo_frame *frame, struct ipo_comm *comm)
 {
     frame->comm = comm;
-    frame->sig.comm = comm ? comm->id : 0;
+    frame->sig.comm = comm ? ipo_comm_id(comm) : 0;
     frame->sig.object = comm ? comm->object : 0;
 }
 
@@ -48,6 +48,13 @@ static bool has_common_parent(const struct ipo_call *call, uint32_t id)
     return id != IPO_Intercomm_create && call->opclass != TRC_OP_SPAWN;
 }
 
+/* Members and ranks are the parent's: nothing has to be asked.  Of Idup nothing may be, before its request completes.
+ */
+static bool is_copy(uint32_t id)
+{
+    return id == IPO_Comm_dup || id == IPO_Comm_dup_with_info || id == IPO_Comm_idup || id == IPO_Comm_idup_with_info;
+}
+
 void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
@@ -63,9 +70,9 @@ void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
     if (frame->nested)
         parent = ipo_has(call, 'c') ? ipo_comm(ipo_arg(call, args, 'c')) : NULL;
     const uintptr_t *file = (const uintptr_t *)ipo_arg(call, args, 'A');
-    if (ipo_has(call, 'C') && ipo_has(call, 'q')) /* may not be asked before its request has completed */
+    if (is_copy(id) && parent)
         ipo_comm_copied(ipo_handle_load(ipo_arg(call, args, 'C'), 0), parent, id);
-    else if (ipo_has(call, 'C'))
+    else if (ipo_has(call, 'C') && !ipo_has(call, 'q'))
         ipo_comm_made(ipo_handle_load(ipo_arg(call, args, 'C'), 0), has_common_parent(call, id) ? parent : NULL, id);
     else if (ipo_has(call, 'V'))
         ipo_object_made(ipo_handle_load(ipo_arg(call, args, 'V'), 0), parent, id, NULL);
@@ -78,12 +85,17 @@ void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
 void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
+    struct ipo_comm *comm = NULL;
     if (ipo_has(call, 'k')) {
         ipo_keep_handle(frame, args);
-        use(frame, frame->comm);
+        comm = frame->comm;
     } else if (ipo_has(call, 'c')) {
-        use(frame, ipo_comm(ipo_arg(call, args, 'c')));
+        comm = ipo_comm(ipo_arg(call, args, 'c'));
     }
+    /* One that nothing else was done with needs no definition for this. */
+    if (comm && (comm->defined || frame->sig.call == IPO_Comm_disconnect))
+        use(frame, comm);
+    frame->comm = comm;
 }
 
 void ipo_finish_comm(struct ipo_frame *frame, const uintptr_t *args)

@@ -11,7 +11,7 @@ static int int_arg(const struct ipo_frame *frame, const uintptr_t *args, char ro
 static void take_comm(struct ipo_frame *frame, const uintptr_t *args)
 {
     frame->comm = ipo_comm(ipo_arg(frame->call, args, 'c'));
-    frame->sig.comm = frame->comm ? frame->comm->id : 0;
+    frame->sig.comm = frame->comm ? ipo_comm_id(frame->comm) : 0;
 }
 
 static void describe_out(struct ipo_frame *frame, const uintptr_t *args)
@@ -190,7 +190,7 @@ void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args)
     frame->handle = (uintptr_t)claim;
     if (!claim)
         return;
-    frame->comm = claim->comm;
+    frame->comm = ipo_request_comm(claim);
     frame->sig.comm = claim->sig.comm;
     frame->sig.source = claim->sig.source;
     frame->sig.rtag = claim->sig.rtag;
@@ -245,7 +245,7 @@ void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
     struct ipo_request request = {.thread = claim->thread,
                                   .number = claim->number,
                                   .charge = frame->sig.call,
-                                  .comm = claim->comm,
+                                  .comm = ipo_request_comm(claim),
                                   .sig = claim->sig};
     if (room < request.sig.received)
         request.sig.received = room;

@@ -423,7 +423,6 @@ static void start_nccl(int rank, int size)
         head->rank = rank;
         head->world_size = size;
     }
-    ipo_comms_open();
     live();
     run();
     ipo_fact("rank", launcher ? "from the environment" : "from the first NCCL communicator");

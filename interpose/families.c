@@ -1,0 +1,87 @@
+#include "interpose/oldglibc.h"
+#include "interpose/families.h"
+#include "interpose/arena.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#define BUCKETS 16384u
+#define MOST    65536u /* a program whose living communicators have more is told that the number is unknown */
+#define PATIENT 100000
+
+struct ipo_family {
+    uint64_t key, number;
+    struct ipo_family *in_bucket, *of_parent;
+};
+static struct ipo_family *bucket[BUCKETS];
+static unsigned families;
+
+/* Held for some dozen instructions without a call.  Who does not get it goes without. */
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+static bool hold(void)
+{
+    for (int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire); i++) {
+        if (i == PATIENT)
+            return false;
+        if (i % 100 == 99)
+            sched_yield();
+    }
+    return true;
+}
+static void let_go(void)
+{
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+static struct ipo_family **place_of(uint64_t key)
+{
+    struct ipo_family **at = &bucket[(key * 0x9e3779b97f4a7c15u >> 40) % BUCKETS];
+    while (*at && (*at)->key != key)
+        at = &(*at)->in_bucket;
+    return at;
+}
+
+bool ipo_family_next(uint64_t key, struct ipo_family **of_parent, uint64_t *number)
+{
+    struct ipo_family *fresh = ipo_arena_get(sizeof *fresh);
+    if (!hold()) {
+        ipo_arena_give(fresh, sizeof *fresh);
+        return false;
+    }
+    struct ipo_family **at = place_of(key), *found = *at;
+    if (!found && fresh && families < MOST) {
+        *fresh = (struct ipo_family){.key = key};
+        if (of_parent) {
+            fresh->of_parent = *of_parent;
+            *of_parent = fresh;
+        }
+        *at = found = fresh;
+        fresh = NULL;
+        families++;
+    }
+    if (found)
+        *number = found->number++;
+    let_go();
+    ipo_arena_give(fresh, sizeof *fresh);
+    return found != NULL;
+}
+
+void ipo_families_gone(struct ipo_family **of_parent)
+{
+    if (!*of_parent || !hold())
+        return;
+    struct ipo_family *gone = *of_parent;
+    *of_parent = NULL;
+    for (struct ipo_family *f = gone; f; f = f->of_parent, families--) {
+        struct ipo_family **at = place_of(f->key);
+        if (*at == f)
+            *at = f->in_bucket;
+    }
+    let_go();
+    for (struct ipo_family *next; gone; gone = next) {
+        next = gone->of_parent;
+        ipo_arena_give(gone, sizeof *gone);
+    }
+}
