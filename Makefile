@@ -23,9 +23,10 @@ TOP     = $(if $(SAN),$(BUILD)/)
 LIBTRACE = $(TOP)libtrace.so
 HPCTOP   = $(TOP)hpctop
 
-TRACE_SRC = $(wildcard trace/*.c)
-TUI_SRC   = $(wildcard tui/*.c)
-IPO_SRC   = $(wildcard interpose/*.c)
+TRACE_SRC = $(sort $(shell find trace -name '*.c'))
+TUI_SRC   = $(sort $(shell find tui -name '*.c'))
+IPO_SRC   = $(sort $(shell find interpose -name '*.c'))
+WRITER_SRC = trace/format/schema_write.c $(wildcard trace/writer/*.c) # of trace/, what libtrace.so has inside
 UNIT_SRC  = $(wildcard tests/unit/*.c)
 SUPPORT_SRC = $(wildcard tests/support/*.c)
 WORK_SRC  = $(wildcard workloads/*.c)
@@ -34,7 +35,7 @@ TRACE_OBJ = $(TRACE_SRC:%.c=$(BUILD)/%.o)
 TUI_OBJ   = $(TUI_SRC:%.c=$(BUILD)/%.o)
 TUI_LIB   = $(filter-out $(BUILD)/tui/main.o,$(TUI_OBJ))
 IPO_OBJ   = $(IPO_SRC:%.c=$(BUILD)/%.pic.o)
-IPO_OBJ  += $(patsubst %,$(BUILD)/trace/%.pic.o,schema_write writer writer_space writer_stream writer_said)
+IPO_OBJ  += $(WRITER_SRC:%.c=$(BUILD)/%.pic.o)
 SUPPORT_OBJ = $(SUPPORT_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN  = $(UNIT_SRC:%.c=$(BUILD)/%)
 WORK_BIN  = $(WORK_SRC:%.c=$(BUILD)/%)
@@ -52,9 +53,9 @@ LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
 $(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(IPO_CFLAGS) -c -o $@ $<
-$(BUILD)/export.map: interpose/mpi_calls.def interpose/nccl_calls.def interpose/export-map.sh
+$(BUILD)/export.map: interpose/mpi/mpi_calls.def interpose/nccl/nccl_calls.def interpose/mpi/export-map.sh
 	@mkdir -p $(@D)
-	$(Q)sh interpose/export-map.sh $(filter %.def,$^) >$@.new && mv $@.new $@
+	$(Q)sh interpose/mpi/export-map.sh $(filter %.def,$^) >$@.new && mv $@.new $@
 $(LIBTRACE): $(IPO_OBJ) $(BUILD)/export.map
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared $(OPT) $(SAN) -o $@ $(IPO_OBJ) -Wl,--version-script=$(BUILD)/export.map \
@@ -158,10 +159,10 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libtui.a $(BUILD)/libana
 fuzz: $(FUZZ_BIN)
 # A run of libFuzzer over the corpus in the tree, with what it finds beside it in build/.
 FUZZ_SECONDS ?= 20
-READER_SRC = $(addprefix trace/,reader.c head.c chunks.c live.c gpu.c defs.c cxx_name.c evidence.c cursor.c items.c dump.c schema.c schema_write.c text.c)
+READER_SRC = $(wildcard trace/format/*.c trace/reader/*.c) trace/util/cxx_name.c
 FUZZ_CC = clang $(STD) -DFUZZING -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 FUZZ_RUN = -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -max_len=300000 -print_final_stats=1
-build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c tests/fuzz/fuzz.h $(READER_SRC) $(wildcard trace/*.h)
+build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c tests/fuzz/fuzz.h $(READER_SRC) $(sort $(shell find trace -name '*.h'))
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -o $@ tests/fuzz/fuzz_reader.c $(READER_SRC)
 build/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h) $(TRACE_SRC) $(TUI_SRC) $(wildcard trace/*.h tui/*.h)
@@ -172,7 +173,7 @@ fuzz-run: build/fuzz/fuzz_reader build/fuzz/fuzz_job
 	cd build/fuzz && ./fuzz_reader -timeout=10 $(FUZZ_RUN) corpus $(CURDIR)/tests/fuzz/corpus/fuzz_reader
 	cd build/fuzz && ./fuzz_job -timeout=60 $(FUZZ_RUN) corpus_job $(CURDIR)/tests/fuzz/corpus/fuzz_job $(CURDIR)/tests/fuzz/corpus/fuzz_reader
 $(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o items.o scene.o) \
-    trace/schema_write.o)
+    trace/format/schema_write.o)
 	$(Q)$(CC) $(SAN) -o $@ $^ -lm
 fuzz-seeds: $(BUILD)/tests/mktrace
 	@mkdir -p tests/fuzz/corpus/fuzz_reader
@@ -233,7 +234,7 @@ check-tsan:
 tested: all unit fuzz workloads fortran nccl
 format-check:
 	@TOP=$(CURDIR) tests/static/format.sh
-expand: interpose/wrap.c
+expand: interpose/mpi/wrap.c
 	@$(CC) $(STD) -I. -E -P $< | clang-format | sed -n '/^int ipo_w_/,$$p'
 
 demo:

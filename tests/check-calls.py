@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks interpose/mpi_calls.def against every MPI installed here: its mpi.h (names, number, type and meaning of the
+"""Checks interpose/mpi/mpi_calls.def against every MPI installed here: its mpi.h (names, number, type and meaning of the
 arguments) and its library (which functions there are).
 
   tests/check-calls.py [HEADER LIBRARY]..
@@ -13,8 +13,8 @@ import sys
 import tempfile
 
 TOP = os.environ.get("TOP") or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TABLE = os.path.join(TOP, "interpose/mpi_calls.def")
-CLASSES = os.path.join(TOP, "trace/opclass.def")
+TABLE = os.path.join(TOP, "interpose/mpi/mpi_calls.def")
+CLASSES = os.path.join(TOP, "trace/format/opclass.def")
 ROW = re.compile(r'^CALL\((\d+), (\w+), (CORE|OPT), (INT|DBL|AINT|HND), (\w+), "([^"]*)"\)$')
 
 # What an argument with this letter may be: types, and names where the name says it (None: any name).

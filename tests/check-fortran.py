@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does the call table fit Fortran?  For each Fortran compiler of an MPI: every mpi_ symbol of its Fortran libraries
 leads to a row or is one that is passed on purpose; and in the modules mpi and mpi_f08, as gfortran has compiled them,
-each procedure has the arguments that interpose/fortran.c takes it to have, with types that fit their roles."""
+each procedure has the arguments that interpose/fortran/fortran.c takes it to have, with types that fit their roles."""
 import glob
 import gzip
 import os
@@ -12,9 +12,9 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TABLE = os.path.join(TOP, "interpose/mpi_calls.def")
+TABLE = os.path.join(TOP, "interpose/mpi/mpi_calls.def")
 ROW = re.compile(r'CALL\((\d+), (\w+), \w+, \w+, (\w+), "([^"]*)"\)')
-# Arguments before ierror, where they are fewer than in C; MPI_PCONTROL has no ierror (interpose/fortran.c).
+# Arguments before ierror, where they are fewer than in C; MPI_PCONTROL has no ierror (interpose/fortran/fortran.c).
 FEWER = {"init": 0, "init_thread": 2, "pcontrol": 1, "info_create_env": 1}
 MOST_TEXTS = 2  # lengths that a wrapper hands on
 # Not calls of MPI that anyone makes, or not worth a record: clocks and conversions are rows of the class PASS; these are

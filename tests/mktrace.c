@@ -2,7 +2,7 @@
  */
 #include "tests/fuzz/pack.h"
 #include "tests/support/trace_scene.h"
-#include "trace/encode.h"
+#include "trace/format/encode.h"
 
 #include <stdio.h>
 #include <stdlib.h>

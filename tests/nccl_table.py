@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks interpose/nccl_calls.def against an NCCL: its nccl.h (functions, number and type of arguments, datatypes) and its
+"""Checks interpose/nccl/nccl_calls.def against an NCCL: its nccl.h (functions, number and type of arguments, datatypes) and its
 library (which functions there are).
 
   tests/nccl_table.py HEADER [LIBRARY]
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 TOP = os.environ.get("TOP") or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TABLE = os.path.join(TOP, "interpose/nccl_calls.def")
+TABLE = os.path.join(TOP, "interpose/nccl/nccl_calls.def")
 ROW = re.compile(r'^NCCL\w*\((\d+), (\w+), (?:EXPORT|PATCH), (\w+), (\w+), "([^"]*)"\)$')
 LATEST = (2, 32)  # that the table was made for
 
@@ -83,7 +83,7 @@ def check_header(text, table, version):
 
 
 def check_types(text):
-    with open(os.path.join(TOP, "interpose/nccl.c")) as f:
+    with open(os.path.join(TOP, "interpose/nccl/nccl.c")) as f:
         ours = [int(n) for n in re.search(r"type_bytes\[\] = \{([\d, ]+)\}", f.read()).group(1).split(",")]
     for name, number in re.findall(r"\bnccl(\w+)\s*=\s*(\d+)", re.search(r"ncclInt8[^}]*", text).group(0)):
         if name in SIZES and (int(number) >= len(ours) or ours[int(number)] != SIZES[name]):

@@ -1,8 +1,8 @@
 /* hpctop: looks at the trace of a job. */
-#include "tui/command.h"
-#include "tui/lines.h"
-#include "tui/node.h"
-#include "tui/out.h"
+#include "tui/commands/command.h"
+#include "tui/sources/lines.h"
+#include "tui/sources/node.h"
+#include "tui/term/out.h"
 
 #include <locale.h>
 

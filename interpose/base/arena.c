@@ -1,5 +1,5 @@
-#include "interpose/oldglibc.h"
-#include "interpose/arena.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/base/arena.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* Copies and comparisons of libtrace.so's own, hidden: those of the process may be a sanitizer's, which would report
  * our reads and writes as the program's errors (data races between threads that meet without its knowledge, redzones).
  */
-#include "interpose/oldglibc.h"
+#include "interpose/base/oldglibc.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-#include "interpose/oldglibc.h"
-#include "interpose/peek.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/base/peek.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
-#include "interpose/oldglibc.h"
-#include "interpose/facts.h"
-#include "interpose/modules.h"
-#include "interpose/process.h"
-#include "interpose/procfs.h"
-#include "interpose/python.h"
-#include "interpose/several.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/core/facts.h"
+#include "interpose/load/modules.h"
+#include "interpose/core/process.h"
+#include "interpose/stacks/procfs.h"
+#include "interpose/stacks/python.h"
+#include "interpose/load/several.h"
+#include "interpose/base/text.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,11 +1,11 @@
-#include "interpose/oldglibc.h"
-#include "interpose/heartbeat.h"
-#include "interpose/cupti.h"
-#include "interpose/facts.h"
-#include "interpose/fatal.h"
-#include "interpose/process.h"
-#include "interpose/sites.h"
-#include "interpose/stacks.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/core/heartbeat.h"
+#include "interpose/cuda/cupti.h"
+#include "interpose/core/facts.h"
+#include "interpose/stacks/fatal.h"
+#include "interpose/core/process.h"
+#include "interpose/stacks/sites.h"
+#include "interpose/stacks/stacks.h"
 
 #include <dlfcn.h>
 #include <linux/futex.h>

@@ -1,4 +1,4 @@
-#include "interpose/options.h"
+#include "interpose/core/options.h"
 
 #include <stdlib.h>
 
@@ -66,6 +66,6 @@ void ipo_options_read(struct ipo_options *options)
     options->field = parse_##type(value && *value ? value : otherwise);                                                \
     if (!valid_##type(options->field))                                                                                 \
         options->field = parse_##type(otherwise);
-#include "trace/options.def"
+#include "trace/format/options.def"
 #undef OPTION
 }

@@ -11,7 +11,7 @@ struct ipo_options {
 #define seconds                                    double
 #define flag                                       bool
 #define OPTION(field, variable, type, value, help) type field;
-#include "trace/options.def"
+#include "trace/format/options.def"
 #undef OPTION
 #undef text
 #undef bytes

@@ -2,9 +2,9 @@
 #ifndef IPO_PROCESS_H
 #define IPO_PROCESS_H
 
-#include "interpose/calls.h"
-#include "interpose/options.h"
-#include "trace/writer.h"
+#include "interpose/mpi/calls.h"
+#include "interpose/core/options.h"
+#include "trace/writer/writer.h"
 
 struct ipo_process {
     struct trc_writer writer;

@@ -1,10 +1,10 @@
 /* Has this process moved?  Judged from its own live pages, which other threads write meanwhile: a number may be a
  * moment old, which does not matter here. */
-#include "interpose/oldglibc.h"
-#include "interpose/calls.h"
-#include "interpose/process.h"
-#include "interpose/stacks.h"
-#include "interpose/thread.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/mpi/calls.h"
+#include "interpose/core/process.h"
+#include "interpose/stacks/stacks.h"
+#include "interpose/core/thread.h"
 
 #define TRIES 8u /* a round takes a millisecond, reading the rows some microseconds */
 

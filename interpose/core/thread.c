@@ -1,8 +1,8 @@
-#include "interpose/oldglibc.h"
-#include "interpose/thread.h"
-#include "interpose/describe.h"
-#include "interpose/nccl_state.h"
-#include "interpose/process.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/core/thread.h"
+#include "interpose/mpi/describe.h"
+#include "interpose/nccl/state.h"
+#include "interpose/core/process.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -3,9 +3,9 @@
 #ifndef IPO_THREAD_H
 #define IPO_THREAD_H
 
-#include "interpose/calls.h"
-#include "interpose/requests.h"
-#include "trace/writer.h"
+#include "interpose/mpi/calls.h"
+#include "interpose/mpi/requests.h"
+#include "trace/writer/writer.h"
 
 #define IPO_TYPES  64u    /* predefined datatypes whose size is remembered */
 #define IPO_SHARED 65536u /* outstanding starts behind the shared handle; only what is used becomes memory */

@@ -1,9 +1,9 @@
 /* When stacks are due. */
-#include "interpose/oldglibc.h"
-#include "interpose/process.h"
-#include "interpose/python.h"
-#include "interpose/stacks.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/core/process.h"
+#include "interpose/stacks/python.h"
+#include "interpose/stacks/stacks.h"
+#include "interpose/base/text.h"
 
 #include <fcntl.h>
 #include <string.h>

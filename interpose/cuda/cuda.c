@@ -1,5 +1,5 @@
-#include "interpose/oldglibc.h"
-#include "interpose/cuda.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/cuda/cuda.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

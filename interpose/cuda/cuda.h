@@ -3,7 +3,7 @@
 #ifndef IPO_CUDA_H
 #define IPO_CUDA_H
 
-#include "interpose/calls.h"
+#include "interpose/mpi/calls.h"
 #include <stdbool.h>
 #include <stdint.h>
 

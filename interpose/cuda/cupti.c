@@ -1,13 +1,13 @@
 /* CUPTI's activity API: started when CUDA is up, read by a thread of our own, left to others who want it. */
-#include "interpose/oldglibc.h"
-#include "interpose/cupti.h"
-#include "interpose/cupti_inside.h"
-#include "interpose/cupti_records.h"
-#include "interpose/facts.h"
-#include "interpose/heartbeat.h"
-#include "interpose/process.h"
-#include "interpose/resolve.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/cuda/cupti.h"
+#include "interpose/cuda/cupti_inside.h"
+#include "interpose/cuda/cupti_records.h"
+#include "interpose/core/facts.h"
+#include "interpose/core/heartbeat.h"
+#include "interpose/core/process.h"
+#include "interpose/load/resolve.h"
+#include "interpose/base/text.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
 #ifndef IPO_CUPTI_H
 #define IPO_CUPTI_H
 
-#include "interpose/calls.h"
-#include "interpose/nccl.h"
+#include "interpose/mpi/calls.h"
+#include "interpose/nccl/nccl.h"
 
 /* What runs on a stream, as calls of the schema: behind NCCL's. */
 #define IPO_DEVICE_LIST(DEVICE)                                                                                        \

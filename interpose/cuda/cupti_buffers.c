@@ -1,8 +1,8 @@
 /* The buffers that CUPTI fills, and the times in them. */
-#include "interpose/oldglibc.h"
-#include "interpose/cupti.h"
-#include "interpose/cupti_inside.h"
-#include "interpose/process.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/cuda/cupti.h"
+#include "interpose/cuda/cupti_inside.h"
+#include "interpose/core/process.h"
 
 #include <sys/mman.h>
 #include <time.h>

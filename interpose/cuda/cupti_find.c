@@ -1,9 +1,9 @@
 /* Where CUPTI is.  It is not always there: a container with CUDA's runtime alone lacks it. */
-#include "interpose/oldglibc.h"
-#include "interpose/cupti.h"
-#include "interpose/peek.h"
-#include "interpose/resolve.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/cuda/cupti.h"
+#include "interpose/base/peek.h"
+#include "interpose/load/resolve.h"
+#include "interpose/base/text.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,7 +1,7 @@
 /* From the stream that a call of NCCL names to the number that the stream has in the trace. */
-#include "interpose/oldglibc.h"
-#include "interpose/cupti.h"
-#include "interpose/cupti_inside.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/cuda/cupti.h"
+#include "interpose/cuda/cupti_inside.h"
 
 #define HANDLES 256u
 static struct {

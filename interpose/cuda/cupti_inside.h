@@ -3,7 +3,7 @@
 #ifndef IPO_CUPTI_INSIDE_H
 #define IPO_CUPTI_INSIDE_H
 
-#include "interpose/calls.h"
+#include "interpose/mpi/calls.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>

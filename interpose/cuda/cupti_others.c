@@ -1,8 +1,8 @@
 /* Other profilers: the calls by which they use CUPTI lead here, and ours leaves it to them. */
-#include "interpose/oldglibc.h"
-#include "interpose/cupti.h"
-#include "interpose/cupti_inside.h"
-#include "interpose/process.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/cuda/cupti.h"
+#include "interpose/cuda/cupti_inside.h"
+#include "interpose/core/process.h"
 
 #include <dlfcn.h>
 #include <string.h>

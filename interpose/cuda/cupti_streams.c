@@ -1,11 +1,11 @@
 /* From CUPTI's records to streams of the trace.  Records come by buffers, and a buffer with an unfinished kernel is
  * held back: so what came is sorted by stream and time before it is written, and what is earlier than what is written
  * already goes into a chunk of its own. */
-#include "interpose/oldglibc.h"
-#include "interpose/cupti.h"
-#include "interpose/cupti_records.h"
-#include "interpose/process.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/cuda/cupti.h"
+#include "interpose/cuda/cupti_records.h"
+#include "interpose/core/process.h"
+#include "interpose/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-#include "interpose/oldglibc.h"
-#include "interpose/cuda_events.h"
-#include "interpose/cuda.h"
-#include "interpose/facts.h"
-#include "interpose/process.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/cuda/events.h"
+#include "interpose/cuda/cuda.h"
+#include "interpose/core/facts.h"
+#include "interpose/core/process.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 #ifndef IPO_CUDA_EVENTS_H
 #define IPO_CUDA_EVENTS_H
 
-#include "interpose/gpu_ops.h"
+#include "interpose/cuda/gpu_ops.h"
 
 /* After ipo_gpu_start, with each communicator until a driver is there: begins to watch. */
 void ipo_cuda_watch_start(void);

@@ -1,6 +1,6 @@
 /* The table of device operations: gpu_ops.h.  A handle is the operation's number and its slot. */
-#include "interpose/process.h"
-#include "interpose/gpu_ops.h"
+#include "interpose/core/process.h"
+#include "interpose/cuda/gpu_ops.h"
 
 #include <sched.h>
 

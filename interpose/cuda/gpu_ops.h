@@ -1,4 +1,4 @@
-/* Where each NCCL operation of the process is: the table of trace/format_gpu.h, written in place, so that it can be
+/* Where each NCCL operation of the process is: the table of trace/format/format_gpu.h, written in place, so that it can be
  * read while the job hangs and after kill -9.  Who knows what happens to an operation says it here: the wrappers that
  * it was called, the driver's events (cuda_events.h) and NCCL's profiler plugin that it started and ended.
  *
@@ -8,8 +8,8 @@
 #ifndef IPO_GPU_OPS_H
 #define IPO_GPU_OPS_H
 
-#include "interpose/calls.h"
-#include "trace/format.h"
+#include "interpose/mpi/calls.h"
+#include "trace/format/format.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

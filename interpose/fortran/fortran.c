@@ -1,8 +1,8 @@
 /* A call from Fortran: the real one is made as the program wrote it; for the record it is told as its C twin. */
-#include "interpose/oldglibc.h"
-#include "interpose/fortran.h"
-#include "interpose/abi.h"
-#include "interpose/describe.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/fortran/fortran.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/mpi/describe.h"
 
 #include <errno.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static void forward(ipo_function real, const uintptr_t *x, unsigned words)
 }
 #define CALL(arity, name, core, result, opclass, roles)                                                                \
     _Static_assert((arity) <= MOST, "MPI_" #name ": more arguments than forward() has cases");
-#include "interpose/mpi_calls.def"
+#include "interpose/mpi/mpi_calls.def"
 #undef CALL
 
 /* Fortran has fewer arguments than C where there are argc and argv, and MPI_PCONTROL(LEVEL) has not even ierr, except

@@ -4,9 +4,9 @@
 #ifndef IPO_FORTRAN_H
 #define IPO_FORTRAN_H
 
-#include "interpose/calls.h"
-#include "interpose/record.h"
-#include "interpose/thread.h"
+#include "interpose/mpi/calls.h"
+#include "interpose/mpi/record.h"
+#include "interpose/core/thread.h"
 #include <stddef.h>
 
 /* What a binding passes: addresses, or (TS 29113) descriptors of choice buffers. */

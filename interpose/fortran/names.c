@@ -1,8 +1,8 @@
 /* From the names of Fortran symbols to rows and back, and the addresses that Fortran's constants are. */
-#include "interpose/oldglibc.h"
-#include "interpose/abi.h"
-#include "interpose/fortran.h"
-#include "interpose/resolve.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/fortran/fortran.h"
+#include "interpose/load/resolve.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* The Fortran wrappers, expanded from the call table: one for each row and binding.  They only put their arguments into
  * an array.  All are words: addresses, and the lengths of CHARACTER arguments at the end. */
-#include "interpose/fortran.h"
+#include "interpose/fortran/fortran.h"
 
 typedef uintptr_t w;
 
@@ -53,7 +53,7 @@ typedef uintptr_t w;
 #define EACH(pass)  EACH_(pass)
 
 #define CALL(arity, name, core, result, opclass, roles) EACH(IS_PASS(opclass))(arity, name)
-#include "interpose/mpi_calls.def"
+#include "interpose/mpi/mpi_calls.def"
 #undef CALL
 
 /* Where they are, as distances: a table of 2000 pointers would have to be relocated in every process that loads us, and
@@ -69,6 +69,6 @@ __asm__(".pushsection .rodata\n"
         ".globl ipo_fortran_distance\n"
         "ipo_fortran_distance:\n"
 #define CALL(arity, name, core, result, opclass, roles) PLACE(IS_PASS(opclass))(name)
-#include "interpose/mpi_calls.def"
+#include "interpose/mpi/mpi_calls.def"
 #undef CALL
         ".popsection\n");

@@ -1,7 +1,7 @@
-#include "interpose/oldglibc.h"
-#include "interpose/container.h"
-#include "interpose/identity.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/identity/container.h"
+#include "interpose/identity/identity.h"
+#include "interpose/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

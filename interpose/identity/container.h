@@ -2,7 +2,7 @@
 #ifndef IPO_CONTAINER_H
 #define IPO_CONTAINER_H
 
-#include "trace/format.h"
+#include "trace/format/format.h"
 
 /* Fills runtime, container (the image) and namespaces of a head from the environment, from files that runtimes leave in
  * the root and from /proc; `image` (HPCTOP_IMAGE, may be empty) is believed before them.  What cannot be found out

@@ -1,8 +1,8 @@
-#include "interpose/oldglibc.h"
-#include "interpose/identity.h"
-#include "interpose/container.h"
-#include "interpose/job_id.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/identity/identity.h"
+#include "interpose/identity/container.h"
+#include "interpose/identity/job_id.h"
+#include "interpose/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,7 +124,7 @@ bool ipo_is_local(const char *folder, bool *reserves)
         bool local, reserves;
     } known[] = {
 #define FILESYSTEM(magic, name, local, reserves) {magic, local, reserves},
-#include "trace/filesystems.def"
+#include "trace/format/filesystems.def"
 #undef FILESYSTEM
     };
     struct statfs fs;

@@ -2,7 +2,7 @@
 #ifndef IPO_IDENTITY_H
 #define IPO_IDENTITY_H
 
-#include "trace/format.h"
+#include "trace/format/format.h"
 #include <stdbool.h>
 #include <stddef.h>
 

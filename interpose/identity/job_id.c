@@ -1,7 +1,7 @@
-#include "interpose/oldglibc.h"
-#include "interpose/job_id.h"
-#include "interpose/identity.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/identity/job_id.h"
+#include "interpose/identity/identity.h"
+#include "interpose/base/text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef IPO_JOB_ID_H
 #define IPO_JOB_ID_H
 
-#include "interpose/text.h"
+#include "interpose/base/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,10 +4,10 @@
  * library keeps it among its variables, so that is where it is read.  A spawned process has its parents' name there
  * too, which it was told in order to reach them; groups are numbered as they are started, so that its own is the later
  * one. */
-#include "interpose/oldglibc.h"
-#include "interpose/job_id.h"
-#include "interpose/several.h"
-#include "interpose/spawned.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/identity/job_id.h"
+#include "interpose/load/several.h"
+#include "interpose/identity/spawned.h"
 
 #define XXH_INLINE_ALL
 #define XXH_NO_STDLIB

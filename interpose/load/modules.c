@@ -1,6 +1,6 @@
-#include "interpose/oldglibc.h"
-#include "interpose/modules.h"
-#include "interpose/peek.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/load/modules.h"
+#include "interpose/base/peek.h"
 
 #include <elf.h>
 #include <fcntl.h>

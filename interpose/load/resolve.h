@@ -2,7 +2,7 @@
 #ifndef IPO_RESOLVE_H
 #define IPO_RESOLVE_H
 
-#include "interpose/calls.h"
+#include "interpose/mpi/calls.h"
 #include <stddef.h>
 
 struct ipo_mpi;

@@ -1,8 +1,8 @@
-#include "interpose/oldglibc.h"
-#include "interpose/several.h"
-#include "interpose/facts.h"
-#include "interpose/process.h"
-#include "interpose/resolve.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/load/several.h"
+#include "interpose/core/facts.h"
+#include "interpose/core/process.h"
+#include "interpose/load/resolve.h"
 
 #include <dlfcn.h>
 #include <errno.h>

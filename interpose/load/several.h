@@ -4,7 +4,7 @@
 #ifndef IPO_SEVERAL_H
 #define IPO_SEVERAL_H
 
-#include "interpose/calls.h"
+#include "interpose/mpi/calls.h"
 #include <stddef.h>
 
 #define IPO_MPI_PATH 1024u

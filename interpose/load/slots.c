@@ -1,12 +1,12 @@
 /* GOT patching: how calls that only some MPIs have are reached (ipo_patch_slots). */
-#include "interpose/oldglibc.h"
-#include "interpose/cupti.h"
-#include "interpose/fortran.h"
-#include "interpose/guard.h"
-#include "interpose/nccl.h"
-#include "interpose/nccl_windows.h"
-#include "interpose/resolve.h"
-#include "interpose/several.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/cuda/cupti.h"
+#include "interpose/fortran/fortran.h"
+#include "interpose/stacks/guard.h"
+#include "interpose/nccl/nccl.h"
+#include "interpose/nccl/windows.h"
+#include "interpose/load/resolve.h"
+#include "interpose/load/several.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,5 +1,5 @@
-#include "interpose/oldglibc.h"
-#include "interpose/symbols.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/load/symbols.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
-#include "interpose/oldglibc.h"
-#include "interpose/abi.h"
-#include "interpose/calls.h"
-#include "interpose/peek.h"
-#include "interpose/resolve.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/mpi/calls.h"
+#include "interpose/base/peek.h"
+#include "interpose/load/resolve.h"
 
 struct ipo_abi ipo_abi;
 

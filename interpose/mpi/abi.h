@@ -3,8 +3,8 @@
 #ifndef IPO_ABI_H
 #define IPO_ABI_H
 
-#include "interpose/calls.h"
-#include "trace/format.h"
+#include "interpose/mpi/calls.h"
+#include "trace/format/format.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The rows as data. */
-#include "interpose/memo.h"
+#include "interpose/mpi/memo.h"
 
 #include <string.h>
 
@@ -8,13 +8,13 @@
 struct ipo_call ipo_calls[IPO_CALLS] = {
 #define CALL(arity_, name_, core_, result_, opclass_, roles_)                                                          \
     {.name = "MPI_" #name_, .roles = roles_, .opclass = TRC_OP_##opclass_, .arity = arity_, .exported = core_},
-#include "interpose/mpi_calls.def"
+#include "interpose/mpi/mpi_calls.def"
 #undef CALL
 };
 
 #define CALL(arity, name, core, result, opclass, roles)                                                                \
     _Static_assert(sizeof(roles) - 1 == (arity), "MPI_" #name ": one role an argument");
-#include "interpose/mpi_calls.def"
+#include "interpose/mpi/mpi_calls.def"
 #undef CALL
 
 ipo_function ipo_real[IPO_CALLS];

@@ -2,13 +2,13 @@
 #ifndef IPO_CALLS_H
 #define IPO_CALLS_H
 
-#include "trace/opclass.h"
+#include "trace/format/opclass.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 enum ipo_call_id {
 #define CALL(arity, name, core, result, opclass, roles) IPO_##name,
-#include "interpose/mpi_calls.def"
+#include "interpose/mpi/mpi_calls.def"
 #undef CALL
     IPO_CALLS
 };

@@ -1,6 +1,6 @@
 /* Which functions know which class of calls; and the few calls that begin and end the recording. */
-#include "interpose/describe.h"
-#include "interpose/process.h"
+#include "interpose/mpi/describe.h"
+#include "interpose/core/process.h"
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /* Collectives: who sends and receives how much.  A rank's own contribution and its own result count once (DESIGN 5);
  * MPI_IN_PLACE changes where data lies, not how much of it there is. */
-#include "interpose/describe.h"
-#include "interpose/abi.h"
-#include "interpose/control.h"
+#include "interpose/mpi/describe.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/mpi/control.h"
 
 #include <string.h>
 

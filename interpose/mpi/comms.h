@@ -7,7 +7,7 @@
 #ifndef IPO_COMMS_H
 #define IPO_COMMS_H
 
-#include "trace/format.h"
+#include "trace/format/format.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* Wait and Test families, Start, Cancel, Request_free: from completed requests back to what started them. */
-#include "interpose/describe.h"
-#include "interpose/abi.h"
-#include "interpose/memo.h"
-#include "interpose/process.h"
+#include "interpose/mpi/describe.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/mpi/memo.h"
+#include "interpose/core/process.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
-#include "interpose/control.h"
-#include "interpose/abi.h"
-#include "interpose/comms.h"
-#include "interpose/describe.h"
-#include "interpose/memo.h"
-#include "interpose/peek.h"
-#include "trace/writer_said.h"
+#include "interpose/mpi/control.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/mpi/comms.h"
+#include "interpose/mpi/describe.h"
+#include "interpose/mpi/memo.h"
+#include "interpose/base/peek.h"
+#include "trace/writer/said.h"
 
 #define CONTROLS   64u       /* communicators with a loop: one a process set */
 #define SHORT_LIST 64u       /* lists up to this size are compared with the one before: empty ones, above all */

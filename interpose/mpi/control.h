@@ -8,8 +8,8 @@
 #ifndef IPO_CONTROL_H
 #define IPO_CONTROL_H
 
-#include "interpose/process.h"
-#include "interpose/record.h"
+#include "interpose/core/process.h"
+#include "interpose/mpi/record.h"
 
 struct ipo_control; /* of one communicator; never given back */
 

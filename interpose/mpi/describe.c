@@ -1,7 +1,7 @@
 /* What all classes of calls share: sizes of datatypes, statuses, starts of requests. */
-#include "interpose/describe.h"
-#include "interpose/abi.h"
-#include "interpose/process.h"
+#include "interpose/mpi/describe.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/core/process.h"
 
 typedef uintptr_t w;
 

@@ -2,10 +2,10 @@
 #ifndef IPO_DESCRIBE_H
 #define IPO_DESCRIBE_H
 
-#include "interpose/abi.h"
-#include "interpose/comms.h"
-#include "interpose/record.h"
-#include "interpose/requests.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/mpi/comms.h"
+#include "interpose/mpi/record.h"
+#include "interpose/mpi/requests.h"
 
 /* Bytes of one element of a datatype; TRC_BYTES_UNKNOWN if MPI does not tell. */
 uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype);

@@ -1,6 +1,6 @@
-#include "interpose/oldglibc.h"
-#include "interpose/families.h"
-#include "interpose/arena.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/mpi/families.h"
+#include "interpose/base/arena.h"
 
 #include <sched.h>
 #include <stdatomic.h>

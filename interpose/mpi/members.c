@@ -1,8 +1,8 @@
-#include "interpose/oldglibc.h"
-#include "interpose/members.h"
-#include "interpose/abi.h"
-#include "interpose/arena.h"
-#include "interpose/resolve.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/mpi/members.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/base/arena.h"
+#include "interpose/load/resolve.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef IPO_MEMBERS_H
 #define IPO_MEMBERS_H
 
-#include "interpose/calls.h"
+#include "interpose/mpi/calls.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

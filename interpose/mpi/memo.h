@@ -7,8 +7,8 @@
 #ifndef IPO_MEMO_H
 #define IPO_MEMO_H
 
-#include "interpose/abi.h"
-#include "interpose/record.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/mpi/record.h"
 
 /* Arguments that decide a signature; and those that keep a row from being remembered. */
 #define IPO_MEMO_ROLES    "nNdDpstTrRcv"

@@ -1,9 +1,9 @@
 /* Communicators, windows and files: calls that make, use and free them. */
-#include "interpose/describe.h"
-#include "interpose/abi.h"
-#include "interpose/memo.h"
-#include "interpose/process.h"
-#include "interpose/resolve.h"
+#include "interpose/mpi/describe.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/mpi/memo.h"
+#include "interpose/core/process.h"
+#include "interpose/load/resolve.h"
 
 #include <errno.h>
 

@@ -1,11 +1,11 @@
 /* Enter, leave, emit: what every recorded call goes through. */
-#include "interpose/record.h"
-#include "interpose/fortran.h"
-#include "interpose/python_site.h"
-#include "interpose/repeat.h"
-#include "interpose/resolve.h"
-#include "interpose/several.h"
-#include "interpose/sites.h"
+#include "interpose/mpi/record.h"
+#include "interpose/fortran/fortran.h"
+#include "interpose/stacks/python_site.h"
+#include "interpose/mpi/repeat.h"
+#include "interpose/load/resolve.h"
+#include "interpose/load/several.h"
+#include "interpose/stacks/sites.h"
 
 #include <errno.h>
 

@@ -2,9 +2,9 @@
 #ifndef IPO_RECORD_H
 #define IPO_RECORD_H
 
-#include "interpose/calls.h"
-#include "interpose/thread.h"
-#include "trace/writer.h"
+#include "interpose/mpi/calls.h"
+#include "interpose/core/thread.h"
+#include "trace/writer/writer.h"
 
 /* What a wrapper keeps on its stack during the call. */
 struct ipo_frame {

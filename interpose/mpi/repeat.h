@@ -5,9 +5,9 @@
 #ifndef IPO_REPEAT_H
 #define IPO_REPEAT_H
 
-#include "interpose/describe.h"
-#include "interpose/memo.h"
-#include "interpose/process.h"
+#include "interpose/mpi/describe.h"
+#include "interpose/mpi/memo.h"
+#include "interpose/core/process.h"
 
 #define IPO_INLINE static inline __attribute__((always_inline))
 

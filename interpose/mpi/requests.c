@@ -1,6 +1,6 @@
-#include "interpose/requests.h"
-#include "interpose/process.h"
-#include "interpose/thread.h"
+#include "interpose/mpi/requests.h"
+#include "interpose/core/process.h"
+#include "interpose/core/thread.h"
 
 #include <sys/mman.h>
 

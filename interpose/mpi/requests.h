@@ -3,8 +3,8 @@
 #ifndef IPO_REQUESTS_H
 #define IPO_REQUESTS_H
 
-#include "interpose/calls.h"
-#include "trace/format.h"
+#include "interpose/mpi/calls.h"
+#include "trace/format/format.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 

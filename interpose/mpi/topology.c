@@ -1,9 +1,9 @@
 /* Neighbourhoods: who of a topology's neighbours exists. */
-#include "interpose/oldglibc.h"
-#include "interpose/abi.h"
-#include "interpose/arena.h"
-#include "interpose/comms.h"
-#include "interpose/resolve.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/base/arena.h"
+#include "interpose/mpi/comms.h"
+#include "interpose/load/resolve.h"
 
 typedef uintptr_t w;
 #define REAL(name, ...) (((int (*)(__VA_ARGS__))ipo_own[IPO_##name]))

@@ -1,9 +1,9 @@
 /* The wrappers, expanded from the call table.  No wrapper holds logic: all arguments travel as machine words, which is
  * what the calling conventions of x86-64 and aarch64 Linux do with ints, pointers and handles alike. */
-#include "interpose/arity.h"
-#include "interpose/calls.h"
-#include "interpose/repeat.h"
-#include "interpose/resolve.h"
+#include "interpose/mpi/arity.h"
+#include "interpose/mpi/calls.h"
+#include "interpose/mpi/repeat.h"
+#include "interpose/load/resolve.h"
 
 /* The same out of the array, where describing the call may have put a status of ours. */
 #define X0
@@ -77,7 +77,7 @@
 
 #define CALL(arity, name, core, result, opclass, roles)                                                                \
     UNLESS(IS_PASS(opclass))(WRAP(arity, name, core, opclass, roles))
-#include "interpose/mpi_calls.def"
+#include "interpose/mpi/mpi_calls.def"
 #undef CALL
 
 #define NONE_0(name) (ipo_function) ipo_w_##name
@@ -86,6 +86,6 @@
 #define NONE(pass)   NONE_(pass)
 const ipo_function ipo_wrapper[IPO_CALLS] = {
 #define CALL(arity, name, core, result, opclass, roles) NONE(IS_PASS(opclass))(name),
-#include "interpose/mpi_calls.def"
+#include "interpose/mpi/mpi_calls.def"
 #undef CALL
 };

@@ -1,11 +1,11 @@
 /* NCCL's communicators.  All ranks hand over the same unique id, so its hash is an identity that needs no
  * communication; those made out of others get one from the parent's, the number of such calls on it, and their
  * arguments. */
-#include "interpose/nccl.h"
-#include "interpose/memo.h"
-#include "interpose/nccl_told.h"
-#include "interpose/process.h"
-#include "interpose/table.h"
+#include "interpose/nccl/nccl.h"
+#include "interpose/mpi/memo.h"
+#include "interpose/nccl/told.h"
+#include "interpose/core/process.h"
+#include "interpose/base/table.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,15 +1,15 @@
 /* The record path of NCCL's calls: what ipo_enter and ipo_leave are for MPI's.  A call returns when its work is on a
  * stream, so its times are those of the host: TRC_SIG_ENQUEUE says so. */
-#include "interpose/nccl.h"
-#include "interpose/cupti.h"
-#include "interpose/nccl_state.h"
-#include "interpose/nccl_windows.h"
-#include "interpose/facts.h"
-#include "interpose/memo.h"
-#include "interpose/process.h"
-#include "interpose/python_site.h"
-#include "interpose/resolve.h"
-#include "interpose/text.h"
+#include "interpose/nccl/nccl.h"
+#include "interpose/cuda/cupti.h"
+#include "interpose/nccl/state.h"
+#include "interpose/nccl/windows.h"
+#include "interpose/core/facts.h"
+#include "interpose/mpi/memo.h"
+#include "interpose/core/process.h"
+#include "interpose/stacks/python_site.h"
+#include "interpose/load/resolve.h"
+#include "interpose/base/text.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,14 +3,14 @@
 #ifndef IPO_NCCL_H
 #define IPO_NCCL_H
 
-#include "interpose/comms.h"
-#include "interpose/record.h"
+#include "interpose/mpi/comms.h"
+#include "interpose/mpi/record.h"
 
 enum ipo_nccl_id {
 #define NCCL(arity, name, how, opclass, moves, roles)    IPO_NCCL_##name,
 #define NCCL_ID(arity, name, how, opclass, moves, roles) IPO_NCCL_##name,
 #define NCCL_ASYNC                                       NCCL_ID
-#include "interpose/nccl_calls.def"
+#include "interpose/nccl/nccl_calls.def"
 #undef NCCL
 #undef NCCL_ID
 #undef NCCL_ASYNC

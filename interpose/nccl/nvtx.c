@@ -4,11 +4,11 @@
  * NVTX is a header: every library has a copy of its own, which asks for NVTX_INJECTION64_PATH once and calls what is
  * exported here.  Only domains of the name NCCL matter; the rest of a program's ranges cost it an empty call.
  * Layouts: nvtxTypes.h, nvToolsExt.h and nvToolsExtPayload.h of NVTX 3; payloads: NCCL's src/include/nvtx*.h. */
-#include "interpose/oldglibc.h"
-#include "interpose/nccl_told.h"
-#include "interpose/nccl_windows.h"
-#include "interpose/process.h"
-#include "interpose/resolve.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/nccl/told.h"
+#include "interpose/nccl/windows.h"
+#include "interpose/core/process.h"
+#include "interpose/load/resolve.h"
 
 #include <string.h>
 #define XXH_INLINE_ALL

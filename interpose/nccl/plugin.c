@@ -4,14 +4,14 @@
  * NCCL is told of us by ipo_nccl_getenv.  Versions differ in where a descriptor has what (layouts below), in whether
  * functions and types are numbers or names, and in what init is given.  Source: plugins/profiler and
  * src/include/plugin/profiler of NCCL 2.23 to 2.30. */
-#include "interpose/oldglibc.h"
-#include "interpose/facts.h"
-#include "interpose/gpu_ops.h"
-#include "interpose/nccl_told.h"
-#include "interpose/nccl_windows.h"
-#include "interpose/process.h"
-#include "interpose/resolve.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/core/facts.h"
+#include "interpose/cuda/gpu_ops.h"
+#include "interpose/nccl/told.h"
+#include "interpose/nccl/windows.h"
+#include "interpose/core/process.h"
+#include "interpose/load/resolve.h"
+#include "interpose/base/text.h"
 
 #include <errno.h>
 #include <string.h>

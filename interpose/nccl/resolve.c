@@ -1,10 +1,10 @@
 /* Finding NCCL.  Where it is in the global scope, what the program would have called without us is what RTLD_NEXT
  * finds. Else (a Python module and what it needs are loaded with RTLD_LOCAL) the caller's scope tells.  Or the program
  * looks names up itself: then the handle says which object is meant. */
-#include "interpose/oldglibc.h"
-#include "interpose/nccl.h"
-#include "interpose/nccl_windows.h"
-#include "interpose/resolve.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/nccl/nccl.h"
+#include "interpose/nccl/windows.h"
+#include "interpose/load/resolve.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -48,7 +48,7 @@ const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS] = {
      .exported = how_},
 #define NCCL_ID    NCCL
 #define NCCL_ASYNC NCCL
-#include "interpose/nccl_calls.def"
+#include "interpose/nccl/nccl_calls.def"
 #undef NCCL
 #undef NCCL_ID
 #undef NCCL_ASYNC
@@ -58,7 +58,7 @@ const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS] = {
     _Static_assert(sizeof(roles) - 1 == (arity), "nccl" #name ": one role an argument");
 #define NCCL_ID    NCCL
 #define NCCL_ASYNC NCCL
-#include "interpose/nccl_calls.def"
+#include "interpose/nccl/nccl_calls.def"
 #undef NCCL
 #undef NCCL_ID
 #undef NCCL_ASYNC

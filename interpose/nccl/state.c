@@ -1,7 +1,7 @@
-#include "interpose/nccl_state.h"
-#include "interpose/nccl_windows.h"
-#include "interpose/cuda_events.h"
-#include "interpose/process.h"
+#include "interpose/nccl/state.h"
+#include "interpose/nccl/windows.h"
+#include "interpose/cuda/events.h"
+#include "interpose/core/process.h"
 
 #include <errno.h>
 #include <sys/mman.h>

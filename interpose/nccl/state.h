@@ -3,8 +3,8 @@
 #ifndef IPO_NCCL_STATE_H
 #define IPO_NCCL_STATE_H
 
-#include "interpose/gpu_ops.h"
-#include "interpose/nccl.h"
+#include "interpose/cuda/gpu_ops.h"
+#include "interpose/nccl/nccl.h"
 
 /* A call of NCCL's as a thread made it before: from the same place with the same words it has the same signature, and
  * is the same operation but for its number and times.  Data calls only. */

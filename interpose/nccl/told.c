@@ -1,8 +1,8 @@
-#include "interpose/oldglibc.h"
-#include "interpose/nccl_told.h"
-#include "interpose/gpu_ops.h"
-#include "interpose/nccl_windows.h"
-#include "interpose/process.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/nccl/told.h"
+#include "interpose/cuda/gpu_ops.h"
+#include "interpose/nccl/windows.h"
+#include "interpose/core/process.h"
 
 #include <errno.h>
 #include <string.h>

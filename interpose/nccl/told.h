@@ -3,7 +3,7 @@
 #ifndef IPO_NCCL_TOLD_H
 #define IPO_NCCL_TOLD_H
 
-#include "interpose/nccl.h"
+#include "interpose/nccl/nccl.h"
 
 #define IPO_TOLD_ARGS 12u
 

@@ -1,11 +1,11 @@
-#include "interpose/oldglibc.h"
-#include "interpose/nccl_windows.h"
-#include "interpose/facts.h"
-#include "interpose/identity.h"
-#include "interpose/nccl.h"
-#include "interpose/process.h"
-#include "interpose/resolve.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/nccl/windows.h"
+#include "interpose/core/facts.h"
+#include "interpose/identity/identity.h"
+#include "interpose/nccl/nccl.h"
+#include "interpose/core/process.h"
+#include "interpose/load/resolve.h"
+#include "interpose/base/text.h"
 
 #include <dlfcn.h>
 #include <errno.h>

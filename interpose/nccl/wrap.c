@@ -1,7 +1,7 @@
 /* The wrappers of NCCL, expanded from its call table.  No wrapper holds logic; see wrap.c. */
-#include "interpose/arity.h"
-#include "interpose/nccl.h"
-#include "interpose/nccl_state.h"
+#include "interpose/mpi/arity.h"
+#include "interpose/nccl/nccl.h"
+#include "interpose/nccl/state.h"
 
 /* ncclUniqueId: the one thing that is handed over by value and is larger than a word. */
 struct unique_id {
@@ -68,7 +68,7 @@ struct unique_id {
     ASYNC_BODY(name, ipo_nccl_w0_##name, &ipo_nccl_copies[0])                                                          \
     ASYNC_BODY(name, ipo_nccl_w1_##name, &ipo_nccl_copies[1])                                                          \
     ASYNC_BODY(name, ipo_nccl_w2_##name, &ipo_nccl_copies[2])
-#include "interpose/nccl_calls.def"
+#include "interpose/nccl/nccl_calls.def"
 #undef NCCL
 #undef NCCL_ID
 #undef NCCL_ASYNC
@@ -83,7 +83,7 @@ const ipo_function ipo_nccl_wrapper[IPO_NCCL_COPIES][IPO_NCCL_CALLS] = {
     [2][IPO_NCCL_##name] = NONE(IS_PASS(opclass))(2, name),
 #define NCCL_ID    NCCL
 #define NCCL_ASYNC NCCL
-#include "interpose/nccl_calls.def"
+#include "interpose/nccl/nccl_calls.def"
 #undef NCCL
 #undef NCCL_ID
 #undef NCCL_ASYNC

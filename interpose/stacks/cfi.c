@@ -1,6 +1,6 @@
-#include "interpose/oldglibc.h"
-#include "interpose/cfi.h"
-#include "interpose/peek.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/stacks/cfi.h"
+#include "interpose/base/peek.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #ifndef IPO_CFI_H
 #define IPO_CFI_H
 
-#include "interpose/modules.h"
-#include "interpose/unwind.h"
+#include "interpose/load/modules.h"
+#include "interpose/stacks/unwind.h"
 
 enum ipo_rule {
     IPO_RULE_SAME, /* the caller's value is still in the register */

@@ -1,11 +1,11 @@
-#include "interpose/oldglibc.h"
-#include "interpose/fatal.h"
-#include "interpose/guard.h"
-#include "interpose/heartbeat.h"
-#include "interpose/process.h"
-#include "interpose/record.h"
-#include "interpose/registers.h"
-#include "interpose/stacks.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/stacks/fatal.h"
+#include "interpose/stacks/guard.h"
+#include "interpose/core/heartbeat.h"
+#include "interpose/core/process.h"
+#include "interpose/mpi/record.h"
+#include "interpose/stacks/registers.h"
+#include "interpose/stacks/stacks.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
-#include "interpose/oldglibc.h"
-#include "interpose/guard.h"
-#include "interpose/fatal.h"
-#include "interpose/process.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/stacks/guard.h"
+#include "interpose/stacks/fatal.h"
+#include "interpose/core/process.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
-#include "interpose/oldglibc.h"
-#include "interpose/procfs.h"
-#include "interpose/modules.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/stacks/procfs.h"
+#include "interpose/load/modules.h"
+#include "interpose/base/text.h"
 
 #include <fcntl.h>
 #include <string.h>

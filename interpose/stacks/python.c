@@ -1,9 +1,9 @@
-#include "interpose/oldglibc.h"
-#include "interpose/python.h"
-#include "interpose/modules.h"
-#include "interpose/peek.h"
-#include "interpose/python_frame.h"
-#include "interpose/text.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/stacks/python.h"
+#include "interpose/load/modules.h"
+#include "interpose/base/peek.h"
+#include "interpose/stacks/python_frame.h"
+#include "interpose/base/text.h"
 
 #include <dlfcn.h>
 #include <string.h>

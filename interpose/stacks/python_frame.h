@@ -2,9 +2,9 @@
 #ifndef IPO_PYTHON_FRAME_H
 #define IPO_PYTHON_FRAME_H
 
-#include "interpose/calls.h"
-#include "interpose/python_layout.h"
-#include "interpose/stacks.h"
+#include "interpose/mpi/calls.h"
+#include "interpose/stacks/python_layout.h"
+#include "interpose/stacks/stacks.h"
 
 struct ipo_python {
     uint64_t runtime; /* 0: no interpreter, or not one that is known */

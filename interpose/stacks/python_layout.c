@@ -2,9 +2,9 @@
  * 3.12.1 (Include/internal, 64-bit Linux); a release's structures do not change between its patch versions.  From 3.13
  * on the interpreter says them itself, in a table at the start of _PyRuntime that begins with "xdebugpy".
  * tests/e2e/python_stacks.py runs every version that is there. */
-#include "interpose/oldglibc.h"
-#include "interpose/python_layout.h"
-#include "interpose/peek.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/stacks/python_layout.h"
+#include "interpose/base/peek.h"
 
 #include <string.h>
 

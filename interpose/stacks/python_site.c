@@ -3,10 +3,10 @@
  * On the way of a call: the interpreter is asked which state this thread has (thread-local storage, no GIL), and three
  * to five words of this thread's own frames are read.  Code and place make the number that stands for the site; its
  * name is worked out once, when it is seen first. */
-#include "interpose/oldglibc.h"
-#include "interpose/python_site.h"
-#include "interpose/process.h"
-#include "interpose/python_frame.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/stacks/python_site.h"
+#include "interpose/core/process.h"
+#include "interpose/stacks/python_frame.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-#include "interpose/oldglibc.h"
-#include "interpose/registers.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/stacks/registers.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -5,8 +5,8 @@
 #ifndef IPO_REGISTERS_H
 #define IPO_REGISTERS_H
 
-#include "interpose/procfs.h"
-#include "interpose/unwind.h"
+#include "interpose/stacks/procfs.h"
+#include "interpose/stacks/unwind.h"
 
 /* Begins: chooses a real-time signal whose disposition is the default one.  False: there is none.  Our own thread. */
 bool ipo_registers_begin(void);

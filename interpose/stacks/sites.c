@@ -1,8 +1,8 @@
-#include "interpose/oldglibc.h"
-#include "interpose/sites.h"
-#include "interpose/process.h"
-#include "interpose/python_site.h"
-#include "interpose/symbols.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/stacks/sites.h"
+#include "interpose/core/process.h"
+#include "interpose/stacks/python_site.h"
+#include "interpose/load/symbols.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

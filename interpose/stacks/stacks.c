@@ -1,15 +1,15 @@
 /* A snapshot of all threads: where each is, named and written. */
-#include "interpose/oldglibc.h"
-#include "interpose/stacks.h"
-#include "interpose/modules.h"
-#include "interpose/peek.h"
-#include "interpose/process.h"
-#include "interpose/procfs.h"
-#include "interpose/python.h"
-#include "interpose/registers.h"
-#include "interpose/symbols.h"
-#include "interpose/text.h"
-#include "interpose/thread.h"
+#include "interpose/base/oldglibc.h"
+#include "interpose/stacks/stacks.h"
+#include "interpose/load/modules.h"
+#include "interpose/base/peek.h"
+#include "interpose/core/process.h"
+#include "interpose/stacks/procfs.h"
+#include "interpose/stacks/python.h"
+#include "interpose/stacks/registers.h"
+#include "interpose/load/symbols.h"
+#include "interpose/base/text.h"
+#include "interpose/core/thread.h"
 
 #include <string.h>
 #include <sys/syscall.h>

@@ -1,11 +1,11 @@
 /* Stacks of all threads of this process, taken by our own thread and written into the trace: when nothing has moved for
- * a while, when somebody asks for them, and when the process dies of a signal.  trace/format.h says how they lie there;
+ * a while, when somebody asks for them, and when the process dies of a signal.  trace/format/format.h says how they lie there;
  * README.md what taking them can and cannot do to the program. */
 #ifndef IPO_STACKS_H
 #define IPO_STACKS_H
 
-#include "interpose/unwind.h"
-#include "trace/format.h"
+#include "interpose/stacks/unwind.h"
+#include "trace/format/format.h"
 
 /* Before the first Init, in the program's thread: what can only be found out there. */
 void ipo_stacks_start(void);

@@ -96,7 +96,7 @@ class Bench:
         return (total[1][0] - total[0][0]) / (total[1][1] - total[0][1])
 
     def bytes_a_call(self, mode, calls, program=None):
-        """Committed bytes in chunks of events (trace/format.h), for each call that the program made."""
+        """Committed bytes in chunks of events (trace/format/format.h), for each call that the program made."""
         command = [program or self.program("selfcall"), mode, str(calls)]
         if program:
             command = ["env", "LD_LIBRARY_PATH=" + os.path.dirname(program)] + command

@@ -4,10 +4,10 @@
  *     relations STAGE FOLDER                         decode, merge, match or job: items, and million of them a second
  */
 #include "tests/support/trace_builder.h"
-#include "trace/job.h"
-#include "trace/match.h"
-#include "trace/merge.h"
-#include "trace/waits.h"
+#include "trace/job/job.h"
+#include "trace/relations/match.h"
+#include "trace/relations/merge.h"
+#include "trace/relations/waits.h"
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@ DATA = re.compile(r" MPI_Allreduce .*flags=coll .*sequence=(\d+)")
 
 
 def written(path):
-    """Bytes of items in the chunks of events (trace/format.h)."""
+    """Bytes of items in the chunks of events (trace/format/format.h)."""
     with open(path, "rb") as f:
         data = f.read()
     chunk_size, = struct.unpack_from("<I", data, 24)

@@ -4,14 +4,14 @@
  * With libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/pack.h"
-#include "trace/device.h"
-#include "trace/format.h"
-#include "trace/horovod.h"
-#include "trace/job.h"
-#include "trace/report.h"
-#include "trace/verdict.h"
-#include "tui/lines.h"
-#include "tui/report_json.h"
+#include "trace/gpu/device.h"
+#include "trace/format/format.h"
+#include "trace/horovod/horovod.h"
+#include "trace/job/job.h"
+#include "trace/report/report.h"
+#include "trace/verdict/verdict.h"
+#include "tui/sources/lines.h"
+#include "tui/output/report_json.h"
 
 #include <fcntl.h>
 

@@ -1,8 +1,8 @@
 /* Any bytes as a trace file: reading ends, in order, and touches nothing outside.
  * With libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
 #include "tests/fuzz/fuzz.h"
-#include "trace/dump.h"
-#include "trace/reader.h"
+#include "trace/reader/dump.h"
+#include "trace/reader/reader.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -241,7 +241,7 @@ def one(case, python, quick):
 
 
 def written(path):
-    """Bytes of items in all chunks of a trace: events, definitions, stacks (trace/format.h)."""
+    """Bytes of items in all chunks of a trace: events, definitions, stacks (trace/format/format.h)."""
     with open(path, "rb") as f:
         data = f.read()
     chunk_size, = struct.unpack_from("<I", data, 24)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The parts of CUPTI's records that libtrace.so reads lie where interpose/cupti_records.h says, in every generation of the
+# The parts of CUPTI's records that libtrace.so reads lie where interpose/cuda/cupti_records.h says, in every generation of the
 # struct that the headers of each toolkit on this machine (and in CUPTI_INCLUDES, if set) know.
 cd "$TOP" || exit 1
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
@@ -15,7 +15,7 @@ for header in /usr/local/cuda*/include/cupti_activity.h /usr/local/cuda*/extras/
         echo '#include <cuda.h>'
         echo '#include <cupti.h>'
         for old in "$folder"/cupti_activity_deprecated.h; do [ -f "$old" ] && echo "#include <cupti_activity_deprecated.h>"; done
-        echo '#include "interpose/cupti_records.h"'
+        echo '#include "interpose/cuda/cupti_records.h"'
         echo '#define SAME(theirs, their, ours, our) _Static_assert(offsetof(theirs, their) == offsetof(struct ours, our), #theirs "." #their);'
         for k in $kernels; do
             for f in start:start end:end deviceId:device contextId:context streamId:stream correlationId:correlation name:name kind:kind; do

@@ -4,8 +4,8 @@
 #define TESTS_MATCH_EVENTS_H
 
 #include "tests/support/check.h"
-#include "trace/match.h"
-#include "trace/waits.h"
+#include "trace/relations/match.h"
+#include "trace/relations/waits.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
-#include "trace/encode.h"
-#include "trace/reader.h"
+#include "trace/format/encode.h"
+#include "trace/reader/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Built traces: the file, its head and its chunks; trace_items.c and trace_defs.c fill them. */
 #include "tests/support/trace_builder_impl.h"
-#include "trace/encode.h"
+#include "trace/format/encode.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -15,8 +15,8 @@
 #ifndef TRACE_BUILDER_H
 #define TRACE_BUILDER_H
 
-#include "trace/format.h"
-#include "trace/schema.h"
+#include "trace/format/format.h"
+#include "trace/format/schema.h"
 #include <stdbool.h>
 #include <stddef.h>
 

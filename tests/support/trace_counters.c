@@ -1,5 +1,5 @@
 #include "tests/support/trace_counters.h"
-#include "trace/histogram.h"
+#include "trace/format/histogram.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #ifndef TRACE_COUNTERS_H
 #define TRACE_COUNTERS_H
 
-#include "trace/format.h"
+#include "trace/format/format.h"
 
 /* Counts `calls` calls of this signature that took `ticks` together.  A SUB item moves bytes and messages, but is no
  * call; a NESTED one does not count.  `page` may be NULL. */

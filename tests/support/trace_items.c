@@ -1,8 +1,8 @@
 /* Items of built traces: events, what completes with them, folds, losses, uses. */
 #include "tests/support/trace_builder_impl.h"
 #include "tests/support/trace_counters.h"
-#include "trace/encode.h"
-#include "trace/uses.h"
+#include "trace/format/encode.h"
+#include "trace/format/uses.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Jobs that hang, for tests of damage. */
 #include "tests/support/trace_scene.h"
-#include "trace/encode.h"
+#include "trace/format/encode.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Communicators between worlds: which two definitions are of one, and when that cannot be told. */
 #include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
-#include "trace/bridge.h"
+#include "trace/relations/bridge.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

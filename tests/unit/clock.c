@@ -1,6 +1,6 @@
 /* Clock domains and their fit: synthetic clocks with known offsets and drifts. */
 #include "tests/support/check.h"
-#include "trace/clock.h"
+#include "trace/relations/clock.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

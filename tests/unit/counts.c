@@ -4,10 +4,10 @@
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "tests/support/trace_scene.h"
-#include "trace/device.h"
-#include "trace/horovod.h"
-#include "trace/report.h"
-#include "trace/verdict.h"
+#include "trace/gpu/device.h"
+#include "trace/horovod/horovod.h"
+#include "trace/report/report.h"
+#include "trace/verdict/verdict.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* C++ names without their noise. */
 #include "tests/support/check.h"
-#include "trace/cxx_name.h"
+#include "trace/util/cxx_name.h"
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

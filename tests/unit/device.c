@@ -1,10 +1,10 @@
 /* Two ranks with two streams each, every time known: NCCL's calls meet their kernels, what overlaps is added up, and
  * nothing of a stream is in the totals of the job. */
 #include "tests/support/check.h"
-#include "trace/device.h"
-#include "trace/job_impl.h"
-#include "trace/schema.h"
-#include "trace/writer.h"
+#include "trace/gpu/device.h"
+#include "trace/job/job_impl.h"
+#include "trace/format/schema.h"
+#include "trace/writer/writer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Varints and the schema's text: written, read back, cut off, and of another version. */
 #include "tests/support/check.h"
-#include "trace/decode.h"
-#include "trace/encode.h"
-#include "trace/schema.h"
+#include "trace/format/decode.h"
+#include "trace/format/encode.h"
+#include "trace/format/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The table of operations under threads that are interrupted in the midst of it: nothing that was said is lost, and no
  * state goes back. */
-#include "interpose/gpu_ops.c" /* not in a library that tests link */
+#include "interpose/cuda/gpu_ops.c" /* not in a library that tests link */
 #include "tests/support/check.h"
 #include <pthread.h>
 #include <stdlib.h>

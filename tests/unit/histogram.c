@@ -1,5 +1,5 @@
 /* Percentiles from buckets: against the sorted values themselves. */
-#include "trace/times.h"
+#include "trace/util/times.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The name of the job under every launcher: the same on all ranks, whatever the first host has in its environment. */
-#include "interpose/job_id.c" /* not in a library that tests link */
+#include "interpose/identity/job_id.c" /* not in a library that tests link */
 #include "tests/support/check.h"
 #include <stdio.h>
 

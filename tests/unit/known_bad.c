@@ -1,7 +1,7 @@
 /* Versions and settings that are known to be bad: each row of the table says its line where it matches, and not where
  * one thing is otherwise. */
 #include "tests/support/trace_folder.h"
-#include "trace/verdict.h"
+#include "trace/verdict/verdict.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The loader's list as the recorder reads it, without its lock: what comes is found, also where it stands at the
  * address of an object that was unloaded.  And whose library CUDA_INJECTION64_PATH names. */
-#include "interpose/cupti_find.c" /* not in a library that tests link */
+#include "interpose/cuda/cupti_find.c" /* not in a library that tests link */
 #include "tests/support/check.h"
 
 bool ipo_peek(uint64_t address, void *out, size_t size)

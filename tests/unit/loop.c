@@ -1,7 +1,7 @@
 /* The loop behind the screens: how often a running job is looked at, what a key costs, and when it ends. */
 #include "tests/support/check.h"
 #include "tests/support/fixture_job.h"
-#include "tui/loop.h"
+#include "tui/app/loop.h"
 #include <stdlib.h>
 #include <time.h>
 

@@ -32,7 +32,7 @@ static void run(unsigned seed)
 {
     static const struct trc_call call[TRC_OPCLASSES] = {
 #define OPCLASS(id, text, category, shape) [TRC_OP_##id] = {text, TRC_OP_##id},
-#include "trace/opclass.def"
+#include "trace/format/opclass.def"
 #undef OPCLASS
     };
     static const int32_t members[] = {5, 4, -1, 0};

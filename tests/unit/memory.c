@@ -2,7 +2,7 @@
  * by no more than the newest messages, waits and collectives that a job keeps (store.h, bounded) take in it. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/store.h"
+#include "trace/job/store.h"
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /* The merge over trace files that the builder makes: order, windows, running jobs. */
 #include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
-#include "trace/merge.h"
+#include "trace/relations/merge.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

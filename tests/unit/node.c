@@ -1,6 +1,6 @@
 /* What NCCL's RAS says, in one line. */
 #include "tests/support/check.h"
-#include "tui/node.h"
+#include "tui/sources/node.h"
 
 #include <netinet/in.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Numbers to text: every unit at its steps. */
-#include "trace/numfmt.h"
+#include "trace/util/numfmt.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * GPU has done is no call of the process, but shows that it gets on. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job_impl.h"
-#include "trace/process.h"
+#include "trace/job/job_impl.h"
+#include "trace/job/process.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,8 +1,8 @@
 /* A trace file as a whole: head, definitions, live pages, growth, damage. */
 #include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
-#include "trace/dump.h"
-#include "trace/reader.h"
+#include "trace/reader/dump.h"
+#include "trace/reader/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

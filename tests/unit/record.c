@@ -1,6 +1,6 @@
 /* Command lines, sensible and not: a plan keeps their words and their order, and leaves nothing behind. */
 #include "tests/support/check.h"
-#include "tui/record.h"
+#include "tui/launch/record.h"
 
 #include <stdlib.h>
 #include <string.h>

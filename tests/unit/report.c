@@ -1,7 +1,7 @@
 /* The page and the JSON of a small job: every number of the latter, the shape of the former. */
-#include "trace/report.h"
+#include "trace/report/report.h"
 #include "tests/support/trace_folder.h"
-#include "tui/report_json.h"
+#include "tui/output/report_json.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* The writer's and the reader's idea of times, rows of FOLDs and requests against each other, in the corners. */
 #include "tests/support/check.h"
-#include "trace/reader.h"
-#include "trace/schema.h"
-#include "trace/writer.h"
+#include "trace/reader/reader.h"
+#include "trace/format/schema.h"
+#include "trace/writer/writer.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * REGENERATE=1 writes the texts anew (look at the difference before committing it).
  * The first line of a script may set the fixture: "# fixture ranks=16 running unknown ascii size=80x24". */
 #include "tests/support/fixture_job.h"
-#include "tui/loop.h"
+#include "tui/app/loop.h"
 
 #include <dirent.h>
 #include <locale.h>

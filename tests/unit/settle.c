@@ -2,10 +2,10 @@
  * after each instruction the reader must find the same bytes and messages in every counter.  And while a thread gives
  * up places all the time, no look at its page may see more than there is. */
 #include "tests/support/check.h"
-#include "trace/reader.h"
-#include "trace/schema.h"
-#include "trace/uses.h"
-#include "trace/writer.h"
+#include "trace/reader/reader.h"
+#include "trace/format/schema.h"
+#include "trace/format/uses.h"
+#include "trace/writer/writer.h"
 
 #include <pthread.h>
 #include <signal.h>

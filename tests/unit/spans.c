@@ -1,8 +1,8 @@
 /* Unions of spans against a timeline painted second by second, in any order; and NCCL's formulas. */
 #include "tests/support/check.h"
-#include "trace/nccl_bandwidth.h"
-#include "trace/format.h"
-#include "trace/spans.h"
+#include "trace/gpu/nccl_bandwidth.h"
+#include "trace/format/format.h"
+#include "trace/util/spans.h"
 
 #include <math.h>
 #include <stdbool.h>

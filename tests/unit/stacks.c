@@ -1,9 +1,9 @@
 /* Stacks: what the writer writes the reader reads, the newest stay when there is no room, and equal ones are found. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/schema.h"
-#include "trace/stacks.h"
-#include "trace/writer.h"
+#include "trace/format/schema.h"
+#include "trace/job/stacks.h"
+#include "trace/writer/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What may be shown of text from elsewhere; and that nothing else comes out of stdout, wherever writes are cut. */
 #include "tests/support/check.h"
-#include "trace/text.h"
-#include "tui/out.h"
+#include "trace/util/text.h"
+#include "tui/term/out.h"
 
 #include <locale.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* The pyramid against a plain array that holds every nanosecond. */
-#include "trace/timeline.h"
+#include "trace/job/timeline.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

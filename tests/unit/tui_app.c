@@ -1,6 +1,6 @@
 /* The app's state: selection, freezing, windows, views, and every key in every view at every size. */
 #include "tests/support/fixture_job.h"
-#include "tui/view.h"
+#include "tui/app/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>

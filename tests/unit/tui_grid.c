@@ -1,5 +1,5 @@
 /* Cells: text in, text out; cut, clipped, replaced where a terminal could not show it. */
-#include "tui/grid.h"
+#include "tui/widgets/grid.h"
 
 #include <stdlib.h>
 #include <string.h>

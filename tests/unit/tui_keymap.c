@@ -1,5 +1,5 @@
 /* Keys and actions: every key exists, no key means two things in one view, every view can be left. */
-#include "tui/view.h"
+#include "tui/app/view.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Layout: over all sizes, nothing overlaps, nothing lies outside, nothing that is shown is empty. */
-#include "tui/layout.h"
+#include "tui/widgets/layout.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Small pictures. */
-#include "tui/plot.h"
+#include "tui/widgets/plot.h"
 
 #include <math.h>
 #include <stdlib.h>

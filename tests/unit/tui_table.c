@@ -1,5 +1,5 @@
 /* Tables: order, cursor, filter, search, clicks, columns that fit. */
-#include "tui/table.h"
+#include "tui/widgets/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

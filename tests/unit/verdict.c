@@ -1,7 +1,7 @@
 /* The verdict on jobs made by hand: every class, what only looks like it, two looks at a running job, and a thousand
  * ranks (prints what that took). */
 #include "tests/support/trace_folder.h"
-#include "trace/verdict.h"
+#include "trace/verdict/verdict.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Jobs that end, or are killed, while they are looked at and afterwards: what is said of it is true, and stays so. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job_impl.h"
-#include "trace/verdict.h"
+#include "trace/job/job_impl.h"
+#include "trace/verdict/verdict.h"
 #include <signal.h>
 #include <string.h>
 #include <sys/utsname.h>

@@ -1,7 +1,7 @@
 /* Verdicts on NCCL operations: what the ranks' tables hold at the end, and what is said of it; communicators whose
  * members only the files together know; a thousand ranks. */
 #include "tests/support/trace_folder.h"
-#include "trace/verdict.h"
+#include "trace/verdict/verdict.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

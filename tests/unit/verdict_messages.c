@@ -1,6 +1,6 @@
 /* Messages that were sent and received before, or are under way, when a rank waits: which of them it waits for. */
 #include "tests/support/trace_folder.h"
-#include "trace/verdict.h"
+#include "trace/verdict/verdict.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* A rank on another host of which only the heartbeat is known, and that is silent: for how long, does anybody wait for
  * it, are others there heard? */
 #include "tests/support/trace_folder.h"
-#include "trace/verdict.h"
+#include "trace/verdict/verdict.h"
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* Windows of time, also such as are shorter than the calls in them: which calls are in view, and how much of them. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/histogram.h"
+#include "trace/format/histogram.h"
 #include <math.h>
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * definitions, and no space. */
 #include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
-#include "trace/reader.h"
-#include "trace/writer.h"
+#include "trace/reader/reader.h"
+#include "trace/writer/writer.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The writer's file on file systems that allocate by writing, and when somebody overwrites it. */
 #include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>

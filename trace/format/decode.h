@@ -1,4 +1,4 @@
-/* A cursor over bytes that never reads past their end.  What trace/encode.h writes, read without trust. */
+/* A cursor over bytes that never reads past their end.  What trace/format/encode.h writes, read without trust. */
 #ifndef TRC_DECODE_H
 #define TRC_DECODE_H
 

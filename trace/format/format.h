@@ -9,7 +9,7 @@
  * the head turn them into nanoseconds of CLOCK_MONOTONIC and CLOCK_REALTIME.
  *
  * schema   Lines of text that say what the rest means without this header: every call with its id and class, every
- *          field of a signature, every kind of item (trace/schema.h).
+ *          field of a signature, every kind of item (trace/format/schema.h).
  * chunk    head.chunk_size bytes; begins with a trc_chunk that tells its kind and its own health.  Space is allocated
  *          before head.chunks_allocated counts it, so nobody who touches a counted chunk can meet SIGBUS.
  *
@@ -23,7 +23,7 @@
  *
  *   EVENTS chunk    items of one thread, decodable alone: signatures are defined anew in each chunk.
  *
- *   GPU chunk       where each NCCL operation is: the table of trace/format_gpu.h.  One at most.
+ *   GPU chunk       where each NCCL operation is: the table of trace/format/format_gpu.h.  One at most.
  *
  *   STACKS chunk    stacks taken for one reason (trc_chunk.thread = enum trc_stack_reason): slots as in a DEFS chunk,
  *                   TRC_DEF_STACK only.  There are at most two for each reason: when both are full the older is begun
@@ -66,7 +66,7 @@
 #ifndef TRC_FORMAT_H
 #define TRC_FORMAT_H
 
-#include "trace/format_gpu.h"
+#include "trace/format/format_gpu.h"
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
@@ -260,7 +260,7 @@ struct trc_sig {
 #define TRC_ROWS    156u
 #define TRC_PEERS   512u
 #define TRC_SIGS    1024u
-#define TRC_BUCKETS 256u /* trc_bucket() of trace/histogram.h: 8 per octave of ticks */
+#define TRC_BUCKETS 256u /* trc_bucket() of trace/format/histogram.h: 8 per octave of ticks */
 
 /* Counters of one call in one size class (0: no bytes, k: 2^(k-1) .. 2^k - 1 of max(sent, received)). */
 struct trc_row {
@@ -331,7 +331,7 @@ struct trc_undo {
 };
 
 /* Bytes and messages are not counted one by one: `uses` has how often each signature was, and bytes(signature) x uses
- * belong to its row, its peers and the thread's totals (trace/uses.h).  Readers add them. */
+ * belong to its row, its peers and the thread's totals (trace/format/uses.h).  Readers add them. */
 struct trc_thread_chunk {
     struct trc_chunk chunk;
     struct trc_thread thread;

@@ -4,7 +4,7 @@
 
 enum trc_opclass {
 #define OPCLASS(id, text, category, shape) TRC_OP_##id,
-#include "trace/opclass.def"
+#include "trace/format/opclass.def"
 #undef OPCLASS
     TRC_OPCLASSES
 };

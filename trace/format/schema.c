@@ -1,6 +1,6 @@
 /* The schema's text, read.  Whatever is strange in it is skipped: names may be missing then, never wrong. */
-#include "trace/schema.h"
-#include "trace/text.h"
+#include "trace/format/schema.h"
+#include "trace/util/text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

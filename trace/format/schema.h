@@ -13,8 +13,8 @@
 #ifndef TRC_SCHEMA_H
 #define TRC_SCHEMA_H
 
-#include "trace/format.h"
-#include "trace/opclass.h"
+#include "trace/format/format.h"
+#include "trace/format/opclass.h"
 #include <stddef.h>
 
 #define TRC_SCHEMA_MAX (1u << 20) /* bytes; readers look at no more */

@@ -1,9 +1,9 @@
 /* The schema's text.  Linked into libtrace.so and called once there: no allocation, no stdio, no libc. */
-#include "trace/schema.h"
+#include "trace/format/schema.h"
 
 static const char *const class_text[TRC_OPCLASSES] = {
 #define OPCLASS(id, text, category, shape) [TRC_OP_##id] = text,
-#include "trace/opclass.def"
+#include "trace/format/opclass.def"
 #undef OPCLASS
 };
 

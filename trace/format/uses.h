@@ -3,8 +3,8 @@
 #ifndef TRC_USES_H
 #define TRC_USES_H
 
-#include "trace/format.h"
-#include "trace/histogram.h"
+#include "trace/format/format.h"
+#include "trace/format/histogram.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* Kernels and copies: by name, by rank, over time. */
-#include "trace/device_impl.h"
-#include "trace/job_impl.h"
-#include "trace/nccl_bandwidth.h"
+#include "trace/gpu/device_impl.h"
+#include "trace/job/job_impl.h"
+#include "trace/gpu/nccl_bandwidth.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

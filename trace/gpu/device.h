@@ -4,8 +4,8 @@
 #ifndef ANA_DEVICE_H
 #define ANA_DEVICE_H
 
-#include "trace/job.h"
-#include "trace/spans.h"
+#include "trace/job/job.h"
+#include "trace/util/spans.h"
 
 /* Kernels of one name, over all ranks. */
 struct ana_kernel_stat {
@@ -39,7 +39,7 @@ struct ana_nccl_stat {
     int32_t size; /* of the communicator */
     int size_class;
     uint64_t calls,
-        bytes;      /* of all ranks; bytes as nccl-tests counts them (trace/nccl_bandwidth.h); UINT64_MAX unknown */
+        bytes;      /* of all ranks; bytes as nccl-tests counts them (trace/gpu/nccl_bandwidth.h); UINT64_MAX unknown */
     uint64_t timed; /* operations whose kernels are known on all ranks; of sends and receives: on their rank */
     double algbw, busbw;    /* bytes/s, by the transfer time; NAN unknown */
     double transfer_p50_ns; /* shortest kernel among the ranks: the last to come waits for nobody; NAN unknown */

@@ -1,8 +1,8 @@
 /* How NCCL does an operation, where it says so: facts "nccl.how ncclAllReduce 65536 B of 2: RING LL, 2 channels", as
  * its profiler plugin tells them.  They are read when some came, for all rows at once. */
-#include "trace/device_impl.h"
-#include "trace/histogram.h"
-#include "trace/job_impl.h"
+#include "trace/gpu/device_impl.h"
+#include "trace/format/histogram.h"
+#include "trace/job/job_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

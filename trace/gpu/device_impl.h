@@ -2,11 +2,11 @@
 #ifndef ANA_DEVICE_IMPL_H
 #define ANA_DEVICE_IMPL_H
 
-#include "trace/device.h"
-#include "trace/map.h"
-#include "trace/merge.h"
-#include "trace/times.h"
-#include "trace/timeline.h"
+#include "trace/gpu/device.h"
+#include "trace/util/map.h"
+#include "trace/relations/merge.h"
+#include "trace/util/times.h"
+#include "trace/job/timeline.h"
 
 /* ---- device.c */
 struct ana_devices;

@@ -1,7 +1,7 @@
 /* Which kernel carries which operation. */
-#include "trace/device_impl.h"
-#include "trace/job_impl.h"
-#include "trace/nccl_bandwidth.h"
+#include "trace/gpu/device_impl.h"
+#include "trace/job/job_impl.h"
+#include "trace/gpu/nccl_bandwidth.h"
 #include <stdlib.h>
 #include <string.h>
 

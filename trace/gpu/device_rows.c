@@ -1,8 +1,8 @@
 /* NCCL's operations by communicator, call and size: calls and bytes, times of kernels, who waited for whom.  Sums of
  * all time; of each rank; and the newest of what they are made of, for windows. */
-#include "trace/device_impl.h"
-#include "trace/job_impl.h"
-#include "trace/nccl_bandwidth.h"
+#include "trace/gpu/device_impl.h"
+#include "trace/job/job_impl.h"
+#include "trace/gpu/nccl_bandwidth.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-#include "trace/nccl_bandwidth.h"
-#include "trace/format.h"
+#include "trace/gpu/nccl_bandwidth.h"
+#include "trace/format/format.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Reads what the loops of a job have said, and shows it. */
-#include "trace/horovod_impl.h"
-#include "trace/process.h"
+#include "trace/horovod/horovod_impl.h"
+#include "trace/job/process.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

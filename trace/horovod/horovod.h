@@ -17,7 +17,7 @@
 #ifndef ANA_HOROVOD_H
 #define ANA_HOROVOD_H
 
-#include "trace/job.h"
+#include "trace/job/job.h"
 
 enum ana_hvd_op { /* as on the wire */
                   ANA_HVD_ALLREDUCE = 0,

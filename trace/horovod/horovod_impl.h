@@ -3,9 +3,9 @@
 #ifndef ANA_HOROVOD_IMPL_H
 #define ANA_HOROVOD_IMPL_H
 
-#include "trace/horovod.h"
-#include "trace/horovod_cache.h"
-#include "trace/job_impl.h"
+#include "trace/horovod/horovod.h"
+#include "trace/horovod/cache.h"
+#include "trace/job/job_impl.h"
 
 #define HVD_STEPS 4096u /* kept of a set */
 #define HVD_SITES 8u

@@ -1,5 +1,5 @@
 /* What is the matter with a set of loops, by the signatures of its states. */
-#include "trace/horovod_judge.h"
+#include "trace/horovod/judge.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

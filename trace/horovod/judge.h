@@ -2,7 +2,7 @@
 #ifndef ANA_HOROVOD_JUDGE_H
 #define ANA_HOROVOD_JUDGE_H
 
-#include "trace/horovod_impl.h"
+#include "trace/horovod/horovod_impl.h"
 
 #define HVD_NOTABLE_NS 1000000000 /* nothing shorter is worth a word */
 

@@ -1,8 +1,8 @@
 /* One cycle after the other, over all ranks of a set: what each puts in, what comes out, and what that means for
  * tensors.  Everything that is common to all ranks is taken from the first that has it. */
-#include "trace/horovod_impl.h"
-#include "trace/horovod_wire.h"
-#include "trace/text.h"
+#include "trace/horovod/horovod_impl.h"
+#include "trace/horovod/wire.h"
+#include "trace/util/text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The words of a judgement of Horovod's loops: who, and what its own file tells of it. */
-#include "trace/horovod_judge.h"
+#include "trace/horovod/judge.h"
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "trace/horovod_wire.h"
+#include "trace/horovod/wire.h"
 #include <string.h>
 
 struct wire {

@@ -1,6 +1,6 @@
 /* The way through the events: merge, match, and what they add up to; in slices, since a screen must not wait. */
-#include "trace/device_impl.h"
-#include "trace/job_impl.h"
+#include "trace/gpu/device_impl.h"
+#include "trace/job/job_impl.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

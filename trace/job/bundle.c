@@ -1,6 +1,6 @@
-#include "trace/bundle.h"
-#include "trace/text.h"
-#include "trace/job.h"
+#include "trace/job/bundle.h"
+#include "trace/util/text.h"
+#include "trace/job/job.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef ANA_BUNDLE_H
 #define ANA_BUNDLE_H
 
-#include "trace/map.h"
-#include "trace/reader.h"
+#include "trace/util/map.h"
+#include "trace/reader/reader.h"
 
 #define ANA_SUFFIX ".hpctop"
 

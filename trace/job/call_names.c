@@ -1,5 +1,5 @@
 /* Calls under one number in all files of the job. */
-#include "trace/job_impl.h"
+#include "trace/job/job_impl.h"
 #include <stdlib.h>
 #include <string.h>
 

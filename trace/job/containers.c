@@ -1,5 +1,5 @@
 /* The containers that the ranks of a job run in. */
-#include "trace/job_impl.h"
+#include "trace/job/job_impl.h"
 #include <string.h>
 
 static bool same(const struct ana_rank *a, const struct ana_rank *b)

@@ -1,6 +1,6 @@
 /* The calls that ranks are inside now: in words, and which of them keeps a running job waiting. */
-#include "trace/job_impl.h"
-#include "trace/numfmt.h"
+#include "trace/job/job_impl.h"
+#include "trace/util/numfmt.h"
 #include <stdio.h>
 #include <string.h>
 

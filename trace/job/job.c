@@ -1,4 +1,4 @@
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

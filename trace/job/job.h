@@ -12,7 +12,7 @@
 #ifndef ANA_JOB_H
 #define ANA_JOB_H
 
-#include "trace/reader.h"
+#include "trace/reader/reader.h"
 
 struct ana_job;
 

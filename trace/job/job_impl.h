@@ -2,18 +2,18 @@
 #ifndef ANA_JOB_IMPL_H
 #define ANA_JOB_IMPL_H
 
-#include "trace/bridge.h"
-#include "trace/bundle.h"
-#include "trace/clock.h"
-#include "trace/job.h"
-#include "trace/map.h"
-#include "trace/match.h"
-#include "trace/merge.h"
-#include "trace/process.h"
-#include "trace/store.h"
-#include "trace/tally.h"
-#include "trace/timeline.h"
-#include "trace/waits.h"
+#include "trace/relations/bridge.h"
+#include "trace/job/bundle.h"
+#include "trace/relations/clock.h"
+#include "trace/job/job.h"
+#include "trace/util/map.h"
+#include "trace/relations/match.h"
+#include "trace/relations/merge.h"
+#include "trace/job/process.h"
+#include "trace/job/store.h"
+#include "trace/job/tally.h"
+#include "trace/job/timeline.h"
+#include "trace/relations/waits.h"
 
 #define ANA_HUNG_NS 30000000000 /* a running job in which nothing completes for this long hangs */
 

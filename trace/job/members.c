@@ -1,7 +1,7 @@
 /* Which processes the job has, in which order, and what they say of the whole. */
-#include "trace/bridge.h"
-#include "trace/job_impl.h"
-#include "trace/text.h"
+#include "trace/relations/bridge.h"
+#include "trace/job/job_impl.h"
+#include "trace/util/text.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* One rank at one moment: decodes the events around it and looks up what they belong to. */
-#include "trace/job_impl.h"
+#include "trace/job/job_impl.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Rates and categories over time, from the pyramids of the ranks. */
-#include "trace/job_impl.h"
+#include "trace/job/job_impl.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

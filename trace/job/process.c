@@ -1,5 +1,5 @@
-#include "trace/process.h"
-#include "trace/times.h"
+#include "trace/job/process.h"
+#include "trace/util/times.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static const struct {
     enum trc_shape shape;
 } opclass_facts[] = {
 #define OPCLASS(id, text, cat, shape) {TRC_CAT_##cat, TRC_SHAPE_##shape},
-#include "trace/opclass.def"
+#include "trace/format/opclass.def"
 #undef OPCLASS
 };
 

@@ -2,8 +2,8 @@
 #ifndef ANA_PROCESS_H
 #define ANA_PROCESS_H
 
-#include "trace/clock.h"
-#include "trace/job.h"
+#include "trace/relations/clock.h"
+#include "trace/job/job.h"
 
 /* Job times beyond this (73 years) are damage. */
 #define ANA_TIME_LIMIT ((int64_t)1 << 61)

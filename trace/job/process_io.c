@@ -1,5 +1,5 @@
 /* What a process of this host reads and writes, as /proc counts it. */
-#include "trace/process.h"
+#include "trace/job/process.h"
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Stacks out of the records of files: parsed, and the newest of each process. */
-#include "trace/stacks.h"
-#include "trace/cxx_name.h"
+#include "trace/job/stacks.h"
+#include "trace/util/cxx_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #ifndef ANA_STACKS_H
 #define ANA_STACKS_H
 
-#include "trace/job.h"
+#include "trace/job/job.h"
 
 /* One frame; strings are never NULL. */
 struct ana_frame {

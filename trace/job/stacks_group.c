@@ -1,5 +1,5 @@
 /* Stacks side by side: lines for people, equal ones together, the prefix tree. */
-#include "trace/stacks.h"
+#include "trace/job/stacks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

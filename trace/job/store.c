@@ -1,4 +1,4 @@
-#include "trace/store.h"
+#include "trace/job/store.h"
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -4,9 +4,9 @@
 #ifndef ANA_STORE_H
 #define ANA_STORE_H
 
-#include "trace/job.h"
-#include "trace/relations.h"
-#include "trace/waits.h"
+#include "trace/job/job.h"
+#include "trace/relations/relations.h"
+#include "trace/relations/waits.h"
 
 #define ANA_STORE_MESSAGES  (1u << 19)
 #define ANA_STORE_WAITS     (1u << 19)

@@ -1,5 +1,5 @@
 /* Everything the screens and the report show, for a selection: puts together what the counters and the events say. */
-#include "trace/job_impl.h"
+#include "trace/job/job_impl.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Summaries from the counters in the live pages: exact, whatever became of the events. */
-#include "trace/job_impl.h"
+#include "trace/job/job_impl.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Summaries from events: windows of time, and what only events tell (who waited for whom, where, how long). */
-#include "trace/job_impl.h"
+#include "trace/job/job_impl.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-#include "trace/tally.h"
-#include "trace/process.h"
+#include "trace/job/tally.h"
+#include "trace/job/process.h"
 #include <stdlib.h>
 
 static void init_maps(struct ana_tally *tally)

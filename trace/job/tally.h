@@ -3,10 +3,10 @@
 #ifndef ANA_TALLY_H
 #define ANA_TALLY_H
 
-#include "trace/map.h"
-#include "trace/relations.h"
-#include "trace/store.h"
-#include "trace/times.h"
+#include "trace/util/map.h"
+#include "trace/relations/relations.h"
+#include "trace/job/store.h"
+#include "trace/util/times.h"
 
 #define ANA_TALLY_PAIR_HISTOGRAMS 65536u /* pairs with a distribution of their latencies; others know their least */
 

@@ -1,5 +1,5 @@
-#include "trace/timeline.h"
-#include "trace/times.h"
+#include "trace/job/timeline.h"
+#include "trace/util/times.h"
 #include <stdlib.h>
 #include <string.h>
 

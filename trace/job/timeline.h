@@ -9,7 +9,7 @@
 #ifndef ANA_TIMELINE_H
 #define ANA_TIMELINE_H
 
-#include "trace/opclass.h"
+#include "trace/format/opclass.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

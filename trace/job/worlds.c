@@ -1,6 +1,6 @@
 /* Partners and members of a communicator as rank indices, also where they belong to another world; and what ranks are
  * called. */
-#include "trace/job_impl.h"
+#include "trace/job/job_impl.h"
 #include <stdio.h>
 
 struct ana_label ana_rank_label(const struct ana_job *job, size_t index)

@@ -1,5 +1,5 @@
 /* The chunks of a file: their heads, and which of them hold a thread's events in which order. */
-#include "trace/file.h"
+#include "trace/reader/file.h"
 
 #include <stdlib.h>
 #include <string.h>

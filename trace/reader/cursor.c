@@ -2,7 +2,7 @@
  *
  * A cursor reads no further than the chunk heads of the last refresh say: what its events refer to has been defined by
  * then, so definitions are never missing. */
-#include "trace/cursor.h"
+#include "trace/reader/cursor.h"
 
 #include <stdlib.h>
 

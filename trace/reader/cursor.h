@@ -2,8 +2,8 @@
 #ifndef TRC_CURSOR_H
 #define TRC_CURSOR_H
 
-#include "trace/decode.h"
-#include "trace/file.h"
+#include "trace/format/decode.h"
+#include "trace/reader/file.h"
 
 #define TRC_WINDOW (32u << 10)
 

@@ -1,6 +1,6 @@
 /* Definitions: communicators, windows, files, call sites. */
-#include "trace/file.h"
-#include "trace/cxx_name.h"
+#include "trace/reader/file.h"
+#include "trace/util/cxx_name.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-#include "trace/dump.h"
-#include "trace/file.h"
+#include "trace/reader/dump.h"
+#include "trace/reader/file.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TRC_DUMP_H
 #define TRC_DUMP_H
 
-#include "trace/reader.h"
+#include "trace/reader/reader.h"
 #include <stdio.h>
 
 /* Prints one file: facts of the head one a line, definitions, each thread's live page with its counters, then every

@@ -1,5 +1,5 @@
 /* Facts about the process, and the stacks that were taken of it. */
-#include "trace/file.h"
+#include "trace/reader/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Inside an open trace file: what the reader's own files share.  Not for others; they use trace/reader.h.
+/* Inside an open trace file: what the reader's own files share.  Not for others; they use trace/reader/reader.h.
  *
  * Nothing is mapped: a mapped file that somebody truncates kills its reader with SIGBUS, and on a network file system a
  * mapping is stale.  Everything is pread into memory of our own, checked there, and a chunk's identity is checked again
@@ -6,9 +6,9 @@
 #ifndef TRC_FILE_H
 #define TRC_FILE_H
 
-#include "trace/reader.h"
-#include "trace/schema.h"
-#include "trace/text.h"
+#include "trace/reader/reader.h"
+#include "trace/format/schema.h"
+#include "trace/util/text.h"
 
 #define TRC_DAMAGE_MAX 32u /* lines kept */
 #define TRC_CHUNKS_MAX                                                                                                 \

@@ -1,5 +1,5 @@
 /* The table of device operations: one copy, taken anew while it moves. */
-#include "trace/file.h"
+#include "trace/reader/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The head: is it ours, what in it can be believed, and how its clock runs. */
-#include "trace/file.h"
+#include "trace/reader/file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Items of a chunk, decoded: format.h's grammar, read without trust. */
-#include "trace/cursor.h"
+#include "trace/reader/cursor.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Live pages: one copy for each thread, taken anew while it moves. */
-#include "trace/file.h"
-#include "trace/uses.h"
+#include "trace/reader/file.h"
+#include "trace/format/uses.h"
 
 #include <stdlib.h>
 #include <string.h>

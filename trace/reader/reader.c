@@ -1,5 +1,5 @@
 /* Opening a trace file, its schema, damage, and looking at it again. */
-#include "trace/file.h"
+#include "trace/reader/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,8 +5,8 @@
 #ifndef TRC_READER_H
 #define TRC_READER_H
 
-#include "trace/format.h"
-#include "trace/opclass.h"
+#include "trace/format/format.h"
+#include "trace/format/opclass.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -117,7 +117,7 @@ const char *trc_gpu_type_name(const struct trc_gpu_op *op);
 const char *trc_gpu_op_name(const struct trc_gpu_op *op);
 const char *trc_gpu_result_name(int result); /* "ncclSystemError"; "an unknown error" */
 
-/* Stacks that were taken, in order of snapshots, then as they were written; trace/stacks.h reads what they say.
+/* Stacks that were taken, in order of snapshots, then as they were written; trace/job/stacks.h reads what they say.
  * Pointers stay valid until the next refresh. */
 struct trc_stack {
     uint32_t snapshot, tid; /* tid 0: the closing record */

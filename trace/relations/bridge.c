@@ -1,5 +1,5 @@
-#include "trace/bridge.h"
-#include "trace/map.h"
+#include "trace/relations/bridge.h"
+#include "trace/util/map.h"
 #include <stdlib.h>
 #include <string.h>
 

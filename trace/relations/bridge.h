@@ -12,7 +12,7 @@
 #ifndef ANA_BRIDGE_H
 #define ANA_BRIDGE_H
 
-#include "trace/clock.h"
+#include "trace/relations/clock.h"
 
 /* A communicator of two worlds, seen from one of them. */
 struct ana_bridge {

@@ -1,6 +1,6 @@
-#include "trace/clock.h"
-#include "trace/clock_pair.h"
-#include "trace/map.h"
+#include "trace/relations/clock.h"
+#include "trace/relations/clock_pair.h"
+#include "trace/util/map.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,7 +220,7 @@ static bool all_wait_for_all(const struct ana_instance *instance)
 {
     static const enum trc_shape shape[TRC_OPCLASSES] = {
 #define OPCLASS(id, text, category, shape) [TRC_OP_##id] = TRC_SHAPE_##shape,
-#include "trace/opclass.def"
+#include "trace/format/opclass.def"
 #undef OPCLASS
     };
     return !instance->nonblocking && !instance->mismatched && shape[instance->call->opclass] == TRC_SHAPE_ALL;

@@ -23,7 +23,7 @@
 #ifndef ANA_CLOCK_H
 #define ANA_CLOCK_H
 
-#include "trace/relations.h"
+#include "trace/relations/relations.h"
 
 #define ANA_CLOCK_NTP_NS 10e6 /* uncertainty of realtime clocks of different hosts */
 #define ANA_CLOCK_NAMESPACE_NS                                                                                         \

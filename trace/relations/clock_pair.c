@@ -1,4 +1,4 @@
-#include "trace/clock_pair.h"
+#include "trace/relations/clock_pair.h"
 #include <math.h>
 
 #define FIRST_WIDTH_NS 1000000

@@ -3,7 +3,7 @@
 #ifndef ANA_CLOCK_PAIR_H
 #define ANA_CLOCK_PAIR_H
 
-#include "trace/clock.h"
+#include "trace/relations/clock.h"
 
 /* The tightest bounds of one stretch of time, with the time of each: INT64_MAX / INT64_MIN where there is none. */
 struct ana_clock_bin {

@@ -1,5 +1,5 @@
 /* Events to message ends and arrivals; requests lead from a completion back to its start. */
-#include "trace/match_impl.h"
+#include "trace/relations/match_impl.h"
 #include <stdlib.h>
 #include <string.h>
 

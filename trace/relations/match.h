@@ -20,8 +20,8 @@
 #ifndef ANA_MATCH_H
 #define ANA_MATCH_H
 
-#include "trace/bridge.h"
-#include "trace/relations.h"
+#include "trace/relations/bridge.h"
+#include "trace/relations/relations.h"
 
 #define ANA_MATCH_KEPT      65536u     /* ends kept of one channel and direction */
 #define ANA_MATCH_ENDS      (1u << 20) /* ends kept in all */

@@ -1,5 +1,5 @@
 /* The ranks of one collective, by communicator and sequence number. */
-#include "trace/match_impl.h"
+#include "trace/relations/match_impl.h"
 #include <stdlib.h>
 #include <string.h>
 

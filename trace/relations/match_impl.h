@@ -2,8 +2,8 @@
 #ifndef ANA_MATCH_IMPL_H
 #define ANA_MATCH_IMPL_H
 
-#include "trace/match.h"
-#include "trace/nodes.h"
+#include "trace/relations/match.h"
+#include "trace/util/nodes.h"
 
 #define ANA_NOBODY UINT32_MAX /* no rank index; of a posted receive: any source */
 

@@ -1,5 +1,5 @@
 /* Message ends and the channels that put them in order. */
-#include "trace/match_impl.h"
+#include "trace/relations/match_impl.h"
 #include <string.h>
 
 #define SWEEP_FROM 4096 /* channels that may lie unused */

@@ -1,4 +1,4 @@
-#include "trace/merge.h"
+#include "trace/relations/merge.h"
 #include <stdlib.h>
 
 #define WRITE_BACK_NS 2000000000 /* so much later than the heartbeat may items reach a reader on another node */

@@ -11,8 +11,8 @@
 #ifndef ANA_MERGE_H
 #define ANA_MERGE_H
 
-#include "trace/clock.h"
-#include "trace/relations.h"
+#include "trace/relations/clock.h"
+#include "trace/relations/relations.h"
 
 struct ana_merge;
 

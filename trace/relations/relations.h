@@ -8,7 +8,7 @@
 #ifndef ANA_RELATIONS_H
 #define ANA_RELATIONS_H
 
-#include "trace/reader.h"
+#include "trace/reader/reader.h"
 
 /* What the match does with the events of one signature, and where: filled by it, see match.c. */
 struct ana_channel;

@@ -1,9 +1,9 @@
-#include "trace/waits.h"
+#include "trace/relations/waits.h"
 #include <stdlib.h>
 
 static const enum trc_shape shape_of[TRC_OPCLASSES] = {
 #define OPCLASS(id, text, category, shape) [TRC_OP_##id] = TRC_SHAPE_##shape,
-#include "trace/opclass.def"
+#include "trace/format/opclass.def"
 #undef OPCLASS
 };
 

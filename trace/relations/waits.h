@@ -15,8 +15,8 @@
 #ifndef ANA_WAITS_H
 #define ANA_WAITS_H
 
-#include "trace/job.h"
-#include "trace/relations.h"
+#include "trace/job/job.h"
+#include "trace/relations/relations.h"
 
 #define ANA_EAGER_BYTES 1024u
 

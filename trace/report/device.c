@@ -1,7 +1,7 @@
 /* The report's tables of GPUs and NCCL; nothing where there were none. */
-#include "trace/device.h"
-#include "trace/numfmt.h"
-#include "trace/report.h"
+#include "trace/gpu/device.h"
+#include "trace/util/numfmt.h"
+#include "trace/report/report.h"
 
 #include <inttypes.h>
 #include <math.h>

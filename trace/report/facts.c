@@ -1,5 +1,5 @@
 /* The report's lines about facts: what all ranks have in common, and who differs. */
-#include "trace/report.h"
+#include "trace/report/report.h"
 
 #include <string.h>
 

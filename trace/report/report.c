@@ -1,8 +1,8 @@
-#include "trace/report.h"
-#include "trace/numfmt.h"
-#include "trace/process.h"
-#include "trace/times.h"
-#include "trace/verdict.h"
+#include "trace/report/report.h"
+#include "trace/util/numfmt.h"
+#include "trace/job/process.h"
+#include "trace/util/times.h"
+#include "trace/verdict/verdict.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

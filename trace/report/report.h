@@ -2,7 +2,7 @@
 #ifndef ANA_REPORT_H
 #define ANA_REPORT_H
 
-#include "trace/job.h"
+#include "trace/job/job.h"
 #include <stdio.h>
 
 /* Writes the page for a summary (usually of the whole run, analysed to the end) to `out`.  `utf8`: the text may hold

@@ -1,4 +1,4 @@
-#include "trace/cxx_name.h"
+#include "trace/util/cxx_name.h"
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>

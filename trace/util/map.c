@@ -1,4 +1,4 @@
-#include "trace/map.h"
+#include "trace/util/map.h"
 #include <stdlib.h>
 #include <string.h>
 

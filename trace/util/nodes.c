@@ -1,4 +1,4 @@
-#include "trace/nodes.h"
+#include "trace/util/nodes.h"
 #include <stdlib.h>
 #include <string.h>
 

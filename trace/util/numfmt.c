@@ -1,4 +1,4 @@
-#include "trace/numfmt.h"
+#include "trace/util/numfmt.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

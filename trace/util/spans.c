@@ -1,4 +1,4 @@
-#include "trace/spans.h"
+#include "trace/util/spans.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "trace/text.h"
+#include "trace/util/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

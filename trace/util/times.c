@@ -1,4 +1,4 @@
-#include "trace/times.h"
+#include "trace/util/times.h"
 #include <math.h>
 
 int64_t ana_farthest(int64_t sign)

@@ -6,9 +6,9 @@
 #ifndef ANA_TIMES_H
 #define ANA_TIMES_H
 
-#include "trace/format.h"
-#include "trace/histogram.h"
-#include "trace/job.h"
+#include "trace/format/format.h"
+#include "trace/format/histogram.h"
+#include "trace/job/job.h"
 
 #define ANA_TIMES_BUCKETS 1408u /* up to 2^48 ns, 78 hours */
 

@@ -1,7 +1,7 @@
 /* The first line: what is the matter with the job, the worst first. */
-#include "trace/verdict_impl.h"
-#include "trace/numfmt.h"
-#include "trace/times.h"
+#include "trace/verdict/verdict_impl.h"
+#include "trace/util/numfmt.h"
+#include "trace/util/times.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Trace files that are cut off or damaged: what is not in them is not what did not happen. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 

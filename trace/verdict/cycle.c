@@ -1,5 +1,5 @@
 /* Ranks that wait for each other in a circle. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

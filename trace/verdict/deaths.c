@@ -1,5 +1,5 @@
 /* Processes that are gone, stopped or left early. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Jobs that do not get in or out: nobody comes back from MPI_Init or MPI_Finalize, or a process lives on after it. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Device operations under way: gathered from the tables of all ranks. */
-#include "trace/verdict_gpu.h"
+#include "trace/verdict/gpu.h"
 #include <stdlib.h>
 #include <string.h>
 

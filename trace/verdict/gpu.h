@@ -1,9 +1,9 @@
 /* Device operations under way, of all ranks together: who waits in which collective on which communicator, who has not
- * come to it, and what it is behind.  From the tables of trace/format_gpu.h alone; only the files of verdict_gpu*.c. */
+ * come to it, and what it is behind.  From the tables of trace/format/format_gpu.h alone; only the files of verdict_gpu*.c. */
 #ifndef ANA_VERDICT_GPU_H
 #define ANA_VERDICT_GPU_H
 
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 
 /* One operation that is not over. */
 struct ana_gpu_wait {

@@ -1,5 +1,5 @@
 /* Hangs of device operations: one question after the other, surest first. */
-#include "trace/verdict_gpu.h"
+#include "trace/verdict/gpu.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Ranks that are in the same collective of a communicator with other arguments. */
-#include "trace/verdict_gpu.h"
+#include "trace/verdict/gpu.h"
 #include <stdio.h>
 #include <string.h>
 

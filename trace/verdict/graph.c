@@ -1,5 +1,5 @@
 /* Who waits for whom, and who can still move on. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 #include <string.h>
 

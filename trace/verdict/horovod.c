@@ -1,5 +1,5 @@
 /* What Horovod's loops say is the matter (horovod.h), as a verdict. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 
 static const struct {

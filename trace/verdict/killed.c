@@ -1,5 +1,5 @@
 /* All ranks were killed at once: what is left to say is where each had been, and since when. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

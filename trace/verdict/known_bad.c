@@ -1,5 +1,5 @@
 /* Versions and settings that are known to be bad, each with its source: a line where they match. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
 static bool in_container(const struct ana_case *c)

@@ -1,5 +1,5 @@
 /* Two looks at a running job: what moved between them. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

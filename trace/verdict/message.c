@@ -1,5 +1,5 @@
 /* Receives that nothing is sent for, and what came instead. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 
 /* A thread that waits for its partner in a call that is no message. */

@@ -1,5 +1,5 @@
 /* Ranks that meet in one collective (same communicator, same number) with different calls or arguments. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

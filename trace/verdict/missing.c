@@ -1,5 +1,5 @@
 /* Somebody is outside MPI and waited for; or all are there, and nothing moves. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 
 #define BUSY_SHARE    0.05 /* of a core: a rank outside MPI that does something (on a node with more ranks than cores) */

@@ -1,5 +1,5 @@
 /* Is what a rank waits for under way?  Between two ranks: which messages were sent and never taken. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 
 #define SCANS_MAX 16u /* pairs of ranks whose streams are read in full for one verdict */

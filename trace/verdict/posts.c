@@ -1,5 +1,5 @@
 /* Posts: where each thread is, from the live pages, and what it waits for. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 #include <string.h>
 

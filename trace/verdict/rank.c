@@ -1,6 +1,6 @@
 /* One rank in a few lines: what its threads are in, its stacks where there are some, and its last calls. */
-#include "trace/stacks.h"
-#include "trace/verdict_impl.h"
+#include "trace/job/stacks.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

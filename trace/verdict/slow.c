@@ -1,5 +1,5 @@
 /* Slow, not hung: one rank that all others wait for, again and again. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 
 #define STRAGGLER_SHARE 0.1 /* of all ranks' time that is lost to one rank */
 #define STRAGGLER_TIMES 10  /* that the others have waited for it: once is an accident */

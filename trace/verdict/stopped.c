@@ -1,7 +1,7 @@
 /* Processes that stand still together: stopped by a signal, frozen, or silent where nothing but a heartbeat can be
  * seen. One alone, of which others wait, is verdict_deaths.c's. */
-#include "trace/numfmt.h"
-#include "trace/verdict_impl.h"
+#include "trace/util/numfmt.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The end of a rank's event streams: the last collectives, and the requests that are still open. */
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 #include <string.h>
 

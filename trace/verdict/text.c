@@ -1,7 +1,7 @@
 /* The verdict in words: who, doing what, where. */
-#include "trace/numfmt.h"
-#include "trace/stacks.h"
-#include "trace/verdict_impl.h"
+#include "trace/util/numfmt.h"
+#include "trace/job/stacks.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The verdict: gathers what is known, asks one detector after the other, and puts the answer together. */
-#include "trace/verdict.h"
-#include "trace/verdict_impl.h"
+#include "trace/verdict/verdict.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static const struct {
     const char *name, *next;
 } classes[] = {
 #define VERDICT_CLASS(id, name, next) {name, next},
-#include "trace/verdict_class.def"
+#include "trace/verdict/verdict_class.def"
 #undef VERDICT_CLASS
 };
 

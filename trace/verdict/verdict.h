@@ -15,7 +15,7 @@
 #ifndef ANA_VERDICT_H
 #define ANA_VERDICT_H
 
-#include "trace/stacks.h"
+#include "trace/job/stacks.h"
 
 enum ana_verdict_state { ANA_HEALTHY, ANA_SLOW, ANA_STUCK, ANA_BROKEN, ANA_UNSURE };
 /* "healthy" "slow" "hung" "aborted" "unknown" */
@@ -23,7 +23,7 @@ const char *ana_verdict_state_name(enum ana_verdict_state state);
 
 enum ana_verdict_class {
 #define VERDICT_CLASS(id, name, next) ANA_CLASS_##id,
-#include "trace/verdict_class.def"
+#include "trace/verdict/verdict_class.def"
 #undef VERDICT_CLASS
     ANA_CLASSES
 };

@@ -2,11 +2,11 @@
 #ifndef ANA_VERDICT_IMPL_H
 #define ANA_VERDICT_IMPL_H
 
-#include "trace/horovod.h"
-#include "trace/job_impl.h"
-#include "trace/numfmt.h"
-#include "trace/stacks.h"
-#include "trace/verdict.h"
+#include "trace/horovod/horovod.h"
+#include "trace/job/job_impl.h"
+#include "trace/util/numfmt.h"
+#include "trace/job/stacks.h"
+#include "trace/verdict/verdict.h"
 
 #define ANA_NO_GROUP UINT32_MAX
 

@@ -1,4 +1,4 @@
-#include "trace/writer_said.h"
+#include "trace/writer/said.h"
 
 #define FIXED (10u * TRC_VARINT_MAX)
 

@@ -1,9 +1,9 @@
-/* SAID items (trace/format.h): what ranks told each other in a control round.  Record path: no lock, no allocation, no
+/* SAID items (trace/format/format.h): what ranks told each other in a control round.  Record path: no lock, no allocation, no
  * system call but for a new chunk. */
 #ifndef TRC_WRITER_SAID_H
 #define TRC_WRITER_SAID_H
 
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 struct trc_said {
     enum trc_said_kind kind;

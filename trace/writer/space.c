@@ -1,5 +1,5 @@
 /* The writer's file as the system sees it: space, pages, descriptor, and what others do to it. */
-#include "trace/writer_stream.h"
+#include "trace/writer/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Streams: the slow halves of the record path. */
-#include "trace/uses.h"
-#include "trace/writer_stream.h"
+#include "trace/format/uses.h"
+#include "trace/writer/stream.h"
 
 #define RESERVED_ROWS 40u /* kept for calls that have none */
 

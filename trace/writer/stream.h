@@ -2,7 +2,7 @@
 #ifndef TRC_WRITER_STREAM_H
 #define TRC_WRITER_STREAM_H
 
-#include "trace/writer.h"
+#include "trace/writer/writer.h"
 
 /* A chunk for `kind` and `thread`: a fresh one, else (EVENTS only) the oldest full one.  Its head is reset but for the
  * magic, which the caller stores when the rest is filled in.  NULL: none. */

@@ -1,6 +1,6 @@
 /* The file behind the streams: layout, allocation, definitions. */
-#include "trace/writer.h"
-#include "trace/writer_stream.h"
+#include "trace/writer/writer.h"
+#include "trace/writer/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

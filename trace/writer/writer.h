@@ -5,9 +5,9 @@
 #ifndef TRC_WRITER_H
 #define TRC_WRITER_H
 
-#include "trace/encode.h"
-#include "trace/format.h"
-#include "trace/histogram.h"
+#include "trace/format/encode.h"
+#include "trace/format/format.h"
+#include "trace/format/histogram.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* What each action does: one handler a row of action.def, views first. */
-#include "tui/horovod_words.h"
-#include "tui/view.h"
+#include "tui/output/horovod_words.h"
+#include "tui/app/view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* State, selection and cursor. */
-#include "tui/view.h"
+#include "tui/app/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ const struct tui_view *tui_view(enum tui_view_id id)
 {
     static const struct tui_view *const views[] = {
 #define VIEW(id, symbol) &symbol,
-#include "tui/view.def"
+#include "tui/app/view.def"
 #undef VIEW
     };
     return views[id < TUI_VIEWS ? id : TUI_VIEW_OVERVIEW];

@@ -2,10 +2,10 @@
 #ifndef TUI_APP_H
 #define TUI_APP_H
 
-#include "tui/keymap.h"
-#include "tui/layout.h"
-#include "tui/source.h"
-#include "tui/table.h"
+#include "tui/app/keymap.h"
+#include "tui/widgets/layout.h"
+#include "tui/sources/source.h"
+#include "tui/widgets/table.h"
 
 enum tui_reaction {
     TUI_REDRAW = 1,

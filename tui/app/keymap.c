@@ -1,6 +1,6 @@
-#include "tui/keymap.h"
+#include "tui/app/keymap.h"
 
-#include "tui/grid.h"
+#include "tui/widgets/grid.h"
 #include <string.h>
 
 #define EVERYWHERE ((1u << TUI_VIEWS) - 1)
@@ -9,7 +9,7 @@
 
 static const struct tui_action_info actions[TUI_ACTIONS] = {
 #define ACTION(id, label, keys, views, help) [TUI_ACTION_##id] = {#id, label, keys, help, views},
-#include "tui/action.def"
+#include "tui/app/action.def"
 #undef ACTION
 };
 

@@ -8,7 +8,7 @@
 
 enum tui_view_id {
 #define VIEW(id, symbol) TUI_VIEW_##id,
-#include "tui/view.def"
+#include "tui/app/view.def"
 #undef VIEW
     TUI_VIEWS
 };
@@ -16,7 +16,7 @@ enum tui_view_id {
 enum tui_action {
     TUI_ACTION_NONE,
 #define ACTION(id, label, keys, views, help) TUI_ACTION_##id,
-#include "tui/action.def"
+#include "tui/app/action.def"
 #undef ACTION
     TUI_ACTIONS
 };

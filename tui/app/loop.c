@@ -1,4 +1,4 @@
-#include "tui/loop.h"
+#include "tui/app/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>

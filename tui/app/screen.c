@@ -1,6 +1,6 @@
 /* The frame of every screen: job line, answer line, view, key bar. */
-#include "tui/view.h"
-#include "tui/words.h"
+#include "tui/app/view.h"
+#include "tui/app/words.h"
 
 #include <ctype.h>
 #include <string.h>

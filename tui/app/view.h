@@ -2,7 +2,7 @@
 #ifndef TUI_VIEW_H
 #define TUI_VIEW_H
 
-#include "tui/app.h"
+#include "tui/app/app.h"
 
 /* A word on the screen and what it means, with its formula. */
 struct tui_term_help {
@@ -39,7 +39,7 @@ struct tui_view {
 };
 
 #define VIEW(id, symbol) extern const struct tui_view symbol;
-#include "tui/view.def"
+#include "tui/app/view.def"
 #undef VIEW
 
 const struct tui_view *tui_view(enum tui_view_id id);

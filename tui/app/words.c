@@ -1,5 +1,5 @@
-#include "tui/words.h"
-#include "trace/numfmt.h"
+#include "tui/app/words.h"
+#include "trace/util/numfmt.h"
 
 #include <inttypes.h>
 #include <string.h>

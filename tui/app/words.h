@@ -2,7 +2,7 @@
 #ifndef TUI_WORDS_H
 #define TUI_WORDS_H
 
-#include "tui/app.h"
+#include "tui/app/app.h"
 
 /* Job time with as many decimals as steps of `step_ns` need: "02:13:58.120", or ".130" when `brief`. */
 void tui_words_instant(char *out, size_t size, int64_t at_ns, int64_t step_ns, bool brief);

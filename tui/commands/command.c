@@ -1,6 +1,6 @@
-#include "tui/command.h"
+#include "tui/commands/command.h"
 
-#include "trace/text.h"
+#include "trace/util/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 static const struct tui_command commands[] = {
 #define COMMAND(name, function, arguments, help) {#name, function, arguments, help},
-#include "tui/command.def"
+#include "tui/commands/command.def"
 #undef COMMAND
 };
 

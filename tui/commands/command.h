@@ -15,7 +15,7 @@ struct tui_command {
 };
 
 #define COMMAND(name, function, arguments, help) int function(int argc, char **argv);
-#include "tui/command.def"
+#include "tui/commands/command.def"
 #undef COMMAND
 
 /* Row i of the table; NULL past the last. */

@@ -1,6 +1,6 @@
 /* hpctop doctor [-- CMD..]: what would be recorded here, and why something would not. */
-#include "tui/command.h"
-#include "tui/doctor.h"
+#include "tui/commands/command.h"
+#include "tui/doctor/doctor.h"
 
 #include <getopt.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* hpctop dump DIR|FILE..: every record as text. */
-#include "tui/command.h"
+#include "tui/commands/command.h"
 
-#include "trace/bundle.h"
-#include "trace/dump.h"
+#include "trace/job/bundle.h"
+#include "trace/reader/dump.h"
 #include <getopt.h>
 #include <string.h>
 

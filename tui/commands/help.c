@@ -1,8 +1,8 @@
 /* hpctop help, hpctop version. */
-#include "tui/command.h"
-#include "tui/help.h"
-#include "tui/manual.h"
-#include "trace/version.h"
+#include "tui/commands/command.h"
+#include "tui/views/help_lines.h"
+#include "tui/commands/manual.h"
+#include "trace/format/version.h"
 
 #include <langinfo.h>
 #include <string.h>
@@ -36,7 +36,7 @@ enum { WIDTH = 100 };
 
 static const struct tui_variable variables[] = {
 #define OPTION(field, variable, type, value, help) {variable, #type, value, help},
-#include "trace/options.def"
+#include "trace/format/options.def"
 #undef OPTION
 };
 

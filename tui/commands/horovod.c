@@ -1,10 +1,10 @@
 /* hpctop horovod [--json] [--hang SECONDS] DIR..: what the loops of a Horovod job did. */
-#include "tui/command.h"
-#include "tui/horovod_words.h"
+#include "tui/commands/command.h"
+#include "tui/output/horovod_words.h"
 
-#include "trace/horovod.h"
-#include "trace/numfmt.h"
-#include "trace/verdict.h"
+#include "trace/horovod/horovod.h"
+#include "trace/util/numfmt.h"
+#include "trace/verdict/verdict.h"
 #include <cjson/cJSON.h>
 #include <getopt.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* hpctop help man: the manual page hpctop(1), out of the same tables as everything else. */
-#include "tui/command.h"
-#include "tui/help.h"
-#include "tui/manual.h"
+#include "tui/commands/command.h"
+#include "tui/views/help_lines.h"
+#include "tui/commands/manual.h"
 
 #include <string.h>
 
@@ -31,13 +31,13 @@ static void entry(const char *word, const char *meaning)
 
 static const struct tui_variable own_variables[] = {
 #define VARIABLE(name, help) {name, "", "", help},
-#include "tui/environment.def"
+#include "tui/commands/environment.def"
 #undef VARIABLE
 };
 
 static const struct tui_variable options[] = {
 #define OPTION(command, written, help) {written, #command, "", help},
-#include "tui/option.def"
+#include "tui/commands/option.def"
 #undef OPTION
 };
 

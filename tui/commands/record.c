@@ -1,8 +1,8 @@
 /* hpctop record [-o DIR] [-n] -- CMD..: starts a command so that its ranks are recorded. */
-#include "tui/command.h"
-#include "tui/record.h"
+#include "tui/commands/command.h"
+#include "tui/launch/record.h"
 
-#include "trace/text.h"
+#include "trace/util/text.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,10 +1,10 @@
 /* hpctop report [--json] DIR..: a page for a ticket, or the same numbers for scripts. */
-#include "tui/command.h"
-#include "tui/node.h"
-#include "tui/report_json.h"
+#include "tui/commands/command.h"
+#include "tui/sources/node.h"
+#include "tui/output/report_json.h"
 
-#include "tui/lines.h"
-#include "trace/report.h"
+#include "tui/sources/lines.h"
+#include "trace/report/report.h"
 #include <getopt.h>
 #include <langinfo.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* hpctop stacks DIR..: asks the running ranks for their stacks and prints them, equal ones together. */
-#include "tui/command.h"
+#include "tui/commands/command.h"
 
-#include "trace/bundle.h"
-#include "trace/stacks.h"
+#include "trace/job/bundle.h"
+#include "trace/job/stacks.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>

@@ -1,9 +1,9 @@
 /* hpctop verdict [--json] DIR..: is it hung or lame, who, why, and what to look at. */
-#include "tui/command.h"
-#include "tui/lines.h"
-#include "tui/report_json.h"
-#include "trace/numfmt.h"
-#include "trace/verdict.h"
+#include "tui/commands/command.h"
+#include "tui/sources/lines.h"
+#include "tui/output/report_json.h"
+#include "trace/util/numfmt.h"
+#include "trace/verdict/verdict.h"
 
 #include <getopt.h>
 #include <stdio.h>

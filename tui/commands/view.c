@@ -1,6 +1,6 @@
 /* hpctop [DIR..]: the screens. */
-#include "tui/command.h"
-#include "tui/loop.h"
+#include "tui/commands/command.h"
+#include "tui/app/loop.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -2,7 +2,7 @@
 #ifndef TUI_DOCTOR_H
 #define TUI_DOCTOR_H
 
-#include "tui/record.h"
+#include "tui/launch/record.h"
 
 enum tui_doctor_level { TUI_DOCTOR_OK, TUI_DOCTOR_NOTE, TUI_DOCTOR_PROBLEM };
 

@@ -1,5 +1,5 @@
 /* hpctop doctor: the command, and how its program is linked. */
-#include "tui/doctor.h"
+#include "tui/doctor/doctor.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,6 +1,6 @@
 /* hpctop doctor: the machine, whatever the command. */
-#include "tui/doctor.h"
-#include "trace/version.h"
+#include "tui/doctor/doctor.h"
+#include "trace/format/version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static const char *filesystem(const char *folder, bool *local)
         bool local;
     } known[] = {
 #define FILESYSTEM(magic, name, local, reserves) {magic, name, local},
-#include "trace/filesystems.def"
+#include "trace/format/filesystems.def"
 #undef FILESYSTEM
     };
     struct statfs fs;

@@ -1,6 +1,6 @@
 /* What an executable says about itself, read and never run. */
-#include "tui/record.h"
-#include "trace/version.h"
+#include "tui/launch/record.h"
+#include "trace/format/version.h"
 
 #include <fcntl.h>
 #include <gelf.h>

@@ -1,5 +1,5 @@
 /* Programs, libtrace.so, and what a program says when it is asked. */
-#include "tui/record.h"
+#include "tui/launch/record.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Everything that can stand before a program on a command line, one row each. */
-#include "tui/record.h"
+#include "tui/launch/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What becomes of a command line that is to be recorded: from its innermost layer outwards; see record.h. */
-#include "tui/record_impl.h"
+#include "tui/launch/record_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *fold
 {
     static const char *const options[] = {
 #define OPTION(field, variable, type, value, help) variable,
-#include "trace/options.def"
+#include "trace/format/options.def"
 #undef OPTION
     };
     if (!can_work(plan))

@@ -1,5 +1,5 @@
 /* Takes a command line apart; see record.h. */
-#include "tui/record_impl.h"
+#include "tui/launch/record_impl.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef TUI_RECORD_IMPL_H
 #define TUI_RECORD_IMPL_H
 
-#include "tui/record.h"
+#include "tui/launch/record.h"
 
 /* Both return false. */
 bool tui_plan_refuse(struct tui_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));

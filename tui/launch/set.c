@@ -1,5 +1,5 @@
 /* Gets variables through a layer: by its options, by a list, by env, by a runtime's own variables. */
-#include "tui/record_impl.h"
+#include "tui/launch/record_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Words, lists and values: what the plan of hpctop record is made with. */
-#include "tui/record.h"
+#include "tui/launch/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>

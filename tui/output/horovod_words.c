@@ -1,6 +1,6 @@
-#include "tui/horovod_words.h"
+#include "tui/output/horovod_words.h"
 
-#include "trace/numfmt.h"
+#include "trace/util/numfmt.h"
 #include <math.h>
 #include <stdio.h>
 

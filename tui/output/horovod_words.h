@@ -2,8 +2,8 @@
 #ifndef TUI_HOROVOD_WORDS_H
 #define TUI_HOROVOD_WORDS_H
 
-#include "trace/horovod.h"
-#include "tui/style.h"
+#include "trace/horovod/horovod.h"
+#include "tui/widgets/style.h"
 
 #define TUI_HVD_NONE "no Horovod loop seen (with Gloo as controller none can be)"
 

@@ -1,4 +1,4 @@
-#include "tui/json.h"
+#include "tui/output/json.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-#include "tui/report_json.h"
-#include "tui/node.h"
-#include "trace/verdict.h"
-#include "tui/json.h"
+#include "tui/output/report_json.h"
+#include "tui/sources/node.h"
+#include "trace/verdict/verdict.h"
+#include "tui/output/json.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>

@@ -2,10 +2,10 @@
 #ifndef TUI_REPORT_JSON_H
 #define TUI_REPORT_JSON_H
 
-#include "trace/job.h"
+#include "trace/job/job.h"
 
 /* The text of one JSON object (ended by a newline), to be freed by the caller; NULL when out of memory.
- * Strings are UTF-8: bytes that are none (arguments in Latin-1) and control characters are '?' (trace/text.h).
+ * Strings are UTF-8: bytes that are none (arguments in Latin-1) and control characters are '?' (trace/util/text.h).
  * SI base units: seconds and bytes.  What is not known is null.  Integers are exact, whatever their size.
  *
  *   job         state, ranks (trace files), world_size, hosts, command, mpi, elapsed_s, lost_records,

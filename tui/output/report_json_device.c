@@ -1,6 +1,6 @@
-#include "trace/device.h"
-#include "trace/process.h"
-#include "tui/json.h"
+#include "trace/gpu/device.h"
+#include "trace/job/process.h"
+#include "tui/output/json.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
-#include "tui/lines.h"
+#include "tui/sources/lines.h"
 
-#include "trace/cxx_name.h"
+#include "trace/util/cxx_name.h"
 
 #include <elfutils/libdwfl.h>
 #include <search.h>

@@ -2,7 +2,7 @@
 #ifndef TUI_LINES_H
 #define TUI_LINES_H
 
-#include "trace/job.h"
+#include "trace/job/job.h"
 
 /* Gives the job a finder of source lines ("app.c:17").  A file that was changed after the job began is not the one that
  * ran, so it is not asked.  What was found lives until the program ends. */

@@ -1,7 +1,7 @@
-#include "tui/node.h"
-#include "trace/device.h"
-#include "trace/numfmt.h"
-#include "tui/json.h"
+#include "tui/sources/node.h"
+#include "trace/gpu/device.h"
+#include "trace/util/numfmt.h"
+#include "tui/output/json.h"
 
 #include <errno.h>
 #include <math.h>

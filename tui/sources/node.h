@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "trace/job.h"
+#include "trace/job/job.h"
 #include <cjson/cJSON.h>
 
 enum { TUI_NODE_GPUS = 16 };

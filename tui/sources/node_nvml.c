@@ -1,6 +1,6 @@
 /* NVML, as far as it is needed here: found at run time, with declarations of our own (nvml.h: NVIDIA's "NVML API
  * Reference Guide", nvmlFieldValue_t, and the field identifiers of NVLink's throughput). */
-#include "tui/node.h"
+#include "tui/sources/node.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* NCCL's RAS: a thread in every process of NCCL 2.24 and later, which knows of all of them, also when the GPUs hang.
  * Its text protocol: NCCL's user guide, "RAS". */
-#include "tui/node.h"
+#include "tui/sources/node.h"
 
 #include <ctype.h>
 #include <netdb.h>

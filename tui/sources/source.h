@@ -2,12 +2,12 @@
 #ifndef TUI_SOURCE_H
 #define TUI_SOURCE_H
 
-#include "trace/device.h"
-#include "trace/horovod.h"
-#include "trace/verdict.h"
-#include "tui/node.h"
+#include "trace/gpu/device.h"
+#include "trace/horovod/horovod.h"
+#include "trace/verdict/verdict.h"
+#include "tui/sources/node.h"
 
-/* Each slot is the function of trace/job.h of that name. */
+/* Each slot is the function of trace/job/job.h of that name. */
 struct tui_source_ops {
     void (*close)(void *data);
     bool (*refresh)(void *data);
@@ -28,7 +28,7 @@ struct tui_source_ops {
     /* ana_gpu_take_look; released by ana_gpu_look_free */
     bool (*gpu)(void *data, struct ana_selection selection, struct ana_gpu_look *out);
     bool (*node)(void *data, struct tui_node *out); /* tui_node_look */
-    size_t (*streams)(void *data);                  /* this and the next two: of trace/device.h */
+    size_t (*streams)(void *data);                  /* this and the next two: of trace/gpu/device.h */
     struct ana_stream (*stream)(void *data, size_t i);
     void (*stream_timeline)(void *data, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
                             struct ana_timeline_cell *out);

@@ -1,6 +1,6 @@
 /* The source that is a job of trace files. */
-#include "tui/source.h"
-#include "tui/lines.h"
+#include "tui/sources/source.h"
+#include "tui/sources/lines.h"
 
 static void job_close(void *data)
 {

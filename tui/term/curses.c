@@ -1,9 +1,9 @@
 /* The real terminal.  The only file that knows ncurses. */
 #define NCURSES_WIDECHAR 1
-#include "tui/term.h"
+#include "tui/term/term.h"
 
-#include "tui/keymap.h"
-#include "tui/out.h"
+#include "tui/app/keymap.h"
+#include "tui/term/out.h"
 #include <langinfo.h>
 #include <locale.h>
 #include <ncurses.h>

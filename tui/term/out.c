@@ -1,6 +1,6 @@
-#include "tui/out.h"
+#include "tui/term/out.h"
 
-#include "trace/text.h"
+#include "trace/util/text.h"
 #include <errno.h>
 #include <langinfo.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* From now on stdout and stderr put out characters that may be shown (trace/text.h), tabs and newlines; any other byte
+/* From now on stdout and stderr put out characters that may be shown (trace/util/text.h), tabs and newlines; any other byte
  * is a '?', and so is every character beyond ASCII on a terminal whose locale is not UTF-8.  Once, before anything is
  * printed. */
 void tui_out_guard(void);

@@ -1,7 +1,7 @@
 /* The terminal of tests: keys come from a script, cells go out as text. */
-#include "tui/term.h"
+#include "tui/term/term.h"
 
-#include "tui/keymap.h"
+#include "tui/app/keymap.h"
 #include <stdlib.h>
 #include <string.h>
 

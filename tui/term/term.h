@@ -2,7 +2,7 @@
 #ifndef TUI_TERM_H
 #define TUI_TERM_H
 
-#include "tui/grid.h"
+#include "tui/widgets/grid.h"
 
 enum tui_event_kind {
     TUI_EVENT_NONE, /* the time is over */

@@ -1,5 +1,5 @@
 /* Calls: where in the program the time goes, one row a call site. */
-#include "tui/view.h"
+#include "tui/app/view.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* GPUs: which kernels the time goes to, and by rank what lies behind computation, what is exposed, what is idle. */
-#include "trace/device.h"
-#include "tui/view.h"
+#include "trace/gpu/device.h"
+#include "tui/app/view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Help: the keys of the view that it was called from, and what every column of it means. */
-#include "tui/help.h"
+#include "tui/views/help_lines.h"
 
 struct page {
     struct tui_grid *grid;

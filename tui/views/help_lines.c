@@ -1,6 +1,6 @@
-#include "tui/help.h"
+#include "tui/views/help_lines.h"
 
-#include "tui/plot_category.h"
+#include "tui/widgets/plot_category.h"
 #include <string.h>
 
 /* "  word      text that goes on over as many lines as it needs". */

@@ -1,5 +1,5 @@
 /* Horovod: tensors down, ranks across; who comes late; who carries the bytes. */
-#include "tui/view_horovod.h"
+#include "tui/views/horovod.h"
 
 enum { WAITS, MISSING, RANKS, TENSOR, STATE, DONE, OPERATION, ELEMENTS, STEP, SET };
 

@@ -2,8 +2,8 @@
 #ifndef TUI_VIEW_HOROVOD_H
 #define TUI_VIEW_HOROVOD_H
 
-#include "tui/horovod_words.h"
-#include "tui/view.h"
+#include "tui/output/horovod_words.h"
+#include "tui/app/view.h"
 
 /* The ranks of a set: what they are in, how late they are, where their time goes. */
 void tui_horovod_draw_ranks(const struct tui_app *app, const struct ana_hvd_set *set, struct tui_grid *grid,

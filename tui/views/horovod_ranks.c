@@ -1,5 +1,5 @@
 /* What stands below Horovod's tensors: its ranks, or what each of them has to do with one tensor.  The worst first. */
-#include "tui/view_horovod.h"
+#include "tui/views/horovod.h"
 
 #include <stdlib.h>
 

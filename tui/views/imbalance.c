@@ -1,6 +1,6 @@
 /* Imbalance: in which collectives the ranks come apart, who comes last, who waits for whom. */
-#include "tui/plot.h"
-#include "tui/view.h"
+#include "tui/widgets/plot.h"
+#include "tui/app/view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Latency: how long each call takes, by the size of its message, and how the times are spread. */
-#include "tui/plot.h"
-#include "tui/view.h"
+#include "tui/widgets/plot.h"
+#include "tui/app/view.h"
 
 #include <string.h>
 

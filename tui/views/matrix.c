@@ -1,6 +1,6 @@
 /* Matrix: sender down, receiver across, one cell a pair of ranks or of blocks of ranks. */
-#include "tui/plot.h"
-#include "tui/view.h"
+#include "tui/widgets/plot.h"
+#include "tui/app/view.h"
 
 #include <stdlib.h>
 #include <string.h>

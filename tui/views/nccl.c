@@ -1,6 +1,6 @@
 /* NCCL: its operations by communicator and size, with the times of their kernels. */
-#include "trace/device.h"
-#include "tui/view.h"
+#include "trace/gpu/device.h"
+#include "tui/app/view.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Overview: what the matter is, how fast the job goes, which calls it spends its time in, which rank is waited for. */
-#include "tui/plot.h"
-#include "tui/plot_category.h"
-#include "tui/view.h"
+#include "tui/widgets/plot.h"
+#include "tui/widgets/plot_category.h"
+#include "tui/app/view.h"
 
 #include <string.h>
 

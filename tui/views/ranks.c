@@ -1,5 +1,5 @@
 /* Ranks: what each one does now, since when, how fast, how late. */
-#include "tui/view.h"
+#include "tui/app/view.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Timeline: ranks down, time across, a cell coloured by what took most of its time. */
-#include "tui/plot_category.h"
-#include "tui/view.h"
-#include "tui/words.h"
+#include "tui/widgets/plot_category.h"
+#include "tui/app/view.h"
+#include "tui/app/words.h"
 
 #include <stdlib.h>
 #include <string.h>

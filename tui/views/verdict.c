@@ -1,5 +1,5 @@
 /* Why: what is the matter, who does what, by what evidence, and what to look at. */
-#include "tui/view.h"
+#include "tui/app/view.h"
 
 #include <string.h>
 

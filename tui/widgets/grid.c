@@ -1,4 +1,4 @@
-#include "tui/grid.h"
+#include "tui/widgets/grid.h"
 
 #include <stdlib.h>
 #include <string.h>

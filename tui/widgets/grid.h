@@ -3,7 +3,7 @@
 #ifndef TUI_GRID_H
 #define TUI_GRID_H
 
-#include "tui/style.h"
+#include "tui/widgets/style.h"
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>

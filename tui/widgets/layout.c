@@ -1,4 +1,4 @@
-#include "tui/layout.h"
+#include "tui/widgets/layout.h"
 
 void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part *parts, int n, struct tui_rect *out)
 {

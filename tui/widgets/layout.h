@@ -3,7 +3,7 @@
 #ifndef TUI_LAYOUT_H
 #define TUI_LAYOUT_H
 
-#include "tui/grid.h"
+#include "tui/widgets/grid.h"
 
 /* The smallest terminal that the views are made for. */
 enum { TUI_MIN_COLS = 60, TUI_MIN_ROWS = 20 };

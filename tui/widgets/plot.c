@@ -1,4 +1,4 @@
-#include "tui/plot.h"
+#include "tui/widgets/plot.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #ifndef TUI_PLOT_H
 #define TUI_PLOT_H
 
-#include "tui/grid.h"
+#include "tui/widgets/grid.h"
 #include <stddef.h>
 
 /* Largest of the known values, 0 when none is positive. */

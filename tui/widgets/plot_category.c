@@ -1,4 +1,4 @@
-#include "tui/plot_category.h"
+#include "tui/widgets/plot_category.h"
 
 const struct tui_category *tui_category(int category)
 {

@@ -2,10 +2,10 @@
 #ifndef TUI_PLOT_CATEGORY_H
 #define TUI_PLOT_CATEGORY_H
 
-#include "trace/job.h"
-#include "tui/grid.h"
+#include "trace/job/job.h"
+#include "tui/widgets/grid.h"
 
-/* The categories of trace/opclass.h, and behind them time lost waiting for others. */
+/* The categories of trace/format/opclass.h, and behind them time lost waiting for others. */
 enum { TUI_CATEGORY_WAITING = TRC_CATEGORIES, TUI_CATEGORIES };
 
 struct tui_category {

@@ -1,9 +1,9 @@
-#include "tui/style.h"
+#include "tui/widgets/style.h"
 
 static const struct tui_look looks[] = {
 #define STYLE(id, letter, fore8, back8, fore256, back256, attributes, mono)                                            \
     {letter, fore8, back8, fore256, back256, attributes, mono},
-#include "tui/style.def"
+#include "tui/widgets/style.def"
 #undef STYLE
 };
 

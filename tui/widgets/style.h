@@ -8,7 +8,7 @@ enum tui_attribute { TUI_BOLD = 1, TUI_REVERSE = 2, TUI_UNDERLINE = 4 };
 
 enum tui_style {
 #define STYLE(id, letter, fore8, back8, fore256, back256, attributes, mono) TUI_STYLE_##id,
-#include "tui/style.def"
+#include "tui/widgets/style.def"
 #undef STYLE
     TUI_STYLES
 };

@@ -1,4 +1,4 @@
-#include "tui/table.h"
+#include "tui/widgets/table.h"
 
 #include <stdlib.h>
 #include <string.h>

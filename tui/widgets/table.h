@@ -3,8 +3,8 @@
 #ifndef TUI_TABLE_H
 #define TUI_TABLE_H
 
-#include "trace/numfmt.h"
-#include "tui/grid.h"
+#include "trace/util/numfmt.h"
+#include "tui/widgets/grid.h"
 
 enum { TUI_TABLE_COLUMNS = 24 }; /* no table has more */
 enum { TUI_UNIT_TEXT = -1 };     /* beside enum ana_unit */
