@@ -2,6 +2,7 @@
 #include "tests/support/check.h"
 #include "tests/support/fixture_job.h"
 #include "tui/app/loop.h"
+#include "tui/views/views.h"
 #include <stdlib.h>
 #include <time.h>
 
@@ -65,7 +66,7 @@ static struct idle run(bool running, int looks, int keys)
     fixture.running = running;
     struct idle t = {.fixture = &fixture, .looks = looks, .keys = keys};
     struct tui_app app;
-    CHECK(tui_app_init(&app, source), "memory");
+    CHECK(tui_app_init(&app, source, tui_views), "memory");
     int before = fixture.refreshes;
     t.seen = before;
     t.looks += before;

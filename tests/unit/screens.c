@@ -3,6 +3,7 @@
  * The first line of a script may set the fixture: "# fixture ranks=16 running unknown ascii size=80x24". */
 #include "tests/support/fixture_job.h"
 #include "tui/app/loop.h"
+#include "tui/views/views.h"
 
 #include <dirent.h>
 #include <locale.h>
@@ -60,7 +61,7 @@ static char *play(const char *path)
     }
     struct tui_app app;
     struct tui_term term;
-    if (!tui_app_init(&app, source) || !tui_term_script(&term, script, out, cols, rows, ascii))
+    if (!tui_app_init(&app, source, tui_views) || !tui_term_script(&term, script, out, cols, rows, ascii))
         return NULL;
     tui_loop(&app, term, false);
     term.ops->close(term.data);

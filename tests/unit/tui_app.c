@@ -1,6 +1,7 @@
 /* The app's state: selection, freezing, windows, views, and every key in every view at every size. */
 #include "tests/support/fixture_job.h"
 #include "tui/app/view.h"
+#include "tui/views/views.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static void start(size_t ranks, bool running)
 {
     struct tui_source source = fixture_source(&fixture, ranks);
     fixture.running = running;
-    check(tui_app_init(&app, source), "init");
+    check(tui_app_init(&app, source, tui_views), "init");
 }
 
 static void selection(void)
@@ -109,7 +110,7 @@ static void following(void)
     source.ops = &ops;
     fixture.running = true;
     known_ns = 7123456789;
-    check(tui_app_init(&app, source), "init");
+    check(tui_app_init(&app, source, tui_views), "init");
     check(llabs(tui_app_known_end(&app) - known_ns) < 10, "the end of what is analysed is found");
     for (int i = 0; i < 18; i++)
         tui_app_step(&app, TUI_ACTION_ZOOM_IN);
@@ -143,8 +144,8 @@ static void open_calls(void)
     ops.rank = stuck_rank;
     source.ops = &ops;
     fixture.running = true;
-    check(tui_app_init(&app, source), "init");
-    const struct tui_table_spec *spec = tui_view(TUI_VIEW_OVERVIEW)->table;
+    check(tui_app_init(&app, source, tui_views), "init");
+    const struct tui_table_spec *spec = tui_views[TUI_VIEW_OVERVIEW]->table;
     struct tui_value value = {0};
     int column = 0;
     while (column < spec->column_count && strcmp(spec->columns[column].title, "LAST RANK") != 0)

@@ -1,5 +1,6 @@
 /* Keys and actions: every key exists, no key means two things in one view, every view can be left. */
 #include "tui/app/view.h"
+#include "tui/views/views.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static void every_action(void)
 static void every_view(void)
 {
     for (int v = 0; v < TUI_VIEWS; v++) {
-        const struct tui_view *view = tui_view((enum tui_view_id)v);
+        const struct tui_view *view = tui_views[v];
         check(tui_key_action((enum tui_view_id)v, 'q') == TUI_ACTION_QUIT, "q quits", view->title);
         check(tui_key_action((enum tui_view_id)v, TUI_KEY_F10) == TUI_ACTION_QUIT, "F10 quits", view->title);
         check(tui_key_action((enum tui_view_id)v, '?') == TUI_ACTION_HELP, "? helps", view->title);

@@ -165,7 +165,7 @@ static int untag(struct tui_app *app, enum tui_action action)
 
 static int move(struct tui_app *app, enum tui_action action)
 {
-    const struct tui_view *view = tui_view(app->view);
+    const struct tui_view *view = tui_app_view(app);
     struct tui_table *table = &app->table[app->view];
     if (!view->table)
         return TUI_REDRAW;
@@ -184,7 +184,7 @@ static int move(struct tui_app *app, enum tui_action action)
 
 static int sort(struct tui_app *app, enum tui_action action)
 {
-    const struct tui_table_spec *spec = tui_view(app->view)->table;
+    const struct tui_table_spec *spec = tui_app_view(app)->table;
     struct tui_table *table = &app->table[app->view];
     if (!spec)
         return TUI_REDRAW;
@@ -198,7 +198,7 @@ static int sort(struct tui_app *app, enum tui_action action)
 static int find_next(struct tui_app *app, enum tui_action action)
 {
     (void)action;
-    const struct tui_view *view = tui_view(app->view);
+    const struct tui_view *view = tui_app_view(app);
     struct tui_table *table = &app->table[app->view];
     if (!view->table || !table->find[0])
         return say(app, "nothing to find: / asks for it");
@@ -256,7 +256,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
     if (!info || !(info->views & 1u << app->view))
         return 0;
     app->touched = true;
-    const struct tui_view *view = tui_view(app->view);
+    const struct tui_view *view = tui_app_view(app);
     int reaction = view->act ? view->act(app, action) : TUI_UNHANDLED;
     if (reaction != TUI_UNHANDLED)
         return reaction;
@@ -269,7 +269,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
 /* Enter in a prompt. */
 static void answer_prompt(struct tui_app *app)
 {
-    const struct tui_view *view = tui_view(app->view);
+    const struct tui_view *view = tui_app_view(app);
     struct tui_table *table = &app->table[app->view];
     enum tui_prompt asked = app->prompt;
     app->prompt = TUI_PROMPT_NONE;
@@ -339,7 +339,7 @@ int tui_app_wheel(struct tui_app *app, int turn)
 int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows)
 {
     struct tui_screen screen = tui_screen_layout(cols, rows, 1);
-    const struct tui_view *view = tui_view(app->view);
+    const struct tui_view *view = tui_app_view(app);
     app->message[0] = 0;
     if (screen.keys.h && y == screen.keys.y)
         return TUI_REDRAW | tui_app_step(app, tui_key_bar_at(app, cols, x));

@@ -6,14 +6,9 @@
 
 enum { SHORTEST_WINDOW_NS = 1000 };
 
-const struct tui_view *tui_view(enum tui_view_id id)
+const struct tui_view *tui_app_view(const struct tui_app *app)
 {
-    static const struct tui_view *const views[] = {
-#define VIEW(id, symbol) &symbol,
-#include "tui/app/view.def"
-#undef VIEW
-    };
-    return views[id < TUI_VIEWS ? id : TUI_VIEW_OVERVIEW];
+    return app->views[app->view];
 }
 
 uint64_t tui_app_hash(const char *text)
@@ -288,9 +283,9 @@ void tui_app_settle(struct tui_app *app)
         summarize(app);
 }
 
-bool tui_app_init(struct tui_app *app, struct tui_source source)
+bool tui_app_init(struct tui_app *app, struct tui_source source, const struct tui_view *const *views)
 {
-    *app = (struct tui_app){.source = source, .all_time = true, .view = TUI_VIEW_OVERVIEW};
+    *app = (struct tui_app){.source = source, .views = views, .all_time = true, .view = TUI_VIEW_OVERVIEW};
     tui_app_load(app);
     if (!app->has_summary || (app->info.ranks && !app->rank_count)) {
         app->source = (struct tui_source){0};
@@ -322,7 +317,7 @@ void tui_app_free(struct tui_app *app)
 
 void tui_app_update_table(struct tui_app *app)
 {
-    const struct tui_view *view = tui_view(app->view);
+    const struct tui_view *view = tui_app_view(app);
     struct tui_table *table = &app->table[app->view];
     if (!view->table)
         return;

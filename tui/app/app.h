@@ -26,8 +26,11 @@ struct tui_group {
 };
 enum { TUI_GROUPS = 32 }; /* further ones are counted with the last */
 
+struct tui_view;
+
 struct tui_app {
     struct tui_source source;
+    const struct tui_view *const *views; /* TUI_VIEWS of them */
 
     /* What the source said at the last load; kept as it is while frozen. */
     struct ana_job_info info;
@@ -86,7 +89,7 @@ struct tui_app {
 };
 
 /* Takes over the source (closed by tui_app_free).  False when out of memory; then the source is still the caller's. */
-bool tui_app_init(struct tui_app *app, struct tui_source source);
+bool tui_app_init(struct tui_app *app, struct tui_source source, const struct tui_view *const *views);
 void tui_app_free(struct tui_app *app);
 
 /* Looks at the source again (unless frozen) and makes the summary of the selection. */
@@ -131,6 +134,7 @@ void tui_app_choose_rank(struct tui_app *app, size_t index);
 /* Chooses a call: the call sites are shown of it alone. */
 void tui_app_choose_call(struct tui_app *app, const char *call);
 
+const struct tui_view *tui_app_view(const struct tui_app *app);        /* the one in place */
 void tui_app_open(struct tui_app *app, enum tui_view_id view);         /* Esc leads back */
 bool tui_app_offers(const struct tui_app *app, enum tui_view_id view); /* false: it would have nothing to say */
 bool tui_app_ended(const struct tui_app *app);                         /* the job no longer runs */

@@ -198,6 +198,6 @@ void tui_app_draw(struct tui_app *app, struct tui_grid *grid)
     }
     draw_job(app, grid, screen.job);
     draw_answer(app, grid, screen.answer);
-    tui_view(app->view)->draw(app, grid, screen.body);
+    tui_app_view(app)->draw(app, grid, screen.body);
     draw_keys(app, grid, screen.keys);
 }

@@ -38,10 +38,4 @@ struct tui_view {
     int (*click)(struct tui_app *app, int x, int y);
 };
 
-#define VIEW(id, symbol) extern const struct tui_view symbol;
-#include "tui/app/view.def"
-#undef VIEW
-
-const struct tui_view *tui_view(enum tui_view_id id);
-
 #endif

@@ -1,12 +1,6 @@
 #include "tui/commands/command.h"
 
-#include "trace/util/text.h"
-
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 static const struct tui_command commands[] = {
 #define COMMAND(name, function, arguments, help) {#name, function, arguments, help},
@@ -26,37 +20,6 @@ const struct tui_command *tui_command_of(const char *name)
         if (strcmp(command->name, name) == 0)
             return command;
     return NULL;
-}
-
-int tui_usage_error(const char *command, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    trc_clean_text(text);
-    fprintf(stderr, "hpctop: %s (see: hpctop help%s%s)\n", text, command ? " " : "", command ? command : "");
-    return TUI_EXIT_USAGE;
-}
-
-int tui_input_error(const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    trc_clean_text(text);
-    fprintf(stderr, "hpctop: %s\n", text);
-    return TUI_EXIT_INPUT;
-}
-
-int tui_finish(int status)
-{
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return tui_input_error("cannot write the output: %s", strerror(errno));
-    return status;
 }
 
 static bool asks_for_help(const char *argument)

@@ -68,7 +68,7 @@ static int print_keys(void)
 static int print_views(void)
 {
     for (int v = 0; v < TUI_VIEWS; v++) {
-        printf("%s%s\n", v ? "\n" : "", tui_view((enum tui_view_id)v)->title);
+        printf("%s%s\n", v ? "\n" : "", tui_views[v]->title);
         tui_help_view((enum tui_view_id)v, WIDTH, print_line, stdout);
     }
     return tui_finish(TUI_EXIT_OK);

@@ -102,7 +102,7 @@ int tui_print_manual(const char *version, const struct tui_variable *variables, 
     printf(".SH SCREENS\n");
     for (int v = 0; v < TUI_VIEWS; v++)
         if (v != TUI_VIEW_HELP)
-            view_section(tui_view((enum tui_view_id)v));
+            view_section(tui_views[v]);
     printf(".SH ENVIRONMENT\n.SS of libtrace.so\n");
     for (size_t i = 0; i < n; i++)
         entry(variables[i].name, variables[i].help);

@@ -9,25 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define LOOK_S 1.0 /* between two looks at a running job */
 #define HANG_S 30.0
 #define MOST   12 /* groups of ranks that are shown */
-
-void tui_look_twice(struct ana_job *job, double seconds)
-{
-    if (ana_job_doubtful(job)) {
-        nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 100000000}, NULL);
-        ana_job_refresh(job);
-    }
-    double least = seconds < 0.6 ? 0.6 : seconds;
-    while (ana_job_looks(job) < 2 && ana_job_suspect(job)) {
-        struct timespec pause = {(time_t)least, (long)((least - (double)(time_t)least) * 1e9)};
-        nanosleep(&pause, NULL);
-        ana_job_refresh(job);
-    }
-}
 
 static void print_text(const struct ana_verdict *v)
 {

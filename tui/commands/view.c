@@ -1,6 +1,7 @@
 /* hpctop [DIR..]: the screens. */
 #include "tui/commands/command.h"
 #include "tui/app/loop.h"
+#include "tui/views/views.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -92,7 +93,7 @@ int tui_command_view(int argc, char **argv)
     struct tui_app app;
     if (tui_source_open(folders, n, &source, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
-    if (!tui_app_init(&app, source)) {
+    if (!tui_app_init(&app, source, tui_views)) {
         source.ops->close(source.data);
         return tui_input_error("out of memory");
     }

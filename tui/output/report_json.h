@@ -3,6 +3,8 @@
 #define TUI_REPORT_JSON_H
 
 #include "trace/job/job.h"
+#include <cjson/cJSON.h>
+#include <stdio.h>
 
 /* The text of one JSON object (ended by a newline), to be freed by the caller; NULL when out of memory.
  * Strings are UTF-8: bytes that are none (arguments in Latin-1) and control characters are '?' (trace/util/text.h).
@@ -56,5 +58,10 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *summa
  * does, then why), next, confidence (possible, likely, proven). */
 struct ana_verdict;
 char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *verdict);
+
+/* node.c: what this machine says of its GPUs, as lines of the report and as the keys node_gpus and nccl_ras; both wait
+ * for about a second. */
+void tui_node_report(const struct ana_job *job, bool utf8, FILE *out);
+void tui_node_json(cJSON *root, const struct ana_job *job);
 
 #endif

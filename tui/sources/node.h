@@ -5,10 +5,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "trace/job/job.h"
-#include <cjson/cJSON.h>
 
 enum { TUI_NODE_GPUS = 16 };
 struct tui_node_gpu {
@@ -35,9 +33,6 @@ struct tui_node {
 bool tui_node_look(const struct ana_job *job, struct tui_node *out);
 /* The same, and waits for the first answers: for as long as `seconds`. */
 bool tui_node_wait(const struct ana_job *job, double seconds, struct tui_node *out);
-/* As lines of the report, and as the keys node_gpus and nccl_ras of its JSON; these wait for about a second. */
-void tui_node_report(const struct ana_job *job, bool utf8, FILE *out);
-void tui_node_json(cJSON *root, const struct ana_job *job);
 /* Ends the program.  With a thread of ours in a driver no exit handlers are run, which take the driver away from it. */
 _Noreturn void tui_node_exit(int status);
 

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -2,7 +2,7 @@
 #define NCURSES_WIDECHAR 1
 #include "tui/term/term.h"
 
-#include "tui/app/keymap.h"
+#include "tui/term/keys.h"
 #include "tui/term/out.h"
 #include <langinfo.h>
 #include <locale.h>

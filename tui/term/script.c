@@ -1,7 +1,7 @@
 /* The terminal of tests: keys come from a script, cells go out as text. */
 #include "tui/term/term.h"
 
-#include "tui/app/keymap.h"
+#include "tui/term/keys.h"
 #include <stdlib.h>
 #include <string.h>
 

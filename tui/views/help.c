@@ -19,7 +19,7 @@ static void write_all(const struct tui_app *app, struct page *page)
 {
     char title[64];
     int width = page->rect.w < 110 ? page->rect.w : 110; /* longer lines are hard to read */
-    snprintf(title, sizeof title, " %s", tui_view(app->help_of)->title);
+    snprintf(title, sizeof title, " %s", tui_views[app->help_of]->title);
     put_line(page, TUI_STYLE_STRONG, title);
     tui_help_view(app->help_of, width, put_line, page);
     put_line(page, TUI_STYLE_NORMAL, "");

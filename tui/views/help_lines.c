@@ -50,8 +50,7 @@ void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *
         if (view == TUI_VIEWS && __builtin_popcount(info->views) * 2 <= TUI_VIEWS) {
             for (int v = 0, first = 1; v < TUI_VIEWS; v++)
                 if (info->views & 1u << v) {
-                    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", first ? "  [" : ", ",
-                                          tui_view((enum tui_view_id)v)->title);
+                    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", first ? "  [" : ", ", tui_views[v]->title);
                     first = 0;
                 }
             snprintf(text + n, sizeof text - n, "]");
@@ -62,7 +61,7 @@ void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *
 
 void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to)
 {
-    const struct tui_view *view = tui_view(id);
+    const struct tui_view *view = tui_views[id];
     item("", 1, view->about, width, line, to);
     for (int c = 0; view->table && c < view->table->column_count; c++) {
         if (c == 0)

@@ -3,7 +3,7 @@
 #ifndef TUI_HELP_H
 #define TUI_HELP_H
 
-#include "tui/app/view.h"
+#include "tui/views/views.h"
 
 /* Takes one line; it lives no longer than the call. */
 typedef void tui_help_line(void *to, enum tui_style style, const char *text);

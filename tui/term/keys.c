@@ -1,0 +1,43 @@
+#include "tui/term/keys.h"
+
+#include "tui/widgets/grid.h"
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int key;
+} names[] = {{"Tab", TUI_KEY_TAB},
+             {"Enter", TUI_KEY_ENTER},
+             {"Esc", TUI_KEY_ESCAPE},
+             {"Space", TUI_KEY_SPACE},
+             {"Backspace", TUI_KEY_BACKSPACE},
+             {"Up", TUI_KEY_UP},
+             {"Down", TUI_KEY_DOWN},
+             {"Left", TUI_KEY_LEFT},
+             {"Right", TUI_KEY_RIGHT},
+             {"S-Left", TUI_KEY_SHIFT_LEFT},
+             {"S-Right", TUI_KEY_SHIFT_RIGHT},
+             {"Home", TUI_KEY_HOME},
+             {"End", TUI_KEY_END},
+             {"PgUp", TUI_KEY_PAGE_UP},
+             {"PgDn", TUI_KEY_PAGE_DOWN},
+             {"C-l", TUI_KEY_CONTROL_L},
+             {"F1", TUI_KEY_F1},
+             {"F2", TUI_KEY_F1 + 1},
+             {"F3", TUI_KEY_F1 + 2},
+             {"F4", TUI_KEY_F1 + 3},
+             {"F5", TUI_KEY_F1 + 4},
+             {"F6", TUI_KEY_F1 + 5},
+             {"F7", TUI_KEY_F1 + 6},
+             {"F8", TUI_KEY_F1 + 7},
+             {"F9", TUI_KEY_F1 + 8},
+             {"F10", TUI_KEY_F10}};
+
+int tui_key_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, name) == 0)
+            return names[i].key;
+    uint32_t ch = tui_decode(&name);
+    return *name ? TUI_KEY_NONE : (int)ch;
+}
