@@ -8,6 +8,7 @@
 #include "trace/relations/match.h"
 #include "trace/relations/merge.h"
 #include "trace/relations/waits.h"
+#include "trace/session/session.h"
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #include "trace/verdict/verdict.h"
 #include "tui/sources/lines.h"
 #include "tui/output/report_json.h"
+#include "trace/session/session.h"
 
 #include <fcntl.h>
 

@@ -1,4 +1,5 @@
 #include "tests/support/trace_folder.h"
+#include "trace/session/session.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "trace/job/job_impl.h"
 #include "trace/format/schema.h"
 #include "trace/writer/writer.h"
+#include "trace/session/session.h"
 
 #include <math.h>
 #include <stdlib.h>

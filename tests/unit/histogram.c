@@ -1,6 +1,7 @@
 /* Percentiles from buckets: against the sorted values themselves. */
 #include "trace/util/times.h"
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Summaries of small jobs whose every number is known. */
 #include "tests/support/trace_folder.h"
+#include "trace/session/session.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* Several worlds, runs and jobs in one folder, or in several: which files are read as one job. */
 #include "tests/support/trace_folder.h"
+#include "trace/session/session.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-/* Writers of items (trace/format/format.h) into memory: what the recorder puts into an EVENTS chunk, what tests build traces
- * of. Inline, no libc, no allocation: callable from the traced thread.  Each returns the byte behind what it wrote and
- * writes at most TRC_ITEM_MAX bytes; the caller has seen to the room.  trace/format/decode.h reads the same. */
+/* Writers of items (trace/format/format.h) into memory: what the recorder puts into an EVENTS chunk, what tests build
+ * traces of. Inline, no libc, no allocation: callable from the traced thread.  Each returns the byte behind what it
+ * wrote and writes at most TRC_ITEM_MAX bytes; the caller has seen to the room.  trace/format/decode.h reads the same.
+ */
 #ifndef TRC_ENCODE_H
 #define TRC_ENCODE_H
 

@@ -94,4 +94,8 @@ static inline bool hvd_cells(size_t *used, size_t n)
 void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work);
 void hvd_rounds(struct ana_hvd_set *set, struct hvd_work *work, int64_t horizon_ns);
 
+/* horovod.c: what is kept of a job's loops; NULL: out of memory. */
+struct ana_hvd_state *ana_hvd_new(void);
+void ana_hvd_free(struct ana_hvd_state *state);
+
 #endif

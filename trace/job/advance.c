@@ -1,5 +1,4 @@
 /* The way through the events: merge, match, and what they add up to; in slices, since a screen must not wait. */
-#include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 #include <stdlib.h>
 #include <string.h>
@@ -161,11 +160,11 @@ static inline void draw(struct ana_lane *lane, const struct ana_event *e)
 static void take_other(struct ana_job *job, const struct ana_event *e)
 {
     if (is_device(e)) {
-        ana_gpu_device_event(job, job->gpu, e);
+        job->upper->device_event(job, job->gpu, e);
         return;
     }
     if (e->call && ana_opclass_category(e->call->opclass) == TRC_CAT_NCCL)
-        ana_gpu_call(job, job->gpu, e);
+        job->upper->nccl_call(job, job->gpu, e);
     ana_match_event(job->match, e);
 }
 
@@ -176,7 +175,7 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
         return;
     }
     if (e->use->is_nccl)
-        ana_gpu_call(job, job->gpu, e);
+        job->upper->nccl_call(job, job->gpu, e);
     ana_match_event(job->match, e);
     if (e->use->is_beyond) /* the counters know partners of this world only */
         ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
@@ -190,7 +189,7 @@ static void take_window_event(struct ana_job *job, const struct ana_event *e)
     struct ana_window *w = &job->window;
     if (!counts(job, &w->pass.tally, e)) {
         if (is_device(e))
-            ana_gpu_device_event(job, w->gpu, e);
+            job->upper->device_event(job, w->gpu, e);
         return;
     }
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
@@ -301,7 +300,7 @@ bool ana_analysis_start(struct ana_job *job)
     job->clip = ana_wait_clip_new();
     struct ana_match_sink sink = {job, take_message, take_instance};
     job->match = ana_match_new(sink);
-    job->gpu = ana_devices_new(job->count);
+    job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
         !pass_open(job, &job->pass))
         return false;
@@ -325,10 +324,10 @@ static void evidence_stop(struct ana_job *job)
     job->evidence_match = NULL;
 }
 
-static void window_close(struct ana_window *window)
+static void window_close(const struct ana_job *job, struct ana_window *window)
 {
     pass_close(&window->pass);
-    ana_devices_free(window->gpu);
+    job->upper->devices_free(window->gpu);
     free(window->ranks);
     *window = (struct ana_window){0};
 }
@@ -336,10 +335,10 @@ static void window_close(struct ana_window *window)
 void ana_analysis_stop(struct ana_job *job)
 {
     evidence_stop(job);
-    window_close(&job->window);
+    window_close(job, &job->window);
     pass_close(&job->pass);
     ana_match_free(job->match);
-    ana_devices_free(job->gpu);
+    job->upper->devices_free(job->gpu);
     job->gpu = NULL;
     ana_bridges_free(job->bridges);
     job->bridges = NULL;
@@ -480,7 +479,7 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
 
 void ana_window_release(struct ana_job *job)
 {
-    window_close(&job->window);
+    window_close(job, &job->window);
 }
 
 double ana_window_select(struct ana_job *job, const struct ana_selection *selection)
@@ -491,14 +490,14 @@ double ana_window_select(struct ana_job *job, const struct ana_selection *select
                 !w->ranks == !ranks && (!ranks || memcmp(w->ranks, ranks, job->count) == 0);
     if (same)
         return window_share(job);
-    window_close(w);
+    window_close(job, w);
     w->begin_ns = selection->begin_ns;
     w->end_ns = selection->end_ns;
     if (ranks && !(w->ranks = malloc(job->count)))
         return -1;
     if (ranks)
         memcpy(w->ranks, ranks, job->count);
-    w->gpu = ana_devices_new_window(job->count, w->begin_ns, w->end_ns);
+    w->gpu = job->upper->devices_new_window(job->count, w->begin_ns, w->end_ns);
     if (!w->gpu || !pass_open(job, &w->pass) || !ana_merge_seek(w->pass.merge, w->begin_ns, w->end_ns, w->ranks))
         return -1;
     w->open = true;

@@ -1,4 +1,4 @@
-#include "trace/verdict/verdict_impl.h"
+#include "trace/job/job_impl.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -58,17 +58,6 @@ static void judge(struct ana_job *job)
         job->state = waits && job->quiet_ns >= ANA_HUNG_NS ? ANA_HUNG : ANA_RUNNING;
     else
         job->state = done ? ANA_FINISHED : ANA_ABORTED;
-}
-
-/* The verdict knows hangs better than the quiet: also of jobs that are over. */
-static void judge_hang(struct ana_job *job)
-{
-    struct ana_verdict verdict;
-    if (job->count == 0 || !ana_verdict(job, NULL, &verdict))
-        return;
-    if (verdict.state == ANA_STUCK)
-        job->state = ANA_HUNG;
-    ana_verdict_free(&verdict);
 }
 
 static void warn(struct ana_job *job, const char *path, const char *text)
@@ -176,8 +165,7 @@ bool ana_job_look(struct ana_job *job)
             trc_set_final(p->rank.file);
     }
     judge(job);
-    ana_looks_take(job);
-    judge_hang(job);
+    job->upper->looked(job);
     return moved;
 }
 
@@ -200,7 +188,8 @@ bool ana_job_refresh(struct ana_job *job)
     return moved;
 }
 
-enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error, size_t error_size)
+enum trc_status ana_job_open_with(const struct ana_upper *upper, const char *const *folders, size_t n,
+                                  struct ana_job **out, char *error, size_t error_size)
 {
     struct ana_job *job = calloc(1, sizeof *job);
     if (!job || n == 0 || !ana_bundle_open(&job->bundle, folders, n)) {
@@ -213,7 +202,8 @@ enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_jo
     ana_map_init(&job->call_by_address, sizeof(uint32_t));
     ana_map_init(&job->comm_names, sizeof(char *));
     job->progress_ns = INT64_MIN;
-    job->horovod = ana_hvd_new();
+    job->upper = upper;
+    job->horovod = upper->horovod_new();
     if (job->horovod && (job->call = calloc(1, sizeof *job->call)) != NULL) {
         job->call[0] = (struct ana_call_name){unknown.name, unknown.opclass};
         job->calls = 1;
@@ -246,8 +236,8 @@ void ana_job_close(struct ana_job *job)
     if (!job)
         return;
     ana_analysis_stop(job);
-    ana_looks_free(job->looks);
-    ana_hvd_free(job->horovod);
+    job->upper->looks_free(job->looks);
+    job->upper->horovod_free(job->horovod);
     ana_members_forget(job);
     forget_warnings(job);
     ana_bundle_close(&job->bundle);

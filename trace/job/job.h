@@ -13,14 +13,12 @@
 #define ANA_JOB_H
 
 #include "trace/reader/reader.h"
+#include "trace/relations/waits.h"
+#include "trace/util/times.h"
 
 struct ana_job;
 
-/* Opens every *.hpctop file in the folders (a file's own path works too).  Of several runs of MPI in one folder those
- * that ended before the latest was started are left out.  Files that cannot be read are left out and
- * named by ana_job_warning.  TRC_BAD, with one line in `error`, when none can be read. */
-enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error,
-                             size_t error_size);
+/* A job is opened by ana_job_open (trace/session/session.h). */
 void ana_job_close(struct ana_job *job);
 const char *ana_job_warning(const struct ana_job *job, size_t i); /* NULL past the last; damage of files included */
 
@@ -145,13 +143,6 @@ struct ana_selection {
     const uint8_t *ranks;     /* one byte a rank index, nonzero = selected; NULL: all */
 };
 
-/* Distribution of durations in ns; percentiles are NAN when nothing was counted. */
-struct ana_times {
-    uint64_t count;
-    int64_t total_ns;
-    double min_ns, p50_ns, p90_ns, p99_ns, max_ns;
-};
-
 struct ana_call_stat {
     const char *name;
     enum trc_opclass opclass;
@@ -205,7 +196,6 @@ struct ana_collective {
     double last_share;
 };
 
-enum ana_wait_kind { ANA_LATE_SENDER, ANA_LATE_RECEIVER, ANA_LATE_IN_COLLECTIVE };
 struct ana_wait {
     enum ana_wait_kind kind;
     size_t waiter, culprit; /* rank indices */

@@ -13,6 +13,7 @@
 #include "trace/job/store.h"
 #include "trace/job/tally.h"
 #include "trace/job/timeline.h"
+#include "trace/job/upper.h"
 #include "trace/relations/waits.h"
 
 #define ANA_HUNG_NS 30000000000 /* a running job in which nothing completes for this long hangs */
@@ -41,6 +42,7 @@ struct ana_call_name {
 struct ana_looks; /* verdict_impl.h */
 
 struct ana_job {
+    const struct ana_upper *upper;
     struct ana_bundle bundle;
     struct ana_process *process;
     size_t count;
@@ -139,6 +141,9 @@ uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id
 /* Looks at all processes and at the state of the whole; after a refresh of the files or a new fit of the clock.  True
  * if somebody may be alive, or is found to have ended: then another verdict may follow from the same files. */
 bool ana_job_look(struct ana_job *job);
+/* As ana_job_open, which calls it; `upper` outlives the job. */
+enum trc_status ana_job_open_with(const struct ana_upper *upper, const char *const *folders, size_t n,
+                                  struct ana_job **out, char *error, size_t error_size);
 static inline bool ana_selected(const uint8_t *ranks, size_t index)
 {
     return !ranks || ranks[index];
@@ -155,10 +160,6 @@ void ana_call_words(const struct ana_job *job, size_t index, const char *call, c
 /* "MPI_COMM_WORLD", its own name, or "a communicator of 4"; "a window of 4", "file out.dat". */
 void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size);
 const char *ana_comm_kind(const struct trc_comm *comm); /* "communicator", "window", "file" */
-
-/* horovod.c */
-struct ana_hvd_state *ana_hvd_new(void);
-void ana_hvd_free(struct ana_hvd_state *state);
 
 /* advance.c */
 bool ana_analysis_start(struct ana_job *job); /* anew, for the processes as they are now; false: out of memory */

@@ -15,11 +15,11 @@
 #ifndef ANA_WAITS_H
 #define ANA_WAITS_H
 
-#include "trace/job/job.h"
 #include "trace/relations/relations.h"
 
 #define ANA_EAGER_BYTES 1024u
 
+enum ana_wait_kind { ANA_LATE_SENDER, ANA_LATE_RECEIVER, ANA_LATE_IN_COLLECTIVE };
 struct ana_wait_span {
     enum ana_wait_kind kind;
     size_t waiter, culprit;      /* rank indices */

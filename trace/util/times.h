@@ -8,7 +8,13 @@
 
 #include "trace/format/format.h"
 #include "trace/format/histogram.h"
-#include "trace/job/job.h"
+
+/* Distribution of durations in ns; percentiles are NAN when nothing was counted. */
+struct ana_times {
+    uint64_t count;
+    int64_t total_ns;
+    double min_ns, p50_ns, p90_ns, p99_ns, max_ns;
+};
 
 #define ANA_TIMES_BUCKETS 1408u /* up to 2^48 ns, 78 hours */
 

@@ -1,5 +1,6 @@
 /* Device operations under way, of all ranks together: who waits in which collective on which communicator, who has not
- * come to it, and what it is behind.  From the tables of trace/format/format_gpu.h alone; only the files of verdict_gpu*.c. */
+ * come to it, and what it is behind.  From the tables of trace/format/format_gpu.h alone; only the files of
+ * verdict_gpu*.c. */
 #ifndef ANA_VERDICT_GPU_H
 #define ANA_VERDICT_GPU_H
 

@@ -275,3 +275,14 @@ void ana_verdict_headline(const struct ana_verdict *v, char *out, size_t size)
     else
         snprintf(out, size, "%s", v->summary);
 }
+
+void ana_verdict_looked(struct ana_job *job)
+{
+    struct ana_verdict verdict;
+    ana_looks_take(job);
+    if (job->count == 0 || !ana_verdict(job, NULL, &verdict))
+        return;
+    if (verdict.state == ANA_STUCK)
+        job->state = ANA_HUNG;
+    ana_verdict_free(&verdict);
+}

@@ -141,7 +141,7 @@ struct ana_case {
     struct ana_verdict *out;
 };
 
-/* verdict_looks.c */
+/* looks.c */
 void ana_looks_take(struct ana_job *job);
 void ana_looks_free(struct ana_looks *looks);
 /* Share of a core that a rank used between the looks; NAN unknown. */
@@ -190,6 +190,8 @@ struct ana_post *ana_rank_post(struct ana_case *c, size_t index);
 size_t ana_want_partner(const struct ana_case *c, const struct ana_want *want);
 
 /* verdict.c */
+/* Takes a look at a job that was just refreshed, and calls it hung if it is: also one that is over. */
+void ana_verdict_looked(struct ana_job *job);
 bool ana_case_ended(const struct ana_case *c, size_t index); /* MPI_Finalize returned */
 /* End of what a rank is judged by. */
 static inline int64_t ana_case_end(const struct ana_case *c, size_t index)

@@ -1,5 +1,5 @@
-/* SAID items (trace/format/format.h): what ranks told each other in a control round.  Record path: no lock, no allocation, no
- * system call but for a new chunk. */
+/* SAID items (trace/format/format.h): what ranks told each other in a control round.  Record path: no lock, no
+ * allocation, no system call but for a new chunk. */
 #ifndef TRC_WRITER_SAID_H
 #define TRC_WRITER_SAID_H
 

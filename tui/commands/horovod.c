@@ -5,6 +5,7 @@
 #include "trace/horovod/horovod.h"
 #include "trace/util/numfmt.h"
 #include "trace/verdict/verdict.h"
+#include "trace/session/session.h"
 #include <cjson/cJSON.h>
 #include <getopt.h>
 #include <math.h>

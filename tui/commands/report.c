@@ -5,6 +5,7 @@
 
 #include "tui/sources/lines.h"
 #include "trace/report/report.h"
+#include "trace/session/session.h"
 #include <getopt.h>
 #include <langinfo.h>
 #include <stdlib.h>

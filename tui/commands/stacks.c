@@ -3,6 +3,7 @@
 
 #include "trace/job/bundle.h"
 #include "trace/job/stacks.h"
+#include "trace/session/session.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>

@@ -4,6 +4,7 @@
 #include "tui/output/report_json.h"
 #include "trace/util/numfmt.h"
 #include "trace/verdict/verdict.h"
+#include "trace/session/session.h"
 
 #include <getopt.h>
 #include <stdio.h>

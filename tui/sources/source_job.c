@@ -1,6 +1,7 @@
 /* The source that is a job of trace files. */
 #include "tui/sources/source.h"
 #include "tui/sources/lines.h"
+#include "trace/session/session.h"
 
 static void job_close(void *data)
 {

@@ -1,0 +1,28 @@
+/* What the floors above a job do with it while it is read.  The job calls them by this table, so that it needs none of
+ * them; trace/session/ fills it in. */
+#ifndef ANA_UPPER_H
+#define ANA_UPPER_H
+
+#include "trace/relations/relations.h"
+
+struct ana_job;
+struct ana_devices;
+struct ana_hvd_state;
+struct ana_looks;
+
+struct ana_upper {
+    /* trace/gpu: of all time, and of a window; NULL: out of memory. */
+    struct ana_devices *(*devices_new)(size_t ranks);
+    struct ana_devices *(*devices_new_window)(size_t ranks, int64_t begin_ns, int64_t end_ns);
+    void (*devices_free)(struct ana_devices *devices);
+    void (*device_event)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
+    void (*nccl_call)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
+    /* trace/horovod: what is kept of its loops; NULL: out of memory. */
+    struct ana_hvd_state *(*horovod_new)(void);
+    void (*horovod_free)(struct ana_hvd_state *state);
+    /* trace/verdict: after each look at the processes; may set the state of the job. */
+    void (*looked)(struct ana_job *job);
+    void (*looks_free)(struct ana_looks *looks);
+};
+
+#endif

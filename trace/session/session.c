@@ -1,0 +1,20 @@
+#include "trace/session/session.h"
+#include "trace/gpu/device_impl.h"
+#include "trace/horovod/horovod_impl.h"
+#include "trace/verdict/verdict_impl.h"
+
+enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error, size_t error_size)
+{
+    static const struct ana_upper upper = {
+        .devices_new = ana_devices_new,
+        .devices_new_window = ana_devices_new_window,
+        .devices_free = ana_devices_free,
+        .device_event = ana_gpu_device_event,
+        .nccl_call = ana_gpu_call,
+        .horovod_new = ana_hvd_new,
+        .horovod_free = ana_hvd_free,
+        .looked = ana_verdict_looked,
+        .looks_free = ana_looks_free,
+    };
+    return ana_job_open_with(&upper, folders, n, out, error, error_size);
+}

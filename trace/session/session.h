@@ -1,0 +1,13 @@
+/* Opening a job with everything that hpctop computes about it. */
+#ifndef ANA_SESSION_H
+#define ANA_SESSION_H
+
+#include "trace/job/job.h"
+
+/* Opens every *.hpctop file in the folders (a file's own path works too).  Of several runs of MPI in one folder those
+ * that ended before the latest was started are left out.  Files that cannot be read are left out and
+ * named by ana_job_warning.  TRC_BAD, with one line in `error`, when none can be read. */
+enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error,
+                             size_t error_size);
+
+#endif
