@@ -110,7 +110,7 @@ static char schema[96 * 1024];
 
 static size_t write_schema(void)
 {
-    static struct trc_schema_call calls[IPO_DEVICE_NUMBER(IPO_DEVICE_CALLS)] = {
+    static struct trc_schema_call calls[IPO_NCCL_NUMBER(IPO_NCCL_CALLS)] = {
 #define DEVICE(id, name_, opclass_)                                                                                    \
     [IPO_DEVICE_NUMBER(IPO_DEVICE_##id)] = {.name = name_, .opclass = TRC_OP_##opclass_},
         IPO_DEVICE_LIST(DEVICE)
@@ -124,9 +124,9 @@ static size_t write_schema(void)
     for (int i = 0; i < IPO_NCCL_CALLS; i++) {
         const struct ipo_nccl_call *call = &ipo_nccl_calls[i];
         enum trc_opclass opclass = call->opclass < TRC_OPCLASSES ? (enum trc_opclass)call->opclass : TRC_OP_NCCL_COMM;
-        calls[IPO_CALLS + i] = (struct trc_schema_call){.name = call->name, .roles = call->roles, .opclass = opclass};
+        calls[IPO_NCCL_NUMBER(i)] = (struct trc_schema_call){.name = call->name, .roles = call->roles, .opclass = opclass};
     }
-    return trc_schema_write(schema, sizeof schema, calls, IPO_DEVICE_NUMBER(IPO_DEVICE_CALLS));
+    return trc_schema_write(schema, sizeof schema, calls, IPO_NCCL_NUMBER(IPO_NCCL_CALLS));
 }
 
 /* The folder and those above it; 0 or an errno.  Others never get to write to one that is made here. */

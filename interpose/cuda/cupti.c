@@ -6,6 +6,7 @@
 #include "interpose/core/facts.h"
 #include "interpose/core/heartbeat.h"
 #include "interpose/core/process.h"
+#include "interpose/mpi/record.h"
 #include "interpose/load/resolve.h"
 #include "interpose/base/text.h"
 

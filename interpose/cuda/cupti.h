@@ -4,24 +4,7 @@
 #ifndef IPO_CUPTI_H
 #define IPO_CUPTI_H
 
-#include "interpose/mpi/calls.h"
-#include "interpose/nccl/nccl.h"
-
-/* What runs on a stream, as calls of the schema: behind NCCL's. */
-#define IPO_DEVICE_LIST(DEVICE)                                                                                        \
-    DEVICE(KERNEL, "kernel", KERNEL)                                                                                   \
-    DEVICE(HTOD, "memcpy_HtoD", COPY)                                                                                  \
-    DEVICE(DTOH, "memcpy_DtoH", COPY)                                                                                  \
-    DEVICE(DTOD, "memcpy_DtoD", COPY)                                                                                  \
-    DEVICE(PTOP, "memcpy_PtoP", COPY) /* from one GPU to another */                                                    \
-    DEVICE(OTHER, "memcpy", COPY)
-enum ipo_device_id {
-#define DEVICE(id, name, opclass) IPO_DEVICE_##id,
-    IPO_DEVICE_LIST(DEVICE)
-#undef DEVICE
-        IPO_DEVICE_CALLS
-};
-#define IPO_DEVICE_NUMBER(id) ((uint32_t)IPO_CALLS + (uint32_t)IPO_NCCL_CALLS + (uint32_t)(id))
+#include "interpose/cuda/device.h"
 
 /* ---- cupti.c */
 

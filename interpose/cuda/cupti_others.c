@@ -3,6 +3,7 @@
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_inside.h"
 #include "interpose/core/process.h"
+#include "interpose/mpi/record.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Where each NCCL operation of the process is: the table of trace/format/format_gpu.h, written in place, so that it can be
- * read while the job hangs and after kill -9.  Who knows what happens to an operation says it here: the wrappers that
- * it was called, the driver's events (cuda_events.h) and NCCL's profiler plugin that it started and ended.
+/* Where each NCCL operation of the process is: the table of trace/format/format_gpu.h, written in place, so that it can
+ * be read while the job hangs and after kill -9.  Who knows what happens to an operation says it here: the wrappers
+ * that it was called, the driver's events (cuda_events.h) and NCCL's profiler plugin that it started and ended.
  *
  * Any thread of the program may call all of these, and our own threads too.  No lock, no allocation, no system call but
  * where said.  An operation is named by a handle that outlives its slot: what is said of one that is over is ignored.

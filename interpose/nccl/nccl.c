@@ -26,22 +26,6 @@ static const struct {
     [IPO_MOVES_SEND] = {1, 1, 0, 0},           [IPO_MOVES_RECV] = {0, 0, 1, 1},
 };
 
-/* ncclDataType_t: int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 float8e4m3 float8e5m2. */
-static const uint8_t type_bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-
-uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, char role)
-{
-    for (unsigned i = 0; i < call->arity; i++)
-        if (call->roles[i] == role)
-            return args[i];
-    return 0;
-}
-
-uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count)
-{
-    return type < sizeof type_bytes ? count * type_bytes[type] : TRC_BYTES_UNKNOWN;
-}
-
 static uint64_t times(int8_t factor, uint64_t bytes, const struct ipo_comm *comm)
 {
     if (bytes == TRC_BYTES_UNKNOWN || (factor == N && (!comm || comm->size <= 0)))

@@ -3,6 +3,7 @@
 #ifndef IPO_NCCL_H
 #define IPO_NCCL_H
 
+#include "interpose/cuda/device.h"
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/record.h"
 
@@ -17,8 +18,8 @@ enum ipo_nccl_id {
     IPO_NCCL_CALLS
 };
 
-/* Number of a call in the schema and in signatures: behind MPI's. */
-#define IPO_NCCL_NUMBER(id) ((uint32_t)IPO_CALLS + (uint32_t)(id))
+/* Number of a call in the schema and in signatures: behind those of devices. */
+#define IPO_NCCL_NUMBER(id) (IPO_DEVICE_NUMBER(IPO_DEVICE_CALLS) + (uint32_t)(id))
 
 /* Class of the rows that are wrapped and never recorded. */
 #define TRC_OP_LOOK (TRC_OP_PASS + 1)
@@ -72,7 +73,23 @@ extern IPO_OURS const ipo_function ipo_nccl_wrapper[IPO_NCCL_COPIES][IPO_NCCL_CA
 /* ncclResult_t, as far as it matters here. */
 enum { IPO_NCCL_SUCCESS = 0, IPO_NCCL_SYSTEM_ERROR = 2, IPO_NCCL_IN_PROGRESS = 7 };
 
-/* ---- nccl_resolve.c */
+/* ---- calls.c */
+
+/* The argument with a role; 0 if the call has none. */
+uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, char role);
+/* count x size of an ncclDataType_t; TRC_BYTES_UNKNOWN for a type of a later version. */
+uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count);
+/* The row of a name; -1: it has none. */
+int ipo_nccl_row(const char *name);
+
+/* How many copies are known: the first of ipo_nccl_copies. */
+unsigned ipo_nccl_copies_n(void);
+/* The next one is filled in.  One thread at a time. */
+void ipo_nccl_copies_add(void);
+/* The copy that an object is; NULL: it is none. */
+struct ipo_nccl_copy *ipo_nccl_copy_at(const void *base);
+
+/* ---- resolve.c */
 
 /* Finds NCCL, in whatever loaded objects define it, once more where objects were loaded since the last time.  `caller`:
  * an address in the code that called, whose scope is asked; NULL: only the global scope.  The copy that this code calls
@@ -82,15 +99,9 @@ struct ipo_nccl_copy *ipo_nccl_resolve(const void *caller);
 /* What passes a call on that is not recorded; never NULL: where no NCCL has it, a function that returns an error. */
 ipo_function ipo_nccl_pass(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const void *caller);
 
-/* How many copies are known; those at ipo_nccl_copies. */
-unsigned ipo_nccl_copies_n(void);
-
 /* The wrapper that a slot of an object is to lead to, where it has that name; NULL: none.  `base`: the object's;
  * `bound`: what the slot leads to now. */
 ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void *bound);
-
-/* Whether an object is one whose calls have wrappers. */
-bool ipo_nccl_is_copy(const void *base);
 
 /* dlsym of a name of NCCL on a real handle: our wrapper, where the object has the function and it is one that is
  * recorded; else what is there. */
@@ -102,18 +113,12 @@ void *ipo_nccl_looked_up(void *handle, const char *name);
 bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args);
 void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, int result);
 
-/* count x size of an ncclDataType_t; TRC_BYTES_UNKNOWN for a type of a later version. */
-uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count);
-
 /* The same for a call that NCCL itself tells of (nccl_told.h): `args` by the row's roles, `comm` may be NULL. */
 bool ipo_nccl_told_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *comm,
                          const void *site);
 void ipo_nccl_told_leave(struct ipo_frame *frame, enum ipo_nccl_id id);
 
-/* The argument with a role; 0 if the call has none. */
-uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, char role);
-
-/* ---- nccl_comms.c */
+/* ---- comms.c */
 
 /* What is read of an ncclConfig_t (`config` may be NULL); size, magic and version in front say whether it is one and
  * what it has.  Source: nccl.h of 2.14 (blocking) and 2.27 (commName). */

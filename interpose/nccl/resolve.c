@@ -15,53 +15,7 @@
 #define MAX_OBJECTS 512
 #define MAX_NAME    256
 
-struct ipo_nccl_copy ipo_nccl_copies[IPO_NCCL_COPIES];
-static atomic_uint copies;
 static atomic_flag busy = ATOMIC_FLAG_INIT; /* one thread looks at a time; for the others calls are passed on unseen */
-
-/* Place of a role; the first behind the last where there is none.  Worked out by the compiler. */
-#define IS(roles, i, a, b) ((roles "         ")[i] == (a) || (roles "         ")[i] == (b))
-#define AT2(roles, a, b)                                                                                               \
-    (IS(roles, 0, a, b)   ? 0                                                                                          \
-     : IS(roles, 1, a, b) ? 1                                                                                          \
-     : IS(roles, 2, a, b) ? 2                                                                                          \
-     : IS(roles, 3, a, b) ? 3                                                                                          \
-     : IS(roles, 4, a, b) ? 4                                                                                          \
-     : IS(roles, 5, a, b) ? 5                                                                                          \
-     : IS(roles, 6, a, b) ? 6                                                                                          \
-     : IS(roles, 7, a, b) ? 7                                                                                          \
-     : IS(roles, 8, a, b) ? 8                                                                                          \
-                          : sizeof(roles) - 1)
-#define AT(roles, a) AT2(roles, a, a)
-
-const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS] = {
-#define EXPORT true
-#define PATCH  false
-#define NCCL(arity_, name_, how_, opclass_, moves_, roles_)                                                            \
-    {.name = "nccl" #name_,                                                                                            \
-     .roles = roles_,                                                                                                  \
-     .opclass = TRC_OP_##opclass_,                                                                                     \
-     .moves = IPO_MOVES_##moves_,                                                                                      \
-     .arity = arity_,                                                                                                  \
-     .at = {AT(roles_, 'n'), AT(roles_, 'd'), AT(roles_, 'o'), AT(roles_, 'r'), AT2(roles_, 'p', 's'),                 \
-            AT(roles_, 'c'), AT(roles_, 't')},                                                                         \
-     .exported = how_},
-#define NCCL_ID    NCCL
-#define NCCL_ASYNC NCCL
-#include "interpose/nccl/nccl_calls.def"
-#undef NCCL
-#undef NCCL_ID
-#undef NCCL_ASYNC
-};
-
-#define NCCL(arity, name, how, opclass, moves, roles)                                                                  \
-    _Static_assert(sizeof(roles) - 1 == (arity), "nccl" #name ": one role an argument");
-#define NCCL_ID    NCCL
-#define NCCL_ASYNC NCCL
-#include "interpose/nccl/nccl_calls.def"
-#undef NCCL
-#undef NCCL_ID
-#undef NCCL_ASYNC
 
 /* Which copy the code of an object calls by the public names. */
 static struct scope {
@@ -92,14 +46,6 @@ static void *object_of(const void *address)
     return handle ? handle : dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD); /* the program itself has no name */
 }
 
-static struct ipo_nccl_copy *copy_at(const void *base)
-{
-    for (unsigned i = 0; base && i < atomic_load(&copies); i++)
-        if (ipo_nccl_copies[i].base == base)
-            return &ipo_nccl_copies[i];
-    return NULL;
-}
-
 static int find_end(struct dl_phdr_info *info, size_t size, void *of)
 {
     (void)size;
@@ -123,8 +69,8 @@ static struct ipo_nccl_copy *copy_of(const void *found, void *scope)
     Dl_info info;
     if (!found || !dladdr(found, &info) || !info.dli_fname)
         return NULL;
-    struct ipo_nccl_copy *copy = copy_at(info.dli_fbase);
-    unsigned n = atomic_load(&copies);
+    struct ipo_nccl_copy *copy = ipo_nccl_copy_at(info.dli_fbase);
+    unsigned n = ipo_nccl_copies_n();
     if (copy || n == IPO_NCCL_COPIES)
         return copy;
     copy = &ipo_nccl_copies[n];
@@ -136,7 +82,7 @@ static struct ipo_nccl_copy *copy_of(const void *found, void *scope)
     strncpy(copy->object, info.dli_fname, sizeof copy->object - 1);
     if (copy->real[IPO_NCCL_GetVersion])
         ((int (*)(int *))copy->real[IPO_NCCL_GetVersion])(&copy->version);
-    atomic_store(&copies, n + 1);
+    ipo_nccl_copies_add();
     return copy;
 }
 
@@ -221,38 +167,20 @@ ipo_function ipo_nccl_pass(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id
     void *found = known(RTLD_NEXT, name);
     if (!found)
         found = known(object_of(caller), name);
-    for (unsigned i = 0; !found && i < atomic_load(&copies); i++)
+    for (unsigned i = 0; !found && i < ipo_nccl_copies_n(); i++)
         found = (void *)(uintptr_t)ipo_nccl_copies[i].real[id];
     return found ? (ipo_function)(uintptr_t)found : (ipo_function)absent;
-}
-
-unsigned ipo_nccl_copies_n(void)
-{
-    return atomic_load(&copies);
-}
-
-bool ipo_nccl_is_copy(const void *base)
-{
-    return copy_at(base) != NULL;
-}
-
-static int row_of(const char *name)
-{
-    for (int i = 0; i < IPO_NCCL_CALLS; i++)
-        if (strcmp(ipo_nccl_calls[i].name, name) == 0)
-            return i;
-    return -1;
 }
 
 /* A slot that was bound says which copy it leads to; one that is not yet, is bound by the scope.  No dladdr: this is
  * inside a walk over the objects. */
 ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void *bound)
 {
-    int row = atomic_load(&copies) > 0 ? row_of(name) : -1;
+    int row = ipo_nccl_copies_n() > 0 ? ipo_nccl_row(name) : -1;
     if (row < 0 || ipo_nccl_calls[row].exported)
         return NULL;
     struct ipo_nccl_copy *copy = NULL;
-    for (unsigned i = 0; i < atomic_load(&copies); i++)
+    for (unsigned i = 0; i < ipo_nccl_copies_n(); i++)
         if (bound >= ipo_nccl_copies[i].base && bound < ipo_nccl_copies[i].end)
             copy = &ipo_nccl_copies[i];
     copy = copy ? copy : called_from(base);
@@ -266,10 +194,10 @@ void *ipo_nccl_looked_up(void *handle, const char *name)
     void *found = dlsym(handle, name);
     if (found && is_ours(found) && strncmp(name, "ncclProfiler_", 13) == 0)
         return ipo_nccl_plugin_offered() ? found : known(RTLD_NEXT, name); /* the user's own was meant */
-    int kept = errno, row = found && !is_ours(found) ? row_of(name) : -1;
+    int kept = errno, row = found && !is_ours(found) ? ipo_nccl_row(name) : -1;
     if (row < 0 || !ipo_nccl_wrapper[0][row] || ipo_nccl_calls[row].opclass == TRC_OP_LOOK)
         return found;
-    struct ipo_nccl_copy *copy = copy_at(ipo_object_base(found));
+    struct ipo_nccl_copy *copy = ipo_nccl_copy_at(ipo_object_base(found));
     if (!copy && !atomic_flag_test_and_set(&busy)) {
         copy = copy_of(found, NULL);
         atomic_flag_clear(&busy);

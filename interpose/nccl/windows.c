@@ -159,7 +159,7 @@ static char *injection_path(const void *caller)
     const char *list = getenv("HPCTOP_NCCL");
     const void *object = ipo_object_base(caller);
     /* Unless it is asked for: only where the calls are not seen otherwise. */
-    if ((!list || !*list) && ipo_nccl_is_copy(object))
+    if ((!list || !*list) && ipo_nccl_copy_at(object))
         return NULL;
     Dl_info info;
     static char path[4096];
