@@ -119,7 +119,7 @@ struct trc_file {
     size_t damage_count;
 };
 
-/* reader.c */
+/* io.c */
 size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer,
                      size_t size); /* bytes that are there */
 void trc_file_damage(struct trc_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,51 @@
+/* What all files of the reader need: bytes of the file, and words about what is wrong with it. */
+#include "trace/reader/file.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer, size_t size)
+{
+    size_t got = 0;
+    while (got < size && offset + got <= INT64_MAX) {
+        ssize_t n = pread(file->fd, (char *)buffer + got, size - got, (off_t)(offset + got));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        got += (size_t)n;
+    }
+    return got;
+}
+
+void trc_file_damage(struct trc_file *file, const char *format, ...)
+{
+    if (file->damage_count >= TRC_DAMAGE_MAX)
+        return;
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < file->damage_count; i++)
+        if (!strcmp(file->damage[i], text))
+            return;
+    if (file->damage_count == TRC_DAMAGE_MAX - 1)
+        snprintf(text, sizeof text, "more damage, not listed");
+    char *copy = strdup(text);
+    if (copy)
+        file->damage[file->damage_count++] = copy;
+}
+
+const char *trc_damage(const struct trc_file *file, size_t i)
+{
+    return i < file->damage_count ? file->damage[i] : NULL;
+}
+
+bool trc_file_growing(const struct trc_file *file)
+{
+    return !file->final && (file->head.state == TRC_STATE_RUNNING || file->head.state == TRC_STATE_STARTING);
+}
