@@ -124,7 +124,8 @@ static size_t write_schema(void)
     for (int i = 0; i < IPO_NCCL_CALLS; i++) {
         const struct ipo_nccl_call *call = &ipo_nccl_calls[i];
         enum trc_opclass opclass = call->opclass < TRC_OPCLASSES ? (enum trc_opclass)call->opclass : TRC_OP_NCCL_COMM;
-        calls[IPO_NCCL_NUMBER(i)] = (struct trc_schema_call){.name = call->name, .roles = call->roles, .opclass = opclass};
+        calls[IPO_NCCL_NUMBER(i)] =
+            (struct trc_schema_call){.name = call->name, .roles = call->roles, .opclass = opclass};
     }
     return trc_schema_write(schema, sizeof schema, calls, IPO_NCCL_NUMBER(IPO_NCCL_CALLS));
 }

@@ -1,5 +1,5 @@
-/* A job that is made up: 4 or more ranks with known numbers, behind tui/sources/source.h.  What the views show of it depends on
- * nothing else, so screens can be compared with files. */
+/* A job that is made up: 4 or more ranks with known numbers, behind tui/sources/source.h.  What the views show of it
+ * depends on nothing else, so screens can be compared with files. */
 #ifndef TESTS_FIXTURE_JOB_H
 #define TESTS_FIXTURE_JOB_H
 

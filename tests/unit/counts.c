@@ -5,6 +5,7 @@
 #include "tests/support/trace_folder.h"
 #include "tests/support/trace_scene.h"
 #include "trace/gpu/device.h"
+#include "trace/session/session.h"
 #include "trace/horovod/horovod.h"
 #include "trace/report/report.h"
 #include "trace/verdict/verdict.h"

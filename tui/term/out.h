@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-/* From now on stdout and stderr put out characters that may be shown (trace/util/text.h), tabs and newlines; any other byte
- * is a '?', and so is every character beyond ASCII on a terminal whose locale is not UTF-8.  Once, before anything is
- * printed. */
+/* From now on stdout and stderr put out characters that may be shown (trace/util/text.h), tabs and newlines; any other
+ * byte is a '?', and so is every character beyond ASCII on a terminal whose locale is not UTF-8.  Once, before anything
+ * is printed. */
 void tui_out_guard(void);
 
 /* The stdout that was there before: for ncurses alone, which sends what a terminal is to do. */
