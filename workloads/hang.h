@@ -8,7 +8,7 @@
 static int me, n;
 static const MPI_Comm world = MPI_COMM_WORLD;
 
-static void sleep_for_ever(void)
+static inline void sleep_for_ever(void)
 {
     for (;;)
         pause();

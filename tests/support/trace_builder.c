@@ -36,6 +36,20 @@ static void resize(struct tb *tb, size_t size)
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
+static const struct trc_schema_call usual[] = {
+#define TB_CALL(id, name, class) {name, TRC_OP_##class, "-"},
+    TB_CALLS(TB_CALL)
+#undef TB_CALL
+};
+static const struct trc_schema_call *used = usual;
+static size_t used_count = TB_CALL_COUNT;
+
+void tb_use_calls(const struct trc_schema_call *calls, size_t n)
+{
+    used = calls ? calls : usual;
+    used_count = calls ? n : TB_CALL_COUNT;
+}
+
 struct tb *tb_new(int32_t rank, int32_t world_size)
 {
     return tb_new_small(rank, world_size, TRC_CHUNK_SIZE, 1u << 20);
@@ -43,17 +57,12 @@ struct tb *tb_new(int32_t rank, int32_t world_size)
 
 struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, uint32_t limit)
 {
-    static const struct trc_schema_call calls[] = {
-#define TB_CALL(id, name, class) {name, TRC_OP_##class, "-"},
-        TB_CALLS(TB_CALL)
-#undef TB_CALL
-    };
     struct tb *tb = calloc(1, sizeof *tb);
     if (!tb)
         tb_die("trace builder");
-    size_t schema = trc_schema_write(NULL, 0, calls, TB_CALL_COUNT);
+    size_t schema = trc_schema_write(NULL, 0, used, used_count);
     resize(tb, (TRC_HEAD_SIZE + schema + PAGE - 1) / PAGE * PAGE);
-    trc_schema_write((char *)tb->image + TRC_HEAD_SIZE, schema, calls, TB_CALL_COUNT);
+    trc_schema_write((char *)tb->image + TRC_HEAD_SIZE, schema, used, used_count);
     tb->head = (struct trc_head){.magic = TRC_MAGIC,
                                  .version = TRC_VERSION,
                                  .byte_order = TRC_BYTE_ORDER,

@@ -86,6 +86,9 @@ struct tb;
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 struct tb *tb_new(int32_t rank, int32_t world_size);
+/* Files made from now on have these calls instead of TB_CALLS; NULL: TB_CALLS again.  Not copied. */
+void tb_use_calls(const struct trc_schema_call *calls, size_t n);
+
 /* With chunks of another size (power of two; too small for a live page: there is none) and at most `limit` of them,
  * after which full EVENTS chunks are recycled. */
 struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, uint32_t limit);
