@@ -2,6 +2,7 @@
 #include "tests/support/fixture_job.h"
 #include "tui/app/view.h"
 #include "tui/views/views.h"
+#include "trace/util/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,7 +170,7 @@ static void open_calls(void)
 static void views(void)
 {
     start(6, false);
-    app.cursor_call = tui_app_hash("MPI_Send");
+    app.cursor_call = ana_hash_text("MPI_Send");
     tui_app_open(&app, TUI_VIEW_LATENCY);
     size_t row = tui_table_row(&app.table[TUI_VIEW_LATENCY]);
     check(strcmp(app.summary.calls[row].name, "MPI_Send") == 0, "one cursor: the call of one view is that of the next");

@@ -2,6 +2,7 @@
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 #include "trace/gpu/nccl_bandwidth.h"
+#include "trace/util/hash.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -107,14 +108,6 @@ void ana_devices_free(struct ana_devices *gpu)
 /* ---- events --------------------------------------------------------------------------------------------------------
  */
 
-static uint64_t hash(const char *text)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *text; text++)
-        h = (h ^ (uint8_t)*text) * 0x100000001b3u;
-    return h;
-}
-
 /* The kernel of an event; NULL: out of memory.  Names belong to the devices of all time, and outlive windows. */
 static struct kernel *kernel_of(const struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
@@ -125,7 +118,7 @@ static struct kernel *kernel_of(const struct ana_job *job, struct ana_devices *g
         return ana_map_value(&gpu->kernels, *known - 1);
     const char *name = trc_kernel(job->process[e->index].rank.file, e->sig->object);
     name = name ? name : "?";
-    struct kernel *k = ana_map_add(&gpu->kernels, hash(name), 0, 0);
+    struct kernel *k = ana_map_add(&gpu->kernels, ana_hash_text(name), 0, 0);
     if (!k)
         return NULL;
     if (!k->name && gpu->match) {

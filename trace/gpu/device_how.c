@@ -3,6 +3,7 @@
 #include "trace/gpu/device_impl.h"
 #include "trace/format/histogram.h"
 #include "trace/job/job_impl.h"
+#include "trace/util/hash.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,9 @@ void ana_nccl_hows_free(struct ana_nccl_hows *hows)
 static uint64_t hash_of(const char *call)
 {
     size_t n = strlen(call);
-    uint64_t h = 0xcbf29ce484222325u;
     if (n > 6 && strcmp(call + n - 6, "Config") == 0)
         n -= 6;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (uint8_t)call[i]) * 0x100000001b3u;
-    return h;
+    return ana_hash(call, n);
 }
 
 /* Puts `word` into `out`, or "several" where another one is there. */

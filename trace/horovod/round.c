@@ -3,6 +3,7 @@
 #include "trace/horovod/horovod_impl.h"
 #include "trace/horovod/wire.h"
 #include "trace/util/text.h"
+#include "trace/util/hash.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +66,7 @@ static bool add_tensor(struct ana_hvd_set *set, struct hvd_work *work, const cha
 /* The number of a tensor by its name; -1 when there can be no more. */
 static int32_t tensor_of(struct ana_hvd_set *set, struct hvd_work *work, const char *name, size_t size)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
+    uint64_t hash = ana_hash(name, size);
     for (uint64_t same = 0; same < SAME_NAME_MAX; same++) {
         uint32_t *found = ana_map_find(&work->names, hash, same, size);
         if (found && memcmp(set->tensor[*found].name + size + 1, name, size) == 0)

@@ -1,6 +1,7 @@
 #include "trace/job/bundle.h"
 #include "trace/util/text.h"
 #include "trace/job/job.h"
+#include "trace/util/hash.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -78,23 +79,16 @@ static bool try_open(struct ana_bundle_file *f)
 }
 
 /* Some file systems give a file a new inode number now and then: a path is known by its text too. */
-static uint64_t path_hash(const char *path)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *path; path++)
-        h = (h ^ (unsigned char)*path) * 0x100000001b3u;
-    return h;
-}
-
 static bool is_known(const struct ana_bundle *bundle, const char *path, const struct stat *st)
 {
     return ana_map_find(&bundle->known, st->st_dev, st->st_ino, 0) ||
-           ana_map_find(&bundle->known, path_hash(path), 0, 1);
+           ana_map_find(&bundle->known, ana_hash_text(path), 0, 1);
 }
 
 static bool make_known(struct ana_bundle *bundle, const char *path, const struct stat *st)
 {
-    return ana_map_add(&bundle->known, st->st_dev, st->st_ino, 0) && ana_map_add(&bundle->known, path_hash(path), 0, 1);
+    return ana_map_add(&bundle->known, st->st_dev, st->st_ino, 0) &&
+           ana_map_add(&bundle->known, ana_hash_text(path), 0, 1);
 }
 
 /* Index of the folder that a file lies in; SIZE_MAX: out of memory. */

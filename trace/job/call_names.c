@@ -1,15 +1,8 @@
 /* Calls under one number in all files of the job. */
 #include "trace/job/job_impl.h"
+#include "trace/util/hash.h"
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t text_hash(const char *text)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-    return h;
-}
 
 uint32_t ana_call_number_anew(struct ana_job *job, const struct trc_call *call)
 {
@@ -18,7 +11,7 @@ uint32_t ana_call_number_anew(struct ana_job *job, const struct trc_call *call)
         return *known;
     if (strcmp(call->name, job->call[0].name) == 0)
         return 0; /* all that have no name are one call: names stand for numbers elsewhere */
-    uint64_t hash = text_hash(call->name);
+    uint64_t hash = ana_hash_text(call->name);
     uint32_t *number;
     for (uint64_t probe = 0;; probe++) {
         number = ana_map_add(&job->call_by_name, hash, probe, 0);

@@ -1,5 +1,6 @@
 /* Summaries from events: windows of time, and what only events tell (who waited for whom, where, how long). */
 #include "trace/job/job_impl.h"
+#include "trace/util/hash.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -199,14 +200,6 @@ static void add_to_place(struct place *place, const uint64_t *key, const struct 
         to->count[i] += from->count[i];
 }
 
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash;
-}
-
 static bool add_sites(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
 {
     struct ana_map places; /* call number, module or else address, whether it is a module */
@@ -220,7 +213,7 @@ static bool add_sites(struct ana_job *job, struct ana_summary *s, const struct a
         if (!ana_selected(s->selection.ranks, key[0]) || empty)
             continue;
         trc_site(job->process[key[0]].rank.file, key[2], &function, &module);
-        struct place *place = ana_map_add(&places, key[1], module ? hash_text(module) : key[2], module != NULL);
+        struct place *place = ana_map_add(&places, key[1], module ? ana_hash_text(module) : key[2], module != NULL);
         done = place != NULL;
         if (done)
             add_to_place(place, key, sum);

@@ -2,6 +2,7 @@
 #include "trace/util/numfmt.h"
 #include "trace/job/stacks.h"
 #include "trace/verdict/verdict_impl.h"
+#include "trace/util/hash.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,14 +210,6 @@ static bool is_culprit(const struct ana_verdict *v, size_t index)
     return low < v->culprits && v->culprit[low] == index;
 }
 
-static uint64_t hash_of(const char *text)
-{
-    uint64_t h = 14695981039346656037u;
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 1099511628211u;
-    return h;
-}
-
 static int odd_first(const void *a, const void *b)
 {
     const struct ana_verdict_group *x = a, *y = b;
@@ -261,7 +254,8 @@ void ana_case_groups(struct ana_case *c)
     for (size_t i = 0; i < c->count && group_of && member; i++) {
         struct ana_verdict_group one = {.culprit = is_culprit(v, i)};
         describe(c, i, &one);
-        struct ana_verdict_group *g = ana_map_add(&known, hash_of(one.doing), hash_of(one.where), one.culprit);
+        struct ana_verdict_group *g =
+            ana_map_add(&known, ana_hash_text(one.doing), ana_hash_text(one.where), one.culprit);
         if (!g) {
             c->memory = true;
             break;

@@ -1,5 +1,6 @@
 /* State, selection and cursor. */
 #include "tui/app/view.h"
+#include "trace/util/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +10,6 @@ enum { SHORTEST_WINDOW_NS = 1000 };
 const struct tui_view *tui_app_view(const struct tui_app *app)
 {
     return app->views[app->view];
-}
-
-uint64_t tui_app_hash(const char *text)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (; text && *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash;
 }
 
 bool tui_app_ended(const struct tui_app *app)
@@ -368,5 +361,5 @@ void tui_app_choose_rank(struct tui_app *app, size_t index)
 void tui_app_choose_call(struct tui_app *app, const char *call)
 {
     snprintf(app->call, sizeof app->call, "%s", call);
-    app->cursor_call = tui_app_hash(call);
+    app->cursor_call = ana_hash_text(call);
 }

@@ -67,7 +67,7 @@ struct tui_app {
     bool rank_chosen;                /* by somebody; until then it is the first of the Ranks screen */
     uint64_t rank_group;             /* the group of ranks that the cursor is on instead; 0: none */
     uint64_t open_group[8];          /* groups of the Ranks screen that are unfolded */
-    uint64_t cursor_call;            /* tui_app_hash of its name; 0: none yet */
+    uint64_t cursor_call;            /* ana_hash_text of its name; 0: none yet */
     int64_t cursor_ns;
     int64_t opened_ns;  /* job time when it was first looked at */
     bool cursor_at_end; /* it stays at the end of a running job until it is moved */
@@ -119,7 +119,6 @@ void tui_app_follow_end(struct tui_app *app);
 
 /* The table of the view in place with the data as they are. */
 void tui_app_update_table(struct tui_app *app);
-uint64_t tui_app_hash(const char *text);
 /* The group of a rank; never NULL while there are ranks. */
 const struct tui_group *tui_app_group(const struct tui_app *app, size_t index);
 /* What the summary says of a rank; NULL if it is not in the selection. */

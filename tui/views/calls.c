@@ -1,5 +1,6 @@
 /* Calls: where in the program the time goes, one row a call site. */
 #include "tui/app/view.h"
+#include "trace/util/hash.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static uint64_t identity(const void *data, size_t row)
         return 0;
     const struct ana_site *site = &app->summary.sites[i];
     const char *place = site->module ? site->module : site->function;
-    return tui_app_hash(site->call) * 31 + (place ? tui_app_hash(place) : site->address);
+    return ana_hash_text(site->call) * 31 + (place ? ana_hash_text(place) : site->address);
 }
 
 /* Without the folders: the line below the table has them. */
@@ -119,7 +120,7 @@ static uint64_t shared(const struct tui_app *app)
 {
     uint64_t first = 0, last = app->table[TUI_VIEW_CALLS].cursor_identity;
     for (size_t row = 0, n = rows(app); row < n; row++) {
-        if (tui_app_hash(app->summary.sites[site_of(app, row)].call) != app->cursor_call)
+        if (ana_hash_text(app->summary.sites[site_of(app, row)].call) != app->cursor_call)
             continue;
         if (identity(app, row) == last)
             return last;
@@ -132,7 +133,7 @@ static void moved(struct tui_app *app, size_t row)
 {
     size_t i = site_of(app, row);
     if (i != SIZE_MAX)
-        app->cursor_call = tui_app_hash(app->summary.sites[i].call);
+        app->cursor_call = ana_hash_text(app->summary.sites[i].call);
 }
 
 static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)

@@ -1,6 +1,7 @@
 /* GPUs: which kernels the time goes to, and by rank what lies behind computation, what is exposed, what is idle. */
 #include "trace/gpu/device.h"
 #include "tui/app/view.h"
+#include "trace/util/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static size_t rows(const void *data)
 
 static uint64_t identity(const void *data, size_t row)
 {
-    return tui_app_hash(((const struct tui_app *)data)->gpu.kernels[row].name);
+    return ana_hash_text(((const struct tui_app *)data)->gpu.kernels[row].name);
 }
 
 static double all_time(const struct tui_app *app)

@@ -1,6 +1,7 @@
 /* Imbalance: in which collectives the ranks come apart, who comes last, who waits for whom. */
 #include "tui/widgets/plot.h"
 #include "tui/app/view.h"
+#include "trace/util/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static size_t rows(const void *data)
 static uint64_t identity(const void *data, size_t row)
 {
     const struct ana_collective *c = &((const struct tui_app *)data)->summary.collectives[row];
-    return tui_app_hash(c->name) ^ c->comm_identity;
+    return ana_hash_text(c->name) ^ c->comm_identity;
 }
 
 static void value(const void *data, size_t row, int column, struct tui_value *out)
@@ -86,7 +87,7 @@ static uint64_t shared(const struct tui_app *app)
 {
     uint64_t first = 0, last = app->table[TUI_VIEW_IMBALANCE].cursor_identity;
     for (size_t i = 0; i < rows(app); i++) {
-        if (tui_app_hash(app->summary.collectives[i].name) != app->cursor_call)
+        if (ana_hash_text(app->summary.collectives[i].name) != app->cursor_call)
             continue;
         if (identity(app, i) == last)
             return last;
@@ -98,7 +99,7 @@ static uint64_t shared(const struct tui_app *app)
 static void moved(struct tui_app *app, size_t row)
 {
     const struct ana_collective *c = &app->summary.collectives[row];
-    app->cursor_call = tui_app_hash(c->name);
+    app->cursor_call = ana_hash_text(c->name);
     if (c->instances)
         tui_app_choose_rank(app, c->last_index);
 }

@@ -1,6 +1,7 @@
 /* Latency: how long each call takes, by the size of its message, and how the times are spread. */
 #include "tui/widgets/plot.h"
 #include "tui/app/view.h"
+#include "trace/util/hash.h"
 
 #include <string.h>
 
@@ -27,7 +28,7 @@ static size_t rows(const void *data)
 
 static uint64_t identity(const void *data, size_t row)
 {
-    return tui_app_hash(((const struct tui_app *)data)->summary.calls[row].name);
+    return ana_hash_text(((const struct tui_app *)data)->summary.calls[row].name);
 }
 
 /* One number of a distribution. */

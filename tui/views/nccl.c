@@ -1,6 +1,7 @@
 /* NCCL: its operations by communicator and size, with the times of their kernels. */
 #include "trace/gpu/device.h"
 #include "tui/app/view.h"
+#include "trace/util/hash.h"
 
 #include <math.h>
 
@@ -58,7 +59,7 @@ static size_t rows(const void *data)
 static uint64_t identity(const void *data, size_t row)
 {
     const struct ana_nccl_stat *n = &((const struct tui_app *)data)->gpu.nccl[row];
-    return (tui_app_hash(n->call) ^ n->comm_identity) + (uint64_t)n->size_class;
+    return (ana_hash_text(n->call) ^ n->comm_identity) + (uint64_t)n->size_class;
 }
 
 static void value(const void *data, size_t row, int column, struct tui_value *out)

@@ -2,6 +2,7 @@
 #include "tui/widgets/plot.h"
 #include "tui/widgets/plot_category.h"
 #include "tui/app/view.h"
+#include "trace/util/hash.h"
 
 #include <string.h>
 
@@ -37,7 +38,7 @@ static size_t rows(const void *data)
 
 static uint64_t identity(const void *data, size_t row)
 {
-    return tui_app_hash(((const struct tui_app *)data)->summary.calls[row].name);
+    return ana_hash_text(((const struct tui_app *)data)->summary.calls[row].name);
 }
 
 /* Ranks in view that have been inside this call for long, and how long together: the counters have only what ranks
@@ -320,7 +321,7 @@ static int act(struct tui_app *app, enum tui_action action)
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
         return TUI_UNHANDLED;
     const struct ana_call_stat *call = &app->summary.calls[row];
-    app->cursor_call = tui_app_hash(call->name);
+    app->cursor_call = ana_hash_text(call->name);
     if (call->last_index != SIZE_MAX) {
         tui_app_choose_rank(app, call->last_index);
         tui_app_open(app, TUI_VIEW_IMBALANCE);

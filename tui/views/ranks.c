@@ -1,5 +1,6 @@
 /* Ranks: what each one does now, since when, how fast, how late. */
 #include "tui/app/view.h"
+#include "trace/util/hash.h"
 
 #include <string.h>
 
@@ -77,7 +78,7 @@ static const struct tui_group *group_at(const struct tui_app *app, size_t row)
 
 static uint64_t group_identity(const struct tui_group *g)
 {
-    return (tui_app_hash(g->inside) * 31 + g->state) | 1ull << 63;
+    return (ana_hash_text(g->inside) * 31 + g->state) | 1ull << 63;
 }
 
 static uint64_t identity(const void *data, size_t row)
