@@ -2,8 +2,8 @@
  * blocking, started and waited for, persistent.  Also who starts two in the wrong order, and what may meet. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/process.h"
-#include "trace/verdict.h"
+#include "trace/job/process.h"
+#include "trace/verdict/verdict.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #define TRC_OP_PASS TRC_OP_OTHER
 static const struct trc_schema_call table[] = {
 #define CALL(arity, name, vis, result, class, roles) {"MPI_" #name, TRC_OP_##class, roles},
-#include "interpose/mpi_calls.def"
+#include "interpose/mpi/mpi_calls.def"
 #undef CALL
 };
 enum { CALLS = sizeof table / sizeof *table };
