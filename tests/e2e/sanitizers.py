@@ -1,11 +1,11 @@
 # timeout: 180
 """Programs built with a sanitizer, by gcc and clang: they start, find in themselves what they find without libtrace.so
-and nothing of ours, and are recorded."""
+and nothing of ours, and are recorded.  hpctop record and doctor know what AddressSanitizer wants of the order of libraries."""
 import os
 import re
 import shutil
 
-from common import check, end, environment, mpirun, report, run, skip
+from common import HPCTOP, LIBTRACE, check, end, environment, hpctop, mpirun, report, run, skip
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -65,6 +65,13 @@ def build(name, compiler, options, program=PROGRAM):
     return run(["mpicc", "-g", "-o", name, name + ".c"] + options, dict(os.environ, OMPI_CC=compiler))
 
 
+def ready(label, name, compiler, options):
+    if not shutil.which(compiler):
+        return skip(label, "there is no " + compiler)
+    r = build(name, compiler, options)
+    return r.code == 0 or skip(label, "it cannot be built here: " + (r.err.splitlines() or [""])[0])
+
+
 def clang_libraries():
     r = run(["clang", "-print-file-name=libclang_rt.asan-x86_64.so"]) if shutil.which("clang") else None
     return os.path.dirname(r.out.strip()) if r and r.code == 0 else ""
@@ -92,14 +99,41 @@ env = {"LD_LIBRARY_PATH": path}
 for compiler, kind, more in BUILDS:
     label = " ".join([compiler, kind] + more)
     name = label.replace(" ", "-")
-    if not shutil.which(compiler):
-        skip(label, "there is no " + compiler)
+    if ready(label, name, compiler, ["-fsanitize=" + kind] + more):
+        same(label, mpirun(2, "./" + name, preload=False, **env), mpirun(2, "./" + name, "trace-" + name, **env), "trace-" + name)
+
+# AddressSanitizer as a shared library looks whether it comes first.
+for compiler, more in (("gcc", []), ("clang", ["-shared-libasan"])):
+    label, name = compiler + " address, shared", compiler + "-shared"
+    if not ready(label, name, compiler, ["-fsanitize=address"] + more):
         continue
-    r = build(name, compiler, ["-fsanitize=" + kind] + more)
-    if r.code:
-        skip(label, "it cannot be built here: " + (r.err.splitlines() or [""])[0])
-        continue
-    same(label, mpirun(2, "./" + name, preload=False, **env), mpirun(2, "./" + name, "trace-" + name, **env), "trace-" + name)
+    with open(name + ".sh", "w") as f:
+        f.write("#!/bin/sh\nexec ./%s\n" % name)
+    os.chmod(name + ".sh", 0o755)
+    bare = mpirun(2, "./" + name, preload=False, **env)
+    for way, command in (("", ["mpirun", "-n", "2", "./" + name]), (", by a script", ["mpirun", "-n", "2", "./%s.sh" % name]),
+                         (", by a shell", ["sh", "-c", "mpirun -n 2 ./" + name])):
+        folder = "trace-" + (label + way).replace(", ", "-").replace(" ", "-")
+        r = run([HPCTOP, "record", "-o", folder, "--"] + command, environment(preload=False, **env))
+        same(label + way + ", recorded", bare, r, folder)
+    said = hpctop("doctor", "--", "mpirun", "-n", "2", "./" + name, env=environment(preload=False, **env)).out
+    said = re.search(r"^note +sanitizer +(\S+) .*set (ASAN_OPTIONS=\S+) or put \1 before", said, re.M)
+    if check(label + ": doctor says what to do", said):
+        option = said.group(2).split("=", 1)
+        same(label + ", by hand", bare, mpirun(2, "./" + name, name + "-1", **dict(env, **{option[0]: option[1]})), name + "-1")
+        first = run(["mpirun", "-n", "2", "-x", "HPCTOP_DIR=" + name + "-2", "-x", "LD_PRELOAD=%s:%s" % (said.group(1), LIBTRACE), "./" + name],
+                    environment(preload=False, **env))
+        same(label + ", the runtime first", bare, first, name + "-2")
+
+# Runtimes of before GCC 9 do not know that option.
+for name, text, options in (("old", "int old(void) { return 0; }", ["-shared", "-fPIC", "-Wl,-soname,libasan.so.5", "-o", "libasan.so.5"]),
+                            ("user", "int old(void); int main(void) { return old(); }", ["-o", "user", "./libasan.so.5"])):
+    with open(name + ".c", "w") as f:
+        f.write(text)
+    r = run(["cc", name + ".c"] + options)
+    check("an old runtime: %s compiles" % name, r.code == 0, r)
+r = hpctop("record", "-n", "--", "mpirun", "-n", "2", "./user", env=environment(preload=False))
+check("an old runtime is preloaded first", "LD_PRELOAD=libasan.so.5:" + LIBTRACE in r.out, r)
 
 # An MPI library that is not instrumented is full of what MemorySanitizer calls errors: its functions are not called here.
 if shutil.which("clang"):

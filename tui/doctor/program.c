@@ -121,6 +121,20 @@ static void say_nccl(struct tui_doctor *doctor, const char *where, bool inside)
                        recorded ? "" : "; this libtrace.so does not record NCCL");
 }
 
+/* TSan, MSan, UBSan and LSan, and an ASan that is linked in, start wherever they stand. */
+static void look_at_sanitizer(struct tui_doctor *doctor, const struct tui_elf *elf)
+{
+    const char *runtime = elf->asan_runtime;
+    if (elf->asan_inside)
+        tui_doctor_say(doctor, TUI_DOCTOR_OK, "sanitizer", "AddressSanitizer, in the program itself");
+    else if (runtime[0])
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "sanitizer",
+                       "%s wants to be the first library: hpctop record sees to it; where you set LD_PRELOAD yourself, "
+                       "%s%s%s%s",
+                       runtime, tui_asan_must_be_first(runtime) ? "" : "set ASAN_OPTIONS=" TUI_ASAN_OPTION " or ",
+                       "put ", runtime, " before libtrace.so in it");
+}
+
 /* The libraries that its loader would load, as the loader itself tells. */
 static void look_at_libraries(struct tui_doctor *doctor, const char *path, const struct tui_elf *elf)
 {
@@ -228,6 +242,7 @@ void tui_doctor_program(struct tui_doctor *doctor)
     } else if (elf.is_elf && tui_elf_read("/proc/self/exe", &self) && elf.machine != self.machine) {
         tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "program", "it is for another kind of processor");
     } else if (elf.is_elf && elf.dynamic && !elf.mpi_inside) {
+        look_at_sanitizer(doctor, &elf);
         look_at_libraries(doctor, path, &elf);
     } else if (!elf.is_elf) {
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",

@@ -21,6 +21,8 @@ static void look_at_symbols(Elf *file, Elf_Scn *section, const GElf_Shdr *header
         bool function = GELF_ST_TYPE(symbol.st_info) == STT_FUNC;
         if (defined && function && strcmp(name, "PMPI_Init") == 0)
             elf->mpi_inside = true;
+        if (defined && function && strcmp(name, "__asan_init") == 0)
+            elf->asan_inside = true;
         if (!defined && (strncmp(name, "MPI_", 4) == 0 || strncmp(name, "mpi_", 4) == 0))
             elf->mpi_called = true;
         if (strcmp(name, "ncclAllReduce") == 0) {
@@ -51,6 +53,23 @@ static void look_at_versions(Elf *file, Elf_Scn *section, const GElf_Shdr *heade
         if (!library.vn_next)
             break;
     }
+}
+
+static void look_at_needed(Elf *file, Elf_Scn *section, const GElf_Shdr *header, struct tui_elf *elf)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    GElf_Dyn entry;
+    for (int i = 0; data && gelf_getdyn(data, i, &entry); i++) {
+        const char *name = entry.d_tag == DT_NEEDED ? elf_strptr(file, header->sh_link, entry.d_un.d_val) : NULL;
+        if (name && (strncmp(name, "libasan.so", 10) == 0 || strncmp(name, "libclang_rt.asan", 16) == 0))
+            snprintf(elf->asan_runtime, sizeof elf->asan_runtime, "%s", name);
+    }
+}
+
+bool tui_asan_must_be_first(const char *runtime)
+{
+    int version;
+    return sscanf(runtime, "libasan.so.%d", &version) == 1 && version <= 5; /* 5: GCC 8 and 9 */
 }
 
 static void look_at_version(Elf_Scn *section, struct tui_elf *elf)
@@ -84,6 +103,8 @@ static void look(Elf *file, int fd, struct tui_elf *elf)
         const char *name = elf_strptr(file, names, header.sh_name);
         if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
             look_at_symbols(file, section, &header, elf);
+        else if (header.sh_type == SHT_DYNAMIC)
+            look_at_needed(file, section, &header, elf);
         else if (header.sh_type == SHT_GNU_verneed)
             look_at_versions(file, section, &header, elf);
         else if (name && strcmp(name, TRC_VERSION_SECTION) == 0)

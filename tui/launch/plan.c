@@ -49,6 +49,13 @@ bool tui_has_setuid_starter(const char *command)
     return found;
 }
 
+/* What is known of the program's executable; nothing of one in a container, and little of a script. */
+static bool read_program(const struct tui_plan *plan, char *path, size_t size, struct tui_elf *elf)
+{
+    return plan->program < plan->words.count && !tui_plan_layer(plan, TUI_LAYER_RUNTIME) &&
+           tui_find_program(plan->words.word[plan->program], path, size) && tui_elf_read(path, elf);
+}
+
 /* What is known not to work, before anything is started. */
 static bool can_work(struct tui_plan *plan)
 {
@@ -67,8 +74,7 @@ static bool can_work(struct tui_plan *plan)
     }
     char path[4096];
     struct tui_elf elf;
-    if (plan->program >= words->count || tui_plan_layer(plan, TUI_LAYER_RUNTIME) ||
-        !tui_find_program(words->word[plan->program], path, sizeof path) || !tui_elf_read(path, &elf) || !elf.is_elf)
+    if (!read_program(plan, path, sizeof path, &elf) || !elf.is_elf)
         return true;
     if (!elf.dynamic)
         return tui_plan_refuse(
@@ -80,6 +86,27 @@ static bool can_work(struct tui_plan *plan)
     return true;
 }
 
+/* What AddressSanitizer in the program wants when libtrace.so is preloaded; in case that a script starts one, there,
+ * too.
+ */
+static bool set_for_sanitizer(struct tui_plan *plan)
+{
+    char path[4096];
+    struct tui_elf elf = {0};
+    bool script = plan->script || (read_program(plan, path, sizeof path, &elf) && elf.script);
+    if (!script && !elf.asan_runtime[0])
+        return true;
+    struct tui_setting *preload = &plan->setting[0];
+    char *both = NULL;
+    if (tui_asan_must_be_first(elf.asan_runtime)) {
+        if (asprintf(&both, "%s:%s", elf.asan_runtime, preload->value) < 0)
+            return tui_plan_no_memory(plan);
+        free(preload->value);
+        preload->value = both;
+    }
+    return tui_set(plan, "", 0, "ASAN_OPTIONS", TUI_ASAN_OPTION, ':', NULL);
+}
+
 bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *folder)
 {
     static const char *const options[] = {
@@ -89,14 +116,15 @@ bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *fold
     };
     if (!can_work(plan))
         return false;
-    if (!tui_set(plan, "", 0, "LD_PRELOAD", library, ':', NULL) ||
-        (folder && !tui_set(plan, "", 0, "HPCTOP_DIR", folder, 0, NULL)))
+    if (!set_preload(plan, library) || (folder && !tui_set(plan, "", 0, "HPCTOP_DIR", folder, 0, NULL)))
         return false;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         const char *value = strcmp(options[i], "HPCTOP_DIR") != 0 || !folder ? getenv(options[i]) : NULL;
         if (value && *value && !tui_set(plan, "", 0, options[i], value, 0, NULL))
             return false;
     }
+    if (!set_for_sanitizer(plan))
+        return false;
     if (plan->script) /* what is in it is not known: whatever runtime it starts finds what it needs */
         for (int k = 0; tui_layer_kind(k); k++)
             if (tui_layer_kind(k)->prefixes && !tui_set_for_runtime(plan, tui_layer_kind(k), library, folder))

@@ -118,9 +118,15 @@ struct tui_elf {
     bool mpi_inside;       /* MPI is defined in it: linked statically */
     bool mpi_called;       /* it has undefined MPI functions */
     bool nccl_inside, nccl_called;
-    char version[16]; /* of libtrace.so */
-    char glibc[16];   /* newest version that it needs */
+    bool asan_inside;      /* AddressSanitizer is linked in statically */
+    char asan_runtime[64]; /* or what it needs of it as a shared library; empty: none */
+    char version[16];      /* of libtrace.so */
+    char glibc[16];        /* newest version that it needs */
 };
 bool tui_elf_read(const char *path, struct tui_elf *elf);
+/* The runtime of AddressSanitizer ends a program in which another library comes first, as a preloaded one does, unless
+ * this is among ASAN_OPTIONS.  Those before GCC 9 do not know it: they have to be preloaded first. */
+#define TUI_ASAN_OPTION "verify_asan_link_order=0"
+bool tui_asan_must_be_first(const char *runtime);
 
 #endif

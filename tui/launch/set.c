@@ -36,7 +36,11 @@ bool tui_set_for_runtime(struct tui_plan *plan, const struct tui_layer_kind *kin
         const char *end = strchrnul(at, ' ');
         for (size_t i = 0; i < n; i++) {
             const struct tui_setting *from = &plan->setting[i];
-            const char *also = from->separator ? "APPTAINERENV_LD_PRELOAD SINGULARITYENV_LD_PRELOAD LD_PRELOAD" : NULL;
+            const char *also = NULL;
+            if (strcmp(from->name, "LD_PRELOAD") == 0)
+                also = "APPTAINERENV_LD_PRELOAD SINGULARITYENV_LD_PRELOAD LD_PRELOAD";
+            else if (strcmp(from->name, "ASAN_OPTIONS") == 0)
+                also = "APPTAINERENV_ASAN_OPTIONS SINGULARITYENV_ASAN_OPTIONS ASAN_OPTIONS";
             if (!tui_set(plan, at, (size_t)(end - at), from->name, from->value, from->separator, also))
                 return false;
         }
