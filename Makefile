@@ -202,6 +202,10 @@ check-containers:
 	@$(MAKE) --no-print-directory all workloads
 	@rm -f build/results/containers.jsonl
 	@tests/run.py -b $(BUILD) -k containers $(RUNFLAGS) $(TESTS)
+# make demo and make check in fresh releases of Debian, as a new user has them; needs root.  RELEASES="trixie sid" only those.
+check-releases:
+	@tests/setup.sh roots
+	@TESTS="$(TESTS)" tests/releases.sh $(RELEASES)
 # Programs that others wrote, from Debian: benchmarks, linear algebra, molecules, Python; some minutes.
 check-programs:
 	@tests/setup.sh programs
@@ -265,6 +269,7 @@ help:
 	@echo "make check-long   and the long ones"
 	@echo "make check-matrix the workloads under every MPI that Debian's releases and PyPI have"
 	@echo "make check-containers   jobs in Apptainer, Charliecloud and Podman; containers/ built"
+	@echo "make check-releases make demo and make check in fresh releases of Debian; RELEASES=\"trixie ..\" only those"
 	@echo "make check-programs programs of Debian's (HPCC, LAMMPS, PETSc ..): the same results, a trace that agrees with itself"
 	@echo "make check-horovod a real Horovod and what goes wrong with it; builds it once"
 	@echo "make check-gpu    NCCL and CUDA on this machine's GPU; GPU=double on the GPU double; gpu-kit: for where nothing can be built"
@@ -284,6 +289,6 @@ clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
 .PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench man help clean
-.PHONY: check-horovod check-programs check-versions check-gpu gpu-kit
+.PHONY: check-releases check-horovod check-programs check-versions check-gpu gpu-kit
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -7,6 +7,7 @@ import re
 
 from common import TOP, check, end
 from host import AFTERWARDS, LIBTRACE, enter, host, image, in_job, podman_image
+from opened import more_of_ours
 
 path, name = host(), image("openmpi")
 SAYS = ["sh", "-c", "echo $((6 * 7)); cat /etc/debian_version; echo no >&2; exit 3"]
@@ -29,6 +30,15 @@ def lines(text):
     return re.sub(r"\d{2}:\d{2}:\d{2}|\[\d+\]|\b\d{5,}\b", "#", text)
 
 
+def opened(command, **env):
+    """The paths that it opens."""
+    enter(["strace", "-f", "-qq", "-e", "trace=open,openat,creat", "-o", "opened"] + command, path=path, timeout=300, **env)
+    with open(in_job("opened"), errors="replace") as f:
+        paths = set(re.findall(r'"([^"]*)"', f.read()))
+    os.remove(in_job("opened"))
+    return paths
+
+
 for what, command in COMMANDS.items():
     bare = enter(command, path=path, timeout=300)
     before = files()
@@ -37,12 +47,8 @@ for what, command in COMMANDS.items():
           [bare.code, lines(bare.out), lines(bare.err)], "%s, without: %s" % (loaded, bare))
     check(what + " leaves no file of ours", files() == before, sorted(files() ^ before)[:5])
     if what in ("apptainer version", "apptainer exec"):
-        seen = enter(["strace", "-f", "-qq", "-e", "trace=open,openat,creat", "-o", "opened"] + command, path=path, timeout=300,
-                     LD_PRELOAD=LIBTRACE)
-        with open(in_job("opened"), errors="replace") as f:
-            opened = re.findall(r'"([^"]*)"', f.read())
-        os.remove(in_job("opened"))
-        check(what + " has it", LIBTRACE in opened, seen)
-        ours = [p for p in opened if p.endswith(".hpctop") or (p.startswith(TOP) and p != LIBTRACE)]
+        seen, without = opened(command, LD_PRELOAD=LIBTRACE), opened(command)
+        check(what + " has it", LIBTRACE in seen, sorted(seen)[:5])
+        ours = more_of_ours(seen, without, LIBTRACE, (TOP, in_job()))
         check(what + ": nothing else of ours is opened", not ours, ours[:5])
 end()

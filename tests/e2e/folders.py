@@ -6,14 +6,12 @@ import os
 import shutil
 import subprocess
 
-from common import calls, check, end, environment, mpirun, report, run, skip, start, stop, traces, wait_for, workload
+from common import calls, check, end, mpirun, report, run, skip, start, stop, traces, wait_for, workload
 
 
 def two_folders():
-    parts = ["mpirun"]
-    for name in ("a", "b"):
-        parts += ["-n", "1", "env", "HPCTOP_DIR=" + name, workload("ring")] + ([":"] if name == "a" else [])
-    done = run(parts, environment())
+    # Not `mpirun A : B`, at which Open MPI 5.0.7's ends with a segmentation fault.
+    done = mpirun(2, ["sh", "-c", 'test $OMPI_COMM_WORLD_RANK = 0 && d=a || d=b; HPCTOP_DIR=$d exec "$1"', "sh", workload("ring")])
     if not check("two folders: the job runs", done.code == 0 and len(traces("a")) == len(traces("b")) == 1, done):
         return
     rep = report("a", "b")

@@ -1,6 +1,7 @@
 # timeout: 180
 """mpi4py by preload alone: Python loads MPI with RTLD_LOCAL, where RTLD_NEXT finds nothing."""
 import os
+import re
 
 from common import calls, check, end, mpirun, report, run, skip_all, traces
 from pi import pi
@@ -71,6 +72,12 @@ if __name__ == "__main__":
 """
 PYTHON = "/usr/bin/python3"
 
+
+def without_pids(text):
+    """What Pythons from 3.12 on say of fork in a process with threads, which Open MPI's ranks have."""
+    return sorted(re.sub(r"pid=\d+", "pid", text).splitlines())
+
+
 if run([PYTHON, "-c", "import mpi4py"]).code != 0:
     skip_all("python3-mpi4py is missing")
 with open("script.py", "w") as f:
@@ -80,7 +87,7 @@ if not check("mpi4py runs without libtrace.so", plain.code == 0, plain):
     end()
 done = mpirun(2, [PYTHON, "script.py"], "trace")
 check("mpi4py runs", done.code == 0 and sorted(done.out.split("\n")) == sorted(plain.out.split("\n")), done)
-check("mpi4py says nothing more", done.err == plain.err, done.err)
+check("mpi4py says nothing more", without_pids(done.err) == without_pids(plain.err), "%s, without: %s" % (done.err, plain.err))
 if check("mpi4py leaves a file a rank", len(traces("trace")) == 2, os.path.exists("trace") and os.listdir("trace")):
     rep = report("trace")
     if check("mpi4py: the report can be made", rep is not None):

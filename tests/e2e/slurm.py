@@ -5,6 +5,7 @@ import atexit
 import getpass
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -62,6 +63,9 @@ def configure():
             "MailProg=/bin/true", "SlurmdParameters=config_overrides",
             *("NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=2 State=UNKNOWN" % (n, HOST, free_port())
               for n in NODES), "PartitionName=all Nodes=%s Default=YES MaxTime=INFINITE State=UP" % ",".join(NODES)]) + "\n")
+    with open("cgroup.conf", "w") as f:  # newer ones end where both versions of control groups are mounted
+        old = re.match(r"slurm\S* 2[0-2]\.", run(["slurmd", "-V"], dict(os.environ, PATH=SBIN)).out)
+        f.write("" if old else "CgroupPlugin=disabled\n")
     for d in ("munge", "state", *("tmp-" + n for n in NODES)):
         os.mkdir(d, 0o700)
     with open("munge/key", "wb") as f:

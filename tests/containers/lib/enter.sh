@@ -49,6 +49,7 @@ inside() {
     [ -z "$host" ] || hostname "$host"
     cd "$root"
     pivot_root . mnt
+    hash -r # its programs may lie elsewhere
     umount -l /mnt
     mount --make-rshared /
     mkdir -p /run/user/1000
