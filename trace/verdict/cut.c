@@ -3,28 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool cut(const struct ana_case *c, size_t index)
-{
-    return !ana_case_known(c, index) || trc_truncated(c->job->process[index].rank.file);
-}
-
-bool ana_case_known(const struct ana_case *c, size_t index)
-{
-    return c->job->process[index].rank.counted;
-}
-
-bool ana_case_events_known(const struct ana_case *c, size_t index)
-{
-    return !cut(c, index);
-}
-
 /* Of those that are cut off, the first one, and how many; `counters` only those of which not even these are known. */
 static size_t first_cut(const struct ana_case *c, bool counters, size_t *n)
 {
     size_t first = SIZE_MAX;
     *n = 0;
     for (size_t i = 0; i < c->count; i++)
-        if ((counters ? !ana_case_known(c, i) : cut(c, i)) && ++*n == 1)
+        if ((counters ? !ana_case_known(c, i) : !ana_case_events_known(c, i)) && ++*n == 1)
             first = i;
     return first;
 }

@@ -319,3 +319,26 @@ size_t ana_want_partner(const struct ana_case *c, const struct ana_want *w)
 {
     return ana_partner(c->job, w->index, w->comm, w->peer);
 }
+
+bool ana_case_deadlocked(const struct ana_case *c, size_t index)
+{
+    return !c->free[index] && !c->gone[index] && !ana_case_ended(c, index) && ana_rank_blocked(c, index);
+}
+
+/* A deadlock is proven where all threads of its ranks are blocked inside a call: one that polls may do something else,
+ * one outside MPI too.  What a window waits for is not all known. */
+enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (index[i] != SIZE_MAX && !c->sure[index[i]] && !ana_case_ended(c, index[i]))
+            return ANA_LIKELY;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = index[i] == SIZE_MAX ? c->posts : c->first_post[index[i]]; k < c->posts; k++) {
+            if (c->post[k].index != index[i])
+                break;
+            bool window = c->post[k].call->opclass == TRC_OP_RMA || c->post[k].call->opclass == TRC_OP_RMA_SYNC;
+            if (c->post[k].kind == ANA_POST_POLL || window)
+                return ANA_LIKELY;
+        }
+    return ANA_PROVEN;
+}

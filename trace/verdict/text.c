@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define RANGES_MAX 6
-#define LINES_MAX  24
 #define GROUPS_MAX 64
 
 /* Ranks without a file have no index. */
@@ -46,52 +45,6 @@ void ana_post_words(const struct ana_case *c, const struct ana_post *p, char *ou
     if (p->call->opclass == TRC_OP_WAIT || p->call->opclass == TRC_OP_PROBE || p->call->opclass == TRC_OP_MPROBE)
         sig.flags |= sig.rtag != TRC_TAG_NONE ? TRC_SIG_P2P_IN : sig.tag != TRC_TAG_NONE ? TRC_SIG_P2P_OUT : 0;
     ana_call_words(c->job, p->index, p->call->name, &sig, out, size);
-}
-
-void ana_case_say(struct ana_case *c, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(c->out->summary, sizeof c->out->summary, format, args);
-    va_end(args);
-}
-
-void ana_case_evidence(struct ana_case *c, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    struct ana_verdict *v = c->out;
-    if (v->lines >= LINES_MAX)
-        return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    char **grown = realloc(v->line, (v->lines + 1) * sizeof *grown);
-    if (grown)
-        v->line = grown;
-    char *copy = grown ? strdup(text) : NULL;
-    if (copy)
-        v->line[v->lines++] = copy;
-    else
-        c->memory = true;
-}
-
-void ana_case_blame(struct ana_case *c, size_t index)
-{
-    struct ana_verdict *v = c->out;
-    size_t at = 0;
-    while (at < v->culprits && v->culprit[at] < index)
-        at++;
-    if (index == SIZE_MAX || (at < v->culprits && v->culprit[at] == index))
-        return;
-    size_t *grown = realloc(v->culprit, (v->culprits + 1) * sizeof *grown);
-    if (!grown) {
-        c->memory = true;
-        return;
-    }
-    v->culprit = grown;
-    memmove(grown + at + 1, grown + at, (v->culprits++ - at) * sizeof *grown);
-    grown[at] = index;
 }
 
 /* ---- who does what --------------------------------------------------------------------------------------------------

@@ -62,60 +62,6 @@ static bool (*const proofs[])(struct ana_case *) = {
     ana_find_mismatch, ana_find_gpu, ana_find_unmatched, ana_find_early_exit, ana_find_cycle,
 };
 
-bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns)
-{
-    int64_t least = confidence == ANA_PROVEN ? c->rules.proof_ns : c->rules.hang_ns;
-    /* Of a running job one look is not enough, unless what it shows began long ago. */
-    if (c->live && (!c->looks || c->looks->taken < 2) && least < c->rules.hang_ns)
-        least = c->rules.hang_ns;
-    if (lasted_ns < least)
-        return false;
-    c->out->state = ANA_STUCK;
-    c->out->id = id;
-    c->out->confidence = confidence;
-    c->out->since_ns = lasted_ns;
-    return true;
-}
-
-bool ana_case_ended(const struct ana_case *c, size_t index)
-{
-    const struct ana_rank *r = &c->job->process[index].rank;
-    return r->state == ANA_RANK_DONE || (!r->counted && trc_head(r->file)->state == TRC_STATE_FINALIZED);
-}
-
-bool ana_case_deadlocked(const struct ana_case *c, size_t index)
-{
-    return !c->free[index] && !c->gone[index] && !ana_case_ended(c, index) && ana_rank_blocked(c, index);
-}
-
-/* A deadlock is proven where all threads of its ranks are blocked inside a call: one that polls may do something else,
- * one outside MPI too.  What a window waits for is not all known. */
-enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (index[i] != SIZE_MAX && !c->sure[index[i]] && !ana_case_ended(c, index[i]))
-            return ANA_LIKELY;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = index[i] == SIZE_MAX ? c->posts : c->first_post[index[i]]; k < c->posts; k++) {
-            if (c->post[k].index != index[i])
-                break;
-            bool window = c->post[k].call->opclass == TRC_OP_RMA || c->post[k].call->opclass == TRC_OP_RMA_SYNC;
-            if (c->post[k].kind == ANA_POST_POLL || window)
-                return ANA_LIKELY;
-        }
-    return ANA_PROVEN;
-}
-
-int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n)
-{
-    int64_t least = INT64_MAX;
-    for (size_t k = 0; k < n; k++)
-        for (size_t i = c->first_post[index[k]]; i < c->first_post[index[k] + 1]; i++)
-            if (c->post[i].blocked && c->post[i].lasted_ns < least)
-                least = c->post[i].lasted_ns;
-    return least == INT64_MAX ? 0 : least;
-}
-
 /* Who did something between the looks, and who does nothing more. */
 static void look_at_ranks(struct ana_case *c)
 {

@@ -141,6 +141,26 @@ struct ana_case {
     struct ana_verdict *out;
 };
 
+/* case.c */
+bool ana_case_ended(const struct ana_case *c, size_t index); /* MPI_Finalize returned */
+/* End of what a rank is judged by. */
+static inline int64_t ana_case_end(const struct ana_case *c, size_t index)
+{
+    int64_t end = c->job->process[index].rank.end_ns;
+    return end < c->until_ns ? end : c->until_ns;
+}
+/* Whether the live pages of a rank's file are there, and all of its events.  Who is not known is not
+ * blamed for what its file does not say. */
+bool ana_case_known(const struct ana_case *c, size_t index);
+bool ana_case_events_known(const struct ana_case *c, size_t index);
+void ana_case_say(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ana_case_evidence(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ana_case_blame(struct ana_case *c, size_t index);
+/* Sets state and time of a verdict that rests on `lasted_ns` of standstill; false: too short to be one. */
+bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns);
+/* Shortest time that a blocked rank among these has been blocked. */
+int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n);
+
 /* looks.c */
 void ana_looks_take(struct ana_job *job);
 void ana_looks_free(struct ana_looks *looks);
@@ -151,16 +171,16 @@ double ana_looks_queued(const struct ana_case *c, size_t index);
 /* Bytes that it read and wrote, each second between the looks; NAN unknown. */
 double ana_looks_io(const struct ana_case *c, size_t index);
 
-/* verdict_posts.c: what all threads are at; false: out of memory. */
+/* posts.c: what all threads are at; false: out of memory. */
 bool ana_case_posts(struct ana_case *c);
 /* Finds out what a post waits for (once). */
 void ana_post_wants(struct ana_case *c, struct ana_post *post);
 
-/* verdict_tail.c */
+/* tail.c */
 struct ana_tail *ana_case_tail(struct ana_case *c, size_t index); /* never NULL: empty when out of memory */
 void ana_tail_free(struct ana_tail *tail);
 
-/* verdict_pair.c */
+/* pair.c */
 /* Finds whether what a want waits for is under way (want->met), and what came instead. */
 void ana_want_look(struct ana_case *c, const struct ana_post *post, struct ana_want *want, size_t partner);
 
@@ -172,7 +192,7 @@ int64_t ana_want_taken_by_any(struct ana_case *c, const struct ana_want *want, s
 /* By the counters, a message from `sender` is left that `receiver` has not taken. */
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver);
 
-/* verdict_graph.c */
+/* graph.c */
 bool ana_case_graph(struct ana_case *c);
 /* Members of a group that have not come to it. */
 void ana_group_look(struct ana_case *c, struct ana_group *group);
@@ -183,6 +203,9 @@ static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 }
 /* Rank indices that a post waits for and that are not free, up to `max`; returns their number. */
 size_t ana_post_waits_for(struct ana_case *c, struct ana_post *post, size_t *out, size_t max);
+/* It can never move on by itself, and nobody who can move frees it. */
+bool ana_case_deadlocked(const struct ana_case *c, size_t index);
+enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);
 bool ana_rank_blocked(const struct ana_case *c, size_t index); /* some thread of it is */
 /* The blocked post of a rank that has lasted longest; NULL: none. */
 struct ana_post *ana_rank_post(struct ana_case *c, size_t index);
@@ -192,33 +215,21 @@ size_t ana_want_partner(const struct ana_case *c, const struct ana_want *want);
 /* verdict.c */
 /* Takes a look at a job that was just refreshed, and calls it hung if it is: also one that is over. */
 void ana_verdict_looked(struct ana_job *job);
-bool ana_case_ended(const struct ana_case *c, size_t index); /* MPI_Finalize returned */
-/* End of what a rank is judged by. */
-static inline int64_t ana_case_end(const struct ana_case *c, size_t index)
-{
-    int64_t end = c->job->process[index].rank.end_ns;
-    return end < c->until_ns ? end : c->until_ns;
-}
-bool ana_case_deadlocked(const struct ana_case *c, size_t index);
-enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);
 
-/* verdict_cut.c: whether the live pages of a rank's file are there, and all of its events.  Who is not known is not
- * blamed for what its file does not say. */
-bool ana_case_known(const struct ana_case *c, size_t index);
-bool ana_case_events_known(const struct ana_case *c, size_t index);
+/* cut.c */
 void ana_say_cut(struct ana_case *c);
 
-/* verdict_horovod.c: what a rank of c->loops does; false: its MPI calls say more. */
+/* loop_words.c: what a rank of c->loops does; false: its MPI calls say more. */
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
 
-/* verdict_message.c: "a message from rank 1 with tag 7 on rows"; and what was sent in its place. */
+/* message.c: "a message from rank 1 with tag 7 on rows"; and what was sent in its place. */
 void ana_want_words(const struct ana_case *c, const struct ana_want *want, char *out, size_t size);
 void ana_say_near(struct ana_case *c, const struct ana_post *post, const struct ana_want *want, size_t partner);
 
-/* verdict_ends.c: somebody is in MPI_Init, and not yet for longer than a slow start takes. */
+/* ends.c: somebody is in MPI_Init, and not yet for longer than a slow start takes. */
 bool ana_case_starting(const struct ana_case *c);
 
-/* verdict_stopped.c */
+/* stopped.c */
 enum ana_still {
     ANA_MOVES,
     ANA_STOPPED, /* by a signal: the kernel says so */
@@ -227,29 +238,26 @@ enum ana_still {
 };
 enum ana_still ana_case_still(const struct ana_case *c, size_t index);
 
-/* verdict_deaths.c: somebody that does something is blocked, and only others can free it. */
+/* deaths.c: somebody that does something is blocked, and only others can free it. */
 bool ana_anybody_waits(struct ana_case *c);
 /* It left by exit() or by a fatal signal of its own: nobody killed it. */
 bool ana_case_fell(const struct ana_case *c, size_t index);
-/* verdict_killed.c: all ranks are gone at once; says so, and where each had been since when. */
+/* killed.c: all ranks are gone at once; says so, and where each had been since when. */
 void ana_say_killed(struct ana_case *c, size_t n, enum ana_confidence confidence);
 /* Of a job that is over: one died clearly before the others, and nothing hung before. */
 bool ana_died_first(const struct ana_case *c);
 /* Of a job that is over: it hung longer before this than it went on after it. */
 bool ana_hung_before(const struct ana_case *c, int64_t end_ns);
 
-/* verdict_text.c */
+/* text.c */
 /* "rank 3", "ranks 0-4 and 7", "12 ranks (first: 0, 3, 5)". */
 void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size);
 void ana_post_words(const struct ana_case *c, const struct ana_post *post, char *out, size_t size);
 /* "app.c:17 in step"; empty: not known. */
 void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size);
-void ana_case_say(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void ana_case_evidence(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void ana_case_blame(struct ana_case *c, size_t index);
 void ana_case_groups(struct ana_case *c);
 
-/* verdict_message.c, verdict_cycle.c ...: each looks for its kind of trouble and, when it finds it, fills c->out. */
+/* message.c, cycle.c ...: each looks for its kind of trouble and, when it finds it, fills c->out. */
 bool ana_find_abort(struct ana_case *c);
 bool ana_find_stopped(struct ana_case *c); /* all, or several of which others wait for, are stopped or frozen */
 bool ana_find_host(struct ana_case *c);    /* all of one host went, and the others waited for them */
@@ -273,12 +281,8 @@ bool ana_find_straggler(struct ana_case *c);
 bool ana_find_cut(struct ana_case *c);     /* files are cut off, and nothing else is the matter */
 bool ana_find_horovod(struct ana_case *c); /* its loops turn, so that nothing else here sees that it hangs */
 bool ana_find_horovod_straggler(struct ana_case *c);
-/* Sets state and time of a verdict that rests on `lasted_ns` of standstill; false: too short to be one. */
-bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns);
 /* The same for culprits that may come back at any time: seen computing they are slow for ten times as long. */
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted);
-/* Shortest time that a blocked rank among these has been blocked. */
-int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n);
 
 /* answer.c: the rank that most of what is lost in collectives is lost to. */
 struct ana_late {
