@@ -37,12 +37,14 @@ options=(--format=directory --include="${wanted#* }" --variant=apt
 [ -z "$foreign" ] || options+=(--variant=extract --architectures="$foreign")
 # Old releases are no longer signed anew, and snapshots of new ones may be some weeks old.
 options+=(--aptopt='Acquire::Check-Valid-Until "false"')
+mirror=() # Its support has ended, and what its security archive lists can no longer be had: only the release itself.
+[ "$release" != bullseye ] || mirror=("deb http://deb.debian.org/debian bullseye main")
 own= # mounts of its own, which end with it
 if [ "$(id -u)" -eq 0 ]; then
     options+=(--mode=root)
     unshare --mount true 2>/dev/null && own="unshare --mount"
 fi
-if ! $own mmdebstrap "${options[@]}" "$release" "$root.new" >"$log" 2>&1 </dev/null; then
+if ! $own mmdebstrap "${options[@]}" "$release" "$root.new" ${mirror[@]+"${mirror[@]}"} >"$log" 2>&1 </dev/null; then
     rm -rf --one-file-system "$root.new"
     cannot "$(grep -E '^E: |^Err:|error' "$log" | head -n 1 | cut -c 1-200)"
 fi
