@@ -116,7 +116,8 @@ bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *fold
     };
     if (!can_work(plan))
         return false;
-    if (!set_preload(plan, library) || (folder && !tui_set(plan, "", 0, "HPCTOP_DIR", folder, 0, NULL)))
+    if (!tui_set(plan, "", 0, "LD_PRELOAD", library, ':', NULL) ||
+        (folder && !tui_set(plan, "", 0, "HPCTOP_DIR", folder, 0, NULL)))
         return false;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         const char *value = strcmp(options[i], "HPCTOP_DIR") != 0 || !folder ? getenv(options[i]) : NULL;
