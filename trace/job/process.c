@@ -215,7 +215,9 @@ uint64_t ana_process_end_ticks(const struct ana_process *p, const struct ana_her
             end = t->inside_since;
     }
     int64_t passed = silence_ns(p, head, here); /* by our own clock if we saw a heartbeat: theirs may be wrong */
-    if (p->alive && head->latest.ticks && passed > 0 && passed < FAR_GRACE_NS) {
+    /* Of a pid that is there a silent heartbeat tells nothing, unless recording has ended. */
+    bool here_now = p->by_pid && !p->stopped && head->state != TRC_STATE_STOPPED;
+    if (p->alive && head->latest.ticks && passed > 0 && (here_now || passed < FAR_GRACE_NS)) {
         uint64_t now = head->latest.ticks + (uint64_t)ana_rounded((double)passed / trc_ns_per_tick(p->rank.file));
         end = now > end ? now : end;
     }

@@ -155,6 +155,10 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uin
 {
     if (!event->comm || event->comm->def.size <= 0)
         return;
+    if (trc_order_in_doubt(event->comm, event->sequence)) { /* with which of the others' it belongs is not known */
+        match->counts.incomplete++;
+        return;
+    }
     bool bystander = event->comm->def.flags & TRC_COMM_INTER && event->sig->peer == TRC_PEER_NULL;
     struct ana_arrival arrival = {.index = event->index,
                                   .begin_ns = event->begin_ns,

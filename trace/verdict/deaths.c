@@ -222,7 +222,10 @@ bool ana_find_gone(struct ana_case *c)
     if ((p->alive || doubt) && !waits)
         return false;
     c->out->state = !waits ? ANA_BROKEN : doubt && p->silent_ns < c->rules.hang_ns ? ANA_UNSURE : ANA_STUCK;
-    fill(c, first, n, !silent ? ANA_PROVEN : doubt && !others_there_are_heard(c, first) ? ANA_POSSIBLE : ANA_LIKELY);
+    fill(c, first, n,
+         !silent                                      ? (p->alive ? ANA_LIKELY : ANA_PROVEN)
+         : doubt && !others_there_are_heard(c, first) ? ANA_POSSIBLE
+                                                      : ANA_LIKELY);
     if (silent)
         say_silent(c, first);
     return true;

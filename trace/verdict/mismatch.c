@@ -20,6 +20,7 @@ struct terms {
 struct meeting {
     struct terms *terms;
     size_t count, room;
+    bool doubt; /* some may count otherwise than the others: then nothing can be compared */
 };
 
 static bool varies(const char *name)
@@ -133,10 +134,13 @@ struct spot {
 static void meet(struct ana_case *c, const struct spot *spot, uint64_t sequence, bool past, struct meeting *m)
 {
     m->count = 0;
+    m->doubt = false;
     for (size_t i = 0; i < c->posts && sequence == spot->sequence; i++) {
         const struct ana_post *p = &c->post[i];
-        if (p->kind == ANA_POST_COLLECTIVE && p->sequence == sequence && p->identity == spot->identity)
-            join(c, m, terms_of(p->index, p->comm, p->call, p->sig));
+        if (p->kind != ANA_POST_COLLECTIVE || p->sequence != sequence || p->identity != spot->identity)
+            continue;
+        join(c, m, terms_of(p->index, p->comm, p->call, p->sig));
+        m->doubt |= trc_order_in_doubt(p->comm, sequence);
     }
     size_t inside = m->count, looked = 0;
     for (size_t i = 0; past && i < c->count && looked < MEMBERS_MAX; i++) {
@@ -150,6 +154,7 @@ static void meet(struct ana_case *c, const struct spot *spot, uint64_t sequence,
         for (size_t k = tail->collectives; k-- > 0;)
             if (tail->collective[k].identity == spot->identity && tail->collective[k].sequence == sequence) {
                 join(c, m, terms_of(i, spot->comm, tail->collective[k].call, &tail->collective[k].sig));
+                m->doubt |= tail->collective[k].doubt;
                 break;
             }
     }
@@ -328,7 +333,7 @@ bool ana_find_mismatch(struct ana_case *c)
         bool past = spot->blocked || !c->live;
         for (uint64_t back = 0; back <= (past ? BACK : 0) && back <= spot->sequence && !found; back++) {
             meet(c, spot, spot->sequence - back, past, &m);
-            found = judge(c, spot, spot->sequence - back, &m);
+            found = !m.doubt && judge(c, spot, spot->sequence - back, &m);
         }
     }
     ana_map_free(&spots);

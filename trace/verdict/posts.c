@@ -83,6 +83,22 @@ static bool add_post(struct ana_case *c, size_t index, uint32_t thread, const st
     return true;
 }
 
+/* Who is in a collective whose number may be another one on other ranks: what follows from that is no proof. */
+static bool doubt_orders(struct ana_case *c)
+{
+    struct ana_map doubtful;
+    bool done = true;
+    ana_map_init(&doubtful, 1);
+    for (size_t i = 0; i < c->posts; i++)
+        if (trc_order_in_doubt(c->post[i].comm, c->post[i].sequence))
+            done &= ana_map_add(&doubtful, c->post[i].identity, 0, 0) != NULL;
+    for (size_t i = 0; i < c->posts && doubtful.count; i++)
+        if (c->post[i].comm && ana_map_find(&doubtful, c->post[i].identity, 0, 0))
+            c->sure[c->post[i].index] = 0;
+    ana_map_free(&doubtful);
+    return done;
+}
+
 bool ana_case_posts(struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -100,7 +116,7 @@ bool ana_case_posts(struct ana_case *c)
         c->sure[i] = r->counted && c->posts - c->first_post[i] >= threads;
     }
     c->first_post[c->count] = c->posts;
-    return true;
+    return doubt_orders(c);
 }
 
 /* ---- wants --------------------------------------------------------------------------------------------------------

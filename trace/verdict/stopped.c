@@ -28,6 +28,20 @@ enum ana_still ana_case_still(const struct ana_case *c, size_t index)
     return ANA_SILENT;
 }
 
+void ana_say_still(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->out->culprits; i++) {
+        size_t index = c->out->culprit[i];
+        char since[ANA_TEXT];
+        if (c->out->id == ANA_CLASS_DEAD || ana_case_still(c, index) != ANA_FROZEN)
+            continue;
+        ana_case_evidence(c,
+                          "rank %s exists, and its heartbeat has stood still for %s: its recorder is held up (dlopen?)",
+                          ana_rank_label(c->job, index).text,
+                          ana_spoken(since, sizeof since, (double)c->job->process[index].silent_ns));
+    }
+}
+
 /* Those that stand still, of those that have not ended. */
 struct crowd {
     size_t *index, n, left;
@@ -106,7 +120,7 @@ static void say(struct ana_case *c, const struct crowd *crowd)
         bool traced = true;
         for (size_t i = 0; i < crowd->n; i++)
             traced &= c->job->process[crowd->index[i]].traced;
-        settle(c, crowd, ANA_PROVEN);
+        settle(c, crowd, ANA_LIKELY); /* what exists may go on */
         ana_case_say(c, "%s %s stopped by a %s", subject, are, traced ? "debugger" : "signal");
         snprintf(v->next, sizeof v->next,
                  "who stopped them: Ctrl-Z, the batch system, a debugger; kill -CONT lets process %u on %s go on",

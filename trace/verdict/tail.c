@@ -91,7 +91,8 @@ static void note_collective(struct reading *r, const struct trc_record *rec, con
     if (newest && rec->sequence + 1 > *newest)
         *newest = rec->sequence + 1; /* plus one: 0 is none */
     struct ana_tail *t = r->tail;
-    struct ana_tail_collective one = {identity, rec->sequence, call, *rec->sig};
+    struct ana_tail_collective one = {identity, rec->sequence, call, *rec->sig,
+                                      trc_order_in_doubt(comm, rec->sequence)};
     if (t->collectives - r->first_collective >= 2 * COLLECTIVES) { /* forget the older half */
         memmove(t->collective + r->first_collective, t->collective + r->first_collective + COLLECTIVES,
                 COLLECTIVES * sizeof *t->collective);

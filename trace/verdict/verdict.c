@@ -3,6 +3,7 @@
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TOGETHER_NS 1000000000 /* processes that end within this of the last one were ended together */
 
@@ -62,6 +63,22 @@ static bool (*const proofs[])(struct ana_case *) = {
     ana_find_mismatch, ana_find_gpu, ana_find_unmatched, ana_find_early_exit, ana_find_cycle,
 };
 
+/* One process alone that exists while its heartbeat stands still is not frozen by its host or container: its recorder
+ * is held up, by the loader for one, and what its file says of its calls is so. */
+static bool host_stands(const struct ana_case *c, size_t index)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_process *p = &c->job->process[i];
+        if (i == index || !p->alive || strcmp(p->host, c->job->process[index].host) != 0)
+            continue;
+        if (ana_case_still(c, i) == ANA_MOVES)
+            return false;
+        others++;
+    }
+    return others > 0;
+}
+
 /* Who did something between the looks, and who does nothing more. */
 static void look_at_ranks(struct ana_case *c)
 {
@@ -78,8 +95,9 @@ static void look_at_ranks(struct ana_case *c)
         const struct ana_rank *r = &p->rank;
         bool early = !p->alive && (c->live || r->end_ns < c->job->end_ns - TOGETHER_NS);
         bool dead = r->state == ANA_RANK_DEAD || (r->state == ANA_RANK_UNKNOWN && r->counted);
-        c->gone[i] =
-            r->state == ANA_RANK_ABORTED || (dead && early) || (p->alive && runs && ana_case_still(c, i) != ANA_MOVES);
+        enum ana_still still = p->alive && runs ? ana_case_still(c, i) : ANA_MOVES;
+        bool stands = still == ANA_FROZEN ? host_stands(c, i) : still != ANA_MOVES;
+        c->gone[i] = r->state == ANA_RANK_ABORTED || (dead && early) || stands;
         c->gone[i] &= c->until_ns == INT64_MAX; /* not yet, then */
     }
 }
@@ -147,8 +165,10 @@ static void judge(struct ana_case *c)
             break;
     if (c->out->state == ANA_HEALTHY)
         return;
-    if (c->out->state != ANA_UNSURE)
+    if (c->out->state != ANA_UNSURE) {
         ana_say_cut(c);
+        ana_say_still(c);
+    }
     if (!c->out->next[0])
         snprintf(c->out->next, sizeof c->out->next, "%s", classes[c->out->id].next);
     if (c->out->state == ANA_STUCK || c->out->state == ANA_BROKEN)

@@ -75,6 +75,7 @@ struct ana_tail_collective {
     uint64_t identity, sequence;
     const struct trc_call *call;
     struct trc_sig sig;
+    bool doubt; /* other ranks may count otherwise */
 };
 struct ana_tail_request {
     struct trc_sig sig;
@@ -237,6 +238,8 @@ enum ana_still {
     ANA_SILENT   /* nothing but its heartbeat is known of it, and that stands still */
 };
 enum ana_still ana_case_still(const struct ana_case *c, size_t index);
+/* Says of those to blame whose heartbeat stands still that they exist. */
+void ana_say_still(struct ana_case *c);
 
 /* deaths.c: somebody that does something is blocked, and only others can free it. */
 bool ana_anybody_waits(struct ana_case *c);
