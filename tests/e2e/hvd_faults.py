@@ -106,6 +106,12 @@ def straggler():
     check("straggler: by what it was late", r["late_s"] >= 0.045, r)
 
 
+def straggler_of_milliseconds():
+    """As late in each step, but all of the run is a share of a second: no trouble."""
+    found = ends("short", "straggler", "-r", "2", "-d", "10", "-s", "22", "-m", "2")
+    check("a straggler of a third of a second is no trouble", found["finding"].get("class") == "healthy", found["finding"])
+
+
 def leaves():
     found = ends("shutdown", "shutdown", "-r", "2")
     f = found["finding"]
@@ -120,5 +126,6 @@ root()
 progress()
 healthy()
 straggler()
+straggler_of_milliseconds()
 leaves()
 end()

@@ -7,6 +7,9 @@ import os
 from common import HPCTOP, LIBTRACE, check, end
 from compare import differences
 from truths import WORKLOADS, hold
+from verdicts import verdict
+
+LATE = ("stencil", "late_collective", "imbalance")  # a rank of these is late on purpose
 
 
 def spoiled(truth):
@@ -29,6 +32,9 @@ for name, arguments, counts in WORKLOADS:
     for ranks in counts:
         if not only or name == only:
             both = hold(name, arguments, ranks)
+            if both and name not in LATE + ("exit_no_finalize",):
+                code, said = verdict("trace-" + "-".join([name] + arguments + ["x%d" % ranks]))
+                check("%s x%d is no trouble" % (name, ranks), code == 0 and said["state"] == "healthy", said)
             if both and name == "ring" and ranks == 2:
                 check("a wrong answer would be noticed", all(differences(t, both[1]) for t in spoiled(both[0])))
 end()

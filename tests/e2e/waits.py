@@ -6,6 +6,7 @@ import json
 import os
 
 from common import calls, check, end, mpirun, report, skip, workload
+from verdicts import verdict
 
 LOW, HIGH = 0.85, 1.25  # of the injected total
 
@@ -33,6 +34,15 @@ def one(name, ranks):
     check(label + ": nobody else is blamed", others < 0.25 * total, "%.6f s elsewhere, %.6f s injected" % (others, total))
 
 
+def found():
+    """A rank that comes late to every step of two seconds is trouble."""
+    done = mpirun(2, [workload("stencil"), "2", "1"], "found")
+    code, said = verdict("found")
+    check("stencil: the late rank is found", done.code == 0 and code == 1 and
+          (said["state"], said["class"], said["culprits"]) == ("slow", "straggler", [1]), (done, said))
+
+
+found()
 one("late_sender", 2)
 one("late_receiver", 2)
 one("late_collective", 2)

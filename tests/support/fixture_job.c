@@ -49,6 +49,7 @@ static struct ana_job_info info(void *data)
                                  .elapsed_ns = f->elapsed_ns,
                                  .clock_error_s = f->unknown ? NAN : 1.2e-6,
                                  .overhead_s = f->unknown ? NAN : (double)f->elapsed_ns * 1e-12,
+                                 .overhead_share = f->unknown ? NAN : 1e-3,
                                  .quiet_ns = f->running ? 0 : -1};
 }
 
@@ -206,9 +207,10 @@ static void summarize_relations(const struct fixture *f, struct ana_summary *s)
         s->pairs[s->pair_count++] =
             (struct ana_pair){i, (i + 1) % n, 1000 + i, (1000 + i) * 32768, 4100, f->unknown ? NAN : 480000};
         if (i != LATE)
-            s->waits[s->wait_count++] = (struct ana_wait){ANA_LATE_IN_COLLECTIVE, i, LATE, 980, 1470000000};
+            s->waits[s->wait_count++] =
+                (struct ana_wait){ANA_LATE_IN_COLLECTIVE, i, LATE, 980, 1470000000, 980 * 2.25e12};
     }
-    s->waits[s->wait_count++] = (struct ana_wait){ANA_LATE_SENDER, 0, n - 1, 12, 6000000};
+    s->waits[s->wait_count++] = (struct ana_wait){ANA_LATE_SENDER, 0, n - 1, 12, 6000000, 12 * 2.5e11};
     s->collectives[s->collective_count++] = (struct ana_collective){
         "MPI_Allreduce", 7, "WORLD", 1000, 0, 2000000, 2100000, 2400000, 1500000ll * 1000 * (int64_t)n, LATE, 0.98};
     s->sites[s->site_count++] =
@@ -242,6 +244,7 @@ static enum trc_status summarize(void *data, struct ana_selection selection, str
                                                            .sent = 33000000,
                                                            .received = 33000000,
                                                            .wall_ns = s->end_ns - s->begin_ns,
+                                                           .seen_ns = s->end_ns - s->begin_ns,
                                                            .mpi_ns = (s->end_ns - s->begin_ns) / (i == LATE ? 5 : 3),
                                                            .waiting_ns = f->unknown  ? -1
                                                                          : i == LATE ? 0
@@ -272,10 +275,11 @@ static void summary_free(struct ana_summary *s)
     *s = (struct ana_summary){0};
 }
 
-static enum ana_weight answer(void *data, const struct ana_summary *summary, char *out, size_t out_size)
+static enum ana_weight answer(void *data, const struct ana_summary *summary, const struct ana_gpu_look *gpu, char *out,
+                              size_t out_size)
 {
     struct ana_verdict v;
-    (void)summary;
+    (void)summary, (void)gpu;
     if (((const struct fixture *)data)->hung && verdict(data, &v)) {
         ana_verdict_headline(&v, out, out_size);
         ana_verdict_free(&v);

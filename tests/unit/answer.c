@@ -12,7 +12,7 @@ static void expect(const char *what, enum ana_weight weight, enum ana_state stat
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
     char out[512];
-    enum ana_weight got = ana_answer(job, &s, out, sizeof out);
+    enum ana_weight got = ana_answer(job, &s, NULL, out, sizeof out);
     if (got != weight || strcmp(out, sentence) != 0 || ana_job_info(job).state != state) {
         printf("%s: weight %d, state %s\n  got  %s\n  want %s\n", what, got, ana_state_name(ana_job_info(job).state),
                out, sentence);
@@ -102,7 +102,7 @@ static void selected(void)
         struct ana_summary s;
         char out[512] = "out of memory";
         if (ana_summarize(job, selection, &s) == TRC_OK) {
-            ana_answer(job, &s, out, sizeof out);
+            ana_answer(job, &s, NULL, out, sizeof out);
             ana_summary_free(&s);
         }
         if (strcmp(out, cases[i].want) != 0) {
@@ -166,13 +166,13 @@ static void spoilt(void)
     two_write(two_ranks());
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
-    ana_answer(job, &s, out, sizeof out);
+    ana_answer(job, &s, NULL, out, sizeof out);
     if (strncmp(out, "rank 1 is late", 14) != 0 || truncate(path, 0) != 0) {
         printf("before: %s\n", out);
         failed = 1;
     }
     ana_job_refresh(job);
-    enum ana_weight weight = ana_answer(job, &s, out, sizeof out);
+    enum ana_weight weight = ana_answer(job, &s, NULL, out, sizeof out);
     if (weight != ANA_NOTABLE || strncmp(out, "1 of 2 trace files were truncated or overwritten", 48) != 0) {
         printf("after: weight %d, %s\n", weight, out);
         failed = 1;
@@ -248,7 +248,7 @@ static void hangs(void)
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
     char out[512];
-    enum ana_weight weight = ana_answer(job, &s, out, sizeof out);
+    enum ana_weight weight = ana_answer(job, &s, NULL, out, sizeof out);
     const char *want = ": rank 1 has not come to MPI_Barrier on MPI_COMM_WORLD, where 1 of 2 wait";
     if (weight != ANA_TROUBLE || ana_job_info(job).state != ANA_HUNG || !strstr(out, "hung for 1 min ") ||
         !strstr(out, want)) {
@@ -310,7 +310,7 @@ static void stuck(void)
         struct ana_job *job = folder_open();
         struct ana_summary s = folder_summary(job);
         char out[512];
-        ana_answer(job, &s, out, sizeof out);
+        ana_answer(job, &s, NULL, out, sizeof out);
         const char *ends = cases[i].ends ? strstr(out, cases[i].ends) : NULL;
         bool right = cases[i].begins ? strstr(out, cases[i].begins) == out && ends && strcmp(ends, cases[i].ends) == 0
                                      : !strstr(out, "has been in");
@@ -341,7 +341,7 @@ static void ahead(void)
     struct ana_summary s;
     char out[512] = "out of memory";
     if (ana_summarize(job, (struct ana_selection){7100000000, 7200000000, NULL}, &s) == TRC_OK) {
-        ana_answer(job, &s, out, sizeof out);
+        ana_answer(job, &s, NULL, out, sizeof out);
         ana_summary_free(&s);
     }
     if (strstr(out, "not analysed yet") != out) {

@@ -226,6 +226,18 @@ static void told_anew(void)
     look_close(job, &look);
 }
 
+/* The first line of the whole run looks the GPUs up by itself. */
+static void answered(struct ana_job *job)
+{
+    struct ana_summary s;
+    char out[512];
+    CHECK(ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK, "a summary");
+    ana_answer(job, &s, NULL, out, sizeof out);
+    CHECK(strstr(out, "communication is not hidden: NCCL alone takes 25.5% of the GPUs' time, computation 10.0%"), "%s",
+          out);
+    ana_summary_free(&s);
+}
+
 /* A window, and one rank, of the job below. */
 static void selections(struct ana_job *job)
 {
@@ -366,6 +378,7 @@ int main(void)
           "what is only put on a stream waits for nobody on the host");
     CHECK(ana_job_rank(job, 0)->mpi_ns == 5000, "%lld ns in MPI", (long long)ana_job_rank(job, 0)->mpi_ns);
     ana_summary_free(&summary);
+    answered(job);
     selections(job);
     look_close(job, &look);
     rmdir(folder);

@@ -265,9 +265,12 @@ static void add_device(const struct ana_job *job, const struct ana_devices *gpu,
         r->overlap_ns = ana_plus(r->overlap_ns, compute && communication ? ns[mix] : 0);
         r->copy_ns = ana_plus(r->copy_ns, mix & 1u << ANA_GPU_COPY ? ns[mix] : 0);
     }
-    int64_t from = p->run_begin_ns > gpu->begin_ns ? p->run_begin_ns : gpu->begin_ns;
-    int64_t to = p->run_end_ns < gpu->end_ns ? p->run_end_ns : gpu->end_ns;
-    r->wall_ns = ana_plus(r->wall_ns, to > from ? to - from : 0);
+    struct ana_span run = {p->run_begin_ns, p->run_end_ns}, seen = {gpu->begin_ns, gpu->end_ns};
+    struct ana_span known = ana_known_time(job, r->index);
+    int64_t until_ns = gpu == job->gpu ? known.end_ns : ana_window_until(job);
+    seen.begin_ns = gpu == job->gpu && known.begin_ns > seen.begin_ns ? known.begin_ns : seen.begin_ns;
+    seen.end_ns = until_ns < seen.end_ns ? until_ns : seen.end_ns;
+    r->wall_ns = ana_plus(r->wall_ns, ana_span_overlap(run, seen));
 }
 
 /* What the ranks whose kernels are timed could not tell of all of them. */

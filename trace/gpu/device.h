@@ -24,7 +24,8 @@ struct ana_gpu_rank {
     /* Unions of spans: of kernels that are not NCCL's, of NCCL's, of copies, of any. */
     int64_t compute_ns, communication_ns, copy_ns, busy_ns;
     int64_t overlap_ns; /* of communication_ns, while computing too; the rest is exposed */
-    int64_t wall_ns;    /* of the process's run, times its devices: what is idle is this less busy_ns */
+    int64_t
+        wall_ns; /* of the process's run, as far as it was analysed, times its devices: busy_ns less than this idle */
 };
 /* Share of communication that lies behind computation, as Holistic Trace Analysis defines it (its documentation,
  * "Communication Computation Overlap"); NAN without communication. */

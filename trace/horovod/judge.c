@@ -1,5 +1,6 @@
 /* What is the matter with a set of loops, by the signatures of its states. */
 #include "trace/horovod/judge.h"
+#include "trace/util/trouble.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -416,7 +417,8 @@ static bool straggler(struct hvd_judge *j)
             next_late = set->rank[m].late_ms;
     double gain = r->late_ms - next_late, chance = steps / 2 + DEVIATIONS * sqrt(steps) / 2;
     if ((double)r->last < STRAGGLES * steps || (double)r->last < chance || r->last_cycles < LATE_CYCLES ||
-        step_ms <= 0 || gain < COSTS * step_ms)
+        step_ms <= 0 || gain < COSTS * step_ms || steps * step_ms * 1e6 < SLOW_RUN_NS ||
+        steps * gain * 1e6 < SLOW_LOST_NS)
         return false;
     j->culprit[worst] = 1;
     snprintf(j->out->summary, sizeof j->out->summary,

@@ -298,6 +298,7 @@ struct ana_job_info ana_job_info(const struct ana_job *job)
         .start_realtime_ns = INT64_MAX,
         .clock_error_s = ana_clock_worst_error_ns(job->clock) / 1e9,
         .overhead_s = NAN,
+        .overhead_share = NAN,
         .quiet_ns = job->quiet_ns,
         .other_jobs = job->other_jobs,
         .generation = job->generation,
@@ -313,8 +314,10 @@ struct ana_job_info ana_job_info(const struct ana_job *job)
         if ((int64_t)head->start.realtime_ns < info.start_realtime_ns)
             info.start_realtime_ns = (int64_t)head->start.realtime_ns;
         double ticks = (double)r->calls * (double)head->call_cost_q10 / 1024 + (double)head->slow_ticks;
-        if (head->call_cost_q10)
-            info.overhead_s = fmax(info.overhead_s, ticks * trc_ns_per_tick(r->file) / 1e9);
+        double cost_ns = head->call_cost_q10 ? ticks * trc_ns_per_tick(r->file) : NAN;
+        info.overhead_s = fmax(info.overhead_s, cost_ns / 1e9);
+        if (r->end_ns > r->begin_ns)
+            info.overhead_share = fmax(info.overhead_share, cost_ns / (double)(r->end_ns - r->begin_ns));
     }
     return info;
 }

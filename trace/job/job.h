@@ -60,6 +60,7 @@ struct ana_job_info {
     uint64_t unknown_requests; /* whose start or end could not be told, so that some seem to be under way for ever */
     double clock_error_s;      /* largest residual uncertainty between any two ranks; NAN unknown */
     double overhead_s;         /* the recorder's own time, of the rank that it cost most; NAN unknown */
+    double overhead_share;     /* of a rank's own time, where that is largest; NAN unknown */
     int64_t quiet_ns;          /* since any rank last completed a call other than a poll; -1 when not running */
     size_t other_jobs;         /* files of other jobs, given too but left out: then warning 0 names the folders */
     unsigned generation;       /* rises when the indices of ranks change */
@@ -150,6 +151,7 @@ struct ana_call_stat {
     struct ana_times times; /* of a window: of all calls that some part of lies in it, in their full length */
     uint64_t ended;         /* of those, how many ended in it: whose bytes are counted */
     int64_t time_ns;        /* inside them, as far as it lies in the window */
+    int64_t seen_ns;        /* of that, in events that were analysed: what waiting_ns is a share of */
     uint64_t sent, received;
     int64_t waiting_ns;     /* of the time, lost waiting for others; -1 unknown (no events, or not a call that waits) */
     size_t last_index;      /* who most often came last in it; SIZE_MAX none */
@@ -162,6 +164,7 @@ struct ana_rank_stat {
     bool counted; /* as in ana_rank; false: what follows is 0 and means nothing */
     uint64_t calls, sent, received, sent_messages, received_messages;
     int64_t wall_ns;
+    int64_t seen_ns;                     /* of that, how much of it was analysed */
     int64_t mpi_ns;                      /* of the thread that spent most in MPI: for shares of wall_ns */
     int64_t mpi_sum_ns;                  /* of all threads together */
     int64_t nccl_ns;                     /* in calls of NCCL on the host, all threads together; in neither of those */
@@ -172,10 +175,17 @@ struct ana_rank_stat {
     uint64_t came_last;                  /* of these */
 };
 
-/* What a rank's waiting is a share of: its run, or the time of all its threads in MPI where that is longer. */
+/* Its run, or the time of all its threads in MPI where that is longer. */
 static inline int64_t ana_rank_time_ns(const struct ana_rank_stat *stat)
 {
     return stat->wall_ns > stat->mpi_sum_ns ? stat->wall_ns : stat->mpi_sum_ns;
+}
+
+/* What a rank's waiting is a share of: as much of that as was analysed. */
+static inline int64_t ana_rank_seen_ns(const struct ana_rank_stat *stat)
+{
+    double part = stat->wall_ns > 0 ? (double)stat->seen_ns / (double)stat->wall_ns : 0;
+    return part < 1 ? (int64_t)((double)ana_rank_time_ns(stat) * part) : ana_rank_time_ns(stat);
 }
 
 struct ana_pair {
@@ -201,6 +211,7 @@ struct ana_wait {
     size_t waiter, culprit; /* rank indices */
     uint64_t count;
     int64_t lost_ns;
+    double squares; /* of the waits, in ns^2: lost_ns^2 / squares is how many there would be, were all alike */
 };
 
 /* A place in the program that calls: the same module and offset on all ranks is one place. */
@@ -259,9 +270,12 @@ struct ana_summary {
 enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selection, struct ana_summary *out);
 void ana_summary_free(struct ana_summary *summary);
 
-/* The first line: what is the matter, and where; always a sentence.  Returns its weight. */
+/* The first line: what is the matter, and where; always a sentence.  `gpu` is of the same selection (NULL: the whole
+ * run's is looked up, else unknown). Returns its weight. */
 enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
-enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *summary, char *out, size_t out_size);
+struct ana_gpu_look;
+enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *summary, const struct ana_gpu_look *gpu,
+                           char *out, size_t out_size);
 
 /* ---- over time ------------------------------------------------------------------------------------------------- */
 

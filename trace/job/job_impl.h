@@ -15,6 +15,7 @@
 #include "trace/job/timeline.h"
 #include "trace/job/upper.h"
 #include "trace/relations/waits.h"
+#include "trace/util/spans.h"
 
 #define ANA_HUNG_NS 30000000000 /* a running job in which nothing completes for this long hangs */
 
@@ -169,6 +170,11 @@ double ana_analysis_share(const struct ana_job *job); /* of the main pass */
 /* Makes the window pass that of `selection`, unless it is already; returns its share, -1 when out of memory. */
 double ana_window_select(struct ana_job *job, const struct ana_selection *selection);
 void ana_window_release(struct ana_job *job); /* there is no window now, and no pass over its events */
+
+/* over_time.c: from when to when the main pass knows what a rank did; empty while it knows nothing. */
+struct ana_span ana_known_time(const struct ana_job *job, size_t index);
+/* What ended before this is in the window's sums. */
+int64_t ana_window_until(const struct ana_job *job);
 
 /* summary_counters.c: ranks, calls, cells and pairs of the whole run.  summary_events.c: the same of a window, and what
  * only events tell.  False: out of memory. */

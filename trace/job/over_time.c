@@ -6,15 +6,10 @@
 
 #define DECODE_CHUNKS 4 /* of one rank: more are not decoded for a redraw, the finest buckets have to do */
 
-/* From when to when it is known what the rank did. */
-struct known {
-    int64_t begin_ns, end_ns;
-};
-
-static struct known known_of(const struct ana_job *job, size_t index)
+struct ana_span ana_known_time(const struct ana_job *job, size_t index)
 {
     const struct ana_process *p = &job->process[index];
-    struct known known = {p->rank.begin_ns, p->rank.end_ns};
+    struct ana_span known = {p->rank.begin_ns, p->rank.end_ns};
     if (p->recycled) {
         known.begin_ns = INT64_MAX;
         for (size_t c = 0; c < trc_event_chunks(p->rank.file); c++) {
@@ -31,18 +26,24 @@ static struct known known_of(const struct ana_job *job, size_t index)
     return known;
 }
 
+int64_t ana_window_until(const struct ana_job *job)
+{
+    const struct ana_window *w = &job->window;
+    return !w->open || w->pass.done ? job->horizon_ns : ana_merge_position(w->pass.merge);
+}
+
 /* The same for one rank alone: what it has not come out of lasts until now. */
-static struct known known_alone(const struct ana_job *job, size_t index)
+static struct ana_span known_alone(const struct ana_job *job, size_t index)
 {
     const struct ana_process *p = &job->process[index];
-    struct known known = known_of(job, index);
+    struct ana_span known = ana_known_time(job, index);
     if (p->open_category >= 0 && p->open_begin_ns <= known.end_ns)
         known.end_ns = p->rank.end_ns;
     return known;
 }
 
 /* What the pyramid has of [from, to).  Where that reaches to the end, the last bucket is all in it. */
-static void add_lane(const struct ana_job *job, size_t index, struct known known, int64_t from, int64_t to,
+static void add_lane(const struct ana_job *job, size_t index, struct ana_span known, int64_t from, int64_t to,
                      struct ana_lane_sum *sum)
 {
     struct ana_lane *lane = &job->lane[index];
@@ -56,7 +57,7 @@ static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
 }
 
 /* The call that the rank has not come out of is no event yet. */
-static void add_open_call(const struct ana_process *p, struct known known, int64_t begin_ns, int64_t end_ns,
+static void add_open_call(const struct ana_process *p, struct ana_span known, int64_t begin_ns, int64_t end_ns,
                           struct ana_lane_sum *sum)
 {
     if (p->open_category < 0)
@@ -179,7 +180,7 @@ void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t e
     struct window w = {begin_ns, end_ns, n, sum};
     struct ana_lane *lane = &job->lane[index];
     bool fine = (end_ns - begin_ns) / (int64_t)n < 4 * lane->width_ns && decode(job, index, &w);
-    struct known known = known_alone(job, index);
+    struct ana_span known = known_alone(job, index);
     for (size_t i = 0; i < n; i++) {
         int64_t from = edge(&w, i), to = edge(&w, i + 1);
         if (!fine)
@@ -198,7 +199,7 @@ struct step {
 static void add_rank(const struct ana_job *job, size_t index, const struct window *w, enum ana_series_kind kind,
                      struct step *step)
 {
-    struct known known = known_of(job, index);
+    struct ana_span known = ana_known_time(job, index);
     for (size_t i = 0; i < w->n; i++) {
         int64_t from = edge(w, i), to = edge(w, i + 1);
         double here = (double)overlap(from, to, known.begin_ns, known.end_ns);

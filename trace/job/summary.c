@@ -155,6 +155,21 @@ void ana_summary_rank_time(const struct ana_process *p, struct ana_rank_stat *st
     stat->category_ns[TRC_CAT_COMPUTE] = stat->wall_ns - calls_ns;
 }
 
+/* How much of the ranks' time the analysis has come by. */
+static void set_seen(const struct ana_job *job, struct ana_summary *s)
+{
+    for (size_t i = 0; i < s->rank_count; i++) {
+        struct ana_rank_stat *stat = &s->ranks[i];
+        const struct ana_process *p = &job->process[stat->index];
+        struct ana_span known = ana_known_time(job, stat->index), run = {p->run_begin_ns, p->run_end_ns};
+        int64_t all_ns = ana_span_overlap(run, (struct ana_span){s->begin_ns, s->end_ns});
+        int64_t from = known.begin_ns > s->begin_ns ? known.begin_ns : s->begin_ns;
+        int64_t to = known.end_ns < s->end_ns ? known.end_ns : s->end_ns;
+        int64_t seen_ns = ana_span_overlap(run, (struct ana_span){from, to});
+        stat->seen_ns = seen_ns < all_ns ? seen_ns : stat->wall_ns;
+    }
+}
+
 /* POP: see job.h. */
 static struct ana_efficiency efficiency_of(const struct ana_summary *s)
 {
@@ -208,6 +223,8 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     if (window) {
         double share = ok ? ana_window_select(job, &selection) : -1;
         s->analysed = fmin(s->analysed, share);
+        int64_t until_ns = ana_window_until(job); /* shares and rates are of what is known */
+        s->end_ns = until_ns > s->end_ns ? s->end_ns : until_ns > s->begin_ns ? until_ns : s->begin_ns;
         ok = share >= 0 && ana_summary_window(job, s);
     } else {
         ana_window_release(job);
@@ -222,6 +239,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     s->unmatched_receives = counts.unmatched_receives;
     s->uncertain_messages = counts.uncertain;
     s->efficiency = efficiency_of(s);
+    set_seen(job, s);
     return TRC_OK;
 }
 

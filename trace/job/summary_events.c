@@ -26,7 +26,11 @@ static int collectives_by_lost(const void *a, const void *b)
 }
 static int waits_by_lost(const void *a, const void *b)
 {
-    return by_lost(((const struct ana_wait *)a)->lost_ns, ((const struct ana_wait *)b)->lost_ns);
+    const struct ana_wait *x = a, *y = b;
+    int order = by_lost(x->lost_ns, y->lost_ns);
+    return order                    ? order
+           : x->waiter != y->waiter ? (x->waiter > y->waiter) - (x->waiter < y->waiter)
+                                    : (x->culprit > y->culprit) - (x->culprit < y->culprit);
 }
 static int sites_by_time(const void *a, const void *b)
 {
@@ -159,6 +163,7 @@ static bool add_waits(struct ana_summary *s, const struct ana_tally *t)
         struct ana_wait *wait = &s->waits[*at - 1];
         wait->count += sum->count;
         wait->lost_ns = ana_plus(wait->lost_ns, sum->lost_ns);
+        wait->squares += sum->squares;
     }
     ana_map_free(&place);
     if (ok)
@@ -243,11 +248,18 @@ static bool add_sites(struct ana_job *job, struct ana_summary *s, const struct a
 }
 
 /* Lost time and the last rank, by call. */
-static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t,
+                         const struct ana_tally *events)
 {
-    int64_t *waiting = calloc(job->calls, sizeof *waiting);
+    int64_t *waiting = calloc(job->calls, sizeof *waiting), *seen = calloc(job->calls, sizeof *seen);
     struct last *last = calloc(job->calls, sizeof *last);
-    bool ok = waiting && last;
+    bool ok = waiting && seen && last;
+    for (size_t i = 0; ok && i < events->sites.count; i++) {
+        const uint64_t *key = ana_map_key(&events->sites, i);
+        const struct ana_site_sum *sum = ana_map_value(&events->sites, i);
+        if (ana_selected(s->selection.ranks, key[0]))
+            seen[key[1]] = ana_plus(seen[key[1]], s->exact ? sum->times.total_ns : sum->time_ns);
+    }
     for (size_t i = 0; ok && i < t->waits.count; i++) {
         const uint64_t *key = ana_map_key(&t->waits, i);
         const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
@@ -264,6 +276,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
         uint32_t number = 0;
         while (number < job->calls && job->call[number].name != stat->name)
             number++;
+        stat->seen_ns = seen[number] < stat->time_ns ? seen[number] : stat->time_ns;
         if (knows_waits(job, s) && (waiting[number] || ana_opclass_can_wait(stat->opclass)))
             stat->waiting_ns = waiting[number];
         const struct ana_count_sum *n = ana_map_find(&t->instances, number, 0, 0);
@@ -273,6 +286,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
         }
     }
     free(waiting);
+    free(seen);
     free(last);
     return ok;
 }
@@ -290,7 +304,7 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
     s->message_latency = ana_small_of(&latency);
     s->clock_violations = relations->clock_violations;
     return add_to_ranks(job, s, relations) && add_collectives(job, s, relations) && add_waits(s, relations) &&
-           add_sites(job, s, events) && add_to_calls(job, s, relations);
+           add_sites(job, s, events) && add_to_calls(job, s, relations, events);
 }
 
 /* ---- windows --------------------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ struct ana_count_sum { /* instances: (call number); who came last: (identity, ca
 struct ana_wait_sum { /* ana_wait_key of kind and call, waiter, culprit */
     uint64_t count;
     int64_t lost_ns;
+    double squares; /* as in ana_wait */
 };
 static inline uint64_t ana_wait_key(enum ana_wait_kind kind, uint32_t call)
 {
@@ -137,7 +138,9 @@ static inline void ana_tally_wait(struct ana_tally *tally, const struct ana_kept
         return;
     struct ana_wait_sum *sum = ana_map_value(&tally->waits, note->waits - 1);
     sum->count++;
+    double ns = (double)(w->end_ns - w->begin_ns);
     sum->lost_ns = ana_plus(sum->lost_ns, w->end_ns - w->begin_ns);
+    sum->squares += ns * ns;
 }
 
 /* What an item counts as sent and received: a request's bytes are sent when it starts and received when it completes;

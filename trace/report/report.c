@@ -96,11 +96,11 @@ static double share_of(int64_t part, int64_t whole)
     return whole > 0 && part >= 0 ? (double)part / (double)whole : NAN;
 }
 
-static int64_t all_time(const struct page *p)
+static int64_t seen_time(const struct page *p)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < p->s->rank_count; i++)
-        sum = ana_plus(sum, ana_rank_time_ns(&p->s->ranks[i]));
+        sum = ana_plus(sum, ana_rank_seen_ns(&p->s->ranks[i]));
     return sum;
 }
 
@@ -161,7 +161,7 @@ static void job_section(const struct page *p)
     if (i->other_jobs)
         line(p, "warning: %s", ana_job_warning(p->job, 0));
     static const char *const mark[2][3] = {{"OK", "->", "!!"}, {"\xe2\x9c\x93", "\xe2\x97\x8f", "\xe2\x9c\x97"}};
-    enum ana_weight weight = ana_answer(p->job, p->s, answer, sizeof answer);
+    enum ana_weight weight = ana_answer(p->job, p->s, NULL, answer, sizeof answer);
     fprintf(p->out, "\n");
     line(p, "%s %s", mark[p->utf8][weight], answer);
 }
@@ -253,7 +253,7 @@ static void ranks_section(struct page *p)
         cell(p, ana_rank_state_name(r->state));
         number(p, ANA_NS, s->counted ? (double)s->wall_ns : NAN);
         number(p, ANA_SHARE, share_of(s->mpi_ns, s->wall_ns));
-        number(p, ANA_SHARE, share_of(s->waiting_ns, ana_rank_time_ns(s)));
+        number(p, ANA_SHARE, share_of(s->waiting_ns, ana_rank_seen_ns(s)));
         number(p, ANA_SHARE, s->collectives ? (double)s->came_last / (double)s->collectives : NAN);
         number(p, ANA_BYTES, s->counted ? (double)s->sent : NAN);
         number(p, ANA_BYTES, s->counted ? (double)s->received : NAN);
@@ -315,7 +315,7 @@ static void calls_section(struct page *p)
         cell(p, c->name);
         integer(p, c->times.count);
         number(p, ANA_NS, (double)c->time_ns);
-        number(p, ANA_SHARE, share_of(c->waiting_ns, c->time_ns));
+        number(p, ANA_SHARE, share_of(c->waiting_ns, c->seen_ns));
         number(p, ANA_BYTES, (double)c->sent);
         number(p, ANA_BYTES, (double)c->received);
         number(p, ANA_NS, c->times.p50_ns);
@@ -336,7 +336,7 @@ static void collectives_section(struct page *p)
         return;
     table(p, "COLLECTIVES, by time lost waiting for the last (as a share of all ranks' time)", columns);
     size_t shown = ana_shown(p->s->collective_count, MOST_ROWS);
-    int64_t all = all_time(p);
+    int64_t all = seen_time(p);
     for (size_t i = 0; i < shown; i++) {
         const struct ana_collective *c = &p->s->collectives[i];
         row(p, columns);
@@ -370,7 +370,7 @@ static void waits_section(struct page *p)
         int64_t wall = 0;
         for (size_t k = 0; k < p->s->rank_count; k++)
             if (p->s->ranks[k].index == w->waiter)
-                wall = ana_rank_time_ns(&p->s->ranks[k]);
+                wall = ana_rank_seen_ns(&p->s->ranks[k]);
         row(p, columns);
         rank_name(p, w->culprit);
         cell(p, "");
@@ -475,7 +475,7 @@ static void limits_section(const struct page *p)
     line(p, "records lost: %" PRIu64 "; overwritten because of HPCTOP_LIMIT: %" PRIu64 " (still in all counts)",
          p->info.lost_records, p->info.recycled_records);
     line(p, "the recorder cost at most %s of a rank's time; clocks of ranks agree within %s",
-         ana_number(a, sizeof a, ANA_SHARE, p->info.overhead_s * 1e9 / (double)p->info.elapsed_ns, p->utf8),
+         ana_number(a, sizeof a, ANA_SHARE, p->info.overhead_share, p->utf8),
          ana_number(b, sizeof b, ANA_NS, p->info.clock_error_s * 1e9, p->utf8));
     for (size_t i = 1; i < ana_job_clocks(p->job) && i < 9; i++) {
         struct ana_job_clock clock = ana_job_clock(p->job, i);

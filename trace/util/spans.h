@@ -11,6 +11,11 @@
 struct ana_span {
     int64_t begin_ns, end_ns;
 };
+static inline int64_t ana_span_overlap(struct ana_span a, struct ana_span b)
+{
+    int64_t from = a.begin_ns > b.begin_ns ? a.begin_ns : b.begin_ns, to = a.end_ns < b.end_ns ? a.end_ns : b.end_ns;
+    return to > from ? to - from : 0;
+}
 struct ana_spans { /* apart from each other, in order */
     struct ana_span *span;
     size_t count, room;

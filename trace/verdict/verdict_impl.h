@@ -287,11 +287,14 @@ bool ana_find_horovod_straggler(struct ana_case *c);
 /* The same for culprits that may come back at any time: seen computing they are slow for ten times as long. */
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted);
 
-/* answer.c: the rank that most of what is lost in collectives is lost to. */
+/* answer_loss.c: the rank that most of what is lost in collectives is lost to. */
 struct ana_late {
     size_t index;
-    double share;   /* of all ranks' time */
-    uint64_t times; /* that one rank waited for it */
+    double share;   /* of all ranks' time, as far as it was analysed */
+    double times;   /* that one rank waited for it, were all waits alike: what one long wait adds is 1 */
+    double lost_ns; /* to it, by all others together */
+    double waits;   /* all of them together */
+    double next_ns; /* lost to the next worst rank */
 };
 /* False: none stands out.  Writes a sentence. */
 bool ana_late_rank(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,

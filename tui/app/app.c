@@ -50,6 +50,14 @@ double tui_app_wall(const struct tui_app *app)
     return wall > 0 ? wall : NAN;
 }
 
+double tui_app_seen(const struct tui_app *app)
+{
+    double seen = 0;
+    for (size_t i = 0; app->has_summary && i < app->summary.rank_count; i++)
+        seen += (double)ana_rank_seen_ns(&app->summary.ranks[i]);
+    return seen > 0 ? seen : NAN;
+}
+
 const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out, size_t size)
 {
     if (index >= app->rank_count)
@@ -243,7 +251,7 @@ static void summarize(struct tui_app *app)
         app->gpu = gpu;
         app->analysed = gpu.analysed < app->analysed ? gpu.analysed : app->analysed;
     }
-    app->weight = app->source.ops->answer(app->source.data, &app->summary, app->answer, sizeof app->answer);
+    app->weight = app->source.ops->answer(app->source.data, &app->summary, &app->gpu, app->answer, sizeof app->answer);
     tui_app_update_table(app);
 }
 

@@ -128,6 +128,8 @@ const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index
 double tui_app_mpi_share(const struct tui_app *app, size_t index);
 /* Time of all ranks in view together, ns; NAN when nothing is known: what shares of time refer to. */
 double tui_app_wall(const struct tui_app *app);
+/* The same as far as it was analysed: what shares of what events alone tell (waiting) refer to. */
+double tui_app_seen(const struct tui_app *app);
 /* Puts the cursor of all views on a rank. */
 void tui_app_choose_rank(struct tui_app *app, size_t index);
 /* Chooses a call: the call sites are shown of it alone. */

@@ -44,6 +44,13 @@ static int seconds_of(const char *text, double *out)
     return *text && !*end && *out > 0 && *out < 1e6;
 }
 
+static void say_healthy(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *v)
+{
+    char answer[400];
+    bool notable = ana_answer(job, summary, NULL, answer, sizeof answer) != ANA_FINE;
+    snprintf(v->summary, sizeof v->summary, "%s%s", notable ? "no trouble, but worth a look: " : "", answer);
+}
+
 static int verdict(const char *const *folders, int n, bool json, double hang_s, double look_s)
 {
     char error[512];
@@ -63,7 +70,7 @@ static int verdict(const char *const *folders, int n, bool json, double hang_s, 
         summed = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) == TRC_OK;
         done = ana_verdict(job, summed ? &summary : NULL, &v);
         if (done && summed && v.state == ANA_HEALTHY)
-            ana_answer(job, &summary, v.summary, sizeof v.summary);
+            say_healthy(job, &summary, &v);
     }
     char *text = done && json ? tui_verdict_json(job, &v) : NULL;
     if (text)

@@ -17,7 +17,8 @@ struct tui_source_ops {
     const char *(*warning)(void *data, size_t i);
     enum trc_status (*summarize)(void *data, struct ana_selection selection, struct ana_summary *out);
     void (*summary_free)(struct ana_summary *summary);
-    enum ana_weight (*answer)(void *data, const struct ana_summary *summary, char *out, size_t out_size);
+    enum ana_weight (*answer)(void *data, const struct ana_summary *summary, const struct ana_gpu_look *gpu, char *out,
+                              size_t out_size);
     bool (*verdict)(void *data, struct ana_verdict *out);
     size_t (*story)(void *data, size_t index, char (*line)[ANA_STORY_LINE], size_t max); /* ana_rank_story */
     const struct ana_hvd *(*horovod)(void *data);                                        /* ana_job_horovod */

@@ -64,7 +64,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
         out->number = c->skew_max_ns;
         break;
     case LOST:
-        out->number = c->instances ? ana_known(c->lost_ns) / tui_app_wall(app) : NAN;
+        out->number = c->instances ? ana_known(c->lost_ns) / tui_app_seen(app) : NAN;
         if (out->number >= 0.05)
             out->style = TUI_STYLE_NOTABLE;
         break;
@@ -185,7 +185,7 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     tui_put_right(grid, rect, right - 16, 0, TUI_STYLE_HEADER, "TIMES");
     tui_put_right(grid, rect, right - 8, 0, TUI_STYLE_HEADER, "LOST");
     tui_put_right(grid, rect, right, 0, TUI_STYLE_HEADER, "OF ALL");
-    double wall = tui_app_wall(app);
+    double wall = tui_app_seen(app);
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
         int y = (int)i + 1;
         name_waiters(app, &group[i], who, sizeof who);

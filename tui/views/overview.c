@@ -82,7 +82,7 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
             out->number = NAN;
         break;
     case WAITING:
-        out->number = ana_known(call->waiting_ns) / tui_app_wall(app);
+        out->number = ana_known(call->waiting_ns) / tui_app_seen(app);
         if (out->number >= 0.05)
             out->style = TUI_STYLE_NOTABLE;
         break;
@@ -234,9 +234,8 @@ static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, 
         tui_put_right(grid, rect, 20, y, style, ana_number(text, sizeof text, ANA_SHARE, v, true));
         tui_plot_bar(grid, rect, 21, y, rect.w - 22 < 40 ? rect.w - 22 : 40, style, v);
     }
-    double cost = app->info.overhead_s * 1e9 / (app->info.elapsed_ns > 0 ? (double)app->info.elapsed_ns : NAN);
     char lost[ANA_TEXT], line[160];
-    ana_number(text, sizeof text, ANA_SHARE, cost, true);
+    ana_number(text, sizeof text, ANA_SHARE, app->info.overhead_share, true);
     ana_number(lost, sizeof lost, ANA_COUNT, (double)app->info.lost_records, true);
     snprintf(line, sizeof line, "hpctop costs %s, lost %s records", text, lost);
     if (tui_columns(line) > rect.w)

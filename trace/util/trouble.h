@@ -1,0 +1,34 @@
+/* What is worth a word, and what is trouble: the one table of these thresholds.
+ *
+ * A loss is worth a word (the answer) by its share alone.  It is trouble (state `slow`, exit code 1) when a user would
+ * go after it: seconds are lost, by a pattern that repeats, and one rank clearly causes it.  A share of a run of
+ * milliseconds is the start of a program and the scheduler's noise.
+ *
+ *   threshold        below it                                          such as
+ *   NOTABLE_SHARE    the loss does not stand out                       1 % of all time in barriers
+ *   SLOW_SHARE       it is no trouble, whoever causes it               a rank that is 5 % slower
+ *   SLOW_RUN_NS      the run (as far as analysed) is too short         a test program of half a second
+ *   SLOW_LOST_NS     each rank lost too little, on average             12 % of two seconds
+ *   SLOW_TIMES       it is an accident                                 one barrier after rank 0 has read its input
+ *   SLOW_EACH_NS     that is how MPI works inside                      a rank that leaves each barrier 7 us later
+ *   SLOW_AHEAD       chance: somebody is always last                   two ranks, each late half of the time
+ *   SLOW_ALIKE       time slices of the scheduler: a few are long      5 % of the waits take 7 ms, the others nothing
+ *   SLOW_SLICE_NS    (longer ones count however few of all they are)   rank 0 writes a file at each 100th step */
+#ifndef ANA_TROUBLE_H
+#define ANA_TROUBLE_H
+
+#define NOTABLE_SHARE     0.02 /* of all ranks' time */
+#define NOTABLE_IMBALANCE 0.1  /* of the run: what the busiest rank computes longer than the mean */
+#define NOTABLE_EXPOSED   0.1  /* of the GPUs' time: NCCL's kernels with no computation beside them */
+#define NOTABLE_WAITS     3    /* fewer in a window are told one by one, not as a share */
+
+#define SLOW_SHARE    0.1          /* of all ranks' time that is lost to one rank */
+#define SLOW_RUN_NS   1000000000.0 /* of the longest rank, as far as it was analysed */
+#define SLOW_LOST_NS  250000000.0  /* to that rank, by each rank on average */
+#define SLOW_TIMES    10.0         /* that each other rank has waited for it, were all waits alike */
+#define SLOW_EACH_NS  50000.0      /* a wait, on average */
+#define SLOW_AHEAD    2.0          /* as much as is lost to the next worst rank */
+#define SLOW_ALIKE    0.2          /* of the waits for it that would be there, were all alike */
+#define SLOW_SLICE_NS 50000000.0   /* a wait of these */
+
+#endif

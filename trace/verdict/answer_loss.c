@@ -1,0 +1,186 @@
+/* The first line, where ranks lose time to each other: who is waited for, and what that costs. */
+#include "trace/verdict/answer_impl.h"
+#include "trace/util/numfmt.h"
+#include "trace/util/times.h"
+#include "trace/util/trouble.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the losses only those of the ranks whose time they are compared with. */
+static bool of_selected(const struct ana_summary *s, const struct ana_wait *w)
+{
+    return ana_selected(s->selection.ranks, w->waiter);
+}
+
+static bool is_part(const struct ana_job *job, const struct ana_summary *s)
+{
+    return s->rank_count < job->count;
+}
+
+/* Over 1 only by calls that reach over the ends of a window. */
+static double share_of_all(const struct ana_summary *s, int64_t lost_ns)
+{
+    double seen = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        seen += (double)ana_rank_seen_ns(&s->ranks[i]);
+    return fmin((double)lost_ns / seen, 1);
+}
+
+double ana_lost_share(const struct ana_summary *s)
+{
+    int64_t lost_ns = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        lost_ns = ana_plus(lost_ns, s->ranks[i].waiting_ns > 0 ? s->ranks[i].waiting_ns : 0);
+    return share_of_all(s, lost_ns);
+}
+
+/* What the shares in a sentence are of, where that is not the run. */
+static const char *span_words(const struct ana_summary *s)
+{
+    return !s->exact ? " of this window" : s->analysed < 1 ? " so far" : "";
+}
+
+/* Who is waited for in collectives; lost to anyone, to the worst and to the next worst. */
+struct latecomer {
+    size_t index;
+    uint64_t waits;
+    double squares; /* of them */
+    int64_t lost_ns, next_ns, all_ns;
+};
+
+static struct latecomer worst_latecomer(const struct ana_job *job, const struct ana_summary *s)
+{
+    struct latecomer *by_rank = calloc(job->count + 1, sizeof *by_rank), worst = {0};
+    int64_t all = 0, next = 0;
+    for (size_t i = 0; by_rank && i < s->wait_count; i++) {
+        const struct ana_wait *w = &s->waits[i];
+        if (w->kind != ANA_LATE_IN_COLLECTIVE || !of_selected(s, w))
+            continue;
+        struct latecomer *one = &by_rank[w->culprit];
+        one->index = w->culprit;
+        one->lost_ns = ana_plus(one->lost_ns, w->lost_ns);
+        one->waits += w->count;
+        one->squares += w->squares;
+        all = ana_plus(all, w->lost_ns);
+        if (one->lost_ns > worst.lost_ns)
+            worst = *one;
+    }
+    for (size_t i = 0; by_rank && i < job->count; i++)
+        if (i != worst.index && by_rank[i].lost_ns > next)
+            next = by_rank[i].lost_ns;
+    free(by_rank);
+    worst.all_ns = all;
+    worst.next_ns = next;
+    return worst;
+}
+
+/* A few waits in a window are no shares of anything: each is what it is. */
+static bool say_few(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+{
+    static const char *const why[] = {"sends late", "receives late", "comes last"};
+    const struct ana_wait *worst = NULL;
+    for (size_t i = 0; !s->exact && i < s->wait_count && !worst; i++)
+        worst = of_selected(s, &s->waits[i]) ? &s->waits[i] : NULL;
+    int64_t window_ns = s->end_ns - s->begin_ns;
+    if (!worst || worst->count >= NOTABLE_WAITS || (double)worst->lost_ns < NOTABLE_SHARE * (double)window_ns)
+        return false;
+    char lost[ANA_TEXT], all[ANA_TEXT];
+    ana_spoken(lost, sizeof lost, (double)worst->lost_ns);
+    ana_spoken(all, sizeof all, (double)window_ns);
+    ana_line_say(line, "rank %s waits for rank %s, which %s, for %s of this window of %s",
+                 ana_rank_label(job, worst->waiter).text, ana_rank_label(job, worst->culprit).text, why[worst->kind],
+                 lost, all);
+    return true;
+}
+
+static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+{
+    const struct ana_collective *c = s->collective_count ? &s->collectives[0] : NULL;
+    struct latecomer late = worst_latecomer(job, s);
+    bool part_of_job = is_part(job, s);
+    const char *all = part_of_job ? "those selected" : "all", *span = span_words(s);
+    double share = c ? share_of_all(s, part_of_job ? late.all_ns : c->lost_ns) : 0;
+    if (!c || c->instances == 0 || !(share >= NOTABLE_SHARE))
+        return false;
+    bool world = strcmp(c->comm_name, "WORLD") == 0, one = (double)late.lost_ns >= 0.5 * (double)late.all_ns;
+    bool here = late.index == c->last_index;
+    char each[ANA_TEXT], cost[ANA_TEXT], part[ANA_TEXT];
+    ana_spoken(each, sizeof each, one && late.waits ? (double)late.lost_ns / (double)late.waits : c->skew_p50_ns);
+    ana_number(cost, sizeof cost, ANA_SHARE, one ? share_of_all(s, late.lost_ns) : share, false);
+    ana_number(part, sizeof part, ANA_SHARE, here ? c->last_share : (double)late.lost_ns / (double)late.all_ns, false);
+    if (one && here)
+        ana_line_say(line, "rank %s is late: last in %s of %s%s%s, +%s each, costs %s %s%s",
+                     ana_rank_label(job, late.index).text, part, c->name, world ? "" : " on ",
+                     world ? "" : c->comm_name, each, all, cost, span);
+    else if (one)
+        ana_line_say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, costs %s %s%s",
+                     ana_rank_label(job, late.index).text, part, each, all, cost, span);
+    else if (part_of_job)
+        ana_line_say(line, "waiting in collectives costs those selected %s%s: no single rank to blame", cost, span);
+    else
+        ana_line_say(line, "waiting in %s%s%s costs all %s%s: its ranks come %s apart, no single one to blame", c->name,
+                     world ? "" : " on ", world ? "" : c->comm_name, cost, span, each);
+    return true;
+}
+
+bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struct ana_late *out, char *text,
+                   size_t size)
+{
+    struct latecomer late = worst_latecomer(job, s);
+    struct ana_line line = {text, size};
+    double lost = (double)late.lost_ns;
+    *out = (struct ana_late){
+        .index = late.index,
+        .share = late.lost_ns > 0 ? share_of_all(s, late.lost_ns) : 0,
+        .times = late.squares > 0 ? lost * lost / late.squares : 0,
+        .lost_ns = lost,
+        .waits = (double)late.waits,
+        .next_ns = (double)late.next_ns,
+    };
+    return lost >= 0.5 * (double)late.all_ns && say_collective(job, s, line);
+}
+
+static bool say_wait(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+{
+    for (size_t i = 0; i < s->wait_count; i++) {
+        const struct ana_wait *w = &s->waits[i];
+        if (w->kind == ANA_LATE_IN_COLLECTIVE || !of_selected(s, w))
+            continue;
+        int64_t wall = 0;
+        for (size_t k = 0; k < s->rank_count; k++)
+            if (s->ranks[k].index == w->waiter)
+                wall = ana_rank_seen_ns(&s->ranks[k]);
+        double share = wall ? fmin((double)w->lost_ns / (double)wall, 1) : 0;
+        if (share < NOTABLE_SHARE)
+            return false;
+        char each[ANA_TEXT], cost[ANA_TEXT];
+        ana_spoken(each, sizeof each, (double)w->lost_ns / (double)w->count);
+        ana_number(cost, sizeof cost, ANA_SHARE, share, false);
+        bool sends = w->kind == ANA_LATE_SENDER;
+        ana_line_say(line, "rank %s %s rank %s: +%s each, %s of rank %s's time%s", ana_rank_label(job, w->culprit).text,
+                     sends ? "sends late to" : "receives late from", ana_rank_label(job, w->waiter).text, each, cost,
+                     ana_rank_label(job, w->waiter).text, s->exact ? span_words(s) : " in this window");
+        return true;
+    }
+    return false;
+}
+
+/* The larger of the two losses: of a collective (of all ranks' time), or of one waiter at one partner. */
+bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line, enum ana_weight *weight)
+{
+    int64_t collective = s->collective_count ? s->collectives[0].lost_ns : 0, wait = 0;
+    *weight = ANA_FINE;
+    if (say_few(job, s, line))
+        return true;
+    *weight = ANA_NOTABLE;
+    collective = collective > 0 ? collective : 0;
+    if (is_part(job, s))
+        collective = worst_latecomer(job, s).all_ns;
+    for (size_t i = 0; i < s->wait_count && wait == 0; i++)
+        if (s->waits[i].kind != ANA_LATE_IN_COLLECTIVE && of_selected(s, &s->waits[i]))
+            wait = s->waits[i].lost_ns;
+    if (wait > collective)
+        return say_wait(job, s, line) || say_collective(job, s, line);
+    return say_collective(job, s, line) || say_wait(job, s, line);
+}
