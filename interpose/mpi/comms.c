@@ -92,7 +92,7 @@ void ipo_comm_define(struct ipo_comm *comm)
                                  .members = (uint32_t)most,
                                  .created_by = comm->made_by};
     put_members(put_members((char *)(def + 1), comm->local), comm->remote);
-    trc_writer_define(&ipo_process.writer, TRC_DEF_COMM, comm->id, 0, 0, def, bytes, NULL, 0);
+    trc_writer_define(&ipo_process.writer, TRC_DEF_COMM, comm->id, 0, comm->asked, def, bytes, NULL, 0);
     ipo_arena_give(def, bytes);
     if (comm->in_doubt)
         trc_writer_define(&ipo_process.writer, TRC_DEF_DOUBT, comm->id, 0, comm->doubt_from, NULL, 0, NULL, 0);
@@ -213,7 +213,7 @@ static struct ipo_comm *copy_of(struct ipo_comm *parent, uint32_t call)
 
 static struct ipo_comm *keep(struct ipo_table *table, uintptr_t handle, struct ipo_comm *comm)
 {
-    if (comm && comm->id <= DEFINED_AT_ONCE && !comm->defined)
+    if (comm && (comm->id <= DEFINED_AT_ONCE || comm->asked) && !comm->defined)
         ipo_comm_define(comm);
     if (comm)
         ipo_table_put(table, handle, comm);
@@ -221,14 +221,17 @@ static struct ipo_comm *keep(struct ipo_table *table, uintptr_t handle, struct i
     return comm;
 }
 
-struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call)
+struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call, uint64_t asked)
 {
     handle = ipo_handle(handle);
     if (!handle || handle == ipo_abi.comm_null)
         return NULL;
     uint64_t begin = ipo_ticks();
     int kept = errno;
-    struct ipo_comm *comm = keep(&comms, handle, learn(handle, parent, call));
+    struct ipo_comm *comm = learn(handle, parent, call);
+    if (comm)
+        comm->asked = asked;
+    keep(&comms, handle, comm);
     __atomic_fetch_add(&ipo_process.writer.head->slow_ticks, ipo_ticks() - begin, __ATOMIC_RELAXED);
     errno = kept;
     return comm;
@@ -247,7 +250,7 @@ struct ipo_comm *ipo_comm(uintptr_t handle)
     struct ipo_comm *comm = ipo_table_get(&comms, handle);
     if (__builtin_expect(comm != NULL, 1))
         return comm;
-    return handle && handle != ipo_abi.comm_null ? ipo_comm_made(handle, NULL, IPO_NO_CALL) : NULL;
+    return handle && handle != ipo_abi.comm_null ? ipo_comm_made(handle, NULL, IPO_NO_CALL, 0) : NULL;
 }
 
 void ipo_comm_freed(uintptr_t handle, struct ipo_comm *comm)

@@ -35,6 +35,7 @@ struct ipo_comm {
     struct ipo_members *local, *remote; /* NULL: the world, or nobody, or unknown */
     struct ipo_family *families;        /* of what was made of it */
     uint64_t parent;                    /* identity of what it was made of; 0 */
+    uint64_t asked;                     /* between worlds: ticks when the call that made it began; else 0 */
     uint64_t doubt_from;
     uint32_t made_by;          /* call */
     uint32_t flags;            /* enum trc_comm_flag, what nothing else here says */
@@ -69,8 +70,8 @@ void ipo_comms_start(uint64_t world_identity, bool has_world);
 /* The communicator behind a handle word; registers one that was never seen.  NULL: the null handle, or no room. */
 struct ipo_comm *ipo_comm(uintptr_t handle);
 
-/* A communicator that `call` has just made out of `parent` (NULL: none). */
-struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call);
+/* A communicator that `call` has just made out of `parent` (NULL: none); asked: ticks when that began, 0: no matter. */
+struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call, uint64_t asked);
 /* The same for a duplicate: group and ranks are the parent's, and its handle, which may not be used yet, is not. */
 void ipo_comm_copied(uintptr_t handle, struct ipo_comm *parent, uint32_t call);
 /* `comm` was behind `handle` before the call that freed it.  Another thread may have been given the same handle since:

@@ -73,7 +73,8 @@ void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
     if (is_copy(id) && parent)
         ipo_comm_copied(ipo_handle_load(ipo_arg(call, args, 'C'), 0), parent, id);
     else if (ipo_has(call, 'C') && !ipo_has(call, 'q'))
-        ipo_comm_made(ipo_handle_load(ipo_arg(call, args, 'C'), 0), has_common_parent(call, id) ? parent : NULL, id);
+        ipo_comm_made(ipo_handle_load(ipo_arg(call, args, 'C'), 0), has_common_parent(call, id) ? parent : NULL, id,
+                      call->opclass == TRC_OP_SPAWN ? frame->begin : 0);
     else if (ipo_has(call, 'V'))
         ipo_object_made(ipo_handle_load(ipo_arg(call, args, 'V'), 0), parent, id, NULL);
     else if (file)

@@ -118,13 +118,14 @@ void tb_intercomm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, c
                   int32_t remote_size);
 /* A communicator between two worlds, made by `call` (TB_CALL_COUNT: met, not made) out of `parent` at `ns`: this
  * world's members are its ranks 0 .. here - 1.  Of an intercommunicator they are the local group, and the remote one
- * has `beyond`; of an intracommunicator they come first or, `last`, last. */
+ * has `beyond`; of an intracommunicator they come first or, `last`, last.  The call began at `asked`, 0: unknown. */
 struct tb_between {
     uint64_t identity, parent;
     enum tb_call call;
     int64_t ns;
     int32_t rank, here, beyond;
     bool inter, last;
+    int64_t asked;
 };
 void tb_between(struct tb *tb, uint32_t id, const struct tb_between *comm);
 void tb_comm_name(struct tb *tb, uint32_t id, const char *name);

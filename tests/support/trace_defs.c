@@ -89,9 +89,11 @@ void tb_between(struct tb *tb, uint32_t id, const struct tb_between *c)
     int32_t first = !c->inter && c->last ? c->beyond : 0;
     for (int32_t i = 0; i < c->here + c->beyond; i++)
         def.member[i] = i >= first && i < first + c->here ? i - first : -1;
-    define_in(tb, &tb->defs, TRC_CHUNK_DEFS, 0,
-              (struct trc_def){.type = TRC_DEF_COMM, .id = id, .ticks = tb_ticks(tb, c->ns)}, &def,
-              sizeof def.comm + def.comm.members * sizeof *def.member);
+    define_in(
+        tb, &tb->defs, TRC_CHUNK_DEFS, 0,
+        (struct trc_def){
+            .type = TRC_DEF_COMM, .id = id, .b = c->asked ? tb_ticks(tb, c->asked) : 0, .ticks = tb_ticks(tb, c->ns)},
+        &def, sizeof def.comm + def.comm.members * sizeof *def.member);
 }
 
 void tb_comm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, const int32_t *members, int32_t size)

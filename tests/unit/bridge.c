@@ -55,18 +55,18 @@ static void done(struct ana_bridges *bridges)
 static void spawned(struct tb *t, uint64_t identity, int64_t ns, int32_t r, int32_t here, int32_t beyond)
 {
     tb_between(t, (uint32_t)identity,
-               &(struct tb_between){identity, 0, TB_COMM_SPAWN, ns, r, here, beyond, true, false});
+               &(struct tb_between){identity, 0, TB_COMM_SPAWN, ns, r, here, beyond, true, false, 0});
 }
 static void met(struct tb *t, uint64_t identity, int32_t r, int32_t here, int32_t beyond)
 {
     tb_between(t, (uint32_t)identity,
-               &(struct tb_between){identity, 0, TB_CALL_COUNT, 5, r, here, beyond, true, false});
+               &(struct tb_between){identity, 0, TB_CALL_COUNT, 5, r, here, beyond, true, false, 0});
 }
 static void merged(struct tb *t, uint64_t identity, uint64_t parent, int64_t ns, int32_t r, int32_t here,
                    int32_t beyond, bool last)
 {
     tb_between(t, (uint32_t)identity,
-               &(struct tb_between){identity, parent, TB_INTERCOMM_MERGE, ns, r, here, beyond, false, last});
+               &(struct tb_between){identity, parent, TB_INTERCOMM_MERGE, ns, r, here, beyond, false, last, 0});
 }
 
 static bool are_one(const struct ana_bridges *b, uint32_t world, uint64_t identity, uint32_t other,
@@ -125,6 +125,53 @@ static void at_the_same_time(void)
     done(b);
 }
 
+/* A parent spawns five children, one each 12 ms: 3 ms until the child's world begins, 1 ms between two spawns. */
+static void quickly(void)
+{
+    struct tb *t = join(0, 0, 1, 0);
+    for (int i = 1; i <= 5; i++)
+        spawned(t, 10 + (uint64_t)i, 12000000 * i + 11000000, 0, 1, 1);
+    for (uint32_t w = 1; w <= 5; w++)
+        met(join(w, 0, 1, 12000000 * (int64_t)w + 3000000), 30, 0, 1, 1);
+    struct ana_bridges *b = make();
+    for (uint32_t w = 1; w <= 5; w++)
+        CHECK(are_one(b, 0, 10 + w, w, 30), "spawn %u of five", w);
+    done(b);
+}
+
+/* Each world spawns the next, whose own is spawned before the call that spawned it has returned everywhere: only by
+ * when the calls began can they be told. */
+static void overlapping(void)
+{
+    for (uint32_t w = 0; w < 4; w++) {
+        struct tb *t = join(w, 0, 1, 20000000 * (int64_t)w);
+        if (w > 0)
+            met(t, 30, 0, 1, 1);
+        if (w < 3) /* began 15 ms after the world, and lasted for 40 */
+            tb_between(t, 10, &(struct tb_between){10, 0, TB_COMM_SPAWN, 55000000, 0, 1, 1, true, false, 15000000});
+    }
+    struct ana_bridges *b = make();
+    for (uint32_t w = 0; w < 3; w++)
+        CHECK(are_one(b, w, 10, w + 1, 30), "world %u", w + 1);
+    done(b);
+}
+
+/* Two that were spawned in the same way have one identity: while it is not known whose they are, they are kept apart.
+ */
+static void siblings(void)
+{
+    for (int32_t r = 0; r < 2; r++)
+        spawned(join(0, r, 2, 0), 10 + (uint64_t)r, 1000000000 + r * 1000000, 0, 1, 1);
+    for (uint32_t w = 1; w <= 2; w++)
+        met(join(w, 0, 1, 800000000 + (int64_t)w * 1000000), 30, 0, 1, 1);
+    struct ana_bridges *b = make();
+    struct trc_def_comm def = {.identity = 30, .flags = TRC_COMM_FOREIGN};
+    CHECK(ana_bridge_identity(b, 1, &def) != ana_bridge_identity(b, 2, &def), "siblings are one");
+    def.flags = 0;
+    CHECK(ana_bridge_identity(b, 1, &def) == 30 && ana_bridge_identity(b, 2, &def) == 30, "of one world");
+    done(b);
+}
+
 /* Groups that do not mirror each other, a spawn that returned before the world began, and a world whose parents have no
  * files. */
 static void what_does_not_fit(void)
@@ -141,11 +188,11 @@ static void what_does_not_fit(void)
 static void accepted(void)
 {
     struct tb *t = join(0, 0, 1, 0);
-    tb_between(t, 10, &(struct tb_between){10, 0, TB_COMM_ACCEPT, 1000000000, 0, 1, 1, true, false});
-    tb_between(t, 11, &(struct tb_between){11, 0, TB_COMM_ACCEPT, 3000000000, 0, 1, 1, true, false});
+    tb_between(t, 10, &(struct tb_between){10, 0, TB_COMM_ACCEPT, 1000000000, 0, 1, 1, true, false, 0});
+    tb_between(t, 11, &(struct tb_between){11, 0, TB_COMM_ACCEPT, 3000000000, 0, 1, 1, true, false, 0});
     t = join(1, 0, 1, 500000000);
-    tb_between(t, 20, &(struct tb_between){20, 0, TB_COMM_CONNECT, 500010000, 0, 1, 1, true, false});
-    tb_between(t, 21, &(struct tb_between){21, 0, TB_COMM_CONNECT, 2500010000, 0, 1, 1, true, false});
+    tb_between(t, 20, &(struct tb_between){20, 0, TB_COMM_CONNECT, 500010000, 0, 1, 1, true, false, 0});
+    tb_between(t, 21, &(struct tb_between){21, 0, TB_COMM_CONNECT, 2500010000, 0, 1, 1, true, false, 0});
     struct ana_bridges *b = make();
     CHECK(are_one(b, 0, 10, 1, 20) && are_one(b, 0, 11, 1, 21) && !are_one(b, 0, 10, 1, 21), "accept and connect");
     CHECK(ana_bridges_reach(b, 0) && ana_bridges_reach(b, 1) && !ana_bridges_reach(b, 2), "which worlds met");
@@ -156,6 +203,9 @@ int main(void)
 {
     one_after_the_other();
     at_the_same_time();
+    quickly();
+    overlapping();
+    siblings();
     what_does_not_fit();
     accepted();
     return failures != 0;

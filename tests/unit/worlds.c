@@ -1,6 +1,7 @@
 /* Several worlds, runs and jobs in one folder, or in several: which files are read as one job. */
 #include "tests/support/trace_folder.h"
 #include "trace/session/session.h"
+#include "trace/verdict/verdict.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,10 +117,53 @@ static void folders_of_two_jobs(void)
     folder_remove();
 }
 
+/* Two parents spawned a child each at one time, and all four stand in MPI_Barrier: whose child is whose is not known,
+ * but each has a file, and siblings are not taken for partners. */
+static void unknown_siblings(void)
+{
+    folder_make("siblings");
+    for (int i = 0; i < 4; i++) {
+        bool child = i > 1;
+        struct tb *tb = child ? tb_new(0, 1) : tb_new(i, 2);
+        int64_t began = child ? 800000000 + i * 1000000 : 0;
+        tb_clock(tb, 1000000000u + (uint64_t)began, 1700000000000000000u + (uint64_t)began, 1);
+        tb_head(tb)->pid = 900000000u + (uint32_t)i;
+        tb_head(tb)->world_identity = child ? 100u + (uint32_t)i : 1;
+        tb_head(tb)->flags |= child ? TRC_HEAD_SPAWNED : 0;
+        tb_between(tb, 10,
+                   &(struct tb_between){.identity = child ? 30 : 10 + (uint64_t)i,
+                                        .call = child ? TB_CALL_COUNT : TB_COMM_SPAWN,
+                                        .ns = 1000000000 - began + i * 1000000,
+                                        .here = 1,
+                                        .beyond = 1,
+                                        .inter = true});
+        struct trc_sig barrier = tb_sig(TB_BARRIER);
+        barrier.flags = TRC_SIG_COLL;
+        barrier.comm = 10;
+        tb_barrier(tb, 0, 1500000000 - began, 1500000100 - began, TB_SELF, 1);
+        tb_inside(tb, 0, &barrier, 2000000000 - began, 0);
+        tb_running(tb, 100000000000 - began);
+        folder_write(tb, i);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    struct ana_verdict v;
+    CHECK(ana_job_rank(job, 2)->world == 1 && ana_job_rank(job, 3)->world == 2);
+    CHECK(ana_verdict(job, NULL, &v));
+    CHECK(v.state == ANA_STUCK && !strstr(v.summary, "without a trace file") && v.confidence == ANA_POSSIBLE);
+    CHECK(strstr(v.summary, "a rank of another world, which cannot be told from its siblings, has not come"));
+    if (failed)
+        printf("%d %d %s\n", v.state, v.confidence, v.summary);
+    ana_verdict_free(&v);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
     several_worlds();
     same_name_again();
     folders_of_two_jobs();
+    unknown_siblings();
     return failed;
 }

@@ -113,6 +113,8 @@ size_t ana_ranks_below(const struct ana_job *job, uint32_t world, int32_t size, 
 /* worlds.c */
 /* What a communicator of rank `index` is known by in all worlds that share it; 0 for NULL. */
 uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct trc_comm *comm);
+/* There are other worlds, and which of them this communicator of rank `index` reaches is not known. */
+bool ana_beyond_unknown(const struct ana_job *job, size_t index, const struct trc_comm *comm);
 /* Rank index of a partner as that rank's signatures have it; SIZE_MAX: none, or not known. */
 size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_comm *comm, int32_t peer);
 /* The members of a communicator of rank `index`, or its remote group alone: ana_member(m) for each m of the range is a

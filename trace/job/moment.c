@@ -126,13 +126,14 @@ bool ana_moment(struct ana_job *job, size_t index, int64_t at_ns, struct ana_mom
     out->sig = f.sig;
     const struct trc_comm *comm = f.sig.comm ? trc_comm(file, f.sig.comm) : NULL;
     if (comm)
-        out->comm_name = ana_comm_name(job, comm->def.identity, comm);
+        out->comm_name = ana_comm_name(job, ana_comm_identity(job, index, comm), comm);
     if (!(f.sig.flags & TRC_SIG_COLL)) {
         add_message(job, index, &f, out);
         return true;
     }
     out->sequence = f.sequence;
-    const struct ana_kept_instance *k = comm ? ana_store_find(&job->store, comm->def.identity, f.sequence) : NULL;
+    const struct ana_kept_instance *k =
+        comm ? ana_store_find(&job->store, ana_comm_identity(job, index, comm), f.sequence) : NULL;
     if (k) {
         out->last_index = (int32_t)k->last_index;
         out->late_ns = k->last_ns - k->first_ns;

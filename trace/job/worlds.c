@@ -26,8 +26,12 @@ static const struct ana_bridge *bridge_of(const struct ana_job *job, size_t inde
 
 uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct trc_comm *comm)
 {
-    const struct ana_bridge *bridge = bridge_of(job, index, comm);
-    return bridge ? bridge->identity : comm ? comm->def.identity : 0;
+    return comm ? ana_bridge_identity(job->bridges, job->process[index].rank.world, &comm->def) : 0;
+}
+
+bool ana_beyond_unknown(const struct ana_job *job, size_t index, const struct trc_comm *comm)
+{
+    return job->bridges && comm && comm->def.flags & TRC_COMM_FOREIGN && !bridge_of(job, index, comm);
 }
 
 size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_comm *comm, int32_t peer)

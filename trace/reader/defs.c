@@ -136,6 +136,7 @@ static void define_comm(struct trc_file *file, const struct trc_def *def, const 
         return;
     kept->comm.id = def->id;
     kept->comm.def = comm;
+    kept->comm.asked = def->b <= def->ticks ? def->b : 0;
     kept->created = def->ticks;
     if (comm.members) {
         memcpy(kept + 1, payload + sizeof comm, comm.members * sizeof(int32_t));

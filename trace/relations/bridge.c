@@ -7,6 +7,7 @@
 #define NONE        SIZE_MAX
 #define MOST_SIDES  512         /* that are paired: it takes the square of their number */
 #define TOGETHER_NS 10000000000 /* the two sides of MPI_Comm_accept are made within */
+#define LEAST_NS    1000        /* two clocks are never told apart by less */
 
 /* One communicator as one world knows it; value of the map by (world, identity). */
 struct side {
@@ -14,7 +15,9 @@ struct side {
     const struct trc_comm *comm;
     const char *made_by;
     uint32_t world;
+    uint32_t index;   /* of the rank that made_ns is of */
     int64_t made_ns;  /* the earliest of its ranks */
+    int64_t asked_ns; /* when the call that made it began, the earliest of its ranks; INT64_MIN unknown */
     size_t here;      /* ranks of this world that have files */
     uint32_t *member; /* rank index by rank in it */
     size_t twin;
@@ -22,6 +25,7 @@ struct side {
 
 struct ana_bridges {
     struct ana_map sides;
+    const struct ana_clock *clock; /* while it is made */
 };
 
 static struct side *side_at(const struct ana_bridges *bridges, size_t i)
@@ -61,7 +65,7 @@ static const char *made_by(const struct trc_file *file, const struct trc_comm *c
 }
 
 static bool add(struct ana_bridges *bridges, const struct ana_bridge_rank *rank, uint32_t index,
-                const struct trc_comm *comm, int64_t made_ns)
+                const struct trc_comm *comm, int64_t made_ns, int64_t asked_ns)
 {
     struct side *side = ana_map_add(&bridges->sides, rank->world, comm->def.identity, 0);
     if (!side)
@@ -75,7 +79,9 @@ static bool add(struct ana_bridges *bridges, const struct ana_bridge_rank *rank,
         *side = (struct side){.comm = comm,
                               .made_by = made_by(rank->file, comm),
                               .world = rank->world,
+                              .index = index,
                               .made_ns = made_ns,
+                              .asked_ns = asked_ns,
                               .member = member,
                               .twin = NONE};
     }
@@ -83,7 +89,11 @@ static bool add(struct ana_bridges *bridges, const struct ana_bridge_rank *rank,
         return true; /* an identity that is not one */
     side->member[comm->def.rank] = index;
     side->here++;
-    side->made_ns = made_ns < side->made_ns ? made_ns : side->made_ns;
+    side->asked_ns = asked_ns < side->asked_ns ? asked_ns : side->asked_ns;
+    if (made_ns < side->made_ns) {
+        side->made_ns = made_ns;
+        side->index = index;
+    }
     return true;
 }
 
@@ -126,17 +136,29 @@ static bool groups_fit(const struct side *a, const struct side *b)
     return true;
 }
 
-/* How far apart in time the two sides were made, NONE: they cannot be one. */
-static uint64_t distance(const struct side *a, const struct side *b)
+static bool is_child(const struct side *side)
+{
+    return starts_with(side->made_by, ASKED);
+}
+
+/* A world began while MPI_Comm_spawn was under way, as well as the two clocks tell; a child asks for its parent when it
+ * likes, so that made_ns of that is when its world began.  The first to call need not have a file. */
+static bool began_in(const struct ana_bridges *bridges, const struct side *parent, const struct side *child)
+{
+    double known = ana_clock_error_ns(bridges->clock, parent->index, child->index);
+    int64_t error_ns = (int64_t)(known >= 0 ? known : ANA_CLOCK_NTP_NS) + LEAST_NS;
+    bool all_here = parent->here == (size_t)parent->comm->def.size && parent->asked_ns != INT64_MIN;
+    return child->made_ns <= parent->made_ns + error_ns && (!all_here || child->made_ns >= parent->asked_ns - error_ns);
+}
+
+/* How far apart in time the two sides were made, UINT64_MAX: they cannot be one. */
+static uint64_t distance(const struct ana_bridges *bridges, const struct side *a, const struct side *b)
 {
     if (!groups_fit(a, b) || !calls_fit(a->made_by, b->made_by))
         return UINT64_MAX;
-    /* A child asks for its parent when it likes; made_ns of that is when its world began. */
-    bool asked = starts_with(b->made_by, ASKED);
-    int64_t apart = asked ? a->made_ns - b->made_ns : b->made_ns - a->made_ns;
-    bool spawned = asked || starts_with(a->made_by, ASKED);
+    int64_t apart = a->made_ns - b->made_ns;
     uint64_t size = (uint64_t)(apart < 0 ? -apart : apart);
-    bool possible = spawned ? apart >= -(int64_t)ANA_CLOCK_NTP_NS : size < TOGETHER_NS;
+    bool possible = is_child(b) ? began_in(bridges, a, b) : is_child(a) ? began_in(bridges, b, a) : size < TOGETHER_NS;
     return possible ? size : UINT64_MAX;
 }
 
@@ -166,7 +188,7 @@ static size_t nearest(const struct ana_bridges *bridges, size_t i)
         const struct side *b = side_at(bridges, k);
         if (k == i || !is_first(bridges, k))
             continue;
-        uint64_t apart = distance(side_at(bridges, i), b);
+        uint64_t apart = distance(bridges, side_at(bridges, i), b);
         if (apart == UINT64_MAX)
             continue;
         if (apart < least)
@@ -182,23 +204,62 @@ static bool doubtful(const struct ana_bridges *bridges, size_t i, size_t k)
     const struct side *a = side_at(bridges, i), *b = side_at(bridges, k);
     for (size_t p = 0; p < bridges->sides.count; p++) {
         const struct side *x = side_at(bridges, p);
-        uint64_t crossed = p == i || p == k || !is_first(bridges, p) ? UINT64_MAX : distance(x, b);
+        uint64_t crossed = p == i || p == k || !is_first(bridges, p) ? UINT64_MAX : distance(bridges, x, b);
         for (size_t q = 0; crossed != UINT64_MAX && q < bridges->sides.count; q++) {
             const struct side *y = side_at(bridges, q);
             if (q == i || q == k || q == p || !is_first(bridges, q))
                 continue;
-            uint64_t other = distance(a, y), straight = distance(x, y);
-            if (other != UINT64_MAX && straight != UINT64_MAX && (other + crossed) / 2 <= straight + distance(a, b))
+            uint64_t other = distance(bridges, a, y), straight = distance(bridges, x, y);
+            if (other != UINT64_MAX && straight != UINT64_MAX &&
+                (other + crossed) / 2 <= straight + distance(bridges, a, b))
                 return true;
         }
     }
     return false;
 }
 
+/* The only one that it can be; NONE: there is none, or several. */
+static size_t only(const struct ana_bridges *bridges, size_t i)
+{
+    size_t found = NONE;
+    for (size_t k = 0; k < bridges->sides.count; k++) {
+        if (k == i || !is_first(bridges, k) ||
+            distance(bridges, side_at(bridges, i), side_at(bridges, k)) == UINT64_MAX)
+            continue;
+        if (found != NONE)
+            return NONE;
+        found = k;
+    }
+    return found;
+}
+
+/* Of spawned worlds: who can have no other side than this one, unless that is so of two. */
+static bool join_only(struct ana_bridges *bridges)
+{
+    size_t n = bridges->sides.count, sure[MOST_SIDES], wanted[MOST_SIDES] = {0}; /* by how many */
+    for (size_t i = 0; i < n; i++) {
+        sure[i] = is_first(bridges, i) ? only(bridges, i) : NONE;
+        if (sure[i] != NONE)
+            wanted[sure[i]]++;
+    }
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = is_first(bridges, i) ? sure[i] : NONE;
+        if (k == NONE || wanted[k] > 1 || !is_first(bridges, k) ||
+            !(is_child(side_at(bridges, i)) || is_child(side_at(bridges, k))))
+            continue;
+        join(bridges, i, k);
+        any = true;
+    }
+    return any;
+}
+
 /* Two that are each other's nearest. */
 static void join_first(struct ana_bridges *bridges)
 {
     bool more = true;
+    while (join_only(bridges))
+        ;
     while (more) {
         more = false;
         for (size_t i = 0; i < bridges->sides.count; i++) {
@@ -254,6 +315,7 @@ struct ana_bridges *ana_bridges_make(const struct ana_bridge_rank *rank, size_t 
     if (!bridges)
         return NULL;
     ana_map_init(&bridges->sides, sizeof(struct side));
+    bridges->clock = clock;
     bool ok = true;
     for (size_t i = 0; ok && i < ranks; i++) {
         const struct trc_comm *comm;
@@ -262,7 +324,8 @@ struct ana_bridges *ana_bridges_make(const struct ana_bridge_rank *rank, size_t 
             if (between_worlds(&comm->def)) {
                 if (strcmp(made_by(rank[i].file, comm), ASKED) == 0)
                     created = trc_head(rank[i].file)->start.ticks;
-                ok = add(bridges, &rank[i], (uint32_t)i, comm, ana_clock_job_time(clock, i, created));
+                int64_t asked_ns = comm->asked ? ana_clock_job_time(clock, i, comm->asked) : INT64_MIN;
+                ok = add(bridges, &rank[i], (uint32_t)i, comm, ana_clock_job_time(clock, i, created), asked_ns);
             }
     }
     if (!ok || bridges->sides.count == 0) {
@@ -274,6 +337,7 @@ struct ana_bridges *ana_bridges_make(const struct ana_bridge_rank *rank, size_t 
     join_first(bridges);
     while (join_derived(bridges))
         ;
+    bridges->clock = NULL;
     return bridges;
 }
 
@@ -293,6 +357,14 @@ bool ana_bridges_reach(const struct ana_bridges *bridges, uint32_t world)
         if (side_at(bridges, i)->world == world && side_at(bridges, i)->twin != NONE)
             return true;
     return false;
+}
+
+uint64_t ana_bridge_identity(const struct ana_bridges *bridges, uint32_t world, const struct trc_def_comm *def)
+{
+    if (!bridges || !(def->flags & TRC_COMM_FOREIGN))
+        return def->identity;
+    const struct ana_bridge *bridge = ana_bridge_find(bridges, world, def->identity);
+    return bridge ? bridge->identity : def->identity ^ (world + 1) * 0x9e3779b97f4a7c15u;
 }
 
 const struct ana_bridge *ana_bridge_find(const struct ana_bridges *bridges, uint32_t world, uint64_t identity)

@@ -3,10 +3,10 @@
  * names them.  Here the two definitions are put together.
  *
  * Of spawned, accepted and joined ones the groups must mirror each other, the calls must fit (MPI_Comm_spawn and
- * MPI_Comm_get_parent), and the moments: a spawned world's first file was made before MPI_Comm_spawn returned, and the
- * two sides of MPI_Comm_accept and MPI_Comm_connect are made at one time.  Where two pairs are possible, none is taken.
- * Of what is made of them the parents must be a pair, the calls alike, and the k-th of one side is the k-th of the
- * other, since they are collective on the parent; parts of them (MPI_Comm_split) stay apart.
+ * MPI_Comm_get_parent), and the moments: a spawned world's first file was made while MPI_Comm_spawn was under way, and
+ * the two sides of MPI_Comm_accept and MPI_Comm_connect are made at one time.  Where two pairs are possible, none is
+ * taken. Of what is made of them the parents must be a pair, the calls alike, and the k-th of one side is the k-th of
+ * the other, since they are collective on the parent; parts of them (MPI_Comm_split) stay apart.
  *
  * Pure: definitions in, pairs out. */
 #ifndef ANA_BRIDGE_H
@@ -36,6 +36,10 @@ void ana_bridges_free(struct ana_bridges *bridges);
 
 /* The communicator that `world` knows by this identity; NULL: its other side is not known. */
 const struct ana_bridge *ana_bridge_find(const struct ana_bridges *bridges, uint32_t world, uint64_t identity);
+
+/* What a communicator of `world` is known by: in all worlds that share it where both sides are known, else in that
+ * world alone, since siblings that were made alike have one identity. */
+uint64_t ana_bridge_identity(const struct ana_bridges *bridges, uint32_t world, const struct trc_def_comm *def);
 
 /* Do these two worlds share a communicator? */
 bool ana_bridges_between(const struct ana_bridges *bridges, uint32_t a, uint32_t b);

@@ -138,8 +138,7 @@ static inline const struct ana_bridge *ana_match_bridge(const struct ana_match *
 }
 static inline uint64_t ana_match_identity(const struct ana_match *match, const struct ana_event *event)
 {
-    const struct ana_bridge *bridge = ana_match_bridge(match, event);
-    return bridge ? bridge->identity : event->comm->def.identity;
+    return ana_bridge_identity(match->bridges, match->process[event->index]->is.world, &event->comm->def);
 }
 /* Rank index of a partner as the event's signature has it; ANA_NOBODY: it has no file, is no rank, or is not known. */
 static inline uint32_t ana_match_partner(const struct ana_match *match, const struct ana_event *event, int32_t peer)

@@ -94,8 +94,12 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
     const struct ana_post *first = &c->post[g->first_post];
     if (first->sig->flags & TRC_SIG_CONTROL) /* its background loop stands still */
         c->out->id = ANA_CLASS_LOOP_DEAD;
-    if (c->out->culprits)
+    if (c->out->culprits) {
         ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
+    } else if (ana_beyond_unknown(c->job, first->index, g->comm)) { /* it has a file: which one is not known */
+        snprintf(who, sizeof who, "a rank of another world, which cannot be told from its siblings,");
+        c->out->confidence = ANA_POSSIBLE;
+    }
     ana_comm_words(c->job, g->comm, comm, sizeof comm);
     ana_case_say(c, "%s %s not come to %s on %s, where %zu of %d wait", who, c->out->culprits > 1 ? "have" : "has",
                  first->call->name, comm, g->inside, g->comm->def.size + g->comm->def.remote_size);
