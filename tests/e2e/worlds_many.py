@@ -44,7 +44,7 @@ def stuck(worlds, children):
         if len(traces("stuck")) == PARENTS + worlds * children:
             last[0] = verdict("stuck")[1]
         v = last[0]
-        return v and v["state"] == "hung" and (v["class"], v["culprit_worlds"], v["culprits"]) == ("missing-in-collective", [2], [0])
+        return v and v["state"] == "hung" and (v["class"], v["culprit_worlds"], v["culprits"]) == ("missing-in-collective", [2], [0]) and "has not come" in v["summary"]
 
     check(label + ", live", wait_for(named, 60, 0.3), last)
     check(label + ": where it is missed", last[0] and "rank w2:0 has not come to MPI_Barrier on an intercommunicator of" in last[0]["summary"], last)
