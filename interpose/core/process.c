@@ -412,6 +412,7 @@ void ipo_process_ready(void)
     if (ipo_own[IPO_Get_library_version] &&
         !((int (*)(char *, int *))ipo_own[IPO_Get_library_version])(version, &length))
         ipo_first_words(head->mpi, sizeof head->mpi, version);
+    ipo_abi_version(version);
     run();
 }
 

@@ -24,6 +24,7 @@ static const struct ipo_abi openmpi = {
     .root = -4,
     .undefined = -32766,
     .truncate_class = 15,
+    .refused_classes = 0x3ffe,
     .lock_shared = 2,
     .cart = 1,
     .graph = 2,
@@ -44,6 +45,7 @@ static const struct ipo_abi mpich = {
     .root = -3,
     .undefined = -32766,
     .truncate_class = 14,
+    .refused_classes = 0x1ffe,
     .lock_shared = 235,
     .cart = 2,
     .graph = 1,
@@ -74,6 +76,7 @@ static const struct ipo_abi standard = {
     .root = -4,
     .undefined = -32766,
     .truncate_class = 15,
+    .refused_classes = 0x3ffe,
     .lock_shared = 302,
     .cart = 211,
     .graph = 212,
@@ -204,4 +207,12 @@ void ipo_abi_learn_count(void)
             ipo_abi.count_at = (int)at;
             return;
         }
+}
+
+void ipo_abi_version(const char *version)
+{
+    const char *at = strstr(version, "MPICH Version:");
+    at = at ? at + strlen("MPICH Version:") : "";
+    at += strspn(at, " \t");
+    ipo_abi.mute_isendrecv = strncmp(at, "4.0", 3) == 0 && (at[3] < '0' || at[3] > '9');
 }

@@ -15,6 +15,8 @@ struct ipo_abi {
     unsigned status_bytes, source_at, tag_at;
     int count_at; /* of the bytes received, two words, the lower first; -1: they have to be asked for */
     int any_source, any_tag, proc_null, root, undefined, truncate_class, lock_shared, cart, graph;
+    uint32_t refused_classes; /* of errors that are found in arguments, before anything is done: a bit each, from
+                                 MPI_ERR_BUFFER to MPI_ERR_ARG */
     uintptr_t in_place, status_ignore, statuses_ignore;
     /* Handles; 0 where the library has them as addresses that were not found. */
     uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type;
@@ -23,6 +25,8 @@ struct ipo_abi {
      * one more over UCX; MPICH: one for each kind of request, `shared` and what lies shared_span behind it; Intel MPI:
      * two that look like others, one for sends and one for receives. */
     uintptr_t shared, shared_span, shared_too[2];
+    uintptr_t no_message; /* MPI_MESSAGE_NO_PROC, once a probe has given it; 0 */
+    bool mute_isendrecv;  /* the status of an MPI_Isendrecv is that of something else, or empty */
 };
 extern IPO_OURS struct ipo_abi ipo_abi;
 
@@ -33,6 +37,9 @@ void ipo_abi_detect(void);
 void ipo_abi_find_shared(void);
 /* Finds out by trying where a status has its count of bytes; where MPI is initialized. */
 void ipo_abi_learn_count(void);
+
+/* What the version of the library, as it names itself, tells. */
+void ipo_abi_version(const char *version);
 
 static inline uintptr_t ipo_handle_at(uintptr_t address, unsigned i)
 {

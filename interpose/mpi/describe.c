@@ -118,6 +118,29 @@ struct ipo_arrived ipo_arrived(const struct ipo_comm *comm, uintptr_t status, bo
     return arrived;
 }
 
+/* ---- errors */
+
+int ipo_error_class(int error)
+{
+    int error_class = 0;
+    int (*ask)(int, int *) = (int (*)(int, int *))ipo_own[IPO_Error_class];
+    return ask && !ask(error, &error_class) ? error_class : 0;
+}
+
+void ipo_collective_failed(struct ipo_frame *frame)
+{
+    struct ipo_comm *comm = frame->comm;
+    const enum trc_opclass opclass = frame->call->opclass;
+    const unsigned class = (unsigned)ipo_error_class(frame->result);
+    const bool newest = comm->sequence == frame->sequence + 1;
+    if (class < 32 && ipo_abi.refused_classes >> class & 1 && newest) {
+        comm->sequence = frame->sequence;
+        frame->sig.flags &= ~(uint32_t)TRC_SIG_COLL;
+    } else if ((int)class != ipo_abi.truncate_class && opclass != TRC_OP_FILE_OPEN && opclass != TRC_OP_IO_COLL) {
+        ipo_comm_doubt(comm, frame->sequence); /* what files refuse they refuse all ranks, afterwards */
+    }
+}
+
 /* ---- starts */
 
 /* The place of a request that is told by its handle; NULL: none, or no request. */

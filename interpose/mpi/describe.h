@@ -45,6 +45,13 @@ static inline struct ipo_comm *ipo_request_comm(const struct ipo_request *reques
     return request->comm && request->comm->id == request->sig.comm ? request->comm : NULL;
 }
 
+/* A collective has failed: one that was refused at once gives its number back; where that is not known, the order on
+ * its communicator is in doubt. */
+void ipo_collective_failed(struct ipo_frame *frame);
+
+/* The class of an error code; 0 unknown. */
+int ipo_error_class(int error);
+
 /* Makes sure the call gets a status we may read: the caller's, or one of ours in its place (single status, role S). */
 void ipo_want_status(struct ipo_frame *frame, uintptr_t *args);
 

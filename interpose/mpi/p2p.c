@@ -86,9 +86,7 @@ void ipo_finish_send(struct ipo_frame *frame, const uintptr_t *args)
 
 static bool is_truncation(const struct ipo_frame *frame)
 {
-    int error_class = 0;
-    int (*ask)(int, int *) = (int (*)(int, int *))ipo_own[IPO_Error_class];
-    return ask && !ask(frame->result, &error_class) && error_class == ipo_abi.truncate_class;
+    return ipo_error_class(frame->result) == ipo_abi.truncate_class;
 }
 
 /* Blocking receives: what was asked for gives way to what came. */
@@ -167,6 +165,8 @@ void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
     frame->sig.source = arrived.source;
     frame->sig.rtag = arrived.tag;
     frame->sig.received = real ? arrived.bytes : 0;
+    if (arrived.source == TRC_PEER_NULL)
+        __atomic_store_n(&ipo_abi.no_message, handle, __ATOMIC_RELAXED);
     if (real)
         frame->sig.flags |= TRC_SIG_START | TRC_SIG_P2P_IN;
     intern(frame);
@@ -188,6 +188,8 @@ void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args)
     const uintptr_t handle = ipo_handle_load(ipo_arg(frame->call, args, 'U'), 0);
     struct ipo_request *claim = ipo_process.concurrent ? ipo_request_claim(handle) : ipo_request_find(handle);
     frame->handle = (uintptr_t)claim;
+    if (!claim && handle && handle == __atomic_load_n(&ipo_abi.no_message, __ATOMIC_RELAXED))
+        frame->sig.source = TRC_PEER_NULL;
     if (!claim)
         return;
     frame->comm = ipo_request_comm(claim);
@@ -232,13 +234,17 @@ void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
     ipo_request_remove(claim);
 }
 
-/* The new request goes on under the number of the claim. */
+/* The new request goes on under the number of the claim; where there was no message, it is one of its own. */
 void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
 {
     struct ipo_request *claim = claimed(frame, args, frame->failed);
+    bool of_nobody = frame->sig.source == TRC_PEER_NULL && !frame->failed;
     frame->sig.received = 0;
+    frame->sig.flags |= of_nobody ? TRC_SIG_START : 0;
     intern(frame);
     ipo_emit(frame);
+    if (of_nobody)
+        ipo_started(frame, args);
     if (!claim)
         return;
     const uint64_t room = ipo_bytes(frame, args, 'N', 'D');

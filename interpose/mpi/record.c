@@ -1,5 +1,6 @@
 /* Enter, leave, emit: what every recorded call goes through. */
 #include "interpose/mpi/record.h"
+#include "interpose/mpi/describe.h"
 #include "interpose/fortran/fortran.h"
 #include "interpose/stacks/python_site.h"
 #include "interpose/mpi/repeat.h"
@@ -151,6 +152,8 @@ static inline void leave(struct ipo_frame *frame, const uintptr_t *args, int res
     frame->result = result;
     frame->failed = result != 0;
     if (__builtin_expect(frame->failed, 0)) {
+        if (frame->sig.flags & TRC_SIG_COLL && frame->comm)
+            ipo_collective_failed(frame);
         frame->sig.flags |= TRC_SIG_FAILED;
         frame->index = trc_stream_intern(stream, &frame->sig);
     }

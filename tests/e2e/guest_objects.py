@@ -76,12 +76,62 @@ def mpich(ranks, command, folder):
     return run(["mpirun.mpich", "-n", str(ranks)] + command, environment(folder, folder is not None))
 
 
+def nobody():
+    """MPI_Imrecv of MPI_MESSAGE_NO_PROC starts a request like any other."""
+    build("nobody")
+    done = mpirun(1, ["./nobody"], "nobody-trace")
+    text = dump("nobody-trace")
+    check("a message of nobody: no request is unknown", done.code == 0 and "unknown requests: 0\n" in text,
+          re.findall("unknown requests.*", text) or done)
+    starts = re.findall(r" MPI_Imrecv .*source=null.*flags=start", text)
+    check("a message of nobody: starts a request", len(starts) == 3, starts)
+
+
+def refused(ranks, command, folder, what):
+    """What MPI refuses at once is not counted among the collectives of a communicator."""
+    mpirun_of = mpich if what == "MPICH" else mpirun
+    done = mpirun_of(ranks, command, folder)
+    text = [dump(path) for path in traces(folder)]
+    numbers = [re.findall(r"^\d+ .* (MPI_\w+) comm=1\S* .*flags=coll\S* .*sequence=(\d+)", t, re.M) for t in text]
+    check("refused collectives, %s: numbers are the same" % what, done.code == 0 and len(numbers) == 2 and
+          numbers[0] == numbers[1] and len(numbers[0]) >= 5, "%s; %s" % (numbers, done))
+    failed = re.findall(r" (MPI_\w+) comm=1.*flags=\S*failed", text[-1])
+    check("refused collectives, %s: they are there" % what, len(failed) == 12, failed)
+    check("refused collectives, %s: nothing is in doubt" % what, not any("doubt=" in t for t in text), text[0][:300])
+
+
+def doubtful():
+    """Where it cannot be told whether a failed collective counts, the trace says so."""
+    build("refused", "-DTOOL", "-shared", "-fPIC", out="doubtful.so")
+    done = mpirun(2, ["env", "LD_PRELOAD=%s:./doubtful.so" % LIBTRACE, "./refused"], "doubtful", preload=False)
+    doubts = [re.findall(r"^comm (\d+): .* doubt=(\d+)", dump(path), re.M) for path in traces("doubtful")]
+    check("a collective that failed somehow: the order is in doubt", done.code == 0 and doubts == [[], [("1", "0")]], (doubts, done))
+
+
+def isendrecv():
+    """MPICH 4.0 says nothing of what an MPI_Isendrecv received: then what was posted holds, not rank 0."""
+    build("isendrecv", compiler="mpicc.mpich")
+    done = mpich(3, ["./isendrecv"], "isendrecv-trace")
+    text = dump("isendrecv-trace")
+    came = re.findall(r"MPI_Isendrecv .*source=(\S+) rtag=(\S+) .*received=(\d+) .*flags=sub.*complete", text)
+    known = came.count(("2", "7", "40"))
+    check("MPI_Isendrecv: what was posted", done.code == 0 and known == 4, (came, done))
+    check("MPI_Isendrecv: nobody is made up", all(c[0] in ("-", "2") for c in came) and len(came) == 6, came)
+
+
 device()
+nobody()
+build("refused")
+refused(2, ["./refused"], "refused-trace", "Open MPI")
+doubtful()
 build("loop", "-rdynamic")
 loop(lambda ranks, command, folder: mpirun(ranks, command, folder, folder is not None), "Open MPI", "./loop")
 if shutil.which("mpicc.mpich"):
     build("loop", "-rdynamic", out="loop-mpich", compiler="mpicc.mpich")
     loop(mpich, "MPICH", "./loop-mpich")
+    isendrecv()
+    build("refused", out="refused-mpich", compiler="mpicc.mpich")
+    refused(2, ["./refused-mpich"], "refused-mpich-trace", "MPICH")
 else:
     skip("MPICH", "it is not here")
 identities()
