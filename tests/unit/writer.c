@@ -121,6 +121,24 @@ static void test_events_and_counters(void)
     free(writer);
 }
 
+/* A bucket that is full: shares of the histogram stay, nothing begins at 0 again. */
+static void test_full_bucket(void)
+{
+    struct trc_thread_chunk *page = calloc(1, sizeof *page);
+    struct trc_row *row = &page->rows[0];
+    uint32_t often = trc_bucket(100), seldom = trc_bucket(100000), once = trc_bucket(5000000);
+    row->histogram[often] = UINT32_MAX;
+    row->histogram[seldom] = 1000;
+    row->histogram[once] = 1;
+    row->calls = (uint64_t)UINT32_MAX + 1001;
+    trc_count(page, row, 0, 100);
+    CHECK(row->histogram[often] == 1u << 31 && row->histogram[seldom] == 500 && row->histogram[once] == 1,
+          "%u, %u, %u in the buckets", row->histogram[often], row->histogram[seldom], row->histogram[once]);
+    trc_count(page, row, 0, 100);
+    CHECK(row->histogram[often] == (1u << 31) + 1 && row->calls == (uint64_t)UINT32_MAX + 1003, "and on");
+    free(page);
+}
+
 static void test_recycling(void)
 {
     struct trc_writer *writer = open_writer(2u << 20);
@@ -311,6 +329,7 @@ int main(void)
     snprintf(path, sizeof path, "%s/t.hpctop", folder);
     test_events_and_counters();
     test_recycling();
+    test_full_bucket();
     test_folds();
     test_threads();
     test_no_space();

@@ -273,7 +273,8 @@ struct trc_row {
     uint64_t max_ticks;
     uint64_t sent;
     uint64_t received;
-    uint32_t histogram[TRC_BUCKETS];
+    uint32_t
+        histogram[TRC_BUCKETS]; /* all are halved when one is full: `calls` over their sum is what each stands for */
 };
 
 /* Point-to-point messages with one partner, a rank of MPI_COMM_WORLD. */

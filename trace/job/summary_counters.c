@@ -39,8 +39,13 @@ static void add_row(struct cell *cell, const struct trc_row *row, double ns_per_
     int64_t ns = ana_rounded((double)row->ticks * ns_per_tick);
     times->total_ns = ana_plus(times->total_ns, ns);
     cell->sum.time_ns = ana_plus(cell->sum.time_ns, ns);
+    uint64_t counted = 0;
     for (uint32_t b = 0; b < TRC_BUCKETS; b++)
-        cell->ticks[b] += row->histogram[b];
+        counted += row->histogram[b];
+    /* 1, unless the recorder had to halve it (trc_row_halve); just after a call they differ by that one. */
+    double each = counted > UINT32_MAX / 4 ? fmin((double)row->calls / (double)counted, 1e6) : 1;
+    for (uint32_t b = 0; b < TRC_BUCKETS; b++)
+        cell->ticks[b] += each > 1 ? (uint64_t)((double)row->histogram[b] * each + 0.5) : row->histogram[b];
 }
 
 /* What counts as the rank's run begins after Init and ends with Finalize. */

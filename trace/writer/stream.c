@@ -228,3 +228,10 @@ void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t be
     stream->base = end;
     trc_stream_commit(stream, at + sizeof now, end);
 }
+
+void trc_row_halve(struct trc_row *row, uint32_t *bucket)
+{
+    for (uint32_t i = 0; i < TRC_BUCKETS; i++)
+        row->histogram[i] = row->histogram[i] / 2 + row->histogram[i] % 2; /* what is rare stays */
+    *bucket = UINT32_MAX / 2 + 1;
+}

@@ -327,6 +327,9 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
     trc_stream_fold_slow(stream, index, begin, end);
 }
 
+/* The bucket has just gone from 2^32 - 1 to 0: halves the whole histogram, so that its shape stays. */
+void trc_row_halve(struct trc_row *row, uint32_t *bucket);
+
 /* Counts a completed call of signature `index`: its row, the thread's totals, and what it moved. */
 static inline __attribute__((always_inline)) void trc_count(struct trc_thread_chunk *page, struct trc_row *row,
                                                             uint32_t index, uint64_t ticks)
@@ -337,7 +340,9 @@ static inline __attribute__((always_inline)) void trc_count(struct trc_thread_ch
         row->min_ticks = ticks;
     if (__builtin_expect(ticks > row->max_ticks, 0))
         row->max_ticks = ticks;
-    row->histogram[trc_bucket(ticks)]++;
+    uint32_t *bucket = &row->histogram[trc_bucket(ticks)];
+    if (__builtin_expect(++*bucket == 0, 0))
+        trc_row_halve(row, bucket);
     page->thread.calls++;
     page->thread.mpi_ticks += ticks;
     page->uses[index]++;
