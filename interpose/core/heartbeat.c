@@ -135,22 +135,33 @@ static void *live(void *unused)
     return live_on();
 }
 
+/* Makes a thread with a stack of 4 MB: what a user's limit says may be a gigabyte of address space. */
+static bool make_thread(void *(*run)(void *))
+{
+    typedef int (*maker)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    maker create = (maker)(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_create");
+    int (*set)(pthread_attr_t *, size_t) =
+        (int (*)(pthread_attr_t *, size_t))(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_attr_setstacksize");
+    pthread_t thread;
+    pthread_attr_t small;
+    if (!create)
+        return false;
+    bool sized = set && !pthread_attr_init(&small) && !set(&small, (size_t)4 << 20);
+    return (sized && !create(&thread, &small, run, NULL)) || !create(&thread, NULL, run, NULL);
+}
+
 bool ipo_own_thread(void *(*run)(void *))
 {
     /* By name at run time: the symbol moved from libpthread to libc in glibc 2.34, and an MPI program has it loaded. */
-    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
-        (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))(uintptr_t)dlsym(RTLD_DEFAULT,
-                                                                                                  "pthread_create");
     int (*mask)(int, const sigset_t *, sigset_t *) =
         (int (*)(int, const sigset_t *, sigset_t *))(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_sigmask");
-    pthread_t thread;
-    if (!create || !mask)
+    if (!mask)
         return false;
     sigset_t all, kept;
     sigfillset(&all);
     sigdelset(&all, SIGBUS);        /* a fault of this thread's own (guard.h) */
     mask(SIG_SETMASK, &all, &kept); /* inherited: the program's signals never land here */
-    bool created = create(&thread, NULL, run, NULL) == 0;
+    bool created = make_thread(run);
     mask(SIG_SETMASK, &kept, NULL);
     return created;
 }

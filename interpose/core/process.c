@@ -97,7 +97,7 @@ static bool arm_page(void)
 {
     if (armed_page)
         return true;
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (page == MAP_FAILED)
         return false;
     armed_page = page;
@@ -320,8 +320,10 @@ static void check_status_layout(struct trc_head *head)
 static uint64_t measure_cost(void)
 {
     enum { ROUNDS = 512 };
-    struct trc_stream *stream = mmap(NULL, sizeof *stream, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    char *memory = mmap(NULL, 2 * TRC_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct trc_stream *stream =
+        mmap(NULL, sizeof *stream, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *memory =
+        mmap(NULL, 2 * TRC_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if ((void *)stream == MAP_FAILED || memory == MAP_FAILED)
         return 0;
     stream->page = (struct trc_thread_chunk *)(void *)memory;

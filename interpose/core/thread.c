@@ -16,7 +16,7 @@ static _Atomic(struct ipo_thread *) threads; /* never shrinks: a page of a dead 
 
 static void *anonymous(size_t bytes)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -55,6 +55,7 @@ static struct ipo_thread *open_thread(void)
     if (!thread)
         return NULL;
     thread->tid = tid;
+    thread->shared[0] = thread->shared_start;
     char name[16] = "";
     prctl(PR_GET_NAME, name);
     name[15] = 0;

@@ -7,8 +7,11 @@
 #include "interpose/mpi/requests.h"
 #include "trace/writer/writer.h"
 
-#define IPO_TYPES  64u    /* predefined datatypes whose size is remembered */
-#define IPO_SHARED 65536u /* outstanding starts behind the shared handle; only what is used becomes memory */
+#define IPO_TYPES 64u /* predefined datatypes whose size is remembered */
+#define IPO_SHARED                                                                                                     \
+    65536u /* outstanding starts behind the shared handle, in parts that are made when they are needed                 \
+            */
+#define IPO_SHARED_PART 1024u
 
 struct ipo_type {
     uintptr_t handle; /* 0: free */
@@ -42,7 +45,8 @@ struct ipo_thread {
     struct ipo_type type[IPO_TYPES];
     struct ipo_memo memo[IPO_MEMOS];
     uint32_t shared_first, shared_end;
-    struct ipo_request shared[IPO_SHARED];
+    struct ipo_request *shared[IPO_SHARED / IPO_SHARED_PART];
+    struct ipo_request shared_start[IPO_SHARED_PART]; /* the first part; the only one as a rule */
     struct ipo_request of_other;  /* behind the shared handle, started by another thread, completed by this one */
     uintptr_t *requests;          /* handles as they were before a Wait or Test overwrote them */
     struct ipo_request **entries; /* what is known of them; only kept while several threads may call MPI */
@@ -78,11 +82,18 @@ const struct ipo_thread *ipo_thread_of(uint32_t tid);
 const struct ipo_thread *ipo_thread_first(void);
 struct ipo_thread *ipo_threads(void);
 
+/* The n-th start behind the shared handle; NULL: its part has not been made. */
+static inline struct ipo_request *ipo_shared_at(const struct ipo_thread *thread, uint32_t n)
+{
+    struct ipo_request *part = __atomic_load_n(&thread->shared[n % IPO_SHARED / IPO_SHARED_PART], __ATOMIC_ACQUIRE);
+    return part ? part + n % IPO_SHARED_PART : NULL;
+}
+
 /* The oldest start behind the shared handle is completed. */
 static inline void ipo_shared_next(struct ipo_thread *thread)
 {
     uint32_t first = thread->shared_first;
-    thread->shared[first++ % IPO_SHARED].variable = 0;
+    ipo_shared_at(thread, first++)->variable = 0;
     if (first == thread->shared_end)
         first = thread->shared_end = 0; /* from the front again: memory that is warm */
     thread->shared_first = first;

@@ -78,7 +78,7 @@ static void requested(uint8_t **buffer, size_t *size, size_t *records)
     for (int i = 0; i < KEPT && !block; i++)
         block = atomic_exchange(&unused[i], NULL);
     if (!block) {
-        void *fresh = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *fresh = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         block = fresh == MAP_FAILED ? NULL : fresh;
     }
     if (block)

@@ -162,7 +162,7 @@ static bool room_for(struct ipo_thread *thread, uint32_t n)
     while (room < n && room < (1u << 28))
         room *= 2;
     const size_t each = sizeof *thread->fortran_handles + sizeof *thread->fortran_indices;
-    void *memory = mmap(NULL, room * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, room * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory != MAP_FAILED) { /* the old piece stays: a call around this one may still use it */
         thread->fortran_handles = memory;
         thread->fortran_indices = (int *)(thread->fortran_handles + room);

@@ -303,7 +303,7 @@ void ipo_complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t firs
         const uintptr_t handle = thread->requests[i];
         unsigned char *next = NULL;
         if (handle - ipo_abi.shared < ipo_abi.shared_span) {
-            const struct ipo_request *request = &thread->shared[thread->shared_first % IPO_SHARED];
+            const struct ipo_request *request = ipo_shared_at(thread, thread->shared_first);
             if (__builtin_expect(request->variable == array + i * ipo_abi.handle_bytes, 1))
                 next = put_usual(stream, at, request, own, newest, statuses);
             if (__builtin_expect(next != NULL, 1))

@@ -230,8 +230,8 @@ IPO_INLINE void ipo_repeat_started(const struct ipo_repeat *repeat, enum ipo_cal
     if (__builtin_expect(ipo_process.concurrent, 0))
         goto unusual;
     if (handle - ipo_abi.shared < ipo_abi.shared_span) {
-        struct ipo_request *request = &thread->shared[thread->shared_end % IPO_SHARED];
-        if (__builtin_expect(thread->shared_end - thread->shared_first == IPO_SHARED, 0))
+        struct ipo_request *request = ipo_shared_at(thread, thread->shared_end);
+        if (__builtin_expect(!request || thread->shared_end - thread->shared_first == IPO_SHARED, 0))
             goto unusual;
         ipo_repeat_fill(request, repeat, id, opclass, roles, number);
         request->variable = variable;

@@ -1,4 +1,5 @@
 #include "interpose/mpi/requests.h"
+#include "interpose/base/arena.h"
 #include "interpose/core/process.h"
 #include "interpose/core/thread.h"
 
@@ -141,7 +142,7 @@ void ipo_request_remove(struct ipo_request *request)
 static void drop_completed(struct ipo_thread *thread)
 {
     while (thread->shared_first != thread->shared_end &&
-           !__atomic_load_n(&thread->shared[thread->shared_first % IPO_SHARED].variable, __ATOMIC_ACQUIRE))
+           !__atomic_load_n(&ipo_shared_at(thread, thread->shared_first)->variable, __ATOMIC_ACQUIRE))
         ipo_shared_next(thread);
 }
 
@@ -150,7 +151,14 @@ struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable
     drop_completed(thread);
     if (thread->shared_end - thread->shared_first == IPO_SHARED)
         thread->shared_first++; /* the oldest was never completed in our sight */
-    struct ipo_request *request = &thread->shared[thread->shared_end % IPO_SHARED];
+    struct ipo_request *request = ipo_shared_at(thread, thread->shared_end);
+    if (__builtin_expect(!request, 0)) {
+        struct ipo_request *part = ipo_arena_get(IPO_SHARED_PART * sizeof *part);
+        if (!part)
+            return NULL;
+        __atomic_store_n(&thread->shared[thread->shared_end % IPO_SHARED / IPO_SHARED_PART], part, __ATOMIC_RELEASE);
+        request = ipo_shared_at(thread, thread->shared_end);
+    }
     __atomic_store_n(&request->variable, variable, __ATOMIC_RELAXED); /* not seen before it is published */
     return request;
 }
@@ -161,8 +169,8 @@ static struct ipo_request *look_up(struct ipo_thread *thread, uintptr_t variable
     uint32_t first = __atomic_load_n(&thread->shared_first, __ATOMIC_ACQUIRE);
     uint32_t n = __atomic_load_n(&thread->shared_end, __ATOMIC_ACQUIRE) - first;
     for (uint32_t i = 0; i < n && n <= IPO_SHARED; i++) { /* more: its owner has just begun from the front again */
-        struct ipo_request *request = &thread->shared[(first + i) % IPO_SHARED];
-        uintptr_t kept = __atomic_load_n(&request->variable, __ATOMIC_ACQUIRE);
+        struct ipo_request *request = ipo_shared_at(thread, first + i);
+        uintptr_t kept = request ? __atomic_load_n(&request->variable, __ATOMIC_ACQUIRE) : 0;
         if (kept && (kept == variable || !variable))
             return request;
     }

@@ -85,7 +85,7 @@ void ipo_request_unclaim(uint64_t handle, struct ipo_request *request);
 
 /* The shared handle of sends that had finished when they were started: Open MPI gives all of them one, so they are told
  * apart by `variable`, the address where the program keeps it, and in order where that fails.  Returns a place to fill
- * in. */
+ * in; NULL: memory is short. */
 struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable);
 /* The start that a completion of the shared handle at `variable` belongs to, given up by this; valid until the thread's
  * next call.  It may be another thread's.  NULL: none known. */

@@ -303,7 +303,8 @@ static void keep(const struct promise *p)
 static void promise(struct promise p)
 {
     if (!promised) {
-        void *memory = mmap(NULL, PROMISES * sizeof p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *memory =
+            mmap(NULL, PROMISES * sizeof p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         promised = memory == MAP_FAILED ? NULL : memory;
     }
     if (promised && promises < PROMISES)

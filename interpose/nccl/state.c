@@ -9,7 +9,8 @@
 struct ipo_nccl_own *ipo_nccl_own_make(struct ipo_thread *thread)
 {
     int kept = errno;
-    void *memory = mmap(NULL, sizeof(struct ipo_nccl_own), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, sizeof(struct ipo_nccl_own), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     errno = kept;
     return thread->nccl_own = memory == MAP_FAILED ? NULL : memory;
 }

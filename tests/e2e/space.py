@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from common import calls, check, end, hpctop, mpirun, report, run, skip, traces, workload
+from common import LIBTRACE, calls, check, end, hpctop, mpirun, report, run, skip, traces, workload
 
 
 def disk_full():
@@ -67,8 +67,81 @@ def polling():
           "%d calls of MPI_Test became %d lines" % (tests, lines))
 
 
+GREEDY = r"""
+/* Calls of 6 threads, then 20 MB that are used.  Prints how much address space it needed at most, in KiB. */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void *calls(void *unused)
+{
+    double in = 1, out;
+    for (int i = 0; i < 1000; i++)
+        MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
+    return unused;
+}
+int main(int argc, char **argv)
+{
+    int level;
+    char line[256];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    for (int i = 0; i < 6; i++) {
+        pthread_t thread[2];
+        for (int j = 0; j < 2; j++)
+            if (pthread_create(&thread[j], NULL, calls, NULL))
+                return 9;
+        for (int j = 0; j < 2; j++)
+            pthread_join(thread[j], NULL);
+    }
+    for (int i = 0; i < 20; i++) {
+        char *memory = malloc(1 << 20);
+        if (!memory)
+            return 9;
+        memset(memory, 1, 1 << 20);
+    }
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status))
+        if (strncmp(line, "VmPeak:", 7) == 0)
+            printf("needs %ld\n", atol(line + 7));
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def address_space():
+    """ulimit -v in steps: with 80 MB and the file more than it needs itself, a program fits and is recorded; with less
+    there is less of a record, and the program lives while it has what it needs."""
+    with open("greedy.c", "w") as f:
+        f.write(GREEDY)
+    subprocess.run(["mpicc", "-O1", "-pthread", "-o", "greedy", "greedy.c"], check=True)
+
+    def limited_to(kib, folder=None):
+        command = ["sh", "-c", "ulimit -v %s; exec ./greedy" % kib]
+        done = mpirun(1, command, folder, preload=False) if not folder else mpirun(
+            1, ["env", "LD_PRELOAD=" + LIBTRACE] + command, folder, preload=False)
+        needs = [int(line.split()[1]) for line in done.out.splitlines() if line.startswith("needs ")]
+        return done, needs[0] if needs else None
+
+    done, needs = limited_to("unlimited")
+    if not check("address space: runs", needs, done):
+        return
+    done, with_us = limited_to("unlimited", "unlimited")
+    check("address space: at most 80 MB beside the file", with_us and with_us - needs <= (80000 + 64 * 1024),
+          "%s KiB, without %s" % (with_us, needs))
+    for more in (10000, 30000, 50000, 80000, 80000 + 65536):
+        done, fits = limited_to(needs + more, "limit-%d" % more)
+        check("address space: %d KiB more, not killed" % more, done.code is not None and 0 <= done.code < 128, done)
+        if more >= 80000:
+            rep = report("limit-%d" % more) if check("address space: %d KiB more, fits" % more, fits, done) else None
+            check("address space: %d KiB more, recorded" % more,
+                  rep and calls(rep)["MPI_Allreduce"]["calls"] == 12000, rep and calls(rep).get("MPI_Allreduce"))
+
+
 disk_full()
 read_only()
 limited()
 polling()
+address_space()
 end()
