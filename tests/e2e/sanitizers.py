@@ -90,7 +90,7 @@ def is_complete(folder):
 
 def same(label, bare, with_us, folder):
     check(label + ": the same result", (with_us.code, with_us.out, findings(with_us)) == (bare.code, bare.out, findings(bare)), "%s, and with us %s" % (bare, with_us))
-    check(label + ": nothing of ours is found", not re.search(r"^ +#[01] .*libtrace\.so", with_us.err, re.M), with_us.err)
+    check(label + ": no race of ours is found", "ThreadSanitizer" not in with_us.err or not re.search(r"^ +#[01] .*libtrace\.so", with_us.err, re.M), with_us.err)
     check(label + ": the trace is complete", is_complete(folder), with_us)
 
 
