@@ -115,7 +115,7 @@ $(DOUBLE)/libnvidia-ml.so.1: tests/gpu_double/nvml.c
 	$(Q)$(CC) $(DOUBLE_CFLAGS) -o $@ $< -Wl,-soname,$(@F)
 $(BUILD)/workloads/nccl/%: workloads/nccl/%.c workloads/truth.h $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcupti.so.13 $(DOUBLE)/libnvidia-ml.so.1
 	@mkdir -p $(@D)
-	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -Iworkloads -o $@ $< $(NCCL_FLAGS) -lnccl -lcudart -lm
+	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -Iworkloads -o $@ $< $(NCCL_FLAGS) -lnccl -lcudart -lm -ldl
 $(BUILD)/workloads/nccl/profiler: NCCL_FLAGS += -lcupti
 # This one has no MPI in it.
 $(BUILD)/workloads/nccl/without_mpi: MPICC = $(CC)

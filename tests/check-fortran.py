@@ -19,9 +19,9 @@ FEWER = {"init": 0, "init_thread": 2, "pcontrol": 1, "info_create_env": 1}
 MOST_TEXTS = 2  # lengths that a wrapper hands on
 # Not calls of MPI that anyone makes, or not worth a record: clocks and conversions are rows of the class PASS; these are
 # procedures that only Fortran has: callbacks to be named, and what makes the compiler forget or measure a variable.
-# MPICH 4.0's names for MPIX calls come last, and slips of Open MPI 6.0.
+# MPICH 4.0's names for MPIX calls come last, and slips of Open MPI 6.0 and MPICH 3.4.
 PASSED = re.compile(r"(\w+_)?(dup_fn|null_copy_fn|null_delete_fn|conversion_fn_null)(_c|_f)?|\w+_function(_c)?|"
-                    r"f_sync_reg|sizeof\w*|(aint_add|aint_diff|wtick|wtime)_f90|status_(c_assign|f08_assign_c)|"
+                    r"f_sync_reg|sizeof\w*|(aint_add|aint_diff|wtick|wtime)_f90|status_(c_assign|f08_assign_c|c_assgn_f08|f08_assgn_c)|"
                     r"delete_error_(class|code|string)|request_status_get_any|type_get_(contents|envelope)_f08_c")
 # Slips of Open MPI 5.0: two interfaces without `info`, which crash, and one of a procedure that no library has.
 SLIPS = ("precv_init_f08", "psend_init_f08", "session_get_nth_psetlen")

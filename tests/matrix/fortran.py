@@ -5,7 +5,7 @@ import sys
 
 import cell
 from common import skip
-from fortran_more import BINDINGS, constants, spawned
+from fortran_more import BINDINGS, UNSOUND, constants, spawned
 from truths import FORTRAN, hold, most_ranks
 
 # As the Makefile does it.
@@ -30,15 +30,6 @@ for source in *.F90; do
 done
 [ -z "$fine" ] || touch $made/stamp
 """
-# What goes wrong without libtrace.so too, and how.
-UNSOUND = {
-    # lbound() of an allocatable array says 0 after it was an argument of mpi_f08, as gfortran 10 compiles that.
-    "mpich-3.4": {"collectives_f08": "it stops with 4: its arrays begin at 0 after a call",
-                  "requests_f08": "what it gathers for its truth begins at 0",
-                  "constants_f08": "it stops with 13: MPI_Op_commutative says .true. of what was made with .false."},
-    "openmpi-6.0": {"communicators_f08": "it stops with 15: MPI_File_read_at does not give what was written",
-                    "requests_f08": "its MPI_Testany, once it has said .true., says so of a request that has not completed too"},
-}
 job = cell.Cell(sys.argv[1])
 job.script(BUILD % {"cc": job.library.cc, "fc": job.library.fc})
 for name, arguments, counts in FORTRAN:

@@ -21,7 +21,7 @@ exported=$(readelf --dyn-syms -W "$LIBTRACE" | awk '$7 != "UND" && $5 != "LOCAL"
 foreign=$(echo "$exported" | grep -vE '^(MPI_[A-Z][A-Za-z0-9_]*|nccl(GetVersion|GetUniqueId|CommInitRank|CommInitAll)|dlsym|ncclProfiler_v[1-6]|InitializeInjection(Nvtx(2|Extension))?)$' | grep .)
 [ -z "$foreign" ] || { echo "exports more than MPI calls: $(echo $foreign)"; bad=1; }
 # What RTLD_NEXT means to others is decided by who calls: our dlsym must end in a jump, and call the real one nowhere else.
-jumps=$(objdump -d --no-show-raw-insn --disassemble=dlsym "$LIBTRACE" | awk '/<dlsym>:/ {on = 1} on' | grep -cE '\sjmp +\*%|\sbr\s+x')
+jumps=$(objdump -d --no-show-raw-insn --disassemble=dlsym "$LIBTRACE" | awk '/<dlsym>:/ {on = 1} on' | grep -cE '\sjmpq? +\*%|\sbr\s+x')
 [ "$jumps" -ge 1 ] || { echo "dlsym does not end in a jump to the real one"; bad=1; }
 count=$(echo "$exported" | grep -c '^MPI_')
 [ "$count" -ge 300 ] || { echo "exports only $count MPI calls"; bad=1; }

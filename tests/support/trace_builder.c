@@ -63,8 +63,7 @@ struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, u
     size_t schema = trc_schema_write(NULL, 0, used, used_count);
     resize(tb, (TRC_HEAD_SIZE + schema + PAGE - 1) / PAGE * PAGE);
     trc_schema_write((char *)tb->image + TRC_HEAD_SIZE, schema, used, used_count);
-    tb->head = (struct trc_head){.magic = TRC_MAGIC,
-                                 .version = TRC_VERSION,
+    tb->head = (struct trc_head){.version = TRC_VERSION,
                                  .byte_order = TRC_BYTE_ORDER,
                                  .schema_offset = TRC_HEAD_SIZE,
                                  .schema_size = (uint32_t)schema,
@@ -84,6 +83,7 @@ struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, u
                                  .exe = "/bin/app",
                                  .command = "./app",
                                  .mpi = "Test MPI 1.0"};
+    memcpy(tb->head.magic, TRC_MAGIC, sizeof tb->head.magic);
     tb->defs.chunk = NONE;
     for (unsigned i = 0; i < TRC_STACK_REASONS; i++)
         tb->stacks[i].chunk = NONE;

@@ -58,7 +58,7 @@ static void test_schema(void)
     text[size] = '#';
     CHECK(trc_schema_write(text, size, calls, 3) == size && text[size] == '#' && text[size - 1] == '\n',
           "the length asked for is not the length written");
-    char some[10] = "##########";
+    char some[11] = "##########";
     CHECK(trc_schema_write(some, 5, calls, 3) == size && !memcmp(some, "hpcto#####", 10), "wrote past its room");
 
     struct trc_schema schema;

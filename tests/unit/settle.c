@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -27,7 +28,7 @@ static struct trc_stream *stream;
 static uint64_t ticks(void)
 {
     static _Atomic uint64_t now = 1000;
-    return now += 10;
+    return atomic_fetch_add(&now, 10) + 10;
 }
 
 static const struct trc_schema_call calls[] = {{"MPI_Sendrecv", TRC_OP_SENDRECV, "bndptBNDsTcS"},
