@@ -473,7 +473,7 @@ void ipo_process_finalized(void)
 __attribute__((destructor)) static void unload(void)
 {
     struct trc_head *head = *ipo_armed || *ipo_told_armed ? ipo_process.writer.head : NULL;
-    if (ipo_process.pid == (uint32_t)getpid() && atomic_load(&ipo_process.writer.stopped))
+    if (atomic_load(&ipo_process.writer.stopped) && ipo_process.pid == (uint32_t)getpid())
         ipo_heartbeat_file(); /* it may not have come to it yet */
     if (!head || head->state != TRC_STATE_RUNNING)
         return;
