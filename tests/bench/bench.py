@@ -55,6 +55,20 @@ class Bench:
             raise SystemExit("%s (%s) failed: %s" % (command, kind, done.stderr.decode(errors="replace")[-400:]))
         return json.loads(done.stdout.decode().splitlines()[-1])
 
+    def tails(self, rounds, calls):
+        """On a full node: what the rare call takes, and page faults of the calling thread; medians over the rounds."""
+        program, ranks = os.path.join(self.folder, "tails"), len(os.sched_getaffinity(0))
+        subprocess.run(["mpicc", "-O2", "-o", program, os.path.join(TOP, "tests/bench/tails.c")], check=True)
+        kinds = ("bare", "hpctop")
+        seen = {kind: [] for kind in kinds}
+        for i in range(rounds):
+            for kind in kinds[i % 2:] + kinds[:i % 2]:
+                seen[kind].append(self.run(kind, ranks, [program, str(calls)]))
+        print("MPI_Allreduce 8 B of %d ranks, as many as cores; %d calls each, ns" % (ranks, calls))
+        for kind in kinds:
+            print("  %-8s" % kind + "".join("  %s %s" % (key, spread([r[key] for r in seen[kind]], "%.0f"))
+                                            for key in seen[kind][0]), flush=True)
+
     def program(self, name):
         return os.path.join(self.build, "workloads", name)
 
@@ -153,6 +167,7 @@ def main():
         row("ping-pong 8 B, half trip", seen)
         print("ping-pong over bare: hpctop %s, floor %s" %
               tuple(spread([r[kind] / r["bare"] for r in seen], "%.3f") for kind in KINDS[1:]))
+        bench.tails(min(options.rounds, 5), options.calls * 4)
         program = bench.empty_nccl()
         for title, mode in NCCL_CASES:
             ins = [bench.instructions(kind, mode, 20000, program) if valgrind else None for kind in ("bare", "hpctop")]
