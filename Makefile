@@ -159,19 +159,23 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libtui.a $(BUILD)/libana
 fuzz: $(FUZZ_BIN)
 # A run of libFuzzer over the corpus in the tree, with what it finds beside it in build/.
 FUZZ_SECONDS ?= 20
-READER_SRC = $(wildcard trace/format/*.c trace/reader/*.c) trace/util/cxx_name.c
+READER_SRC = $(wildcard trace/format/*.c trace/reader/*.c) trace/util/cxx_name.c trace/util/text.c
 FUZZ_CC = clang $(STD) -DFUZZING -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 FUZZ_RUN = -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -max_len=300000 -print_final_stats=1
 build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c tests/fuzz/fuzz.h $(READER_SRC) $(sort $(shell find trace -name '*.h'))
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -o $@ tests/fuzz/fuzz_reader.c $(READER_SRC)
-build/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h) $(TRACE_SRC) $(TUI_SRC) $(wildcard trace/*.h tui/*.h)
+build/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h) $(TRACE_SRC) $(TUI_SRC) $(sort $(shell find trace tui -name "*.h"))
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -o $@ $< $(TRACE_SRC) $(filter-out tui/main.c,$(TUI_SRC)) $(TUI_LIBS)
-fuzz-run: build/fuzz/fuzz_reader build/fuzz/fuzz_job
-	@mkdir -p build/fuzz/corpus build/fuzz/corpus_job
+build/fuzz/fuzz_lines: tests/fuzz/fuzz_lines.c tests/fuzz/fuzz.h tui/sources/lines.c $(TRACE_SRC) $(sort $(shell find trace tui -name "*.h"))
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) -o $@ $< $(TRACE_SRC) $(TUI_LIBS)
+fuzz-run: build/fuzz/fuzz_reader build/fuzz/fuzz_job build/fuzz/fuzz_lines
+	@mkdir -p build/fuzz/corpus build/fuzz/corpus_job build/fuzz/corpus_lines
 	cd build/fuzz && ./fuzz_reader -timeout=10 $(FUZZ_RUN) corpus $(CURDIR)/tests/fuzz/corpus/fuzz_reader
 	cd build/fuzz && ./fuzz_job -timeout=60 $(FUZZ_RUN) corpus_job $(CURDIR)/tests/fuzz/corpus/fuzz_job $(CURDIR)/tests/fuzz/corpus/fuzz_reader
+	cd build/fuzz && ./fuzz_lines -timeout=60 $(FUZZ_RUN) corpus_lines $(CURDIR)/tests/fuzz/corpus/fuzz_lines
 $(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o items.o scene.o) \
     trace/format/schema_write.o)
 	$(Q)$(CC) $(SAN) -o $@ $^ -lm

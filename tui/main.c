@@ -5,11 +5,18 @@
 #include "tui/term/out.h"
 
 #include <locale.h>
+#include <stdio.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, ""); /* numbers stay as in C */
     tui_out_guard();
     tui_names_use();
-    tui_node_exit(tui_command_main(argc, argv));
+    int status = tui_command_main(argc, argv);
+    if (tui_lines_busy()) { /* its thread may be inside a library that exit() would take apart */
+        fflush(NULL);
+        _exit(status);
+    }
+    tui_node_exit(status);
 }

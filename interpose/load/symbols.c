@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -95,4 +94,46 @@ uint64_t ipo_symbol_of(const char *module, uint64_t offset, char *out, size_t ou
         into = search(&image, SHT_DYNSYM, offset, out, out_size);
     munmap((void *)(uintptr_t)image.bytes, image.size);
     return into;
+}
+
+/* The identity that the linker gave, out of the notes of a segment. */
+static const unsigned char *find_id(const char *notes, size_t size, uint32_t *n)
+{
+    const ElfW(Nhdr) * note;
+    for (size_t here = 0, all; size - here >= sizeof *note; here += all) {
+        note = (const void *)(notes + here);
+        uint64_t name = ((uint64_t)note->n_namesz + 3) & ~3ull, text = ((uint64_t)note->n_descsz + 3) & ~3ull;
+        if (name + text > size - here - sizeof *note)
+            return NULL;
+        all = (size_t)(sizeof *note + name + text);
+        const char *owner = (const char *)(note + 1);
+        *n = note->n_descsz;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(owner, "GNU", 4))
+            return (const unsigned char *)owner + name;
+    }
+    return NULL;
+}
+
+bool ipo_build_id_of(const char *module, char *out, size_t out_size)
+{
+    struct image image = map_file(module);
+    const ElfW(Ehdr) *elf = image.bytes ? at(&image, 0, sizeof *elf) : NULL;
+    bool ours = elf && !memcmp(elf->e_ident, ELFMAG, SELFMAG) && elf->e_ident[EI_CLASS] == ELFCLASS64;
+    const ElfW(Phdr) *headers = ours ? at(&image, elf->e_phoff, (uint64_t)elf->e_phnum * sizeof *headers) : NULL;
+    const unsigned char *id = NULL;
+    uint32_t n = 0;
+    for (unsigned i = 0; headers && i < elf->e_phnum && !id; i++) {
+        const char *notes = at(&image, headers[i].p_offset, headers[i].p_filesz);
+        if (headers[i].p_type == PT_NOTE && notes && headers[i].p_offset % 4 == 0)
+            id = find_id(notes, headers[i].p_filesz, &n);
+    }
+    size_t used = 0;
+    for (uint32_t i = 0; id && i < n && used + 3 <= out_size; i++) {
+        out[used++] = "0123456789abcdef"[id[i] >> 4];
+        out[used++] = "0123456789abcdef"[id[i] & 15];
+    }
+    out[used] = 0;
+    if (image.bytes)
+        munmap((void *)(uintptr_t)image.bytes, image.size);
+    return used > 0;
 }

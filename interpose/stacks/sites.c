@@ -3,6 +3,8 @@
 #include "interpose/core/process.h"
 #include "interpose/stacks/python_site.h"
 #include "interpose/load/symbols.h"
+#include "interpose/core/facts.h"
+#include "interpose/base/text.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -52,6 +54,29 @@ static size_t append_offset(char *out, size_t size, size_t at, uint64_t value)
     return at;
 }
 
+#define MODULES 256u
+
+/* Whose lines these are: a reader takes those of no other build of the module.  Once for each. */
+static void tell_build_id(const char *path, const char *file)
+{
+    static uint64_t told[MODULES]; /* by hash; 0 free */
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *at = path; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    unsigned i = 0;
+    while (i < MODULES && told[i] && told[i] != hash)
+        i++;
+    if (i == MODULES || told[i])
+        return;
+    told[i] = hash;
+    struct ipo_text key = {0};
+    char id[2 * 32 + 1];
+    ipo_text_add(&key, "build-id ");
+    ipo_text_add(&key, path);
+    if (ipo_build_id_of(file, id, sizeof id))
+        ipo_fact(key.text, id);
+}
+
 /* "function+0xoffset" by the module's own symbol table, else by what it exports; then NUL, then "module+0xoffset". */
 static void define(uint64_t address)
 {
@@ -75,6 +100,7 @@ static void define(uint64_t address)
         char exe[512];
         ssize_t length = file == info.dli_fname ? -1 : readlink(file, exe, sizeof exe - 1);
         exe[length > 0 ? length : 0] = 0;
+        tell_build_id(length > 0 ? exe : info.dli_fname, file);
         at = append(text, sizeof text, at, length > 0 ? exe : info.dli_fname);
         at = append_offset(text, sizeof text, at, offset);
     }

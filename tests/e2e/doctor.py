@@ -101,7 +101,12 @@ def programs():
     else:
         skip("mpi4py", "not installed")
     if run(["/usr/bin/python3", "-m", "venv", "--without-pip", "bare"]).code == 0:
-        kept("Python without MPI", False, "bare/bin/python3", "-c", "print(1)", word="neither mpi4py nor Horovod")
+        text = line(doctor("bare/bin/python3", "-c", "print(1)"), "MPI")
+        check("a Python that is not in PATH is not run", text[0] == "note" and "not in PATH" in text[1], text)
+        before = os.environ["PATH"]
+        os.environ["PATH"] = os.path.abspath("bare/bin") + ":" + before
+        kept("Python without MPI", False, "python3", "-c", "print(1)", word="neither mpi4py nor Horovod")
+        os.environ["PATH"] = before
     else:
         skip("Python without MPI", "no venv here")
     if compile_c("whole", "int main(void){return 0;}", "-static"):
@@ -139,10 +144,43 @@ def nccl():
         check("NCCL static inside", text[0] == "note" and text[1].startswith("static, inside"), text)
 
 
+def runs_nothing():
+    """Whatever the command names: programs that would tell when they are run, or something of them is."""
+    tells = "#!/bin/sh\ntouch '%s'\n" % os.path.abspath("ran")
+    for name in ("tell", "python3-tells"):
+        with open(name, "w") as f:
+            f.write(tells)
+        os.chmod(name, 0o755)
+    made = "__attribute__((constructor)) static void made(void){creat(\"%s\",0600);}" % os.path.abspath("ran")
+    mpi = "int MPI_Init(void*a,void*b){return a!=b;}int MPI_Get_library_version(char*t,int*n){*t=0;*n=0;return 0;}"
+    use = "int MPI_Init(void*,void*);int main(void){return MPI_Init(0,0);}"
+    auditor = "unsigned la_version(unsigned v){return v;}"
+    built = (compile_c("libmpi.so.40", "#include <fcntl.h>\n" + made + mpi, "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40") and
+             compile_c("auditor.so", "#include <fcntl.h>\n" + made + auditor, "-shared", "-fPIC") and
+             compile_c("its_mpi", use, "./libmpi.so.40", "-Wl,-rpath,$ORIGIN") and
+             compile_c("its_loader", use, "./libmpi.so.40", "-Wl,-rpath,$ORIGIN", "-Wl,--dynamic-linker=" + os.path.abspath("tell")) and
+             compile_c("its_auditor", use, "./libmpi.so.40", "-Wl,-rpath,$ORIGIN", "-Wl,--audit=" + os.path.abspath("auditor.so")))
+    if not check("programs that tell", built):
+        return
+    with open("its_script", "w") as f:
+        f.write("#!%s\n" % os.path.abspath("python3-tells"))
+    os.chmod("its_script", 0o755)
+    with open("mpi4py.py", "w") as f:
+        f.write("open('ran', 'w')\n")
+    for command in (["./its_mpi"], ["./its_loader"], ["./its_auditor"], ["./python3-tells", "x.py"], ["./its_script"], ["./tell"],
+                    ["mpirun", "-n", "2", "./its_loader"], ["/usr/bin/python3", "x.py"]):
+        r = doctor(*command)
+        check("doctor runs nothing of: " + " ".join(command), r.code in (0, 1) and not os.path.exists("ran"), r)
+        if os.path.exists("ran"):
+            os.remove("ran")
+    os.remove("mpi4py.py")
+
+
 here()
 runtimes()
 wrong_here()
 programs()
 families()
 nccl()
+runs_nothing()
 end()

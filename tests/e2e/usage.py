@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unicodedata
 
-from common import HPCTOP, check, end, hpctop, mpirun, report, run, traces, workload
+from common import HPCTOP, check, end, hpctop, mpirun, report, run, start, stop, traces, wait_for, workload
 
 ESCAPE = "\x1b"
 
@@ -155,6 +155,24 @@ def hostile_text():
     text_alone("report on a terminal of another locale", [HPCTOP, "report", folder], terminal=True, LC_ALL="C")
 
 
+def asks_safely():
+    """What lies where requests for stacks are written is not what it should be."""
+    job = start(2, [workload("where_blocked"), "read"], "live")
+    if not check("a job that runs", wait_for(lambda: traces("live")), "no trace"):
+        return
+    with open("other", "w") as f:
+        f.write("of somebody")
+    os.utime("other", (1000000, 1000000))
+    request = "live/stacks.request"
+    for name, make in (("a pipe", os.mkfifo), ("a link", lambda path: os.symlink("../other", path)),
+                       ("another file", lambda path: os.link("other", path))):
+        make(request)
+        r = hpctop("stacks", "live", timeout=30)
+        check("stacks.request is %s: told, not touched" % name, "cannot ask for stacks" in r.err and os.stat("other").st_mtime == 1000000, r)
+        os.remove(request)
+    stop(job)
+
+
 os.mkdir("empty")
 done = mpirun(2, workload("many_sizes"), "trace")
 if check("a trace to look at", done.code == 0 and len(traces("trace")) == 2, done):
@@ -165,4 +183,5 @@ if check("a trace to look at", done.code == 0 and len(traces("trace")) == 2, don
     help_texts()
     truncated()
 hostile_text()
+asks_safely()
 end()

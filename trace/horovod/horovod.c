@@ -262,7 +262,7 @@ static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, st
             continue;
         if (record.sig->flags & TRC_SIG_CONTROL)
             take_fold(&state->seen.set[s], &state->work[s], m, &record, end_ns,
-                      (int64_t)((double)record.busy * line.rate));
+                      ana_rounded((double)record.busy * line.rate));
         else if (record.kind == TRC_RECORD_EVENT)
             take_operation(&state->seen.set[s], &state->work[s], m, &record, trc_call(file, record.sig->call), begin_ns,
                            end_ns);

@@ -23,8 +23,9 @@ void ana_job_close(struct ana_job *job);
 const char *ana_job_warning(const struct ana_job *job, size_t i); /* NULL past the last; damage of files included */
 
 /* Source lines need the program's debug information, which this room does not read: a caller that can gives a function
- * that takes a site's module text ("app+0x1234") and returns "app.c:17" or NULL; the text must outlive the job. */
-typedef const char *ana_line_finder(void *context, const char *module);
+ * that takes a site's module text ("app+0x1234") in a file and returns "app.c:17" or NULL; the text must outlive the
+ * job. */
+typedef const char *ana_line_finder(void *context, const struct trc_file *file, const char *module);
 void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context);
 
 /* Newest trace folder in `where` (by the newest trace file in it); false if there is none. */

@@ -239,7 +239,7 @@ static bool add_sites(struct ana_job *job, struct ana_summary *s, const struct a
         };
         trc_site(job->process[place->index].rank.file, place->address, &site->function, &site->module);
         if (job->line_finder && site->module)
-            site->line = job->line_finder(job->line_context, site->module);
+            site->line = job->line_finder(job->line_context, job->process[place->index].rank.file, site->module);
     }
     ana_map_free(&places);
     if (s->sites)

@@ -126,7 +126,7 @@ void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t 
         return;
     int64_t inside = end_ns - begin_ns;
     if (e->kind == TRC_RECORD_FOLD && e->end_ns > e->begin_ns)
-        inside = (int64_t)((double)e->busy_ns * (double)inside / (double)(e->end_ns - e->begin_ns));
+        inside = ana_rounded((double)e->busy_ns * (double)inside / (double)(e->end_ns - e->begin_ns));
     int64_t *ns = &thread->ns[ana_opclass_category(e->call->opclass)];
     *ns = ana_plus(*ns, inside);
     struct ana_call_sum *sum = call_sum(tally, e->use);

@@ -1,5 +1,6 @@
 #include "trace/job/timeline.h"
 #include "trace/util/times.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +103,7 @@ bool ana_lane_spend(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, int
     int64_t span = end_ns - begin_ns, given = 0;
     for (size_t i = first; i < last; i++) {
         int64_t passed = bucket_begin(lane, i + 1) - begin_ns;
-        int64_t due = busy_ns == span ? passed : (int64_t)((double)busy_ns * (double)passed / (double)span);
+        int64_t due = busy_ns == span ? passed : (int64_t)fmin((double)busy_ns * (double)passed / (double)span, 9e18);
         lane->level[0][i].ns[category] = ana_plus(lane->level[0][i].ns[category], due - given);
         given = due;
     }

@@ -1,4 +1,5 @@
 #include "trace/relations/merge.h"
+#include "trace/util/times.h"
 #include <stdlib.h>
 
 #define WRITE_BACK_NS 2000000000 /* so much later than the heartbeat may items reach a reader on another node */
@@ -136,7 +137,7 @@ static inline void set_times(const struct ana_clock_line *line, const struct trc
         event->begin_ns = ana_clock_apply(line, record->begin);
         event->end_ns = ana_clock_apply(line, record->end);
     }
-    event->busy_ns = record->kind == TRC_RECORD_FOLD ? (int64_t)((double)record->busy * line->rate) : 0;
+    event->busy_ns = record->kind == TRC_RECORD_FOLD ? ana_rounded((double)record->busy * line->rate) : 0;
 }
 
 /* The first `n` records as events. */

@@ -56,7 +56,7 @@ void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char
     *out = 0;
     trc_site(job->process[index].rank.file, site, &function, &module);
     if (module && job->line_finder)
-        line = job->line_finder(job->line_context, module);
+        line = job->line_finder(job->line_context, job->process[index].rank.file, module);
     int name = function ? (int)strcspn(function, "+") : 0;
     const char *file = module && strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
     if (line)

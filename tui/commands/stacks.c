@@ -35,11 +35,13 @@ static uint64_t ask_in(const char *place)
         snprintf(path, sizeof path, "%s/stacks.request", place);
     else
         snprintf(path, sizeof path, "%.*sstacks.request", slash ? (int)(slash - place) + 1 : 0, place);
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    /* Others may have put something else there: a link is not followed, a pipe does not block. */
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
     if (fd < 0)
         return 0;
-    bool done = !futimens(fd, NULL) && !fstat(fd, &there);
-    int kept = errno;
+    bool regular = !fstat(fd, &there) && S_ISREG(there.st_mode) && there.st_nlink == 1;
+    bool done = regular && !futimens(fd, NULL) && !fstat(fd, &there);
+    int kept = regular ? errno : EINVAL;
     close(fd);
     errno = kept;
     return done ? (uint64_t)there.st_mtim.tv_sec * 1000000000u + (uint64_t)there.st_mtim.tv_nsec : 0;

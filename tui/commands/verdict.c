@@ -59,7 +59,7 @@ static int verdict(const char *const *folders, int n, bool json, double hang_s, 
     struct ana_summary summary;
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
-    tui_lines_use(job);
+    tui_lines_use(job, TUI_LINES_PATIENCE);
     int64_t hang_ns = (int64_t)(hang_s * 1e9);
     ana_job_set_rules(job, (struct ana_verdict_rules){hang_ns < 1000000000 ? hang_ns : 1000000000, hang_ns});
     tui_look_twice(job, look_s);

@@ -2,6 +2,7 @@
 #include "tui/commands/command.h"
 #include "tui/app/loop.h"
 #include "tui/views/views.h"
+#include "tui/sources/lines.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -26,6 +27,7 @@ static int play(struct tui_app *app, const struct options *options)
     bool ascii = options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     bool ok = tui_term_script(&term, script, stdout, options->cols, options->rows, ascii);
     if (ok) {
+        tui_lines_patience(TUI_LINES_PATIENCE); /* what a script shows depends on no thread */
         app->source.ops->advance(app->source.data, 0);
         tui_app_load(app);
         tui_loop(app, term, false);

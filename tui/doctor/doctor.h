@@ -30,6 +30,10 @@ void tui_doctor_command(struct tui_doctor *doctor);
 void tui_doctor_program(struct tui_doctor *doctor);
 void tui_doctor_plan(struct tui_doctor *doctor);
 
+/* Whether a program or library belongs to what is installed here (PATH, the lib beside its bin, LD_LIBRARY_PATH, the
+ * system's): such a one may be run to ask it something.  Nothing else is. */
+bool tui_is_installed(const char *path);
+
 /* What a library says of itself: its path, and the text of `version` (an int function of a buffer and a length; may be
  * NULL).  It is opened in a child process, since what opening it runs is not ours.  False: it cannot be opened. */
 bool tui_probe_library(const char *name, const char *version, char *path, size_t path_size, char *text,

@@ -104,7 +104,11 @@ static void say_mpi(struct tui_doctor *doctor, const struct mpi_name *mpi, const
     char real[4096], version[512];
     doctor->mpi_launcher = mpi->launcher;
     doctor->mpi = mpi->family;
-    if (tui_probe_library(path, "MPI_Get_library_version", real, sizeof real, version, sizeof version) && version[0])
+    if (!tui_is_installed(path))
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
+                       "linked dynamically; not asked what it is, since that would run it: %s", path);
+    else if (tui_probe_library(path, "MPI_Get_library_version", real, sizeof real, version, sizeof version) &&
+             version[0])
         tui_doctor_say(doctor, TUI_DOCTOR_OK, "MPI", "%s, linked dynamically: %s", version, path);
     else
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "linked dynamically, but it does not say what it is: %s", path);
@@ -140,8 +144,18 @@ static void look_at_libraries(struct tui_doctor *doctor, const char *path, const
 {
     static char said[1 << 18];
     const struct mpi_name *mpi = NULL;
+    struct tui_elf self;
     bool missing = false;
-    if (tui_ask((const char *const[]){elf->interpreter, "--list", path, NULL}, said, sizeof said) < 0)
+    /* Its own loader is a program that it names, and so is one that audits: only ours is run, and runs nothing of it.
+     */
+    if (elf->audits || !tui_elf_read("/proc/self/exe", &self) || strcmp(self.interpreter, elf->interpreter) != 0) {
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
+                       elf->audits ? "it names a library that audits it: its libraries are not looked into"
+                                   : "it has a loader of its own (%s): its libraries are not looked into",
+                       elf->interpreter);
+        return;
+    }
+    if (tui_ask((const char *const[]){self.interpreter, "--list", path, NULL}, said, sizeof said) < 0)
         said[0] = 0;
     for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n")) {
         char name[256] = "", where[4096] = "";
@@ -178,7 +192,9 @@ static void look_at_libraries(struct tui_doctor *doctor, const char *path, const
 /* Interpreted programs load MPI when they run: the interpreter is asked what it would load. */
 static void look_at_python(struct tui_doctor *doctor, const char *path)
 {
-    static const char question[] = "import importlib.util as u, glob, os\n"
+    /* Not from the working directory, which may be anybody's. */
+    static const char question[] = "import sys; sys.path[:] = [p for p in sys.path if p]\n"
+                                   "import importlib.util as u, glob, os\n"
                                    "s = u.find_spec('mpi4py')\n"
                                    "if s:\n"
                                    " import mpi4py; mpi4py.rc.initialize = False\n"
@@ -190,6 +206,11 @@ static void look_at_python(struct tui_doctor *doctor, const char *path)
                                    " for f in glob.glob(os.path.join(d, '*', 'mpi_lib*.so')): print('HVD', f)\n";
     char said[8192];
     bool any = false;
+    if (!tui_is_installed(path)) {
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
+                       "what %s would load is not known: that would be to run it, and its folder is not in PATH", path);
+        return;
+    }
     int status = tui_ask((const char *const[]){path, "-c", question, NULL}, said, sizeof said);
     for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n")) {
         struct tui_elf library;

@@ -72,6 +72,15 @@ bool tui_asan_must_be_first(const char *runtime)
     return sscanf(runtime, "libasan.so.%d", &version) == 1 && version <= 5; /* 5: GCC 8 and 9 */
 }
 
+static void look_at_dynamic(Elf *file, const GElf_Phdr *part, struct tui_elf *elf)
+{
+    Elf_Data *data = elf_getdata_rawchunk(file, (int64_t)part->p_offset, part->p_filesz, ELF_T_DYN);
+    GElf_Dyn entry;
+    elf->audits |= !data;
+    for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+        elf->audits |= entry.d_tag == DT_AUDIT || entry.d_tag == DT_DEPAUDIT;
+}
+
 static void look_at_version(Elf_Scn *section, struct tui_elf *elf)
 {
     Elf_Data *data = elf_getdata(section, NULL);
@@ -95,6 +104,8 @@ static void look(Elf *file, int fd, struct tui_elf *elf)
             elf->dynamic = pread(fd, elf->interpreter, part.p_filesz, (off_t)part.p_offset) > 0;
             elf->interpreter[part.p_filesz] = 0;
         }
+        if (part.p_type == PT_DYNAMIC)
+            look_at_dynamic(file, &part, elf);
     }
     for (Elf_Scn *section = elf_nextscn(file, NULL); section; section = elf_nextscn(file, section)) {
         GElf_Shdr header;

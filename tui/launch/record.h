@@ -118,6 +118,7 @@ struct tui_elf {
     bool mpi_inside;       /* MPI is defined in it: linked statically */
     bool mpi_called;       /* it has undefined MPI functions */
     bool nccl_inside, nccl_called;
+    bool audits;           /* it names libraries that its loader runs before all others */
     bool asan_inside;      /* AddressSanitizer is linked in statically */
     char asan_runtime[64]; /* or what it needs of it as a shared library; empty: none */
     char version[16];      /* of libtrace.so */

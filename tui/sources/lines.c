@@ -2,28 +2,45 @@
 
 #include "trace/util/cxx_name.h"
 
-#include <elfutils/libdwfl.h>
-#include <search.h>
 #include <dlfcn.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
-/* What was asked before, found or not: screens ask again at every redraw. */
+/* What was asked, found or not: screens ask again at every redraw. */
 struct known {
-    char *module;
+    struct known *next; /* to be looked up */
+    bool done;
     char *line;
+    const char *place; /* "module+0xoffset" */
+    const char *id;    /* build id of the module as the trace has it; "" unknown */
+    char text[];
 };
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t asked = PTHREAD_COND_INITIALIZER, told = PTHREAD_COND_INITIALIZER;
 static void *known_root;
+static struct known *first, **last = &first;
+static bool started, came;
+static double patience; /* that is left, in seconds */
+static int64_t job_began_ns;
 
-static int by_module(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
-    return strcmp(((const struct known *)a)->module, ((const struct known *)b)->module);
+    const struct known *x = a, *y = b;
+    int order = strcmp(x->place, y->place);
+    return order ? order : strcmp(x->id, y->id);
 }
 
-static int64_t started_ns; /* the job, since 1970 */
+/* ---- in the thread ------------------------------------------------------------------------------------------------
+ */
 
 static const Dwfl_Callbacks callbacks = {
     .find_elf = dwfl_build_id_find_elf,
@@ -35,6 +52,24 @@ static const Dwfl_Callbacks callbacks = {
 static Dwfl *open_dwfl;
 static Dwfl_Module *open_module;
 static char *open_path;
+static int64_t open_changed_ns;
+
+static Dwfl_Module *open_file(const char *path)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &info) || !S_ISREG(info.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    open_changed_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    Dwfl_Module *module = dwfl_report_offline(open_dwfl, "", path, fd);
+    if (!module)
+        close(fd);
+    dwfl_report_end(open_dwfl, NULL, NULL);
+    return module;
+}
 
 static Dwfl_Module *module_at(const char *path)
 {
@@ -44,23 +79,38 @@ static Dwfl_Module *module_at(const char *path)
         dwfl_end(open_dwfl);
     free(open_path);
     open_path = strdup(path);
-    open_module = NULL;
     open_dwfl = dwfl_begin(&callbacks);
-    if (!open_dwfl || !open_path)
-        return NULL;
-    open_module = dwfl_report_offline(open_dwfl, "", path, -1);
-    dwfl_report_end(open_dwfl, NULL, NULL);
+    open_module = open_dwfl && open_path && path[0] == '/' ? open_file(path) : NULL;
     return open_module;
 }
 
-static char *look_up(const char *path, uint64_t offset)
+/* Is it the file that ran? */
+static bool is_same(Dwfl_Module *module, const char *id)
 {
-    struct stat info;
-    if (path[0] != '/' || stat(path, &info) || info.st_mtim.tv_sec > started_ns / 1000000000)
-        return NULL;
-    Dwfl_Module *module = module_at(path);
+    const unsigned char *bytes;
+    GElf_Addr address;
+    int n = dwfl_module_build_id(module, &bytes, &address);
+    if (!*id) /* the trace does not say: then a file that was changed since is another one */
+        return open_changed_ns / 1000000000 <= job_began_ns / 1000000000;
+    for (int i = 0; i < n; i++, id += 2) {
+        char hex[3];
+        snprintf(hex, sizeof hex, "%02x", bytes[i]);
+        if (strncmp(id, hex, 2) != 0)
+            return false;
+    }
+    return n > 0 && !*id;
+}
+
+static char *look_up(const struct known *k)
+{
+    char *path = strdup(k->place), *text = NULL, *plus = path ? strrchr(path, '+') : NULL;
+    uint64_t offset = plus ? strtoull(plus + 1, NULL, 16) : 0;
+    if (plus)
+        *plus = 0;
+    Dwfl_Module *module = plus ? module_at(path) : NULL;
     Dwarf_Addr start = 0;
-    if (!module || !dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL))
+    free(path);
+    if (!module || !is_same(module, k->id) || !dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL))
         return NULL;
     /* A return address lies behind the call: one byte back is inside it. */
     Dwfl_Line *line = dwfl_module_getsrc(module, start + offset - 1);
@@ -69,40 +119,141 @@ static char *look_up(const char *path, uint64_t offset)
     if (!file)
         return NULL;
     const char *slash = strrchr(file, '/');
-    char *text = NULL;
     return asprintf(&text, "%s:%d", slash ? slash + 1 : file, number) < 0 ? NULL : text;
 }
 
-static const char *line_of(void *context, const char *module)
+static void *answer(void *unused)
 {
-    (void)context;
-    struct known key = {.module = (char *)module};
-    struct known *const *found = tfind(&key, &known_root, by_module);
-    if (found)
-        return (*found)->line;
-    struct known *fresh = calloc(1, sizeof *fresh);
-    char *path = strdup(module);
-    if (!fresh || !path || !(fresh->module = strdup(module))) {
-        free(fresh);
-        free(path);
-        return NULL;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (!first)
+            pthread_cond_wait(&asked, &lock);
+        struct known *k = first;
+        first = k->next;
+        if (!first)
+            last = &first;
+        pthread_mutex_unlock(&lock);
+        char *line = look_up(k);
+        pthread_mutex_lock(&lock);
+        k->line = line;
+        k->done = true;
+        came |= line != NULL;
+        pthread_cond_broadcast(&told);
     }
-    char *plus = strrchr(path, '+'), *colon = strrchr(path, ':'), *name = strrchr(path, '/');
-    if (!plus && colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")]) /* Python: it says its line itself */
-        fresh->line = strdup(name ? name + 1 : path);
-    if (plus) {
-        *plus = 0;
-        fresh->line = look_up(path, strtoull(plus + 1, NULL, 16));
-    }
-    free(path);
-    tsearch(fresh, &known_root, by_module);
-    return fresh->line;
+    return unused;
 }
 
-void tui_lines_use(struct ana_job *job)
+/* ---- asking -------------------------------------------------------------------------------------------------------
+ */
+
+static bool start(void)
 {
-    started_ns = ana_job_info(job).start_realtime_ns;
+    pthread_t thread;
+    if (!started && pthread_create(&thread, NULL, answer, NULL) == 0) {
+        pthread_detach(thread);
+        started = true;
+    }
+    return started;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void wait_for(const struct known *k)
+{
+    double began = now_s(), end = began + patience;
+    struct timespec until = {(time_t)end, (long)((end - (double)(time_t)end) * 1e9)};
+    while (!k->done && patience > 0)
+        if (pthread_cond_timedwait(&told, &lock, &until) != 0)
+            break;
+    double took = now_s() - began;
+    patience = took > 0 && took < patience ? patience - took : took > 0 ? 0 : patience;
+}
+
+static struct known *remember(const struct known *key)
+{
+    size_t n = strlen(key->place) + 1, id = strlen(key->id) + 1;
+    struct known *fresh = calloc(1, sizeof *fresh + n + id);
+    if (!fresh)
+        return NULL;
+    fresh->place = memcpy(fresh->text, key->place, n);
+    fresh->id = memcpy(fresh->text + n, key->id, id);
+    const char *plus = strrchr(fresh->place, '+'), *colon = strrchr(fresh->place, ':');
+    const char *name = strrchr(fresh->place, '/');
+    if (!plus && colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")]) /* Python: it says its line itself */
+        fresh->line = strdup(name ? name + 1 : fresh->place);
+    fresh->done = !plus || !start();
+    if (!fresh->done) {
+        *last = fresh;
+        last = &fresh->next;
+        pthread_cond_signal(&asked);
+    }
+    tsearch(fresh, &known_root, by_place);
+    return fresh;
+}
+
+/* The build id of the module, as the file has it. */
+static const char *id_of(const struct trc_file *file, const char *place)
+{
+    char key[1100];
+    const char *plus = strrchr(place, '+'), *id = NULL;
+    int n = plus ? snprintf(key, sizeof key, "build-id %.*s", (int)(plus - place), place) : 0;
+    if (n > 0 && (size_t)n < sizeof key)
+        id = trc_fact(file, key);
+    return id ? id : "";
+}
+
+static const char *line_of(void *context, const struct trc_file *file, const char *place)
+{
+    (void)context;
+    struct known key = {.place = place, .id = id_of(file, place)};
+    pthread_mutex_lock(&lock);
+    struct known *const *found = tfind(&key, &known_root, by_place);
+    const struct known *k = found ? *found : remember(&key);
+    if (k && !k->done && patience > 0)
+        wait_for(k);
+    const char *line = k && k->done ? k->line : NULL;
+    pthread_mutex_unlock(&lock);
+    return line;
+}
+
+void tui_lines_patience(double patience_s)
+{
+    pthread_mutex_lock(&lock);
+    patience = patience_s;
+    pthread_mutex_unlock(&lock);
+}
+
+void tui_lines_use(struct ana_job *job, double patience_s)
+{
+    if (!getenv("HPCTOP_DEBUGINFOD"))
+        unsetenv("DEBUGINFOD_URLS"); /* libdw asks whom this names, for as long as it takes */
+    tui_lines_patience(patience_s);
+    pthread_mutex_lock(&lock);
+    job_began_ns = ana_job_info(job).start_realtime_ns;
+    pthread_mutex_unlock(&lock);
     ana_job_set_line_finder(job, line_of, NULL);
+}
+
+bool tui_lines_came(void)
+{
+    pthread_mutex_lock(&lock);
+    bool some = came;
+    came = false;
+    pthread_mutex_unlock(&lock);
+    return some;
+}
+
+bool tui_lines_busy(void)
+{
+    pthread_mutex_lock(&lock);
+    bool some = started;
+    pthread_mutex_unlock(&lock);
+    return some;
 }
 
 void tui_names_use(void)

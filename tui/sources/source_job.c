@@ -9,7 +9,8 @@ static void job_close(void *data)
 }
 static bool job_refresh(void *data)
 {
-    return ana_job_refresh(data);
+    bool lines = tui_lines_came();
+    return ana_job_refresh(data) || lines;
 }
 static double job_advance(void *data, int64_t budget_ns)
 {
@@ -131,7 +132,7 @@ enum trc_status tui_source_open(const char *const *folders, size_t n, struct tui
     struct ana_job *job;
     enum trc_status status = ana_job_open(folders, n, &job, error, error_size);
     if (status == TRC_OK) {
-        tui_lines_use(job);
+        tui_lines_use(job, 0);
         *out = (struct tui_source){&job_ops, job};
     }
     return status;
