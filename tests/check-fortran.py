@@ -22,7 +22,7 @@ MOST_TEXTS = 2  # lengths that a wrapper hands on
 # MPICH 4.0's names for MPIX calls come last, and slips of Open MPI 6.0 and MPICH 3.4.
 PASSED = re.compile(r"(\w+_)?(dup_fn|null_copy_fn|null_delete_fn|conversion_fn_null)(_c|_f)?|\w+_function(_c)?|"
                     r"f_sync_reg|sizeof\w*|(aint_add|aint_diff|wtick|wtime)_f90|status_(c_assign|f08_assign_c|c_assgn_f08|f08_assgn_c)|"
-                    r"delete_error_(class|code|string)|request_status_get_any|type_get_(contents|envelope)_f08_c")
+                    r"delete_error_(class|code|string)|request_status_get_any|type_get_(contents|envelope)_f08_c|(comm|session)_attach_buffer_fts")
 # Slips of Open MPI 5.0: two interfaces without `info`, which crash, and one of a procedure that no library has.
 SLIPS = ("precv_init_f08", "psend_init_f08", "session_get_nth_psetlen")
 # What an argument with a role is, in mpi_f08: a derived type, or INTEGER of 4 bytes, or text, or whatever.

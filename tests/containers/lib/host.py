@@ -89,7 +89,7 @@ def enter(command, timeout=120, path=None, binds=(), as_root=False, **env):
     words += (["-0"] if as_root else []) + ["--"] + command
     # As a login there would have it: of our own environment only what tells Open MPI that this machine is small.
     small = "PRTE_MCA_rmaps_default_mapping_policy"
-    mine = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", small: os.environ[small]}
+    mine = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", small: os.environ.get(small, ":oversubscribe")}
     mine.update({k: str(v) for k, v in env.items()})
     return run(words, mine, timeout)
 

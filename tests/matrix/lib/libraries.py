@@ -11,6 +11,9 @@ PACKAGES = ["openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev", "python3-m
 OPENMPI_ENV = {k: v for k, v in os.environ.items() if re.match("(OMPI|PRTE|HWLOC)_", k) and "backing_directory" not in k}
 OPENMPI_ENV.update(OMPI_MCA_plm="isolated", OMPI_MCA_plm_rsh_agent="sh")
 OPENMPI_5_ENV = dict(OPENMPI_ENV, OMPI_MCA_btl="self,sm", OMPI_MCA_pml="ob1")
+# Other names for what tests/start says to Open MPI 5.
+OPENMPI_6_ENV = {{"PRTE_MCA_rmaps_default_mapping_policy": "PRTE_MCA_mapby", "PRTE_MCA_hwloc_default_binding_policy": "PRTE_MCA_bindto"}.get(k, k): v
+                 for k, v in OPENMPI_5_ENV.items()}
 GNU = "/usr/lib/x86_64-linux-gnu/"
 ABI = GNU + "libmpi_abi_%s.so.1.0.0"
 
@@ -50,7 +53,7 @@ def intel(name, **more):
 
 LIBRARIES = {library.name: library for library in (
     openmpi("openmpi-4.1.0", "bullseye"), openmpi("openmpi-4.1.4", "bookworm"),
-    openmpi("openmpi-5.0", "trixie", env=OPENMPI_5_ENV), openmpi("openmpi-6.0", "sid", env=OPENMPI_5_ENV),
+    openmpi("openmpi-5.0", "trixie", env=OPENMPI_5_ENV), openmpi("openmpi-6.0", "sid", env=OPENMPI_6_ENV),
     mpich("mpich-3.4", "bullseye"), mpich("mpich-4.0", "bookworm"), mpich("mpich-4.2", "trixie"), mpich("mpich-5.0", "sid"),
     # Newer ones than Debian's, as PyPI has them.
     mpich("mpich-4.3", "bookworm", cc="mpicc", mpirun=["mpirun", "-n"], fc=None, pypi=("mpich==4.3.2",)),
@@ -62,7 +65,7 @@ LIBRARIES = {library.name: library for library in (
     intel("intel", abi="mpich", cc="mpicc"),
     intel("intel-mpich", abi="mpich", cc="mpicc.mpich", links={"libmpich.so.12": "/tmp/pypi/lib/libmpi.so.12"}),
     # The standard ABI: all its libraries go by one name, and the loader's path says which it is.
-    openmpi("abi-openmpi", "sid", abi="standard", env=OPENMPI_5_ENV, fc=None, libmpi=ABI % "openmpi",
+    openmpi("abi-openmpi", "sid", abi="standard", env=OPENMPI_6_ENV, fc=None, libmpi=ABI % "openmpi",
             cc="gcc -I%sopenmpi/include/standard_abi" % GNU, links={"libmpi_abi.so.1": ABI % "openmpi"}),
     mpich("abi-mpich", "sid", abi="standard", fc=None, libmpi=ABI % "mpich",
           cc="gcc -I%smpi_abi_mpich/include" % GNU, links={"libmpi_abi.so.1": ABI % "mpich"}),
