@@ -246,11 +246,13 @@ void ipo_comm_copied(uintptr_t handle, struct ipo_comm *parent, uint32_t call)
 
 struct ipo_comm *ipo_comm(uintptr_t handle)
 {
-    handle = ipo_handle(handle);
-    struct ipo_comm *comm = ipo_table_get(&comms, handle);
-    if (__builtin_expect(comm != NULL, 1))
-        return comm;
-    return handle && handle != ipo_abi.comm_null ? ipo_comm_made(handle, NULL, IPO_NO_CALL, 0) : NULL;
+    return ipo_table_get(&comms, ipo_handle(handle));
+}
+
+struct ipo_comm *ipo_comm_accepted(uintptr_t handle)
+{
+    struct ipo_comm *comm = ipo_comm(handle);
+    return comm ? comm : ipo_comm_made(handle, NULL, IPO_NO_CALL, 0);
 }
 
 void ipo_comm_freed(uintptr_t handle, struct ipo_comm *comm)
@@ -266,7 +268,7 @@ void ipo_comm_freed(uintptr_t handle, struct ipo_comm *comm)
 
 void ipo_comm_named(uintptr_t handle, const char *name)
 {
-    struct ipo_comm *comm = ipo_comm(handle);
+    struct ipo_comm *comm = ipo_comm_accepted(handle);
     if (comm && name)
         trc_writer_define(&ipo_process.writer, TRC_DEF_NAME, ipo_comm_id(comm), 0, 0, NULL, 0, name,
                           strnlen(name, 128));

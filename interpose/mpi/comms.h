@@ -67,8 +67,11 @@ void ipo_comm_doubt(struct ipo_comm *comm, uint64_t from);
  * head. */
 void ipo_comms_start(uint64_t world_identity, bool has_world);
 
-/* The communicator behind a handle word; registers one that was never seen.  NULL: the null handle, or no room. */
+/* The communicator behind a handle word; NULL: none that is known. */
 struct ipo_comm *ipo_comm(uintptr_t handle);
+/* The same, of a handle that a call has just accepted: one that was never seen is asked for.  Before that MPI is asked
+ * nothing: if the program got the handle wrong, its error handler would be called once more.  NULL: no room. */
+struct ipo_comm *ipo_comm_accepted(uintptr_t handle);
 
 /* A communicator that `call` has just made out of `parent` (NULL: none); asked: ticks when that began, 0: no matter. */
 struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call, uint64_t asked);

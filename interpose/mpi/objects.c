@@ -68,7 +68,7 @@ void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
         return;
     struct ipo_comm *parent = frame->comm;
     if (frame->nested)
-        parent = ipo_has(call, 'c') ? ipo_comm(ipo_arg(call, args, 'c')) : NULL;
+        parent = ipo_has(call, 'c') ? ipo_comm_accepted(ipo_arg(call, args, 'c')) : NULL;
     const uintptr_t *file = (const uintptr_t *)ipo_arg(call, args, 'A');
     if (is_copy(id) && parent)
         ipo_comm_copied(ipo_handle_load(ipo_arg(call, args, 'C'), 0), parent, id);
@@ -105,6 +105,8 @@ void ipo_finish_comm(struct ipo_frame *frame, const uintptr_t *args)
     if (frame->failed)
         return;
     ipo_follow_handles(frame, args);
+    if (frame->sig.call == IPO_Comm_get_parent)
+        ipo_comm_accepted(ipo_handle_load(ipo_arg(frame->call, args, 'C'), 0));
     if (frame->sig.call == IPO_Comm_set_name)
         ipo_comm_named(ipo_arg(frame->call, args, 'c'), (const char *)ipo_arg(frame->call, args, 'G'));
 }

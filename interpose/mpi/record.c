@@ -146,6 +146,16 @@ void ipo_emit(struct ipo_frame *frame)
     emit(frame);
 }
 
+/* MPI has accepted a communicator that was never seen: it can be asked now, and the call be described. */
+static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *frame, const uintptr_t *args)
+{
+    if (!ipo_comm_accepted(ipo_arg(frame->call, args, 'c')))
+        return;
+    frame->sig = plain_sig(frame->sig.call, frame->site);
+    frame->call->describe(frame, (uintptr_t *)(uintptr_t)args); /* changes no argument: that is for `prepare` */
+    frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+}
+
 static inline void leave(struct ipo_frame *frame, const uintptr_t *args, int result)
 {
     struct trc_stream *stream = &frame->thread->stream;
@@ -157,6 +167,8 @@ static inline void leave(struct ipo_frame *frame, const uintptr_t *args, int res
         frame->sig.flags |= TRC_SIG_FAILED;
         frame->index = trc_stream_intern(stream, &frame->sig);
     }
+    if (__builtin_expect(!frame->comm && !frame->failed && ipo_has(frame->call, 'c') && frame->call->describe, 0))
+        describe_late(frame, args);
     if (frame->call->finish)
         frame->call->finish(frame, args);
     else

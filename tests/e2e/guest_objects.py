@@ -108,6 +108,14 @@ def doubtful():
     check("a collective that failed somehow: the order is in doubt", done.code == 0 and doubts == [[], [("1", "0")]], (doubts, done))
 
 
+def freed():
+    """The program's error handler is called once for each of its errors."""
+    build("freed", out="freed-mpich", compiler="mpicc.mpich")
+    bare, traced = mpich(1, ["./freed-mpich"], None), mpich(1, ["./freed-mpich"], "freed")
+    check("a freed communicator: the error handler is called as without", bare.out == traced.out == "called 4\n",
+          "%s, without %s" % (traced, bare))
+
+
 def isendrecv():
     """MPICH 4.0 says nothing of what an MPI_Isendrecv received: then what was posted holds, not rank 0."""
     build("isendrecv", compiler="mpicc.mpich")
@@ -130,6 +138,7 @@ if shutil.which("mpicc.mpich"):
     build("loop", "-rdynamic", out="loop-mpich", compiler="mpicc.mpich")
     loop(mpich, "MPICH", "./loop-mpich")
     isendrecv()
+    freed()
     build("refused", out="refused-mpich", compiler="mpicc.mpich")
     refused(2, ["./refused-mpich"], "refused-mpich-trace", "MPICH")
 else:
