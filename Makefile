@@ -27,7 +27,7 @@ TRACE_SRC = $(sort $(shell find trace -name '*.c'))
 TUI_SRC   = $(sort $(shell find tui -name '*.c'))
 IPO_SRC   = $(sort $(shell find interpose -name '*.c'))
 WRITER_SRC = trace/format/schema_write.c $(wildcard trace/writer/*.c) # of trace/, what libtrace.so has inside
-UNIT_SRC  = $(wildcard tests/unit/*.c)
+UNIT_SRC  = $(sort $(shell find tests/unit -name '*.c'))
 SUPPORT_SRC = $(wildcard tests/support/*.c)
 WORK_SRC  = $(wildcard workloads/*.c)
 

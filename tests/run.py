@@ -22,7 +22,7 @@ line, and it counts as flaky: it has a bug to be found, in itself or in hpctop. 
 What may be skipped in CI is in tests/skips, with the reason; a complete run names what else was skipped, and with --ci
 that is a failure.
 
-Kinds: unit (BUILD/tests/unit/*), static (tests/static/*, tests/check-*.py), fuzz (BUILD/tests/fuzz/* over
+Kinds: unit (tests/unit/**/*.c, as built in BUILD), static (tests/static/*, tests/check-*.py), fuzz (tests/fuzz/*.c over
 tests/fuzz/corpus), e2e (tests/e2e/*.sh, *.py).  -k KIND runs those of tests/KIND/ instead, one after the other: what needs
 more than a bare machine has, or longer.  PATTERN: only tests whose `kind/name` contains one of them.
 """
@@ -62,8 +62,10 @@ class Test:
         return "%s/%s" % (self.kind, self.name)
 
 
-def programs(pattern):
-    return [p for p in sorted(glob.glob(pattern)) if os.path.isfile(p) and os.access(p, os.X_OK) and "." not in os.path.basename(p)]
+def programs(build, pattern):
+    """By their sources, so that one that was not built fails, and one that is gone is not run."""
+    sources = sorted(glob.glob(os.path.join(TOP, pattern), recursive=True))
+    return [os.path.join(build, os.path.relpath(os.path.splitext(s)[0], TOP)) for s in sources]
 
 
 def script_tests(kind, pattern):
@@ -84,7 +86,7 @@ def discover(build, kind=None):
     if kind:
         return script_tests(kind, "tests/%s/*.sh" % kind) + script_tests(kind, "tests/%s/*.py" % kind)
     tests = []
-    for path in programs(os.path.join(build, "tests/unit/*")):
+    for path in programs(build, "tests/unit/**/*.c"):
         tests.append(Test("unit", os.path.basename(path), [path]))
     scripts = [("static", "tests/static/*.sh"), ("static", "tests/static/*.py"), ("static", "tests/check-*.py"),
                ("e2e", "tests/e2e/*.sh"), ("e2e", "tests/e2e/*.py")]
@@ -92,8 +94,12 @@ def discover(build, kind=None):
         tests += script_tests(kind, pattern)
     corpus = os.path.join(TOP, "tests/fuzz/corpus/**")
     files = sorted(p for p in glob.glob(corpus, recursive=True) if os.path.isfile(p))
-    for path in programs(os.path.join(build, "tests/fuzz/*")):
+    for path in programs(build, "tests/fuzz/*.c"):
         tests.append(Test("fuzz", os.path.basename(path), [path] + files))
+    labels = [t.label() for t in tests]
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if twice:
+        sys.exit("tests with the same name: " + " ".join(twice))
     return tests
 
 

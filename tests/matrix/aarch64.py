@@ -33,14 +33,15 @@ versions = re.findall(r"GLIBC_([0-9.]+)", run([READELF, "-VW", library]).out)
 newest = max((tuple(map(int, v.split("."))) for v in versions), default=None)
 check("glibc 2.17 is enough", newest and newest <= (2, 17), newest)
 
-for program in sorted(glob.glob(os.path.join(TOP, build, "tests/unit/*"))):
-    if os.access(program, os.X_OK) and "." not in os.path.basename(program):
-        done = run([QEMU, "-L", root, program], dict(os.environ, LC_ALL="C.UTF-8"), timeout=300)
-        if done.code != 77:
-            check("unit " + os.path.basename(program), done.code == 0, done)
-        else:
-            print("skip unit %s: %s" % (os.path.basename(program), (done.out + done.err).strip().split("\n")[-1]))
-program = os.path.join(TOP, build, "tests/unit/encode")
+sources = glob.glob(os.path.join(TOP, "tests/unit/**/*.c"), recursive=True)
+programs = {os.path.basename(s)[:-2]: os.path.join(TOP, build, os.path.relpath(s, TOP)[:-2]) for s in sources}
+for name, program in sorted(programs.items()):
+    done = run([QEMU, "-L", root, program], dict(os.environ, LC_ALL="C.UTF-8"), timeout=300)
+    if done.code != 77:
+        check("unit " + name, done.code == 0, done)
+    else:
+        print("skip unit %s: %s" % (name, (done.out + done.err).strip().split("\n")[-1]))
+program = programs["encode"]
 bare, preloaded = (run([QEMU, "-L", root, "-E", "LD_PRELOAD=" + what, program]) for what in ("", library))
 check("it loads", (bare.code, bare.out, bare.err) == (preloaded.code, preloaded.out, preloaded.err), preloaded)
 

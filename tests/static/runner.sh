@@ -46,4 +46,18 @@ runs --ci
 printf '2 static/skips *: it is locked\n1 static/gone: nobody knows\n' >tests/skips
 runs --ci
 [ "$code" = 1 ] && before_last 'static/gone: there is no such test'; result $? "a row of a test that is gone" "exit $code: $(cat said)"
+rm tests/static/*.sh
+
+mkdir -p tests/unit/deep/er build/plain/tests/unit/deep/er
+: >tests/unit/deep/er/built.c
+: >tests/unit/never.c
+printf '#!/bin/sh\nexit 0\n' >build/plain/tests/unit/deep/er/built
+cp build/plain/tests/unit/deep/er/built build/plain/tests/unit/stale
+chmod +x build/plain/tests/unit/deep/er/built build/plain/tests/unit/stale
+runs unit/
+[ "$code" = 1 ] && [ "$last" = "1 passed, 1 failed, 0 skipped" ] && before_last '^FAILED  unit/never: could not be run'
+result $? "a program that was not built fails, one without a source is not run" "exit $code: $(cat said)"
+mv tests/unit/never.c tests/unit/built.c
+runs unit/
+[ "$code" = 1 ] && [ "$last" = "tests with the same name: unit/built" ]; result $? "two of one name" "exit $code: $last"
 exit $bad
