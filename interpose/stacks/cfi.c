@@ -1,90 +1,49 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/cfi.h"
 #include "interpose/base/peek.h"
+#include "interpose/stacks/bytes.h"
 
+#include <dwarf.h>
 #include <string.h>
 
 #define ENTRY_MAX 4096u /* bytes of one CIE or FDE that are looked at */
 #define DEPTH     8u    /* of remembered states */
 
-/* Bytes of one entry; running off the end sets `bad` and gives zeros. */
-struct bytes {
-    const uint8_t *at, *end;
-    const uint8_t *base; /* lies at `address` in the process */
-    uint64_t address;
-    bool bad;
-};
+/* Parts of a DW_EH_PE_* encoding and of an instruction's first byte; <dwarf.h> names only their values. */
+enum { ENCODING_FORMAT = 0x0f, ENCODING_BASE = 0x70, PRIMARY_CODE = 0xc0, PRIMARY_OPERAND = 0x3f };
 
-static uint64_t fixed(struct bytes *b, unsigned size)
-{
-    uint64_t value = 0;
-    if ((size_t)(b->end - b->at) < size) {
-        b->bad = true;
-        b->at = b->end;
-        return 0;
-    }
-    memcpy(&value, b->at, size);
-    b->at += size;
-    return value;
-}
-static uint64_t uleb(struct bytes *b)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
-        uint64_t byte = fixed(b, 1);
-        if (shift < 64)
-            value |= (byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return value;
-    }
-}
-static int64_t sleb(struct bytes *b)
-{
-    uint64_t value = 0, byte;
-    unsigned shift = 0;
-    do {
-        byte = fixed(b, 1);
-        if (shift < 64)
-            value |= (byte & 0x7f) << shift;
-        shift += 7;
-    } while (byte & 0x80);
-    if ((byte & 0x40) && shift < 64)
-        value |= ~(uint64_t)0 << shift;
-    return (int64_t)value;
-}
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-/* A pointer in one of the encodings of DW_EH_PE; indirect ones (personality routines) are only stepped over. */
-static uint64_t encoded(struct bytes *b, uint8_t encoding)
+/* A pointer.  DW_EH_PE_indirect is not followed: only personality routines have it, and they are stepped over. */
+static uint64_t encoded(struct ipo_bytes *b, uint8_t encoding)
 {
-    uint64_t here = b->address + (uint64_t)(b->at - b->base), value;
-    if (encoding == 0xff)
+    uint64_t here = ipo_bytes_here(b), value;
+    if (encoding == DW_EH_PE_omit)
         return 0;
-    switch (encoding & 0x0f) {
-    case 0x01:
-        value = uleb(b);
+    switch (encoding & ENCODING_FORMAT) {
+    case DW_EH_PE_uleb128:
+        value = ipo_bytes_uleb(b);
         break;
-    case 0x02:
-        value = fixed(b, 2);
+    case DW_EH_PE_udata2:
+        value = ipo_bytes_unsigned(b, 2);
         break;
-    case 0x03:
-        value = fixed(b, 4);
+    case DW_EH_PE_udata4:
+        value = ipo_bytes_unsigned(b, 4);
         break;
-    case 0x09:
-        value = (uint64_t)sleb(b);
+    case DW_EH_PE_sleb128:
+        value = (uint64_t)ipo_bytes_sleb(b);
         break;
-    case 0x0a:
-        value = (uint64_t)(int64_t)(int16_t)fixed(b, 2);
+    case DW_EH_PE_sdata2:
+        value = (uint64_t)ipo_bytes_signed(b, 2);
         break;
-    case 0x0b:
-        value = (uint64_t)(int64_t)(int32_t)fixed(b, 4);
+    case DW_EH_PE_sdata4:
+        value = (uint64_t)ipo_bytes_signed(b, 4);
         break;
-    default:
-        value = fixed(b, 8);
+    default: /* absptr, udata8, sdata8 */
+        value = ipo_bytes_unsigned(b, 8);
         break;
     }
-    if ((encoding & 0x70) == 0x10)
-        value += here;
-    return value;
+    return (encoding & ENCODING_BASE) == DW_EH_PE_pcrel ? value + here : value;
 }
 
 struct cie {
@@ -93,12 +52,10 @@ struct cie {
     unsigned return_register;
     uint8_t encoding;
     bool augmented, signal_frame;
-    uint64_t program; /* initial instructions */
-    uint64_t program_size;
 };
 
 /* Reads the entry at `address` into `buffer`: its bytes behind the length. */
-static bool entry(uint64_t address, uint8_t *buffer, struct bytes *out)
+static bool entry(uint64_t address, uint8_t *buffer, struct ipo_bytes *out)
 {
     uint32_t length;
     if (!ipo_peek(address, &length, sizeof length) || length == 0 || length == 0xffffffffu)
@@ -106,187 +63,231 @@ static bool entry(uint64_t address, uint8_t *buffer, struct bytes *out)
     size_t wanted = length < ENTRY_MAX ? length : ENTRY_MAX;
     if (!ipo_peek(address + 4, buffer, wanted))
         return false;
-    *out = (struct bytes){.at = buffer, .end = buffer + wanted, .base = buffer, .address = address + 4};
+    *out = (struct ipo_bytes){.at = buffer, .end = buffer + wanted, .base = buffer, .address = address + 4};
     return true;
 }
 
-static bool read_cie(uint64_t address, uint8_t *buffer, struct bytes *rest, struct cie *cie)
+/* A block that begins with its size; what is behind it comes next, whatever was read of it. */
+static const uint8_t *end_of_block(struct ipo_bytes *b)
 {
-    struct bytes b;
-    if (!entry(address, buffer, &b) || fixed(&b, 4) != 0)
+    uint64_t size = ipo_bytes_uleb(b);
+    return size <= ipo_bytes_left(b) ? b->at + size : b->end;
+}
+
+/* The data that the letters of the augmentation announce; 'z', the first, says that they have a size. */
+static void read_augmentation(const char *letters, struct ipo_bytes *b, struct cie *cie)
+{
+    const uint8_t *end = end_of_block(b);
+    for (const char *letter = letters + 1; *letter; letter++) {
+        if (*letter == 'R')
+            cie->encoding = (uint8_t)ipo_bytes_unsigned(b, 1);
+        else if (*letter == 'L')
+            ipo_bytes_skip(b, 1);
+        else if (*letter == 'P')
+            encoded(b, (uint8_t)ipo_bytes_unsigned(b, 1));
+        else if (*letter == 'S')
+            cie->signal_frame = true;
+        else if (*letter != 'B')
+            break; /* an unknown letter: its data is inside the block, too */
+    }
+    b->at = end;
+}
+
+/* Reads the CIE at `address`; *rest: its initial instructions. */
+static bool read_cie(uint64_t address, uint8_t *buffer, struct ipo_bytes *rest, struct cie *cie)
+{
+    struct ipo_bytes b;
+    if (!entry(address, buffer, &b) || ipo_bytes_unsigned(&b, 4) != 0)
         return false;
     *cie = (struct cie){0};
-    uint64_t version = fixed(&b, 1);
-    char augmentation[9] = "";
-    for (unsigned i = 0; !b.bad; i++) {
-        char c = (char)fixed(&b, 1);
-        if (!c)
-            break;
-        if (i < sizeof augmentation - 1)
-            augmentation[i] = c;
-    }
-    cie->code_align = uleb(&b);
-    cie->data_align = sleb(&b);
-    cie->return_register = (unsigned)(version == 1 ? fixed(&b, 1) : uleb(&b));
-    cie->augmented = augmentation[0] == 'z';
-    if (cie->augmented) {
-        uint64_t size = uleb(&b);
-        const uint8_t *end = size <= (uint64_t)(b.end - b.at) ? b.at + size : b.end;
-        for (const char *letter = augmentation + 1; *letter; letter++) {
-            if (*letter == 'R')
-                cie->encoding = (uint8_t)fixed(&b, 1);
-            else if (*letter == 'L')
-                fixed(&b, 1);
-            else if (*letter == 'P')
-                encoded(&b, (uint8_t)fixed(&b, 1));
-            else if (*letter == 'S')
-                cie->signal_frame = true;
-            else if (*letter != 'B')
-                break; /* what follows is not known, but its size is */
-        }
-        b.at = end;
-    } else if (augmentation[0]) {
+    uint64_t version = ipo_bytes_unsigned(&b, 1);
+    char letters[9] = "", c;
+    for (unsigned i = 0; (c = (char)ipo_bytes_unsigned(&b, 1)) && !b.bad; i++)
+        if (i < sizeof letters - 1)
+            letters[i] = c;
+    cie->code_align = ipo_bytes_uleb(&b);
+    cie->data_align = ipo_bytes_sleb(&b);
+    cie->return_register = (unsigned)(version == 1 ? ipo_bytes_unsigned(&b, 1) : ipo_bytes_uleb(&b));
+    cie->augmented = letters[0] == 'z';
+    if (cie->augmented)
+        read_augmentation(letters, &b, cie);
+    else if (letters[0])
         return false;
-    }
     *rest = b;
     return !b.bad;
 }
 
-static void set(struct ipo_row *row, uint64_t reg, enum ipo_rule rule, int64_t value, uint64_t length)
+/* ---- instructions ------------------------------------------------------------------------------------------------ */
+
+/* What instructions are run with.  `initial`: the row of the CIE, for DW_CFA_restore; NULL while that is made. */
+struct run {
+    struct ipo_bytes code;
+    const struct cie *cie;
+    const struct ipo_row *initial;
+    struct ipo_row *row;
+    uint64_t place; /* for which the row holds */
+};
+
+/* An instruction that says where the following ones begin to hold.  False: it is another one. */
+static bool moves(uint8_t op, struct run *run)
 {
-    if (reg < IPO_REGS)
-        row->reg[reg] = (struct ipo_where){rule, value, length};
+    uint64_t advance;
+    switch (op & PRIMARY_CODE ? op & PRIMARY_CODE : op) {
+    case DW_CFA_set_loc:
+        run->place = encoded(&run->code, run->cie->encoding);
+        return true;
+    case DW_CFA_advance_loc:
+        advance = op & PRIMARY_OPERAND;
+        break;
+    case DW_CFA_advance_loc1:
+        advance = ipo_bytes_unsigned(&run->code, 1);
+        break;
+    case DW_CFA_advance_loc2:
+        advance = ipo_bytes_unsigned(&run->code, 2);
+        break;
+    case DW_CFA_advance_loc4:
+        advance = ipo_bytes_unsigned(&run->code, 4);
+        break;
+    default:
+        return false;
+    }
+    run->place += advance * run->cie->code_align;
+    return true;
 }
 
-/* An expression's place in the process and its length; steps over it. */
-static void block(struct bytes *b, int64_t *address, uint64_t *length)
+/* An expression is evaluated later: its place in the process and its length are kept. */
+static struct ipo_where expression(struct ipo_bytes *b, enum ipo_rule rule)
 {
-    *length = uleb(b);
-    *address = (int64_t)(b->address + (uint64_t)(b->at - b->base));
-    if (*length > (uint64_t)(b->end - b->at)) {
-        b->bad = true;
-        b->at = b->end;
-    } else {
-        b->at += *length;
+    uint64_t length = ipo_bytes_uleb(b);
+    struct ipo_where where = {rule, (int64_t)ipo_bytes_here(b), length};
+    ipo_bytes_skip(b, length);
+    return where;
+}
+
+static struct ipo_where offset(enum ipo_rule rule, int64_t value)
+{
+    return (struct ipo_where){rule, value, 0};
+}
+
+/* An instruction that defines the canonical frame address.  False: it is another one. */
+static bool defines_cfa(uint8_t op, struct run *run)
+{
+    struct ipo_row *row = run->row;
+    struct ipo_bytes *b = &run->code;
+    switch (op) {
+    case DW_CFA_def_cfa:
+        row->cfa_register = (unsigned)ipo_bytes_uleb(b);
+        row->cfa = offset(IPO_RULE_VAL_OFFSET, (int64_t)ipo_bytes_uleb(b));
+        return true;
+    case DW_CFA_def_cfa_sf:
+        row->cfa_register = (unsigned)ipo_bytes_uleb(b);
+        row->cfa = offset(IPO_RULE_VAL_OFFSET, ipo_bytes_sleb(b) * run->cie->data_align);
+        return true;
+    case DW_CFA_def_cfa_register:
+        row->cfa_register = (unsigned)ipo_bytes_uleb(b);
+        row->cfa.rule = IPO_RULE_VAL_OFFSET;
+        return true;
+    case DW_CFA_def_cfa_offset:
+        row->cfa.value = (int64_t)ipo_bytes_uleb(b);
+        return true;
+    case DW_CFA_def_cfa_offset_sf:
+        row->cfa.value = ipo_bytes_sleb(b) * run->cie->data_align;
+        return true;
+    case DW_CFA_def_cfa_expression:
+        row->cfa = expression(b, IPO_RULE_VAL_EXPRESSION);
+        return true;
+    default:
+        return false;
     }
 }
 
-/* Runs instructions until the place is past `pc`.  `initial`: the row of the CIE, for DW_CFA_restore. */
-static bool run(struct bytes *b, const struct cie *cie, uint64_t pc, uint64_t place, const struct ipo_row *initial,
-                struct ipo_row *row)
+/* An instruction that says where a register was saved.  False: it is another one. */
+static bool defines_register(uint8_t op, struct run *run)
+{
+    struct ipo_bytes *b = &run->code;
+    int64_t align = run->cie->data_align;
+    uint64_t reg = op & PRIMARY_CODE ? op & PRIMARY_OPERAND : ipo_bytes_uleb(b);
+    struct ipo_where where = {0};
+    switch (op & PRIMARY_CODE ? op & PRIMARY_CODE : op) {
+    case DW_CFA_offset:
+    case DW_CFA_offset_extended:
+        where = offset(IPO_RULE_OFFSET, (int64_t)ipo_bytes_uleb(b) * align);
+        break;
+    case DW_CFA_offset_extended_sf:
+        where = offset(IPO_RULE_OFFSET, ipo_bytes_sleb(b) * align);
+        break;
+    case DW_CFA_val_offset:
+        where = offset(IPO_RULE_VAL_OFFSET, (int64_t)ipo_bytes_uleb(b) * align);
+        break;
+    case DW_CFA_val_offset_sf:
+        where = offset(IPO_RULE_VAL_OFFSET, ipo_bytes_sleb(b) * align);
+        break;
+    case DW_CFA_restore:
+    case DW_CFA_restore_extended:
+        if (!run->initial || reg >= IPO_REGS)
+            return true;
+        where = run->initial->reg[reg];
+        break;
+    case DW_CFA_undefined:
+        where.rule = IPO_RULE_UNDEFINED;
+        break;
+    case DW_CFA_same_value:
+        where.rule = IPO_RULE_SAME;
+        break;
+    case DW_CFA_register:
+        where = offset(IPO_RULE_REGISTER, (int64_t)ipo_bytes_uleb(b));
+        break;
+    case DW_CFA_expression:
+        where = expression(b, IPO_RULE_EXPRESSION);
+        break;
+    case DW_CFA_val_expression:
+        where = expression(b, IPO_RULE_VAL_EXPRESSION);
+        break;
+    default:
+        return false;
+    }
+    if (reg < IPO_REGS)
+        run->row->reg[reg] = where;
+    return true;
+}
+
+/* Runs instructions until the next one would hold behind `pc` only. */
+static bool run_until(struct run *run, uint64_t pc)
 {
     struct ipo_row kept[DEPTH];
     unsigned depth = 0;
-    while (b->at < b->end && !b->bad) {
-        uint8_t code = (uint8_t)fixed(b, 1), low = code & 0x3f;
-        uint64_t a, advance = 0, length;
-        int64_t where;
-        switch (code & 0xc0) {
-        case 0x40:
-            advance = low;
+    while (ipo_bytes_left(&run->code) > 0) {
+        uint8_t op = (uint8_t)ipo_bytes_unsigned(&run->code, 1);
+        switch (op) {
+        case DW_CFA_nop:
+        case DW_CFA_GNU_window_save: /* on aarch64: the return address is signed; its signature is cut off later */
             break;
-        case 0x80:
-            set(row, low, IPO_RULE_OFFSET, (int64_t)uleb(b) * cie->data_align, 0);
-            continue;
-        case 0xc0:
-            if (initial && low < IPO_REGS)
-                row->reg[low] = initial->reg[low];
-            continue;
+        case DW_CFA_GNU_args_size:
+            ipo_bytes_uleb(&run->code);
+            break;
+        case DW_CFA_remember_state:
+            if (depth == DEPTH)
+                return false;
+            kept[depth++] = *run->row;
+            break;
+        case DW_CFA_restore_state:
+            if (depth == 0)
+                return false;
+            *run->row = kept[--depth];
+            break;
         default:
-            switch (code) {
-            case 0x00: /* nop */
-                continue;
-            case 0x01: /* set_loc */
-                place = encoded(b, cie->encoding);
-                if (place > pc)
+            if (moves(op, run)) {
+                if (run->place > pc)
                     return true;
-                continue;
-            case 0x02: /* advance_loc1, 2, 4 */
-                advance = fixed(b, 1);
-                break;
-            case 0x03:
-                advance = fixed(b, 2);
-                break;
-            case 0x04:
-                advance = fixed(b, 4);
-                break;
-            case 0x05: /* offset_extended */
-                a = uleb(b);
-                set(row, a, IPO_RULE_OFFSET, (int64_t)uleb(b) * cie->data_align, 0);
-                continue;
-            case 0x06: /* restore_extended */
-                a = uleb(b);
-                if (initial && a < IPO_REGS)
-                    row->reg[a] = initial->reg[a];
-                continue;
-            case 0x07: /* undefined */
-                set(row, uleb(b), IPO_RULE_UNDEFINED, 0, 0);
-                continue;
-            case 0x08: /* same_value */
-                set(row, uleb(b), IPO_RULE_SAME, 0, 0);
-                continue;
-            case 0x09: /* register */
-                a = uleb(b);
-                set(row, a, IPO_RULE_REGISTER, (int64_t)uleb(b), 0);
-                continue;
-            case 0x0a: /* remember_state */
-                if (depth == DEPTH)
-                    return false;
-                kept[depth++] = *row;
-                continue;
-            case 0x0b: /* restore_state */
-                if (!depth)
-                    return false;
-                *row = kept[--depth];
-                continue;
-            case 0x0c: /* def_cfa, and with a signed factored offset */
-            case 0x12:
-                row->cfa_register = (unsigned)uleb(b);
-                row->cfa = (struct ipo_where){IPO_RULE_VAL_OFFSET,
-                                              code == 0x0c ? (int64_t)uleb(b) : sleb(b) * cie->data_align, 0};
-                continue;
-            case 0x0d: /* def_cfa_register */
-                row->cfa_register = (unsigned)uleb(b);
-                row->cfa.rule = IPO_RULE_VAL_OFFSET;
-                continue;
-            case 0x0e: /* def_cfa_offset */
-            case 0x13:
-                row->cfa.value = code == 0x0e ? (int64_t)uleb(b) : sleb(b) * cie->data_align;
-                continue;
-            case 0x0f: /* def_cfa_expression */
-                block(b, &where, &length);
-                row->cfa = (struct ipo_where){IPO_RULE_VAL_EXPRESSION, where, length};
-                continue;
-            case 0x10: /* expression, val_expression */
-            case 0x16:
-                a = uleb(b);
-                block(b, &where, &length);
-                set(row, a, code == 0x10 ? IPO_RULE_EXPRESSION : IPO_RULE_VAL_EXPRESSION, where, length);
-                continue;
-            case 0x11: /* offset_extended_sf */
-                a = uleb(b);
-                set(row, a, IPO_RULE_OFFSET, sleb(b) * cie->data_align, 0);
-                continue;
-            case 0x14: /* val_offset, val_offset_sf */
-            case 0x15:
-                a = uleb(b);
-                set(row, a, IPO_RULE_VAL_OFFSET, (code == 0x14 ? (int64_t)uleb(b) : sleb(b)) * cie->data_align, 0);
-                continue;
-            case 0x2d: /* aarch64: the return address is signed from here on; its bits are cut off in any case */
-                continue;
-            case 0x2e: /* GNU_args_size */
-                uleb(b);
-                continue;
-            default:
+            } else if (!defines_cfa(op, run) && !defines_register(op, run)) {
                 return false;
             }
         }
-        place += advance * cie->code_align;
-        if (place > pc)
-            return true;
     }
-    return !b->bad;
+    return !run->code.bad;
 }
+
+/* ---- a place ----------------------------------------------------------------------------------------------------- */
 
 /* The FDE of the last function that begins at or before `pc`. */
 static uint64_t find(const struct ipo_module *module, uint64_t pc)
@@ -310,28 +311,27 @@ static uint64_t find(const struct ipo_module *module, uint64_t pc)
 bool ipo_cfi_row(const struct ipo_module *module, uint64_t pc, struct ipo_row *row)
 {
     static uint8_t fde_bytes[ENTRY_MAX], cie_bytes[ENTRY_MAX]; /* one user at a time */
-    struct bytes fde, initial_program;
+    struct ipo_bytes fde, initial_code;
     struct cie cie;
     uint64_t address = module->table ? find(module, pc) : 0;
     if (!address || !entry(address, fde_bytes, &fde))
         return false;
-    uint64_t back = fixed(&fde, 4);
-    if (!back || !read_cie(address + 4 - back, cie_bytes, &initial_program, &cie))
+    uint64_t back = ipo_bytes_unsigned(&fde, 4); /* from here to its CIE */
+    if (!back || !read_cie(address + 4 - back, cie_bytes, &initial_code, &cie))
         return false;
-    uint64_t begin = encoded(&fde, cie.encoding), size = encoded(&fde, cie.encoding & 0x0f);
+    uint64_t begin = encoded(&fde, cie.encoding), size = encoded(&fde, cie.encoding & ENCODING_FORMAT);
     if (pc < begin || pc - begin >= size)
         return false;
-    if (cie.augmented) {
-        uint64_t skip = uleb(&fde);
-        fde.at = skip <= (uint64_t)(fde.end - fde.at) ? fde.at + skip : fde.end;
-    }
+    if (cie.augmented)
+        fde.at = end_of_block(&fde);
     memset(row, 0, sizeof *row);
     row->return_register = cie.return_register < IPO_REGS ? cie.return_register : IPO_REG_RA;
     row->function = begin;
     row->signal_frame = cie.signal_frame;
-    struct ipo_row initial;
-    if (!run(&initial_program, &cie, UINT64_MAX, 0, NULL, row))
+    struct run first = {.code = initial_code, .cie = &cie, .row = row};
+    if (!run_until(&first, UINT64_MAX))
         return false;
-    initial = *row;
-    return run(&fde, &cie, pc, begin, &initial, row);
+    struct ipo_row initial = *row;
+    struct run second = {.code = fde, .cie = &cie, .initial = &initial, .row = row, .place = begin};
+    return run_until(&second, pc);
 }

@@ -1,131 +1,12 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/unwind.h"
 #include "interpose/stacks/cfi.h"
+#include "interpose/stacks/expression.h"
 #include "interpose/base/peek.h"
 
 #include <string.h>
 
 #define GUESS_WORDS 4096u /* of stack that are searched for a return address */
-
-/* ---- expressions ------------------------------------------------------------------------------------------------- */
-
-/* The operations that unwinding tables use: PLT entries, signal trampolines, realigned stacks. */
-static bool evaluate(const struct ipo_cursor *cursor, uint64_t address, uint64_t length, uint64_t first, bool has_first,
-                     uint64_t *out)
-{
-    uint8_t code[256];
-    uint64_t stack[16], a, b;
-    unsigned top = 0;
-    if (length > sizeof code || !ipo_peek(address, code, length))
-        return false;
-    if (has_first)
-        stack[top++] = first;
-    for (size_t at = 0; at < length;) {
-        uint8_t op = code[at++];
-        uint64_t value = 0;
-        if (top >= 15)
-            return false;
-#define OPERAND(type)                                                                                                  \
-    do {                                                                                                               \
-        type operand;                                                                                                  \
-        if (length - at < sizeof operand)                                                                              \
-            return false;                                                                                              \
-        memcpy(&operand, code + at, sizeof operand);                                                                   \
-        at += sizeof operand;                                                                                          \
-        value = (uint64_t)(int64_t)operand;                                                                            \
-    } while (0)
-        bool sleb = op == 0x11 || (op >= 0x70 && op <= 0x8f), leb = sleb || op == 0x10 || op == 0x23;
-        if (leb) {
-            unsigned shift = 0;
-            uint8_t byte = 0x80;
-            while ((byte & 0x80) && at < length) {
-                byte = code[at++];
-                if (shift < 64)
-                    value |= (uint64_t)(byte & 0x7f) << shift;
-                shift += 7;
-            }
-            if (sleb && (byte & 0x40) && shift < 64)
-                value |= ~(uint64_t)0 << shift;
-        }
-        if (op >= 0x30 && op <= 0x4f) { /* lit */
-            stack[top++] = op - 0x30u;
-        } else if (op >= 0x70 && op <= 0x8f) { /* breg; the PLT's expression asks for the pc */
-            unsigned reg = op - 0x70u;
-            bool is_pc = IPO_REGS == 17 && reg == 16;
-            if (!is_pc && (reg >= IPO_REGS || !(cursor->known >> reg & 1)))
-                return false;
-            stack[top++] = (is_pc ? cursor->pc : cursor->reg[reg]) + value;
-        } else if (op == 0x10 || op == 0x11) {
-            stack[top++] = value;
-        } else if (op == 0x08 || op == 0x0a || op == 0x0c || op == 0x0e || op == 0x09 || op == 0x0b || op == 0x0d) {
-            if (op == 0x08)
-                OPERAND(uint8_t);
-            else if (op == 0x09)
-                OPERAND(int8_t);
-            else if (op == 0x0a)
-                OPERAND(uint16_t);
-            else if (op == 0x0b)
-                OPERAND(int16_t);
-            else if (op == 0x0c)
-                OPERAND(uint32_t);
-            else if (op == 0x0d)
-                OPERAND(int32_t);
-            else
-                OPERAND(uint64_t);
-            stack[top++] = value;
-        } else if (op == 0x06 && top >= 1) { /* deref */
-            if (!ipo_peek(stack[top - 1], &stack[top - 1], 8))
-                return false;
-        } else if (op == 0x23 && top >= 1) { /* plus_uconst */
-            stack[top - 1] += value;
-        } else if (op == 0x12 && top >= 1) { /* dup */
-            stack[top] = stack[top - 1];
-            top++;
-        } else if (top >= 2) {
-            b = stack[--top];
-            a = stack[top - 1];
-            switch (op) {
-            case 0x1a:
-                a &= b;
-                break;
-            case 0x1c:
-                a -= b;
-                break;
-            case 0x1e:
-                a *= b;
-                break;
-            case 0x21:
-                a |= b;
-                break;
-            case 0x22:
-                a += b;
-                break;
-            case 0x24:
-                a = b < 64 ? a << b : 0;
-                break;
-            case 0x25:
-                a = b < 64 ? a >> b : 0;
-                break;
-            case 0x29:
-                a = a == b;
-                break;
-            case 0x2a:
-                a = (int64_t)a >= (int64_t)b;
-                break;
-            case 0x2d:
-                a = (int64_t)a < (int64_t)b;
-                break;
-            default:
-                return false;
-            }
-            stack[top - 1] = a;
-        } else {
-            return false;
-        }
-    }
-    *out = top ? stack[top - 1] : 0;
-    return top > 0;
-}
 
 /* ---- guessing ---------------------------------------------------------------------------------------------------- */
 
@@ -207,7 +88,7 @@ static bool guess(struct ipo_cursor *cursor, uint64_t function)
 static bool frame_address(const struct ipo_cursor *cursor, const struct ipo_row *row, uint64_t *cfa)
 {
     if (row->cfa.rule == IPO_RULE_VAL_EXPRESSION)
-        return evaluate(cursor, (uint64_t)row->cfa.value, row->cfa.length, 0, false, cfa);
+        return ipo_expression(cursor, (uint64_t)row->cfa.value, row->cfa.length, NULL, cfa);
     if (row->cfa_register >= IPO_REGS || !(cursor->known >> row->cfa_register & 1))
         return false;
     *cfa = cursor->reg[row->cfa_register] + (uint64_t)row->cfa.value;
@@ -233,9 +114,9 @@ static bool restore(const struct ipo_cursor *cursor, const struct ipo_where *whe
         *out = cursor->reg[where->value];
         return cursor->known >> where->value & 1;
     case IPO_RULE_EXPRESSION:
-        return evaluate(cursor, (uint64_t)where->value, where->length, cfa, true, &at) && ipo_peek(at, out, 8);
+        return ipo_expression(cursor, (uint64_t)where->value, where->length, &cfa, &at) && ipo_peek(at, out, 8);
     case IPO_RULE_VAL_EXPRESSION:
-        return evaluate(cursor, (uint64_t)where->value, where->length, cfa, true, out);
+        return ipo_expression(cursor, (uint64_t)where->value, where->length, &cfa, out);
     default:
         return false;
     }

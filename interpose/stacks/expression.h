@@ -1,0 +1,12 @@
+/* DWARF expressions, as unwinding tables use them: PLT entries, signal trampolines, realigned stacks. */
+#ifndef IPO_EXPRESSION_H
+#define IPO_EXPRESSION_H
+
+#include "interpose/stacks/unwind.h"
+
+/* Evaluates the expression of `length` bytes at `address` with the registers of a frame.  `first`: what lies on its
+ * stack at the beginning; NULL: nothing.  False: an operation, a register or memory is not known. */
+bool ipo_expression(const struct ipo_cursor *cursor, uint64_t address, uint64_t length, const uint64_t *first,
+                    uint64_t *out);
+
+#endif
