@@ -211,8 +211,5 @@ void ipo_abi_learn_count(void)
 
 void ipo_abi_version(const char *version)
 {
-    const char *at = strstr(version, "MPICH Version:");
-    at = at ? at + strlen("MPICH Version:") : "";
-    at += strspn(at, " \t");
-    ipo_abi.mute_isendrecv = strncmp(at, "4.0", 3) == 0 && (at[3] < '0' || at[3] > '9');
+    ipo_abi.mute_isendrecv = ipo_abi.id == TRC_ABI_MPICH || strstr(version, "MPICH");
 }

@@ -26,7 +26,7 @@ struct ipo_abi {
      * two that look like others, one for sends and one for receives. */
     uintptr_t shared, shared_span, shared_too[2];
     uintptr_t no_message; /* MPI_MESSAGE_NO_PROC, once a probe has given it; 0 */
-    bool mute_isendrecv;  /* the status of an MPI_Isendrecv is that of something else, or empty */
+    bool mute_isendrecv;  /* the status of an MPI_Isendrecv with two partners is not filled */
 };
 extern IPO_OURS struct ipo_abi ipo_abi;
 

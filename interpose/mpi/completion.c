@@ -167,8 +167,9 @@ static void complete_arrival(struct ipo_thread *thread, uint32_t index, const st
     ipo_charge(thread, request->charge, sig->site, 0, sig->received); /* may take the signature's place: comes last */
 }
 
-/* MPICH 4.0 leaves the status of an MPI_Isendrecv empty, or as it was for an older request: what was posted is the
- * better guess.  Where another library gives what was not asked for, it is the same. */
+/* MPICH (4.0 to 5.0) never fills the status of an MPI_Isendrecv that has two partners: it is empty, or an older
+ * request's. What was posted is the better guess.  Where another library gives what was not asked for, it is the same.
+ */
 static void distrust(struct ipo_arrived *arrived, const struct trc_sig *posted)
 {
     bool any = posted->source == TRC_PEER_ANY, any_tag = posted->rtag == TRC_TAG_ANY;

@@ -117,7 +117,7 @@ def freed():
 
 
 def isendrecv():
-    """MPICH 4.0 says nothing of what an MPI_Isendrecv received: then what was posted holds, not rank 0."""
+    """MPICH says nothing of what an MPI_Isendrecv received: then what was posted holds, not rank 0."""
     build("isendrecv", compiler="mpicc.mpich")
     done = mpich(3, ["./isendrecv"], "isendrecv-trace")
     text = dump("isendrecv-trace")
