@@ -6,13 +6,11 @@
 #include "interpose/core/process.h"
 #include "interpose/stacks/sites.h"
 #include "interpose/stacks/stacks.h"
+#include "interpose/load/loads.h"
+#include "interpose/core/own.h"
 
-#include <dlfcn.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,10 +71,20 @@ static void write_back(void)
         end_recording(trc_writer_sync(&ipo_process.writer));
 }
 
+/* The main thread may leave by pthread_exit, and the process ends with its last one: that must not be ours. */
+static bool is_over(void)
+{
+    if (!ipo_own_alone())
+        return false;
+    atomic_store(&ipo_own_ending, true);
+    ipo_loads_end();
+    return true;
+}
+
 /* After MPI_Finalize: a process that does not end, for whatever keeps it, still shows that it is there, and where. */
 static void *live_on(void)
 {
-    for (unsigned rounds = 1;; rounds++) {
+    for (unsigned rounds = 1; !is_over(); rounds++) {
         struct timespec pause = {.tv_sec = LATE_ROUND_NS / 1000000000};
         nanosleep(&pause, NULL);
         beat();
@@ -100,7 +108,6 @@ static void make_room(struct trc_writer *writer, bool busy)
 static void *live(void *unused)
 {
     (void)unused;
-    prctl(PR_SET_NAME, "hpctop");
     struct trc_writer *writer = &ipo_process.writer;
     unsigned busy_rounds = 0, beats = 0, rounds = 0, before = atomic_load(&writer->next_chunk);
     bool busy = false;
@@ -114,13 +121,16 @@ static void *live(void *unused)
         if (busy && ++busy_rounds % 20 != 0)
             continue;
         beat();
-        if (++rounds % 10 == 0) /* a second or so: what takes that long is worth a name */
+        if (++rounds % 10 == 0) { /* a second or so: what takes that long is worth a name */
             ipo_sites_open();
+            if (writer->head->state != TRC_STATE_STARTING)
+                ipo_loads_round();
+            if (is_over())
+                break;
+        }
         ipo_sites_resolve();
         ipo_stacks_round();
         ipo_facts_round(writer->head->state != TRC_STATE_STARTING || rounds == LONG_START);
-        if (writer->head->state != TRC_STATE_STARTING)
-            ipo_cupti_round();
         ipo_heartbeat_file();
         if (++beats % 5 == 0)
             write_back();
@@ -135,42 +145,11 @@ static void *live(void *unused)
     return live_on();
 }
 
-/* Makes a thread with a stack of 4 MB: what a user's limit says may be a gigabyte of address space. */
-static bool make_thread(void *(*run)(void *))
-{
-    typedef int (*maker)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    maker create = (maker)(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_create");
-    int (*set)(pthread_attr_t *, size_t) =
-        (int (*)(pthread_attr_t *, size_t))(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_attr_setstacksize");
-    pthread_t thread;
-    pthread_attr_t small;
-    if (!create)
-        return false;
-    bool sized = set && !pthread_attr_init(&small) && !set(&small, (size_t)4 << 20);
-    return (sized && !create(&thread, &small, run, NULL)) || !create(&thread, NULL, run, NULL);
-}
-
-bool ipo_own_thread(void *(*run)(void *))
-{
-    /* By name at run time: the symbol moved from libpthread to libc in glibc 2.34, and an MPI program has it loaded. */
-    int (*mask)(int, const sigset_t *, sigset_t *) =
-        (int (*)(int, const sigset_t *, sigset_t *))(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_sigmask");
-    if (!mask)
-        return false;
-    sigset_t all, kept;
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);        /* a fault of this thread's own (guard.h) */
-    mask(SIG_SETMASK, &all, &kept); /* inherited: the program's signals never land here */
-    bool created = make_thread(run);
-    mask(SIG_SETMASK, &kept, NULL);
-    return created;
-}
-
 void ipo_heartbeat_start(void)
 {
     ipo_loads_start();
     atomic_store(&running, 1);
-    if (!ipo_own_thread(live))
+    if (!ipo_own_thread("hpctop", live, NULL))
         atomic_store(&running, 0);
 }
 

@@ -5,9 +5,6 @@
 
 #include <stdbool.h>
 
-/* Starts another thread of our own, without signals; false: there can be none. */
-bool ipo_own_thread(void *(*run)(void *));
-
 void ipo_heartbeat_start(void); /* before the first Init, which may never return */
 void ipo_heartbeat_now(void);   /* a sign of life, with a clock anchor, without waiting for the next round */
 void ipo_heartbeat_stop(void); /* at Finalize; returns when the thread has done its last round.  A process that lives on

@@ -15,6 +15,7 @@
 #include "interpose/nccl/windows.h"
 #include "interpose/mpi/record.h"
 #include "interpose/mpi/requests.h"
+#include "interpose/load/loads.h"
 #include "interpose/load/resolve.h"
 #include "interpose/stacks/sites.h"
 #include "interpose/identity/spawned.h"
@@ -22,6 +23,7 @@
 #include "interpose/base/text.h"
 #include "trace/format/schema.h"
 #include "trace/format/version.h"
+#include "interpose/load/bind.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -203,6 +205,7 @@ __attribute__((constructor)) static void load(void)
 {
     if ((!PMPI_Init && !pncclGetUniqueId) || ipo_is_privileged())
         return;
+    ipo_bind();
     ipo_options_read(&ipo_process.options);
     if (ipo_process.options.disable)
         return;
@@ -247,6 +250,7 @@ static void live(void)
 
 static bool is_wanted(void)
 {
+    ipo_bind();
     ipo_options_read(&ipo_process.options);
     if (ipo_process.options.disable || ipo_is_privileged()) {
         ipo_say("not recording: ", ipo_process.options.disable ? "HPCTOP_DISABLE=1" : "privileges differ");
@@ -416,6 +420,8 @@ void ipo_process_ready(void)
         ipo_first_words(head->mpi, sizeof head->mpi, version);
     ipo_abi_version(version);
     run();
+    ipo_patch_slots(); /* what MPI itself has loaded */
+    ipo_loads_live();
 }
 
 #define PATIENCE 20000
@@ -429,6 +435,7 @@ static void start_nccl(int rank, int size)
     }
     live();
     run();
+    ipo_loads_live();
     ipo_fact("rank", launcher ? "from the environment" : "from the first NCCL communicator");
     arm_nccl();
 }

@@ -4,17 +4,16 @@
 #include "interpose/cuda/cupti_inside.h"
 #include "interpose/cuda/cupti_records.h"
 #include "interpose/core/facts.h"
-#include "interpose/core/heartbeat.h"
 #include "interpose/core/process.h"
 #include "interpose/mpi/record.h"
 #include "interpose/load/resolve.h"
 #include "interpose/base/text.h"
+#include "interpose/core/own.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -79,13 +78,11 @@ static bool is_ours(void)
 static void *live(void *unused_)
 {
     (void)unused_;
-    prctl(PR_SET_NAME, "hpctop gpu");
     ipo_cupti_own = true;
-    while (!atomic_load(&stopping)) {
+    while (!atomic_load(&stopping) && !atomic_load(&ipo_own_ending)) {
         pause_us(ROUND_US);
         if (!atomic_load(&stopping) && is_ours()) {
             ipo_cupti.ActivityFlushAll(0);
-            ipo_patch_slots(); /* of what was loaded since: it may be a profiler */
         }
         if (!atomic_load(&stopping))
             write_completed(false);
@@ -204,7 +201,7 @@ static void begin(void)
     ipo_cupti_own = true;
     const char *why = start();
     ipo_cupti_own = false;
-    if (!why && !ipo_own_thread(live)) {
+    if (!why && !ipo_own_thread("hpctop gpu", live, NULL)) {
         why = "no thread could be made";
         ipo_cupti.ActivityDisable(ipo_cupti_kinds[0]);
     }
@@ -260,8 +257,9 @@ static atomic_bool was_told; /* by the driver */
 static void *await(void *unused_)
 {
     (void)unused_;
-    prctl(PR_SET_NAME, "hpctop gpu");
-    for (unsigned rounds = 0; atomic_load(&ipo_cupti_state) == IPO_CUPTI_OFF && !atomic_load(&stopping); rounds++) {
+    for (unsigned rounds = 0;
+         atomic_load(&ipo_cupti_state) == IPO_CUPTI_OFF && !atomic_load(&stopping) && !atomic_load(&ipo_own_ending);
+         rounds++) {
         if (cuda_is_up()) {
             if (ipo_cupti_is_injected() && !atomic_load(&was_told)) /* it is about to tell us, or will never */
                 pause_us(GRACE_US);
@@ -273,12 +271,17 @@ static void *await(void *unused_)
     return NULL;
 }
 
-void ipo_cupti_round(void)
+static atomic_bool expected;
+void ipo_cupti_expect(void)
 {
-    static unsigned rounds;
+    atomic_store(&expected, true);
+}
+
+void ipo_cupti_await(void)
+{
     static bool awaiting;
-    if (!awaiting && atomic_load(&ipo_cupti_state) == IPO_CUPTI_OFF && rounds++ % 10 == 0)
-        awaiting = ipo_loads_have("libcuda.so") && ipo_own_thread(await);
+    if (!awaiting && atomic_load(&expected) && atomic_load(&ipo_cupti_state) == IPO_CUPTI_OFF)
+        awaiting = ipo_own_thread("hpctop gpu", await, NULL);
 }
 
 const char *ipo_cupti_object(void)

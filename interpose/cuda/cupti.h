@@ -14,8 +14,10 @@
 void ipo_cupti_start(bool cuda_is_up);
 /* The driver calls this at cuInit in a process that has CUDA_INJECTION64_PATH=libtrace.so: from the first kernel on. */
 int InitializeInjection(void);
-/* The heartbeat's thread, ten times a second: the same, for programs that begin with CUDA later. */
-void ipo_cupti_round(void);
+/* The same for programs that begin with CUDA later: the driver was seen to be loaded (any thread, no lock); and in the
+ * thread that may ask the loader. */
+void ipo_cupti_expect(void);
+void ipo_cupti_await(void);
 /* At the end: what has finished is written; waits for CUPTI a second at most, and another for what is
  * being written. */
 void ipo_cupti_stop(void);
@@ -41,11 +43,6 @@ void *ipo_cupti_looked_up(void *handle, const char *name);
 void *ipo_cupti_find(void);
 /* A loaded object whose file name begins so ("libcuda.so.1"), as a handle; NULL if there is none. */
 void *ipo_loaded(const char *name);
-/* Notes where the loader's list of objects begins; takes the loader's lock.  Then, without any lock: whether an object
- * whose file name begins so was loaded since the last call (the first looks at all; what is said may be said again).
- * Our own thread. */
-void ipo_loads_start(void);
-bool ipo_loads_have(const char *name);
 /* Whether CUDA_INJECTION64_PATH names libtrace.so, so that the driver tells us at cuInit.  Takes the loader's lock. */
 bool ipo_cupti_is_injected(void);
 /* Why CUPTI must be left alone, in words: another tool started this process.  NULL: nothing against it. */

@@ -1,7 +1,6 @@
 /* Where CUPTI is.  It is not always there: a container with CUDA's runtime alone lacks it. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
-#include "interpose/base/peek.h"
 #include "interpose/load/resolve.h"
 #include "interpose/base/text.h"
 
@@ -37,48 +36,6 @@ void *ipo_loaded(const char *name)
 {
     char path[1024];
     return path_of(name, path, sizeof path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-}
-
-/* ---- what was loaded since: the loader's list, by reads that may fail, since a thread that hangs may hold its lock.
- * What is loaded stands at its end; where the last one known was taken off again, it is read from the front.  Another
- * object may stand at the address of one that was unloaded: so the last one's name is read again, and all of them now
- * and then. */
-#define WHOLE 16 /* looks */
-
-struct map { /* struct link_map, as it is read */
-    uint64_t bias, name, dynamic, next, previous;
-};
-_Static_assert(sizeof(struct map) == offsetof(struct link_map, l_prev) + sizeof(void *), "link_map");
-static uint64_t front, last;
-
-void ipo_loads_start(void)
-{
-    front = (uint64_t)(uintptr_t)dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
-}
-
-static bool is_listed(uint64_t at, struct map *map)
-{
-    struct map before;
-    if (!at || !ipo_peek(at, map, sizeof *map))
-        return false;
-    return at == front || (ipo_peek(map->previous, &before, sizeof before) && before.next == at);
-}
-
-bool ipo_loads_have(const char *name)
-{
-    struct map map;
-    static unsigned looks;
-    uint64_t at = looks++ % WHOLE && is_listed(last, &map) ? last : front;
-    bool found = false;
-    for (unsigned n = 0; at && n < 10000 && ipo_peek(at, &map, sizeof map); n++) {
-        char path[1024];
-        path[ipo_peek_some(map.name, path, sizeof path - 1)] = 0;
-        const char *slash = strrchr(path, '/');
-        found |= strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
-        last = at;
-        at = map.next;
-    }
-    return found;
 }
 
 static void *try(const char *folder, const char *name)

@@ -3,13 +3,11 @@
 #include "interpose/cuda/cuda.h"
 #include "interpose/core/facts.h"
 #include "interpose/core/process.h"
+#include "interpose/core/own.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -236,7 +234,6 @@ void ipo_cuda_launch_settle(uint32_t comm, _Atomic uint64_t *deferred)
 /* ---- the thread that asks */
 
 static atomic_int stopping, ended, refused; /* refused: the driver has said that it is of no use any more */
-static pthread_t thread;
 
 /* Asks for one event; the table says since when, in case that the driver never answers. */
 #define PAST (-1) /* nobody can tell any more */
@@ -348,13 +345,12 @@ static void *watch(void *of)
 {
     const struct ipo_cuda *cuda = of;
     int mode = IPO_CUDA_CAPTURE_RELAXED;
-    prctl(PR_SET_NAME, "hpctop-gpu");
     /* Else a query would invalidate what the program captures meanwhile. */
     if (cuda->cuThreadExchangeStreamCaptureMode)
         cuda->cuThreadExchangeStreamCaptureMode(&mode);
     struct trc_gpu_head *head = &ipo_gpu_table->head;
     for (bool last = false; !last && !atomic_load(&refused);) {
-        last = atomic_load(&stopping);
+        last = atomic_load(&stopping) || atomic_load(&ipo_own_ending);
         take_new();
         if (under_way_n)
             look(cuda);
@@ -389,20 +385,7 @@ void ipo_cuda_watch_start(void)
         ipo_fact("nccl.states", "known up to enqueued: no CUDA driver in the process");
     if (!cuda || atomic_flag_test_and_set(&begun))
         return;
-    /* By name at run time: see heartbeat.c. */
-    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
-        (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))(uintptr_t)dlsym(RTLD_DEFAULT,
-                                                                                                  "pthread_create");
-    int (*mask)(int, const sigset_t *, sigset_t *) =
-        (int (*)(int, const sigset_t *, sigset_t *))(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_sigmask");
-    if (!create || !mask)
-        return;
-    sigset_t all, kept;
-    sigfillset(&all);
-    mask(SIG_SETMASK, &all, &kept);
-    int failed = create(&thread, NULL, watch, (void *)(uintptr_t)cuda);
-    mask(SIG_SETMASK, &kept, NULL);
-    if (failed)
+    if (!ipo_own_thread("hpctop-gpu", watch, (void *)(uintptr_t)cuda))
         return;
     __cxa_atexit(at_exit, NULL, NULL);
     ipo_gpu_table->head.watch = TRC_GPU_WATCH_EVENTS;

@@ -78,33 +78,84 @@ static void take(const char *line)
         last->code_end = end;
 }
 
-void ipo_modules_read(void)
+/* Every line of the process's maps, until `line` has had enough.  `buffer` is of the caller's. */
+static void each_line(char *buffer, size_t size, bool (*line)(const char *text, void *with), void *with)
 {
-    static char buffer[65536];
-    modules = 0;
     /* By our own thread: of a process whose main thread has left, /proc/self/maps is empty.  Linux 3.17. */
     int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
     size_t used = 0;
-    for (ssize_t n; (n = read(fd, buffer + used, sizeof buffer - 1 - used)) > 0;) {
+    bool more = fd >= 0;
+    for (ssize_t n; more && (n = read(fd, buffer + used, size - 1 - used)) > 0;) {
         used += (size_t)n;
         buffer[used] = 0;
-        char *line = buffer;
-        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+        char *at = buffer;
+        for (char *end; more && (end = strchr(at, '\n')); at = end + 1) {
             *end = 0;
-            take(line);
+            more = line(at, with);
         }
-        used -= (size_t)(line - buffer);
-        memmove(buffer, line, used);
-        if (used == sizeof buffer - 1)
-            break; /* no line is as long as this */
+        used -= (size_t)(at - buffer);
+        memmove(buffer, at, used);
+        more &= used < size - 1; /* no line is as long as this */
     }
-    close(fd);
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool take_line(const char *line, void *unused)
+{
+    (void)unused;
+    take(line);
+    return true;
+}
+
+void ipo_modules_read(void)
+{
+    static char buffer[65536];
+    modules = 0;
+    each_line(buffer, sizeof buffer, take_line, NULL);
     if (modules && !module[modules - 1].code_end)
         modules--;
+}
+
+struct mapped_search {
+    uint64_t address;
+    struct ipo_mapped *out;
+};
+
+/* A file's mappings follow one another; between them may be memory without a file, with what was moved there (huge
+ * pages). */
+static bool find_line(const char *line, void *with)
+{
+    struct mapped_search *search = with;
+    struct ipo_mapped *out = search->out;
+    const char *at = line;
+    uint64_t begin = hex(&at);
+    at += *at == '-';
+    uint64_t end = hex(&at);
+    if (strlen(at) < 6)
+        return false;
+    at += 6;
+    uint64_t offset = hex(&at);
+    const char *path = strchr(at, '/');
+    bool past = begin > search->address;
+    if (path && !strncmp(path, out->path, sizeof out->path - 1)) {
+        out->end = end;
+    } else if (path && !past) {
+        *out = (struct ipo_mapped){.base = begin - offset, .end = end};
+        memcpy(out->path, path, strnlen(path, sizeof out->path - 1));
+    }
+    return !past;
+}
+
+bool ipo_mapped_at(uint64_t address, struct ipo_mapped *out)
+{
+    char buffer[8192];
+    *out = (struct ipo_mapped){0};
+    struct mapped_search search = {address, out};
+    each_line(buffer, sizeof buffer, find_line, &search);
+    return address - out->base < out->end - out->base;
 }
 
 /* Finds .eh_frame_hdr in memory, by the program headers. */

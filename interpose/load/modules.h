@@ -24,6 +24,13 @@ struct ipo_module *ipo_module_of(uint64_t address);
 /* The i-th; NULL past the last. */
 const struct ipo_module *ipo_module(unsigned i);
 
+/* The file that is mapped at an address; false: none.  Any thread, any number of them. */
+struct ipo_mapped {
+    uint64_t base, end;
+    char path[1024];
+};
+bool ipo_mapped_at(uint64_t address, struct ipo_mapped *out);
+
 /* Reads a file of /proc or another small one; terminated.  No lock, no allocation.  Returns its bytes, 0 on errors. */
 unsigned ipo_read_small(const char *path, char *out, unsigned size);
 

@@ -28,6 +28,8 @@ ipo_function ipo_resolved(enum ipo_call_id id, const void *site);
  * that call.  Exporting the name would make programs that test for it believe every MPI has it.  Returns how many slots
  * were changed; cheap when no object was loaded since the last time. */
 size_t ipo_patch_slots(void);
+/* The same; true if objects had come.  `anyway`: even if none have. */
+bool ipo_patch_new(bool anyway);
 
 /* A handle in whose scope a name is, of an object that was loaded with RTLD_LOCAL; NULL if there is none. */
 void *ipo_scope_with(const char *name);

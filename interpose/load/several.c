@@ -3,15 +3,15 @@
 #include "interpose/core/facts.h"
 #include "interpose/core/process.h"
 #include "interpose/load/resolve.h"
+#include "interpose/load/loader.h"
+#include "interpose/load/loads.h"
+#include "interpose/mpi/record.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define MAX_MPIS    4u
 #define MAX_PLACES  256u
@@ -30,27 +30,6 @@ static struct place {
     const struct ipo_mpi *mpi; /* NULL: nothing in its scope, so home */
 } places[MAX_PLACES];
 static atomic_uint places_n;
-
-/* One thread asks the loader at a time.  False: it is this one already, in a constructor that dlopen ran; or the one
- * that asks waits for the loader, which waits for such a constructor of ours. */
-#define PATIENCE 20000
-static atomic_int asking; /* its id */
-static bool ask(void)
-{
-    int self = (int)syscall(SYS_gettid), nobody = 0;
-    for (int tries = 0; !atomic_compare_exchange_strong(&asking, &nobody, self); tries++) {
-        if (nobody == self || tries == PATIENCE)
-            return false;
-        nobody = 0;
-        sched_yield();
-    }
-    return true;
-}
-
-static void asked(void)
-{
-    atomic_store(&asking, 0);
-}
 
 static bool is_ours(const void *address)
 {
@@ -181,18 +160,28 @@ static void tell_of_others(void)
         ipo_fact("mpi.other", mpi->path);
 }
 
+static void ask_for(uintptr_t address)
+{
+    if (!place_at(address)) /* another thread may have asked meanwhile */
+        add_place(address);
+    tell_of_others();
+}
+static void ask_here(void *address)
+{
+    ask_for(*(uintptr_t *)address);
+}
+
+/* Who calls from an object for the first time has the loader asked: by our thread, since what somebody is just loading
+ * may wait for this call.  Where that cannot be answered yet it is the one library there is; only among several the
+ * call itself asks. */
 const struct ipo_mpi *ipo_mpi_at(uintptr_t address)
 {
     const struct place *place = place_at(address);
     int kept = errno;
-    if (!place && ask()) {
-        place = place_at(address); /* another thread may have asked meanwhile */
-        if (!place)
-            place = add_place(address);
-        tell_of_others();
-        asked();
-    }
+    if (!place && (!*ipo_armed || (!ipo_loads_ask(ask_for, address) && atomic_load(&mpis_n) > 1)))
+        ipo_loader_run(ask_here, &address);
     errno = kept;
+    place = place ? place : place_at(address);
     return place ? place->mpi : NULL;
 }
 
@@ -219,12 +208,9 @@ static void list_objects(void)
     dl_iterate_phdr(collect, (void *)(uintptr_t)own);
 }
 
-const struct ipo_mpi *ipo_mpi_any(void)
+static void any(void *out)
 {
-    const struct ipo_mpi *found = NULL;
-    if (!ask())
-        return NULL;
-    found = global();
+    const struct ipo_mpi *found = global();
     list_objects();
     for (unsigned i = 0; i < names_n && !found; i++) {
         void *scope = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
@@ -232,16 +218,25 @@ const struct ipo_mpi *ipo_mpi_any(void)
         if (scope && (!found || found->handle != scope))
             dlclose(scope);
     }
-    asked();
+    *(const struct ipo_mpi **)out = found;
+}
+
+const struct ipo_mpi *ipo_mpi_any(void)
+{
+    const struct ipo_mpi *found = NULL;
+    ipo_loader_run(any, &found);
     return found;
+}
+
+static void tell(void *unused)
+{
+    (void)unused;
+    tell_of_others();
 }
 
 void ipo_mpi_tell(void)
 {
-    if (!ask())
-        return;
-    tell_of_others();
-    asked();
+    ipo_loader_run(tell, NULL);
 }
 
 /* ---- loaded objects, after list_objects */
@@ -292,29 +287,38 @@ static void place_all(void)
             add_place((uintptr_t)object.l_ld);
 }
 
+struct home {
+    const struct ipo_mpi *mpi;
+    uintptr_t caller;
+};
+
+static void settle(void *with)
+{
+    const struct home *home = with;
+    const struct place *place = home->caller ? place_at(home->caller) : NULL;
+    ipo_mpi_home = home->mpi;
+    if (global() == home->mpi) {
+        ipo_home = (struct ipo_range){0, UINTPTR_MAX};
+        return;
+    }
+    list_objects();
+    if (has_other(home->mpi))
+        place_all();
+    if (place && place->mpi == home->mpi)
+        ipo_home = place->range;
+}
+
 void ipo_mpi_settle(const struct ipo_mpi *mpi, uintptr_t caller)
 {
-    if (!ask())
-        return;
-    ipo_mpi_home = mpi;
-    const struct place *place = caller ? place_at(caller) : NULL;
-    if (global() == mpi) {
-        ipo_home = (struct ipo_range){0, UINTPTR_MAX};
-    } else {
-        list_objects();
-        if (has_other(mpi))
-            place_all();
-        if (place && place->mpi == mpi)
-            ipo_home = place->range;
-    }
-    asked();
+    struct home home = {mpi, caller};
+    ipo_loader_run(settle, &home);
 }
 
 void ipo_foreign_list(void)
 {
     struct link_map object;
     foreign_n = 0;
-    if (!ipo_mpi_home || !ask())
+    if (!ipo_mpi_home)
         return;
     list_objects();
     for (unsigned i = has_other(ipo_mpi_home) ? 0 : names_n; i < names_n && foreign_n < MAX_FOREIGN; i++) {
@@ -325,7 +329,6 @@ void ipo_foreign_list(void)
         mpi_with((void *)init, NULL);
     }
     tell_of_others();
-    asked();
 }
 
 bool ipo_is_foreign(uintptr_t load_address, uintptr_t slot)

@@ -37,8 +37,8 @@ const struct ipo_mpi *ipo_mpi_other(unsigned i);
 /* Names them in the trace, as facts "mpi.other", once each; those met later are named when they are. */
 void ipo_mpi_tell(void);
 
-/* For the walk over loaded objects, in which the loader must not be asked: lists those that need another MPI than home.
- * Of such a one (by its load address) only the slots that lead to home are home's. */
+/* For the walk over loaded objects, in which the loader must not be asked; under its lock: lists those that need
+ * another MPI than home. Of such a one (by its load address) only the slots that lead to home are home's. */
 void ipo_foreign_list(void);
 bool ipo_is_foreign(uintptr_t load_address, uintptr_t slot);
 

@@ -7,6 +7,7 @@
 #include "interpose/nccl/windows.h"
 #include "interpose/load/resolve.h"
 #include "interpose/load/several.h"
+#include "interpose/load/loader.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -31,6 +32,7 @@ struct object {
     const void *start; /* of its first segment */
     bool is_tool;
     bool has_nccl; /* it is an NCCL whose calls have wrappers */
+    bool opened;   /* what is read-only in it can be written now */
     size_t patched;
 };
 
@@ -90,15 +92,22 @@ static ipo_function wrapper_of(const char *name, const struct object *object, co
     return (profiling || !ipo_calls[row].exported) && ipo_real[row] ? ipo_wrapper[row] : NULL;
 }
 
+/* What the loader has made read-only after it relocated the object. */
+static bool protect(const struct object *object, int protection)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = object->relro & ~(page - 1);
+    uintptr_t end = object->relro_end & ~(page - 1);
+    return start >= end || mprotect((void *)start, end - start, protection) == 0;
+}
+
 static void patch_slot(struct object *object, uintptr_t *slot, ipo_function wrapper)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)slot & ~(page - 1);
     bool protected = (uintptr_t)slot >= object->relro && (uintptr_t)slot < object->relro_end;
-    if (protected && mprotect((void *)start, page, PROT_READ | PROT_WRITE))
+    if (protected && !object->opened)
+        object->opened = protect(object, PROT_READ | PROT_WRITE);
+    if (protected && !object->opened)
         return;
     __atomic_store_n(slot, (uintptr_t)wrapper, __ATOMIC_RELEASE);
-    if (protected)
-        mprotect((void *)start, page, PROT_READ);
     object->patched++;
 }
 
@@ -187,6 +196,8 @@ static int patch_object(struct dl_phdr_info *info, size_t size, void *out)
         patch_table(&object, plt, plt ? plt_bytes : 0);
         patch_table(&object, rela, rela ? rela_bytes : 0);
     }
+    if (object.opened)
+        protect(&object, PROT_READ);
     *(size_t *)out += object.patched;
     return 0;
 }
@@ -198,33 +209,70 @@ static int count_loads(struct dl_phdr_info *info, size_t size, void *out)
     return 1;
 }
 
-size_t ipo_patch_slots(void)
+/* What the last walk has seen: how often objects were loaded, and which libraries have slots to lead. */
+struct seen {
+    unsigned long long loads;
+    unsigned copies;
+    bool cupti;
+};
+
+static struct seen look_around(void)
 {
-    static unsigned long long last_adds;
-    unsigned long long adds = 0;
-    dl_iterate_phdr(count_loads, &adds);
-    static atomic_flag busy = ATOMIC_FLAG_INIT;
-    if (atomic_flag_test_and_set(&busy))
-        return 0; /* another thread is at it */
-    static unsigned last_copies;
-    static bool with_cupti;
-    unsigned copies = ipo_nccl_copies_n() + 100u * ipo_nccl_may_be_hidden();
-    bool cupti = *ipo_cupti_object() != 0;
-    if (adds != 0 && adds == last_adds && copies == last_copies && cupti == with_cupti) {
-        atomic_flag_clear(&busy);
-        return 0;
-    }
-    last_adds = adds;
-    last_copies = copies;
-    with_cupti = cupti;
+    struct seen now = {.copies = ipo_nccl_copies_n() + 100u * ipo_nccl_may_be_hidden(),
+                       .cupti = *ipo_cupti_object() != 0};
+    dl_iterate_phdr(count_loads, &now.loads);
+    return now;
+}
+
+static struct seen last; /* written under the loader's lock; read by all, who may be wrong for a moment */
+static bool is_new(const struct seen *now)
+{
+    return !now->loads || now->loads != __atomic_load_n(&last.loads, __ATOMIC_ACQUIRE) || now->copies != last.copies ||
+           now->cupti != last.cupti;
+}
+
+struct walk {
+    bool anyway, came;
+    size_t patched;
+};
+
+/* Under the loader's lock: all objects are relocated then, and none goes away. */
+static void patch_all(void *at)
+{
+    static atomic_flag busy = ATOMIC_FLAG_INIT; /* where there is no such lock */
+    struct walk *walk = at;
+    struct seen now = look_around();
+    walk->came = is_new(&now);
+    if ((!walk->came && !walk->anyway) || atomic_flag_test_and_set(&busy))
+        return;
+    last.copies = now.copies;
+    last.cupti = now.cupti;
+    __atomic_store_n(&last.loads, now.loads, __ATOMIC_RELEASE);
     if (!tools_n && *ipo_mpi_object())
         find_tools();
     ipo_foreign_list();
-    size_t patched = 0;
     own_base = ipo_object_base((const void *)(uintptr_t)&ipo_patch_slots);
-    dl_iterate_phdr(patch_object, &patched);
+    dl_iterate_phdr(patch_object, &walk->patched);
     if (*ipo_mpi_object() && ipo_fortran_resolve()) /* names that were met now have functions */
-        dl_iterate_phdr(patch_object, &patched);
+        dl_iterate_phdr(patch_object, &walk->patched);
     atomic_flag_clear(&busy);
-    return patched;
+}
+
+static struct walk patch(bool anyway)
+{
+    struct walk done = {.anyway = anyway};
+    struct seen now = look_around();
+    if (anyway || is_new(&now))
+        ipo_loader_run(patch_all, &done);
+    return done;
+}
+
+size_t ipo_patch_slots(void)
+{
+    return patch(false).patched;
+}
+
+bool ipo_patch_new(bool anyway)
+{
+    return patch(anyway).came;
 }

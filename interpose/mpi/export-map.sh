@@ -4,7 +4,7 @@
 # Usage: export-map.sh mpi_calls.def nccl_calls.def > export.map
 set -eu
 awk -F '[(, ]+' '
-    BEGIN { print "{"; print "global:"; print "    dlsym;"
+    BEGIN { print "{"; print "global:"; print "    dlsym;\n    hpctop_quiet;"
             print "    InitializeInjectionNvtx2;\n    InitializeInjectionNvtxExtension;"
             for (v = 1; v <= 6; v++) print "    ncclProfiler_v" v ";" }
     $1 == "CALL" && $4 == "CORE" && $6 != "PASS" { print "    MPI_" $3 ";"; n++ }

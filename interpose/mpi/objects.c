@@ -144,7 +144,6 @@ void ipo_finish_create(struct ipo_frame *frame, const uintptr_t *args)
     int kept = errno;
     ipo_emit(frame);
     if (!frame->failed) {
-        ipo_patch_slots(); /* a rare call: time to look whether objects were loaded since */
         ipo_follow_handles(frame, args);
         ipo_started(frame, args);
     }

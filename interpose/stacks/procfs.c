@@ -188,6 +188,13 @@ bool ipo_task_look(uint32_t tid, struct ipo_task *task)
     return true;
 }
 
+char ipo_task_state(uint32_t tid)
+{
+    char text[512];
+    const char *end = read_of(tid, "/stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+    return end && end[1] == ' ' ? end[2] : 0;
+}
+
 void ipo_task_on(const struct ipo_task *task, char *out, size_t size)
 {
     struct ipo_text text = {0};

@@ -22,6 +22,8 @@ struct ipo_task {
 unsigned ipo_tasks(uint32_t *tid, unsigned max, unsigned *all);
 /* Looks at one; false: it has ended. */
 bool ipo_task_look(uint32_t tid, struct ipo_task *task);
+/* Its state alone; 0: it has ended. */
+char ipo_task_state(uint32_t tid);
 /* What it waits for, in words: "read() on /data/shard-17", "futex()", "running"; "" unknown. */
 void ipo_task_on(const struct ipo_task *task, char *out, size_t size);
 

@@ -5,8 +5,9 @@
 #include "interpose/load/symbols.h"
 #include "interpose/core/facts.h"
 #include "interpose/base/text.h"
+#include "interpose/load/modules.h"
 
-#include <dlfcn.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SITES 8192u
@@ -77,31 +78,27 @@ static void tell_build_id(const char *path, const char *file)
         ipo_fact(key.text, id);
 }
 
-/* "function+0xoffset" by the module's own symbol table, else by what it exports; then NUL, then "module+0xoffset". */
-static void define(uint64_t address)
+/* "function+0xoffset" by the module's own symbol table, else by what it exports; then NUL, then "module+0xoffset".
+ * By /proc and by the file: the loader would have to be waited for where somebody's dlopen hangs. */
+static void define(uint64_t address, struct ipo_mapped *module)
 {
-    char text[1024] = "", name[400];
+    char text[1600] = "", name[400], exe[512];
     size_t at = 0;
-    Dl_info info;
-    bool known = dladdr((void *)(uintptr_t)address, &info) != 0;
-    uint64_t offset = known ? address - (uint64_t)(uintptr_t)info.dli_fbase : 0;
-    /* The main program's name is as it was called; /proc finds it from any working directory. */
-    const char *file = known && info.dli_fname && info.dli_fname[0] == '/' ? info.dli_fname : "/proc/self/exe";
+    bool known = (module->base <= address && address < module->end) || ipo_mapped_at(address, module);
+    uint64_t offset = address - module->base;
+    /* The program itself may have been renamed or removed since. */
+    ssize_t length = known ? readlink("/proc/self/exe", exe, sizeof exe - 1) : 0;
+    exe[length > 0 ? length : 0] = 0;
+    const char *file = strcmp(exe, module->path) == 0 ? "/proc/self/exe" : module->path;
     uint64_t into = known ? ipo_symbol_of(file, offset, name, sizeof name) : UINT64_MAX;
     if (into != UINT64_MAX) {
         at = append(text, sizeof text / 2, at, name);
         at = append_offset(text, sizeof text / 2, at, into);
-    } else if (known && info.dli_sname) {
-        at = append(text, sizeof text / 2, at, info.dli_sname);
-        at = append_offset(text, sizeof text / 2, at, address - (uint64_t)(uintptr_t)info.dli_saddr);
     }
     at++;
-    if (known && info.dli_fname) {
-        char exe[512];
-        ssize_t length = file == info.dli_fname ? -1 : readlink(file, exe, sizeof exe - 1);
-        exe[length > 0 ? length : 0] = 0;
-        tell_build_id(length > 0 ? exe : info.dli_fname, file);
-        at = append(text, sizeof text, at, length > 0 ? exe : info.dli_fname);
+    if (known) {
+        tell_build_id(module->path, file);
+        at = append(text, sizeof text, at, module->path);
         at = append_offset(text, sizeof text, at, offset);
     }
     trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, address, NULL, 0, text, at + 1);
@@ -127,11 +124,12 @@ void ipo_sites_resolve(void)
     int idle = 0;
     if (!atomic_compare_exchange_strong(&resolving, &idle, 1))
         return;
+    struct ipo_mapped module = {0}; /* the last: sites of one module come together */
     for (uint32_t i = 0; i < SITES; i++) {
         uint64_t address = atomic_load_explicit(&site[i], memory_order_relaxed);
         if (!address || resolved[i])
             continue;
-        define(address);
+        define(address, &module);
         resolved[i] = true;
     }
     atomic_store(&resolving, 0);

@@ -10,6 +10,7 @@
 #include "interpose/load/symbols.h"
 #include "interpose/base/text.h"
 #include "interpose/core/thread.h"
+#include "interpose/core/own.h"
 
 #include <string.h>
 #include <sys/syscall.h>
@@ -223,7 +224,7 @@ void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t req
     static uint32_t tid[THREADS];
     unsigned all, count = ipo_tasks(tid, THREADS, &all);
     trc_writer_untrim(&ipo_process.writer); /* after MPI_Finalize */
-    uint32_t own = (uint32_t)syscall(SYS_gettid), snapshot = ++snapshots;
+    uint32_t snapshot = ++snapshots;
     struct trc_def_stack def = {.reason = (uint8_t)reason, .state = '?', .call = -1};
     def.signal = crash ? crash->signal : 0;
     ipo_modules_read();
@@ -233,7 +234,7 @@ void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t req
     if (crash)
         take_thread(def, snapshot, crash->tid, crash);
     for (unsigned i = 0; i < count; i++)
-        if (tid[i] != own && (!crash || tid[i] != crash->tid))
+        if (!ipo_is_own(tid[i]) && (!crash || tid[i] != crash->tid))
             take_thread(def, snapshot, tid[i], crash);
     ipo_registers_end();
     used = 0;

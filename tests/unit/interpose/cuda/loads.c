@@ -1,7 +1,26 @@
 /* The loader's list as the recorder reads it, without its lock: what comes is found, also where it stands at the
  * address of an object that was unloaded.  And whose library CUDA_INJECTION64_PATH names. */
 #include "interpose/cuda/cupti_find.c" /* not in a library that tests link */
+#include "interpose/load/loads.c"
 #include "tests/support/check.h"
+
+const uint32_t *ipo_armed;
+atomic_bool ipo_own_ending;
+bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument)
+{
+    (void)name, (void)run, (void)argument;
+    return false;
+}
+void ipo_loader_run(void (*what)(void *), void *with)
+{
+    what(with);
+}
+bool ipo_patch_new(bool anyway)
+{
+    return anyway;
+}
+void ipo_cupti_expect(void) {}
+void ipo_cupti_await(void) {}
 
 bool ipo_peek(uint64_t address, void *out, size_t size)
 {
@@ -39,8 +58,9 @@ static void list(const char *const *names)
 
 static unsigned looks_until_found(void)
 {
+    bool more;
     for (unsigned i = 1; i <= 2 * WHOLE; i++)
-        if (ipo_loads_have("libcuda.so"))
+        if (has_come("libcuda.so", &more))
             return i;
     return 0;
 }

@@ -1,0 +1,172 @@
+#include "interpose/base/oldglibc.h"
+#include "interpose/load/loads.h"
+#include "interpose/cuda/cupti.h"
+#include "interpose/load/loader.h"
+#include "interpose/core/own.h"
+#include "interpose/base/peek.h"
+#include "interpose/core/process.h"
+#include "interpose/mpi/record.h"
+#include "interpose/load/resolve.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_NS 200000000 /* of a call of MPI, once for all that somebody's dlopen takes */
+
+static atomic_int kicks, alive;
+
+static long wait_at(atomic_int *word, int value, long ns)
+{
+    struct timespec pause = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    return syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns ? &pause : NULL, NULL, 0);
+}
+
+static void wake(atomic_int *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static void kick(void)
+{
+    atomic_fetch_add(&kicks, 1);
+    wake(&kicks);
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------------------
+ */
+
+enum { FREE, FILLING, ASKED, LEFT, ANSWERED }; /* LEFT: who asked did not wait for the end */
+static struct {
+    atomic_int state;
+    void (*what)(uintptr_t);
+    uintptr_t with;
+} question;
+
+static void answer(void *unused)
+{
+    (void)unused;
+    question.what(question.with);
+    int asked = ASKED;
+    if (!atomic_compare_exchange_strong(&question.state, &asked, ANSWERED))
+        atomic_store(&question.state, FREE);
+    wake(&question.state);
+}
+
+bool ipo_loads_ask(void (*what)(uintptr_t), uintptr_t with)
+{
+    int state = FREE;
+    if (!atomic_load(&alive))
+        return false;
+    while (!atomic_compare_exchange_strong(&question.state, &state, FILLING)) {
+        if (state == LEFT || (state != FREE && wait_at(&question.state, state, PATIENCE_NS) && errno == ETIMEDOUT))
+            return false;
+        state = FREE;
+    }
+    question.what = what;
+    question.with = with;
+    atomic_store(&question.state, ASKED);
+    kick();
+    while ((state = atomic_load(&question.state)) == ASKED)
+        if (wait_at(&question.state, ASKED, PATIENCE_NS) && errno == ETIMEDOUT &&
+            atomic_compare_exchange_strong(&question.state, &state, LEFT))
+            return false;
+    atomic_store(&question.state, FREE);
+    wake(&question.state);
+    return true;
+}
+
+/* ---- our thread -----------------------------------------------------------------------------------------------------
+ */
+
+static void *live(void *unused)
+{
+    for (bool again = false; !atomic_load(&ipo_own_ending);) {
+        int seen = atomic_load(&kicks), state = atomic_load(&question.state);
+        if (state == ASKED || state == LEFT)
+            ipo_loader_run(answer, NULL);
+        ipo_cupti_await();
+        /* Once more a second later: a thread that was just binding a slot may have overwritten it since. */
+        again = ipo_patch_new(again);
+        wait_at(&kicks, seen, again ? 1000000000 : 0);
+    }
+    return unused;
+}
+
+void ipo_loads_end(void)
+{
+    kick();
+}
+
+void ipo_loads_look(void)
+{
+    int kept = errno;
+    if (*ipo_armed)
+        ipo_patch_new(false);
+    errno = kept;
+}
+
+/* ---- whether there is more: the loader's list, by reads that may fail, since a thread that hangs may hold its lock.
+ * What is loaded stands at its end; where the last one known was taken off again, it is read from the front.  Another
+ * object may stand at the address of one that was unloaded: so the last one's name is read again, and all of them now
+ * and then. */
+#define WHOLE 16 /* looks */
+
+struct map { /* struct link_map, as it is read */
+    uint64_t bias, name, dynamic, next, previous;
+};
+_Static_assert(sizeof(struct map) == offsetof(struct link_map, l_prev) + sizeof(void *), "link_map");
+static uint64_t front, last;
+
+static bool is_listed(uint64_t at, struct map *map)
+{
+    struct map before;
+    if (!at || !ipo_peek(at, map, sizeof *map))
+        return false;
+    return at == front || (ipo_peek(map->previous, &before, sizeof before) && before.next == at);
+}
+
+void ipo_loads_start(void)
+{
+    front = (uint64_t)(uintptr_t)dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void ipo_loads_live(void)
+{
+    atomic_store(&alive, ipo_own_thread("hpctop load", live, NULL));
+}
+
+/* Whether an object whose file name begins so was loaded since the last call: the first looks at all; what is said may
+ * be said again.  `more`: whether any was. */
+static bool has_come(const char *name, bool *more)
+{
+    struct map map;
+    static unsigned looks;
+    bool listed = looks++ % WHOLE && is_listed(last, &map), found = false;
+    uint64_t at = listed ? last : front;
+    *more = !listed || map.next;
+    for (unsigned n = 0; at && n < 10000 && ipo_peek(at, &map, sizeof map); n++) {
+        char path[1024];
+        path[ipo_peek_some(map.name, path, sizeof path - 1)] = 0;
+        const char *slash = strrchr(path, '/');
+        found |= strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
+        last = at;
+        at = map.next;
+    }
+    return found;
+}
+
+void ipo_loads_round(void)
+{
+    bool more;
+    if (has_come("libcuda.so", &more))
+        ipo_cupti_expect();
+    if (more)
+        kick();
+}
