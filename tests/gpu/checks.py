@@ -1,6 +1,6 @@
 # timeout: 560
 """What libtrace.so relies on and only a GPU can show: twelve checks, each with what was measured.  The table that it prints
-(and leaves in build/gpu-checks.md) is what interpose/README.md has of the last machine.  Nothing passes or fails by how fast
+(and leaves in build/gpu-checks.md) is what docs/gpu.md has of the last machine.  Nothing passes or fails by how fast
 something was."""
 import ctypes
 import json

@@ -1,4 +1,4 @@
-/* hpctop verdict [--json] DIR..: is it hung or lame, who, why, and what to look at. */
+/* hpctop verdict [--json] DIR..: is it hung or slow, who, why, and what to look at. */
 #include "tui/commands/command.h"
 #include "tui/sources/lines.h"
 #include "tui/output/report_json.h"

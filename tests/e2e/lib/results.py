@@ -1,4 +1,4 @@
-"""What was tested with which MPI, language, container and launcher, for the table in README (tests/matrix/table.py)."""
+"""What was tested with which MPI, language, container and launcher, for the table in docs/tested.md (tests/table.py)."""
 import json
 import os
 
