@@ -1,18 +1,29 @@
-/* CHECK for unit tests: counts and prints what does not hold, and goes on.  main returns failures ? 1 : 0. */
+/* The one check of unit tests.  CHECK(condition) or CHECK(condition, "format", ..) counts what does not hold, prints it
+ * and goes on; of many it prints the first.  main returns check_result(): a test that checked nothing has failed, too.
+ */
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
 
 #include <stdio.h>
 
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
+enum { CHECKS_PRINTED = 30 };
+static _Atomic int checks, failures; /* tests have threads */
+
+#define CHECK(condition, ...)                                                                                          \
     do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                                          \
-            printf(__VA_ARGS__);                                                                                       \
+        checks++;                                                                                                      \
+        if (!(condition) && failures++ < CHECKS_PRINTED) {                                                             \
+            printf("%s:%d: %s:", __FILE__, __LINE__, #condition);                                                      \
+            printf(" " __VA_ARGS__);                                                                                   \
             printf("\n");                                                                                              \
         }                                                                                                              \
     } while (0)
+
+static inline int check_result(void)
+{
+    if (!checks)
+        printf("nothing was checked\n");
+    return failures || !checks;
+}
 
 #endif

@@ -102,5 +102,5 @@ int main(void)
         for (int i = 0; i < 64; i++)
             CHECK(state_of(shared[i]) == TRC_GPU_COMPLETED, "round %d: state %d", round, state_of(shared[i]));
     }
-    return failures ? 1 : 0;
+    return check_result();
 }

@@ -103,5 +103,5 @@ int main(void)
     CHECK(!ipo_cupti_is_injected(), "another tool's");
     injection = objects; /* in this object; its name may lead to another tool's */
     CHECK(ipo_cupti_is_injected(), "ours");
-    return failures ? 1 : 0;
+    return check_result();
 }

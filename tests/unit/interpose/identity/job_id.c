@@ -145,5 +145,5 @@ int main(void)
     test_mpirun();
     test_hydra();
     test_batch();
-    return failures ? 1 : 0;
+    return check_result();
 }

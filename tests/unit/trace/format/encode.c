@@ -106,5 +106,5 @@ int main(void)
     test_requests();
     test_schema();
     test_other_version();
-    return failures != 0;
+    return check_result();
 }

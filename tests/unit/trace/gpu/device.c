@@ -382,5 +382,5 @@ int main(void)
     selections(job);
     look_close(job, &look);
     rmdir(folder);
-    return failures != 0;
+    return check_result();
 }

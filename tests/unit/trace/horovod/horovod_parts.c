@@ -269,5 +269,5 @@ int main(void)
     hostile();
     cache();
     items();
-    return failures ? 1 : 0;
+    return check_result();
 }

@@ -128,5 +128,5 @@ int main(void)
     CHECK(apart[2] == 0, "never before the heartbeat: %g", apart[2]);
     ana_job_close(job);
     folder_remove();
-    return failures ? 1 : 0;
+    return check_result();
 }

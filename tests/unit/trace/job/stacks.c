@@ -192,5 +192,5 @@ int main(void)
     bounded();
     grouped();
     odd_text();
-    return failures ? 1 : 0;
+    return check_result();
 }

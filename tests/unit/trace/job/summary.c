@@ -1,4 +1,5 @@
 /* Summaries of small jobs whose every number is known. */
+#include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/session/session.h"
 #include <errno.h>
@@ -7,16 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static int failed;
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            printf("%s, line %d: %s\n", __func__, __LINE__, #condition);                                               \
-            failed = 1;                                                                                                \
-        }                                                                                                              \
-    } while (0)
 
 static const struct ana_call_stat *call_named(const struct ana_summary *s, const char *name)
 {
@@ -516,5 +507,5 @@ int main(void)
     killed_while_polling();
     files_that_cannot_be_read();
     unknown_calls();
-    return failed;
+    return check_result();
 }

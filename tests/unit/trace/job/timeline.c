@@ -1,19 +1,10 @@
 /* The pyramid against a plain array that holds every nanosecond. */
+#include "tests/support/check.h"
 #include "trace/job/timeline.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int failed;
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            printf("line %d: %s\n", __LINE__, #condition);                                                             \
-            failed = 1;                                                                                                \
-        }                                                                                                              \
-    } while (0)
 
 static struct ana_lane_sum sum_of(struct ana_lane *lane, int64_t begin, int64_t end)
 {
@@ -128,5 +119,5 @@ int main(void)
     empty_spans_and_no_events();
     random_spans_against_an_array();
     later_spans_before_earlier_ones();
-    return failed;
+    return check_result();
 }

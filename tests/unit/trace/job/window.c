@@ -133,5 +133,5 @@ int main(void)
     ana_job_close(job);
     folder_remove();
     inside();
-    return failures ? 1 : 0;
+    return check_result();
 }

@@ -1,4 +1,5 @@
 /* Several worlds, runs and jobs in one folder, or in several: which files are read as one job. */
+#include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
@@ -7,16 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int failed;
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            printf("%s, line %d: %s\n", __func__, __LINE__, #condition);                                               \
-            failed = 1;                                                                                                \
-        }                                                                                                              \
-    } while (0)
 
 /* The folder was used before; and spawned processes are of the job. */
 static void several_worlds(void)
@@ -150,10 +141,10 @@ static void unknown_siblings(void)
     struct ana_verdict v;
     CHECK(ana_job_rank(job, 2)->world == 1 && ana_job_rank(job, 3)->world == 2);
     CHECK(ana_verdict(job, NULL, &v));
-    CHECK(v.state == ANA_STUCK && !strstr(v.summary, "without a trace file") && v.confidence == ANA_POSSIBLE);
-    CHECK(strstr(v.summary, "a rank of another world, which cannot be told from its siblings, has not come"));
-    if (failed)
-        printf("%d %d %s\n", v.state, v.confidence, v.summary);
+    CHECK(v.state == ANA_STUCK && v.confidence == ANA_POSSIBLE, "%d %d", v.state, v.confidence);
+    CHECK(!strstr(v.summary, "without a trace file"), "%s", v.summary);
+    CHECK(strstr(v.summary, "a rank of another world, which cannot be told from its siblings, has not come"), "%s",
+          v.summary);
     ana_verdict_free(&v);
     ana_job_close(job);
     folder_remove();
@@ -165,5 +156,5 @@ int main(void)
     same_name_again();
     folders_of_two_jobs();
     unknown_siblings();
-    return failed;
+    return check_result();
 }

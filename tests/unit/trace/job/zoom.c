@@ -83,5 +83,5 @@ int main(void)
     CHECK(hours < 20 * seconds, "all of two hours %.0f ns, of two seconds %.0f ns", hours, seconds);
     ana_job_close(job);
     folder_remove();
-    return failures ? 1 : 0;
+    return check_result();
 }

@@ -66,5 +66,5 @@ int main(void)
         test_growth();
     }
     unlink(path);
-    return failures != 0;
+    return check_result();
 }

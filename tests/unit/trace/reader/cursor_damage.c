@@ -383,5 +383,5 @@ int main(void)
     test_hole();
     test_hostile_items();
     unlink(path);
-    return failures != 0;
+    return check_result();
 }

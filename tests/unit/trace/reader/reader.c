@@ -427,5 +427,5 @@ int main(void)
     test_dump();
     test_many_files();
     unlink(path);
-    return failures != 0;
+    return check_result();
 }

@@ -208,5 +208,5 @@ int main(void)
     siblings();
     what_does_not_fit();
     accepted();
-    return failures != 0;
+    return check_result();
 }

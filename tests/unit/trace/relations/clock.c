@@ -254,5 +254,5 @@ int main(void)
     test_short();
     test_lopsided();
     test_tree();
-    return failures ? 1 : 0;
+    return check_result();
 }

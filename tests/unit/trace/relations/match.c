@@ -350,5 +350,5 @@ int main(void)
     test_worlds();
     test_threads();
     test_unknown_request();
-    return failures ? 1 : 0;
+    return check_result();
 }

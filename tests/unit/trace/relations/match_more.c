@@ -222,5 +222,5 @@ int main(void)
     test_lost();
     test_bounds();
     test_collectives();
-    return failures ? 1 : 0;
+    return check_result();
 }

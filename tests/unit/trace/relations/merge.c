@@ -261,5 +261,5 @@ int main(void)
     test_clock();
     test_live();
     rmdir(folder);
-    return failures ? 1 : 0;
+    return check_result();
 }

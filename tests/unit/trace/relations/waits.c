@@ -222,5 +222,5 @@ int main(void)
     test_instances();
     test_clip();
     test_injected();
-    return failures ? 1 : 0;
+    return check_result();
 }

@@ -1,4 +1,5 @@
 /* The page and the JSON of a small job: every number of the latter, the shape of the former. */
+#include "tests/support/check.h"
 #include "trace/report/report.h"
 #include "tests/support/trace_folder.h"
 #include "tui/output/report_json.h"
@@ -7,23 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failed;
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            printf("%s, line %d: %s\n", __func__, __LINE__, #condition);                                               \
-            failed = 1;                                                                                                \
-        }                                                                                                              \
-    } while (0)
-
 static const cJSON *get(const cJSON *object, const char *key)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!item) {
-        printf("no key \"%s\"\n", key);
-        failed = 1;
-    }
+    CHECK(item, "no key \"%s\"", key);
     return item;
 }
 
@@ -151,10 +139,7 @@ static void page(bool utf8)
     bool ascii = true;
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, "\n");
-        if (width_of(at, n) > 80) {
-            printf("wider than 80 columns: %.*s\n", (int)n, at);
-            failed = 1;
-        }
+        CHECK(width_of(at, n) <= 80, "%.*s", (int)n, at);
         CHECK(n == 0 || at[n - 1] != ' ');
         for (size_t i = 0; i < n; i++)
             ascii &= at[i] >= ' ' && at[i] <= '~';
@@ -180,11 +165,9 @@ static void page(bool utf8)
                                 "HPCTOP_LIMIT: 17"};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         const char *found = strstr(at, want[i]);
-        if (!found) {
-            printf("not in the page, or not in its place: %s\n%s\n", want[i], text);
-            failed = 1;
+        CHECK(found, "not in the page, or not in its place: %s\n%s", want[i], text);
+        if (!found)
             break;
-        }
         at = found;
     }
     free(text);
@@ -199,5 +182,5 @@ int main(void)
     large_integers_are_exact();
     page(false);
     page(true);
-    return failed;
+    return check_result();
 }

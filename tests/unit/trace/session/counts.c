@@ -162,5 +162,5 @@ int main(void)
         folder_remove();
     }
     fclose(nowhere);
-    return failures ? 1 : 0;
+    return check_result();
 }

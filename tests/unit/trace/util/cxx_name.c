@@ -58,5 +58,5 @@ int main(void)
     getrusage(RUSAGE_SELF, &after);
     CHECK(!strcmp(bomb, kept), "a name made to do harm is left as it is: %s", bomb);
     CHECK(after.ru_maxrss < before.ru_maxrss + 65536, "memory: %ld kB more", after.ru_maxrss - before.ru_maxrss);
-    return failures ? 1 : 0;
+    return check_result();
 }

@@ -1,20 +1,11 @@
 /* Percentiles from buckets: against the sorted values themselves. */
+#include "tests/support/check.h"
 #include "trace/util/times.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int failed;
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            printf("line %d: %s\n", __LINE__, #condition);                                                             \
-            failed = 1;                                                                                                \
-        }                                                                                                              \
-    } while (0)
 
 static bool near(double got, double want, double tolerance)
 {
@@ -116,5 +107,5 @@ int main(void)
     one_value_is_exact();
     merging_and_powers_of_two();
     small_counts_by_hand();
-    return failed;
+    return check_result();
 }

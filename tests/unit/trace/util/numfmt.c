@@ -1,16 +1,12 @@
 /* Numbers to text: every unit at its steps. */
+#include "tests/support/check.h"
 #include "trace/util/numfmt.h"
 #include <stdio.h>
 #include <string.h>
 
-static int failed;
-
 static void same(const char *got, const char *want)
 {
-    if (strcmp(got, want)) {
-        printf("got \"%s\", want \"%s\"\n", got, want);
-        failed = 1;
-    }
+    CHECK(strcmp(got, want) == 0, "got \"%s\", want \"%s\"", got, want);
 }
 
 int main(void)
@@ -66,5 +62,5 @@ int main(void)
     same(ana_column(out, sizeof out, "abc", 5, true), "  abc");
     same(ana_column(out, sizeof out, "abcdef", 4, false), "abc~");
     same(ana_column(out, sizeof out, "\xe2\x80\x93", 3, true), "  \xe2\x80\x93");
-    return failed;
+    return check_result();
 }

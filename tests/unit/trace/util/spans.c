@@ -119,5 +119,5 @@ int main(void)
     test_any_order();
     test_bounded();
     test_bandwidth();
-    return failures != 0;
+    return check_result();
 }

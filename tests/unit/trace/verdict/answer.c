@@ -1,11 +1,10 @@
 /* The first line, for every kind of trouble, and that the worse one wins. */
+#include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static int failed;
 
 static void expect(const char *what, enum ana_weight weight, enum ana_state state, const char *sentence)
 {
@@ -13,11 +12,9 @@ static void expect(const char *what, enum ana_weight weight, enum ana_state stat
     struct ana_summary s = folder_summary(job);
     char out[512];
     enum ana_weight got = ana_answer(job, &s, NULL, out, sizeof out);
-    if (got != weight || strcmp(out, sentence) != 0 || ana_job_info(job).state != state) {
-        printf("%s: weight %d, state %s\n  got  %s\n  want %s\n", what, got, ana_state_name(ana_job_info(job).state),
-               out, sentence);
-        failed = 1;
-    }
+    CHECK(got == weight && strcmp(out, sentence) == 0 && ana_job_info(job).state == state,
+          "%s: weight %d, state %s\n  got  %s\n  want %s", what, got, ana_state_name(ana_job_info(job).state), out,
+          sentence);
     ana_summary_free(&s);
     ana_job_close(job);
     folder_remove();
@@ -105,10 +102,7 @@ static void selected(void)
             ana_answer(job, &s, NULL, out, sizeof out);
             ana_summary_free(&s);
         }
-        if (strcmp(out, cases[i].want) != 0) {
-            printf("selection %zu\n  got  %s\n  want %s\n", i, out, cases[i].want);
-            failed = 1;
-        }
+        CHECK(strcmp(out, cases[i].want) == 0, "selection %zu\n  got  %s\n  want %s", i, out, cases[i].want);
     }
     ana_job_close(job);
     folder_remove();
@@ -144,15 +138,12 @@ static void cut_off(void)
     char path[600];
     snprintf(path, sizeof path, "%s/0.hpctop", folder_make("cut"));
     two_write(two_ranks());
-    if (truncate(path, 3000) != 0)
-        failed = 1;
+    CHECK(truncate(path, 3000) == 0);
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
-    if (ana_job_rank(job, 0)->state != ANA_RANK_UNKNOWN || s.ranks[0].counted || s.ranks[0].waiting_ns != -1 ||
-        !s.ranks[1].counted || s.efficiency.load_balance != 1) {
-        printf("cut off: state %d, load balance %g\n", ana_job_rank(job, 0)->state, s.efficiency.load_balance);
-        failed = 1;
-    }
+    CHECK(ana_job_rank(job, 0)->state == ANA_RANK_UNKNOWN, "cut off: state %d", ana_job_rank(job, 0)->state);
+    CHECK(!s.ranks[0].counted && s.ranks[0].waiting_ns == -1 && s.ranks[1].counted);
+    CHECK(s.efficiency.load_balance == 1, "cut off: load balance %g", s.efficiency.load_balance);
     ana_summary_free(&s);
     ana_job_close(job);
     expect("cut off", ANA_NOTABLE, ANA_FINISHED, "the trace file of rank 0 is cut off: what it did is not known");
@@ -167,25 +158,17 @@ static void spoilt(void)
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
     ana_answer(job, &s, NULL, out, sizeof out);
-    if (strncmp(out, "rank 1 is late", 14) != 0 || truncate(path, 0) != 0) {
-        printf("before: %s\n", out);
-        failed = 1;
-    }
+    CHECK(strncmp(out, "rank 1 is late", 14) == 0 && truncate(path, 0) == 0, "before: %s", out);
     ana_job_refresh(job);
     enum ana_weight weight = ana_answer(job, &s, NULL, out, sizeof out);
-    if (weight != ANA_NOTABLE || strncmp(out, "1 of 2 trace files were truncated or overwritten", 48) != 0) {
-        printf("after: weight %d, %s\n", weight, out);
-        failed = 1;
-    }
+    CHECK(weight == ANA_NOTABLE && strncmp(out, "1 of 2 trace files were truncated or overwritten", 48) == 0,
+          "after: weight %d, %s", weight, out);
     folder_remove();
     ana_job_refresh(job);
     bool told = false;
     for (size_t i = 0; ana_job_warning(job, i); i++)
         told |= strstr(ana_job_warning(job, i), "spoilt: is gone") != NULL;
-    if (!told || ana_job_info(job).ranks != 2) {
-        printf("the folder is gone, and nothing says so\n");
-        failed = 1;
-    }
+    CHECK(told && ana_job_info(job).ranks == 2, "the folder is gone, and nothing says so");
     ana_summary_free(&s);
     ana_job_close(job);
 }
@@ -250,11 +233,9 @@ static void hangs(void)
     char out[512];
     enum ana_weight weight = ana_answer(job, &s, NULL, out, sizeof out);
     const char *want = ": rank 1 has not come to MPI_Barrier on MPI_COMM_WORLD, where 1 of 2 wait";
-    if (weight != ANA_TROUBLE || ana_job_info(job).state != ANA_HUNG || !strstr(out, "hung for 1 min ") ||
-        !strstr(out, want)) {
-        printf("hang: weight %d, state %s: %s\n", weight, ana_state_name(ana_job_info(job).state), out);
-        failed = 1;
-    }
+    CHECK(weight == ANA_TROUBLE && ana_job_info(job).state == ANA_HUNG && strstr(out, "hung for 1 min ") &&
+              strstr(out, want),
+          "hang: weight %d, state %s: %s", weight, ana_state_name(ana_job_info(job).state), out);
     ana_summary_free(&s);
     ana_job_close(job);
     folder_remove();
@@ -269,10 +250,8 @@ static void hangs(void)
     }
     two_write(two);
     job = folder_open();
-    if (ana_job_info(job).state != ANA_RUNNING || ana_job_info(job).quiet_ns < 90000000000) {
-        printf("busy: state %s\n", ana_state_name(ana_job_info(job).state));
-        failed = 1;
-    }
+    CHECK(ana_job_info(job).state == ANA_RUNNING && ana_job_info(job).quiet_ns >= 90000000000, "busy: state %s",
+          ana_state_name(ana_job_info(job).state));
     ana_job_close(job);
     folder_remove();
 }
@@ -314,10 +293,8 @@ static void stuck(void)
         const char *ends = cases[i].ends ? strstr(out, cases[i].ends) : NULL;
         bool right = cases[i].begins ? strstr(out, cases[i].begins) == out && ends && strcmp(ends, cases[i].ends) == 0
                                      : !strstr(out, "has been in");
-        if (!right || ana_job_info(job).state != ANA_RUNNING) {
-            printf("stuck %zu, state %s: %s\n", i, ana_state_name(ana_job_info(job).state), out);
-            failed = 1;
-        }
+        CHECK(right && ana_job_info(job).state == ANA_RUNNING, "stuck %zu, state %s: %s", i,
+              ana_state_name(ana_job_info(job).state), out);
         ana_summary_free(&s);
         ana_job_close(job);
         folder_remove();
@@ -344,10 +321,7 @@ static void ahead(void)
         ana_answer(job, &s, NULL, out, sizeof out);
         ana_summary_free(&s);
     }
-    if (strstr(out, "not analysed yet") != out) {
-        printf("ahead: %s\n", out);
-        failed = 1;
-    }
+    CHECK(strstr(out, "not analysed yet") == out, "ahead: %s", out);
     ana_job_close(job);
     folder_remove();
 }
@@ -364,5 +338,5 @@ int main(void)
     hangs();
     stuck();
     ahead();
-    return failed;
+    return check_result();
 }

@@ -168,5 +168,5 @@ int main(void)
     recycled();
     windows();
     gpus();
-    return failures ? 1 : 0;
+    return check_result();
 }

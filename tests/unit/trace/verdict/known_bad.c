@@ -1,5 +1,6 @@
 /* Versions and settings that are known to be bad: each row of the table says its line where it matches, and not where
  * one thing is otherwise. */
+#include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>
@@ -7,8 +8,6 @@
 
 #define S   INT64_C(1000000000)
 #define END (100 * S)
-
-static int failed;
 
 /* Two ranks, and how they hang. */
 enum hang {
@@ -84,7 +83,9 @@ static bool says(const struct setting *s, const char *source, enum ana_verdict_c
         tb_free(tb);
     }
     struct ana_job *job = folder_open();
-    if (ana_verdict(job, NULL, &v)) {
+    bool judged = ana_verdict(job, NULL, &v);
+    CHECK(judged, "out of memory");
+    if (judged) {
         *id = v.id;
         for (size_t i = 0; i < v.lines; i++)
             said |= strncmp(v.line[i], "known: ", 7) == 0 && strstr(v.line[i], source);
@@ -153,11 +154,8 @@ int main(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         enum ana_verdict_class id = ANA_CLASS_NONE, other;
         bool said = says(&rows[i].is, rows[i].source, &id);
-        if (!said || id != rows[i].id || says(&rows[i].is_not, rows[i].source, &other)) {
-            printf("%s: %s, class %s; or said where one thing differs\n", rows[i].what, said ? "said" : "not said",
-                   id ? ana_verdict_class_name(id) : "-");
-            failed = 1;
-        }
+        CHECK(said && id == rows[i].id, "%s: class %s", rows[i].what, id ? ana_verdict_class_name(id) : "-");
+        CHECK(!says(&rows[i].is_not, rows[i].source, &other), "%s: where one thing differs", rows[i].what);
     }
-    return failed;
+    return check_result();
 }

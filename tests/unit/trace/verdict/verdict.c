@@ -1,5 +1,6 @@
 /* The verdict on jobs made by hand: every class, what only looks like it, two looks at a running job, and a thousand
  * ranks (prints what that took). */
+#include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/verdict/verdict.h"
 #include <fcntl.h>
@@ -11,8 +12,6 @@
 
 #define S   INT64_C(1000000000)
 #define END (100 * S)
-
-static int failed;
 
 /* A rank, and what it is inside at the end. */
 struct rank {
@@ -111,27 +110,21 @@ static void judge(const char *what, struct ana_job *job, enum ana_verdict_state 
 {
     struct ana_verdict v;
     char got[128] = "";
-    if (!ana_verdict(job, NULL, &v)) {
-        printf("%s: out of memory\n", what);
-        failed = 1;
+    bool judged = ana_verdict(job, NULL, &v);
+    CHECK(judged, "%s: out of memory", what);
+    if (!judged)
         return;
-    }
     for (size_t i = 0; i < v.culprits && i < 16; i++)
         snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d", i ? "," : "",
                  ana_job_rank(job, v.culprit[i])->rank);
-    if (v.state != state || v.id != id || strcmp(got, culprits) != 0 || (says && !strstr(v.summary, says))) {
-        printf("%s: %s %s culprits %s: %s\n  want %s %s culprits %s: %s\n", what, ana_verdict_state_name(v.state),
-               v.id ? ana_verdict_class_name(v.id) : "-", got, v.summary, ana_verdict_state_name(state),
-               id ? ana_verdict_class_name(id) : "-", culprits, says ? says : "");
-        failed = 1;
-    }
+    CHECK(v.state == state && v.id == id && strcmp(got, culprits) == 0 && (!says || strstr(v.summary, says)),
+          "%s: %s %s culprits %s: %s\n  want %s %s culprits %s: %s", what, ana_verdict_state_name(v.state),
+          v.id ? ana_verdict_class_name(v.id) : "-", got, v.summary, ana_verdict_state_name(state),
+          id ? ana_verdict_class_name(id) : "-", culprits, says ? says : "");
     size_t members = 0;
     for (size_t i = 0; i < v.groups; i++)
         members += v.group[i].count;
-    if (members != ana_job_info(job).ranks) {
-        printf("%s: %zu ranks in groups\n", what, members);
-        failed = 1;
-    }
+    CHECK(members == ana_job_info(job).ranks, "%s: %zu ranks in groups", what, members);
     ana_verdict_free(&v);
 }
 
@@ -341,7 +334,7 @@ static void over(void)
             tb_free(tb);
             char path[256];
             snprintf(path, sizeof path, "%s/%d.hpctop", folder, r);
-            failed |= cases[i].rank[r].cut && truncate(path, cases[i].rank[r].cut) != 0;
+            CHECK(!cases[i].rank[r].cut || truncate(path, cases[i].rank[r].cut) == 0);
         }
         struct ana_job *job = folder_open();
         judge(cases[i].what, job, cases[i].state, cases[i].id, cases[i].culprits, cases[i].says);
@@ -372,10 +365,7 @@ static void live(bool moves)
     }
     struct ana_job *job = folder_open();
     judge("first look", job, ANA_HEALTHY, ANA_CLASS_NONE, "", NULL);
-    if (!ana_job_suspect(job) || ana_job_looks(job) != 1) {
-        printf("first look: not suspected, or %u looks\n", ana_job_looks(job));
-        failed = 1;
-    }
+    CHECK(ana_job_suspect(job) && ana_job_looks(job) == 1, "first look: %u looks", ana_job_looks(job));
     for (int r = 0; r < 2 && moves; r++) { /* the old sends have returned, the ranks are in the next */
         struct trc_sig sig = sig_of(&rank[r]);
         tb_event(tb[r], 0, &sig, 20 * S, 23 * S + 900000000, (struct tb_more){0});
@@ -429,10 +419,9 @@ static void write_sparse(struct tb *tb, const char *folder, int rank)
     int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0666);
     for (size_t at = 0; fd >= 0 && at < size; at += BLOCK) {
         size_t n = size - at < BLOCK ? size - at : BLOCK;
-        if (memcmp(image + at, zeros, n) != 0 && pwrite(fd, image + at, n, (off_t)at) != (ssize_t)n)
-            failed = 1;
+        CHECK(memcmp(image + at, zeros, n) == 0 || pwrite(fd, image + at, n, (off_t)at) == (ssize_t)n);
     }
-    failed |= fd < 0 || ftruncate(fd, (off_t)size) != 0;
+    CHECK(fd >= 0 && ftruncate(fd, (off_t)size) == 0, "%s", path);
     close(fd);
 }
 
@@ -457,14 +446,14 @@ static void many(int n, int every, const struct rank *odd, enum ana_verdict_clas
     struct ana_job *job = folder_open();
     double judged = seconds();
     struct ana_verdict v;
-    if (ana_verdict(job, NULL, &v)) {
+    bool made = ana_verdict(job, NULL, &v);
+    CHECK(made, "out of memory");
+    if (made) {
         double end = seconds();
         printf("%d ranks, %zu to blame (%s): files read in %.0f ms, verdict in %.0f ms\n", n, v.culprits,
                ana_verdict_class_name(v.id), (judged - opened) * 1e3, (end - judged) * 1e3);
-        failed |= v.state != ANA_STUCK || v.id != id || v.culprits < 1;
+        CHECK(v.state == ANA_STUCK && v.id == id && v.culprits >= 1, "%d ranks, one in %d", n, every);
         ana_verdict_free(&v);
-    } else {
-        failed = 1;
     }
     ana_job_close(job);
     folder_remove();
@@ -486,15 +475,14 @@ static void known(void)
             tb_free(tb);
         }
         struct ana_job *job = folder_open();
-        if (ana_verdict(job, NULL, &v)) {
+        bool judged = ana_verdict(job, NULL, &v);
+        CHECK(judged, "out of memory");
+        if (judged) {
             for (size_t i = 0; i < v.lines; i++)
                 said |= strstr(v.line[i], "forked after MPI_Init") != NULL;
             ana_verdict_free(&v);
         }
-        if (said != (who == 2)) {
-            printf("known: rank %d has forked, and that is %ssaid\n", who, said ? "" : "not ");
-            failed = 1;
-        }
+        CHECK(said == (who == 2), "known: rank %d has forked, and that is %ssaid", who, said ? "" : "not ");
         ana_job_close(job);
         folder_remove();
     }
@@ -520,14 +508,13 @@ static void reads(bool file)
     }
     struct ana_job *job = folder_open();
     judge("in a read", job, ANA_STUCK, ANA_CLASS_MISSING, "1", NULL);
-    if (ana_verdict(job, NULL, &v)) {
+    bool judged = ana_verdict(job, NULL, &v);
+    CHECK(judged, "out of memory");
+    if (judged) {
         for (size_t i = 0; i < v.lines; i++)
             said |= strstr(v.line[i], "rank 1 was in read() on /data/shard-17: the files do not tell") != NULL;
-        if (said != file || v.confidence != (file ? ANA_POSSIBLE : ANA_LIKELY)) {
-            printf("in a read: %ssaid that it may have moved, %s\n", said ? "" : "not ",
-                   ana_confidence_name(v.confidence));
-            failed = 1;
-        }
+        CHECK(said == file && v.confidence == (file ? ANA_POSSIBLE : ANA_LIKELY),
+              "in a read: %ssaid that it may have moved, %s", said ? "" : "not ", ana_confidence_name(v.confidence));
         ana_verdict_free(&v);
     }
     ana_job_close(job);
@@ -549,5 +536,5 @@ int main(void)
     many(1000, 8, &outside, ANA_CLASS_MISSING);
     many(1000, 1000, &recv, ANA_CLASS_UNMATCHED);
     many(1000, 1000, &reduce, ANA_CLASS_MISMATCHED);
-    return failed;
+    return check_result();
 }

@@ -296,5 +296,5 @@ int main(void)
     test_killed_in_a_deadlock();
     test_killed_before();
     test_killed_at_once();
-    return failures ? 1 : 0;
+    return check_result();
 }

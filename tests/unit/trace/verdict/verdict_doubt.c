@@ -109,5 +109,5 @@ int main(void)
 {
     test_order();
     test_exists();
-    return failures ? 1 : 0;
+    return check_result();
 }

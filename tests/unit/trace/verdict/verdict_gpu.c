@@ -1,5 +1,6 @@
 /* Verdicts on NCCL operations: what the ranks' tables hold at the end, and what is said of it; communicators whose
  * members only the files together know; a thousand ranks. */
+#include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>
@@ -8,8 +9,6 @@
 
 #define S   INT64_C(1000000000)
 #define END (100 * S)
-
-static int failed;
 
 enum { A = 3, B = 4 }; /* communicators by their ids: A of all ranks, B of those that the case says */
 
@@ -92,21 +91,19 @@ static void judge(const char *what, enum ana_verdict_state state, enum ana_verdi
     struct ana_job *job = folder_open();
     struct ana_verdict v;
     char got[128] = "";
-    if (!ana_verdict(job, NULL, &v)) {
-        printf("%s: out of memory\n", what);
-        failed = 1;
+    bool judged = ana_verdict(job, NULL, &v);
+    CHECK(judged, "%s: out of memory", what);
+    if (!judged) {
         ana_job_close(job);
         return;
     }
     for (size_t i = 0; i < v.culprits && i < 16; i++)
         snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d", i ? "," : "",
                  ana_job_rank(job, v.culprit[i])->rank);
-    if (v.state != state || v.id != id || strcmp(got, culprits) != 0 || !strstr(v.summary, says)) {
-        printf("%s: %s %s culprits %s: %s\n  want %s %s culprits %s: %s\n", what, ana_verdict_state_name(v.state),
-               v.id ? ana_verdict_class_name(v.id) : "-", got, v.summary, ana_verdict_state_name(state),
-               id ? ana_verdict_class_name(id) : "-", culprits, says);
-        failed = 1;
-    }
+    CHECK(v.state == state && v.id == id && strcmp(got, culprits) == 0 && strstr(v.summary, says),
+          "%s: %s %s culprits %s: %s\n  want %s %s culprits %s: %s", what, ana_verdict_state_name(v.state),
+          v.id ? ana_verdict_class_name(v.id) : "-", got, v.summary, ana_verdict_state_name(state),
+          id ? ana_verdict_class_name(id) : "-", culprits, says);
     ana_verdict_free(&v);
     ana_job_close(job);
 }
@@ -357,5 +354,5 @@ int main(void)
         folder_remove();
     }
     big();
-    return failed;
+    return check_result();
 }

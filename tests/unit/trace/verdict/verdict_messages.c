@@ -1,4 +1,5 @@
 /* Messages that were sent and received before, or are under way, when a rank waits: which of them it waits for. */
+#include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>
@@ -7,8 +8,6 @@
 #define S    INT64_C(1000000000)
 #define END  (100 * S)
 #define MANY 10 /* more sends and receives at once than pairs of ranks are compared for one verdict */
-
-static int failed;
 
 static void inside(struct tb *tb, enum tb_call call, int64_t since, int32_t source, int32_t tag)
 {
@@ -140,14 +139,12 @@ int main(void)
         struct ana_job *job = folder_open();
         struct ana_verdict v;
         bool judged = ana_verdict(job, NULL, &v);
-        if (!judged || v.state != ANA_STUCK || v.id != cases[k].id || !strstr(v.summary, cases[k].says)) {
-            printf("%s: %s\n", cases[k].what, judged ? v.summary : "no verdict");
-            failed = 1;
-        }
+        CHECK(judged && v.state == ANA_STUCK && v.id == cases[k].id && strstr(v.summary, cases[k].says), "%s: %s",
+              cases[k].what, judged ? v.summary : "no verdict");
         if (judged)
             ana_verdict_free(&v);
         ana_job_close(job);
         folder_remove();
     }
-    return failed;
+    return check_result();
 }

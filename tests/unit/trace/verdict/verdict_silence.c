@@ -1,5 +1,6 @@
 /* A rank on another host of which only the heartbeat is known, and that is silent: for how long, does anybody wait for
  * it, are others there heard? */
+#include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>
@@ -8,8 +9,6 @@
 
 #define S   INT64_C(1000000000)
 #define AGE 100 /* of the job, s */
-
-static int failed;
 
 static const struct {
     const char *what;
@@ -70,18 +69,14 @@ static bool one(size_t k)
     bool in_time = then.tv_sec - now.tv_sec < 5;
     if (made && in_time) {
         bool fine = v.state == ANA_HEALTHY;
-        bool blames = v.culprits == 1 && v.culprit[0] == 2 && v.id == ANA_CLASS_DEAD;
-        if (v.state != cases[k].state || (!fine && (v.confidence != cases[k].confidence || !blames)) ||
-            (!fine && !strstr(v.summary, "rank 2 gives no sign of life"))) {
-            printf("%s: %s, %s, %zu culprits: %s\n", cases[k].what, ana_verdict_state_name(v.state),
-                   ana_confidence_name(v.confidence), v.culprits, v.summary);
-            failed = 1;
-        }
+        bool blames = v.culprits == 1 && v.culprit[0] == 2 && v.id == ANA_CLASS_DEAD &&
+                      v.confidence == cases[k].confidence && strstr(v.summary, "rank 2 gives no sign of life");
+        CHECK(v.state == cases[k].state && (fine || blames), "%s: %s, %s, %zu culprits: %s", cases[k].what,
+              ana_verdict_state_name(v.state), ana_confidence_name(v.confidence), v.culprits, v.summary);
     }
+    CHECK(made, "%s: out of memory", cases[k].what);
     if (made)
         ana_verdict_free(&v);
-    else
-        failed = 1;
     ana_job_close(job);
     folder_remove();
     return in_time;
@@ -92,5 +87,5 @@ int main(void)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         while (!one(k))
             ;
-    return failed;
+    return check_result();
 }

@@ -347,5 +347,5 @@ int main(void)
     test_alongside(2u << 20); /* recycled again and again */
     test_alongside(200u << 20);
     unlink(path);
-    return failures != 0;
+    return check_result();
 }

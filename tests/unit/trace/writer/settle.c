@@ -231,5 +231,5 @@ int main(void)
         test_looked_at_meanwhile();
     unlink(path);
     rmdir(folder);
-    return failures ? 1 : 0;
+    return check_result();
 }

@@ -334,5 +334,5 @@ int main(void)
     test_second_end();
     unlink(path);
     rmdir(folder);
-    return failures ? 1 : 0;
+    return check_result();
 }

@@ -151,5 +151,5 @@ int main(void)
     test_overwritten();
     test_cut();
     unlink(path);
-    return failures ? 1 : 0;
+    return check_result();
 }

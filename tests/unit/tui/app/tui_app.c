@@ -1,4 +1,5 @@
 /* The app's state: selection, freezing, windows, views, and every key in every view at every size. */
+#include "tests/support/check.h"
 #include "tests/support/fixture_job.h"
 #include "tui/app/view.h"
 #include "tui/views/views.h"
@@ -8,63 +9,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
 static struct fixture fixture;
 static struct tui_app app;
-
-static void check(bool ok, const char *what)
-{
-    if (!ok) {
-        failures++;
-        printf("%s\n", what);
-    }
-}
 
 static void start(size_t ranks, bool running)
 {
     struct tui_source source = fixture_source(&fixture, ranks);
     fixture.running = running;
-    check(tui_app_init(&app, source, tui_views), "init");
+    CHECK(tui_app_init(&app, source, tui_views), "init");
 }
 
 static void selection(void)
 {
     start(6, false);
-    check(fixture.asked.begin_ns == 0 && fixture.asked.end_ns == INT64_MAX && !fixture.asked.ranks,
+    CHECK(fixture.asked.begin_ns == 0 && fixture.asked.end_ns == INT64_MAX && !fixture.asked.ranks,
           "at first: everything");
     int before = fixture.summaries;
     tui_app_settle(&app);
-    check(fixture.summaries == before, "nothing new, nothing computed");
+    CHECK(fixture.summaries == before, "nothing new, nothing computed");
     tui_app_step(&app, TUI_ACTION_ZOOM_IN);
     tui_app_settle(&app);
-    check(fixture.asked.begin_ns == 2500000000 && fixture.asked.end_ns == 7500000000, "zoom in: the middle half");
+    CHECK(fixture.asked.begin_ns == 2500000000 && fixture.asked.end_ns == 7500000000, "zoom in: the middle half");
     tui_app_step(&app, TUI_ACTION_EARLIER);
-    check(app.begin_ns == 0 && app.end_ns == 5000000000, "earlier: half a window");
+    CHECK(app.begin_ns == 0 && app.end_ns == 5000000000, "earlier: half a window");
     tui_app_step(&app, TUI_ACTION_EARLIER);
-    check(app.begin_ns == 0 && app.end_ns == 5000000000, "not before the begin");
+    CHECK(app.begin_ns == 0 && app.end_ns == 5000000000, "not before the begin");
     tui_app_step(&app, TUI_ACTION_LATER);
     tui_app_step(&app, TUI_ACTION_LATER);
     tui_app_step(&app, TUI_ACTION_LATER);
-    check(app.begin_ns == 5000000000 && app.end_ns == 10000000000, "not after the end");
+    CHECK(app.begin_ns == 5000000000 && app.end_ns == 10000000000, "not after the end");
     tui_app_step(&app, TUI_ACTION_ZOOM_OUT);
-    check(app.all_time, "zoom out: all again");
+    CHECK(app.all_time, "zoom out: all again");
     for (int i = 0; i < 60; i++)
         tui_app_step(&app, TUI_ACTION_ZOOM_IN);
-    check(app.end_ns - app.begin_ns == 1000, "a microsecond is the shortest window");
+    CHECK(app.end_ns - app.begin_ns == 1000, "a microsecond is the shortest window");
     tui_app_step(&app, TUI_ACTION_ZOOM_ALL);
-    check(app.all_time, "z: all");
+    CHECK(app.all_time, "z: all");
 
     tui_app_open(&app, TUI_VIEW_RANKS);
     tui_app_step(&app, TUI_ACTION_DOWN);
     tui_app_step(&app, TUI_ACTION_TAG);
-    check(app.tagged_count == 1 && app.tagged[1] && app.cursor_rank == 2, "tag, and on to the next");
+    CHECK(app.tagged_count == 1 && app.tagged[1] && app.cursor_rank == 2, "tag, and on to the next");
     tui_app_settle(&app);
-    check(fixture.asked.ranks && fixture.asked.ranks[1] && !fixture.asked.ranks[0], "the tagged alone are asked for");
-    check(!tui_app_stat(&app, 0) && tui_app_stat(&app, 1)->index == 1, "numbers of the tagged alone");
+    CHECK(fixture.asked.ranks && fixture.asked.ranks[1] && !fixture.asked.ranks[0], "the tagged alone are asked for");
+    CHECK(!tui_app_stat(&app, 0) && tui_app_stat(&app, 1)->index == 1, "numbers of the tagged alone");
     tui_app_step(&app, TUI_ACTION_BACK);
-    check(app.view == TUI_VIEW_OVERVIEW, "back");
+    CHECK(app.view == TUI_VIEW_OVERVIEW, "back");
     tui_app_step(&app, TUI_ACTION_BACK);
-    check(!app.tagged_count, "back again: no tags");
+    CHECK(!app.tagged_count, "back again: no tags");
     tui_app_free(&app);
 }
 
@@ -72,24 +64,24 @@ static void live(void)
 {
     start(6, true);
     tui_app_step(&app, TUI_ACTION_ZOOM_IN);
-    check(app.follow && app.end_ns == app.info.elapsed_ns, "a running job is zoomed at its end");
+    CHECK(app.follow && app.end_ns == app.info.elapsed_ns, "a running job is zoomed at its end");
     app.source.ops->refresh(app.source.data);
     tui_app_load(&app);
-    check(app.follow && app.end_ns == app.info.elapsed_ns && app.end_ns - app.begin_ns == 5000000000, "and followed");
+    CHECK(app.follow && app.end_ns == app.info.elapsed_ns && app.end_ns - app.begin_ns == 5000000000, "and followed");
     tui_app_step(&app, TUI_ACTION_FREEZE);
     int64_t elapsed = app.info.elapsed_ns;
     app.source.ops->refresh(app.source.data);
     tui_app_load(&app);
-    check(app.frozen && app.info.elapsed_ns == elapsed, "frozen: nothing moves");
+    CHECK(app.frozen && app.info.elapsed_ns == elapsed, "frozen: nothing moves");
     tui_app_step(&app, TUI_ACTION_EARLIER);
-    check(!app.follow && app.end_ns < elapsed, "stepping back lets go of the end");
+    CHECK(!app.follow && app.end_ns < elapsed, "stepping back lets go of the end");
     tui_app_step(&app, TUI_ACTION_FREEZE);
     tui_app_load(&app);
-    check(!app.frozen && app.info.elapsed_ns > elapsed, "on again");
+    CHECK(!app.frozen && app.info.elapsed_ns > elapsed, "on again");
     fixture.running = false;
     tui_app_load(&app);
     tui_app_step(&app, TUI_ACTION_FREEZE);
-    check(!app.frozen && app.message[0], "an ended job says that it needs no freezing");
+    CHECK(!app.frozen && app.message[0], "an ended job says that it needs no freezing");
     tui_app_free(&app);
 }
 
@@ -111,19 +103,19 @@ static void following(void)
     source.ops = &ops;
     fixture.running = true;
     known_ns = 7123456789;
-    check(tui_app_init(&app, source, tui_views), "init");
-    check(llabs(tui_app_known_end(&app) - known_ns) < 10, "the end of what is analysed is found");
+    CHECK(tui_app_init(&app, source, tui_views), "init");
+    CHECK(llabs(tui_app_known_end(&app) - known_ns) < 10, "the end of what is analysed is found");
     for (int i = 0; i < 18; i++)
         tui_app_step(&app, TUI_ACTION_ZOOM_IN);
-    check(app.follow && llabs(app.end_ns - known_ns) < 10, "the live window ends where the analysis does");
-    check(app.cursor_ns == app.end_ns - 1, "and the cursor is there");
+    CHECK(app.follow && llabs(app.end_ns - known_ns) < 10, "the live window ends where the analysis does");
+    CHECK(app.cursor_ns == app.end_ns - 1, "and the cursor is there");
     known_ns += 1000000000;
     tui_app_load(&app);
-    check(app.follow && llabs(app.end_ns - known_ns) < 10, "and goes on with it");
+    CHECK(app.follow && llabs(app.end_ns - known_ns) < 10, "and goes on with it");
     known_ns = 0;
-    check(tui_app_known_end(&app) == 0, "nothing analysed");
+    CHECK(tui_app_known_end(&app) == 0, "nothing analysed");
     tui_app_load(&app);
-    check(app.begin_ns == 0, "the window stays in the job");
+    CHECK(app.begin_ns == 0, "the window stays in the job");
     tui_app_free(&app);
 }
 
@@ -145,25 +137,25 @@ static void open_calls(void)
     ops.rank = stuck_rank;
     source.ops = &ops;
     fixture.running = true;
-    check(tui_app_init(&app, source, tui_views), "init");
+    CHECK(tui_app_init(&app, source, tui_views), "init");
     const struct tui_table_spec *spec = tui_views[TUI_VIEW_OVERVIEW]->table;
     struct tui_value value = {0};
     int column = 0;
     while (column < spec->column_count && strcmp(spec->columns[column].title, "LAST RANK") != 0)
         column++;
     tui_table_text(spec, &app, 0, column, &value);
-    check(strcmp(value.text, "3 inside") == 0, "a call that ranks are in for seconds says so");
+    CHECK(strcmp(value.text, "3 inside") == 0, "a call that ranks are in for seconds says so");
     tui_table_text(spec, &app, 1, column, &value);
-    check(!strstr(value.text, "inside"), "another does not");
+    CHECK(!strstr(value.text, "inside"), "another does not");
 
     const struct ana_rank_stat *stat = tui_app_stat(&app, 0);
     double whole = (double)stat->mpi_ns / (double)stat->wall_ns;
-    check(tui_app_mpi_share(&app, 0) == whole, "no second watched: all of its time between MPI_Init and MPI_Finalize");
+    CHECK(tui_app_mpi_share(&app, 0) == whole, "no second watched: all of its time between MPI_Init and MPI_Finalize");
     app.info.elapsed_ns += 3000000000;
-    check(tui_app_mpi_share(&app, 0) == 0.4, "while it runs: the last second");
+    CHECK(tui_app_mpi_share(&app, 0) == 0.4, "while it runs: the last second");
     tui_app_free(&app);
     start(4, false);
-    check(tui_app_mpi_share(&app, 0) == whole, "when it has ended: all of its time");
+    CHECK(tui_app_mpi_share(&app, 0) == whole, "when it has ended: all of its time");
     tui_app_free(&app);
 }
 
@@ -173,23 +165,23 @@ static void views(void)
     app.cursor_call = ana_hash_text("MPI_Send");
     tui_app_open(&app, TUI_VIEW_LATENCY);
     size_t row = tui_table_row(&app.table[TUI_VIEW_LATENCY]);
-    check(strcmp(app.summary.calls[row].name, "MPI_Send") == 0, "one cursor: the call of one view is that of the next");
+    CHECK(strcmp(app.summary.calls[row].name, "MPI_Send") == 0, "one cursor: the call of one view is that of the next");
     tui_app_step(&app, TUI_ACTION_DEEPER);
-    check(app.view == TUI_VIEW_CALLS && strcmp(app.call, "MPI_Send") == 0, "deeper: where it is called");
-    check(app.table[TUI_VIEW_CALLS].count == 1, "its sites alone");
+    CHECK(app.view == TUI_VIEW_CALLS && strcmp(app.call, "MPI_Send") == 0, "deeper: where it is called");
+    CHECK(app.table[TUI_VIEW_CALLS].count == 1, "its sites alone");
     tui_app_key(&app, '\\');
     tui_app_key(&app, 'x');
-    check(app.prompt == TUI_PROMPT_FILTER && app.table[TUI_VIEW_CALLS].count == 1, "exchange has an x");
+    CHECK(app.prompt == TUI_PROMPT_FILTER && app.table[TUI_VIEW_CALLS].count == 1, "exchange has an x");
     tui_app_key(&app, 'q');
-    check(app.prompt == TUI_PROMPT_FILTER && app.table[TUI_VIEW_CALLS].count == 0, "q is a letter in a prompt");
+    CHECK(app.prompt == TUI_PROMPT_FILTER && app.table[TUI_VIEW_CALLS].count == 0, "q is a letter in a prompt");
     tui_app_key(&app, TUI_KEY_ESCAPE);
-    check(!app.prompt && app.table[TUI_VIEW_CALLS].count == 1, "Esc leaves the prompt and its filter");
+    CHECK(!app.prompt && app.table[TUI_VIEW_CALLS].count == 1, "Esc leaves the prompt and its filter");
     for (int i = 0; i < 20; i++)
         tui_app_open(&app, i % 2 ? TUI_VIEW_RANKS : TUI_VIEW_MATRIX);
     for (int i = 0; i < 20; i++)
         tui_app_step(&app, TUI_ACTION_BACK);
-    check(!app.depth && !app.call[0], "back to the begin, however long the way");
-    check(tui_app_key(&app, 'q') & TUI_QUIT, "q quits");
+    CHECK(!app.depth && !app.call[0], "back to the begin, however long the way");
+    CHECK(tui_app_key(&app, 'q') & TUI_QUIT, "q quits");
     tui_app_free(&app);
 }
 
@@ -237,5 +229,5 @@ int main(void)
     open_calls();
     views();
     everything();
-    return failures != 0;
+    return check_result();
 }

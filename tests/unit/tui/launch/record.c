@@ -50,7 +50,6 @@ static const char *const vocabulary[] = {"mpiexec.hydra",
                                          "LD_PRELOAD=/foo.so",
                                          "--export=ALL,LD_PRELOAD=/foo.so"};
 static char shown[1024]; /* the command line that is looked at */
-#define HOLDS(cond) CHECK(cond, "of %s", shown)
 enum { WORDS = sizeof vocabulary / sizeof *vocabulary };
 
 /* Words that may be changed, since a variable of ours is or may be in them. */
@@ -67,22 +66,22 @@ static void one(const char *const *words, size_t n)
     size_t used = 0;
     for (size_t i = 0; i < n; i++)
         used += (size_t)snprintf(shown + used, sizeof shown - used, "%s'%s'", i ? " " : "", words[i]);
-    HOLDS(tui_plan_read(&plan, (char *const *)words, n));
-    HOLDS(plan.program <= plan.words.count && plan.words.count == n);
+    CHECK(tui_plan_read(&plan, (char *const *)words, n), "of %s", shown);
+    CHECK(plan.program <= plan.words.count && plan.words.count == n, "of %s", shown);
     for (size_t i = 0; i < plan.layers; i++) {
         const struct tui_layer *layer = &plan.layer[i];
-        HOLDS(layer->at < layer->options && layer->options <= n && layer->inner <= n);
-        HOLDS(i == 0 || layer->at == plan.layer[i - 1].inner);
+        CHECK(layer->at < layer->options && layer->options <= n && layer->inner <= n, "of %s", shown);
+        CHECK(i == 0 || layer->at == plan.layer[i - 1].inner, "of %s", shown);
     }
     bool applied = tui_plan_apply(&plan, "/lib/libtrace.so", n % 2 ? "/folder" : NULL);
-    HOLDS(applied == (plan.refusal[0] == 0));
+    CHECK(applied == (plan.refusal[0] == 0), "of %s", shown);
     size_t at = 0, seen = 0; /* what was typed is still there, in its order */
     for (size_t i = 0; applied && i < n; i++) {
         if (may_change(words, i))
             continue;
         while (at < plan.words.count && strcmp(plan.words.word[at], words[i]) != 0)
             at++;
-        HOLDS(at < plan.words.count);
+        CHECK(at < plan.words.count, "of %s", shown);
         at++;
         seen++;
     }
@@ -91,9 +90,9 @@ static void one(const char *const *words, size_t n)
         ours = ours || strstr(plan.words.word[i], "/lib/libtrace.so");
     for (size_t i = 0; i < plan.settings; i++)
         ours = ours || strstr(plan.setting[i].value, "/lib/libtrace.so");
-    HOLDS(!applied || ours);
+    CHECK(!applied || ours, "of %s", shown);
     tui_plan_free(&plan);
-    HOLDS(seen <= n);
+    CHECK(seen <= n, "of %s", shown);
 }
 
 static void at_random(void)
@@ -126,12 +125,13 @@ static void values(void)
             setenv("LD_PRELOAD", "/e.so", 1);
         char *list = tui_list_with(lists[i].list, ',', &preload);
         snprintf(shown, sizeof shown, "%s", lists[i].list);
-        HOLDS(list && strcmp(list, lists[i].want) == 0);
+        CHECK(list && strcmp(list, lists[i].want) == 0, "of %s", shown);
         free(list);
     }
     unsetenv("LD_PRELOAD");
     const struct tui_layer_kind *mpi = tui_layer_kind(0);
-    HOLDS(tui_layer_values(mpi, "--mca") == 2 && tui_layer_values(mpi, "-np") == 1 && tui_layer_values(mpi, "-q") == 0);
+    CHECK(tui_layer_values(mpi, "--mca") == 2 && tui_layer_values(mpi, "-np") == 1 && tui_layer_values(mpi, "-q") == 0,
+          "of %s", shown);
 }
 
 int main(void)
@@ -140,5 +140,5 @@ int main(void)
     setenv("PATH", "/nonexistent", 1);
     values();
     at_random();
-    return failures ? 1 : 0;
+    return check_result();
 }

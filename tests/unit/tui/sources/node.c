@@ -91,5 +91,5 @@ int main(void)
     struct tui_ras ras;
     CHECK(!tui_ras_ask(&ras) && !ras.answers, "a long address");
     test_drip();
-    return failures != 0;
+    return check_result();
 }

@@ -1,6 +1,7 @@
 /* Golden screens: each tests/golden/screens/NAME.keys is played on the fixture, what it shows must be NAME.txt.
  * REGENERATE=1 writes the texts anew (look at the difference before committing it).
  * The first line of a script may set the fixture: "# fixture ranks=16 running unknown ascii size=80x24". */
+#include "tests/support/check.h"
 #include "tests/support/fixture_job.h"
 #include "tui/app/loop.h"
 #include "tui/views/views.h"
@@ -9,8 +10,6 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
 
 static char *read_all(const char *path)
 {
@@ -93,18 +92,13 @@ static void compare(const char *folder, const char *keys)
     char *got = play(script);
     if (getenv("REGENERATE") && got) {
         FILE *f = fopen(text, "w");
-        if (f) {
-            fputs(got, f);
-            fclose(f);
-        }
+        CHECK(f && fputs(got, f) >= 0 && fclose(f) == 0, "%s cannot be written", text);
     }
     char *want = read_all(text);
-    if (!got || !want || strcmp(got, want) != 0) {
-        failures++;
-        printf("%.*s differs from %s\n", stem, keys, text);
-        if (got && want)
-            first_difference(want, got);
-    }
+    bool same = got && want && strcmp(got, want) == 0;
+    CHECK(same, "%.*s differs from %s", stem, keys, text);
+    if (!same && got && want)
+        first_difference(want, got);
     free(got);
     free(want);
 }
@@ -128,9 +122,6 @@ int main(void)
     }
     if (n >= 0)
         free(names);
-    if (!played) {
-        printf("no scripts in %s\n", folder);
-        return 1;
-    }
-    return failures != 0;
+    CHECK(played, "no scripts in %s", folder);
+    return check_result();
 }

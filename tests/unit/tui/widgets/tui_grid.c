@@ -1,10 +1,10 @@
 /* Cells: text in, text out; cut, clipped, replaced where a terminal could not show it. */
+#include "tests/support/check.h"
 #include "tui/widgets/grid.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
 static struct tui_grid grid;
 static const struct tui_rect all = {0, 0, 12, 3};
 
@@ -15,25 +15,14 @@ static void expect(const char *what, bool styles, const char *want)
     FILE *out = open_memstream(&got, &size);
     tui_grid_write(&grid, out, styles);
     fclose(out);
-    if (strcmp(got, want) != 0) {
-        failures++;
-        printf("%s:\n%s instead of\n%s", what, got, want);
-    }
+    CHECK(strcmp(got, want) == 0, "%s:\n%s instead of\n%s", what, got, want);
     free(got);
     tui_grid_clear(&grid);
 }
 
-static void check(bool ok, const char *what)
-{
-    if (!ok) {
-        failures++;
-        printf("%s\n", what);
-    }
-}
-
 static void texts(void)
 {
-    check(tui_put(&grid, all, 1, 0, TUI_STYLE_NORMAL, "a\xe2\x80\x93z") == 4, "the column after the text");
+    CHECK(tui_put(&grid, all, 1, 0, TUI_STYLE_NORMAL, "a\xe2\x80\x93z") == 4, "the column after the text");
     tui_put_right(&grid, all, 12, 1, TUI_STYLE_NORMAL, "right");
     expect("put", false, " a\xe2\x80\x93z\n       right\n\n");
     tui_put(&grid, all, 6, 0, TUI_STYLE_NORMAL, "longer than");
@@ -66,12 +55,12 @@ static void ascii(void)
 static void sizes(void)
 {
     struct tui_grid other = {0};
-    check(!tui_grid_at(&grid, 12, 0) && !tui_grid_at(&grid, 0, 3) && !tui_grid_at(&grid, -1, 0), "no cell outside");
-    check(tui_grid_resize(&other, 12, 3) && tui_grid_equal(&grid, &other), "blank grids are equal");
+    CHECK(!tui_grid_at(&grid, 12, 0) && !tui_grid_at(&grid, 0, 3) && !tui_grid_at(&grid, -1, 0), "no cell outside");
+    CHECK(tui_grid_resize(&other, 12, 3) && tui_grid_equal(&grid, &other), "blank grids are equal");
     tui_put(&other, all, 0, 0, TUI_STYLE_DIM, " ");
-    check(!tui_grid_equal(&grid, &other), "style counts");
-    check(tui_grid_resize(&other, 11, 3) && !tui_grid_equal(&grid, &other), "size counts");
-    check(tui_grid_resize(&other, 0, -5) && !other.cells && !tui_grid_at(&other, 0, 0), "nothing fits in nothing");
+    CHECK(!tui_grid_equal(&grid, &other), "style counts");
+    CHECK(tui_grid_resize(&other, 11, 3) && !tui_grid_equal(&grid, &other), "size counts");
+    CHECK(tui_grid_resize(&other, 0, -5) && !other.cells && !tui_grid_at(&other, 0, 0), "nothing fits in nothing");
     tui_put(&other, all, 0, 0, TUI_STYLE_NORMAL, "text");
     tui_grid_free(&other);
 }
@@ -85,7 +74,7 @@ static void round_trip(void)
             continue;
         int n = tui_encode(ch, bytes);
         if (tui_decode(&at) != ch || at != bytes + n) {
-            check(false, "encode and decode are inverse");
+            CHECK(false, "encode and decode are inverse");
             return;
         }
     }
@@ -99,5 +88,5 @@ int main(void)
     sizes();
     round_trip();
     tui_grid_free(&grid);
-    return failures != 0;
+    return check_result();
 }

@@ -1,9 +1,8 @@
 /* Layout: over all sizes, nothing overlaps, nothing lies outside, nothing that is shown is empty. */
+#include "tests/support/check.h"
 #include "tui/widgets/layout.h"
 
 #include <stdio.h>
-
-static int failures;
 
 static void check_parts(struct tui_rect area, const struct tui_rect *part, int n, const char *what)
 {
@@ -18,15 +17,8 @@ static void check_parts(struct tui_rect area, const struct tui_rect *part, int n
             bad = bad || (b->w && b->h && a->x < b->x + b->w && b->x < a->x + a->w && a->y < b->y + b->h &&
                           b->y < a->y + a->h);
         }
-        if (bad && failures++ < 10)
-            printf("%s: part %d of %dx%d at %d,%d is %dx%d\n", what, i, area.w, area.h, a->x, a->y, a->w, a->h);
+        CHECK(!bad, "%s: part %d of %dx%d at %d,%d is %dx%d", what, i, area.w, area.h, a->x, a->y, a->w, a->h);
     }
-}
-
-static void check(bool ok, const char *what, int cols, int rows)
-{
-    if (!ok && failures++ < 10)
-        printf("%dx%d: %s\n", cols, rows, what);
 }
 
 int main(void)
@@ -40,27 +32,29 @@ int main(void)
                 struct tui_rect four[] = {s.job, s.answer, s.body, s.keys};
                 check_parts(area, four, 4, "screen");
                 bool fits = cols >= TUI_MIN_COLS && rows >= TUI_MIN_ROWS;
-                check((s.body.h > 0) == fits, "the view is there from 60x20 on, and only then", cols, rows);
-                check(!fits || (s.job.h == 1 && s.answer.h >= 1 && s.keys.h == 1), "the other three are there", cols,
+                CHECK((s.body.h > 0) == fits, "the view is there from 60x20 on, and only then: %dx%d", cols, rows);
+                CHECK(!fits || (s.job.h == 1 && s.answer.h >= 1 && s.keys.h == 1), "the other three are there: %dx%d",
+                      cols, rows);
+                CHECK(!fits || s.job.h + s.answer.h + s.body.h + s.keys.h == rows, "no row is lost: %dx%d", cols, rows);
+                CHECK(!fits || s.body.h >= TUI_MIN_ROWS - 3, "a long answer does not starve the view: %dx%d", cols,
                       rows);
-                check(!fits || s.job.h + s.answer.h + s.body.h + s.keys.h == rows, "no row is lost", cols, rows);
-                check(!fits || s.body.h >= TUI_MIN_ROWS - 3, "a long answer does not starve the view", cols, rows);
             }
             for (int gap = 0; gap <= 1; gap++)
                 for (int across = 0; across <= 1; across++) {
                     tui_stack(area, across, gap, parts, 4, out);
                     check_parts(area, out, 4, "stack");
                     int room = across ? cols : rows;
-                    check((out[1].w > 0) == (room >= 5), "what matters most goes last", cols, rows);
+                    CHECK((out[1].w > 0) == (room >= 5), "what matters most goes last: %dx%d", cols, rows);
                     for (int i = 0; i < 4; i++) {
                         int size = across ? out[i].w : out[i].h;
-                        check(!out[i].w || size >= parts[i].least, "no part below its least", cols, rows);
-                        check(!parts[i].most || size <= parts[i].most, "no part above its most", cols, rows);
+                        CHECK(!out[i].w || size >= parts[i].least, "no part below its least: %dx%d", cols, rows);
+                        CHECK(!parts[i].most || size <= parts[i].most, "no part above its most: %dx%d", cols, rows);
                     }
-                    check(room < 20 || (out[0].w && out[1].w && out[2].w && out[3].w), "all fit in 20", cols, rows);
+                    CHECK(room < 20 || (out[0].w && out[1].w && out[2].w && out[3].w), "all fit in 20: %dx%d", cols,
+                          rows);
                 }
         }
     struct tui_rect below = tui_below((struct tui_rect){2, 3, 10, 4}, 9);
-    check(below.h == 0 && below.y == 7, "below more than there is: nothing", 10, 4);
-    return failures != 0;
+    CHECK(below.h == 0 && below.y == 7, "below more than there is: nothing");
+    return check_result();
 }

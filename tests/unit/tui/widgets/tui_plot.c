@@ -1,11 +1,11 @@
 /* Small pictures. */
+#include "tests/support/check.h"
 #include "tui/widgets/plot.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
 static struct tui_grid grid;
 static const struct tui_rect area = {0, 0, 10, 2};
 
@@ -16,20 +16,9 @@ static void expect(const char *what, const char *want)
     FILE *out = open_memstream(&got, &size);
     tui_grid_write(&grid, out, false);
     fclose(out);
-    if (strcmp(got, want) != 0) {
-        failures++;
-        printf("%s:\n%s instead of\n%s", what, got, want);
-    }
+    CHECK(strcmp(got, want) == 0, "%s:\n%s instead of\n%s", what, got, want);
     free(got);
     tui_grid_clear(&grid);
-}
-
-static void check(bool ok, const char *what)
-{
-    if (!ok) {
-        failures++;
-        printf("%s\n", what);
-    }
 }
 
 int main(void)
@@ -49,16 +38,16 @@ int main(void)
     tui_plot_bar(&grid, area, 0, 0, 8, TUI_STYLE_BAR, NAN);
     tui_plot_bar(&grid, area, 0, 1, 8, TUI_STYLE_BAR, 7);
     expect("no bar for the unknown, none beyond its room", "\n████████\n");
-    check(tui_plot_max(v, 10) == 8 && tui_plot_max(v + 4, 1) == 0, "largest of the known");
-    check(tui_plot_shade(NAN, &style) == ' ', "unknown is blank");
-    check(tui_plot_shade(0, &style) == 0xb7 && style == TUI_STYLE_DIM, "nothing is a dot");
-    check(tui_plot_shade(1e-9, &style) == 0x2591 && style == TUI_STYLE_HEAT_1, "little is not nothing");
-    check(tui_plot_shade(1, &style) == 0x2588 && style == TUI_STYLE_HEAT_4, "all is full");
+    CHECK(tui_plot_max(v, 10) == 8 && tui_plot_max(v + 4, 1) == 0, "largest of the known");
+    CHECK(tui_plot_shade(NAN, &style) == ' ', "unknown is blank");
+    CHECK(tui_plot_shade(0, &style) == 0xb7 && style == TUI_STYLE_DIM, "nothing is a dot");
+    CHECK(tui_plot_shade(1e-9, &style) == 0x2591 && style == TUI_STYLE_HEAT_1, "little is not nothing");
+    CHECK(tui_plot_shade(1, &style) == 0x2588 && style == TUI_STYLE_HEAT_4, "all is full");
     tui_plot_fold(v, 10, folded, 5);
-    check(folded[0] == 1 && folded[1] == 4 && folded[2] == 8 && folded[3] == 7 && folded[4] == 6,
+    CHECK(folded[0] == 1 && folded[1] == 4 && folded[2] == 8 && folded[3] == 7 && folded[4] == 6,
           "fold: the largest known");
     tui_plot_fold(v + 4, 1, folded, 1);
-    check(isnan(folded[0]), "fold: unknown stays unknown");
+    CHECK(isnan(folded[0]), "fold: unknown stays unknown");
     tui_grid_free(&grid);
-    return failures != 0;
+    return check_result();
 }

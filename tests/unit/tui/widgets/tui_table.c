@@ -1,4 +1,5 @@
 /* Tables: order, cursor, filter, search, clicks, columns that fit. */
+#include "tests/support/check.h"
 #include "tui/widgets/table.h"
 
 #include <stdio.h>
@@ -15,7 +16,6 @@ struct data {
 };
 
 static struct data data = {5, {{11, "pear", 3}, {12, "apple", NAN}, {13, "fig", 7}, {14, "plum", 3}, {15, "Date", 1}}};
-static int failures;
 
 static size_t rows(const void *d)
 {
@@ -41,23 +41,12 @@ static const struct tui_column columns[] = {{"NAME", 6, TUI_UNIT_TEXT, true, tru
 static const struct tui_table_spec spec = {columns, 3, 1, rows, value, identity, NULL, NULL};
 static struct tui_table table;
 
-static void check(bool ok, const char *what)
-{
-    if (!ok) {
-        failures++;
-        printf("%s\n", what);
-    }
-}
-
 static void order(const char *want, const char *what)
 {
     char got[64] = "";
     for (size_t i = 0; i < table.count; i++)
         sprintf(got + strlen(got), "%s%c", i ? " " : "", data.row[table.order[i]].name[0]);
-    if (strcmp(got, want) != 0) {
-        failures++;
-        printf("%s: %s instead of %s\n", what, got, want);
-    }
+    CHECK(strcmp(got, want) == 0, "%s: %s instead of %s", what, got, want);
 }
 
 static void sorting(void)
@@ -69,7 +58,7 @@ static void sorting(void)
     tui_table_sort(&table, &spec, &data, -1);
     order("a D f p p", "text, without regard to case");
     tui_table_sort(&table, &spec, &data, -1);
-    check(table.sort == 2 && !table.inverted, "before the first is the last");
+    CHECK(table.sort == 2 && !table.inverted, "before the first is the last");
     order("D p p f a", "a column whose natural order is small first");
 }
 
@@ -79,35 +68,35 @@ static void untouched(void)
     struct tui_table fresh = {0};
     struct data live = data;
     tui_table_update(&fresh, &spec, &live);
-    check(fresh.cursor == 0 && tui_table_row(&fresh) == 2, "at first: the first row");
+    CHECK(fresh.cursor == 0 && tui_table_row(&fresh) == 2, "at first: the first row");
     live.row[4].number = 9;
     fresh.top = 1;
     tui_table_update(&fresh, &spec, &live);
-    check(fresh.cursor == 0 && fresh.top == 0 && tui_table_row(&fresh) == 4, "the first row, though it is another now");
+    CHECK(fresh.cursor == 0 && fresh.top == 0 && tui_table_row(&fresh) == 4, "the first row, though it is another now");
     tui_table_move(&fresh, &spec, &live, 0);
     live.row[4].number = 1;
     tui_table_update(&fresh, &spec, &live);
-    check(tui_table_row(&fresh) == 4 && fresh.cursor == 3, "a key puts it on its row");
+    CHECK(tui_table_row(&fresh) == 4 && fresh.cursor == 3, "a key puts it on its row");
     tui_table_free(&fresh);
 }
 
 static void cursor(void)
 {
-    check(tui_table_go(&table, &spec, &data, 13), "go to a row");
-    check(tui_table_row(&table) == 2, "the row under the cursor");
+    CHECK(tui_table_go(&table, &spec, &data, 13), "go to a row");
+    CHECK(tui_table_row(&table) == 2, "the row under the cursor");
     tui_table_sort(&table, &spec, &data, -1);
-    check(tui_table_row(&table) == 2 && table.cursor == 0, "sorting keeps the cursor on its row");
+    CHECK(tui_table_row(&table) == 2 && table.cursor == 0, "sorting keeps the cursor on its row");
     data.row[4].number = 9;
     tui_table_update(&table, &spec, &data);
     order("D f p p a", "new numbers");
-    check(tui_table_row(&table) == 2 && table.cursor == 1, "so do new numbers");
+    CHECK(tui_table_row(&table) == 2 && table.cursor == 1, "so do new numbers");
     tui_table_move(&table, &spec, &data, 100);
-    check(table.cursor == 4, "not beyond the last");
+    CHECK(table.cursor == 4, "not beyond the last");
     tui_table_move(&table, &spec, &data, -1);
-    check(table.cursor == 3, "up");
+    CHECK(table.cursor == 3, "up");
     tui_table_move(&table, &spec, &data, -100);
-    check(table.cursor == 0, "not beyond the first");
-    check(!tui_table_go(&table, &spec, &data, 99) && table.cursor == 0, "what is not there is not gone to");
+    CHECK(table.cursor == 0, "not beyond the first");
+    CHECK(!tui_table_go(&table, &spec, &data, 99) && table.cursor == 0, "what is not there is not gone to");
 }
 
 static void words(void)
@@ -116,23 +105,23 @@ static void words(void)
     tui_table_update(&table, &spec, &data);
     order("p p a", "filter, without regard to case");
     strcpy(table.find, "plum");
-    check(tui_table_find(&table, &spec, &data, true) && tui_table_row(&table) == 3, "find");
-    check(tui_table_find(&table, &spec, &data, false) && tui_table_row(&table) == 3, "the only one is the next, too");
+    CHECK(tui_table_find(&table, &spec, &data, true) && tui_table_row(&table) == 3, "find");
+    CHECK(tui_table_find(&table, &spec, &data, false) && tui_table_row(&table) == 3, "the only one is the next, too");
     strcpy(table.find, "fig");
-    check(!tui_table_find(&table, &spec, &data, true) && tui_table_row(&table) == 3, "not among the filtered");
+    CHECK(!tui_table_find(&table, &spec, &data, true) && tui_table_row(&table) == 3, "not among the filtered");
     strcpy(table.filter, "7");
     tui_table_update(&table, &spec, &data);
-    check(table.count == 0, "numbers, which change, are not words");
+    CHECK(table.count == 0, "numbers, which change, are not words");
     strcpy(table.filter, "nothing like it");
     tui_table_update(&table, &spec, &data);
-    check(table.count == 0 && tui_table_row(&table) == SIZE_MAX, "no rows, no row under the cursor");
+    CHECK(table.count == 0 && tui_table_row(&table) == SIZE_MAX, "no rows, no row under the cursor");
     tui_table_move(&table, &spec, &data, 1);
     table.filter[0] = 0;
     tui_table_update(&table, &spec, &data);
-    check(table.count == 5, "without the filter all are back");
+    CHECK(table.count == 5, "without the filter all are back");
     data.count = 2;
     tui_table_update(&table, &spec, &data);
-    check(table.cursor < 2 && tui_table_row(&table) != SIZE_MAX, "rows that went away take the cursor along");
+    CHECK(table.cursor < 2 && tui_table_row(&table) != SIZE_MAX, "rows that went away take the cursor along");
     data.count = 5;
     tui_table_update(&table, &spec, &data);
 }
@@ -153,15 +142,13 @@ static void drawing(void)
     fclose(out);
     const char *want = " NAME      N▼  AGAIN\n pear       3    3ns\n plum       3    3ns\n>apple      –      –\n"
                        "   NAME      N▼\n   pear       3\n   plum       3\n  >apple      –\n";
-    check(strcmp(text, want) == 0, "drawn, scrolled to the cursor; columns that do not fit are left out");
-    if (strcmp(text, want) != 0)
-        printf("%s", text);
-    check(tui_table_click(&table, &spec, &data, 3, 1) == TUI_CLICK_ROW && tui_table_row(&table) == 0,
+    CHECK(strcmp(text, want) == 0, "drawn, scrolled to the cursor; columns that do not fit are left out:\n%s", text);
+    CHECK(tui_table_click(&table, &spec, &data, 3, 1) == TUI_CLICK_ROW && tui_table_row(&table) == 0,
           "a click on a row");
-    check(tui_table_click(&table, &spec, &data, 3, 1) == TUI_CLICK_CURSOR, "a second click");
-    check(tui_table_click(&table, &spec, &data, 4, 0) == TUI_CLICK_TITLE && table.sort == 0, "a click on a title");
-    check(tui_table_click(&table, &spec, &data, 4, 0) == TUI_CLICK_TITLE && table.inverted, "twice: the other way");
-    check(tui_table_click(&table, &spec, &data, 1, 1) == TUI_CLICK_NOTHING, "a click beside it");
+    CHECK(tui_table_click(&table, &spec, &data, 3, 1) == TUI_CLICK_CURSOR, "a second click");
+    CHECK(tui_table_click(&table, &spec, &data, 4, 0) == TUI_CLICK_TITLE && table.sort == 0, "a click on a title");
+    CHECK(tui_table_click(&table, &spec, &data, 4, 0) == TUI_CLICK_TITLE && table.inverted, "twice: the other way");
+    CHECK(tui_table_click(&table, &spec, &data, 1, 1) == TUI_CLICK_NOTHING, "a click beside it");
     for (int w = 0; w < 30; w++)
         for (int h = 0; h < 6; h++)
             tui_table_draw(&table, &spec, &data, &grid, (struct tui_rect){0, 0, w, h});
@@ -177,5 +164,5 @@ int main(void)
     words();
     drawing();
     tui_table_free(&table);
-    return failures != 0;
+    return check_result();
 }
