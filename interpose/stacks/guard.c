@@ -30,16 +30,17 @@ static bool is_ours(const struct sigaction *action)
 {
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_bus;
 }
+/* SIG_DFL or SIG_IGN, which mean the same with SA_SIGINFO. */
 static bool is(const struct sigaction *action, void (*handler)(int))
 {
-    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == handler;
+    return action->sa_handler == handler;
 }
 
 /* Ours, as theirs would be called: its mask, which stack it runs on, what it interrupts. */
 static void install(const struct sigaction *behind)
 {
     struct sigaction ours = {.sa_sigaction = on_bus, .sa_mask = behind->sa_mask};
-    ours.sa_flags = SA_SIGINFO | (is(behind, SIG_DFL) ? SA_ONSTACK : behind->sa_flags & ~SA_RESETHAND);
+    ours.sa_flags = SA_SIGINFO | (behind->sa_flags & ~SA_RESETHAND) | (is(behind, SIG_DFL) ? SA_ONSTACK : 0);
     sigaction(SIGBUS, &ours, NULL);
 }
 
@@ -79,10 +80,11 @@ static bool is_called_by_kernel(const char *frame, const void *context)
 static inline __attribute__((always_inline)) void hand_on(const struct sigaction *to, int number, siginfo_t *info,
                                                           void *context)
 {
-    if (to->sa_flags & SA_SIGINFO) {
-        to->sa_sigaction(number, info, context);
-    } else if (!is(to, SIG_DFL) && !is(to, SIG_IGN)) {
-        to->sa_handler(number);
+    if (!is(to, SIG_DFL) && !is(to, SIG_IGN)) {
+        if (to->sa_flags & SA_SIGINFO)
+            to->sa_sigaction(number, info, context);
+        else
+            to->sa_handler(number);
     } else if (is(to, SIG_DFL)) {
         /* As if we had not been there: a fault happens again on return, a signal that was sent is sent again; it is
          * blocked until this handler returns. */
@@ -106,7 +108,8 @@ static void on_bus(int number, siginfo_t *info, void *context)
     if (delivered && turn->told && atomic_load(&tell))
         ipo_fatal_seen(number, context);
     if (delivered && (to->sa_flags & SA_RESETHAND)) {
-        struct sigaction none = {.sa_handler = SIG_DFL};
+        struct sigaction none = turn->action; /* its flags and mask stay */
+        none.sa_handler = SIG_DFL;
         remember(&none);
         install(&none);
     }
@@ -169,6 +172,7 @@ static int guard_sigaction(int number, const struct sigaction *action, struct si
         return failed;
     if (action)
         after(number);
+    shown.sa_flags = (shown.sa_flags & ~SA_RESTART) | (seen.sa_flags & SA_RESTART); /* siginterrupt changes ours */
     if (old)
         *old = is_ours(&seen) ? shown : seen;
     return 0;
@@ -187,6 +191,7 @@ static handler guard_signal_by(handler (*real)(int, handler), int number, handle
     return seen == (handler)(uintptr_t)on_bus ? shown : seen;
 }
 extern handler __sysv_signal(int number, handler to);
+extern handler old_sigset(int number, handler to) __asm__("sigset"); /* headers warn of it */
 static handler guard_signal(int number, handler to)
 {
     return guard_signal_by(signal, number, to);
@@ -194,6 +199,10 @@ static handler guard_signal(int number, handler to)
 static handler guard_sysv_signal(int number, handler to)
 {
     return guard_signal_by(__sysv_signal, number, to);
+}
+static handler guard_sigset(int number, handler to)
+{
+    return guard_signal_by(old_sigset, number, to);
 }
 
 void (*ipo_guard_wrapper_of(const char *name))(void)
@@ -203,5 +212,7 @@ void (*ipo_guard_wrapper_of(const char *name))(void)
         return (function)guard_sigaction;
     if (strcmp(name, "signal") == 0 || strcmp(name, "bsd_signal") == 0)
         return (function)guard_signal;
+    if (strcmp(name, "sigset") == 0)
+        return (function)guard_sigset;
     return strcmp(name, "__sysv_signal") == 0 ? (function)guard_sysv_signal : NULL;
 }

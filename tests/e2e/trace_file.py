@@ -46,14 +46,15 @@ def cut():
 
 def own_faults():
     """A SIGBUS of the program's own reaches its handler, or ends it, as it would without us."""
-    for handler in ("before", "after", "both", "restored", "reset", "python"):
+    for handler in ("before", "after", "both", "restored", "reset", "python", "sigset", "interrupt"):
         plain = mpirun(1, ["./faults", "own", "0", handler], preload=False)
         done = mpirun(1, ["./faults", "own", "0", handler], "own-" + handler)
         check("own SIGBUS, handler %s: as without us" % handler,
               (plain.code, plain.out) == (done.code, done.out) and "mine" in plain.out, "%s, without %s" % (done, plain))
-    plain = mpirun(1, ["./faults", "own", "0", "none"], preload=False)
-    done = mpirun(1, ["./faults", "own", "0", "none"], "own-none")
-    check("own SIGBUS, no handler: the same end", plain.code == done.code, "%s, without %s" % (done, plain))
+    for handler in ("none", "default"):
+        plain = mpirun(1, ["./faults", "own", "0", handler], preload=False)
+        done = mpirun(1, ["./faults", "own", "0", handler], "own-" + handler)
+        check("own SIGBUS, handler %s: the same end" % handler, plain.code == done.code, "%s, without %s" % (done, plain))
 
 
 def full_without_a_word():

@@ -132,11 +132,23 @@ int main(int argc, char **argv)
         struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_RESETHAND};
         sigaction(SIGBUS, &action, NULL);
     }
+    if (!strcmp(handler, "sigset")) {
+        printf("sigset gives the default: %d\n", sigset(SIGBUS, on_old) == SIG_DFL);
+        printf("sigset gives the old one: %d\n", sigset(SIGBUS, on_old) == on_old);
+    }
+    if (!strcmp(handler, "interrupt")) {
+        signal(SIGBUS, on_old);
+        siginterrupt(SIGBUS, 1);
+    }
+    if (!strcmp(handler, "default")) {
+        struct sigaction action = {.sa_handler = SIG_DFL, .sa_flags = SA_SIGINFO};
+        sigaction(SIGBUS, &action, NULL);
+    }
     if (!strcmp(what, "own")) {
         own_fault();
         printf("mine: %d, old: %d\n", seen, seen_old);
         sigaction(SIGBUS, NULL, &first);
-        printf("default now: %d\n", first.sa_handler == SIG_DFL);
+        printf("default now: %d, flags %x\n", first.sa_handler == SIG_DFL, (unsigned)first.sa_flags);
         fflush(stdout);
     }
     if (!strcmp(what, "cut")) {
