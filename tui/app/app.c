@@ -42,22 +42,6 @@ double tui_app_mpi_share(const struct tui_app *app, size_t index)
     return stat && stat->wall_ns > 0 ? (double)stat->mpi_ns / (double)stat->wall_ns : NAN;
 }
 
-double tui_app_wall(const struct tui_app *app)
-{
-    double wall = 0;
-    for (size_t i = 0; app->has_summary && i < app->summary.rank_count; i++)
-        wall += (double)app->summary.ranks[i].wall_ns;
-    return wall > 0 ? wall : NAN;
-}
-
-double tui_app_seen(const struct tui_app *app)
-{
-    double seen = 0;
-    for (size_t i = 0; app->has_summary && i < app->summary.rank_count; i++)
-        seen += (double)ana_rank_seen_ns(&app->summary.ranks[i]);
-    return seen > 0 ? seen : NAN;
-}
-
 const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out, size_t size)
 {
     if (index >= app->rank_count)
@@ -251,6 +235,7 @@ static void summarize(struct tui_app *app)
         app->gpu = gpu;
         app->analysed = gpu.analysed < app->analysed ? gpu.analysed : app->analysed;
     }
+    app->whole = ana_whole_of(NULL, &app->summary, &app->gpu);
     app->weight = app->source.ops->answer(app->source.data, &app->summary, &app->gpu, app->answer, sizeof app->answer);
     tui_app_update_table(app);
 }

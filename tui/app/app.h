@@ -41,7 +41,8 @@ struct tui_app {
     unsigned generation; /* info.generation that tags and cursor refer to */
     struct ana_summary summary;
     bool has_summary;
-    bool stale; /* the selection has changed since the summary was made */
+    struct ana_whole whole; /* what its rows are shares of */
+    bool stale;             /* the selection has changed since the summary was made */
     enum ana_weight weight;
     char answer[512];
     struct ana_verdict verdict;
@@ -126,10 +127,6 @@ const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index
 /* Share of its time that a rank is in MPI: over the last second while it runs and all time is in view and that second
  * has been watched, else over its time between MPI_Init and MPI_Finalize in view; NAN unknown. */
 double tui_app_mpi_share(const struct tui_app *app, size_t index);
-/* Time of all ranks in view together, ns; NAN when nothing is known: what shares of time refer to. */
-double tui_app_wall(const struct tui_app *app);
-/* The same as far as it was analysed: what shares of what events alone tell (waiting) refer to. */
-double tui_app_seen(const struct tui_app *app);
 /* Puts the cursor of all views on a rank. */
 void tui_app_choose_rank(struct tui_app *app, size_t index);
 /* Chooses a call: the call sites are shown of it alone. */

@@ -10,18 +10,6 @@ struct tui_term_help {
     const char *help;
 };
 
-/* What columns of several views mean. */
-#define TUI_HELP_P50   "half of the calls took no longer (within 1/16)"
-#define TUI_HELP_P99   "99 % of the calls took no longer (within 1/16)"
-#define TUI_HELP_MAX   "the longest call"
-#define TUI_HELP_COUNT "calls completed, all ranks in view"
-#define TUI_HELP_IN_VIEW                                                                                               \
-    "calls, all ranks in view; of a window of time: all that some part of lies in it, in their full length"
-#define TUI_HELP_LAST                                                                                                  \
-    "who came last most often, and in how many of the instances: any rank of the communicator, also one not in view"
-#define TUI_HELP_SENT     "bytes handed to MPI for others"
-#define TUI_HELP_RECEIVED "bytes that arrived"
-
 struct tui_view {
     const char *title;
     const char *about;                      /* the question that it answers, for the help */

@@ -71,7 +71,7 @@ static void view_section(const struct tui_view *view)
     text(view->about);
     putchar('\n');
     for (int c = 0; view->table && c < view->table->column_count; c++)
-        entry(view->table->columns[c].title, view->table->columns[c].help);
+        entry(view->table->columns[c].metric->title, view->table->columns[c].metric->help);
     for (const struct tui_term_help *t = view->terms; t && t->word; t++)
         entry(t->word, t->help);
 }

@@ -5,23 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { CALL, WHERE, COUNT, TIME, P50, P99, MAX, SENT, RECEIVED, RANKS, MODULE };
-
-static const struct tui_column columns[] = {
-    [CALL] = {"CALL", 15, TUI_UNIT_TEXT, true, true, "the MPI function that is called there"},
-    [WHERE] = {"CALLED FROM", 15, TUI_UNIT_TEXT, true, true,
-               "source line; without debug information function, else module, and offset of the return address"},
-    [COUNT] = {"CALLS", 6, ANA_COUNT, false, false, TUI_HELP_IN_VIEW},
-    [TIME] = {"TIME", 6, ANA_NS, false, false, "time inside the call, all ranks in view"},
-    [P50] = {"p50", 6, ANA_NS, false, false, TUI_HELP_P50},
-    [P99] = {"p99", 6, ANA_NS, false, false, TUI_HELP_P99},
-    [MAX] = {"max", 6, ANA_NS, false, false, TUI_HELP_MAX},
-    [SENT] = {"SENT", 7, ANA_BYTES, false, false, TUI_HELP_SENT},
-    [RECEIVED] = {"RECV", 7, ANA_BYTES, false, false, TUI_HELP_RECEIVED},
-    [RANKS] = {"RANKS", 6, ANA_COUNT, false, false, "ranks that call there"},
-    [MODULE] = {"MODULE", 20, TUI_UNIT_TEXT, true, true, "program or library, with the offset for addr2line -e"},
-};
-
 /* Rows are the sites of the chosen call, or all; a row maps to a site by counting. */
 static size_t site_of(const struct tui_app *app, size_t row)
 {
@@ -61,59 +44,54 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static void value(const void *data, size_t row, int column, struct tui_value *out)
+static const struct ana_site *site_at(const void *data, size_t row)
 {
-    const struct tui_app *app = data;
-    size_t i = site_of(app, row);
-    if (i == SIZE_MAX)
-        return;
-    const struct ana_site *site = &app->summary.sites[i];
-    switch (column) {
-    case CALL:
-        snprintf(out->text, sizeof out->text, "%s", site->call);
-        break;
-    case WHERE:
-        if (site->line)
-            snprintf(out->text, sizeof out->text, "%s", site->line);
-        else if (site->function && site->function[0])
-            snprintf(out->text, sizeof out->text, "%s", site->function);
-        else if (site->module)
-            snprintf(out->text, sizeof out->text, "%s", base_name(site->module));
-        else
-            snprintf(out->text, sizeof out->text, "0x%" PRIx64, site->address);
-        break;
-    case COUNT:
-        out->number = (double)site->times.count;
-        break;
-    case TIME:
-        out->number = (double)site->time_ns;
-        break;
-    case P50:
-        out->number = site->times.p50_ns;
-        break;
-    case P99:
-        out->number = site->times.p99_ns;
-        break;
-    case MAX:
-        out->number = site->times.max_ns;
-        break;
-    case SENT:
-        out->number = (double)site->sent;
-        break;
-    case RECEIVED:
-        out->number = (double)site->received;
-        break;
-    case MODULE:
-        snprintf(out->text, sizeof out->text, "%s", site->module ? base_name(site->module) : "\xe2\x80\x93");
-        break;
-    case RANKS:
-        out->number = (double)site->ranks;
-        break;
-    }
+    return &((const struct tui_app *)data)->summary.sites[site_of(data, row)];
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity, NULL,
-                                           NULL};
+static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+{
+    tui_metric(column->metric, site_at(data, row), &((const struct tui_app *)data)->whole, out);
+}
+
+static void show_module(const void *data, size_t row, struct tui_value *out)
+{
+    const char *module = site_at(data, row)->module;
+    snprintf(out->text, sizeof out->text, "%s", module ? base_name(module) : "\xe2\x80\x93");
+}
+
+/* The source line where it is known. */
+static void show_place(const void *data, size_t row, struct tui_value *out)
+{
+    const struct ana_site *site = site_at(data, row);
+    if (site->line)
+        return;
+    if (site->function && site->function[0])
+        snprintf(out->text, sizeof out->text, "%s", site->function);
+    else if (site->module)
+        show_module(data, row, out);
+    else
+        snprintf(out->text, sizeof out->text, "0x%" PRIx64, site->address);
+}
+
+static const struct tui_column columns[] = {
+    {TUI_METRIC(SITE_CALL), 15, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_METRIC(SITE_PLACE), 15, TUI_ASCENDING | TUI_STRETCH, show_place},
+    {TUI_METRIC(SITE_COUNT), 6, 0, NULL},
+    {TUI_METRIC(SITE_TIME), 6, TUI_FIRST_SORT, NULL},
+    {TUI_METRIC(SITE_P50), 6, 0, NULL},
+    {TUI_METRIC(SITE_P99), 6, 0, NULL},
+    {TUI_METRIC(SITE_MAX), 6, 0, NULL},
+    {TUI_METRIC(SITE_SENT), 7, 0, NULL},
+    {TUI_METRIC(SITE_RECEIVED), 7, 0, NULL},
+    {TUI_METRIC(SITE_RANKS), 6, 0, NULL},
+    {TUI_METRIC(SITE_MODULE), 20, TUI_ASCENDING | TUI_STRETCH, show_module},
+};
+static const struct tui_table_spec spec = {.columns = columns,
+                                           .column_count = sizeof columns / sizeof *columns,
+                                           .rows = rows,
+                                           .value = value,
+                                           .identity = identity};
 
 /* The cursor's call: at the place where it was last, else where it takes most time. */
 static uint64_t shared(const struct tui_app *app)

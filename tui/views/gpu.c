@@ -6,19 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNEL, CALLS, TIME, SHARE, P50, P99, MAX, RANKS };
-
-static const struct tui_column columns[] = {
-    [KERNEL] = {"KERNEL", 30, TUI_UNIT_TEXT, true, true, "name of the kernel, without what is in angle brackets"},
-    [CALLS] = {"CALLS", 6, ANA_COUNT, false, false, "times it ran, on all ranks"},
-    [TIME] = {"TIME", 7, ANA_NS, false, false, "time it ran, summed over ranks"},
-    [SHARE] = {"OF ALL", 6, ANA_SHARE, false, false, "TIME / TIME of all kernels"},
-    [P50] = {"p50", 7, ANA_NS, false, false, "half of the times it took no longer (within 1/16)"},
-    [P99] = {"p99", 7, ANA_NS, false, false, "99 % of the times it took no longer (within 1/16)"},
-    [MAX] = {"max", 7, ANA_NS, false, false, "the longest"},
-    [RANKS] = {"RANKS", 5, ANA_COUNT, false, false, "ranks that ran it"},
-};
-
 static size_t rows(const void *data)
 {
     return ((const struct tui_app *)data)->gpu.kernel_count;
@@ -29,48 +16,32 @@ static uint64_t identity(const void *data, size_t row)
     return ana_hash_text(((const struct tui_app *)data)->gpu.kernels[row].name);
 }
 
-static double all_time(const struct tui_app *app)
-{
-    double sum = 0;
-    for (size_t i = 0; i < app->gpu.kernel_count; i++)
-        sum += (double)app->gpu.kernels[i].times.total_ns;
-    return sum;
-}
-
-static void value(const void *data, size_t row, int column, struct tui_value *out)
+static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
-    const struct ana_kernel_stat *k = &app->gpu.kernels[row];
-    switch (column) {
-    case KERNEL:
-        ana_kernel_words(k->name, out->text, sizeof out->text);
-        break;
-    case CALLS:
-        out->number = (double)k->times.count;
-        break;
-    case TIME:
-        out->number = (double)k->times.total_ns;
-        break;
-    case SHARE:
-        out->number = (double)k->times.total_ns / all_time(app);
-        break;
-    case P50:
-        out->number = k->times.p50_ns;
-        break;
-    case P99:
-        out->number = k->times.p99_ns;
-        break;
-    case MAX:
-        out->number = k->times.max_ns;
-        break;
-    case RANKS:
-        out->number = (double)k->ranks;
-        break;
-    }
+    tui_metric(column->metric, &app->gpu.kernels[row], &app->whole, out);
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity, NULL,
-                                           NULL};
+static void show_name(const void *data, size_t row, struct tui_value *out)
+{
+    ana_kernel_words(((const struct tui_app *)data)->gpu.kernels[row].name, out->text, sizeof out->text);
+}
+
+static const struct tui_column columns[] = {
+    {TUI_METRIC(KERNEL_NAME), 30, TUI_ASCENDING | TUI_STRETCH, show_name},
+    {TUI_METRIC(KERNEL_CALLS), 6, 0, NULL},
+    {TUI_METRIC(KERNEL_TIME), 7, TUI_FIRST_SORT, NULL},
+    {TUI_METRIC(KERNEL_SHARE), 6, 0, NULL},
+    {TUI_METRIC(KERNEL_P50), 7, 0, NULL},
+    {TUI_METRIC(KERNEL_P99), 7, 0, NULL},
+    {TUI_METRIC(KERNEL_MAX), 7, 0, NULL},
+    {TUI_METRIC(KERNEL_RANKS), 5, 0, NULL},
+};
+static const struct tui_table_spec spec = {.columns = columns,
+                                           .column_count = sizeof columns / sizeof *columns,
+                                           .rows = rows,
+                                           .value = value,
+                                           .identity = identity};
 
 /* ---- by rank -------------------------------------------------------------------------------------------------------
  */
@@ -83,35 +54,24 @@ static int by_exposed(const void *pa, const void *pb)
 }
 
 static const struct {
-    const char *title;
+    const struct ana_metric *metric;
     int right; /* column that its numbers end at */
-    enum ana_unit unit;
-} parts[] = {{"RANK", 5, ANA_COUNT},     {"COMPUTE", 14, ANA_SHARE}, {"NCCL", 22, ANA_SHARE},
-             {"OVERLAP", 31, ANA_SHARE}, {"EXPOSED", 40, ANA_SHARE}, {"COPIES", 48, ANA_SHARE},
-             {"IDLE", 56, ANA_SHARE},    {"TO GPU", 65, ANA_BYTES},  {"FROM", 74, ANA_BYTES}};
+} parts[] = {{TUI_METRIC(GPU_RANK), 5},     {TUI_METRIC(GPU_COMPUTE), 14}, {TUI_METRIC(GPU_NCCL), 22},
+             {TUI_METRIC(GPU_OVERLAP), 31}, {TUI_METRIC(GPU_EXPOSED), 40}, {TUI_METRIC(GPU_COPY), 48},
+             {TUI_METRIC(GPU_IDLE), 56},    {TUI_METRIC(GPU_TO), 65},      {TUI_METRIC(GPU_FROM), 74}};
 enum { PARTS = sizeof parts / sizeof *parts };
 
 static void draw_rank(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, int y,
                       const struct ana_gpu_rank *r)
 {
     char text[ANA_TEXT];
-    double wall = r->wall_ns > 0 ? (double)r->wall_ns : NAN;
-    double exposed = (double)(r->communication_ns - r->overlap_ns) / wall;
-    const double number[PARTS] = {NAN,
-                                  (double)r->compute_ns / wall,
-                                  (double)r->communication_ns / wall,
-                                  ana_gpu_overlap(r),
-                                  exposed,
-                                  (double)r->copy_ns / wall,
-                                  fmax(1 - (double)r->busy_ns / wall, 0),
-                                  (double)r->to_device,
-                                  (double)r->from_device};
     for (int i = 0; i < PARTS && parts[i].right <= rect.w; i++) {
-        bool notable = number[i] >= 0.1 && strcmp(parts[i].title, "EXPOSED") == 0;
+        double number = ana_metric_number(parts[i].metric, r, &app->whole);
+        bool notable = number >= 0.1 && parts[i].metric == TUI_METRIC(GPU_EXPOSED);
         if (i == 0)
             tui_app_rank_name(app, r->index, text, sizeof text);
         else
-            ana_number(text, sizeof text, parts[i].unit, number[i], true);
+            ana_number(text, sizeof text, (enum ana_unit)parts[i].metric->unit, number, true);
         tui_put_right(grid, rect, parts[i].right, y, notable ? TUI_STYLE_NOTABLE : TUI_STYLE_NORMAL, text);
     }
 }
@@ -124,7 +84,7 @@ static void draw_ranks(const struct tui_app *app, struct tui_grid *grid, struct 
         return;
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
     for (int i = 0; i < PARTS && parts[i].right <= rect.w; i++)
-        tui_put_right(grid, rect, parts[i].right, 0, TUI_STYLE_HEADER, parts[i].title);
+        tui_put_right(grid, rect, parts[i].right, 0, TUI_STYLE_HEADER, parts[i].metric->title);
     size_t n = 0;
     for (size_t i = 0; i < look->rank_count; i++)
         if (!app->tagged_count || app->tagged[look->ranks[i].index])

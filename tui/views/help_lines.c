@@ -66,7 +66,7 @@ void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to
     for (int c = 0; view->table && c < view->table->column_count; c++) {
         if (c == 0)
             line(to, TUI_STYLE_LABEL, " columns");
-        item(view->table->columns[c].title, 14, view->table->columns[c].help, width, line, to);
+        item(view->table->columns[c].metric->title, 14, view->table->columns[c].metric->help, width, line, to);
     }
     for (const struct tui_term_help *t = view->terms; t && t->word; t++) {
         if (t == view->terms)

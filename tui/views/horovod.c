@@ -4,18 +4,24 @@
 enum { WAITS, MISSING, RANKS, TENSOR, STATE, DONE, OPERATION, ELEMENTS, STEP, SET };
 
 static const struct tui_column columns[] = {
-    [WAITS] = {"WAITS", 7, ANA_NS, false, false, "time since its first rank submitted it, while not all have"},
-    [MISSING] = {"MISSING", 7, ANA_COUNT, false, false, "ranks that others wait for: they have not submitted it"},
-    [RANKS] = {"RANKS", 16, TUI_UNIT_TEXT, true, true,
-               "one cell a rank, by its number in the process set; where there are more ranks than cells, one cell for "
-               "several: the least advanced of them"},
-    [TENSOR] = {"TENSOR", 20, TUI_UNIT_TEXT, true, true, "its name, as the program gave it to Horovod"},
-    [STATE] = {"STATE", 9, TUI_UNIT_TEXT, true, false, "of its least advanced rank, in a word"},
-    [DONE] = {"DONE", 6, ANA_COUNT, false, false, "times that it was agreed on, and so carried out"},
-    [OPERATION] = {"OPERATION", 13, TUI_UNIT_TEXT, true, false, "what it is submitted for"},
-    [ELEMENTS] = {"ELEMENTS", 8, ANA_COUNT, false, false, "its size"},
-    [STEP] = {"STEP", 6, ANA_COUNT, false, false, "the step it was agreed on last in: a batch of tensors, each once"},
-    [SET] = {"SET", 3, ANA_COUNT, false, false, "process set"},
+    [WAITS] = {TUI_OWN("WAITS", ANA_NS, "time since its first rank submitted it, while not all have"), 7,
+               TUI_FIRST_SORT, NULL},
+    [MISSING] = {TUI_OWN("MISSING", ANA_COUNT, "ranks that others wait for: they have not submitted it"), 7, 0, NULL},
+    [RANKS] =
+        {TUI_OWN(
+             "RANKS", ANA_UNIT_TEXT,
+             "one cell a rank, by its number in the process set; where there are more ranks than cells, one cell for "
+             "several: the least advanced of them"),
+         16, TUI_ASCENDING | TUI_STRETCH, NULL},
+    [TENSOR] = {TUI_OWN("TENSOR", ANA_UNIT_TEXT, "its name, as the program gave it to Horovod"), 20,
+                TUI_ASCENDING | TUI_STRETCH, NULL},
+    [STATE] = {TUI_OWN("STATE", ANA_UNIT_TEXT, "of its least advanced rank, in a word"), 9, TUI_ASCENDING, NULL},
+    [DONE] = {TUI_OWN("DONE", ANA_COUNT, "times that it was agreed on, and so carried out"), 6, 0, NULL},
+    [OPERATION] = {TUI_OWN("OPERATION", ANA_UNIT_TEXT, "what it is submitted for"), 13, TUI_ASCENDING, NULL},
+    [ELEMENTS] = {TUI_OWN("ELEMENTS", ANA_COUNT, "its size"), 8, 0, NULL},
+    [STEP] = {TUI_OWN("STEP", ANA_COUNT, "the step it was agreed on last in: a batch of tensors, each once"), 6, 0,
+              NULL},
+    [SET] = {TUI_OWN("SET", ANA_COUNT, "process set"), 3, 0, NULL},
 };
 
 static const struct tui_term_help terms[] = {
@@ -93,14 +99,14 @@ static enum tui_hvd_state cells(const struct ana_hvd_set *set, const struct ana_
     return least;
 }
 
-static void value(const void *data, size_t row, int column, struct tui_value *out)
+static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
     struct tui_value all;
     size_t s, first;
     const struct ana_hvd_tensor *t = tensor_at(app, row, &s);
     const struct ana_hvd_set *set = &app->horovod->set[s];
-    switch (column) {
+    switch (column - columns) {
     case WAITS:
         out->number = t->pending ? (double)(set->now_ns - t->since_ns) : NAN;
         break;
@@ -138,8 +144,11 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     }
 }
 
-static const struct tui_table_spec spec = {
-    columns, sizeof columns / sizeof *columns, WAITS, rows, value, identity, NULL, NULL};
+static const struct tui_table_spec spec = {.columns = columns,
+                                           .column_count = sizeof columns / sizeof *columns,
+                                           .rows = rows,
+                                           .value = value,
+                                           .identity = identity};
 
 /* The rank that a tensor waits for is the one that the other screens show. */
 static void moved(struct tui_app *app, size_t row)

@@ -6,24 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLLECTIVE, COMM, INSTANCES, SKEW50, SKEW99, LOST, LAST, SKEWMAX, LOSTTIME, INCOMPLETE };
-
-static const struct tui_column columns[] = {
-    [COLLECTIVE] = {"COLLECTIVE", 16, TUI_UNIT_TEXT, true, true, "the collective call"},
-    [COMM] = {"COMM", 12, TUI_UNIT_TEXT, true, true, "communicator: its name, or its number and size"},
-    [INSTANCES] = {"INSTANCES", 9, ANA_COUNT, false, false, "operations of which all ranks were seen"},
-    [SKEW50] = {"SKEW p50", 8, ANA_NS, false, false, "last arrival - first arrival, in half of the instances no more"},
-    [SKEW99] = {"p99", 7, ANA_NS, false, false, "the same, in 99 % of the instances no more"},
-    [LOST] = {"LOST", 6, ANA_SHARE, false, false,
-              "time that ranks waited in it for the last to come / time of all ranks"},
-    [LAST] = {"LAST RANK", 11, TUI_UNIT_TEXT, true, false, TUI_HELP_LAST},
-    [SKEWMAX] = {"max", 7, ANA_NS, false, false, "the largest last arrival - first arrival"},
-    [LOSTTIME] = {"WAITED", 7, ANA_NS, false, false,
-                  "time that ranks waited in it for the last to come, summed over ranks"},
-    [INCOMPLETE] = {"INCOMPLETE", 10, ANA_COUNT, false, false,
-                    "operations of which some rank's record is missing, or still to come"},
-};
-
 static size_t rows(const void *data)
 {
     const struct tui_app *app = data;
@@ -36,51 +18,53 @@ static uint64_t identity(const void *data, size_t row)
     return ana_hash_text(c->name) ^ c->comm_identity;
 }
 
-static void value(const void *data, size_t row, int column, struct tui_value *out)
+static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+{
+    const struct tui_app *app = data;
+    tui_metric(column->metric, &app->summary.collectives[row], &app->whole, out);
+}
+
+/* Nobody waits in what nobody was seen to complete. */
+static void show_waited(const void *data, size_t row, struct tui_value *out)
+{
+    if (!((const struct tui_app *)data)->summary.collectives[row].instances)
+        out->number = NAN;
+}
+
+static void show_lost(const void *data, size_t row, struct tui_value *out)
+{
+    show_waited(data, row, out);
+    if (out->number >= 0.05)
+        out->style = TUI_STYLE_NOTABLE;
+}
+
+static void show_last(const void *data, size_t row, struct tui_value *out)
 {
     const struct tui_app *app = data;
     const struct ana_collective *c = &app->summary.collectives[row];
     char rank[ANA_TEXT];
-    switch (column) {
-    case COLLECTIVE:
-        snprintf(out->text, sizeof out->text, "%s", c->name);
-        break;
-    case COMM:
-        snprintf(out->text, sizeof out->text, "%s", c->comm_name ? c->comm_name : "\xe2\x80\x93");
-        break;
-    case INSTANCES:
-        out->number = (double)c->instances;
-        break;
-    case INCOMPLETE:
-        out->number = (double)c->incomplete;
-        break;
-    case SKEW50:
-        out->number = c->skew_p50_ns;
-        break;
-    case SKEW99:
-        out->number = c->skew_p99_ns;
-        break;
-    case SKEWMAX:
-        out->number = c->skew_max_ns;
-        break;
-    case LOST:
-        out->number = c->instances ? ana_known(c->lost_ns) / tui_app_seen(app) : NAN;
-        if (out->number >= 0.05)
-            out->style = TUI_STYLE_NOTABLE;
-        break;
-    case LOSTTIME:
-        out->number = c->instances ? ana_known(c->lost_ns) : NAN;
-        break;
-    case LAST:
-        if (c->instances)
-            snprintf(out->text, sizeof out->text, "%s (%.0f%%)",
-                     tui_app_rank_name(app, c->last_index, rank, sizeof rank), c->last_share * 100);
-        break;
-    }
+    if (c->instances)
+        snprintf(out->text, sizeof out->text, "%s (%.0f%%)", tui_app_rank_name(app, c->last_index, rank, sizeof rank),
+                 c->last_share * 100);
 }
 
-static const struct tui_table_spec spec = {
-    columns, sizeof columns / sizeof *columns, LOSTTIME, rows, value, identity, NULL, NULL};
+static const struct tui_column columns[] = {
+    {TUI_METRIC(COLLECTIVE_NAME), 16, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_METRIC(COLLECTIVE_COMM), 12, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_METRIC(COLLECTIVE_INSTANCES), 9, 0, NULL},
+    {TUI_METRIC(COLLECTIVE_SKEW_P50), 8, 0, NULL},
+    {TUI_METRIC(COLLECTIVE_SKEW_P99), 7, 0, NULL},
+    {TUI_METRIC(COLLECTIVE_LOST), 6, 0, show_lost},
+    {TUI_METRIC(COLLECTIVE_LAST), 11, TUI_ASCENDING, show_last},
+    {TUI_METRIC(COLLECTIVE_SKEW_MAX), 7, 0, NULL},
+    {TUI_METRIC(COLLECTIVE_WAITED), 7, TUI_FIRST_SORT, show_waited},
+    {TUI_METRIC(COLLECTIVE_INCOMPLETE), 10, 0, NULL},
+};
+static const struct tui_table_spec spec = {.columns = columns,
+                                           .column_count = sizeof columns / sizeof *columns,
+                                           .rows = rows,
+                                           .value = value,
+                                           .identity = identity};
 
 /* The cursor's call: on the communicator where it was last, else where it loses most. */
 static uint64_t shared(const struct tui_app *app)
@@ -185,7 +169,7 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     tui_put_right(grid, rect, right - 16, 0, TUI_STYLE_HEADER, "TIMES");
     tui_put_right(grid, rect, right - 8, 0, TUI_STYLE_HEADER, "LOST");
     tui_put_right(grid, rect, right, 0, TUI_STYLE_HEADER, "OF ALL");
-    double wall = tui_app_seen(app);
+    double wall = app->whole.seen_ns;
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
         int y = (int)i + 1;
         name_waiters(app, &group[i], who, sizeof who);

@@ -5,21 +5,6 @@
 
 #include <string.h>
 
-enum { CALL, COUNT, MIN, P50, P90, P99, MAX, MEAN, TIME };
-
-static const struct tui_column columns[] = {
-    [CALL] = {"CALL", 18, TUI_UNIT_TEXT, true, true, "the MPI function, all sizes together"},
-    [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, TUI_HELP_IN_VIEW},
-    [MIN] = {"min", 7, ANA_NS, false, false, "the shortest call: what the network and MPI cost when nobody waits"},
-    [P50] = {"p50", 7, ANA_NS, false, false, TUI_HELP_P50},
-    [P90] = {"p90", 7, ANA_NS, false, false, "90 % of the calls took no longer"},
-    [P99] = {"p99", 7, ANA_NS, false, false, TUI_HELP_P99},
-    [MAX] = {"max", 7, ANA_NS, false, false, TUI_HELP_MAX},
-    [MEAN] = {"mean", 7, ANA_NS, false, false, "time / calls"},
-    [TIME] = {"TIME", 7, ANA_NS, false, false,
-              "time inside the call, all ranks in view; MPI_Init and MPI_Finalize are sorted last"},
-};
-
 static size_t rows(const void *data)
 {
     const struct tui_app *app = data;
@@ -31,45 +16,38 @@ static uint64_t identity(const void *data, size_t row)
     return ana_hash_text(((const struct tui_app *)data)->summary.calls[row].name);
 }
 
-/* One number of a distribution. */
-static double pick(const struct ana_times *t, int column)
+static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
-    switch (column) {
-    case COUNT:
-        return (double)t->count;
-    case MIN:
-        return t->min_ns;
-    case P50:
-        return t->p50_ns;
-    case P90:
-        return t->p90_ns;
-    case P99:
-        return t->p99_ns;
-    case MAX:
-        return t->max_ns;
-    case MEAN:
-        return t->count ? (double)t->total_ns / (double)t->count : NAN;
-    default:
-        return (double)t->total_ns;
-    }
+    const struct tui_app *app = data;
+    tui_metric(column->metric, &app->summary.calls[row], &app->whole, out);
 }
 
-static void value(const void *data, size_t row, int column, struct tui_value *out)
+/* Start and end of MPI are long in any job: not what is looked for first. */
+static void show_time(const void *data, size_t row, struct tui_value *out)
 {
-    const struct ana_call_stat *call = &((const struct tui_app *)data)->summary.calls[row];
-    if (column == CALL)
-        snprintf(out->text, sizeof out->text, "%s", call->name);
-    else
-        out->number = column == TIME ? (double)call->time_ns : pick(&call->times, column);
-    /* Start and end of MPI are long in any job: not what is looked for first. */
-    if (column == TIME && (call->opclass == TRC_OP_INIT || call->opclass == TRC_OP_FINALIZE)) {
+    enum trc_opclass class = ((const struct tui_app *)data)->summary.calls[row].opclass;
+    if (class == TRC_OP_INIT || class == TRC_OP_FINALIZE) {
         ana_number(out->text, sizeof out->text, ANA_NS, out->number, true);
         out->number = NAN;
     }
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity, NULL,
-                                           NULL};
+static const struct tui_column columns[] = {
+    {TUI_METRIC(CALL_NAME), 18, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_METRIC(CALL_COUNT), 7, 0, NULL},
+    {TUI_METRIC(CALL_MIN), 7, 0, NULL},
+    {TUI_METRIC(CALL_P50), 7, 0, NULL},
+    {TUI_METRIC(CALL_P90), 7, 0, NULL},
+    {TUI_METRIC(CALL_P99), 7, 0, NULL},
+    {TUI_METRIC(CALL_MAX), 7, 0, NULL},
+    {TUI_METRIC(CALL_MEAN), 7, 0, NULL},
+    {TUI_METRIC(CALL_TIME), 7, TUI_FIRST_SORT, show_time},
+};
+static const struct tui_table_spec spec = {.columns = columns,
+                                           .column_count = sizeof columns / sizeof *columns,
+                                           .rows = rows,
+                                           .value = value,
+                                           .identity = identity};
 
 static uint64_t shared(const struct tui_app *app)
 {
@@ -98,7 +76,9 @@ static size_t count_sizes(const struct tui_app *app, const struct ana_call_stat 
 static void draw_sizes(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect,
                        const struct ana_call_stat *call)
 {
-    static const int lines[] = {COUNT, MIN, P50, P90, P99, MAX};
+    static const struct ana_metric *const lines[] = {TUI_METRIC(CALL_COUNT), TUI_METRIC(CALL_MIN),
+                                                     TUI_METRIC(CALL_P50),   TUI_METRIC(CALL_P90),
+                                                     TUI_METRIC(CALL_P99),   TUI_METRIC(CALL_MAX)};
     const struct ana_call_stat *cell[64];
     size_t n = 0, all;
     for (size_t i = 0; i < app->summary.cell_count && n < 64; i++)
@@ -123,11 +103,11 @@ static void draw_sizes(const struct tui_app *app, struct tui_grid *grid, struct 
         tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 1, TUI_STYLE_HEADER,
                       ana_size_class(text, sizeof text, cell[i]->size_class));
     for (int l = 0; l < (int)(sizeof lines / sizeof *lines); l++) {
-        tui_put(grid, rect, 1, 2 + l, TUI_STYLE_LABEL, columns[lines[l]].title);
+        tui_put(grid, rect, 1, 2 + l, TUI_STYLE_LABEL, lines[l]->title);
         for (size_t i = 0; i < n; i++) {
-            double v = pick(&cell[i]->times, lines[l]);
+            double v = ana_metric_number(lines[l], cell[i], &app->whole);
             tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 2 + l, isnan(v) ? TUI_STYLE_DIM : TUI_STYLE_NORMAL,
-                          ana_number(text, sizeof text, (enum ana_unit)columns[lines[l]].unit, v, true));
+                          ana_number(text, sizeof text, (enum ana_unit)lines[l]->unit, v, true));
         }
     }
 }

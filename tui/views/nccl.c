@@ -5,52 +5,6 @@
 
 #include <math.h>
 
-enum {
-    OPERATION,
-    COMM,
-    CALLS,
-    SIZE,
-    ALGBW,
-    BUSBW,
-    TRANSFER,
-    SKEW50,
-    SKEW99,
-    HOW,
-    PROTOCOL,
-    CHANNELS,
-    KERNELS,
-    TIMED,
-    BYTES
-};
-
-static const struct tui_column columns[] = {
-    [OPERATION] = {"OPERATION", 17, TUI_UNIT_TEXT, true, true, "the call of NCCL"},
-    [COMM] = {"COMM", 9, TUI_UNIT_TEXT, true, true, "communicator: its name, or its number and size"},
-    [CALLS] = {"CALLS", 6, ANA_COUNT, false, false, "calls of all ranks"},
-    [SIZE] = {"SIZE", 7, ANA_BYTES, false, false, "bytes of one operation, as nccl-tests counts them"},
-    [ALGBW] = {"ALGBW/s", 8, ANA_BYTES, false, false, "algorithm bandwidth: SIZE / TRANSFER, mean over the timed ones"},
-    [BUSBW] = {"BUSBW/s", 8, ANA_BYTES, false, false,
-               "bus bandwidth: ALGBW x 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter, all-to-all, "
-               "gather and scatter, 1 for the others; n ranks.  It compares with the link whatever n is"},
-    [TRANSFER] =
-        {"TRANSFER", 8, ANA_NS, false, false,
-         "shortest kernel among the ranks, in half of the operations no longer: who comes last waits for nobody"},
-    [SKEW50] = {"SKEW", 7, ANA_NS, false, false,
-                "longest kernel - shortest among the ranks: how long they waited for each "
-                "other, in half of the operations no longer"},
-    [SKEW99] = {"p99", 7, ANA_NS, false, false, "the same, in 99 % of the operations no longer"},
-    [HOW] = {"ALGORITHM", 9, TUI_UNIT_TEXT, false, true,
-             "RING, TREE, NVLS, COLLNET or PAT, as NCCL tells its profiler plugin; several: not always the same"},
-    [PROTOCOL] = {"PROTOCOL", 8, TUI_UNIT_TEXT, false, true, "LL, LL128 or SIMPLE, the same"},
-    [CHANNELS] = {"CHANNELS", 8, TUI_UNIT_TEXT, false, false, "channels that it takes, the same"},
-    [KERNELS] = {"KERNELS", 8, ANA_NS, false, false, "time of its kernels, summed over ranks"},
-    [TIMED] =
-        {"TIMED", 6, ANA_COUNT, false, false,
-         "operations whose kernels are known on all ranks (of sends and receives: on their own).  Several collectives "
-         "in one group share a kernel: they have no times of their own"},
-    [BYTES] = {"BYTES", 8, ANA_BYTES, false, false, "SIZE of all calls together"},
-};
-
 static size_t rows(const void *data)
 {
     return ((const struct tui_app *)data)->gpu.nccl_count;
@@ -62,69 +16,66 @@ static uint64_t identity(const void *data, size_t row)
     return (ana_hash_text(n->call) ^ n->comm_identity) + (uint64_t)n->size_class;
 }
 
-static void value(const void *data, size_t row, int column, struct tui_value *out)
+static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
-    const struct ana_nccl_stat *n = &app->gpu.nccl[row];
-    double bytes = n->bytes == UINT64_MAX ? NAN : (double)n->bytes;
-    switch (column) {
-    case OPERATION:
-        snprintf(out->text, sizeof out->text, "%s", n->call);
-        break;
-    case COMM:
-        snprintf(out->text, sizeof out->text, "%s", n->comm_name);
-        break;
-    case CALLS:
-        out->number = (double)n->calls;
-        break;
-    case SIZE:
-        out->number = n->calls ? bytes / (double)n->calls : NAN;
-        break;
-    case ALGBW:
-        out->number = n->algbw;
-        break;
-    case BUSBW:
-        out->number = n->busbw;
-        break;
-    case TRANSFER:
-        out->number = n->transfer_p50_ns;
-        break;
-    case SKEW50:
-        out->number = n->skew_p50_ns;
-        if (out->number > n->transfer_p50_ns)
-            out->style = TUI_STYLE_NOTABLE;
-        break;
-    case SKEW99:
-        out->number = n->skew_p99_ns;
-        break;
-    case HOW:
-    case PROTOCOL:
-        snprintf(out->text, sizeof out->text, "%s", column == HOW ? n->algorithm : n->protocol);
-        if (!out->text[0])
-            snprintf(out->text, sizeof out->text, "%s", "unknown");
-        break;
-    case CHANNELS:
-        if (n->channels_most == 0)
-            snprintf(out->text, sizeof out->text, "%s", "unknown");
-        else if (n->channels_least == n->channels_most)
-            snprintf(out->text, sizeof out->text, "%u", n->channels_most);
-        else
-            snprintf(out->text, sizeof out->text, "%u..%u", n->channels_least, n->channels_most);
-        break;
-    case KERNELS:
-        out->number = n->kernel_ns > 0 ? (double)n->kernel_ns : NAN; /* none was found */
-        break;
-    case TIMED:
-        out->number = app->gpu.known ? (double)n->timed : NAN;
-        break;
-    case BYTES:
-        out->number = bytes;
-        break;
-    }
+    tui_metric(column->metric, &app->gpu.nccl[row], &app->whole, out);
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, -1, rows, value, identity, NULL,
-                                           NULL};
+static void show_skew(const void *data, size_t row, struct tui_value *out)
+{
+    if (out->number > ((const struct tui_app *)data)->gpu.nccl[row].transfer_p50_ns)
+        out->style = TUI_STYLE_NOTABLE;
+}
+
+static void show_choice(const void *data, size_t row, struct tui_value *out)
+{
+    (void)data, (void)row;
+    if (!out->text[0])
+        snprintf(out->text, sizeof out->text, "%s", "unknown");
+}
+
+static void show_channels(const void *data, size_t row, struct tui_value *out)
+{
+    const struct ana_nccl_stat *n = &((const struct tui_app *)data)->gpu.nccl[row];
+    out->number = NAN;
+    if (n->channels_most == 0)
+        snprintf(out->text, sizeof out->text, "%s", "unknown");
+    else if (n->channels_least == n->channels_most)
+        snprintf(out->text, sizeof out->text, "%u", n->channels_most);
+    else
+        snprintf(out->text, sizeof out->text, "%u..%u", n->channels_least, n->channels_most);
+}
+
+static void show_timed(const void *data, size_t row, struct tui_value *out)
+{
+    (void)row;
+    if (!((const struct tui_app *)data)->gpu.known)
+        out->number = NAN;
+}
+
+static const struct tui_column columns[] = {
+    {TUI_METRIC(NCCL_NAME), 17, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_METRIC(NCCL_COMM), 9, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_METRIC(NCCL_CALLS), 6, 0, NULL},
+    {TUI_METRIC(NCCL_SIZE), 7, 0, NULL},
+    {TUI_METRIC(NCCL_ALGBW), 8, 0, NULL},
+    {TUI_METRIC(NCCL_BUSBW), 8, 0, NULL},
+    {TUI_METRIC(NCCL_TRANSFER), 8, 0, NULL},
+    {TUI_METRIC(NCCL_SKEW_P50), 7, 0, show_skew},
+    {TUI_METRIC(NCCL_SKEW_P99), 7, 0, NULL},
+    {TUI_METRIC(NCCL_ALGORITHM), 9, TUI_STRETCH, show_choice},
+    {TUI_METRIC(NCCL_PROTOCOL), 8, TUI_STRETCH, show_choice},
+    {TUI_METRIC(NCCL_CHANNELS), 8, 0, show_channels},
+    {TUI_METRIC(NCCL_KERNELS), 8, 0, NULL},
+    {TUI_METRIC(NCCL_TIMED), 6, 0, show_timed},
+    {TUI_METRIC(NCCL_BYTES), 8, 0, NULL},
+};
+static const struct tui_table_spec spec = {.columns = columns,
+                                           .column_count = sizeof columns / sizeof *columns,
+                                           .rows = rows,
+                                           .value = value,
+                                           .identity = identity};
 
 /* Which library carried which bytes, in the selection. */
 static void draw_carried(const struct tui_app *app, struct tui_grid *grid, struct tui_rect line)

@@ -9,27 +9,6 @@
 /* ---- the calls ----------------------------------------------------------------------------------------------------
  */
 
-enum { CALL, RATE, TIME, WAITING, SIZE, P50, P99, MAX, LAST, COUNT, SENT, RECEIVED, MIN };
-
-static const struct tui_column columns[] = {
-    [CALL] = {"CALL", 15, TUI_UNIT_TEXT, true, true, "the MPI function, by its C name whatever the program's language"},
-    [RATE] = {"/s", 5, ANA_COUNT, false, false, "calls completed / time in view, all ranks"},
-    [TIME] = {"TIME", 5, ANA_SHARE, false, false,
-              "time inside the call / time of all ranks from MPI_Init to MPI_Finalize (those two not counted); unknown "
-              "when threads make it longer than all"},
-    [WAITING] = {"WAITING", 7, ANA_SHARE, false, false, "part of TIME that was lost because another rank came late"},
-    [SIZE] = {"SIZE", 7, ANA_BYTES, false, false, "mean bytes a call: the larger of sent and received"},
-    [P50] = {"p50", 6, ANA_NS, false, false, TUI_HELP_P50},
-    [P99] = {"p99", 6, ANA_NS, false, false, TUI_HELP_P99},
-    [MAX] = {"max", 6, ANA_NS, false, false, TUI_HELP_MAX},
-    [LAST] = {"LAST RANK", 10, TUI_UNIT_TEXT, true, false,
-              TUI_HELP_LAST "; 3 inside: so many have been in it for over a second"},
-    [COUNT] = {"CALLS", 7, ANA_COUNT, false, false, TUI_HELP_COUNT},
-    [SENT] = {"SENT", 8, ANA_BYTES, false, false, TUI_HELP_SENT},
-    [RECEIVED] = {"RECEIVED", 8, ANA_BYTES, false, false, TUI_HELP_RECEIVED},
-    [MIN] = {"min", 6, ANA_NS, false, false, "the shortest call"},
-};
-
 static size_t rows(const void *data)
 {
     const struct tui_app *app = data;
@@ -59,71 +38,65 @@ static size_t stuck_in(const struct tui_app *app, const char *call, double *ns)
     return n;
 }
 
-static void value(const void *data, size_t row, int column, struct tui_value *out)
+static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
-    const struct ana_summary *s = &app->summary;
-    const struct ana_call_stat *call = &s->calls[row];
-    double seconds = (double)(s->end_ns - s->begin_ns) / 1e9;
-    char rank[ANA_TEXT];
-    double open_ns = 0;
-    size_t stuck = column == TIME || column == LAST ? stuck_in(app, call->name, &open_ns) : 0;
-    switch (column) {
-    case CALL:
-        snprintf(out->text, sizeof out->text, "%s", call->name);
-        break;
-    case RATE:
-        out->number = seconds > 0 ? (double)call->ended / seconds : NAN;
-        break;
-    case TIME:
-        out->number = ((double)call->time_ns + open_ns) / tui_app_wall(app);
-        /* Several threads, and the two that the time of all ranks leaves out. */
-        if (out->number > 1.005 || call->opclass == TRC_OP_INIT || call->opclass == TRC_OP_FINALIZE)
-            out->number = NAN;
-        break;
-    case WAITING:
-        out->number = ana_known(call->waiting_ns) / tui_app_seen(app);
-        if (out->number >= 0.05)
-            out->style = TUI_STYLE_NOTABLE;
-        break;
-    case SIZE:
-        if (call->ended && (call->sent || call->received))
-            out->number = (double)(call->sent > call->received ? call->sent : call->received) / (double)call->ended;
-        break;
-    case P50:
-        out->number = call->times.p50_ns;
-        break;
-    case P99:
-        out->number = call->times.p99_ns;
-        break;
-    case MAX:
-        out->number = call->times.max_ns;
-        break;
-    case MIN:
-        out->number = call->times.min_ns;
-        break;
-    case LAST:
-        if (stuck) {
-            snprintf(out->text, sizeof out->text, "%zu inside", stuck);
-            out->style = TUI_STYLE_NOTABLE;
-        } else if (call->last_index != SIZE_MAX)
-            snprintf(out->text, sizeof out->text, "%s (%.0f%%)",
-                     tui_app_rank_name(app, call->last_index, rank, sizeof rank), call->last_share * 100);
-        break;
-    case COUNT:
-        out->number = (double)call->ended;
-        break;
-    case SENT:
-        out->number = (double)call->sent;
-        break;
-    case RECEIVED:
-        out->number = (double)call->received;
-        break;
-    }
+    tui_metric(column->metric, &app->summary.calls[row], &app->whole, out);
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, TIME, rows, value, identity, NULL,
-                                           NULL};
+/* With the time of those that are still in it. */
+static void show_time(const void *data, size_t row, struct tui_value *out)
+{
+    const struct tui_app *app = data;
+    double open_ns;
+    if (stuck_in(app, app->summary.calls[row].name, &open_ns))
+        out->number += open_ns / app->whole.wall_ns;
+    if (out->number > 1.005)
+        out->number = NAN;
+}
+
+static void show_waiting(const void *data, size_t row, struct tui_value *out)
+{
+    (void)data, (void)row;
+    if (out->number >= 0.05)
+        out->style = TUI_STYLE_NOTABLE;
+}
+
+static void show_last(const void *data, size_t row, struct tui_value *out)
+{
+    const struct tui_app *app = data;
+    const struct ana_call_stat *call = &app->summary.calls[row];
+    char rank[ANA_TEXT];
+    double open_ns;
+    size_t stuck = stuck_in(app, call->name, &open_ns);
+    if (stuck) {
+        snprintf(out->text, sizeof out->text, "%zu inside", stuck);
+        out->style = TUI_STYLE_NOTABLE;
+    } else if (call->last_index != SIZE_MAX)
+        snprintf(out->text, sizeof out->text, "%s (%.0f%%)",
+                 tui_app_rank_name(app, call->last_index, rank, sizeof rank), call->last_share * 100);
+}
+
+static const struct tui_column columns[] = {
+    {TUI_METRIC(CALL_NAME), 15, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_METRIC(CALL_RATE), 5, 0, NULL},
+    {TUI_METRIC(CALL_SHARE), 5, TUI_FIRST_SORT, show_time},
+    {TUI_METRIC(CALL_WAITING), 7, 0, show_waiting},
+    {TUI_METRIC(CALL_SIZE), 7, 0, NULL},
+    {TUI_METRIC(CALL_P50), 6, 0, NULL},
+    {TUI_METRIC(CALL_P99), 6, 0, NULL},
+    {TUI_METRIC(CALL_MAX), 6, 0, NULL},
+    {TUI_METRIC(CALL_LAST), 10, TUI_ASCENDING, show_last},
+    {TUI_METRIC(CALL_ENDED), 7, 0, NULL},
+    {TUI_METRIC(CALL_SENT), 8, 0, NULL},
+    {TUI_METRIC(CALL_RECEIVED), 8, 0, NULL},
+    {TUI_METRIC(CALL_MIN), 6, 0, NULL},
+};
+static const struct tui_table_spec spec = {.columns = columns,
+                                           .column_count = sizeof columns / sizeof *columns,
+                                           .rows = rows,
+                                           .value = value,
+                                           .identity = identity};
 
 static uint64_t shared(const struct tui_app *app)
 {
@@ -175,7 +148,7 @@ static void rates(const struct tui_app *app, double out[4])
     }
     for (int i = 0; i < 3; i++)
         out[i] = sum[i] / seconds;
-    out[3] = sum[3] / tui_app_wall(app);
+    out[3] = sum[3] / app->whole.wall_ns;
 }
 
 static void draw_graphs(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)

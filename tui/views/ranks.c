@@ -4,57 +4,8 @@
 
 #include <string.h>
 
-enum {
-    RANK,
-    HOST,
-    STATE,
-    INSIDE,
-    SINCE,
-    MPI,
-    SENT,
-    RECEIVED,
-    CALLS,
-    LATE,
-    WAITED,
-    CAUSED,
-    MESSAGES_OUT,
-    MESSAGES_IN,
-    PID
-};
-
-enum { MANY = 64 }; /* more ranks than that are grouped at first */
-
-static const struct tui_column columns[] = {
-    [RANK] = {"RANK", 5, ANA_COUNT, true, false,
-              "rank in its MPI_COMM_WORLD; w1:3 is rank 3 of the first world beside it, spawned or met; +12: twelve "
-              "that do the same, "
-              "with the "
-              "means of their numbers; Enter unfolds them"},
-    [HOST] = {"HOST", 6, TUI_UNIT_TEXT, true, true, "node that it runs on"},
-    [STATE] = {"STATE", 5, TUI_UNIT_TEXT, true, false,
-               "run: outside MPI; wait: inside a call that moves data or waits; done: finalized; abort: called "
-               "MPI_Abort; dead: gone without MPI_Finalize; ?: cannot be told; sorted by it, those that do what few "
-               "others do "
-               "come first"},
-    [INSIDE] =
-        {"INSIDE", 13, TUI_UNIT_TEXT, true, true,
-         "call that it is inside now, of the thread longest inside one; else the NCCL operation that its device is at"},
-    [SINCE] = {"SINCE", 7, ANA_NS, false, false,
-               "how long it has been inside that call; of an operation on the device: called, enqueued or running"},
-    [MPI] = {"MPI%", 6, ANA_SHARE, false, false,
-             "time in MPI / time, from the end of MPI_Init to MPI_Finalize; of the window, else of the last second of "
-             "a running job, else of all of it"},
-    [SENT] = {"SENT/s", 7, ANA_BYTES, false, false, TUI_HELP_SENT " / time, as MPI%"},
-    [RECEIVED] = {"RECV/s", 7, ANA_BYTES, false, false, TUI_HELP_RECEIVED " / time, as MPI%"},
-    [CALLS] = {"CALLS/s", 7, ANA_COUNT, false, false, "MPI calls completed / time, as MPI%"},
-    [LATE] = {"LATE", 6, ANA_SHARE, false, false,
-              "collectives that it came last in / collectives that it took part in"},
-    [WAITED] = {"WAITED", 7, ANA_NS, false, false, "time that it lost waiting for others"},
-    [CAUSED] = {"CAUSED", 7, ANA_NS, false, false, "time that others lost waiting for it, summed over them"},
-    [MESSAGES_OUT] = {"MSG OUT", 7, ANA_COUNT, false, false, "point-to-point messages sent"},
-    [MESSAGES_IN] = {"MSG IN", 7, ANA_COUNT, false, false, "point-to-point messages received"},
-    [PID] = {"PID", 8, ANA_COUNT, true, false, "process id on its host"},
-};
+enum { RANK, HOST, STATE }; /* the first columns */
+enum { MANY = 64 };         /* more ranks than that are grouped at first */
 
 /* Of many ranks, sorted by state, those that do the same are one row, behind those of the ranks; whoever looks for a
  * rank, or sorts them otherwise, sees them all. */
@@ -149,104 +100,89 @@ static void tag_group(struct tui_app *app, size_t row)
     app->stale = true;
 }
 
-/* What a rank moves: of the window when there is one, else as the source has it for the last second or all. */
-struct flow {
-    double mpi, sent, received, calls; /* share, bytes/s, bytes/s, calls/s */
-    double messages_out, messages_in;
-};
-
-static void flow_of(const struct tui_app *app, size_t index, const struct ana_rank_stat *stat, struct flow *out)
+/* A rank, and what it moves: of the window when there is one, else as the source has it for the last second or all. */
+static struct ana_rank_row row_of(const struct tui_app *app, size_t index)
 {
     const struct ana_rank *r = &app->rank[index];
-    double seconds = (double)(app->summary.end_ns - app->summary.begin_ns) / 1e9;
-    *out = (struct flow){NAN, NAN, NAN, NAN, NAN, NAN};
+    const struct ana_rank_stat *stat = tui_app_stat(app, index);
+    double seconds = app->whole.seconds;
+    if (!r->counted) /* its file is cut off: nothing is known, which is not zero */
+        return (struct ana_rank_row){r, NULL, NAN, NAN, NAN, NAN, NAN, NAN};
     if (app->all_time)
-        *out = (struct flow){
-            tui_app_mpi_share(app, index), r->sent_per_s, r->received_per_s, r->calls_per_s, (double)r->sent_messages,
-            (double)r->received_messages};
-    else if (stat && seconds > 0 && stat->wall_ns > 0)
-        *out = (struct flow){(double)stat->mpi_ns / (double)stat->wall_ns,
-                             (double)stat->sent / seconds,
-                             (double)stat->received / seconds,
-                             (double)stat->calls / seconds,
-                             (double)stat->sent_messages,
-                             (double)stat->received_messages};
+        return (struct ana_rank_row){r,
+                                     stat,
+                                     tui_app_mpi_share(app, index),
+                                     r->sent_per_s,
+                                     r->received_per_s,
+                                     r->calls_per_s,
+                                     (double)r->sent_messages,
+                                     (double)r->received_messages};
+    if (!stat || isnan(seconds) || stat->wall_ns <= 0)
+        return (struct ana_rank_row){r, stat, NAN, NAN, NAN, NAN, NAN, NAN};
+    return (struct ana_rank_row){r,
+                                 stat,
+                                 (double)stat->mpi_ns / (double)stat->wall_ns,
+                                 (double)stat->sent / seconds,
+                                 (double)stat->received / seconds,
+                                 (double)stat->calls / seconds,
+                                 (double)stat->sent_messages,
+                                 (double)stat->received_messages};
 }
 
-static void rank_value(const struct tui_app *app, size_t row, int column, struct tui_value *out)
+static void show_rank(const struct tui_app *app, size_t row, struct tui_value *out)
 {
-    static const enum tui_style state_style[] = {TUI_STYLE_FINE,    TUI_STYLE_NORMAL,  TUI_STYLE_DIM,
-                                                 TUI_STYLE_TROUBLE, TUI_STYLE_TROUBLE, TUI_STYLE_NOTABLE};
-    const struct ana_rank *r = &app->rank[row];
-    const struct ana_rank_stat *stat = tui_app_stat(app, row);
-    const char *text = NULL;
-    struct flow flow = {NAN, NAN, NAN, NAN, NAN, NAN};
-    if (!r->counted) /* its file is cut off: nothing is known, which is not zero */
-        stat = NULL;
-    else
-        flow_of(app, row, stat, &flow);
-    switch (column) {
-    case RANK:
-        out->number = r->world * 1e7 + r->rank;
-        tui_app_rank_name(app, row, out->text, sizeof out->text);
-        break;
-    case HOST:
-        text = r->host;
-        break;
-    case STATE:
-        text = ana_rank_state_name(r->state);
-        out->number = 2 * (double)(tui_app_group(app, row) - app->group) + 1;
-        out->style = state_style[r->state <= ANA_RANK_UNKNOWN ? r->state : ANA_RANK_UNKNOWN];
-        break;
-    case INSIDE:
-        text = r->inside ? r->inside : r->gpu_op ? trc_call(r->file, r->gpu_op->call)->name : "\xe2\x80\x93";
-        out->style = r->inside || r->gpu_op ? TUI_STYLE_NORMAL : TUI_STYLE_DIM;
-        break;
-    case SINCE:
-        out->number = r->inside ? (double)r->inside_ns : r->gpu_op ? (double)r->gpu_ns : NAN;
-        break;
-    case MPI:
-        out->number = flow.mpi;
-        break;
-    case SENT:
-        out->number = flow.sent;
-        break;
-    case RECEIVED:
-        out->number = flow.received;
-        break;
-    case CALLS:
-        out->number = flow.calls;
-        break;
-    case LATE:
-        if (stat && stat->collectives)
-            out->number = (double)stat->came_last / (double)stat->collectives;
-        /* Coming last often is only news when others pay for it by more than their share. */
-        if (out->number > 0.5 && app->rank_count > 2 && stat->collectives >= 10)
-            out->style = TUI_STYLE_NOTABLE;
-        break;
-    case WAITED:
-        out->number = stat ? ana_known(stat->waiting_ns) : NAN;
-        break;
-    case CAUSED:
-        out->number = stat ? ana_known(stat->caused_ns) : NAN;
-        break;
-    case MESSAGES_OUT:
-        out->number = flow.messages_out;
-        break;
-    case MESSAGES_IN:
-        out->number = flow.messages_in;
-        break;
-    case PID:
-        out->number = r->pid;
-        snprintf(out->text, sizeof out->text, "%u", r->pid);
-        break;
+    out->number = app->rank[row].world * 1e7 + app->rank[row].rank;
+    tui_app_rank_name(app, row, out->text, sizeof out->text);
+}
+
+static void show_state(const struct tui_app *app, size_t row, struct tui_value *out)
+{
+    static const enum tui_style style[] = {TUI_STYLE_FINE,    TUI_STYLE_NORMAL,  TUI_STYLE_DIM,
+                                           TUI_STYLE_TROUBLE, TUI_STYLE_TROUBLE, TUI_STYLE_NOTABLE};
+    enum ana_rank_state state = app->rank[row].state;
+    out->number = 2 * (double)(tui_app_group(app, row) - app->group) + 1;
+    out->style = style[state <= ANA_RANK_UNKNOWN ? state : ANA_RANK_UNKNOWN];
+}
+
+static void show_inside(const struct tui_app *app, size_t row, struct tui_value *out)
+{
+    if (!app->rank[row].inside && !app->rank[row].gpu_op) {
+        snprintf(out->text, sizeof out->text, "\xe2\x80\x93");
+        out->style = TUI_STYLE_DIM;
     }
-    if (text)
-        snprintf(out->text, sizeof out->text, "%s", text);
+}
+
+/* Coming last often is only news when others pay for it by more than their share. */
+static void show_late(const struct tui_app *app, size_t row, struct tui_value *out)
+{
+    if (out->number > 0.5 && app->rank_count > 2 && tui_app_stat(app, row)->collectives >= 10)
+        out->style = TUI_STYLE_NOTABLE;
+}
+
+static void show_pid(const struct tui_app *app, size_t row, struct tui_value *out)
+{
+    snprintf(out->text, sizeof out->text, "%u", app->rank[row].pid);
+}
+
+static void rank_value(const struct tui_app *app, size_t index, const struct ana_metric *metric, struct tui_value *out)
+{
+    static const struct {
+        const struct ana_metric *metric;
+        void (*show)(const struct tui_app *app, size_t row, struct tui_value *out);
+    } shown[] = {{TUI_METRIC(RANK_NUMBER), show_rank},
+                 {TUI_METRIC(RANK_STATE), show_state},
+                 {TUI_METRIC(RANK_INSIDE), show_inside},
+                 {TUI_METRIC(RANK_LATE), show_late},
+                 {TUI_METRIC(RANK_PID), show_pid}};
+    struct ana_rank_row row = row_of(app, index);
+    tui_metric(metric, &row, &app->whole, out);
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (shown[i].metric == metric)
+            shown[i].show(app, index, out);
 }
 
 /* Of a group: what its ranks have in common, and the mean of their numbers. */
-static void group_value(const struct tui_app *app, size_t row, int column, struct tui_value *out)
+static void group_value(const struct tui_app *app, size_t row, const struct ana_metric *metric, struct tui_value *out)
 {
     const struct tui_group *g = group_at(app, row);
     double sum = 0;
@@ -255,33 +191,55 @@ static void group_value(const struct tui_app *app, size_t row, int column, struc
     char text[sizeof out->text] = "";
     for (size_t i = rank_of(app, row, 0); i < app->rank_count; i = rank_of(app, row, i + 1)) {
         struct tui_value of = {.number = NAN};
-        rank_value(app, i, column, &of);
+        rank_value(app, i, metric, &of);
         same = same && (!text[0] || strcmp(text, of.text) == 0);
         snprintf(text, sizeof text, "%s", of.text);
         out->style = of.style;
         sum += isnan(of.number) ? 0 : of.number;
         known += !isnan(of.number);
     }
-    if (columns[column].unit == TUI_UNIT_TEXT)
+    if (metric->unit == ANA_UNIT_TEXT)
         snprintf(out->text, sizeof out->text, "%s", same ? text : "\xe2\x80\x93");
-    else if (column != PID)
+    else if (metric != TUI_METRIC(RANK_PID))
         out->number = known ? sum / (double)known : NAN;
-    if (column == RANK)
+    if (metric == TUI_METRIC(RANK_NUMBER))
         snprintf(out->text, sizeof out->text, "%c%zu", is_open(app, g) ? '-' : '+', g->count);
-    if (column == STATE)
+    if (metric == TUI_METRIC(RANK_STATE))
         out->number = 2 * (double)(g - app->group);
 }
 
-static void value(const void *data, size_t row, int column, struct tui_value *out)
+static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     if (group_at(data, row))
-        group_value(data, row, column, out);
+        group_value(data, row, column->metric, out);
     else
-        rank_value(data, row, column, out);
+        rank_value(data, row, column->metric, out);
 }
 
-static const struct tui_table_spec spec = {
-    columns, sizeof columns / sizeof *columns, RANK, rows, value, identity, tagged, hidden};
+static const struct tui_column columns[] = {
+    [RANK] = {TUI_METRIC(RANK_NUMBER), 5, TUI_ASCENDING, NULL},
+    [HOST] = {TUI_METRIC(RANK_HOST), 6, TUI_ASCENDING | TUI_STRETCH, NULL},
+    [STATE] = {TUI_METRIC(RANK_STATE), 5, TUI_ASCENDING, NULL},
+    {TUI_METRIC(RANK_INSIDE), 13, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_METRIC(RANK_SINCE), 7, 0, NULL},
+    {TUI_METRIC(RANK_MPI_NOW), 6, 0, NULL},
+    {TUI_METRIC(RANK_SENT_RATE), 7, 0, NULL},
+    {TUI_METRIC(RANK_RECEIVED_RATE), 7, 0, NULL},
+    {TUI_METRIC(RANK_CALL_RATE), 7, 0, NULL},
+    {TUI_METRIC(RANK_LATE), 6, 0, NULL},
+    {TUI_METRIC(RANK_WAITED), 7, 0, NULL},
+    {TUI_METRIC(RANK_CAUSED), 7, 0, NULL},
+    {TUI_METRIC(RANK_MESSAGES_OUT), 7, 0, NULL},
+    {TUI_METRIC(RANK_MESSAGES_IN), 7, 0, NULL},
+    {TUI_METRIC(RANK_PID), 8, TUI_ASCENDING, NULL},
+};
+static const struct tui_table_spec spec = {.columns = columns,
+                                           .column_count = sizeof columns / sizeof *columns,
+                                           .rows = rows,
+                                           .value = value,
+                                           .identity = identity,
+                                           .tagged = tagged,
+                                           .hidden = hidden};
 
 /* Of many ranks the odd ones come first. */
 static int first_sort(const struct tui_app *app)

@@ -6,13 +6,15 @@
 enum { WHO, DOING, WHERE, COUNT };
 
 static const struct tui_column columns[] = {
-    [WHO] = {"WHO", 9, TUI_UNIT_TEXT, true, true,
-             "ranks that are at the same place; those to blame come first, then the smallest groups"},
-    [DOING] = {"DOING", 24, TUI_UNIT_TEXT, true, true,
-               "call that they are in, with its partner, or the last one before"},
-    [WHERE] = {"WHERE", 12, TUI_UNIT_TEXT, true, true,
-               "place in the program that made that call; the stack's place where one was taken"},
-    [COUNT] = {"RANKS", 6, ANA_COUNT, false, false, "how many ranks that is"},
+    [WHO] = {TUI_OWN("WHO", ANA_UNIT_TEXT,
+                     "ranks that are at the same place; those to blame come first, then the smallest groups"),
+             9, TUI_ASCENDING | TUI_STRETCH, NULL},
+    [DOING] = {TUI_OWN("DOING", ANA_UNIT_TEXT, "call that they are in, with its partner, or the last one before"), 24,
+               TUI_ASCENDING | TUI_STRETCH, NULL},
+    [WHERE] = {TUI_OWN("WHERE", ANA_UNIT_TEXT,
+                       "place in the program that made that call; the stack's place where one was taken"),
+               12, TUI_ASCENDING | TUI_STRETCH, NULL},
+    [COUNT] = {TUI_OWN("RANKS", ANA_COUNT, "how many ranks that is"), 6, 0, NULL},
 };
 
 static const struct tui_term_help terms[] = {
@@ -34,13 +36,13 @@ static uint64_t identity(const void *data, size_t row)
     return ((const struct tui_app *)data)->verdict.group[row].first + 1;
 }
 
-static void value(const void *data, size_t row, int column, struct tui_value *out)
+static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
     const struct ana_verdict_group *g = &app->verdict.group[row];
     if (g->culprit && app->verdict.state != ANA_HEALTHY)
         out->style = TUI_STYLE_TROUBLE;
-    switch (column) {
+    switch (column - columns) {
     case WHO:
         snprintf(out->text, sizeof out->text, "%s", g->who);
         break;
@@ -56,8 +58,11 @@ static void value(const void *data, size_t row, int column, struct tui_value *ou
     }
 }
 
-static const struct tui_table_spec spec = {columns, sizeof columns / sizeof *columns, -1, rows, value, identity, NULL,
-                                           NULL};
+static const struct tui_table_spec spec = {.columns = columns,
+                                           .column_count = sizeof columns / sizeof *columns,
+                                           .rows = rows,
+                                           .value = value,
+                                           .identity = identity};
 
 static void moved(struct tui_app *app, size_t row)
 {

@@ -10,13 +10,34 @@ void tui_table_free(struct tui_table *table)
     *table = (struct tui_table){0};
 }
 
+static bool is_text(const struct tui_column *column)
+{
+    return column->metric->unit == ANA_UNIT_TEXT;
+}
+
+static bool ascends(const struct tui_column *column)
+{
+    return column->flags & TUI_ASCENDING;
+}
+
+void tui_metric(const struct ana_metric *metric, const void *row, const struct ana_whole *whole, struct tui_value *out)
+{
+    struct ana_value value = metric->value(row, whole);
+    if (value.type == ANA_WORDS)
+        snprintf(out->text, sizeof out->text, "%s", value.text);
+    else
+        out->number = ana_metric_number(metric, row, whole);
+}
+
 void tui_table_text(const struct tui_table_spec *spec, const void *data, size_t row, int column, struct tui_value *out)
 {
     *out = (struct tui_value){.number = NAN, .style = TUI_STYLE_NORMAL};
-    spec->value(data, row, column, out);
-    int unit = spec->columns[column].unit;
+    const struct tui_column *of = &spec->columns[column];
+    spec->value(data, row, of, out);
+    if (of->show)
+        of->show(data, row, out);
     if (!out->text[0])
-        ana_number(out->text, sizeof out->text, unit == TUI_UNIT_TEXT ? ANA_COUNT : (enum ana_unit)unit, out->number,
+        ana_number(out->text, sizeof out->text, is_text(of) ? ANA_COUNT : (enum ana_unit)of->metric->unit, out->number,
                    true);
 }
 
@@ -58,8 +79,8 @@ static void sort_rows(struct tui_table *table, const struct tui_table_spec *spec
         tui_table_text(spec, data, table->order[i], table->sort, &value);
         keys[i] = (struct sort_key){.number = value.number,
                                     .row = table->order[i],
-                                    .is_text = column->unit == TUI_UNIT_TEXT,
-                                    .descending = column->ascending == table->inverted};
+                                    .is_text = is_text(column),
+                                    .descending = ascends(column) == table->inverted};
         snprintf(keys[i].text, sizeof keys[i].text, "%.47s", value.text);
     }
     qsort(keys, table->count, sizeof *keys, compare);
@@ -81,7 +102,7 @@ static int place(const struct tui_table *table, const struct tui_table_spec *spe
     }
     int spare = width - x;
     for (int i = 0, at = 1; i < shown; i++) {
-        int more = spec->columns[i].stretch ? table->want[i] - wide[i] : 0;
+        int more = spec->columns[i].flags & TUI_STRETCH ? table->want[i] - wide[i] : 0;
         more = more < 0 || spare < 0 ? 0 : more > spare ? spare : more;
         spare -= more;
         out[i] = at;
@@ -100,7 +121,7 @@ static bool contains(const struct tui_table *table, const struct tui_table_spec 
         shown = place(table, spec, table->drawn.w, at, wide);
     struct tui_value value;
     for (int c = 0; c < shown; c++) {
-        if (c > 0 && spec->columns[c].unit != TUI_UNIT_TEXT)
+        if (c > 0 && !is_text(&spec->columns[c]))
             continue;
         tui_table_text(spec, data, row, c, &value);
         if (strcasestr(value.text, word))
@@ -130,7 +151,9 @@ bool tui_table_go(struct tui_table *table, const struct tui_table_spec *spec, co
 void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
 {
     if (!table->started) {
-        table->sort = spec->sort;
+        table->sort = spec->column_count - 1;
+        while (table->sort >= 0 && !(spec->columns[table->sort].flags & TUI_FIRST_SORT))
+            table->sort--;
         table->started = true;
     }
     size_t rows = spec->rows(data);
@@ -214,7 +237,8 @@ static void measure(struct tui_table *table, const struct tui_table_spec *spec, 
 {
     for (int c = 0; c < spec->column_count; c++) {
         table->want[c] = 0;
-        for (size_t i = table->top; spec->columns[c].stretch && i < table->count && i < table->top + page; i++) {
+        for (size_t i = table->top; (spec->columns[c].flags & TUI_STRETCH) && i < table->count && i < table->top + page;
+             i++) {
             struct tui_value value;
             tui_table_text(spec, data, table->order[i], c, &value);
             int columns = tui_columns(value.text);
@@ -262,11 +286,12 @@ static void draw_titles(const struct tui_table *table, const struct tui_table_sp
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
     for (int i = 0; i < shown; i++) {
         const struct tui_column *column = &spec->columns[i];
-        bool sorted = i == table->sort, right = column->unit != TUI_UNIT_TEXT;
+        bool sorted = i == table->sort, right = !is_text(column);
         char title[48];
-        bool down = column->ascending == table->inverted;
-        snprintf(title, sizeof title, "%s%s", column->title,
-                 sorted && tui_columns(column->title) < wide[i] ? (down ? "\xe2\x96\xbc" : "\xe2\x96\xb2") : "");
+        bool down = ascends(column) == table->inverted;
+        snprintf(title, sizeof title, "%s%s", column->metric->title,
+                 sorted && tui_columns(column->metric->title) < wide[i] ? (down ? "\xe2\x96\xbc" : "\xe2\x96\xb2")
+                                                                        : "");
         put_column(grid, rect, at[i], 0, wide[i], right, sorted ? TUI_STYLE_SORTED : TUI_STYLE_HEADER, title);
     }
 }
@@ -294,8 +319,8 @@ void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, 
         for (int c = 0; c < shown; c++) {
             struct tui_value value;
             tui_table_text(spec, data, row, c, &value);
-            bool unknown = spec->columns[c].unit != TUI_UNIT_TEXT && isnan(value.number) && !cursor && !tagged;
-            put_column(grid, rect, at[c], y, wide[c], spec->columns[c].unit != TUI_UNIT_TEXT,
+            bool unknown = !is_text(&spec->columns[c]) && isnan(value.number) && !cursor && !tagged;
+            put_column(grid, rect, at[c], y, wide[c], !is_text(&spec->columns[c]),
                        tagged    ? TUI_STYLE_TAGGED
                        : unknown ? TUI_STYLE_DIM
                                  : value.style,

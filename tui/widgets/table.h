@@ -3,20 +3,32 @@
 #ifndef TUI_TABLE_H
 #define TUI_TABLE_H
 
-#include "trace/util/numfmt.h"
+#include "trace/metric/metric.h"
 #include "tui/widgets/grid.h"
 
 enum { TUI_TABLE_COLUMNS = 24 }; /* no table has more */
-enum { TUI_UNIT_TEXT = -1 };     /* beside enum ana_unit */
 
-struct tui_column {
-    const char *title;
-    int width;        /* columns of the terminal; text is left, numbers are right aligned */
-    int unit;         /* enum ana_unit or TUI_UNIT_TEXT */
-    bool ascending;   /* the natural order: small (or A) first */
-    bool stretch;     /* shares what is left of the line after all columns are in */
-    const char *help; /* what it means, with its formula */
+enum tui_column_flags {
+    TUI_ASCENDING = 1, /* the natural order: small (or A) first */
+    TUI_STRETCH = 2,   /* shares what is left of the line after all columns are in */
+    TUI_FIRST_SORT = 4 /* sorted by at first; none: the order of the rows as they come */
 };
+
+struct tui_value;
+struct tui_column {
+    const struct ana_metric *metric; /* title, unit, help */
+    int width;                       /* columns of the terminal; text is left, numbers are right aligned */
+    unsigned flags;
+    /* What the view makes of the metric's value, or in place of it; may be NULL. */
+    void (*show)(const void *data, size_t row, struct tui_value *out);
+};
+#define TUI_METRIC(id) &ana_metrics[ANA_METRIC_##id]
+/* A column of one view alone. */
+#define TUI_OWN(title_, unit_, help_)                                                                                  \
+    &(const struct ana_metric)                                                                                         \
+    {                                                                                                                  \
+        .title = title_, .unit = unit_, .help = help_                                                                  \
+    }
 
 struct tui_value {
     double number; /* sorted by, and shown in the column's unit where text is empty; NAN: unknown */
@@ -29,14 +41,16 @@ struct tui_value {
 struct tui_table_spec {
     const struct tui_column *columns;
     int column_count;
-    int sort; /* column sorted by at first; -1: the order of the rows as they come */
     size_t (*rows)(const void *data);
-    /* `out` comes as {NAN, "", NORMAL}. */
-    void (*value)(const void *data, size_t row, int column, struct tui_value *out);
+    /* What stands in a cell, before its column's `show`; `out` comes as {NAN, "", NORMAL}. */
+    void (*value)(const void *data, size_t row, const struct tui_column *column, struct tui_value *out);
     uint64_t (*identity)(const void *data, size_t row); /* what the cursor stays on when rows move */
     bool (*tagged)(const void *data, size_t row);       /* may be NULL */
     bool (*hidden)(const void *data, size_t row);       /* folded away; may be NULL */
 };
+
+/* A metric of a row as what stands in its cell. */
+void tui_metric(const struct ana_metric *metric, const void *row, const struct ana_whole *whole, struct tui_value *out);
 
 struct tui_table {
     int sort; /* column; -1 none */

@@ -141,7 +141,7 @@ static void open_calls(void)
     const struct tui_table_spec *spec = tui_views[TUI_VIEW_OVERVIEW]->table;
     struct tui_value value = {0};
     int column = 0;
-    while (column < spec->column_count && strcmp(spec->columns[column].title, "LAST RANK") != 0)
+    while (column < spec->column_count && strcmp(spec->columns[column].metric->title, "LAST RANK") != 0)
         column++;
     tui_table_text(spec, &app, 0, column, &value);
     CHECK(strcmp(value.text, "3 inside") == 0, "a call that ranks are in for seconds says so");

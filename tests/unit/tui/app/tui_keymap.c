@@ -41,10 +41,10 @@ static void every_view(void)
             CHECK((int)tui_key_action(TUI_VIEW_HELP, '0' + (v + 1) % 10) == (int)TUI_ACTION_VIEW_OVERVIEW + v,
                   "digits in the order of the views: %s", view->title);
         for (int c = 0; view->table && c < view->table->column_count; c++) {
-            CHECK(view->table->columns[c].help && view->table->columns[c].help[0], "a column without help: %s",
-                  view->table->columns[c].title);
-            CHECK(tui_columns(view->table->columns[c].title) <= view->table->columns[c].width,
-                  "a title wider than its column: %s", view->table->columns[c].title);
+            CHECK(view->table->columns[c].metric->help && view->table->columns[c].metric->help[0],
+                  "a column without help: %s", view->table->columns[c].metric->title);
+            CHECK(tui_columns(view->table->columns[c].metric->title) <= view->table->columns[c].width,
+                  "a title wider than its column: %s", view->table->columns[c].metric->title);
         }
         CHECK(!view->table || view->table->column_count <= TUI_TABLE_COLUMNS, "too many columns: %s", view->title);
     }

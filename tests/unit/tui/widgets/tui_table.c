@@ -26,19 +26,25 @@ static uint64_t identity(const void *d, size_t row)
     return ((const struct data *)d)->row[row].id;
 }
 
-static void value(const void *d, size_t row, int column, struct tui_value *out)
+static const struct tui_column columns[] = {
+    {TUI_OWN("NAME", ANA_UNIT_TEXT, "name"), 6, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_OWN("N", ANA_COUNT, "number"), 5, TUI_FIRST_SORT, NULL},
+    {TUI_OWN("AGAIN", ANA_NS, "number"), 6, TUI_ASCENDING, NULL}};
+
+static void value(const void *d, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct row *r = &((const struct data *)d)->row[row];
-    if (column == 0)
+    if (column == columns)
         snprintf(out->text, sizeof out->text, "%s", r->name);
     else
         out->number = r->number;
 }
 
-static const struct tui_column columns[] = {{"NAME", 6, TUI_UNIT_TEXT, true, true, "name"},
-                                            {"N", 5, ANA_COUNT, false, false, "number"},
-                                            {"AGAIN", 6, ANA_NS, true, false, "number"}};
-static const struct tui_table_spec spec = {columns, 3, 1, rows, value, identity, NULL, NULL};
+static const struct tui_table_spec spec = {.columns = columns,
+                                           .column_count = sizeof columns / sizeof *columns,
+                                           .rows = rows,
+                                           .value = value,
+                                           .identity = identity};
 static struct tui_table table;
 
 static void order(const char *want, const char *what)

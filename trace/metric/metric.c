@@ -1,0 +1,175 @@
+#include "trace/metric/metric.h"
+
+/* Types of the rows, by kind. */
+typedef struct ana_call_stat row_CALL;
+typedef struct ana_rank_row row_RANK;
+typedef struct ana_site row_SITE;
+typedef struct ana_collective row_COLLECTIVE;
+typedef struct ana_pair row_PAIR;
+typedef struct ana_wait row_WAIT;
+typedef struct ana_job_clock row_CLOCK;
+typedef struct ana_carried row_LIBRARY;
+typedef struct ana_nccl_stat row_NCCL;
+typedef struct ana_nccl_pair row_NCCL_PAIR;
+typedef struct ana_kernel_stat row_KERNEL;
+typedef struct ana_gpu_rank row_GPU;
+
+/* ---- the types of C as types of values ----------------------------------------------------------------------------
+ */
+
+static struct ana_value of_unsigned(uint64_t x)
+{
+    return (struct ana_value){ANA_UNSIGNED, {.integer = x}};
+}
+
+static struct ana_value of_signed(int64_t x)
+{
+    return (struct ana_value){ANA_SIGNED, {.number = x}};
+}
+
+static struct ana_value of_real(double x)
+{
+    return (struct ana_value){ANA_REAL, {.real = x}};
+}
+
+static struct ana_value of_bool(bool x)
+{
+    return (struct ana_value){ANA_BOOL, {.integer = x}};
+}
+
+static struct ana_value of_text(const char *x)
+{
+    return (struct ana_value){x ? ANA_WORDS : ANA_UNKNOWN, {.text = x}};
+}
+
+static struct ana_value of_value(struct ana_value x)
+{
+    return x;
+}
+
+#define VALUE(x)                                                                                                       \
+    _Generic((x), uint64_t                                                                                             \
+             : of_unsigned, uint32_t                                                                                   \
+             : of_unsigned, int64_t                                                                                    \
+             : of_signed, int32_t                                                                                      \
+             : of_signed, double                                                                                       \
+             : of_real, bool                                                                                           \
+             : of_bool, const char *                                                                                   \
+             : of_text, char *                                                                                         \
+             : of_text, struct ana_value                                                                               \
+             : of_value)(x)
+
+/* ---- words of metrics.def ------------------------------------------------------------------------------------------
+ */
+
+#define HELP_P50 "half of the calls took no longer (within 1/16)"
+#define HELP_P99 "99 % of the calls took no longer (within 1/16)"
+#define HELP_MAX "the longest call"
+#define HELP_IN_VIEW                                                                                                   \
+    "calls, all ranks in view; of a window of time: all that some part of lies in it, in their full length"
+#define HELP_LAST                                                                                                      \
+    "who came last most often, and in how many of the instances: any rank of the communicator, also one not in view"
+#define HELP_SENT     "bytes handed to MPI for others"
+#define HELP_RECEIVED "bytes that arrived"
+#define HELP_COMM     "communicator: its name, or its number and size"
+#define COUNTED       row->stat && row->stat->counted
+
+static struct ana_value rank_index(size_t index)
+{
+    return (struct ana_value){ANA_RANK_INDEX, {.integer = index}};
+}
+
+static struct ana_value world_of(const struct ana_whole *whole, size_t index)
+{
+    const struct ana_rank *rank = whole->job ? ana_job_rank(whole->job, index) : NULL;
+    return rank ? of_unsigned(rank->world) : (struct ana_value){0};
+}
+
+static double share_of(int64_t part, int64_t whole)
+{
+    return whole > 0 && part >= 0 ? (double)part / (double)whole : NAN;
+}
+
+/* Of a GPU's time in the run. */
+static double part_of_run(const struct ana_gpu_rank *row, int64_t ns)
+{
+    return row->wall_ns > 0 ? (double)ns / (double)row->wall_ns : NAN;
+}
+
+/* Threads can make it longer than all; start and end of MPI are not in the time of all ranks. */
+static double share_of_run(const struct ana_call_stat *row, double wall_ns)
+{
+    double share = (double)row->time_ns / wall_ns;
+    return share > 1.005 || row->opclass == TRC_OP_INIT || row->opclass == TRC_OP_FINALIZE ? NAN : share;
+}
+
+static const char *wait_name(enum ana_wait_kind kind)
+{
+    static const char *const names[] = {[ANA_LATE_SENDER] = "late-sender",
+                                        [ANA_LATE_RECEIVER] = "late-receiver",
+                                        [ANA_LATE_IN_COLLECTIVE] = "late-in-collective"};
+    return names[kind];
+}
+
+static uint64_t more_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool is_inside(const struct ana_rank *rank)
+{
+    return rank->inside && rank->state != ANA_RANK_DONE;
+}
+
+/* ---- the table -----------------------------------------------------------------------------------------------------
+ */
+
+#define METRIC(kind, id, key, title, unit, needs, known, help)                                                         \
+    static struct ana_value value_##kind##_##id(const void *of, const struct ana_whole *whole)                         \
+    {                                                                                                                  \
+        const row_##kind *row = of;                                                                                    \
+        (void)whole;                                                                                                   \
+        return (needs) ? VALUE(known) : (struct ana_value){0};                                                         \
+    }
+#include "trace/metric/metrics.def"
+#undef METRIC
+
+const struct ana_metric ana_metrics[ANA_METRICS] = {
+#define METRIC(kind, id, key, title, unit, needs, known, help)                                                         \
+    {ANA_KIND_##kind, key, title, unit, help, value_##kind##_##id},
+#include "trace/metric/metrics.def"
+#undef METRIC
+};
+
+double ana_metric_number(const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
+{
+    struct ana_value v = metric->value(row, whole);
+    switch (v.type) {
+    case ANA_UNSIGNED:
+        return (double)v.integer;
+    case ANA_SIGNED:
+        return ana_known(v.number);
+    case ANA_REAL:
+        return v.real;
+    default:
+        return NAN;
+    }
+}
+
+struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summary *s, const struct ana_gpu_look *look)
+{
+    struct ana_whole whole = {.job = job, .seconds = (double)(s->end_ns - s->begin_ns) / 1e9};
+    for (size_t i = 0; i < s->rank_count; i++) {
+        whole.wall_ns += (double)s->ranks[i].wall_ns;
+        whole.seen_ns += (double)ana_rank_seen_ns(&s->ranks[i]);
+    }
+    for (size_t i = 0; look && i < look->kernel_count; i++)
+        whole.kernel_ns += (double)look->kernels[i].times.total_ns;
+    if (!(whole.seconds > 0))
+        whole.seconds = NAN;
+    if (!(whole.wall_ns > 0))
+        whole.wall_ns = NAN;
+    if (!(whole.seen_ns > 0))
+        whole.seen_ns = NAN;
+    return whole;
+}

@@ -1,0 +1,75 @@
+/* One table of what is known of a call, rank, site, collective ...: columns of screens, columns of the report, keys of
+ * JSON and help texts name its rows.  A new metric is one row of metrics.def. */
+#ifndef ANA_METRIC_H
+#define ANA_METRIC_H
+
+#include "trace/gpu/device.h"
+#include "trace/util/numfmt.h"
+
+enum { ANA_UNIT_TEXT = -1 }; /* beside enum ana_unit */
+
+/* What the rows of a table are. */
+enum ana_metric_kind {
+    ANA_KIND_CALL,       /* struct ana_call_stat */
+    ANA_KIND_RANK,       /* struct ana_rank_row */
+    ANA_KIND_SITE,       /* struct ana_site */
+    ANA_KIND_COLLECTIVE, /* struct ana_collective */
+    ANA_KIND_PAIR,       /* struct ana_pair */
+    ANA_KIND_WAIT,       /* struct ana_wait */
+    ANA_KIND_CLOCK,      /* struct ana_job_clock */
+    ANA_KIND_LIBRARY,    /* struct ana_carried */
+    ANA_KIND_NCCL,       /* struct ana_nccl_stat */
+    ANA_KIND_NCCL_PAIR,  /* struct ana_nccl_pair */
+    ANA_KIND_KERNEL,     /* struct ana_kernel_stat */
+    ANA_KIND_GPU         /* struct ana_gpu_rank */
+};
+
+enum ana_metric_id {
+#define METRIC(kind, id, key, title, unit, needs, value, help) ANA_METRIC_##kind##_##id,
+#include "trace/metric/metrics.def"
+#undef METRIC
+    ANA_METRICS
+};
+
+/* A rank now, and what a selection says of it; `stat` is NULL where that is nothing. */
+struct ana_rank_row {
+    const struct ana_rank *rank;
+    const struct ana_rank_stat *stat;
+    double mpi_share, sent_per_s, received_per_s, calls_per_s, messages_out, messages_in; /* in view; NAN unknown */
+};
+
+/* What rows are compared with: NAN unknown. */
+struct ana_whole {
+    const struct ana_job *job; /* NULL: metrics that name a rank's world are unknown */
+    double seconds;            /* of the selection */
+    double wall_ns, seen_ns;   /* of all ranks together, and the part that was analysed: waiting is a share of this */
+    double kernel_ns;          /* of all kernels together */
+};
+/* `look` may be NULL. */
+struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summary *summary,
+                              const struct ana_gpu_look *look);
+
+struct ana_value {
+    enum { ANA_UNKNOWN, ANA_UNSIGNED, ANA_SIGNED, ANA_REAL, ANA_BOOL, ANA_WORDS, ANA_RANK_INDEX } type;
+    union {
+        uint64_t integer; /* a rank index, too */
+        int64_t number;
+        double real;
+        const char *text;
+    };
+};
+
+struct ana_metric {
+    enum ana_metric_kind kind;
+    const char *key; /* in JSON; NULL: not there */
+    const char *title;
+    int unit;         /* enum ana_unit or ANA_UNIT_TEXT */
+    const char *help; /* what it means, with its formula */
+    struct ana_value (*value)(const void *row, const struct ana_whole *whole);
+};
+extern const struct ana_metric ana_metrics[ANA_METRICS];
+
+/* The value as a number in the metric's unit; NAN for text and for what is not known. */
+double ana_metric_number(const struct ana_metric *metric, const void *row, const struct ana_whole *whole);
+
+#endif
