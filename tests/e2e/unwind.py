@@ -1,0 +1,71 @@
+# timeout: 180
+"""Our unwinder beside libunwind at random moments of a real program, and both beside the program's own account.
+
+unwind/moments.c holds its threads and takes each stack twice, from the same registers, memory and tables (libunwind by its
+remote interface).  They work in recursion, leaves, PLT stubs, libc, signal handlers and C++ exceptions; or they wait in a
+system call, and then only stack pointer and pc are known, as of a rank that hangs.  Prints the figures of docs/stacks.md."""
+import os
+import subprocess
+import sys
+
+from common import TOP, check, end, run, skip_all
+
+CC, CXX = os.environ.get("CC", "gcc").split(), os.environ.get("CXX", "g++").split()
+HERE = os.path.join(TOP, "tests/e2e/unwind")
+MOMENTS = 250  # of each kind in each build
+BUILDS = {"without frame pointers": ["-O2", "-fomit-frame-pointer"], "with frame pointers": ["-O1", "-fno-omit-frame-pointer"]}
+OURS = ["stacks/unwind.c", "stacks/cfi.c", "stacks/expression.c", "stacks/registers.c", "stacks/procfs.c", "load/modules.c",
+        "base/peek.c"]
+
+
+def compile_with(flags):
+    """./moments, and ./libwork.so with these flags.  libgcc_s comes first: libunwind has an exception handling of its own."""
+    warn, hooks = ["-Wall", "-Wextra", "-g"], ["-fPIC", "-fno-inline", "-finstrument-functions"]
+    subprocess.run(CC + ["-std=c11", "-D_GNU_SOURCE", "-c", "-o", "work.o", HERE + "/work.c"] + warn + hooks + flags, check=True)
+    subprocess.run(CXX + ["-c", "-o", "throw.o", HERE + "/throw.cpp"] + warn + hooks + flags, check=True)
+    subprocess.run(CXX + ["-shared", "-o", "libwork.so", "work.o", "throw.o", "-lm", "-lpthread"], check=True)
+    subprocess.run(CC + ["-std=c11", "-D_GNU_SOURCE", "-O2", "-I" + TOP, "-o", "moments", HERE + "/moments.c", HERE + "/theirs.c"] +
+                   [os.path.join(TOP, "interpose", f) for f in OURS] + warn +
+                   ["-L.", "-lwork", "-Wl,-rpath,.", "-Wl,-z,lazy", "-Wl,--no-as-needed", "-lgcc_s", "-lunwind-generic",
+                    "-lpthread"], check=True)
+
+
+def figures(text):
+    """{kind: {name: number}}"""
+    found = {}
+    for line in text.splitlines():
+        kind, name, number = line.split()
+        found.setdefault(kind, {})[name] = int(number)
+    return found
+
+
+def hold_to(what, n):
+    """Where no frame was guessed, ours are exactly the program's; a guess may err, which is why it is marked, but rarely."""
+    ours, theirs, guess = ({k: n[who + k] for k in ("frames", "whole", "missed", "wrong")}
+                           for who in ("ours.", "libunwind.", "ours_guessed."))
+    moments = n["moments"]
+    check(what + ": %d moments" % MOMENTS, moments == MOMENTS, n)
+    check(what + ": no wrong frame, none missing", ours["wrong"] == 0 and ours["missed"] == 0, n)
+    check(what + ": as many frames as libunwind, as many whole stacks",
+          ours["frames"] >= theirs["frames"] and ours["whole"] >= theirs["whole"], n)
+    check(what + ": up to the thread's first function", ours["whole"] + guess["whole"] >= 0.98 * moments, n)
+    check(what + ": of guessed stacks, too, nearly every frame is right",
+          guess["wrong"] + guess["missed"] <= 0.02 * guess["frames"], n)
+    print("%s: %d moments, %d frames that the program confirms, %d stacks guessed" % (what, moments, n["confirmed"], n["guessed"]))
+    for who in ("ours", "libunwind"):
+        total = {k: n["%s.%s" % (who, k)] + n["%s_guessed.%s" % (who, k)] for k in ("frames", "whole", "missed", "wrong", "ns")}
+        print("  %-9s %6d frames, %4d whole stacks, %5d frames missed, %3d wrong, %7.1f us a stack" %
+              (who, total["frames"], total["whole"], total["missed"], total["wrong"], total["ns"] / 1000 / max(moments, 1)))
+
+
+there = subprocess.run(CC + ["-E", "-"], input=b"#include <libunwind.h>\n", capture_output=True)
+if there.returncode:
+    skip_all("libunwind-dev is not installed (tests/setup.sh check)")
+for name, flags in BUILDS.items():
+    compile_with(flags)
+    done = run(["./moments", str(MOMENTS), str(len(name))])
+    sys.stdout.write(done.err)
+    if check(name + ": the program ends well", done.code == 0, done):
+        for kind, numbers in figures(done.out).items():
+            hold_to("%s, %s" % (kind, name), numbers)
+end()
