@@ -38,14 +38,14 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args);
 /* After it.  Keeps errno. */
 void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result);
 
+/* Whether the marked call is still there, of which the calling one would be a part.  (mark.c) */
+bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *frame);
+
 /* Whether a call is made inside another one.  A frame below the mark runs inside the marked call, if that is still
- * there: longjmp or a C++ exception may have left it without passing ipo_leave.  Then its place on the stack soon has
- * other frames: the return address above the mark goes with the next call from the same function, what the wrapper kept
- * below it with deeper ones. */
+ * there: longjmp or a C++ exception may have left it without passing ipo_leave. */
 static inline bool ipo_is_inside(const struct ipo_thread *thread, const struct ipo_frame *frame)
 {
-    return thread->mark && frame->address < thread->mark && ((const uint64_t *)thread->mark)[1] == thread->outer_site &&
-           thread->outer->address == thread->mark;
+    return __builtin_expect(frame->address < thread->mark, 0) && ipo_mark_stands(thread, frame);
 }
 
 /* ---- for the files that know classes of calls */

@@ -72,6 +72,10 @@ def late():
     check("a receive on a communicator freed long ago: no wrong source", done.code == 0 and not wrong, wrong or done)
 
 
+def openmpi(ranks, command, folder):
+    return mpirun(ranks, command, folder, folder is not None)
+
+
 def mpich(ranks, command, folder):
     return run(["mpirun.mpich", "-n", str(ranks)] + command, environment(folder, folder is not None))
 
@@ -116,6 +120,17 @@ def freed():
           "%s, without %s" % (traced, bare))
 
 
+def coroutines(start, what, compiler):
+    """A call that was left may have had its stack unmapped since."""
+    program = build("coroutine", out="coroutine-" + what, compiler=compiler)
+    bare, traced = start(1, [program], None), start(1, [program], "left-" + what)
+    check("calls left by coroutines, %s: runs as without" % what, (bare.code, bare.out) == (traced.code, traced.out) == (0, "done\n"),
+          "%s, without %s" % (traced, bare))
+    seen = calls(report("left-" + what) or {"calls": []})
+    got = {name: seen.get(name, {}).get("calls") for name in ("MPI_Allreduce", "MPI_Barrier")}
+    check("calls left by coroutines, %s: all others are counted" % what, got == {"MPI_Allreduce": 300, "MPI_Barrier": 1}, got)
+
+
 def isendrecv():
     """MPICH says nothing of what an MPI_Isendrecv received: then what was posted holds, not rank 0."""
     build("isendrecv", compiler="mpicc.mpich")
@@ -133,11 +148,13 @@ build("refused")
 refused(2, ["./refused"], "refused-trace", "Open MPI")
 doubtful()
 build("loop", "-rdynamic")
-loop(lambda ranks, command, folder: mpirun(ranks, command, folder, folder is not None), "Open MPI", "./loop")
+loop(openmpi, "Open MPI", "./loop")
+coroutines(openmpi, "openmpi", "mpicc")
 if shutil.which("mpicc.mpich"):
     build("loop", "-rdynamic", out="loop-mpich", compiler="mpicc.mpich")
     loop(mpich, "MPICH", "./loop-mpich")
     isendrecv()
+    coroutines(mpich, "mpich", "mpicc.mpich")
     freed()
     build("refused", out="refused-mpich", compiler="mpicc.mpich")
     refused(2, ["./refused-mpich"], "refused-mpich-trace", "MPICH")
