@@ -3,7 +3,7 @@
 #ifndef IPO_ARENA_H
 #define IPO_ARENA_H
 
-#include "interpose/mpi/calls.h"
+#include "interpose/base/ours.h"
 #include <stddef.h>
 
 /* Zeroed, aligned to 64 bytes; NULL if there is none. */

@@ -1,7 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/facts.h"
 #include "interpose/load/modules.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/stacks/procfs.h"
 #include "interpose/stacks/python.h"
 #include "interpose/load/several.h"

@@ -3,7 +3,7 @@
 #include "interpose/cuda/cupti.h"
 #include "interpose/core/facts.h"
 #include "interpose/stacks/fatal.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/stacks/sites.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/load/loads.h"

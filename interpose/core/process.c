@@ -37,75 +37,15 @@
 #include <time.h>
 #include <unistd.h>
 
-struct ipo_process ipo_process;
 __attribute__((used, section(TRC_VERSION_SECTION))) static const char version_mark[] = HPCTOP_VERSION;
-bool ipo_clock_is_tsc;
 
 static atomic_int started; /* 0 no, 1 at it or traced, 2 not to be traced */
 static atomic_int inits;   /* Init calls that succeeded, less the finalized ones */
-static uint32_t *armed_page;
 static size_t patched_at_load;
-
-uint64_t ipo_ticks_slow(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t ticks_for_writer(void)
 {
     return ipo_ticks();
-}
-
-void ipo_say(const char *text, const char *more)
-{
-    if (!ipo_process.options.verbose)
-        return;
-    struct ipo_text line = {0};
-    ipo_text_add(&line, "hpctop: ");
-    ipo_text_add(&line, text);
-    ipo_text_add(&line, more);
-    ipo_text_add(&line, "\n");
-    if (write(STDERR_FILENO, line.text, line.used) < 0)
-        return; /* nobody to tell */
-}
-
-/* What pthread_atfork is in glibc.  By name at run time: other libcs lack it, and would refuse to load us. */
-bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void))
-{
-    int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *) =
-        (int (*)(void (*)(void), void (*)(void), void (*)(void), void *))(uintptr_t)dlsym(RTLD_DEFAULT,
-                                                                                          "__register_atfork");
-    return at_fork && !at_fork(NULL, in_parent, in_child, NULL);
-}
-
-/* Words that fork clears in the child: children of the traced process pass everything through. */
-enum { FOR_MPI, MEMO_EPOCH, FOR_NCCL, FOR_TOLD };
-void ipo_process_disarm(void)
-{
-    if (!armed_page)
-        return;
-    armed_page[FOR_MPI] = armed_page[FOR_NCCL] = armed_page[FOR_TOLD] = 0;
-}
-
-void ipo_memo_forget(void)
-{
-    if (armed_page)
-        __atomic_fetch_add(&armed_page[MEMO_EPOCH], 1, __ATOMIC_RELAXED);
-}
-
-static bool arm_page(void)
-{
-    if (armed_page)
-        return true;
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (page == MAP_FAILED)
-        return false;
-    armed_page = page;
-    __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE); /* not yet: the word is 0 */
-    bool wiped = !madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */);
-    return wiped || ipo_at_fork(NULL, ipo_process_disarm);
 }
 
 static char schema[96 * 1024];
@@ -266,10 +206,8 @@ static uint32_t arming(void)
 
 static void arm_nccl(void)
 {
-    armed_page[FOR_NCCL] = ipo_nccl_window_allowed(IPO_WINDOW_SYMBOLS) ? arming() : 0;
-    armed_page[FOR_TOLD] = arming();
-    __atomic_store_n(&ipo_nccl_armed, &armed_page[FOR_NCCL], __ATOMIC_RELEASE);
-    __atomic_store_n(&ipo_told_armed, &armed_page[FOR_TOLD], __ATOMIC_RELEASE);
+    ipo_arm(IPO_FOR_NCCL, ipo_nccl_window_allowed(IPO_WINDOW_SYMBOLS) ? arming() : 0);
+    ipo_arm(IPO_FOR_TOLD, arming());
 }
 
 bool ipo_process_start(const void *caller)
@@ -282,8 +220,8 @@ bool ipo_process_start(const void *caller)
     if (!is_wanted())
         return false;
     ipo_process.concurrent = true; /* until the thread level is known */
-    ipo_calls_prepare();
-    if (!ipo_resolve_all(caller) || !arm_page() || !ipo_requests_start()) {
+    ipo_calls_prepare(ipo_classes);
+    if (!ipo_resolve_all(caller) || !ipo_arm_page() || !ipo_requests_start()) {
         ipo_say("not recording: ", "no MPI library found");
         return false;
     }
@@ -294,7 +232,7 @@ bool ipo_process_start(const void *caller)
     head->abi = ipo_abi.id;
     ipo_nccl_resolve(NULL);
     head->patched_slots += ipo_patch_slots();
-    __atomic_store_n(&armed_page[FOR_MPI], arming(), __ATOMIC_RELEASE);
+    ipo_arm(IPO_FOR_MPI, arming());
     arm_nccl();
     live();
     return true;
@@ -450,7 +388,7 @@ bool ipo_process_start_nccl(int rank, int size, uint64_t hash)
             sched_yield();
         return *ipo_told_armed != 0;
     }
-    bool good = is_wanted() && arm_page() && begin(size, hash);
+    bool good = is_wanted() && ipo_arm_page() && begin(size, hash);
     if (good)
         start_nccl(rank, size);
     atomic_store(&started_here, 2);

@@ -2,7 +2,7 @@
  * moment old, which does not matter here. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/calls.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/core/thread.h"
 

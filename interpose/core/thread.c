@@ -2,7 +2,7 @@
 #include "interpose/core/thread.h"
 #include "interpose/mpi/describe.h"
 #include "interpose/nccl/state.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 
 #include <errno.h>
 #include <sys/mman.h>

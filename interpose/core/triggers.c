@@ -1,6 +1,6 @@
 /* When stacks are due. */
 #include "interpose/base/oldglibc.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/stacks/python.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/base/text.h"

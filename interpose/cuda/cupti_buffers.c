@@ -2,7 +2,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_inside.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 
 #include <sys/mman.h>
 #include <time.h>

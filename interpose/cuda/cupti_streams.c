@@ -4,7 +4,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_records.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/base/text.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "interpose/cuda/events.h"
 #include "interpose/cuda/cuda.h"
 #include "interpose/core/facts.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/core/own.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* The table of device operations: gpu_ops.h.  A handle is the operation's number and its slot. */
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/cuda/gpu_ops.h"
 
 #include <sched.h>

@@ -4,7 +4,7 @@
 #include "interpose/load/loader.h"
 #include "interpose/core/own.h"
 #include "interpose/base/peek.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/mpi/record.h"
 #include "interpose/load/resolve.h"
 

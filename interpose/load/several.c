@@ -1,7 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/several.h"
 #include "interpose/core/facts.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/load/resolve.h"
 #include "interpose/load/loader.h"
 #include "interpose/load/loads.h"

@@ -68,7 +68,7 @@ static void prepare_memo(struct ipo_call *call)
     call->remembered = call->memo_words > 0 || call->opclass == TRC_OP_WAIT || call->opclass == TRC_OP_TEST;
 }
 
-void ipo_calls_prepare(void)
+void ipo_calls_prepare(const struct ipo_class *classes)
 {
     for (int i = 0; i < IPO_CALLS; i++) {
         struct ipo_call *call = &ipo_calls[i];
@@ -80,9 +80,9 @@ void ipo_calls_prepare(void)
         call->persistent = call->opclass >= TRC_OP_SEND && call->opclass <= TRC_OP_NEIGHBOR &&
                            (ends_with(call->name, "_init") || ends_with(call->name, "_init_c"));
         prepare_memo(call);
-        call->prepare = ipo_classes[call->opclass].prepare;
-        call->describe = ipo_classes[call->opclass].describe;
-        call->finish = ipo_classes[call->opclass].finish;
+        call->prepare = classes[call->opclass].prepare;
+        call->describe = classes[call->opclass].describe;
+        call->finish = classes[call->opclass].finish;
         /* Most local calls have nothing to remember afterwards. */
         bool local = call->opclass == TRC_OP_COMM || call->opclass == TRC_OP_OTHER;
         if (local && !ipo_has(call, 'k') && !ipo_has(call, 'q') && !ipo_has(call, 'Q') && !ipo_has(call, 'G') &&

@@ -2,6 +2,8 @@
 #ifndef IPO_CALLS_H
 #define IPO_CALLS_H
 
+#include "interpose/base/ours.h"
+
 #include "trace/format/opclass.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,9 +20,6 @@ enum ipo_call_id {
 
 /* Class of the rows that are known but never wrapped. */
 #define TRC_OP_PASS TRC_OPCLASSES
-
-/* Data of this library, whatever includes it: reached directly, not through the GOT. */
-#define IPO_OURS __attribute__((visibility("hidden")))
 
 #define IPO_ABSENT 0xffu
 
@@ -57,7 +56,8 @@ extern IPO_OURS ipo_function
     ipo_own[IPO_CALLS]; /* for calls of the recorder's own: the library's, past any other tool */
 
 /* Fills positions and flags; once, before the first record. */
-void ipo_calls_prepare(void);
+struct ipo_class;
+void ipo_calls_prepare(const struct ipo_class *classes); /* ipo_classes, by enum trc_opclass */
 
 /* Position of a role among the arguments or IPO_ABSENT. */
 static inline unsigned ipo_position(const struct ipo_call *call, char role)

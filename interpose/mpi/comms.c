@@ -6,7 +6,7 @@
 #include "interpose/mpi/families.h"
 #include "interpose/mpi/members.h"
 #include "interpose/mpi/memo.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/load/resolve.h"
 #include "interpose/base/table.h"
 

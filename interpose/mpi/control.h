@@ -8,7 +8,7 @@
 #ifndef IPO_CONTROL_H
 #define IPO_CONTROL_H
 
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/mpi/record.h"
 
 struct ipo_control; /* of one communicator; never given back */

@@ -1,7 +1,7 @@
 /* What all classes of calls share: sizes of datatypes, statuses, starts of requests. */
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/abi.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 
 typedef uintptr_t w;
 

@@ -27,9 +27,6 @@ static inline __attribute__((always_inline)) unsigned ipo_first_role(const char 
 #define IPO_MEMO_FIRST(roles)  ipo_first_role(roles, 'p', 's', 'r', 'c')
 #define IPO_MEMO_SECOND(roles) ipo_first_role(roles, 't', 'T', 'n', 'N')
 
-/* A communicator, window, file or datatype was made or freed.  (process.c) */
-void ipo_memo_forget(void);
-
 /* Whether wrappers record, and in the upper half the epoch: how often memories went stale. */
 static inline uint64_t ipo_armed_word(void)
 {

@@ -2,7 +2,7 @@
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/memo.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/load/resolve.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Point to point: blocking, nonblocking, persistent, probes and claimed messages. */
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/describe.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 
 static int int_arg(const struct ipo_frame *frame, const uintptr_t *args, char role)
 {

@@ -1,19 +1,15 @@
 /* Enter, leave, emit: what every recorded call goes through. */
+#include "interpose/mpi/emit.h"
 #include "interpose/mpi/record.h"
+#include "interpose/core/process.h"
 #include "interpose/mpi/describe.h"
 #include "interpose/fortran/fortran.h"
 #include "interpose/stacks/python_site.h"
 #include "interpose/mpi/repeat.h"
 #include "interpose/load/resolve.h"
 #include "interpose/load/several.h"
-#include "interpose/stacks/sites.h"
 
 #include <errno.h>
-
-static const uint32_t never[2] __attribute__((aligned(8)));
-const uint32_t *ipo_armed = never;
-const uint32_t *ipo_nccl_armed = never;
-const uint32_t *ipo_told_armed = never;
 
 /* Out of the way of the record path: the first Init arms the process, everything else passes through. */
 static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame *frame, const struct ipo_call *call)
@@ -38,16 +34,6 @@ static __attribute__((noinline, cold)) bool enter_oddly(struct ipo_frame *frame,
     return true;
 }
 
-static struct trc_sig plain_sig(uint32_t call, uint64_t site)
-{
-    return (struct trc_sig){.call = call,
-                            .peer = TRC_PEER_NONE,
-                            .tag = TRC_TAG_NONE,
-                            .source = TRC_PEER_NONE,
-                            .rtag = TRC_TAG_NONE,
-                            .site = site};
-}
-
 /* A collective without a communicator is about to fail; one beside control rounds may be one of them next time. */
 static bool is_to_remember(const struct ipo_frame *frame)
 {
@@ -67,7 +53,7 @@ static inline void describe(struct ipo_frame *frame, const struct ipo_call *call
         return;
     }
     uint64_t stamp = ipo_memo_stamp();
-    frame->sig = plain_sig((uint32_t)id, frame->site);
+    frame->sig = ipo_plain_sig((uint32_t)id, frame->site);
     if (call->describe)
         call->describe(frame, args);
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
@@ -82,7 +68,7 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
     if (frame->call->opclass == TRC_OP_ABORT)
         ipo_process_aborting((int)ipo_arg(frame->call, args, 'L'));
     ipo_keep_handle(frame, args);
-    frame->sig = plain_sig(id, frame->site);
+    frame->sig = ipo_plain_sig(id, frame->site);
     frame->sig.flags = TRC_SIG_NESTED;
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
     frame->begin = ipo_ticks();
@@ -124,34 +110,12 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     return true;
 }
 
-/* Writes and counts the event: in one piece with ipo_leave for the calls that have nothing else to do. */
-static inline __attribute__((always_inline)) void emit(struct ipo_frame *frame)
-{
-    struct trc_stream *stream = &frame->thread->stream;
-    struct trc_thread *live = &stream->page->thread;
-    const uint32_t index = frame->index;
-    if (__builtin_expect(stream->state[index].epoch == UINT32_MAX, 0))
-        ipo_site_seen(frame->site);
-    if (__builtin_expect(frame->poll, 0))
-        trc_stream_fold(stream, index, frame->begin, frame->end);
-    else
-        trc_stream_event(stream, index, frame->begin, frame->end, frame->sequence);
-    trc_stream_count(stream, index, frame->end - frame->begin);
-    live->last_end = frame->end;
-    live->last = index + 1;
-}
-
-void ipo_emit(struct ipo_frame *frame)
-{
-    emit(frame);
-}
-
 /* MPI has accepted a communicator that was never seen: it can be asked now, and the call be described. */
 static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *frame, const uintptr_t *args)
 {
     if (!ipo_comm_accepted(ipo_arg(frame->call, args, 'c')))
         return;
-    frame->sig = plain_sig(frame->sig.call, frame->site);
+    frame->sig = ipo_plain_sig(frame->sig.call, frame->site);
     frame->call->describe(frame, (uintptr_t *)(uintptr_t)args); /* changes no argument: that is for `prepare` */
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
 }
@@ -172,7 +136,7 @@ static inline void leave(struct ipo_frame *frame, const uintptr_t *args, int res
     if (frame->call->finish)
         frame->call->finish(frame, args);
     else
-        emit(frame);
+        ipo_emit_here(frame);
     __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);
     frame->thread->mark = NULL;
 }
@@ -230,49 +194,4 @@ void ipo_repeat_complete(const struct ipo_repeat *repeat, struct ipo_frame *fram
 {
     fill(frame, repeat, id, args);
     ipo_complete(frame, args);
-}
-
-uint64_t ipo_next_start(struct ipo_thread *thread)
-{
-    return thread->stream.page->thread.starts++;
-}
-
-void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_t sent, uint64_t received)
-{
-    struct trc_sig sig = plain_sig(call, site);
-    sig.sent = sent;
-    sig.received = received;
-    struct trc_row *row = thread->stream.state[trc_stream_intern(&thread->stream, &sig)].row;
-    row->sent += sent;
-    row->received += received;
-    thread->stream.page->thread.sent += sent;
-    thread->stream.page->thread.received += received;
-}
-
-void ipo_count_sent(struct ipo_thread *thread, uint32_t index)
-{
-    struct trc_thread *live = &thread->stream.page->thread;
-    const struct trc_sig *sig = &thread->stream.page->sigs[index];
-    struct trc_peer *peer = trc_peer_at(thread->stream.page, thread->stream.state[index].out);
-    live->sent_messages++;
-    if (peer) {
-        peer->sent_messages++;
-        peer->sent_bytes += sig->sent;
-    } else {
-        live->peer_overflow++;
-    }
-}
-
-void ipo_count_received(struct ipo_thread *thread, uint32_t index)
-{
-    struct trc_thread *live = &thread->stream.page->thread;
-    const struct trc_sig *sig = &thread->stream.page->sigs[index];
-    struct trc_peer *peer = trc_peer_at(thread->stream.page, thread->stream.state[index].in);
-    live->received_messages++;
-    if (peer) {
-        peer->received_messages++;
-        peer->received_bytes += sig->received;
-    } else {
-        live->peer_overflow++;
-    }
 }

@@ -2,6 +2,7 @@
 #ifndef IPO_RECORD_H
 #define IPO_RECORD_H
 
+#include "interpose/core/state.h"
 #include "interpose/mpi/calls.h"
 #include "interpose/core/thread.h"
 #include "trace/writer/writer.h"
@@ -73,12 +74,5 @@ void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_
 /* Counts a point-to-point message; `index` is the signature that carries P2P_OUT or P2P_IN. */
 void ipo_count_sent(struct ipo_thread *thread, uint32_t index);
 void ipo_count_received(struct ipo_thread *thread, uint32_t index);
-
-/* Whether wrappers record: one word in a page that fork wipes.  Repeated calls (repeat.h) are told only where times
- * come from the TSC and call sites are addresses. */
-enum { IPO_ARMED = 1, IPO_ARMED_SLOW = 2, IPO_ARMED_PYTHON = 3 };
-extern IPO_OURS const uint32_t *ipo_armed;      /* behind it, in the same eight bytes, the epoch of memo.h */
-extern IPO_OURS const uint32_t *ipo_nccl_armed; /* the same for NCCL's, in that page too */
-extern IPO_OURS const uint32_t *ipo_told_armed; /* and for what NCCL itself tells of (nccl_told.h) */
 
 #endif

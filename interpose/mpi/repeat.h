@@ -7,7 +7,7 @@
 
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/memo.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 
 #define IPO_INLINE static inline __attribute__((always_inline))
 

@@ -1,6 +1,6 @@
 #include "interpose/mpi/requests.h"
 #include "interpose/base/arena.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/core/thread.h"
 
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
 #include "interpose/nccl/nccl.h"
 #include "interpose/mpi/memo.h"
 #include "interpose/nccl/told.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/base/table.h"
 
 #include <string.h>

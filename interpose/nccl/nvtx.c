@@ -7,7 +7,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/told.h"
 #include "interpose/nccl/windows.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/load/resolve.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "interpose/cuda/gpu_ops.h"
 #include "interpose/nccl/told.h"
 #include "interpose/nccl/windows.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/load/resolve.h"
 #include "interpose/base/text.h"
 

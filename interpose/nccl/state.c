@@ -1,7 +1,7 @@
 #include "interpose/nccl/state.h"
 #include "interpose/nccl/windows.h"
 #include "interpose/cuda/events.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -3,7 +3,7 @@
 #include "interpose/core/facts.h"
 #include "interpose/identity/identity.h"
 #include "interpose/nccl/nccl.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/load/resolve.h"
 #include "interpose/base/text.h"
 

@@ -2,7 +2,7 @@
 #include "interpose/stacks/fatal.h"
 #include "interpose/stacks/guard.h"
 #include "interpose/core/heartbeat.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/mpi/record.h"
 #include "interpose/stacks/registers.h"
 #include "interpose/stacks/stacks.h"

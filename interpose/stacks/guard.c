@@ -1,7 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/guard.h"
 #include "interpose/stacks/fatal.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 #ifndef IPO_PYTHON_FRAME_H
 #define IPO_PYTHON_FRAME_H
 
-#include "interpose/mpi/calls.h"
+#include "interpose/base/ours.h"
 #include "interpose/stacks/python_layout.h"
 #include "interpose/stacks/stacks.h"
 

@@ -5,7 +5,7 @@
  * name is worked out once, when it is seen first. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/python_site.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/stacks/python_frame.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/sites.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/stacks/python_site.h"
 #include "interpose/load/symbols.h"
 #include "interpose/core/facts.h"

@@ -3,7 +3,7 @@
 #include "interpose/stacks/stacks.h"
 #include "interpose/load/modules.h"
 #include "interpose/base/peek.h"
-#include "interpose/core/process.h"
+#include "interpose/core/state.h"
 #include "interpose/stacks/procfs.h"
 #include "interpose/stacks/python.h"
 #include "interpose/stacks/registers.h"

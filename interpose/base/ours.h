@@ -1,0 +1,7 @@
+#ifndef IPO_OURS_H
+#define IPO_OURS_H
+
+/* Data of this library, whatever includes it: reached directly, not through the GOT. */
+#define IPO_OURS __attribute__((visibility("hidden")))
+
+#endif

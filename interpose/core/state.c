@@ -1,0 +1,82 @@
+/* What all of the recorder shares: the process, its clock, and whether wrappers record. */
+#include "interpose/base/oldglibc.h"
+#include "interpose/core/state.h"
+#include "interpose/base/text.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+struct ipo_process ipo_process;
+bool ipo_clock_is_tsc;
+static const uint32_t never[2] __attribute__((aligned(8)));
+const uint32_t *ipo_armed = never;
+const uint32_t *ipo_nccl_armed = never;
+const uint32_t *ipo_told_armed = never;
+static uint32_t *armed_page;
+
+uint64_t ipo_ticks_slow(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void ipo_say(const char *text, const char *more)
+{
+    if (!ipo_process.options.verbose)
+        return;
+    struct ipo_text line = {0};
+    ipo_text_add(&line, "hpctop: ");
+    ipo_text_add(&line, text);
+    ipo_text_add(&line, more);
+    ipo_text_add(&line, "\n");
+    if (write(STDERR_FILENO, line.text, line.used) < 0)
+        return; /* nobody to tell */
+}
+
+/* What pthread_atfork is in glibc.  By name at run time: other libcs lack it, and would refuse to load us. */
+bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void))
+{
+    int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *) =
+        (int (*)(void (*)(void), void (*)(void), void (*)(void), void *))(uintptr_t)dlsym(RTLD_DEFAULT,
+                                                                                          "__register_atfork");
+    return at_fork && !at_fork(NULL, in_parent, in_child, NULL);
+}
+
+/* Words that fork clears in the child: children of the traced process pass everything through. */
+enum { FOR_MPI = IPO_FOR_MPI, MEMO_EPOCH, FOR_NCCL = IPO_FOR_NCCL, FOR_TOLD = IPO_FOR_TOLD };
+void ipo_process_disarm(void)
+{
+    if (!armed_page)
+        return;
+    armed_page[FOR_MPI] = armed_page[FOR_NCCL] = armed_page[FOR_TOLD] = 0;
+}
+
+void ipo_memo_forget(void)
+{
+    if (armed_page)
+        __atomic_fetch_add(&armed_page[MEMO_EPOCH], 1, __ATOMIC_RELAXED);
+}
+
+bool ipo_arm_page(void)
+{
+    if (armed_page)
+        return true;
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (page == MAP_FAILED)
+        return false;
+    armed_page = page;
+    __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE); /* not yet: the word is 0 */
+    bool wiped = !madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */);
+    return wiped || ipo_at_fork(NULL, ipo_process_disarm);
+}
+
+void ipo_arm(enum ipo_armed_for whom, uint32_t how)
+{
+    static const uint32_t **const word[] = {
+        [IPO_FOR_MPI] = &ipo_armed, [IPO_FOR_NCCL] = &ipo_nccl_armed, [IPO_FOR_TOLD] = &ipo_told_armed};
+    __atomic_store_n(&armed_page[whom], how, __ATOMIC_RELEASE);
+    __atomic_store_n(word[whom], &armed_page[whom], __ATOMIC_RELEASE);
+}

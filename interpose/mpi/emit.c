@@ -1,0 +1,51 @@
+#include "interpose/mpi/emit.h"
+
+void ipo_emit(struct ipo_frame *frame)
+{
+    ipo_emit_here(frame);
+}
+
+uint64_t ipo_next_start(struct ipo_thread *thread)
+{
+    return thread->stream.page->thread.starts++;
+}
+
+void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_t sent, uint64_t received)
+{
+    struct trc_sig sig = ipo_plain_sig(call, site);
+    sig.sent = sent;
+    sig.received = received;
+    struct trc_row *row = thread->stream.state[trc_stream_intern(&thread->stream, &sig)].row;
+    row->sent += sent;
+    row->received += received;
+    thread->stream.page->thread.sent += sent;
+    thread->stream.page->thread.received += received;
+}
+
+void ipo_count_sent(struct ipo_thread *thread, uint32_t index)
+{
+    struct trc_thread *live = &thread->stream.page->thread;
+    const struct trc_sig *sig = &thread->stream.page->sigs[index];
+    struct trc_peer *peer = trc_peer_at(thread->stream.page, thread->stream.state[index].out);
+    live->sent_messages++;
+    if (peer) {
+        peer->sent_messages++;
+        peer->sent_bytes += sig->sent;
+    } else {
+        live->peer_overflow++;
+    }
+}
+
+void ipo_count_received(struct ipo_thread *thread, uint32_t index)
+{
+    struct trc_thread *live = &thread->stream.page->thread;
+    const struct trc_sig *sig = &thread->stream.page->sigs[index];
+    struct trc_peer *peer = trc_peer_at(thread->stream.page, thread->stream.state[index].in);
+    live->received_messages++;
+    if (peer) {
+        peer->received_messages++;
+        peer->received_bytes += sig->received;
+    } else {
+        live->peer_overflow++;
+    }
+}
