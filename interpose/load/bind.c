@@ -21,10 +21,15 @@
 #define WANTED 1
 #endif
 
-/* Other clocks and host names are given to a program on purpose: they hold for its trace, too. */
-static bool is_left_alone(const char *name)
+/* The loader's own: a program's may come back here by dlsym.  What others put in front of the rest (files, clocks, host
+ * names) is meant for its trace, too. */
+static bool is_of_loader(const char *name)
 {
-    return ipo_same_text(name, "clock_gettime") || ipo_same_text(name, "gethostname");
+    static const char *const names[] = {"dl_iterate_phdr", "dladdr", "dlclose", "dlerror", "dlopen", "getauxval"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (ipo_same_text(name, names[i]))
+            return true;
+    return false;
 }
 
 static bool is_system(const struct ipo_elf *elf)
@@ -69,7 +74,7 @@ static void bind_table(const struct ipo_elf *ours, const ElfW(Rela) * table, siz
         const char *name = ours->strings + ours->symbols[index].st_name;
         uint32_t version = IS_SLOT(ELF64_R_TYPE(table[i].r_info)) ? version_of(ours, index) : 0;
         uintptr_t *slot = (uintptr_t *)(ours->base + table[i].r_offset);
-        uintptr_t function = version && !is_left_alone(name) ? system_function(system, n, name, version) : 0;
+        uintptr_t function = version && is_of_loader(name) ? system_function(system, n, name, version) : 0;
         if (function && *slot && *slot != function)
             __atomic_store_n(slot, function, __ATOMIC_RELEASE);
     }
