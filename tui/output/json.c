@@ -13,14 +13,6 @@ void tui_json_integer(cJSON *object, const char *key, uint64_t value)
     cJSON_AddRawToObject(object, key, text);
 }
 
-void tui_json_known(cJSON *object, const char *key, bool known, uint64_t value)
-{
-    if (known)
-        tui_json_integer(object, key, value);
-    else
-        cJSON_AddNullToObject(object, key);
-}
-
 void tui_json_signed(cJSON *object, const char *key, int64_t value)
 {
     char text[32];
@@ -65,4 +57,39 @@ void tui_json_text(cJSON *object, const char *key, const char *text)
         cJSON_AddStringToObject(object, key, text);
     else
         cJSON_AddNullToObject(object, key);
+}
+
+/* A metric by its key: times in seconds, ranks by their number. */
+static void add_metric(cJSON *object, const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
+{
+    struct ana_value v = metric->value(row, whole);
+    const struct ana_rank *rank = v.type == ANA_RANK_INDEX ? ana_job_rank(whole->job, v.integer) : NULL;
+    bool is_time = metric->unit == ANA_NS;
+    if (v.type == ANA_UNSIGNED)
+        tui_json_integer(object, metric->key, v.integer);
+    else if (v.type == ANA_SIGNED)
+        (is_time ? tui_json_ns : tui_json_signed)(object, metric->key, v.number);
+    else if (v.type == ANA_REAL)
+        tui_json_real(object, metric->key, is_time ? v.real / 1e9 : v.real);
+    else if (v.type == ANA_BOOL)
+        cJSON_AddBoolToObject(object, metric->key, v.integer != 0);
+    else if (v.type == ANA_WORDS)
+        tui_json_text(object, metric->key, v.text);
+    else if (rank && rank->rank >= 0)
+        tui_json_signed(object, metric->key, rank->rank);
+    else
+        cJSON_AddNullToObject(object, metric->key);
+}
+
+void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
+                   const struct ana_whole *whole)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, key);
+    for (size_t i = 0; i < count; i++) {
+        cJSON *o = cJSON_CreateObject();
+        for (int m = 0; m < ANA_METRICS; m++)
+            if (ana_metrics[m].kind == kind && ana_metrics[m].key)
+                add_metric(o, &ana_metrics[m], (const char *)rows + i * size, whole);
+        cJSON_AddItemToArray(list, o);
+    }
 }

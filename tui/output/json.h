@@ -2,21 +2,18 @@
 #ifndef TUI_JSON_H
 #define TUI_JSON_H
 
+#include "trace/metric/metric.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ana_job;
-struct ana_summary;
-
 void tui_json_integer(cJSON *object, const char *key, uint64_t value);
-void tui_json_known(cJSON *object, const char *key, bool known, uint64_t value); /* else null */
 void tui_json_signed(cJSON *object, const char *key, int64_t value);
 void tui_json_real(cJSON *object, const char *key, double value);     /* all its digits; NAN is null */
 void tui_json_ns(cJSON *object, const char *key, int64_t ns);         /* in seconds, exact; negative is null */
 void tui_json_text(cJSON *object, const char *key, const char *text); /* NULL is null */
-
-/* report_json_device.c: the report's keys about GPUs, NCCL, and which library carried which bytes. */
-void tui_report_json_devices(cJSON *root, const struct ana_job *job, const struct ana_summary *summary);
+/* A list of objects with the keys of all metrics of a kind; `count` rows of `size` bytes. */
+void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
+                   const struct ana_whole *whole);
 
 #endif

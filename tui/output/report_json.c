@@ -36,135 +36,42 @@ static void add_job(cJSON *root, const struct ana_job *job, const struct ana_sum
     tui_json_text(o, "answer", answer);
 }
 
+static void add_ranks(cJSON *root, const struct ana_summary *s, const struct ana_whole *whole)
+{
+    struct ana_rank_row *rows = calloc(s->rank_count + 1, sizeof *rows);
+    for (size_t i = 0; rows && i < s->rank_count; i++)
+        rows[i] = (struct ana_rank_row){.rank = ana_job_rank(whole->job, s->ranks[i].index), .stat = &s->ranks[i]};
+    tui_json_rows(root, "ranks", ANA_KIND_RANK, rows, sizeof *rows, rows ? s->rank_count : 0, whole);
+    free(rows);
+}
+
 /* Only where there is more than one. */
-static void add_clocks(cJSON *root, const struct ana_job *job)
+static void add_clocks(cJSON *root, const struct ana_whole *whole)
 {
-    cJSON *list = cJSON_AddArrayToObject(root, "clocks");
-    for (size_t i = 0; ana_job_clocks(job) > 1 && i < ana_job_clocks(job); i++) {
-        struct ana_job_clock clock = ana_job_clock(job, i);
-        cJSON *o = cJSON_CreateObject();
-        tui_json_text(o, "host", clock.host);
-        tui_json_integer(o, "ranks", clock.ranks);
-        tui_json_real(o, "offset_s", clock.offset_s);
-        tui_json_real(o, "realtime_s", clock.realtime_s);
-        tui_json_real(o, "drift_ppm", clock.drift_ppm);
-        tui_json_real(o, "error_s", clock.error_s);
-        cJSON_AddBoolToObject(o, "fitted", clock.fitted);
-        cJSON_AddItemToArray(list, o);
-    }
+    size_t n = ana_job_clocks(whole->job);
+    struct ana_job_clock *clocks = calloc(n + 1, sizeof *clocks);
+    for (size_t i = 0; clocks && i < n; i++)
+        clocks[i] = ana_job_clock(whole->job, i);
+    tui_json_rows(root, "clocks", ANA_KIND_CLOCK, clocks, sizeof *clocks, clocks && n > 1 ? n : 0, whole);
+    free(clocks);
 }
 
-static void add_calls(cJSON *root, const struct ana_summary *s)
+static void add_devices(cJSON *root, const struct ana_summary *s, const struct ana_whole *whole)
 {
-    cJSON *list = cJSON_AddArrayToObject(root, "calls");
-    for (size_t i = 0; i < s->call_count; i++) {
-        const struct ana_call_stat *c = &s->calls[i];
-        cJSON *o = cJSON_CreateObject();
-        tui_json_text(o, "name", c->name);
-        tui_json_integer(o, "calls", c->times.count);
-        tui_json_integer(o, "bytes_sent", c->sent);
-        tui_json_integer(o, "bytes_received", c->received);
-        tui_json_ns(o, "time_s", c->times.total_ns);
-        tui_json_real(o, "min_s", c->times.min_ns / 1e9);
-        tui_json_real(o, "p50_s", c->times.p50_ns / 1e9);
-        tui_json_real(o, "p99_s", c->times.p99_ns / 1e9);
-        tui_json_real(o, "max_s", c->times.max_ns / 1e9);
-        tui_json_ns(o, "waiting_s", c->waiting_ns);
-        cJSON_AddItemToArray(list, o);
-    }
-}
-
-static void add_ranks(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
-{
-    cJSON *list = cJSON_AddArrayToObject(root, "ranks");
-    for (size_t i = 0; i < s->rank_count; i++) {
-        const struct ana_rank_stat *stat = &s->ranks[i];
-        const struct ana_rank *r = ana_job_rank(job, stat->index);
-        bool inside = r->inside && r->state != ANA_RANK_DONE;
-        cJSON *o = cJSON_CreateObject();
-        if (r->rank >= 0)
-            tui_json_signed(o, "rank", r->rank);
-        else
-            cJSON_AddNullToObject(o, "rank");
-        tui_json_integer(o, "world", r->world);
-        tui_json_text(o, "host", r->host);
-        tui_json_integer(o, "pid", r->pid);
-        tui_json_text(o, "runtime", r->runtime[0] ? r->runtime : NULL);
-        tui_json_text(o, "image", r->image[0] ? r->image : NULL);
-        tui_json_known(o, "calls", stat->counted, stat->calls);
-        tui_json_known(o, "bytes_sent", stat->counted, stat->sent);
-        tui_json_known(o, "bytes_received", stat->counted, stat->received);
-        tui_json_ns(o, "mpi_s", stat->counted ? stat->mpi_sum_ns : -1);
-        tui_json_ns(o, "nccl_s",
-                    stat->counted && r->file && trc_fact(r->file, "nccl") ? stat->nccl_ns
-                                                                          : -1); /* in calls on the host */
-        tui_json_ns(o, "wall_s", stat->counted ? stat->wall_ns : -1);
-        tui_json_ns(o, "waiting_s", stat->waiting_ns);
-        tui_json_text(o, "state", ana_rank_state_name(r->state));
-        tui_json_text(o, "inside", inside ? r->inside : NULL);
-        tui_json_ns(o, "inside_s", inside ? r->inside_ns : -1);
-        tui_json_text(o, "nccl_operation", r->gpu_op ? trc_call(r->file, r->gpu_op->call)->name : NULL);
-        tui_json_text(o, "nccl_state", r->gpu_op ? ana_gpu_standing(r->gpu_op) : NULL);
-        tui_json_ns(o, "nccl_state_s", r->gpu_op ? r->gpu_ns : -1);
-        cJSON_AddItemToArray(list, o);
-    }
-}
-
-static void add_pairs(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
-{
-    cJSON *list = cJSON_AddArrayToObject(root, "pairs");
-    for (size_t i = 0; i < s->pair_count; i++) {
-        cJSON *o = cJSON_CreateObject();
-        tui_json_signed(o, "src", ana_job_rank(job, s->pairs[i].source)->rank);
-        tui_json_signed(o, "dst", ana_job_rank(job, s->pairs[i].destination)->rank);
-        tui_json_integer(o, "src_world", ana_job_rank(job, s->pairs[i].source)->world);
-        tui_json_integer(o, "dst_world", ana_job_rank(job, s->pairs[i].destination)->world);
-        tui_json_integer(o, "messages", s->pairs[i].messages);
-        tui_json_integer(o, "bytes", s->pairs[i].bytes);
-        cJSON_AddItemToArray(list, o);
-    }
-}
-
-/* Who lost time waiting for whom. */
-static void add_waits(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
-{
-    static const char *const kind[] = {[ANA_LATE_SENDER] = "late-sender",
-                                       [ANA_LATE_RECEIVER] = "late-receiver",
-                                       [ANA_LATE_IN_COLLECTIVE] = "late-in-collective"};
-    cJSON *list = cJSON_AddArrayToObject(root, "waits");
-    for (size_t i = 0; i < s->wait_count; i++) {
-        cJSON *o = cJSON_CreateObject();
-        tui_json_text(o, "kind", kind[s->waits[i].kind]);
-        tui_json_signed(o, "waiter", ana_job_rank(job, s->waits[i].waiter)->rank);
-        tui_json_signed(o, "culprit", ana_job_rank(job, s->waits[i].culprit)->rank);
-        tui_json_integer(o, "count", s->waits[i].count);
-        tui_json_ns(o, "lost_s", s->waits[i].lost_ns);
-        cJSON_AddItemToArray(list, o);
-    }
-}
-
-static void add_collectives(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
-{
-    cJSON *list = cJSON_AddArrayToObject(root, "collectives");
-    for (size_t i = 0; i < s->collective_count; i++) {
-        const struct ana_collective *c = &s->collectives[i];
-        const struct ana_rank *last = ana_job_rank(job, c->last_index);
-        cJSON *o = cJSON_CreateObject();
-        tui_json_text(o, "name", c->name);
-        tui_json_text(o, "communicator", c->comm_name);
-        tui_json_integer(o, "instances", c->instances);
-        tui_json_integer(o, "incomplete", c->incomplete);
-        tui_json_real(o, "skew_p50_s", c->skew_p50_ns / 1e9);
-        tui_json_real(o, "skew_p99_s", c->skew_p99_ns / 1e9);
-        tui_json_real(o, "skew_max_s", c->skew_max_ns / 1e9);
-        tui_json_ns(o, "lost_s", c->lost_ns);
-        if (last)
-            tui_json_signed(o, "last_rank", last->rank);
-        else
-            cJSON_AddNullToObject(o, "last_rank");
-        tui_json_real(o, "last_share", c->last_share);
-        cJSON_AddItemToArray(list, o);
-    }
+    struct ana_gpu_look look;
+    struct ana_carried by[ANA_LIBRARIES];
+    if (!ana_gpu_take_whole(whole->job, &look))
+        return;
+    ana_gpu_carried(s, &look, by);
+    tui_json_rows(root, "libraries", ANA_KIND_LIBRARY, by, sizeof *by, ANA_LIBRARIES, whole);
+    tui_json_rows(root, "nccl", ANA_KIND_NCCL, look.nccl, sizeof *look.nccl, look.nccl_count, whole);
+    tui_json_rows(root, "nccl_pairs", ANA_KIND_NCCL_PAIR, look.nccl_pairs, sizeof *look.nccl_pairs,
+                  look.nccl_pair_count, whole);
+    tui_json_rows(root, "kernels", ANA_KIND_KERNEL, look.kernels, sizeof *look.kernels, look.kernel_count, whole);
+    tui_json_rows(root, "gpus", ANA_KIND_GPU, look.ranks, sizeof *look.ranks, look.rank_count, whole);
+    tui_json_integer(root, "kernels_unmatched", look.unmatched);
+    tui_json_text(root, "kernels_unknown", look.why_not[0] ? look.why_not : NULL);
+    ana_gpu_look_free(&look);
 }
 
 /* The object as text, ended by a newline; deletes it. */
@@ -186,17 +93,19 @@ static char *print(cJSON *root)
 
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
 {
+    struct ana_whole whole = ana_whole_of(job, s, NULL);
     cJSON *root = cJSON_CreateObject();
     if (!root)
         return NULL;
     add_job(root, job, s);
-    add_calls(root, s);
-    add_ranks(root, job, s);
-    add_pairs(root, job, s);
-    add_collectives(root, job, s);
-    add_waits(root, job, s);
-    add_clocks(root, job);
-    tui_report_json_devices(root, job, s);
+    tui_json_rows(root, "calls", ANA_KIND_CALL, s->calls, sizeof *s->calls, s->call_count, &whole);
+    add_ranks(root, s, &whole);
+    tui_json_rows(root, "pairs", ANA_KIND_PAIR, s->pairs, sizeof *s->pairs, s->pair_count, &whole);
+    tui_json_rows(root, "collectives", ANA_KIND_COLLECTIVE, s->collectives, sizeof *s->collectives, s->collective_count,
+                  &whole);
+    tui_json_rows(root, "waits", ANA_KIND_WAIT, s->waits, sizeof *s->waits, s->wait_count, &whole);
+    add_clocks(root, &whole);
+    add_devices(root, s, &whole);
     tui_node_json(root, job);
     cJSON *e = cJSON_AddObjectToObject(root, "efficiency");
     tui_json_real(e, "parallel", s->efficiency.parallel);
