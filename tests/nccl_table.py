@@ -83,7 +83,7 @@ def check_header(text, table, version):
 
 
 def check_types(text):
-    with open(os.path.join(TOP, "interpose/nccl/nccl.c")) as f:
+    with open(os.path.join(TOP, "interpose/nccl/calls.c")) as f:
         ours = [int(n) for n in re.search(r"type_bytes\[\] = \{([\d, ]+)\}", f.read()).group(1).split(",")]
     for name, number in re.findall(r"\bnccl(\w+)\s*=\s*(\d+)", re.search(r"ncclInt8[^}]*", text).group(0)):
         if name in SIZES and (int(number) >= len(ours) or ours[int(number)] != SIZES[name]):
