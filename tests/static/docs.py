@@ -1,0 +1,51 @@
+"""Documents: README is short, each folder of sources has a README that is short, links lead to files, lines are short."""
+import glob
+import os
+import re
+import sys
+
+LINES, ROOM_LINES, WIDTH = 200, 60, 120
+# Folders of the recorder that have a README; those of trace/ and tui/ all have one.
+RECORDER = ["interpose/" + name for name in ("mpi", "fortran", "nccl", "cuda", "stacks", "identity")]
+LATER = ("docs/recorder.md", "docs/stacks.md")  # a section is under way from one to the other
+
+os.chdir(os.environ["TOP"])
+failures = []
+
+
+def check(name, wrong):
+    print("ok " + name if not wrong else "not ok %s: %s" % (name, "; ".join(wrong[:8])))
+    failures.extend(wrong)
+
+
+def lines_of(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read().splitlines()
+
+
+def prose(path):
+    """(number, line) of what is neither a code block nor a row of a table."""
+    code = False
+    for number, line in enumerate(lines_of(path), 1):
+        if line.startswith("```"):
+            code = not code
+        elif not code and not line.startswith("|"):
+            yield number, line
+
+
+documents = sorted(set(glob.glob("*.md") + glob.glob("docs/*.md") + glob.glob("*/README.md") + glob.glob("*/*/README.md"))
+                   - set(glob.glob("build/**", recursive=True)))
+folders = [d.rstrip("/") for room in ("trace", "tui") for d in glob.glob(room + "/*/")] + RECORDER
+readmes = [f + "/README.md" for f in folders]
+
+check("README has at most %d lines" % LINES, ["it has %d" % len(lines_of("README.md"))] * (len(lines_of("README.md")) > LINES))
+check("each folder has a README", [f for f in readmes if not os.path.exists(f)])
+check("READMEs of folders have at most %d lines" % ROOM_LINES,
+      [f for f in glob.glob("interpose/*/README.md") + readmes if os.path.exists(f) and len(lines_of(f)) > ROOM_LINES])
+check("links lead to files",
+      ["%s:%d %s" % (path, number, target) for path in documents for number, line in prose(path)
+       for target in re.findall(r"\]\(([^)#\s]+)", line)
+       if "://" not in target and not os.path.exists(os.path.join(os.path.dirname(path), target))])
+check("lines have at most %d characters" % WIDTH,
+      ["%s:%d" % (path, number) for path in documents if path not in LATER for number, line in prose(path) if len(line) > WIDTH])
+sys.exit(1 if failures else 0)
