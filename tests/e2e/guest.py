@@ -154,9 +154,10 @@ def spawned():
         check("MPI_Comm_spawn: messages between the worlds, exactly",
               pairs == {((0, 0), (1, 0)): (1, 100), ((0, 0), (1, 1)): (1, 100), ((1, 0), (0, 0)): (1, 60),
                         ((1, 1), (0, 0)): (1, 61), ((1, 1), (0, 1)): (1, 24)}, rep["pairs"])
-        lines = hpctop("report", "spawned").out
+        page = hpctop("report", "spawned")
+        lines = page.out
         check("MPI_Comm_spawn: each has its other end, and each collective all of its ranks",
-              "not all ranks came to" not in lines and "without their other end" not in lines and
+              page.code == 0 and "MPI_Comm_spawn" in lines and "not all ranks came to" not in lines and "without their other end" not in lines and
               not re.search(r"unmatched|uncertain|unknown partner", lines), lines)
 
 

@@ -85,7 +85,9 @@ def progress():
     NOTHING_MOVED = "no call completed for"
     job = mpirun(3, [STANDIN, "-s", "80", "-m", "40", "-t", "1", "-e", "8"], "small", HPCTOP_HANG="1")
     check("small tensors: the program ends", job.code == 0, job)
-    check("small tensors: carried out, so something moves", NOTHING_MOVED not in hpctop("dump", "small").out)
+    dump = hpctop("dump", "small")
+    check("small tensors: carried out, so something moves", dump.code == 0 and "MPI_Allreduce" in dump.out and
+          NOTHING_MOVED not in dump.out, dump)
     for name, more in [("cached", []), ("uncached", ["-k", "0"])]:
         job = start(3, [STANDIN, "-f", "missing", "-x", "9000", "-s", "1000"] + more, name, HPCTOP_HANG="1")
         check(name + ": stacks of all ranks", wait_for(lambda: hpctop("dump", name).out.count(NOTHING_MOVED) >= 3, 30))

@@ -259,10 +259,10 @@ def start_up():
         return
     from startup import LIMIT, instructions
     plain, traced = instructions("true", None), instructions("true", LIBTRACE)
-    if not plain or not traced:
+    if not plain:
         skip("start-up", "valgrind does not run here")
         return
-    check("start-up: %d instructions more, at most %d" % (traced - plain, LIMIT), 0 < traced - plain <= LIMIT, (plain, traced))
+    check("start-up: at most %d instructions more" % LIMIT, traced and 0 < traced - plain <= LIMIT, (plain, traced))
 
 
 for name, command in COMMANDS.items():

@@ -52,8 +52,10 @@ def one(version, path, mpi):
     for name in ("PYTHONPATH", "PYTHONHOME"):
         env.pop(name, None)
     until_stopped([path, "train.py", mpi], env, folder)
-    if not traces(folder):
+    if run([path, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", mpi], environment(None, False)).code != 0:
         return skip("%s" % version, "it cannot load %s" % mpi)
+    if not check("%s: there is a trace" % version, traces(folder), os.listdir(folder)):
+        return None
     judge(version, folder)
     with open(os.path.join(folder, "sites.py"), "w", encoding="utf-8") as f:
         f.write(SITES)

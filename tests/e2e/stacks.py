@@ -152,7 +152,7 @@ def asked():
     shown = hpctop("stacks", "asked")
     check("asked: afterwards the last ones are shown", shown.code == 0 and "read_batch" in shown.out, shown)
     seen = snapshots("asked")
-    check("asked: HPCTOP_HANG=0 takes none by itself", all(s["reason"] == "demand" for r in seen.values() for s in r), seen)
+    check("asked: HPCTOP_HANG=0 takes none by itself", {s["reason"] for r in seen.values() for s in r} == {"demand"}, seen)
 
 
 def off():

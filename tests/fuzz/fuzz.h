@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         free(data);
     }
     printf("%d files\n", argc - 1);
-    return argc < 2 ? 77 : 0;
+    return argc < 2; /* a corpus that is gone has been replayed by nobody */
 }
 #endif
 

@@ -31,7 +31,7 @@ static void make_folder(void)
     snprintf(folder, sizeof folder, "%s/fuzz_job-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
     nowhere = fopen("/dev/null", "w");
     if (!nowhere || !mkdtemp(folder))
-        exit(77);
+        exit(1);
     for (unsigned i = 0; i < FUZZ_FILES; i++)
         snprintf(path[i], sizeof path[i], "%s/%u.hpctop", folder, i);
     atexit(remove_all);

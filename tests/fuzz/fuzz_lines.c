@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *at = data, *end = data + size;
     int fd = memfd_create("fuzz_lines", MFD_CLOEXEC);
     if (fd < 0)
-        exit(77);
+        exit(1);
     fuzz_begin();
     line_at(&at, end, id, sizeof id);
     line_at(&at, end, offset, sizeof offset);

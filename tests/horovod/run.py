@@ -236,8 +236,8 @@ def one(case, python, quick):
         right = check("%s: from the files by hpctop verdict, too" % case.name, agreed, said(v)) and right
     if case.fault == "straggler":
         right = agrees(case, found) and right
-    summary = ((found or {}).get("finding") or found or {}).get("summary", "healthy")
-    return {"case": case.name, "live": named, "right": right, "alarms": alarms, "own": job.stall, "says": summary or "healthy"}
+    summary = ((found.get("finding") or found).get("summary") or "healthy") if found else "no answer"
+    return {"case": case.name, "live": named, "right": right, "alarms": alarms, "own": job.stall, "says": summary}
 
 
 def written(path):

@@ -50,8 +50,9 @@ PROGRAMS = ["ring", "p2p_blocking", "p2p_nonblocking", "p2p_persistent", "p2p_mp
             "collectives_nonblocking", "collectives_vw", "neighborhood", "communicators", "threads_multiple", "many_sizes"]
 
 
-def mpiexec(ranks, command, folder, **env):
-    emulated = [QEMU, "-L", root, "-E", "LD_PRELOAD=" + library, "-E", "HPCTOP_DIR=" + os.path.abspath(folder)]
+def mpiexec(ranks, command, folder=None, preload=True, **env):
+    recorded = ["-E", "LD_PRELOAD=" + library, "-E", "HPCTOP_DIR=" + os.path.abspath(folder)] if preload else []
+    emulated = [QEMU, "-L", root] + recorded
     return run(["mpiexec.hydra", "-n", str(ranks)] + emulated + command, dict(os.environ, **env), timeout=900)
 
 

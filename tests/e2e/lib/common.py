@@ -19,7 +19,7 @@ HPCTOP = os.environ["HPCTOP"]
 WORKLOADS = os.environ["WORKLOADS"]
 LONG = 200  # seconds that nothing here takes on a machine with other things to do; only so that a test ends
 
-_failed = 0
+_failed = _parts = 0
 
 
 def workload(name):
@@ -28,7 +28,8 @@ def workload(name):
 
 def check(name, good, why=""):
     """One part of the test: prints `ok NAME` or `not ok NAME: why`.  Returns `good`."""
-    global _failed
+    global _failed, _parts
+    _parts += 1
     if good:
         print("ok " + name, flush=True)
     else:
@@ -38,6 +39,8 @@ def check(name, good, why=""):
 
 
 def skip(name, why):
+    global _parts
+    _parts += 1
     print("skip %s: %s" % (name, why), flush=True)
 
 
@@ -52,7 +55,10 @@ def failures():
 
 
 def end():
-    sys.exit(1 if _failed else 0)
+    """A test that checked nothing has failed, too."""
+    if not _parts:
+        print("nothing was checked")
+    sys.exit(1 if _failed or not _parts else 0)
 
 
 class Result:

@@ -26,11 +26,13 @@ def look(folder, hang):
 
 
 def verdict(folder, hang):
+    """None of a command that fails, or whose exit code says something else than what it printed."""
     r = hpctop("verdict", "--json", "--hang", str(hang), folder)
     try:
-        return json.loads(r.out) if r.code == 1 else None
+        found = json.loads(r.out)
     except ValueError:
         return None
+    return found if r.code == (found["state"] != "healthy") else None
 
 
 def right_verdict(found, fault, rank):

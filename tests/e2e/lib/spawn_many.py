@@ -46,8 +46,9 @@ def spawned_many(label, launch, program):
     want = wanted(worlds)
     # Two that were spawned at one time look alike to their parents: whose is which may stay unknown, but is never said wrongly.
     doubtful = {ends for ends in want if None in (ends[0][0], ends[1][0]) and (ends[0][0] or ends[1][0] or 0) >= ROW}
-    text = hpctop("report", folder).out
+    page = hpctop("report", folder)
+    text = page.out
     fits = all(want.get(ends) == moved for ends, moved in seen.items()) and set(want) - set(seen) <= doubtful
     said = re.search(r"partner has no trace or could not be told: (\d+)", text)
     check(label + ": messages inside and between them, exactly", fits, rep["pairs"])
-    return check(label + ": it is said how many have an unknown partner", int(said.group(1) if said else 0) == len(set(want) - set(seen)), text)
+    return check(label + ": it is said how many have an unknown partner", page.code == 0 and int(said.group(1) if said else 0) == len(set(want) - set(seen)), text)

@@ -243,8 +243,10 @@ static void test_alongside(size_t limit)
     struct trc_record record;
     CHECK(trc_next(cursor, &record) == TRC_OK && record.sig->tag == -1, "the first"); /* before it can be recycled */
     pid_t child = fork();
-    if (child < 0)
-        exit(77);
+    if (child < 0) {
+        perror("fork");
+        exit(1);
+    }
     if (!child) {
         for (uint64_t i = 0; i < N; i++) {
             uint64_t at = FIRST + 100 * i;

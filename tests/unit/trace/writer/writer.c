@@ -243,8 +243,10 @@ static void test_threads(void)
     pthread_t thread[THREADS];
     for (uint32_t i = 0; i < THREADS; i++) {
         worker[i] = (struct worker){.writer = writer, .number = i};
-        if (pthread_create(&thread[i], NULL, work, &worker[i]))
-            exit(77);
+        if (pthread_create(&thread[i], NULL, work, &worker[i])) {
+            perror("pthread_create");
+            exit(1);
+        }
     }
     for (uint32_t i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
