@@ -15,6 +15,7 @@
 #define LOOK_NS    500000000u
 #define OVERDUE_NS 5000000000u /* a call that never took long is not suspected before */
 #define LONGEST_NS 3600000000000u
+#define DEMAND_NS  2000000000u /* at most one request is served in this time */
 
 static struct {
     bool on;
@@ -23,7 +24,9 @@ static struct {
     uint64_t progress, moved_ns, next_ns, wait_ns;
     const char *overdue;
     uint64_t request_ns; /* modification time of the last request seen */
-    char request[4608];  /* path; empty: not known */
+    uint64_t served_ns;  /* when it was served */
+    char folder[4608];   /* path; empty: not known */
+    char request[4608];
 } trigger;
 
 static uint64_t now_ns(void)
@@ -33,13 +36,24 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Time of modification; 0: no such file.  fstat and stat have newer symbol versions than we may use. */
-static uint64_t modified_ns(const char *path)
+/* fstat and stat have newer symbol versions than we may use. */
+static bool look_at(const char *path, struct stat *there)
 {
-    struct stat there;
-    if (!path[0] || syscall(SYS_newfstatat, AT_FDCWD, path, &there, 0))
+    return path[0] && !syscall(SYS_newfstatat, AT_FDCWD, path, there, AT_SYMLINK_NOFOLLOW);
+}
+
+/* When stacks were last asked for; 0: never.  Only a plain file of this user, of root or of the folder's owner counts,
+ * in a folder that others may not write to. */
+static uint64_t asked_ns(void)
+{
+    struct stat file, folder;
+    if (!look_at(trigger.request, &file) || !S_ISREG(file.st_mode) || file.st_nlink != 1)
         return 0;
-    return (uint64_t)there.st_mtim.tv_sec * 1000000000u + (uint64_t)there.st_mtim.tv_nsec;
+    if (!look_at(trigger.folder, &folder) || folder.st_mode & S_IWOTH)
+        return 0;
+    if (file.st_uid != geteuid() && file.st_uid != 0 && file.st_uid != folder.st_uid)
+        return 0;
+    return (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;
 }
 
 void ipo_stacks_start(void)
@@ -57,10 +71,14 @@ void ipo_stacks_start(void)
         ipo_text_add(&path, here);
     ipo_text_add(&path, path.used ? "/" : "");
     ipo_text_add(&path, ipo_process.folder);
-    ipo_text_add(&path, "/stacks.request");
+    ipo_text_add(&path, "/.");
+    if (path.used + 1 < sizeof trigger.folder)
+        memcpy(trigger.folder, path.text, path.used + 1);
+    path.used--;
+    ipo_text_add(&path, "stacks.request");
     if (path.used + 1 < sizeof trigger.request)
         memcpy(trigger.request, path.text, path.used + 1);
-    trigger.request_ns = modified_ns(trigger.request);
+    trigger.request_ns = asked_ns();
 }
 
 static void seconds(struct ipo_text *line, uint64_t ns)
@@ -117,9 +135,12 @@ void ipo_stacks_round(void)
     trigger.looked_ns = now;
     if (trigger.hang_ns)
         look_for_hang(now);
-    uint64_t asked = modified_ns(trigger.request);
+    if (trigger.served_ns && now - trigger.served_ns < DEMAND_NS)
+        return;
+    uint64_t asked = asked_ns();
     if (asked && asked != trigger.request_ns) {
         trigger.request_ns = asked;
+        trigger.served_ns = now;
         ipo_stacks_take(TRC_STACK_DEMAND, "asked for by hpctop stacks", asked, NULL);
     }
 }

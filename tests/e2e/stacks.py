@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import time
 
 from common import (check, end, environment, hpctop, pids, run, start, stop, traces, wait_for, workload)
 
@@ -155,6 +156,60 @@ def asked():
     check("asked: HPCTOP_HANG=0 takes none by itself", {s["reason"] for r in seen.values() for s in r} == {"demand"}, seen)
 
 
+def demands(folder):
+    return sum(s["reason"] == "demand" for seen in snapshots(folder).values() for s in seen)
+
+
+def beats(folder):
+    found = re.search(r"^heartbeats: (\d+)$", hpctop("dump", *traces(folder)).out, re.M) if traces(folder) else None
+    return int(found.group(1)) if found else 0
+
+
+def of_others():
+    """What is no request: not a plain file, another user's, in a folder that others may write to; and a flood of them."""
+    job = start(1, [workload("where_blocked"), "read"], "others", HPCTOP_HANG="0")
+    if not check("requests: a rank is there", wait_for(lambda: beats("others") > 1)):
+        return stop(job)
+    path = "others/stacks.request"
+
+    def touch(name=path):
+        open(name, "w").close()
+
+    def link():
+        touch("elsewhere")
+        os.symlink("../elsewhere", path)
+
+    def other_users():
+        touch()
+        os.chown(path, 4711, 4711)
+
+    def in_open_folder():
+        os.chmod("others", 0o777)
+        touch()
+
+    kinds = [("a pipe", lambda: os.mkfifo(path)), ("a link", link), ("a folder", lambda: os.mkdir(path)),
+             ("a file with a second name", lambda: (touch("another"), os.link("another", path))),
+             ("in a folder that others may write to", in_open_folder)]
+    for name, make in kinds + ([("another user's", other_users)] if os.geteuid() == 0 else []):
+        made, old = beats("others"), demands("others")
+        make()
+        wait_for(lambda: beats("others") >= made + 30)  # ten times a second; requests are looked at twice
+        check("requests: %s is none" % name, demands("others") == old, (old, demands("others")))
+        (os.rmdir if os.path.isdir(path) else os.remove)(path)
+        os.chmod("others", 0o755)
+    touch()
+    old = demands("others")
+    check("requests: a true one is answered", wait_for(lambda: demands("others") > old), old)
+    old, began = demands("others"), time.monotonic()
+    last = began + 5
+    while time.monotonic() < last:
+        touch()
+        time.sleep(0.01)
+    taken, most = demands("others") - old, (time.monotonic() - began) / 2 + 1
+    check("requests: a flood is served once in two seconds", 0 < taken <= most, "%d, at most %.1f" % (taken, most))
+    kill_all("others", job)
+
+
 def off():
     job = start(2, [workload("where_blocked"), "read"], "off", HPCTOP_HANG="0.5", HPCTOP_STACKS="0")
     wait_for(lambda: len(traces("off")) == 2)
@@ -194,6 +249,7 @@ deaf()
 undisturbed()
 overdue()
 asked()
+of_others()
 off()
 crashes()
 end()
