@@ -201,7 +201,7 @@ static bool is_wanted(void)
 
 static uint32_t arming(void)
 {
-    return ipo_process.options.python ? IPO_ARMED_PYTHON : ipo_clock_is_tsc ? IPO_ARMED : IPO_ARMED_SLOW;
+    return ipo_process.options.python ? IPO_ARMED_PYTHON : IPO_ARMED;
 }
 
 static void arm_nccl(void)

@@ -20,21 +20,17 @@ extern IPO_OURS struct ipo_process ipo_process;
 /* Ticks of the process's clock; see enum trc_clock_source. */
 extern IPO_OURS bool ipo_clock_is_tsc;
 uint64_t ipo_ticks_slow(void);
-#if defined(__x86_64__)
-#define IPO_TSC() __builtin_ia32_rdtsc()
-#else
-#define IPO_TSC() ipo_ticks_slow() /* never armed with a TSC */
-#endif
 static inline uint64_t ipo_ticks(void)
 {
+#if defined(__x86_64__)
     if (__builtin_expect(ipo_clock_is_tsc, 1))
-        return IPO_TSC();
+        return __builtin_ia32_rdtsc();
+#endif
     return ipo_ticks_slow();
 }
 
-/* Whether wrappers record: one word in a page that fork wipes.  Repeated calls (repeat.h) are told only where times
- * come from the TSC and call sites are addresses. */
-enum { IPO_ARMED = 1, IPO_ARMED_SLOW = 2, IPO_ARMED_PYTHON = 3 };
+/* Whether wrappers record: one word in a page that fork wipes.  PYTHON: lines of Python are call sites. */
+enum { IPO_ARMED = 1, IPO_ARMED_PYTHON = 2 };
 extern IPO_OURS const uint32_t *ipo_armed;      /* behind it, in the same eight bytes, the epoch of memo.h */
 extern IPO_OURS const uint32_t *ipo_nccl_armed; /* the same for NCCL's, in that page too */
 extern IPO_OURS const uint32_t *ipo_told_armed; /* and for what NCCL itself tells of (nccl_told.h) */

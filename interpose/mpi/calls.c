@@ -26,6 +26,9 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
+/* Arguments that decide a signature; and those that keep a row from being remembered. */
+static const char deciding[] = "nNdDpstTrRcv", not_memorable[] = "mMeExXyQwUWjkPKCVAFG";
+
 /* Classes whose signature follows from scalar arguments. */
 static bool is_memorable(const struct ipo_call *call)
 {
@@ -47,17 +50,26 @@ static bool is_memorable(const struct ipo_call *call)
         if (call->opclass < TRC_OP_BARRIER || call->opclass > TRC_OP_EXSCAN)
             return false;
     }
-    return !call->persistent && !strpbrk(call->roles, IPO_NOT_MEMORABLE);
+    return !call->persistent && !strpbrk(call->roles, not_memorable);
+}
+
+/* Position of the first of the wanted roles that the row has, 0 if none. */
+static uint8_t first_role(const struct ipo_call *call, const char *wanted)
+{
+    const char *found = NULL;
+    for (; *wanted && !found; wanted++)
+        found = strchr(call->roles, *wanted);
+    return found ? (uint8_t)(found - call->roles) : 0;
 }
 
 static void prepare_memo(struct ipo_call *call)
 {
-    call->memo_key[0] = (uint8_t)IPO_MEMO_FIRST(call->roles);
-    call->memo_key[1] = (uint8_t)IPO_MEMO_SECOND(call->roles);
+    call->memo_key[0] = first_role(call, "psrc");
+    call->memo_key[1] = first_role(call, "tTnN");
     for (unsigned at = 0; at < call->arity; at++) {
         if ((call->roles[at] == 'b' || call->roles[at] == 'B') && call->buffers < sizeof call->buffer)
             call->buffer[call->buffers++] = (uint8_t)at;
-        if (!is_memorable(call) || !strchr(IPO_MEMO_ROLES, call->roles[at]))
+        if (!is_memorable(call) || !strchr(deciding, call->roles[at]))
             continue;
         if (at >= IPO_MEMO_WORDS) {
             call->memo_words = 0;

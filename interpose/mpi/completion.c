@@ -63,7 +63,8 @@ static inline struct trc_sig_state *start_state(struct ipo_thread *thread, const
     return own && state->version == request->version ? state : NULL;
 }
 
-uint64_t ipo_wait_key(struct ipo_thread *thread, const struct ipo_request *request)
+/* What decides the signature of a wait for this request (NULL: unknown); IPO_NO_KEY: it has to be described. */
+static uint64_t wait_key(struct ipo_thread *thread, const struct ipo_request *request)
 {
     if (!request)
         return 0;
@@ -91,7 +92,7 @@ void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args)
     const struct ipo_request *request =
         ipo_process.concurrent ? frame->thread->entries[0] : ipo_request_find(frame->thread->requests[0]);
     frame->handle = (uintptr_t)request;
-    frame->key = ipo_wait_key(frame->thread, request);
+    frame->key = wait_key(frame->thread, request);
 }
 
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
@@ -254,8 +255,8 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
         thread->entries[at] = NULL; /* gone: not to be put back */
 }
 
-/* ---- the usual case: a request that the completing thread started by a repeated call, and that brought what it was
- * posted for */
+/* ---- the usual case: a request that the completing thread started, whose signature has completed before, and that
+ * brought what it was posted for */
 
 /* Its completion is known and defined in the current chunk, and what it received is what was posted: puts it.  NULL:
  * something is otherwise.  `own`: the thread's number in the upper half. */
@@ -292,7 +293,9 @@ static __attribute__((noinline)) unsigned char *complete_oddly(struct ipo_thread
     return thread->stream.at;
 }
 
-void ipo_complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses)
+/* Completes the `n` requests from `first` on, where MPI calls of several threads do not overlap; not from Fortran.
+ * `statuses`: of these; 0 none. */
+static void complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses)
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_thread *live = &stream->page->thread;
@@ -359,15 +362,8 @@ static bool nothing_happened(const struct ipo_frame *frame, const uintptr_t *arg
     return ipo_has(call, 'o') && *(const int *)ipo_arg(call, args, 'o') == 0;
 }
 
-void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
-{
-    if (nothing_happened(frame, args))
-        ipo_mark_poll(frame);
-    ipo_emit(frame);
-    ipo_complete(frame, args);
-}
-
-void ipo_complete(struct ipo_frame *frame, const uintptr_t *args)
+/* Writes and counts the completions, after the event of a Wait or Test that found something. */
+static void complete(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     uintptr_t array = request_array(call, args);
@@ -378,7 +374,7 @@ void ipo_complete(struct ipo_frame *frame, const uintptr_t *args)
     uint32_t n = frame->poll ? 0 : completed_count(frame, args, &indices);
     const bool plain = !frame->failed && ipo_process.usual && !frame->thread->fortran;
     if (plain && !indices) {
-        ipo_complete_from(frame->thread, array, 0, n, frame->status);
+        complete_from(frame->thread, array, 0, n, frame->status);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -392,11 +388,19 @@ void ipo_complete(struct ipo_frame *frame, const uintptr_t *args)
         if (status && ipo_has(call, 'Z'))
             status += (uintptr_t)i * ipo_abi.status_bytes;
         if (plain)
-            ipo_complete_from(frame->thread, array, at, 1, status);
+            complete_from(frame->thread, array, at, 1, status);
         else
             complete_request(frame->thread, at, ipo_request_variable(frame->thread, array, at), status);
     }
     unclaim(frame->thread, listed);
+}
+
+void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
+{
+    if (nothing_happened(frame, args))
+        ipo_mark_poll(frame);
+    ipo_emit(frame);
+    complete(frame, args);
 }
 
 /* ---- persistent requests */

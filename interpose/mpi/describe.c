@@ -171,17 +171,6 @@ static inline void fill(struct ipo_request *request, const struct ipo_thread *th
     request->sig = *sig;
 }
 
-void ipo_request_started(struct ipo_thread *thread, struct ipo_comm *comm, uint32_t index, uintptr_t variable,
-                         int source, int tag, uint64_t number)
-{
-    uintptr_t handle = ipo_handle_load(variable, 0);
-    struct ipo_request *request = place_of(thread, variable, handle);
-    if (__builtin_expect(!request, 0))
-        return;
-    fill(request, thread, number, &thread->stream.page->sigs[index], index, comm, source, tag);
-    ipo_request_publish(thread, request, handle);
-}
-
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
 {
     uintptr_t variable = ipo_arg(frame->call, args, 'q');

@@ -70,10 +70,6 @@ static inline uintptr_t ipo_type_at(const struct ipo_thread *thread, uintptr_t a
 
 /* Remembers the request that a call with role q has started (after ipo_emit) and takes its start number. */
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args);
-/* The same for a send or receive that is not persistent, of the signature at `index`; `source` and `tag` as the program
- * gave them, `number` that of the start. */
-void ipo_request_started(struct ipo_thread *thread, struct ipo_comm *comm, uint32_t index, uintptr_t variable,
-                         int source, int tag, uint64_t number);
 
 /* Statuses can be read: their layout is what the family's should be. */
 extern IPO_OURS bool ipo_status_known;
@@ -81,15 +77,6 @@ extern IPO_OURS bool ipo_status_known;
 /* Handles that a call makes or takes away, nested calls included: kept before, followed after it succeeded. */
 void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args);
-
-/* After the event of a Wait or Test that found something, with what ipo_prepare_completion keeps: writes and counts
- * the completions. */
-void ipo_complete(struct ipo_frame *frame, const uintptr_t *args);
-/* The same for the `n` requests from `first` on, all of which have completed, where MPI calls of several threads do not
- * overlap; not from Fortran.  `statuses`: of these; 0 none. */
-void ipo_complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses);
-/* What decides the signature of a wait for this request (NULL: unknown); IPO_NO_KEY: it has to be described. */
-uint64_t ipo_wait_key(struct ipo_thread *thread, const struct ipo_request *request);
 
 /* What classes.c puts together: before and after the real call; p2p.c, collective.c, completion.c, objects.c. */
 void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args);

@@ -1,4 +1,18 @@
 #include "interpose/mpi/emit.h"
+#include "interpose/stacks/sites.h"
+
+void ipo_emit_slow(struct ipo_frame *frame)
+{
+    struct trc_stream *stream = &frame->thread->stream;
+    const uint32_t index = frame->index;
+    if (__builtin_expect(stream->state[index].epoch == UINT32_MAX, 0))
+        ipo_site_seen(frame->site);
+    if (frame->poll)
+        trc_stream_fold(stream, index, frame->begin, frame->end);
+    else
+        trc_stream_event(stream, index, frame->begin, frame->end, frame->sequence);
+    trc_stream_count(stream, index, frame->end - frame->begin);
+}
 
 void ipo_emit(struct ipo_frame *frame)
 {

@@ -1,46 +1,21 @@
 /* A memory of arguments: a call from the same place with the same words has the same signature, so that describing it
  * (communicator, world ranks, type sizes) can be left out.  Only for calls whose signature depends on words alone, not
- * on what arrays hold.  Whatever can give a handle a new meaning makes all memories stale.
- *
- * What depends on a row's roles alone is written so that it is worked out by the compiler where the row is a constant
- * (repeat.h), and from the call table elsewhere. */
+ * on what arrays hold.  Whatever can give a handle a new meaning makes all memories stale. */
 #ifndef IPO_MEMO_H
 #define IPO_MEMO_H
 
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/record.h"
 
-/* Arguments that decide a signature; and those that keep a row from being remembered. */
-#define IPO_MEMO_ROLES    "nNdDpstTrRcv"
-#define IPO_NOT_MEMORABLE "mMeExXyQwUWjkPKCVAFG"
-
-/* Position of the first of these roles that the row has, 0 if none. */
-static inline __attribute__((always_inline)) unsigned ipo_first_role(const char *roles, char a, char b, char c, char d)
-{
-    const char *found = __builtin_strchr(roles, a);
-    found = found ? found : __builtin_strchr(roles, b);
-    found = found ? found : __builtin_strchr(roles, c);
-    found = found ? found : __builtin_strchr(roles, d);
-    return found ? (unsigned)(found - roles) : 0;
-}
-/* The two arguments that vary most from call to call: partner and tag. */
-#define IPO_MEMO_FIRST(roles)  ipo_first_role(roles, 'p', 's', 'r', 'c')
-#define IPO_MEMO_SECOND(roles) ipo_first_role(roles, 't', 'T', 'n', 'N')
-
-/* Whether wrappers record, and in the upper half the epoch: how often memories went stale. */
-static inline uint64_t ipo_armed_word(void)
-{
-    return __atomic_load_n((const uint64_t *)(const void *)ipo_armed, __ATOMIC_RELAXED);
-}
-/* The epoch, where it is in that word. */
+/* How often memories went stale, in the upper half of the word that arms the wrappers. */
 static inline uint64_t ipo_memo_epoch(void)
 {
-    return ipo_armed_word() & ~(uint64_t)UINT32_MAX;
+    return __atomic_load_n((const uint64_t *)(const void *)ipo_armed, __ATOMIC_RELAXED) & ~(uint64_t)UINT32_MAX;
 }
-/* That word as it is when repeated calls are told: a memory is good for them while it has the same. */
+/* A memory is good while its stamp is this; never 0, which is that of a free one. */
 static inline uint64_t ipo_memo_stamp(void)
 {
-    return ipo_memo_epoch() | IPO_ARMED;
+    return ipo_memo_epoch() | 1;
 }
 
 /* Site and call in one word: no address has bits up there. */

@@ -5,7 +5,7 @@
 #include "interpose/mpi/describe.h"
 #include "interpose/fortran/fortran.h"
 #include "interpose/stacks/python_site.h"
-#include "interpose/mpi/repeat.h"
+#include "interpose/mpi/memo.h"
 #include "interpose/load/resolve.h"
 #include "interpose/load/several.h"
 
@@ -154,44 +154,4 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
         return;
     }
     leave(frame, args, result);
-}
-
-static void fill(struct ipo_frame *frame, const struct ipo_repeat *repeat, enum ipo_call_id id, const uintptr_t *args)
-{
-    frame->thread = repeat->thread;
-    frame->call = &ipo_calls[id];
-    frame->comm = repeat->memo->comm;
-    frame->begin = repeat->begin;
-    frame->end = repeat->end;
-    frame->sequence = repeat->sequence;
-    frame->index = repeat->memo->index;
-    frame->nested = frame->failed = frame->poll = false;
-    bool asks = frame->call->opclass != TRC_OP_PROBE;
-    frame->status = asks ? ipo_arg(frame->call, args, ipo_has(frame->call, 'S') ? 'S' : 'Z') : 0;
-}
-
-__attribute__((noinline, cold)) void ipo_repeat_odd(const struct ipo_repeat *repeat, struct ipo_frame *frame,
-                                                    enum ipo_call_id id, uintptr_t *args, int result)
-{
-    if (!*ipo_armed)
-        return;
-    for (unsigned i = 0; i < ipo_calls[id].memo_words; i++) /* those were not kept */
-        args[ipo_calls[id].memo_word[i]] = repeat->memo->word[ipo_calls[id].memo_word[i]];
-    fill(frame, repeat, id, args);
-    frame->sig = frame->thread->stream.page->sigs[frame->index];
-    leave(frame, args, result);
-}
-
-__attribute__((noinline)) void ipo_repeat_long(struct trc_stream *stream, struct trc_sig_state *state, uint32_t index,
-                                               bool collective, uint64_t begin, uint64_t end, uint64_t sequence)
-{
-    trc_stream_put(stream, state, collective, begin, end, sequence);
-    trc_count(stream->page, state->row, index, end - begin);
-}
-
-void ipo_repeat_complete(const struct ipo_repeat *repeat, struct ipo_frame *frame, enum ipo_call_id id,
-                         const uintptr_t *args)
-{
-    fill(frame, repeat, id, args);
-    ipo_complete(frame, args);
 }

@@ -2,7 +2,7 @@
  * what the calling conventions of x86-64 and aarch64 Linux do with ints, pointers and handles alike. */
 #include "interpose/mpi/arity.h"
 #include "interpose/mpi/calls.h"
-#include "interpose/mpi/repeat.h"
+#include "interpose/mpi/record.h"
 #include "interpose/load/resolve.h"
 
 /* The same out of the array, where describing the call may have put a status of ours. */
@@ -23,44 +23,21 @@
 #define X14 X13, a[13]
 #define X15 X14, a[14]
 
-#define BEGIN(arity, name)                                                                                             \
+#define WRAP(arity, name, core)                                                                                        \
     int ipo_w_##name(P##arity);                                                                                        \
     int ipo_w_##name(P##arity)                                                                                         \
     {                                                                                                                  \
         struct ipo_frame frame;                                                                                        \
         frame.address = __builtin_frame_address(0);                                                                    \
-        frame.site = (uint64_t)(uintptr_t)__builtin_return_address(0);
-
-/* A call that may be a repeated one.  Up to the call its arguments stay in registers: the array is there for the
- * compiler only; what comes after it has them from memory. */
-#define REPEAT(arity, name, opclass, roles)                                                                            \
-    if (ipo_repeats(TRC_OP_##opclass, #name, roles)) {                                                                 \
-        struct ipo_repeat repeat;                                                                                      \
+        frame.site = (uint64_t)(uintptr_t)__builtin_return_address(0);                                                 \
         w a[(arity) + 1] = {A##arity};                                                                                 \
-        if (ipo_repeat_enter(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, arity, a)) {                        \
-            w kept[(arity) + 1];                                                                                       \
-            ipo_repeat_keep(kept, a, TRC_OP_##opclass, roles, arity);                                                  \
-            int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                          \
-            if (__builtin_expect(                                                                                      \
-                    !ipo_repeat_leave(&repeat, &frame, IPO_##name, TRC_OP_##opclass, roles, kept, result), 0)) {       \
-                struct ipo_repeat odd = repeat;                                                                        \
-                ipo_repeat_odd(&odd, &frame, IPO_##name, kept, result);                                                \
-            }                                                                                                          \
-            return result;                                                                                             \
-        }                                                                                                              \
-    }
-
-#define END(arity, name)                                                                                               \
-    w a[(arity) + 1] = {A##arity};                                                                                     \
-    if (__builtin_expect(!ipo_enter(&frame, IPO_##name, a), 0))                                                        \
-        return ((int (*)(P##arity))ipo_resolved(IPO_##name, __builtin_return_address(0)))(A##arity);                   \
-    int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                                  \
-    ipo_leave(&frame, a, result);                                                                                      \
-    return result;                                                                                                     \
-    }
-
-#define WRAP(arity, name, core, opclass, roles)                                                                        \
-    BEGIN(arity, name) REPEAT(arity, name, opclass, roles) END(arity, name) EXPORT_##core(arity, name)
+        if (__builtin_expect(!ipo_enter(&frame, IPO_##name, a), 0))                                                    \
+            return ((int (*)(P##arity))ipo_resolved(IPO_##name, __builtin_return_address(0)))(A##arity);               \
+        int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                              \
+        ipo_leave(&frame, a, result);                                                                                  \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    EXPORT_##core(arity, name)
 
 #define EXPORT_OPT(arity, name)
 #define EXPORT_CORE(arity, name) __attribute__((visibility("default"), alias("ipo_w_" #name))) int MPI_##name(P##arity);
@@ -75,8 +52,7 @@
 #define UNLESS_(pass) UNLESS_##pass
 #define UNLESS(pass)  UNLESS_(pass)
 
-#define CALL(arity, name, core, result, opclass, roles)                                                                \
-    UNLESS(IS_PASS(opclass))(WRAP(arity, name, core, opclass, roles))
+#define CALL(arity, name, core, result, opclass, roles) UNLESS(IS_PASS(opclass))(WRAP(arity, name, core))
 #include "interpose/mpi/mpi_calls.def"
 #undef CALL
 
