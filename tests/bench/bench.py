@@ -23,8 +23,9 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KINDS = ("bare", "hpctop", "floor")
-CASES = [("MPI_Comm_rank", "rank"), ("MPI_Iprobe, fails", "iprobe"), ("MPI_Allreduce 8 B, self", "allreduce"),
-         ("Irecv+Isend+Waitall 8 B, self", "pt2pt")]
+# Title, mode of selfcall, and its function that makes the calls.
+CASES = [("MPI_Comm_rank", "rank", "rank_call"), ("MPI_Iprobe, fails", "iprobe", "iprobe"),
+         ("MPI_Allreduce 8 B, self", "allreduce", "allreduce"), ("Irecv+Isend+Waitall 8 B, self", "pt2pt", "pt2pt")]
 
 # Our own thread, which asks the driver, is counted too; the driver's own work is not.
 NCCL_CASES = [("ncclAllReduce, no driver in the process", "calls"), ("ncclAllReduce, state by two events", "events"),
@@ -90,24 +91,31 @@ class Bench:
             subprocess.run(["gcc", "-O2", "-I" + TOP, source] + flags, check=True)
         return into + "/nccl_empty"
 
-    def instructions(self, kind, mode, calls, program=None):
-        """Instructions a call by callgrind: the difference of two lengths of run, so that start and end cancel."""
+    def collected(self, kind, program, mode, calls, *options):
+        """Instructions that callgrind counts in one run, and the calls made in it; None: it failed."""
         env, preload = self.environment(kind)
-        env["LD_LIBRARY_PATH"] = os.path.dirname(program) if program else env.get("LD_LIBRARY_PATH", "")
+        if program != self.program("selfcall"):
+            env["LD_LIBRARY_PATH"] = os.path.dirname(program)
         if preload:
             env["LD_PRELOAD"] = preload
-        total = []
-        for n in (calls, 5 * calls):
-            shutil.rmtree(env["HPCTOP_DIR"], ignore_errors=True)
-            done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
-                                   program or self.program("selfcall"), mode, str(n)], env=env, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, check=False, cwd=self.folder)
-            found = re.search(r"Collected : (\d+)", done.stderr.decode(errors="replace"))
-            if done.returncode != 0 or not found:
-                return None
-            made = json.loads(done.stdout.decode().splitlines()[-1])["calls"]
-            total.append((int(found.group(1)), made))
-        return (total[1][0] - total[0][0]) / (total[1][1] - total[0][1])
+        shutil.rmtree(env["HPCTOP_DIR"], ignore_errors=True)
+        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *options, program, mode,
+                               str(calls)], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, cwd=self.folder)
+        found = re.search(r"Collected : (\d+)", done.stderr.decode(errors="replace"))
+        if done.returncode != 0 or not found:
+            return None
+        return int(found.group(1)), json.loads(done.stdout.decode().splitlines()[-1])["calls"]
+
+    def instructions(self, kind, mode, body, calls=5000):
+        """Instructions a call of selfcall, counted in the function that makes the calls only: start, end and our own
+        thread do not count, and two runs differ by less than one in a hundred."""
+        seen = self.collected(kind, self.program("selfcall"), mode, calls, "--toggle-collect=" + body)
+        return seen and seen[0] / seen[1]
+
+    def instructions_nccl(self, kind, mode, calls, program):
+        """The difference of two lengths of run, so that start and end cancel: our own thread counts."""
+        few, many = (self.collected(kind, program, mode, n) for n in (calls, 5 * calls))
+        return few and many and (many[0] - few[0]) / (many[1] - few[1])
 
     def bytes_a_call(self, mode, calls, program=None):
         """Committed bytes in chunks of events (trace/format/format.h), for each call that the program made."""
@@ -158,9 +166,9 @@ def main():
         print("%d rounds; ns a call, + is over bare, [quartiles]; instructions by callgrind; bytes on disk" % options.rounds)
         print("%-29s %8s %23s %23s %18s %14s %6s" % ("", "", "", "", "", "instructions+", "bytes"))
         print("%-29s %8s %23s %23s %18s %8s %5s %6s" % ("", "bare", "hpctop+", "floor+", "ratio", "hpctop", "floor", "a call"))
-        for title, mode in CASES:
+        for title, mode, body in CASES:
             seen = bench.times(options.rounds, 1, [bench.program("selfcall"), mode, str(options.calls)])
-            ins = {kind: bench.instructions(kind, mode, 20000) if valgrind else None for kind in KINDS}
+            ins = {kind: bench.instructions(kind, mode, body) if valgrind else None for kind in KINDS}
             text = ["%.0f" % (ins[k] - ins["bare"]) if ins[k] and ins["bare"] else "-" for k in KINDS[1:]]
             row(title, seen, "%8s %5s %6.2f" % (*text, bench.bytes_a_call(mode, options.calls)))
         seen = bench.times(options.rounds, 2, [bench.program("pingpong"), str(options.calls // 3), "8"])
@@ -170,7 +178,7 @@ def main():
         bench.tails(min(options.rounds, 5), options.calls * 4)
         program = bench.empty_nccl()
         for title, mode in NCCL_CASES:
-            ins = [bench.instructions(kind, mode, 20000, program) if valgrind else None for kind in ("bare", "hpctop")]
+            ins = [bench.instructions_nccl(kind, mode, 20000, program) if valgrind else None for kind in ("bare", "hpctop")]
             print("%-44s %8s instructions+ %8.2f bytes an operation" %
                   (title, "%.0f" % (ins[1] - ins[0]) if all(ins) else "-", bench.bytes_a_call(mode, 100000, program)), flush=True)
 
