@@ -32,8 +32,8 @@ def prose(path):
             yield number, line
 
 
-documents = sorted(set(glob.glob("*.md") + glob.glob("docs/*.md") + glob.glob("*/README.md") + glob.glob("*/*/README.md"))
-                   - set(glob.glob("build/**", recursive=True)))
+documents = sorted(path for pattern in ("*.md", "docs/*.md", "*/README.md", "*/*/README.md") for path in glob.glob(pattern)
+                   if not path.startswith("build/"))
 folders = [d.rstrip("/") for room in ("trace", "tui") for d in glob.glob(room + "/*/")] + RECORDER
 readmes = [f + "/README.md" for f in folders]
 
