@@ -5,7 +5,7 @@ import re
 import signal
 import time
 
-from common import (check, end, environment, hpctop, pids, run, start, stop, traces, wait_for, workload)
+from common import (check, end, environment, hpctop, pids, report, run, start, stop, traces, wait_for, workload)
 
 
 def snapshots(folder):
@@ -124,6 +124,16 @@ def caught(pid):
         return next(line.split()[1] for line in f if line.startswith("SigCgt"))
 
 
+def ranks_below(job):
+    """Processes of a program that leaves no trace: those of mpirun's session that are not mpirun."""
+    def session(pid):
+        try:
+            return os.getsid(int(pid))
+        except ProcessLookupError:
+            return None
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and session(pid) == job.pid and int(pid) != job.pid]
+
+
 def asked():
     job = start(3, [workload("where_blocked"), "read"], "asked", HPCTOP_HANG="0")
     if not check("asked: three ranks are there", wait_for(lambda: len(traces("asked")) == 3)):
@@ -213,11 +223,16 @@ def of_others():
 def off():
     job = start(2, [workload("where_blocked"), "read"], "off", HPCTOP_HANG="0.5", HPCTOP_STACKS="0")
     wait_for(lambda: len(traces("off")) == 2)
+    # Handlers are installed in MPI_Init: both are behind the barrier that follows.
+    wait_for(lambda: (lambda r: r and [k["calls"] >= 3 for k in r["ranks"]] == [True, True])(report("off")))
     shown = hpctop("stacks", "off")
     with_us = {caught(p) for p in pids("off")}
     kill_all("off", job)
+    plain = start(2, [workload("where_blocked"), "read"], preload=False)
+    without = wait_for(lambda: (lambda masks: masks if masks == with_us else None)({caught(p) for p in ranks_below(plain)}), 30)
+    stop(plain)
     check("off: none", snapshots("off") == {} and shown.code == 0 and "did not answer" in shown.out, shown)
-    check("off: no handler of ours", len(with_us) == 1, with_us)
+    check("off: no handler of ours", with_us and without == with_us, with_us)
 
 
 def crashes():
