@@ -1,4 +1,5 @@
 #include "trace/report/report.h"
+#include "trace/report/page.h"
 #include "trace/util/numfmt.h"
 #include "trace/job/process.h"
 #include "trace/util/times.h"
@@ -13,99 +14,13 @@
 #define MOST_RANKS 20
 #define MOST_ROWS  12
 
-struct page {
-    const struct ana_job *job;
-    const struct ana_summary *s;
-    struct ana_job_info info;
-    bool utf8;
-    FILE *out;
-    const struct column *next; /* of the row that is being written */
-};
-
-/* Positive width: to the right, with at least a blank before it in most rows; negative: to the left. */
-struct column {
-    int width;
-    const char *title;
-};
-
-/* ---- text -----------------------------------------------------------------------------------------------------------
- */
-
-/* Writes `text` into the next column. */
-static void cell(struct page *p, const char *text)
-{
-    char out[512];
-    int width = p->next++->width;
-    bool last = p->next->width == 0;
-    if (last && width < 0 && (int)strlen(text) < -width)
-        fputs(text, p->out); /* no blanks at the end of a line */
-    else
-        fputs(ana_column(out, sizeof out, text, abs(width), width > 0), p->out);
-}
-
-static void number(struct page *p, enum ana_unit unit, double value)
-{
-    char text[ANA_TEXT];
-    cell(p, ana_number(text, sizeof text, unit, value, p->utf8));
-}
-
-static void integer(struct page *p, uint64_t value)
-{
-    char text[ANA_TEXT];
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    /* Exact while it fits. */
-    if ((int)strlen(text) >= abs(p->next->width))
-        ana_number(text, sizeof text, ANA_COUNT, (double)value, p->utf8);
-    cell(p, text);
-}
-
-static void rank_name(struct page *p, size_t index)
-{
-    bool known = ana_job_rank(p->job, index) != NULL;
-    cell(p, known ? ana_rank_label(p->job, index).text : p->utf8 ? "\xe2\x80\x93" : "-");
-}
-
-/* A table's title and the line with those of its columns; the columns end with one of no width. */
-static void table(struct page *p, const char *title, const struct column *columns)
-{
-    fprintf(p->out, "\n%s\n ", title);
-    for (p->next = columns; p->next->width;)
-        cell(p, p->next->title);
-    fputc('\n', p->out);
-}
-
-static void row(struct page *p, const struct column *columns)
-{
-    p->next = columns;
-    fputc(' ', p->out);
-}
-
-static void row_end(const struct page *p)
-{
-    fputc('\n', p->out);
-}
-
-static void more(const struct page *p, size_t shown, size_t all, const char *what)
-{
-    if (all > shown)
-        fprintf(p->out, "  ... %zu more %s\n", all - shown, what);
-}
-
 static double share_of(int64_t part, int64_t whole)
 {
     return whole > 0 && part >= 0 ? (double)part / (double)whole : NAN;
 }
 
-static int64_t seen_time(const struct page *p)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < p->s->rank_count; i++)
-        sum = ana_plus(sum, ana_rank_seen_ns(&p->s->ranks[i]));
-    return sum;
-}
-
 /* Text in lines of 80 columns, the later ones indented. */
-static void paragraph(const struct page *p, const char *text)
+static void paragraph(const struct ana_page *p, const char *text)
 {
     size_t at = 0, n = strlen(text);
     while (n - at > 78) {
@@ -118,8 +33,8 @@ static void paragraph(const struct page *p, const char *text)
     fprintf(p->out, "  %s\n", text + at);
 }
 
-static void line(const struct page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void line(const struct page *p, const char *format, ...)
+static void line(const struct ana_page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void line(const struct ana_page *p, const char *format, ...)
 {
     char text[2048];
     va_list args;
@@ -132,7 +47,7 @@ static void line(const struct page *p, const char *format, ...)
 /* ---- sections -------------------------------------------------------------------------------------------------------
  */
 
-static void job_section(const struct page *p)
+static void job_section(const struct ana_page *p)
 {
     const struct ana_job_info *i = &p->info;
     char elapsed[ANA_TEXT], start[64] = "", answer[512];
@@ -167,7 +82,7 @@ static void job_section(const struct page *p)
 }
 
 /* Who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */
-static void verdict_section(const struct page *p)
+static void verdict_section(const struct ana_page *p)
 {
     enum { MOST = 8 };
     struct ana_verdict v;
@@ -179,7 +94,7 @@ static void verdict_section(const struct page *p)
         line(p, "  %s: %s%s%s", g->who, g->doing, g->where[0] ? ", at " : "", g->where);
     }
     if (places)
-        more(p, ana_shown(v.groups, MOST), v.groups, "places");
+        ana_page_more(p, ana_shown(v.groups, MOST), v.groups, "places");
     for (size_t i = 0; i < v.lines; i++)
         line(p, "  why: %s", v.line[i]);
     if (v.next[0])
@@ -187,7 +102,7 @@ static void verdict_section(const struct page *p)
     ana_verdict_free(&v);
 }
 
-static void efficiency_section(const struct page *p)
+static void efficiency_section(const struct ana_page *p)
 {
     const struct ana_efficiency *e = &p->s->efficiency;
     char a[ANA_TEXT], b[ANA_TEXT], c[ANA_TEXT];
@@ -199,7 +114,7 @@ static void efficiency_section(const struct page *p)
 
 /* Ranks with an odd state first, then those that cost the others most. */
 struct order {
-    const struct page *page;
+    const struct ana_page *page;
     size_t at; /* into s->ranks */
 };
 
@@ -228,11 +143,21 @@ static int by_index(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void ranks_section(struct page *p)
+static void ranks_section(struct ana_page *p)
 {
-    static const struct column columns[] = {{5, "rank"},     {1, ""},      {-12, "host"}, {1, ""},     {-5, "state"},
-                                            {8, "wall"},     {6, "MPI"},   {6, "wait"},   {6, "late"}, {9, "sent"},
-                                            {9, "received"}, {9, "calls"}, {0, NULL}};
+    static const struct ana_page_column columns[] = {ANA_COLUMN(5, "rank", RANK_NUMBER),
+                                                     {1, "", NULL},
+                                                     ANA_COLUMN(-12, "host", RANK_HOST),
+                                                     {1, "", NULL},
+                                                     ANA_COLUMN(-5, "state", RANK_STATE),
+                                                     ANA_COLUMN(8, "wall", RANK_WALL),
+                                                     ANA_COLUMN(6, "MPI", RANK_MPI_SHARE),
+                                                     ANA_COLUMN(6, "wait", RANK_WAITING),
+                                                     ANA_COLUMN(6, "late", RANK_LATE),
+                                                     ANA_COLUMN(9, "sent", RANK_SENT),
+                                                     ANA_COLUMN(9, "received", RANK_RECEIVED),
+                                                     ANA_COLUMN(9, "calls", RANK_CALLS),
+                                                     {0, NULL, NULL}};
     size_t n = p->s->rank_count, shown = ana_shown(n, MOST_RANKS);
     struct order *order = calloc(n + 1, sizeof *order);
     if (!order)
@@ -241,27 +166,12 @@ static void ranks_section(struct page *p)
         order[i] = (struct order){p, i};
     qsort(order, n, sizeof *order, worst_first);
     qsort(order, shown, sizeof *order, by_index);
-    table(p, n > shown ? "RANKS, those with most trouble" : "RANKS", columns);
+    ana_page_table(p, n > shown ? "RANKS, those with most trouble" : "RANKS", columns);
     for (size_t i = 0; i < shown; i++) {
         const struct ana_rank_stat *s = &p->s->ranks[order[i].at];
         const struct ana_rank *r = ana_job_rank(p->job, s->index);
-        row(p, columns);
-        rank_name(p, s->index);
-        cell(p, "");
-        cell(p, r->host);
-        cell(p, "");
-        cell(p, ana_rank_state_name(r->state));
-        number(p, ANA_NS, s->counted ? (double)s->wall_ns : NAN);
-        number(p, ANA_SHARE, share_of(s->mpi_ns, s->wall_ns));
-        number(p, ANA_SHARE, share_of(s->waiting_ns, ana_rank_seen_ns(s)));
-        number(p, ANA_SHARE, s->collectives ? (double)s->came_last / (double)s->collectives : NAN);
-        number(p, ANA_BYTES, s->counted ? (double)s->sent : NAN);
-        number(p, ANA_BYTES, s->counted ? (double)s->received : NAN);
-        if (s->counted)
-            integer(p, s->calls);
-        else
-            number(p, ANA_COUNT, NAN);
-        row_end(p);
+        ana_page_row(p, columns);
+        ana_page_cells(p, &(struct ana_rank_row){.rank = r, .stat = s});
         if (r->inside && r->state != ANA_RANK_DONE) {
             char since[ANA_TEXT], call[256];
             ana_inside(p->job, s->index, call, sizeof call);
@@ -273,12 +183,12 @@ static void ranks_section(struct page *p)
             fprintf(p->out, "       %s for %s\n", op, ana_spoken(since, sizeof since, (double)r->gpu_ns));
         }
     }
-    more(p, shown, n, "ranks");
+    ana_page_more(p, shown, n, "ranks");
     free(order);
 }
 
 /* Which library carried what; only where there is more than MPI. */
-static void libraries_line(const struct page *p)
+static void libraries_line(const struct ana_page *p)
 {
     struct {
         const char *name;
@@ -301,69 +211,62 @@ static void libraries_line(const struct page *p)
     }
 }
 
-static void calls_section(struct page *p)
+static void calls_section(struct ana_page *p)
 {
-    static const struct column columns[] = {{-18, "call"},   {8, "calls"}, {8, "time"}, {6, "wait"}, {9, "sent"},
-                                            {9, "received"}, {7, "p50"},   {7, "p99"},  {7, "max"},  {0, NULL}};
+    static const struct ana_page_column columns[] = {
+        ANA_COLUMN(-18, "call", CALL_NAME), ANA_COLUMN(8, "calls", CALL_COUNT),
+        ANA_COLUMN(8, "time", CALL_TIME),   ANA_COLUMN(6, "wait", CALL_WAITING_OF_IT),
+        ANA_COLUMN(9, "sent", CALL_SENT),   ANA_COLUMN(9, "received", CALL_RECEIVED),
+        ANA_COLUMN(7, "p50", CALL_P50),     ANA_COLUMN(7, "p99", CALL_P99),
+        ANA_COLUMN(7, "max", CALL_MAX),     {0, NULL, NULL}};
     if (p->s->call_count == 0)
         return;
-    table(p, "CALLS, by time", columns);
+    ana_page_table(p, "CALLS, by time", columns);
     size_t shown = ana_shown(p->s->call_count, MOST_ROWS);
     for (size_t i = 0; i < shown; i++) {
-        const struct ana_call_stat *c = &p->s->calls[i];
-        row(p, columns);
-        cell(p, c->name);
-        integer(p, c->times.count);
-        number(p, ANA_NS, (double)c->time_ns);
-        number(p, ANA_SHARE, share_of(c->waiting_ns, c->seen_ns));
-        number(p, ANA_BYTES, (double)c->sent);
-        number(p, ANA_BYTES, (double)c->received);
-        number(p, ANA_NS, c->times.p50_ns);
-        number(p, ANA_NS, c->times.p99_ns);
-        number(p, ANA_NS, c->times.max_ns);
-        row_end(p);
+        ana_page_row(p, columns);
+        ana_page_cells(p, &p->s->calls[i]);
     }
-    more(p, shown, p->s->call_count, "calls");
+    ana_page_more(p, shown, p->s->call_count, "calls");
     libraries_line(p);
 }
 
-static void collectives_section(struct page *p)
+static void collectives_section(struct ana_page *p)
 {
-    static const struct column columns[] = {{-20, "call"},   {1, ""},    {-13, "communicator"}, {10, "instances"},
-                                            {9, "skew p50"}, {8, "p99"}, {7, "lost"},           {5, "last"},
-                                            {6, "in"},       {0, NULL}};
+    static const struct ana_page_column columns[] = {
+        ANA_COLUMN(-20, "call", COLLECTIVE_NAME),         {1, "", NULL},
+        ANA_COLUMN(-13, "communicator", COLLECTIVE_COMM), ANA_COLUMN(10, "instances", COLLECTIVE_INSTANCES),
+        ANA_COLUMN(9, "skew p50", COLLECTIVE_SKEW_P50),   ANA_COLUMN(8, "p99", COLLECTIVE_SKEW_P99),
+        ANA_COLUMN(7, "lost", COLLECTIVE_LOST),           ANA_COLUMN(5, "last", COLLECTIVE_LAST),
+        ANA_COLUMN(6, "in", COLLECTIVE_LAST_SHARE),       {0, NULL, NULL}};
     if (p->s->collective_count == 0)
         return;
-    table(p, "COLLECTIVES, by time lost waiting for the last (as a share of all ranks' time)", columns);
+    ana_page_table(p, "COLLECTIVES, by time lost waiting for the last (as a share of all ranks' time)", columns);
     size_t shown = ana_shown(p->s->collective_count, MOST_ROWS);
-    int64_t all = seen_time(p);
     for (size_t i = 0; i < shown; i++) {
         const struct ana_collective *c = &p->s->collectives[i];
-        row(p, columns);
-        cell(p, c->name);
-        cell(p, "");
-        cell(p, c->comm_name);
-        integer(p, c->instances);
-        number(p, ANA_NS, c->skew_p50_ns);
-        number(p, ANA_NS, c->skew_p99_ns);
-        number(p, ANA_SHARE, share_of(c->lost_ns, all));
-        rank_name(p, c->last_index);
-        number(p, ANA_SHARE, c->last_share);
-        row_end(p);
+        ana_page_row(p, columns);
+        ana_page_cells(p, c);
         if (c->incomplete)
             fprintf(p->out, "    %" PRIu64 " more that not all ranks came to\n", c->incomplete);
     }
-    more(p, shown, p->s->collective_count, "collectives");
+    ana_page_more(p, shown, p->s->collective_count, "collectives");
 }
 
-static void waits_section(struct page *p)
+static void waits_section(struct ana_page *p)
 {
-    static const struct column columns[] = {{8, "rank"},   {2, ""},      {-18, ""},           {8, "rank"},
-                                            {10, "times"}, {10, "lost"}, {13, "of its time"}, {0, NULL}};
+    static const struct ana_page_column columns[] = {ANA_COLUMN(8, "rank", WAIT_CULPRIT),
+                                                     {2, "", NULL},
+                                                     {-18, "", NULL},
+                                                     ANA_COLUMN(8, "rank", WAIT_WAITER),
+                                                     ANA_COLUMN(10, "times", WAIT_COUNT),
+                                                     ANA_COLUMN(10, "lost", WAIT_LOST),
+                                                     {13, "of its time", NULL},
+                                                     {0, NULL, NULL}};
     static const char *const kind[] = {"sends late to", "receives late from", "comes last for"};
     if (p->s->wait_count == 0)
         return;
-    table(p, "WHO WAITS FOR WHOM", columns);
+    ana_page_table(p, "WHO WAITS FOR WHOM", columns);
     size_t shown = ana_shown(p->s->wait_count, MOST_ROWS);
     for (size_t i = 0; i < shown; i++) {
         const struct ana_wait *w = &p->s->waits[i];
@@ -371,17 +274,13 @@ static void waits_section(struct page *p)
         for (size_t k = 0; k < p->s->rank_count; k++)
             if (p->s->ranks[k].index == w->waiter)
                 wall = ana_rank_seen_ns(&p->s->ranks[k]);
-        row(p, columns);
-        rank_name(p, w->culprit);
-        cell(p, "");
-        cell(p, kind[w->kind]);
-        rank_name(p, w->waiter);
-        integer(p, w->count);
-        number(p, ANA_NS, (double)w->lost_ns);
-        number(p, ANA_SHARE, share_of(w->lost_ns, wall));
-        row_end(p);
+        ana_page_row(p, columns);
+        ana_page_cells(p, w);
+        ana_page_cell(p, kind[w->kind]);
+        ana_page_cells(p, w);
+        ana_page_number(p, ANA_SHARE, share_of(w->lost_ns, wall));
     }
-    more(p, shown, p->s->wait_count, "such pairs");
+    ana_page_more(p, shown, p->s->wait_count, "such pairs");
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -396,38 +295,42 @@ static int by_bytes(const void *a, const void *b)
     return x->destination < y->destination ? -1 : 1;
 }
 
-static void pairs_section(struct page *p)
+static void pairs_section(struct ana_page *p)
 {
-    static const struct column columns[] = {{8, "from"},         {8, "to"},  {11, "messages"}, {11, "bytes"},
-                                            {13, "latency min"}, {8, "p50"}, {0, NULL}};
+    static const struct ana_page_column columns[] = {ANA_COLUMN(8, "from", PAIR_SOURCE),
+                                                     ANA_COLUMN(8, "to", PAIR_DESTINATION),
+                                                     ANA_COLUMN(11, "messages", PAIR_MESSAGES),
+                                                     ANA_COLUMN(11, "bytes", PAIR_BYTES),
+                                                     ANA_COLUMN(13, "latency min", PAIR_LATENCY_MIN),
+                                                     ANA_COLUMN(8, "p50", PAIR_LATENCY_P50),
+                                                     {0, NULL, NULL}};
     size_t n = p->s->pair_count, shown = ana_shown(n, MOST_ROWS);
     struct ana_pair *sorted = n ? malloc(n * sizeof *sorted) : NULL;
     if (!sorted)
         return;
     memcpy(sorted, p->s->pairs, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_bytes);
-    table(p, "MESSAGES, by bytes", columns);
+    ana_page_table(p, "MESSAGES, by bytes", columns);
     for (size_t i = 0; i < shown; i++) {
-        row(p, columns);
-        rank_name(p, sorted[i].source);
-        rank_name(p, sorted[i].destination);
-        integer(p, sorted[i].messages);
-        number(p, ANA_BYTES, (double)sorted[i].bytes);
-        number(p, ANA_NS, sorted[i].latency_min_ns);
-        number(p, ANA_NS, sorted[i].latency_p50_ns);
-        row_end(p);
+        ana_page_row(p, columns);
+        ana_page_cells(p, &sorted[i]);
     }
-    more(p, shown, n, "pairs");
+    ana_page_more(p, shown, n, "pairs");
     free(sorted);
 }
 
-static void sites_section(struct page *p)
+static void sites_section(struct ana_page *p)
 {
-    static const struct column columns[] = {{-20, "call"}, {10, "calls"},  {9, "time"}, {7, "ranks"},
-                                            {2, ""},       {-31, "place"}, {0, NULL}};
+    static const struct ana_page_column columns[] = {ANA_COLUMN(-20, "call", SITE_CALL),
+                                                     ANA_COLUMN(10, "calls", SITE_COUNT),
+                                                     ANA_COLUMN(9, "time", SITE_TIME),
+                                                     ANA_COLUMN(7, "ranks", SITE_RANKS),
+                                                     {2, "", NULL},
+                                                     {-31, "place", NULL},
+                                                     {0, NULL, NULL}};
     if (p->s->site_count == 0)
         return;
-    table(p, "WHERE", columns);
+    ana_page_table(p, "WHERE", columns);
     size_t shown = ana_shown(p->s->site_count, MOST_ROWS);
     for (size_t i = 0; i < shown; i++) {
         const struct ana_site *s = &p->s->sites[i];
@@ -444,19 +347,14 @@ static void sites_section(struct page *p)
             snprintf(known, sizeof known, "%s%s%.*s", s->line, name ? " in " : "", (int)name, name ? s->function : "");
             place = known;
         }
-        row(p, columns);
-        cell(p, s->call);
-        integer(p, s->times.count);
-        number(p, ANA_NS, (double)s->time_ns);
-        integer(p, s->ranks);
-        cell(p, "");
-        cell(p, place);
-        row_end(p);
+        ana_page_row(p, columns);
+        ana_page_cells(p, s);
+        ana_page_cell(p, place);
     }
-    more(p, shown, p->s->site_count, "places");
+    ana_page_more(p, shown, p->s->site_count, "places");
 }
 
-static bool any_fact(const struct page *p, const char *key)
+static bool any_fact(const struct ana_page *p, const char *key)
 {
     for (size_t i = 0; i < p->s->rank_count; i++) {
         const struct ana_rank *r = ana_job_rank(p->job, p->s->ranks[i].index);
@@ -467,7 +365,7 @@ static bool any_fact(const struct page *p, const char *key)
 }
 
 /* What is not known, and what the tool itself did to the job. */
-static void limits_section(const struct page *p)
+static void limits_section(const struct ana_page *p)
 {
     char a[ANA_TEXT], b[ANA_TEXT];
     const struct ana_summary *s = p->s;
@@ -506,7 +404,7 @@ static void limits_section(const struct page *p)
 
 void ana_report_text(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out)
 {
-    struct page page = {job, summary, ana_job_info(job), utf8, out, NULL};
+    struct ana_page page = {job, summary, ana_job_info(job), ana_whole_of(job, summary, NULL), utf8, out, NULL};
     job_section(&page);
     verdict_section(&page);
     ana_report_facts(job, out);
@@ -514,7 +412,7 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
     ranks_section(&page);
     calls_section(&page);
     collectives_section(&page);
-    ana_report_devices(job, utf8, out);
+    ana_report_devices(&page);
     waits_section(&page);
     pairs_section(&page);
     sites_section(&page);

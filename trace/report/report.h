@@ -13,6 +13,7 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
 void ana_report_facts(const struct ana_job *job, FILE *out);
 
 /* Its tables of GPUs and NCCL. */
-void ana_report_devices(const struct ana_job *job, bool utf8, FILE *out);
+struct ana_page;
+void ana_report_devices(struct ana_page *page);
 
 #endif
