@@ -28,7 +28,7 @@ static int help(struct tui_app *app, enum tui_action action)
     (void)action;
     if (app->view != TUI_VIEW_HELP) {
         app->help_of = app->view;
-        app->help_top = 0;
+        memset(app->own[TUI_VIEW_HELP], 0, app->views[TUI_VIEW_HELP]->own_size); /* from its first line */
         tui_app_open(app, TUI_VIEW_HELP);
     }
     return TUI_REDRAW;

@@ -272,7 +272,11 @@ void tui_app_settle(struct tui_app *app)
 bool tui_app_init(struct tui_app *app, struct tui_source source, const struct tui_view *const *views)
 {
     *app = (struct tui_app){.source = source, .views = views, .all_time = true, .view = TUI_VIEW_OVERVIEW};
-    tui_app_load(app);
+    bool complete = true;
+    for (int i = 0; i < TUI_VIEWS; i++)
+        complete &= !views[i]->own_size || (app->own[i] = calloc(1, views[i]->own_size));
+    if (complete)
+        tui_app_load(app);
     if (!app->has_summary || (app->info.ranks && !app->rank_count)) {
         app->source = (struct tui_source){0};
         tui_app_free(app);
@@ -294,8 +298,10 @@ void tui_app_free(struct tui_app *app)
     ana_verdict_free(&app->verdict);
     free(app->rank);
     free(app->tagged);
-    for (int i = 0; i < TUI_VIEWS; i++)
+    for (int i = 0; i < TUI_VIEWS; i++) {
         tui_table_free(&app->table[i]);
+        free(app->own[i]);
+    }
     *app = (struct tui_app){0};
 }
 

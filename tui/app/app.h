@@ -16,7 +16,6 @@ enum tui_reaction {
 };
 
 enum tui_prompt { TUI_PROMPT_NONE, TUI_PROMPT_FIND, TUI_PROMPT_FILTER };
-enum tui_measure { TUI_MEASURE_BYTES, TUI_MEASURE_MESSAGES, TUI_MEASURE_SIZE, TUI_MEASURE_LATENCY, TUI_MEASURES };
 
 /* Ranks that do the same now. */
 struct tui_group {
@@ -50,9 +49,6 @@ struct tui_app {
     struct ana_gpu_look gpu;       /* as of the last summary */
     struct tui_node node;          /* what this machine says of its GPUs; zeros: nothing */
     bool touched;                  /* somebody has pressed a key: views change no more by themselves */
-    size_t story_of;               /* rank index + 1 whose stacks and last calls the verdict's screen shows; 0: none */
-    bool tensor_open;              /* Horovod's screen shows who submitted the tensor under the cursor */
-    size_t tensor_cells;           /* cells for the ranks of a tensor there */
     double analysed;               /* share of the events seen so far */
     bool frozen;
 
@@ -67,7 +63,8 @@ struct tui_app {
     size_t cursor_rank, cursor_peer; /* rank indices; peer: receiver in the matrix */
     bool rank_chosen;                /* by somebody; until then it is the first of the Ranks screen */
     uint64_t rank_group;             /* the group of ranks that the cursor is on instead; 0: none */
-    uint64_t open_group[8];          /* groups of the Ranks screen that are unfolded */
+    bool unfolded;                   /* Matrix and Timeline show one rank a row though not all fit */
+    size_t picture_top;              /* the first row of theirs in view */
     uint64_t cursor_call;            /* ana_hash_text of its name; 0: none yet */
     int64_t cursor_ns;
     int64_t opened_ns;  /* job time when it was first looked at */
@@ -77,16 +74,10 @@ struct tui_app {
     enum tui_view_id stack[8];
     int depth;
     struct tui_table table[TUI_VIEWS];
+    void *own[TUI_VIEWS]; /* private state of the views, owned; only the view itself knows what it is */
     enum tui_prompt prompt;
     char typed[64];
     char message[200]; /* shown in place of the key bar's line until the next key */
-    enum tui_measure measure;
-    bool unfolded;                    /* the timeline shows one rank a row though not all fit */
-    size_t fold;                      /* ranks a row or cell of the last drawn picture */
-    int cell;                         /* columns of a cell of the last drawn matrix */
-    size_t picture_top, picture_left; /* first rank of it, down and across */
-    struct tui_rect drawn;            /* where the picture of the timeline or matrix stands */
-    size_t help_top, page;            /* rows of the last drawn page */
 };
 
 /* Takes over the source (closed by tui_app_free).  False when out of memory; then the source is still the caller's. */

@@ -19,6 +19,7 @@ struct tui_view {
     /* The cursor that the table shares with other views: its row's identity (0: none yet), and what a move sets. */
     uint64_t (*shared)(const struct tui_app *app);
     void (*moved)(struct tui_app *app, size_t row);
+    size_t own_size; /* of its private state, app->own[id], which is zeros at first */
     void (*draw)(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);
     /* The view's own answer to an action, as enum tui_reaction; TUI_UNHANDLED lets the app go on.  NULL: none. */
     int (*act)(struct tui_app *app, enum tui_action action);

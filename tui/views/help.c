@@ -1,6 +1,15 @@
 /* Help: the keys of the view that it was called from, and what every column of it means. */
 #include "tui/views/help_lines.h"
 
+struct own {
+    size_t top, page; /* first line in view; lines of the last drawn page */
+};
+
+static struct own *own(const struct tui_app *app)
+{
+    return app->own[TUI_VIEW_HELP];
+}
+
 struct page {
     struct tui_grid *grid;
     struct tui_rect rect;
@@ -32,37 +41,37 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     struct page page = {grid, {rect.x, rect.y, rect.w, 0}, 0, 0};
     write_all(app, &page); /* to know how many lines there are */
     size_t rows = (size_t)(rect.h - 1), total = page.count;
-    app->page = rows;
-    if (app->help_top + rows > total)
-        app->help_top = total > rows ? total - rows : 0;
-    page = (struct page){grid, {rect.x, rect.y, rect.w, (int)rows}, app->help_top, 0};
+    own(app)->page = rows;
+    if (own(app)->top + rows > total)
+        own(app)->top = total > rows ? total - rows : 0;
+    page = (struct page){grid, {rect.x, rect.y, rect.w, (int)rows}, own(app)->top, 0};
     write_all(app, &page);
     if (total > rows)
-        tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "lines %zu to %zu of %zu; Esc leads back", app->help_top + 1,
-                 app->help_top + rows, total);
+        tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "lines %zu to %zu of %zu; Esc leads back", own(app)->top + 1,
+                 own(app)->top + rows, total);
     else
         tui_put(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "Esc leads back");
 }
 
 static int act(struct tui_app *app, enum tui_action action)
 {
-    size_t top = app->help_top, page = app->page > 1 ? app->page - 1 : 1;
+    size_t top = own(app)->top, page = own(app)->page > 1 ? own(app)->page - 1 : 1;
     switch (action) {
     case TUI_ACTION_UP:
-        app->help_top = top ? top - 1 : 0;
+        own(app)->top = top ? top - 1 : 0;
         return TUI_REDRAW;
     case TUI_ACTION_DOWN:
-        app->help_top = top + 1;
+        own(app)->top = top + 1;
         return TUI_REDRAW;
     case TUI_ACTION_PAGE_UP:
-        app->help_top = top > page ? top - page : 0;
+        own(app)->top = top > page ? top - page : 0;
         return TUI_REDRAW;
     case TUI_ACTION_PAGE_DOWN:
-        app->help_top = top + page;
+        own(app)->top = top + page;
         return TUI_REDRAW;
     case TUI_ACTION_FIRST:
     case TUI_ACTION_LAST:
-        app->help_top = action == TUI_ACTION_FIRST ? 0 : SIZE_MAX / 2;
+        own(app)->top = action == TUI_ACTION_FIRST ? 0 : SIZE_MAX / 2;
         return TUI_REDRAW;
     case TUI_ACTION_DEEPER:
         return tui_app_step(app, TUI_ACTION_BACK);
@@ -73,6 +82,7 @@ static int act(struct tui_app *app, enum tui_action action)
 
 const struct tui_view tui_view_help = {
     .title = "Help",
+    .own_size = sizeof(struct own),
     .about = "What the keys do and what the columns mean.",
     .draw = draw,
     .act = act,

@@ -1,6 +1,16 @@
 /* Horovod: tensors down, ranks across; who comes late; who carries the bytes. */
 #include "tui/views/horovod.h"
 
+struct own {
+    bool open;    /* who submitted the tensor under the cursor is shown */
+    size_t cells; /* for the ranks of a tensor */
+};
+
+static struct own *own(const struct tui_app *app)
+{
+    return app->own[TUI_VIEW_HOROVOD];
+}
+
 enum { WAITS, MISSING, RANKS, TENSOR, STATE, DONE, OPERATION, ELEMENTS, STEP, SET };
 
 static const struct tui_column columns[] = {
@@ -115,7 +125,7 @@ static void value(const void *data, size_t row, const struct tui_column *column,
         out->style = out->number > 0 ? TUI_STYLE_TROUBLE : TUI_STYLE_NORMAL;
         break;
     case RANKS:
-        cells(set, t, app->tensor_cells ? app->tensor_cells : 16, out);
+        cells(set, t, own(app)->cells ? own(app)->cells : 16, out);
         break;
     case TENSOR:
         snprintf(out->text, sizeof out->text, "%.127s", t->name);
@@ -178,8 +188,8 @@ static void draw_legend(const struct tui_app *app, const struct ana_hvd_set *set
             x = tui_putf(grid, rect, x, 0, look->style, "%c", look->mark);
             x = tui_putf(grid, rect, x, 0, TUI_STYLE_DIM, " %s  ", look->word);
         }
-    if (set->ranks > app->tensor_cells)
-        tui_putf(grid, rect, x, 0, TUI_STYLE_DIM, "%zu ranks in %zu cells", set->ranks, app->tensor_cells);
+    if (set->ranks > own(app)->cells)
+        tui_putf(grid, rect, x, 0, TUI_STYLE_DIM, "%zu ranks in %zu cells", set->ranks, own(app)->cells);
 }
 
 /* Half of what is left beside the columns that have room: the other half is for long names. */
@@ -209,7 +219,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     tui_put(grid, rect, 1, 0, TUI_STYLE_NORMAL, line);
     tui_hvd_data_line(set, true, line, sizeof line);
     tui_put(grid, rect, 1, 1, TUI_STYLE_NORMAL, line);
-    app->tensor_cells = room_for_cells(rect.w);
+    own(app)->cells = room_for_cells(rect.w);
     /* What is below needs a line a rank and its title, the table as many as it has; in need each gets a half. */
     int room = rect.h - HEAD - 2, below = (int)(set->ranks < 999 ? set->ranks : 999) + 1, want = (int)table->count + 1;
     int height = room - below > room / 2 ? room - below : room / 2;
@@ -218,7 +228,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     struct tui_rect rest = tui_below(rect, HEAD + height);
     draw_legend(app, set, grid, (struct tui_rect){rest.x, rest.y, rest.w, 1});
     rest = tui_below(rest, 2);
-    if (app->tensor_open && t)
+    if (own(app)->open && t)
         tui_horovod_draw_tensor(app, set, t, grid, rest);
     else
         tui_horovod_draw_ranks(app, set, grid, rest);
@@ -227,21 +237,22 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
 static int act(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_HOROVOD]);
-    if (action == TUI_ACTION_BACK && app->tensor_open) {
-        app->tensor_open = false;
+    if (action == TUI_ACTION_BACK && own(app)->open) {
+        own(app)->open = false;
         return TUI_REDRAW;
     }
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
         return TUI_UNHANDLED;
     moved(app, row);
-    if (app->tensor_open)
+    if (own(app)->open)
         tui_app_open(app, TUI_VIEW_RANKS);
-    app->tensor_open = true;
+    own(app)->open = true;
     return TUI_REDRAW;
 }
 
 const struct tui_view tui_view_horovod = {
     .title = "Horovod",
+    .own_size = sizeof(struct own),
     .about = "Which tensors wait for which rank, who comes late, and what carries the data?  Enter: who submitted the "
              "tensor and when, and once more: the rank that it waits for.",
     .table = &spec,

@@ -8,10 +8,25 @@
 /* Rows and columns around the cells; columns of a cell that shows a shade, and of one that shows the number. */
 enum { LEFT = 7, ABOVE = 2, BELOW = 3, SHADE = 2, NUMBER = 9 };
 
+enum measure { BYTES, MESSAGES, SIZE, LATENCY, MEASURES };
+
+struct own {
+    enum measure measure;
+    size_t fold;           /* ranks a cell is wide and high */
+    int cell;              /* columns of one */
+    size_t left;           /* first rank in view, across */
+    struct tui_rect drawn; /* where the picture stands */
+};
+
+static struct own *own(const struct tui_app *app)
+{
+    return app->own[TUI_VIEW_MATRIX];
+}
+
 static const struct {
     const char *name;
     enum ana_unit unit;
-} measures[TUI_MEASURES] = {
+} measures[MEASURES] = {
     {"bytes", ANA_BYTES}, {"messages", ANA_COUNT}, {"mean size", ANA_BYTES}, {"latency p50", ANA_NS}};
 
 struct block {
@@ -23,12 +38,12 @@ static double measure(const struct tui_app *app, const struct block *b)
 {
     if (b->messages <= 0)
         return NAN;
-    switch (app->measure) {
-    case TUI_MEASURE_BYTES:
+    switch (own(app)->measure) {
+    case BYTES:
         return b->bytes;
-    case TUI_MEASURE_MESSAGES:
+    case MESSAGES:
         return b->messages;
-    case TUI_MEASURE_SIZE:
+    case SIZE:
         return b->bytes / b->messages;
     default:
         return b->latency_messages > 0 ? b->latency / b->latency_messages : NAN;
@@ -50,26 +65,26 @@ static void place(struct tui_app *app, struct tui_rect rect, size_t *down, size_
     size_t n = app->rank_count, h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0;
     if (h && n == h + 1) /* rather than fold, do without the blank line */
         h = n;
-    app->cell = n <= h && LEFT + 1 + (long)n * NUMBER <= rect.w ? NUMBER : SHADE;
-    size_t w = rect.w > LEFT + 1 ? (size_t)((rect.w - LEFT - 1) / app->cell) : 0;
+    own(app)->cell = n <= h && LEFT + 1 + (long)n * NUMBER <= rect.w ? NUMBER : SHADE;
+    size_t w = rect.w > LEFT + 1 ? (size_t)((rect.w - LEFT - 1) / own(app)->cell) : 0;
     *down = *across = 0;
-    app->fold = 1;
+    own(app)->fold = 1;
     if (!n || !h || !w)
         return;
     size_t least = h < w ? h : w;
     if (!app->unfolded)
-        app->fold = (n + least - 1) / least;
-    size_t blocks = (n + app->fold - 1) / app->fold;
+        own(app)->fold = (n + least - 1) / least;
+    size_t blocks = (n + own(app)->fold - 1) / own(app)->fold;
     *down = blocks < h ? blocks : h;
     *across = blocks < w ? blocks : w;
     app->picture_top = app->unfolded ? clamp_top(app->cursor_rank, app->picture_top, *down, n) : 0;
-    app->picture_left = app->unfolded ? clamp_top(app->cursor_peer, app->picture_left, *across, n) : 0;
-    app->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, (int)*across * app->cell, (int)*down};
+    own(app)->left = app->unfolded ? clamp_top(app->cursor_peer, own(app)->left, *across, n) : 0;
+    own(app)->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, (int)*across * own(app)->cell, (int)*down};
 }
 
 static void name_block(const struct tui_app *app, size_t first, char *out, size_t size)
 {
-    size_t last = first + app->fold - 1;
+    size_t last = first + own(app)->fold - 1;
     char a[ANA_TEXT], b[ANA_TEXT];
     if (last >= app->rank_count)
         last = app->rank_count - 1;
@@ -83,8 +98,8 @@ static void name_block(const struct tui_app *app, size_t first, char *out, size_
 static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, const struct block *b)
 {
     char from[80], to[80], count[ANA_TEXT], bytes[ANA_TEXT], latency[ANA_TEXT], rate[ANA_TEXT];
-    name_block(app, app->cursor_rank / app->fold * app->fold, from, sizeof from);
-    name_block(app, app->cursor_peer / app->fold * app->fold, to, sizeof to);
+    name_block(app, app->cursor_rank / own(app)->fold * own(app)->fold, from, sizeof from);
+    name_block(app, app->cursor_peer / own(app)->fold * own(app)->fold, to, sizeof to);
     int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%s \xe2\x86\x92 %s  ", from, to);
     if (!b || b->messages <= 0) {
         tui_put(grid, rect, x, 0, TUI_STYLE_DIM, "no point-to-point messages");
@@ -114,7 +129,7 @@ static void draw_legend(const struct tui_app *app, struct tui_grid *grid, struct
     }
     if (most > 0)
         tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "of %s",
-                 ana_number(text, sizeof text, measures[app->measure].unit, most, true));
+                 ana_number(text, sizeof text, measures[own(app)->measure].unit, most, true));
 }
 
 static void draw_axes(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, size_t down,
@@ -123,18 +138,18 @@ static void draw_axes(const struct tui_app *app, struct tui_grid *grid, struct t
     char name[ANA_TEXT];
     int end = 0;
     for (size_t i = 0; i < across; i++) {
-        size_t first = (app->picture_left + i) * app->fold;
-        bool here = first / app->fold == app->cursor_peer / app->fold;
+        size_t first = (own(app)->left + i) * own(app)->fold;
+        bool here = first / own(app)->fold == app->cursor_peer / own(app)->fold;
         tui_app_rank_name(app, first, name, sizeof name);
-        int x = LEFT + (int)(i + 1) * app->cell - tui_columns(name);
+        int x = LEFT + (int)(i + 1) * own(app)->cell - tui_columns(name);
         if (x > end && x + tui_columns(name) <= rect.w) {
             tui_put(grid, rect, x, 1, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS, name);
             end = x + tui_columns(name);
         }
     }
     for (size_t i = 0; i < down; i++) {
-        size_t first = (app->picture_top + i) * app->fold;
-        bool here = first / app->fold == app->cursor_rank / app->fold;
+        size_t first = (app->picture_top + i) * own(app)->fold;
+        bool here = first / own(app)->fold == app->cursor_rank / own(app)->fold;
         tui_put_right(grid, rect, LEFT - 1, ABOVE + (int)i, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS,
                       tui_app_rank_name(app, first, name, sizeof name));
     }
@@ -153,11 +168,11 @@ static void draw_cell(const struct tui_app *app, struct tui_grid *grid, struct t
         style = TUI_STYLE_CURSOR;
         tui_fill(grid, cell, style, ' ');
     }
-    if (app->cell == NUMBER && known)
+    if (own(app)->cell == NUMBER && known)
         tui_put_right(grid, cell, cell.w, 0, style,
-                      ana_number(text, sizeof text, measures[app->measure].unit, v, true));
+                      ana_number(text, sizeof text, measures[own(app)->measure].unit, v, true));
     else
-        for (int x = b->messages > 0 && app->cell == SHADE ? 0 : cell.w - 1; x < cell.w; x++)
+        for (int x = b->messages > 0 && own(app)->cell == SHADE ? 0 : cell.w - 1; x < cell.w; x++)
             tui_put_char(grid, cell, x, 0, style, ch);
 }
 
@@ -169,18 +184,18 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     struct block *blocks = calloc(down * across + 1, sizeof *blocks), cursor = {0};
     if (!blocks)
         return;
-    size_t at_row = app->cursor_rank / app->fold, at_column = app->cursor_peer / app->fold;
+    size_t at_row = app->cursor_rank / own(app)->fold, at_column = app->cursor_peer / own(app)->fold;
     for (size_t i = 0; i < s->pair_count; i++) {
         const struct ana_pair *p = &s->pairs[i];
-        size_t row = p->source / app->fold, column = p->destination / app->fold;
+        size_t row = p->source / own(app)->fold, column = p->destination / own(app)->fold;
         struct block add = {(double)p->bytes, (double)p->messages, 0, 0};
         if (!isnan(p->latency_p50_ns)) {
             add.latency = p->latency_p50_ns * (double)p->messages;
             add.latency_messages = (double)p->messages;
         }
         struct block *to = &blocks[down * across]; /* out of view */
-        if (row - app->picture_top < down && column - app->picture_left < across)
-            to = &blocks[(row - app->picture_top) * across + column - app->picture_left];
+        if (row - app->picture_top < down && column - own(app)->left < across)
+            to = &blocks[(row - app->picture_top) * across + column - own(app)->left];
         *to = (struct block){to->bytes + add.bytes, to->messages + add.messages, to->latency + add.latency,
                              to->latency_messages + add.latency_messages};
     }
@@ -192,17 +207,18 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     }
     for (size_t r = 0; r < down; r++)
         for (size_t c = 0; c < across; c++) {
-            bool here = r + app->picture_top == at_row && c + app->picture_left == at_column;
-            struct tui_rect cell = {rect.x + LEFT + (int)c * app->cell, rect.y + ABOVE + (int)r, app->cell, 1};
+            bool here = r + app->picture_top == at_row && c + own(app)->left == at_column;
+            struct tui_rect cell = {rect.x + LEFT + (int)c * own(app)->cell, rect.y + ABOVE + (int)r, own(app)->cell,
+                                    1};
             draw_cell(app, grid, cell, &blocks[r * across + c], most, here);
             if (here)
                 cursor = blocks[r * across + c];
         }
     free(blocks);
     int x = tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, "sender \xe2\x86\x93  receiver \xe2\x86\x92");
-    x = tui_putf(grid, rect, x + 3, 0, TUI_STYLE_NORMAL, "shade: %s (m changes it)", measures[app->measure].name);
-    if (app->fold > 1 && x + 34 <= rect.w)
-        tui_putf(grid, rect, x + 2, 0, TUI_STYLE_DIM, "a cell is %zux%zu ranks", app->fold, app->fold);
+    x = tui_putf(grid, rect, x + 3, 0, TUI_STYLE_NORMAL, "shade: %s (m changes it)", measures[own(app)->measure].name);
+    if (own(app)->fold > 1 && x + 34 <= rect.w)
+        tui_putf(grid, rect, x + 2, 0, TUI_STYLE_DIM, "a cell is %zux%zu ranks", own(app)->fold, own(app)->fold);
     draw_axes(app, grid, rect, down, across);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 2, rect.w, 1};
     draw_words(app, grid, foot, &cursor);
@@ -218,7 +234,8 @@ static void step_to(size_t *cursor, long delta, size_t n)
 
 static int act(struct tui_app *app, enum tui_action action)
 {
-    long fold = app->fold ? (long)app->fold : 1, page = fold * (app->drawn.h > 1 ? app->drawn.h : 1);
+    long fold = own(app)->fold ? (long)own(app)->fold : 1,
+         page = fold * (own(app)->drawn.h > 1 ? own(app)->drawn.h : 1);
     size_t n = app->rank_count;
     if (!n)
         return TUI_UNHANDLED;
@@ -242,7 +259,7 @@ static int act(struct tui_app *app, enum tui_action action)
         app->cursor_rank = app->cursor_peer = action == TUI_ACTION_FIRST ? 0 : n - 1;
         return TUI_REDRAW;
     case TUI_ACTION_MEASURE:
-        app->measure = (app->measure + 1) % TUI_MEASURES;
+        own(app)->measure = (own(app)->measure + 1) % MEASURES;
         return TUI_REDRAW;
     case TUI_ACTION_DEEPER:
         if (fold > 1)
@@ -262,16 +279,16 @@ static int act(struct tui_app *app, enum tui_action action)
 
 static int click(struct tui_app *app, int x, int y)
 {
-    x -= app->drawn.x;
-    y -= app->drawn.y;
-    /* What is drawn may still be the picture of another view. */
-    if (app->cell < 1 || app->fold < 1 || x < 0 || y < 0 || x >= app->drawn.w || y >= app->drawn.h)
+    x -= own(app)->drawn.x;
+    y -= own(app)->drawn.y;
+    if (own(app)->cell < 1 || own(app)->fold < 1 || x < 0 || y < 0 || x >= own(app)->drawn.w || y >= own(app)->drawn.h)
         return TUI_UNHANDLED;
-    size_t row = ((size_t)y + app->picture_top) * app->fold,
-           column = ((size_t)(x / app->cell) + app->picture_left) * app->fold;
+    size_t row = ((size_t)y + app->picture_top) * own(app)->fold,
+           column = ((size_t)(x / own(app)->cell) + own(app)->left) * own(app)->fold;
     if (row >= app->rank_count || column >= app->rank_count)
         return TUI_UNHANDLED;
-    if (app->cursor_rank / app->fold == row / app->fold && app->cursor_peer / app->fold == column / app->fold)
+    if (app->cursor_rank / own(app)->fold == row / own(app)->fold &&
+        app->cursor_peer / own(app)->fold == column / own(app)->fold)
         return act(app, TUI_ACTION_DEEPER);
     tui_app_choose_rank(app, row);
     app->cursor_peer = column;
@@ -292,6 +309,7 @@ static const struct tui_term_help terms[] = {
 
 const struct tui_view tui_view_matrix = {
     .title = "Matrix",
+    .own_size = sizeof(struct own),
     .about = "Who sends how much to whom?  Stencils show as diagonals, a hot rank as a cross.  Enter: the sender's "
              "timeline.",
     .terms = terms,

@@ -6,6 +6,15 @@
 
 #include <string.h>
 
+struct own {
+    struct tui_rect strip; /* where the ranks stand */
+};
+
+static struct own *own(const struct tui_app *app)
+{
+    return app->own[TUI_VIEW_OVERVIEW];
+}
+
 /* ---- the calls ----------------------------------------------------------------------------------------------------
  */
 
@@ -233,7 +242,7 @@ static void draw_strip(struct tui_app *app, struct tui_grid *grid, struct tui_re
     size_t room = rect.w - STRIP - 1 < MOST ? (size_t)(rect.w - STRIP - 1) : MOST, n = app->rank_count;
     size_t cells = n < room ? n : room, worst = SIZE_MAX;
     double most = 0;
-    app->drawn = (struct tui_rect){rect.x + STRIP, rect.y, (int)cells, 1};
+    own(app)->strip = (struct tui_rect){rect.x + STRIP, rect.y, (int)cells, 1};
     for (size_t i = 0; i < cells; i++)
         folded[i] = NAN;
     for (size_t i = 0; cells && i < s->rank_count; i++) {
@@ -307,9 +316,9 @@ static int act(struct tui_app *app, enum tui_action action)
 /* The strip leads to the rank. */
 static int click(struct tui_app *app, int x, int y)
 {
-    if (y != app->drawn.y || x < app->drawn.x || x >= app->drawn.x + app->drawn.w)
+    if (y != own(app)->strip.y || x < own(app)->strip.x || x >= own(app)->strip.x + own(app)->strip.w)
         return TUI_UNHANDLED;
-    tui_app_choose_rank(app, (size_t)(x - app->drawn.x) * app->rank_count / (size_t)app->drawn.w);
+    tui_app_choose_rank(app, (size_t)(x - own(app)->strip.x) * app->rank_count / (size_t)own(app)->strip.w);
     tui_app_open(app, TUI_VIEW_RANKS);
     return TUI_REDRAW;
 }
@@ -328,6 +337,7 @@ static const struct tui_term_help terms[] = {
 
 const struct tui_view tui_view_overview = {
     .title = "Overview",
+    .own_size = sizeof(struct own),
     .about = "What is the matter?  The answer on the second line, then how fast the job goes and where its time goes.  "
              "Enter: who came last in this call, or where in the program it is made.",
     .table = &spec,

@@ -4,6 +4,15 @@
 
 #include <string.h>
 
+struct own {
+    uint64_t open[8]; /* groups that are unfolded, by identity */
+};
+
+static struct own *own(const struct tui_app *app)
+{
+    return app->own[TUI_VIEW_RANKS];
+}
+
 enum { RANK, HOST, STATE }; /* the first columns */
 enum { MANY = 64 };         /* more ranks than that are grouped at first */
 
@@ -40,22 +49,22 @@ static uint64_t identity(const void *data, size_t row)
 
 static bool is_open(const struct tui_app *app, const struct tui_group *g)
 {
-    for (size_t i = 0; i < sizeof app->open_group / sizeof *app->open_group; i++)
-        if (app->open_group[i] == group_identity(g))
+    for (size_t i = 0; i < sizeof own(app)->open / sizeof *own(app)->open; i++)
+        if (own(app)->open[i] == group_identity(g))
             return true;
     return false;
 }
 
 static void toggle(struct tui_app *app, const struct tui_group *g)
 {
-    enum { ROOM = sizeof app->open_group / sizeof *app->open_group };
+    enum { ROOM = sizeof own(app)->open / sizeof *own(app)->open };
     bool opened = is_open(app, g);
     for (size_t i = 0; i < ROOM; i++)
-        if (app->open_group[i] == group_identity(g))
-            app->open_group[i] = 0;
+        if (own(app)->open[i] == group_identity(g))
+            own(app)->open[i] = 0;
     if (!opened) { /* the one opened longest ago makes room */
-        memmove(app->open_group + 1, app->open_group, (ROOM - 1) * sizeof *app->open_group);
-        app->open_group[0] = group_identity(g);
+        memmove(own(app)->open + 1, own(app)->open, (ROOM - 1) * sizeof *own(app)->open);
+        own(app)->open[0] = group_identity(g);
     }
     tui_app_update_table(app);
 }
@@ -357,6 +366,7 @@ static int act(struct tui_app *app, enum tui_action action)
 
 const struct tui_view tui_view_ranks = {
     .title = "Ranks",
+    .own_size = sizeof(struct own),
     .about = "What does each rank do now, since when, how much does it move, and who is late?  Enter: its timeline, or "
              "the ranks of a group.",
     .table = &spec,

@@ -8,6 +8,16 @@
 
 enum { LEFT = 8, ABOVE = 1, BELOW = 3, SAMPLES = 16 };
 
+struct own {
+    size_t fold;           /* ranks a row */
+    struct tui_rect drawn; /* where the picture stands */
+};
+
+static struct own *own(const struct tui_app *app)
+{
+    return app->own[TUI_VIEW_TIMELINE];
+}
+
 /* ---- rows -----------------------------------------------------------------------------------------------------------
  */
 
@@ -56,13 +66,13 @@ static size_t place(struct tui_app *app, struct tui_rect rect, size_t *streams)
     if (*streams > h / 2)
         *streams = h / 2;
     h -= *streams;
-    app->fold = 1;
+    own(app)->fold = 1;
     if (!n || !h)
         return 0;
     if (!app->unfolded)
-        app->fold = (n + h - 1) / h;
+        own(app)->fold = (n + h - 1) / h;
     app->cursor_rank = shown_rank(app, cursor_position(app)); /* what is not shown cannot be pointed at */
-    size_t lines = (n + app->fold - 1) / app->fold, at = cursor_position(app) / app->fold;
+    size_t lines = (n + own(app)->fold - 1) / own(app)->fold, at = cursor_position(app) / own(app)->fold;
     size_t visible = lines < h ? lines : h;
     if (at < app->picture_top)
         app->picture_top = at;
@@ -70,7 +80,7 @@ static size_t place(struct tui_app *app, struct tui_rect rect, size_t *streams)
         app->picture_top = at - visible + 1;
     if (app->picture_top + visible > lines)
         app->picture_top = lines - visible;
-    app->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, rect.w - LEFT - 1, (int)visible};
+    own(app)->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, rect.w - LEFT - 1, (int)visible};
     return visible;
 }
 
@@ -78,7 +88,7 @@ static size_t place(struct tui_app *app, struct tui_rect rect, size_t *streams)
 static void fetch(const struct tui_app *app, size_t line, int64_t begin, int64_t end, size_t n,
                   struct ana_timeline_cell *out, struct ana_timeline_cell *one)
 {
-    size_t first = line * app->fold, last = first + app->fold, count = shown_count(app);
+    size_t first = line * own(app)->fold, last = first + own(app)->fold, count = shown_count(app);
     if (last > count)
         last = count;
     size_t step = (last - first + SAMPLES - 1) / SAMPLES;
@@ -188,20 +198,20 @@ static void draw_legend(struct tui_grid *grid, struct tui_rect rect, unsigned se
 
 static int cursor_column(const struct tui_app *app, int64_t begin, int64_t end)
 {
-    int x = (int)((double)(app->cursor_ns - begin) / (double)(end - begin) * app->drawn.w);
-    return x < 0 ? 0 : x >= app->drawn.w ? app->drawn.w - 1 : x;
+    int x = (int)((double)(app->cursor_ns - begin) / (double)(end - begin) * own(app)->drawn.w);
+    return x < 0 ? 0 : x >= own(app)->drawn.w ? own(app)->drawn.w - 1 : x;
 }
 
 /* Returns the categories that it shows, a bit each. */
 static unsigned draw_row(const struct tui_app *app, struct tui_grid *grid, size_t line, int y, int at,
                          const struct ana_timeline_cell *cells)
 {
-    struct tui_rect area = app->drawn, label = {area.x - LEFT, area.y + y, LEFT, 1};
-    size_t first = line * app->fold;
-    bool here = line == cursor_position(app) / app->fold;
+    struct tui_rect area = own(app)->drawn, label = {area.x - LEFT, area.y + y, LEFT, 1};
+    size_t first = line * own(app)->fold;
+    bool here = line == cursor_position(app) / own(app)->fold;
     char name[ANA_TEXT];
     tui_app_rank_name(app, shown_rank(app, first), name, sizeof name);
-    if (app->fold > 1)
+    if (own(app)->fold > 1)
         snprintf(name + strlen(name), sizeof name - strlen(name), "..");
     if (here)
         tui_fill(grid, (struct tui_rect){label.x, label.y, LEFT - 1, 1}, TUI_STYLE_CURSOR, ' ');
@@ -224,7 +234,7 @@ static unsigned draw_row(const struct tui_app *app, struct tui_grid *grid, size_
 static unsigned draw_stream(const struct tui_app *app, struct tui_grid *grid, struct ana_stream stream, int y,
                             const struct ana_timeline_cell *cells)
 {
-    struct tui_rect area = {app->drawn.x, app->drawn.y + y, app->drawn.w, 1};
+    struct tui_rect area = {own(app)->drawn.x, own(app)->drawn.y + y, own(app)->drawn.w, 1};
     char name[ANA_TEXT];
     unsigned seen = 0;
     snprintf(name, sizeof name, "g%u:%u", stream.device, stream.stream);
@@ -249,13 +259,13 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     size_t streams, rows = place(app, rect, &streams), first = 0;
     tui_app_window(app, &begin, &end);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
-    if (!rows || app->drawn.w < 1)
+    if (!rows || own(app)->drawn.w < 1)
         return;
-    size_t n = (size_t)app->drawn.w;
+    size_t n = (size_t)own(app)->drawn.w;
     struct ana_timeline_cell *cells = calloc(n * 2, sizeof *cells);
     if (!cells)
         return;
-    draw_axis(grid, (struct tui_rect){app->drawn.x, rect.y, app->drawn.w, 1}, begin, end);
+    draw_axis(grid, (struct tui_rect){own(app)->drawn.x, rect.y, own(app)->drawn.w, 1}, begin, end);
     tui_put_right(grid, rect, LEFT - 2, 0, TUI_STYLE_LABEL, "rank");
     int at = cursor_column(app, begin, end);
     unsigned seen = 0;
@@ -270,7 +280,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     }
     free(cells);
     if (!seen) /* a blank picture must not look like ranks that do nothing */
-        tui_put(grid, app->drawn, 1, 0, TUI_STYLE_DIM,
+        tui_put(grid, own(app)->drawn, 1, 0, TUI_STYLE_DIM,
                 !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet" : "nothing was recorded");
     draw_legend(grid, foot, seen);
     struct ana_moment moment;
@@ -310,7 +320,8 @@ static void go(struct tui_app *app, int64_t at)
 
 static int move_rank(struct tui_app *app, long lines)
 {
-    long n = (long)shown_count(app), to = (long)cursor_position(app) + lines * (long)(app->fold ? app->fold : 1);
+    long n = (long)shown_count(app),
+         to = (long)cursor_position(app) + lines * (long)(own(app)->fold ? own(app)->fold : 1);
     if (n > 0)
         tui_app_choose_rank(app, shown_rank(app, (size_t)(to < 0 ? 0 : to >= n ? n - 1 : to)));
     return TUI_REDRAW;
@@ -320,7 +331,7 @@ static int move_time(struct tui_app *app, long cells)
 {
     int64_t begin, end;
     tui_app_window(app, &begin, &end);
-    int64_t cell = (end - begin) / (app->drawn.w > 0 ? app->drawn.w : 1);
+    int64_t cell = (end - begin) / (own(app)->drawn.w > 0 ? own(app)->drawn.w : 1);
     go(app, app->cursor_ns + cells * (cell > 0 ? cell : 1));
     return TUI_REDRAW;
 }
@@ -347,7 +358,7 @@ static int other_end(struct tui_app *app)
 static int deeper(struct tui_app *app)
 {
     struct ana_moment moment;
-    if (app->fold > 1) {
+    if (own(app)->fold > 1) {
         app->unfolded = true;
     } else if (look(app, &moment)) {
         int64_t length = moment.end_ns - moment.begin_ns;
@@ -360,7 +371,7 @@ static int deeper(struct tui_app *app)
 
 static int act(struct tui_app *app, enum tui_action action)
 {
-    long page = app->drawn.h > 1 ? app->drawn.h - 1 : 1;
+    long page = own(app)->drawn.h > 1 ? own(app)->drawn.h - 1 : 1;
     switch (action) {
     case TUI_ACTION_UP:
         return move_rank(app, -1);
@@ -406,14 +417,14 @@ static int act(struct tui_app *app, enum tui_action action)
 static int click(struct tui_app *app, int x, int y)
 {
     int64_t begin, end;
-    x -= app->drawn.x;
-    y -= app->drawn.y;
-    if (x < 0 || y < 0 || x >= app->drawn.w || y >= app->drawn.h)
+    x -= own(app)->drawn.x;
+    y -= own(app)->drawn.y;
+    if (x < 0 || y < 0 || x >= own(app)->drawn.w || y >= own(app)->drawn.h)
         return TUI_UNHANDLED;
     tui_app_window(app, &begin, &end);
-    move_rank(app, y + (long)app->picture_top - (long)(cursor_position(app) / (app->fold ? app->fold : 1)));
+    move_rank(app, y + (long)app->picture_top - (long)(cursor_position(app) / (own(app)->fold ? own(app)->fold : 1)));
     app->cursor_at_end = app->follow = false;
-    app->cursor_ns = begin + (int64_t)(((double)x + 0.5) / app->drawn.w * (double)(end - begin));
+    app->cursor_ns = begin + (int64_t)(((double)x + 0.5) / own(app)->drawn.w * (double)(end - begin));
     return TUI_REDRAW;
 }
 
@@ -426,6 +437,7 @@ static const struct tui_term_help terms[] = {
 
 const struct tui_view tui_view_timeline = {
     .title = "Timeline",
+    .own_size = sizeof(struct own),
     .about = "What did each rank spend its time on?  + and - zoom at the cursor, from hours to a microsecond.  Enter: "
              "the call "
              "under the cursor.",
