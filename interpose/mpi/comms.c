@@ -255,6 +255,22 @@ struct ipo_comm *ipo_comm_accepted(uintptr_t handle)
     return comm ? comm : ipo_comm_made(handle, NULL, IPO_NO_CALL, 0);
 }
 
+static struct ipo_comm *numbered(struct ipo_table *table, uint32_t id)
+{
+    for (uint32_t at = 0; at < IPO_TABLE_SIZE; at++) {
+        struct ipo_comm *comm = atomic_load(&table->key[at]) ? atomic_load(&table->value[at]) : NULL;
+        if (comm && comm->id == id)
+            return comm;
+    }
+    return NULL;
+}
+
+struct ipo_comm *ipo_comm_numbered(uint32_t id)
+{
+    struct ipo_comm *comm = numbered(&comms, id);
+    return comm ? comm : numbered(&objects, id);
+}
+
 void ipo_comm_freed(uintptr_t handle, struct ipo_comm *comm)
 {
     if (!comm || ipo_table_get(&comms, ipo_handle(handle)) != comm)

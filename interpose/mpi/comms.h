@@ -73,6 +73,9 @@ struct ipo_comm *ipo_comm(uintptr_t handle);
  * nothing: if the program got the handle wrong, its error handler would be called once more.  NULL: no room. */
 struct ipo_comm *ipo_comm_accepted(uintptr_t handle);
 
+/* That of MPI with this number in the trace, windows and files too; NULL: none.  Looks through all. */
+struct ipo_comm *ipo_comm_numbered(uint32_t id);
+
 /* A communicator that `call` has just made out of `parent` (NULL: none); asked: ticks when that began, 0: no matter. */
 struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call, uint64_t asked);
 /* The same for a duplicate: group and ranks are the parent's, and its handle, which may not be used yet, is not. */

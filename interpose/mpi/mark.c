@@ -1,7 +1,8 @@
 /* The mark of a call that longjmp, an exception or another coroutine left behind. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/base/peek.h"
-#include "interpose/mpi/record.h"
+#include "interpose/mpi/comms.h"
+#include "interpose/mpi/describe.h"
 
 #include <string.h>
 #include <sys/auxv.h>
@@ -30,4 +31,18 @@ bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *fr
         return false;
     }
     return pair[1] == thread->outer_site && address == thread->mark;
+}
+
+/* Whether the collective that was left took place, and so whether its number counts, is not known. */
+void ipo_call_left(struct ipo_thread *thread)
+{
+    const struct trc_thread_chunk *live = thread->stream.page;
+    const uint32_t inside = live->thread.inside;
+    if (thread->claims)
+        ipo_completion_left(thread);
+    if (!inside || !(live->sigs[inside - 1].flags & TRC_SIG_COLL))
+        return;
+    struct ipo_comm *comm = ipo_comm_numbered(live->sigs[inside - 1].comm);
+    if (comm)
+        ipo_comm_doubt(comm, live->thread.inside_sequence);
 }

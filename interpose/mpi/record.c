@@ -97,8 +97,8 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
         enter_nested(frame, id, args);
         return true;
     }
-    if (__builtin_expect(thread->mark && thread->claims, 0))
-        ipo_completion_left(thread);
+    if (__builtin_expect(thread->mark != NULL, 0))
+        ipo_call_left(thread);
     thread->mark = frame->address;
     thread->outer = frame;
     thread->outer_site = ((const uint64_t *)frame->address)[1]; /* frame->site may be a line of Python */

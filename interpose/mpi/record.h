@@ -49,6 +49,9 @@ static inline bool ipo_is_inside(const struct ipo_thread *thread, const struct i
     return __builtin_expect(frame->address < thread->mark, 0) && ipo_mark_stands(thread, frame);
 }
 
+/* The thread calls again, outside of the call that it has marked: that was left by a longjmp. */
+void ipo_call_left(struct ipo_thread *thread);
+
 /* ---- for the files that know classes of calls */
 
 /* Before the call, first `prepare`: keeps what the call will overwrite, puts statuses of ours where they are needed.

@@ -268,6 +268,8 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     frame->sequence = 0;
     frame->poll = false;
     if (!frame->nested) {
+        if (__builtin_expect(thread->mark != NULL, 0))
+            ipo_call_left(thread);
         thread->mark = thread->nccl = frame->address;
         thread->outer = frame;
         thread->outer_site = ((const uint64_t *)frame->address)[1];

@@ -129,6 +129,8 @@ def coroutines(start, what, compiler):
     seen = calls(report("left-" + what) or {"calls": []})
     got = {name: seen.get(name, {}).get("calls") for name in ("MPI_Allreduce", "MPI_Barrier")}
     check("calls left by coroutines, %s: all others are counted" % what, got == {"MPI_Allreduce": 300, "MPI_Barrier": 1}, got)
+    doubts = re.findall(r"^comm (\d+): .* doubt=(\d+)", dump("left-" + what), re.M)
+    check("calls left by coroutines, %s: a collective's number is in doubt" % what, doubts == [("1", "0")], doubts)
 
 
 def isendrecv():
