@@ -34,6 +34,9 @@ struct ipo_memo {
 struct ipo_frame;
 struct ipo_nccl_own;
 
+/* MPI may be asked for the size of a datatype once a call has accepted it: before, its error would be the program's. */
+enum ipo_sizes { IPO_SIZES_ASKED, IPO_SIZES_KNOWN_ONLY, IPO_SIZES_MISSED };
+
 struct ipo_thread {
     struct trc_stream stream;
     const void *mark;              /* frame of the outermost wrapper now running; NULL: none */
@@ -42,6 +45,7 @@ struct ipo_thread {
     uint32_t tid;
     uint64_t rounds; /* calls that were control rounds (control.h) */
     struct ipo_thread *next;
+    enum ipo_sizes sizes;
     struct ipo_type type[IPO_TYPES];
     struct ipo_memo memo[IPO_MEMOS];
     uint32_t shared_first, shared_end;

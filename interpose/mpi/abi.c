@@ -4,6 +4,8 @@
 #include "interpose/base/peek.h"
 #include "interpose/load/resolve.h"
 
+#include <link.h>
+
 struct ipo_abi ipo_abi;
 
 /* MPICH's built-in requests (mpir_request.h: MPIR_REQUEST_COMPLETE and those behind it, one for each kind of request).
@@ -62,6 +64,8 @@ static const struct ipo_abi mpich = {
     .op_bor = 0x58000008,
     .shared = SHARED,
     .shared_span = 0xff,
+    .types = 0x4c000000,
+    .types_span = 0x1000000,
 };
 static const struct ipo_abi standard = {
     .id = TRC_ABI_STANDARD,
@@ -89,6 +93,8 @@ static const struct ipo_abi standard = {
     .request_null = 0x180,
     .datatype_null = 0x200,
     .byte_type = 0x247,
+    .types = 0x200,
+    .types_span = 0x100,
     .op_band = 0x28,
     .op_bor = 0x29,
 };
@@ -107,6 +113,22 @@ static void find_shared(void)
         ipo_abi.shared = first;
         ipo_abi.shared_span = last - first + 1;
     }
+}
+
+/* Open MPI has its predefined datatypes as variables, and all others on the heap. */
+static int find_segment(struct dl_phdr_info *info, size_t size, void *ignored)
+{
+    (void)size, (void)ignored;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        const uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD || ipo_abi.byte_type - begin >= segment->p_memsz)
+            continue;
+        ipo_abi.types = begin;
+        ipo_abi.types_span = segment->p_memsz;
+        return 1;
+    }
+    return 0;
 }
 
 void ipo_abi_detect(void)
@@ -134,6 +156,7 @@ void ipo_abi_detect(void)
     ipo_abi.op_band = ipo_resolve_data("ompi_mpi_op_band");
     ipo_abi.op_bor = ipo_resolve_data("ompi_mpi_op_bor");
     find_shared();
+    dl_iterate_phdr(find_segment, NULL);
 }
 
 /* Open MPI over UCX has a shared handle of its own for sends that finished at once: a request within its module's one

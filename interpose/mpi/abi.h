@@ -25,8 +25,9 @@ struct ipo_abi {
      * one more over UCX; MPICH: one for each kind of request, `shared` and what lies shared_span behind it; Intel MPI:
      * two that look like others, one for sends and one for receives. */
     uintptr_t shared, shared_span, shared_too[2];
-    uintptr_t no_message; /* MPI_MESSAGE_NO_PROC, once a probe has given it; 0 */
-    bool mute_isendrecv;  /* the status of an MPI_Isendrecv with two partners is not filled */
+    uintptr_t types, types_span; /* predefined datatypes: MPI can be asked about them at any time */
+    uintptr_t no_message;        /* MPI_MESSAGE_NO_PROC, once a probe has given it; 0 */
+    bool mute_isendrecv;         /* the status of an MPI_Isendrecv with two partners is not filled */
 };
 extern IPO_OURS struct ipo_abi ipo_abi;
 

@@ -174,10 +174,9 @@ void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args)
     }
     if (call->persistent)
         return;
-    sig->flags |= TRC_SIG_COLL;
-    if (__builtin_expect(ipo_control_suspected(frame), 0))
+    if (__builtin_expect(ipo_control_suspected(frame) && !frame->numbered, 0))
         ipo_control_describe(frame, args);
-    frame->sequence = comm->sequence++;
+    ipo_take_number(frame);
 }
 
 void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args)

@@ -42,6 +42,10 @@ uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype)
     struct ipo_type *slot = &thread->type[(datatype ^ datatype >> 9) % IPO_TYPES];
     if (__builtin_expect(slot->handle == datatype, 1))
         return slot->size;
+    if (thread->sizes != IPO_SIZES_ASKED && datatype - ipo_abi.types >= ipo_abi.types_span) {
+        thread->sizes = IPO_SIZES_MISSED;
+        return TRC_BYTES_UNKNOWN;
+    }
     return ask_type_size(slot, datatype);
 }
 

@@ -9,10 +9,8 @@
 
 static void take_sequence(struct ipo_frame *frame)
 {
-    if (!frame->comm)
-        return;
-    frame->sig.flags |= TRC_SIG_COLL;
-    frame->sequence = frame->comm->sequence++;
+    if (frame->comm)
+        ipo_take_number(frame);
 }
 
 static void use(struct ipo_frame *frame, struct ipo_comm *comm)

@@ -54,11 +54,22 @@ static inline void describe(struct ipo_frame *frame, const struct ipo_call *call
     }
     uint64_t stamp = ipo_memo_stamp();
     frame->sig = ipo_plain_sig((uint32_t)id, frame->site);
+    frame->thread->sizes = IPO_SIZES_KNOWN_ONLY;
     if (call->describe)
         call->describe(frame, args);
+    frame->late = frame->thread->sizes == IPO_SIZES_MISSED;
+    frame->thread->sizes = IPO_SIZES_ASKED;
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
-    if (memo && is_to_remember(frame))
+    if (memo && is_to_remember(frame) && !frame->late)
         ipo_memo_keep(frame, args, memo, stamp);
+}
+
+void ipo_take_number(struct ipo_frame *frame)
+{
+    frame->sig.flags |= TRC_SIG_COLL;
+    if (!frame->numbered)
+        frame->sequence = frame->comm->sequence++;
+    frame->numbered = true;
 }
 
 /* Inside another call: recorded with a flag, not counted; what changes the meaning of handles is followed. */
@@ -86,7 +97,7 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     frame->call = call;
     frame->comm = NULL;
     frame->sequence = 0;
-    frame->poll = false;
+    frame->poll = frame->late = frame->numbered = false;
     frame->status = 0;
     frame->handle = 0;
     frame->key = 0;
@@ -110,14 +121,30 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     return true;
 }
 
-/* MPI has accepted a communicator that was never seen: it can be asked now, and the call be described. */
+/* MPI has accepted a communicator that was never seen, or datatypes: it can be asked now, and the call be described. */
 static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *frame, const uintptr_t *args)
 {
-    if (!ipo_comm_accepted(ipo_arg(frame->call, args, 'c')))
+    const uint64_t stamp = ipo_memo_stamp();
+    const uint32_t failed = frame->sig.flags & TRC_SIG_FAILED;
+    if (failed && (!frame->late || ipo_error_class(frame->result) != ipo_abi.truncate_class))
         return;
+    if (ipo_has(frame->call, 'c') && !ipo_comm_accepted(ipo_arg(frame->call, args, 'c')))
+        return;
+    struct ipo_memo *memo = ipo_memo_place(frame, frame->call, args);
     frame->sig = ipo_plain_sig(frame->sig.call, frame->site);
     frame->call->describe(frame, (uintptr_t *)(uintptr_t)args); /* changes no argument: that is for `prepare` */
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+    if (memo && !failed && is_to_remember(frame))
+        ipo_memo_keep(frame, args, memo, stamp);
+    if (!failed)
+        return;
+    frame->sig.flags |= failed;
+    frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+}
+
+static inline bool is_to_describe(const struct ipo_frame *frame)
+{
+    return frame->late || (!frame->comm && ipo_has(frame->call, 'c') && frame->call->describe);
 }
 
 static inline void leave(struct ipo_frame *frame, const uintptr_t *args, int result)
@@ -131,7 +158,7 @@ static inline void leave(struct ipo_frame *frame, const uintptr_t *args, int res
         frame->sig.flags |= TRC_SIG_FAILED;
         frame->index = trc_stream_intern(stream, &frame->sig);
     }
-    if (__builtin_expect(!frame->comm && !frame->failed && ipo_has(frame->call, 'c') && frame->call->describe, 0))
+    if (__builtin_expect(is_to_describe(frame), 0))
         describe_late(frame, args);
     if (frame->call->finish)
         frame->call->finish(frame, args);

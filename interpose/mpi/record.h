@@ -21,6 +21,8 @@ struct ipo_frame {
     struct ipo_nccl_memo *memo;  /* of NCCL's calls: where this one is remembered; NULL: nowhere */
     uint32_t index;              /* of the signature */
     bool nested;
+    bool late;        /* sizes are missing: to be described again when MPI has accepted the datatypes */
+    bool numbered;    /* it has its number among the communicator's collectives */
     int result;       /* of the real call */
     bool failed;      /* it is an error */
     bool poll;        /* nothing had happened: goes to a fold */
@@ -64,6 +66,9 @@ struct ipo_class {
     void (*finish)(struct ipo_frame *, const uintptr_t *args);
 };
 extern IPO_OURS const struct ipo_class ipo_classes[];
+
+/* Gives it its number among the collectives of frame->comm, once. */
+void ipo_take_number(struct ipo_frame *frame);
 
 /* Writes the event (or fold) of frame->sig and counts it. */
 void ipo_emit(struct ipo_frame *frame);

@@ -116,7 +116,7 @@ def freed():
     """The program's error handler is called once for each of its errors."""
     build("freed", out="freed-mpich", compiler="mpicc.mpich")
     bare, traced = mpich(1, ["./freed-mpich"], None), mpich(1, ["./freed-mpich"], "freed")
-    check("a freed communicator: the error handler is called as without", bare.out == traced.out == "called 4\n",
+    check("a freed communicator, a wrong datatype: the error handler is called as without", bare.out == traced.out == "called 8\n",
           "%s, without %s" % (traced, bare))
 
 
