@@ -45,6 +45,9 @@ void ipo_process_disarm(void);
 /* A communicator, window, file or datatype was made or freed. */
 void ipo_memo_forget(void);
 
+/* PMPI_Type_free, for whoever calls it: its handle may come back as that of another datatype.  (objects.c) */
+int ipo_type_free_unseen(uintptr_t *datatype);
+
 /* Calls these after each fork; NULL: nothing there.  False: this libc cannot. */
 bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void));
 

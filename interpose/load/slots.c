@@ -8,6 +8,7 @@
 #include "interpose/load/resolve.h"
 #include "interpose/load/several.h"
 #include "interpose/load/loader.h"
+#include "interpose/mpi/memo.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -83,6 +84,8 @@ static ipo_function wrapper_of(const char *name, const struct object *object, co
         return ipo_cupti_wrapper_of(name);
     if (!*ipo_mpi_object())
         return NULL;
+    if (!in_tool && strcmp(name, "PMPI_Type_free") == 0)
+        return ipo_own[IPO_Type_free] ? (ipo_function)ipo_type_free_unseen : NULL;
     bool profiling = in_tool && strncmp(name, "PMPI_", 5) == 0;
     if (!profiling && strncmp(name, "MPI_", 4) != 0)
         return ipo_fortran_wrapper_of(name);

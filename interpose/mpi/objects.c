@@ -40,6 +40,12 @@ void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args)
     }
 }
 
+int ipo_type_free_unseen(uintptr_t *datatype)
+{
+    ipo_memo_forget();
+    return ((int (*)(uintptr_t *))ipo_own[IPO_Type_free])(datatype);
+}
+
 /* Two groups meet in an intercommunicator, or it is made of a group: no communicator is the parent for all. */
 static bool has_common_parent(const struct ipo_call *call, uint32_t id)
 {

@@ -133,6 +133,16 @@ def coroutines(start, what, compiler):
     check("calls left by coroutines, %s: a collective's number is in doubt" % what, doubts == [("1", "0")], doubts)
 
 
+def types(start, what, compiler):
+    """Sizes of datatypes: whoever frees them, and when a message is cut off."""
+    program = build("types", out="types-" + what, compiler=compiler)
+    done = start(1, [program], "sizes-" + what)
+    seen = calls(report("sizes-" + what) or {"calls": []})
+    got = [(seen.get(name, {}).get("bytes_sent"), seen.get(name, {}).get("bytes_received"))
+           for name in ("MPI_Sendrecv", "MPI_Isend", "MPI_Recv")]
+    check("sizes of datatypes, " + what, done.code == 0 and got == [(440, 440), (80, 0), (0, 40)], (got, done))
+
+
 def isendrecv():
     """MPICH says nothing of what an MPI_Isendrecv received: then what was posted holds, not rank 0."""
     build("isendrecv", compiler="mpicc.mpich")
@@ -152,11 +162,13 @@ doubtful()
 build("loop", "-rdynamic")
 loop(openmpi, "Open MPI", "./loop")
 coroutines(openmpi, "openmpi", "mpicc")
+types(openmpi, "openmpi", "mpicc")
 if shutil.which("mpicc.mpich"):
     build("loop", "-rdynamic", out="loop-mpich", compiler="mpicc.mpich")
     loop(mpich, "MPICH", "./loop-mpich")
     isendrecv()
     coroutines(mpich, "mpich", "mpicc.mpich")
+    types(mpich, "mpich", "mpicc.mpich")
     freed()
     build("refused", out="refused-mpich", compiler="mpicc.mpich")
     refused(2, ["./refused-mpich"], "refused-mpich-trace", "MPICH")
