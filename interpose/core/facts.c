@@ -102,7 +102,7 @@ void ipo_facts_start(void)
     if (version)
         fact("glibc", "", version());
     ipo_mpi_tell();
-    ipo_at_fork(forked, NULL);
+    ipo_at_fork(NULL, forked, NULL);
 }
 
 /* ---- the rest, by our own thread --------------------------------------------------------------------------------- */

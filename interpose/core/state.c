@@ -37,12 +37,12 @@ void ipo_say(const char *text, const char *more)
 }
 
 /* What pthread_atfork is in glibc.  By name at run time: other libcs lack it, and would refuse to load us. */
-bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void))
+bool ipo_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
 {
     int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *) =
         (int (*)(void (*)(void), void (*)(void), void (*)(void), void *))(uintptr_t)dlsym(RTLD_DEFAULT,
                                                                                           "__register_atfork");
-    return at_fork && !at_fork(NULL, in_parent, in_child, NULL);
+    return at_fork && !at_fork(before, in_parent, in_child, NULL);
 }
 
 /* Words that fork clears in the child: children of the traced process pass everything through. */
@@ -70,7 +70,7 @@ bool ipo_arm_page(void)
     armed_page = page;
     __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE); /* not yet: the word is 0 */
     bool wiped = !madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */);
-    return wiped || ipo_at_fork(NULL, ipo_process_disarm);
+    return wiped || ipo_at_fork(NULL, NULL, ipo_process_disarm);
 }
 
 void ipo_arm(enum ipo_armed_for whom, uint32_t how)

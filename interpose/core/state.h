@@ -49,7 +49,7 @@ void ipo_memo_forget(void);
 int ipo_type_free_unseen(uintptr_t *datatype);
 
 /* Calls these after each fork; NULL: nothing there.  False: this libc cannot. */
-bool ipo_at_fork(void (*in_parent)(void), void (*in_child)(void));
+bool ipo_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
 
 /* "hpctop: ..." on stderr if HPCTOP_VERBOSE=1; no stdio, no allocation. */
 void ipo_say(const char *text, const char *more);

@@ -3,6 +3,7 @@
 #include "interpose/cuda/cupti.h"
 #include "interpose/load/resolve.h"
 #include "interpose/base/text.h"
+#include "interpose/load/loader.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -29,7 +30,7 @@ static int match(struct dl_phdr_info *info, size_t size, void *of)
 static bool path_of(const char *name, char *path, size_t size)
 {
     struct search search = {name, path, size};
-    return dl_iterate_phdr(match, &search) != 0;
+    return ipo_loader_walk(match, &search) != 0;
 }
 
 void *ipo_loaded(const char *name)

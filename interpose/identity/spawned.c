@@ -8,6 +8,7 @@
 #include "interpose/identity/job_id.h"
 #include "interpose/load/several.h"
 #include "interpose/identity/spawned.h"
+#include "interpose/load/loader.h"
 
 #define XXH_INLINE_ALL
 #define XXH_NO_STDLIB
@@ -65,6 +66,6 @@ uint64_t ipo_spawned_identity(uint64_t shared)
     struct search search = {0};
     if (!ipo_mpi_home || !ipo_job_shares_world())
         return shared;
-    dl_iterate_phdr(look, &search);
+    ipo_loader_walk(look, &search);
     return search.found ? XXH64(&search.name, sizeof search.name, shared) : shared;
 }

@@ -3,11 +3,14 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/loader.h"
 #include "interpose/load/bind.h"
+#include "interpose/core/state.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 static __thread struct job {
     void (*what)(void *);
@@ -47,4 +50,50 @@ void ipo_loader_run(void (*what)(void *), void *with)
     if (job == &mine) /* another libc, which knows no such functions */
         what(with);
     job = before;
+}
+
+/* ---- walks and forks ------------------------------------------------------------------------------------------------
+ */
+
+#define PATIENT 1000 /* milliseconds */
+
+static atomic_int walks, forks;
+
+static void wait_for_none(atomic_int *count)
+{
+    for (int tries = 0; atomic_load(count) > 0 && tries < PATIENT; tries++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+int ipo_loader_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *with)
+{
+    for (bool waited = false; atomic_fetch_add(&walks, 1), !waited && atomic_load(&forks); waited = true) {
+        atomic_fetch_sub(&walks, 1);
+        wait_for_none(&forks);
+    }
+    int result = dl_iterate_phdr(look, with);
+    atomic_fetch_sub(&walks, 1);
+    return result;
+}
+
+static void before_fork(void)
+{
+    int kept = errno;
+    atomic_fetch_add(&forks, 1);
+    wait_for_none(&walks);
+    errno = kept;
+}
+static void in_parent(void)
+{
+    atomic_fetch_sub(&forks, 1);
+}
+static void in_child(void)
+{
+    atomic_store(&walks, 0);
+    atomic_store(&forks, 0);
+}
+
+void ipo_loader_start(void)
+{
+    ipo_at_fork(before_fork, in_parent, in_child);
 }

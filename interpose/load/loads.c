@@ -134,6 +134,7 @@ static bool is_listed(uint64_t at, struct map *map)
 
 void ipo_loads_start(void)
 {
+    ipo_loader_start();
     front = (uint64_t)(uintptr_t)dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
 }
 

@@ -3,6 +3,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/resolve.h"
 #include "interpose/load/several.h"
+#include "interpose/load/loader.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -43,7 +44,7 @@ static int collect(struct dl_phdr_info *info, size_t size, void *unused)
 void *ipo_scope_with(const char *name)
 {
     names_n = 0;
-    dl_iterate_phdr(collect, NULL);
+    ipo_loader_walk(collect, NULL);
     for (unsigned i = 0; i < names_n; i++) {
         void *handle = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
         if (handle && dlsym(handle, name))

@@ -64,7 +64,7 @@ static int holds(struct dl_phdr_info *info, size_t size, void *out)
 static struct ipo_range object_at(uintptr_t address)
 {
     struct search search = {.address = address, .range = {address & ~(uintptr_t)4095, 4096}};
-    dl_iterate_phdr(holds, &search);
+    ipo_loader_walk(holds, &search);
     return search.range;
 }
 
@@ -205,7 +205,7 @@ static void list_objects(void)
     const char *own = dladdr((const void *)(uintptr_t)&ipo_mpi_at, &info) && info.dli_fname ? info.dli_fname : "";
     names = room;
     names_n = 0;
-    dl_iterate_phdr(collect, (void *)(uintptr_t)own);
+    ipo_loader_walk(collect, (void *)(uintptr_t)own);
 }
 
 static void any(void *out)

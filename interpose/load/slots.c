@@ -223,7 +223,7 @@ static struct seen look_around(void)
 {
     struct seen now = {.copies = ipo_nccl_copies_n() + 100u * ipo_nccl_may_be_hidden(),
                        .cupti = *ipo_cupti_object() != 0};
-    dl_iterate_phdr(count_loads, &now.loads);
+    ipo_loader_walk(count_loads, &now.loads);
     return now;
 }
 
@@ -255,9 +255,9 @@ static void patch_all(void *at)
         find_tools();
     ipo_foreign_list();
     own_base = ipo_object_base((const void *)(uintptr_t)&ipo_patch_slots);
-    dl_iterate_phdr(patch_object, &walk->patched);
+    ipo_loader_walk(patch_object, &walk->patched);
     if (*ipo_mpi_object() && ipo_fortran_resolve()) /* names that were met now have functions */
-        dl_iterate_phdr(patch_object, &walk->patched);
+        ipo_loader_walk(patch_object, &walk->patched);
     atomic_flag_clear(&busy);
 }
 

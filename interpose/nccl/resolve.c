@@ -5,6 +5,7 @@
 #include "interpose/nccl/nccl.h"
 #include "interpose/nccl/windows.h"
 #include "interpose/load/resolve.h"
+#include "interpose/load/loader.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -78,7 +79,7 @@ static struct ipo_nccl_copy *copy_of(const void *found, void *scope)
     for (int i = 0; i < IPO_NCCL_CALLS; i++)
         copy->real[i] = (ipo_function)(uintptr_t)known(scope, ipo_nccl_calls[i].name);
     copy->base = info.dli_fbase;
-    dl_iterate_phdr(find_end, copy);
+    ipo_loader_walk(find_end, copy);
     strncpy(copy->object, info.dli_fname, sizeof copy->object - 1);
     if (copy->real[IPO_NCCL_GetVersion])
         ((int (*)(int *))copy->real[IPO_NCCL_GetVersion])(&copy->version);
@@ -105,7 +106,7 @@ static void look_at_all(void)
     static char room[MAX_OBJECTS][MAX_NAME];
     names = room;
     names_n = 0;
-    dl_iterate_phdr(collect, NULL);
+    ipo_loader_walk(collect, NULL);
     unsigned n = 0;
     atomic_store(&scopes_n, 0);
     for (unsigned i = 0; i < names_n; i++) {
@@ -144,7 +145,7 @@ struct ipo_nccl_copy *ipo_nccl_resolve(const void *caller)
         void *found = known(RTLD_NEXT, FIRST);
         if (found)
             atomic_store(&global, copy_of(found, RTLD_NEXT));
-        dl_iterate_phdr(count_loads, &loads);
+        ipo_loader_walk(count_loads, &loads);
         if (!found && caller && loads != looked_at) {
             looked_at = loads;
             look_at_all();

@@ -6,6 +6,7 @@
 #include "interpose/core/state.h"
 #include "interpose/load/resolve.h"
 #include "interpose/base/text.h"
+#include "interpose/load/loader.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -124,7 +125,7 @@ static int find_segment(struct dl_phdr_info *info, size_t size, void *of)
 static bool is_near(const char *name, const char *other)
 {
     struct literal literal = {.at = name};
-    dl_iterate_phdr(find_segment, &literal);
+    ipo_loader_walk(find_segment, &literal);
     if (!literal.begin)
         return false;
     const char *begin = (size_t)(name - literal.begin) > NEAR ? name - NEAR : literal.begin;

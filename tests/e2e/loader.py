@@ -24,6 +24,7 @@ build("slow", "race.c", "-DSLOW", "-rdynamic")
 for name in ("deadlock", "hangs"):
     build(name, name + ".c", "-rdynamic")
 build("leaves", "leaves.c")
+build("forks", "forks.c", "-rdynamic")
 build("own", "own.c", compiler="cc")
 
 
@@ -43,6 +44,7 @@ for how in ("lazy", "now"):
         # Open MPI alone has that name still.
         check("calls of what was loaded: " + name, seen == LOADS or not rep["job"]["mpi"].startswith("Open MPI"), seen)
 both("a constructor waits for a communicator", ["./deadlock", "./waits.so"], "deadlock-trace")
+both("a fork while objects are looked at", ["./forks", "./now.so"], "forks-trace")
 both("without MPI: functions of libc that the program has itself", ["./own"])
 both("the main thread leaves after MPI_Finalize", ["./leaves"], "leaves-trace")
 

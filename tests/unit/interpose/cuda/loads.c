@@ -15,6 +15,11 @@ void ipo_loader_run(void (*what)(void *), void *with)
 {
     what(with);
 }
+int ipo_loader_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *with)
+{
+    return dl_iterate_phdr(look, with);
+}
+void ipo_loader_start(void) {}
 bool ipo_patch_new(bool anyway)
 {
     return anyway;
