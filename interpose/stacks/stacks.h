@@ -1,6 +1,6 @@
 /* Stacks of all threads of this process, taken by our own thread and written into the trace: when nothing has moved for
  * a while, when somebody asks for them, and when the process dies of a signal.  trace/format/format.h says how they lie
- * there; README.md what taking them can and cannot do to the program. */
+ * there; docs/stacks.md what taking them can and cannot do to the program. */
 #ifndef IPO_STACKS_H
 #define IPO_STACKS_H
 
