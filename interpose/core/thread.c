@@ -82,6 +82,15 @@ struct ipo_thread *ipo_thread_open(void)
     return ipo_thread_current;
 }
 
+__attribute__((cold)) void ipo_thread_moved(void)
+{
+    ipo_process_disarm();
+    trc_writer_stop(
+        &ipo_process.writer,
+        "a call of MPI ended on another thread than it began on: user-level threads that move between threads "
+        "are not recorded");
+}
+
 struct ipo_thread *ipo_threads(void)
 {
     return atomic_load(&threads);

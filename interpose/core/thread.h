@@ -80,6 +80,10 @@ static inline struct ipo_thread *ipo_thread_self(void)
     return __builtin_expect(thread != NULL, 1) ? thread : ipo_thread_open();
 }
 
+/* A call ended on another thread than it began on: two threads would write one stream, so recording ends and says so.
+ */
+void ipo_thread_moved(void);
+
 /* That of a Linux thread, or NULL.  For our own thread, which may only peek into it. */
 const struct ipo_thread *ipo_thread_of(uint32_t tid);
 /* The first of all; `next` leads to the others. */

@@ -173,6 +173,10 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
     frame->end = ipo_ticks();
     if (__builtin_expect(!*ipo_armed, 0))
         return; /* a child that a callback forked returns from its parent's call */
+    if (__builtin_expect(frame->thread != ipo_thread_current, 0)) {
+        ipo_thread_moved();
+        return;
+    }
     if (__builtin_expect(frame->nested, 0)) {
         frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig); /* calls inside it may have taken it */
         trc_stream_event(&frame->thread->stream, frame->index, frame->begin, frame->end, 0);

@@ -334,6 +334,10 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     frame->end = ipo_ticks();
     if (__builtin_expect(!*ipo_nccl_armed, 0))
         return;
+    if (__builtin_expect(frame->thread != ipo_thread_current, 0)) {
+        ipo_thread_moved();
+        return;
+    }
     int kept = errno;
     frame->result = result;
     frame->failed = result != IPO_NCCL_SUCCESS && result != IPO_NCCL_IN_PROGRESS;

@@ -133,6 +133,17 @@ def coroutines(start, what, compiler):
     check("calls left by coroutines, %s: a collective's number is in doubt" % what, doubts == [("1", "0")], doubts)
 
 
+def moves(start, what, compiler):
+    """A call that ends on another thread: refused, and said."""
+    program = build("moves", out="moves-" + what, compiler=compiler)
+    bare, traced = start(1, [program], None), start(1, [program], "moved-" + what)
+    check("a call that moves to another thread, %s: runs as without" % what, (bare.code, bare.out) == (traced.code, traced.out) == (0, "done\n"),
+          "%s, without %s" % (traced, bare))
+    said = hpctop("report", "moved-" + what)
+    check("a call that moves to another thread, %s: it is said" % what,
+          "ended on another thread than it began on" in " ".join(said.out.split()), said)
+
+
 def types(start, what, compiler):
     """Sizes of datatypes: whoever frees them, and when a message is cut off."""
     program = build("types", out="types-" + what, compiler=compiler)
@@ -162,12 +173,14 @@ doubtful()
 build("loop", "-rdynamic")
 loop(openmpi, "Open MPI", "./loop")
 coroutines(openmpi, "openmpi", "mpicc")
+moves(openmpi, "openmpi", "mpicc")
 types(openmpi, "openmpi", "mpicc")
 if shutil.which("mpicc.mpich"):
     build("loop", "-rdynamic", out="loop-mpich", compiler="mpicc.mpich")
     loop(mpich, "MPICH", "./loop-mpich")
     isendrecv()
     coroutines(mpich, "mpich", "mpicc.mpich")
+    moves(mpich, "mpich", "mpicc.mpich")
     types(mpich, "mpich", "mpicc.mpich")
     freed()
     build("refused", out="refused-mpich", compiler="mpicc.mpich")

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import sys
 import time
 
@@ -101,12 +102,13 @@ def mpirun(ranks, command, folder=None, preload=True, timeout=LONG, cwd=None, **
 
 
 def start(ranks, command, folder=None, preload=True, **env):
-    """The same in the background; it is killed when the test ends."""
+    """The same in the background; it is killed when the test ends.  What it says is kept in `said`, a file."""
     if isinstance(command, str):
         command = [command]
+    said = tempfile.TemporaryFile()
     p = subprocess.Popen(["mpirun", "-n", str(ranks)] + command, env=environment(folder, preload, **env),
-                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                         start_new_session=True)
+                         stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, start_new_session=True)
+    p.said = said
     atexit.register(stop, p)
     return p
 

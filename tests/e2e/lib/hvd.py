@@ -80,7 +80,11 @@ class Hung:
 
     def last(self, hang):
         found = look(self.name, hang)
-        return json.dumps(found["finding"]) if found else None
+        if found:
+            return json.dumps(found["finding"])
+        self.job.said.seek(0)
+        return "%s; the job: exit %s, %r" % (hpctop("horovod", "--hang", str(hang), self.name), self.job.poll(),
+                                             self.job.said.read()[-600:])
 
     def over(self):
         self.job.wait()
