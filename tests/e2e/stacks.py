@@ -207,8 +207,8 @@ def of_others():
         check("requests: %s is none" % name, demands("others") == old, (old, demands("others")))
         (os.rmdir if os.path.isdir(path) else os.remove)(path)
         os.chmod("others", 0o755)
-    touch()
     old = demands("others")
+    touch()
     check("requests: a true one is answered", wait_for(lambda: demands("others") > old), old)
     old, began = demands("others"), time.monotonic()
     last = began + 5
