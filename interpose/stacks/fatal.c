@@ -1,6 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/fatal.h"
 #include "interpose/stacks/guard.h"
+#include "interpose/stacks/handler.h"
 #include "interpose/core/heartbeat.h"
 #include "interpose/core/state.h"
 #include "interpose/mpi/record.h"
@@ -29,11 +30,12 @@ static const struct {
 #define SIGNALS (sizeof signals / sizeof *signals)
 
 static struct sigaction before[SIGNALS];
-static bool mine[SIGNALS];
+static bool mine[SIGNALS]; /* from Init to Finalize: ours was put there */
 static struct ipo_crash crash;
 static const char *crash_why;
 enum { NOTHING, CRASHED, TAKING, TAKEN };
 static atomic_int state;
+static atomic_bool gave_up; /* our thread is stuck: nobody waits for it again */
 
 static size_t index_of(int number)
 {
@@ -62,8 +64,10 @@ void ipo_fatal_seen(int number, void *context)
         clock_gettime(CLOCK_MONOTONIC, &begin);
         for (int seen; (seen = atomic_load(&state)) != TAKEN;) {
             clock_gettime(CLOCK_MONOTONIC, &now);
-            if (now.tv_sec - begin.tv_sec >= PATIENCE_S)
+            if (atomic_load(&gave_up) || now.tv_sec - begin.tv_sec >= PATIENCE_S) {
+                atomic_store(&gave_up, true);
                 break;
+            }
             syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, seen, &pause, NULL, 0);
         }
     }
@@ -72,21 +76,41 @@ void ipo_fatal_seen(int number, void *context)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
+    const struct sigaction *to = &before[index_of(number)];
+    bool delivered = ipo_is_called_by_kernel(__builtin_frame_address(0), context);
+    if (delivered)
+        ipo_fatal_seen(number, context);
+    if (delivered && (to->sa_flags & SA_RESETHAND)) {
+        struct sigaction none = *to; /* its flags and mask stay */
+        none.sa_handler = SIG_DFL;
+        sigaction(number, &none, NULL);
+    }
+    ipo_hand_on(to, number, info, context, delivered); /* by a jump, see guard.c */
+}
+
+/* Ours, as theirs would be called: its mask, which stack it runs on, what it interrupts. */
+static bool install(size_t i)
+{
+    struct sigaction ours = {.sa_sigaction = on_signal, .sa_mask = before[i].sa_mask};
+    ours.sa_flags = SA_SIGINFO | (ipo_action_is(&before[i], SIG_DFL) ? SA_ONSTACK : before[i].sa_flags & ~SA_RESETHAND);
+    return !sigaction(signals[i].number, &ours, NULL);
+}
+
+const struct sigaction *ipo_fatal_shown(int number, const struct sigaction *seen)
+{
     size_t i = index_of(number);
-    ipo_fatal_seen(number, context);
-    if (before[i].sa_flags & SA_SIGINFO) {
-        before[i].sa_sigaction(number, info, context);
-        return;
-    }
-    if (before[i].sa_handler != SIG_DFL && before[i].sa_handler != SIG_IGN) {
-        before[i].sa_handler(number);
-        return;
-    }
-    /* As if we had not been there: a fault happens again on return, a signal that was sent is sent again; it is blocked
-     * until this handler returns. */
-    sigaction(number, &before[i], NULL);
-    if (info->si_code <= 0 || number == SIGABRT)
-        syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
+    return signals[i].number == number && seen->sa_sigaction == on_signal ? &before[i] : seen;
+}
+
+/* A child that shares our memory (vfork) sets its own dispositions, not ours. */
+void ipo_fatal_again(int number, const struct sigaction *set)
+{
+    int kept = errno;
+    size_t i = index_of(number);
+    if (signals[i].number == number && mine[i] && set->sa_handler == before[i].sa_handler &&
+        ipo_process.pid == (uint32_t)getpid() && !sigaction(number, NULL, &before[i]))
+        install(i);
+    errno = kept;
 }
 
 /* The libraries whose handlers only print where the process was. */
@@ -108,14 +132,10 @@ void ipo_fatal_start(void)
     for (size_t i = 0; ipo_process.options.stacks && i < SIGNALS; i++) {
         if (sigaction(signals[i].number, NULL, &before[i]))
             continue;
-        bool is_default = !(before[i].sa_flags & SA_SIGINFO) && before[i].sa_handler == SIG_DFL;
-        bool ignored = !(before[i].sa_flags & SA_SIGINFO) && before[i].sa_handler == SIG_IGN;
-        if (ignored || (!is_default && !is_library_handler(&before[i])))
+        if (ipo_action_is(&before[i], SIG_IGN) ||
+            (!ipo_action_is(&before[i], SIG_DFL) && !is_library_handler(&before[i])))
             continue;
-        /* What the library asked for holds for its handler too: its mask, and which stack it runs on. */
-        struct sigaction ours = {.sa_sigaction = on_signal, .sa_mask = before[i].sa_mask};
-        ours.sa_flags = SA_SIGINFO | SA_ONSTACK | (is_default ? 0 : before[i].sa_flags & ~SA_RESETHAND);
-        mine[i] = !sigaction(signals[i].number, &ours, NULL);
+        mine[i] = install(i);
     }
     struct sigaction bus;
     if (ipo_process.options.stacks && ipo_guard_behind(&bus))

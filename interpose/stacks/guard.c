@@ -1,6 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/guard.h"
 #include "interpose/stacks/fatal.h"
+#include "interpose/stacks/handler.h"
 #include "interpose/core/state.h"
 
 #include <errno.h>
@@ -31,16 +32,12 @@ static bool is_ours(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_bus;
 }
 /* SIG_DFL or SIG_IGN, which mean the same with SA_SIGINFO. */
-static bool is(const struct sigaction *action, void (*handler)(int))
-{
-    return action->sa_handler == handler;
-}
 
 /* Ours, as theirs would be called: its mask, which stack it runs on, what it interrupts. */
 static void install(const struct sigaction *behind)
 {
     struct sigaction ours = {.sa_sigaction = on_bus, .sa_mask = behind->sa_mask};
-    ours.sa_flags = SA_SIGINFO | (behind->sa_flags & ~SA_RESETHAND) | (is(behind, SIG_DFL) ? SA_ONSTACK : 0);
+    ours.sa_flags = SA_SIGINFO | (behind->sa_flags & ~SA_RESETHAND) | (ipo_action_is(behind, SIG_DFL) ? SA_ONSTACK : 0);
     sigaction(SIGBUS, &ours, NULL);
 }
 
@@ -48,7 +45,7 @@ static void remember(const struct sigaction *action)
 {
     struct theirs *turn = &turns[atomic_fetch_add(&next_turn, 1) % TURNS];
     turn->action = *action;
-    turn->told = is(action, SIG_DFL);
+    turn->told = ipo_action_is(action, SIG_DFL);
     atomic_store(&theirs, turn);
 }
 
@@ -61,49 +58,20 @@ static void go_in_front(void)
     if (!atomic_load(&theirs))
         first = now;
     remember(&now);
-    if (!is(&now, SIG_IGN))
+    if (!ipo_action_is(&now, SIG_IGN))
         install(&now);
-}
-
-/* The kernel calls a handler so that the frame above it is the signal's; a handler that was put in front of ours, and
- * has kept ours as the old one, calls it from a frame of its own. */
-static bool is_called_by_kernel(const char *frame, const void *context)
-{
-#if defined(__x86_64__)
-    return frame + 16 == context;
-#else
-    (void)frame;
-    return context != NULL;
-#endif
-}
-
-static inline __attribute__((always_inline)) void hand_on(const struct sigaction *to, int number, siginfo_t *info,
-                                                          void *context)
-{
-    if (!is(to, SIG_DFL) && !is(to, SIG_IGN)) {
-        if (to->sa_flags & SA_SIGINFO)
-            to->sa_sigaction(number, info, context);
-        else
-            to->sa_handler(number);
-    } else if (is(to, SIG_DFL)) {
-        /* As if we had not been there: a fault happens again on return, a signal that was sent is sent again; it is
-         * blocked until this handler returns. */
-        sigaction(number, to, NULL);
-        if (info->si_code <= 0)
-            syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
-    }
 }
 
 static void on_bus(int number, siginfo_t *info, void *context)
 {
     int kept = errno;
-    if (info->si_code > 0 && trc_writer_fault(&ipo_process.writer, (uintptr_t)info->si_addr)) {
+    bool delivered = ipo_is_called_by_kernel(__builtin_frame_address(0), context);
+    if (info && info->si_code > 0 && trc_writer_fault(&ipo_process.writer, (uintptr_t)info->si_addr)) {
         ipo_process_disarm();
         errno = kept;
         return;
     }
     const struct theirs *turn = atomic_load(&theirs);
-    bool delivered = is_called_by_kernel(__builtin_frame_address(0), context);
     const struct sigaction *to = delivered ? &turn->action : &first;
     if (delivered && turn->told && atomic_load(&tell))
         ipo_fatal_seen(number, context);
@@ -114,7 +82,8 @@ static void on_bus(int number, siginfo_t *info, void *context)
         install(&none);
     }
     errno = kept;
-    hand_on(to, number, info, context); /* by a jump: a handler that prints its callers sees none of ours */
+    ipo_hand_on(to, number, info, context,
+                delivered); /* by a jump: a handler that prints its callers sees none of ours */
 }
 
 void ipo_guard_start(void)
@@ -164,8 +133,14 @@ static int guard_sigaction(int number, const struct sigaction *action, struct si
 {
     struct sigaction seen;
     const struct theirs *was = is_guarded(number) ? atomic_load(&theirs) : NULL;
-    if (!was)
-        return sigaction(number, action, old);
+    if (!was) {
+        int failed = sigaction(number, action, &seen);
+        if (!failed && old)
+            *old = *ipo_fatal_shown(number, &seen);
+        if (!failed && action)
+            ipo_fatal_again(number, action);
+        return failed;
+    }
     struct sigaction shown = was->action;
     int failed = sigaction(number, action, &seen);
     if (failed)
@@ -182,8 +157,14 @@ typedef void (*handler)(int);
 static handler guard_signal_by(handler (*real)(int, handler), int number, handler to)
 {
     const struct theirs *was = is_guarded(number) ? atomic_load(&theirs) : NULL;
-    if (!was)
-        return real(number, to);
+    if (!was) {
+        handler seen = real(number, to);
+        struct sigaction now = {.sa_handler = seen}, set = {.sa_handler = to};
+        if (seen == SIG_ERR)
+            return seen;
+        ipo_fatal_again(number, &set);
+        return ipo_fatal_shown(number, &now)->sa_handler;
+    }
     handler shown = was->action.sa_handler, seen = real(number, to);
     if (seen == SIG_ERR)
         return seen;
