@@ -38,7 +38,10 @@ options=(--format=directory --include="${wanted#* }" --variant=apt
 # Old releases are no longer signed anew, and snapshots of new ones may be some weeks old.
 options+=(--aptopt='Acquire::Check-Valid-Until "false"')
 mirror=() # Its support has ended, and what its security archive lists can no longer be had: only the release itself.
-[ "$release" != bullseye ] || mirror=("deb http://deb.debian.org/debian bullseye main")
+if [ "$release" = bullseye ]; then
+    site=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -E '/debian/?$' | head -n 1)
+    [ -z "$site" ] || mirror=("deb $site bullseye main")
+fi
 own= # mounts of its own, which end with it
 if [ "$(id -u)" -eq 0 ]; then
     options+=(--mode=root)
