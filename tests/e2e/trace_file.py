@@ -2,6 +2,7 @@
 """What others do to the trace file: the program closes its descriptor and has that number for a file of its own; somebody
 cuts or removes the file, or plants one.  The program's results and its life are never touched, and what is left says so."""
 import os
+import shutil
 import stat
 
 from common import LIBTRACE, calls, check, end, environment, hpctop, mpirun, report, run, skip, traces
@@ -85,9 +86,12 @@ def planted():
         os.mkdir(folder, 0o755)
         os.chown(folder, user, user)
     os.chmod(".", 0o755)
+    shutil.copy(LIBTRACE, "readable.so")  # the sources may lie where that user sees nothing
+    os.chmod("readable.so", 0o755)
     for folder, used in (("theirs", False), ("mine", True)):
         env = environment(os.path.abspath(folder), HPCTOP_VERBOSE="1", TMPDIR=os.path.abspath("tmp"))
-        for name in [n for n in env if n.endswith("backing_directory")]: # the test's own, which is not that user's
+        env["LD_PRELOAD"] = os.path.abspath("readable.so")
+        for name in [n for n in env if n.endswith("backing_directory")]:  # the test's own, which is not that user's
             del env[name]
         done = run(["setpriv", "--reuid=4321", "--regid=4321", "--clear-groups", os.path.abspath("faults"), "plain"], env, cwd="/tmp")
         if "setpriv" in done.err:

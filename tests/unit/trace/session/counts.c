@@ -148,7 +148,7 @@ int main(void)
 {
     nowhere = fopen("/dev/null", "w");
     signal(SIGPROF, ran_away);
-#ifndef __SANITIZE_ADDRESS__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     setrlimit(RLIMIT_AS, &(struct rlimit){CASE_AS, CASE_AS});
 #endif
     for (int scene = 0; scene < SCENES; scene++) {
