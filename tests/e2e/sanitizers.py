@@ -91,7 +91,9 @@ def is_complete(folder):
 def same(label, bare, with_us, folder):
     check(label + ": the same result", (with_us.code, with_us.out, findings(with_us)) == (bare.code, bare.out, findings(bare)), "%s, and with us %s" % (bare, with_us))
     check(label + ": no race of ours is found", "ThreadSanitizer" not in with_us.err or not re.search(r"^ +#[01] .*libtrace\.so", with_us.err, re.M), with_us.err)
-    check(label + ": the trace is complete", is_complete(folder), with_us)
+    # Open MPI 5 ends itself under ThreadSanitizer: then there is no whole run to be recorded.
+    whole = bare.code in (0, 1, 66)
+    check(label + ": the trace is complete", is_complete(folder) if whole else report(folder), with_us)
 
 
 path = os.pathsep.join(p for p in (clang_libraries(), os.environ.get("LD_LIBRARY_PATH", "")) if p)
