@@ -236,7 +236,8 @@ static void summarize(struct tui_app *app)
         app->analysed = gpu.analysed < app->analysed ? gpu.analysed : app->analysed;
     }
     app->whole = ana_whole_of(NULL, &app->summary, &app->gpu);
-    app->weight = app->source.ops->answer(app->source.data, &app->summary, &app->gpu, app->answer, sizeof app->answer);
+    app->weight =
+        app->source.ops->answer(app->source.data, &app->summary, &app->gpu, app->headline, sizeof app->headline);
     tui_app_update_table(app);
 }
 

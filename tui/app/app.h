@@ -43,7 +43,7 @@ struct tui_app {
     struct ana_whole whole; /* what its rows are shares of */
     bool stale;             /* the selection has changed since the summary was made */
     enum ana_weight weight;
-    char answer[512];
+    char headline[512];
     struct ana_verdict verdict;
     const struct ana_hvd *horovod; /* the source's; never NULL after the first load, 0 sets where there is none */
     struct ana_gpu_look gpu;       /* as of the last summary */

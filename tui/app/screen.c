@@ -1,4 +1,4 @@
-/* The frame of every screen: job line, answer line, view, key bar. */
+/* The frame of every screen: job line, headline, view, key bar. */
 #include "tui/app/view.h"
 #include "tui/app/words.h"
 
@@ -158,7 +158,7 @@ static void draw_job(const struct tui_app *app, struct tui_grid *grid, struct tu
         tui_put(grid, (struct tui_rect){rect.x + rect.w - right, rect.y, right - 1, 1}, 2, 0, TUI_STYLE_PROMPT, scope);
 }
 
-static void draw_answer(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_headline(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     static const struct {
         enum tui_style style;
@@ -167,7 +167,7 @@ static void draw_answer(const struct tui_app *app, struct tui_grid *grid, struct
         {TUI_STYLE_FINE, "\xe2\x9c\x93"}, {TUI_STYLE_NOTABLE, "\xe2\x97\x8f"}, {TUI_STYLE_TROUBLE, "\xe2\x9c\x97"}};
     tui_put(grid, rect, 1, 0, looks[app->weight].style, looks[app->weight].mark);
     int room = rect.w - 4, at = 0;
-    const char *text = app->answer, *cut = NULL;
+    const char *text = app->headline, *cut = NULL;
     for (const char *c = text; rect.h > 1 && *c;
          tui_decode(&c), at++) { /* the last blank that fits ends the first line */
         if (at > room && cut)
@@ -186,7 +186,7 @@ static void draw_answer(const struct tui_app *app, struct tui_grid *grid, struct
 void tui_app_draw(struct tui_app *app, struct tui_grid *grid)
 {
     tui_grid_clear(grid);
-    int lines = tui_columns(app->answer) > grid->cols - 4 ? 2 : 1;
+    int lines = tui_columns(app->headline) > grid->cols - 4 ? 2 : 1;
     struct tui_screen screen = tui_screen_layout(grid->cols, grid->rows, lines);
     if (!screen.body.h) {
         char text[64];
@@ -197,7 +197,7 @@ void tui_app_draw(struct tui_app *app, struct tui_grid *grid)
         return;
     }
     draw_job(app, grid, screen.job);
-    draw_answer(app, grid, screen.answer);
+    draw_headline(app, grid, screen.headline);
     tui_app_view(app)->draw(app, grid, screen.body);
     draw_keys(app, grid, screen.keys);
 }

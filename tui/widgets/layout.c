@@ -52,10 +52,10 @@ void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part
     }
 }
 
-struct tui_screen tui_screen_layout(int cols, int rows, int answer_rows)
+struct tui_screen tui_screen_layout(int cols, int rows, int headline_rows)
 {
-    int answer = rows - 2 - answer_rows >= TUI_MIN_ROWS - 3 ? answer_rows : 1;
-    const struct tui_part parts[] = {{1, 1, 3}, {answer, answer, 2}, {TUI_MIN_ROWS - 3, 0, 0}, {1, 1, 1}};
+    int headline = rows - 2 - headline_rows >= TUI_MIN_ROWS - 3 ? headline_rows : 1;
+    const struct tui_part parts[] = {{1, 1, 3}, {headline, headline, 2}, {TUI_MIN_ROWS - 3, 0, 0}, {1, 1, 1}};
     struct tui_rect out[4] = {{0}};
     struct tui_screen screen = {0};
     if (cols >= TUI_MIN_COLS && rows >= TUI_MIN_ROWS) {

@@ -19,12 +19,12 @@ struct tui_part {
  * that is left out has w = h = 0.  `gap` blank rows lie between parts.  Room beyond what all want stays blank. */
 void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part *parts, int n, struct tui_rect *out);
 
-/* The four parts of every screen; body.h = 0 when the terminal is below the minimum.  The answer gets `answer_rows`
+/* The four parts of every screen; body.h = 0 when the terminal is below the minimum.  The headline gets `headline_rows`
  * where the view can spare them, else one. */
 struct tui_screen {
-    struct tui_rect job, answer, body, keys;
+    struct tui_rect job, headline, body, keys;
 };
-struct tui_screen tui_screen_layout(int cols, int rows, int answer_rows);
+struct tui_screen tui_screen_layout(int cols, int rows, int headline_rows);
 
 /* Rectangle of what is left of `area` below its first n rows. */
 struct tui_rect tui_below(struct tui_rect area, int n);
