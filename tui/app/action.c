@@ -81,7 +81,7 @@ static int freeze(struct tui_app *app, enum tui_action action)
 static int zoom(struct tui_app *app, enum tui_action action)
 {
     int64_t begin, end;
-    tui_app_window(app, &begin, &end);
+    tui_app_range(app, &begin, &end);
     bool in = action == TUI_ACTION_ZOOM_IN;
     int64_t width = end - begin, to = in ? width / 2 : width > INT64_MAX / 4 ? width : width * 2;
     /* A running job zooms at its end while it is looked at there, the timeline at its cursor; else the middle stays. */
@@ -93,7 +93,7 @@ static int zoom(struct tui_app *app, enum tui_action action)
         from = end - to;
     else if (app->view == TUI_VIEW_TIMELINE && width > 0)
         from = app->cursor_ns - (int64_t)((double)(app->cursor_ns - begin) / (double)width * (double)to);
-    tui_app_set_window(app, from, from + to);
+    tui_app_set_range(app, from, from + to);
     app->follow = at_end && !app->all_time;
     tui_app_follow_end(app);
     return TUI_REDRAW;
@@ -102,21 +102,21 @@ static int zoom(struct tui_app *app, enum tui_action action)
 static int zoom_all(struct tui_app *app, enum tui_action action)
 {
     (void)action;
-    tui_app_set_window(app, 0, INT64_MAX);
+    tui_app_set_range(app, 0, INT64_MAX);
     return TUI_REDRAW;
 }
 
 static int shift(struct tui_app *app, enum tui_action action)
 {
     int64_t begin, end;
-    tui_app_window(app, &begin, &end);
+    tui_app_range(app, &begin, &end);
     int64_t width = end - begin;
     app->follow = false;
     if (app->all_time) /* to step through all, step through a tenth of it */
         begin = action == TUI_ACTION_EARLIER ? end - width / 10 : 0, width /= 10;
     else
         begin += action == TUI_ACTION_EARLIER ? -width / 2 : width / 2;
-    tui_app_set_window(app, begin, begin + width);
+    tui_app_set_range(app, begin, begin + width);
     return TUI_REDRAW;
 }
 
@@ -130,9 +130,9 @@ static int follow(struct tui_app *app, enum tui_action action)
         return say(app, "the window stays where it is");
     }
     int64_t begin, end, width;
-    tui_app_window(app, &begin, &end);
+    tui_app_range(app, &begin, &end);
     width = app->all_time && end > 20000000000 ? 10000000000 : app->all_time ? end / 2 : end - begin;
-    tui_app_set_window(app, app->info.elapsed_ns - width, app->info.elapsed_ns);
+    tui_app_set_range(app, app->info.elapsed_ns - width, app->info.elapsed_ns);
     app->follow = !app->all_time;
     app->cursor_at_end = true;
     tui_app_follow_end(app);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORTEST_WINDOW_NS = 1000 };
+enum { SHORTEST_RANGE_NS = 1000 };
 
 const struct tui_view *tui_app_view(const struct tui_app *app)
 {
@@ -55,14 +55,14 @@ const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out
     return out;
 }
 
-/* ---- the window ------------------------------------------------------------------------------------------------- */
+/* ---- the range of time in view ---------------------------------------------------------------------------------- */
 
 static int64_t job_end(const struct tui_app *app)
 {
-    return app->info.elapsed_ns > SHORTEST_WINDOW_NS ? app->info.elapsed_ns : SHORTEST_WINDOW_NS;
+    return app->info.elapsed_ns > SHORTEST_RANGE_NS ? app->info.elapsed_ns : SHORTEST_RANGE_NS;
 }
 
-void tui_app_window(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns)
+void tui_app_range(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns)
 {
     *begin_ns = app->all_time ? 0 : app->begin_ns;
     *end_ns = app->all_time ? job_end(app) : app->end_ns;
@@ -80,11 +80,11 @@ struct ana_selection tui_app_selection(const struct tui_app *app)
     return selection;
 }
 
-void tui_app_set_window(struct tui_app *app, int64_t begin_ns, int64_t end_ns)
+void tui_app_set_range(struct tui_app *app, int64_t begin_ns, int64_t end_ns)
 {
     int64_t end = job_end(app), width = end_ns - begin_ns;
-    if (width < SHORTEST_WINDOW_NS)
-        width = SHORTEST_WINDOW_NS;
+    if (width < SHORTEST_RANGE_NS)
+        width = SHORTEST_RANGE_NS;
     if (width > end)
         width = end;
     if (begin_ns > end - width)

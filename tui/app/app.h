@@ -54,7 +54,7 @@ struct tui_app {
 
     /* The selection that all views share. */
     bool all_time, follow;
-    int64_t begin_ns, end_ns; /* the window when not all_time */
+    int64_t begin_ns, end_ns; /* the range of time in view when not all_time */
     uint8_t *tagged;          /* one byte a rank, owned */
     size_t tagged_count;
     char call[64]; /* the call that Enter chose, or empty */
@@ -99,14 +99,14 @@ int tui_app_wheel(struct tui_app *app, int turn);
 
 /* The selection as the analysis wants it. */
 struct ana_selection tui_app_selection(const struct tui_app *app);
-/* Begin and end of the window in view, clipped to the job: never empty. */
-void tui_app_window(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns);
-/* Puts the window in place (clipped to the job; the whole job becomes all time) and keeps the cursor in it. */
-void tui_app_set_window(struct tui_app *app, int64_t begin_ns, int64_t end_ns);
+/* Begin and end of the range of time in view, clipped to the job: never empty. */
+void tui_app_range(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns);
+/* Puts a range of time in view (clipped to the job; the whole job becomes all time) and keeps the cursor in it. */
+void tui_app_set_range(struct tui_app *app, int64_t begin_ns, int64_t end_ns);
 
 /* Job time up to which the events have been analysed, 0 if none: the last of what can be shown. */
 int64_t tui_app_known_end(const struct tui_app *app);
-/* Moves a window that follows a running job to that time. */
+/* Moves a range that follows a running job to that time. */
 void tui_app_follow_end(struct tui_app *app);
 
 /* The table of the view in place with the data as they are. */

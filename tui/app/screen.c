@@ -93,7 +93,7 @@ static void describe_view(const struct tui_app *app, char *out, size_t size)
     char width[ANA_TEXT], from[48];
     if (!app->all_time && n < size) {
         ana_number(width, sizeof width, ANA_NS, (double)(app->end_ns - app->begin_ns), true);
-        int64_t step = 1; /* as fine as the window is narrow */
+        int64_t step = 1; /* as fine as the range is narrow */
         while (step < 1000000000 && step * 10 <= (app->end_ns - app->begin_ns) / 10)
             step *= 10;
         int decimals = step >= 1000000000 ? 0 : 9 - (int)lround(log10((double)step));

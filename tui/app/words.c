@@ -67,7 +67,7 @@ void tui_words_moment(const struct tui_app *app, const struct ana_moment *moment
     int64_t begin, end;
     size_t n = 0;
     second[0] = 0;
-    tui_app_window(app, &begin, &end);
+    tui_app_range(app, &begin, &end);
     int64_t step = 1;
     while (step < (end - begin) / 200 && step < 1000000000)
         step *= 10;

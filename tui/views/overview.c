@@ -120,7 +120,8 @@ static void moved(struct tui_app *app, size_t row)
 /* ---- rates and efficiencies ----------------------------------------------------------------------------------------
  */
 
-/* Sums over the ranks in view: over the last second while the whole of a running job is in view, else over the window.
+/* Sums over the ranks in view: over the last second while the whole of a running job is in view, else over the range in
+ * view.
  */
 static void rates(const struct tui_app *app, double out[4])
 {
@@ -177,7 +178,7 @@ static void draw_graphs(const struct tui_app *app, struct tui_grid *grid, struct
     char text[ANA_TEXT];
     int height = rect.h / 4, n = rect.w - LEFT < MOST ? rect.w - LEFT : MOST;
     struct ana_selection selection = tui_app_selection(app);
-    tui_app_window(app, &selection.begin_ns, &selection.end_ns);
+    tui_app_range(app, &selection.begin_ns, &selection.end_ns);
     rates(app, now);
     for (int i = 0; i < 4; i++) {
         int y = i * height + height - 1;

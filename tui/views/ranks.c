@@ -109,7 +109,8 @@ static void tag_group(struct tui_app *app, size_t row)
     app->stale = true;
 }
 
-/* A rank, and what it moves: of the window when there is one, else as the source has it for the last second or all. */
+/* A rank and what it moves: in the range in view if there is one, else as the source has it for the last second or all.
+ */
 static struct ana_rank_row row_of(const struct tui_app *app, size_t index)
 {
     const struct ana_rank *r = &app->rank[index];

@@ -257,7 +257,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
 {
     int64_t begin, end;
     size_t streams, rows = place(app, rect, &streams), first = 0;
-    tui_app_window(app, &begin, &end);
+    tui_app_range(app, &begin, &end);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
     if (!rows || own(app)->drawn.w < 1)
         return;
@@ -297,7 +297,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
 /* ---- actions --------------------------------------------------------------------------------------------------------
  */
 
-/* Puts the time cursor at `at`, and the window around it if it was left. */
+/* Puts the time cursor at `at`, and the range around it if it was left. */
 static void go(struct tui_app *app, int64_t at)
 {
     int64_t begin, end;
@@ -305,7 +305,7 @@ static void go(struct tui_app *app, int64_t at)
         at = 0;
     if (at >= app->info.elapsed_ns)
         at = app->info.elapsed_ns > 0 ? app->info.elapsed_ns - 1 : 0;
-    tui_app_window(app, &begin, &end);
+    tui_app_range(app, &begin, &end);
     app->cursor_ns = at;
     app->cursor_at_end = false;
     app->follow = false;
@@ -315,7 +315,7 @@ static void go(struct tui_app *app, int64_t at)
     begin = at < begin && begin - at < width ? at - edge
             : at >= end && at - end < width  ? at - width + edge
                                              : at - width / 2;
-    tui_app_set_window(app, begin, begin + width);
+    tui_app_set_range(app, begin, begin + width);
 }
 
 static int move_rank(struct tui_app *app, long lines)
@@ -330,7 +330,7 @@ static int move_rank(struct tui_app *app, long lines)
 static int move_time(struct tui_app *app, long cells)
 {
     int64_t begin, end;
-    tui_app_window(app, &begin, &end);
+    tui_app_range(app, &begin, &end);
     int64_t cell = (end - begin) / (own(app)->drawn.w > 0 ? own(app)->drawn.w : 1);
     go(app, app->cursor_ns + cells * (cell > 0 ? cell : 1));
     return TUI_REDRAW;
@@ -354,7 +354,7 @@ static int other_end(struct tui_app *app)
     return TUI_REDRAW;
 }
 
-/* The call under the cursor fills the middle of the window. */
+/* The call under the cursor fills the middle of the range. */
 static int deeper(struct tui_app *app)
 {
     struct ana_moment moment;
@@ -364,7 +364,7 @@ static int deeper(struct tui_app *app)
         int64_t length = moment.end_ns - moment.begin_ns;
         app->cursor_ns = moment.begin_ns + length / 2;
         app->cursor_at_end = app->follow = false;
-        tui_app_set_window(app, moment.begin_ns - length, moment.end_ns + length);
+        tui_app_set_range(app, moment.begin_ns - length, moment.end_ns + length);
     }
     return TUI_REDRAW;
 }
@@ -421,7 +421,7 @@ static int click(struct tui_app *app, int x, int y)
     y -= own(app)->drawn.y;
     if (x < 0 || y < 0 || x >= own(app)->drawn.w || y >= own(app)->drawn.h)
         return TUI_UNHANDLED;
-    tui_app_window(app, &begin, &end);
+    tui_app_range(app, &begin, &end);
     move_rank(app, y + (long)app->picture_top - (long)(cursor_position(app) / (own(app)->fold ? own(app)->fold : 1)));
     app->cursor_at_end = app->follow = false;
     app->cursor_ns = begin + (int64_t)(((double)x + 0.5) / own(app)->drawn.w * (double)(end - begin));
