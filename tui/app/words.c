@@ -60,8 +60,8 @@ static void second_line(const struct tui_app *app, const struct ana_moment *m, c
     }
 }
 
-void tui_words_moment(const struct tui_app *app, const struct ana_moment *moment, char *first, size_t first_size,
-                      char *second, size_t second_size)
+void tui_words_state(const struct tui_app *app, const struct ana_moment *state, char *first, size_t first_size,
+                     char *second, size_t second_size)
 {
     char rank[ANA_TEXT], when[48], text[ANA_TEXT];
     int64_t begin, end;
@@ -74,21 +74,21 @@ void tui_words_moment(const struct tui_app *app, const struct ana_moment *moment
     tui_words_instant(when, sizeof when, app->cursor_ns, step, false);
     ana_append(first, first_size, &n, "%s rank %s: ", when,
                tui_app_rank_name(app, app->cursor_rank, rank, sizeof rank));
-    if (!moment) {
+    if (!state) {
         ana_append(first, first_size, &n, "nothing is known of this time");
         return;
     }
-    if (!moment->call) {
+    if (!state->call) {
         ana_append(first, first_size, &n, "outside MPI");
         return;
     }
-    const struct trc_sig *sig = &moment->sig;
-    if (moment->covers)
-        ana_append(first, first_size, &n, "%s ", moment->call);
+    const struct trc_sig *sig = &state->sig;
+    if (state->covers)
+        ana_append(first, first_size, &n, "%s ", state->call);
     else
-        ana_append(first, first_size, &n, "outside MPI, after %s ", moment->call);
+        ana_append(first, first_size, &n, "outside MPI, after %s ", state->call);
     ana_append(first, first_size, &n, "%s",
-               ana_number(text, sizeof text, ANA_NS, (double)(moment->end_ns - moment->begin_ns), true));
+               ana_number(text, sizeof text, ANA_NS, (double)(state->end_ns - state->begin_ns), true));
     if (sig->flags & TRC_SIG_P2P_OUT)
         add_message(first, first_size, &n, ", to", sig->peer, sig->tag, sig->sent);
     if (sig->flags & TRC_SIG_P2P_IN)
@@ -98,9 +98,9 @@ void tui_words_moment(const struct tui_app *app, const struct ana_moment *moment
         if (bytes && bytes != TRC_BYTES_UNKNOWN)
             ana_append(first, first_size, &n, ", %s", ana_number(text, sizeof text, ANA_BYTES, (double)bytes, true));
     }
-    if (moment->comm_name)
-        ana_append(first, first_size, &n, ", %s", moment->comm_name);
+    if (state->comm_name)
+        ana_append(first, first_size, &n, ", %s", state->comm_name);
     if (sig->flags & TRC_SIG_COLL)
-        ana_append(first, first_size, &n, " #%" PRIu64, moment->sequence);
-    second_line(app, moment, second, second_size);
+        ana_append(first, first_size, &n, " #%" PRIu64, state->sequence);
+    second_line(app, state, second, second_size);
 }

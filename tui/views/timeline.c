@@ -283,11 +283,11 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
         tui_put(grid, own(app)->drawn, 1, 0, TUI_STYLE_DIM,
                 !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet" : "nothing was recorded");
     draw_legend(grid, foot, seen);
-    struct ana_moment moment;
+    struct ana_moment state;
     char text[512], second[512];
     bool known =
-        app->source.ops->moment(app->source.data, shown_rank(app, cursor_position(app)), app->cursor_ns, &moment);
-    tui_words_moment(app, known ? &moment : NULL, text, sizeof text, second, sizeof second);
+        app->source.ops->moment(app->source.data, shown_rank(app, cursor_position(app)), app->cursor_ns, &state);
+    tui_words_state(app, known ? &state : NULL, text, sizeof text, second, sizeof second);
     foot.y -= 2;
     tui_put(grid, foot, 1, 0, TUI_STYLE_STRONG, text);
     foot.y++;
@@ -344,27 +344,27 @@ static bool look(struct tui_app *app, struct ana_moment *out)
 
 static int other_end(struct tui_app *app)
 {
-    struct ana_moment moment;
-    if (!look(app, &moment) || !moment.has_other_end) {
+    struct ana_moment state;
+    if (!look(app, &state) || !state.has_other_end) {
         snprintf(app->message, sizeof app->message, "no message under the cursor whose other end was seen");
         return TUI_REDRAW;
     }
-    tui_app_choose_rank(app, moment.other_index);
-    go(app, moment.other_begin_ns);
+    tui_app_choose_rank(app, state.other_index);
+    go(app, state.other_begin_ns);
     return TUI_REDRAW;
 }
 
 /* The call under the cursor fills the middle of the range. */
 static int deeper(struct tui_app *app)
 {
-    struct ana_moment moment;
+    struct ana_moment state;
     if (own(app)->fold > 1) {
         app->unfolded = true;
-    } else if (look(app, &moment)) {
-        int64_t length = moment.end_ns - moment.begin_ns;
-        app->cursor_ns = moment.begin_ns + length / 2;
+    } else if (look(app, &state)) {
+        int64_t length = state.end_ns - state.begin_ns;
+        app->cursor_ns = state.begin_ns + length / 2;
         app->cursor_at_end = app->follow = false;
-        tui_app_set_range(app, moment.begin_ns - length, moment.end_ns + length);
+        tui_app_set_range(app, state.begin_ns - length, state.end_ns + length);
     }
     return TUI_REDRAW;
 }

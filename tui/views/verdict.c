@@ -4,7 +4,7 @@
 #include <string.h>
 
 struct own {
-    size_t story_of; /* rank index + 1 whose stacks and last calls are shown; 0: none */
+    size_t detail_of; /* rank index + 1 whose stacks and last calls are shown; 0: none */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -76,8 +76,8 @@ static const struct tui_table_spec spec = {.columns = columns,
 static void moved(struct tui_app *app, size_t row)
 {
     tui_app_choose_rank(app, app->verdict.group[row].first);
-    if (own(app)->story_of)
-        own(app)->story_of = app->cursor_rank + 1;
+    if (own(app)->detail_of)
+        own(app)->detail_of = app->cursor_rank + 1;
 }
 
 /* Text behind a word, in as many lines as it needs; returns the row after it. */
@@ -123,11 +123,11 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
                  tui_app_offers(app, TUI_VIEW_HOROVOD) ? "; again: Horovod's tensors" : "");
 }
 
-static void draw_story(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_rank_detail(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     enum { LINES = 120 };
     static char line[LINES][ANA_STORY_LINE];
-    size_t n = app->source.ops->story(app->source.data, own(app)->story_of - 1, line, LINES);
+    size_t n = app->source.ops->story(app->source.data, own(app)->detail_of - 1, line, LINES);
     for (size_t i = 0; i < n && (int)i < rect.h; i++)
         tui_put(grid, rect, 1, (int)i, line[i][0] == ' ' ? TUI_STYLE_NORMAL : TUI_STYLE_STRONG, line[i]);
 }
@@ -142,8 +142,8 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     }
     tui_table_draw(&app->table[TUI_VIEW_VERDICT], &spec, app, grid, (struct tui_rect){rect.x, rect.y, rect.w, height});
     struct tui_rect rest = tui_below(rect, height + 1);
-    if (own(app)->story_of)
-        draw_story(app, grid, rest);
+    if (own(app)->detail_of)
+        draw_rank_detail(app, grid, rest);
     else
         draw_reasons(app, grid, rest);
 }
@@ -151,18 +151,18 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
 static int act(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_VERDICT]);
-    if (action == TUI_ACTION_BACK && own(app)->story_of) {
-        own(app)->story_of = 0;
+    if (action == TUI_ACTION_BACK && own(app)->detail_of) {
+        own(app)->detail_of = 0;
         return TUI_REDRAW;
     }
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
         return TUI_UNHANDLED;
     tui_app_choose_rank(app, app->verdict.group[row].first);
-    if (own(app)->story_of) { /* deeper still: what it has not submitted, or its past */
+    if (own(app)->detail_of) { /* deeper still: what it has not submitted, or its past */
         tui_app_open(app, tui_app_offers(app, TUI_VIEW_HOROVOD) ? TUI_VIEW_HOROVOD : TUI_VIEW_TIMELINE);
         return TUI_REDRAW;
     }
-    own(app)->story_of = app->cursor_rank + 1;
+    own(app)->detail_of = app->cursor_rank + 1;
     return TUI_REDRAW;
 }
 
