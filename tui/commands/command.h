@@ -33,7 +33,7 @@ int tui_input_error(const char *format, ...) __attribute__((format(printf, 1, 2)
 int tui_report(const char *const *folders, int n, bool json);
 struct ana_job;
 /* A running job in which something is stuck is looked at again after `seconds`: two looks tell what moves. */
-void tui_look_twice(struct ana_job *job, double seconds);
+void tui_sample_twice(struct ana_job *job, double seconds);
 /* Flushes stdout: an output that is not complete is an error. */
 int tui_finish(int status);
 

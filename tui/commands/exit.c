@@ -40,7 +40,7 @@ int tui_finish(int status)
     return status;
 }
 
-void tui_look_twice(struct ana_job *job, double seconds)
+void tui_sample_twice(struct ana_job *job, double seconds)
 {
     if (ana_job_doubtful(job)) {
         nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 100000000}, NULL);

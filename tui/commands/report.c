@@ -19,7 +19,7 @@ int tui_report(const char *const *folders, int n, bool json)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
     tui_node_look(job, &(struct tui_node){0}); /* begins to ask, so that the answers come meanwhile */
-    tui_look_twice(job, 1);
+    tui_sample_twice(job, 1);
     struct ana_summary summary;
     ana_job_advance(job, 0);
     enum trc_status status = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary);

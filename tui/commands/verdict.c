@@ -62,7 +62,7 @@ static int verdict(const char *const *folders, int n, bool json, double hang_s, 
     tui_lines_use(job, TUI_LINES_PATIENCE);
     int64_t hang_ns = (int64_t)(hang_s * 1e9);
     ana_job_set_rules(job, (struct ana_verdict_rules){hang_ns < 1000000000 ? hang_ns : 1000000000, hang_ns});
-    tui_look_twice(job, look_s);
+    tui_sample_twice(job, look_s);
     bool done = ana_verdict(job, NULL, &v), summed = false;
     if (done && v.state == ANA_HEALTHY) { /* nothing is stuck: only the events tell who is slow */
         ana_verdict_free(&v);
