@@ -2,9 +2,9 @@
 #include "interpose/core/facts.h"
 #include "interpose/load/modules.h"
 #include "interpose/core/state.h"
-#include "interpose/stacks/procfs.h"
-#include "interpose/stacks/python.h"
-#include "interpose/load/several.h"
+#include "interpose/base/procfs.h"
+#include "interpose/sites/python.h"
+#include "interpose/mpi/several.h"
 #include "interpose/base/text.h"
 
 #include <dlfcn.h>

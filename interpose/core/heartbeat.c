@@ -4,7 +4,7 @@
 #include "interpose/core/facts.h"
 #include "interpose/stacks/fatal.h"
 #include "interpose/core/state.h"
-#include "interpose/stacks/sites.h"
+#include "interpose/sites/sites.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/load/loads.h"
 #include "interpose/core/own.h"

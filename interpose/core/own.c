@@ -1,6 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/own.h"
-#include "interpose/stacks/procfs.h"
+#include "interpose/base/procfs.h"
 #include "trace/format/format.h"
 
 #include <dlfcn.h>

@@ -16,14 +16,14 @@
 #include "interpose/mpi/record.h"
 #include "interpose/mpi/requests.h"
 #include "interpose/load/loads.h"
-#include "interpose/load/resolve.h"
-#include "interpose/stacks/sites.h"
-#include "interpose/identity/spawned.h"
+#include "interpose/mpi/resolve.h"
+#include "interpose/sites/sites.h"
+#include "interpose/mpi/spawned.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/base/text.h"
 #include "trace/format/schema.h"
 #include "trace/format/version.h"
-#include "interpose/load/bind.h"
+#include "interpose/base/bind.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 
 #include "interpose/mpi/calls.h"
 #include "interpose/mpi/record.h"
-#include "interpose/core/thread.h"
+#include "interpose/mpi/thread.h"
 #include <stddef.h>
 
 /* What a binding passes: addresses, or (TS 29113) descriptors of choice buffers. */

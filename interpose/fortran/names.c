@@ -2,7 +2,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/fortran/fortran.h"
-#include "interpose/load/resolve.h"
+#include "interpose/mpi/resolve.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  * function (STT_GNU_IFUNC) it calls the function that chooses one: ours does what is to be done. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/loader.h"
-#include "interpose/load/bind.h"
+#include "interpose/base/bind.h"
 #include "interpose/core/state.h"
 
 #include <dlfcn.h>

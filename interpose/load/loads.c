@@ -6,7 +6,7 @@
 #include "interpose/base/peek.h"
 #include "interpose/core/state.h"
 #include "interpose/mpi/record.h"
-#include "interpose/load/resolve.h"
+#include "interpose/mpi/resolve.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
 #include "interpose/stacks/guard.h"
 #include "interpose/nccl/nccl.h"
 #include "interpose/nccl/windows.h"
-#include "interpose/load/resolve.h"
-#include "interpose/load/several.h"
+#include "interpose/mpi/resolve.h"
+#include "interpose/mpi/several.h"
 #include "interpose/load/loader.h"
 #include "interpose/mpi/memo.h"
 

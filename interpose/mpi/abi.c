@@ -2,7 +2,7 @@
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/calls.h"
 #include "interpose/base/peek.h"
-#include "interpose/load/resolve.h"
+#include "interpose/mpi/resolve.h"
 
 #include <link.h>
 

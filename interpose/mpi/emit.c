@@ -1,5 +1,5 @@
 #include "interpose/mpi/emit.h"
-#include "interpose/stacks/sites.h"
+#include "interpose/sites/sites.h"
 
 void ipo_emit_slow(struct ipo_frame *frame)
 {

@@ -2,7 +2,7 @@
 #include "interpose/mpi/members.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/base/arena.h"
-#include "interpose/load/resolve.h"
+#include "interpose/mpi/resolve.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
 #include "interpose/core/process.h"
 #include "interpose/mpi/describe.h"
 #include "interpose/fortran/fortran.h"
-#include "interpose/stacks/python_site.h"
+#include "interpose/sites/python_site.h"
 #include "interpose/mpi/memo.h"
-#include "interpose/load/resolve.h"
-#include "interpose/load/several.h"
+#include "interpose/mpi/resolve.h"
+#include "interpose/mpi/several.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
 
 #include "interpose/core/state.h"
 #include "interpose/mpi/calls.h"
-#include "interpose/core/thread.h"
+#include "interpose/mpi/thread.h"
 #include "trace/writer/writer.h"
 
 /* What a wrapper keeps on its stack during the call. */

@@ -1,7 +1,7 @@
 #include "interpose/mpi/requests.h"
 #include "interpose/base/arena.h"
 #include "interpose/core/state.h"
-#include "interpose/core/thread.h"
+#include "interpose/mpi/thread.h"
 
 #include <sys/mman.h>
 

@@ -3,7 +3,7 @@
 #include "interpose/mpi/arity.h"
 #include "interpose/mpi/calls.h"
 #include "interpose/mpi/record.h"
-#include "interpose/load/resolve.h"
+#include "interpose/mpi/resolve.h"
 
 /* The same out of the array, where describing the call may have put a status of ours. */
 #define X0

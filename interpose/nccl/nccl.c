@@ -7,8 +7,8 @@
 #include "interpose/core/facts.h"
 #include "interpose/mpi/memo.h"
 #include "interpose/core/process.h"
-#include "interpose/stacks/python_site.h"
-#include "interpose/load/resolve.h"
+#include "interpose/sites/python_site.h"
+#include "interpose/mpi/resolve.h"
 #include "interpose/base/text.h"
 
 #include <errno.h>

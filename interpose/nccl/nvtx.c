@@ -8,7 +8,7 @@
 #include "interpose/nccl/told.h"
 #include "interpose/nccl/windows.h"
 #include "interpose/core/state.h"
-#include "interpose/load/resolve.h"
+#include "interpose/mpi/resolve.h"
 
 #include <string.h>
 #define XXH_INLINE_ALL

@@ -4,7 +4,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/nccl.h"
 #include "interpose/nccl/windows.h"
-#include "interpose/load/resolve.h"
+#include "interpose/mpi/resolve.h"
 #include "interpose/load/loader.h"
 
 #include <dlfcn.h>

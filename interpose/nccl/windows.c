@@ -4,7 +4,7 @@
 #include "interpose/identity/identity.h"
 #include "interpose/nccl/nccl.h"
 #include "interpose/core/state.h"
-#include "interpose/load/resolve.h"
+#include "interpose/mpi/resolve.h"
 #include "interpose/base/text.h"
 #include "interpose/load/loader.h"
 

@@ -5,7 +5,7 @@
 #ifndef IPO_REGISTERS_H
 #define IPO_REGISTERS_H
 
-#include "interpose/stacks/procfs.h"
+#include "interpose/base/procfs.h"
 #include "interpose/stacks/unwind.h"
 
 /* Begins: chooses a real-time signal whose disposition is the default one.  False: there is none.  Our own thread. */

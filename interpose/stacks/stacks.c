@@ -4,12 +4,12 @@
 #include "interpose/load/modules.h"
 #include "interpose/base/peek.h"
 #include "interpose/core/state.h"
-#include "interpose/stacks/procfs.h"
-#include "interpose/stacks/python.h"
+#include "interpose/base/procfs.h"
+#include "interpose/sites/python.h"
 #include "interpose/stacks/registers.h"
 #include "interpose/load/symbols.h"
 #include "interpose/base/text.h"
-#include "interpose/core/thread.h"
+#include "interpose/mpi/thread.h"
 #include "interpose/core/own.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@ import sys
 
 LINES, ROOM_LINES, WIDTH = 200, 60, 120
 # Folders of the recorder that have a README; those of trace/ and tui/ all have one.
-RECORDER = ["interpose/" + name for name in ("mpi", "fortran", "nccl", "cuda", "stacks", "identity")]
+RECORDER = ["interpose/" + name for name in ("mpi", "fortran", "nccl", "cuda", "stacks", "sites", "identity")]
 
 os.chdir(os.environ["TOP"])
 failures = []

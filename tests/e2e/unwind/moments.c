@@ -4,7 +4,7 @@
 #include "shadow.h"
 #include "theirs.h"
 #include "interpose/load/modules.h"
-#include "interpose/stacks/procfs.h"
+#include "interpose/base/procfs.h"
 #include "interpose/stacks/registers.h"
 
 #include <execinfo.h>

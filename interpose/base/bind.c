@@ -1,6 +1,6 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/load/bind.h"
-#include "interpose/load/elf.h"
+#include "interpose/base/bind.h"
+#include "interpose/base/elf.h"
 
 #include <elf.h>
 #include <stdatomic.h>

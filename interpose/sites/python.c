@@ -1,8 +1,8 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/stacks/python.h"
+#include "interpose/sites/python.h"
 #include "interpose/load/modules.h"
 #include "interpose/base/peek.h"
-#include "interpose/stacks/python_frame.h"
+#include "interpose/sites/python_frame.h"
 #include "interpose/base/text.h"
 
 #include <dlfcn.h>

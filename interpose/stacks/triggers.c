@@ -1,7 +1,7 @@
 /* When stacks are due. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/state.h"
-#include "interpose/stacks/python.h"
+#include "interpose/sites/python.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/base/text.h"
 

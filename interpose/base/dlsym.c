@@ -4,13 +4,13 @@
  * Everything but names of NCCL on a real handle goes on by a jump: what RTLD_NEXT and RTLD_DEFAULT mean is decided by
  * the return address, which must stay the caller's.  It may be called before our constructor, by an allocator that is
  * itself not ready: so no allocation, no lock and no call but the jump, once the real one is known. */
-#include "interpose/load/dlsym.h"
+#include "interpose/base/dlsym.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/nccl/nccl.h"
 #include "interpose/nccl/windows.h"
-#include "interpose/load/elf.h"
+#include "interpose/base/elf.h"
 #include "interpose/load/loads.h"
-#include "interpose/load/several.h"
+#include "interpose/mpi/several.h"
 
 #include <dlfcn.h>
 #include <link.h>

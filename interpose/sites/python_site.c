@@ -4,9 +4,9 @@
  * to five words of this thread's own frames are read.  Code and place make the number that stands for the site; its
  * name is worked out once, when it is seen first. */
 #include "interpose/base/oldglibc.h"
-#include "interpose/stacks/python_site.h"
+#include "interpose/sites/python_site.h"
 #include "interpose/core/state.h"
-#include "interpose/stacks/python_frame.h"
+#include "interpose/sites/python_frame.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -6,8 +6,8 @@
  * one. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/identity/job_id.h"
-#include "interpose/load/several.h"
-#include "interpose/identity/spawned.h"
+#include "interpose/mpi/several.h"
+#include "interpose/mpi/spawned.h"
 #include "interpose/load/loader.h"
 
 #define XXH_INLINE_ALL

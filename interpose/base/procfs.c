@@ -1,5 +1,5 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/stacks/procfs.h"
+#include "interpose/base/procfs.h"
 #include "interpose/load/modules.h"
 #include "interpose/base/text.h"
 

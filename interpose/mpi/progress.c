@@ -4,7 +4,7 @@
 #include "interpose/mpi/calls.h"
 #include "interpose/core/state.h"
 #include "interpose/stacks/stacks.h"
-#include "interpose/core/thread.h"
+#include "interpose/mpi/thread.h"
 
 #define TRIES 8u /* a round takes a millisecond, reading the rows some microseconds */
 

@@ -3,7 +3,7 @@
  * on the interpreter says them itself, in a table at the start of _PyRuntime that begins with "xdebugpy".
  * tests/e2e/python_stacks.py runs every version that is there. */
 #include "interpose/base/oldglibc.h"
-#include "interpose/stacks/python_layout.h"
+#include "interpose/sites/python_layout.h"
 #include "interpose/base/peek.h"
 
 #include <string.h>

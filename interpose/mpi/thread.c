@@ -1,5 +1,5 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/core/thread.h"
+#include "interpose/mpi/thread.h"
 #include "interpose/mpi/describe.h"
 #include "interpose/nccl/state.h"
 #include "interpose/core/state.h"

@@ -1,4 +1,4 @@
-#include "interpose/load/elf.h"
+#include "interpose/base/elf.h"
 
 #include <elf.h>
 #include <stddef.h>

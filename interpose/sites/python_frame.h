@@ -3,7 +3,7 @@
 #define IPO_PYTHON_FRAME_H
 
 #include "interpose/base/ours.h"
-#include "interpose/stacks/python_layout.h"
+#include "interpose/sites/python_layout.h"
 #include "interpose/stacks/stacks.h"
 
 struct ipo_python {

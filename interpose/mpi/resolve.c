@@ -1,8 +1,8 @@
 /* Finding the real functions.  RTLD_NEXT alone is not enough: Python loads MPI with RTLD_LOCAL, where it finds nothing.
  * So one handle on the object that defines PMPI_Init is kept (several.h), and all names come from it. */
 #include "interpose/base/oldglibc.h"
-#include "interpose/load/resolve.h"
-#include "interpose/load/several.h"
+#include "interpose/mpi/resolve.h"
+#include "interpose/mpi/several.h"
 #include "interpose/load/loader.h"
 
 #include <dlfcn.h>
