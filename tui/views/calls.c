@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Rows are the sites of the chosen call, or all; a row maps to a site by counting. */
-static size_t site_of(const struct tui_app *app, size_t row)
+static size_t find_site(const struct tui_app *app, size_t row)
 {
     const struct ana_summary *s = &app->summary;
     if (!app->call[0])
@@ -17,7 +17,7 @@ static size_t site_of(const struct tui_app *app, size_t row)
     return SIZE_MAX;
 }
 
-static size_t rows(const void *data)
+static size_t count_sites(const void *data)
 {
     const struct tui_app *app = data;
     size_t n = 0;
@@ -26,10 +26,10 @@ static size_t rows(const void *data)
     return n;
 }
 
-static uint64_t identity(const void *data, size_t row)
+static uint64_t identify_site(const void *data, size_t row)
 {
     const struct tui_app *app = data;
-    size_t i = site_of(app, row);
+    size_t i = find_site(app, row);
     if (i == SIZE_MAX)
         return 0;
     const struct ana_site *site = &app->summary.sites[i];
@@ -38,32 +38,32 @@ static uint64_t identity(const void *data, size_t row)
 }
 
 /* Without the folders: the line below the table has them. */
-static const char *base_name(const char *path)
+static const char *find_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static const struct ana_site *site_at(const void *data, size_t row)
+static const struct ana_site *get_site(const void *data, size_t row)
 {
-    return &((const struct tui_app *)data)->summary.sites[site_of(data, row)];
+    return &((const struct tui_app *)data)->summary.sites[find_site(data, row)];
 }
 
-static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void fill_site_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
-    tui_metric(column->metric, site_at(data, row), &((const struct tui_app *)data)->whole, out);
+    tui_metric(column->metric, get_site(data, row), &((const struct tui_app *)data)->whole, out);
 }
 
 static void show_module(const void *data, size_t row, struct tui_value *out)
 {
-    const char *module = site_at(data, row)->module;
-    snprintf(out->text, sizeof out->text, "%s", module ? base_name(module) : "\xe2\x80\x93");
+    const char *module = get_site(data, row)->module;
+    snprintf(out->text, sizeof out->text, "%s", module ? find_base_name(module) : "\xe2\x80\x93");
 }
 
 /* The source line where it is known. */
 static void show_place(const void *data, size_t row, struct tui_value *out)
 {
-    const struct ana_site *site = site_at(data, row);
+    const struct ana_site *site = get_site(data, row);
     if (site->line)
         return;
     if (site->function && site->function[0])
@@ -89,37 +89,37 @@ static const struct tui_column columns[] = {
 };
 static const struct tui_table_spec spec = {.columns = columns,
                                            .column_count = sizeof columns / sizeof *columns,
-                                           .rows = rows,
-                                           .value = value,
-                                           .identity = identity};
+                                           .rows = count_sites,
+                                           .value = fill_site_cell,
+                                           .identity = identify_site};
 
 /* The cursor's call: at the place where it was last, else where it takes most time. */
-static uint64_t shared(const struct tui_app *app)
+static uint64_t find_call_row(const struct tui_app *app)
 {
     uint64_t first = 0, last = app->table[TUI_VIEW_CALLS].cursor_identity;
-    for (size_t row = 0, n = rows(app); row < n; row++) {
-        if (ana_hash_text(app->summary.sites[site_of(app, row)].call) != app->cursor_call)
+    for (size_t row = 0, n = count_sites(app); row < n; row++) {
+        if (ana_hash_text(app->summary.sites[find_site(app, row)].call) != app->cursor_call)
             continue;
-        if (identity(app, row) == last)
+        if (identify_site(app, row) == last)
             return last;
-        first = first ? first : identity(app, row);
+        first = first ? first : identify_site(app, row);
     }
     return first;
 }
 
-static void moved(struct tui_app *app, size_t row)
+static void follow_site(struct tui_app *app, size_t row)
 {
-    size_t i = site_of(app, row);
+    size_t i = find_site(app, row);
     if (i != SIZE_MAX)
         app->cursor_call = ana_hash_text(app->summary.sites[i].call);
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_calls(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     tui_table_draw(&app->table[TUI_VIEW_CALLS], &spec, app, grid,
                    (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
     struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
-    size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : site_of(app, row);
+    size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : find_site(app, row);
     if (i == SIZE_MAX)
         return;
     const struct ana_site *site = &app->summary.sites[i];
@@ -130,9 +130,9 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
              site->function ? "  " : "", site->module ? site->module : "unknown module", address);
 }
 
-static int act(struct tui_app *app, enum tui_action action)
+static int act_on_site(struct tui_app *app, enum tui_action action)
 {
-    size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : site_of(app, row);
+    size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : find_site(app, row);
     if (action != TUI_ACTION_DEEPER || i == SIZE_MAX)
         return TUI_UNHANDLED;
     tui_app_choose_rank(app, app->summary.sites[i].index);
@@ -145,8 +145,8 @@ const struct tui_view tui_view_calls = {
     .about = "Where in the program does the time go?  One row a place that calls MPI.  Enter: the timeline of the rank "
              "that spends most time there.",
     .table = &spec,
-    .shared = shared,
-    .moved = moved,
-    .draw = draw,
-    .act = act,
+    .shared = find_call_row,
+    .moved = follow_site,
+    .draw = draw_calls,
+    .act = act_on_site,
 };

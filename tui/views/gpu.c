@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t rows(const void *data)
+static size_t count_kernels(const void *data)
 {
     return ((const struct tui_app *)data)->gpu.kernel_count;
 }
 
-static uint64_t identity(const void *data, size_t row)
+static uint64_t identify_kernel(const void *data, size_t row)
 {
     return ana_hash_text(((const struct tui_app *)data)->gpu.kernels[row].name);
 }
 
-static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void fill_kernel_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
     tui_metric(column->metric, &app->gpu.kernels[row], &app->whole, out);
@@ -39,14 +39,14 @@ static const struct tui_column columns[] = {
 };
 static const struct tui_table_spec spec = {.columns = columns,
                                            .column_count = sizeof columns / sizeof *columns,
-                                           .rows = rows,
-                                           .value = value,
-                                           .identity = identity};
+                                           .rows = count_kernels,
+                                           .value = fill_kernel_cell,
+                                           .identity = identify_kernel};
 
 /* ---- by rank -------------------------------------------------------------------------------------------------------
  */
 
-static int by_exposed(const void *pa, const void *pb)
+static int compare_exposed(const void *pa, const void *pb)
 {
     const struct ana_gpu_rank *a = pa, *b = pb;
     int64_t x = a->communication_ns - a->overlap_ns, y = b->communication_ns - b->overlap_ns;
@@ -89,7 +89,7 @@ static void draw_ranks(const struct tui_app *app, struct tui_grid *grid, struct 
     for (size_t i = 0; i < look->rank_count; i++)
         if (!app->tagged_count || app->tagged[look->ranks[i].index])
             sorted[n++] = look->ranks[i];
-    qsort(sorted, n, sizeof *sorted, by_exposed);
+    qsort(sorted, n, sizeof *sorted, compare_exposed);
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++)
         draw_rank(app, grid, rect, (int)i + 1, &sorted[i]);
     free(sorted);
@@ -127,7 +127,7 @@ static void draw_node(const struct tui_app *app, struct tui_grid *grid, struct t
     }
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_gpus(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_table *table = &app->table[TUI_VIEW_GPU];
     struct tui_rect above = rect, out[3];
@@ -171,5 +171,5 @@ const struct tui_view tui_view_gpu = {
     .about = "Which kernels take the GPUs' time, and how much of the communication is hidden behind them?",
     .table = &spec,
     .terms = terms,
-    .draw = draw,
+    .draw = draw_gpus,
 };

@@ -24,7 +24,7 @@ static void put_line(void *to, enum tui_style style, const char *text)
     page->count++;
 }
 
-static void write_all(const struct tui_app *app, struct page *page)
+static void put_lines(const struct tui_app *app, struct page *page)
 {
     char title[64];
     int width = page->rect.w < 110 ? page->rect.w : 110; /* longer lines are hard to read */
@@ -36,16 +36,16 @@ static void write_all(const struct tui_app *app, struct page *page)
     tui_help_keys(app->help_of, width, put_line, page);
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_help(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct page page = {grid, {rect.x, rect.y, rect.w, 0}, 0, 0};
-    write_all(app, &page); /* to know how many lines there are */
+    put_lines(app, &page); /* to know how many lines there are */
     size_t rows = (size_t)(rect.h - 1), total = page.count;
     own(app)->page = rows;
     if (own(app)->top + rows > total)
         own(app)->top = total > rows ? total - rows : 0;
     page = (struct page){grid, {rect.x, rect.y, rect.w, (int)rows}, own(app)->top, 0};
-    write_all(app, &page);
+    put_lines(app, &page);
     if (total > rows)
         tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "lines %zu to %zu of %zu; Esc leads back", own(app)->top + 1,
                  own(app)->top + rows, total);
@@ -53,7 +53,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
         tui_put(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "Esc leads back");
 }
 
-static int act(struct tui_app *app, enum tui_action action)
+static int act_on_help(struct tui_app *app, enum tui_action action)
 {
     size_t top = own(app)->top, page = own(app)->page > 1 ? own(app)->page - 1 : 1;
     switch (action) {
@@ -84,6 +84,6 @@ const struct tui_view tui_view_help = {
     .title = "Help",
     .own_size = sizeof(struct own),
     .about = "What the keys do and what the columns mean.",
-    .draw = draw,
-    .act = act,
+    .draw = draw_help,
+    .act = act_on_help,
 };

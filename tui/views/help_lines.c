@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* "  word      text that goes on over as many lines as it needs". */
-static void item(const char *word, int indent, const char *text, int width, tui_help_line *line, void *to)
+static void put_item(const char *word, int indent, const char *text, int width, tui_help_line *line, void *to)
 {
     char out[512];
     int room = width - indent - 1;
@@ -55,23 +55,23 @@ void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *
                 }
             snprintf(text + n, sizeof text - n, "]");
         }
-        item(info->keys, 16, text, width, line, to);
+        put_item(info->keys, 16, text, width, line, to);
     }
 }
 
 void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to)
 {
     const struct tui_view *view = tui_views[id];
-    item("", 1, view->about, width, line, to);
+    put_item("", 1, view->about, width, line, to);
     for (int c = 0; view->table && c < view->table->column_count; c++) {
         if (c == 0)
             line(to, TUI_STYLE_LABEL, " columns");
-        item(view->table->columns[c].metric->title, 14, view->table->columns[c].metric->help, width, line, to);
+        put_item(view->table->columns[c].metric->title, 14, view->table->columns[c].metric->help, width, line, to);
     }
     for (const struct tui_term_help *t = view->terms; t && t->word; t++) {
         if (t == view->terms)
             line(to, TUI_STYLE_LABEL, " what else it shows");
-        item(t->word, 21, t->help, width, line, to);
+        put_item(t->word, 21, t->help, width, line, to);
     }
     if (id != TUI_VIEW_TIMELINE)
         return;
@@ -81,6 +81,6 @@ void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to
         char word[64], sign[5];
         tui_encode(category->ch, sign);
         snprintf(word, sizeof word, "%s %s", sign, category->name);
-        item(word, 21, category->help, width, line, to);
+        put_item(word, 21, category->help, width, line, to);
     }
 }

@@ -47,37 +47,37 @@ static const struct tui_term_help terms[] = {
     {NULL, NULL},
 };
 
-static bool has(const struct tui_app *app)
+static bool has_sets(const struct tui_app *app)
 {
     return app->horovod && app->horovod->sets > 0;
 }
 
-static size_t rows(const void *data)
+static size_t count_tensors(const void *data)
 {
     const struct tui_app *app = data;
     size_t n = 0;
-    for (size_t i = 0; has(app) && i < app->horovod->sets; i++)
+    for (size_t i = 0; has_sets(app) && i < app->horovod->sets; i++)
         n += app->horovod->set[i].tensors;
     return n;
 }
 
 /* The tensor of a row, and its process set. */
-static const struct ana_hvd_tensor *tensor_at(const struct tui_app *app, size_t row, size_t *set)
+static const struct ana_hvd_tensor *find_tensor(const struct tui_app *app, size_t row, size_t *set)
 {
     for (*set = 0; row >= app->horovod->set[*set].tensors; ++*set)
         row -= app->horovod->set[*set].tensors;
     return &app->horovod->set[*set].tensor[row];
 }
 
-static uint64_t identity(const void *data, size_t row)
+static uint64_t identify_tensor(const void *data, size_t row)
 {
     size_t s;
     const struct tui_app *app = data;
-    const struct ana_hvd_tensor *t = tensor_at(app, row, &s);
+    const struct ana_hvd_tensor *t = find_tensor(app, row, &s);
     return ((uint64_t)s << 32 | (uint64_t)(t - app->horovod->set[s].tensor)) + 1;
 }
 
-static size_t missing(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, size_t *first)
+static size_t count_missing(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, size_t *first)
 {
     size_t n = 0;
     *first = SIZE_MAX;
@@ -88,8 +88,8 @@ static size_t missing(const struct ana_hvd_set *set, const struct ana_hvd_tensor
 }
 
 /* One cell a rank, or for several; returns the least advanced state of all. */
-static enum tui_hvd_state cells(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, size_t most,
-                                struct tui_value *out)
+static enum tui_hvd_state fill_rank_cells(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, size_t most,
+                                          struct tui_value *out)
 {
     bool operating = tui_hvd_operating(set);
     size_t n = set->ranks < most ? set->ranks : most;
@@ -109,29 +109,29 @@ static enum tui_hvd_state cells(const struct ana_hvd_set *set, const struct ana_
     return least;
 }
 
-static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void fill_tensor_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
     struct tui_value all;
     size_t s, first;
-    const struct ana_hvd_tensor *t = tensor_at(app, row, &s);
+    const struct ana_hvd_tensor *t = find_tensor(app, row, &s);
     const struct ana_hvd_set *set = &app->horovod->set[s];
     switch (column - columns) {
     case WAITS:
         out->number = t->pending ? (double)(set->now_ns - t->since_ns) : NAN;
         break;
     case MISSING:
-        out->number = t->pending ? (double)missing(set, t, &first) : NAN;
+        out->number = t->pending ? (double)count_missing(set, t, &first) : NAN;
         out->style = out->number > 0 ? TUI_STYLE_TROUBLE : TUI_STYLE_NORMAL;
         break;
     case RANKS:
-        cells(set, t, own(app)->cells ? own(app)->cells : 16, out);
+        fill_rank_cells(set, t, own(app)->cells ? own(app)->cells : 16, out);
         break;
     case TENSOR:
         snprintf(out->text, sizeof out->text, "%.127s", t->name);
         break;
     case STATE: {
-        const struct tui_hvd_look *look = tui_hvd_look(cells(set, t, 1, &all));
+        const struct tui_hvd_look *look = tui_hvd_look(fill_rank_cells(set, t, 1, &all));
         snprintf(out->text, sizeof out->text, "%s", look->word);
         out->style = look->style;
         break;
@@ -156,17 +156,17 @@ static void value(const void *data, size_t row, const struct tui_column *column,
 
 static const struct tui_table_spec spec = {.columns = columns,
                                            .column_count = sizeof columns / sizeof *columns,
-                                           .rows = rows,
-                                           .value = value,
-                                           .identity = identity};
+                                           .rows = count_tensors,
+                                           .value = fill_tensor_cell,
+                                           .identity = identify_tensor};
 
 /* The rank that a tensor waits for is the one that the other screens show. */
-static void moved(struct tui_app *app, size_t row)
+static void follow_tensor(struct tui_app *app, size_t row)
 {
     size_t s, first;
-    const struct ana_hvd_tensor *t = tensor_at(app, row, &s);
+    const struct ana_hvd_tensor *t = find_tensor(app, row, &s);
     const struct ana_hvd_set *set = &app->horovod->set[s];
-    if (missing(set, t, &first) && set->rank[first].index < app->rank_count)
+    if (count_missing(set, t, &first) && set->rank[first].index < app->rank_count)
         tui_app_choose_rank(app, set->rank[first].index);
 }
 
@@ -193,7 +193,7 @@ static void draw_legend(const struct tui_app *app, const struct ana_hvd_set *set
 }
 
 /* Half of what is left beside the columns that have room: the other half is for long names. */
-static size_t room_for_cells(int width)
+static size_t count_cells(int width)
 {
     enum { MOST = 120 };
     int used = 1;
@@ -203,23 +203,23 @@ static size_t room_for_cells(int width)
     return (size_t)(cells < MOST ? cells : MOST);
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_horovod(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     enum { HEAD = 2 };
     struct tui_table *table = &app->table[TUI_VIEW_HOROVOD];
-    if (!has(app)) {
+    if (!has_sets(app)) {
         tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, TUI_HVD_NONE);
         return;
     }
     size_t row = tui_table_row(table), s = 0;
-    const struct ana_hvd_tensor *t = row == SIZE_MAX ? NULL : tensor_at(app, row, &s);
+    const struct ana_hvd_tensor *t = row == SIZE_MAX ? NULL : find_tensor(app, row, &s);
     const struct ana_hvd_set *set = &app->horovod->set[s];
     char line[256];
     tui_hvd_set_line(set, s, true, line, sizeof line);
     tui_put(grid, rect, 1, 0, TUI_STYLE_NORMAL, line);
     tui_hvd_data_line(set, true, line, sizeof line);
     tui_put(grid, rect, 1, 1, TUI_STYLE_NORMAL, line);
-    own(app)->cells = room_for_cells(rect.w);
+    own(app)->cells = count_cells(rect.w);
     /* What is below needs a line a rank and its title, the table as many as it has; in need each gets a half. */
     int room = rect.h - HEAD - 2, below = (int)(set->ranks < 999 ? set->ranks : 999) + 1, want = (int)table->count + 1;
     int height = room - below > room / 2 ? room - below : room / 2;
@@ -234,7 +234,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
         tui_horovod_draw_ranks(app, set, grid, rest);
 }
 
-static int act(struct tui_app *app, enum tui_action action)
+static int act_on_tensor(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_HOROVOD]);
     if (action == TUI_ACTION_BACK && own(app)->open) {
@@ -243,7 +243,7 @@ static int act(struct tui_app *app, enum tui_action action)
     }
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
         return TUI_UNHANDLED;
-    moved(app, row);
+    follow_tensor(app, row);
     if (own(app)->open)
         tui_app_open(app, TUI_VIEW_RANKS);
     own(app)->open = true;
@@ -257,7 +257,7 @@ const struct tui_view tui_view_horovod = {
              "tensor and when, and once more: the rank that it waits for.",
     .table = &spec,
     .terms = terms,
-    .moved = moved,
-    .draw = draw,
-    .act = act,
+    .moved = follow_tensor,
+    .draw = draw_horovod,
+    .act = act_on_tensor,
 };

@@ -10,7 +10,7 @@ struct member {
     double amount; /* what is sorted by, the largest first */
 };
 
-static int worst_first(const void *pa, const void *pb)
+static int compare_members(const void *pa, const void *pb)
 {
     const struct member *a = pa, *b = pb;
     if (a->state != b->state)
@@ -23,7 +23,8 @@ static int worst_first(const void *pa, const void *pb)
 }
 
 /* The rank's name in the job; of one without a file, its number in the set. */
-static const char *name_of(const struct tui_app *app, const struct ana_hvd_set *set, size_t m, char *out, size_t size)
+static const char *name_member(const struct tui_app *app, const struct ana_hvd_set *set, size_t m, char *out,
+                               size_t size)
 {
     if (set->rank[m].index == SIZE_MAX)
         snprintf(out, size, "%zu", m);
@@ -44,14 +45,14 @@ static const struct {
     [R_BANDWIDTH] = {"BANDWIDTH", 9}, [R_COUNT] = {"cycles", 7},
 };
 
-static void rank_text(const struct tui_app *app, const struct ana_hvd_set *set, const struct member *of, int column,
-                      char *out, size_t size)
+static void describe_rank(const struct tui_app *app, const struct ana_hvd_set *set, const struct member *of, int column,
+                          char *out, size_t size)
 {
     const struct ana_hvd_rank *r = &set->rank[of->m];
     bool known = r->index != SIZE_MAX, late = known && r->steps;
     switch (column) {
     case R_RANK:
-        name_of(app, set, of->m, out, size);
+        name_member(app, set, of->m, out, size);
         break;
     case R_NOW:
         snprintf(out, size, "%s", of->misses && r->main_inside ? r->main_inside : tui_hvd_now(r));
@@ -86,7 +87,7 @@ static void rank_text(const struct tui_app *app, const struct ana_hvd_set *set, 
 }
 
 /* All ranks of the set with what they miss, the worst first; NULL when out of memory. */
-static struct member *members(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t)
+static struct member *collect_members(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t)
 {
     struct member *all = calloc(set->ranks ? set->ranks : 1, sizeof *all);
     bool operating = tui_hvd_operating(set);
@@ -98,14 +99,14 @@ static struct member *members(const struct ana_hvd_set *set, const struct ana_hv
             all[m].misses += set->tensor[i].pending && set->tensor[i].submitted[m] == ANA_HVD_NO;
     }
     if (all)
-        qsort(all, set->ranks, sizeof *all, worst_first);
+        qsort(all, set->ranks, sizeof *all, compare_members);
     return all;
 }
 
 void tui_horovod_draw_ranks(const struct tui_app *app, const struct ana_hvd_set *set, struct tui_grid *grid,
                             struct tui_rect rect)
 {
-    struct member *all = members(set, NULL);
+    struct member *all = collect_members(set, NULL);
     size_t room = rect.h > 1 ? (size_t)rect.h - 1 : 0, shown = set->ranks <= room ? set->ranks : room ? room - 1 : 0;
     for (int c = 0, at = 1; all && c < R_COLUMNS && at + rank_columns[c].width <= rect.w; c++) {
         int end = at + rank_columns[c].width;
@@ -114,7 +115,7 @@ void tui_horovod_draw_ranks(const struct tui_app *app, const struct ana_hvd_set 
             char text[64];
             snprintf(text, sizeof text, "%s", rank_columns[c].title);
             if (i)
-                rank_text(app, set, &all[i - 1], c, text, sizeof text);
+                describe_rank(app, set, &all[i - 1], c, text, sizeof text);
             enum tui_style style = i == 0                               ? TUI_STYLE_LABEL
                                    : all[i - 1].misses && c <= R_MISSES ? TUI_STYLE_TROUBLE
                                                                         : TUI_STYLE_NORMAL;
@@ -133,8 +134,8 @@ void tui_horovod_draw_ranks(const struct tui_app *app, const struct ana_hvd_set 
  */
 
 /* What a rank has to do with a tensor: when it submitted it, or what it does instead. */
-static void told(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, const struct member *of,
-                 int64_t first_ns, char *out, size_t size)
+static void describe_submission(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, const struct member *of,
+                                int64_t first_ns, char *out, size_t size)
 {
     const struct ana_hvd_rank *r = &set->rank[of->m];
     char age[ANA_TEXT], late[ANA_TEXT];
@@ -157,7 +158,7 @@ void tui_horovod_draw_tensor(const struct tui_app *app, const struct ana_hvd_set
                              struct tui_grid *grid, struct tui_rect rect)
 {
     enum { ENTRY = 58 };
-    struct member *all = members(set, t);
+    struct member *all = collect_members(set, t);
     int64_t first_ns = INT64_MAX;
     char age[ANA_TEXT];
     int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%s", t->name);
@@ -179,9 +180,9 @@ void tui_horovod_draw_tensor(const struct tui_app *app, const struct ana_hvd_set
         struct tui_rect cell = {rect.x + (int)(i / down) * ENTRY, rect.y + 1 + (int)(i % down),
                                 across > 1 ? ENTRY - 1 : rect.w, 1};
         char name[32], text[96];
-        tui_put_right(grid, cell, 6, 0, TUI_STYLE_NORMAL, name_of(app, set, all[i].m, name, sizeof name));
+        tui_put_right(grid, cell, 6, 0, TUI_STYLE_NORMAL, name_member(app, set, all[i].m, name, sizeof name));
         tui_putf(grid, cell, 7, 0, look->style, "%c %s", look->mark, look->word);
-        told(set, t, &all[i], first_ns, text, sizeof text);
+        describe_submission(set, t, &all[i], first_ns, text, sizeof text);
         tui_put(grid, cell, 20, 0, TUI_STYLE_NORMAL, text);
     }
     if (room && shown < set->ranks)

@@ -6,19 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t rows(const void *data)
+static size_t count_collectives(const void *data)
 {
     const struct tui_app *app = data;
     return app->has_summary ? app->summary.collective_count : 0;
 }
 
-static uint64_t identity(const void *data, size_t row)
+static uint64_t identify_collective(const void *data, size_t row)
 {
     const struct ana_collective *c = &((const struct tui_app *)data)->summary.collectives[row];
     return ana_hash_text(c->name) ^ c->comm_identity;
 }
 
-static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void fill_collective_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
     tui_metric(column->metric, &app->summary.collectives[row], &app->whole, out);
@@ -62,25 +62,25 @@ static const struct tui_column columns[] = {
 };
 static const struct tui_table_spec spec = {.columns = columns,
                                            .column_count = sizeof columns / sizeof *columns,
-                                           .rows = rows,
-                                           .value = value,
-                                           .identity = identity};
+                                           .rows = count_collectives,
+                                           .value = fill_collective_cell,
+                                           .identity = identify_collective};
 
 /* The cursor's call: on the communicator where it was last, else where it loses most. */
-static uint64_t shared(const struct tui_app *app)
+static uint64_t find_call_row(const struct tui_app *app)
 {
     uint64_t first = 0, last = app->table[TUI_VIEW_IMBALANCE].cursor_identity;
-    for (size_t i = 0; i < rows(app); i++) {
+    for (size_t i = 0; i < count_collectives(app); i++) {
         if (ana_hash_text(app->summary.collectives[i].name) != app->cursor_call)
             continue;
-        if (identity(app, i) == last)
+        if (identify_collective(app, i) == last)
             return last;
-        first = first ? first : identity(app, i);
+        first = first ? first : identify_collective(app, i);
     }
     return first;
 }
 
-static void moved(struct tui_app *app, size_t row)
+static void follow_collective(struct tui_app *app, size_t row)
 {
     const struct ana_collective *c = &app->summary.collectives[row];
     app->cursor_call = ana_hash_text(c->name);
@@ -99,7 +99,7 @@ struct group {
     int64_t lost_ns;
 };
 
-static int by_loss(const void *pa, const void *pb)
+static int compare_losses(const void *pa, const void *pb)
 {
     const struct group *a = pa, *b = pb;
     return (a->lost_ns < b->lost_ns) - (a->lost_ns > b->lost_ns);
@@ -149,7 +149,7 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
         group[g].count += w->count;
         group[g].lost_ns += w->lost_ns;
     }
-    qsort(group, n, sizeof *group, by_loss);
+    qsort(group, n, sizeof *group, compare_losses);
     char who[256], text[ANA_TEXT], to[64];
     int widest = 0; /* of the names: the other columns stand beside them, however wide the screen */
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
@@ -191,7 +191,7 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
                 app->analysed < 0.9995 ? "nobody seen waiting so far" : "nobody waited for anybody");
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_imbalance(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_table *table = &app->table[TUI_VIEW_IMBALANCE];
     int want = (int)table->count + 1 > 3 ? (int)table->count + 1 : 3;
@@ -203,13 +203,13 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
         draw_waits(app, grid, out[1]);
 }
 
-static int act(struct tui_app *app, enum tui_action action)
+static int act_on_collective(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_IMBALANCE]);
     if (action != TUI_ACTION_DEEPER)
         return TUI_UNHANDLED;
     if (row != SIZE_MAX)
-        moved(app, row);
+        follow_collective(app, row);
     tui_app_open(app, TUI_VIEW_RANKS);
     return TUI_REDRAW;
 }
@@ -228,8 +228,8 @@ const struct tui_view tui_view_imbalance = {
     .about = "Who comes late, and what does it cost the others?  Enter: the rank that comes last most often.",
     .table = &spec,
     .terms = terms,
-    .shared = shared,
-    .moved = moved,
-    .draw = draw,
-    .act = act,
+    .shared = find_call_row,
+    .moved = follow_collective,
+    .draw = draw_imbalance,
+    .act = act_on_collective,
 };

@@ -5,18 +5,18 @@
 
 #include <string.h>
 
-static size_t rows(const void *data)
+static size_t count_calls(const void *data)
 {
     const struct tui_app *app = data;
     return app->has_summary ? app->summary.call_count : 0;
 }
 
-static uint64_t identity(const void *data, size_t row)
+static uint64_t identify_call(const void *data, size_t row)
 {
     return ana_hash_text(((const struct tui_app *)data)->summary.calls[row].name);
 }
 
-static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void fill_call_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
     tui_metric(column->metric, &app->summary.calls[row], &app->whole, out);
@@ -45,18 +45,18 @@ static const struct tui_column columns[] = {
 };
 static const struct tui_table_spec spec = {.columns = columns,
                                            .column_count = sizeof columns / sizeof *columns,
-                                           .rows = rows,
-                                           .value = value,
-                                           .identity = identity};
+                                           .rows = count_calls,
+                                           .value = fill_call_cell,
+                                           .identity = identify_call};
 
-static uint64_t shared(const struct tui_app *app)
+static uint64_t find_call_row(const struct tui_app *app)
 {
     return app->cursor_call;
 }
 
-static void moved(struct tui_app *app, size_t row)
+static void follow_call(struct tui_app *app, size_t row)
 {
-    app->cursor_call = identity(app, row);
+    app->cursor_call = identify_call(app, row);
 }
 
 /* ---- call x size class ----------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ static void draw_messages(const struct tui_app *app, struct tui_grid *grid, stru
     }
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_latency(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_table *table = &app->table[TUI_VIEW_LATENCY];
     int lines = (int)table->count + 1 > 4 ? (int)table->count + 1 : 4;
@@ -202,7 +202,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
         draw_messages(app, grid, out[2]);
 }
 
-static int act(struct tui_app *app, enum tui_action action)
+static int act_on_call(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_LATENCY]);
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
@@ -227,8 +227,8 @@ const struct tui_view tui_view_latency = {
              "histogram.  Enter: where in the program it is made.",
     .table = &spec,
     .terms = terms,
-    .shared = shared,
-    .moved = moved,
-    .draw = draw,
-    .act = act,
+    .shared = find_call_row,
+    .moved = follow_call,
+    .draw = draw_latency,
+    .act = act_on_call,
 };

@@ -34,7 +34,7 @@ struct block {
     double latency, latency_messages; /* p50 x messages, of pairs whose latency is known */
 };
 
-static double measure(const struct tui_app *app, const struct block *b)
+static double measure_block(const struct tui_app *app, const struct block *b)
 {
     if (b->messages <= 0)
         return NAN;
@@ -60,7 +60,7 @@ static size_t clamp_top(size_t cursor, size_t top, size_t shown, size_t n)
 }
 
 /* Ranks a cell, first ranks in view and the cells there is room for. */
-static void place(struct tui_app *app, struct tui_rect rect, size_t *down, size_t *across)
+static void place_matrix(struct tui_app *app, struct tui_rect rect, size_t *down, size_t *across)
 {
     size_t n = app->rank_count, h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0;
     if (h && n == h + 1) /* rather than fold, do without the blank line */
@@ -95,7 +95,7 @@ static void name_block(const struct tui_app *app, size_t first, char *out, size_
         snprintf(out, size, "%s..%s", a, tui_app_rank_name(app, last, b, sizeof b));
 }
 
-static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, const struct block *b)
+static void draw_pair(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, const struct block *b)
 {
     char from[80], to[80], count[ANA_TEXT], bytes[ANA_TEXT], latency[ANA_TEXT], rate[ANA_TEXT];
     name_block(app, app->cursor_rank / own(app)->fold * own(app)->fold, from, sizeof from);
@@ -159,7 +159,7 @@ static void draw_axes(const struct tui_app *app, struct tui_grid *grid, struct t
 static void draw_cell(const struct tui_app *app, struct tui_grid *grid, struct tui_rect cell, const struct block *b,
                       double most, bool here)
 {
-    double v = measure(app, b);
+    double v = measure_block(app, b);
     bool known = b->messages > 0 && !isnan(v);
     enum tui_style style = TUI_STYLE_DIM;
     char text[ANA_TEXT];
@@ -176,11 +176,11 @@ static void draw_cell(const struct tui_app *app, struct tui_grid *grid, struct t
             tui_put_char(grid, cell, x, 0, style, ch);
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_matrix(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const struct ana_summary *s = &app->summary;
     size_t down, across;
-    place(app, rect, &down, &across);
+    place_matrix(app, rect, &down, &across);
     struct block *blocks = calloc(down * across + 1, sizeof *blocks), cursor = {0};
     if (!blocks)
         return;
@@ -201,7 +201,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     }
     double most = 0;
     for (size_t i = 0; i < down * across; i++) {
-        double v = measure(app, &blocks[i]);
+        double v = measure_block(app, &blocks[i]);
         if (v > most)
             most = v;
     }
@@ -221,18 +221,18 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
         tui_putf(grid, rect, x + 2, 0, TUI_STYLE_DIM, "a cell is %zux%zu ranks", own(app)->fold, own(app)->fold);
     draw_axes(app, grid, rect, down, across);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 2, rect.w, 1};
-    draw_words(app, grid, foot, &cursor);
+    draw_pair(app, grid, foot, &cursor);
     foot.y++;
     draw_legend(app, grid, foot, most);
 }
 
-static void step_to(size_t *cursor, long delta, size_t n)
+static void move_cursor(size_t *cursor, long delta, size_t n)
 {
     long to = (long)*cursor + delta;
     *cursor = to < 0 ? 0 : to >= (long)n ? n - 1 : (size_t)to;
 }
 
-static int act(struct tui_app *app, enum tui_action action)
+static int act_on_matrix(struct tui_app *app, enum tui_action action)
 {
     long fold = own(app)->fold ? (long)own(app)->fold : 1,
          page = fold * (own(app)->drawn.h > 1 ? own(app)->drawn.h : 1);
@@ -244,15 +244,15 @@ static int act(struct tui_app *app, enum tui_action action)
     switch (action) {
     case TUI_ACTION_UP:
     case TUI_ACTION_DOWN:
-        step_to(&app->cursor_rank, action == TUI_ACTION_UP ? -fold : fold, n);
+        move_cursor(&app->cursor_rank, action == TUI_ACTION_UP ? -fold : fold, n);
         return TUI_REDRAW;
     case TUI_ACTION_LEFT:
     case TUI_ACTION_RIGHT:
-        step_to(&app->cursor_peer, action == TUI_ACTION_LEFT ? -fold : fold, n);
+        move_cursor(&app->cursor_peer, action == TUI_ACTION_LEFT ? -fold : fold, n);
         return TUI_REDRAW;
     case TUI_ACTION_PAGE_UP:
     case TUI_ACTION_PAGE_DOWN:
-        step_to(&app->cursor_rank, action == TUI_ACTION_PAGE_UP ? -page : page, n);
+        move_cursor(&app->cursor_rank, action == TUI_ACTION_PAGE_UP ? -page : page, n);
         return TUI_REDRAW;
     case TUI_ACTION_FIRST:
     case TUI_ACTION_LAST:
@@ -277,7 +277,7 @@ static int act(struct tui_app *app, enum tui_action action)
     }
 }
 
-static int click(struct tui_app *app, int x, int y)
+static int click_matrix(struct tui_app *app, int x, int y)
 {
     x -= own(app)->drawn.x;
     y -= own(app)->drawn.y;
@@ -289,7 +289,7 @@ static int click(struct tui_app *app, int x, int y)
         return TUI_UNHANDLED;
     if (app->cursor_rank / own(app)->fold == row / own(app)->fold &&
         app->cursor_peer / own(app)->fold == column / own(app)->fold)
-        return act(app, TUI_ACTION_DEEPER);
+        return act_on_matrix(app, TUI_ACTION_DEEPER);
     tui_app_choose_rank(app, row);
     app->cursor_peer = column;
     return TUI_REDRAW;
@@ -313,7 +313,7 @@ const struct tui_view tui_view_matrix = {
     .about = "Who sends how much to whom?  Stencils show as diagonals, a hot rank as a cross.  Enter: the sender's "
              "timeline.",
     .terms = terms,
-    .draw = draw,
-    .act = act,
-    .click = click,
+    .draw = draw_matrix,
+    .act = act_on_matrix,
+    .click = click_matrix,
 };

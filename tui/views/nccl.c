@@ -5,18 +5,18 @@
 
 #include <math.h>
 
-static size_t rows(const void *data)
+static size_t count_operations(const void *data)
 {
     return ((const struct tui_app *)data)->gpu.nccl_count;
 }
 
-static uint64_t identity(const void *data, size_t row)
+static uint64_t identify_operation(const void *data, size_t row)
 {
     const struct ana_nccl_stat *n = &((const struct tui_app *)data)->gpu.nccl[row];
     return (ana_hash_text(n->call) ^ n->comm_identity) + (uint64_t)n->size_class;
 }
 
-static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void fill_operation_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
     tui_metric(column->metric, &app->gpu.nccl[row], &app->whole, out);
@@ -73,9 +73,9 @@ static const struct tui_column columns[] = {
 };
 static const struct tui_table_spec spec = {.columns = columns,
                                            .column_count = sizeof columns / sizeof *columns,
-                                           .rows = rows,
-                                           .value = value,
-                                           .identity = identity};
+                                           .rows = count_operations,
+                                           .value = fill_operation_cell,
+                                           .identity = identify_operation};
 
 /* Which library carried which bytes, in the selection. */
 static void draw_carried(const struct tui_app *app, struct tui_grid *grid, struct tui_rect line)
@@ -97,7 +97,7 @@ static void draw_carried(const struct tui_app *app, struct tui_grid *grid, struc
     tui_put(grid, line, 1, 0, TUI_STYLE_DIM, text);
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_nccl(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_rect table = rect, foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
     const char *note = app->gpu.nccl_forgotten
@@ -122,7 +122,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
 }
 
 /* Deeper: whose GPUs these are. */
-static int act(struct tui_app *app, enum tui_action action)
+static int act_on_nccl(struct tui_app *app, enum tui_action action)
 {
     if (action != TUI_ACTION_DEEPER)
         return TUI_UNHANDLED;
@@ -134,6 +134,6 @@ const struct tui_view tui_view_nccl = {
     .title = "NCCL",
     .about = "How fast is NCCL, on which communicator and at which size, and who waits in it?  Enter: the GPUs.",
     .table = &spec,
-    .draw = draw,
-    .act = act,
+    .draw = draw_nccl,
+    .act = act_on_nccl,
 };

@@ -18,20 +18,20 @@ static struct own *own(const struct tui_app *app)
 /* ---- the calls ----------------------------------------------------------------------------------------------------
  */
 
-static size_t rows(const void *data)
+static size_t count_calls(const void *data)
 {
     const struct tui_app *app = data;
     return app->has_summary ? app->summary.call_count : 0;
 }
 
-static uint64_t identity(const void *data, size_t row)
+static uint64_t identify_call(const void *data, size_t row)
 {
     return ana_hash_text(((const struct tui_app *)data)->summary.calls[row].name);
 }
 
 /* Ranks in view that have been inside this call for long, and how long together: the counters have only what ranks
  * came out of. */
-static size_t stuck_in(const struct tui_app *app, const char *call, double *ns)
+static size_t count_stuck(const struct tui_app *app, const char *call, double *ns)
 {
     enum { LONG_NS = 1000000000 };
     size_t n = 0;
@@ -47,7 +47,7 @@ static size_t stuck_in(const struct tui_app *app, const char *call, double *ns)
     return n;
 }
 
-static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void fill_call_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
     tui_metric(column->metric, &app->summary.calls[row], &app->whole, out);
@@ -58,7 +58,7 @@ static void show_time(const void *data, size_t row, struct tui_value *out)
 {
     const struct tui_app *app = data;
     double open_ns;
-    if (stuck_in(app, app->summary.calls[row].name, &open_ns))
+    if (count_stuck(app, app->summary.calls[row].name, &open_ns))
         out->number += open_ns / app->whole.wall_ns;
     if (out->number > 1.005)
         out->number = NAN;
@@ -77,7 +77,7 @@ static void show_last(const void *data, size_t row, struct tui_value *out)
     const struct ana_call_stat *call = &app->summary.calls[row];
     char rank[ANA_TEXT];
     double open_ns;
-    size_t stuck = stuck_in(app, call->name, &open_ns);
+    size_t stuck = count_stuck(app, call->name, &open_ns);
     if (stuck) {
         snprintf(out->text, sizeof out->text, "%zu inside", stuck);
         out->style = TUI_STYLE_NOTABLE;
@@ -103,18 +103,18 @@ static const struct tui_column columns[] = {
 };
 static const struct tui_table_spec spec = {.columns = columns,
                                            .column_count = sizeof columns / sizeof *columns,
-                                           .rows = rows,
-                                           .value = value,
-                                           .identity = identity};
+                                           .rows = count_calls,
+                                           .value = fill_call_cell,
+                                           .identity = identify_call};
 
-static uint64_t shared(const struct tui_app *app)
+static uint64_t find_call_row(const struct tui_app *app)
 {
     return app->cursor_call;
 }
 
-static void moved(struct tui_app *app, size_t row)
+static void follow_call(struct tui_app *app, size_t row)
 {
-    app->cursor_call = identity(app, row);
+    app->cursor_call = identify_call(app, row);
 }
 
 /* ---- rates and efficiencies ----------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ static void moved(struct tui_app *app, size_t row)
 /* Sums over the ranks in view: over the last second while the whole of a running job is in view, else over the range in
  * view.
  */
-static void rates(const struct tui_app *app, double out[4])
+static void sum_rates(const struct tui_app *app, double out[4])
 {
     const struct ana_summary *s = &app->summary;
     for (int i = 0; i < 4; i++)
@@ -179,7 +179,7 @@ static void draw_graphs(const struct tui_app *app, struct tui_grid *grid, struct
     int height = rect.h / 4, n = rect.w - LEFT < MOST ? rect.w - LEFT : MOST;
     struct ana_selection selection = tui_app_selection(app);
     tui_app_range(app, &selection.begin_ns, &selection.end_ns);
-    rates(app, now);
+    sum_rates(app, now);
     for (int i = 0; i < 4; i++) {
         int y = i * height + height - 1;
         tui_put(grid, rect, 1, y, TUI_STYLE_LABEL, graphs[i].label);
@@ -273,7 +273,7 @@ static void draw_strip(struct tui_app *app, struct tui_grid *grid, struct tui_re
                  ana_number(lost, sizeof lost, ANA_NS, most, true), tui_app_rank_name(app, worst, rank, sizeof rank));
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const char *warning = app->source.ops->warning(app->source.data, 0);
     struct tui_part parts[] = {{4, rect.h >= 32 ? 12 : rect.h >= 26 ? 8 : 4, 3}, {5, 0, 0}, {2, 2, 2}, {1, 1, 1}};
@@ -297,7 +297,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
                  app->source.ops->warning(app->source.data, 1) ? " (and more: hpctop report)" : "");
 }
 
-static int act(struct tui_app *app, enum tui_action action)
+static int act_on_call(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_OVERVIEW]);
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
@@ -315,7 +315,7 @@ static int act(struct tui_app *app, enum tui_action action)
 }
 
 /* The strip leads to the rank. */
-static int click(struct tui_app *app, int x, int y)
+static int click_strip(struct tui_app *app, int x, int y)
 {
     if (y != own(app)->strip.y || x < own(app)->strip.x || x >= own(app)->strip.x + own(app)->strip.w)
         return TUI_UNHANDLED;
@@ -343,9 +343,9 @@ const struct tui_view tui_view_overview = {
              "Enter: who came last in this call, or where in the program it is made.",
     .table = &spec,
     .terms = terms,
-    .shared = shared,
-    .moved = moved,
-    .draw = draw,
-    .act = act,
-    .click = click,
+    .shared = find_call_row,
+    .moved = follow_call,
+    .draw = draw_overview,
+    .act = act_on_call,
+    .click = click_strip,
 };

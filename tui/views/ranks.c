@@ -18,71 +18,71 @@ enum { MANY = 64 };         /* more ranks than that are grouped at first */
 
 /* Of many ranks, sorted by state, those that do the same are one row, behind those of the ranks; whoever looks for a
  * rank, or sorts them otherwise, sees them all. */
-static bool grouped(const struct tui_app *app)
+static bool is_grouped(const struct tui_app *app)
 {
     const struct tui_table *table = &app->table[TUI_VIEW_RANKS];
     return app->rank_count > MANY && table->sort == STATE && !table->inverted && !table->filter[0] && !table->find[0];
 }
 
-static size_t rows(const void *data)
+static size_t count_rows(const void *data)
 {
     const struct tui_app *app = data;
-    return app->rank_count + (grouped(app) ? (size_t)app->group_count : 0);
+    return app->rank_count + (is_grouped(app) ? (size_t)app->group_count : 0);
 }
 
 /* The group that a row stands for; NULL: it is a rank. */
-static const struct tui_group *group_at(const struct tui_app *app, size_t row)
+static const struct tui_group *find_group(const struct tui_app *app, size_t row)
 {
     return row < app->rank_count ? NULL : &app->group[row - app->rank_count];
 }
 
-static uint64_t group_identity(const struct tui_group *g)
+static uint64_t identify_group(const struct tui_group *g)
 {
     return (ana_hash_text(g->inside) * 31 + g->state) | 1ull << 63;
 }
 
-static uint64_t identity(const void *data, size_t row)
+static uint64_t identify_row(const void *data, size_t row)
 {
-    const struct tui_group *g = group_at(data, row);
-    return g ? group_identity(g) : row + 1;
+    const struct tui_group *g = find_group(data, row);
+    return g ? identify_group(g) : row + 1;
 }
 
 static bool is_open(const struct tui_app *app, const struct tui_group *g)
 {
     for (size_t i = 0; i < sizeof own(app)->open / sizeof *own(app)->open; i++)
-        if (own(app)->open[i] == group_identity(g))
+        if (own(app)->open[i] == identify_group(g))
             return true;
     return false;
 }
 
-static void toggle(struct tui_app *app, const struct tui_group *g)
+static void toggle_group(struct tui_app *app, const struct tui_group *g)
 {
     enum { ROOM = sizeof own(app)->open / sizeof *own(app)->open };
     bool opened = is_open(app, g);
     for (size_t i = 0; i < ROOM; i++)
-        if (own(app)->open[i] == group_identity(g))
+        if (own(app)->open[i] == identify_group(g))
             own(app)->open[i] = 0;
     if (!opened) { /* the one opened longest ago makes room */
         memmove(own(app)->open + 1, own(app)->open, (ROOM - 1) * sizeof *own(app)->open);
-        own(app)->open[0] = group_identity(g);
+        own(app)->open[0] = identify_group(g);
     }
     tui_app_update_table(app);
 }
 
 /* One of a kind needs no group. */
-static bool hidden(const void *data, size_t row)
+static bool is_hidden(const void *data, size_t row)
 {
     const struct tui_app *app = data;
-    const struct tui_group *g = group_at(app, row);
-    if (!grouped(app))
+    const struct tui_group *g = find_group(app, row);
+    if (!is_grouped(app))
         return false;
     return g ? g->count == 1 : tui_app_group(app, row)->count > 1 && !is_open(app, tui_app_group(app, row));
 }
 
 /* The next rank from `index` on that a row stands for; rank_count: no more. */
-static size_t rank_of(const struct tui_app *app, size_t row, size_t index)
+static size_t find_rank(const struct tui_app *app, size_t row, size_t index)
 {
-    const struct tui_group *g = group_at(app, row);
+    const struct tui_group *g = find_group(app, row);
     if (!g)
         return index <= row ? row : app->rank_count;
     while (index < app->rank_count && tui_app_group(app, index) != g)
@@ -90,10 +90,10 @@ static size_t rank_of(const struct tui_app *app, size_t row, size_t index)
     return index;
 }
 
-static bool tagged(const void *data, size_t row)
+static bool is_tagged(const void *data, size_t row)
 {
     const struct tui_app *app = data;
-    for (size_t i = rank_of(app, row, 0); i < app->rank_count; i = rank_of(app, row, i + 1))
+    for (size_t i = find_rank(app, row, 0); i < app->rank_count; i = find_rank(app, row, i + 1))
         if (!app->tagged[i])
             return false;
     return true;
@@ -101,8 +101,8 @@ static bool tagged(const void *data, size_t row)
 
 static void tag_group(struct tui_app *app, size_t row)
 {
-    uint8_t mark = !tagged(app, row);
-    for (size_t i = rank_of(app, row, 0); i < app->rank_count; i = rank_of(app, row, i + 1)) {
+    uint8_t mark = !is_tagged(app, row);
+    for (size_t i = find_rank(app, row, 0); i < app->rank_count; i = find_rank(app, row, i + 1)) {
         app->tagged_count += (size_t)mark - app->tagged[i];
         app->tagged[i] = mark;
     }
@@ -111,7 +111,7 @@ static void tag_group(struct tui_app *app, size_t row)
 
 /* A rank and what it moves: in the range in view if there is one, else as the source has it for the last second or all.
  */
-static struct ana_rank_row row_of(const struct tui_app *app, size_t index)
+static struct ana_rank_row make_rank_row(const struct tui_app *app, size_t index)
 {
     const struct ana_rank *r = &app->rank[index];
     const struct ana_rank_stat *stat = tui_app_stat(app, index);
@@ -174,7 +174,8 @@ static void show_pid(const struct tui_app *app, size_t row, struct tui_value *ou
     snprintf(out->text, sizeof out->text, "%u", app->rank[row].pid);
 }
 
-static void rank_value(const struct tui_app *app, size_t index, const struct ana_metric *metric, struct tui_value *out)
+static void fill_rank_cell(const struct tui_app *app, size_t index, const struct ana_metric *metric,
+                           struct tui_value *out)
 {
     static const struct {
         const struct ana_metric *metric;
@@ -184,7 +185,7 @@ static void rank_value(const struct tui_app *app, size_t index, const struct ana
                  {TUI_METRIC(RANK_INSIDE), show_inside},
                  {TUI_METRIC(RANK_LATE), show_late},
                  {TUI_METRIC(RANK_PID), show_pid}};
-    struct ana_rank_row row = row_of(app, index);
+    struct ana_rank_row row = make_rank_row(app, index);
     tui_metric(metric, &row, &app->whole, out);
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         if (shown[i].metric == metric)
@@ -192,16 +193,17 @@ static void rank_value(const struct tui_app *app, size_t index, const struct ana
 }
 
 /* Of a group: what its ranks have in common, and the mean of their numbers. */
-static void group_value(const struct tui_app *app, size_t row, const struct ana_metric *metric, struct tui_value *out)
+static void fill_group_cell(const struct tui_app *app, size_t row, const struct ana_metric *metric,
+                            struct tui_value *out)
 {
-    const struct tui_group *g = group_at(app, row);
+    const struct tui_group *g = find_group(app, row);
     double sum = 0;
     size_t known = 0;
     bool same = true;
     char text[sizeof out->text] = "";
-    for (size_t i = rank_of(app, row, 0); i < app->rank_count; i = rank_of(app, row, i + 1)) {
+    for (size_t i = find_rank(app, row, 0); i < app->rank_count; i = find_rank(app, row, i + 1)) {
         struct tui_value of = {.number = NAN};
-        rank_value(app, i, metric, &of);
+        fill_rank_cell(app, i, metric, &of);
         same = same && (!text[0] || strcmp(text, of.text) == 0);
         snprintf(text, sizeof text, "%s", of.text);
         out->style = of.style;
@@ -218,12 +220,12 @@ static void group_value(const struct tui_app *app, size_t row, const struct ana_
         out->number = 2 * (double)(g - app->group);
 }
 
-static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void fill_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
-    if (group_at(data, row))
-        group_value(data, row, column->metric, out);
+    if (find_group(data, row))
+        fill_group_cell(data, row, column->metric, out);
     else
-        rank_value(data, row, column->metric, out);
+        fill_rank_cell(data, row, column->metric, out);
 }
 
 static const struct tui_column columns[] = {
@@ -245,40 +247,40 @@ static const struct tui_column columns[] = {
 };
 static const struct tui_table_spec spec = {.columns = columns,
                                            .column_count = sizeof columns / sizeof *columns,
-                                           .rows = rows,
-                                           .value = value,
-                                           .identity = identity,
-                                           .tagged = tagged,
-                                           .hidden = hidden};
+                                           .rows = count_rows,
+                                           .value = fill_cell,
+                                           .identity = identify_row,
+                                           .tagged = is_tagged,
+                                           .hidden = is_hidden};
 
 /* Of many ranks the odd ones come first. */
-static int first_sort(const struct tui_app *app)
+static int choose_sort(const struct tui_app *app)
 {
     return app->rank_count > MANY ? STATE : RANK;
 }
 
-static uint64_t shared(const struct tui_app *app)
+static uint64_t find_cursor_row(const struct tui_app *app)
 {
     if (app->rank_group || !app->rank_chosen)
         return app->rank_group;
-    if (app->cursor_rank < app->rank_count && hidden(app, app->cursor_rank))
-        return group_identity(tui_app_group(app, app->cursor_rank));
+    if (app->cursor_rank < app->rank_count && is_hidden(app, app->cursor_rank))
+        return identify_group(tui_app_group(app, app->cursor_rank));
     return app->cursor_rank + 1;
 }
 
-static void moved(struct tui_app *app, size_t row)
+static void follow_row(struct tui_app *app, size_t row)
 {
-    tui_app_choose_rank(app, rank_of(app, row, 0));
-    if (group_at(app, row))
-        app->rank_group = identity(app, row);
+    tui_app_choose_rank(app, find_rank(app, row, 0));
+    if (find_group(app, row))
+        app->rank_group = identify_row(app, row);
 }
 
 /* Where a rank stands, in words: the arguments of the call that it is inside. */
-static void describe(const struct tui_app *app, size_t index, struct tui_grid *grid, struct tui_rect rect)
+static void draw_row_words(const struct tui_app *app, size_t index, struct tui_grid *grid, struct tui_rect rect)
 {
     if (index == SIZE_MAX)
         return;
-    const struct tui_group *g = group_at(app, index);
+    const struct tui_group *g = find_group(app, index);
     if (g) {
         tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "%zu ranks: %s%s%s; Enter %s them", g->count,
                  ana_rank_state_name(g->state), g->inside ? " in " : "", g->inside ? g->inside : "",
@@ -334,33 +336,33 @@ static void draw_groups(const struct tui_app *app, struct tui_grid *grid, struct
     }
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_ranks(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_table *table = &app->table[TUI_VIEW_RANKS];
     struct tui_rect body = {rect.x, rect.y, rect.w, rect.h - 1};
     size_t row = tui_table_row(table);
     if (!app->rank_chosen && !app->rank_group && row != SIZE_MAX) /* nobody has chosen: the first is looked at */
-        app->cursor_rank = rank_of(app, row, 0);
-    if ((int)app->rank_count > body.h - 1 && !grouped(app)) {
+        app->cursor_rank = find_rank(app, row, 0);
+    if ((int)app->rank_count > body.h - 1 && !is_grouped(app)) {
         draw_groups(app, grid, body);
         body = tui_below(body, 1);
     }
     tui_table_draw(table, &spec, app, grid, body);
-    describe(app, row, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});
+    draw_row_words(app, row, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});
 }
 
-static int act(struct tui_app *app, enum tui_action action)
+static int act_on_row(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_RANKS]);
     if ((action != TUI_ACTION_DEEPER && action != TUI_ACTION_TAG) || row == SIZE_MAX)
         return TUI_UNHANDLED;
-    moved(app, row);
-    if (action == TUI_ACTION_TAG && !group_at(app, row))
+    follow_row(app, row);
+    if (action == TUI_ACTION_TAG && !find_group(app, row))
         return TUI_UNHANDLED;
     if (action == TUI_ACTION_TAG)
         return tag_group(app, row), tui_app_step(app, TUI_ACTION_DOWN);
-    if (group_at(app, row))
-        return toggle(app, group_at(app, row)), TUI_REDRAW;
+    if (find_group(app, row))
+        return toggle_group(app, find_group(app, row)), TUI_REDRAW;
     tui_app_open(app, TUI_VIEW_TIMELINE);
     return TUI_REDRAW;
 }
@@ -371,9 +373,9 @@ const struct tui_view tui_view_ranks = {
     .about = "What does each rank do now, since when, how much does it move, and who is late?  Enter: its timeline, or "
              "the ranks of a group.",
     .table = &spec,
-    .sort = first_sort,
-    .shared = shared,
-    .moved = moved,
-    .draw = draw,
-    .act = act,
+    .sort = choose_sort,
+    .shared = find_cursor_row,
+    .moved = follow_row,
+    .draw = draw_ranks,
+    .act = act_on_row,
 };

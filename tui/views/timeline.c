@@ -22,7 +22,7 @@ static struct own *own(const struct tui_app *app)
  */
 
 /* Rank index of the i-th shown rank: all, or the tagged alone. */
-static size_t shown_rank(const struct tui_app *app, size_t i)
+static size_t find_shown_rank(const struct tui_app *app, size_t i)
 {
     if (!app->tagged_count)
         return i;
@@ -32,13 +32,13 @@ static size_t shown_rank(const struct tui_app *app, size_t i)
     return app->rank_count - 1;
 }
 
-static size_t shown_count(const struct tui_app *app)
+static size_t count_shown(const struct tui_app *app)
 {
     return app->tagged_count ? app->tagged_count : app->rank_count;
 }
 
 /* Position of the cursor's rank among the shown ones. */
-static size_t cursor_position(const struct tui_app *app)
+static size_t find_cursor_position(const struct tui_app *app)
 {
     if (!app->tagged_count)
         return app->cursor_rank < app->rank_count ? app->cursor_rank : 0;
@@ -49,7 +49,7 @@ static size_t cursor_position(const struct tui_app *app)
 }
 
 /* Streams of the cursor's rank: the first of them and how many. */
-static size_t streams_of_cursor(const struct tui_app *app, size_t *first)
+static size_t count_cursor_streams(const struct tui_app *app, size_t *first)
 {
     size_t n = 0, all = app->source.ops->streams(app->source.data);
     for (size_t i = 0; i < all; i++)
@@ -59,10 +59,10 @@ static size_t streams_of_cursor(const struct tui_app *app, size_t *first)
 }
 
 /* Ranks a row and the rows there are.  *streams: rows below them, for the streams of the cursor's rank. */
-static size_t place(struct tui_app *app, struct tui_rect rect, size_t *streams)
+static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *streams)
 {
-    size_t n = shown_count(app), h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0, first;
-    *streams = streams_of_cursor(app, &first);
+    size_t n = count_shown(app), h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0, first;
+    *streams = count_cursor_streams(app, &first);
     if (*streams > h / 2)
         *streams = h / 2;
     h -= *streams;
@@ -71,8 +71,8 @@ static size_t place(struct tui_app *app, struct tui_rect rect, size_t *streams)
         return 0;
     if (!app->unfolded)
         own(app)->fold = (n + h - 1) / h;
-    app->cursor_rank = shown_rank(app, cursor_position(app)); /* what is not shown cannot be pointed at */
-    size_t lines = (n + own(app)->fold - 1) / own(app)->fold, at = cursor_position(app) / own(app)->fold;
+    app->cursor_rank = find_shown_rank(app, find_cursor_position(app)); /* what is not shown cannot be pointed at */
+    size_t lines = (n + own(app)->fold - 1) / own(app)->fold, at = find_cursor_position(app) / own(app)->fold;
     size_t visible = lines < h ? lines : h;
     if (at < app->picture_top)
         app->picture_top = at;
@@ -85,20 +85,20 @@ static size_t place(struct tui_app *app, struct tui_rect rect, size_t *streams)
 }
 
 /* One row's cells: of its rank, or the mean over (at most SAMPLES of) its group. */
-static void fetch(const struct tui_app *app, size_t line, int64_t begin, int64_t end, size_t n,
-                  struct ana_timeline_cell *out, struct ana_timeline_cell *one)
+static void read_cells(const struct tui_app *app, size_t line, int64_t begin, int64_t end, size_t n,
+                       struct ana_timeline_cell *out, struct ana_timeline_cell *one)
 {
-    size_t first = line * own(app)->fold, last = first + own(app)->fold, count = shown_count(app);
+    size_t first = line * own(app)->fold, last = first + own(app)->fold, count = count_shown(app);
     if (last > count)
         last = count;
     size_t step = (last - first + SAMPLES - 1) / SAMPLES;
     if (last - first == 1) {
-        app->source.ops->timeline(app->source.data, shown_rank(app, first), begin, end, n, out);
+        app->source.ops->timeline(app->source.data, find_shown_rank(app, first), begin, end, n, out);
         return;
     }
     memset(out, 0, n * sizeof *out);
     for (size_t r = first; r < last; r += step) {
-        app->source.ops->timeline(app->source.data, shown_rank(app, r), begin, end, n, one);
+        app->source.ops->timeline(app->source.data, find_shown_rank(app, r), begin, end, n, one);
         for (size_t i = 0; i < n; i++) {
             for (int c = 0; c < TRC_CATEGORIES; c++)
                 out[i].share[c] += one[i].share[c];
@@ -196,7 +196,7 @@ static void draw_legend(struct tui_grid *grid, struct tui_rect rect, unsigned se
     }
 }
 
-static int cursor_column(const struct tui_app *app, int64_t begin, int64_t end)
+static int find_cursor_column(const struct tui_app *app, int64_t begin, int64_t end)
 {
     int x = (int)((double)(app->cursor_ns - begin) / (double)(end - begin) * own(app)->drawn.w);
     return x < 0 ? 0 : x >= own(app)->drawn.w ? own(app)->drawn.w - 1 : x;
@@ -208,9 +208,9 @@ static unsigned draw_row(const struct tui_app *app, struct tui_grid *grid, size_
 {
     struct tui_rect area = own(app)->drawn, label = {area.x - LEFT, area.y + y, LEFT, 1};
     size_t first = line * own(app)->fold;
-    bool here = line == cursor_position(app) / own(app)->fold;
+    bool here = line == find_cursor_position(app) / own(app)->fold;
     char name[ANA_TEXT];
-    tui_app_rank_name(app, shown_rank(app, first), name, sizeof name);
+    tui_app_rank_name(app, find_shown_rank(app, first), name, sizeof name);
     if (own(app)->fold > 1)
         snprintf(name + strlen(name), sizeof name - strlen(name), "..");
     if (here)
@@ -253,10 +253,10 @@ static unsigned draw_stream(const struct tui_app *app, struct tui_grid *grid, st
     return seen;
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int64_t begin, end;
-    size_t streams, rows = place(app, rect, &streams), first = 0;
+    size_t streams, rows = place_timeline(app, rect, &streams), first = 0;
     tui_app_range(app, &begin, &end);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
     if (!rows || own(app)->drawn.w < 1)
@@ -267,13 +267,13 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
         return;
     draw_axis(grid, (struct tui_rect){own(app)->drawn.x, rect.y, own(app)->drawn.w, 1}, begin, end);
     tui_put_right(grid, rect, LEFT - 2, 0, TUI_STYLE_LABEL, "rank");
-    int at = cursor_column(app, begin, end);
+    int at = find_cursor_column(app, begin, end);
     unsigned seen = 0;
     for (size_t i = 0; i < rows; i++) {
-        fetch(app, app->picture_top + i, begin, end, n, cells, cells + n);
+        read_cells(app, app->picture_top + i, begin, end, n, cells, cells + n);
         seen |= draw_row(app, grid, app->picture_top + i, (int)i, at, cells);
     }
-    streams_of_cursor(app, &first);
+    count_cursor_streams(app, &first);
     for (size_t i = 0; i < streams; i++) {
         app->source.ops->stream_timeline(app->source.data, first + i, begin, end, n, cells);
         seen |= draw_stream(app, grid, app->source.ops->stream(app->source.data, first + i), (int)(rows + i), cells);
@@ -285,8 +285,8 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
     draw_legend(grid, foot, seen);
     struct ana_moment state;
     char text[512], second[512];
-    bool known =
-        app->source.ops->moment(app->source.data, shown_rank(app, cursor_position(app)), app->cursor_ns, &state);
+    bool known = app->source.ops->moment(app->source.data, find_shown_rank(app, find_cursor_position(app)),
+                                         app->cursor_ns, &state);
     tui_words_state(app, known ? &state : NULL, text, sizeof text, second, sizeof second);
     foot.y -= 2;
     tui_put(grid, foot, 1, 0, TUI_STYLE_STRONG, text);
@@ -298,7 +298,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
  */
 
 /* Puts the time cursor at `at`, and the range around it if it was left. */
-static void go(struct tui_app *app, int64_t at)
+static void move_cursor(struct tui_app *app, int64_t at)
 {
     int64_t begin, end;
     if (at < 0)
@@ -320,10 +320,10 @@ static void go(struct tui_app *app, int64_t at)
 
 static int move_rank(struct tui_app *app, long lines)
 {
-    long n = (long)shown_count(app),
-         to = (long)cursor_position(app) + lines * (long)(own(app)->fold ? own(app)->fold : 1);
+    long n = (long)count_shown(app),
+         to = (long)find_cursor_position(app) + lines * (long)(own(app)->fold ? own(app)->fold : 1);
     if (n > 0)
-        tui_app_choose_rank(app, shown_rank(app, (size_t)(to < 0 ? 0 : to >= n ? n - 1 : to)));
+        tui_app_choose_rank(app, find_shown_rank(app, (size_t)(to < 0 ? 0 : to >= n ? n - 1 : to)));
     return TUI_REDRAW;
 }
 
@@ -332,35 +332,35 @@ static int move_time(struct tui_app *app, long cells)
     int64_t begin, end;
     tui_app_range(app, &begin, &end);
     int64_t cell = (end - begin) / (own(app)->drawn.w > 0 ? own(app)->drawn.w : 1);
-    go(app, app->cursor_ns + cells * (cell > 0 ? cell : 1));
+    move_cursor(app, app->cursor_ns + cells * (cell > 0 ? cell : 1));
     return TUI_REDRAW;
 }
 
-static bool look(struct tui_app *app, struct ana_moment *out)
+static bool read_state(struct tui_app *app, struct ana_moment *out)
 {
     return app->rank_count && app->source.ops->moment(app->source.data, app->cursor_rank, app->cursor_ns, out) &&
            out->call;
 }
 
-static int other_end(struct tui_app *app)
+static int go_to_other_end(struct tui_app *app)
 {
     struct ana_moment state;
-    if (!look(app, &state) || !state.has_other_end) {
+    if (!read_state(app, &state) || !state.has_other_end) {
         snprintf(app->message, sizeof app->message, "no message under the cursor whose other end was seen");
         return TUI_REDRAW;
     }
     tui_app_choose_rank(app, state.other_index);
-    go(app, state.other_begin_ns);
+    move_cursor(app, state.other_begin_ns);
     return TUI_REDRAW;
 }
 
 /* The call under the cursor fills the middle of the range. */
-static int deeper(struct tui_app *app)
+static int zoom_to_call(struct tui_app *app)
 {
     struct ana_moment state;
     if (own(app)->fold > 1) {
         app->unfolded = true;
-    } else if (look(app, &state)) {
+    } else if (read_state(app, &state)) {
         int64_t length = state.end_ns - state.begin_ns;
         app->cursor_ns = state.begin_ns + length / 2;
         app->cursor_at_end = app->follow = false;
@@ -369,7 +369,7 @@ static int deeper(struct tui_app *app)
     return TUI_REDRAW;
 }
 
-static int act(struct tui_app *app, enum tui_action action)
+static int act_on_timeline(struct tui_app *app, enum tui_action action)
 {
     long page = own(app)->drawn.h > 1 ? own(app)->drawn.h - 1 : 1;
     switch (action) {
@@ -386,10 +386,10 @@ static int act(struct tui_app *app, enum tui_action action)
     case TUI_ACTION_RIGHT:
         return move_time(app, 1);
     case TUI_ACTION_FIRST:
-        go(app, 0);
+        move_cursor(app, 0);
         return TUI_REDRAW;
     case TUI_ACTION_LAST:
-        go(app, INT64_MAX);
+        move_cursor(app, INT64_MAX);
         app->cursor_at_end = !tui_app_ended(app);
         app->follow = app->cursor_at_end && !app->all_time;
         tui_app_follow_end(app);
@@ -397,13 +397,13 @@ static int act(struct tui_app *app, enum tui_action action)
     case TUI_ACTION_NEXT_CALL:
     case TUI_ACTION_PREVIOUS_CALL:
         if (app->rank_count)
-            go(app, app->source.ops->step(app->source.data, app->cursor_rank, app->cursor_ns,
-                                          action == TUI_ACTION_NEXT_CALL ? 1 : -1));
+            move_cursor(app, app->source.ops->step(app->source.data, app->cursor_rank, app->cursor_ns,
+                                                   action == TUI_ACTION_NEXT_CALL ? 1 : -1));
         return TUI_REDRAW;
     case TUI_ACTION_OTHER_END:
-        return other_end(app);
+        return go_to_other_end(app);
     case TUI_ACTION_DEEPER:
-        return deeper(app);
+        return zoom_to_call(app);
     case TUI_ACTION_BACK:
         if (!app->unfolded)
             return TUI_UNHANDLED;
@@ -414,7 +414,7 @@ static int act(struct tui_app *app, enum tui_action action)
     }
 }
 
-static int click(struct tui_app *app, int x, int y)
+static int click_timeline(struct tui_app *app, int x, int y)
 {
     int64_t begin, end;
     x -= own(app)->drawn.x;
@@ -422,7 +422,8 @@ static int click(struct tui_app *app, int x, int y)
     if (x < 0 || y < 0 || x >= own(app)->drawn.w || y >= own(app)->drawn.h)
         return TUI_UNHANDLED;
     tui_app_range(app, &begin, &end);
-    move_rank(app, y + (long)app->picture_top - (long)(cursor_position(app) / (own(app)->fold ? own(app)->fold : 1)));
+    move_rank(app,
+              y + (long)app->picture_top - (long)(find_cursor_position(app) / (own(app)->fold ? own(app)->fold : 1)));
     app->cursor_at_end = app->follow = false;
     app->cursor_ns = begin + (int64_t)(((double)x + 0.5) / own(app)->drawn.w * (double)(end - begin));
     return TUI_REDRAW;
@@ -442,7 +443,7 @@ const struct tui_view tui_view_timeline = {
              "the call "
              "under the cursor.",
     .terms = terms,
-    .draw = draw,
-    .act = act,
-    .click = click,
+    .draw = draw_timeline,
+    .act = act_on_timeline,
+    .click = click_timeline,
 };

@@ -35,17 +35,17 @@ static const struct tui_term_help terms[] = {
     {NULL, NULL},
 };
 
-static size_t rows(const void *data)
+static size_t count_groups(const void *data)
 {
     return ((const struct tui_app *)data)->verdict.groups;
 }
 
-static uint64_t identity(const void *data, size_t row)
+static uint64_t identify_group(const void *data, size_t row)
 {
     return ((const struct tui_app *)data)->verdict.group[row].first + 1;
 }
 
-static void value(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void fill_group_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
     const struct ana_verdict_group *g = &app->verdict.group[row];
@@ -69,11 +69,11 @@ static void value(const void *data, size_t row, const struct tui_column *column,
 
 static const struct tui_table_spec spec = {.columns = columns,
                                            .column_count = sizeof columns / sizeof *columns,
-                                           .rows = rows,
-                                           .value = value,
-                                           .identity = identity};
+                                           .rows = count_groups,
+                                           .value = fill_group_cell,
+                                           .identity = identify_group};
 
-static void moved(struct tui_app *app, size_t row)
+static void follow_group(struct tui_app *app, size_t row)
 {
     tui_app_choose_rank(app, app->verdict.group[row].first);
     if (own(app)->detail_of)
@@ -81,7 +81,7 @@ static void moved(struct tui_app *app, size_t row)
 }
 
 /* Text behind a word, in as many lines as it needs; returns the row after it. */
-static int paragraph(struct tui_grid *grid, struct tui_rect rect, int y, const char *word, const char *text)
+static int put_paragraph(struct tui_grid *grid, struct tui_rect rect, int y, const char *word, const char *text)
 {
     enum { INDENT = 12 };
     int room = rect.w - INDENT - 1;
@@ -108,16 +108,16 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
     char text[160];
     int y = 0;
     for (size_t i = 0; i < v->lines && y < rect.h; i++)
-        y = paragraph(grid, rect, y, i ? "" : "WHY", v->line[i]);
+        y = put_paragraph(grid, rect, y, i ? "" : "WHY", v->line[i]);
     if (v->next[0] && y < rect.h)
-        y = paragraph(grid, rect, y, "LOOK NEXT", v->next);
+        y = put_paragraph(grid, rect, y, "LOOK NEXT", v->next);
     if (v->state == ANA_HEALTHY || y >= rect.h)
         return;
     const char *name = ana_verdict_class_name(v->id);
     snprintf(text, sizeof text, "%s%s%s", ana_confidence_name(v->confidence), name ? "; " : "", name ? name : "");
-    y = paragraph(grid, rect, y, "CERTAINTY", text);
+    y = put_paragraph(grid, rect, y, "CERTAINTY", text);
     for (size_t i = 0; i < v->partings && y + 2 < rect.h; i++)
-        y = paragraph(grid, rect, y, i ? "" : "THEY PART", v->parting[i]);
+        y = put_paragraph(grid, rect, y, i ? "" : "THEY PART", v->parting[i]);
     if (y + 1 < rect.h)
         tui_putf(grid, rect, 1, y + 1, TUI_STYLE_DIM, "Enter: stacks and last calls of a rank%s",
                  tui_app_offers(app, TUI_VIEW_HOROVOD) ? "; again: Horovod's tensors" : "");
@@ -132,7 +132,7 @@ static void draw_rank_detail(struct tui_app *app, struct tui_grid *grid, struct 
         tui_put(grid, rect, 1, (int)i, line[i][0] == ' ' ? TUI_STYLE_NORMAL : TUI_STYLE_STRONG, line[i]);
 }
 
-static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int wanted = (int)app->verdict.groups + 1, most = rect.h / 2;
     int height = wanted < most ? wanted : most;
@@ -148,7 +148,7 @@ static void draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rec
         draw_reasons(app, grid, rest);
 }
 
-static int act(struct tui_app *app, enum tui_action action)
+static int act_on_group(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_VERDICT]);
     if (action == TUI_ACTION_BACK && own(app)->detail_of) {
@@ -174,7 +174,7 @@ const struct tui_view tui_view_verdict = {
              "there are some.",
     .table = &spec,
     .terms = terms,
-    .moved = moved,
-    .draw = draw,
-    .act = act,
+    .moved = follow_group,
+    .draw = draw_verdict,
+    .act = act_on_group,
 };
