@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int say(struct tui_app *app, const char *message)
+static int show_message(struct tui_app *app, const char *message)
 {
     snprintf(app->message, sizeof app->message, "%s", message);
     return TUI_REDRAW;
@@ -14,16 +14,16 @@ static int say(struct tui_app *app, const char *message)
 static int open_view(struct tui_app *app, enum tui_action action)
 {
     if (action == TUI_ACTION_VIEW_HOROVOD && !tui_app_offers(app, TUI_VIEW_HOROVOD))
-        return say(app, TUI_HVD_NONE);
+        return show_message(app, TUI_HVD_NONE);
     if (action == TUI_ACTION_VIEW_NCCL && !tui_app_offers(app, TUI_VIEW_NCCL))
-        return say(app, "no call of NCCL was recorded");
+        return show_message(app, "no call of NCCL was recorded");
     if (action == TUI_ACTION_VIEW_GPU && !tui_app_offers(app, TUI_VIEW_GPU))
-        return say(app, "no GPU was used, as far as is known");
+        return show_message(app, "no GPU was used, as far as is known");
     tui_app_open(app, (enum tui_view_id)(action - TUI_ACTION_VIEW_OVERVIEW));
     return TUI_REDRAW;
 }
 
-static int help(struct tui_app *app, enum tui_action action)
+static int open_help(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     if (app->view != TUI_VIEW_HELP) {
@@ -34,13 +34,13 @@ static int help(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
-static int simple(struct tui_app *app, enum tui_action action)
+static int return_reaction(struct tui_app *app, enum tui_action action)
 {
     (void)app;
     return action == TUI_ACTION_QUIT ? TUI_QUIT : action == TUI_ACTION_WRITE ? TUI_WRITE : TUI_REDRAW | TUI_REPAINT;
 }
 
-static int prompt(struct tui_app *app, enum tui_action action)
+static int open_prompt(struct tui_app *app, enum tui_action action)
 {
     app->prompt = action == TUI_ACTION_FIND ? TUI_PROMPT_FIND : TUI_PROMPT_FILTER;
     const struct tui_table *table = &app->table[app->view];
@@ -48,7 +48,7 @@ static int prompt(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
-static int back(struct tui_app *app, enum tui_action action)
+static int go_back(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     struct tui_table *table = &app->table[app->view];
@@ -69,16 +69,16 @@ static int back(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
-static int freeze(struct tui_app *app, enum tui_action action)
+static int toggle_freeze(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     if (tui_app_ended(app) && !app->frozen)
-        return say(app, "the job has ended: nothing moves any more");
+        return show_message(app, "the job has ended: nothing moves any more");
     app->frozen = !app->frozen;
     return TUI_REDRAW;
 }
 
-static int zoom(struct tui_app *app, enum tui_action action)
+static int zoom_range(struct tui_app *app, enum tui_action action)
 {
     int64_t begin, end;
     tui_app_range(app, &begin, &end);
@@ -99,14 +99,14 @@ static int zoom(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
-static int zoom_all(struct tui_app *app, enum tui_action action)
+static int zoom_to_all(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     tui_app_set_range(app, 0, INT64_MAX);
     return TUI_REDRAW;
 }
 
-static int shift(struct tui_app *app, enum tui_action action)
+static int shift_range(struct tui_app *app, enum tui_action action)
 {
     int64_t begin, end;
     tui_app_range(app, &begin, &end);
@@ -120,14 +120,14 @@ static int shift(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
-static int follow(struct tui_app *app, enum tui_action action)
+static int toggle_follow(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     if (tui_app_ended(app))
-        return say(app, "the job has ended: there is nothing to follow");
+        return show_message(app, "the job has ended: there is nothing to follow");
     if (app->follow) {
         app->follow = false;
-        return say(app, "the window stays where it is");
+        return show_message(app, "the window stays where it is");
     }
     int64_t begin, end, width;
     tui_app_range(app, &begin, &end);
@@ -136,10 +136,10 @@ static int follow(struct tui_app *app, enum tui_action action)
     app->follow = !app->all_time;
     app->cursor_at_end = true;
     tui_app_follow_end(app);
-    return say(app, "the window follows the end of the job");
+    return show_message(app, "the window follows the end of the job");
 }
 
-static int tag(struct tui_app *app, enum tui_action action)
+static int tag_rank(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     if (app->cursor_rank >= app->rank_count)
@@ -151,7 +151,7 @@ static int tag(struct tui_app *app, enum tui_action action)
     return tui_app_step(app, TUI_ACTION_DOWN);
 }
 
-static int untag(struct tui_app *app, enum tui_action action)
+static int untag_all(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     for (size_t i = 0; i < app->rank_count; i++)
@@ -163,7 +163,7 @@ static int untag(struct tui_app *app, enum tui_action action)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-static int move(struct tui_app *app, enum tui_action action)
+static int move_cursor(struct tui_app *app, enum tui_action action)
 {
     const struct tui_view *view = tui_app_view(app);
     struct tui_table *table = &app->table[app->view];
@@ -182,7 +182,7 @@ static int move(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
-static int sort(struct tui_app *app, enum tui_action action)
+static int sort_table(struct tui_app *app, enum tui_action action)
 {
     const struct tui_table_spec *spec = tui_app_view(app)->table;
     struct tui_table *table = &app->table[app->view];
@@ -195,15 +195,15 @@ static int sort(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
-static int find_next(struct tui_app *app, enum tui_action action)
+static int find_next_row(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     const struct tui_view *view = tui_app_view(app);
     struct tui_table *table = &app->table[app->view];
     if (!view->table || !table->find[0])
-        return say(app, "nothing to find: / asks for it");
+        return show_message(app, "nothing to find: / asks for it");
     if (!tui_table_find(table, view->table, app, false))
-        return say(app, "not found");
+        return show_message(app, "not found");
     if (view->moved)
         view->moved(app, tui_table_row(table));
     return TUI_REDRAW;
@@ -211,43 +211,25 @@ static int find_next(struct tui_app *app, enum tui_action action)
 
 typedef int handler(struct tui_app *app, enum tui_action action);
 static handler *const handlers[TUI_ACTIONS] = {
-    [TUI_ACTION_VIEW_OVERVIEW] = open_view,
-    [TUI_ACTION_VIEW_RANKS] = open_view,
-    [TUI_ACTION_VIEW_LATENCY] = open_view,
-    [TUI_ACTION_VIEW_MATRIX] = open_view,
-    [TUI_ACTION_VIEW_IMBALANCE] = open_view,
-    [TUI_ACTION_VIEW_TIMELINE] = open_view,
-    [TUI_ACTION_VIEW_CALLS] = open_view,
-    [TUI_ACTION_VIEW_VERDICT] = open_view,
-    [TUI_ACTION_VIEW_HOROVOD] = open_view,
-    [TUI_ACTION_VIEW_NCCL] = open_view,
-    [TUI_ACTION_VIEW_GPU] = open_view,
-    [TUI_ACTION_FIND] = prompt,
-    [TUI_ACTION_FILTER] = prompt,
-    [TUI_ACTION_HELP] = help,
-    [TUI_ACTION_QUIT] = simple,
-    [TUI_ACTION_UP] = move,
-    [TUI_ACTION_DOWN] = move,
-    [TUI_ACTION_PAGE_UP] = move,
-    [TUI_ACTION_PAGE_DOWN] = move,
-    [TUI_ACTION_FIRST] = move,
-    [TUI_ACTION_LAST] = move,
-    [TUI_ACTION_BACK] = back,
-    [TUI_ACTION_FREEZE] = freeze,
-    [TUI_ACTION_ZOOM_IN] = zoom,
-    [TUI_ACTION_ZOOM_OUT] = zoom,
-    [TUI_ACTION_ZOOM_ALL] = zoom_all,
-    [TUI_ACTION_EARLIER] = shift,
-    [TUI_ACTION_LATER] = shift,
-    [TUI_ACTION_FOLLOW] = follow,
-    [TUI_ACTION_TAG] = tag,
-    [TUI_ACTION_UNTAG] = untag,
-    [TUI_ACTION_SORT_NEXT] = sort,
-    [TUI_ACTION_SORT_PREVIOUS] = sort,
-    [TUI_ACTION_SORT_INVERT] = sort,
-    [TUI_ACTION_FIND_NEXT] = find_next,
-    [TUI_ACTION_WRITE] = simple,
-    [TUI_ACTION_REPAINT] = simple,
+    [TUI_ACTION_VIEW_OVERVIEW] = open_view,  [TUI_ACTION_VIEW_RANKS] = open_view,
+    [TUI_ACTION_VIEW_LATENCY] = open_view,   [TUI_ACTION_VIEW_MATRIX] = open_view,
+    [TUI_ACTION_VIEW_IMBALANCE] = open_view, [TUI_ACTION_VIEW_TIMELINE] = open_view,
+    [TUI_ACTION_VIEW_CALLS] = open_view,     [TUI_ACTION_VIEW_VERDICT] = open_view,
+    [TUI_ACTION_VIEW_HOROVOD] = open_view,   [TUI_ACTION_VIEW_NCCL] = open_view,
+    [TUI_ACTION_VIEW_GPU] = open_view,       [TUI_ACTION_FIND] = open_prompt,
+    [TUI_ACTION_FILTER] = open_prompt,       [TUI_ACTION_HELP] = open_help,
+    [TUI_ACTION_QUIT] = return_reaction,     [TUI_ACTION_UP] = move_cursor,
+    [TUI_ACTION_DOWN] = move_cursor,         [TUI_ACTION_PAGE_UP] = move_cursor,
+    [TUI_ACTION_PAGE_DOWN] = move_cursor,    [TUI_ACTION_FIRST] = move_cursor,
+    [TUI_ACTION_LAST] = move_cursor,         [TUI_ACTION_BACK] = go_back,
+    [TUI_ACTION_FREEZE] = toggle_freeze,     [TUI_ACTION_ZOOM_IN] = zoom_range,
+    [TUI_ACTION_ZOOM_OUT] = zoom_range,      [TUI_ACTION_ZOOM_ALL] = zoom_to_all,
+    [TUI_ACTION_EARLIER] = shift_range,      [TUI_ACTION_LATER] = shift_range,
+    [TUI_ACTION_FOLLOW] = toggle_follow,     [TUI_ACTION_TAG] = tag_rank,
+    [TUI_ACTION_UNTAG] = untag_all,          [TUI_ACTION_SORT_NEXT] = sort_table,
+    [TUI_ACTION_SORT_PREVIOUS] = sort_table, [TUI_ACTION_SORT_INVERT] = sort_table,
+    [TUI_ACTION_FIND_NEXT] = find_next_row,  [TUI_ACTION_WRITE] = return_reaction,
+    [TUI_ACTION_REPAINT] = return_reaction,
 };
 
 int tui_app_step(struct tui_app *app, enum tui_action action)
@@ -267,7 +249,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
  */
 
 /* Enter in a prompt. */
-static void answer_prompt(struct tui_app *app)
+static void close_prompt(struct tui_app *app)
 {
     const struct tui_view *view = tui_app_view(app);
     struct tui_table *table = &app->table[app->view];
@@ -277,7 +259,7 @@ static void answer_prompt(struct tui_app *app)
         memcpy(table->find, app->typed, sizeof table->find);
         tui_app_update_table(app); /* what is folded away is looked through too */
         if (table->find[0] && !tui_table_find(table, view->table, app, true))
-            say(app, "not found");
+            show_message(app, "not found");
         else if (view->moved && tui_table_row(table) != SIZE_MAX)
             view->moved(app, tui_table_row(table));
     } else if (asked == TUI_PROMPT_FIND && app->typed[0]) {
@@ -287,16 +269,16 @@ static void answer_prompt(struct tui_app *app)
                 tui_app_choose_rank(app, i);
                 return;
             }
-        say(app, "no such rank");
+        show_message(app, "no such rank");
     }
 }
 
-static int prompt_key(struct tui_app *app, int key)
+static int type_key(struct tui_app *app, int key)
 {
     size_t length = strlen(app->typed);
     char bytes[5];
     if (key == TUI_KEY_ENTER) {
-        answer_prompt(app);
+        close_prompt(app);
     } else if (key == TUI_KEY_ESCAPE) {
         if (app->prompt == TUI_PROMPT_FILTER)
             app->table[app->view].filter[0] = 0;
@@ -324,7 +306,7 @@ int tui_app_key(struct tui_app *app, int key)
     int reaction = app->message[0] ? TUI_REDRAW : 0;
     app->message[0] = 0;
     if (app->prompt)
-        return reaction | prompt_key(app, key);
+        return reaction | type_key(app, key);
     return reaction | tui_app_step(app, tui_key_action(app->view, key));
 }
 

@@ -57,7 +57,7 @@ const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out
 
 /* ---- the range of time in view ---------------------------------------------------------------------------------- */
 
-static int64_t job_end(const struct tui_app *app)
+static int64_t get_job_end(const struct tui_app *app)
 {
     return app->info.elapsed_ns > SHORTEST_RANGE_NS ? app->info.elapsed_ns : SHORTEST_RANGE_NS;
 }
@@ -65,7 +65,7 @@ static int64_t job_end(const struct tui_app *app)
 void tui_app_range(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns)
 {
     *begin_ns = app->all_time ? 0 : app->begin_ns;
-    *end_ns = app->all_time ? job_end(app) : app->end_ns;
+    *end_ns = app->all_time ? get_job_end(app) : app->end_ns;
 }
 
 struct ana_selection tui_app_selection(const struct tui_app *app)
@@ -82,7 +82,7 @@ struct ana_selection tui_app_selection(const struct tui_app *app)
 
 void tui_app_set_range(struct tui_app *app, int64_t begin_ns, int64_t end_ns)
 {
-    int64_t end = job_end(app), width = end_ns - begin_ns;
+    int64_t end = get_job_end(app), width = end_ns - begin_ns;
     if (width < SHORTEST_RANGE_NS)
         width = SHORTEST_RANGE_NS;
     if (width > end)
@@ -110,7 +110,7 @@ int64_t tui_app_known_end(const struct tui_app *app)
 {
     enum { PARTS = 4 };
     double part[PARTS];
-    struct ana_selection s = {.begin_ns = 0, .end_ns = job_end(app)};
+    struct ana_selection s = {.begin_ns = 0, .end_ns = get_job_end(app)};
     while (s.end_ns - s.begin_ns >= PARTS) {
         int64_t from = s.begin_ns, width = s.end_ns - from;
         int last = PARTS - 1;
@@ -141,13 +141,13 @@ void tui_app_follow_end(struct tui_app *app)
 
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 
-static bool in_group(const struct tui_group *g, const struct ana_rank *r)
+static bool is_in_group(const struct tui_group *g, const struct ana_rank *r)
 {
     return g->state == r->state &&
            (g->inside == r->inside || (g->inside && r->inside && !strcmp(g->inside, r->inside)));
 }
 
-static int by_count(const void *a, const void *b)
+static int compare_counts(const void *a, const void *b)
 {
     const struct tui_group *x = a, *y = b;
     return (x->count > y->count) - (x->count < y->count);
@@ -159,7 +159,7 @@ static void group_ranks(struct tui_app *app)
     for (size_t i = 0; i < app->rank_count; i++) {
         const struct ana_rank *r = &app->rank[i];
         int g = 0;
-        while (g < app->group_count && !in_group(&app->group[g], r))
+        while (g < app->group_count && !is_in_group(&app->group[g], r))
             g++;
         if (g == TUI_GROUPS)
             g--;
@@ -167,13 +167,13 @@ static void group_ranks(struct tui_app *app)
             app->group[app->group_count++] = (struct tui_group){r->state, r->inside, 0};
         app->group[g].count++;
     }
-    qsort(app->group, (size_t)app->group_count, sizeof *app->group, by_count);
+    qsort(app->group, (size_t)app->group_count, sizeof *app->group, compare_counts);
 }
 
 const struct tui_group *tui_app_group(const struct tui_app *app, size_t index)
 {
     for (int g = 0; g < app->group_count; g++)
-        if (in_group(&app->group[g], &app->rank[index]))
+        if (is_in_group(&app->group[g], &app->rank[index]))
             return &app->group[g];
     return &app->group[0];
 }
@@ -214,7 +214,7 @@ static void take_verdict(struct tui_app *app)
     app->verdict = verdict;
 }
 
-static void summarize(struct tui_app *app)
+static void make_summary(struct tui_app *app)
 {
     struct ana_summary summary;
     if (app->source.ops->summarize(app->source.data, tui_app_selection(app), &summary) != TRC_OK) {
@@ -255,19 +255,19 @@ void tui_app_load(struct tui_app *app)
         app->info = app->source.ops->info(app->source.data);
         copy_ranks(app);
         if (app->cursor_at_end)
-            app->cursor_ns = job_end(app) - 1;
+            app->cursor_ns = get_job_end(app) - 1;
         tui_app_follow_end(app);
         take_verdict(app);
         app->horovod = app->source.ops->horovod(app->source.data);
     }
-    summarize(app);
+    make_summary(app);
     show_trouble(app);
 }
 
 void tui_app_settle(struct tui_app *app)
 {
     if (app->stale || !app->has_summary)
-        summarize(app);
+        make_summary(app);
 }
 
 bool tui_app_init(struct tui_app *app, struct tui_source source, const struct tui_view *const *views)
@@ -285,7 +285,7 @@ bool tui_app_init(struct tui_app *app, struct tui_source source, const struct tu
     }
     app->opened_ns = app->info.elapsed_ns;
     app->cursor_at_end = !tui_app_ended(app);
-    app->cursor_ns = app->cursor_at_end ? job_end(app) - 1 : job_end(app) / 2;
+    app->cursor_ns = app->cursor_at_end ? get_job_end(app) - 1 : get_job_end(app) / 2;
     return true;
 }
 

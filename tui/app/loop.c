@@ -9,7 +9,7 @@
 /* A running job is looked at every TICK_MS, whatever the look takes, but for a breath to draw and to hear keys. */
 enum { TICK_MS = 400, BREATH_MS = 50, ADVANCE_NS = 100000000, ALL = 0 };
 
-static int64_t now_ms(void)
+static int64_t read_clock_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -50,7 +50,7 @@ struct loop {
     bool redraw, repaint;
 };
 
-static void draw(struct loop *l)
+static void draw_screen(struct loop *l)
 {
     int cols, rows;
     l->term.ops->size(l->term.data, &cols, &rows);
@@ -73,7 +73,7 @@ static void read_events(struct loop *l, int64_t budget_ns)
     tui_app_settle(app);
 }
 
-static void tick(struct loop *l, int64_t budget_ns)
+static void refresh_source(struct loop *l, int64_t budget_ns)
 {
     struct tui_app *app = l->app;
     const struct tui_source *source = &app->source;
@@ -88,14 +88,14 @@ static void tick(struct loop *l, int64_t budget_ns)
     }
 }
 
-static void settle(struct loop *l, int64_t budget_ns)
+static void settle_selection(struct loop *l, int64_t budget_ns)
 {
     tui_app_settle(l->app);
     read_events(l, budget_ns);
     l->redraw = true;
 }
 
-static void handle(struct loop *l, const struct tui_event *event, int *reaction)
+static void handle_event(struct loop *l, const struct tui_event *event, int *reaction)
 {
     int cols = l->grid.cols, rows = l->grid.rows;
     *reaction = 0;
@@ -122,26 +122,26 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
     int reaction = 0;
     l.grid.ascii = term.ops->ascii(term.data);
     while (!(reaction & TUI_QUIT)) {
-        int64_t now = now_ms();
+        int64_t now = read_clock_ms();
         if (live && now >= next) {
-            tick(&l, ADVANCE_NS);
+            refresh_source(&l, ADVANCE_NS);
             l.stuck = false;
-            next = now + TICK_MS > now_ms() + BREATH_MS ? now + TICK_MS : now_ms() + BREATH_MS;
+            next = now + TICK_MS > read_clock_ms() + BREATH_MS ? now + TICK_MS : read_clock_ms() + BREATH_MS;
         }
         if (!live && app->stale)
-            settle(&l, ALL);
+            settle_selection(&l, ALL);
         if (l.redraw)
-            draw(&l);
+            draw_screen(&l);
         /* Keys first; while there are none, numbers of a new selection; then events not seen yet. */
-        int64_t rest = next - now_ms();
+        int64_t rest = next - read_clock_ms();
         bool busy = live && (app->stale || (l.done < 1 && !l.stuck));
         struct tui_event event = term.ops->wait(term.data, busy || rest < 0 ? 0 : (int)rest);
         if (event.kind != TUI_EVENT_NONE) {
-            handle(&l, &event, &reaction);
+            handle_event(&l, &event, &reaction);
         } else if (!live) {
-            tick(&l, ALL);
+            refresh_source(&l, ALL);
         } else if (app->stale) {
-            settle(&l, ADVANCE_NS);
+            settle_selection(&l, ADVANCE_NS);
         } else if (l.done < 1) {
             double before = l.done;
             l.done = app->source.ops->advance(app->source.data, ADVANCE_NS);

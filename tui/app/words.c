@@ -18,7 +18,7 @@ void tui_words_instant(char *out, size_t size, int64_t at_ns, int64_t step_ns, b
         snprintf(out, size, "%s%s", ana_clock(clock, sizeof clock, at_ns), fraction);
 }
 
-static const char *peer_name(int32_t peer, char *out, size_t size)
+static const char *name_peer(int32_t peer, char *out, size_t size)
 {
     if (peer >= 0)
         snprintf(out, size, "%d", peer);
@@ -33,14 +33,14 @@ static const char *peer_name(int32_t peer, char *out, size_t size)
 static void add_message(char *out, size_t size, size_t *n, const char *what, int32_t peer, int32_t tag, uint64_t bytes)
 {
     char text[ANA_TEXT];
-    ana_append(out, size, n, "%s %s", what, peer_name(peer, text, sizeof text));
+    ana_append(out, size, n, "%s %s", what, name_peer(peer, text, sizeof text));
     if (tag >= 0)
         ana_append(out, size, n, " tag %d", tag);
     ana_append(out, size, n, ", %s",
                ana_number(text, sizeof text, ANA_BYTES, bytes == TRC_BYTES_UNKNOWN ? NAN : (double)bytes, true));
 }
 
-static void second_line(const struct tui_app *app, const struct ana_moment *m, char *out, size_t size)
+static void write_other_side(const struct tui_app *app, const struct ana_moment *m, char *out, size_t size)
 {
     char rank[ANA_TEXT], late[ANA_TEXT];
     size_t n = 0;
@@ -102,5 +102,5 @@ void tui_words_state(const struct tui_app *app, const struct ana_moment *state, 
         ana_append(first, first_size, &n, ", %s", state->comm_name);
     if (sig->flags & TRC_SIG_COLL)
         ana_append(first, first_size, &n, " #%" PRIu64, state->sequence);
-    second_line(app, state, second, second_size);
+    write_other_side(app, state, second, second_size);
 }

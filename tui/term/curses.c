@@ -82,7 +82,7 @@ static void curses_show(void *data, const struct tui_grid *grid, bool repaint)
 }
 
 /* Keys that are no characters. */
-static int special(wint_t key)
+static int map_key(wint_t key)
 {
     static const struct {
         wint_t curses;
@@ -131,7 +131,7 @@ static struct tui_event curses_wait(void *data, int timeout_ms)
             event.kind = TUI_EVENT_CLICK;
         }
     } else {
-        event.key = got == KEY_CODE_YES ? special(key)
+        event.key = got == KEY_CODE_YES ? map_key(key)
                     : key == '\r'       ? TUI_KEY_ENTER
                     : key == 8          ? TUI_KEY_BACKSPACE
                                         : (int)key;

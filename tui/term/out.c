@@ -32,7 +32,7 @@ static bool write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-static bool continues(char byte)
+static bool is_continuation(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
@@ -43,13 +43,13 @@ static bool is_cut(const char *bytes, size_t size)
     unsigned char c = (unsigned char)*bytes;
     size_t length = c < 0xc2 || c >= 0xf5 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
     for (size_t i = 1; i < size; i++)
-        if (!continues(bytes[i]))
+        if (!is_continuation(bytes[i]))
             return false;
     return size < length;
 }
 
 /* Takes the first character of `bytes` to `to`: as it is, or a '?' for its first byte.  Returns the bytes taken. */
-static size_t take(const struct out *o, const char *bytes, size_t size, char *to, size_t *n)
+static size_t take_character(const struct out *o, const char *bytes, size_t size, char *to, size_t *n)
 {
     bool plain = *bytes == '\n' || *bytes == '\t';
     size_t length = plain ? 1 : trc_text_char(bytes, size);
@@ -62,19 +62,19 @@ static size_t take(const struct out *o, const char *bytes, size_t size, char *to
     return length;
 }
 
-static ssize_t put(void *cookie, const char *bytes, size_t size)
+static ssize_t write_guarded(void *cookie, const char *bytes, size_t size)
 {
     struct out *o = cookie;
     char shown[4096];
     size_t n = 0, at = 0;
     while (o->held > 0 && at < size) { /* the rest of the character that was cut, byte by byte */
-        bool more = continues(bytes[at]);
+        bool more = is_continuation(bytes[at]);
         if (more)
             o->cut[o->held++] = bytes[at++];
         if (more && is_cut(o->cut, o->held))
             continue;
         for (size_t i = 0; i < o->held;)
-            i += take(o, o->cut + i, o->held - i, shown, &n);
+            i += take_character(o, o->cut + i, o->held - i, shown, &n);
         o->held = 0;
     }
     while (at < size) {
@@ -83,7 +83,7 @@ static ssize_t put(void *cookie, const char *bytes, size_t size)
             o->held = size - at;
             break;
         }
-        at += take(o, bytes + at, size - at, shown, &n);
+        at += take_character(o, bytes + at, size - at, shown, &n);
         if (n + LONGEST > sizeof shown) {
             if (!write_all(o->fd, shown, n))
                 return 0;
@@ -93,11 +93,11 @@ static ssize_t put(void *cookie, const char *bytes, size_t size)
     return write_all(o->fd, shown, n) ? (ssize_t)size : 0;
 }
 
-static FILE *guarded(struct out *o, FILE *plain)
+static FILE *open_guarded(struct out *o, FILE *plain)
 {
     bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     o->ascii = !utf8 && isatty(o->fd);
-    FILE *file = fopencookie(o, "w", (cookie_io_functions_t){.write = put});
+    FILE *file = fopencookie(o, "w", (cookie_io_functions_t){.write = write_guarded});
     if (!file)
         return plain;
     setvbuf(file, NULL, o->fd == STDERR_FILENO ? _IONBF : isatty(o->fd) ? _IOLBF : _IOFBF, BUFSIZ);
@@ -107,8 +107,8 @@ static FILE *guarded(struct out *o, FILE *plain)
 void tui_out_guard(void)
 {
     terminal = stdout;
-    stdout = guarded(&out[0], stdout);
-    stderr = guarded(&out[1], stderr);
+    stdout = open_guarded(&out[0], stdout);
+    stderr = open_guarded(&out[1], stderr);
 }
 
 FILE *tui_out_terminal(void)

@@ -37,7 +37,7 @@ static void script_show(void *data, const struct tui_grid *grid, bool repaint)
 }
 
 /* The next key of a `key` or `text` line; TUI_KEY_NONE when it is used up. */
-static int next_key(struct script *s)
+static int take_key(struct script *s)
 {
     if (!s->rest)
         return TUI_KEY_NONE;
@@ -62,7 +62,7 @@ static struct tui_event script_wait(void *data, int timeout_ms)
     struct tui_event event = {.kind = TUI_EVENT_NONE};
     (void)timeout_ms;
     for (;;) {
-        if ((event.key = next_key(s)) != TUI_KEY_NONE) {
+        if ((event.key = take_key(s)) != TUI_KEY_NONE) {
             event.kind = TUI_EVENT_KEY;
             return event;
         }

@@ -83,7 +83,7 @@ int tui_encode(uint32_t ch, char out[5])
 }
 
 /* Terminals agree on the width of these; of the rest we cannot be sure, so it is not shown. */
-static bool one_column(uint32_t ch)
+static bool is_one_column(uint32_t ch)
 {
     return (ch >= 0x20 && ch < 0x7f) || (ch >= 0xa1 && ch < 0x300) || (ch >= 0x370 && ch < 0x483) ||
            (ch >= 0x2010 && ch < 0x2028) || (ch >= 0x2030 && ch < 0x205f) || (ch >= 0x20a0 && ch < 0x20c0) ||
@@ -125,7 +125,7 @@ void tui_put_char(struct tui_grid *grid, struct tui_rect rect, int x, int y, enu
     struct tui_cell *cell = tui_grid_at(grid, rect.x + x, rect.y + y);
     if (!cell)
         return;
-    cell->ch = grid->ascii ? (uint32_t)(unsigned char)tui_ascii(ch) : one_column(ch) ? ch : '?';
+    cell->ch = grid->ascii ? (uint32_t)(unsigned char)tui_ascii(ch) : is_one_column(ch) ? ch : '?';
     cell->style = (uint8_t)style;
 }
 

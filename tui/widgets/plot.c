@@ -11,7 +11,7 @@ double tui_plot_max(const double *values, size_t n)
     return max;
 }
 
-static double clamp(double share)
+static double clamp_share(double share)
 {
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
@@ -20,7 +20,7 @@ uint32_t tui_plot_block(double share)
 {
     if (isnan(share))
         return ' ';
-    return 0x2581 + (uint32_t)lround(clamp(share) * 7);
+    return 0x2581 + (uint32_t)lround(clamp_share(share) * 7);
 }
 
 uint32_t tui_plot_shade(double share, enum tui_style *style)
@@ -61,7 +61,7 @@ void tui_plot_area(struct tui_grid *grid, struct tui_rect rect, enum tui_style s
     for (size_t i = 0; i < n && (int)i < rect.w; i++) {
         if (isnan(values[i]))
             continue;
-        int eighths = max > 0 ? (int)lround(clamp(values[i] / max) * rect.h * 8) : 0;
+        int eighths = max > 0 ? (int)lround(clamp_share(values[i] / max) * rect.h * 8) : 0;
         if (!eighths)
             eighths = 1; /* known, though nothing: a line on the ground */
         for (int y = rect.h - 1; y >= 0 && eighths > 0; y--, eighths -= 8)
@@ -74,7 +74,7 @@ void tui_plot_bar(struct tui_grid *grid, struct tui_rect rect, int x, int y, int
 {
     if (isnan(share))
         return;
-    int eighths = (int)lround(clamp(share) * width * 8);
+    int eighths = (int)lround(clamp_share(share) * width * 8);
     for (int i = 0; i < width && eighths > 0; i++, eighths -= 8)
         tui_put_char(grid, rect, x + i, y, style, eighths >= 8 ? 0x2588 : 0x2590 - (uint32_t)eighths);
 }

@@ -15,7 +15,7 @@ static bool is_text(const struct tui_column *column)
     return column->metric->unit == ANA_UNIT_TEXT;
 }
 
-static bool ascends(const struct tui_column *column)
+static bool is_ascending(const struct tui_column *column)
 {
     return column->flags & TUI_ASCENDING;
 }
@@ -49,7 +49,7 @@ struct sort_key {
 };
 
 /* Unknown values come last in either direction; equal ones keep the order of the rows. */
-static int compare(const void *pa, const void *pb)
+static int compare_keys(const void *pa, const void *pb)
 {
     const struct sort_key *a = pa, *b = pb;
     int order = 0;
@@ -80,17 +80,18 @@ static void sort_rows(struct tui_table *table, const struct tui_table_spec *spec
         keys[i] = (struct sort_key){.number = value.number,
                                     .row = table->order[i],
                                     .is_text = is_text(column),
-                                    .descending = ascends(column) == table->inverted};
+                                    .descending = is_ascending(column) == table->inverted};
         snprintf(keys[i].text, sizeof keys[i].text, "%.47s", value.text);
     }
-    qsort(keys, table->count, sizeof *keys, compare);
+    qsort(keys, table->count, sizeof *keys, compare_keys);
     for (size_t i = 0; i < table->count; i++)
         table->order[i] = keys[i].row;
     free(keys);
 }
 
 /* Where the columns stand: out[i] = first cell of column i, widths in wide[i]; returns how many there is room for. */
-static int place(const struct tui_table *table, const struct tui_table_spec *spec, int width, int *out, int *wide)
+static int place_columns(const struct tui_table *table, const struct tui_table_spec *spec, int width, int *out,
+                         int *wide)
 {
     int x = 1, shown = 0;
     for (; shown < spec->column_count; shown++) {
@@ -118,7 +119,7 @@ static bool contains(const struct tui_table *table, const struct tui_table_spec 
 {
     int at[TUI_TABLE_COLUMNS], wide[TUI_TABLE_COLUMNS], shown = spec->column_count;
     if (table->drawn.w > 0)
-        shown = place(table, spec, table->drawn.w, at, wide);
+        shown = place_columns(table, spec, table->drawn.w, at, wide);
     struct tui_value value;
     for (int c = 0; c < shown; c++) {
         if (c > 0 && !is_text(&spec->columns[c]))
@@ -130,7 +131,7 @@ static bool contains(const struct tui_table *table, const struct tui_table_spec 
     return false;
 }
 
-static void remember(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
+static void remember_cursor(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
 {
     table->has_cursor = table->cursor < table->count;
     if (table->has_cursor)
@@ -142,7 +143,7 @@ bool tui_table_go(struct tui_table *table, const struct tui_table_spec *spec, co
     for (size_t i = 0; i < table->count; i++)
         if (spec->identity(data, table->order[i]) == identity) {
             table->cursor = i;
-            remember(table, spec, data);
+            remember_cursor(table, spec, data);
             return true;
         }
     return false;
@@ -177,7 +178,7 @@ void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec
     } else if (!tui_table_go(table, spec, data, table->cursor_identity)) {
         if (table->cursor >= table->count)
             table->cursor = table->count ? table->count - 1 : 0;
-        remember(table, spec, data);
+        remember_cursor(table, spec, data);
     }
 }
 
@@ -193,10 +194,10 @@ void tui_table_move(struct tui_table *table, const struct tui_table_spec *spec, 
     long last = (long)table->count - 1;
     long to = delta > last ? last : delta < -last ? (long)table->cursor + -last : (long)table->cursor + delta;
     table->cursor = (size_t)(to < 0 ? 0 : to > last ? last : to);
-    remember(table, spec, data);
+    remember_cursor(table, spec, data);
 }
 
-static void sort_by(struct tui_table *table, const struct tui_table_spec *spec, const void *data, int column)
+static void sort_by_column(struct tui_table *table, const struct tui_table_spec *spec, const void *data, int column)
 {
     table->inverted = column == table->sort && !table->inverted;
     table->sort = column;
@@ -223,7 +224,7 @@ bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, 
         size_t at = (table->cursor + i + (here ? 0 : 1)) % table->count;
         if (contains(table, spec, data, table->order[at], table->find)) {
             table->cursor = at;
-            remember(table, spec, data);
+            remember_cursor(table, spec, data);
             return true;
         }
     }
@@ -233,7 +234,7 @@ bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, 
 /* ---- drawing --------------------------------------------------------------------------------------------------- */
 
 /* How wide the stretching columns would like to be for `page` rows from the top. */
-static void measure(struct tui_table *table, const struct tui_table_spec *spec, const void *data, size_t page)
+static void measure_columns(struct tui_table *table, const struct tui_table_spec *spec, const void *data, size_t page)
 {
     for (int c = 0; c < spec->column_count; c++) {
         table->want[c] = 0;
@@ -255,10 +256,11 @@ enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_t
     if (x < 0 || y < 0 || x >= table->drawn.w || y >= table->drawn.h)
         return TUI_CLICK_NOTHING;
     if (y == 0) {
-        int at[TUI_TABLE_COLUMNS], wide[TUI_TABLE_COLUMNS], shown = place(table, spec, table->drawn.w, at, wide);
+        int at[TUI_TABLE_COLUMNS], wide[TUI_TABLE_COLUMNS],
+            shown = place_columns(table, spec, table->drawn.w, at, wide);
         for (int i = 0; i < shown; i++)
             if (x >= at[i] && x <= at[i] + wide[i]) {
-                sort_by(table, spec, data, i);
+                sort_by_column(table, spec, data, i);
                 return TUI_CLICK_TITLE;
             }
         return TUI_CLICK_NOTHING;
@@ -268,7 +270,7 @@ enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_t
         return TUI_CLICK_NOTHING;
     bool same = position == table->cursor;
     table->cursor = position;
-    remember(table, spec, data);
+    remember_cursor(table, spec, data);
     return same ? TUI_CLICK_CURSOR : TUI_CLICK_ROW;
 }
 
@@ -288,7 +290,7 @@ static void draw_titles(const struct tui_table *table, const struct tui_table_sp
         const struct tui_column *column = &spec->columns[i];
         bool sorted = i == table->sort, right = !is_text(column);
         char title[48];
-        bool down = ascends(column) == table->inverted;
+        bool down = is_ascending(column) == table->inverted;
         snprintf(title, sizeof title, "%s%s", column->metric->title,
                  sorted && tui_columns(column->metric->title) < wide[i] ? (down ? "\xe2\x96\xbc" : "\xe2\x96\xb2")
                                                                         : "");
@@ -309,8 +311,8 @@ void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, 
         table->top = table->cursor - page + 1;
     if (table->top + page > table->count)
         table->top = table->count > page ? table->count - page : 0;
-    measure(table, spec, data, page);
-    int at[TUI_TABLE_COLUMNS], wide[TUI_TABLE_COLUMNS], shown = place(table, spec, rect.w, at, wide);
+    measure_columns(table, spec, data, page);
+    int at[TUI_TABLE_COLUMNS], wide[TUI_TABLE_COLUMNS], shown = place_columns(table, spec, rect.w, at, wide);
     draw_titles(table, spec, grid, rect, at, wide, shown);
     for (size_t i = 0; i < page && table->top + i < table->count; i++) {
         size_t row = table->order[table->top + i];
