@@ -11,11 +11,11 @@ enum { EXIT_PROBLEM = 1 };
 int tui_command_doctor(int argc, char **argv)
 {
     static const struct {
-        void (*look)(struct tui_doctor *doctor);
+        void (*check)(struct tui_doctor *doctor);
         bool of_command;
-    } looks[] = {{tui_doctor_libtrace, false},  {tui_doctor_folder, false},    {tui_doctor_clock, false},
-                 {tui_doctor_libraries, false}, {tui_doctor_launchers, false}, {tui_doctor_runtimes, false},
-                 {tui_doctor_command, true},    {tui_doctor_program, true},    {tui_doctor_plan, true}};
+    } checks[] = {{tui_doctor_libtrace, false},  {tui_doctor_folder, false},    {tui_doctor_clock, false},
+                  {tui_doctor_libraries, false}, {tui_doctor_launchers, false}, {tui_doctor_runtimes, false},
+                  {tui_doctor_command, true},    {tui_doctor_program, true},    {tui_doctor_plan, true}};
     static const struct option names[] = {{0}};
     optind = 1;
     opterr = 0;
@@ -24,9 +24,9 @@ int tui_command_doctor(int argc, char **argv)
     struct tui_doctor doctor = {.command = optind < argc};
     if (doctor.command && !tui_plan_read(&doctor.plan, argv + optind, (size_t)(argc - optind)))
         return tui_input_error("%s", doctor.plan.refusal);
-    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
-        if (doctor.command || !looks[i].of_command) {
-            looks[i].look(&doctor);
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (doctor.command || !checks[i].of_command) {
+            checks[i].check(&doctor);
             fflush(stdout);
         }
     tui_plan_free(&doctor.plan);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Text as roff: what it would take for commands is escaped. */
-static void text(const char *s)
+static void print_text(const char *s)
 {
     if (*s == '.' || *s == '\'')
         fputs("\\&", stdout);
@@ -20,12 +20,12 @@ static void text(const char *s)
 }
 
 /* A tagged paragraph: the word, and below it what it means. */
-static void entry(const char *word, const char *meaning)
+static void print_entry(const char *word, const char *meaning)
 {
     fputs(".TP\n.B ", stdout);
-    text(word);
+    print_text(word);
     putchar('\n');
-    text(meaning);
+    print_text(meaning);
     putchar('\n');
 }
 
@@ -52,28 +52,28 @@ const struct tui_variable *tui_option(int i)
 }
 
 /* A command and, further in, its options. */
-static void command_entry(const struct tui_command *command)
+static void print_command(const struct tui_command *command)
 {
     const struct tui_variable *option;
-    entry(command->name, command->help);
+    print_entry(command->name, command->help);
     printf(".RS\n");
     for (int i = 0; (option = tui_option(i)); i++)
         if (strcmp(option->type, command->name) == 0)
-            entry(option->name, option->help);
+            print_entry(option->name, option->help);
     printf(".RE\n");
 }
 
-static void view_section(const struct tui_view *view)
+static void print_view(const struct tui_view *view)
 {
     fputs(".SS ", stdout);
-    text(view->title);
+    print_text(view->title);
     putchar('\n');
-    text(view->about);
+    print_text(view->about);
     putchar('\n');
     for (int c = 0; view->table && c < view->table->column_count; c++)
-        entry(view->table->columns[c].metric->title, view->table->columns[c].metric->help);
+        print_entry(view->table->columns[c].metric->title, view->table->columns[c].metric->help);
     for (const struct tui_term_help *t = view->terms; t && t->word; t++)
-        entry(t->word, t->help);
+        print_entry(t->word, t->help);
 }
 
 int tui_print_manual(const char *version, const struct tui_variable *variables, size_t n)
@@ -83,10 +83,10 @@ int tui_print_manual(const char *version, const struct tui_variable *variables, 
 
     for (int i = 0; (command = tui_command(i)); i++) {
         fputs(".br\n.B hpctop ", stdout);
-        text(i == 0 ? "" : command->name);
+        print_text(i == 0 ? "" : command->name);
         fputs("\n.RI ", stdout);
         putchar('"');
-        text(command->arguments);
+        print_text(command->arguments);
         fputs("\"\n", stdout);
     }
     printf(
@@ -95,26 +95,26 @@ int tui_print_manual(const char *version, const struct tui_variable *variables, 
         "Several folders are one job; without one it takes the newest of the working directory.\n"
         "Without a terminal it prints the report.\n.SH COMMANDS\n");
     for (int i = 0; (command = tui_command(i)); i++)
-        command_entry(command);
+        print_command(command);
     printf(".SH KEYS\n");
     for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++)
-        entry(tui_action_info(a)->keys, tui_action_info(a)->help);
+        print_entry(tui_action_info(a)->keys, tui_action_info(a)->help);
     printf(".SH SCREENS\n");
     for (int v = 0; v < TUI_VIEWS; v++)
         if (v != TUI_VIEW_HELP)
-            view_section(tui_views[v]);
+            print_view(tui_views[v]);
     printf(".SH ENVIRONMENT\n.SS of libtrace.so\n");
     for (size_t i = 0; i < n; i++)
-        entry(variables[i].name, variables[i].help);
+        print_entry(variables[i].name, variables[i].help);
     printf(".SS of hpctop\n");
     const struct tui_variable *row;
     for (int i = 0; (row = tui_own_variable(i)); i++)
-        entry(row->name, row->help);
+        print_entry(row->name, row->help);
     printf(".SH EXIT STATUS\n");
-    entry("0", "done");
-    entry("2", "input that cannot be read, or output that cannot be written");
-    entry("64", "wrong usage");
-    entry("1", "doctor: CMD would not be recorded");
+    print_entry("0", "done");
+    print_entry("2", "input that cannot be read, or output that cannot be written");
+    print_entry("64", "wrong usage");
+    print_entry("1", "doctor: CMD would not be recorded");
     printf(".PP\nrecord ends as its command does.\n");
     return tui_finish(TUI_EXIT_OK);
 }

@@ -28,7 +28,7 @@ static int make_folders(char *path)
     return mkdir(path, 0777) && errno != EEXIST ? errno : 0;
 }
 
-static const char *batch_job(void)
+static const char *find_batch_job(void)
 {
     static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "COBALT_JOBID"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -49,7 +49,7 @@ static bool name_folder(const char *wanted, char *out, size_t size)
         return false;
     if (wanted)
         return (size_t)snprintf(out, size, "%s/%s", here, wanted) < size;
-    const char *job = batch_job();
+    const char *job = find_batch_job();
     struct stat info;
     for (int try = 1; try < 1000; try++) { /* pids come again */
         size_t n = (size_t)snprintf(out, size, "%s/hpctop-%s%s%d", here, job ? job : "", job ? "." : "", (int)getpid());
@@ -106,7 +106,7 @@ static int print_plan(const struct tui_plan *plan)
     return tui_finish(TUI_EXIT_OK);
 }
 
-static int start(const struct tui_plan *plan)
+static int start_command(const struct tui_plan *plan)
 {
     for (size_t i = 0; i < plan->settings; i++) {
         char *value = tui_setting_value(&plan->setting[i], false);
@@ -120,7 +120,7 @@ static int start(const struct tui_plan *plan)
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
-static int run(const struct tui_plan *plan, char *folder)
+static int run_plan(const struct tui_plan *plan, char *folder)
 {
     char path[4096];
     bool found = tui_find_program(plan->words.word[0], path, sizeof path); /* else nothing is made for it */
@@ -133,10 +133,10 @@ static int run(const struct tui_plan *plan, char *folder)
         fprintf(stderr, "hpctop: the trace goes to %s\n", folder);
     else if (found)
         fprintf(stderr, "hpctop: the trace of each job that this starts goes to hpctop-<job id> where it runs\n");
-    return start(plan);
+    return start_command(plan);
 }
 
-static int record(const char *wanted, bool dry, char *const *command, size_t n)
+static int record_command(const char *wanted, bool dry, char *const *command, size_t n)
 {
     char library[4096], folder[4096];
     struct tui_plan plan;
@@ -157,7 +157,7 @@ static int record(const char *wanted, bool dry, char *const *command, size_t n)
         tui_plan_free(&plan);
         return status;
     }
-    int status = dry ? print_plan(&plan) : run(&plan, named ? folder : NULL);
+    int status = dry ? print_plan(&plan) : run_plan(&plan, named ? folder : NULL);
     tui_plan_free(&plan);
     return status;
 }
@@ -185,5 +185,5 @@ int tui_command_record(int argc, char **argv)
         return tui_usage_error("record", "-o wants a folder");
     if (optind == argc)
         return tui_usage_error("record", "record wants a command: hpctop record -- mpirun -n 4 ./app");
-    return record(wanted, dry, argv + optind, (size_t)(argc - optind));
+    return record_command(wanted, dry, argv + optind, (size_t)(argc - optind));
 }

@@ -17,7 +17,7 @@
 #define PATIENCE_NS 5000000000
 #define LOOK_NS     50000000
 
-static int64_t now_ns(void)
+static int64_t read_clock_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -26,7 +26,7 @@ static int64_t now_ns(void)
 
 /* Touches the file that recorders look at, in the folder `place` or that of the file; its time of modification is the
  * request's name.  0: it could not be done, errno says why. */
-static uint64_t ask_in(const char *place)
+static uint64_t ask_in_folder(const char *place)
 {
     char path[4200];
     struct stat there;
@@ -54,7 +54,7 @@ static bool may_answer(const struct ana_rank *rank)
 }
 
 /* Did it answer a request made at `asked` or later?  (A network file system may cut the time to its own precision.) */
-static bool answered(const struct trc_file *file, uint64_t asked)
+static bool has_answered(const struct trc_file *file, uint64_t asked)
 {
     for (size_t i = trc_stacks(file); i-- > 0;) {
         const struct trc_stack *stack = trc_stack(file, i);
@@ -67,22 +67,22 @@ static bool answered(const struct trc_file *file, uint64_t asked)
 
 static void wait_for_answers(struct ana_job *job, uint64_t asked)
 {
-    int64_t end = now_ns() + PATIENCE_NS;
-    for (bool all = false; !all && now_ns() < end;) {
+    int64_t end = read_clock_ns() + PATIENCE_NS;
+    for (bool all = false; !all && read_clock_ns() < end;) {
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
         ana_job_refresh(job);
         all = true;
         for (size_t i = 0; i < ana_job_info(job).ranks; i++) {
             const struct ana_rank *rank = ana_job_rank(job, i);
             /* One that is silent is not waited for as long as one that is alive. */
-            if (may_answer(rank) && rank->state != ANA_RANK_UNKNOWN && !answered(rank->file, asked))
+            if (may_answer(rank) && rank->state != ANA_RANK_UNKNOWN && !has_answered(rank->file, asked))
                 all = false;
         }
     }
 }
 
 /* Why a rank gives no answer, where its process can be seen from here. */
-static const char *silence(const struct ana_rank *rank)
+static const char *explain_silence(const struct ana_rank *rank)
 {
     char here[64] = "", path[64], text[512];
     gethostname(here, sizeof here - 1);
@@ -125,7 +125,7 @@ static void print_frames(const struct ana_stack *stack)
         puts("    no frames could be had");
 }
 
-static const struct ana_snapshot *snapshot_of(const struct ana_stacks *stacks, size_t index)
+static const struct ana_snapshot *find_snapshot(const struct ana_stacks *stacks, size_t index)
 {
     for (size_t i = 0; i < stacks->snapshots; i++)
         if (stacks->snapshot[i].index == index)
@@ -166,7 +166,7 @@ static void print_groups(const struct ana_job *job, const struct ana_stacks *sta
     for (size_t g = 0; g < groups; g++) {
         char line[1200];
         const struct ana_stack *first = &stacks->stack[group[g].member[0]];
-        const struct ana_snapshot *snapshot = snapshot_of(stacks, first->index);
+        const struct ana_snapshot *snapshot = find_snapshot(stacks, first->index);
         ana_stack_group_ranks(job, stacks, &group[g], line, sizeof line);
         printf("\n%s %s", group[g].count == 1 ? "rank" : "ranks", line);
         ana_stack_line(first, line, sizeof line);
@@ -182,7 +182,7 @@ static void print_groups(const struct ana_job *job, const struct ana_stacks *sta
     ana_stack_groups_free(group, groups);
 }
 
-static int print(struct ana_job *job, uint64_t asked, bool threads)
+static int print_stacks(struct ana_job *job, uint64_t asked, bool threads)
 {
     struct ana_stacks stacks;
     if (!ana_stacks_take(job, &stacks))
@@ -191,10 +191,10 @@ static int print(struct ana_job *job, uint64_t asked, bool threads)
     printf("%s: stacks of %zu of %zu ranks\n", info.name, stacks.snapshots, info.ranks);
     for (size_t i = 0; i < info.ranks; i++) {
         const struct ana_rank *rank = ana_job_rank(job, i);
-        if (asked && may_answer(rank) && !answered(rank->file, asked))
-            printf("rank %d did not answer: %s%s\n", rank->rank, silence(rank),
-                   snapshot_of(&stacks, i) ? "; what follows of it is older" : "");
-        else if (!snapshot_of(&stacks, i))
+        if (asked && may_answer(rank) && !has_answered(rank->file, asked))
+            printf("rank %d did not answer: %s%s\n", rank->rank, explain_silence(rank),
+                   find_snapshot(&stacks, i) ? "; what follows of it is older" : "");
+        else if (!find_snapshot(&stacks, i))
             printf("rank %d: none was taken\n", rank->rank);
     }
     print_groups(job, &stacks, threads);
@@ -229,7 +229,7 @@ int tui_command_stacks(int argc, char **argv)
         live |= may_answer(ana_job_rank(job, i));
     uint64_t asked = 0;
     for (size_t i = 0; ask && live && i < places; i++) {
-        uint64_t at = ask_in(argv[optind + (int)i]);
+        uint64_t at = ask_in_folder(argv[optind + (int)i]);
         if (!at)
             fprintf(stderr, "hpctop: %s: cannot ask for stacks: %s; showing what was taken before\n",
                     argv[optind + (int)i], strerror(errno));
@@ -238,7 +238,7 @@ int tui_command_stacks(int argc, char **argv)
     }
     if (asked)
         wait_for_answers(job, asked);
-    int status = print(job, asked, threads);
+    int status = print_stacks(job, asked, threads);
     ana_job_close(job);
     return status;
 }

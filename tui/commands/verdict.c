@@ -37,7 +37,7 @@ static void print_text(const struct ana_verdict *v)
            v->id ? ana_verdict_class_name(v->id) : "");
 }
 
-static int seconds_of(const char *text, double *out)
+static int parse_seconds(const char *text, double *out)
 {
     char *end;
     *out = strtod(text, &end);
@@ -51,7 +51,7 @@ static void say_healthy(const struct ana_job *job, const struct ana_summary *sum
     snprintf(v->summary, sizeof v->summary, "%s%s", notable ? "no trouble, but worth a look: " : "", answer);
 }
 
-static int verdict(const char *const *folders, int n, bool json, double hang_s, double look_s)
+static int make_verdict(const char *const *folders, int n, bool json, double hang_s, double look_s)
 {
     char error[512];
     struct ana_job *job;
@@ -102,12 +102,13 @@ int tui_command_verdict(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
         if (option == 'j')
             json = true;
-        else if ((option == 'h' && !seconds_of(optarg, &hang_s)) || (option == 'l' && !seconds_of(optarg, &look_s)))
+        else if ((option == 'h' && !parse_seconds(optarg, &hang_s)) ||
+                 (option == 'l' && !parse_seconds(optarg, &look_s)))
             return tui_usage_error("verdict", "%s is not a number of seconds", optarg);
         else if (option != 'h' && option != 'l')
             return tui_usage_error("verdict", "unknown option %s", argv[optind - 1]);
     }
     if (optind == argc)
         return tui_usage_error("verdict", "verdict wants a trace folder");
-    return verdict((const char *const *)argv + optind, argc - optind, json, hang_s, look_s);
+    return make_verdict((const char *const *)argv + optind, argc - optind, json, hang_s, look_s);
 }

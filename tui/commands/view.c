@@ -18,7 +18,7 @@ struct options {
 };
 
 /* Keys from a script, screens to stdout: for tests. */
-static int play(struct tui_app *app, const struct options *options)
+static int play_script(struct tui_app *app, const struct options *options)
 {
     FILE *script = strcmp(options->script, "-") == 0 ? stdin : fopen(options->script, "r");
     struct tui_term term;
@@ -38,7 +38,7 @@ static int play(struct tui_app *app, const struct options *options)
     return ok ? tui_finish(TUI_EXIT_OK) : tui_input_error("out of memory");
 }
 
-static int look(struct tui_app *app, const struct options *options)
+static int show_screens(struct tui_app *app, const struct options *options)
 {
     char error[256];
     struct tui_term term;
@@ -99,7 +99,7 @@ int tui_command_view(int argc, char **argv)
         source.ops->close(source.data);
         return tui_input_error("out of memory");
     }
-    int status = options.script ? play(&app, &options) : look(&app, &options);
+    int status = options.script ? play_script(&app, &options) : show_screens(&app, &options);
     tui_app_free(&app);
     return status;
 }

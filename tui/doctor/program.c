@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void answer_and_leave(int to, const char *name, const char *version)
+static void answer_and_exit(int to, const char *name, const char *version)
 {
     char text[8192] = "";
     int length = 0;
@@ -37,7 +37,7 @@ bool tui_probe_library(const char *name, const char *version, char *path, size_t
     pid_t child = fork();
     if (child == 0) {
         dup2(STDERR_FILENO, STDOUT_FILENO);
-        answer_and_leave(ends[1], name, version);
+        answer_and_exit(ends[1], name, version);
     }
     close(ends[1]);
     for (ssize_t n = 1; child > 0 && n > 0 && used + 1 < sizeof said; used += n > 0 ? (size_t)n : 0)
@@ -91,7 +91,7 @@ static const struct mpi_name {
                  {"libmpi_cray.so", "srun", "Cray MPICH"},
                  {"libmpi.so", "Open MPI", "Open MPI"}};
 
-static const struct mpi_name *mpi_named(const char *soname)
+static const struct mpi_name *find_mpi_name(const char *soname)
 {
     for (size_t i = 0; i < sizeof mpi_names / sizeof *mpi_names; i++)
         if (strncmp(soname, mpi_names[i].soname, strlen(mpi_names[i].soname)) == 0)
@@ -126,7 +126,7 @@ static void say_nccl(struct tui_doctor *doctor, const char *where, bool inside)
 }
 
 /* TSan, MSan, UBSan and LSan, and an ASan that is linked in, start wherever they stand. */
-static void look_at_sanitizer(struct tui_doctor *doctor, const struct tui_elf *elf)
+static void check_sanitizer(struct tui_doctor *doctor, const struct tui_elf *elf)
 {
     const char *runtime = elf->asan_runtime;
     if (elf->asan_inside)
@@ -140,7 +140,7 @@ static void look_at_sanitizer(struct tui_doctor *doctor, const struct tui_elf *e
 }
 
 /* The libraries that its loader would load, as the loader itself tells. */
-static void look_at_libraries(struct tui_doctor *doctor, const char *path, const struct tui_elf *elf)
+static void check_libraries(struct tui_doctor *doctor, const char *path, const struct tui_elf *elf)
 {
     static char said[1 << 18];
     const struct mpi_name *mpi = NULL;
@@ -169,7 +169,7 @@ static void look_at_libraries(struct tui_doctor *doctor, const char *path, const
             missing = true;
             continue;
         }
-        const struct mpi_name *family = mpi_named(name);
+        const struct mpi_name *family = find_mpi_name(name);
         struct tui_elf library;
         if (family && !mpi)
             say_mpi(doctor, family, where);
@@ -190,7 +190,7 @@ static void look_at_libraries(struct tui_doctor *doctor, const char *path, const
 }
 
 /* Interpreted programs load MPI when they run: the interpreter is asked what it would load. */
-static void look_at_python(struct tui_doctor *doctor, const char *path)
+static void check_python(struct tui_doctor *doctor, const char *path)
 {
     /* Not from the working directory, which may be anybody's. */
     static const char question[] = "import sys; sys.path[:] = [p for p in sys.path if p]\n"
@@ -259,12 +259,12 @@ void tui_doctor_program(struct tui_doctor *doctor)
             for (char *part = strtok(elf.interpreter, " "); part; part = strtok(NULL, " "))
                 if (strstr(part, "python") && tui_find_program(part, path, sizeof path))
                     break;
-        look_at_python(doctor, path);
+        check_python(doctor, path);
     } else if (elf.is_elf && tui_elf_read("/proc/self/exe", &self) && elf.machine != self.machine) {
         tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "program", "it is for another kind of processor");
     } else if (elf.is_elf && elf.dynamic && !elf.mpi_inside) {
-        look_at_sanitizer(doctor, &elf);
-        look_at_libraries(doctor, path, &elf);
+        check_sanitizer(doctor, &elf);
+        check_libraries(doctor, path, &elf);
     } else if (!elf.is_elf) {
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
                        "neither a binary nor Python: what it loads is not seen from here");

@@ -58,7 +58,7 @@ void tui_doctor_libtrace(struct tui_doctor *doctor)
         tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "HPCTOP_DISABLE", "is 1: nothing is recorded; unset it");
 }
 
-static const char *filesystem(const char *folder, bool *local)
+static const char *name_filesystem(const char *folder, bool *local)
 {
     static const struct {
         uint32_t magic;
@@ -97,7 +97,7 @@ void tui_doctor_folder(struct tui_doctor *doctor)
     const char *shown = real ? real : folder;
     snprintf(probe, sizeof probe, "%s/.hpctop-XXXXXX", folder);
     bool local;
-    const char *name = filesystem(folder, &local);
+    const char *name = name_filesystem(folder, &local);
     struct statvfs space;
     if (!mkdtemp(probe)) {
         tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "trace folder",
@@ -144,7 +144,7 @@ void tui_doctor_clock(struct tui_doctor *doctor)
 }
 
 /* Whether libtrace.so knows a library at all: its name is in it. */
-static bool uses(const struct tui_doctor *doctor, const char *name)
+static bool names_library(const struct tui_doctor *doctor, const char *name)
 {
     struct stat info;
     int fd = open(doctor->library, O_RDONLY | O_CLOEXEC);
@@ -177,7 +177,7 @@ void tui_doctor_libraries(struct tui_doctor *doctor)
     };
     char path[4096];
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        bool found = false, used = doctor->library[0] && uses(doctor, wanted[i].knows);
+        bool found = false, used = doctor->library[0] && names_library(doctor, wanted[i].knows);
         for (int n = 0; wanted[i].names[n] && !found; n++)
             found = tui_probe_library(wanted[i].names[n], NULL, path, sizeof path, NULL, 0);
         tui_doctor_say(doctor, found && used ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, wanted[i].topic, "%s%s%s",
@@ -187,7 +187,7 @@ void tui_doctor_libraries(struct tui_doctor *doctor)
 }
 
 /* First line of what a launcher or runtime says of itself. */
-static void version_of(const char *path, char *out, size_t size)
+static void ask_version(const char *path, char *out, size_t size)
 {
     char said[2048];
     if (tui_ask((const char *const[]){path, "--version", NULL}, said, sizeof said) != 0)
@@ -198,7 +198,7 @@ static void version_of(const char *path, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(from, "\n"), from);
 }
 
-static void list(struct tui_doctor *doctor, enum tui_layer_role role, const char *topic, const char *none)
+static void list_installed(struct tui_doctor *doctor, enum tui_layer_role role, const char *topic, const char *none)
 {
     bool any = false;
     char name[64], path[4096], said[256], real[PATH_MAX], before[PATH_MAX] = "";
@@ -213,7 +213,7 @@ static void list(struct tui_doctor *doctor, enum tui_layer_role role, const char
             if (!realpath(path, real) || strcmp(real, before) == 0) /* singularity leads to apptainer as a rule */
                 continue;
             strcpy(before, real);
-            version_of(path, said, sizeof said);
+            ask_version(path, said, sizeof said);
             bool number = said[0] >= '0' && said[0] <= '9';
             bool setuid = tui_layer_kind(k)->prefixes && tui_has_setuid_starter(path);
             tui_doctor_say(doctor, TUI_DOCTOR_OK, topic, "%s: %s%s%s%s", path,
@@ -230,10 +230,10 @@ static void list(struct tui_doctor *doctor, enum tui_layer_role role, const char
 
 void tui_doctor_launchers(struct tui_doctor *doctor)
 {
-    list(doctor, TUI_LAYER_LAUNCHER, "launcher", "none found in PATH: no mpirun, mpiexec, srun");
+    list_installed(doctor, TUI_LAYER_LAUNCHER, "launcher", "none found in PATH: no mpirun, mpiexec, srun");
 }
 
 void tui_doctor_runtimes(struct tui_doctor *doctor)
 {
-    list(doctor, TUI_LAYER_RUNTIME, "containers", "no runtime found in PATH");
+    list_installed(doctor, TUI_LAYER_RUNTIME, "containers", "no runtime found in PATH");
 }

@@ -17,7 +17,7 @@ static bool lies_in(const char *path, const char *folder, bool below)
     return below || !strchr(path + n + 1, '/');
 }
 
-static bool lies_in_one(const char *path, const char *variable, bool (*fits)(const char *path, const char *folder))
+static bool lies_in_any(const char *path, const char *variable, bool (*fits)(const char *path, const char *folder))
 {
     const char *list = getenv(variable);
     char *copy = list ? strdup(list) : NULL, *rest = copy;
@@ -55,7 +55,7 @@ bool tui_is_installed(const char *path)
 {
     if (path[0] != '/' || strstr(path, "/../") || strstr(path, "/./"))
         return false;
-    return lies_in_one(path, "PATH", is_folder_of) || lies_in_one(path, "PATH", is_bin_beside) ||
-           lies_in_one(path, "LD_LIBRARY_PATH", is_folder_of) || lies_in(path, "/lib", true) ||
+    return lies_in_any(path, "PATH", is_folder_of) || lies_in_any(path, "PATH", is_bin_beside) ||
+           lies_in_any(path, "LD_LIBRARY_PATH", is_folder_of) || lies_in(path, "/lib", true) ||
            lies_in(path, "/lib64", true) || lies_in(path, "/usr/lib", true) || lies_in(path, "/usr/lib64", true);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void look_at_symbols(Elf *file, Elf_Scn *section, const GElf_Shdr *header, struct tui_elf *elf)
+static void read_symbols(Elf *file, Elf_Scn *section, const GElf_Shdr *header, struct tui_elf *elf)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
@@ -33,7 +33,7 @@ static void look_at_symbols(Elf *file, Elf_Scn *section, const GElf_Shdr *header
 }
 
 /* The newest glibc among the versions that are needed. */
-static void look_at_versions(Elf *file, Elf_Scn *section, const GElf_Shdr *header, struct tui_elf *elf)
+static void read_versions(Elf *file, Elf_Scn *section, const GElf_Shdr *header, struct tui_elf *elf)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     GElf_Verneed library;
@@ -55,7 +55,7 @@ static void look_at_versions(Elf *file, Elf_Scn *section, const GElf_Shdr *heade
     }
 }
 
-static void look_at_needed(Elf *file, Elf_Scn *section, const GElf_Shdr *header, struct tui_elf *elf)
+static void read_needed(Elf *file, Elf_Scn *section, const GElf_Shdr *header, struct tui_elf *elf)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     GElf_Dyn entry;
@@ -72,7 +72,7 @@ bool tui_asan_must_be_first(const char *runtime)
     return sscanf(runtime, "libasan.so.%d", &version) == 1 && version <= 5; /* 5: GCC 8 and 9 */
 }
 
-static void look_at_dynamic(Elf *file, const GElf_Phdr *part, struct tui_elf *elf)
+static void read_dynamic(Elf *file, const GElf_Phdr *part, struct tui_elf *elf)
 {
     Elf_Data *data = elf_getdata_rawchunk(file, (int64_t)part->p_offset, part->p_filesz, ELF_T_DYN);
     GElf_Dyn entry;
@@ -81,14 +81,14 @@ static void look_at_dynamic(Elf *file, const GElf_Phdr *part, struct tui_elf *el
         elf->audits |= entry.d_tag == DT_AUDIT || entry.d_tag == DT_DEPAUDIT;
 }
 
-static void look_at_version(Elf_Scn *section, struct tui_elf *elf)
+static void read_version(Elf_Scn *section, struct tui_elf *elf)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     if (data && data->d_buf)
         snprintf(elf->version, sizeof elf->version, "%.*s", (int)data->d_size, (const char *)data->d_buf);
 }
 
-static void look(Elf *file, int fd, struct tui_elf *elf)
+static void read_file(Elf *file, int fd, struct tui_elf *elf)
 {
     GElf_Ehdr head;
     GElf_Phdr part;
@@ -105,7 +105,7 @@ static void look(Elf *file, int fd, struct tui_elf *elf)
             elf->interpreter[part.p_filesz] = 0;
         }
         if (part.p_type == PT_DYNAMIC)
-            look_at_dynamic(file, &part, elf);
+            read_dynamic(file, &part, elf);
     }
     for (Elf_Scn *section = elf_nextscn(file, NULL); section; section = elf_nextscn(file, section)) {
         GElf_Shdr header;
@@ -113,13 +113,13 @@ static void look(Elf *file, int fd, struct tui_elf *elf)
             continue;
         const char *name = elf_strptr(file, names, header.sh_name);
         if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-            look_at_symbols(file, section, &header, elf);
+            read_symbols(file, section, &header, elf);
         else if (header.sh_type == SHT_DYNAMIC)
-            look_at_needed(file, section, &header, elf);
+            read_needed(file, section, &header, elf);
         else if (header.sh_type == SHT_GNU_verneed)
-            look_at_versions(file, section, &header, elf);
+            read_versions(file, section, &header, elf);
         else if (name && strcmp(name, TRC_VERSION_SECTION) == 0)
-            look_at_version(section, elf);
+            read_version(section, elf);
     }
 }
 
@@ -138,7 +138,7 @@ bool tui_elf_read(const char *path, struct tui_elf *elf)
     elf_version(EV_CURRENT);
     Elf *file = elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (file && elf_kind(file) == ELF_K_ELF)
-        look(file, fd, elf);
+        read_file(file, fd, elf);
     if (file)
         elf_end(file);
     close(fd);

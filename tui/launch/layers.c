@@ -168,7 +168,7 @@ bool tui_listed(const char *list, char separator, const char *word, size_t lengt
     return false;
 }
 
-static bool says(const char *text, const char *tells)
+static bool says_name(const char *text, const char *tells)
 {
     for (const char *at = tells; at && *at;) {
         const char *end = strchrnul(at, '|');
@@ -179,13 +179,13 @@ static bool says(const char *text, const char *tells)
     return false;
 }
 
-static const char *base_of(const char *path)
+static const char *find_base(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-static const struct tui_layer_kind *only_kind(const char *name, int *matches)
+static const struct tui_layer_kind *find_only_kind(const char *name, int *matches)
 {
     const struct tui_layer_kind *found = NULL;
     *matches = 0;
@@ -201,18 +201,18 @@ const struct tui_layer_kind *tui_layer_kind_of(const char *word, bool may_ask)
 {
     int matches;
     char path[4096], said[4096];
-    const struct tui_layer_kind *kind = only_kind(base_of(word), &matches);
+    const struct tui_layer_kind *kind = find_only_kind(find_base(word), &matches);
     if (matches < 2 || !may_ask || !tui_find_program(word, path, sizeof path))
         return kind;
     char *real = realpath(path, NULL);
     int real_matches = 0;
-    const struct tui_layer_kind *of_real = real ? only_kind(base_of(real), &real_matches) : NULL;
+    const struct tui_layer_kind *of_real = real ? find_only_kind(find_base(real), &real_matches) : NULL;
     free(real);
     if (real_matches == 1)
         return of_real;
     if (tui_ask((const char *const[]){path, "--version", NULL}, said, sizeof said) >= 0)
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            if (says(said, kinds[i].tells))
+            if (says_name(said, kinds[i].tells))
                 return &kinds[i];
     /* Some launcher: its ranks get the environment that it has, as a rule. */
     static const struct tui_layer_kind unknown = {

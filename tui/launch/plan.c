@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 /* Whether a wrapper sets one of our variables itself. */
-static bool names_ours(const struct tui_plan *plan, const struct tui_layer *layer)
+static bool sets_ours(const struct tui_plan *plan, const struct tui_layer *layer)
 {
     for (size_t w = layer->options; w < layer->inner; w++)
         for (size_t i = 0; i < plan->settings; i++) {
@@ -17,7 +17,7 @@ static bool names_ours(const struct tui_plan *plan, const struct tui_layer *laye
         }
     return false;
 }
-static bool clears(const struct tui_words *words, const struct tui_layer *layer, size_t *at)
+static bool clears_environment(const struct tui_words *words, const struct tui_layer *layer, size_t *at)
 {
     for (size_t i = layer->options; layer->kind->clears && i < layer->inner; i++) {
         const char *name = words->word[i] + strspn(words->word[i], "-");
@@ -66,8 +66,8 @@ static bool can_work(struct tui_plan *plan)
         struct tui_layer userns = *layer;
         struct tui_layer_kind options = {.clears = "userns u fakeroot f"};
         userns.kind = &options;
-        if (layer->kind->prefixes && clears(words, layer, &at) && tui_has_setuid_starter(words->word[layer->at]) &&
-            !clears(words, &userns, &ignored))
+        if (layer->kind->prefixes && clears_environment(words, layer, &at) &&
+            tui_has_setuid_starter(words->word[layer->at]) && !clears_environment(words, &userns, &ignored))
             return tui_plan_refuse(
                 plan, "%s %s with a setuid starter lets no LD_PRELOAD through: leave %s out, or add --userns",
                 words->word[layer->at], words->word[at], words->word[at]);
@@ -150,7 +150,7 @@ bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *fold
         } else if (kind->joined && (good = tui_set_by_joined(plan, layer, &joined)) && joined) {
             continue;
         } else if (kind->role == TUI_LAYER_WRAPPER) {
-            if (kind->setting && (clears(&plan->words, layer, &ignored) || names_ours(plan, layer)))
+            if (kind->setting && (clears_environment(&plan->words, layer, &ignored) || sets_ours(plan, layer)))
                 good = tui_set_by_options(plan, layer);
         } else if (kind->inner) {
             good = tui_set_by_env(plan);

@@ -21,7 +21,7 @@ bool tui_plan_no_memory(struct tui_plan *plan)
 }
 
 /* Whether NAME=VALUE. */
-static bool assigns(const char *word)
+static bool is_assignment(const char *word)
 {
     const char *equals = strchr(word, '=');
     return equals && equals > word &&
@@ -43,7 +43,7 @@ size_t tui_layer_inner(const struct tui_words *words, const struct tui_layer *la
         }
         if (word[0] == '-')
             i += (size_t)(strchr(word, '=') ? 0 : tui_layer_values(kind, word));
-        else if (!kind->assigns || !assigns(word))
+        else if (!kind->assigns || !is_assignment(word))
             break;
     }
     i += (size_t)kind->operands;
@@ -57,7 +57,7 @@ size_t tui_layer_inner(const struct tui_words *words, const struct tui_layer *la
 }
 
 /* The words behind name and subcommand; 0 if this subcommand starts nothing. */
-static size_t options_of(const struct tui_words *words, size_t at, const struct tui_layer_kind *kind)
+static size_t find_options(const struct tui_words *words, size_t at, const struct tui_layer_kind *kind)
 {
     if (!kind->commands)
         return at + 1;
@@ -103,7 +103,7 @@ bool tui_plan_read(struct tui_plan *plan, char *const *command, size_t n)
     while (at < plan->words.count && plan->layers < TUI_LAYERS) {
         bool inside = tui_plan_layer(plan, TUI_LAYER_RUNTIME);
         struct tui_layer layer = {.kind = tui_layer_kind_of(plan->words.word[at], !inside), .at = at};
-        layer.options = layer.kind ? options_of(&plan->words, at, layer.kind) : 0;
+        layer.options = layer.kind ? find_options(&plan->words, at, layer.kind) : 0;
         if (!layer.options)
             break;
         layer.inner = layer.kind->role == TUI_LAYER_SHELL ? plan->words.count : tui_layer_inner(&plan->words, &layer);

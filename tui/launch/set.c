@@ -153,8 +153,8 @@ bool tui_set_by_env(struct tui_plan *plan)
 }
 
 /* What a batch script says itself: #SBATCH --export=.. */
-static bool directive(const struct tui_plan *plan, const struct tui_layer *layer, const char *option, char *out,
-                      size_t size)
+static bool read_directive(const struct tui_plan *plan, const struct tui_layer *layer, const char *option, char *out,
+                           size_t size)
 {
     char line[4096];
     bool found = false;
@@ -183,7 +183,7 @@ bool tui_set_by_list(struct tui_plan *plan, const struct tui_layer *layer)
     if (inherited && *inherited)
         snprintf(list, sizeof list, "%s", inherited);
     if (kind->role == TUI_LAYER_BATCH)
-        directive(plan, layer, kind->list, list, sizeof list);
+        read_directive(plan, layer, kind->list, list, sizeof list);
     for (; at < layer->inner; at++) {
         bool equals = strncmp(words->word[at], kind->list, length) == 0 && words->word[at][length] == '=';
         if (equals || (strcmp(words->word[at], kind->list) == 0 && at + 1 < layer->inner)) {

@@ -75,7 +75,7 @@ static void add_devices(cJSON *root, const struct ana_summary *s, const struct a
 }
 
 /* The object as text, ended by a newline; deletes it. */
-static char *print(cJSON *root)
+static char *print_object(cJSON *root)
 {
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
@@ -111,7 +111,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     tui_json_real(e, "parallel", s->efficiency.parallel);
     tui_json_real(e, "load_balance", s->efficiency.load_balance);
     tui_json_real(e, "communication", s->efficiency.communication);
-    return print(root);
+    return print_object(root);
 }
 
 char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v)
@@ -144,5 +144,5 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v)
         cJSON_AddItemToArray(evidence, cJSON_CreateString(v->line[i]));
     tui_json_text(root, "next", v->next[0] ? v->next : NULL);
     tui_json_text(root, "confidence", v->state == ANA_HEALTHY ? NULL : ana_confidence_name(v->confidence));
-    return print(root);
+    return print_object(root);
 }
