@@ -26,7 +26,7 @@ HPCTOP   = $(TOP)hpctop
 TRACE_SRC = $(sort $(shell find trace -name '*.c'))
 TUI_SRC   = $(sort $(shell find tui -name '*.c'))
 IPO_SRC   = $(sort $(shell find interpose -name '*.c'))
-WRITER_SRC = trace/format/schema_write.c $(wildcard trace/writer/*.c) # of trace/, what libtrace.so has inside
+WRITER_SRC = trace/format/opclass.c trace/format/schema_write.c $(wildcard trace/writer/*.c) # of trace/, what libtrace.so has inside
 UNIT_SRC  = $(sort $(shell find tests/unit -name '*.c'))
 SUPPORT_SRC = $(wildcard tests/support/*.c)
 WORK_SRC  = $(wildcard workloads/*.c)
@@ -177,7 +177,7 @@ fuzz-run: build/fuzz/fuzz_reader build/fuzz/fuzz_job build/fuzz/fuzz_lines
 	cd build/fuzz && ./fuzz_job -timeout=60 $(FUZZ_RUN) corpus_job $(CURDIR)/tests/fuzz/corpus/fuzz_job $(CURDIR)/tests/fuzz/corpus/fuzz_reader
 	cd build/fuzz && ./fuzz_lines -timeout=60 $(FUZZ_RUN) corpus_lines $(CURDIR)/tests/fuzz/corpus/fuzz_lines
 $(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o items.o scene.o) \
-    trace/format/schema_write.o)
+    trace/format/opclass.o trace/format/schema_write.o)
 	$(Q)$(CC) $(SAN) -o $@ $^ -lm
 fuzz-seeds: $(BUILD)/tests/mktrace
 	@mkdir -p tests/fuzz/corpus/fuzz_reader

@@ -29,28 +29,10 @@ static bool ends_with(const char *text, const char *end)
 /* Arguments that decide a signature; and those that keep a row from being remembered. */
 static const char deciding[] = "nNdDpstTrRcv", not_memorable[] = "mMeExXyQwUWjkPKCVAFG";
 
-/* Classes whose signature follows from scalar arguments. */
+/* Does its signature follow from scalar arguments? */
 static bool is_memorable(const struct ipo_call *call)
 {
-    switch (call->opclass) {
-    case TRC_OP_SEND:
-    case TRC_OP_SSEND:
-    case TRC_OP_RECV:
-    case TRC_OP_SENDRECV:
-    case TRC_OP_ISEND:
-    case TRC_OP_ISSEND:
-    case TRC_OP_IRECV:
-    case TRC_OP_ISENDRECV:
-    case TRC_OP_PROBE:
-    case TRC_OP_MPROBE:
-    case TRC_OP_RMA:
-    case TRC_OP_COMM:
-        break;
-    default:
-        if (call->opclass < TRC_OP_BARRIER || call->opclass > TRC_OP_EXSCAN)
-            return false;
-    }
-    return !call->persistent && !strpbrk(call->roles, not_memorable);
+    return trc_opclass_is(call->opclass, TRC_FACT_SCALAR) && !call->persistent && !strpbrk(call->roles, not_memorable);
 }
 
 /* Position of the first of the wanted roles that the row has, 0 if none. */
@@ -89,14 +71,14 @@ void ipo_calls_prepare(const struct ipo_class *classes)
             if (call->roles[at] >= 'A' && call->roles[at] <= 'z')
                 call->position[call->roles[at] - 'A'] = (uint8_t)at;
         call->large = ends_with(call->name, "_c");
-        call->persistent = call->opclass >= TRC_OP_SEND && call->opclass <= TRC_OP_NEIGHBOR &&
-                           (ends_with(call->name, "_init") || ends_with(call->name, "_init_c"));
+        call->persistent =
+            call->opclass != TRC_OP_INIT && (ends_with(call->name, "_init") || ends_with(call->name, "_init_c"));
         prepare_memo(call);
         call->prepare = classes[call->opclass].prepare;
         call->describe = classes[call->opclass].describe;
         call->finish = classes[call->opclass].finish;
         /* Most local calls have nothing to remember afterwards. */
-        bool local = call->opclass == TRC_OP_COMM || call->opclass == TRC_OP_OTHER;
+        bool local = trc_opclass_is(call->opclass, TRC_FACT_LOCAL);
         if (local && !ipo_has(call, 'k') && !ipo_has(call, 'q') && !ipo_has(call, 'Q') && !ipo_has(call, 'G') &&
             !ipo_has(call, 'P'))
             call->finish = NULL;

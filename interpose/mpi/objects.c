@@ -67,8 +67,7 @@ void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
         ipo_comm_freed(frame->handle, frame->comm);
     if (ipo_has(call, 'W') || ipo_has(call, 'j'))
         ipo_object_freed(frame->handle, frame->comm);
-    if (call->opclass != TRC_OP_COMM_CREATE && call->opclass != TRC_OP_SPAWN && call->opclass != TRC_OP_WIN_CREATE &&
-        call->opclass != TRC_OP_FILE_OPEN)
+    if (!trc_opclass_is(call->opclass, TRC_FACT_CREATES))
         return;
     struct ipo_comm *parent = frame->comm;
     if (frame->nested)

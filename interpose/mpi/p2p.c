@@ -42,7 +42,7 @@ void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args)
 {
     take_comm(frame, args);
     describe_out(frame, args);
-    if (frame->call->opclass == TRC_OP_SSEND || frame->call->opclass == TRC_OP_ISSEND)
+    if (trc_opclass_is(frame->call->opclass, TRC_FACT_SYNC))
         frame->sig.flags |= TRC_SIG_SYNC;
     if (ipo_has(frame->call, 'q'))
         frame->sig.flags |= TRC_SIG_START;

@@ -10,19 +10,7 @@
 
 static bool moves(enum trc_opclass opclass)
 {
-    switch (opclass) {
-    case TRC_OP_TEST:
-    case TRC_OP_PROBE:
-    case TRC_OP_MPROBE:
-    case TRC_OP_OTHER:
-    case TRC_OP_COMM:
-    case TRC_OP_WIN:
-    case TRC_OP_FILE:
-    case TRC_OP_PCONTROL:
-        return false;
-    default:
-        return true;
-    }
+    return !trc_opclass_is(opclass, TRC_FACT_LOCAL) && !trc_opclass_is(opclass, TRC_FACT_POLLS);
 }
 
 /* Completed calls of a thread by which something moved. */

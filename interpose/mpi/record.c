@@ -37,7 +37,7 @@ static __attribute__((noinline, cold)) bool enter_oddly(struct ipo_frame *frame,
 /* A collective without a communicator is about to fail; one beside control rounds may be one of them next time. */
 static bool is_to_remember(const struct ipo_frame *frame)
 {
-    bool collective = frame->call->opclass >= TRC_OP_BARRIER && frame->call->opclass <= TRC_OP_EXSCAN;
+    bool collective = trc_opclass_category(frame->call->opclass) == TRC_CAT_COLLECTIVE;
     return !collective || (frame->comm && !frame->comm->control);
 }
 

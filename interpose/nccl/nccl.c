@@ -103,7 +103,7 @@ static void describe(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr
     bool blocks =
         call->opclass != TRC_OP_NCCL_INIT || ipo_nccl_config_blocks((const char *)ipo_nccl_arg(call, args, 'f'));
     bool returns_early = call->opclass == TRC_OP_NCCL_INIT && (thread->nccl_depth > 0 || !blocks);
-    if (call->opclass == TRC_OP_NCCL_COLL || call->opclass == TRC_OP_NCCL_P2P || returns_early)
+    if (ipo_nccl_is_data(id) || returns_early)
         frame->sig.flags |= TRC_SIG_ENQUEUE;
     describe_data(frame, call, args);
 }

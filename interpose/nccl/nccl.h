@@ -55,7 +55,7 @@ extern IPO_OURS const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS];
 /* It puts work on a stream. */
 static inline bool ipo_nccl_is_data(enum ipo_nccl_id id)
 {
-    return ipo_nccl_calls[id].opclass == TRC_OP_NCCL_COLL || ipo_nccl_calls[id].opclass == TRC_OP_NCCL_P2P;
+    return trc_opclass_is((enum trc_opclass)ipo_nccl_calls[id].opclass, TRC_FACT_ENQUEUES);
 }
 
 /* A process may have several NCCLs (a framework's, a module's): a communicator of one must never reach another.  So

@@ -233,9 +233,8 @@ void ipo_nccl_state_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
 
 void ipo_nccl_state_told(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
-    uint8_t opclass = ipo_nccl_calls[id].opclass;
     frame->gpu_op = 0;
-    if (!ipo_gpu_table || !frame->comm || (opclass != TRC_OP_NCCL_COLL && opclass != TRC_OP_NCCL_P2P))
+    if (!ipo_gpu_table || !frame->comm || !ipo_nccl_is_data(id))
         return;
     struct trc_gpu_op what = describe(frame, id, args);
     count(&what, frame, id);

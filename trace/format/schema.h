@@ -32,9 +32,6 @@ struct trc_schema_call {
  * call it with size 0 to learn the room it needs. */
 size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *calls, size_t n);
 
-/* The text of a class in opclass.def; "other" for a number that is none. */
-const char *trc_opclass_text(enum trc_opclass opclass);
-
 /* ---- reading: schema.c ----------------------------------------------------------------------------------------- */
 
 /* One field of a signature as a file has it: where it goes in our struct trc_sig. */

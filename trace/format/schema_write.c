@@ -1,17 +1,6 @@
 /* The schema's text.  Linked into libtrace.so and called once there: no allocation, no stdio, no libc. */
 #include "trace/format/schema.h"
 
-static const char *const class_text[TRC_OPCLASSES] = {
-#define OPCLASS(id, text, category, shape) [TRC_OP_##id] = text,
-#include "trace/format/opclass.def"
-#undef OPCLASS
-};
-
-const char *trc_opclass_text(enum trc_opclass opclass)
-{
-    return (unsigned)opclass < TRC_OPCLASSES ? class_text[opclass] : class_text[TRC_OP_OTHER];
-}
-
 /* Counts everything, keeps what fits. */
 struct sink {
     char *out;
@@ -54,7 +43,7 @@ size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *ca
     struct sink sink = {out, size, 0};
     put_line(&sink, "hpctop-trace", TRC_VERSION, (const char *const[]){0});
     for (size_t i = 0; i < TRC_OPCLASSES; i++)
-        put_line(&sink, "class", i, (const char *const[]){class_text[i], 0});
+        put_line(&sink, "class", i, (const char *const[]){trc_opclass_text((enum trc_opclass)i), 0});
     put(&sink, "sig"
 #define FIELD(type, name, kind) " " #name ":" #kind
         TRC_SIG_FIELDS(FIELD)

@@ -454,7 +454,7 @@ void ana_gpu_carried(const struct ana_summary *s, const struct ana_gpu_look *loo
         (struct ana_carried){"copies", look->known || !look->why_not[0], look->copies, look->copied, look->copied};
     for (size_t i = 0; i < s->call_count; i++) {
         const struct ana_call_stat *c = &s->calls[i];
-        bool nccl = ana_opclass_category(c->opclass) == TRC_CAT_NCCL;
+        bool nccl = trc_opclass_category(c->opclass) == TRC_CAT_NCCL;
         struct ana_carried *of = &out[nccl ? ANA_LIBRARY_NCCL : ANA_LIBRARY_MPI];
         of->calls += c->times.count;
         of->sent += c->sent;

@@ -222,7 +222,7 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
             group->count = 0;
         return;
     }
-    if (opclass != TRC_OP_NCCL_COLL && opclass != TRC_OP_NCCL_P2P)
+    if (!trc_opclass_is(opclass, TRC_FACT_ENQUEUES))
         return;
     struct ana_nccl_call c = {.name = e->call->name,
                               .identity = e->comm ? e->comm->def.identity : 0,

@@ -100,7 +100,7 @@ static void feed_instance(void *user, const struct ana_instance *instance)
 
 static bool is_device(const struct ana_event *e)
 {
-    return e->call && ana_opclass_device(e->call->opclass);
+    return e->call && trc_opclass_is_device(e->call->opclass);
 }
 
 static bool sends(const struct ana_event *e)
@@ -115,7 +115,7 @@ static void look_up(struct ana_job *job, struct ana_tally *tally, const struct a
     use->kind = e->sig->flags & TRC_SIG_NESTED || is_device(e) ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
     if (use->kind == ANA_USE_COUNTS)
         ana_tally_use(tally, e, ana_call_number_of(job, e->index, e->sig->call));
-    use->is_nccl = ana_opclass_category(e->call->opclass) == TRC_CAT_NCCL;
+    use->is_nccl = trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL;
     use->is_beyond = e->sig->peer <= TRC_PEER_BEYOND && sends(e);
 }
 
@@ -163,7 +163,7 @@ static void take_other(struct ana_job *job, const struct ana_event *e)
         job->upper->device_event(job, job->gpu, e);
         return;
     }
-    if (e->call && ana_opclass_category(e->call->opclass) == TRC_CAT_NCCL)
+    if (e->call && trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL)
         job->upper->nccl_call(job, job->gpu, e);
     ana_match_event(job->match, e);
 }

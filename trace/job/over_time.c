@@ -152,7 +152,7 @@ static bool decode(struct ana_job *job, size_t index, const struct window *w)
             int64_t begin = ana_clock_job_time(job->clock, index, r.begin);
             int64_t end = ana_clock_job_time(job->clock, index, r.end);
             double share = r.end > r.begin ? (double)r.busy / (double)(r.end - r.begin) : 1;
-            enum trc_category category = ana_opclass_category(trc_call(file, r.sig->call)->opclass);
+            enum trc_category category = trc_opclass_category(trc_call(file, r.sig->call)->opclass);
             spread(w, begin, end, share, offsetof(struct ana_lane_sum, ns) + (size_t)category * sizeof(double));
             if (begin >= w->end_ns)
                 break;

@@ -17,68 +17,6 @@
 #define SAMPLE_NS     450000000
 #define RATE_NS       900000000
 
-static const struct {
-    enum trc_category category;
-    enum trc_shape shape;
-} opclass_facts[] = {
-#define OPCLASS(id, text, cat, shape) {TRC_CAT_##cat, TRC_SHAPE_##shape},
-#include "trace/format/opclass.def"
-#undef OPCLASS
-};
-
-enum trc_category ana_opclass_category(enum trc_opclass opclass)
-{
-    return opclass_facts[opclass].category;
-}
-enum trc_shape ana_opclass_shape(enum trc_opclass opclass)
-{
-    return opclass_facts[opclass].shape;
-}
-
-bool ana_opclass_waits(enum trc_opclass opclass)
-{
-    switch (opclass) {
-    case TRC_OP_OTHER:
-    case TRC_OP_PCONTROL:
-    case TRC_OP_COMM:
-    case TRC_OP_WIN:
-    case TRC_OP_REQUEST:
-    case TRC_OP_SEND_INIT:
-    case TRC_OP_SSEND_INIT:
-    case TRC_OP_RECV_INIT:
-    case TRC_OP_KERNEL:
-    case TRC_OP_COPY:
-        return false;
-    default:
-        return true;
-    }
-}
-
-bool ana_opclass_can_wait(enum trc_opclass opclass)
-{
-    switch (opclass) {
-    case TRC_OP_SEND:
-    case TRC_OP_SSEND:
-    case TRC_OP_RECV:
-    case TRC_OP_SENDRECV:
-    case TRC_OP_MRECV:
-    case TRC_OP_WAIT:
-        return true;
-    default:
-        return ana_opclass_shape(opclass) != TRC_SHAPE_NONE && ana_opclass_shape(opclass) != TRC_SHAPE_NEIGHBORS;
-    }
-}
-
-bool ana_opclass_progress(enum trc_opclass opclass)
-{
-    return ana_opclass_waits(opclass) && opclass != TRC_OP_TEST && opclass != TRC_OP_PROBE && opclass != TRC_OP_MPROBE;
-}
-
-bool ana_opclass_device(enum trc_opclass opclass)
-{
-    return opclass == TRC_OP_KERNEL || opclass == TRC_OP_COPY;
-}
-
 static int64_t clock_ns(clockid_t id)
 {
     struct timespec t;
@@ -231,7 +169,7 @@ static int64_t time_of(const struct ana_clock *clock, size_t index, uint64_t tic
 
 static bool is_nccl(const struct trc_file *file, uint32_t call)
 {
-    return ana_opclass_category(trc_call(file, call)->opclass) == TRC_CAT_NCCL;
+    return trc_opclass_category(trc_call(file, call)->opclass) == TRC_CAT_NCCL;
 }
 
 /* A thread's time in calls less that in NCCL's. */
@@ -281,8 +219,8 @@ static void look_at_threads(struct ana_process *p, const struct ana_clock *clock
                 r->inside_sig = sig;
                 r->inside_ns = open;
                 p->open_begin_ns = since;
-                p->open_category = (int)ana_opclass_category(call->opclass);
-                if (r->state == ANA_RANK_RUN && ana_opclass_waits(call->opclass))
+                p->open_category = (int)trc_opclass_category(call->opclass);
+                if (r->state == ANA_RANK_RUN && trc_opclass_is(call->opclass, TRC_FACT_WAITS))
                     r->state = ANA_RANK_IN_MPI;
             }
         }
@@ -295,7 +233,7 @@ static void look_at_threads(struct ana_process *p, const struct ana_clock *clock
         const struct trc_row *row = trc_rows(r->file, i);
         for (size_t k = 0; row && k < TRC_ROWS; k++)
             if (row[k].call_plus_1 &&
-                ana_opclass_progress(trc_call(r->file, (uint32_t)row[k].call_plus_1 - 1)->opclass))
+                trc_opclass_is_progress(trc_call(r->file, (uint32_t)row[k].call_plus_1 - 1)->opclass))
                 p->progress += row[k].calls;
         p->progress += t->completes;
     }

@@ -76,11 +76,4 @@ uint64_t ana_process_io(struct ana_process *process);
 /* Ticks of the last sign of life (while it is alive: of this moment). */
 uint64_t ana_process_end_ticks(const struct ana_process *process, const struct ana_here *here);
 
-bool ana_opclass_waits(enum trc_opclass opclass);    /* a call of it moves data or waits */
-bool ana_opclass_can_wait(enum trc_opclass opclass); /* wait states are found in calls of it */
-bool ana_opclass_progress(enum trc_opclass opclass); /* a completed call of it shows that the job moves */
-bool ana_opclass_device(enum trc_opclass opclass);   /* ran on a stream of a GPU: no call of the program's */
-enum trc_category ana_opclass_category(enum trc_opclass opclass);
-enum trc_shape ana_opclass_shape(enum trc_opclass opclass);
-
 #endif

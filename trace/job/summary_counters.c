@@ -51,7 +51,7 @@ static void add_row(struct cell *cell, const struct trc_row *row, double ns_per_
 /* What counts as the rank's run begins after Init and ends with Finalize. */
 static bool outside_run(enum trc_opclass opclass)
 {
-    return opclass == TRC_OP_INIT || opclass == TRC_OP_FINALIZE || opclass == TRC_OP_ABORT;
+    return trc_opclass_is(opclass, TRC_FACT_EDGE) || opclass == TRC_OP_ABORT;
 }
 
 static void add_ns(int64_t *sum, double ns)
@@ -80,7 +80,7 @@ static bool add_rows(struct ana_job *job, size_t index, size_t thread, struct an
         if (outside_run(opclass))
             *outside_ticks += (double)row->ticks;
         else
-            add_ns(&category_ns[ana_opclass_category(opclass)], (double)row->ticks * ns_per_tick);
+            add_ns(&category_ns[trc_opclass_category(opclass)], (double)row->ticks * ns_per_tick);
     }
     return true;
 }

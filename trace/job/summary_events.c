@@ -85,7 +85,7 @@ static bool add_collectives(struct ana_job *job, struct ana_summary *s, const st
             .skew_p50_ns = skew.p50_ns,
             .skew_p99_ns = skew.p99_ns,
             .skew_max_ns = skew.max_ns,
-            .lost_ns = ana_opclass_can_wait(job->call[key[1]].opclass) ? sum->lost_ns : -1,
+            .lost_ns = trc_opclass_has_wait_states(job->call[key[1]].opclass) ? sum->lost_ns : -1,
             .last_index = last[i].index,
             .last_share = (double)last[i].count / (double)sum->skew.calls,
         };
@@ -277,7 +277,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
         while (number < job->calls && job->call[number].name != stat->name)
             number++;
         stat->seen_ns = seen[number] < stat->time_ns ? seen[number] : stat->time_ns;
-        if (knows_waits(job, s) && (waiting[number] || ana_opclass_can_wait(stat->opclass)))
+        if (knows_waits(job, s) && (waiting[number] || trc_opclass_has_wait_states(stat->opclass)))
             stat->waiting_ns = waiting[number];
         const struct ana_count_sum *n = ana_map_find(&t->instances, number, 0, 0);
         if (n && n->count) {

@@ -73,7 +73,7 @@ void ana_tally_use(struct ana_tally *tally, const struct ana_event *e, uint32_t 
     use->sent = ana_event_sent(e->sig);
     use->received = ana_event_received(e->sig);
     use->is_sub = e->sig->flags & TRC_SIG_SUB;
-    use->category = ana_opclass_category(e->call->opclass);
+    use->category = trc_opclass_category(e->call->opclass);
 }
 
 static struct ana_call_sum *call_sum(struct ana_tally *tally, const struct ana_use *use)
@@ -127,7 +127,7 @@ void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t 
     int64_t inside = end_ns - begin_ns;
     if (e->kind == TRC_RECORD_FOLD && e->end_ns > e->begin_ns)
         inside = ana_rounded((double)e->busy_ns * (double)inside / (double)(e->end_ns - e->begin_ns));
-    int64_t *ns = &thread->ns[ana_opclass_category(e->call->opclass)];
+    int64_t *ns = &thread->ns[trc_opclass_category(e->call->opclass)];
     *ns = ana_plus(*ns, inside);
     struct ana_call_sum *sum = call_sum(tally, e->use);
     struct ana_site_sum *site = site_sum(tally, e->use);

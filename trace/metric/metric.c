@@ -100,7 +100,7 @@ static double part_of_run(const struct ana_gpu_rank *row, int64_t ns)
 static double share_of_run(const struct ana_call_stat *row, double wall_ns)
 {
     double share = (double)row->time_ns / wall_ns;
-    return share > 1.005 || row->opclass == TRC_OP_INIT || row->opclass == TRC_OP_FINALIZE ? NAN : share;
+    return share > 1.005 || trc_opclass_is(row->opclass, TRC_FACT_EDGE) ? NAN : share;
 }
 
 static const char *wait_name(enum ana_wait_kind kind)

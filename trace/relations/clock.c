@@ -1,3 +1,4 @@
+#include "trace/format/opclass.h"
 #include "trace/relations/clock.h"
 #include "trace/relations/clock_pair.h"
 #include "trace/util/map.h"
@@ -218,12 +219,8 @@ void ana_clock_add_message(struct ana_clock *clock, const struct ana_message *me
 
 static bool all_wait_for_all(const struct ana_instance *instance)
 {
-    static const enum trc_shape shape[TRC_OPCLASSES] = {
-#define OPCLASS(id, text, category, shape) [TRC_OP_##id] = TRC_SHAPE_##shape,
-#include "trace/format/opclass.def"
-#undef OPCLASS
-    };
-    return !instance->nonblocking && !instance->mismatched && shape[instance->call->opclass] == TRC_SHAPE_ALL;
+    return !instance->nonblocking && !instance->mismatched &&
+           trc_opclass_shape(instance->call->opclass) == TRC_SHAPE_ALL;
 }
 
 /* Against one domain only (the first's, if it takes part), so that few pairs are kept however many hosts meet. */

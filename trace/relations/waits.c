@@ -1,11 +1,6 @@
+#include "trace/format/opclass.h"
 #include "trace/relations/waits.h"
 #include <stdlib.h>
-
-static const enum trc_shape shape_of[TRC_OPCLASSES] = {
-#define OPCLASS(id, text, category, shape) [TRC_OP_##id] = TRC_SHAPE_##shape,
-#include "trace/format/opclass.def"
-#undef OPCLASS
-};
 
 /* ---- collectives ----------------------------------------------------------------------------------------------- */
 
@@ -68,7 +63,7 @@ size_t ana_waits_of_instance(const struct ana_instance *instance, struct ana_wai
         return 0;
     size_t n = 0;
     const struct ana_arrival *root = root_of(instance), *last = last_of(instance);
-    switch (shape_of[instance->call->opclass]) {
+    switch (trc_opclass_shape(instance->call->opclass)) {
     case TRC_SHAPE_ALL:
         for (size_t i = 0; last && i < instance->arrivals; i++)
             n += wait_for(instance, &instance->arrival[i], last, out + n);

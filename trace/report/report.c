@@ -196,7 +196,7 @@ static void libraries_line(const struct ana_page *p)
     } by[] = {{"MPI", 0, 0, 0}, {"NCCL", 0, 0, 0}};
     for (size_t i = 0; i < p->s->call_count; i++) {
         const struct ana_call_stat *c = &p->s->calls[i];
-        bool nccl = ana_opclass_category(c->opclass) == TRC_CAT_NCCL;
+        bool nccl = trc_opclass_category(c->opclass) == TRC_CAT_NCCL;
         by[nccl].calls += c->times.count;
         by[nccl].sent += c->sent;
         by[nccl].received += c->received;

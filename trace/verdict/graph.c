@@ -118,7 +118,7 @@ struct need {
 static struct need need_of(const struct ana_case *c, size_t index, const struct trc_comm *comm,
                            const struct trc_call *call, const struct trc_sig *sig)
 {
-    enum trc_shape shape = ana_opclass_shape(call->opclass);
+    enum trc_shape shape = trc_opclass_shape(call->opclass);
     size_t root = ana_partner(c->job, index, comm, sig->peer);
     bool from = shape == TRC_SHAPE_FROM_ROOT, to = shape == TRC_SHAPE_TO_ROOT;
     bool inter = comm && comm->def.remote_size > 0; /* each side waits for the other */
@@ -336,7 +336,7 @@ enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *i
         for (size_t k = index[i] == SIZE_MAX ? c->posts : c->first_post[index[i]]; k < c->posts; k++) {
             if (c->post[k].index != index[i])
                 break;
-            bool window = c->post[k].call->opclass == TRC_OP_RMA || c->post[k].call->opclass == TRC_OP_RMA_SYNC;
+            bool window = trc_opclass_is_one_sided(c->post[k].call->opclass);
             if (c->post[k].kind == ANA_POST_POLL || window)
                 return ANA_LIKELY;
         }

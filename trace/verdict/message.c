@@ -155,8 +155,7 @@ bool ana_find_truncated(struct ana_case *c)
 {
     for (size_t i = 0; i < c->posts && !c->live; i++) {
         struct ana_post *p = &c->post[i];
-        enum trc_opclass op = p->call->opclass;
-        bool receives = op == TRC_OP_RECV || op == TRC_OP_SENDRECV || op == TRC_OP_WAIT;
+        bool receives = trc_opclass_is(p->call->opclass, TRC_FACT_RECEIVES);
         if (receives && c->job->process[p->index].rank.state == ANA_RANK_DEAD && truncated(c, p))
             return true;
     }

@@ -30,32 +30,27 @@ static bool varies(const char *name)
 
 static uint64_t contribution(const struct trc_call *call, const struct trc_sig *sig)
 {
-    switch (call->opclass) {
-    case TRC_OP_BCAST: /* sent by the root, received by the others */
-        return sig->sent > sig->received ? sig->sent : sig->received;
-    case TRC_OP_REDUCE:
-    case TRC_OP_ALLREDUCE:
-    case TRC_OP_SCAN:
-    case TRC_OP_EXSCAN:
-    case TRC_OP_REDUCE_SCATTER:
+    switch (trc_opclass_agreed(call->opclass)) {
+    case TRC_AGREED_SENT:
         return sig->sent;
-    case TRC_OP_GATHER:
-        return varies(call->name) ? TRC_BYTES_UNKNOWN : sig->sent;
-    case TRC_OP_SCATTER:
-    case TRC_OP_ALLTOALL:
-        return varies(call->name) ? TRC_BYTES_UNKNOWN : sig->received;
-    case TRC_OP_ALLGATHER:
+    case TRC_AGREED_RECEIVED:
         return sig->received;
-    default:
-        return TRC_BYTES_UNKNOWN;
+    case TRC_AGREED_LARGER:
+        return sig->sent > sig->received ? sig->sent : sig->received;
+    case TRC_AGREED_SENT_EACH:
+        return varies(call->name) ? TRC_BYTES_UNKNOWN : sig->sent;
+    case TRC_AGREED_RECV_EACH:
+        return varies(call->name) ? TRC_BYTES_UNKNOWN : sig->received;
+    case TRC_AGREED_NOTHING:
+        break;
     }
+    return TRC_BYTES_UNKNOWN;
 }
 
 static struct terms terms_of(size_t index, const struct trc_comm *comm, const struct trc_call *call,
                              const struct trc_sig *sig)
 {
-    bool rooted = ana_opclass_shape(call->opclass) == TRC_SHAPE_FROM_ROOT ||
-                  ana_opclass_shape(call->opclass) == TRC_SHAPE_TO_ROOT;
+    bool rooted = trc_opclass_is_rooted(call->opclass);
     bool inter = comm->def.remote_size > 0 || sig->flags & TRC_SIG_FAILED;
     return (struct terms){index,
                           call,
@@ -85,7 +80,7 @@ static bool same_words(const char *a, const char *b, bool loose)
 
 static bool same_call(const struct trc_call *a, const struct trc_call *b)
 {
-    if (ana_opclass_category(a->opclass) == TRC_CAT_NCCL)
+    if (trc_opclass_category(a->opclass) == TRC_CAT_NCCL)
         return a->opclass == b->opclass;
     return same_words(a->name, b->name, false);
 }
@@ -94,7 +89,7 @@ static bool same_call(const struct trc_call *a, const struct trc_call *b)
  */
 static bool similar(const struct trc_call *a, const struct trc_call *b)
 {
-    bool init = strstr(a->name, "_init"), file = ana_opclass_category(a->opclass) == TRC_CAT_IO;
+    bool init = strstr(a->name, "_init"), file = trc_opclass_category(a->opclass) == TRC_CAT_IO;
     return a->opclass == b->opclass && init == !!strstr(b->name, "_init") &&
            (file || same_words(a->name, b->name, true));
 }
@@ -216,8 +211,7 @@ static void say(struct ana_case *c, const struct spot *spot, uint64_t sequence, 
 /* All have come to a collective of an intercommunicator, and each side takes the other for its root's. */
 static bool has_no_root(const struct trc_comm *comm, const struct meeting *m)
 {
-    enum trc_shape shape = ana_opclass_shape(m->count ? m->terms[0].call->opclass : TRC_OP_OTHER);
-    if (comm->def.remote_size == 0 || (shape != TRC_SHAPE_FROM_ROOT && shape != TRC_SHAPE_TO_ROOT) ||
+    if (comm->def.remote_size == 0 || m->count == 0 || !trc_opclass_is_rooted(m->terms[0].call->opclass) ||
         m->count < (size_t)comm->def.size + (size_t)comm->def.remote_size)
         return false;
     for (size_t i = 0; i < m->count; i++)

@@ -21,24 +21,13 @@ static bool room(void **at, size_t count, size_t *have, size_t size)
 static enum ana_post_kind kind_of(const struct trc_sig *sig, const struct trc_call *call, const struct trc_comm *comm)
 {
     bool collective = sig->flags & TRC_SIG_COLL && !(sig->flags & (TRC_SIG_START | TRC_SIG_ENQUEUE)) && comm;
-    switch (call->opclass) {
-    case TRC_OP_SEND:
-    case TRC_OP_SSEND:
-    case TRC_OP_RECV:
-    case TRC_OP_SENDRECV:
-    case TRC_OP_WAIT:
-    case TRC_OP_RMA: /* may wait for a lock that was asked for before */
-    case TRC_OP_RMA_SYNC:
+    if (trc_opclass_is(call->opclass, TRC_FACT_PARTNER))
         return ANA_POST_MESSAGES;
-    case TRC_OP_PROBE:
-    case TRC_OP_MPROBE:
-    case TRC_OP_TEST:
+    if (trc_opclass_is(call->opclass, TRC_FACT_POLLS))
         return ANA_POST_POLL;
-    case TRC_OP_FINALIZE:
+    if (call->opclass == TRC_OP_FINALIZE)
         return ANA_POST_FINALIZE;
-    default:
-        return collective ? ANA_POST_COLLECTIVE : ANA_POST_OTHER;
-    }
+    return collective ? ANA_POST_COLLECTIVE : ANA_POST_OTHER;
 }
 
 /* Is the thread between two polls of a loop?  Between two looks it has polled; at the end of a file it just had. */
@@ -67,7 +56,7 @@ static bool add_post(struct ana_case *c, size_t index, uint32_t thread, const st
     p->kind = inside ? kind_of(sig, p->call, p->comm) : ANA_POST_POLL;
     p->sequence = t->inside_sequence;
     p->since_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, inside ? t->inside_since : t->last_end));
-    bool waits = !inside || ana_opclass_waits(p->call->opclass) || p->kind != ANA_POST_OTHER;
+    bool waits = !inside || trc_opclass_is(p->call->opclass, TRC_FACT_WAITS) || p->kind != ANA_POST_OTHER;
     bool test = p->kind == ANA_POST_POLL && (!inside || p->call->opclass == TRC_OP_TEST);
     if (test || (p->kind == ANA_POST_POLL && sig->flags & TRC_SIG_POLL)) {
         /* Since when it polls in vain only the events tell; they are not read of ranks that are seen to move, or before
@@ -228,14 +217,13 @@ void ana_post_wants(struct ana_case *c, struct ana_post *p)
     p->tested = true;
     p->first_want = (uint32_t)c->wants;
     const struct trc_sig *sig = p->sig;
-    bool probe = p->call->opclass == TRC_OP_PROBE || p->call->opclass == TRC_OP_MPROBE;
-    if (p->kind == ANA_POST_POLL && probe) {
+    if (p->kind == ANA_POST_POLL && trc_opclass_is_probe(p->call->opclass)) {
         add_want(c, p, ANA_WANT_MESSAGE, sig, 0, p->since_ns);
     } else if (p->kind == ANA_POST_POLL || p->call->opclass == TRC_OP_WAIT) {
         want_requests(c, p);
         /* Of several, MPI_Waitall needs all. */
         p->any = p->kind == ANA_POST_POLL || strstr(p->call->name, "any") || strstr(p->call->name, "some");
-    } else if (p->call->opclass == TRC_OP_RMA || p->call->opclass == TRC_OP_RMA_SYNC) {
+    } else if (trc_opclass_is_one_sided(p->call->opclass)) {
         want_locks(c, p);
         p->any = true; /* who of them has it, and who waits for it as well, is not known */
     } else if (p->kind == ANA_POST_MESSAGES) {

@@ -68,7 +68,7 @@ static void tell_last(const struct ana_job *job, size_t index, size_t thread, st
     for (struct trc_record r; trc_next(cursor, &r) == TRC_OK;)
         /* Local calls say nothing of what it did: Horovod asks for the size of a type again and again. */
         if (r.sig && !(r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)) &&
-            ana_opclass_waits(trc_call(file, r.sig->call)->opclass))
+            trc_opclass_is(trc_call(file, r.sig->call)->opclass, TRC_FACT_WAITS))
             kept[n++ % LAST] =
                 (struct kept){*r.sig, trc_call(file, r.sig->call), ana_clock_job_time(job->clock, index, r.begin),
                               ana_clock_job_time(job->clock, index, r.end), r.count};

@@ -139,8 +139,8 @@ static void note(struct reading *r, const struct trc_record *rec)
         note_collective(r, rec, call);
     if (call->opclass == TRC_OP_RMA_SYNC && !(flags & TRC_SIG_FAILED))
         note_lock(r, rec, call);
-    bool moves =
-        flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE) || (!(flags & TRC_SIG_POLL) && ana_opclass_waits(call->opclass));
+    bool moves = flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE) ||
+                 (!(flags & TRC_SIG_POLL) && trc_opclass_is(call->opclass, TRC_FACT_WAITS));
     if (moves)
         r->tail->progress_ns[r->thread] = time_of(r, rec->end);
 }

@@ -42,7 +42,7 @@ void ana_post_words(const struct ana_case *c, const struct ana_post *p, char *ou
 {
     struct trc_sig sig = *p->sig;
     /* MPI_Wait shows its request's partner, without saying what kind of request it is. */
-    if (p->call->opclass == TRC_OP_WAIT || p->call->opclass == TRC_OP_PROBE || p->call->opclass == TRC_OP_MPROBE)
+    if (p->call->opclass == TRC_OP_WAIT || trc_opclass_is_probe(p->call->opclass))
         sig.flags |= sig.rtag != TRC_TAG_NONE ? TRC_SIG_P2P_IN : sig.tag != TRC_TAG_NONE ? TRC_SIG_P2P_OUT : 0;
     ana_call_words(c->job, p->index, p->call->name, &sig, out, size);
 }

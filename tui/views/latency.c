@@ -25,8 +25,7 @@ static void fill_call_cell(const void *data, size_t row, const struct tui_column
 /* Start and end of MPI are long in any job: not what is looked for first. */
 static void show_time(const void *data, size_t row, struct tui_value *out)
 {
-    enum trc_opclass class = ((const struct tui_app *)data)->summary.calls[row].opclass;
-    if (class == TRC_OP_INIT || class == TRC_OP_FINALIZE) {
+    if (trc_opclass_is(((const struct tui_app *)data)->summary.calls[row].opclass, TRC_FACT_EDGE)) {
         ana_number(out->text, sizeof out->text, ANA_NS, out->number, true);
         out->number = NAN;
     }

@@ -31,7 +31,7 @@ static int64_t some_time(void)
 static void run(unsigned seed)
 {
     static const struct trc_call call[TRC_OPCLASSES] = {
-#define OPCLASS(id, text, category, shape) [TRC_OP_##id] = {text, TRC_OP_##id},
+#define OPCLASS(id, text, ...) [TRC_OP_##id] = {text, TRC_OP_##id},
 #include "trace/format/opclass.def"
 #undef OPCLASS
     };

@@ -57,7 +57,7 @@ static uint32_t id_of(const char *name)
 static struct trc_sig sig_of(uint32_t call, uint64_t sequence)
 {
     struct trc_sig sig = tb_sig((enum tb_call)call);
-    enum trc_shape shape = ana_opclass_shape(table[call].opclass);
+    enum trc_shape shape = trc_opclass_shape(table[call].opclass);
     sig.comm = TB_WORLD;
     sig.flags = TRC_SIG_COLL;
     sig.peer = shape == TRC_SHAPE_FROM_ROOT || shape == TRC_SHAPE_TO_ROOT ? 0 : TRC_PEER_NONE;
