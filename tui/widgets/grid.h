@@ -1,5 +1,6 @@
-/* Cells in memory: what a screen shows before any terminal sees it.  Views write here, terminals compare and emit,
- * tests read it as text.  Every cell is one column wide; characters that are not become '?'. */
+/* A grid of cells in memory: what a screen shows, before a terminal gets it.  Views write it, terminals compare it with
+ * what they show, tests read it as text.  Each cell is one column wide; a character that is not becomes '?'.
+ * Nothing here locks: a grid belongs to one thread. */
 #ifndef TUI_GRID_H
 #define TUI_GRID_H
 
@@ -20,43 +21,58 @@ struct tui_cell {
 
 struct tui_grid {
     int cols, rows;
-    bool ascii; /* everything beyond ASCII is replaced when it is put */
+    bool ascii; /* characters beyond ASCII are replaced when they are put */
     struct tui_cell *cells;
 };
 
-/* Makes the grid cols x rows of blanks; sizes below 1 give an empty grid.  False (and an empty grid) when out of
- * memory. The grid must be zeroed before its first resize. */
+/* Makes the grid cols x rows cells, all blank; a size below 1 gives an empty grid.  The grid owns its cells until
+ * tui_grid_free; zero it before the first call.  False, and an empty grid, when out of memory. */
 bool tui_grid_resize(struct tui_grid *grid, int cols, int rows);
+
+/* Frees the cells and leaves an empty grid, which may be resized again. */
 void tui_grid_free(struct tui_grid *grid);
+
+/* Makes every cell a blank in the normal style. */
 void tui_grid_clear(struct tui_grid *grid);
+
+/* Whether two grids have the same size, characters and styles. */
 bool tui_grid_equal(const struct tui_grid *a, const struct tui_grid *b);
 
-/* NULL outside the grid. */
+/* The cell in column x of row y, both counted from 0; it belongs to the grid.  NULL outside the grid. */
 struct tui_cell *tui_grid_at(const struct tui_grid *grid, int x, int y);
 
-/* Writes UTF-8 text at column x, row y of `rect` (relative to it) and returns the column after it.  Text that does not
- * fit in the rectangle ends in an ellipsis; rows outside write nothing. */
+/* Writes UTF-8 text at column x, row y of `rect` and returns the column behind it.  Text that is too long for the
+ * rectangle ends in an ellipsis.  Rows outside the rectangle stay as they are. */
 int tui_put(struct tui_grid *grid, struct tui_rect rect, int x, int y, enum tui_style style, const char *text);
+
+/* Formats as printf does, at most 1023 bytes, and writes the text as tui_put does. */
 int tui_putf(struct tui_grid *grid, struct tui_rect rect, int x, int y, enum tui_style style, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
-/* Right-aligned: the text ends before column x_end. */
+
+/* Writes text that ends before column x_end; text that is too long begins at column 0. */
 void tui_put_right(struct tui_grid *grid, struct tui_rect rect, int x_end, int y, enum tui_style style,
                    const char *text);
-/* One character. */
+
+/* Writes the character with code point ch into one cell; outside the rectangle it does nothing. */
 void tui_put_char(struct tui_grid *grid, struct tui_rect rect, int x, int y, enum tui_style style, uint32_t ch);
-/* Restyles (and, unless ch is 0, fills) a rectangle. */
+
+/* Gives all cells of a rectangle a style and, unless ch is 0, that character. */
 void tui_fill(struct tui_grid *grid, struct tui_rect rect, enum tui_style style, uint32_t ch);
 
-/* Columns that a text takes. */
+/* The number of columns that UTF-8 text takes: one for each code point. */
 int tui_columns(const char *text);
-/* Next code point of *text, which moves on; 0 at the end; invalid bytes give '?'. */
+
+/* Returns the code point at *text and moves *text behind it; '?' for an invalid byte, 0 at the end. */
 uint32_t tui_decode(const char **text);
-/* Bytes of a code point in UTF-8, terminated; returns their number. */
+
+/* Writes a code point as UTF-8 with a terminating 0; returns the number of bytes before that. */
 int tui_encode(uint32_t ch, char out[5]);
-/* The ASCII stand-in of a code point. */
+
+/* The ASCII character that stands for a code point where a terminal knows no other; '?' if there is none. */
 char tui_ascii(uint32_t ch);
 
-/* The grid as text, one line a row without trailing blanks; with `styles`, followed by the rows as style letters. */
+/* Writes the grid as UTF-8, a line for each row, without trailing blanks.  With `styles` the rows follow once more, as
+ * the letters of their styles (style.def). */
 void tui_grid_write(const struct tui_grid *grid, FILE *out, bool styles);
 
 #endif

@@ -9,7 +9,7 @@ void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part
         n = 16;
     for (int i = 0; i < n; i++)
         in[i] = true;
-    /* Leave out the lightest until the rest fits. */
+    /* Leave out the part with the lowest weight until the rest fits. */
     for (;;) {
         int need = 0, count = 0, lightest = -1;
         for (int i = 0; i < n; i++) {
@@ -30,7 +30,7 @@ void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part
     }
     for (int i = 0; i < n; i++)
         size[i] = in[i] ? parts[i].least : 0;
-    /* What is over goes round, a row each, to whoever still wants some. */
+    /* Hand out what is left, a row at a time, to the parts that may grow. */
     for (bool moved = true; room > 0 && moved;) {
         moved = false;
         for (int i = 0; i < n && room > 0; i++)

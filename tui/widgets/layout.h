@@ -1,5 +1,5 @@
-/* Sizes to rectangles.  Pure arithmetic: what does not fit is left out, what is there is never empty, never overlaps
- * and never reaches outside. */
+/* Turns sizes into rectangles, by arithmetic alone.  Rectangles do not overlap and stay inside their area; a part that
+ * does not fit is left out. */
 #ifndef TUI_LAYOUT_H
 #define TUI_LAYOUT_H
 
@@ -8,25 +8,28 @@
 /* The smallest terminal that the views are made for. */
 enum { TUI_MIN_COLS = 60, TUI_MIN_ROWS = 20 };
 
-/* One part of a stack. */
+/* What one part of a stack asks for, in rows, or in columns where parts stand side by side. */
 struct tui_part {
-    int least;  /* rows (or columns) without which it is left out */
-    int most;   /* more than this it does not use; 0: all it can get */
-    int weight; /* the lower, the earlier it is left out; 0: only when nothing else is left */
+    int least;  /* with less than this it is left out */
+    int most;   /* it uses no more than this; 0: all that it can get */
+    int weight; /* the lowest is left out first; 0: only when nothing else is left */
 };
 
-/* Cuts `area` along its height (or, with `across`, its width) into n parts in their order, out[i] for parts[i]; a part
- * that is left out has w = h = 0.  `gap` blank rows lie between parts.  Room beyond what all want stays blank. */
+/* Cuts `area` into n parts (at most 16) from top to bottom or, with `across`, from left to right: out[i] for parts[i].
+ * A part that is left out has w = h = 0.  `gap` blank rows or columns lie between parts; what no part wants is blank.
+ */
 void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part *parts, int n, struct tui_rect *out);
 
-/* The four parts of every screen; body.h = 0 when the terminal is below the minimum.  The headline gets `headline_rows`
- * where the view can spare them, else one. */
+/* The four parts of every screen. */
 struct tui_screen {
     struct tui_rect job, headline, body, keys;
 };
+
+/* Cuts a terminal into the parts of a screen.  The headline gets headline_rows if the view can spare them, else one.
+ * All are empty (body.h = 0) when the terminal is smaller than TUI_MIN_COLS x TUI_MIN_ROWS. */
 struct tui_screen tui_screen_layout(int cols, int rows, int headline_rows);
 
-/* Rectangle of what is left of `area` below its first n rows. */
+/* What is left of `area` below its first n rows; of height 0 when it has no more than those. */
 struct tui_rect tui_below(struct tui_rect area, int n);
 
 #endif

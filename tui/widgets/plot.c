@@ -63,7 +63,7 @@ void tui_plot_area(struct tui_grid *grid, struct tui_rect rect, enum tui_style s
             continue;
         int eighths = max > 0 ? (int)lround(clamp_share(values[i] / max) * rect.h * 8) : 0;
         if (!eighths)
-            eighths = 1; /* known, though nothing: a line on the ground */
+            eighths = 1; /* a known 0 is a line at the bottom; an unknown value is blank */
         for (int y = rect.h - 1; y >= 0 && eighths > 0; y--, eighths -= 8)
             tui_put_char(grid, rect, (int)i, y, style, 0x2580 + (uint32_t)(eighths < 8 ? eighths : 8));
     }

@@ -27,7 +27,7 @@ int tui_cell_category(const struct ana_timeline_cell *cell)
             most = cell->share[c];
             best = c;
         }
-    /* Waiting is part of the MPI shares: it wins when it is what most of that time was. */
+    /* Waiting is part of the shares of MPI.  It is shown when it is most of the time in MPI. */
     if (best >= 0 && cell->waiting > 0 && cell->waiting * 2 >= 1 - cell->share[TRC_CAT_COMPUTE] &&
         cell->waiting >= cell->share[TRC_CAT_COMPUTE])
         best = TUI_CATEGORY_WAITING;

@@ -1,4 +1,4 @@
-/* Meanings -> colours and attributes (style.def). */
+/* What parts of a screen mean, and the colours and attributes that show it (style.def). */
 #ifndef TUI_STYLE_H
 #define TUI_STYLE_H
 
@@ -20,7 +20,7 @@ struct tui_look {
     uint8_t attributes, mono; /* enum tui_attribute, with and without colour */
 };
 
-/* Never NULL; an unknown number looks normal. */
+/* The colours and attributes of a style; those of NORMAL for an unknown number.  Static, never NULL. */
 const struct tui_look *tui_style(unsigned style);
 
 #endif

@@ -48,7 +48,7 @@ struct sort_key {
     bool is_text, descending;
 };
 
-/* Unknown values come last in either direction; equal ones keep the order of the rows. */
+/* Unknown values come last in both orders; equal values keep the order of the rows. */
 static int compare_keys(const void *pa, const void *pb)
 {
     const struct sort_key *a = pa, *b = pb;
@@ -89,7 +89,7 @@ static void sort_rows(struct tui_table *table, const struct tui_table_spec *spec
     free(keys);
 }
 
-/* Where the columns stand: out[i] = first cell of column i, widths in wide[i]; returns how many there is room for. */
+/* Places the columns: column i begins at out[i] and is wide[i] wide.  Returns how many columns fit. */
 static int place_columns(const struct tui_table *table, const struct tui_table_spec *spec, int width, int *out,
                          int *wide)
 {
@@ -113,7 +113,8 @@ static int place_columns(const struct tui_table *table, const struct tui_table_s
     return shown;
 }
 
-/* Words and the name of the row, where they can be seen: numbers change all the time, and rows would come and go. */
+/* Looks at texts and the first column, as far as they are shown.  Numbers change all the time: rows would come and go.
+ */
 static bool contains(const struct tui_table *table, const struct tui_table_spec *spec, const void *data, size_t row,
                      const char *word)
 {
@@ -173,7 +174,7 @@ void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec
             (!table->filter[0] || contains(table, spec, data, row, table->filter)))
             table->order[table->count++] = (uint32_t)row;
     sort_rows(table, spec, data);
-    if (!table->has_cursor) { /* nobody has put it anywhere: what comes first is looked at */
+    if (!table->has_cursor) { /* nobody has moved the cursor: it stays on the first row */
         table->cursor = table->top = 0;
     } else if (!tui_table_go(table, spec, data, table->cursor_identity)) {
         if (table->cursor >= table->count)
@@ -233,7 +234,7 @@ bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, 
 
 /* ---- drawing --------------------------------------------------------------------------------------------------- */
 
-/* How wide the stretching columns would like to be for `page` rows from the top. */
+/* Measures how wide stretching columns have to be for the `page` rows from the top. */
 static void measure_columns(struct tui_table *table, const struct tui_table_spec *spec, const void *data, size_t page)
 {
     for (int c = 0; c < spec->column_count; c++) {

@@ -1,5 +1,6 @@
-/* Rows and columns: sorting, scrolling, searching, filtering and drawing, once for all views.  A view says how many
- * rows there are and what stands in a cell; the table does the rest. */
+/* A table on the screen: sorts, scrolls, searches, filters and draws its rows, once for all views.  A view says how
+ * many rows there are and what stands in each cell.  `data` is what the view's functions get; one thread alone uses a
+ * table. */
 #ifndef TUI_TABLE_H
 #define TUI_TABLE_H
 
@@ -9,21 +10,21 @@
 enum { TUI_TABLE_COLUMNS = 24 }; /* no table has more */
 
 enum tui_column_flags {
-    TUI_ASCENDING = 1, /* the natural order: small (or A) first */
-    TUI_STRETCH = 2,   /* shares what is left of the line after all columns are in */
-    TUI_FIRST_SORT = 4 /* sorted by at first; none: the order of the rows as they come */
+    TUI_ASCENDING = 1, /* its first order is from small (or A) to large */
+    TUI_STRETCH = 2,   /* it grows into the room that is left beside all columns */
+    TUI_FIRST_SORT = 4 /* the table is sorted by it at first; by no column: the order of the rows */
 };
 
 struct tui_value;
 struct tui_column {
     const struct ana_metric *metric; /* title, unit, help */
     int width;                       /* columns of the terminal; text is left, numbers are right aligned */
-    unsigned flags;
-    /* What the view makes of the metric's value, or in place of it; may be NULL. */
+    unsigned flags;                  /* enum tui_column_flags */
+    /* Changes what the cell shows of its metric, or fills it in without one; may be NULL. */
     void (*show)(const void *data, size_t row, struct tui_value *out);
 };
 #define TUI_METRIC(id) &ana_metrics[ANA_METRIC_##id]
-/* A column of one view alone. */
+/* A column that is no metric but belongs to one view. */
 #define TUI_OWN(title_, unit_, help_)                                                                                  \
     &(const struct ana_metric)                                                                                         \
     {                                                                                                                  \
@@ -31,10 +32,10 @@ struct tui_column {
     }
 
 struct tui_value {
-    double number; /* sorted by, and shown in the column's unit where text is empty; NAN: unknown */
+    double number; /* what is sorted by; shown in the column's unit if text is empty; NAN: unknown */
     char text[128];
     enum tui_style style;
-    bool each; /* every cell of the text has its own style, in `styles` */
+    bool each; /* each character of the text has its own style, in `styles` */
     uint8_t styles[128];
 };
 
@@ -42,14 +43,14 @@ struct tui_table_spec {
     const struct tui_column *columns;
     int column_count;
     size_t (*rows)(const void *data);
-    /* What stands in a cell, before its column's `show`; `out` comes as {NAN, "", NORMAL}. */
+    /* Fills a cell in, before its column's `show` does; `out` comes as {NAN, "", NORMAL}. */
     void (*value)(const void *data, size_t row, const struct tui_column *column, struct tui_value *out);
-    uint64_t (*identity)(const void *data, size_t row); /* what the cursor stays on when rows move */
-    bool (*tagged)(const void *data, size_t row);       /* may be NULL */
-    bool (*hidden)(const void *data, size_t row);       /* folded away; may be NULL */
+    uint64_t (*identity)(const void *data, size_t row); /* the cursor follows it when rows move */
+    bool (*tagged)(const void *data, size_t row);       /* may be NULL: no row is tagged */
+    bool (*hidden)(const void *data, size_t row);       /* the row is folded away; may be NULL */
 };
 
-/* A metric of a row as what stands in its cell. */
+/* Fills a cell in from a row's metric: its words, or its number.  `row` and `whole` are as the metric wants them. */
 void tui_metric(const struct ana_metric *metric, const void *row, const struct ana_whole *whole, struct tui_value *out);
 
 struct tui_table {
@@ -58,39 +59,51 @@ struct tui_table {
     char filter[64], find[64];
     size_t cursor, top, count; /* positions in `order` */
     uint64_t cursor_identity;
-    bool has_cursor; /* it was put on a row; until then it is on the first, whichever that is */
-    uint32_t *order; /* `count` rows of the view, owned */
+    bool has_cursor; /* somebody has put it on a row; until then it stays on the first row */
+    uint32_t *order; /* the shown rows of the view in their order, `count` of them; owned */
     size_t room;
-    int want[TUI_TABLE_COLUMNS]; /* longest text in view, of columns that stretch */
-    struct tui_rect drawn;       /* where it was last drawn, its title line included: for the mouse */
+    int want[TUI_TABLE_COLUMNS]; /* columns that the longest text in view takes, for columns that stretch */
+    struct tui_rect drawn;       /* where it was drawn last, with its titles: for the mouse */
 };
 
+/* Frees what the table owns and zeroes it. */
 void tui_table_free(struct tui_table *table);
 
-/* Takes in new data, filter or sort order; a cursor that was put on a row stays on it where that is still
- * there, else it is on the first. */
+/* Orders the rows anew, after data, filter or sort column have changed.  A cursor that was put on a row follows it; if
+ * the row is gone, the cursor stays at its place.  Out of memory: rows that do not fit are not shown. */
 void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec, const void *data);
 
-/* Row of the view under the cursor; SIZE_MAX when there is none. */
+/* The view's row under the cursor; SIZE_MAX when the table is empty. */
 size_t tui_table_row(const struct tui_table *table);
+
+/* Moves the cursor by `delta` rows, at most to the first or last. */
 void tui_table_move(struct tui_table *table, const struct tui_table_spec *spec, const void *data, long delta);
-/* Puts the cursor on the row of an identity; false if it is not shown. */
+
+/* Puts the cursor on the row with that identity; false if it is not shown. */
 bool tui_table_go(struct tui_table *table, const struct tui_table_spec *spec, const void *data, uint64_t identity);
-/* Steps the sort column, skipping back to the natural order of the new one. */
+
+/* Sorts by the column that is `step` columns further, in that column's first order. */
 void tui_table_sort(struct tui_table *table, const struct tui_table_spec *spec, const void *data, int step);
+
+/* Turns the order round. */
 void tui_table_invert(struct tui_table *table, const struct tui_table_spec *spec, const void *data);
-/* Next row (from the one after the cursor, or from the cursor with `here`) that contains table->find; false if none. */
+
+/* Puts the cursor on the next row that contains table->find; with `here` the row under the cursor counts, too.  The
+ * search goes on at the top.  False, and the cursor stays, if no row contains it. */
 bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, const void *data, bool here);
 
+/* What a click hit: nothing, a row, the row that had the cursor already, a title. */
 enum tui_table_click { TUI_CLICK_NOTHING, TUI_CLICK_ROW, TUI_CLICK_CURSOR, TUI_CLICK_TITLE };
-/* A click at a cell of the grid: moves the cursor, or sorts by the title. */
+
+/* Takes a click at a cell of the grid: on a row it moves the cursor there, on a title it sorts by that column. */
 enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_table_spec *spec, const void *data,
                                      int x, int y);
 
+/* Draws titles and rows into `rect` and scrolls so that the cursor is in view. */
 void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, const void *data, struct tui_grid *grid,
                     struct tui_rect rect);
 
-/* Text of one cell as it is drawn. */
+/* Fills `out` with what stands in one cell, its text included. */
 void tui_table_text(const struct tui_table_spec *spec, const void *data, size_t row, int column, struct tui_value *out);
 
 #endif
