@@ -15,7 +15,7 @@
 struct terminal {
     SCREEN *screen;
     bool ascii, colour;
-    struct tui_grid shown; /* what was emitted last */
+    struct tui_grid shown; /* what was sent last */
     attr_t attributes[TUI_STYLES];
     short pair[TUI_STYLES];
 };
@@ -77,11 +77,11 @@ static void curses_show(void *data, const struct tui_grid *grid, bool repaint)
             mvadd_wch(y, x, &out);
             *old = *cell;
         }
-    move(grid->rows - 1, 0); /* a visible cursor, where it cannot be hidden, disturbs least here */
+    move(grid->rows - 1, 0); /* a cursor that cannot be hidden disturbs least here */
     refresh();
 }
 
-/* Keys that are no characters. */
+/* The number of a key that is no character; TUI_KEY_NONE for one that has no name here. */
 static int map_key(wint_t key)
 {
     static const struct {
@@ -109,7 +109,7 @@ static struct tui_event curses_wait(void *data, int timeout_ms)
     timeout(timeout_ms);
     int got = get_wch(&key);
     if (got == ERR) {
-        /* A terminal that went away answers at once, for ever. */
+        /* When the terminal is gone, every read fails at once. */
         if (!isatty(STDIN_FILENO))
             event.kind = TUI_EVENT_END;
         return event;
@@ -173,7 +173,7 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
         return false;
     }
     set_escdelay(25);
-    cbreak(); /* ncurses puts the terminal in order on Ctrl-C and Ctrl-Z */
+    cbreak(); /* signals stay on: ncurses restores the terminal on Ctrl-C and Ctrl-Z */
     noecho();
     nonl();
     keypad(stdscr, TRUE);

@@ -1,8 +1,8 @@
-/* Keys as a terminal gives them, and their names. */
+/* Keys as a terminal gives them, and their names in tables, help and scripts. */
 #ifndef TUI_KEYS_H
 #define TUI_KEYS_H
 
-/* A key is a code point, or one of these above all code points. */
+/* A key is the code point of its character; keys without one have numbers above all code points. */
 enum tui_key {
     TUI_KEY_NONE = 0,
     TUI_KEY_CONTROL_L = 12,
@@ -21,11 +21,11 @@ enum tui_key {
     TUI_KEY_END,
     TUI_KEY_PAGE_UP,
     TUI_KEY_PAGE_DOWN,
-    TUI_KEY_F1, /* .. F10 follow each other */
+    TUI_KEY_F1, /* F2 to F10 follow */
     TUI_KEY_F10 = TUI_KEY_F1 + 9
 };
 
-/* A key of its name ("Enter", "F5", "x"); TUI_KEY_NONE if there is none. */
+/* The key with that name ("Enter", "F5", "x"); TUI_KEY_NONE if there is none. */
 int tui_key_of(const char *name);
 
 #endif

@@ -12,7 +12,7 @@
 struct out {
     int fd;
     bool ascii;
-    char cut[LONGEST]; /* a character whose end has not come yet */
+    char cut[LONGEST]; /* the bytes of a character whose end has not come yet */
     size_t held;
 };
 static struct out out[2] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
@@ -37,7 +37,7 @@ static bool is_continuation(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* The begin of a character, as far as its first byte says how long it is. */
+/* Whether these bytes begin a character that needs more of them. */
 static bool is_cut(const char *bytes, size_t size)
 {
     unsigned char c = (unsigned char)*bytes;
@@ -48,7 +48,7 @@ static bool is_cut(const char *bytes, size_t size)
     return size < length;
 }
 
-/* Takes the first character of `bytes` to `to`: as it is, or a '?' for its first byte.  Returns the bytes taken. */
+/* Appends the first character of `bytes` to `to`, or a '?' for its first byte.  Returns the number of bytes taken. */
 static size_t take_character(const struct out *o, const char *bytes, size_t size, char *to, size_t *n)
 {
     bool plain = *bytes == '\n' || *bytes == '\t';
@@ -67,7 +67,7 @@ static ssize_t write_guarded(void *cookie, const char *bytes, size_t size)
     struct out *o = cookie;
     char shown[4096];
     size_t n = 0, at = 0;
-    while (o->held > 0 && at < size) { /* the rest of the character that was cut, byte by byte */
+    while (o->held > 0 && at < size) { /* the rest of the character that the last write cut */
         bool more = is_continuation(bytes[at]);
         if (more)
             o->cut[o->held++] = bytes[at++];

@@ -10,10 +10,10 @@ struct script {
     int cols, rows;
     bool ascii;
     char line[256];
-    char *rest;   /* of the line: key names to come */
+    char *rest;   /* of the line: keys still to be given */
     bool is_text; /* rest is text to type */
     struct tui_grid shown;
-    int number; /* of the line, for complaints */
+    int number; /* of the line, for error messages */
 };
 
 static void script_size(void *data, int *cols, int *rows)
