@@ -28,7 +28,7 @@ static int open_help(struct tui_app *app, enum tui_action action)
     (void)action;
     if (app->view != TUI_VIEW_HELP) {
         app->help_of = app->view;
-        memset(app->own[TUI_VIEW_HELP], 0, app->views[TUI_VIEW_HELP]->own_size); /* from its first line */
+        memset(app->own[TUI_VIEW_HELP], 0, app->views[TUI_VIEW_HELP]->own_size); /* it begins at its first line */
         tui_app_open(app, TUI_VIEW_HELP);
     }
     return TUI_REDRAW;
@@ -84,7 +84,7 @@ static int zoom_range(struct tui_app *app, enum tui_action action)
     tui_app_range(app, &begin, &end);
     bool in = action == TUI_ACTION_ZOOM_IN;
     int64_t width = end - begin, to = in ? width / 2 : width > INT64_MAX / 4 ? width : width * 2;
-    /* A running job zooms at its end while it is looked at there, the timeline at its cursor; else the middle stays. */
+    /* Zooming keeps the end in place where a running job is followed, in the timeline the cursor, else the middle. */
     bool at_end = !tui_app_ended(app) && (app->follow || (app->all_time && !app->frozen));
     if (app->view == TUI_VIEW_TIMELINE)
         at_end = at_end && app->cursor_at_end;
@@ -112,7 +112,7 @@ static int shift_range(struct tui_app *app, enum tui_action action)
     tui_app_range(app, &begin, &end);
     int64_t width = end - begin;
     app->follow = false;
-    if (app->all_time) /* to step through all, step through a tenth of it */
+    if (app->all_time) /* from all time to its last tenth or its first */
         begin = action == TUI_ACTION_EARLIER ? end - width / 10 : 0, width /= 10;
     else
         begin += action == TUI_ACTION_EARLIER ? -width / 2 : width / 2;
@@ -248,7 +248,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
 /* ---- keys and mouse -----------------------------------------------------------------------------------------------
  */
 
-/* Enter in a prompt. */
+/* Takes what was typed, when Enter is pressed in a prompt. */
 static void close_prompt(struct tui_app *app)
 {
     const struct tui_view *view = tui_app_view(app);
@@ -257,7 +257,7 @@ static void close_prompt(struct tui_app *app)
     app->prompt = TUI_PROMPT_NONE;
     if (asked == TUI_PROMPT_FIND && view->table) {
         memcpy(table->find, app->typed, sizeof table->find);
-        tui_app_update_table(app); /* what is folded away is looked through too */
+        tui_app_update_table(app); /* with a word to find, no row is folded away */
         if (table->find[0] && !tui_table_find(table, view->table, app, true))
             show_message(app, "not found");
         else if (view->moved && tui_table_row(table) != SIZE_MAX)
@@ -294,7 +294,7 @@ static int type_key(struct tui_app *app, int key)
         if (length + (size_t)more < sizeof app->typed)
             memcpy(app->typed + length, bytes, (size_t)more + 1);
     }
-    if (app->prompt == TUI_PROMPT_FILTER) { /* filters while it is typed, as htop does */
+    if (app->prompt == TUI_PROMPT_FILTER) { /* the filter works while it is typed, as in htop */
         memcpy(app->table[app->view].filter, app->typed, sizeof app->typed);
         tui_app_update_table(app);
     }

@@ -181,7 +181,7 @@ const struct tui_group *tui_app_group(const struct tui_app *app, size_t index)
 static void copy_ranks(struct tui_app *app)
 {
     size_t n = app->info.ranks;
-    if (app->info.generation != app->generation) { /* tags are of indices that now mean other ranks */
+    if (app->info.generation != app->generation) { /* the tags belong to indices that now mean other ranks */
         app->generation = app->info.generation;
         app->tagged_count = 0;
         if (app->rank_count)
@@ -195,7 +195,7 @@ static void copy_ranks(struct tui_app *app)
         if (tagged)
             app->tagged = tagged;
         if (!rank || !tagged)
-            return; /* the old ones stay in view */
+            return; /* the old ranks stay in view */
         if (n > app->rank_count)
             memset(tagged + app->rank_count, 0, n - app->rank_count);
         app->rank_count = n;
@@ -241,7 +241,7 @@ static void make_summary(struct tui_app *app)
     tui_app_update_table(app);
 }
 
-/* Trouble is the first thing that is shown; Esc leads to the overview. */
+/* A job in trouble opens with the verdict; Esc leads to the overview. */
 static void show_trouble(struct tui_app *app)
 {
     bool trouble = app->verdict.state == ANA_STUCK || app->verdict.state == ANA_BROKEN;

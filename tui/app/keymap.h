@@ -1,4 +1,4 @@
-/* Keys, actions, and which key means which action where.  All from action.def. */
+/* Which key means which action in which view: all of it is in action.def. */
 #ifndef TUI_KEYMAP_H
 #define TUI_KEYMAP_H
 
@@ -25,19 +25,19 @@ enum tui_action {
 
 struct tui_action_info {
     const char *id;    /* "ZOOM_IN" */
-    const char *label; /* in the key bar; empty: not there */
+    const char *label; /* in the key bar; empty: it is not shown there */
     const char *keys;
     const char *help;
-    uint32_t views; /* bit 1 << tui_view_id */
+    uint32_t views; /* where it works: bits 1 << enum tui_view_id */
 };
 
-/* NULL for TUI_ACTION_NONE and numbers out of range. */
+/* The row of an action in action.def, static; NULL for TUI_ACTION_NONE and unknown numbers. */
 const struct tui_action_info *tui_action_info(enum tui_action action);
 
-/* What a key does in a view; TUI_ACTION_NONE for nothing. */
+/* The action of a key in a view; TUI_ACTION_NONE if it has none. */
 enum tui_action tui_key_action(enum tui_view_id view, int key);
 
-/* The i-th key of an action as its name, of at most `size` bytes; false past the last. */
+/* Writes the name of an action's i-th key into `name` of `size` bytes; false behind the last, or if it does not fit. */
 bool tui_action_key(enum tui_action action, size_t i, char *name, size_t size);
 
 #endif

@@ -6,7 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A running job is looked at every TICK_MS, whatever the look takes, but for a breath to draw and to hear keys. */
+/* A running job is read every TICK_MS, however long the reading takes.  At least BREATH_MS are left to draw and to take
+ * keys. */
 enum { TICK_MS = 400, BREATH_MS = 50, ADVANCE_NS = 100000000, ALL = 0 };
 
 static int64_t read_clock_ms(void)
@@ -16,7 +17,7 @@ static int64_t read_clock_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* The screen as text into the first free hpctop-screen-N.txt of the working directory. */
+/* Writes the screen as text to the first hpctop-screen-N.txt of the working directory that does not exist. */
 static void write_screen(struct tui_app *app, const struct tui_grid *grid)
 {
     char name[40];
@@ -45,8 +46,8 @@ struct loop {
     struct tui_app *app;
     struct tui_term term;
     struct tui_grid grid;
-    double done; /* share of the events seen */
-    bool stuck;  /* there are more, but they cannot be read before the next look at the files */
+    double done; /* share of the events that have been read */
+    bool stuck;  /* further events can only be read after the next refresh */
     bool redraw, repaint;
 };
 
@@ -61,8 +62,8 @@ static void draw_screen(struct loop *l)
     l->redraw = l->repaint = false;
 }
 
-/* The events of a selection are read after it was first asked for: read (all of them, or for a while), and ask again.
- */
+/* Reads events of a new selection, all of them or for budget_ns, and sums it up again.  Only a selection that was asked
+ * for once is read. */
 static void read_events(struct loop *l, int64_t budget_ns)
 {
     struct tui_app *app = l->app;
@@ -132,7 +133,7 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
             settle_selection(&l, ALL);
         if (l.redraw)
             draw_screen(&l);
-        /* Keys first; while there are none, numbers of a new selection; then events not seen yet. */
+        /* Keys come first, then the numbers of a new selection, then events that have not been read. */
         int64_t rest = next - read_clock_ms();
         bool busy = live && (app->stale || (l.done < 1 && !l.stuck));
         struct tui_event event = term.ops->wait(term.data, busy || rest < 0 ? 0 : (int)rest);

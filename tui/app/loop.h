@@ -1,12 +1,13 @@
-/* The loop: data in, cells out, keys in, until someone leaves. */
+/* The loop of the screens: takes data and keys, shows cells, until the user leaves. */
 #ifndef TUI_LOOP_H
 #define TUI_LOOP_H
 
 #include "tui/app/app.h"
 #include "tui/term/term.h"
 
-/* Runs the screens on a terminal until it ends or the user leaves.  `live`: looks at the source twice a second; else
- * only when the terminal has nothing to say (scripts: `tick`), so that what is shown depends on the keys alone. */
+/* Runs the screens on a terminal until that ends or the user leaves; closes neither.  With `live` the source is read
+ * every 0.4 s; else only when the terminal gives no event (a script's `tick`), so that keys alone decide what is shown.
+ */
 void tui_loop(struct tui_app *app, struct tui_term term, bool live);
 
 #endif

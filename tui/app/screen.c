@@ -1,4 +1,4 @@
-/* The frame of every screen: job line, headline, view, key bar. */
+/* The frame of every screen: the line of the job, the headline, the view, the key bar. */
 #include "tui/app/view.h"
 #include "tui/app/words.h"
 
@@ -8,8 +8,8 @@
 /* ---- key bar ------------------------------------------------------------------------------------------------------
  */
 
-/* Places the labelled actions of the view: out[i] = action, at[i] = its column, at[n] = the end.  When there is little
- * room the blanks between them go first, then the actions that have the least to say. */
+/* Places the view's actions that have a label: out[i] in column at[i], the end in at[n].  Where there is little room,
+ * first the blanks between them go, then the actions that are missed least. */
 static int place_keys(const struct tui_app *app, int cols, enum tui_action *out, int *at, int *gap)
 {
     static const enum tui_action first_to_go[] = {TUI_ACTION_FILTER,        TUI_ACTION_FIND, TUI_ACTION_VIEW_CALLS,
@@ -77,7 +77,7 @@ static void draw_keys(const struct tui_app *app, struct tui_grid *grid, struct t
 /* ---- job line -----------------------------------------------------------------------------------------------------
  */
 
-/* What is in view, if it is not everything: "MPI_Send  3 tagged  50.0ms from 1.205s". */
+/* Says what is in view, if not everything is: "MPI_Send  3 tagged  50.0ms from 1.205s". */
 static void describe_view(const struct tui_app *app, char *out, size_t size)
 {
     size_t n = 0;
@@ -128,7 +128,7 @@ static void draw_job(const struct tui_app *app, struct tui_grid *grid, struct tu
         right = rect.w / 2;
     struct tui_rect left = {rect.x, rect.y, rect.w - right, 1};
     ana_clock(clock, sizeof clock, info->elapsed_ns);
-    /* State and clock always; then as many of these as fit.  A long name gives way to the first two, down to 12. */
+    /* State and clock are always there, then as many parts as fit.  For ranks and nodes a long name is cut to 12. */
     enum { RANKS, NODES, MPI, VERSION, PARTS, BEFORE = 9, SHORT = 12 };
     char part[PARTS][128] = {""}, world[32] = "";
     if (info->world_size > info->ranks)
@@ -169,7 +169,7 @@ static void draw_headline(const struct tui_app *app, struct tui_grid *grid, stru
     int room = rect.w - 4, at = 0;
     const char *text = app->headline, *cut = NULL;
     for (const char *c = text; rect.h > 1 && *c;
-         tui_decode(&c), at++) { /* the last blank that fits ends the first line */
+         tui_decode(&c), at++) { /* the first line ends at the last blank that fits */
         if (at > room && cut)
             break;
         if (*c == ' ' && at <= room)

@@ -1,10 +1,10 @@
-/* What a view is.  A view fills cells from the app's data; it knows no terminal and computes no metric. */
+/* A view fills cells from the app's data.  It knows no terminal and computes no metric. */
 #ifndef TUI_VIEW_H
 #define TUI_VIEW_H
 
 #include "tui/app/app.h"
 
-/* A word on the screen and what it means, with its formula. */
+/* A word on the screen, and what it means or how it is computed. */
 struct tui_term_help {
     const char *word;
     const char *help;
@@ -12,18 +12,18 @@ struct tui_term_help {
 
 struct tui_view {
     const char *title;
-    const char *about;                      /* the question that it answers, for the help */
-    const struct tui_table_spec *table;     /* its rows, with a struct tui_app as data; NULL: it has none */
-    int (*sort)(const struct tui_app *app); /* column sorted by at first; NULL: the table's own */
-    const struct tui_term_help *terms;      /* ended by a NULL word; NULL: none */
-    /* The cursor that the table shares with other views: its row's identity (0: none yet), and what a move sets. */
+    const char *about;                      /* the question that it answers; for the help */
+    const struct tui_table_spec *table;     /* its data is a struct tui_app; NULL: the view has no table */
+    int (*sort)(const struct tui_app *app); /* the column sorted by at first; NULL: as the table says */
+    const struct tui_term_help *terms;      /* the last has a NULL word; NULL: none */
+    /* For a cursor that all views share: `shared` gives the identity of its row (0: none yet), `moved` sets it. */
     uint64_t (*shared)(const struct tui_app *app);
     void (*moved)(struct tui_app *app, size_t row);
-    size_t own_size; /* of its private state, app->own[id], which is zeros at first */
+    size_t own_size; /* bytes of its private state app->own[id], all 0 at first */
     void (*draw)(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);
-    /* The view's own answer to an action, as enum tui_reaction; TUI_UNHANDLED lets the app go on.  NULL: none. */
+    /* Does an action; returns enum tui_reaction, where TUI_UNHANDLED leaves it to the app.  May be NULL. */
     int (*act)(struct tui_app *app, enum tui_action action);
-    /* A click at a cell of the grid, the same; tables need none. */
+    /* Takes a click at a cell of the grid; returns as `act`.  Tables do not need it.  May be NULL. */
     int (*click)(struct tui_app *app, int x, int y);
 };
 
