@@ -3,6 +3,7 @@
 #include "interpose/core/state.h"
 #include "interpose/mpi/thread.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #define BUCKETS IPO_REQUEST_BUCKETS
@@ -92,12 +93,22 @@ struct ipo_request *ipo_request_place(uint64_t handle)
     return slot_for(handle);
 }
 
+/* A mark in the variable of a shared handle's start, whose address is even: its owner fills the place in, or another
+ * thread copies it.  Nobody else reads it meanwhile. */
+#define BUSY 1u
+
+static void publish_shared(struct ipo_thread *thread, struct ipo_request *request)
+{
+    __atomic_store_n(&request->variable, request->variable & ~(uintptr_t)BUSY, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->shared_end, thread->shared_end + 1, __ATOMIC_RELEASE);
+}
+
 void ipo_request_publish(struct ipo_thread *thread, struct ipo_request *request, uint64_t handle)
 {
     if (request >= ipo_requests.slots && request < ipo_requests.slots + (size_t)BUCKETS * WAYS)
         atomic_store_explicit(key_of(request), handle, memory_order_release);
     else
-        __atomic_store_n(&thread->shared_end, thread->shared_end + 1, __ATOMIC_RELEASE);
+        publish_shared(thread, request);
 }
 
 bool ipo_request_add(uint64_t handle, const struct ipo_request *request)
@@ -150,7 +161,8 @@ struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable
 {
     drop_completed(thread);
     if (thread->shared_end - thread->shared_first == IPO_SHARED)
-        thread->shared_first++; /* the oldest was never completed in our sight */
+        /* the oldest was never completed in our sight */
+        __atomic_store_n(&thread->shared_first, thread->shared_first + 1, __ATOMIC_RELAXED);
     struct ipo_request *request = ipo_shared_at(thread, thread->shared_end);
     if (__builtin_expect(!request, 0)) {
         struct ipo_request *part = ipo_arena_get(IPO_SHARED_PART * sizeof *part);
@@ -159,22 +171,42 @@ struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable
         __atomic_store_n(&thread->shared[thread->shared_end % IPO_SHARED / IPO_SHARED_PART], part, __ATOMIC_RELEASE);
         request = ipo_shared_at(thread, thread->shared_end);
     }
-    __atomic_store_n(&request->variable, variable, __ATOMIC_RELAXED); /* not seen before it is published */
+    __atomic_store_n(&request->variable, variable | BUSY, __ATOMIC_RELAXED);
     return request;
 }
 
-/* Of a thread's starts the one kept at `variable`, or, if that is 0, the oldest. */
+/* Whether a start that is kept at `kept` is one of those wanted: the one at `variable`, or, if that is 0, any. */
+static bool is_wanted(uintptr_t kept, uintptr_t variable)
+{
+    return kept && !(kept & BUSY) && (kept == (variable & ~(uintptr_t)BUSY) || !variable);
+}
+
+/* The oldest of a thread's starts that is wanted. */
 static struct ipo_request *look_up(struct ipo_thread *thread, uintptr_t variable)
 {
     uint32_t first = __atomic_load_n(&thread->shared_first, __ATOMIC_ACQUIRE);
     uint32_t n = __atomic_load_n(&thread->shared_end, __ATOMIC_ACQUIRE) - first;
     for (uint32_t i = 0; i < n && n <= IPO_SHARED; i++) { /* more: its owner has just begun from the front again */
         struct ipo_request *request = ipo_shared_at(thread, first + i);
-        uintptr_t kept = request ? __atomic_load_n(&request->variable, __ATOMIC_ACQUIRE) : 0;
-        if (kept && (kept == variable || !variable))
+        if (request && is_wanted(__atomic_load_n(&request->variable, __ATOMIC_ACQUIRE), variable))
             return request;
     }
     return NULL;
+}
+
+/* Takes the start unless somebody else was faster; `left`: what its variable becomes. */
+static bool take(struct ipo_request *request, uintptr_t variable, uintptr_t left)
+{
+    uintptr_t kept = __atomic_load_n(&request->variable, __ATOMIC_ACQUIRE);
+    return is_wanted(kept, variable) &&
+           __atomic_compare_exchange_n(&request->variable, &kept, left, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* All but the variable, which others may look at meanwhile. */
+static void copy_around_variable(struct ipo_request *to, const struct ipo_request *from)
+{
+    memcpy(to, from, offsetof(struct ipo_request, variable));
+    memcpy(&to->comm, &from->comm, sizeof *to - offsetof(struct ipo_request, comm));
 }
 
 /* One of another thread, copied: once taken, its owner may use the place again. */
@@ -182,13 +214,11 @@ static const struct ipo_request *take_of_others(struct ipo_thread *thread, uintp
 {
     for (struct ipo_thread *other = ipo_threads(); other; other = other->next) {
         struct ipo_request *request = other == thread ? NULL : look_up(other, variable);
-        if (!request)
+        if (!request || !take(request, variable, BUSY))
             continue;
-        uintptr_t kept = __atomic_load_n(&request->variable, __ATOMIC_ACQUIRE);
-        thread->of_other = *request;
-        if (kept && (kept == variable || !variable) &&
-            __atomic_compare_exchange_n(&request->variable, &kept, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            return &thread->of_other;
+        copy_around_variable(&thread->of_other, request);
+        __atomic_store_n(&request->variable, 0, __ATOMIC_RELEASE);
+        return &thread->of_other;
     }
     return NULL;
 }
@@ -200,8 +230,7 @@ const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t v
     /* Where the program has copied its request, the oldest will do: all of these had finished. */
     for (int tries = 0; tries < 2; tries++, variable = 0) {
         struct ipo_request *request = look_up(thread, variable);
-        uintptr_t kept = request ? __atomic_exchange_n(&request->variable, 0, __ATOMIC_ACQ_REL) : 0;
-        if (kept) {
+        if (request && take(request, variable, 0)) {
             drop_completed(thread);
             return request;
         }

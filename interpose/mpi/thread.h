@@ -97,14 +97,16 @@ static inline struct ipo_request *ipo_shared_at(const struct ipo_thread *thread,
     return part ? part + n % IPO_SHARED_PART : NULL;
 }
 
-/* The oldest start behind the shared handle is completed. */
+/* The oldest start behind the shared handle is completed.  Other threads may look at it meanwhile. */
 static inline void ipo_shared_next(struct ipo_thread *thread)
 {
     uint32_t first = thread->shared_first;
-    ipo_shared_at(thread, first++)->variable = 0;
-    if (first == thread->shared_end)
-        first = thread->shared_end = 0; /* from the front again: memory that is warm */
-    thread->shared_first = first;
+    __atomic_store_n(&ipo_shared_at(thread, first++)->variable, 0, __ATOMIC_RELAXED);
+    if (first == thread->shared_end) { /* from the front again: memory that is warm */
+        first = 0;
+        __atomic_store_n(&thread->shared_end, 0, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&thread->shared_first, first, __ATOMIC_RELAXED);
 }
 
 /* Room for `n` requests and statuses in the thread's scratch memory; false if it cannot be had. */
