@@ -29,6 +29,7 @@ IPO_SRC   = $(sort $(shell find interpose -name '*.c'))
 WRITER_SRC = trace/format/opclass.c trace/format/schema_write.c $(wildcard trace/writer/*.c) # of trace/, what libtrace.so has inside
 UNIT_SRC  = $(sort $(shell find tests/unit -name '*.c'))
 SUPPORT_SRC = $(wildcard tests/support/*.c)
+FAKE_SRC  = $(wildcard tests/support/recorder/*.c)
 WORK_SRC  = $(wildcard workloads/*.c)
 
 TRACE_OBJ = $(TRACE_SRC:%.c=$(BUILD)/%.o)
@@ -76,6 +77,19 @@ $(HPCTOP): $(BUILD)/tui/main.o $(BUILD)/libtui.a $(BUILD)/libana.a
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(SUPPORT_OBJ) $(BUILD)/libtui.a $(BUILD)/libana.a
 	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS) -lpthread
 unit: $(UNIT_BIN)
+
+# The recorder for its unit tests: the objects of libtrace.so, whose hidden names a program can link, and a fake MPI.
+# The wrappers keep their own names (ipo_w_Send) and lose those that they have for programs.
+RECORDER = $(BUILD)/tests/librecorder.a
+PUBLIC_OBJ = $(filter %/wrap.pic.o %/dlsym.pic.o,$(IPO_OBJ))
+INNER_OBJ = $(filter-out $(PUBLIC_OBJ),$(IPO_OBJ)) $(PUBLIC_OBJ:%.pic.o=%.inner.o) $(FAKE_SRC:%.c=$(BUILD)/%.o)
+%.inner.o: %.pic.o
+	$(Q)objcopy --wildcard -L 'MPI_*' -L 'nccl*' -L dlsym $< $@
+$(RECORDER): $(INNER_OBJ)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@; ar rcs $@ $^
+$(BUILD)/tests/unit/interpose/%: $(BUILD)/tests/unit/interpose/%.o $(SUPPORT_OBJ) $(RECORDER) $(BUILD)/libtui.a $(BUILD)/libana.a
+	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS) -lpthread
 
 MPICC  ?= mpicc
 $(BUILD)/workloads/%: workloads/%.c $(wildcard workloads/*.h)
