@@ -245,8 +245,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
     return handlers[action] ? handlers[action](app, action) : TUI_REDRAW;
 }
 
-/* ---- keys and mouse -----------------------------------------------------------------------------------------------
- */
+/* ---- keys and mouse --------------------------------------------------------------------------------------------- */
 
 /* Takes what was typed, when Enter is pressed in a prompt. */
 static void close_prompt(struct tui_app *app)

@@ -111,8 +111,7 @@ int tui_app_wheel(struct tui_app *app, int turn);
 /* The selection of time and ranks as the analysis takes it.  Its list of ranks belongs to the app. */
 struct ana_selection tui_app_selection(const struct tui_app *app);
 
-/* Begin and end of the time in view, in ns of job time: all of the job, or a part of it.  The end is behind the begin.
- */
+/* Begin and end of the time in view, in ns of job time: all of the job or a part of it, and never empty. */
 void tui_app_range(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns);
 
 /* Shows another range of time, moved and cut so that it lies in the job, at least a microsecond long.  The length of

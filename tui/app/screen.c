@@ -5,8 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* ---- key bar ------------------------------------------------------------------------------------------------------
- */
+/* ---- key bar ---------------------------------------------------------------------------------------------------- */
 
 /* Places the view's actions that have a label: out[i] in column at[i], the end in at[n].  Where there is little room,
  * first the blanks between them go, then the actions that are missed least. */
@@ -74,8 +73,7 @@ static void draw_keys(const struct tui_app *app, struct tui_grid *grid, struct t
     }
 }
 
-/* ---- job line -----------------------------------------------------------------------------------------------------
- */
+/* ---- job line --------------------------------------------------------------------------------------------------- */
 
 /* Says what is in view, if not everything is: "MPI_Send  3 tagged  50.0ms from 1.205s". */
 static void describe_view(const struct tui_app *app, char *out, size_t size)

@@ -1,11 +1,11 @@
-/* Calls: where in the program the time goes, one row a call site. */
+/* Calls: where in the program the time goes.  One row a call site. */
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Rows are the sites of the chosen call, or all; a row maps to a site by counting. */
+/* The index of the site that a row shows: of the chosen call, or of all.  SIZE_MAX if there is none. */
 static size_t find_site(const struct tui_app *app, size_t row)
 {
     const struct ana_summary *s = &app->summary;
@@ -37,7 +37,7 @@ static uint64_t identify_site(const void *data, size_t row)
     return ana_hash_text(site->call) * 31 + (place ? ana_hash_text(place) : site->address);
 }
 
-/* Without the folders: the line below the table has them. */
+/* A path without its folders, which the line below the table shows. */
 static const char *find_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -93,7 +93,7 @@ static const struct tui_table_spec spec = {.columns = columns,
                                            .value = fill_site_cell,
                                            .identity = identify_site};
 
-/* The cursor's call: at the place where it was last, else where it takes most time. */
+/* The row of the cursor's call: the site where the cursor was last, else the one that takes most time. */
 static uint64_t find_call_row(const struct tui_app *app)
 {
     uint64_t first = 0, last = app->table[TUI_VIEW_CALLS].cursor_identity;

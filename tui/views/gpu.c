@@ -1,4 +1,4 @@
-/* GPUs: which kernels the time goes to, and by rank what lies behind computation, what is exposed, what is idle. */
+/* GPUs: which kernels take the time; for each rank how much communication is hidden or exposed, and what is idle. */
 #include "trace/gpu/device.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
@@ -43,8 +43,7 @@ static const struct tui_table_spec spec = {.columns = columns,
                                            .value = fill_kernel_cell,
                                            .identity = identify_kernel};
 
-/* ---- by rank -------------------------------------------------------------------------------------------------------
- */
+/* ---- by rank ---------------------------------------------------------------------------------------------------- */
 
 static int compare_exposed(const void *pa, const void *pb)
 {

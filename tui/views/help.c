@@ -1,4 +1,4 @@
-/* Help: the keys of the view that it was called from, and what every column of it means. */
+/* Help: what the columns of a view mean, and its keys. */
 #include "tui/views/help_lines.h"
 
 struct own {
@@ -39,7 +39,7 @@ static void put_lines(const struct tui_app *app, struct page *page)
 static void draw_help(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct page page = {grid, {rect.x, rect.y, rect.w, 0}, 0, 0};
-    put_lines(app, &page); /* to know how many lines there are */
+    put_lines(app, &page); /* draws nothing: counts the lines */
     size_t rows = (size_t)(rect.h - 1), total = page.count;
     own(app)->page = rows;
     if (own(app)->top + rows > total)

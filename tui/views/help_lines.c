@@ -3,7 +3,7 @@
 #include "tui/widgets/plot_category.h"
 #include <string.h>
 
-/* "  word      text that goes on over as many lines as it needs". */
+/* A word and, beside it, its text in as many lines as that needs. */
 static void put_item(const char *word, int indent, const char *text, int width, tui_help_line *line, void *to)
 {
     char out[512];
@@ -12,7 +12,7 @@ static void put_item(const char *word, int indent, const char *text, int width, 
         room = 20;
     int pad = indent - 1 - tui_columns(word);
     snprintf(out, sizeof out, " %s%*s", word, pad > 0 ? pad : *word ? 1 : 0, "");
-    if (tui_columns(out) > indent) { /* a long word has its own line */
+    if (tui_columns(out) > indent) { /* a long word has a line of its own */
         line(to, TUI_STYLE_STRONG, out);
         snprintf(out, sizeof out, "%*s", indent, "");
     }

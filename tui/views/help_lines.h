@@ -1,16 +1,17 @@
-/* Help, all of it printed from the tables: actions, columns, terms, categories.  The screen and the command line show
- * the same lines. */
+/* The lines of help, made from the tables of actions, columns, terms and categories: for the screen and the command. */
 #ifndef TUI_HELP_H
 #define TUI_HELP_H
 
 #include "tui/views/views.h"
 
-/* Takes one line; it lives no longer than the call. */
+/* Takes one line of help; the text lives no longer than the call. */
 typedef void tui_help_line(void *to, enum tui_style style, const char *text);
 
-/* Keys that work in a view; TUI_VIEWS: all keys, with where they work. */
+/* Gives `line` the keys that work in a view, in lines of at most `width` columns.  TUI_VIEWS: all keys, with the views
+ * where they work. */
 void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *to);
-/* What a view shows: its question, columns and terms with their formulas. */
+
+/* Gives `line` what a view shows: its question, its columns and its terms, in lines of at most `width` columns. */
 void tui_help_view(enum tui_view_id view, int width, tui_help_line *line, void *to);
 
 #endif

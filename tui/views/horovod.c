@@ -1,9 +1,9 @@
-/* Horovod: tensors down, ranks across; who comes late; who carries the bytes. */
+/* Horovod: one row a tensor, one cell a rank; below it who comes late and what carries the data. */
 #include "tui/views/horovod.h"
 
 struct own {
-    bool open;    /* who submitted the tensor under the cursor is shown */
-    size_t cells; /* for the ranks of a tensor */
+    bool open;    /* the lower part shows who submitted the tensor under the cursor */
+    size_t cells; /* of a row, for the ranks of its tensor */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -87,7 +87,7 @@ static size_t count_missing(const struct ana_hvd_set *set, const struct ana_hvd_
     return n;
 }
 
-/* One cell a rank, or for several; returns the least advanced state of all. */
+/* Fills in one cell a rank, or for several the least advanced of them.  Returns the least advanced state of all. */
 static enum tui_hvd_state fill_rank_cells(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, size_t most,
                                           struct tui_value *out)
 {
@@ -160,7 +160,7 @@ static const struct tui_table_spec spec = {.columns = columns,
                                            .value = fill_tensor_cell,
                                            .identity = identify_tensor};
 
-/* The rank that a tensor waits for is the one that the other screens show. */
+/* The other screens show the rank that the tensor waits for. */
 static void follow_tensor(struct tui_app *app, size_t row)
 {
     size_t s, first;
@@ -170,10 +170,9 @@ static void follow_tensor(struct tui_app *app, size_t row)
         tui_app_choose_rank(app, set->rank[first].index);
 }
 
-/* ---- the screen ----------------------------------------------------------------------------------------------------
- */
+/* ---- the screen ------------------------------------------------------------------------------------------------- */
 
-/* What the marks in view mean; of a folded row, how many ranks share a cell. */
+/* Draws what the marks mean that are in view and, where ranks share cells, how many there are. */
 static void draw_legend(const struct tui_app *app, const struct ana_hvd_set *set, struct tui_grid *grid,
                         struct tui_rect rect)
 {
@@ -192,7 +191,7 @@ static void draw_legend(const struct tui_app *app, const struct ana_hvd_set *set
         tui_putf(grid, rect, x, 0, TUI_STYLE_DIM, "%zu ranks in %zu cells", set->ranks, own(app)->cells);
 }
 
-/* Half of what is left beside the columns that have room: the other half is for long names. */
+/* Cells for ranks: half of the room that the columns leave.  The other half is for long names. */
 static size_t count_cells(int width)
 {
     enum { MOST = 120 };
@@ -220,7 +219,7 @@ static void draw_horovod(struct tui_app *app, struct tui_grid *grid, struct tui_
     tui_hvd_data_line(set, true, line, sizeof line);
     tui_put(grid, rect, 1, 1, TUI_STYLE_NORMAL, line);
     own(app)->cells = count_cells(rect.w);
-    /* What is below needs a line a rank and its title, the table as many as it has; in need each gets a half. */
+    /* The lower part has a title and a line a rank, the table a line a tensor.  If both do not fit, each gets half. */
     int room = rect.h - HEAD - 2, below = (int)(set->ranks < 999 ? set->ranks : 999) + 1, want = (int)table->count + 1;
     int height = room - below > room / 2 ? room - below : room / 2;
     height = want < height ? want : height;

@@ -1,14 +1,14 @@
-/* What the two files of Horovod's screen share. */
+/* The two lower parts of Horovod's screen. */
 #ifndef TUI_VIEW_HOROVOD_H
 #define TUI_VIEW_HOROVOD_H
 
 #include "tui/output/horovod_words.h"
 #include "tui/app/view.h"
 
-/* The ranks of a set: what they are in, how late they are, where their time goes. */
+/* Draws the ranks of a process set, the worst first: what they are in, how late they are, where their time goes. */
 void tui_horovod_draw_ranks(const struct tui_app *app, const struct ana_hvd_set *set, struct tui_grid *grid,
                             struct tui_rect rect);
-/* Which rank has submitted a tensor and when, or what it does instead. */
+/* Draws for each rank of the set when it submitted a tensor, or what it does instead; the worst first. */
 void tui_horovod_draw_tensor(const struct tui_app *app, const struct ana_hvd_set *set, const struct ana_hvd_tensor *t,
                              struct tui_grid *grid, struct tui_rect rect);
 

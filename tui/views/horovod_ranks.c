@@ -1,4 +1,4 @@
-/* What stands below Horovod's tensors: its ranks, or what each of them has to do with one tensor.  The worst first. */
+/* Below Horovod's tensors: the ranks, or what each rank did about one tensor.  The worst come first. */
 #include "tui/views/horovod.h"
 
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 struct member {
     size_t m;
     size_t misses;
-    int state;     /* of the tensor that is looked into */
-    double amount; /* what is sorted by, the largest first */
+    int state;     /* of the tensor that is shown */
+    double amount; /* what is sorted by; the largest comes first */
 };
 
 static int compare_members(const void *pa, const void *pb)
@@ -22,7 +22,7 @@ static int compare_members(const void *pa, const void *pb)
     return (a->m > b->m) - (a->m < b->m);
 }
 
-/* The rank's name in the job; of one without a file, its number in the set. */
+/* The rank's name in the job, or its number in the set if it has no file. */
 static const char *name_member(const struct tui_app *app, const struct ana_hvd_set *set, size_t m, char *out,
                                size_t size)
 {
@@ -86,7 +86,7 @@ static void describe_rank(const struct tui_app *app, const struct ana_hvd_set *s
     }
 }
 
-/* All ranks of the set with what they miss, the worst first; NULL when out of memory. */
+/* The ranks of the set with what they miss, the worst first, for the caller to free.  NULL when out of memory. */
 static struct member *collect_members(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t)
 {
     struct member *all = calloc(set->ranks ? set->ranks : 1, sizeof *all);
@@ -130,10 +130,9 @@ void tui_horovod_draw_ranks(const struct tui_app *app, const struct ana_hvd_set 
     free(all);
 }
 
-/* ---- one tensor ----------------------------------------------------------------------------------------------------
- */
+/* ---- one tensor ------------------------------------------------------------------------------------------------- */
 
-/* What a rank has to do with a tensor: when it submitted it, or what it does instead. */
+/* Says when a rank submitted a tensor, or what it does instead. */
 static void describe_submission(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, const struct member *of,
                                 int64_t first_ns, char *out, size_t size)
 {

@@ -1,4 +1,4 @@
-/* Imbalance: in which collectives the ranks come apart, who comes last, who waits for whom. */
+/* Imbalance: how far ranks come apart at collectives, who comes last, who waits for whom. */
 #include "tui/widgets/plot.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
@@ -24,7 +24,7 @@ static void fill_collective_cell(const void *data, size_t row, const struct tui_
     tui_metric(column->metric, &app->summary.collectives[row], &app->whole, out);
 }
 
-/* Nobody waits in what nobody was seen to complete. */
+/* Waiting is unknown where no collective was seen complete. */
 static void show_waited(const void *data, size_t row, struct tui_value *out)
 {
     if (!((const struct tui_app *)data)->summary.collectives[row].instances)
@@ -66,7 +66,7 @@ static const struct tui_table_spec spec = {.columns = columns,
                                            .value = fill_collective_cell,
                                            .identity = identify_collective};
 
-/* The cursor's call: on the communicator where it was last, else where it loses most. */
+/* The row of the cursor's call: the communicator where the cursor was last, else the one that loses most. */
 static uint64_t find_call_row(const struct tui_app *app)
 {
     uint64_t first = 0, last = app->table[TUI_VIEW_IMBALANCE].cursor_identity;
@@ -88,10 +88,9 @@ static void follow_collective(struct tui_app *app, size_t row)
         tui_app_choose_rank(app, c->last_index);
 }
 
-/* ---- who waits for whom
- * ---------------------------------------------------------------------------------------------- */
+/* ---- who waits for whom ----------------------------------------------------------------------------------------- */
 
-/* The waits with one culprit and of one kind. */
+/* The waits of one kind for one rank. */
 struct group {
     enum ana_wait_kind kind;
     size_t culprit;
@@ -109,7 +108,7 @@ static int compare_losses(const void *pa, const void *pb)
 static void name_waiters(const struct tui_app *app, const struct group *g, char *out, size_t size)
 {
     const struct ana_summary *s = &app->summary;
-    uint8_t *waits = calloc(app->rank_count + 1, 1); /* the last stays 0: ends the last range */
+    uint8_t *waits = calloc(app->rank_count + 1, 1); /* the last one stays 0 and ends the last range */
     size_t n = 0;
     out[0] = 0;
     if (!waits)
@@ -151,7 +150,7 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     }
     qsort(group, n, sizeof *group, compare_losses);
     char who[256], text[ANA_TEXT], to[64];
-    int widest = 0; /* of the names: the other columns stand beside them, however wide the screen */
+    int widest = 0; /* columns of the longest name: the numbers stand close to it on wide screens */
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
         name_waiters(app, &group[i], who, sizeof who);
         tui_app_rank_name(app, group[i].culprit, text, sizeof text);

@@ -22,7 +22,7 @@ static void fill_call_cell(const void *data, size_t row, const struct tui_column
     tui_metric(column->metric, &app->summary.calls[row], &app->whole, out);
 }
 
-/* Start and end of MPI are long in any job: not what is looked for first. */
+/* Init and finalize take long in every job: they are not sorted to the top. */
 static void show_time(const void *data, size_t row, struct tui_value *out)
 {
     if (trc_opclass_is(((const struct tui_app *)data)->summary.calls[row].opclass, TRC_FACT_EDGE)) {
@@ -58,8 +58,7 @@ static void follow_call(struct tui_app *app, size_t row)
     app->cursor_call = identify_call(app, row);
 }
 
-/* ---- call x size class ----------------------------------------------------------------------------------------------
- */
+/* ---- call x size class ------------------------------------------------------------------------------------------ */
 
 enum { LABEL = 8, WIDTH = 8 };
 
@@ -71,7 +70,7 @@ static size_t count_sizes(const struct tui_app *app, const struct ana_call_stat 
     return n;
 }
 
-/* Sizes across, numbers down.  Where not all sizes fit, those with the most calls stay. */
+/* Draws a call by size class.  If not all sizes fit, those with the most calls stay. */
 static void draw_sizes(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect,
                        const struct ana_call_stat *call)
 {
@@ -111,7 +110,7 @@ static void draw_sizes(const struct tui_app *app, struct tui_grid *grid, struct 
     }
 }
 
-/* Durations down, calls across. */
+/* Draws how many calls took how long. */
 static void draw_histogram(struct tui_grid *grid, struct tui_rect rect, const struct ana_call_stat *call)
 {
     int low = 64, high = -1;
@@ -141,7 +140,7 @@ static void draw_histogram(struct tui_grid *grid, struct tui_rect rect, const st
         int width = rect.w - 8 - 7;
         tui_plot_bar(grid, rect, 8, 2 + i, width, TUI_STYLE_BAR, count[i] / most);
         if (count[i] > 0 && count[i] / most * width < 0.125)
-            tui_put_char(grid, rect, 8, 2 + i, TUI_STYLE_BAR, 0x258f); /* few is not none */
+            tui_put_char(grid, rect, 8, 2 + i, TUI_STYLE_BAR, 0x258f); /* few calls are more than none */
         tui_put_right(grid, rect, rect.w - 1, 2 + i, count[i] > 0 ? TUI_STYLE_NORMAL : TUI_STYLE_DIM,
                       ana_number(text, sizeof text, ANA_COUNT, count[i], true));
     }
@@ -186,7 +185,7 @@ static void draw_latency(struct tui_app *app, struct tui_grid *grid, struct tui_
     tui_table_draw(table, &spec, app, grid, out[0]);
     size_t row = tui_table_row(table);
     if (row != SIZE_MAX && out[1].h) {
-        /* The histogram stands beside the sizes, however wide the screen. */
+        /* On a wide screen the histogram stands close to the sizes. */
         const struct ana_call_stat *call = &app->summary.calls[row];
         enum { SIZES = 70, BARS = 64 };
         int right = rect.w >= 120 ? 48 : 30, left = rect.w - right - 2;

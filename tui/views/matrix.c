@@ -1,11 +1,11 @@
-/* Matrix: sender down, receiver across, one cell a pair of ranks or of blocks of ranks. */
+/* Matrix: a row a sender, a column a receiver; a cell is a pair of ranks or of blocks of ranks. */
 #include "tui/widgets/plot.h"
 #include "tui/app/view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows and columns around the cells; columns of a cell that shows a shade, and of one that shows the number. */
+/* Rows and columns around the cells, and the width of a cell with a shade and of one with a number. */
 enum { LEFT = 7, ABOVE = 2, BELOW = 3, SHADE = 2, NUMBER = 9 };
 
 enum measure { BYTES, MESSAGES, SIZE, LATENCY, MEASURES };
@@ -13,7 +13,7 @@ enum measure { BYTES, MESSAGES, SIZE, LATENCY, MEASURES };
 struct own {
     enum measure measure;
     size_t fold;           /* ranks a cell is wide and high */
-    int cell;              /* columns of one */
+    int cell;              /* columns of a cell */
     size_t left;           /* first rank in view, across */
     struct tui_rect drawn; /* where the picture stands */
 };
@@ -31,7 +31,7 @@ static const struct {
 
 struct block {
     double bytes, messages;
-    double latency, latency_messages; /* p50 x messages, of pairs whose latency is known */
+    double latency, latency_messages; /* sum of p50 x messages and of messages, of pairs whose latency is known */
 };
 
 static double measure_block(const struct tui_app *app, const struct block *b)
@@ -59,11 +59,11 @@ static size_t clamp_top(size_t cursor, size_t top, size_t shown, size_t n)
     return top + shown > n ? (n > shown ? n - shown : 0) : top;
 }
 
-/* Ranks a cell, first ranks in view and the cells there is room for. */
+/* Chooses the ranks a cell and the first ranks in view; says how many cells fit. */
 static void place_matrix(struct tui_app *app, struct tui_rect rect, size_t *down, size_t *across)
 {
     size_t n = app->rank_count, h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0;
-    if (h && n == h + 1) /* rather than fold, do without the blank line */
+    if (h && n == h + 1) /* one row too few: use the blank line */
         h = n;
     own(app)->cell = n <= h && LEFT + 1 + (long)n * NUMBER <= rect.w ? NUMBER : SHADE;
     size_t w = rect.w > LEFT + 1 ? (size_t)((rect.w - LEFT - 1) / own(app)->cell) : 0;
@@ -155,7 +155,7 @@ static void draw_axes(const struct tui_app *app, struct tui_grid *grid, struct t
     }
 }
 
-/* Nothing sent is known: a dot; sent, but its measure not known: a question mark. */
+/* Draws a cell: a dot where no message was sent, a question mark where its measure is unknown. */
 static void draw_cell(const struct tui_app *app, struct tui_grid *grid, struct tui_rect cell, const struct block *b,
                       double most, bool here)
 {

@@ -77,7 +77,7 @@ static const struct tui_table_spec spec = {.columns = columns,
                                            .value = fill_operation_cell,
                                            .identity = identify_operation};
 
-/* Which library carried which bytes, in the selection. */
+/* Draws how many bytes each library carried in the selection. */
 static void draw_carried(const struct tui_app *app, struct tui_grid *grid, struct tui_rect line)
 {
     struct ana_carried by[ANA_LIBRARIES];
@@ -108,7 +108,7 @@ static void draw_nccl(struct tui_app *app, struct tui_grid *grid, struct tui_rec
         tui_put(grid, foot, 1, 0, TUI_STYLE_NOTABLE, note);
         foot.y--;
     }
-    if (app->node.ras.answers && table.h > 3) { /* which knows of processes that are gone, also when the GPUs hang */
+    if (app->node.ras.answers && table.h > 3) { /* RAS knows of processes that are gone, even when GPUs hang */
         char text[sizeof app->node.ras.text + 16];
         table.h--;
         snprintf(text, sizeof text, "%s%s", app->node.ras.doubt ? "" : "NCCL's RAS: ", app->node.ras.text);
@@ -121,7 +121,7 @@ static void draw_nccl(struct tui_app *app, struct tui_grid *grid, struct tui_rec
     tui_table_draw(&app->table[TUI_VIEW_NCCL], &spec, app, grid, table);
 }
 
-/* Deeper: whose GPUs these are. */
+/* Enter shows the GPUs. */
 static int act_on_nccl(struct tui_app *app, enum tui_action action)
 {
     if (action != TUI_ACTION_DEEPER)

@@ -1,4 +1,4 @@
-/* Overview: what the matter is, how fast the job goes, which calls it spends its time in, which rank is waited for. */
+/* Overview: rates and efficiencies, the calls that take the time, and which rank the others wait for. */
 #include "tui/widgets/plot.h"
 #include "tui/widgets/plot_category.h"
 #include "tui/app/view.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct own {
-    struct tui_rect strip; /* where the ranks stand */
+    struct tui_rect strip; /* where the ranks are drawn */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -15,8 +15,7 @@ static struct own *own(const struct tui_app *app)
     return app->own[TUI_VIEW_OVERVIEW];
 }
 
-/* ---- the calls ----------------------------------------------------------------------------------------------------
- */
+/* ---- the calls -------------------------------------------------------------------------------------------------- */
 
 static size_t count_calls(const void *data)
 {
@@ -29,8 +28,8 @@ static uint64_t identify_call(const void *data, size_t row)
     return ana_hash_text(((const struct tui_app *)data)->summary.calls[row].name);
 }
 
-/* Ranks in view that have been inside this call for long, and how long together: the counters have only what ranks
- * came out of. */
+/* Counts the ranks in view that have been in this call for more than a second, and sums up for how long.  The counters
+ * only have calls that have returned. */
 static size_t count_stuck(const struct tui_app *app, const char *call, double *ns)
 {
     enum { LONG_NS = 1000000000 };
@@ -53,7 +52,7 @@ static void fill_call_cell(const void *data, size_t row, const struct tui_column
     tui_metric(column->metric, &app->summary.calls[row], &app->whole, out);
 }
 
-/* With the time of those that are still in it. */
+/* Adds the time of ranks that are still in the call. */
 static void show_time(const void *data, size_t row, struct tui_value *out)
 {
     const struct tui_app *app = data;
@@ -117,12 +116,9 @@ static void follow_call(struct tui_app *app, size_t row)
     app->cursor_call = identify_call(app, row);
 }
 
-/* ---- rates and efficiencies ----------------------------------------------------------------------------------------
- */
+/* ---- rates and efficiencies ------------------------------------------------------------------------------------- */
 
-/* Sums over the ranks in view: over the last second while the whole of a running job is in view, else over the range in
- * view.
- */
+/* Sums up the ranks in view: over the last second while a job runs and all time is in view, else over the range. */
 static void sum_rates(const struct tui_app *app, double out[4])
 {
     const struct ana_summary *s = &app->summary;
@@ -229,12 +225,11 @@ static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, 
     tui_put(grid, rect, 0, 4 * step - 1, app->info.lost_records ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, line);
 }
 
-/* ---- the ranks ------------------------------------------------------------------------------------------------------
- */
+/* ---- the ranks -------------------------------------------------------------------------------------------------- */
 
 enum { STRIP = 8 };
 
-/* One cell a rank (or a block of ranks): what others lost waiting for it. */
+/* Draws a cell for each rank or block of ranks: the time that others lost waiting for it. */
 static void draw_strip(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const struct ana_summary *s = &app->summary;
@@ -314,7 +309,7 @@ static int act_on_call(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
-/* The strip leads to the rank. */
+/* A click on the strip leads to that rank. */
 static int click_strip(struct tui_app *app, int x, int y)
 {
     if (y != own(app)->strip.y || x < own(app)->strip.x || x >= own(app)->strip.x + own(app)->strip.w)

@@ -1,4 +1,4 @@
-/* Ranks: what each one does now, since when, how fast, how late. */
+/* Ranks: what each does now, since when, how fast, how late. */
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
 
@@ -13,11 +13,11 @@ static struct own *own(const struct tui_app *app)
     return app->own[TUI_VIEW_RANKS];
 }
 
-enum { RANK, HOST, STATE }; /* the first columns */
-enum { MANY = 64 };         /* more ranks than that are grouped at first */
+enum { RANK, HOST, STATE }; /* columns by number */
+enum { MANY = 64 };         /* with more ranks, groups are shown first */
 
-/* Of many ranks, sorted by state, those that do the same are one row, behind those of the ranks; whoever looks for a
- * rank, or sorts them otherwise, sees them all. */
+/* Whether ranks that do the same are one row.  So it is with many ranks sorted by state, unless a filter or a search
+ * is for single ranks.  The rows of groups come behind those of ranks. */
 static bool is_grouped(const struct tui_app *app)
 {
     const struct tui_table *table = &app->table[TUI_VIEW_RANKS];
@@ -30,7 +30,7 @@ static size_t count_rows(const void *data)
     return app->rank_count + (is_grouped(app) ? (size_t)app->group_count : 0);
 }
 
-/* The group that a row stands for; NULL: it is a rank. */
+/* The group that a row shows; NULL: it shows a rank. */
 static const struct tui_group *find_group(const struct tui_app *app, size_t row)
 {
     return row < app->rank_count ? NULL : &app->group[row - app->rank_count];
@@ -62,14 +62,14 @@ static void toggle_group(struct tui_app *app, const struct tui_group *g)
     for (size_t i = 0; i < ROOM; i++)
         if (own(app)->open[i] == identify_group(g))
             own(app)->open[i] = 0;
-    if (!opened) { /* the one opened longest ago makes room */
+    if (!opened) { /* it replaces the group that was opened first */
         memmove(own(app)->open + 1, own(app)->open, (ROOM - 1) * sizeof *own(app)->open);
         own(app)->open[0] = identify_group(g);
     }
     tui_app_update_table(app);
 }
 
-/* One of a kind needs no group. */
+/* A rank is hidden in its folded group; a group of one rank is hidden itself. */
 static bool is_hidden(const void *data, size_t row)
 {
     const struct tui_app *app = data;
@@ -79,7 +79,7 @@ static bool is_hidden(const void *data, size_t row)
     return g ? g->count == 1 : tui_app_group(app, row)->count > 1 && !is_open(app, tui_app_group(app, row));
 }
 
-/* The next rank from `index` on that a row stands for; rank_count: no more. */
+/* The next rank of a row from `index` on; rank_count if there is none. */
 static size_t find_rank(const struct tui_app *app, size_t row, size_t index)
 {
     const struct tui_group *g = find_group(app, row);
@@ -109,14 +109,13 @@ static void tag_group(struct tui_app *app, size_t row)
     app->stale = true;
 }
 
-/* A rank and what it moves: in the range in view if there is one, else as the source has it for the last second or all.
- */
+/* A rank and its rates: over the range in view or, with all time in view, over the last second or all of its time. */
 static struct ana_rank_row make_rank_row(const struct tui_app *app, size_t index)
 {
     const struct ana_rank *r = &app->rank[index];
     const struct ana_rank_stat *stat = tui_app_stat(app, index);
     double seconds = app->whole.seconds;
-    if (!r->counted) /* its file is cut off: nothing is known, which is not zero */
+    if (!r->counted) /* its file is cut off: the numbers are unknown, not 0 */
         return (struct ana_rank_row){r, NULL, NAN, NAN, NAN, NAN, NAN, NAN};
     if (app->all_time)
         return (struct ana_rank_row){r,
@@ -162,7 +161,7 @@ static void show_inside(const struct tui_app *app, size_t row, struct tui_value 
     }
 }
 
-/* Coming last often is only news when others pay for it by more than their share. */
+/* A rank that often comes last is marked only after ten collectives and among more than two ranks. */
 static void show_late(const struct tui_app *app, size_t row, struct tui_value *out)
 {
     if (out->number > 0.5 && app->rank_count > 2 && tui_app_stat(app, row)->collectives >= 10)
@@ -192,7 +191,7 @@ static void fill_rank_cell(const struct tui_app *app, size_t index, const struct
             shown[i].show(app, index, out);
 }
 
-/* Of a group: what its ranks have in common, and the mean of their numbers. */
+/* Fills in a cell of a group: what its ranks have in common, or the mean of their numbers. */
 static void fill_group_cell(const struct tui_app *app, size_t row, const struct ana_metric *metric,
                             struct tui_value *out)
 {
@@ -253,7 +252,7 @@ static const struct tui_table_spec spec = {.columns = columns,
                                            .tagged = is_tagged,
                                            .hidden = is_hidden};
 
-/* Of many ranks the odd ones come first. */
+/* Many ranks are sorted by state at first, so that the smallest groups come first. */
 static int choose_sort(const struct tui_app *app)
 {
     return app->rank_count > MANY ? STATE : RANK;
@@ -275,7 +274,7 @@ static void follow_row(struct tui_app *app, size_t row)
         app->rank_group = identify_row(app, row);
 }
 
-/* Where a rank stands, in words: the arguments of the call that it is inside. */
+/* Draws a rank in words: the arguments of the call that it is in; or its group. */
 static void draw_row_words(const struct tui_app *app, size_t index, struct tui_grid *grid, struct tui_rect rect)
 {
     if (index == SIZE_MAX)
@@ -318,7 +317,7 @@ static void draw_row_words(const struct tui_app *app, size_t index, struct tui_g
     tui_put(grid, rect, 1, 0, TUI_STYLE_NORMAL, text);
 }
 
-/* When not all ranks fit: how many do what, the odd ones first. */
+/* Draws how many ranks do what, the smallest groups first, where not all ranks fit. */
 static void draw_groups(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int x = 1;
@@ -341,7 +340,7 @@ static void draw_ranks(struct tui_app *app, struct tui_grid *grid, struct tui_re
     struct tui_table *table = &app->table[TUI_VIEW_RANKS];
     struct tui_rect body = {rect.x, rect.y, rect.w, rect.h - 1};
     size_t row = tui_table_row(table);
-    if (!app->rank_chosen && !app->rank_group && row != SIZE_MAX) /* nobody has chosen: the first is looked at */
+    if (!app->rank_chosen && !app->rank_group && row != SIZE_MAX) /* nobody has chosen a rank: take the first */
         app->cursor_rank = find_rank(app, row, 0);
     if ((int)app->rank_count > body.h - 1 && !is_grouped(app)) {
         draw_groups(app, grid, body);

@@ -1,4 +1,4 @@
-/* Timeline: ranks down, time across, a cell coloured by what took most of its time. */
+/* Timeline: a row a rank, a cell a piece of time in the colour of what took most of it. */
 #include "tui/widgets/plot_category.h"
 #include "tui/app/view.h"
 #include "tui/app/words.h"
@@ -10,7 +10,7 @@ enum { LEFT = 8, ABOVE = 1, BELOW = 3, SAMPLES = 16 };
 
 struct own {
     size_t fold;           /* ranks a row */
-    struct tui_rect drawn; /* where the picture stands */
+    struct tui_rect drawn; /* where the cells are drawn */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -18,10 +18,9 @@ static struct own *own(const struct tui_app *app)
     return app->own[TUI_VIEW_TIMELINE];
 }
 
-/* ---- rows -----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-/* Rank index of the i-th shown rank: all, or the tagged alone. */
+/* The index of the i-th shown rank: of all, or of the tagged ones. */
 static size_t find_shown_rank(const struct tui_app *app, size_t i)
 {
     if (!app->tagged_count)
@@ -37,7 +36,7 @@ static size_t count_shown(const struct tui_app *app)
     return app->tagged_count ? app->tagged_count : app->rank_count;
 }
 
-/* Position of the cursor's rank among the shown ones. */
+/* The position of the cursor's rank among the shown ranks. */
 static size_t find_cursor_position(const struct tui_app *app)
 {
     if (!app->tagged_count)
@@ -48,7 +47,7 @@ static size_t find_cursor_position(const struct tui_app *app)
     return position < app->tagged_count ? position : app->tagged_count - 1;
 }
 
-/* Streams of the cursor's rank: the first of them and how many. */
+/* Counts the streams of the cursor's rank; *first gets the first of them. */
 static size_t count_cursor_streams(const struct tui_app *app, size_t *first)
 {
     size_t n = 0, all = app->source.ops->streams(app->source.data);
@@ -58,7 +57,7 @@ static size_t count_cursor_streams(const struct tui_app *app, size_t *first)
     return n;
 }
 
-/* Ranks a row and the rows there are.  *streams: rows below them, for the streams of the cursor's rank. */
+/* Chooses the ranks a row; returns the rows.  *streams gets the rows below them, for streams of the cursor's rank. */
 static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *streams)
 {
     size_t n = count_shown(app), h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0, first;
@@ -71,7 +70,8 @@ static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *
         return 0;
     if (!app->unfolded)
         own(app)->fold = (n + h - 1) / h;
-    app->cursor_rank = find_shown_rank(app, find_cursor_position(app)); /* what is not shown cannot be pointed at */
+    app->cursor_rank =
+        find_shown_rank(app, find_cursor_position(app)); /* the cursor cannot be on a rank that is not shown */
     size_t lines = (n + own(app)->fold - 1) / own(app)->fold, at = find_cursor_position(app) / own(app)->fold;
     size_t visible = lines < h ? lines : h;
     if (at < app->picture_top)
@@ -84,7 +84,7 @@ static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *
     return visible;
 }
 
-/* One row's cells: of its rank, or the mean over (at most SAMPLES of) its group. */
+/* Reads the cells of a row: of its rank, or the mean of its group by at most SAMPLES of its ranks. */
 static void read_cells(const struct tui_app *app, size_t line, int64_t begin, int64_t end, size_t n,
                        struct ana_timeline_cell *out, struct ana_timeline_cell *one)
 {
@@ -116,8 +116,7 @@ static void read_cells(const struct tui_app *app, size_t line, int64_t begin, in
     }
 }
 
-/* ---- axis -----------------------------------------------------------------------------------------------------------
- */
+/* ---- axis ------------------------------------------------------------------------------------------------------- */
 
 static void draw_axis(struct tui_grid *grid, struct tui_rect rect, int64_t begin, int64_t end)
 {
@@ -179,10 +178,9 @@ static void draw_axis(struct tui_grid *grid, struct tui_rect rect, int64_t begin
     }
 }
 
-/* ---- drawing --------------------------------------------------------------------------------------------------------
- */
+/* ---- drawing ---------------------------------------------------------------------------------------------------- */
 
-/* What is in view (a bit for each category), the two that matter most first. */
+/* Draws the categories that are in view (a bit each): computing and waiting first. */
 static void draw_legend(struct tui_grid *grid, struct tui_rect rect, unsigned seen)
 {
     int x = 1;
@@ -202,7 +200,7 @@ static int find_cursor_column(const struct tui_app *app, int64_t begin, int64_t 
     return x < 0 ? 0 : x >= own(app)->drawn.w ? own(app)->drawn.w - 1 : x;
 }
 
-/* Returns the categories that it shows, a bit each. */
+/* Draws a row; returns the categories that it shows, a bit each. */
 static unsigned draw_row(const struct tui_app *app, struct tui_grid *grid, size_t line, int y, int at,
                          const struct ana_timeline_cell *cells)
 {
@@ -230,7 +228,7 @@ static unsigned draw_row(const struct tui_app *app, struct tui_grid *grid, size_
     return seen;
 }
 
-/* A stream of the cursor's rank, below the ranks: what is idle stays empty. */
+/* Draws a stream of the cursor's rank below the ranks; idle time stays blank. */
 static unsigned draw_stream(const struct tui_app *app, struct tui_grid *grid, struct ana_stream stream, int y,
                             const struct ana_timeline_cell *cells)
 {
@@ -279,7 +277,7 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
         seen |= draw_stream(app, grid, app->source.ops->stream(app->source.data, first + i), (int)(rows + i), cells);
     }
     free(cells);
-    if (!seen) /* a blank picture must not look like ranks that do nothing */
+    if (!seen) /* without words, no data would look like idle ranks */
         tui_put(grid, own(app)->drawn, 1, 0, TUI_STYLE_DIM,
                 !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet" : "nothing was recorded");
     draw_legend(grid, foot, seen);
@@ -294,10 +292,9 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     tui_put(grid, foot, 1, 0, TUI_STYLE_NORMAL, second);
 }
 
-/* ---- actions --------------------------------------------------------------------------------------------------------
- */
+/* ---- actions ---------------------------------------------------------------------------------------------------- */
 
-/* Puts the time cursor at `at`, and the range around it if it was left. */
+/* Moves the time cursor; the range follows when the cursor leaves it. */
 static void move_cursor(struct tui_app *app, int64_t at)
 {
     int64_t begin, end;
@@ -311,7 +308,7 @@ static void move_cursor(struct tui_app *app, int64_t at)
     app->follow = false;
     if (at >= begin && at < end)
         return;
-    int64_t width = end - begin, edge = width / 8; /* a step over the edge shows what comes next */
+    int64_t width = end - begin, edge = width / 8; /* behind the edge some of what follows is shown */
     begin = at < begin && begin - at < width ? at - edge
             : at >= end && at - end < width  ? at - width + edge
                                              : at - width / 2;
@@ -354,7 +351,7 @@ static int go_to_other_end(struct tui_app *app)
     return TUI_REDRAW;
 }
 
-/* The call under the cursor fills the middle of the range. */
+/* Enter unfolds a group of ranks, or zooms so that the call under the cursor fills the middle of the range. */
 static int zoom_to_call(struct tui_app *app)
 {
     struct ana_moment state;

@@ -1,10 +1,10 @@
-/* Why: what is the matter, who does what, by what evidence, and what to look at. */
+/* Why: what is the matter, which ranks do what, how that is known, and where to look next. */
 #include "tui/app/view.h"
 
 #include <string.h>
 
 struct own {
-    size_t detail_of; /* rank index + 1 whose stacks and last calls are shown; 0: none */
+    size_t detail_of; /* 1 + index of the rank whose stacks and last calls are shown; 0: none */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -80,7 +80,7 @@ static void follow_group(struct tui_app *app, size_t row)
         own(app)->detail_of = app->cursor_rank + 1;
 }
 
-/* Text behind a word, in as many lines as it needs; returns the row after it. */
+/* Writes a word and its text, in as many lines as that needs; returns the row below. */
 static int put_paragraph(struct tui_grid *grid, struct tui_rect rect, int y, const char *word, const char *text)
 {
     enum { INDENT = 12 };
@@ -158,7 +158,7 @@ static int act_on_group(struct tui_app *app, enum tui_action action)
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
         return TUI_UNHANDLED;
     tui_app_choose_rank(app, app->verdict.group[row].first);
-    if (own(app)->detail_of) { /* deeper still: what it has not submitted, or its past */
+    if (own(app)->detail_of) { /* the second Enter: its tensors, or its timeline */
         tui_app_open(app, tui_app_offers(app, TUI_VIEW_HOROVOD) ? TUI_VIEW_HOROVOD : TUI_VIEW_TIMELINE);
         return TUI_REDRAW;
     }
