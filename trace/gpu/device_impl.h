@@ -3,7 +3,7 @@
 #define ANA_DEVICE_IMPL_H
 
 #include "trace/gpu/device.h"
-#include "trace/util/map.h"
+#include "trace/util/hash_map.h"
 #include "trace/relations/merge.h"
 #include "trace/util/times.h"
 #include "trace/job/timeline.h"

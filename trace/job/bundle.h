@@ -2,7 +2,7 @@
 #ifndef ANA_BUNDLE_H
 #define ANA_BUNDLE_H
 
-#include "trace/util/map.h"
+#include "trace/util/hash_map.h"
 #include "trace/reader/reader.h"
 
 #define ANA_SUFFIX ".hpctop"

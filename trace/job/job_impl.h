@@ -6,7 +6,7 @@
 #include "trace/job/bundle.h"
 #include "trace/relations/clock.h"
 #include "trace/job/job.h"
-#include "trace/util/map.h"
+#include "trace/util/hash_map.h"
 #include "trace/relations/match.h"
 #include "trace/relations/merge.h"
 #include "trace/job/process.h"

@@ -3,7 +3,7 @@
 #ifndef ANA_TALLY_H
 #define ANA_TALLY_H
 
-#include "trace/util/map.h"
+#include "trace/util/hash_map.h"
 #include "trace/relations/relations.h"
 #include "trace/job/store.h"
 #include "trace/util/times.h"

@@ -1,5 +1,5 @@
 #include "trace/relations/bridge.h"
-#include "trace/util/map.h"
+#include "trace/util/hash_map.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "trace/format/opclass.h"
 #include "trace/relations/clock.h"
 #include "trace/relations/clock_pair.h"
-#include "trace/util/map.h"
+#include "trace/util/hash_map.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define ANA_MATCH_IMPL_H
 
 #include "trace/relations/match.h"
-#include "trace/util/nodes.h"
+#include "trace/util/pool.h"
 
 #define ANA_NOBODY UINT32_MAX /* no rank index; of a posted receive: any source */
 

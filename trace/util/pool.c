@@ -1,4 +1,4 @@
-#include "trace/util/nodes.h"
+#include "trace/util/pool.h"
 #include <stdlib.h>
 #include <string.h>
 

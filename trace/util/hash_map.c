@@ -1,4 +1,4 @@
-#include "trace/util/map.h"
+#include "trace/util/hash_map.h"
 #include <stdlib.h>
 #include <string.h>
 
