@@ -16,8 +16,10 @@ struct ana_match *ana_match_new(struct ana_match_sink sink)
     match->epoch = 1;
     ana_pool_init(&match->end_pool, sizeof(struct ana_end));
     ana_pool_init(&match->channel_pool, sizeof(struct ana_channel));
-    ana_pool_init(&match->request_pool, sizeof(struct ana_open_request));
     ana_pool_init(&match->instance_pool, sizeof(struct ana_open_instance));
+    ana_map_init(&match->channels, sizeof(struct ana_channel *));
+    ana_map_init(&match->requests, sizeof(struct ana_open_request));
+    ana_map_init(&match->instances, sizeof(struct ana_open_instance *));
     return match;
 }
 
@@ -26,12 +28,11 @@ void ana_match_free(struct ana_match *match)
     if (!match)
         return;
     ana_coll_free(match);
-    ana_table_free(&match->channels);
-    ana_table_free(&match->requests);
-    ana_table_free(&match->instances);
+    ana_map_free(&match->channels);
+    ana_map_free(&match->requests);
+    ana_map_free(&match->instances);
     ana_pool_free(&match->end_pool);
     ana_pool_free(&match->channel_pool);
-    ana_pool_free(&match->request_pool);
     ana_pool_free(&match->instance_pool);
     for (uint32_t i = 0; i < match->processes; i++) {
         if (match->process[i])
@@ -188,17 +189,12 @@ static inline const struct trc_call *call_of(const struct ana_match_process *pro
 
 static void keep_request(struct ana_match *match, uint32_t index, const struct ana_pending *pending)
 {
-    struct ana_open_request *request = ana_pool_take(&match->request_pool);
-    if (request) {
-        *request = (struct ana_open_request){.node = {.a = index, .b = pending->thread, .c = pending->number},
-                                             .send = pending->send,
-                                             .receive = pending->receive};
-        if (ana_table_add(&match->requests, &request->node))
-            return;
-        ana_pool_give(&match->request_pool, request);
-    }
-    /* Out of memory: it will never be seen to complete, so nothing after it can be relied on. */
-    ana_p2p_gap(match, index);
+    struct ana_open_request *request = ana_map_add(&match->requests, index, pending->thread, pending->number);
+    bool fresh = request && !request->send && !request->receive;
+    if (fresh)
+        *request = (struct ana_open_request){pending->send, pending->receive};
+    else /* Out of memory, or a damaged file: it will never be seen to complete, so nothing after it is certain. */
+        ana_p2p_gap(match, index);
 }
 
 static inline struct ana_pending *pending_at(struct ana_match *match, const struct ana_event *event)
@@ -227,12 +223,12 @@ static bool take_request(struct ana_match *match, const struct ana_event *event,
         pending->send = pending->receive = NULL;
         return true;
     }
-    struct ana_node *node = ana_table_take(&match->requests, event->index, event->request_thread, event->request);
-    if (!node)
+    struct ana_open_request *request =
+        ana_map_find(&match->requests, event->index, event->request_thread, event->request);
+    if (!request)
         return false;
-    struct ana_open_request *request = (struct ana_open_request *)node;
     *out = (struct ana_pending){event->request, event->request_thread, request->send, request->receive};
-    ana_pool_give(&match->request_pool, request);
+    ana_map_remove(&match->requests, request);
     return true;
 }
 

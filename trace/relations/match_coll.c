@@ -61,8 +61,8 @@ static void report(struct ana_match *match, const struct ana_open_instance *open
         return;
     struct ana_instance instance = {.call = open->call,
                                     .comm = open->comm,
-                                    .comm_identity = open->node.a,
-                                    .sequence = open->node.b,
+                                    .comm_identity = open->identity,
+                                    .sequence = open->sequence,
                                     .mismatched = open->mismatched,
                                     .nonblocking = open->nonblocking,
                                     .root = open->root,
@@ -75,7 +75,7 @@ static void forget(struct ana_match *match, struct ana_open_instance *open)
 {
     *(open->older ? &open->older->newer : &match->oldest) = open->newer;
     *(open->newer ? &open->newer->older : &match->newest) = open->older;
-    ana_table_remove(&match->instances, &open->node);
+    ana_map_remove(&match->instances, ana_map_find(&match->instances, open->identity, open->sequence, 0));
     match->kept_arrivals -= open->room;
     free(open->arrival);
     ana_pool_give(&match->instance_pool, open);
@@ -107,7 +107,8 @@ static bool is_nonblocking(const struct ana_event *event)
 static struct ana_open_instance described(const struct ana_match *match, const struct ana_event *event,
                                           uint64_t identity)
 {
-    return (struct ana_open_instance){.node = {.a = identity, .b = event->sequence},
+    return (struct ana_open_instance){.identity = identity,
+                                      .sequence = event->sequence,
                                       .call = event->call,
                                       .comm = event->comm,
                                       .first_index = (uint32_t)event->index,
@@ -124,10 +125,12 @@ static struct ana_open_instance *begin(struct ana_match *match, const struct ana
     if (!open)
         return NULL;
     *open = *like;
-    if (!ana_table_add(&match->instances, &open->node)) {
+    struct ana_open_instance **place = ana_map_make(&match->instances, open->identity, open->sequence, 0);
+    if (!place) {
         ana_pool_give(&match->instance_pool, open);
         return NULL;
     }
+    *place = open;
     open->older = match->newest;
     *(match->newest ? &match->newest->newer : &match->oldest) = open;
     match->newest = open;
@@ -171,9 +174,10 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uin
         report(match, &alone);
         return;
     }
-    struct ana_node *found = ana_table_find(&match->instances, identity, event->sequence, 0);
-    struct ana_open_instance *open = (struct ana_open_instance *)found;
-    if (!open) {
+    struct ana_open_instance **found = ana_map_find(&match->instances, identity, event->sequence, 0), *open;
+    if (found) {
+        open = *found;
+    } else {
         struct ana_open_instance fresh = described(match, event, identity);
         open = begin(match, &fresh);
     }
@@ -233,8 +237,8 @@ bool ana_match_open_instance(struct ana_match *match, size_t i, struct ana_insta
         return false;
     *out = (struct ana_instance){.call = open->call,
                                  .comm = open->comm,
-                                 .comm_identity = open->node.a,
-                                 .sequence = open->node.b,
+                                 .comm_identity = open->identity,
+                                 .sequence = open->sequence,
                                  .mismatched = open->mismatched,
                                  .nonblocking = open->nonblocking,
                                  .root = open->root,

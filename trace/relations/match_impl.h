@@ -3,6 +3,7 @@
 #define ANA_MATCH_IMPL_H
 
 #include "trace/relations/match.h"
+#include "trace/util/hash_map.h"
 #include "trace/util/pool.h"
 
 #define ANA_NOBODY UINT32_MAX /* no rank index; of a posted receive: any source */
@@ -47,9 +48,11 @@ struct ana_ends {
     size_t count;
 };
 
-/* Where messages keep their order: node key = identity, source << 32 | destination, tag. */
+/* Where messages keep their order. */
 struct ana_channel {
-    struct ana_node node;
+    uint64_t identity; /* of the communicator */
+    uint32_t source, destination;
+    int32_t tag;
     const struct ana_match_process *from, *to;
     struct ana_ends sends, receives; /* in order of begin */
     struct ana_channel *next_blocked;
@@ -83,15 +86,13 @@ struct ana_world {
     uint32_t size;
 };
 
-/* Node key = index, thread, start number. */
+/* What was started long ago and is not completed: value of match->requests. */
 struct ana_open_request {
-    struct ana_node node;
     struct ana_end *send, *receive; /* either may be NULL */
 };
 
-/* Node key = identity, sequence. */
 struct ana_open_instance {
-    struct ana_node node;
+    uint64_t identity, sequence;
     struct ana_open_instance *older, *newer;
     const struct trc_call *call;
     const struct trc_comm *comm;
@@ -113,9 +114,11 @@ struct ana_match {
     struct ana_world *world;
     uint32_t worlds;
 
-    struct ana_pool end_pool, channel_pool, request_pool, instance_pool;
-    struct ana_table channels, requests, instances;
-    size_t sweep_at; /* channels: when to look for unused ones */
+    struct ana_pool end_pool, channel_pool, instance_pool;
+    struct ana_map channels;  /* struct ana_channel * by identity, source << 32 | destination, tag */
+    struct ana_map requests;  /* struct ana_open_request by index, thread, start number */
+    struct ana_map instances; /* struct ana_open_instance * by identity, sequence, 0 */
+    size_t sweep_at;          /* channels: when to look for unused ones */
     uint64_t serial;
     struct ana_ends waiting; /* sends received but not complete, oldest first */
     uint64_t queued_sends, open_receives;

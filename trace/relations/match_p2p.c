@@ -40,35 +40,25 @@ static void unlink_end(struct ana_end *end)
 
 /* ---- channels -------------------------------------------------------------------------------------------------- */
 
-static uint32_t source_of(const struct ana_channel *channel)
-{
-    return (uint32_t)(channel->node.b >> 32);
-}
-static uint32_t destination_of(const struct ana_channel *channel)
-{
-    return (uint32_t)channel->node.b;
-}
-static int32_t tag_of(const struct ana_channel *channel)
-{
-    return (int32_t)(uint32_t)channel->node.c;
-}
-
 /* To be paired from its end, once everything is there. */
 static inline bool is_kept(const struct ana_channel *channel)
 {
     return channel->kept || channel->from->gap || channel->to->gap;
 }
 
+static struct ana_channel *channel_at(const struct ana_match *match, size_t i)
+{
+    return *(struct ana_channel **)ana_map_value(&match->channels, i);
+}
+
 static void sweep(struct ana_match *match)
 {
-    struct ana_node *next;
     match->epoch++;
-    for (struct ana_node *node = ana_table_next(&match->channels, NULL); node; node = next) {
-        next = ana_table_next(&match->channels, node);
-        struct ana_channel *channel = (struct ana_channel *)node;
+    for (size_t i = match->channels.count; i-- > 0;) {
+        struct ana_channel *channel = channel_at(match, i);
         if (channel->sends.count || channel->receives.count || channel->pairs || channel->blocked || channel->kept)
             continue;
-        ana_table_remove(&match->channels, node);
+        ana_map_remove(&match->channels, ana_map_value(&match->channels, i));
         ana_pool_give(&match->channel_pool, channel);
     }
     match->sweep_at = match->channels.count * 2 > SWEEP_FROM ? match->channels.count * 2 : SWEEP_FROM;
@@ -78,19 +68,23 @@ struct ana_channel *ana_channel_of(struct ana_match *match, uint64_t identity, u
                                    int32_t tag)
 {
     uint64_t pair = (uint64_t)source << 32 | destination;
-    struct ana_node *found = ana_table_find(&match->channels, identity, pair, (uint32_t)tag);
+    struct ana_channel **found = ana_map_find(&match->channels, identity, pair, (uint32_t)tag);
     if (found)
-        return (struct ana_channel *)found;
+        return *found;
     if (match->channels.count >= match->sweep_at)
         sweep(match);
     struct ana_channel *channel = ana_pool_take(&match->channel_pool);
     if (!channel)
         return NULL;
-    *channel = (struct ana_channel){.node = {.a = identity, .b = pair, .c = (uint32_t)tag},
+    *channel = (struct ana_channel){.identity = identity,
+                                    .source = source,
+                                    .destination = destination,
+                                    .tag = tag,
                                     .from = match->process[source],
                                     .to = match->process[destination]};
-    if (ana_table_add(&match->channels, &channel->node))
-        return channel;
+    found = ana_map_make(&match->channels, identity, pair, (uint32_t)tag);
+    if (found)
+        return *found = channel;
     ana_pool_give(&match->channel_pool, channel);
     return NULL;
 }
@@ -150,10 +144,10 @@ static void report(struct ana_match *match, struct ana_channel *channel, const s
     if (!match->sink.on_message)
         return;
     struct ana_message message = {
-        .source = source_of(channel),
-        .destination = destination_of(channel),
-        .comm_identity = channel->node.a,
-        .tag = tag_of(channel),
+        .source = channel->source,
+        .destination = channel->destination,
+        .comm_identity = channel->identity,
+        .tag = channel->tag,
         .bytes = send->bytes != TRC_BYTES_UNKNOWN ? send->bytes : receive->bytes,
         .synchronous = send->flags & ANA_END_SYNC,
         .send_call = send->call,
@@ -209,9 +203,9 @@ static inline bool held_back(const struct ana_channel *channel, const struct ana
 {
     for (const struct ana_end *wild = channel->to->wildcards.head; wild && begins_before(&wild->half, receive);
          wild = wild->next)
-        if (wild->asked.identity == channel->node.a &&
-            (wild->asked.source == ANA_NOBODY || wild->asked.source == source_of(channel)) &&
-            (wild->asked.tag == TRC_TAG_ANY || wild->asked.tag == tag_of(channel)))
+        if (wild->asked.identity == channel->identity &&
+            (wild->asked.source == ANA_NOBODY || wild->asked.source == channel->source) &&
+            (wild->asked.tag == TRC_TAG_ANY || wild->asked.tag == channel->tag))
             return true;
     return false;
 }
@@ -226,7 +220,7 @@ static void pump_both(struct ana_match *match, struct ana_channel *channel)
         if (!(receive->half.flags & ANA_END_COMPLETE))
             return;
         if (held_back(channel, &receive->half)) {
-            struct ana_match_process *process = match->process[destination_of(channel)];
+            struct ana_match_process *process = match->process[channel->destination];
             if (!channel->blocked) {
                 channel->blocked = true;
                 channel->next_blocked = process->blocked;
@@ -310,7 +304,7 @@ struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *chann
     bool open = half->flags & ANA_END_REQUEST;
     struct ana_end *end = ana_pool_take(&match->end_pool);
     if (!end) {
-        ana_end_lost(match, is_receive(half) ? destination_of(channel) : source_of(channel));
+        ana_end_lost(match, is_receive(half) ? channel->destination : channel->source);
         return NULL;
     }
     end->half = *half;
@@ -519,9 +513,8 @@ static void flush_whole(struct ana_match *match, struct ana_channel *channel)
 
 void ana_p2p_flush(struct ana_match *match)
 {
-    for (struct ana_node *node = ana_table_next(&match->channels, NULL); node;
-         node = ana_table_next(&match->channels, node)) {
-        struct ana_channel *channel = (struct ana_channel *)node;
+    for (size_t i = 0; i < match->channels.count; i++) {
+        struct ana_channel *channel = channel_at(match, i);
         if (is_kept(channel))
             flush_kept(match, channel);
         else

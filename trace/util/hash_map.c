@@ -54,3 +54,37 @@ void *ana_map_make(struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
     key[2] = c;
     return memset(ana_map_value(map, i), 0, map->value_size);
 }
+
+/* The slot of a key that is there. */
+static size_t slot_of(const struct ana_map *map, size_t i)
+{
+    const uint64_t *key = ana_map_key(map, i);
+    return (size_t)(ana_map_slot(map, key[0], key[1], key[2]) - map->slots);
+}
+
+/* Frees a slot; those behind it move up, so that no search ends at the hole before it has come to its key. */
+static void free_slot(struct ana_map *map, size_t hole)
+{
+    size_t mask = map->slot_count - 1;
+    for (size_t s = (hole + 1) & mask; map->slots[s]; s = (s + 1) & mask) {
+        const uint64_t *key = ana_map_key(map, map->slots[s] - 1);
+        size_t home = ana_map_home(map, key[0], key[1], key[2]);
+        if (((s - home) & mask) < ((s - hole) & mask))
+            continue; /* its search begins behind the hole */
+        map->slots[hole] = map->slots[s];
+        hole = s;
+    }
+    map->slots[hole] = 0;
+}
+
+void ana_map_remove(struct ana_map *map, const void *value)
+{
+    size_t i = (size_t)((const char *)value - (const char *)map->values) / map->value_size, last = map->count - 1;
+    free_slot(map, slot_of(map, i));
+    if (i != last) {
+        map->slots[slot_of(map, last)] = (uint32_t)(i + 1);
+        memcpy(ana_map_value(map, i), ana_map_value(map, last), map->value_size);
+        memcpy(map->keys + 3 * i, map->keys + 3 * last, 3 * sizeof *map->keys);
+    }
+    map->count = last;
+}

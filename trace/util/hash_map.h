@@ -1,7 +1,9 @@
-/* A table of equal-sized values found by a key of three integers.  Values lie side by side, in order of their making,
- * so that they can be walked and sorted like an array. */
-#ifndef ANA_MAP_H
-#define ANA_MAP_H
+/* The hash map of everything that reads traces: equal-sized values, each found by a key of three integers.  Values lie
+ * side by side, so that they can be walked like an array: in order of their making, as long as none is removed.
+ * A value moves when another is made or removed: what others point to lies in a pool (pool.h), its address in the map.
+ * One thread at a time. */
+#ifndef ANA_HASH_MAP_H
+#define ANA_HASH_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,26 +18,36 @@ struct ana_map {
     size_t slot_count, room;
 };
 
+/* An empty map of values of `value_size` bytes; allocates nothing. */
 void ana_map_init(struct ana_map *map, size_t value_size);
-void ana_map_free(struct ana_map *map); /* leaves it empty and usable */
+/* Frees values and keys, not what values point to.  Leaves an empty map, which can be used again. */
+void ana_map_free(struct ana_map *map);
 
+/* The value with index i, 0 <= i < map->count.  Valid until the next value is made or removed. */
 static inline void *ana_map_value(const struct ana_map *map, size_t i)
 {
     return (char *)map->values + i * map->value_size;
 }
+/* The three integers of its key.  Valid as long as the value. */
 static inline const uint64_t *ana_map_key(const struct ana_map *map, size_t i)
 {
     return map->keys + 3 * i;
 }
 
-/* The slot that holds the key, or the free one where it belongs; of a map that has slots. */
-static inline uint32_t *ana_map_slot(const struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
+/* The slot where the search for a key begins; of a map that has slots. */
+static inline size_t ana_map_home(const struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t h = a * 0x9e3779b97f4a7c15u;
     h = (h ^ (h >> 29) ^ b) * 0xbf58476d1ce4e5b9u;
     h = (h ^ (h >> 32) ^ c) * 0x94d049bb133111ebu;
+    return (size_t)(h ^ (h >> 31)) & (map->slot_count - 1);
+}
+
+/* The slot that holds the key, or the free one where it belongs; of a map that has slots. */
+static inline uint32_t *ana_map_slot(const struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
+{
     size_t mask = map->slot_count - 1;
-    for (size_t s = (size_t)(h ^ (h >> 31)) & mask;; s = (s + 1) & mask) {
+    for (size_t s = ana_map_home(map, a, b, c);; s = (s + 1) & mask) {
         uint32_t index = map->slots[s];
         if (index == 0)
             return &map->slots[s];
@@ -45,7 +57,7 @@ static inline uint32_t *ana_map_slot(const struct ana_map *map, uint64_t a, uint
     }
 }
 
-/* The value of (a, b, c), or NULL.  Valid until the next ana_map_add. */
+/* The value of (a, b, c), or NULL.  Valid until the next value is made or removed. */
 static inline void *ana_map_find(const struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
 {
     uint32_t index = map->slot_count ? *ana_map_slot(map, a, b, c) : 0;
@@ -61,5 +73,9 @@ static inline void *ana_map_add(struct ana_map *map, uint64_t a, uint64_t b, uin
     void *value = ana_map_find(map, a, b, c);
     return value ? value : ana_map_make(map, a, b, c);
 }
+
+/* Takes out a value that ana_map_find or ana_map_value gave.  The last one moves to its index: who removes while
+ * walking walks from the last index to the first. */
+void ana_map_remove(struct ana_map *map, const void *value);
 
 #endif
