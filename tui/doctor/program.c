@@ -1,4 +1,4 @@
-/* hpctop doctor: the command, and how its program is linked. */
+/* hpctop doctor: checks of the command and of how its program is linked. */
 #include "tui/doctor/doctor.h"
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@ static void answer_and_exit(int to, const char *name, const char *version)
     char text[8192] = "";
     int length = 0;
     struct link_map *map;
-    alarm(20); /* what a library does when it is opened may take for ever */
+    alarm(20); /* code that runs when a library is opened may never end */
     void *library = dlopen(name, RTLD_LAZY);
     int (*ask)(char *, int *) = library && version ? (int (*)(char *, int *))dlsym(library, version) : NULL;
     if (!library || dlinfo(library, RTLD_DI_LINKMAP, &map))
@@ -125,7 +125,7 @@ static void say_nccl(struct tui_doctor *doctor, const char *where, bool inside)
                        recorded ? "" : "; this libtrace.so does not record NCCL");
 }
 
-/* TSan, MSan, UBSan and LSan, and an ASan that is linked in, start wherever they stand. */
+/* Only a shared AddressSanitizer has to come first; all other sanitizers start at any place. */
 static void check_sanitizer(struct tui_doctor *doctor, const struct tui_elf *elf)
 {
     const char *runtime = elf->asan_runtime;
@@ -139,15 +139,14 @@ static void check_sanitizer(struct tui_doctor *doctor, const struct tui_elf *elf
                        "put ", runtime, " before libtrace.so in it");
 }
 
-/* The libraries that its loader would load, as the loader itself tells. */
+/* Asks the loader which libraries the program would load, and checks them. */
 static void check_libraries(struct tui_doctor *doctor, const char *path, const struct tui_elf *elf)
 {
     static char said[1 << 18];
     const struct mpi_name *mpi = NULL;
     struct tui_elf self;
     bool missing = false;
-    /* Its own loader is a program that it names, and so is one that audits: only ours is run, and runs nothing of it.
-     */
+    /* Only our own loader is run: another one, or a library that audits, would be code of the program. */
     if (elf->audits || !tui_elf_read("/proc/self/exe", &self) || strcmp(self.interpreter, elf->interpreter) != 0) {
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
                        elf->audits ? "it names a library that audits it: its libraries are not looked into"
@@ -189,10 +188,10 @@ static void check_libraries(struct tui_doctor *doctor, const char *path, const s
         say_nccl(doctor, path, true);
 }
 
-/* Interpreted programs load MPI when they run: the interpreter is asked what it would load. */
+/* Asks a Python what it would load: MPI is loaded when the program runs. */
 static void check_python(struct tui_doctor *doctor, const char *path)
 {
-    /* Not from the working directory, which may be anybody's. */
+    /* Modules of the working directory, which may belong to anybody, are not run. */
     static const char question[] = "import sys; sys.path[:] = [p for p in sys.path if p]\n"
                                    "import importlib.util as u, glob, os\n"
                                    "s = u.find_spec('mpi4py')\n"
@@ -268,7 +267,7 @@ void tui_doctor_program(struct tui_doctor *doctor)
     } else if (!elf.is_elf) {
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
                        "neither a binary nor Python: what it loads is not seen from here");
-    } /* else the plan says why it cannot be */
+    } /* else tui_doctor_plan says why it cannot be recorded */
     const char *wanted = doctor->mpi_launcher;
     if (launcher && wanted && wanted[0] && strcmp(wanted, launcher->kind->title) != 0 &&
         (strcmp(launcher->kind->title, "Hydra") == 0 || strcmp(launcher->kind->title, "Open MPI") == 0))

@@ -1,4 +1,4 @@
-/* hpctop doctor: the machine, whatever the command. */
+/* hpctop doctor: checks of the machine. */
 #include "tui/doctor/doctor.h"
 #include "trace/format/version.h"
 
@@ -86,7 +86,7 @@ void tui_doctor_folder(struct tui_doctor *doctor)
     const char *wanted = getenv("HPCTOP_DIR");
     char folder[4096], probe[4200];
     snprintf(folder, sizeof folder, "%s", wanted && *wanted ? wanted : ".");
-    while (access(folder, F_OK) != 0 && errno == ENOENT) { /* it will be made: what counts is where */
+    while (access(folder, F_OK) != 0 && errno == ENOENT) { /* record makes it: the folder above it decides */
         char *slash = strrchr(folder, '/');
         if (!slash)
             snprintf(folder, sizeof folder, ".");
@@ -143,7 +143,7 @@ void tui_doctor_clock(struct tui_doctor *doctor)
                        source[0] ? source : "unknown");
 }
 
-/* Whether libtrace.so knows a library at all: its name is in it. */
+/* Whether libtrace.so contains the name of a library, and so can use it. */
 static bool names_library(const struct tui_doctor *doctor, const char *name)
 {
     struct stat info;
@@ -186,13 +186,13 @@ void tui_doctor_libraries(struct tui_doctor *doctor)
     }
 }
 
-/* First line of what a launcher or runtime says of itself. */
+/* Asks a launcher or runtime for its version: one line. */
 static void ask_version(const char *path, char *out, size_t size)
 {
     char said[2048];
     if (tui_ask((const char *const[]){path, "--version", NULL}, said, sizeof said) != 0)
         said[0] = 0;
-    const char *number = strstr(said, "Version:"); /* Hydra's is in its second line */
+    const char *number = strstr(said, "Version:"); /* Hydra has its version in the second line */
     const char *from = number ? number + strlen("Version:") : said;
     from += strspn(from, " \t\n");
     snprintf(out, size, "%.*s", (int)strcspn(from, "\n"), from);
@@ -207,10 +207,10 @@ static void list_installed(struct tui_doctor *doctor, enum tui_layer_role role, 
             size_t n = strcspn(at, " ");
             snprintf(name, sizeof name, "%.*s", (int)n, at);
             at += n + strspn(at + n, " ");
-            /* A name of several families belongs to the one that is installed under it. */
+            /* If several rows have this name, take the one whose program is installed. */
             if (!tui_find_program(name, path, sizeof path) || tui_layer_kind_of(name, true) != tui_layer_kind(k))
                 continue;
-            if (!realpath(path, real) || strcmp(real, before) == 0) /* singularity leads to apptainer as a rule */
+            if (!realpath(path, real) || strcmp(real, before) == 0) /* singularity is mostly a link to apptainer */
                 continue;
             strcpy(before, real);
             ask_version(path, said, sizeof said);
@@ -221,7 +221,7 @@ static void list_installed(struct tui_doctor *doctor, enum tui_layer_role role, 
                            setuid ? "; its starter is setuid: not with --cleanenv or --containall, unless with --userns"
                                   : "");
             any = true;
-            if (role == TUI_LAYER_LAUNCHER) /* its other names are the same one's */
+            if (role == TUI_LAYER_LAUNCHER) /* its other names mean the same program */
                 break;
         }
     if (!any)

@@ -1,12 +1,12 @@
-/* hpctop doctor: what may be run to ask it something.  Nothing that the command names, only what is installed here:
- * what the user runs by its name alone anyhow. */
+/* hpctop doctor: which files may be run to ask them something.  Only those that are installed here, which the user runs
+ * by their names anyway; nothing else that the command names. */
 #include "tui/doctor/doctor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Is the folder of `path` this one, or, `below`, somewhere in it? */
+/* Whether `path` lies in a folder; with `below`, at any depth. */
 static bool lies_in(const char *path, const char *folder, bool below)
 {
     size_t n = strlen(folder);
@@ -33,7 +33,7 @@ static bool is_folder_of(const char *path, const char *folder)
     return lies_in(path, folder, false);
 }
 
-/* A library of the installation that this bin belongs to. */
+/* Whether `path` lies in the lib beside a bin folder. */
 static bool is_bin_beside(const char *path, const char *folder)
 {
     static const char *const beside[] = {"/lib", "/lib64", "/lib32"};

@@ -1,4 +1,4 @@
-/* What an executable says about itself, read and never run. */
+/* What an executable says of itself.  It is read, never run. */
 #include "tui/launch/record.h"
 #include "trace/format/version.h"
 
@@ -32,7 +32,7 @@ static void read_symbols(Elf *file, Elf_Scn *section, const GElf_Shdr *header, s
     }
 }
 
-/* The newest glibc among the versions that are needed. */
+/* Finds the newest version of glibc that the file needs. */
 static void read_versions(Elf *file, Elf_Scn *section, const GElf_Shdr *header, struct tui_elf *elf)
 {
     Elf_Data *data = elf_getdata(section, NULL);

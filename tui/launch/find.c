@@ -1,4 +1,4 @@
-/* Programs, libtrace.so, and what a program says when it is asked. */
+/* Finds programs and libtrace.so, and asks programs for their version. */
 #include "tui/launch/record.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ bool tui_find_program(const char *word, char *path, size_t size)
     return false;
 }
 
-/* A launcher that waits for something is given up after this; it is asked for its version only. */
+/* A launcher that does not say its version within this time is ended. */
 enum { ASK_MS = 20000 };
 
 int tui_ask(const char *const *command, char *out, size_t size)

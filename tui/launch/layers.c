@@ -1,4 +1,4 @@
-/* Everything that can stand before a program on a command line, one row each. */
+/* All that can stand before a program on a command line, one row each. */
 #include "tui/launch/record.h"
 
 #include <stdio.h>
@@ -214,7 +214,7 @@ const struct tui_layer_kind *tui_layer_kind_of(const char *word, bool may_ask)
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
             if (says_name(said, kinds[i].tells))
                 return &kinds[i];
-    /* Some launcher: its ranks get the environment that it has, as a rule. */
+    /* A launcher that nobody knows: as a rule its ranks get its environment. */
     static const struct tui_layer_kind unknown = {
         .title = "an unknown MPI's launcher", .role = TUI_LAYER_LAUNCHER, .values = "n np"};
     return &unknown;

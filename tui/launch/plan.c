@@ -1,4 +1,4 @@
-/* What becomes of a command line that is to be recorded: from its innermost layer outwards; see record.h. */
+/* Changes a command line so that it records, from its innermost layer outwards; see record.h. */
 #include "tui/launch/record_impl.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether a wrapper sets one of our variables itself. */
+/* Whether the user sets one of our variables in a wrapper. */
 static bool sets_ours(const struct tui_plan *plan, const struct tui_layer *layer)
 {
     for (size_t w = layer->options; w < layer->inner; w++)
@@ -17,6 +17,8 @@ static bool sets_ours(const struct tui_plan *plan, const struct tui_layer *layer
         }
     return false;
 }
+
+/* Whether an option of the layer empties the environment; *at gets its word. */
 static bool clears_environment(const struct tui_words *words, const struct tui_layer *layer, size_t *at)
 {
     for (size_t i = layer->options; layer->kind->clears && i < layer->inner; i++) {
@@ -49,14 +51,14 @@ bool tui_has_setuid_starter(const char *command)
     return found;
 }
 
-/* What is known of the program's executable; nothing of one in a container, and little of a script. */
+/* Reads the program's executable; false for one in a container, which is not seen from here. */
 static bool read_program(const struct tui_plan *plan, char *path, size_t size, struct tui_elf *elf)
 {
     return plan->program < plan->words.count && !tui_plan_layer(plan, TUI_LAYER_RUNTIME) &&
            tui_find_program(plan->words.word[plan->program], path, size) && tui_elf_read(path, elf);
 }
 
-/* What is known not to work, before anything is started. */
+/* Refuses what is known not to work, before anything is started. */
 static bool can_work(struct tui_plan *plan)
 {
     struct tui_words *words = &plan->words;
@@ -86,9 +88,8 @@ static bool can_work(struct tui_plan *plan)
     return true;
 }
 
-/* What AddressSanitizer in the program wants when libtrace.so is preloaded; in case that a script starts one, there,
- * too.
- */
+/* Lets a program with AddressSanitizer's shared runtime start although libtrace.so is preloaded.  A script may start
+ * one, too. */
 static bool set_for_sanitizer(struct tui_plan *plan)
 {
     char path[4096];
@@ -126,12 +127,12 @@ bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *fold
     }
     if (!set_for_sanitizer(plan))
         return false;
-    if (plan->script) /* what is in it is not known: whatever runtime it starts finds what it needs */
+    if (plan->script) /* it may start any runtime: set the variables of all */
         for (int k = 0; tui_layer_kind(k); k++)
             if (tui_layer_kind(k)->prefixes && !tui_set_for_runtime(plan, tui_layer_kind(k), library, folder))
                 return false;
     const struct tui_layer *runtime = tui_plan_layer(plan, TUI_LAYER_RUNTIME);
-    /* Inside such a container nothing tells which image it is: this command line does. */
+    /* Inside such a container nothing names its image; this command line does. */
     if (runtime && runtime->kind->isolated && runtime->inner > runtime->options && !getenv("HPCTOP_IMAGE") &&
         !tui_set(plan, "", 0, "HPCTOP_IMAGE", plan->words.word[runtime->inner - 1], 0, NULL))
         return false;
@@ -141,7 +142,7 @@ bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *fold
         size_t ignored;
         bool joined = false, good = true;
         if (plan->settings == 0 || (runtime && layer > runtime && kind->role != TUI_LAYER_WRAPPER))
-            continue; /* inside a container everything has the environment that the runtime gives */
+            continue; /* all inside a container gets its environment from the runtime */
         if (kind->prefixes) {
             size_t n = plan->settings;
             good = tui_set_for_runtime(plan, kind, library, folder);

@@ -20,7 +20,7 @@ bool tui_plan_no_memory(struct tui_plan *plan)
     return tui_plan_refuse(plan, "out of memory");
 }
 
-/* Whether NAME=VALUE. */
+/* Whether a word is NAME=VALUE. */
 static bool is_assignment(const char *word)
 {
     const char *equals = strchr(word, '=');
@@ -30,7 +30,6 @@ static bool is_assignment(const char *word)
                                                    "0123456789_");
 }
 
-/* The command that a layer starts, behind its options and operands. */
 size_t tui_layer_inner(const struct tui_words *words, const struct tui_layer *layer)
 {
     const struct tui_layer_kind *kind = layer->kind;
@@ -47,7 +46,7 @@ size_t tui_layer_inner(const struct tui_words *words, const struct tui_layer *la
             break;
     }
     i += (size_t)kind->operands;
-    /* An option that the table does not know may have a value: that is rarely something that can be run. */
+    /* An option that the table does not know may have a value.  The first executable ends the options. */
     char path[4096];
     if (kind->role == TUI_LAYER_LAUNCHER)
         for (size_t k = i; k < words->count && strcmp(words->word[k], ":") != 0; k++)
@@ -56,7 +55,7 @@ size_t tui_layer_inner(const struct tui_words *words, const struct tui_layer *la
     return i < words->count ? i : words->count;
 }
 
-/* The words behind name and subcommand; 0 if this subcommand starts nothing. */
+/* The first word behind name and subcommand; 0 if this subcommand starts nothing. */
 static size_t find_options(const struct tui_words *words, size_t at, const struct tui_layer_kind *kind)
 {
     if (!kind->commands)
@@ -72,7 +71,7 @@ static bool is_script(const char *word)
     char path[4096], line[256], *name;
     struct tui_elf elf;
     const char *slash = strrchr(word, '/');
-    if (strncmp(slash ? slash + 1 : word, "python", 6) == 0) /* it may be a shim */
+    if (strncmp(slash ? slash + 1 : word, "python", 6) == 0) /* it may be a wrapper script of an installation */
         return false;
     if (!tui_find_program(word, path, sizeof path) || !tui_elf_read(path, &elf) || !elf.script)
         return false;

@@ -1,8 +1,9 @@
-/* hpctop record: from a command line as it was typed to one that records.
+/* hpctop record: turns a command line as it was typed into one that records.
  *
- * A command line is layers around a program: env, srun, apptainer exec, ./app.  Each layer is a row of one table
- * (record_layers.c) that says how variables get through it; the plan is made from the innermost layer outwards, and
- * what no layer takes is set in the environment that the command starts with. */
+ * A command line is layers around a program: env, srun, apptainer exec, ./app.  Each layer is a row of the table in
+ * layers.c, which says how variables get through it.  The plan is made from the innermost layer outwards; variables
+ * that no layer takes are set in the environment that the command starts with.
+ * One thread alone uses what is declared here. */
 #ifndef TUI_RECORD_H
 #define TUI_RECORD_H
 
@@ -14,55 +15,57 @@ enum tui_layer_role {
     TUI_LAYER_BATCH,    /* hands a script to a batch system */
     TUI_LAYER_RUNTIME,  /* starts a container */
     TUI_LAYER_WRAPPER,  /* starts its command and hands on its environment */
-    TUI_LAYER_SHELL     /* runs a script; what that starts is not seen here */
+    TUI_LAYER_SHELL     /* runs a script; nobody knows what that starts */
 };
 
-/* Lists of words are separated by blanks.  In templates | separates words, %n is the variable's name, %v its value. */
+/* A row of the table.  Blanks separate the words of a list.  In a template | separates words, %n is the name of a
+ * variable and %v its value. */
 struct tui_layer_kind {
     const char *title;
     const char *names; /* of the executable */
-    const char *tells; /* where rows share a name: what `NAME --version` says of this one; alternatives by | */
+    const char *tells; /* a word of `NAME --version`, where rows share a name; | separates alternatives */
     enum tui_layer_role role;
-    const char *values;         /* options, without dashes, that take the next word; `mca:2` takes two */
-    const char *commands;       /* subcommands that come with a command to run; NULL: it has no subcommands */
+    const char *values;         /* options without dashes that take the next word; `mca:2` takes two */
+    const char *commands;       /* subcommands that run a command; NULL: it has no subcommands */
     int operands;               /* words between the options and the command: the image, a number of seconds */
-    const char *setting;        /* template: sets a variable in what it starts */
-    const char *list;           /* option that takes ALL,NAME=VALUE,.. */
-    const char *list_variables; /* where the list's default comes from */
-    const char *joined;         /* parameter with a list of NAME=VALUE;.. that excludes `setting` */
-    bool inner;                 /* has nothing of that kind: env NAME=VALUE before the program */
+    const char *setting;        /* template of words that set a variable in what it starts */
+    const char *list;           /* the option that takes ALL,NAME=VALUE,.. */
+    const char *list_variables; /* the variable that has the list's default */
+    const char *joined;         /* the parameter with a list of NAME=VALUE;..; with it, `setting` is an error */
+    bool inner;                 /* has none of these: env NAME=VALUE stands before the program */
     bool contexts;              /* `:` begins another program with options of its own */
     bool assigns;               /* takes NAME=VALUE words before the command */
     const char *clears;         /* options that empty the environment */
-    const char *bind;           /* template, runtimes only: makes %v visible inside under the same path */
-    const char *prefixes;       /* a variable of that name with this before it is set inside */
+    const char *bind;           /* template, of runtimes: shows path %v inside under the same name */
+    const char *prefixes;       /* a variable whose name has one of these in front is set inside */
     const char *bind_variables; /* ..,PATH:PATH */
-    bool isolated;              /* the environment outside is not seen inside */
+    bool isolated;              /* the environment outside does not reach the inside */
 };
 
-/* Row i of the table; NULL past the last. */
+/* Row i of the table, static; NULL behind the last. */
 const struct tui_layer_kind *tui_layer_kind(int i);
-/* The row of a word of a command line, which is asked for its version where names do not tell; NULL if it is none. */
+/* The row that a word of a command line names, static; NULL if it is no layer.  If several rows have that name and
+ * `may_ask` is set, the program is run for its version. */
 const struct tui_layer_kind *tui_layer_kind_of(const char *word, bool may_ask);
-/* Words that follow an option: 0, 1, 2. */
+/* The number of words that belong to an option behind it: 0, 1 or 2. */
 int tui_layer_values(const struct tui_layer_kind *kind, const char *option);
 
 struct tui_words {
-    char **word; /* NULL at the end */
+    char **word; /* owned; NULL behind the last */
     size_t count, room;
 };
 
 struct tui_setting {
     char *name, *value;
-    char separator;   /* what joins it to a value that is there: ':' or ','; 0: it is replaced */
-    const char *also; /* variables that would have held the value that is there */
+    char separator;   /* joins it to the value that is set already: ':' or ','; 0: replaces that */
+    const char *also; /* other variables that may hold the value that is set already */
 };
 
 struct tui_layer {
     const struct tui_layer_kind *kind;
-    size_t at;      /* its name */
+    size_t at;      /* the word that is its name */
     size_t options; /* the first word behind name and subcommand */
-    size_t inner;   /* the command that it starts; words.count if it has none */
+    size_t inner;   /* the command that it starts; words.count if there is none */
 };
 
 enum { TUI_LAYERS = 16, TUI_SETTINGS = 48 };
@@ -71,44 +74,65 @@ struct tui_plan {
     struct tui_words words;
     struct tui_layer layer[TUI_LAYERS];
     size_t layers;
-    size_t program;                           /* the innermost word; words.count if none is seen */
-    bool script;                              /* it is a shell script, or make: what it starts is not seen here */
-    bool launches;                            /* and no launcher stands before it: it may start several jobs */
+    size_t program; /* the innermost word; words.count if there is none */
+    bool script;    /* it is a shell script, or make: nobody knows what it starts */
+    bool launches;  /* it is a script without a launcher before it, and may start several jobs */
     struct tui_setting setting[TUI_SETTINGS]; /* for the environment of the command */
     size_t settings;
-    char refusal[1024]; /* one line; empty if all is well */
+    char refusal[1024]; /* why the command cannot be recorded, in one line; empty if it can */
 };
 
-/* Takes a command line apart.  Words are copied; free with tui_plan_free, also after a failure (out of memory). */
+/* Takes a command line of n words, which it copies, apart into layers.  Free with tui_plan_free in any case.  False
+ * when out of memory: see refusal. */
 bool tui_plan_read(struct tui_plan *plan, char *const *command, size_t n);
-/* Makes it record with `library`, into `folder` (absolute; NULL: libtrace.so names it).  False: see refusal. */
+
+/* Makes the command load `library` and record into `folder` (an absolute path; NULL: libtrace.so chooses it).  False if
+ * that cannot work, or when out of memory: see refusal. */
 bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *folder);
+
+/* Frees what the plan owns and zeroes it. */
 void tui_plan_free(struct tui_plan *plan);
-/* The layer of a role; NULL if there is none. */
+
+/* The outermost layer of a role; it belongs to the plan.  NULL if there is none. */
 const struct tui_layer *tui_plan_layer(const struct tui_plan *plan, enum tui_layer_role role);
 
-/* Words of a list that are separated by a character; "a b" has a and b. */
+/* Whether a list has the word of `length` bytes; `separator` stands between its words. */
 bool tui_listed(const char *list, char separator, const char *word, size_t length);
-/* `list` with NAME=VALUE in it, joined to a value of that name that is there; NULL: out of memory. */
+
+/* A copy of `list` with the setting as NAME=VALUE, joined to the value that the list has for that name.  `between`
+ * separates the entries.  The caller frees it; NULL when out of memory. */
 char *tui_list_with(const char *list, char between, const struct tui_setting *setting);
-/* A setting joined to the value that the environment has for it (unless `alone`); NULL: out of memory. */
+
+/* The value of a setting, joined (unless `alone`) to the value that the environment has.  The caller frees it; NULL
+ * when out of memory. */
 char *tui_setting_value(const struct tui_setting *setting, bool alone);
-/* `before` and `value` with a separator, if value is not in it already. */
+
+/* `before`, separator and `value`; `before` alone if it has that value already.  `before` may be NULL.  The caller
+ * frees it; NULL when out of memory. */
 char *tui_joined(const char *before, char separator, const char *value);
 
+/* Inserts a copy of a word before word `at`; false when out of memory. */
 bool tui_words_insert(struct tui_words *words, size_t at, const char *word);
-bool tui_words_replace(struct tui_words *words, size_t at, char *word); /* takes it, even NULL */
 
-/* The executable that a word means, by PATH if it has no slash; false if there is none. */
+/* Replaces word `at` by `word`, which it takes over; false if that is NULL. */
+bool tui_words_replace(struct tui_words *words, size_t at, char *word);
+
+/* Writes the path of the executable that a word means into `path`, by PATH if the word has no slash.  False if there is
+ * none. */
 bool tui_find_program(const char *word, char *path, size_t size);
-/* First bytes of what a command prints on stdout and stderr; its exit status, -1 if it could not be run. */
+
+/* Runs a command for at most 20 s and writes the first bytes of its stdout and stderr into `out`.  Returns its exit
+ * status, -1 if it could not be run or did not end by itself. */
 int tui_ask(const char *const *command, char *out, size_t size);
-/* Whether this Apptainer or Singularity would start containers by a setuid program beside it. */
+
+/* Whether this Apptainer or Singularity starts containers by a setuid program. */
 bool tui_has_setuid_starter(const char *command);
-/* libtrace.so: HPCTOP_LIBTRACE, beside hpctop, in ../lib.  False: out says where it was looked for. */
+
+/* Writes the path of libtrace.so into `out`: HPCTOP_LIBTRACE, else beside hpctop or in ../lib.  False if it is not
+ * there; then `out` says where it was looked for. */
 bool tui_find_libtrace(char *out, size_t size);
 
-/* What of an executable decides whether a preloaded library can see its MPI calls. */
+/* What an executable says of itself that decides whether a preloaded library sees its MPI calls. */
 struct tui_elf {
     bool is_elf;
     int machine;           /* e_machine */
@@ -118,16 +142,20 @@ struct tui_elf {
     bool mpi_inside;       /* MPI is defined in it: linked statically */
     bool mpi_called;       /* it has undefined MPI functions */
     bool nccl_inside, nccl_called;
-    bool audits;           /* it names libraries that its loader runs before all others */
+    bool audits;           /* it names libraries that audit: its loader runs them first */
     bool asan_inside;      /* AddressSanitizer is linked in statically */
-    char asan_runtime[64]; /* or what it needs of it as a shared library; empty: none */
+    char asan_runtime[64]; /* the shared AddressSanitizer that it needs; empty: none */
     char version[16];      /* of libtrace.so */
-    char glibc[16];        /* newest version that it needs */
+    char glibc[16];        /* the newest version that it needs */
 };
+/* Reads an executable, a library or a script; runs nothing.  False if the file cannot be opened. */
 bool tui_elf_read(const char *path, struct tui_elf *elf);
-/* The runtime of AddressSanitizer ends a program in which another library comes first, as a preloaded one does, unless
- * this is among ASAN_OPTIONS.  Those before GCC 9 do not know it: they have to be preloaded first. */
+
+/* AddressSanitizer's shared runtime ends a program in which another library comes first, as a preloaded one does.  With
+ * this in ASAN_OPTIONS it does not. */
 #define TUI_ASAN_OPTION "verify_asan_link_order=0"
+
+/* Whether this runtime does not know TUI_ASAN_OPTION (GCC before 9), so that it has to be preloaded first. */
 bool tui_asan_must_be_first(const char *runtime);
 
 #endif

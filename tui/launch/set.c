@@ -27,7 +27,6 @@ void tui_unset(struct tui_plan *plan, size_t i)
     memmove(plan->setting + i, plan->setting + i + 1, (plan->settings - i) * sizeof *plan->setting);
 }
 
-/* Variables that a runtime turns into ones inside, and paths that it makes visible there. */
 bool tui_set_for_runtime(struct tui_plan *plan, const struct tui_layer_kind *kind, const char *library,
                          const char *folder)
 {
@@ -57,7 +56,6 @@ bool tui_set_for_runtime(struct tui_plan *plan, const struct tui_layer_kind *kin
     return true;
 }
 
-/* Writes a template's words at `at`; returns how many, 0 when out of memory. */
 size_t tui_insert(struct tui_words *words, size_t at, const char *template, const char *name, const char *value)
 {
     size_t n = 0;
@@ -80,7 +78,8 @@ size_t tui_insert(struct tui_words *words, size_t at, const char *template, cons
     return n;
 }
 
-/* Where the user sets this variable among the words of a layer: the word is changed to hold ours too. */
+/* Joins a setting to the value that the user gives it among a layer's words.  Returns 1 if there is one, 0 if not, -1
+ * when out of memory. */
 static int join_theirs(struct tui_plan *plan, size_t begin, size_t end, const struct tui_setting *setting)
 {
     struct tui_words *words = &plan->words;
@@ -112,7 +111,6 @@ static int join_theirs(struct tui_plan *plan, size_t begin, size_t end, const st
     return 0;
 }
 
-/* Sets all variables by options of the layer, before each of its programs. */
 bool tui_set_by_options(struct tui_plan *plan, const struct tui_layer *layer)
 {
     const struct tui_layer_kind *kind = layer->kind;
@@ -140,19 +138,19 @@ bool tui_set_by_options(struct tui_plan *plan, const struct tui_layer *layer)
         tui_unset(plan, 0);
     return true;
 }
-/* env NAME=VALUE.. right before the program. */
+
 bool tui_set_by_env(struct tui_plan *plan)
 {
     size_t at = plan->program;
     if (at >= plan->words.count)
-        return true; /* nothing seen to put it before: by the environment */
+        return true; /* there is no program: the environment has to do */
     if (!tui_words_insert(&plan->words, at, "env"))
         return tui_plan_no_memory(plan);
     struct tui_layer env = {.kind = tui_layer_kind_of("env", false), .at = at, .options = at + 1, .inner = at + 1};
     return tui_set_by_options(plan, &env);
 }
 
-/* What a batch script says itself: #SBATCH --export=.. */
+/* The value of an option in the script itself: #SBATCH --export=.. */
 static bool read_directive(const struct tui_plan *plan, const struct tui_layer *layer, const char *option, char *out,
                            size_t size)
 {
@@ -171,7 +169,6 @@ static bool read_directive(const struct tui_plan *plan, const struct tui_layer *
     return found;
 }
 
-/* --export=ALL,NAME=VALUE,..: what is there is kept.  A value with a comma goes by name, through the environment. */
 bool tui_set_by_list(struct tui_plan *plan, const struct tui_layer *layer)
 {
     const struct tui_layer_kind *kind = layer->kind;
@@ -215,13 +212,13 @@ bool tui_set_by_list(struct tui_plan *plan, const struct tui_layer *layer)
     bool good = word && (at < layer->inner ? tui_words_replace(words, at, strdup(word))
                                            : tui_words_insert(words, layer->options, word));
     free(word);
-    /* What NONE implies for sbatch, a list alone does not. */
+    /* For sbatch NONE implies this option, a list does not. */
     if (good && none && kind->role == TUI_LAYER_BATCH)
         good = tui_words_insert(words, layer->options, "--get-user-env");
     return good || tui_plan_no_memory(plan);
 }
 
-/* Open MPI takes a list in a parameter or single options, never both: where there is a list, it grows. */
+/* Open MPI takes a list in a parameter or single options, never both: a list that is there has to grow. */
 bool tui_set_by_joined(struct tui_plan *plan, const struct tui_layer *layer, bool *done)
 {
     char variable[128];

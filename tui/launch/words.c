@@ -1,4 +1,4 @@
-/* Words, lists and values: what the plan of hpctop record is made with. */
+/* Words, lists and values of a plan. */
 #include "tui/launch/record.h"
 
 #include <stdio.h>
@@ -63,11 +63,11 @@ char *tui_list_with(const char *list, char between, const struct tui_setting *se
     for (const char *at = list; *at;) {
         const char *end = strchrnul(at, between);
         bool named = strncmp(at, setting->name, length) == 0;
-        if (named && at[length] == '=') { /* it is set there already: joined to that value */
+        if (named && at[length] == '=') { /* the list sets it already: join the values */
             char *there = strndup(at + length + 1, (size_t)(end - at) - length - 1);
             value = there ? tui_joined(there, setting->separator, setting->value) : NULL;
             free(there);
-        } else if (named && at + length == end) { /* handed on from the environment */
+        } else if (named && at + length == end) { /* the list hands it on from the environment */
             value = tui_setting_value(setting, false);
         } else {
             at = *end ? end + 1 : end;
