@@ -1,4 +1,4 @@
-/* What the files of the job share (job.c, process.c, advance.c, summary*.c, moment.c); nobody else includes this. */
+/* What the files of the job share (job.c, process.c, advance.c, summary*.c, state_at.c); nobody else includes this. */
 #ifndef ANA_JOB_IMPL_H
 #define ANA_JOB_IMPL_H
 

@@ -151,7 +151,7 @@ bool trc_gpu_refresh(struct trc_file *file);
 /* defs.c */
 bool trc_defs_refresh(struct trc_file *file);
 void trc_defs_free(struct trc_file *file);
-/* evidence.c: facts and stacks, whose definitions defs.c comes across */
+/* facts.c: facts and stacks, whose definitions defs.c comes across */
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
 void trc_define_stack(struct trc_file *file, uint32_t chunk, const struct trc_def *def, const char *payload,
                       size_t size);

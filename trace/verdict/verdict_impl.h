@@ -162,7 +162,7 @@ bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_con
 /* Shortest time that a blocked rank among these has been blocked. */
 int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n);
 
-/* looks.c */
+/* samples.c */
 void ana_looks_take(struct ana_job *job);
 void ana_looks_free(struct ana_looks *looks);
 /* Share of a core that a rank used between the looks; NAN unknown. */
@@ -172,12 +172,12 @@ double ana_looks_queued(const struct ana_case *c, size_t index);
 /* Bytes that it read and wrote, each second between the looks; NAN unknown. */
 double ana_looks_io(const struct ana_case *c, size_t index);
 
-/* posts.c: what all threads are at; false: out of memory. */
+/* waiting.c: what all threads are at; false: out of memory. */
 bool ana_case_posts(struct ana_case *c);
 /* Finds out what a post waits for (once). */
 void ana_post_wants(struct ana_case *c, struct ana_post *post);
 
-/* tail.c */
+/* last_events.c */
 struct ana_tail *ana_case_tail(struct ana_case *c, size_t index); /* never NULL: empty when out of memory */
 void ana_tail_free(struct ana_tail *tail);
 
@@ -287,7 +287,7 @@ bool ana_find_horovod_straggler(struct ana_case *c);
 /* The same for culprits that may come back at any time: seen computing they are slow for ten times as long. */
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted);
 
-/* answer_loss.c: the rank that most of what is lost in collectives is lost to. */
+/* headline_loss.c: the rank that most of what is lost in collectives is lost to. */
 struct ana_late {
     size_t index;
     double share;   /* of all ranks' time, as far as it was analysed */

@@ -1,6 +1,6 @@
 /* What the files of the answer share; nobody else's. */
-#ifndef ANA_ANSWER_IMPL_H
-#define ANA_ANSWER_IMPL_H
+#ifndef ANA_HEADLINE_IMPL_H
+#define ANA_HEADLINE_IMPL_H
 
 #include "trace/verdict/verdict_impl.h"
 
@@ -10,7 +10,7 @@ struct ana_line {
 };
 void ana_line_say(struct ana_line line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* answer_loss.c: who is waited for.  False: nothing of it stands out, and nothing was said. */
+/* headline_loss.c: who is waited for.  False: nothing of it stands out, and nothing was said. */
 bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line,
                   enum ana_weight *weight);
 /* Of the ranks' time, as far as it was analysed, what they lost waiting for others; NAN unknown. */

@@ -1,5 +1,5 @@
 /* The first line: what is the matter with the job, the worst first. */
-#include "trace/verdict/answer_impl.h"
+#include "trace/verdict/headline_impl.h"
 #include "trace/gpu/device.h"
 #include "trace/util/trouble.h"
 #include "trace/util/numfmt.h"

@@ -1,5 +1,5 @@
 /* The first line, where ranks lose time to each other: who is waited for, and what that costs. */
-#include "trace/verdict/answer_impl.h"
+#include "trace/verdict/headline_impl.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/times.h"
 #include "trace/util/trouble.h"
