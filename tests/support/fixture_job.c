@@ -90,7 +90,7 @@ static bool verdict(void *data, struct ana_verdict *out)
     *out = (struct ana_verdict){.since_ns = -1};
     if (!f->hung)
         return true;
-    out->state = ANA_STUCK;
+    out->state = ANA_VERDICT_HUNG;
     out->id = ANA_CLASS_MISSING;
     out->confidence = ANA_LIKELY;
     out->since_ns = 192000000000;

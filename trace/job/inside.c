@@ -118,7 +118,7 @@ static double usual_ns(const struct ana_rank *r)
     return calls > 0 ? ticks * trc_ns_per_tick(r->file) / calls : 0;
 }
 
-static bool is_stuck(const struct ana_process *p)
+static bool is_inside_long(const struct ana_process *p)
 {
     const struct ana_rank *r = &p->rank;
     return p->alive && r->state == ANA_RANK_IN_MPI && r->inside && r->inside_ns >= LONG_NS &&
@@ -151,7 +151,7 @@ static void say_other(const struct ana_job *job, size_t index, char *out, size_t
         snprintf(out, size, "; rank %s is %s%s", name.text, r->inside ? "in " : "outside MPI", call);
 }
 
-bool ana_stuck(const struct ana_job *job, char *out, size_t size)
+bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size)
 {
     size_t worst = SIZE_MAX, others = 0, idle = SIZE_MAX;
     int worst_order = -1;
@@ -159,12 +159,12 @@ bool ana_stuck(const struct ana_job *job, char *out, size_t size)
         const struct ana_rank *r = &job->process[i].rank;
         if (idle == SIZE_MAX && !r->inside && r->state == ANA_RANK_RUN)
             idle = i;
-        if (!is_stuck(&job->process[i]))
+        if (!is_inside_long(&job->process[i]))
             continue;
         others++;
         /* Of a chain of waiting ranks the one at its end tells most: its partner is not waiting itself. */
         size_t partner = partner_of(job, i);
-        int order = partner == SIZE_MAX ? 0 : is_stuck(&job->process[partner]) ? 1 : 2;
+        int order = partner == SIZE_MAX ? 0 : is_inside_long(&job->process[partner]) ? 1 : 2;
         if (order > worst_order || (order == worst_order && r->inside_ns > job->process[worst].rank.inside_ns)) {
             worst = i;
             worst_order = order;

@@ -155,7 +155,7 @@ static inline bool ana_selected(const uint8_t *ranks, size_t index)
 /* inside.c */
 /* One sentence about the rank that has been inside a call for seconds, and far longer than usual, while nothing of it
  * moves; false if there is none. */
-bool ana_stuck(const struct ana_job *job, char *out, size_t size);
+bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size);
 /* "MPI_Recv from rank 0, tag 7, on rows": a call of rank `index` with what is known of its partner. */
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size);

@@ -88,7 +88,7 @@ static void verdict_section(const struct ana_page *p)
     struct ana_verdict v;
     if (!ana_verdict(p->job, p->s, &v))
         return;
-    bool places = v.state != ANA_HEALTHY && v.state != ANA_SLOW;
+    bool places = v.state != ANA_VERDICT_HEALTHY && v.state != ANA_VERDICT_SLOW;
     for (size_t i = 0; places && i < ana_shown(v.groups, MOST); i++) {
         const struct ana_verdict_group *g = &v.group[i];
         line(p, "  %s: %s%s%s", g->who, g->doing, g->where[0] ? ", at " : "", g->where);

@@ -15,7 +15,7 @@ bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_con
         least = c->rules.hang_ns;
     if (lasted_ns < least)
         return false;
-    c->out->state = ANA_STUCK;
+    c->out->state = ANA_VERDICT_HUNG;
     c->out->id = id;
     c->out->confidence = confidence;
     c->out->since_ns = lasted_ns;

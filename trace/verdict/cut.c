@@ -59,7 +59,7 @@ bool ana_find_cut(struct ana_case *c)
             return false;
     }
     words(c, first, n, which, sizeof which);
-    c->out->state = ANA_UNSURE;
+    c->out->state = ANA_VERDICT_UNKNOWN;
     ana_case_say(c, "%s: what it did is not %sknown", which, counters ? "" : "all ");
     say_heads(c);
     snprintf(c->out->next, sizeof c->out->next,

@@ -66,7 +66,7 @@ bool ana_find_abort(struct ana_case *c)
     if (first == SIZE_MAX)
         return false;
     const struct ana_process *p = &c->job->process[first];
-    c->out->state = ANA_BROKEN;
+    c->out->state = ANA_VERDICT_ABORTED;
     c->out->id = ANA_CLASS_EARLY_EXIT;
     c->out->confidence = ANA_PROVEN;
     c->out->since_ns = c->job->end_ns - p->rank.end_ns;
@@ -221,7 +221,9 @@ bool ana_find_gone(struct ana_case *c)
     /* Suspended or unheard for a moment, and nobody minds. */
     if ((p->alive || doubt) && !waits)
         return false;
-    c->out->state = !waits ? ANA_BROKEN : doubt && p->silent_ns < c->rules.hang_ns ? ANA_UNSURE : ANA_STUCK;
+    c->out->state = !waits                                     ? ANA_VERDICT_ABORTED
+                    : doubt && p->silent_ns < c->rules.hang_ns ? ANA_VERDICT_UNKNOWN
+                                                               : ANA_VERDICT_HUNG;
     fill(c, first, n,
          !silent                                      ? (p->alive ? ANA_LIKELY : ANA_PROVEN)
          : doubt && !others_there_are_heard(c, first) ? ANA_POSSIBLE
@@ -304,7 +306,7 @@ bool ana_find_killed(struct ana_case *c)
             return true;
         }
     }
-    c->out->state = ANA_BROKEN;
+    c->out->state = ANA_VERDICT_ABORTED;
     fill(c, first, n, confidence);
     return true;
 }

@@ -215,7 +215,7 @@ bool ana_find_alone(struct ana_case *c)
     }
     if (c->count < 2)
         return false;
-    c->out->state = ANA_UNSURE;
+    c->out->state = ANA_VERDICT_UNKNOWN;
     c->out->confidence = ANA_LIKELY;
     ana_case_say(c, "%zu jobs of one rank each: the launcher does not fit this MPI library (%s)", c->count,
                  c->job->mpi[0] ? c->job->mpi : "unknown");

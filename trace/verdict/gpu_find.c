@@ -81,7 +81,7 @@ static bool find_error(struct ana_case *c, const struct ana_gpu *gpu, bool waits
         return false;
     }
     if (!stuck) {
-        c->out->state = ANA_BROKEN;
+        c->out->state = ANA_VERDICT_ABORTED;
         c->out->id = ANA_CLASS_DEVICE;
         c->out->confidence = ANA_LIKELY;
     }

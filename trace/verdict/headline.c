@@ -169,10 +169,10 @@ static bool say_verdict(const struct ana_job *job, struct ana_line line, enum an
     struct ana_verdict verdict;
     if (!ana_verdict(job, NULL, &verdict))
         return false;
-    bool trouble = verdict.state == ANA_STUCK || verdict.state == ANA_BROKEN;
-    bool waits = verdict.state == ANA_SLOW && verdict.usual_ns > 0;
+    bool trouble = verdict.state == ANA_VERDICT_HUNG || verdict.state == ANA_VERDICT_ABORTED;
+    bool waits = verdict.state == ANA_VERDICT_SLOW && verdict.usual_ns > 0;
     *weight = trouble ? ANA_TROUBLE : ANA_NOTABLE;
-    bool unsure = verdict.state == ANA_UNSURE;
+    bool unsure = verdict.state == ANA_VERDICT_UNKNOWN;
     if (trouble || waits || unsure)
         ana_verdict_headline(&verdict, line.out, line.size);
     ana_verdict_free(&verdict);
@@ -187,7 +187,7 @@ enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *
     enum ana_weight weight;
     if (say_verdict(job, line, &weight))
         return weight;
-    if (say_record(job, line) || (job->state == ANA_RUNNING && ana_stuck(job, out, out_size)))
+    if (say_record(job, line) || (job->state == ANA_RUNNING && ana_say_longest_inside(job, out, out_size)))
         return ANA_NOTABLE;
     if (is_ahead(job, summary)) {
         ana_line_say(line, "not analysed yet: the events of this window are still to be read");

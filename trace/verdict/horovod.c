@@ -28,7 +28,7 @@ static bool take(struct ana_case *c, bool straggler)
     /* What a rank that was killed owed is no cause. */
     if (!straggler && f.id != ANA_HVD_EARLY_EXIT && ana_died_first(c))
         return false;
-    c->out->state = f.hung ? ANA_STUCK : f.id == ANA_HVD_EARLY_EXIT ? ANA_BROKEN : ANA_SLOW;
+    c->out->state = f.hung ? ANA_VERDICT_HUNG : f.id == ANA_HVD_EARLY_EXIT ? ANA_VERDICT_ABORTED : ANA_VERDICT_SLOW;
     c->out->id = as[f.id].id;
     c->out->confidence = as[f.id].confidence;
     for (size_t m = 0; m < hvd->set[f.set].ranks; m++) /* has no file */

@@ -70,7 +70,7 @@ static void say_places(struct ana_case *c)
 
 void ana_say_killed(struct ana_case *c, size_t n, enum ana_confidence confidence)
 {
-    c->out->state = ANA_BROKEN;
+    c->out->state = ANA_VERDICT_ABORTED;
     c->out->id = ANA_CLASS_KILLED;
     c->out->confidence = confidence;
     c->out->since_ns = 0;

@@ -133,7 +133,7 @@ static bool truncated(struct ana_case *c, struct ana_post *p)
         if (w->met <= 0 || w->came <= w->bytes || w->came == TRC_BYTES_UNKNOWN)
             continue;
         char call[256], comm[128];
-        c->out->state = ANA_BROKEN;
+        c->out->state = ANA_VERDICT_ABORTED;
         c->out->id = ANA_CLASS_UNMATCHED;
         c->out->confidence = ANA_LIKELY;
         ana_case_blame(c, p->index);

@@ -247,7 +247,7 @@ static bool judge(struct ana_case *c, const struct spot *spot, uint64_t sequence
     if (!ana_case_settle(c, ANA_CLASS_MISMATCHED, confidence, spot->lasted_ns)) {
         if (c->live || strict)
             return false; /* it goes on for now */
-        c->out->state = ANA_BROKEN;
+        c->out->state = ANA_VERDICT_ABORTED;
         c->out->id = ANA_CLASS_MISMATCHED;
         c->out->confidence = ANA_LIKELY;
     }

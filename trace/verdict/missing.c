@@ -25,7 +25,7 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
     }
     if (busy && lasted / BUSY_TIMES < c->rules.hang_ns) {
         char amount[ANA_TEXT];
-        c->out->state = ANA_SLOW;
+        c->out->state = ANA_VERDICT_SLOW;
         c->out->confidence = ANA_POSSIBLE;
         if (bytes > 0)
             ana_case_evidence(c, "it reads or writes %s/s", ana_number(amount, sizeof amount, ANA_BYTES, bytes, false));
@@ -65,7 +65,7 @@ static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t las
     for (size_t i = 0; i < g->missing_count; i++)
         if (c->free[g->missing[i]] && ana_case_known(c, g->missing[i]))
             ana_case_blame(c, g->missing[i]);
-    c->out->state = ANA_SLOW;
+    c->out->state = ANA_VERDICT_SLOW;
     return true;
 }
 

@@ -26,7 +26,7 @@ bool ana_find_straggler(struct ana_case *c)
         !ana_late_rank(c->job, c->summary, &late, c->out->summary, sizeof c->out->summary) ||
         !is_trouble(&late, c->summary, c->count))
         return false;
-    c->out->state = ANA_SLOW;
+    c->out->state = ANA_VERDICT_SLOW;
     c->out->id = ANA_CLASS_STRAGGLER;
     c->out->confidence = ANA_LIKELY;
     ana_case_blame(c, late.index);

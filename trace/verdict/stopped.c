@@ -100,7 +100,7 @@ static void settle(struct ana_case *c, const struct crowd *crowd, enum ana_confi
 {
     /* Silence alone: a busy node, file server or network may be as slow for a while. */
     bool doubt = crowd->kinds[ANA_SILENT] && crowd->since_ns < c->rules.hang_ns;
-    c->out->state = doubt ? ANA_UNSURE : ANA_STUCK;
+    c->out->state = doubt ? ANA_VERDICT_UNKNOWN : ANA_VERDICT_HUNG;
     c->out->id = ANA_CLASS_DEAD;
     c->out->confidence = confidence;
     c->out->since_ns = crowd->since_ns;

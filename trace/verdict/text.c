@@ -176,7 +176,7 @@ static int odd_first(const void *a, const void *b)
 /* Of a job that is over a long read or write looks like one that never ends: nothing tells whether its bytes moved. */
 static void doubt_files(struct ana_case *c)
 {
-    if (c->live || c->out->state != ANA_STUCK)
+    if (c->live || c->out->state != ANA_VERDICT_HUNG)
         return;
     for (size_t i = 0; i < c->out->culprits; i++) {
         size_t index = c->out->culprit[i];
@@ -201,7 +201,7 @@ void ana_case_groups(struct ana_case *c)
     struct ana_verdict *v = c->out;
     size_t *group_of = calloc(c->count + 1, sizeof *group_of), *member = calloc(c->count + 1, sizeof *member);
     ana_map_init(&known, sizeof(struct ana_verdict_group));
-    if (v->state != ANA_HEALTHY)
+    if (v->state != ANA_VERDICT_HEALTHY)
         c->memory |= !ana_stacks_take(c->job, &c->stacks);
     doubt_files(c);
     for (size_t i = 0; i < c->count && group_of && member; i++) {

@@ -163,15 +163,15 @@ static void judge(struct ana_case *c)
     for (size_t i = 0; i < n; i++)
         if (now ? detectors[i](c) : proofs[i](c))
             break;
-    if (c->out->state == ANA_HEALTHY)
+    if (c->out->state == ANA_VERDICT_HEALTHY)
         return;
-    if (c->out->state != ANA_UNSURE) {
+    if (c->out->state != ANA_VERDICT_UNKNOWN) {
         ana_say_cut(c);
         ana_say_still(c);
     }
     if (!c->out->next[0])
         snprintf(c->out->next, sizeof c->out->next, "%s", classes[c->out->id].next);
-    if (c->out->state == ANA_STUCK || c->out->state == ANA_BROKEN)
+    if (c->out->state == ANA_VERDICT_HUNG || c->out->state == ANA_VERDICT_ABORTED)
         ana_known_bad(c);
 }
 
@@ -211,7 +211,7 @@ bool ana_verdict(const struct ana_job *job, const struct ana_summary *summary, s
     struct ana_verdict before;
     if (out->id != ANA_CLASS_DEAD || death_ns == INT64_MAX || !judge_at(job, summary, death_ns, &none, &before))
         return true;
-    bool proven = before.state == ANA_STUCK && before.confidence == ANA_PROVEN;
+    bool proven = before.state == ANA_VERDICT_HUNG && before.confidence == ANA_PROVEN;
     ana_verdict_free(proven ? out : &before);
     if (proven)
         *out = before;
@@ -232,9 +232,9 @@ void ana_verdict_free(struct ana_verdict *v)
 void ana_verdict_headline(const struct ana_verdict *v, char *out, size_t size)
 {
     char since[ANA_TEXT], usual[ANA_TEXT];
-    if (v->state == ANA_STUCK && v->since_ns >= 0)
+    if (v->state == ANA_VERDICT_HUNG && v->since_ns >= 0)
         snprintf(out, size, "hung for %s: %s", ana_spoken(since, sizeof since, (double)v->since_ns), v->summary);
-    else if (v->state == ANA_SLOW && v->since_ns >= 0 && v->usual_ns > 0)
+    else if (v->state == ANA_VERDICT_SLOW && v->since_ns >= 0 && v->usual_ns > 0)
         snprintf(out, size, "%s, for %s (a step usually takes %s)", v->summary,
                  ana_spoken(since, sizeof since, (double)v->since_ns),
                  ana_spoken(usual, sizeof usual, (double)v->usual_ns));
@@ -248,7 +248,7 @@ void ana_verdict_looked(struct ana_job *job)
     ana_looks_take(job);
     if (job->count == 0 || !ana_verdict(job, NULL, &verdict))
         return;
-    if (verdict.state == ANA_STUCK)
+    if (verdict.state == ANA_VERDICT_HUNG)
         job->state = ANA_HUNG;
     ana_verdict_free(&verdict);
 }

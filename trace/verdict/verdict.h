@@ -17,7 +17,13 @@
 
 #include "trace/job/stacks.h"
 
-enum ana_verdict_state { ANA_HEALTHY, ANA_SLOW, ANA_STUCK, ANA_BROKEN, ANA_UNSURE };
+enum ana_verdict_state {
+    ANA_VERDICT_HEALTHY,
+    ANA_VERDICT_SLOW,
+    ANA_VERDICT_HUNG,
+    ANA_VERDICT_ABORTED,
+    ANA_VERDICT_UNKNOWN
+};
 /* "healthy" "slow" "hung" "aborted" "unknown" */
 const char *ana_verdict_state_name(enum ana_verdict_state state);
 

@@ -244,7 +244,7 @@ static void make_summary(struct tui_app *app)
 /* A job in trouble opens with the verdict; Esc leads to the overview. */
 static void show_trouble(struct tui_app *app)
 {
-    bool trouble = app->verdict.state == ANA_STUCK || app->verdict.state == ANA_BROKEN;
+    bool trouble = app->verdict.state == ANA_VERDICT_HUNG || app->verdict.state == ANA_VERDICT_ABORTED;
     if (trouble && !app->touched && app->view == TUI_VIEW_OVERVIEW)
         tui_app_open(app, TUI_VIEW_VERDICT);
 }
@@ -343,7 +343,7 @@ void tui_app_open(struct tui_app *app, enum tui_view_id view)
 bool tui_app_offers(const struct tui_app *app, enum tui_view_id view)
 {
     if (view == TUI_VIEW_VERDICT)
-        return app->verdict.state != ANA_HEALTHY;
+        return app->verdict.state != ANA_VERDICT_HEALTHY;
     if (view == TUI_VIEW_NCCL)
         return app->gpu.nccl_count > 0;
     if (view == TUI_VIEW_GPU)

@@ -19,9 +19,9 @@ static void print_text(const struct ana_verdict *v)
 {
     char line[768];
     ana_verdict_headline(v, line, sizeof line);
-    printf("%s%s%s.\n", v->state == ANA_STUCK ? "" : ana_verdict_state_name(v->state),
-           v->state == ANA_STUCK ? "" : ": ", line);
-    if (v->state == ANA_HEALTHY)
+    printf("%s%s%s.\n", v->state == ANA_VERDICT_HUNG ? "" : ana_verdict_state_name(v->state),
+           v->state == ANA_VERDICT_HUNG ? "" : ": ", line);
+    if (v->state == ANA_VERDICT_HEALTHY)
         return;
     for (size_t i = 0; i < ana_shown(v->groups, MOST); i++) {
         const struct ana_verdict_group *g = &v->group[i];
@@ -64,12 +64,12 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
     ana_job_set_rules(job, (struct ana_verdict_rules){hang_ns < 1000000000 ? hang_ns : 1000000000, hang_ns});
     tui_sample_twice(job, look_s);
     bool done = ana_verdict(job, NULL, &v), summed = false;
-    if (done && v.state == ANA_HEALTHY) { /* nothing is stuck: only the events tell who is slow */
+    if (done && v.state == ANA_VERDICT_HEALTHY) { /* nothing is stuck: only the events tell who is slow */
         ana_verdict_free(&v);
         ana_job_advance(job, 0);
         summed = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) == TRC_OK;
         done = ana_verdict(job, summed ? &summary : NULL, &v);
-        if (done && summed && v.state == ANA_HEALTHY)
+        if (done && summed && v.state == ANA_VERDICT_HEALTHY)
             say_healthy(job, &summary, &v);
     }
     char *text = done && json ? tui_verdict_json(job, &v) : NULL;
@@ -77,7 +77,7 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
         fputs(text, stdout);
     else if (done && !json)
         print_text(&v);
-    bool trouble = done && v.state != ANA_HEALTHY;
+    bool trouble = done && v.state != ANA_VERDICT_HEALTHY;
     if (summed)
         ana_summary_free(&summary);
     if (done)

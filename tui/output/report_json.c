@@ -143,6 +143,6 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v)
     for (size_t i = 0; i < v->lines; i++)
         cJSON_AddItemToArray(evidence, cJSON_CreateString(v->line[i]));
     tui_json_text(root, "next", v->next[0] ? v->next : NULL);
-    tui_json_text(root, "confidence", v->state == ANA_HEALTHY ? NULL : ana_confidence_name(v->confidence));
+    tui_json_text(root, "confidence", v->state == ANA_VERDICT_HEALTHY ? NULL : ana_confidence_name(v->confidence));
     return print_object(root);
 }

@@ -49,7 +49,7 @@ static void fill_group_cell(const void *data, size_t row, const struct tui_colum
 {
     const struct tui_app *app = data;
     const struct ana_verdict_group *g = &app->verdict.group[row];
-    if (g->culprit && app->verdict.state != ANA_HEALTHY)
+    if (g->culprit && app->verdict.state != ANA_VERDICT_HEALTHY)
         out->style = TUI_STYLE_TROUBLE;
     switch (column - columns) {
     case WHO:
@@ -111,7 +111,7 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
         y = put_paragraph(grid, rect, y, i ? "" : "WHY", v->line[i]);
     if (v->next[0] && y < rect.h)
         y = put_paragraph(grid, rect, y, "LOOK NEXT", v->next);
-    if (v->state == ANA_HEALTHY || y >= rect.h)
+    if (v->state == ANA_VERDICT_HEALTHY || y >= rect.h)
         return;
     const char *name = ana_verdict_class_name(v->id);
     snprintf(text, sizeof text, "%s%s%s", ana_confidence_name(v->confidence), name ? "; " : "", name ? name : "");
@@ -136,7 +136,7 @@ static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_
 {
     int wanted = (int)app->verdict.groups + 1, most = rect.h / 2;
     int height = wanted < most ? wanted : most;
-    if (app->verdict.state == ANA_HEALTHY) {
+    if (app->verdict.state == ANA_VERDICT_HEALTHY) {
         tui_put(grid, rect, 1, 0, TUI_STYLE_FINE, "Nobody is stuck.");
         rect = tui_below(rect, 2);
     }

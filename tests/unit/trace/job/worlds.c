@@ -141,7 +141,7 @@ static void unknown_siblings(void)
     struct ana_verdict v;
     CHECK(ana_job_rank(job, 2)->world == 1 && ana_job_rank(job, 3)->world == 2);
     CHECK(ana_verdict(job, NULL, &v));
-    CHECK(v.state == ANA_STUCK && v.confidence == ANA_POSSIBLE, "%d %d", v.state, v.confidence);
+    CHECK(v.state == ANA_VERDICT_HUNG && v.confidence == ANA_POSSIBLE, "%d %d", v.state, v.confidence);
     CHECK(!strstr(v.summary, "without a trace file"), "%s", v.summary);
     CHECK(strstr(v.summary, "a rank of another world, which cannot be told from its siblings, has not come"), "%s",
           v.summary);

@@ -65,8 +65,8 @@ static void judge(const char *what, int ranks, int times, int64_t step_ns, laten
     struct ana_summary s = folder_summary(job);
     struct ana_verdict v;
     CHECK(ana_verdict(job, &s, &v), "a verdict");
-    CHECK(v.state == (culprit < 0 ? ANA_HEALTHY : ANA_SLOW), "%s: %s, %s", what, ana_verdict_state_name(v.state),
-          v.summary);
+    CHECK(v.state == (culprit < 0 ? ANA_VERDICT_HEALTHY : ANA_VERDICT_SLOW), "%s: %s, %s", what,
+          ana_verdict_state_name(v.state), v.summary);
     if (culprit >= 0)
         CHECK(v.id == ANA_CLASS_STRAGGLER && v.culprits == 1 && v.culprit[0] == (size_t)culprit, "%s: who", what);
     ana_verdict_free(&v);

@@ -95,7 +95,8 @@ static void test_exists(void)
     nanosleep(&pause_, NULL);
     ana_job_refresh(job);
     struct ana_verdict v = verdict_of(job);
-    CHECK(v.state == ANA_STUCK && v.id == ANA_CLASS_MISSING && v.confidence == ANA_LIKELY, "it exists: not dead");
+    CHECK(v.state == ANA_VERDICT_HUNG && v.id == ANA_CLASS_MISSING && v.confidence == ANA_LIKELY,
+          "it exists: not dead");
     CHECK(v.culprits == 1 && ana_job_rank(job, v.culprit[0])->rank == 2, "rank 2 is waited for");
     CHECK(ana_job_rank(job, 2)->state != ANA_RANK_DEAD, "rank 2 lives");
     ana_verdict_free(&v);

@@ -109,7 +109,7 @@ static void expect(const uint32_t *mine, const uint32_t *other, bool differ)
     }
     struct ana_job *job = folder_open();
     if (ana_verdict(job, NULL, &v)) {
-        bool right = v.state == ANA_STUCK && v.id == ANA_CLASS_MISMATCHED && v.culprits == 2;
+        bool right = v.state == ANA_VERDICT_HUNG && v.id == ANA_CLASS_MISMATCHED && v.culprits == 2;
         bool called = strstr(v.summary, table[mine[0]].name) && strstr(v.summary, table[other[0]].name);
         called |= mine[1] && strstr(v.summary, table[mine[1]].name) && strstr(v.summary, table[other[1]].name);
         CHECK(differ ? right && called : v.id != ANA_CLASS_MISMATCHED, "%s and %s: %s %s, %zu culprits, %s",
