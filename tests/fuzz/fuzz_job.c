@@ -108,9 +108,9 @@ static void say(struct ana_job *job, struct ana_summary *summary, struct ana_ver
     text = tui_verdict_json(job, verdict);
     sum += text ? strlen(text) : 0;
     free(text);
-    char line[8][ANA_STORY_LINE];
+    char line[8][ANA_DETAIL_LINE];
     for (size_t i = 0; i < ana_job_info(job).ranks && i < FUZZ_FILES; i++)
-        sum += ana_rank_story(job, i, line, 8);
+        sum += ana_rank_detail(job, i, line, 8);
 }
 
 static void look(struct ana_job *job)

@@ -111,11 +111,11 @@ static bool verdict(void *data, struct ana_verdict *out)
     out->line[0] = strdup("it is collective 1104233 on that communicator; the last to come came 192.0 s ago");
     out->line[1] = strdup("known: its shared memory transport (vader) hangs on one host; 3.0.0 and 4.0.0 do not "
                           "(open-mpi/ompi#5638, #6088)");
-    static const char parting[][ANA_PARTING_LINE] = {"16 ranks  main.c:12 in main", "  rank 3  load.c:57 in load_batch",
-                                                     "  15 ranks  step.c:88 in step"};
-    out->partings = sizeof parting / sizeof *parting;
-    out->parting = malloc(sizeof parting);
-    memcpy(out->parting, parting, sizeof parting);
+    static const char divergence[][ANA_DIVERGENCE_LINE] = {
+        "16 ranks  main.c:12 in main", "  rank 3  load.c:57 in load_batch", "  15 ranks  step.c:88 in step"};
+    out->divergences = sizeof divergence / sizeof *divergence;
+    out->divergence = malloc(sizeof divergence);
+    memcpy(out->divergence, divergence, sizeof divergence);
     out->groups = 2;
     out->group = calloc(2, sizeof *out->group);
     out->group[0] = (struct ana_verdict_group){
@@ -125,7 +125,7 @@ static bool verdict(void *data, struct ana_verdict *out)
     return true;
 }
 
-static size_t story(void *data, size_t index, char (*line)[ANA_STORY_LINE], size_t max)
+static size_t story(void *data, size_t index, char (*line)[ANA_DETAIL_LINE], size_t max)
 {
     static const char *const told[] = {"thread nekbone (1003): outside MPI; before that:",
                                        "  3 min 12 s ago  MPI_Send to rank 4, tag 7 on grid, 480 us",
@@ -136,9 +136,9 @@ static size_t story(void *data, size_t index, char (*line)[ANA_STORY_LINE], size
                                        "    main (main.c:12)"};
     size_t n = 0;
     (void)data;
-    snprintf(line[n++], ANA_STORY_LINE, "rank %zu, pid %zu on n01: outside MPI", index, 1000 + index);
+    snprintf(line[n++], ANA_DETAIL_LINE, "rank %zu, pid %zu on n01: outside MPI", index, 1000 + index);
     for (size_t i = 0; i < sizeof told / sizeof *told && n < max; i++)
-        snprintf(line[n++], ANA_STORY_LINE, "%s", told[i]);
+        snprintf(line[n++], ANA_DETAIL_LINE, "%s", told[i]);
     return n;
 }
 

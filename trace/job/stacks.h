@@ -113,8 +113,9 @@ size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **
 /* The tree in words, a line where the ranks' ways part: the last frame of each stretch that the same ranks share, two
  * columns further in for each such frame above it: "7 ranks  train.py:63 in step".  *out is malloc'ed; returns how many
  * lines, 0 (*out NULL) where all are at the same place, or out of memory. */
-#define ANA_PARTING_LINE 256
-size_t ana_stacks_parting(const struct ana_job *job, const struct ana_stacks *stacks, char (**out)[ANA_PARTING_LINE]);
+#define ANA_DIVERGENCE_LINE 256
+size_t ana_stacks_divergence(const struct ana_job *job, const struct ana_stacks *stacks,
+                             char (**out)[ANA_DIVERGENCE_LINE]);
 
 /* Writes "0-3,7" for the ranks of a group. */
 void ana_stack_group_ranks(const struct ana_job *job, const struct ana_stacks *stacks,

@@ -316,7 +316,8 @@ size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **
     return count;
 }
 
-size_t ana_stacks_parting(const struct ana_job *job, const struct ana_stacks *stacks, char (**out)[ANA_PARTING_LINE])
+size_t ana_stacks_divergence(const struct ana_job *job, const struct ana_stacks *stacks,
+                             char (**out)[ANA_DIVERGENCE_LINE])
 {
     struct ana_stack_node *node;
     size_t n = ana_stacks_tree(stacks, &node), level = 0, lines = 0;
@@ -331,8 +332,8 @@ size_t ana_stacks_parting(const struct ana_job *job, const struct ana_stacks *st
         snprintf(who, sizeof who, "%zu ranks", node[i].ranks);
         if (node[i].ranks == 1)
             snprintf(who, sizeof who, "rank %d", ana_job_rank(job, stacks->stack[node[i].first].index)->rank);
-        int used = snprintf(line, ANA_PARTING_LINE, "%*s%s  ", (int)(level < 40 ? 2 * level : 80), "", who);
-        ana_frame_line(node[i].frame, line + used, ANA_PARTING_LINE - (size_t)used);
+        int used = snprintf(line, ANA_DIVERGENCE_LINE, "%*s%s  ", (int)(level < 40 ? 2 * level : 80), "", who);
+        ana_frame_line(node[i].frame, line + used, ANA_DIVERGENCE_LINE - (size_t)used);
         above[level++] = node[i].depth;
     }
     free(above);

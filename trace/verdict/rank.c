@@ -8,23 +8,23 @@
 #define LAST   8u  /* calls of a thread that are shown */
 #define FRAMES 12u /* of a stack */
 
-struct story {
-    char (*line)[ANA_STORY_LINE];
+struct detail {
+    char (*line)[ANA_DETAIL_LINE];
     size_t n, max;
 };
 
-static void tell(struct story *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void tell(struct story *s, const char *format, ...)
+static void add_line(struct detail *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_line(struct detail *s, const char *format, ...)
 {
     va_list args;
     if (s->n == s->max)
         return;
     va_start(args, format);
-    vsnprintf(s->line[s->n++], ANA_STORY_LINE, format, args);
+    vsnprintf(s->line[s->n++], ANA_DETAIL_LINE, format, args);
     va_end(args);
 }
 
-static void tell_stacks(const struct ana_job *job, size_t index, struct story *s)
+static void add_stacks(const struct ana_job *job, size_t index, struct detail *s)
 {
     struct ana_stacks stacks;
     if (!ana_stacks_take(job, &stacks))
@@ -33,12 +33,12 @@ static void tell_stacks(const struct ana_job *job, size_t index, struct story *s
         const struct ana_stack *stack = &stacks.stack[i];
         if (stack->index != index)
             continue;
-        tell(s, "thread %s (%u)%s%s", stack->name, stack->tid, stack->on[0] ? ": " : "", stack->on);
+        add_line(s, "thread %s (%u)%s%s", stack->name, stack->tid, stack->on[0] ? ": " : "", stack->on);
         for (size_t k = 0; k < stack->python_count + stack->native_count && k < FRAMES; k++) {
             char frame[160];
             ana_frame_line(k < stack->python_count ? &stack->python[k] : &stack->native[k - stack->python_count], frame,
                            sizeof frame);
-            tell(s, "    %s", frame);
+            add_line(s, "    %s", frame);
         }
     }
     ana_stacks_free(&stacks);
@@ -52,7 +52,7 @@ struct kept {
     uint64_t count;
 };
 
-static void tell_last(const struct ana_job *job, size_t index, size_t thread, struct story *s)
+static void add_last_calls(const struct ana_job *job, size_t index, size_t thread, struct detail *s)
 {
     struct trc_file *file = job->process[index].rank.file;
     struct trc_cursor *cursor = NULL;
@@ -77,19 +77,19 @@ static void tell_last(const struct ana_job *job, size_t index, size_t thread, st
         const struct kept *k = &kept[(n - 1 - i) % LAST];
         char call[200], took[ANA_TEXT], ago[ANA_TEXT];
         ana_call_words(job, index, k->call->name, &k->sig, call, sizeof call);
-        tell(s, "  %s ago  %s, %s%s", ana_spoken(ago, sizeof ago, (double)(job->end_ns - k->end_ns)), call,
-             ana_spoken(took, sizeof took, (double)(k->end_ns - k->begin_ns)), k->count > 1 ? " of polling" : "");
+        add_line(s, "  %s ago  %s, %s%s", ana_spoken(ago, sizeof ago, (double)(job->end_ns - k->end_ns)), call,
+                 ana_spoken(took, sizeof took, (double)(k->end_ns - k->begin_ns)), k->count > 1 ? " of polling" : "");
     }
 }
 
-size_t ana_rank_story(const struct ana_job *job, size_t index, char (*line)[ANA_STORY_LINE], size_t max)
+size_t ana_rank_detail(const struct ana_job *job, size_t index, char (*line)[ANA_DETAIL_LINE], size_t max)
 {
-    struct story s = {line, 0, max};
+    struct detail s = {line, 0, max};
     if (index >= job->count)
         return 0;
     const struct ana_rank *r = &job->process[index].rank;
-    tell(&s, "rank %s, pid %u on %s%s", ana_rank_label(job, index).text, r->pid, r->host ? r->host : "?",
-         r->inside ? "" : ": outside MPI");
+    add_line(&s, "rank %s, pid %u on %s%s", ana_rank_label(job, index).text, r->pid, r->host ? r->host : "?",
+             r->inside ? "" : ": outside MPI");
     for (size_t t = 0; t < trc_threads(r->file); t++) {
         const struct trc_thread *thread = trc_thread(r->file, t);
         const struct trc_sig *sig = trc_live_sig(r->file, t, thread->inside);
@@ -101,10 +101,10 @@ size_t ana_rank_story(const struct ana_job *job, size_t index, char (*line)[ANA_
             int64_t begin = ana_clock_job_time(job->clock, index, thread->inside_since);
             ana_spoken(since, sizeof since, (double)(r->end_ns > begin ? r->end_ns - begin : 0));
         }
-        tell(&s, "thread %s (%u): %s%s%s; before that:", thread->name, thread->tid, call, since[0] ? " for " : "",
-             since);
-        tell_last(job, index, t, &s);
+        add_line(&s, "thread %s (%u): %s%s%s; before that:", thread->name, thread->tid, call, since[0] ? " for " : "",
+                 since);
+        add_last_calls(job, index, t, &s);
     }
-    tell_stacks(job, index, &s);
+    add_stacks(job, index, &s);
     return s.n;
 }

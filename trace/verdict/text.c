@@ -228,7 +228,7 @@ void ana_case_groups(struct ana_case *c)
                 member[n++] = i;
         ana_rank_list(c->job, member, n, g->who, sizeof g->who);
     }
-    v->partings = ana_stacks_parting(c->job, &c->stacks, &v->parting);
+    v->divergences = ana_stacks_divergence(c->job, &c->stacks, &v->divergence);
     ana_stacks_free(&c->stacks);
     v->groups = known.count;
     v->group = known.values;

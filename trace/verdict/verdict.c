@@ -225,7 +225,7 @@ void ana_verdict_free(struct ana_verdict *v)
     free(v->line);
     free(v->culprit);
     free(v->group);
-    free(v->parting);
+    free(v->divergence);
     *v = (struct ana_verdict){.since_ns = -1};
 }
 

@@ -65,8 +65,8 @@ struct ana_verdict {
     char next[256]; /* what to look at; empty: nothing */
     size_t groups;  /* all ranks, the culprits first, then the smallest groups */
     struct ana_verdict_group *group;
-    size_t partings; /* lines of ana_stacks_parting, outermost frame first; 0: no stacks, or all at one place */
-    char (*parting)[ANA_PARTING_LINE];
+    size_t divergences; /* lines of ana_stacks_divergence, outermost frame first; 0: no stacks, or all at one place */
+    char (*divergence)[ANA_DIVERGENCE_LINE];
 };
 
 struct ana_verdict_rules {
@@ -91,8 +91,8 @@ void ana_verdict_free(struct ana_verdict *verdict);
 
 /* What the threads of a rank are in, their last calls, and their stacks where some were taken: up to `max` lines;
  * returns how many. */
-#define ANA_STORY_LINE 256
-size_t ana_rank_story(const struct ana_job *job, size_t index, char (*line)[ANA_STORY_LINE], size_t max);
+#define ANA_DETAIL_LINE 256
+size_t ana_rank_detail(const struct ana_job *job, size_t index, char (*line)[ANA_DETAIL_LINE], size_t max);
 
 /* "hung for 3 min 12 s: rank 5 ..." */
 void ana_verdict_headline(const struct ana_verdict *verdict, char *out, size_t size);

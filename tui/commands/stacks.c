@@ -150,8 +150,8 @@ static void print_threads(const struct ana_stacks *stacks, const struct ana_snap
 
 static void print_tree(const struct ana_job *job, const struct ana_stacks *stacks)
 {
-    char(*line)[ANA_PARTING_LINE];
-    size_t n = ana_stacks_parting(job, stacks, &line);
+    char(*line)[ANA_DIVERGENCE_LINE];
+    size_t n = ana_stacks_divergence(job, stacks, &line);
     if (n)
         puts("\nwhere they part:");
     for (size_t i = 0; i < n; i++)

@@ -20,8 +20,8 @@ struct tui_source_ops {
     enum ana_weight (*answer)(void *data, const struct ana_summary *summary, const struct ana_gpu_look *gpu, char *out,
                               size_t out_size);
     bool (*verdict)(void *data, struct ana_verdict *out);
-    size_t (*story)(void *data, size_t index, char (*line)[ANA_STORY_LINE], size_t max); /* ana_rank_story */
-    const struct ana_hvd *(*horovod)(void *data);                                        /* ana_job_horovod */
+    size_t (*story)(void *data, size_t index, char (*line)[ANA_DETAIL_LINE], size_t max); /* ana_rank_detail */
+    const struct ana_hvd *(*horovod)(void *data);                                         /* ana_job_horovod */
     void (*series)(void *data, struct ana_selection selection, enum ana_series_kind kind, size_t n, double *out);
     void (*timeline)(void *data, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
                      struct ana_timeline_cell *out);

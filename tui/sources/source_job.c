@@ -45,9 +45,9 @@ static bool job_verdict(void *data, struct ana_verdict *out)
     return ana_verdict(data, NULL, out);
 }
 
-static size_t job_story(void *data, size_t index, char (*line)[ANA_STORY_LINE], size_t max)
+static size_t job_story(void *data, size_t index, char (*line)[ANA_DETAIL_LINE], size_t max)
 {
-    return ana_rank_story(data, index, line, max);
+    return ana_rank_detail(data, index, line, max);
 }
 
 static const struct ana_hvd *job_horovod(void *data)

@@ -116,8 +116,8 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
     const char *name = ana_verdict_class_name(v->id);
     snprintf(text, sizeof text, "%s%s%s", ana_confidence_name(v->confidence), name ? "; " : "", name ? name : "");
     y = put_paragraph(grid, rect, y, "CERTAINTY", text);
-    for (size_t i = 0; i < v->partings && y + 2 < rect.h; i++)
-        y = put_paragraph(grid, rect, y, i ? "" : "THEY PART", v->parting[i]);
+    for (size_t i = 0; i < v->divergences && y + 2 < rect.h; i++)
+        y = put_paragraph(grid, rect, y, i ? "" : "THEY PART", v->divergence[i]);
     if (y + 1 < rect.h)
         tui_putf(grid, rect, 1, y + 1, TUI_STYLE_DIM, "Enter: stacks and last calls of a rank%s",
                  tui_app_offers(app, TUI_VIEW_HOROVOD) ? "; again: Horovod's tensors" : "");
@@ -126,7 +126,7 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
 static void draw_rank_detail(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     enum { LINES = 120 };
-    static char line[LINES][ANA_STORY_LINE];
+    static char line[LINES][ANA_DETAIL_LINE];
     size_t n = app->source.ops->story(app->source.data, own(app)->detail_of - 1, line, LINES);
     for (size_t i = 0; i < n && (int)i < rect.h; i++)
         tui_put(grid, rect, 1, (int)i, line[i][0] == ' ' ? TUI_STYLE_NORMAL : TUI_STYLE_STRONG, line[i]);

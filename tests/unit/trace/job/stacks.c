@@ -141,14 +141,14 @@ static void grouped(void)
               node[i].frame->function, node[i].ranks);
     CHECK(n != 4 || (node[0].group_count == 2 && node[3].depth == 2 && node[3].last && !node[2].last), "tree");
     free(node);
-    char(*parting)[ANA_PARTING_LINE];
+    char(*divergence)[ANA_DIVERGENCE_LINE];
     static const char *const parts[] = {"8 ranks  train.py:80 in <module>", "  rank 5  train.py:57 in load_batch",
                                         "  7 ranks  hvd.py:9 in allreduce"};
-    n = ana_stacks_parting(job, &stacks, &parting);
+    n = ana_stacks_divergence(job, &stacks, &divergence);
     CHECK(n == 3, "%zu lines", n);
     for (size_t i = 0; i < n && i < 3; i++)
-        CHECK(!strcmp(parting[i], parts[i]), "%s", parting[i]);
-    free(parting);
+        CHECK(!strcmp(divergence[i], parts[i]), "%s", divergence[i]);
+    free(divergence);
     ana_stacks_free(&stacks);
     ana_job_close(job);
     folder_remove();
