@@ -275,8 +275,8 @@ void ana_summary_free(struct ana_summary *summary);
  * run's is looked up, else unknown). Returns its weight. */
 enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
 struct ana_gpu_look;
-enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *summary, const struct ana_gpu_look *gpu,
-                           char *out, size_t out_size);
+enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
+                             const struct ana_gpu_look *gpu, char *out, size_t out_size);
 
 /* ---- over time ------------------------------------------------------------------------------------------------- */
 

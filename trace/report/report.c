@@ -76,7 +76,7 @@ static void job_section(const struct ana_page *p)
     if (i->other_jobs)
         line(p, "warning: %s", ana_job_warning(p->job, 0));
     static const char *const mark[2][3] = {{"OK", "->", "!!"}, {"\xe2\x9c\x93", "\xe2\x97\x8f", "\xe2\x9c\x97"}};
-    enum ana_weight weight = ana_answer(p->job, p->s, NULL, answer, sizeof answer);
+    enum ana_weight weight = ana_headline(p->job, p->s, NULL, answer, sizeof answer);
     fprintf(p->out, "\n");
     line(p, "%s %s", mark[p->utf8][weight], answer);
 }

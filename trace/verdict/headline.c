@@ -179,8 +179,8 @@ static bool say_verdict(const struct ana_job *job, struct ana_line line, enum an
     return trouble || waits || unsure;
 }
 
-enum ana_weight ana_answer(const struct ana_job *job, const struct ana_summary *summary, const struct ana_gpu_look *gpu,
-                           char *out, size_t out_size)
+enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
+                             const struct ana_gpu_look *gpu, char *out, size_t out_size)
 {
     struct ana_line line = {out, out_size};
     struct ana_gpu_look whole = {0};

@@ -47,7 +47,7 @@ static int parse_seconds(const char *text, double *out)
 static void say_healthy(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *v)
 {
     char answer[400];
-    bool notable = ana_answer(job, summary, NULL, answer, sizeof answer) != ANA_FINE;
+    bool notable = ana_headline(job, summary, NULL, answer, sizeof answer) != ANA_FINE;
     snprintf(v->summary, sizeof v->summary, "%s%s", notable ? "no trouble, but worth a look: " : "", answer);
 }
 

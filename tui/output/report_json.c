@@ -13,7 +13,7 @@ static void add_job(cJSON *root, const struct ana_job *job, const struct ana_sum
 {
     struct ana_job_info info = ana_job_info(job);
     char answer[512];
-    ana_answer(job, s, NULL, answer, sizeof answer);
+    ana_headline(job, s, NULL, answer, sizeof answer);
     cJSON *o = cJSON_AddObjectToObject(root, "job");
     tui_json_text(o, "name", info.name);
     tui_json_text(o, "id", info.id[0] ? info.id : NULL);

@@ -37,7 +37,7 @@ static enum trc_status job_summarize(void *data, struct ana_selection selection,
 static enum ana_weight job_answer(void *data, const struct ana_summary *summary, const struct ana_gpu_look *gpu,
                                   char *out, size_t out_size)
 {
-    return ana_answer(data, summary, gpu, out, out_size);
+    return ana_headline(data, summary, gpu, out, out_size);
 }
 
 static bool job_verdict(void *data, struct ana_verdict *out)

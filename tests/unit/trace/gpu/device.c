@@ -232,7 +232,7 @@ static void answered(struct ana_job *job)
     struct ana_summary s;
     char out[512];
     CHECK(ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK, "a summary");
-    ana_answer(job, &s, NULL, out, sizeof out);
+    ana_headline(job, &s, NULL, out, sizeof out);
     CHECK(strstr(out, "communication is not hidden: NCCL alone takes 25.5% of the GPUs' time, computation 10.0%"), "%s",
           out);
     ana_summary_free(&s);

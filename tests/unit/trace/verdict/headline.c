@@ -11,7 +11,7 @@ static void expect(const char *what, enum ana_weight weight, enum ana_state stat
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
     char out[512];
-    enum ana_weight got = ana_answer(job, &s, NULL, out, sizeof out);
+    enum ana_weight got = ana_headline(job, &s, NULL, out, sizeof out);
     CHECK(got == weight && strcmp(out, sentence) == 0 && ana_job_info(job).state == state,
           "%s: weight %d, state %s\n  got  %s\n  want %s", what, got, ana_state_name(ana_job_info(job).state), out,
           sentence);
@@ -99,7 +99,7 @@ static void selected(void)
         struct ana_summary s;
         char out[512] = "out of memory";
         if (ana_summarize(job, selection, &s) == TRC_OK) {
-            ana_answer(job, &s, NULL, out, sizeof out);
+            ana_headline(job, &s, NULL, out, sizeof out);
             ana_summary_free(&s);
         }
         CHECK(strcmp(out, cases[i].want) == 0, "selection %zu\n  got  %s\n  want %s", i, out, cases[i].want);
@@ -157,10 +157,10 @@ static void spoilt(void)
     two_write(two_ranks());
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
-    ana_answer(job, &s, NULL, out, sizeof out);
+    ana_headline(job, &s, NULL, out, sizeof out);
     CHECK(strncmp(out, "rank 1 is late", 14) == 0 && truncate(path, 0) == 0, "before: %s", out);
     ana_job_refresh(job);
-    enum ana_weight weight = ana_answer(job, &s, NULL, out, sizeof out);
+    enum ana_weight weight = ana_headline(job, &s, NULL, out, sizeof out);
     CHECK(weight == ANA_NOTABLE && strncmp(out, "1 of 2 trace files were truncated or overwritten", 48) == 0,
           "after: weight %d, %s", weight, out);
     folder_remove();
@@ -231,7 +231,7 @@ static void hangs(void)
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
     char out[512];
-    enum ana_weight weight = ana_answer(job, &s, NULL, out, sizeof out);
+    enum ana_weight weight = ana_headline(job, &s, NULL, out, sizeof out);
     const char *want = ": rank 1 has not come to MPI_Barrier on MPI_COMM_WORLD, where 1 of 2 wait";
     CHECK(weight == ANA_TROUBLE && ana_job_info(job).state == ANA_HUNG && strstr(out, "hung for 1 min ") &&
               strstr(out, want),
@@ -289,7 +289,7 @@ static void stuck(void)
         struct ana_job *job = folder_open();
         struct ana_summary s = folder_summary(job);
         char out[512];
-        ana_answer(job, &s, NULL, out, sizeof out);
+        ana_headline(job, &s, NULL, out, sizeof out);
         const char *ends = cases[i].ends ? strstr(out, cases[i].ends) : NULL;
         bool right = cases[i].begins ? strstr(out, cases[i].begins) == out && ends && strcmp(ends, cases[i].ends) == 0
                                      : !strstr(out, "has been in");
@@ -318,7 +318,7 @@ static void ahead(void)
     struct ana_summary s;
     char out[512] = "out of memory";
     if (ana_summarize(job, (struct ana_selection){7100000000, 7200000000, NULL}, &s) == TRC_OK) {
-        ana_answer(job, &s, NULL, out, sizeof out);
+        ana_headline(job, &s, NULL, out, sizeof out);
         ana_summary_free(&s);
     }
     CHECK(strstr(out, "not analysed yet") == out, "ahead: %s", out);

@@ -42,7 +42,7 @@ static void half_analysed(void)
         char out[512];
         share = ana_job_advance(job, 1);
         CHECK(ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK, "a summary");
-        ana_answer(job, &s, NULL, out, sizeof out);
+        ana_headline(job, &s, NULL, out, sizeof out);
         if (share > 0.05) {
             bool so_far = strstr(out, "% so far") != NULL;
             double waits = (double)s.ranks[0].waiting_ns / (double)ana_rank_seen_ns(&s.ranks[0]);
@@ -111,7 +111,7 @@ static void windows(void)
         while (ana_job_advance(job, 0) < 1)
             ;
         CHECK(ana_summarize(job, window, &s) == TRC_OK && s.analysed >= 1, "a window");
-        enum ana_weight weight = ana_answer(job, &s, NULL, out, sizeof out);
+        enum ana_weight weight = ana_headline(job, &s, NULL, out, sizeof out);
         CHECK(strncmp(out, cases[i].want, strlen(cases[i].want)) == 0 && (weight == ANA_NOTABLE) == (i == 1), "%s",
               out);
         ana_summary_free(&s);
@@ -148,13 +148,13 @@ static void gpus(void)
     }
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
-    CHECK(ana_answer(job, &s, &look, out, sizeof out) == ANA_NOTABLE &&
+    CHECK(ana_headline(job, &s, &look, out, sizeof out) == ANA_NOTABLE &&
               strcmp(out, "communication is not hidden: NCCL alone takes 39.0% of the GPUs' time, computation 50.0%") ==
                   0,
           "%s", out);
     for (int r = 0; r < 2; r++)
         ranks[r].overlap_ns = 400;
-    CHECK(ana_answer(job, &s, &look, out, sizeof out) == ANA_FINE && strstr(out, "nothing stands out: ") &&
+    CHECK(ana_headline(job, &s, &look, out, sizeof out) == ANA_FINE && strstr(out, "nothing stands out: ") &&
               strstr(out, ", GPUs busy 89.0%"),
           "%s", out);
     ana_summary_free(&s);
