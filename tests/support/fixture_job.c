@@ -332,7 +332,7 @@ static void timeline(void *data, size_t index, int64_t begin_ns, int64_t end_ns,
     }
 }
 
-static bool moment(void *data, size_t index, int64_t at_ns, struct ana_moment *out)
+static bool moment(void *data, size_t index, int64_t at_ns, struct ana_state_at *out)
 {
     struct fixture *f = data;
     int64_t begin, end;
@@ -341,12 +341,12 @@ static bool moment(void *data, size_t index, int64_t at_ns, struct ana_moment *o
     int p = phase(index, at_ns, &begin, &end), covers = p != 0;
     if (!covers && begin > 0)
         p = phase(index, at_ns = begin - 1, &begin, &end);
-    *out = (struct ana_moment){.call = p == 0   ? NULL
-                                       : p == 1 ? "MPI_Send"
-                                                : "MPI_Allreduce",
-                               .covers = covers,
-                               .last_index = -1,
-                               .comm_name = "WORLD"};
+    *out = (struct ana_state_at){.call = p == 0   ? NULL
+                                         : p == 1 ? "MPI_Send"
+                                                  : "MPI_Allreduce",
+                                 .covers = covers,
+                                 .last_index = -1,
+                                 .comm_name = "WORLD"};
     out->begin_ns = begin;
     out->end_ns = end;
     out->sig =

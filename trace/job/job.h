@@ -297,7 +297,7 @@ void ana_timeline(struct ana_job *job, size_t rank_index, int64_t begin_ns, int6
                   struct ana_timeline_cell *out);
 
 /* What rank `index` was in at `at_ns`: the call that covers it, or the last one that ended before. */
-struct ana_moment {
+struct ana_state_at {
     const char *call; /* NULL: outside MPI and nothing before */
     bool covers;      /* at_ns is inside the call */
     int64_t begin_ns, end_ns;
@@ -310,7 +310,7 @@ struct ana_moment {
     int32_t last_index; /* of a collective: who came last; -1 unknown */
     int64_t late_ns;    /* last arrival less first arrival */
 };
-bool ana_moment(struct ana_job *job, size_t rank_index, int64_t at_ns, struct ana_moment *out);
+bool ana_state_at(struct ana_job *job, size_t rank_index, int64_t at_ns, struct ana_state_at *out);
 /* The next (step 1) or previous (step -1) call of the rank from `at_ns`; returns its begin, or at_ns if there is none.
  */
 int64_t ana_step(struct ana_job *job, size_t rank_index, int64_t at_ns, int step);

@@ -1,10 +1,10 @@
-/* One rank at one moment: decodes the events around it and looks up what they belong to. */
+/* What a rank was in at a time: decodes the events around it and looks up what they belong to. */
 #include "trace/job/job_impl.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* A call found around a moment. */
-struct found {
+/* A call found around a time. */
+struct found_call {
     bool any;
     int64_t begin_ns, end_ns;
     struct trc_sig sig;
@@ -13,7 +13,7 @@ struct found {
 };
 
 /* A cursor of a thread, some way before `at_ns`: in the chunk before the one that holds it. */
-static struct trc_cursor *cursor_before(struct ana_job *job, size_t index, size_t thread, int64_t at_ns)
+static struct trc_cursor *open_cursor_before(struct ana_job *job, size_t index, size_t thread, int64_t at_ns)
 {
     struct trc_file *file = job->process[index].rank.file;
     uint64_t ticks = ana_clock_ticks(job->clock, index, ana_time_within(at_ns)), last = 0, before = 0;
@@ -31,12 +31,12 @@ static struct trc_cursor *cursor_before(struct ana_job *job, size_t index, size_
 }
 
 enum which {
-    AT,       /* the call that covers the moment, else the last that began before */
-    PREVIOUS, /* the last that began before the moment */
+    AT,       /* the call that covers that time, else the last that began before */
+    PREVIOUS, /* the last that began before that time */
     NEXT      /* the first that begins after it */
 };
 
-static bool better(enum which which, const struct found *f, int64_t begin_ns, int64_t at_ns)
+static bool is_better(enum which which, const struct found_call *f, int64_t begin_ns, int64_t at_ns)
 {
     switch (which) {
     case AT:
@@ -49,16 +49,17 @@ static bool better(enum which which, const struct found *f, int64_t begin_ns, in
 }
 
 static void search_thread(struct ana_job *job, size_t index, size_t thread, int64_t at_ns, enum which which,
-                          struct found *f)
+                          struct found_call *f)
 {
-    struct trc_cursor *cursor = cursor_before(job, index, thread, at_ns);
+    struct trc_cursor *cursor = open_cursor_before(job, index, thread, at_ns);
     struct trc_record r;
     while (cursor && trc_next(cursor, &r) == TRC_OK) {
         if (r.kind == TRC_RECORD_LOST || (r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)))
             continue;
         int64_t begin = ana_clock_job_time(job->clock, index, r.begin);
-        if (better(which, f, begin, at_ns))
-            *f = (struct found){true, begin, ana_clock_job_time(job->clock, index, r.end), *r.sig, r.sequence, false};
+        if (is_better(which, f, begin, at_ns))
+            *f = (struct found_call){true,   begin,      ana_clock_job_time(job->clock, index, r.end),
+                                     *r.sig, r.sequence, false};
         if (begin > at_ns)
             break;
     }
@@ -70,13 +71,13 @@ static void search_thread(struct ana_job *job, size_t index, size_t thread, int6
     if (!sig)
         return;
     int64_t begin = ana_clock_job_time(job->clock, index, live->inside_since);
-    if (better(which, f, begin, at_ns))
-        *f = (struct found){true, begin, job->process[index].rank.end_ns, *sig, live->inside_sequence, true};
+    if (is_better(which, f, begin, at_ns))
+        *f = (struct found_call){true, begin, job->process[index].rank.end_ns, *sig, live->inside_sequence, true};
 }
 
-static struct found search(struct ana_job *job, size_t index, int64_t at_ns, enum which which)
+static struct found_call find_call(struct ana_job *job, size_t index, int64_t at_ns, enum which which)
 {
-    struct found f = {0};
+    struct found_call f = {0};
     for (size_t t = 0; t < trc_threads(job->process[index].rank.file); t++)
         if (!trc_is_stream(job->process[index].rank.file, t))
             search_thread(job, index, t, at_ns, which, &f);
@@ -84,7 +85,7 @@ static struct found search(struct ana_job *job, size_t index, int64_t at_ns, enu
 }
 
 /* The message that the call sends, receives or waits for; where it completes several, the last of them. */
-static const struct ana_kept_message *message_of(const struct ana_job *job, size_t index, const struct found *f)
+static const struct ana_kept_message *find_message(const struct ana_job *job, size_t index, const struct found_call *f)
 {
     for (size_t i = 0; i < ana_store_count(job->store.messages, ANA_STORE_MESSAGES); i++) {
         const struct ana_kept_message *m = ana_store_message_at(&job->store, i);
@@ -96,9 +97,9 @@ static const struct ana_kept_message *message_of(const struct ana_job *job, size
     return NULL;
 }
 
-static void add_message(const struct ana_job *job, size_t index, const struct found *f, struct ana_moment *out)
+static void add_message(const struct ana_job *job, size_t index, const struct found_call *f, struct ana_state_at *out)
 {
-    const struct ana_kept_message *m = message_of(job, index, f);
+    const struct ana_kept_message *m = find_message(job, index, f);
     if (!m)
         return;
     bool in = m->destination == index && (m->recv_begin_ns == f->begin_ns || m->recv_wait_ns == f->begin_ns);
@@ -110,12 +111,12 @@ static void add_message(const struct ana_job *job, size_t index, const struct fo
                                                            : m->send_begin_ns;
 }
 
-bool ana_moment(struct ana_job *job, size_t index, int64_t at_ns, struct ana_moment *out)
+bool ana_state_at(struct ana_job *job, size_t index, int64_t at_ns, struct ana_state_at *out)
 {
-    *out = (struct ana_moment){.last_index = -1};
+    *out = (struct ana_state_at){.last_index = -1};
     if (index >= job->count || !job->store.message)
         return false;
-    struct found f = search(job, index, at_ns, AT);
+    struct found_call f = find_call(job, index, at_ns, AT);
     if (!f.any)
         return false;
     struct trc_file *file = job->process[index].rank.file;
@@ -145,6 +146,6 @@ int64_t ana_step(struct ana_job *job, size_t index, int64_t at_ns, int step)
 {
     if (index >= job->count)
         return at_ns;
-    struct found f = search(job, index, at_ns, step < 0 ? PREVIOUS : NEXT);
+    struct found_call f = find_call(job, index, at_ns, step < 0 ? PREVIOUS : NEXT);
     return f.any ? f.begin_ns : at_ns;
 }

@@ -50,7 +50,7 @@ static void line(const struct ana_page *p, const char *format, ...)
 static void job_section(const struct ana_page *p)
 {
     const struct ana_job_info *i = &p->info;
-    char elapsed[ANA_TEXT], start[64] = "", answer[512];
+    char elapsed[ANA_TEXT], start[64] = "", headline[512];
     time_t t = (time_t)(i->start_realtime_ns / 1000000000);
     struct tm tm;
     if (localtime_r(&t, &tm))
@@ -76,9 +76,9 @@ static void job_section(const struct ana_page *p)
     if (i->other_jobs)
         line(p, "warning: %s", ana_job_warning(p->job, 0));
     static const char *const mark[2][3] = {{"OK", "->", "!!"}, {"\xe2\x9c\x93", "\xe2\x97\x8f", "\xe2\x9c\x97"}};
-    enum ana_weight weight = ana_headline(p->job, p->s, NULL, answer, sizeof answer);
+    enum ana_weight weight = ana_headline(p->job, p->s, NULL, headline, sizeof headline);
     fprintf(p->out, "\n");
-    line(p, "%s %s", mark[p->utf8][weight], answer);
+    line(p, "%s %s", mark[p->utf8][weight], headline);
 }
 
 /* Who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */

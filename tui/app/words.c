@@ -40,7 +40,7 @@ static void add_message(char *out, size_t size, size_t *n, const char *what, int
                ana_number(text, sizeof text, ANA_BYTES, bytes == TRC_BYTES_UNKNOWN ? NAN : (double)bytes, true));
 }
 
-static void write_other_side(const struct tui_app *app, const struct ana_moment *m, char *out, size_t size)
+static void write_other_side(const struct tui_app *app, const struct ana_state_at *m, char *out, size_t size)
 {
     char rank[ANA_TEXT], late[ANA_TEXT];
     size_t n = 0;
@@ -60,7 +60,7 @@ static void write_other_side(const struct tui_app *app, const struct ana_moment 
     }
 }
 
-void tui_words_state(const struct tui_app *app, const struct ana_moment *state, char *first, size_t first_size,
+void tui_words_state(const struct tui_app *app, const struct ana_state_at *state, char *first, size_t first_size,
                      char *second, size_t second_size)
 {
     char rank[ANA_TEXT], when[48], text[ANA_TEXT];

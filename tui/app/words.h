@@ -8,7 +8,7 @@
 void tui_words_instant(char *out, size_t size, int64_t at_ns, int64_t step_ns, bool brief);
 
 /* Writes two lines about the cursor's rank and time: its call, and the message or collective.  NULL: unknown. */
-void tui_words_state(const struct tui_app *app, const struct ana_moment *state, char *first, size_t first_size,
+void tui_words_state(const struct tui_app *app, const struct ana_state_at *state, char *first, size_t first_size,
                      char *second, size_t second_size);
 
 #endif

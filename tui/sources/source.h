@@ -25,7 +25,7 @@ struct tui_source_ops {
     void (*series)(void *data, struct ana_selection selection, enum ana_series_kind kind, size_t n, double *out);
     void (*timeline)(void *data, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
                      struct ana_timeline_cell *out);
-    bool (*moment)(void *data, size_t rank_index, int64_t at_ns, struct ana_moment *out);
+    bool (*moment)(void *data, size_t rank_index, int64_t at_ns, struct ana_state_at *out);
     /* ana_gpu_take_look; released by ana_gpu_look_free */
     bool (*gpu)(void *data, struct ana_selection selection, struct ana_gpu_look *out);
     bool (*node)(void *data, struct tui_node *out); /* tui_node_look */

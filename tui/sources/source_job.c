@@ -66,9 +66,9 @@ static void job_timeline(void *data, size_t rank_index, int64_t begin_ns, int64_
     ana_timeline(data, rank_index, begin_ns, end_ns, n, out);
 }
 
-static bool job_moment(void *data, size_t rank_index, int64_t at_ns, struct ana_moment *out)
+static bool job_moment(void *data, size_t rank_index, int64_t at_ns, struct ana_state_at *out)
 {
-    return ana_moment(data, rank_index, at_ns, out);
+    return ana_state_at(data, rank_index, at_ns, out);
 }
 
 static int64_t job_step(void *data, size_t rank_index, int64_t at_ns, int step)

@@ -281,7 +281,7 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
         tui_put(grid, own(app)->drawn, 1, 0, TUI_STYLE_DIM,
                 !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet" : "nothing was recorded");
     draw_legend(grid, foot, seen);
-    struct ana_moment state;
+    struct ana_state_at state;
     char text[512], second[512];
     bool known = app->source.ops->moment(app->source.data, find_shown_rank(app, find_cursor_position(app)),
                                          app->cursor_ns, &state);
@@ -333,7 +333,7 @@ static int move_time(struct tui_app *app, long cells)
     return TUI_REDRAW;
 }
 
-static bool read_state(struct tui_app *app, struct ana_moment *out)
+static bool read_state(struct tui_app *app, struct ana_state_at *out)
 {
     return app->rank_count && app->source.ops->moment(app->source.data, app->cursor_rank, app->cursor_ns, out) &&
            out->call;
@@ -341,7 +341,7 @@ static bool read_state(struct tui_app *app, struct ana_moment *out)
 
 static int go_to_other_end(struct tui_app *app)
 {
-    struct ana_moment state;
+    struct ana_state_at state;
     if (!read_state(app, &state) || !state.has_other_end) {
         snprintf(app->message, sizeof app->message, "no message under the cursor whose other end was seen");
         return TUI_REDRAW;
@@ -354,7 +354,7 @@ static int go_to_other_end(struct tui_app *app)
 /* Enter unfolds a group of ranks, or zooms so that the call under the cursor fills the middle of the range. */
 static int zoom_to_call(struct tui_app *app)
 {
-    struct ana_moment state;
+    struct ana_state_at state;
     if (own(app)->fold > 1) {
         app->unfolded = true;
     } else if (read_state(app, &state)) {
