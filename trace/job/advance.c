@@ -392,7 +392,7 @@ static void advance_evidence(struct ana_job *job)
     ana_match_flush(job->evidence_match);
     evidence_stop(job);
     ana_clock_fit(job->clock, INT64_MIN);
-    ana_job_look(job);
+    ana_job_refresh_state(job);
     start_lanes(job);
     ana_merge_refresh(job->pass.merge);
 }

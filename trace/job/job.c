@@ -150,7 +150,7 @@ static void collect_warnings(struct ana_job *job)
 /* ---- the public way in ----------------------------------------------------------------------------------------------
  */
 
-bool ana_job_look(struct ana_job *job)
+bool ana_job_refresh_state(struct ana_job *job)
 {
     struct ana_here here;
     bool moved = false;
@@ -158,14 +158,14 @@ bool ana_job_look(struct ana_job *job)
     for (size_t i = 0; i < job->count; i++) {
         struct ana_process *p = &job->process[i];
         enum ana_rank_state before = p->rank.state;
-        ana_process_look(p, job->clock, i, &here);
+        ana_process_refresh(p, job->clock, i, &here);
         bool silent = p->rank.state == ANA_RANK_UNKNOWN && p->silent_ns > 0 && !p->by_pid;
         moved |= p->alive || silent || p->rank.state != before;
         if (!p->alive && p->rank.state != ANA_RANK_UNKNOWN)
             trc_set_final(p->rank.file);
     }
     judge(job);
-    job->upper->looked(job);
+    job->upper->refreshed(job);
     return moved;
 }
 
@@ -181,7 +181,7 @@ bool ana_job_refresh(struct ana_job *job)
         ana_members_name(job);
     for (size_t i = 0; i < job->count; i++)
         ana_clock_update_file(job->clock, i, job->process[i].rank.file);
-    moved |= ana_job_look(job);
+    moved |= ana_job_refresh_state(job);
     collect_warnings(job);
     ana_analysis_refresh(job);
     job->refreshes++;
@@ -236,7 +236,7 @@ void ana_job_close(struct ana_job *job)
     if (!job)
         return;
     ana_analysis_stop(job);
-    job->upper->looks_free(job->looks);
+    job->upper->samples_free(job->samples);
     job->upper->horovod_free(job->horovod);
     ana_members_forget(job);
     forget_warnings(job);

@@ -40,7 +40,7 @@ struct ana_call_name {
     enum trc_opclass opclass;
 };
 
-struct ana_looks; /* verdict_impl.h */
+struct ana_samples; /* verdict_impl.h */
 
 struct ana_job {
     const struct ana_upper *upper;
@@ -97,7 +97,7 @@ struct ana_job {
     unsigned refreshes;            /* ana_job_refresh so far */
     ana_line_finder *line_finder;
     void *line_context;
-    struct ana_looks *looks; /* of the verdict; NULL: none taken, or out of memory */
+    struct ana_samples *samples; /* of the verdict; NULL: none taken, or out of memory */
 };
 
 /* members.c */
@@ -143,7 +143,7 @@ uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id
 /* job.c */
 /* Looks at all processes and at the state of the whole; after a refresh of the files or a new fit of the clock.  True
  * if somebody may be alive, or is found to have ended: then another verdict may follow from the same files. */
-bool ana_job_look(struct ana_job *job);
+bool ana_job_refresh_state(struct ana_job *job);
 /* As ana_job_open, which calls it; `upper` outlives the job. */
 enum trc_status ana_job_open_with(const struct ana_upper *upper, const char *const *folders, size_t n,
                                   struct ana_job **out, char *error, size_t error_size);

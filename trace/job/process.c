@@ -264,8 +264,8 @@ static void look_at_gpu(struct ana_process *p, const struct ana_clock *clock, si
 static void look_at_rates(struct ana_process *p, const struct ana_here *here)
 {
     struct ana_rank *r = &p->rank;
-    struct ana_sample now = {here->monotonic_ns, r->calls, r->sent, r->received, r->mpi_ns};
-    struct ana_sample then = {0};
+    struct ana_rate_sample now = {here->monotonic_ns, r->calls, r->sent, r->received, r->mpi_ns};
+    struct ana_rate_sample then = {0};
     double s = (double)(r->end_ns - r->begin_ns) / 1e9;
     for (size_t i = 0; p->alive && i < sizeof p->sample / sizeof *p->sample; i++)
         if (p->sample[i].at_ns && now.at_ns - p->sample[i].at_ns >= RATE_NS) {
@@ -283,7 +283,8 @@ static void look_at_rates(struct ana_process *p, const struct ana_here *here)
     }
 }
 
-void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size_t index, const struct ana_here *here)
+void ana_process_refresh(struct ana_process *p, const struct ana_clock *clock, size_t index,
+                         const struct ana_here *here)
 {
     struct ana_rank *r = &p->rank;
     const struct trc_head *head = trc_head(r->file);
@@ -318,7 +319,7 @@ void ana_process_look(struct ana_process *p, const struct ana_clock *clock, size
     bool once_more = r->state == ANA_RANK_DEAD && !p->read_to_end;
     p->read_to_end = r->state == ANA_RANK_DEAD;
     if (once_more && trc_refresh(r->file)) {
-        ana_process_look(p, clock, index, here);
+        ana_process_refresh(p, clock, index, here);
         return;
     }
     r->counted = trc_counters_known(r->file);

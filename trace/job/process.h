@@ -22,17 +22,17 @@ struct ana_here {
 void ana_here_now(struct ana_here *here);
 
 /* Counters at one moment, for rates. */
-struct ana_sample {
+struct ana_rate_sample {
     int64_t at_ns; /* of the reader's CLOCK_MONOTONIC; 0: none */
     uint64_t calls, sent, received;
     int64_t mpi_ns;
 };
 
-/* What ana_process_io keeps of the look before. */
+/* What ana_process_io keeps of the call before. */
 struct ana_io {
-    uint32_t thread; /* the recorder's, which reads files, too; 0 not found */
-    unsigned looks;  /* without it */
-    bool known;      /* all and ours are */
+    uint32_t thread;   /* the recorder's, which reads files, too; 0 not found */
+    unsigned searches; /* without it */
+    bool known;        /* all and ours are */
     uint64_t all, ours, moved;
 };
 
@@ -44,30 +44,30 @@ struct ana_process {
     int open_category;     /* of the call that the rank is inside (rank.inside); -1 none */
     int64_t open_begin_ns; /* job time */
     uint64_t heartbeats;
-    int64_t heartbeat_seen;      /* when it last moved while we looked, CLOCK_MONOTONIC; 0 never */
-    uint64_t progress;           /* completed calls that are no polls and not local */
-    int64_t heartbeat_ns;        /* job time of the last heartbeat */
-    int64_t last_end_ns;         /* job time of the last completed call of any thread; INT64_MIN none */
-    int64_t run_begin_ns;        /* MPI_Init returned; rank.begin_ns if it did not */
-    int64_t run_end_ns;          /* MPI_Finalize or MPI_Abort entered; rank.end_ns if not */
-    struct ana_sample sample[4]; /* newest first, about half a second apart */
-    uint64_t cpu_ms;             /* of a living process of this host: CPU time used; UINT64_MAX unknown */
-    struct ana_io io;            /* of ana_process_io */
-    bool stopped;                /* by SIGSTOP, SIGTSTP or a debugger */
-    bool traced;                 /* by a debugger */
-    int64_t first_look;          /* CLOCK_MONOTONIC */
-    bool by_clock;               /* not alive, and only the wall clocks say so: a second look would tell */
-    bool read_to_end;            /* dead, and its file was read since */
-    bool by_pid;                 /* its pid can be looked up here, so that `alive` is certain */
-    int64_t silent_ns;           /* since its last heartbeat, by the reader's clocks; 0 when it has ended by itself */
-    uint32_t *number;            /* job-wide call numbers of the file's calls */
+    int64_t heartbeat_seen;           /* when it last moved while we looked, CLOCK_MONOTONIC; 0 never */
+    uint64_t progress;                /* completed calls that are no polls and not local */
+    int64_t heartbeat_ns;             /* job time of the last heartbeat */
+    int64_t last_end_ns;              /* job time of the last completed call of any thread; INT64_MIN none */
+    int64_t run_begin_ns;             /* MPI_Init returned; rank.begin_ns if it did not */
+    int64_t run_end_ns;               /* MPI_Finalize or MPI_Abort entered; rank.end_ns if not */
+    struct ana_rate_sample sample[4]; /* newest first, about half a second apart */
+    uint64_t cpu_ms;                  /* of a living process of this host: CPU time used; UINT64_MAX unknown */
+    struct ana_io io;                 /* of ana_process_io */
+    bool stopped;                     /* by SIGSTOP, SIGTSTP or a debugger */
+    bool traced;                      /* by a debugger */
+    int64_t first_look;               /* CLOCK_MONOTONIC */
+    bool by_clock;                    /* not alive, and only the wall clocks say so: a second sample would tell */
+    bool read_to_end;                 /* dead, and its file was read since */
+    bool by_pid;                      /* its pid can be looked up here, so that `alive` is certain */
+    int64_t silent_ns; /* since its last heartbeat, by the reader's clocks; 0 when it has ended by itself */
+    uint32_t *number;  /* job-wide call numbers of the file's calls */
     size_t numbers;
 };
 
 /* Brings process->rank and the rest up to date; `index` is its index in `clock`.  Reads the file once more when it
  * finds the process gone. */
-void ana_process_look(struct ana_process *process, const struct ana_clock *clock, size_t index,
-                      const struct ana_here *here);
+void ana_process_refresh(struct ana_process *process, const struct ana_clock *clock, size_t index,
+                         const struct ana_here *here);
 
 /* Bytes that a living process of this host has read and written since the first call, to files and elsewhere, without
  * the recorder's own; threads that ended count.  UINT64_MAX: not known, or it is inside MPI.  Opens three files. */

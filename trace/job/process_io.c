@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_AGAIN 16 /* looks until our thread is looked for anew: it may begin late, and /proc of many is slow */
+#define SEARCH_EVERY 16 /* looks until our thread is looked for anew: it may begin late, and /proc of many is slow */
 
 /* Bytes that calls read and wrote, and the disks: of a thread, or of a process with its threads that ended. */
 static uint64_t io_of(const char *proc)
@@ -66,7 +66,7 @@ uint64_t ana_process_io(struct ana_process *p)
     if (!p->alive || !p->by_pid || p->rank.inside)
         return UINT64_MAX;
     bool gone = io->thread && !is_ours(pid, io->thread);
-    if (gone || (!io->thread && io->looks++ % LOOK_AGAIN == 0))
+    if (gone || (!io->thread && io->searches++ % SEARCH_EVERY == 0))
         io->thread = find_ours(pid);
     char path[64];
     uint64_t ours = 0, all;

@@ -8,7 +8,7 @@
 struct ana_job;
 struct ana_devices;
 struct ana_hvd_state;
-struct ana_looks;
+struct ana_samples;
 
 struct ana_upper {
     /* trace/gpu: of all time, and of a window; NULL: out of memory. */
@@ -21,8 +21,8 @@ struct ana_upper {
     struct ana_hvd_state *(*horovod_new)(void);
     void (*horovod_free)(struct ana_hvd_state *state);
     /* trace/verdict: after each look at the processes; may set the state of the job. */
-    void (*looked)(struct ana_job *job);
-    void (*looks_free)(struct ana_looks *looks);
+    void (*refreshed)(struct ana_job *job);
+    void (*samples_free)(struct ana_samples *samples);
 };
 
 #endif

@@ -162,11 +162,11 @@ bool trc_chunks_refresh(struct trc_file *file)
         if (i >= file->chunk_count)
             file->chunks[i] = (struct trc_chunk){0};
         const struct trc_chunk *known = &file->chunks[i];
-        if (!known->magic || known->state != TRC_CHUNK_FULL || file->look_again)
+        if (!known->magic || known->state != TRC_CHUNK_FULL || file->check_again)
             look_at(file, i, &moved, &reordered);
     }
     file->chunk_count = count;
-    file->look_again = false;
+    file->check_again = false;
     if (!reordered)
         return moved;
 

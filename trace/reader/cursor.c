@@ -57,7 +57,7 @@ static void enter(struct trc_cursor *cursor, const struct trc_event_ref *ref)
     cursor->at = 0;
     cursor->limit = cursor->known.committed;
     cursor->delivered = 0;
-    cursor->hole_look = 0;
+    cursor->hole_refresh = 0;
     cursor->base = cursor->known.first_ticks;
     cursor->next_start = cursor->known.first_start;
     cursor->in_row = cursor->row_settled = false;
@@ -147,7 +147,7 @@ static bool leave_recycled(struct trc_cursor *cursor, struct trc_record *out)
     const struct trc_chunk *known = &cursor->known;
     bool full = known->state == TRC_CHUNK_FULL && known->records >= cursor->delivered;
     leave(cursor, full ? known->records : cursor->delivered, false);
-    cursor->file->look_again = true;
+    cursor->file->check_again = true;
     if (full ? known->records == cursor->delivered : successor(cursor) != NULL)
         return false;
     *out = trc_item_lost(cursor, known->last_ticks, full ? known->records - cursor->delivered : 0);
@@ -178,11 +178,11 @@ static bool still_to_come(struct trc_cursor *cursor)
     const struct trc_file *file = cursor->file;
     if (!(file->head.flags & TRC_HEAD_WRITE_BACK))
         return false;
-    if (!cursor->hole_look)
-        cursor->hole_look = file->looks;
+    if (!cursor->hole_refresh)
+        cursor->hole_refresh = file->refreshes;
     if (trc_file_growing(file) && !successor(cursor))
         return true;
-    return file->seen_alive && file->looks - cursor->hole_look < PATIENCE;
+    return file->seen_alive && file->refreshes - cursor->hole_refresh < PATIENCE;
 }
 
 /* The item at the cursor cannot be taken.  True: it may be whole after a refresh.  Else the chunk is done with. */

@@ -26,7 +26,7 @@ struct trc_cursor {
     uint32_t at, limit;     /* bytes of items decoded, and there to decode */
     uint64_t delivered;     /* records of it */
     uint64_t through;       /* when not inside: records of the thread up to here, delivered or told as lost */
-    uint64_t hole_look;     /* file->looks when a hole was met first; 0: none */
+    uint64_t hole_refresh;  /* file->refreshes when a hole was met first; 0: none */
 
     /* What its items stand on. */
     uint64_t base, row_base, next_start;

@@ -66,7 +66,7 @@ struct trc_defs_chunk {
 
 struct trc_live {
     uint32_t chunk;
-    bool settled;                 /* unchanged between the last two looks */
+    bool settled;                 /* unchanged between the last two refreshes */
     size_t there;                 /* bytes of it; fewer than its size: the file ends within it */
     struct trc_thread seen;       /* as it was in the file */
     struct trc_thread_chunk page; /* its counters completed */
@@ -84,12 +84,12 @@ struct trc_file {
     uint64_t size; /* at the last look */
     struct trc_head head;
     double ns_per_tick;
-    bool final;      /* trc_set_final */
-    bool seen_alive; /* the heartbeat moved between two looks: this reader watches the file grow */
-    bool spoilt;     /* was longer, or had a head */
-    bool truncated;  /* ends before the chunks that its head counts */
-    bool look_again; /* FULL chunks may have been recycled */
-    uint64_t looks;
+    bool final;       /* trc_set_final */
+    bool seen_alive;  /* the heartbeat moved between two refreshes: this reader watches the file grow */
+    bool spoilt;      /* was longer, or had a head */
+    bool truncated;   /* ends before the chunks that its head counts */
+    bool check_again; /* FULL chunks may have been recycled */
+    uint64_t refreshes;
 
     struct trc_schema schema;
     struct trc_call *calls;

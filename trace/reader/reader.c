@@ -56,7 +56,7 @@ const struct trc_call *trc_call(const struct trc_file *file, uint32_t id)
 
 static void look(struct trc_file *file, bool *moved)
 {
-    file->looks++;
+    file->refreshes++;
     /* Order matters: what an event or a live page refers to was defined before, so definitions are read after them. */
     *moved |= trc_chunks_refresh(file);
     *moved |= trc_live_refresh(file);
@@ -184,7 +184,7 @@ bool trc_refresh(struct trc_file *file)
     head.chunk_size = old->chunk_size;
     head.chunks_offset = old->chunks_offset;
     file->seen_alive |= head.heartbeats != old->heartbeats;
-    file->look_again |= head.recycled_chunks != old->recycled_chunks || head.state != old->state;
+    file->check_again |= head.recycled_chunks != old->recycled_chunks || head.state != old->state;
     struct trc_head before = *old;
     trc_head_adopt(file, &head);
     moved = memcmp(&before, &file->head, sizeof before) != 0;

@@ -13,8 +13,8 @@ enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_jo
         .nccl_call = ana_gpu_call,
         .horovod_new = ana_hvd_new,
         .horovod_free = ana_hvd_free,
-        .looked = ana_verdict_looked,
-        .looks_free = ana_looks_free,
+        .refreshed = ana_verdict_refreshed,
+        .samples_free = ana_samples_free,
     };
     return ana_job_open_with(&upper, folders, n, out, error, error_size);
 }

@@ -170,13 +170,13 @@ bool ana_find_living_on(struct ana_case *c)
         int64_t now = c->job->process[i].heartbeat_ns;
         if (r->state != ANA_RANK_DONE)
             return false;
-        if (!r->lives_on || !(ana_looks_cpu(c, i) < IDLE_SHARE)) /* what it uses may be unknown, too */
+        if (!r->lives_on || !(ana_samples_cpu(c, i) < IDLE_SHARE)) /* what it uses may be unknown, too */
             continue;
         ana_case_blame(c, i);
         lasted = now - r->end_ns < lasted ? now - r->end_ns : lasted;
     }
     /* Two looks, as for anything that lives. */
-    if (c->out->culprits == 0 || !c->looks || c->looks->taken < 2 ||
+    if (c->out->culprits == 0 || !c->samples || c->samples->taken < 2 ||
         !ana_case_settle(c, ANA_CLASS_LIVES_ON, ANA_LIKELY, lasted)) {
         c->out->culprits = 0;
         return false;

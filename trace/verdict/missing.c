@@ -18,8 +18,8 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
     bool busy = c->out->culprits > 0;
     double bytes = 0;
     for (size_t i = 0; i < c->out->culprits; i++) {
-        bool computes = ana_looks_cpu(c, c->out->culprit[i]) >= BUSY_SHARE;
-        double moves = ana_looks_io(c, c->out->culprit[i]);
+        bool computes = ana_samples_cpu(c, c->out->culprit[i]) >= BUSY_SHARE;
+        double moves = ana_samples_io(c, c->out->culprit[i]);
         bytes = moves >= BUSY_BYTES && !computes ? moves : bytes;
         busy &= computes || moves >= BUSY_BYTES;
     }
@@ -193,7 +193,7 @@ static bool starved(const struct ana_case *c, const struct ana_group *g, int64_t
     for (size_t i = 0; i < c->posts && lasted / BUSY_TIMES < c->rules.hang_ns; i++) {
         const struct ana_post *p = &c->post[i];
         if (p->kind == ANA_POST_COLLECTIVE && ana_group_at(c, p->group) == g &&
-            ana_looks_queued(c, p->index) >= STARVED_SHARE)
+            ana_samples_queued(c, p->index) >= STARVED_SHARE)
             return true;
     }
     return false;

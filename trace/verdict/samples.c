@@ -1,4 +1,4 @@
-/* Two looks at a running job: what moved between them. */
+/* Two samples of a running job: what moved between them. */
 #include "trace/verdict/verdict_impl.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,11 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_GAP_NS 500000000
+#define SAMPLE_GAP_NS 500000000
 
 /* The second field of its main thread's schedstat: nanoseconds on a run queue (Linux, Documentation/scheduler/
  * sched-stats). */
-static uint64_t queued_ns(const struct ana_process *p)
+static uint64_t read_queued_ns(const struct ana_process *p)
 {
     char path[64];
     uint64_t ran, queued = UINT64_MAX;
@@ -30,97 +30,105 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-void ana_looks_free(struct ana_looks *looks)
+void ana_samples_free(struct ana_samples *samples)
 {
-    if (!looks)
+    if (!samples)
         return;
-    free(looks->seen[0]);
-    free(looks->seen[1]);
-    free(looks);
+    free(samples->seen[0]);
+    free(samples->seen[1]);
+    free(samples);
 }
 
-static struct ana_looks *looks_of(struct ana_job *job)
+static struct ana_samples *get_samples(struct ana_job *job)
 {
-    if (!job->looks) {
-        job->looks = calloc(1, sizeof *job->looks);
-        if (job->looks)
-            job->looks->rules = (struct ana_verdict_rules){1000000000, ANA_HUNG_NS};
+    if (!job->samples) {
+        job->samples = calloc(1, sizeof *job->samples);
+        if (job->samples)
+            job->samples->rules = (struct ana_verdict_rules){1000000000, ANA_HUNG_NS};
     }
-    return job->looks;
+    return job->samples;
 }
 
-static bool begin_anew(struct ana_looks *looks, const struct ana_job *job)
+static bool restart_samples(struct ana_samples *samples, const struct ana_job *job)
 {
-    looks->taken = 0;
-    looks->generation = job->generation;
-    looks->count = job->count;
+    samples->taken = 0;
+    samples->generation = job->generation;
+    samples->count = job->count;
     for (int i = 0; i < 2; i++) {
-        free(looks->seen[i]);
-        looks->seen[i] = calloc(job->count + 1, sizeof *looks->seen[i]);
+        free(samples->seen[i]);
+        samples->seen[i] = calloc(job->count + 1, sizeof *samples->seen[i]);
     }
-    return looks->seen[0] && looks->seen[1];
+    return samples->seen[0] && samples->seen[1];
 }
 
-void ana_looks_take(struct ana_job *job)
+void ana_samples_take(struct ana_job *job)
 {
-    struct ana_looks *looks = looks_of(job);
+    struct ana_samples *samples = get_samples(job);
     int64_t now = now_ns();
-    if (!looks)
+    if (!samples)
         return;
-    if (!looks->seen[0] || !looks->seen[1] || looks->generation != job->generation || looks->count != job->count) {
-        if (!begin_anew(looks, job))
+    if (!samples->seen[0] || !samples->seen[1] || samples->generation != job->generation ||
+        samples->count != job->count) {
+        if (!restart_samples(samples, job))
             return;
-    } else if (looks->taken && now - looks->at_ns[1] < LOOK_GAP_NS) {
+    } else if (samples->taken && now - samples->at_ns[1] < SAMPLE_GAP_NS) {
         return;
     }
-    struct ana_seen *older = looks->seen[0];
-    looks->seen[0] = looks->seen[1];
-    looks->seen[1] = older;
-    looks->at_ns[0] = looks->at_ns[1];
-    looks->at_ns[1] = now;
+    struct ana_rank_sample *older = samples->seen[0];
+    samples->seen[0] = samples->seen[1];
+    samples->seen[1] = older;
+    samples->at_ns[0] = samples->at_ns[1];
+    samples->at_ns[1] = now;
     for (size_t i = 0; i < job->count; i++) {
         struct ana_process *p = &job->process[i];
-        looks->seen[1][i] = (struct ana_seen){p->rank.calls, p->progress, p->cpu_ms, ana_process_io(p), queued_ns(p)};
+        samples->seen[1][i] =
+            (struct ana_rank_sample){p->rank.calls, p->progress, p->cpu_ms, ana_process_io(p), read_queued_ns(p)};
     }
-    looks->taken++;
+    samples->taken++;
 }
 
-/* Of a counter, each nanosecond between the looks. */
-static double rate(const struct ana_looks *looks, uint64_t then, uint64_t now)
+/* Of a counter, each nanosecond between the samples. */
+static double rate_between(const struct ana_samples *samples, uint64_t then, uint64_t now)
 {
-    int64_t passed = looks->at_ns[1] - looks->at_ns[0];
+    int64_t passed = samples->at_ns[1] - samples->at_ns[0];
     return then == UINT64_MAX || now == UINT64_MAX || now < then || passed <= 0 ? NAN
                                                                                 : (double)(now - then) / (double)passed;
 }
 
-double ana_looks_cpu(const struct ana_case *c, size_t index)
+double ana_samples_cpu(const struct ana_case *c, size_t index)
 {
-    const struct ana_looks *looks = c->looks;
-    return looks && looks->taken >= 2 ? rate(looks, looks->seen[0][index].cpu, looks->seen[1][index].cpu) * 1e6 : NAN;
+    const struct ana_samples *samples = c->samples;
+    return samples && samples->taken >= 2
+               ? rate_between(samples, samples->seen[0][index].cpu, samples->seen[1][index].cpu) * 1e6
+               : NAN;
 }
 
-double ana_looks_queued(const struct ana_case *c, size_t index)
+double ana_samples_queued(const struct ana_case *c, size_t index)
 {
-    const struct ana_looks *looks = c->looks;
-    return looks && looks->taken >= 2 ? rate(looks, looks->seen[0][index].queued, looks->seen[1][index].queued) : NAN;
+    const struct ana_samples *samples = c->samples;
+    return samples && samples->taken >= 2
+               ? rate_between(samples, samples->seen[0][index].queued, samples->seen[1][index].queued)
+               : NAN;
 }
 
-double ana_looks_io(const struct ana_case *c, size_t index)
+double ana_samples_io(const struct ana_case *c, size_t index)
 {
-    const struct ana_looks *looks = c->looks;
-    return looks && looks->taken >= 2 ? rate(looks, looks->seen[0][index].io, looks->seen[1][index].io) * 1e9 : NAN;
+    const struct ana_samples *samples = c->samples;
+    return samples && samples->taken >= 2
+               ? rate_between(samples, samples->seen[0][index].io, samples->seen[1][index].io) * 1e9
+               : NAN;
 }
 
 void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules)
 {
-    struct ana_looks *looks = looks_of(job);
-    if (looks)
-        looks->rules = rules;
+    struct ana_samples *samples = get_samples(job);
+    if (samples)
+        samples->rules = rules;
 }
 
-unsigned ana_job_looks(const struct ana_job *job)
+unsigned ana_job_samples(const struct ana_job *job)
 {
-    return job->looks ? job->looks->taken : 0;
+    return job->samples ? job->samples->taken : 0;
 }
 
 bool ana_job_doubtful(const struct ana_job *job)

@@ -79,15 +79,15 @@ static bool host_stands(const struct ana_case *c, size_t index)
     return others > 0;
 }
 
-/* Who did something between the looks, and who does nothing more. */
+/* Who did something between the samples, and who does nothing more. */
 static void look_at_ranks(struct ana_case *c)
 {
     bool runs = false;
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
         c->live |= p->alive;
-        if (p->alive && c->looks && c->looks->taken >= 2)
-            c->moved[i] = c->looks->seen[0][i].progress != c->looks->seen[1][i].progress;
+        if (p->alive && c->samples && c->samples->taken >= 2)
+            c->moved[i] = c->samples->seen[0][i].progress != c->samples->seen[1][i].progress;
         runs |= p->alive && ana_case_still(c, i) == ANA_MOVES;
     }
     for (size_t i = 0; i < c->count; i++) {
@@ -180,9 +180,9 @@ static bool judge_at(const struct ana_job *job, const struct ana_summary *summar
                      struct ana_verdict *out)
 {
     *out = (struct ana_verdict){.since_ns = -1};
-    struct ana_case c = {.job = job, .summary = summary, .looks = job->looks, .count = job->count, .out = out};
+    struct ana_case c = {.job = job, .summary = summary, .samples = job->samples, .count = job->count, .out = out};
     c.until_ns = until_ns;
-    c.rules = job->looks ? job->looks->rules : (struct ana_verdict_rules){1000000000, ANA_HUNG_NS};
+    c.rules = job->samples ? job->samples->rules : (struct ana_verdict_rules){1000000000, ANA_HUNG_NS};
     bool done = case_open(&c);
     if (done) {
         look_at_ranks(&c);
@@ -242,10 +242,10 @@ void ana_verdict_headline(const struct ana_verdict *v, char *out, size_t size)
         snprintf(out, size, "%s", v->summary);
 }
 
-void ana_verdict_looked(struct ana_job *job)
+void ana_verdict_refreshed(struct ana_job *job)
 {
     struct ana_verdict verdict;
-    ana_looks_take(job);
+    ana_samples_take(job);
     if (job->count == 0 || !ana_verdict(job, NULL, &verdict))
         return;
     if (verdict.state == ANA_VERDICT_HUNG)

@@ -101,16 +101,16 @@ struct ana_tail {
     int64_t progress_ns[TRC_MAX_THREADS]; /* end of each thread's last event that is no poll; INT64_MIN none */
 };
 
-struct ana_seen {
+struct ana_rank_sample {
     uint64_t calls, progress, cpu, io, queued;
 };
 
-/* Looks at a running job, kept by it. */
-struct ana_looks {
+/* Samples of a running job, kept by it. */
+struct ana_samples {
     struct ana_verdict_rules rules;
     unsigned taken, generation;
     int64_t at_ns[2]; /* older and newest, by the reader's clock */
-    struct ana_seen *seen[2];
+    struct ana_rank_sample *seen[2];
     size_t count;
 };
 
@@ -118,7 +118,7 @@ struct ana_looks {
 struct ana_case {
     const struct ana_job *job;
     struct ana_verdict_rules rules;
-    const struct ana_looks *looks;
+    const struct ana_samples *samples;
     const struct ana_summary *summary;
     int64_t until_ns; /* job time as of which is judged; INT64_MAX: now */
     bool live;        /* somebody is alive */
@@ -131,7 +131,7 @@ struct ana_case {
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_tail **tail;
     uint8_t *gone;                   /* by rank index: died, or stopped, before the end: it does nothing more */
-    uint8_t *moved;                  /* it did something between the looks */
+    uint8_t *moved;                  /* it did something between the samples */
     uint8_t *free;                   /* it can move on, as far as is known */
     uint8_t *sure;                   /* all its threads are accounted for */
     struct ana_stacks stacks;        /* while the groups are made */
@@ -163,14 +163,14 @@ bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_con
 int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n);
 
 /* samples.c */
-void ana_looks_take(struct ana_job *job);
-void ana_looks_free(struct ana_looks *looks);
-/* Share of a core that a rank used between the looks; NAN unknown. */
-double ana_looks_cpu(const struct ana_case *c, size_t index);
-/* Share of the time between the looks that its main thread was ready to run and had no processor; NAN unknown. */
-double ana_looks_queued(const struct ana_case *c, size_t index);
-/* Bytes that it read and wrote, each second between the looks; NAN unknown. */
-double ana_looks_io(const struct ana_case *c, size_t index);
+void ana_samples_take(struct ana_job *job);
+void ana_samples_free(struct ana_samples *samples);
+/* Share of a core that a rank used between the samples; NAN unknown. */
+double ana_samples_cpu(const struct ana_case *c, size_t index);
+/* Share of the time between the samples that its main thread was ready to run and had no processor; NAN unknown. */
+double ana_samples_queued(const struct ana_case *c, size_t index);
+/* Bytes that it read and wrote, each second between the samples; NAN unknown. */
+double ana_samples_io(const struct ana_case *c, size_t index);
 
 /* waiting.c: what all threads are at; false: out of memory. */
 bool ana_case_posts(struct ana_case *c);
@@ -214,8 +214,8 @@ struct ana_post *ana_rank_post(struct ana_case *c, size_t index);
 size_t ana_want_partner(const struct ana_case *c, const struct ana_want *want);
 
 /* verdict.c */
-/* Takes a look at a job that was just refreshed, and calls it hung if it is: also one that is over. */
-void ana_verdict_looked(struct ana_job *job);
+/* Takes a sample of a job that was just refreshed, and calls it hung if it is: also one that is over. */
+void ana_verdict_refreshed(struct ana_job *job);
 
 /* cut.c */
 void ana_say_cut(struct ana_case *c);

@@ -30,14 +30,14 @@ static enum ana_post_kind kind_of(const struct trc_sig *sig, const struct trc_ca
     return collective ? ANA_POST_COLLECTIVE : ANA_POST_OTHER;
 }
 
-/* Is the thread between two polls of a loop?  Between two looks it has polled; at the end of a file it just had. */
+/* Is the thread between two polls of a loop?  Between two samples it has polled; at the end of a file it just had. */
 static bool polls(const struct ana_case *c, size_t index, const struct trc_thread *thread, const struct trc_sig *last)
 {
     const struct ana_process *p = &c->job->process[index];
     if (!last || !(last->flags & TRC_SIG_POLL))
         return false;
-    if (p->alive && c->looks && c->looks->taken >= 2)
-        return c->looks->seen[1][index].calls != c->looks->seen[0][index].calls;
+    if (p->alive && c->samples && c->samples->taken >= 2)
+        return c->samples->seen[1][index].calls != c->samples->seen[0][index].calls;
     int64_t end = ana_time_within(ana_clock_job_time(c->job->clock, index, thread->last_end));
     return p->rank.end_ns - end < POLLED_NS;
 }
@@ -61,7 +61,7 @@ static bool add_post(struct ana_case *c, size_t index, uint32_t thread, const st
     if (test || (p->kind == ANA_POST_POLL && sig->flags & TRC_SIG_POLL)) {
         /* Since when it polls in vain only the events tell; they are not read of ranks that are seen to move, or before
          * that can be seen. */
-        bool ask = !c->moved[index] && (!c->job->process[index].alive || (c->looks && c->looks->taken >= 2));
+        bool ask = !c->moved[index] && (!c->job->process[index].alive || (c->samples && c->samples->taken >= 2));
         ask &= ana_case_events_known(c, index);
         int64_t progress = ask ? ana_case_tail(c, index)->progress_ns[thread] : r->end_ns;
         p->since_ns = progress != INT64_MIN ? progress : r->begin_ns;

@@ -47,7 +47,7 @@ void tui_sample_twice(struct ana_job *job, double seconds)
         ana_job_refresh(job);
     }
     double least = seconds < 0.6 ? 0.6 : seconds;
-    while (ana_job_looks(job) < 2 && ana_job_suspect(job)) {
+    while (ana_job_samples(job) < 2 && ana_job_suspect(job)) {
         struct timespec pause = {(time_t)least, (long)((least - (double)(time_t)least) * 1e9)};
         nanosleep(&pause, NULL);
         ana_job_refresh(job);

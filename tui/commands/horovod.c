@@ -198,7 +198,7 @@ static int show_job(const char *const *folders, int n, bool json, double hang_s)
     struct ana_hvd_finding finding;
     const struct ana_hvd *hvd = ana_job_horovod(job);
     tui_sample_twice(job, 0.6);
-    if (ana_job_looks(job) < 2 && ana_job_info(job).quiet_ns >= 0) { /* it runs: one look says little */
+    if (ana_job_samples(job) < 2 && ana_job_info(job).quiet_ns >= 0) { /* it runs: one look says little */
         nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL);
         ana_job_refresh(job);
         hvd = ana_job_horovod(job);

@@ -389,7 +389,7 @@ static void live(bool moves)
     }
     struct ana_job *job = folder_open();
     judge("first look", job, ANA_VERDICT_HEALTHY, ANA_CLASS_NONE, "", NULL);
-    CHECK(ana_job_suspect(job) && ana_job_looks(job) == 1, "first look: %u looks", ana_job_looks(job));
+    CHECK(ana_job_suspect(job) && ana_job_samples(job) == 1, "first look: %u looks", ana_job_samples(job));
     for (int r = 0; r < 2 && moves; r++) { /* the old sends have returned, the ranks are in the next */
         struct trc_sig sig = sig_of(&rank[r]);
         tb_event(tb[r], 0, &sig, 20 * S, 23 * S + 900000000, (struct tb_more){0});
