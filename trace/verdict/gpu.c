@@ -126,7 +126,7 @@ static bool has_come(struct ana_case *c, const struct ana_gpu *gpu, size_t index
 {
     const uint64_t *newest = ana_map_find(&gpu->newest, identity, index, 0);
     if (!newest && !ana_gpu_op_of(c, index, identity, sequence))
-        newest = ana_map_find(&ana_case_tail(c, index)->newest, identity, 0, 0);
+        newest = ana_map_find(&ana_case_last_events(c, index)->newest, identity, 0, 0);
     return newest && *newest > sequence;
 }
 

@@ -37,7 +37,7 @@ static bool has_come(struct ana_case *c, size_t index, uint64_t identity, uint64
         if (p->kind == ANA_POST_COLLECTIVE && p->identity == identity && p->sequence >= sequence)
             return true;
     }
-    const uint64_t *newest = ana_map_find(&ana_case_tail(c, index)->newest, identity, 0, 0);
+    const uint64_t *newest = ana_map_find(&ana_case_last_events(c, index)->newest, identity, 0, 0);
     return newest && *newest > sequence;
 }
 

@@ -11,7 +11,7 @@ struct starts {
     uint64_t base;
     bool based;
     size_t count, room;
-    struct ana_tail_request *request;
+    struct ana_open_request *request;
 };
 
 /* A completion: which start it ends. */
@@ -22,7 +22,7 @@ struct ending {
 
 struct reading {
     struct ana_case *c;
-    struct ana_tail *tail;
+    struct ana_last_events *last_events;
     size_t index;
     uint32_t thread;
     size_t first_collective; /* of this thread */
@@ -60,7 +60,7 @@ static void note_start(struct reading *r, const struct trc_record *rec, const st
         r->c->memory |= rec->request == s->base + s->count;
         return;
     }
-    s->request[s->count++] = (struct ana_tail_request){.sig = *rec->sig,
+    s->request[s->count++] = (struct ana_open_request){.sig = *rec->sig,
                                                        .call = call,
                                                        .thread = r->thread,
                                                        .number = rec->request,
@@ -87,11 +87,11 @@ static void note_collective(struct reading *r, const struct trc_record *rec, con
     if (!comm)
         return;
     uint64_t identity = ana_comm_identity(r->c->job, r->index, comm);
-    uint64_t *newest = ana_map_add(&r->tail->newest, identity, 0, 0);
+    uint64_t *newest = ana_map_add(&r->last_events->newest, identity, 0, 0);
     if (newest && rec->sequence + 1 > *newest)
         *newest = rec->sequence + 1; /* plus one: 0 is none */
-    struct ana_tail *t = r->tail;
-    struct ana_tail_collective one = {identity, rec->sequence, call, *rec->sig,
+    struct ana_last_events *t = r->last_events;
+    struct ana_last_collective one = {identity, rec->sequence, call, *rec->sig,
                                       trc_order_in_doubt(comm, rec->sequence)};
     if (t->collectives - r->first_collective >= 2 * COLLECTIVES) { /* forget the older half */
         memmove(t->collective + r->first_collective, t->collective + r->first_collective + COLLECTIVES,
@@ -107,15 +107,15 @@ static void note_lock(struct reading *r, const struct trc_record *rec, const str
 {
     const struct trc_comm *win = trc_comm(r->c->job->process[r->index].rank.file, rec->sig->comm);
     bool locks = strcmp(call->name, "MPI_Win_lock") == 0, unlocks = strcmp(call->name, "MPI_Win_unlock") == 0;
-    struct ana_tail *t = r->tail;
+    struct ana_last_events *t = r->last_events;
     if (!win || rec->sig->peer < 0 || (!locks && !unlocks))
         return;
-    struct ana_tail_lock one = {win->def.identity, rec->sig->peer, rec->sig->flags & TRC_SIG_SHARED};
+    struct ana_held_lock one = {win->def.identity, rec->sig->peer, rec->sig->flags & TRC_SIG_SHARED};
     size_t at = 0;
     while (at < t->locks && (t->lock[at].identity != one.identity || t->lock[at].target != one.target))
         at++;
     bool known = at < t->locks;
-    if (locks && !known && t->locks == ANA_TAIL_LOCKS) /* the oldest makes room */
+    if (locks && !known && t->locks == ANA_HELD_LOCKS) /* the oldest makes room */
         at = 0;
     if (at < t->locks && (unlocks || !known))
         memmove(t->lock + at, t->lock + at + 1, (--t->locks - at) * sizeof *t->lock);
@@ -142,7 +142,7 @@ static void note(struct reading *r, const struct trc_record *rec)
     bool moves = flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE) ||
                  (!(flags & TRC_SIG_POLL) && trc_opclass_is(call->opclass, TRC_FACT_WAITS));
     if (moves)
-        r->tail->progress_ns[r->thread] = time_of(r, rec->end);
+        r->last_events->progress_ns[r->thread] = time_of(r, rec->end);
 }
 
 static void read_thread(struct reading *r, uint64_t from_ticks)
@@ -154,7 +154,7 @@ static void read_thread(struct reading *r, uint64_t from_ticks)
         return;
     }
     trc_cursor_seek(cursor, from_ticks);
-    r->first_collective = r->tail->collectives;
+    r->first_collective = r->last_events->collectives;
     for (struct trc_record rec; trc_next(cursor, &rec) == TRC_OK;)
         note(r, &rec);
     trc_cursor_close(cursor);
@@ -162,7 +162,7 @@ static void read_thread(struct reading *r, uint64_t from_ticks)
 
 static void keep_open(struct reading *r)
 {
-    struct ana_tail *t = r->tail;
+    struct ana_last_events *t = r->last_events;
     for (size_t i = 0; i < r->endings; i++) {
         const struct ending *e = &r->ending[i];
         struct starts *s = e->thread < TRC_MAX_THREADS ? &r->starts[e->thread] : NULL;
@@ -176,10 +176,10 @@ static void keep_open(struct reading *r)
                 t->open[t->opens++] = r->starts[k].request[i];
 }
 
-static void read_tail(struct ana_case *c, size_t index, struct ana_tail *tail)
+static void read_last_events(struct ana_case *c, size_t index, struct ana_last_events *last_events)
 {
     struct trc_file *file = c->job->process[index].rank.file;
-    struct reading r = {.c = c, .tail = tail, .index = index};
+    struct reading r = {.c = c, .last_events = last_events, .index = index};
     uint64_t from[TRC_MAX_THREADS] = {0};
     unsigned chunks[TRC_MAX_THREADS] = {0};
     r.starts = calloc(TRC_MAX_THREADS, sizeof *r.starts);
@@ -206,29 +206,29 @@ static void read_tail(struct ana_case *c, size_t index, struct ana_tail *tail)
     free(r.ending);
 }
 
-struct ana_tail *ana_case_tail(struct ana_case *c, size_t index)
+struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index)
 {
-    static struct ana_tail none;
-    if (c->tail[index])
-        return c->tail[index];
-    struct ana_tail *tail = calloc(1, sizeof *tail);
-    if (!tail) {
+    static struct ana_last_events none;
+    if (c->last_events[index])
+        return c->last_events[index];
+    struct ana_last_events *last_events = calloc(1, sizeof *last_events);
+    if (!last_events) {
         c->memory = true;
         return &none;
     }
-    ana_map_init(&tail->newest, sizeof(uint64_t));
+    ana_map_init(&last_events->newest, sizeof(uint64_t));
     for (size_t t = 0; t < TRC_MAX_THREADS; t++)
-        tail->progress_ns[t] = INT64_MIN;
-    read_tail(c, index, tail);
-    return c->tail[index] = tail;
+        last_events->progress_ns[t] = INT64_MIN;
+    read_last_events(c, index, last_events);
+    return c->last_events[index] = last_events;
 }
 
-void ana_tail_free(struct ana_tail *tail)
+void ana_last_events_free(struct ana_last_events *last_events)
 {
-    if (!tail)
+    if (!last_events)
         return;
-    ana_map_free(&tail->newest);
-    free(tail->collective);
-    free(tail->open);
-    free(tail);
+    ana_map_free(&last_events->newest);
+    free(last_events->collective);
+    free(last_events->open);
+    free(last_events);
 }

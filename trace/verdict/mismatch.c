@@ -145,11 +145,12 @@ static void meet(struct ana_case *c, const struct spot *spot, uint64_t sequence,
         if (here)
             continue;
         looked++;
-        const struct ana_tail *tail = ana_case_tail(c, i);
-        for (size_t k = tail->collectives; k-- > 0;)
-            if (tail->collective[k].identity == spot->identity && tail->collective[k].sequence == sequence) {
-                join(c, m, terms_of(i, spot->comm, tail->collective[k].call, &tail->collective[k].sig));
-                m->doubt |= tail->collective[k].doubt;
+        const struct ana_last_events *last_events = ana_case_last_events(c, i);
+        for (size_t k = last_events->collectives; k-- > 0;)
+            if (last_events->collective[k].identity == spot->identity &&
+                last_events->collective[k].sequence == sequence) {
+                join(c, m, terms_of(i, spot->comm, last_events->collective[k].call, &last_events->collective[k].sig));
+                m->doubt |= last_events->collective[k].doubt;
                 break;
             }
     }

@@ -40,10 +40,10 @@ static int64_t stands_outside(struct ana_case *c, size_t index)
 {
     if (!c->free[index] || ana_rank_blocked(c, index) || c->moved[index] || !ana_case_known(c, index))
         return -1;
-    const struct ana_tail *tail = ana_case_tail(c, index);
+    const struct ana_last_events *last_events = ana_case_last_events(c, index);
     int64_t last = INT64_MIN;
     for (size_t t = 0; t < TRC_MAX_THREADS; t++)
-        last = tail->progress_ns[t] > last ? tail->progress_ns[t] : last;
+        last = last_events->progress_ns[t] > last ? last_events->progress_ns[t] : last;
     const struct ana_rank *r = &c->job->process[index].rank;
     if (!ana_case_events_known(c, index) && c->job->process[index].last_end_ns > last)
         last = c->job->process[index].last_end_ns;

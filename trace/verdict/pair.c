@@ -119,10 +119,10 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
 static int64_t open_receives(struct ana_case *c, size_t index, size_t source, uint64_t identity, int32_t tag,
                              int64_t before_ns)
 {
-    struct ana_tail *tail = ana_case_tail(c, index);
+    struct ana_last_events *last_events = ana_case_last_events(c, index);
     int64_t n = 0;
-    for (size_t i = 0; i < tail->opens; i++) {
-        const struct ana_tail_request *r = &tail->open[i];
+    for (size_t i = 0; i < last_events->opens; i++) {
+        const struct ana_open_request *r = &last_events->open[i];
         const struct trc_comm *comm = trc_comm(c->job->process[index].rank.file, r->sig.comm);
         n += r->sig.flags & TRC_SIG_P2P_IN && r->begin_ns < before_ns && comm &&
              ana_comm_identity(c->job, index, comm) == identity && takes_from(c, index, comm, r->sig.source, source) &&
@@ -187,10 +187,10 @@ int64_t ana_want_taken_by_any(struct ana_case *c, const struct ana_want *want, s
     const struct flow *any_tag = ana_map_find(&flows, want->identity, (uint32_t)TRC_TAG_ANY, 0);
     int64_t taken = 0;
     if (flow && complete && !(any_tag && any_tag->exact)) { /* those of any tag would have to be told apart */
-        struct ana_tail *tail = ana_case_tail(c, receiver);
+        struct ana_last_events *last_events = ana_case_last_events(c, receiver);
         int64_t open = 0;
-        for (size_t i = 0; i < tail->opens; i++) {
-            const struct trc_sig *sig = &tail->open[i].sig;
+        for (size_t i = 0; i < last_events->opens; i++) {
+            const struct trc_sig *sig = &last_events->open[i].sig;
             const struct trc_comm *comm = trc_comm(c->job->process[receiver].rank.file, sig->comm);
             open += sig->flags & TRC_SIG_P2P_IN && comm && is_of(c, receiver, sig, sig->source, sender) &&
                     sig->rtag == want->tag && ana_comm_identity(c->job, receiver, comm) == want->identity;
@@ -246,9 +246,9 @@ static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_want
             (sig->rtag == want->tag || sig->rtag == TRC_TAG_ANY))
             want->met = 1;
     }
-    struct ana_tail *tail = ana_case_tail(c, receiver);
-    for (size_t i = 0; i < tail->opens && !want->met; i++) {
-        const struct trc_sig *sig = &tail->open[i].sig;
+    struct ana_last_events *last_events = ana_case_last_events(c, receiver);
+    for (size_t i = 0; i < last_events->opens && !want->met; i++) {
+        const struct trc_sig *sig = &last_events->open[i].sig;
         const struct trc_comm *comm = trc_comm(to->file, sig->comm);
         want->met =
             sig->flags & TRC_SIG_P2P_IN && comm && ana_comm_identity(c->job, receiver, comm) == want->identity &&

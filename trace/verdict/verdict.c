@@ -131,12 +131,12 @@ static bool case_open(struct ana_case *c)
     size_t n = c->count + 1;
     ana_map_init(&c->groups, sizeof(struct ana_group));
     c->first_post = calloc(n, sizeof *c->first_post);
-    c->tail = calloc(n, sizeof *c->tail);
+    c->last_events = calloc(n, sizeof *c->last_events);
     c->gone = calloc(n, 1);
     c->moved = calloc(n, 1);
     c->free = calloc(n, 1);
     c->sure = calloc(n, 1);
-    return c->first_post && c->tail && c->gone && c->moved && c->free && c->sure;
+    return c->first_post && c->last_events && c->gone && c->moved && c->free && c->sure;
 }
 
 static void case_close(struct ana_case *c)
@@ -144,9 +144,9 @@ static void case_close(struct ana_case *c)
     for (size_t i = 0; i < c->groups.count; i++)
         free(ana_group_at(c, i)->missing);
     ana_map_free(&c->groups);
-    for (size_t i = 0; c->tail && i < c->count; i++)
-        ana_tail_free(c->tail[i]);
-    free(c->tail);
+    for (size_t i = 0; c->last_events && i < c->count; i++)
+        ana_last_events_free(c->last_events[i]);
+    free(c->last_events);
     free(c->post);
     free(c->want);
     free(c->first_post);

@@ -24,7 +24,7 @@ struct ana_want {
     int8_t met;       /* what it waits for is under way: -1 not known yet */
     int32_t near_tag; /* a message that its source sent, that nobody took, and that does not fit */
     uint64_t near_identity, near_messages;
-    const struct ana_tail_request *request; /* of a collective */
+    const struct ana_open_request *request; /* of a collective */
     int32_t target;                         /* of a lock: whose window it is */
     bool shared;                            /* of a lock: the holder's is */
     bool started;                           /* a send whose request is open: its message may be taken already */
@@ -71,32 +71,32 @@ struct ana_group {
 };
 
 /* The end of a rank's event streams. */
-struct ana_tail_collective {
+struct ana_last_collective {
     uint64_t identity, sequence;
     const struct trc_call *call;
     struct trc_sig sig;
     bool doubt; /* other ranks may count otherwise */
 };
-struct ana_tail_request {
+struct ana_open_request {
     struct trc_sig sig;
     const struct trc_call *call;
     uint32_t thread;
     uint64_t number, sequence;
     int64_t begin_ns;
 };
-struct ana_tail_lock {
+struct ana_held_lock {
     uint64_t identity; /* of the window */
     int32_t target;    /* world rank */
     bool shared;       /* MPI_LOCK_SHARED */
 };
-enum { ANA_TAIL_LOCKS = 16 };
-struct ana_tail {
-    struct ana_tail_lock lock[ANA_TAIL_LOCKS]; /* MPI_Win_lock without MPI_Win_unlock; the newest of them */
+enum { ANA_HELD_LOCKS = 16 };
+struct ana_last_events {
+    struct ana_held_lock lock[ANA_HELD_LOCKS]; /* MPI_Win_lock without MPI_Win_unlock; the newest of them */
     size_t locks;
     struct ana_map newest; /* identity -> sequence of the last collective begun, uint64_t */
-    struct ana_tail_collective *collective;
+    struct ana_last_collective *collective;
     size_t collectives, collective_room;
-    struct ana_tail_request *open; /* started and not completed, in order of start */
+    struct ana_open_request *open; /* started and not completed, in order of start */
     size_t opens, open_room;
     int64_t progress_ns[TRC_MAX_THREADS]; /* end of each thread's last event that is no poll; INT64_MIN none */
 };
@@ -129,7 +129,7 @@ struct ana_case {
     struct ana_want *want;
     size_t wants, want_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
-    struct ana_tail **tail;
+    struct ana_last_events **last_events;
     uint8_t *gone;                   /* by rank index: died, or stopped, before the end: it does nothing more */
     uint8_t *moved;                  /* it did something between the samples */
     uint8_t *free;                   /* it can move on, as far as is known */
@@ -178,8 +178,9 @@ bool ana_case_posts(struct ana_case *c);
 void ana_post_wants(struct ana_case *c, struct ana_post *post);
 
 /* last_events.c */
-struct ana_tail *ana_case_tail(struct ana_case *c, size_t index); /* never NULL: empty when out of memory */
-void ana_tail_free(struct ana_tail *tail);
+struct ana_last_events *ana_case_last_events(struct ana_case *c,
+                                             size_t index); /* never NULL: empty when out of memory */
+void ana_last_events_free(struct ana_last_events *last_events);
 
 /* pair.c */
 /* Finds whether what a want waits for is under way (want->met), and what came instead. */

@@ -63,7 +63,7 @@ static bool add_post(struct ana_case *c, size_t index, uint32_t thread, const st
          * that can be seen. */
         bool ask = !c->moved[index] && (!c->job->process[index].alive || (c->samples && c->samples->taken >= 2));
         ask &= ana_case_events_known(c, index);
-        int64_t progress = ask ? ana_case_tail(c, index)->progress_ns[thread] : r->end_ns;
+        int64_t progress = ask ? ana_case_last_events(c, index)->progress_ns[thread] : r->end_ns;
         p->since_ns = progress != INT64_MIN ? progress : r->begin_ns;
     }
     int64_t end = ana_case_end(c, index);
@@ -134,7 +134,7 @@ static void add_want(struct ana_case *c, struct ana_post *p, enum ana_want_kind 
     p->wants++;
 }
 
-static void want_request(struct ana_case *c, struct ana_post *p, const struct ana_tail_request *r)
+static void want_request(struct ana_case *c, struct ana_post *p, const struct ana_open_request *r)
 {
     uint32_t flags = r->sig.flags;
     if (flags & TRC_SIG_P2P_OUT)
@@ -160,7 +160,7 @@ static void want_locks(struct ana_case *c, struct ana_post *p)
     if (!p->comm || target < 0)
         return;
     bool asks = strcmp(p->call->name, "MPI_Win_lock") == 0, shared = asks && p->sig->flags & TRC_SIG_SHARED;
-    const struct ana_tail *mine = ana_case_tail(c, p->index);
+    const struct ana_last_events *mine = ana_case_last_events(c, p->index);
     for (size_t k = 0; k < mine->locks && !asks; k++)
         if (mine->lock[k].identity == p->comm->def.identity && mine->lock[k].target == target) {
             asks = true; /* some MPIs ask for it only now */
@@ -168,16 +168,17 @@ static void want_locks(struct ana_case *c, struct ana_post *p)
         }
     for (size_t i = 0; asks && i < c->count; i++) {
         const struct ana_rank *other = &c->job->process[i].rank;
-        const struct ana_tail *tail = i == p->index || other->world != me->world ? NULL : ana_case_tail(c, i);
-        for (size_t k = 0; tail && k < tail->locks; k++)
-            if (tail->lock[k].identity == p->comm->def.identity && tail->lock[k].target == target &&
-                !(shared && tail->lock[k].shared)) {
+        const struct ana_last_events *last_events =
+            i == p->index || other->world != me->world ? NULL : ana_case_last_events(c, i);
+        for (size_t k = 0; last_events && k < last_events->locks; k++)
+            if (last_events->lock[k].identity == p->comm->def.identity && last_events->lock[k].target == target &&
+                !(shared && last_events->lock[k].shared)) {
                 struct trc_sig holder = *p->sig;
                 holder.peer = other->rank;
                 add_want(c, p, ANA_WANT_LOCK, &holder, 0, p->since_ns);
                 if (!c->memory) {
                     c->want[c->wants - 1].target = target;
-                    c->want[c->wants - 1].shared = tail->lock[k].shared;
+                    c->want[c->wants - 1].shared = last_events->lock[k].shared;
                 }
             }
         if (p->wants > HOLDERS_MAX) {
@@ -191,11 +192,11 @@ static void want_locks(struct ana_case *c, struct ana_post *p)
 /* A wait for one request shows its partner; else it may be any that is open. */
 static void want_requests(struct ana_case *c, struct ana_post *p)
 {
-    struct ana_tail *tail = ana_case_tail(c, p->index);
+    struct ana_last_events *last_events = ana_case_last_events(c, p->index);
     const struct trc_sig *sig = p->sig;
     bool one = p->call->opclass == TRC_OP_WAIT && sig->comm != 0;
-    for (size_t i = 0; i < tail->opens; i++) {
-        const struct ana_tail_request *r = &tail->open[i];
+    for (size_t i = 0; i < last_events->opens; i++) {
+        const struct ana_open_request *r = &last_events->open[i];
         bool same = r->sig.comm == sig->comm && r->sig.peer == sig->peer && r->sig.tag == sig->tag &&
                     r->sig.source == sig->source && r->sig.rtag == sig->rtag;
         if (one ? same : r->thread == p->thread)
