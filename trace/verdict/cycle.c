@@ -7,9 +7,9 @@
 /* The first deadlocked rank that `index` waits for; SIZE_MAX: none. */
 static size_t next_in_circle(struct ana_case *c, size_t index, size_t *edges)
 {
-    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++) {
-        struct ana_post *p = &c->post[i];
-        size_t n = p->blocked ? ana_post_waits_for(c, p, edges, c->count) : 0;
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        size_t n = p->blocked ? ana_waiting_for(c, p, edges, c->count) : 0;
         for (size_t k = 0; k < n; k++)
             if (ana_case_deadlocked(c, edges[k]))
                 return edges[k];
@@ -42,7 +42,7 @@ static void say_circle(struct ana_case *c, const size_t *path, size_t n)
     char who[128], call[256], ring[160];
     size_t at = 0;
     if (n == 1) {
-        ana_post_words(c, ana_rank_post(c, path[0]), call, sizeof call);
+        ana_waiting_words(c, ana_rank_waiting(c, path[0]), call, sizeof call);
         ana_case_say(c, "rank %s waits for itself in %s", ana_rank_label(c->job, path[0]).text, call);
         return;
     }
@@ -53,11 +53,11 @@ static void say_circle(struct ana_case *c, const size_t *path, size_t n)
                                 : snprintf(ring + at, sizeof ring - at, "%s", i == 8 ? " -> ..." : "");
         at += k > 0 ? (size_t)k : 0;
     }
-    ana_post_words(c, ana_rank_post(c, path[0]), call, sizeof call);
+    ana_waiting_words(c, ana_rank_waiting(c, path[0]), call, sizeof call);
     ana_case_say(c, "%s wait for each other in a circle: %s (rank %s in %s)", who, ring,
                  ana_rank_label(c->job, path[0]).text, call);
     for (size_t i = 0; i < n && i < 8; i++) {
-        ana_post_words(c, ana_rank_post(c, path[i]), call, sizeof call);
+        ana_waiting_words(c, ana_rank_waiting(c, path[i]), call, sizeof call);
         ana_case_evidence(c, "rank %s waits for rank %s: %s", ana_rank_label(c->job, path[i]).text,
                           ana_rank_label(c->job, path[(i + 1) % n]).text, call);
     }
@@ -66,13 +66,14 @@ static void say_circle(struct ana_case *c, const size_t *path, size_t n)
 /* Two collectives on different communicators, each without some who are in the other. */
 static bool say_orders(struct ana_case *c, const size_t *path, size_t n)
 {
-    struct ana_post *a = ana_rank_post(c, path[0]), *b = ana_rank_post(c, path[1]);
-    if (n != 2 || a->kind != ANA_POST_COLLECTIVE || b->kind != ANA_POST_COLLECTIVE)
+    struct ana_waiting *a = ana_rank_waiting(c, path[0]), *b = ana_rank_waiting(c, path[1]);
+    if (n != 2 || a->kind != ANA_WAITING_COLLECTIVE || b->kind != ANA_WAITING_COLLECTIVE)
         return false;
-    size_t *in_a = calloc(c->posts + 1, sizeof *in_a), *in_b = calloc(c->posts + 1, sizeof *in_b), na = 0, nb = 0;
-    for (size_t i = 0; in_a && in_b && i < c->posts; i++) {
-        const struct ana_post *p = &c->post[i];
-        if (p->kind != ANA_POST_COLLECTIVE || (p->group != a->group && p->group != b->group))
+    size_t *in_a = calloc(c->waiting_count + 1, sizeof *in_a), *in_b = calloc(c->waiting_count + 1, sizeof *in_b),
+           na = 0, nb = 0;
+    for (size_t i = 0; in_a && in_b && i < c->waiting_count; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        if (p->kind != ANA_WAITING_COLLECTIVE || (p->group != a->group && p->group != b->group))
             continue;
         ana_case_blame(c, p->index);
         if (p->group == a->group)
@@ -84,8 +85,8 @@ static bool say_orders(struct ana_case *c, const size_t *path, size_t n)
     if (in_a && in_b) {
         ana_rank_list(c->job, in_a, na, first, sizeof first);
         ana_rank_list(c->job, in_b, nb, second, sizeof second);
-        ana_post_words(c, a, call_a, sizeof call_a);
-        ana_post_words(c, b, call_b, sizeof call_b);
+        ana_waiting_words(c, a, call_a, sizeof call_a);
+        ana_waiting_words(c, b, call_b, sizeof call_b);
         const char *kind = ana_comm_kind(a->comm), *other = ana_comm_kind(b->comm);
         char two[48];
         if (kind == other)

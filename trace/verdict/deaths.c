@@ -96,16 +96,16 @@ static size_t first_to_go(const struct ana_case *c, bool gone_only, size_t *n)
 /* All have come to the collective, but one of them does nothing more. */
 static bool waits_inside(const struct ana_case *c, uint32_t group)
 {
-    for (size_t i = 0; i < c->posts; i++)
-        if (c->post[i].group == group && c->post[i].blocked && !c->gone[c->post[i].index])
+    for (size_t i = 0; i < c->waiting_count; i++)
+        if (c->waiting[i].group == group && c->waiting[i].blocked && !c->gone[c->waiting[i].index])
             return true;
     return false;
 }
 
 bool ana_anybody_waits(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->posts; i++)
-        if (c->gone[c->post[i].index] && c->post[i].group != ANA_NO_GROUP && waits_inside(c, c->post[i].group))
+    for (size_t i = 0; i < c->waiting_count; i++)
+        if (c->gone[c->waiting[i].index] && c->waiting[i].group != ANA_NO_GROUP && waits_inside(c, c->waiting[i].group))
             return true;
     for (size_t i = 0; i < c->count; i++)
         if (!c->free[i] && !c->gone[i] && ana_rank_blocked(c, i))
@@ -238,7 +238,7 @@ static size_t waited_for(struct ana_case *c)
 {
     size_t found = SIZE_MAX, n = 0;
     for (size_t i = 0; i < c->count; i++)
-        if (c->first_post[i] == c->first_post[i + 1] && c->job->process[i].rank.state == ANA_RANK_DEAD) {
+        if (c->first_waiting[i] == c->first_waiting[i + 1] && c->job->process[i].rank.state == ANA_RANK_DEAD) {
             found = i;
             n++;
         }
@@ -316,8 +316,8 @@ bool ana_find_killed(struct ana_case *c)
 
 static bool finalizes(const struct ana_case *c, size_t index)
 {
-    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++)
-        if (c->post[i].kind == ANA_POST_FINALIZE)
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].kind == ANA_WAITING_FINALIZE)
             return true;
     return ana_case_ended(c, index);
 }
@@ -325,13 +325,13 @@ static bool finalizes(const struct ana_case *c, size_t index)
 bool ana_find_early_exit(struct ana_case *c)
 {
     size_t *edges = calloc(c->count + 1, sizeof *edges), waiters = 0, waiter = 0;
-    struct ana_post *what = NULL;
+    struct ana_waiting *what = NULL;
     int64_t lasted = INT64_MAX;
-    for (size_t i = 0; edges && i < c->posts; i++) {
-        struct ana_post *p = &c->post[i];
-        if (!p->blocked || !ana_case_deadlocked(c, p->index) || p->kind == ANA_POST_FINALIZE)
+    for (size_t i = 0; edges && i < c->waiting_count; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        if (!p->blocked || !ana_case_deadlocked(c, p->index) || p->kind == ANA_WAITING_FINALIZE)
             continue;
-        size_t n = ana_post_waits_for(c, p, edges, c->count), left = 0;
+        size_t n = ana_waiting_for(c, p, edges, c->count), left = 0;
         for (size_t k = 0; k < n; k++)
             left += finalizes(c, edges[k]);
         for (size_t k = 0; k < n && left; k++)
@@ -354,7 +354,7 @@ bool ana_find_early_exit(struct ana_case *c)
     }
     char who[128], call[256], more[48] = "";
     ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    ana_post_words(c, what, call, sizeof call);
+    ana_waiting_words(c, what, call, sizeof call);
     if (waiters > 1)
         snprintf(more, sizeof more, " and %zu more", waiters - 1);
     ana_case_say(c, "%s %s while rank %s%s still wait%s in %s", who,

@@ -12,9 +12,9 @@
 /* How long the rank has been blocked in a call of this class; -1: it is not. */
 static int64_t blocked_in(const struct ana_case *c, size_t index, enum trc_opclass opclass)
 {
-    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++)
-        if (c->post[i].blocked && c->post[i].call->opclass == opclass)
-            return c->post[i].lasted_ns;
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].blocked && c->waiting[i].call->opclass == opclass)
+            return c->waiting[i].lasted_ns;
     return -1;
 }
 
@@ -83,9 +83,9 @@ bool ana_case_starting(const struct ana_case *c)
     int64_t youngest = INT64_MAX;
     for (size_t i = 0; i < c->count; i++)
         left |= trc_head(c->job->process[i].rank.file)->init_ticks != 0;
-    for (size_t i = 0; i < c->posts; i++)
-        if (c->post[i].call->opclass == TRC_OP_INIT && c->post[i].lasted_ns < youngest)
-            youngest = c->post[i].lasted_ns;
+    for (size_t i = 0; i < c->waiting_count; i++)
+        if (c->waiting[i].call->opclass == TRC_OP_INIT && c->waiting[i].lasted_ns < youngest)
+            youngest = c->waiting[i].lasted_ns;
     return youngest < start_limit(c, left) && !somebody_gone(c);
 }
 

@@ -21,12 +21,12 @@ static void meet_words(const struct ana_case *c, const struct ana_gpu *gpu, cons
 /* "; it is in MPI_Recv from rank 0": what keeps one rank that is not in NCCL. */
 static void elsewhere_words(struct ana_case *c, const size_t *index, size_t n, char *out, size_t size)
 {
-    const struct ana_post *post = n == 1 ? ana_rank_post(c, index[0]) : NULL;
+    const struct ana_waiting *waiting = n == 1 ? ana_rank_waiting(c, index[0]) : NULL;
     char call[200];
     *out = 0;
-    if (!post)
+    if (!waiting)
         return;
-    ana_post_words(c, post, call, sizeof call);
+    ana_waiting_words(c, waiting, call, sizeof call);
     snprintf(out, size, "; it is in %s", call);
 }
 
@@ -165,8 +165,9 @@ static bool find_order(struct ana_case *c, const struct ana_gpu *gpu)
 static bool waits_back(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     for (size_t k = 0; k < m->missing_count; k++) {
-        const struct ana_post *post = ana_rank_post(c, m->missing[k]);
-        const struct ana_group *g = post && post->kind == ANA_POST_COLLECTIVE ? ana_group_at(c, post->group) : NULL;
+        const struct ana_waiting *waiting = ana_rank_waiting(c, m->missing[k]);
+        const struct ana_group *g =
+            waiting && waiting->kind == ANA_WAITING_COLLECTIVE ? ana_group_at(c, waiting->group) : NULL;
         bool back = false;
         for (size_t i = 0; g && i < g->missing_count && !back; i++)
             for (size_t w = m->first; w < m->first + m->count; w++)
@@ -194,7 +195,7 @@ static bool say_both(struct ana_case *c, const struct ana_gpu *gpu, const struct
         waiting[n++] = gpu->wait[i].index;
     ana_rank_list(c->job, m->missing, m->missing_count, missing, sizeof missing);
     ana_rank_list(c->job, waiting, n, who, sizeof who);
-    ana_post_words(c, ana_rank_post(c, m->missing[0]), call, sizeof call);
+    ana_waiting_words(c, ana_rank_waiting(c, m->missing[0]), call, sizeof call);
     ana_case_say(c, "%s wait%s in %s for %s, which wait%s in %s for %s", who, n == 1 ? "s" : "", where, missing,
                  m->missing_count == 1 ? "s" : "", call, n == 1 ? "it" : "them");
     snprintf(c->out->next, sizeof c->out->next,
@@ -229,11 +230,11 @@ static bool find_missing(struct ana_case *c, const struct ana_gpu *gpu, const st
     size_t failed = 0, left = 0, in_mpi = 0;
     for (size_t i = 0; i < m->missing_count; i++) {
         const struct trc_gpu_op *op = ana_gpu_op_of(c, m->missing[i], m->identity, m->sequence);
-        const struct ana_post *post = ana_rank_post(c, m->missing[i]);
+        const struct ana_waiting *waiting = ana_rank_waiting(c, m->missing[i]);
         const uint8_t *freed = ana_map_find(&gpu->freed, m->identity, m->missing[i], 0);
         failed += op && op->state == TRC_GPU_FAILED;
         left += freed && *freed;
-        in_mpi += post && post->kind != ANA_POST_POLL;
+        in_mpi += waiting && waiting->kind != ANA_WAITING_POLL;
         if (op && op->state == TRC_GPU_FAILED && !*result)
             snprintf(result, sizeof result, ": the call returned %s", trc_gpu_result_name(op->result));
         else if (freed && *freed && !*result)
@@ -369,9 +370,9 @@ static bool find_message(struct ana_case *c, const struct ana_gpu *gpu, const st
     bool fits = other && other->bytes == w->op->bytes;
     ana_case_blame(c, w->index);
     ana_case_blame(c, partner);
-    const struct ana_post *post = ana_rank_post(c, partner);
+    const struct ana_waiting *waiting = ana_rank_waiting(c, partner);
     enum ana_verdict_class id = other ? ANA_CLASS_MISMATCHED : ANA_CLASS_UNMATCHED;
-    bool waits = other || (post && post->kind != ANA_POST_POLL); /* one that spins in MPI computes nothing */
+    bool waits = other || (waiting && waiting->kind != ANA_WAITING_POLL); /* one that spins in MPI computes nothing */
     if (fits || (waits ? !ana_case_settle(c, id, other ? ANA_PROVEN : ANA_LIKELY, w->lasted_ns)
                        : !ana_case_settle_by_time(c, id, w->lasted_ns))) {
         give_up(c);

@@ -13,7 +13,7 @@ struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t
     return ana_map_find(&c->groups, identity, sequence, 0);
 }
 
-static bool add_to_group(struct ana_case *c, struct ana_post *p, size_t at)
+static bool add_to_group(struct ana_case *c, struct ana_waiting *p, size_t at)
 {
     struct ana_group *g = ana_map_add(&c->groups, p->identity, p->sequence, 0);
     if (!g)
@@ -22,7 +22,7 @@ static bool add_to_group(struct ana_case *c, struct ana_post *p, size_t at)
         g->identity = p->identity;
         g->sequence = p->sequence;
         g->comm = p->comm;
-        g->first_post = at;
+        g->first_waiting = at;
     }
     g->blocked |= p->blocked;
     p->group = (uint32_t)(g - (struct ana_group *)c->groups.values);
@@ -32,9 +32,9 @@ static bool add_to_group(struct ana_case *c, struct ana_post *p, size_t at)
 /* Has the rank come to this collective, or gone past it? */
 static bool has_come(struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence)
 {
-    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++) {
-        const struct ana_post *p = &c->post[i];
-        if (p->kind == ANA_POST_COLLECTIVE && p->identity == identity && p->sequence >= sequence)
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        if (p->kind == ANA_WAITING_COLLECTIVE && p->identity == identity && p->sequence >= sequence)
             return true;
     }
     const uint64_t *newest = ana_map_find(&ana_case_last_events(c, index)->newest, identity, 0, 0);
@@ -51,7 +51,7 @@ void ana_group_look(struct ana_case *c, struct ana_group *g)
     if (g->looked)
         return;
     g->looked = true;
-    size_t all = members_of(g->comm), mine = c->post[g->first_post].index, found = 0;
+    size_t all = members_of(g->comm), mine = c->waiting[g->first_waiting].index, found = 0;
     if (all <= g->inside)
         return;
     struct ana_range range = ana_members(c->job, mine, g->comm, false);
@@ -71,8 +71,8 @@ void ana_group_look(struct ana_case *c, struct ana_group *g)
 
 static bool make_groups(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->posts; i++)
-        if (c->post[i].kind == ANA_POST_COLLECTIVE && !add_to_group(c, &c->post[i], i))
+    for (size_t i = 0; i < c->waiting_count; i++)
+        if (c->waiting[i].kind == ANA_WAITING_COLLECTIVE && !add_to_group(c, &c->waiting[i], i))
             return false;
     size_t looked = 0;
     for (size_t i = 0; i < c->groups.count; i++)
@@ -86,18 +86,18 @@ static bool make_groups(struct ana_case *c)
 
 bool ana_rank_blocked(const struct ana_case *c, size_t index)
 {
-    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++)
-        if (c->post[i].blocked)
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].blocked)
             return true;
     return false;
 }
 
-struct ana_post *ana_rank_post(struct ana_case *c, size_t index)
+struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index)
 {
-    struct ana_post *longest = NULL;
-    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++)
-        if (c->post[i].blocked && (!longest || c->post[i].lasted_ns > longest->lasted_ns))
-            longest = &c->post[i];
+    struct ana_waiting *longest = NULL;
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].blocked && (!longest || c->waiting[i].lasted_ns > longest->lasted_ns))
+            longest = &c->waiting[i];
     return longest;
 }
 
@@ -179,7 +179,7 @@ static bool collective_free(struct ana_case *c, const struct ana_want *w)
     return need_met(&need);
 }
 
-static bool any_source_free(struct ana_case *c, const struct ana_post *p, struct ana_want *w)
+static bool any_source_free(struct ana_case *c, const struct ana_waiting *p, struct ana_want *w)
 {
     if (!w->comm)
         return true;
@@ -207,7 +207,7 @@ static bool any_source_free(struct ana_case *c, const struct ana_post *p, struct
     return w->met > 0;
 }
 
-static bool want_free(struct ana_case *c, const struct ana_post *p, struct ana_want *w)
+static bool want_free(struct ana_case *c, const struct ana_waiting *p, struct ana_want *w)
 {
     if (w->kind == ANA_WANT_COLLECTIVE)
         return collective_free(c, w);
@@ -223,17 +223,17 @@ static bool want_free(struct ana_case *c, const struct ana_post *p, struct ana_w
     return w->met > 0;
 }
 
-static bool post_free(struct ana_case *c, struct ana_post *p)
+static bool can_move_on(struct ana_case *c, struct ana_waiting *p)
 {
-    if (p->kind == ANA_POST_FINALIZE)
+    if (p->kind == ANA_WAITING_FINALIZE)
         return false;
-    if (p->kind == ANA_POST_COLLECTIVE) {
+    if (p->kind == ANA_WAITING_COLLECTIVE) {
         struct ana_group *g = ana_group_at(c, p->group);
         return !g->looked || missing_free(c, g, need_of(c, p->index, p->comm, p->call, p->sig));
     }
-    if (p->kind == ANA_POST_OTHER)
+    if (p->kind == ANA_WAITING_OTHER)
         return true;
-    ana_post_wants(c, p);
+    ana_waiting_dependencies(c, p);
     bool all = true, any = p->wants == 0;
     for (uint32_t i = 0; i < p->wants; i++) {
         bool one = want_free(c, p, &c->want[p->first_want + i]);
@@ -246,10 +246,10 @@ static bool post_free(struct ana_case *c, struct ana_post *p)
 static bool rank_free(struct ana_case *c, size_t index)
 {
     bool blocked = false;
-    for (size_t i = c->first_post[index]; i < c->first_post[index + 1]; i++) {
-        struct ana_post *p = &c->post[i];
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
+        struct ana_waiting *p = &c->waiting[i];
         blocked |= p->blocked;
-        if (p->blocked && post_free(c, p))
+        if (p->blocked && can_move_on(c, p))
             return true;
     }
     return !blocked;
@@ -284,17 +284,17 @@ static size_t add_edge(const struct ana_case *c, size_t index, size_t n, size_t 
     return n;
 }
 
-size_t ana_post_waits_for(struct ana_case *c, struct ana_post *p, size_t *out, size_t max)
+size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *p, size_t *out, size_t max)
 {
     size_t n = 0;
-    if (p->kind == ANA_POST_COLLECTIVE) {
+    if (p->kind == ANA_WAITING_COLLECTIVE) {
         const struct ana_group *g = ana_group_at(c, p->group);
         for (size_t i = 0; i < g->missing_count; i++)
             n = add_edge(c, g->missing[i], n, out, max);
     }
-    if (p->kind != ANA_POST_MESSAGES && p->kind != ANA_POST_POLL)
+    if (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL)
         return n;
-    ana_post_wants(c, p);
+    ana_waiting_dependencies(c, p);
     for (uint32_t i = 0; i < p->wants; i++) {
         struct ana_want *w = &c->want[p->first_want + i];
         if (want_free(c, p, w))
@@ -333,11 +333,12 @@ enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *i
         if (index[i] != SIZE_MAX && !c->sure[index[i]] && !ana_case_ended(c, index[i]))
             return ANA_LIKELY;
     for (size_t i = 0; i < n; i++)
-        for (size_t k = index[i] == SIZE_MAX ? c->posts : c->first_post[index[i]]; k < c->posts; k++) {
-            if (c->post[k].index != index[i])
+        for (size_t k = index[i] == SIZE_MAX ? c->waiting_count : c->first_waiting[index[i]]; k < c->waiting_count;
+             k++) {
+            if (c->waiting[k].index != index[i])
                 break;
-            bool window = trc_opclass_is_one_sided(c->post[k].call->opclass);
-            if (c->post[k].kind == ANA_POST_POLL || window)
+            bool window = trc_opclass_is_one_sided(c->waiting[k].call->opclass);
+            if (c->waiting[k].kind == ANA_WAITING_POLL || window)
                 return ANA_LIKELY;
         }
     return ANA_PROVEN;

@@ -9,9 +9,9 @@ static bool in_container(const struct ana_case *c)
 
 static bool threads_duplicate(const struct ana_case *c)
 {
-    for (size_t i = 0; i < c->posts; i++)
-        if (c->post[i].blocked && strstr(c->post[i].call->name, "Comm_dup") &&
-            trc_head(c->job->process[c->post[i].index].rank.file)->thread_level == 3)
+    for (size_t i = 0; i < c->waiting_count; i++)
+        if (c->waiting[i].blocked && strstr(c->waiting[i].call->name, "Comm_dup") &&
+            trc_head(c->job->process[c->waiting[i].index].rank.file)->thread_level == 3)
             return true;
     return false;
 }

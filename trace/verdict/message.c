@@ -5,8 +5,8 @@
 /* A thread that waits for its partner in a call that is no message. */
 static bool in_collective(struct ana_case *c, size_t index)
 {
-    struct ana_post *p = ana_rank_post(c, index);
-    return p && p->kind == ANA_POST_COLLECTIVE;
+    struct ana_waiting *p = ana_rank_waiting(c, index);
+    return p && p->kind == ANA_WAITING_COLLECTIVE;
 }
 
 void ana_want_words(const struct ana_case *c, const struct ana_want *w, char *out, size_t size)
@@ -21,7 +21,7 @@ void ana_want_words(const struct ana_case *c, const struct ana_want *w, char *ou
     snprintf(out, size, "a message from %s with %s on %s", from, tag, comm);
 }
 
-void ana_say_near(struct ana_case *c, const struct ana_post *p, const struct ana_want *w, size_t partner)
+void ana_say_near(struct ana_case *c, const struct ana_waiting *p, const struct ana_want *w, size_t partner)
 {
     char wanted[256], comm[128] = "another communicator";
     ana_want_words(c, w, wanted, sizeof wanted);
@@ -46,14 +46,14 @@ void ana_say_near(struct ana_case *c, const struct ana_post *p, const struct ana
 }
 
 /* Its source is in a collective, or waits itself: it will not send. */
-static bool say_never_sent(struct ana_case *c, const struct ana_post *p, const struct ana_want *w, size_t partner)
+static bool say_never_sent(struct ana_case *c, const struct ana_waiting *p, const struct ana_want *w, size_t partner)
 {
     char wanted[256], call[256];
-    struct ana_post *other = partner == SIZE_MAX ? NULL : ana_rank_post(c, partner);
+    struct ana_waiting *other = partner == SIZE_MAX ? NULL : ana_rank_waiting(c, partner);
     ana_want_words(c, w, wanted, sizeof wanted);
     if (!other)
         return false;
-    ana_post_words(c, other, call, sizeof call);
+    ana_waiting_words(c, other, call, sizeof call);
     int64_t all, by_any = ana_want_taken_by_any(c, w, partner, &all);
     if (by_any > 0)
         ana_case_say(c, "rank %s waits for %s; of %lld that rank %s sent, its receives from any source took %lld",
@@ -66,7 +66,7 @@ static bool say_never_sent(struct ana_case *c, const struct ana_post *p, const s
 }
 
 /* Any of the ranks that could send: one that sent something else, or NULL's SIZE_MAX. */
-static size_t near_sender(struct ana_case *c, const struct ana_post *p, struct ana_want *w)
+static size_t near_sender(struct ana_case *c, const struct ana_waiting *p, struct ana_want *w)
 {
     if (w->peer != TRC_PEER_ANY)
         return ana_want_partner(c, w);
@@ -83,7 +83,7 @@ static size_t near_sender(struct ana_case *c, const struct ana_post *p, struct a
     return found;
 }
 
-static bool unmatched(struct ana_case *c, struct ana_post *p, struct ana_want *w, bool near)
+static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_want *w, bool near)
 {
     size_t partner = near_sender(c, p, w);
     bool named = w->near_messages || w->taken;
@@ -106,10 +106,10 @@ static bool unmatched(struct ana_case *c, struct ana_post *p, struct ana_want *w
 bool ana_find_unmatched(struct ana_case *c)
 {
     for (int near = 1; near >= 0; near--)
-        for (size_t i = 0; i < c->posts; i++) {
-            struct ana_post *p = &c->post[i];
+        for (size_t i = 0; i < c->waiting_count; i++) {
+            struct ana_waiting *p = &c->waiting[i];
             if (!p->blocked || !ana_case_deadlocked(c, p->index) ||
-                (p->kind != ANA_POST_MESSAGES && p->kind != ANA_POST_POLL))
+                (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL))
                 continue;
             for (uint32_t k = 0; k < p->wants; k++)
                 if (unmatched(c, p, &c->want[p->first_want + k], near))
@@ -121,9 +121,9 @@ bool ana_find_unmatched(struct ana_case *c)
 /* ---- more than there is room for ------------------------------------------------------------------------------------
  */
 
-static bool truncated(struct ana_case *c, struct ana_post *p)
+static bool truncated(struct ana_case *c, struct ana_waiting *p)
 {
-    ana_post_wants(c, p);
+    ana_waiting_dependencies(c, p);
     for (uint32_t i = 0; i < p->wants; i++) {
         struct ana_want *w = &c->want[p->first_want + i];
         size_t sender = w->kind == ANA_WANT_MESSAGE && w->peer >= 0 ? ana_want_partner(c, w) : SIZE_MAX;
@@ -138,7 +138,7 @@ static bool truncated(struct ana_case *c, struct ana_post *p)
         c->out->confidence = ANA_LIKELY;
         ana_case_blame(c, p->index);
         ana_case_blame(c, sender);
-        ana_post_words(c, p, call, sizeof call);
+        ana_waiting_words(c, p, call, sizeof call);
         ana_comm_words(c->job, w->comm, comm, sizeof comm);
         ana_case_say(c, "rank %s has room for %llu bytes in %s, and rank %s sent it %llu (tag %d on %s)",
                      ana_rank_label(c->job, p->index).text, (unsigned long long)w->bytes, call,
@@ -153,8 +153,8 @@ static bool truncated(struct ana_case *c, struct ana_post *p)
 
 bool ana_find_truncated(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->posts && !c->live; i++) {
-        struct ana_post *p = &c->post[i];
+    for (size_t i = 0; i < c->waiting_count && !c->live; i++) {
+        struct ana_waiting *p = &c->waiting[i];
         bool receives = trc_opclass_is(p->call->opclass, TRC_FACT_RECEIVES);
         if (receives && c->job->process[p->index].rank.state == ANA_RANK_DEAD && truncated(c, p))
             return true;

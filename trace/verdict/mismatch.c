@@ -130,9 +130,9 @@ static void meet(struct ana_case *c, const struct spot *spot, uint64_t sequence,
 {
     m->count = 0;
     m->doubt = false;
-    for (size_t i = 0; i < c->posts && sequence == spot->sequence; i++) {
-        const struct ana_post *p = &c->post[i];
-        if (p->kind != ANA_POST_COLLECTIVE || p->sequence != sequence || p->identity != spot->identity)
+    for (size_t i = 0; i < c->waiting_count && sequence == spot->sequence; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        if (p->kind != ANA_WAITING_COLLECTIVE || p->sequence != sequence || p->identity != spot->identity)
             continue;
         join(c, m, terms_of(p->index, p->comm, p->call, p->sig));
         m->doubt |= trc_order_in_doubt(p->comm, sequence);
@@ -291,26 +291,26 @@ static void add_spot(struct ana_case *c, struct ana_map *spots, struct spot one)
 }
 
 /* What a rank that waits for requests has started and not completed; any of several may end the wait. */
-static void add_started(struct ana_case *c, struct ana_map *spots, struct ana_post *p)
+static void add_started(struct ana_case *c, struct ana_map *spots, struct ana_waiting *p)
 {
-    ana_post_wants(c, p);
+    ana_waiting_dependencies(c, p);
     for (uint32_t i = 0; i < p->wants; i++) {
         const struct ana_want *w = &c->want[p->first_want + i];
         if (w->kind == ANA_WANT_COLLECTIVE && w->comm)
             add_spot(c, spots,
                      (struct spot){w->identity, w->sequence, w->comm, p->lasted_ns, true,
-                                   p->kind == ANA_POST_MESSAGES && (p->wants == 1 || !p->any)});
+                                   p->kind == ANA_WAITING_MESSAGES && (p->wants == 1 || !p->any)});
     }
 }
 
 static void find_spots(struct ana_case *c, struct ana_map *spots)
 {
-    for (size_t i = 0; i < c->posts && spots->count < MEMBERS_MAX; i++) {
-        struct ana_post *p = &c->post[i];
-        if (p->kind == ANA_POST_COLLECTIVE && p->comm)
+    for (size_t i = 0; i < c->waiting_count && spots->count < MEMBERS_MAX; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        if (p->kind == ANA_WAITING_COLLECTIVE && p->comm)
             add_spot(c, spots,
                      (struct spot){p->identity, p->sequence, p->comm, p->blocked ? p->lasted_ns : 0, p->blocked, true});
-        else if (p->blocked && (p->kind == ANA_POST_MESSAGES || p->kind == ANA_POST_POLL))
+        else if (p->blocked && (p->kind == ANA_WAITING_MESSAGES || p->kind == ANA_WAITING_POLL))
             add_started(c, spots, p);
     }
 }

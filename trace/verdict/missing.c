@@ -72,9 +72,9 @@ static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t las
 static bool group_misses(struct ana_case *c, const struct ana_group *g)
 {
     int64_t lasted = INT64_MAX;
-    for (size_t i = 0; i < c->posts; i++) {
-        const struct ana_post *p = &c->post[i];
-        if (p->blocked && p->kind == ANA_POST_COLLECTIVE && ana_group_at(c, p->group) == g && p->lasted_ns < lasted)
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        if (p->blocked && p->kind == ANA_WAITING_COLLECTIVE && ana_group_at(c, p->group) == g && p->lasted_ns < lasted)
             lasted = p->lasted_ns;
     }
     for (size_t i = 0; i < g->missing_count; i++) {
@@ -91,7 +91,7 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
         return false;
     }
     char who[128] = "a rank without a trace file", comm[128];
-    const struct ana_post *first = &c->post[g->first_post];
+    const struct ana_waiting *first = &c->waiting[g->first_waiting];
     if (first->sig->flags & TRC_SIG_CONTROL) /* its background loop stands still */
         c->out->id = ANA_CLASS_LOOP_DEAD;
     if (c->out->culprits) {
@@ -110,7 +110,7 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
     return true;
 }
 
-static void say_locked(struct ana_case *c, const struct ana_post *p, const struct ana_want *w, size_t holder)
+static void say_locked(struct ana_case *c, const struct ana_waiting *p, const struct ana_want *w, size_t holder)
 {
     char comm[128];
     ana_comm_words(c->job, w->comm, comm, sizeof comm);
@@ -122,9 +122,9 @@ static void say_locked(struct ana_case *c, const struct ana_post *p, const struc
 }
 
 /* A message from a rank that is outside MPI. */
-static bool message_misses(struct ana_case *c, struct ana_post *p)
+static bool message_misses(struct ana_case *c, struct ana_waiting *p)
 {
-    ana_post_wants(c, p);
+    ana_waiting_dependencies(c, p);
     for (uint32_t i = 0; i < p->wants; i++) {
         struct ana_want *w = &c->want[p->first_want + i];
         size_t partner = ana_want_partner(c, w);
@@ -147,7 +147,7 @@ static bool message_misses(struct ana_case *c, struct ana_post *p)
         ana_case_blame(c, p->index);
         char wanted[256], call[256];
         ana_want_words(c, w, wanted, sizeof wanted);
-        ana_post_words(c, p, call, sizeof call);
+        ana_waiting_words(c, p, call, sizeof call);
         if (w->near_messages || w->taken)
             ana_say_near(c, p, w, partner);
         else if (w->kind == ANA_WANT_MESSAGE)
@@ -176,9 +176,9 @@ bool ana_find_missing(struct ana_case *c)
                 return true;
         }
     }
-    for (size_t i = 0; i < c->posts; i++) {
-        struct ana_post *p = &c->post[i];
-        if (p->blocked && p->kind == ANA_POST_MESSAGES && message_misses(c, p))
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        if (p->blocked && p->kind == ANA_WAITING_MESSAGES && message_misses(c, p))
             return true;
     }
     return false;
@@ -190,9 +190,9 @@ bool ana_find_missing(struct ana_case *c)
 /* Those inside poll, and want a processor that others have: what they do there takes as much longer. */
 static bool starved(const struct ana_case *c, const struct ana_group *g, int64_t lasted)
 {
-    for (size_t i = 0; i < c->posts && lasted / BUSY_TIMES < c->rules.hang_ns; i++) {
-        const struct ana_post *p = &c->post[i];
-        if (p->kind == ANA_POST_COLLECTIVE && ana_group_at(c, p->group) == g &&
+    for (size_t i = 0; i < c->waiting_count && lasted / BUSY_TIMES < c->rules.hang_ns; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        if (p->kind == ANA_WAITING_COLLECTIVE && ana_group_at(c, p->group) == g &&
             ana_samples_queued(c, p->index) >= STARVED_SHARE)
             return true;
     }
@@ -203,7 +203,7 @@ bool ana_find_inside(struct ana_case *c)
 {
     for (size_t i = 0; i < c->groups.count; i++) {
         const struct ana_group *g = ana_group_at(c, i);
-        const struct ana_post *first = &c->post[g->first_post];
+        const struct ana_waiting *first = &c->waiting[g->first_waiting];
         int64_t lasted = ana_case_lasted(c, &first->index, 1);
         if (!g->blocked || !g->looked || g->missing_count || g->nowhere || !first->blocked || starved(c, g, lasted) ||
             !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, lasted))
@@ -233,19 +233,19 @@ static bool say_unknown(struct ana_case *c)
 {
     for (size_t i = 0; i < c->groups.count; i++) {
         const struct ana_group *g = ana_group_at(c, i);
-        const struct ana_post *first = &c->post[g->first_post], *odd = NULL;
+        const struct ana_waiting *first = &c->waiting[g->first_waiting], *odd = NULL;
         for (size_t k = 0; k < g->missing_count && g->blocked; k++) {
-            const struct ana_post *post = ana_rank_post(c, g->missing[k]);
-            if (!post || post->kind == ANA_POST_COLLECTIVE || post->kind == ANA_POST_FINALIZE)
+            const struct ana_waiting *waiting = ana_rank_waiting(c, g->missing[k]);
+            if (!waiting || waiting->kind == ANA_WAITING_COLLECTIVE || waiting->kind == ANA_WAITING_FINALIZE)
                 continue;
-            odd = odd ? odd : post;
+            odd = odd ? odd : waiting;
             ana_case_blame(c, g->missing[k]);
         }
         if (!odd)
             continue;
         char who[128], call[256], comm[128];
         ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-        ana_post_words(c, odd, call, sizeof call);
+        ana_waiting_words(c, odd, call, sizeof call);
         ana_comm_words(c->job, g->comm, comm, sizeof comm);
         bool many = c->out->culprits > 1;
         c->out->id = ANA_CLASS_MISSING;
@@ -259,9 +259,9 @@ static bool say_unknown(struct ana_case *c)
     return false;
 }
 
-static bool wants_message(struct ana_case *c, struct ana_post *p)
+static bool wants_message(struct ana_case *c, struct ana_waiting *p)
 {
-    ana_post_wants(c, p);
+    ana_waiting_dependencies(c, p);
     for (uint32_t i = 0; i < p->wants; i++)
         if (c->want[p->first_want + i].kind <= ANA_WANT_RECEIVER)
             return true;
@@ -273,12 +273,12 @@ static bool wants_message(struct ana_case *c, struct ana_post *p)
 bool ana_find_still(struct ana_case *c)
 {
     size_t inside = 0, outside = 0, leaving = 0, doors = 0, messages = 0, others = 0;
-    const struct ana_post *door = NULL;
+    const struct ana_waiting *door = NULL;
     int64_t last = INT64_MIN;
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
-        struct ana_post *post = ana_rank_post(c, i);
-        int64_t end = post ? post->since_ns : p->last_end_ns;
+        struct ana_waiting *waiting = ana_rank_waiting(c, i);
+        int64_t end = waiting ? waiting->since_ns : p->last_end_ns;
         if (ana_case_ended(c, i))
             continue;
         if (!ana_case_known(c, i)) {
@@ -286,13 +286,13 @@ bool ana_find_still(struct ana_case *c)
             return false;
         }
         last = end > last ? end : last;
-        inside += post != NULL;
-        leaving += post && post->kind == ANA_POST_FINALIZE;
-        others += post && post->kind == ANA_POST_OTHER;
-        messages += post && wants_message(c, post);
-        if (post && post->call->opclass == TRC_OP_SPAWN && ++doors)
-            door = post;
-        if (!post && ++outside)
+        inside += waiting != NULL;
+        leaving += waiting && waiting->kind == ANA_WAITING_FINALIZE;
+        others += waiting && waiting->kind == ANA_WAITING_OTHER;
+        messages += waiting && wants_message(c, waiting);
+        if (waiting && waiting->call->opclass == TRC_OP_SPAWN && ++doors)
+            door = waiting;
+        if (!waiting && ++outside)
             ana_case_blame(c, i);
     }
     bool at_end = leaving == inside && outside, at_door = doors == inside;

@@ -37,9 +37,9 @@ static int64_t counted(const struct ana_case *c, size_t from, size_t to, bool re
 /* Threads of `from` that are inside a send to `to` now: not counted yet. */
 static bool sends_now(const struct ana_case *c, size_t from, size_t to)
 {
-    for (size_t i = c->first_post[from]; i < c->first_post[from + 1]; i++) {
-        const struct trc_sig *sig = c->post[i].sig;
-        if (sig->flags & TRC_SIG_P2P_OUT && ana_partner(c->job, from, c->post[i].comm, sig->peer) == to)
+    for (size_t i = c->first_waiting[from]; i < c->first_waiting[from + 1]; i++) {
+        const struct trc_sig *sig = c->waiting[i].sig;
+        if (sig->flags & TRC_SIG_P2P_OUT && ana_partner(c->job, from, c->waiting[i].comm, sig->peer) == to)
             return true;
     }
     return false;
@@ -105,8 +105,8 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
             count_record(c, flows, index, other, sender, &rec);
         trc_cursor_close(cursor);
     }
-    for (size_t i = c->first_post[index]; sender && i < c->first_post[index + 1]; i++) {
-        const struct trc_sig *sig = c->post[i].sig;
+    for (size_t i = c->first_waiting[index]; sender && i < c->first_waiting[index + 1]; i++) {
+        const struct trc_sig *sig = c->waiting[i].sig;
         struct flow *flow;
         if (sig->flags & TRC_SIG_P2P_OUT && is_of(c, index, sig, sig->peer, other) &&
             (flow = flow_of(c, flows, index, sig, sig->tag)) && flow->sent++ == flow->taken)
@@ -238,8 +238,8 @@ static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_want
 {
     const struct ana_rank *to = &c->job->process[receiver].rank;
     want->met = 0;
-    for (size_t i = c->first_post[receiver]; i < c->first_post[receiver + 1]; i++) {
-        const struct ana_post *p = &c->post[i];
+    for (size_t i = c->first_waiting[receiver]; i < c->first_waiting[receiver + 1]; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
         const struct trc_sig *sig = p->sig;
         bool receives = sig->flags & TRC_SIG_P2P_IN || p->call->opclass == TRC_OP_RECV;
         if (receives && p->identity == want->identity && takes_from(c, receiver, p->comm, sig->source, sender) &&
@@ -263,14 +263,14 @@ bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver)
     return counted(c, sender, receiver, false) > counted(c, sender, receiver, true);
 }
 
-void ana_want_look(struct ana_case *c, const struct ana_post *post, struct ana_want *want, size_t partner)
+void ana_want_look(struct ana_case *c, const struct ana_waiting *waiting, struct ana_want *want, size_t partner)
 {
     if (want->kind == ANA_WANT_LOCK)
         want->met = 0;
     if (want->met >= 0 || want->kind == ANA_WANT_COLLECTIVE)
         return;
     if (want->kind == ANA_WANT_RECEIVER)
-        look_for_receiver(c, post->index, want, partner);
+        look_for_receiver(c, waiting->index, want, partner);
     else
-        look_for_message(c, post->index, want, partner);
+        look_for_message(c, waiting->index, want, partner);
 }

@@ -38,7 +38,7 @@ void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, cha
     }
 }
 
-void ana_post_words(const struct ana_case *c, const struct ana_post *p, char *out, size_t size)
+void ana_waiting_words(const struct ana_case *c, const struct ana_waiting *p, char *out, size_t size)
 {
     struct trc_sig sig = *p->sig;
     /* MPI_Wait shows its request's partner, without saying what kind of request it is. */
@@ -90,12 +90,12 @@ static const struct trc_sig *last_call(const struct ana_rank *r, const char **na
 }
 
 /* Where its stack was when it was taken, if that was after `since_ns`, when the rank came to where it is now. */
-static void stack_words(struct ana_case *c, size_t index, const struct ana_post *post, int64_t since_ns,
+static void stack_words(struct ana_case *c, size_t index, const struct ana_waiting *waiting, int64_t since_ns,
                         struct ana_verdict_group *g)
 {
     const struct ana_stack *stack = ana_stack_of(&c->stacks, index);
     /* In a call the call's own line says more than native frames do. */
-    if (!stack || (post && stack->python_count == 0 && g->where[0]))
+    if (!stack || (waiting && stack->python_count == 0 && g->where[0]))
         return;
     if (ana_clock_job_time(c->job->clock, index, stack->ticks) >= since_ns)
         ana_stack_line(stack, g->where, sizeof g->where);
@@ -105,9 +105,9 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
 {
     const struct ana_process *p = &c->job->process[index];
     const struct ana_rank *r = &p->rank;
-    struct ana_post *post = ana_rank_post(c, index);
+    struct ana_waiting *waiting = ana_rank_waiting(c, index);
     const char *name = NULL;
-    const struct trc_sig *sig = post ? post->sig : r->inside_sig;
+    const struct trc_sig *sig = waiting ? waiting->sig : r->inside_sig;
     char call[200] = "";
     g->first = index;
     if (ana_case_ended(c, index)) {
@@ -118,8 +118,8 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
         stack_words(c, index, NULL, c->loops_since_ns, g);
         return;
     }
-    if (post)
-        ana_post_words(c, post, call, sizeof call);
+    if (waiting)
+        ana_waiting_words(c, waiting, call, sizeof call);
     else if (r->inside)
         ana_inside(c->job, index, call, sizeof call);
     const char *how = p->traced                                                ? "stopped by a debugger, "
@@ -128,8 +128,8 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
                       : !c->live && c->gone[index]                             ? "gone first, "
                                                                                : "";
     if (call[0]) {
-        snprintf(g->doing, sizeof g->doing, "%s%s %s", how, post && post->kind == ANA_POST_POLL ? "polls with" : "in",
-                 call);
+        snprintf(g->doing, sizeof g->doing, "%s%s %s", how,
+                 waiting && waiting->kind == ANA_WAITING_POLL ? "polls with" : "in", call);
     } else {
         char op[200];
         ana_gpu_inside(c->job, index, op, sizeof op);
@@ -147,7 +147,7 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
             snprintf(g->doing, sizeof g->doing, "%soutside MPI%s%s", how, name ? ", after " : "", name ? name : "");
     }
     where_words(c->job, index, sig, g->where, sizeof g->where);
-    stack_words(c, index, post, post ? post->since_ns : p->last_end_ns, g);
+    stack_words(c, index, waiting, waiting ? waiting->since_ns : p->last_end_ns, g);
 }
 
 static bool is_culprit(const struct ana_verdict *v, size_t index)
@@ -180,7 +180,7 @@ static void doubt_files(struct ana_case *c)
         return;
     for (size_t i = 0; i < c->out->culprits; i++) {
         size_t index = c->out->culprit[i];
-        const struct ana_stack *stack = ana_rank_post(c, index) ? NULL : ana_stack_of(&c->stacks, index);
+        const struct ana_stack *stack = ana_rank_waiting(c, index) ? NULL : ana_stack_of(&c->stacks, index);
         if (!stack || !strstr(stack->on, "() on /") || strstr(stack->on, "() on /dev/") ||
             ana_clock_job_time(c->job->clock, index, stack->ticks) < c->job->process[index].last_end_ns)
             continue;

@@ -130,13 +130,13 @@ static bool case_open(struct ana_case *c)
 {
     size_t n = c->count + 1;
     ana_map_init(&c->groups, sizeof(struct ana_group));
-    c->first_post = calloc(n, sizeof *c->first_post);
+    c->first_waiting = calloc(n, sizeof *c->first_waiting);
     c->last_events = calloc(n, sizeof *c->last_events);
     c->gone = calloc(n, 1);
     c->moved = calloc(n, 1);
     c->free = calloc(n, 1);
     c->sure = calloc(n, 1);
-    return c->first_post && c->last_events && c->gone && c->moved && c->free && c->sure;
+    return c->first_waiting && c->last_events && c->gone && c->moved && c->free && c->sure;
 }
 
 static void case_close(struct ana_case *c)
@@ -147,9 +147,9 @@ static void case_close(struct ana_case *c)
     for (size_t i = 0; c->last_events && i < c->count; i++)
         ana_last_events_free(c->last_events[i]);
     free(c->last_events);
-    free(c->post);
+    free(c->waiting);
     free(c->want);
-    free(c->first_post);
+    free(c->first_waiting);
     free(c->gone);
     free(c->moved);
     free(c->free);
@@ -187,7 +187,7 @@ static bool judge_at(const struct ana_job *job, const struct ana_summary *summar
     if (done) {
         look_at_ranks(&c);
         *death_ns = first_death(&c);
-        done = ana_case_posts(&c) && ana_case_graph(&c);
+        done = ana_case_waiting(&c) && ana_case_graph(&c);
     }
     if (done) {
         judge(&c);

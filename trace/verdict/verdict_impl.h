@@ -31,19 +31,19 @@ struct ana_want {
     bool taken; /* a message that fits was taken by an earlier receive that nobody completed */
 };
 
-enum ana_post_kind {
-    ANA_POST_COLLECTIVE,
-    ANA_POST_MESSAGES, /* its wants: messages, requests, locks */
-    ANA_POST_POLL,     /* outside, or in and out of MPI_Test or MPI_Iprobe; its wants */
-    ANA_POST_FINALIZE,
-    ANA_POST_OTHER /* who it waits for is not known: MPI_Init, I/O, MPI_Win_start */
+enum ana_waiting_kind {
+    ANA_WAITING_COLLECTIVE,
+    ANA_WAITING_MESSAGES, /* its wants: messages, requests, locks */
+    ANA_WAITING_POLL,     /* outside, or in and out of MPI_Test or MPI_Iprobe; its wants */
+    ANA_WAITING_FINALIZE,
+    ANA_WAITING_OTHER /* who it waits for is not known: MPI_Init, I/O, MPI_Win_start */
 };
 
 /* Where a thread is: one for each that is inside a call or polls. */
-struct ana_post {
+struct ana_waiting {
     size_t index;
     uint32_t thread;
-    enum ana_post_kind kind;
+    enum ana_waiting_kind kind;
     const struct trc_sig *sig; /* of the call */
     const struct trc_call *call;
     const struct trc_comm *comm;
@@ -61,11 +61,11 @@ struct ana_post {
 struct ana_group {
     uint64_t identity, sequence;
     const struct trc_comm *comm;
-    size_t first_post; /* who is inside */
-    size_t inside;     /* threads */
-    bool blocked;      /* somebody is blocked in it */
-    bool looked;       /* `missing` is known */
-    size_t *missing;   /* rank indices of those that have not come */
+    size_t first_waiting; /* who is inside */
+    size_t inside;        /* threads */
+    bool blocked;         /* somebody is blocked in it */
+    bool looked;          /* `missing` is known */
+    size_t *missing;      /* rank indices of those that have not come */
     size_t missing_count;
     size_t nowhere; /* members without a file */
 };
@@ -123,9 +123,9 @@ struct ana_case {
     int64_t until_ns; /* job time as of which is judged; INT64_MAX: now */
     bool live;        /* somebody is alive */
     size_t count;
-    struct ana_post *post; /* of one rank side by side */
-    size_t posts, post_room;
-    size_t *first_post; /* by rank index, count + 1 of them */
+    struct ana_waiting *waiting; /* of one rank side by side */
+    size_t waiting_count, waiting_room;
+    size_t *first_waiting; /* by rank index, count + 1 of them */
     struct ana_want *want;
     size_t wants, want_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
@@ -173,9 +173,9 @@ double ana_samples_queued(const struct ana_case *c, size_t index);
 double ana_samples_io(const struct ana_case *c, size_t index);
 
 /* waiting.c: what all threads are at; false: out of memory. */
-bool ana_case_posts(struct ana_case *c);
-/* Finds out what a post waits for (once). */
-void ana_post_wants(struct ana_case *c, struct ana_post *post);
+bool ana_case_waiting(struct ana_case *c);
+/* Finds out what a waiting operation depends on, once. */
+void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
 
 /* last_events.c */
 struct ana_last_events *ana_case_last_events(struct ana_case *c,
@@ -184,7 +184,7 @@ void ana_last_events_free(struct ana_last_events *last_events);
 
 /* pair.c */
 /* Finds whether what a want waits for is under way (want->met), and what came instead. */
-void ana_want_look(struct ana_case *c, const struct ana_post *post, struct ana_want *want, size_t partner);
+void ana_want_look(struct ana_case *c, const struct ana_waiting *waiting, struct ana_want *want, size_t partner);
 
 /* Messages of `sender` that fit what is wanted, but that requests of the receiver for any source took; as far as the
  * file says, else 0.  `all`: how many of these its receives took in all.  Reads its streams in full, a few times a
@@ -203,14 +203,14 @@ static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 {
     return ana_map_value(&c->groups, i);
 }
-/* Rank indices that a post waits for and that are not free, up to `max`; returns their number. */
-size_t ana_post_waits_for(struct ana_case *c, struct ana_post *post, size_t *out, size_t max);
+/* Rank indices that an operation waits for and that are not free, up to `max`; returns their number. */
+size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max);
 /* It can never move on by itself, and nobody who can move frees it. */
 bool ana_case_deadlocked(const struct ana_case *c, size_t index);
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);
 bool ana_rank_blocked(const struct ana_case *c, size_t index); /* some thread of it is */
-/* The blocked post of a rank that has lasted longest; NULL: none. */
-struct ana_post *ana_rank_post(struct ana_case *c, size_t index);
+/* The blocked operation of a rank that has lasted longest; NULL: none. */
+struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index);
 
 size_t ana_want_partner(const struct ana_case *c, const struct ana_want *want);
 
@@ -226,7 +226,7 @@ bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t si
 
 /* message.c: "a message from rank 1 with tag 7 on rows"; and what was sent in its place. */
 void ana_want_words(const struct ana_case *c, const struct ana_want *want, char *out, size_t size);
-void ana_say_near(struct ana_case *c, const struct ana_post *post, const struct ana_want *want, size_t partner);
+void ana_say_near(struct ana_case *c, const struct ana_waiting *waiting, const struct ana_want *want, size_t partner);
 
 /* ends.c: somebody is in MPI_Init, and not yet for longer than a slow start takes. */
 bool ana_case_starting(const struct ana_case *c);
@@ -256,7 +256,7 @@ bool ana_hung_before(const struct ana_case *c, int64_t end_ns);
 /* text.c */
 /* "rank 3", "ranks 0-4 and 7", "12 ranks (first: 0, 3, 5)". */
 void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size);
-void ana_post_words(const struct ana_case *c, const struct ana_post *post, char *out, size_t size);
+void ana_waiting_words(const struct ana_case *c, const struct ana_waiting *waiting, char *out, size_t size);
 /* "app.c:17 in step"; empty: not known. */
 void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size);
 void ana_case_groups(struct ana_case *c);

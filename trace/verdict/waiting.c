@@ -1,4 +1,4 @@
-/* Posts: where each thread is, from the live pages, and what it waits for. */
+/* Waiting operations: where each thread is, from the live pages, and what it depends on. */
 #include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +18,17 @@ static bool room(void **at, size_t count, size_t *have, size_t size)
     return true;
 }
 
-static enum ana_post_kind kind_of(const struct trc_sig *sig, const struct trc_call *call, const struct trc_comm *comm)
+static enum ana_waiting_kind kind_of(const struct trc_sig *sig, const struct trc_call *call,
+                                     const struct trc_comm *comm)
 {
     bool collective = sig->flags & TRC_SIG_COLL && !(sig->flags & (TRC_SIG_START | TRC_SIG_ENQUEUE)) && comm;
     if (trc_opclass_is(call->opclass, TRC_FACT_PARTNER))
-        return ANA_POST_MESSAGES;
+        return ANA_WAITING_MESSAGES;
     if (trc_opclass_is(call->opclass, TRC_FACT_POLLS))
-        return ANA_POST_POLL;
+        return ANA_WAITING_POLL;
     if (call->opclass == TRC_OP_FINALIZE)
-        return ANA_POST_FINALIZE;
-    return collective ? ANA_POST_COLLECTIVE : ANA_POST_OTHER;
+        return ANA_WAITING_FINALIZE;
+    return collective ? ANA_WAITING_COLLECTIVE : ANA_WAITING_OTHER;
 }
 
 /* Is the thread between two polls of a loop?  Between two samples it has polled; at the end of a file it just had. */
@@ -42,23 +43,23 @@ static bool polls(const struct ana_case *c, size_t index, const struct trc_threa
     return p->rank.end_ns - end < POLLED_NS;
 }
 
-static bool add_post(struct ana_case *c, size_t index, uint32_t thread, const struct trc_sig *sig, bool inside)
+static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const struct trc_sig *sig, bool inside)
 {
     const struct ana_rank *r = &c->job->process[index].rank;
     const struct trc_thread *t = trc_thread(r->file, thread);
-    if (!room((void **)&c->post, c->posts, &c->post_room, sizeof *c->post))
+    if (!room((void **)&c->waiting, c->waiting_count, &c->waiting_room, sizeof *c->waiting))
         return false;
-    struct ana_post *p = &c->post[c->posts++];
-    *p = (struct ana_post){.index = index, .thread = thread, .sig = sig, .group = ANA_NO_GROUP};
+    struct ana_waiting *p = &c->waiting[c->waiting_count++];
+    *p = (struct ana_waiting){.index = index, .thread = thread, .sig = sig, .group = ANA_NO_GROUP};
     p->call = trc_call(r->file, sig->call);
     p->comm = trc_comm(r->file, sig->comm);
     p->identity = ana_comm_identity(c->job, index, p->comm);
-    p->kind = inside ? kind_of(sig, p->call, p->comm) : ANA_POST_POLL;
+    p->kind = inside ? kind_of(sig, p->call, p->comm) : ANA_WAITING_POLL;
     p->sequence = t->inside_sequence;
     p->since_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, inside ? t->inside_since : t->last_end));
-    bool waits = !inside || trc_opclass_is(p->call->opclass, TRC_FACT_WAITS) || p->kind != ANA_POST_OTHER;
-    bool test = p->kind == ANA_POST_POLL && (!inside || p->call->opclass == TRC_OP_TEST);
-    if (test || (p->kind == ANA_POST_POLL && sig->flags & TRC_SIG_POLL)) {
+    bool waits = !inside || trc_opclass_is(p->call->opclass, TRC_FACT_WAITS) || p->kind != ANA_WAITING_OTHER;
+    bool test = p->kind == ANA_WAITING_POLL && (!inside || p->call->opclass == TRC_OP_TEST);
+    if (test || (p->kind == ANA_WAITING_POLL && sig->flags & TRC_SIG_POLL)) {
         /* Since when it polls in vain only the events tell; they are not read of ranks that are seen to move, or before
          * that can be seen. */
         bool ask = !c->moved[index] && (!c->job->process[index].alive || (c->samples && c->samples->taken >= 2));
@@ -78,40 +79,40 @@ static bool doubt_orders(struct ana_case *c)
     struct ana_map doubtful;
     bool done = true;
     ana_map_init(&doubtful, 1);
-    for (size_t i = 0; i < c->posts; i++)
-        if (trc_order_in_doubt(c->post[i].comm, c->post[i].sequence))
-            done &= ana_map_add(&doubtful, c->post[i].identity, 0, 0) != NULL;
-    for (size_t i = 0; i < c->posts && doubtful.count; i++)
-        if (c->post[i].comm && ana_map_find(&doubtful, c->post[i].identity, 0, 0))
-            c->sure[c->post[i].index] = 0;
+    for (size_t i = 0; i < c->waiting_count; i++)
+        if (trc_order_in_doubt(c->waiting[i].comm, c->waiting[i].sequence))
+            done &= ana_map_add(&doubtful, c->waiting[i].identity, 0, 0) != NULL;
+    for (size_t i = 0; i < c->waiting_count && doubtful.count; i++)
+        if (c->waiting[i].comm && ana_map_find(&doubtful, c->waiting[i].identity, 0, 0))
+            c->sure[c->waiting[i].index] = 0;
     ana_map_free(&doubtful);
     return done;
 }
 
-bool ana_case_posts(struct ana_case *c)
+bool ana_case_waiting(struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_rank *r = &c->job->process[i].rank;
-        c->first_post[i] = c->posts;
+        c->first_waiting[i] = c->waiting_count;
         size_t threads = 0;
         for (uint32_t t = 0; t < trc_threads(r->file) && !ana_case_ended(c, i); t++) {
             const struct trc_thread *thread = trc_thread(r->file, t);
             const struct trc_sig *inside = trc_live_sig(r->file, t, thread->inside);
             const struct trc_sig *last = trc_live_sig(r->file, t, thread->last);
             threads += thread->tid != 0;
-            if ((inside || polls(c, i, thread, last)) && !add_post(c, i, t, inside ? inside : last, inside != NULL))
+            if ((inside || polls(c, i, thread, last)) && !add_waiting(c, i, t, inside ? inside : last, inside != NULL))
                 return false;
         }
-        c->sure[i] = r->counted && c->posts - c->first_post[i] >= threads;
+        c->sure[i] = r->counted && c->waiting_count - c->first_waiting[i] >= threads;
     }
-    c->first_post[c->count] = c->posts;
+    c->first_waiting[c->count] = c->waiting_count;
     return doubt_orders(c);
 }
 
 /* ---- wants --------------------------------------------------------------------------------------------------------
  */
 
-static void add_want(struct ana_case *c, struct ana_post *p, enum ana_want_kind kind, const struct trc_sig *sig,
+static void add_want(struct ana_case *c, struct ana_waiting *p, enum ana_want_kind kind, const struct trc_sig *sig,
                      uint64_t sequence, int64_t begin_ns)
 {
     if (!room((void **)&c->want, c->wants, &c->want_room, sizeof *c->want)) {
@@ -134,7 +135,7 @@ static void add_want(struct ana_case *c, struct ana_post *p, enum ana_want_kind 
     p->wants++;
 }
 
-static void want_request(struct ana_case *c, struct ana_post *p, const struct ana_open_request *r)
+static void want_request(struct ana_case *c, struct ana_waiting *p, const struct ana_open_request *r)
 {
     uint32_t flags = r->sig.flags;
     if (flags & TRC_SIG_P2P_OUT)
@@ -152,7 +153,7 @@ static void want_request(struct ana_case *c, struct ana_post *p, const struct an
 
 /* The others that have locked this window at the same target and not unlocked it, where it is not so that both share
  * the lock.  Who locks all shares it. */
-static void want_locks(struct ana_case *c, struct ana_post *p)
+static void want_locks(struct ana_case *c, struct ana_waiting *p)
 {
     enum { HOLDERS_MAX = 64 }; /* of so many one will get on */
     int32_t target = p->sig->peer;
@@ -190,7 +191,7 @@ static void want_locks(struct ana_case *c, struct ana_post *p)
 }
 
 /* A wait for one request shows its partner; else it may be any that is open. */
-static void want_requests(struct ana_case *c, struct ana_post *p)
+static void want_requests(struct ana_case *c, struct ana_waiting *p)
 {
     struct ana_last_events *last_events = ana_case_last_events(c, p->index);
     const struct trc_sig *sig = p->sig;
@@ -211,23 +212,23 @@ static void want_requests(struct ana_case *c, struct ana_post *p)
         add_want(c, p, ANA_WANT_RECEIVER, sig, 0, p->since_ns);
 }
 
-void ana_post_wants(struct ana_case *c, struct ana_post *p)
+void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *p)
 {
     if (p->tested)
         return;
     p->tested = true;
     p->first_want = (uint32_t)c->wants;
     const struct trc_sig *sig = p->sig;
-    if (p->kind == ANA_POST_POLL && trc_opclass_is_probe(p->call->opclass)) {
+    if (p->kind == ANA_WAITING_POLL && trc_opclass_is_probe(p->call->opclass)) {
         add_want(c, p, ANA_WANT_MESSAGE, sig, 0, p->since_ns);
-    } else if (p->kind == ANA_POST_POLL || p->call->opclass == TRC_OP_WAIT) {
+    } else if (p->kind == ANA_WAITING_POLL || p->call->opclass == TRC_OP_WAIT) {
         want_requests(c, p);
         /* Of several, MPI_Waitall needs all. */
-        p->any = p->kind == ANA_POST_POLL || strstr(p->call->name, "any") || strstr(p->call->name, "some");
+        p->any = p->kind == ANA_WAITING_POLL || strstr(p->call->name, "any") || strstr(p->call->name, "some");
     } else if (trc_opclass_is_one_sided(p->call->opclass)) {
         want_locks(c, p);
         p->any = true; /* who of them has it, and who waits for it as well, is not known */
-    } else if (p->kind == ANA_POST_MESSAGES) {
+    } else if (p->kind == ANA_WAITING_MESSAGES) {
         if (sig->flags & TRC_SIG_P2P_OUT)
             add_want(c, p, ANA_WANT_RECEIVER, sig, 0, p->since_ns);
         if (sig->flags & TRC_SIG_P2P_IN)
