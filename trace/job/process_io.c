@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEARCH_EVERY 16 /* looks until our thread is looked for anew: it may begin late, and /proc of many is slow */
+#define SEARCH_EVERY 16 /* calls until our thread is looked for anew: it may begin late, and /proc of many is slow */
 
 /* Bytes that calls read and wrote, and the disks: of a thread, or of a process with its threads that ended. */
 static uint64_t io_of(const char *proc)

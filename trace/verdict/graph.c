@@ -155,7 +155,7 @@ static bool missing_free(struct ana_case *c, const struct ana_group *g, struct n
     return need_met(&need);
 }
 
-static bool collective_free(struct ana_case *c, const struct ana_want *w)
+static bool collective_free(struct ana_case *c, const struct ana_dependency *w)
 {
     struct ana_group *g = ana_case_group(c, w->identity, w->sequence);
     struct need need = need_of(c, w->index, w->comm, w->request->call, &w->request->sig);
@@ -179,7 +179,7 @@ static bool collective_free(struct ana_case *c, const struct ana_want *w)
     return need_met(&need);
 }
 
-static bool any_source_free(struct ana_case *c, const struct ana_waiting *p, struct ana_want *w)
+static bool any_source_free(struct ana_case *c, const struct ana_waiting *p, struct ana_dependency *w)
 {
     if (!w->comm)
         return true;
@@ -200,26 +200,26 @@ static bool any_source_free(struct ana_case *c, const struct ana_waiting *p, str
             size_t index = ana_member(c->job, w->index, w->comm, m);
             if (index != SIZE_MAX && index != p->index) {
                 w->met = -1;
-                ana_want_look(c, p, w, index);
+                ana_dependency_check(c, p, w, index);
             }
         }
     }
     return w->met > 0;
 }
 
-static bool want_free(struct ana_case *c, const struct ana_waiting *p, struct ana_want *w)
+static bool dependency_is_free(struct ana_case *c, const struct ana_waiting *p, struct ana_dependency *w)
 {
-    if (w->kind == ANA_WANT_COLLECTIVE)
+    if (w->kind == ANA_DEPENDENCY_COLLECTIVE)
         return collective_free(c, w);
     if (w->peer == TRC_PEER_ANY)
         return any_source_free(c, p, w);
-    size_t partner = ana_want_partner(c, w);
+    size_t partner = ana_dependency_partner(c, w);
     if (partner_free(c, partner))
         return true;
     /* Of locks some MPIs ask the target, which answers when it is inside MPI. */
-    if (w->kind == ANA_WANT_LOCK)
+    if (w->kind == ANA_DEPENDENCY_LOCK)
         return partner_free(c, ana_partner(c->job, w->index, w->comm, w->target));
-    ana_want_look(c, p, w, partner);
+    ana_dependency_check(c, p, w, partner);
     return w->met > 0;
 }
 
@@ -234,9 +234,9 @@ static bool can_move_on(struct ana_case *c, struct ana_waiting *p)
     if (p->kind == ANA_WAITING_OTHER)
         return true;
     ana_waiting_dependencies(c, p);
-    bool all = true, any = p->wants == 0;
-    for (uint32_t i = 0; i < p->wants; i++) {
-        bool one = want_free(c, p, &c->want[p->first_want + i]);
+    bool all = true, any = p->dependencies == 0;
+    for (uint32_t i = 0; i < p->dependencies; i++) {
+        bool one = dependency_is_free(c, p, &c->dependency[p->first_dependency + i]);
         all &= one;
         any |= one;
     }
@@ -295,12 +295,12 @@ size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *p, size_t *out, s
     if (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL)
         return n;
     ana_waiting_dependencies(c, p);
-    for (uint32_t i = 0; i < p->wants; i++) {
-        struct ana_want *w = &c->want[p->first_want + i];
-        if (want_free(c, p, w))
+    for (uint32_t i = 0; i < p->dependencies; i++) {
+        struct ana_dependency *w = &c->dependency[p->first_dependency + i];
+        if (dependency_is_free(c, p, w))
             continue;
-        if (w->kind != ANA_WANT_COLLECTIVE && w->peer != TRC_PEER_ANY) {
-            n = add_edge(c, ana_want_partner(c, w), n, out, max);
+        if (w->kind != ANA_DEPENDENCY_COLLECTIVE && w->peer != TRC_PEER_ANY) {
+            n = add_edge(c, ana_dependency_partner(c, w), n, out, max);
             continue;
         }
         struct ana_range range = w->comm ? ana_members(c->job, w->index, w->comm, false) : (struct ana_range){0, 0};
@@ -308,14 +308,14 @@ size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *p, size_t *out, s
             size_t index = ana_member(c->job, w->index, w->comm, m);
             if (index == SIZE_MAX || index == p->index)
                 continue;
-            if (w->kind == ANA_WANT_MESSAGE || !has_come(c, index, w->identity, w->sequence))
+            if (w->kind == ANA_DEPENDENCY_MESSAGE || !has_come(c, index, w->identity, w->sequence))
                 n = add_edge(c, index, n, out, max);
         }
     }
     return n;
 }
 
-size_t ana_want_partner(const struct ana_case *c, const struct ana_want *w)
+size_t ana_dependency_partner(const struct ana_case *c, const struct ana_dependency *w)
 {
     return ana_partner(c->job, w->index, w->comm, w->peer);
 }

@@ -9,10 +9,10 @@ static bool in_collective(struct ana_case *c, size_t index)
     return p && p->kind == ANA_WAITING_COLLECTIVE;
 }
 
-void ana_want_words(const struct ana_case *c, const struct ana_want *w, char *out, size_t size)
+void ana_dependency_words(const struct ana_case *c, const struct ana_dependency *w, char *out, size_t size)
 {
     char comm[128], tag[32] = "any tag", from[64] = "any rank";
-    size_t partner = ana_want_partner(c, w);
+    size_t partner = ana_dependency_partner(c, w);
     ana_comm_words(c->job, w->comm, comm, sizeof comm);
     if (w->tag != TRC_TAG_ANY)
         snprintf(tag, sizeof tag, "tag %d", w->tag);
@@ -21,10 +21,10 @@ void ana_want_words(const struct ana_case *c, const struct ana_want *w, char *ou
     snprintf(out, size, "a message from %s with %s on %s", from, tag, comm);
 }
 
-void ana_say_near(struct ana_case *c, const struct ana_waiting *p, const struct ana_want *w, size_t partner)
+void ana_say_near(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w, size_t partner)
 {
     char wanted[256], comm[128] = "another communicator";
-    ana_want_words(c, w, wanted, sizeof wanted);
+    ana_dependency_words(c, w, wanted, sizeof wanted);
     const struct ana_label me = ana_rank_label(c->job, p->index);
     const struct ana_label from = partner == SIZE_MAX ? (struct ana_label){"?"} : ana_rank_label(c->job, partner);
     if (w->near_messages == 0 && w->taken) {
@@ -46,15 +46,16 @@ void ana_say_near(struct ana_case *c, const struct ana_waiting *p, const struct 
 }
 
 /* Its source is in a collective, or waits itself: it will not send. */
-static bool say_never_sent(struct ana_case *c, const struct ana_waiting *p, const struct ana_want *w, size_t partner)
+static bool say_never_sent(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w,
+                           size_t partner)
 {
     char wanted[256], call[256];
     struct ana_waiting *other = partner == SIZE_MAX ? NULL : ana_rank_waiting(c, partner);
-    ana_want_words(c, w, wanted, sizeof wanted);
+    ana_dependency_words(c, w, wanted, sizeof wanted);
     if (!other)
         return false;
     ana_waiting_words(c, other, call, sizeof call);
-    int64_t all, by_any = ana_want_taken_by_any(c, w, partner, &all);
+    int64_t all, by_any = ana_dependency_taken_by_any(c, w, partner, &all);
     if (by_any > 0)
         ana_case_say(c, "rank %s waits for %s; of %lld that rank %s sent, its receives from any source took %lld",
                      ana_rank_label(c->job, p->index).text, wanted, (long long)all,
@@ -66,29 +67,29 @@ static bool say_never_sent(struct ana_case *c, const struct ana_waiting *p, cons
 }
 
 /* Any of the ranks that could send: one that sent something else, or NULL's SIZE_MAX. */
-static size_t near_sender(struct ana_case *c, const struct ana_waiting *p, struct ana_want *w)
+static size_t near_sender(struct ana_case *c, const struct ana_waiting *p, struct ana_dependency *w)
 {
     if (w->peer != TRC_PEER_ANY)
-        return ana_want_partner(c, w);
+        return ana_dependency_partner(c, w);
     size_t found = SIZE_MAX;
     for (size_t i = 0; i < c->count && w->near_messages; i++) {
-        struct ana_want one = *w;
+        struct ana_dependency one = *w;
         one.met = -1;
         one.near_messages = 0;
         if (i != p->index && !c->free[i])
-            ana_want_look(c, p, &one, i);
+            ana_dependency_check(c, p, &one, i);
         if (one.near_messages)
             found = i;
     }
     return found;
 }
 
-static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_want *w, bool near)
+static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_dependency *w, bool near)
 {
     size_t partner = near_sender(c, p, w);
     bool named = w->near_messages || w->taken;
     bool never = !named && partner != SIZE_MAX && ana_case_deadlocked(c, partner) && in_collective(c, partner);
-    if (w->kind != ANA_WANT_MESSAGE || w->met != 0 || (near ? !named : !never))
+    if (w->kind != ANA_DEPENDENCY_MESSAGE || w->met != 0 || (near ? !named : !never))
         return false;
     size_t both[] = {p->index, partner};
     if (!ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, both, 2), ana_case_lasted(c, &p->index, 1)))
@@ -111,8 +112,8 @@ bool ana_find_unmatched(struct ana_case *c)
             if (!p->blocked || !ana_case_deadlocked(c, p->index) ||
                 (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL))
                 continue;
-            for (uint32_t k = 0; k < p->wants; k++)
-                if (unmatched(c, p, &c->want[p->first_want + k], near))
+            for (uint32_t k = 0; k < p->dependencies; k++)
+                if (unmatched(c, p, &c->dependency[p->first_dependency + k], near))
                     return true;
         }
     return false;
@@ -124,12 +125,12 @@ bool ana_find_unmatched(struct ana_case *c)
 static bool truncated(struct ana_case *c, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);
-    for (uint32_t i = 0; i < p->wants; i++) {
-        struct ana_want *w = &c->want[p->first_want + i];
-        size_t sender = w->kind == ANA_WANT_MESSAGE && w->peer >= 0 ? ana_want_partner(c, w) : SIZE_MAX;
+    for (uint32_t i = 0; i < p->dependencies; i++) {
+        struct ana_dependency *w = &c->dependency[p->first_dependency + i];
+        size_t sender = w->kind == ANA_DEPENDENCY_MESSAGE && w->peer >= 0 ? ana_dependency_partner(c, w) : SIZE_MAX;
         if (sender == SIZE_MAX || w->tag < 0 || w->bytes == TRC_BYTES_UNKNOWN || !ana_message_left(c, sender, p->index))
             continue;
-        ana_want_look(c, p, w, sender);
+        ana_dependency_check(c, p, w, sender);
         if (w->met <= 0 || w->came <= w->bytes || w->came == TRC_BYTES_UNKNOWN)
             continue;
         char call[256], comm[128];

@@ -294,12 +294,12 @@ static void add_spot(struct ana_case *c, struct ana_map *spots, struct spot one)
 static void add_started(struct ana_case *c, struct ana_map *spots, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);
-    for (uint32_t i = 0; i < p->wants; i++) {
-        const struct ana_want *w = &c->want[p->first_want + i];
-        if (w->kind == ANA_WANT_COLLECTIVE && w->comm)
+    for (uint32_t i = 0; i < p->dependencies; i++) {
+        const struct ana_dependency *w = &c->dependency[p->first_dependency + i];
+        if (w->kind == ANA_DEPENDENCY_COLLECTIVE && w->comm)
             add_spot(c, spots,
                      (struct spot){w->identity, w->sequence, w->comm, p->lasted_ns, true,
-                                   p->kind == ANA_WAITING_MESSAGES && (p->wants == 1 || !p->any)});
+                                   p->kind == ANA_WAITING_MESSAGES && (p->dependencies == 1 || !p->any)});
     }
 }
 

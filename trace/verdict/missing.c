@@ -110,7 +110,7 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
     return true;
 }
 
-static void say_locked(struct ana_case *c, const struct ana_waiting *p, const struct ana_want *w, size_t holder)
+static void say_locked(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w, size_t holder)
 {
     char comm[128];
     ana_comm_words(c->job, w->comm, comm, sizeof comm);
@@ -125,32 +125,32 @@ static void say_locked(struct ana_case *c, const struct ana_waiting *p, const st
 static bool message_misses(struct ana_case *c, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);
-    for (uint32_t i = 0; i < p->wants; i++) {
-        struct ana_want *w = &c->want[p->first_want + i];
-        size_t partner = ana_want_partner(c, w);
-        int64_t stands = w->kind == ANA_WANT_COLLECTIVE || partner == SIZE_MAX ? -1 : stands_outside(c, partner);
+    for (uint32_t i = 0; i < p->dependencies; i++) {
+        struct ana_dependency *w = &c->dependency[p->first_dependency + i];
+        size_t partner = ana_dependency_partner(c, w);
+        int64_t stands = w->kind == ANA_DEPENDENCY_COLLECTIVE || partner == SIZE_MAX ? -1 : stands_outside(c, partner);
         if (stands < c->rules.hang_ns)
             continue; /* a server, or a worker that is idle, waits for as long as the others have no need of it */
-        ana_want_look(c, p, w, partner);
+        ana_dependency_check(c, p, w, partner);
         if (w->met > 0)
             continue;
         ana_case_blame(c, partner);
-        if (!ana_case_settle_by_time(c, w->kind == ANA_WANT_MESSAGE ? ANA_CLASS_UNMATCHED : ANA_CLASS_CYCLE,
+        if (!ana_case_settle_by_time(c, w->kind == ANA_DEPENDENCY_MESSAGE ? ANA_CLASS_UNMATCHED : ANA_CLASS_CYCLE,
                                      stands < p->lasted_ns ? stands : p->lasted_ns)) {
             c->out->culprits = 0;
             continue;
         }
-        if (w->kind == ANA_WANT_LOCK) {
+        if (w->kind == ANA_DEPENDENCY_LOCK) {
             say_locked(c, p, w, partner);
             return true;
         }
         ana_case_blame(c, p->index);
         char wanted[256], call[256];
-        ana_want_words(c, w, wanted, sizeof wanted);
+        ana_dependency_words(c, w, wanted, sizeof wanted);
         ana_waiting_words(c, p, call, sizeof call);
         if (w->near_messages || w->taken)
             ana_say_near(c, p, w, partner);
-        else if (w->kind == ANA_WANT_MESSAGE)
+        else if (w->kind == ANA_DEPENDENCY_MESSAGE)
             ana_case_say(c, "rank %s waits for %s, which has not sent it; it is outside MPI",
                          ana_rank_label(c->job, p->index).text, wanted);
         else
@@ -219,9 +219,9 @@ bool ana_find_inside(struct ana_case *c)
     return false;
 }
 
-static void blame_partner(struct ana_case *c, const struct ana_want *w)
+static void blame_partner(struct ana_case *c, const struct ana_dependency *w)
 {
-    size_t partner = w->kind == ANA_WANT_MESSAGE ? ana_want_partner(c, w) : SIZE_MAX;
+    size_t partner = w->kind == ANA_DEPENDENCY_MESSAGE ? ana_dependency_partner(c, w) : SIZE_MAX;
     if (partner == SIZE_MAX)
         return;
     ana_case_blame(c, partner);
@@ -249,8 +249,9 @@ static bool say_unknown(struct ana_case *c)
         ana_comm_words(c->job, g->comm, comm, sizeof comm);
         bool many = c->out->culprits > 1;
         c->out->id = ANA_CLASS_MISSING;
-        if (c->out->culprits == 1 && odd->wants == 1) /* a message that was begun and does not come, as of partitions */
-            blame_partner(c, &c->want[odd->first_want]);
+        if (c->out->culprits == 1 &&
+            odd->dependencies == 1) /* a message that was begun and does not come, as of partitions */
+            blame_partner(c, &c->dependency[odd->first_dependency]);
         ana_case_say(c, "%s %s not come out of %s, and %zu of %d wait in %s on %s", who, many ? "do" : "does", call,
                      g->inside, g->comm->def.size + g->comm->def.remote_size, first->call->name, comm);
         snprintf(c->out->next, sizeof c->out->next, "who has to do its part there, and whether it came to that");
@@ -259,11 +260,11 @@ static bool say_unknown(struct ana_case *c)
     return false;
 }
 
-static bool wants_message(struct ana_case *c, struct ana_waiting *p)
+static bool needs_message(struct ana_case *c, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);
-    for (uint32_t i = 0; i < p->wants; i++)
-        if (c->want[p->first_want + i].kind <= ANA_WANT_RECEIVER)
+    for (uint32_t i = 0; i < p->dependencies; i++)
+        if (c->dependency[p->first_dependency + i].kind <= ANA_DEPENDENCY_RECEIVER)
             return true;
     return false;
 }
@@ -289,7 +290,7 @@ bool ana_find_still(struct ana_case *c)
         inside += waiting != NULL;
         leaving += waiting && waiting->kind == ANA_WAITING_FINALIZE;
         others += waiting && waiting->kind == ANA_WAITING_OTHER;
-        messages += waiting && wants_message(c, waiting);
+        messages += waiting && needs_message(c, waiting);
         if (waiting && waiting->call->opclass == TRC_OP_SPAWN && ++doors)
             door = waiting;
         if (!waiting && ++outside)

@@ -133,15 +133,15 @@ static int64_t open_receives(struct ana_case *c, size_t index, size_t source, ui
 
 /* May the message that came have been meant for this receive?  One that differs in both has its own receive to come;
  * and another tag is the more likely slip. */
-static bool is_near(const struct ana_want *want, uint64_t identity, int32_t tag)
+static bool is_near(const struct ana_dependency *dependency, uint64_t identity, int32_t tag)
 {
-    bool better = want->near_messages == 0 || want->near_identity != want->identity;
-    bool same_tag = want->tag == TRC_TAG_ANY || tag == want->tag;
-    return identity == want->identity || (same_tag && better);
+    bool better = dependency->near_messages == 0 || dependency->near_identity != dependency->identity;
+    bool same_tag = dependency->tag == TRC_TAG_ANY || tag == dependency->tag;
+    return identity == dependency->identity || (same_tag && better);
 }
 
 /* Does the message fit, and if not: what came instead? */
-static void compare(struct ana_case *c, size_t receiver, size_t sender, struct ana_want *want)
+static void compare(struct ana_case *c, size_t receiver, size_t sender, struct ana_dependency *dependency)
 {
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
@@ -156,35 +156,37 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
         any |= flow->sent || flow->taken;
         if (left <= 0)
             continue;
-        if (key[0] == want->identity && (want->tag == TRC_TAG_ANY || (uint32_t)want->tag == key[1])) {
+        if (key[0] == dependency->identity && (dependency->tag == TRC_TAG_ANY || (uint32_t)dependency->tag == key[1])) {
             fits += left;
-            want->came = left > 0 && complete ? flow->next : 0;
-        } else if (is_near(want, key[0], (int32_t)key[1]) &&
+            dependency->came = left > 0 && complete ? flow->next : 0;
+        } else if (is_near(dependency, key[0], (int32_t)key[1]) &&
                    left > open_receives(c, receiver, sender, key[0], (int32_t)key[1], INT64_MAX)) {
-            want->near_identity = key[0];
-            want->near_tag = (int32_t)key[1];
-            want->near_messages = (uint64_t)left;
+            dependency->near_identity = key[0];
+            dependency->near_tag = (int32_t)key[1];
+            dependency->near_messages = (uint64_t)left;
         }
     }
-    int64_t earlier = open_receives(c, receiver, sender, want->identity, want->tag, want->begin_ns);
+    int64_t earlier = open_receives(c, receiver, sender, dependency->identity, dependency->tag, dependency->begin_ns);
     if (earlier > 0)
-        want->came = 0; /* an earlier receive takes it */
-    want->taken = fits > 0 && earlier >= fits;
-    want->met = fits > earlier || (!complete && fits >= 0 && !any);
+        dependency->came = 0; /* an earlier receive takes it */
+    dependency->taken = fits > 0 && earlier >= fits;
+    dependency->met = fits > earlier || (!complete && fits >= 0 && !any);
     ana_map_free(&flows);
 }
 
-int64_t ana_want_taken_by_any(struct ana_case *c, const struct ana_want *want, size_t sender, int64_t *all)
+int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *dependency, size_t sender,
+                                    int64_t *all)
 {
     *all = 0;
-    if (want->kind != ANA_WANT_MESSAGE || want->peer < 0 || want->tag < 0 || c->scans++ >= SCANS_MAX)
+    if (dependency->kind != ANA_DEPENDENCY_MESSAGE || dependency->peer < 0 || dependency->tag < 0 ||
+        c->scans++ >= SCANS_MAX)
         return 0;
-    const size_t receiver = want->index;
+    const size_t receiver = dependency->index;
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
     bool complete = count_events(c, &flows, receiver, sender, false);
-    const struct flow *flow = ana_map_find(&flows, want->identity, (uint32_t)want->tag, 0);
-    const struct flow *any_tag = ana_map_find(&flows, want->identity, (uint32_t)TRC_TAG_ANY, 0);
+    const struct flow *flow = ana_map_find(&flows, dependency->identity, (uint32_t)dependency->tag, 0);
+    const struct flow *any_tag = ana_map_find(&flows, dependency->identity, (uint32_t)TRC_TAG_ANY, 0);
     int64_t taken = 0;
     if (flow && complete && !(any_tag && any_tag->exact)) { /* those of any tag would have to be told apart */
         struct ana_last_events *last_events = ana_case_last_events(c, receiver);
@@ -193,7 +195,7 @@ int64_t ana_want_taken_by_any(struct ana_case *c, const struct ana_want *want, s
             const struct trc_sig *sig = &last_events->open[i].sig;
             const struct trc_comm *comm = trc_comm(c->job->process[receiver].rank.file, sig->comm);
             open += sig->flags & TRC_SIG_P2P_IN && comm && is_of(c, receiver, sig, sig->source, sender) &&
-                    sig->rtag == want->tag && ana_comm_identity(c->job, receiver, comm) == want->identity;
+                    sig->rtag == dependency->tag && ana_comm_identity(c->job, receiver, comm) == dependency->identity;
         }
         taken = flow->completed - (flow->exact - open);
         *all = flow->taken;
@@ -202,21 +204,21 @@ int64_t ana_want_taken_by_any(struct ana_case *c, const struct ana_want *want, s
     return taken;
 }
 
-static void look_for_message(struct ana_case *c, size_t receiver, struct ana_want *want, size_t sender)
+static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dependency *dependency, size_t sender)
 {
     int64_t sent = counted(c, sender, receiver, false), taken = counted(c, sender, receiver, true);
     if (sent >= 0 && sent == taken && !sends_now(c, sender, receiver)) {
-        want->met = 0;
+        dependency->met = 0;
         return;
     }
     if (c->scans++ < SCANS_MAX)
-        compare(c, receiver, sender, want);
+        compare(c, receiver, sender, dependency);
     else
-        want->met = 0;
+        dependency->met = 0;
 }
 
 /* A send that was started: was its message taken already? */
-static bool was_taken(struct ana_case *c, size_t sender, const struct ana_want *want, size_t receiver)
+static bool was_taken(struct ana_case *c, size_t sender, const struct ana_dependency *dependency, size_t receiver)
 {
     int64_t sent = counted(c, sender, receiver, false), taken = counted(c, sender, receiver, true);
     if (sent >= 0 && sent == taken)
@@ -227,35 +229,36 @@ static bool was_taken(struct ana_case *c, size_t sender, const struct ana_want *
     ana_map_init(&flows, sizeof(struct flow));
     bool complete = count_events(c, &flows, receiver, sender, false);
     complete &= count_events(c, &flows, sender, receiver, true);
-    const struct flow *flow = ana_map_find(&flows, want->identity, (uint32_t)want->tag, 0);
+    const struct flow *flow = ana_map_find(&flows, dependency->identity, (uint32_t)dependency->tag, 0);
     bool all = complete && flow && flow->sent <= flow->taken;
     ana_map_free(&flows);
     return all;
 }
 
 /* A send: has its receiver a receive that takes it? */
-static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_want *want, size_t receiver)
+static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_dependency *dependency, size_t receiver)
 {
     const struct ana_rank *to = &c->job->process[receiver].rank;
-    want->met = 0;
+    dependency->met = 0;
     for (size_t i = c->first_waiting[receiver]; i < c->first_waiting[receiver + 1]; i++) {
         const struct ana_waiting *p = &c->waiting[i];
         const struct trc_sig *sig = p->sig;
         bool receives = sig->flags & TRC_SIG_P2P_IN || p->call->opclass == TRC_OP_RECV;
-        if (receives && p->identity == want->identity && takes_from(c, receiver, p->comm, sig->source, sender) &&
-            (sig->rtag == want->tag || sig->rtag == TRC_TAG_ANY))
-            want->met = 1;
+        if (receives && p->identity == dependency->identity && takes_from(c, receiver, p->comm, sig->source, sender) &&
+            (sig->rtag == dependency->tag || sig->rtag == TRC_TAG_ANY))
+            dependency->met = 1;
     }
     struct ana_last_events *last_events = ana_case_last_events(c, receiver);
-    for (size_t i = 0; i < last_events->opens && !want->met; i++) {
+    for (size_t i = 0; i < last_events->opens && !dependency->met; i++) {
         const struct trc_sig *sig = &last_events->open[i].sig;
         const struct trc_comm *comm = trc_comm(to->file, sig->comm);
-        want->met =
-            sig->flags & TRC_SIG_P2P_IN && comm && ana_comm_identity(c->job, receiver, comm) == want->identity &&
-            takes_from(c, receiver, comm, sig->source, sender) && (sig->rtag == want->tag || sig->rtag == TRC_TAG_ANY);
+        dependency->met = sig->flags & TRC_SIG_P2P_IN && comm &&
+                          ana_comm_identity(c->job, receiver, comm) == dependency->identity &&
+                          takes_from(c, receiver, comm, sig->source, sender) &&
+                          (sig->rtag == dependency->tag || sig->rtag == TRC_TAG_ANY);
     }
-    if (!want->met && want->started)
-        want->met = was_taken(c, sender, want, receiver);
+    if (!dependency->met && dependency->started)
+        dependency->met = was_taken(c, sender, dependency, receiver);
 }
 
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver)
@@ -263,14 +266,15 @@ bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver)
     return counted(c, sender, receiver, false) > counted(c, sender, receiver, true);
 }
 
-void ana_want_look(struct ana_case *c, const struct ana_waiting *waiting, struct ana_want *want, size_t partner)
+void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *dependency,
+                          size_t partner)
 {
-    if (want->kind == ANA_WANT_LOCK)
-        want->met = 0;
-    if (want->met >= 0 || want->kind == ANA_WANT_COLLECTIVE)
+    if (dependency->kind == ANA_DEPENDENCY_LOCK)
+        dependency->met = 0;
+    if (dependency->met >= 0 || dependency->kind == ANA_DEPENDENCY_COLLECTIVE)
         return;
-    if (want->kind == ANA_WANT_RECEIVER)
-        look_for_receiver(c, waiting->index, want, partner);
+    if (dependency->kind == ANA_DEPENDENCY_RECEIVER)
+        look_for_receiver(c, waiting->index, dependency, partner);
     else
-        look_for_message(c, waiting->index, want, partner);
+        look_for_message(c, waiting->index, dependency, partner);
 }

@@ -148,7 +148,7 @@ static void case_close(struct ana_case *c)
         ana_last_events_free(c->last_events[i]);
     free(c->last_events);
     free(c->waiting);
-    free(c->want);
+    free(c->dependency);
     free(c->first_waiting);
     free(c->gone);
     free(c->moved);

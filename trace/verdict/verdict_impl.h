@@ -11,10 +11,15 @@
 #define ANA_NO_GROUP UINT32_MAX
 
 /* What a blocked thread waits for: one message, a collective that it started, or a window's lock that a peer holds. */
-enum ana_want_kind { ANA_WANT_MESSAGE, ANA_WANT_RECEIVER, ANA_WANT_COLLECTIVE, ANA_WANT_LOCK };
-struct ana_want {
-    enum ana_want_kind kind;
-    size_t index; /* of the rank that wants it */
+enum ana_dependency_kind {
+    ANA_DEPENDENCY_MESSAGE,
+    ANA_DEPENDENCY_RECEIVER,
+    ANA_DEPENDENCY_COLLECTIVE,
+    ANA_DEPENDENCY_LOCK
+};
+struct ana_dependency {
+    enum ana_dependency_kind kind;
+    size_t index; /* of the rank that waits */
     int32_t peer; /* world rank or enum trc_peer_value */
     int32_t tag;
     uint64_t identity, sequence, bytes;
@@ -33,8 +38,8 @@ struct ana_want {
 
 enum ana_waiting_kind {
     ANA_WAITING_COLLECTIVE,
-    ANA_WAITING_MESSAGES, /* its wants: messages, requests, locks */
-    ANA_WAITING_POLL,     /* outside, or in and out of MPI_Test or MPI_Iprobe; its wants */
+    ANA_WAITING_MESSAGES, /* depends on messages, requests, locks */
+    ANA_WAITING_POLL,     /* outside, or in and out of MPI_Test or MPI_Iprobe */
     ANA_WAITING_FINALIZE,
     ANA_WAITING_OTHER /* who it waits for is not known: MPI_Init, I/O, MPI_Win_start */
 };
@@ -50,11 +55,11 @@ struct ana_waiting {
     uint64_t identity; /* of comm, in all worlds */
     uint64_t sequence;
     int64_t since_ns, lasted_ns;
-    bool blocked;               /* it has lasted long enough to count */
-    bool any;                   /* one of its wants is enough */
-    bool tested;                /* its wants are known */
-    uint32_t first_want, wants; /* into case.want */
-    uint32_t group;             /* of a collective: into case.group */
+    bool blocked;                            /* it has lasted long enough to count */
+    bool any;                                /* one of its dependencies is enough */
+    bool tested;                             /* its dependencies are known */
+    uint32_t first_dependency, dependencies; /* into case.dependency */
+    uint32_t group;                          /* of a collective: into case.group */
 };
 
 /* One collective that somebody is inside. */
@@ -126,8 +131,8 @@ struct ana_case {
     struct ana_waiting *waiting; /* of one rank side by side */
     size_t waiting_count, waiting_room;
     size_t *first_waiting; /* by rank index, count + 1 of them */
-    struct ana_want *want;
-    size_t wants, want_room;
+    struct ana_dependency *dependency;
+    size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
     uint8_t *gone;                   /* by rank index: died, or stopped, before the end: it does nothing more */
@@ -183,13 +188,15 @@ struct ana_last_events *ana_case_last_events(struct ana_case *c,
 void ana_last_events_free(struct ana_last_events *last_events);
 
 /* pair.c */
-/* Finds whether what a want waits for is under way (want->met), and what came instead. */
-void ana_want_look(struct ana_case *c, const struct ana_waiting *waiting, struct ana_want *want, size_t partner);
+/* Finds whether what a dependency needs is under way (dependency->met), and what came instead. */
+void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *dependency,
+                          size_t partner);
 
 /* Messages of `sender` that fit what is wanted, but that requests of the receiver for any source took; as far as the
  * file says, else 0.  `all`: how many of these its receives took in all.  Reads its streams in full, a few times a
  * verdict. */
-int64_t ana_want_taken_by_any(struct ana_case *c, const struct ana_want *want, size_t sender, int64_t *all);
+int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *dependency, size_t sender,
+                                    int64_t *all);
 
 /* By the counters, a message from `sender` is left that `receiver` has not taken. */
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver);
@@ -212,7 +219,7 @@ bool ana_rank_blocked(const struct ana_case *c, size_t index); /* some thread of
 /* The blocked operation of a rank that has lasted longest; NULL: none. */
 struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index);
 
-size_t ana_want_partner(const struct ana_case *c, const struct ana_want *want);
+size_t ana_dependency_partner(const struct ana_case *c, const struct ana_dependency *dependency);
 
 /* verdict.c */
 /* Takes a sample of a job that was just refreshed, and calls it hung if it is: also one that is over. */
@@ -225,8 +232,9 @@ void ana_say_cut(struct ana_case *c);
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
 
 /* message.c: "a message from rank 1 with tag 7 on rows"; and what was sent in its place. */
-void ana_want_words(const struct ana_case *c, const struct ana_want *want, char *out, size_t size);
-void ana_say_near(struct ana_case *c, const struct ana_waiting *waiting, const struct ana_want *want, size_t partner);
+void ana_dependency_words(const struct ana_case *c, const struct ana_dependency *dependency, char *out, size_t size);
+void ana_say_near(struct ana_case *c, const struct ana_waiting *waiting, const struct ana_dependency *dependency,
+                  size_t partner);
 
 /* ends.c: somebody is in MPI_Init, and not yet for longer than a slow start takes. */
 bool ana_case_starting(const struct ana_case *c);

@@ -109,51 +109,50 @@ bool ana_case_waiting(struct ana_case *c)
     return doubt_orders(c);
 }
 
-/* ---- wants --------------------------------------------------------------------------------------------------------
- */
+/* ---- dependencies ----------------------------------------------------------------------------------------------- */
 
-static void add_want(struct ana_case *c, struct ana_waiting *p, enum ana_want_kind kind, const struct trc_sig *sig,
-                     uint64_t sequence, int64_t begin_ns)
+static void add_dependency(struct ana_case *c, struct ana_waiting *p, enum ana_dependency_kind kind,
+                           const struct trc_sig *sig, uint64_t sequence, int64_t begin_ns)
 {
-    if (!room((void **)&c->want, c->wants, &c->want_room, sizeof *c->want)) {
+    if (!room((void **)&c->dependency, c->dependencies, &c->dependency_room, sizeof *c->dependency)) {
         c->memory = true;
         return;
     }
-    bool in = kind == ANA_WANT_MESSAGE;
+    bool in = kind == ANA_DEPENDENCY_MESSAGE;
     const struct trc_comm *comm = trc_comm(c->job->process[p->index].rank.file, sig->comm);
-    c->want[c->wants++] = (struct ana_want){.kind = kind,
-                                            .index = p->index,
-                                            .peer = in ? sig->source : sig->peer,
-                                            .tag = in ? sig->rtag : sig->tag,
-                                            .identity = ana_comm_identity(c->job, p->index, comm),
-                                            .sequence = sequence,
-                                            .bytes = in ? sig->received : sig->sent,
-                                            .comm = comm,
-                                            .begin_ns = begin_ns,
-                                            .met = -1,
-                                            .near_tag = TRC_TAG_NONE};
-    p->wants++;
+    c->dependency[c->dependencies++] = (struct ana_dependency){.kind = kind,
+                                                               .index = p->index,
+                                                               .peer = in ? sig->source : sig->peer,
+                                                               .tag = in ? sig->rtag : sig->tag,
+                                                               .identity = ana_comm_identity(c->job, p->index, comm),
+                                                               .sequence = sequence,
+                                                               .bytes = in ? sig->received : sig->sent,
+                                                               .comm = comm,
+                                                               .begin_ns = begin_ns,
+                                                               .met = -1,
+                                                               .near_tag = TRC_TAG_NONE};
+    p->dependencies++;
 }
 
-static void want_request(struct ana_case *c, struct ana_waiting *p, const struct ana_open_request *r)
+static void add_request(struct ana_case *c, struct ana_waiting *p, const struct ana_open_request *r)
 {
     uint32_t flags = r->sig.flags;
     if (flags & TRC_SIG_P2P_OUT)
-        add_want(c, p, ANA_WANT_RECEIVER, &r->sig, 0, r->begin_ns);
+        add_dependency(c, p, ANA_DEPENDENCY_RECEIVER, &r->sig, 0, r->begin_ns);
     if (flags & TRC_SIG_P2P_OUT && !c->memory)
-        c->want[c->wants - 1].started = true;
+        c->dependency[c->dependencies - 1].started = true;
     if (flags & TRC_SIG_P2P_IN && r->call->opclass != TRC_OP_MPROBE)
-        add_want(c, p, ANA_WANT_MESSAGE, &r->sig, 0, r->begin_ns);
+        add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, &r->sig, 0, r->begin_ns);
     if (flags & TRC_SIG_COLL) {
-        add_want(c, p, ANA_WANT_COLLECTIVE, &r->sig, r->sequence, r->begin_ns);
+        add_dependency(c, p, ANA_DEPENDENCY_COLLECTIVE, &r->sig, r->sequence, r->begin_ns);
         if (!c->memory)
-            c->want[c->wants - 1].request = r;
+            c->dependency[c->dependencies - 1].request = r;
     }
 }
 
 /* The others that have locked this window at the same target and not unlocked it, where it is not so that both share
  * the lock.  Who locks all shares it. */
-static void want_locks(struct ana_case *c, struct ana_waiting *p)
+static void add_locks(struct ana_case *c, struct ana_waiting *p)
 {
     enum { HOLDERS_MAX = 64 }; /* of so many one will get on */
     int32_t target = p->sig->peer;
@@ -176,22 +175,22 @@ static void want_locks(struct ana_case *c, struct ana_waiting *p)
                 !(shared && last_events->lock[k].shared)) {
                 struct trc_sig holder = *p->sig;
                 holder.peer = other->rank;
-                add_want(c, p, ANA_WANT_LOCK, &holder, 0, p->since_ns);
+                add_dependency(c, p, ANA_DEPENDENCY_LOCK, &holder, 0, p->since_ns);
                 if (!c->memory) {
-                    c->want[c->wants - 1].target = target;
-                    c->want[c->wants - 1].shared = last_events->lock[k].shared;
+                    c->dependency[c->dependencies - 1].target = target;
+                    c->dependency[c->dependencies - 1].shared = last_events->lock[k].shared;
                 }
             }
-        if (p->wants > HOLDERS_MAX) {
-            c->wants = p->first_want;
-            p->wants = 0;
+        if (p->dependencies > HOLDERS_MAX) {
+            c->dependencies = p->first_dependency;
+            p->dependencies = 0;
             return;
         }
     }
 }
 
 /* A wait for one request shows its partner; else it may be any that is open. */
-static void want_requests(struct ana_case *c, struct ana_waiting *p)
+static void add_requests(struct ana_case *c, struct ana_waiting *p)
 {
     struct ana_last_events *last_events = ana_case_last_events(c, p->index);
     const struct trc_sig *sig = p->sig;
@@ -201,15 +200,15 @@ static void want_requests(struct ana_case *c, struct ana_waiting *p)
         bool same = r->sig.comm == sig->comm && r->sig.peer == sig->peer && r->sig.tag == sig->tag &&
                     r->sig.source == sig->source && r->sig.rtag == sig->rtag;
         if (one ? same : r->thread == p->thread)
-            want_request(c, p, r);
-        if (one && p->wants)
+            add_request(c, p, r);
+        if (one && p->dependencies)
             return;
     }
     /* Started too long ago to be found: the live page says enough. */
     if (one && sig->rtag != TRC_TAG_NONE)
-        add_want(c, p, ANA_WANT_MESSAGE, sig, 0, p->since_ns);
+        add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, sig, 0, p->since_ns);
     else if (one && sig->tag != TRC_TAG_NONE)
-        add_want(c, p, ANA_WANT_RECEIVER, sig, 0, p->since_ns);
+        add_dependency(c, p, ANA_DEPENDENCY_RECEIVER, sig, 0, p->since_ns);
 }
 
 void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *p)
@@ -217,21 +216,21 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *p)
     if (p->tested)
         return;
     p->tested = true;
-    p->first_want = (uint32_t)c->wants;
+    p->first_dependency = (uint32_t)c->dependencies;
     const struct trc_sig *sig = p->sig;
     if (p->kind == ANA_WAITING_POLL && trc_opclass_is_probe(p->call->opclass)) {
-        add_want(c, p, ANA_WANT_MESSAGE, sig, 0, p->since_ns);
+        add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, sig, 0, p->since_ns);
     } else if (p->kind == ANA_WAITING_POLL || p->call->opclass == TRC_OP_WAIT) {
-        want_requests(c, p);
+        add_requests(c, p);
         /* Of several, MPI_Waitall needs all. */
         p->any = p->kind == ANA_WAITING_POLL || strstr(p->call->name, "any") || strstr(p->call->name, "some");
     } else if (trc_opclass_is_one_sided(p->call->opclass)) {
-        want_locks(c, p);
+        add_locks(c, p);
         p->any = true; /* who of them has it, and who waits for it as well, is not known */
     } else if (p->kind == ANA_WAITING_MESSAGES) {
         if (sig->flags & TRC_SIG_P2P_OUT)
-            add_want(c, p, ANA_WANT_RECEIVER, sig, 0, p->since_ns);
+            add_dependency(c, p, ANA_DEPENDENCY_RECEIVER, sig, 0, p->since_ns);
         if (sig->flags & TRC_SIG_P2P_IN)
-            add_want(c, p, ANA_WANT_MESSAGE, sig, 0, p->since_ns);
+            add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, sig, 0, p->since_ns);
     }
 }
