@@ -149,7 +149,7 @@ static bool stuck_in_finalize(struct ana_case *c, const struct door *door)
     return true;
 }
 
-bool ana_find_doors(struct ana_case *c)
+bool ana_find_init_finalize(struct ana_case *c)
 {
     struct door door;
     bool found = open_door(c, TRC_OP_INIT, &door) && stuck_in_init(c, &door);

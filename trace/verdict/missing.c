@@ -78,11 +78,11 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
             lasted = p->lasted_ns;
     }
     for (size_t i = 0; i < g->missing_count; i++) {
-        int64_t stands = stands_outside(c, g->missing[i]);
-        if (stands < c->rules.hang_ns)
+        int64_t is_stopped = stands_outside(c, g->missing[i]);
+        if (is_stopped < c->rules.hang_ns)
             continue;
         ana_case_blame(c, g->missing[i]);
-        lasted = stands < lasted ? stands : lasted;
+        lasted = is_stopped < lasted ? is_stopped : lasted;
     }
     bool slow = c->out->culprits == 0 && g->nowhere == 0 && elsewhere(c, g, lasted);
     if (!slow && ((c->out->culprits == 0 && g->nowhere == 0) || lasted == INT64_MAX ||
@@ -128,15 +128,16 @@ static bool message_misses(struct ana_case *c, struct ana_waiting *p)
     for (uint32_t i = 0; i < p->dependencies; i++) {
         struct ana_dependency *w = &c->dependency[p->first_dependency + i];
         size_t partner = ana_dependency_partner(c, w);
-        int64_t stands = w->kind == ANA_DEPENDENCY_COLLECTIVE || partner == SIZE_MAX ? -1 : stands_outside(c, partner);
-        if (stands < c->rules.hang_ns)
+        int64_t is_stopped =
+            w->kind == ANA_DEPENDENCY_COLLECTIVE || partner == SIZE_MAX ? -1 : stands_outside(c, partner);
+        if (is_stopped < c->rules.hang_ns)
             continue; /* a server, or a worker that is idle, waits for as long as the others have no need of it */
         ana_dependency_check(c, p, w, partner);
         if (w->met > 0)
             continue;
         ana_case_blame(c, partner);
         if (!ana_case_settle_by_time(c, w->kind == ANA_DEPENDENCY_MESSAGE ? ANA_CLASS_UNMATCHED : ANA_CLASS_CYCLE,
-                                     stands < p->lasted_ns ? stands : p->lasted_ns)) {
+                                     is_stopped < p->lasted_ns ? is_stopped : p->lasted_ns)) {
             c->out->culprits = 0;
             continue;
         }
@@ -271,10 +272,10 @@ static bool needs_message(struct ana_case *c, struct ana_waiting *p)
 
 /* Nothing fits, but nobody has completed a call for long, and somebody is in one.  Those in MPI_Finalize wait for all.
  */
-bool ana_find_still(struct ana_case *c)
+bool ana_find_no_progress(struct ana_case *c)
 {
-    size_t inside = 0, outside = 0, leaving = 0, doors = 0, messages = 0, others = 0;
-    const struct ana_waiting *door = NULL;
+    size_t inside = 0, outside = 0, leaving = 0, connecting = 0, messages = 0, others = 0;
+    const struct ana_waiting *connect = NULL;
     int64_t last = INT64_MIN;
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
@@ -291,12 +292,12 @@ bool ana_find_still(struct ana_case *c)
         leaving += waiting && waiting->kind == ANA_WAITING_FINALIZE;
         others += waiting && waiting->kind == ANA_WAITING_OTHER;
         messages += waiting && needs_message(c, waiting);
-        if (waiting && waiting->call->opclass == TRC_OP_SPAWN && ++doors)
-            door = waiting;
+        if (waiting && waiting->call->opclass == TRC_OP_SPAWN && ++connecting)
+            connect = waiting;
         if (!waiting && ++outside)
             ana_case_blame(c, i);
     }
-    bool at_end = leaving == inside && outside, at_door = doors == inside;
+    bool at_end = leaving == inside && outside, at_connect = connecting == inside;
     enum ana_verdict_class id = at_end               ? ANA_CLASS_MISSING
                                 : others || !outside ? ANA_CLASS_NONE
                                 : messages           ? ANA_CLASS_UNMATCHED
@@ -314,9 +315,9 @@ bool ana_find_still(struct ana_case *c)
         return true;
     }
     c->out->confidence = ANA_POSSIBLE;
-    if (at_door) /* MPI_Comm_accept, MPI_Comm_connect .. */
+    if (at_connect) /* MPI_Comm_accept, MPI_Comm_connect .. */
         ana_case_say(c, "%zu rank%s in %s, and nobody meets %s there", inside, inside == 1 ? " waits" : "s wait",
-                     door->call->name, inside == 1 ? "it" : "them");
+                     connect->call->name, inside == 1 ? "it" : "them");
     else if (outside)
         ana_case_say(c, "nothing moves: %s %s outside MPI, %zu inside", who, outside == 1 ? "is" : "are", inside);
     else

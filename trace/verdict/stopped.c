@@ -12,7 +12,7 @@
     10000000000 /* a heartbeat comes ten times a second, and is seen within one on network file systems                \
                  */
 
-enum ana_still ana_case_still(const struct ana_case *c, size_t index)
+enum ana_stop ana_case_stop(const struct ana_case *c, size_t index)
 {
     const struct ana_process *p = &c->job->process[index];
     if (p->rank.state == ANA_RANK_DONE || p->rank.state == ANA_RANK_ABORTED)
@@ -28,12 +28,12 @@ enum ana_still ana_case_still(const struct ana_case *c, size_t index)
     return ANA_SILENT;
 }
 
-void ana_say_still(struct ana_case *c)
+void ana_say_stopped(struct ana_case *c)
 {
     for (size_t i = 0; i < c->out->culprits; i++) {
         size_t index = c->out->culprit[i];
         char since[ANA_TEXT];
-        if (c->out->id == ANA_CLASS_DEAD || ana_case_still(c, index) != ANA_FROZEN)
+        if (c->out->id == ANA_CLASS_DEAD || ana_case_stop(c, index) != ANA_FROZEN)
             continue;
         ana_case_evidence(c,
                           "rank %s exists, and its heartbeat has stood still for %s: its recorder is held up (dlopen?)",
@@ -71,12 +71,12 @@ static void look(const struct ana_case *c, struct crowd *crowd)
         const struct ana_process *p = &c->job->process[i];
         if (p->rank.state == ANA_RANK_DONE || p->rank.state == ANA_RANK_ABORTED)
             continue;
-        enum ana_still still = ana_case_still(c, i);
+        enum ana_stop stop = ana_case_stop(c, i);
         crowd->left++;
         crowd->dead |= p->by_pid && !p->alive;
-        if (still == ANA_MOVES)
+        if (stop == ANA_MOVES)
             continue;
-        crowd->kinds[still]++;
+        crowd->kinds[stop]++;
         crowd->index[crowd->n++] = i;
         if (p->silent_ns < crowd->since_ns)
             crowd->since_ns = p->silent_ns;

@@ -34,28 +34,11 @@ const char *ana_verdict_class_name(enum ana_verdict_class id)
 
 /* In this order: the first that finds its kind of trouble has the word. */
 static bool (*const detectors[])(struct ana_case *) = {
-    ana_find_abort,
-    ana_find_mismatch,
-    ana_find_truncated,
-    ana_find_stopped,
-    ana_find_host,
-    ana_find_gone,
-    ana_find_gpu,
-    ana_find_horovod,
-    ana_find_unmatched,
-    ana_find_early_exit,
-    ana_find_cycle,
-    ana_find_missing,
-    ana_find_inside,
-    ana_find_doors,
-    ana_find_living_on,
-    ana_find_still,
-    ana_find_silent,
-    ana_find_killed,
-    ana_find_horovod_straggler,
-    ana_find_alone,
-    ana_find_straggler,
-    ana_find_cut,
+    ana_find_abort,       ana_find_mismatch, ana_find_truncated, ana_find_stopped,           ana_find_host,
+    ana_find_gone,        ana_find_gpu,      ana_find_horovod,   ana_find_unmatched,         ana_find_early_exit,
+    ana_find_cycle,       ana_find_missing,  ana_find_inside,    ana_find_init_finalize,     ana_find_living_on,
+    ana_find_no_progress, ana_find_silent,   ana_find_killed,    ana_find_horovod_straggler, ana_find_alone,
+    ana_find_straggler,   ana_find_cut,
 };
 
 /* What these prove rests on records alone, and stays true whatever comes later. */
@@ -65,14 +48,14 @@ static bool (*const proofs[])(struct ana_case *) = {
 
 /* One process alone that exists while its heartbeat stands still is not frozen by its host or container: its recorder
  * is held up, by the loader for one, and what its file says of its calls is so. */
-static bool host_stands(const struct ana_case *c, size_t index)
+static bool is_host_stopped(const struct ana_case *c, size_t index)
 {
     size_t others = 0;
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
         if (i == index || !p->alive || strcmp(p->host, c->job->process[index].host) != 0)
             continue;
-        if (ana_case_still(c, i) == ANA_MOVES)
+        if (ana_case_stop(c, i) == ANA_MOVES)
             return false;
         others++;
     }
@@ -88,16 +71,16 @@ static void look_at_ranks(struct ana_case *c)
         c->live |= p->alive;
         if (p->alive && c->samples && c->samples->taken >= 2)
             c->moved[i] = c->samples->seen[0][i].progress != c->samples->seen[1][i].progress;
-        runs |= p->alive && ana_case_still(c, i) == ANA_MOVES;
+        runs |= p->alive && ana_case_stop(c, i) == ANA_MOVES;
     }
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
         const struct ana_rank *r = &p->rank;
         bool early = !p->alive && (c->live || r->end_ns < c->job->end_ns - TOGETHER_NS);
         bool dead = r->state == ANA_RANK_DEAD || (r->state == ANA_RANK_UNKNOWN && r->counted);
-        enum ana_still still = p->alive && runs ? ana_case_still(c, i) : ANA_MOVES;
-        bool stands = still == ANA_FROZEN ? host_stands(c, i) : still != ANA_MOVES;
-        c->gone[i] = r->state == ANA_RANK_ABORTED || (dead && early) || stands;
+        enum ana_stop stop = p->alive && runs ? ana_case_stop(c, i) : ANA_MOVES;
+        bool is_stopped = stop == ANA_FROZEN ? is_host_stopped(c, i) : stop != ANA_MOVES;
+        c->gone[i] = r->state == ANA_RANK_ABORTED || (dead && early) || is_stopped;
         c->gone[i] &= c->until_ns == INT64_MAX; /* not yet, then */
     }
 }
@@ -167,7 +150,7 @@ static void judge(struct ana_case *c)
         return;
     if (c->out->state != ANA_VERDICT_UNKNOWN) {
         ana_say_cut(c);
-        ana_say_still(c);
+        ana_say_stopped(c);
     }
     if (!c->out->next[0])
         snprintf(c->out->next, sizeof c->out->next, "%s", classes[c->out->id].next);

@@ -240,15 +240,15 @@ void ana_say_near(struct ana_case *c, const struct ana_waiting *waiting, const s
 bool ana_case_starting(const struct ana_case *c);
 
 /* stopped.c */
-enum ana_still {
+enum ana_stop {
     ANA_MOVES,
     ANA_STOPPED, /* by a signal: the kernel says so */
     ANA_FROZEN,  /* it exists, and its heartbeat stands still */
     ANA_SILENT   /* nothing but its heartbeat is known of it, and that stands still */
 };
-enum ana_still ana_case_still(const struct ana_case *c, size_t index);
+enum ana_stop ana_case_stop(const struct ana_case *c, size_t index);
 /* Says of those to blame whose heartbeat stands still that they exist. */
-void ana_say_still(struct ana_case *c);
+void ana_say_stopped(struct ana_case *c);
 
 /* deaths.c: somebody that does something is blocked, and only others can free it. */
 bool ana_anybody_waits(struct ana_case *c);
@@ -285,9 +285,9 @@ bool ana_find_early_exit(struct ana_case *c);
 bool ana_find_cycle(struct ana_case *c);
 bool ana_find_missing(struct ana_case *c);
 bool ana_find_inside(struct ana_case *c);
-bool ana_find_doors(struct ana_case *c); /* MPI_Init or MPI_Finalize does not return */
+bool ana_find_init_finalize(struct ana_case *c); /* MPI_Init or MPI_Finalize does not return */
 bool ana_find_living_on(struct ana_case *c);
-bool ana_find_still(struct ana_case *c);
+bool ana_find_no_progress(struct ana_case *c);
 bool ana_find_alone(struct ana_case *c); /* N jobs of one rank where one of N was meant */
 bool ana_find_straggler(struct ana_case *c);
 bool ana_find_cut(struct ana_case *c);     /* files are cut off, and nothing else is the matter */
