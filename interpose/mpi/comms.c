@@ -325,7 +325,7 @@ int32_t ipo_world_rank(const struct ipo_comm *comm, int rank)
             return rank < world_size ? rank : TRC_PEER_UNKNOWN;
         if (rank < comm->peers_n && comm->peers[rank] >= 0)
             return comm->peers[rank];
-        return rank < comm->peers_n ? TRC_PEER_BEYOND - rank : TRC_PEER_UNKNOWN;
+        return rank < comm->peers_n ? TRC_PEER_REMOTE - rank : TRC_PEER_UNKNOWN;
     }
     if (rank == ipo_abi.any_source)
         return TRC_PEER_ANY;

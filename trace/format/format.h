@@ -70,7 +70,7 @@
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
-#define TRC_VERSION     2u           /* 2: streams of GPUs, device operations, peers beyond the world */
+#define TRC_VERSION     2u           /* 2: streams of GPUs, device operations, peers of other worlds */
 #define TRC_OLDEST      1u           /* what has been added since is zero in older files: they are read, too */
 #define TRC_BYTE_ORDER  0x01020304u
 #define TRC_HEAD_SIZE   4096u
@@ -206,7 +206,7 @@ enum trc_peer_value {
     TRC_PEER_NULL = -3,    /* MPI_PROC_NULL */
     TRC_PEER_ROOT = -4,    /* MPI_ROOT: this rank is the root of an intercommunicator's collective */
     TRC_PEER_UNKNOWN = -5, /* it could not be found out */
-    TRC_PEER_BEYOND = -16  /* and less: -16 - r is rank r of comm (of an intercommunicator: of its remote group), who is
+    TRC_PEER_REMOTE = -16  /* and less: -16 - r is rank r of comm (of an intercommunicator: of its remote group), who is
                               not in this world, but spawned or connected */
 };
 #define TRC_TAG_NONE      INT32_MIN
@@ -238,12 +238,13 @@ enum trc_sig_flag {
 /* The fields in the order of the schema's `sig` line; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind)
  */
 #define TRC_SIG_FIELDS(FIELD)                                                                                          \
-    FIELD(uint32_t, call, u)   /* index into the schema's calls */                                                     \
-    FIELD(uint32_t, flags, u)  /* enum trc_sig_flag */                                                                 \
-    FIELD(uint32_t, comm, u)   /* TRC_DEF_COMM id; 0 = none */                                                         \
-    FIELD(uint32_t, object, u) /* TRC_DEF_WIN, TRC_DEF_FILE id; kernels: TRC_DEF_KERNEL id; NCCL: number of the stream \
-                                  (trc_device_stream) that it is put on; 0 = none */                                   \
-    FIELD(int32_t, peer, s)    /* destination, root or target */                                                       \
+    FIELD(uint32_t, call, u)  /* index into the schema's calls */                                                      \
+    FIELD(uint32_t, flags, u) /* enum trc_sig_flag */                                                                  \
+    FIELD(uint32_t, comm, u)  /* TRC_DEF_COMM id; 0 = none */                                                          \
+    FIELD(uint32_t, object,                                                                                            \
+          u)                /* TRC_DEF_WIN, TRC_DEF_FILE id; kernels: TRC_DEF_KERNEL id; NCCL: number of the stream \
+                                  (trc_device_stream) that it is put on; 0 = none */  \
+    FIELD(int32_t, peer, s) /* destination, root or target */                                                          \
     FIELD(int32_t, tag, s)                                                                                             \
     FIELD(int32_t, source, s) /* where it came from */                                                                 \
     FIELD(int32_t, rtag, s)                                                                                            \

@@ -116,7 +116,7 @@ static void look_up(struct ana_job *job, struct ana_tally *tally, const struct a
     if (use->kind == ANA_USE_COUNTS)
         ana_tally_use(tally, e, ana_call_number_of(job, e->index, e->sig->call));
     use->is_nccl = trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL;
-    use->is_beyond = e->sig->peer <= TRC_PEER_BEYOND && sends(e);
+    use->is_remote = e->sig->peer <= TRC_PEER_REMOTE && sends(e);
 }
 
 /* Whether it counts: neither of times out of reason. */
@@ -177,7 +177,7 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
     if (e->use->is_nccl)
         job->upper->nccl_call(job, job->gpu, e);
     ana_match_event(job->match, e);
-    if (e->use->is_beyond) /* the counters know partners of this world only */
+    if (e->use->is_remote) /* the counters know partners of this world only */
         ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
                        ana_event_sent(e->sig));
     ana_tally_event(&job->pass.tally, e);

@@ -70,10 +70,10 @@ struct ana_job {
     struct ana_call_name *call; /* of all files, by job-wide number */
     size_t calls;
     struct ana_map call_by_name, call_by_address;
-    struct ana_call_memo { /* of call_by_address, what was asked for lately */
+    struct ana_call_cache { /* of call_by_address, what was asked for lately */
         const struct trc_call *call;
         uint32_t number;
-    } call_memo[64];
+    } call_cache[64];
     struct ana_map comm_names; /* by identity: char * */
 
     struct ana_clock *clock;
@@ -114,7 +114,7 @@ size_t ana_ranks_below(const struct ana_job *job, uint32_t world, int32_t size, 
 /* What a communicator of rank `index` is known by in all worlds that share it; 0 for NULL. */
 uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct trc_comm *comm);
 /* There are other worlds, and which of them this communicator of rank `index` reaches is not known. */
-bool ana_beyond_unknown(const struct ana_job *job, size_t index, const struct trc_comm *comm);
+bool ana_remote_unknown(const struct ana_job *job, size_t index, const struct trc_comm *comm);
 /* Rank index of a partner as that rank's signatures have it; SIZE_MAX: none, or not known. */
 size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_comm *comm, int32_t peer);
 /* The members of a communicator of rank `index`, or its remote group alone: ana_member(m) for each m of the range is a
@@ -133,10 +133,10 @@ bool ana_number_calls(struct ana_job *job, struct ana_process *process);
 uint32_t ana_call_number_anew(struct ana_job *job, const struct trc_call *call);
 static inline uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call)
 {
-    struct ana_call_memo *memo = &job->call_memo[(uintptr_t)call / sizeof *call % 64];
-    if (memo->call != call)
-        *memo = (struct ana_call_memo){call, ana_call_number_anew(job, call)};
-    return memo->number;
+    struct ana_call_cache *cached = &job->call_cache[(uintptr_t)call / sizeof *call % 64];
+    if (cached->call != call)
+        *cached = (struct ana_call_cache){call, ana_call_number_anew(job, call)};
+    return cached->number;
 }
 uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id);
 

@@ -135,7 +135,7 @@ void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relation
 }
 
 /* Messages of rank `from` to ranks of other worlds, which only its events tell.  Returns how many. */
-static uint64_t add_beyond(struct ana_job *job, struct ana_summary *s, struct ana_map *map, size_t from)
+static uint64_t add_remote(struct ana_job *job, struct ana_summary *s, struct ana_map *map, size_t from)
 {
     uint64_t told = 0;
     for (size_t i = 0; job->bridges && i < job->pass.tally.pairs.count; i++) {
@@ -181,7 +181,7 @@ static bool add_pairs(struct ana_job *job, struct ana_summary *s)
                 }
             }
         }
-        told += add_beyond(job, s, &map, i);
+        told += add_remote(job, s, &map, i);
         if (ana_selected(s->selection.ranks, i) && r->sent_messages > told)
             s->pair_overflow += r->sent_messages - told;
     }

@@ -29,14 +29,14 @@ uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct
     return comm ? ana_bridge_identity(job->bridges, job->process[index].rank.world, &comm->def) : 0;
 }
 
-bool ana_beyond_unknown(const struct ana_job *job, size_t index, const struct trc_comm *comm)
+bool ana_remote_unknown(const struct ana_job *job, size_t index, const struct trc_comm *comm)
 {
     return job->bridges && comm && comm->def.flags & TRC_COMM_FOREIGN && !bridge_of(job, index, comm);
 }
 
 size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_comm *comm, int32_t peer)
 {
-    if (peer > TRC_PEER_BEYOND)
+    if (peer > TRC_PEER_REMOTE)
         return ana_index_of_rank(job, job->process[index].rank.world, peer);
     uint32_t far = ana_bridge_partner(bridge_of(job, index, comm), peer);
     return far < job->count ? far : SIZE_MAX;
@@ -68,5 +68,5 @@ size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm
         return m && p->rank.rank == p[-1].rank.rank && p->rank.world == p[-1].rank.world ? SIZE_MAX : m;
     bool remote = m >= (size_t)def->size;
     int32_t rank = (int32_t)(remote ? m - (size_t)def->size : m), of_world = trc_comm_world_rank(comm, rank, remote);
-    return ana_partner(job, index, comm, of_world == TRC_PEER_UNKNOWN ? TRC_PEER_BEYOND - rank : of_world);
+    return ana_partner(job, index, comm, of_world == TRC_PEER_UNKNOWN ? TRC_PEER_REMOTE - rank : of_world);
 }

@@ -47,11 +47,11 @@ bool ana_bridges_between(const struct ana_bridges *bridges, uint32_t a, uint32_t
 /* Does `world` share a communicator with another world? */
 bool ana_bridges_reach(const struct ana_bridges *bridges, uint32_t world);
 
-/* Rank index of a partner as a signature has it, <= TRC_PEER_BEYOND; UINT32_MAX: not known. */
+/* Rank index of a partner as a signature has it, <= TRC_PEER_REMOTE; UINT32_MAX: not known. */
 static inline uint32_t ana_bridge_partner(const struct ana_bridge *bridge, int32_t peer)
 {
-    uint32_t rank = (uint32_t)(TRC_PEER_BEYOND - (int64_t)peer);
-    return bridge && peer <= TRC_PEER_BEYOND && rank < bridge->far_count ? bridge->far[rank] : UINT32_MAX;
+    uint32_t rank = (uint32_t)(TRC_PEER_REMOTE - (int64_t)peer);
+    return bridge && peer <= TRC_PEER_REMOTE && rank < bridge->far_count ? bridge->far[rank] : UINT32_MAX;
 }
 
 #endif

@@ -129,7 +129,7 @@ enum ana_does {
 static bool foreign_source(const struct ana_event *event)
 {
     int32_t source = event->sig->source;
-    if (source >= 0 || source <= TRC_PEER_BEYOND)
+    if (source >= 0 || source <= TRC_PEER_REMOTE)
         return true; /* a rank, but without a file */
     return source == TRC_PEER_UNKNOWN && event->comm && event->comm->def.flags & (TRC_COMM_INTER | TRC_COMM_FOREIGN);
 }

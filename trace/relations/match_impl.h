@@ -146,7 +146,7 @@ static inline uint64_t ana_match_identity(const struct ana_match *match, const s
 /* Rank index of a partner as the event's signature has it; ANA_NOBODY: it has no file, is no rank, or is not known. */
 static inline uint32_t ana_match_partner(const struct ana_match *match, const struct ana_event *event, int32_t peer)
 {
-    if (peer > TRC_PEER_BEYOND)
+    if (peer > TRC_PEER_REMOTE)
         return ana_match_index(match, (uint32_t)event->index, peer);
     uint32_t index = ana_bridge_partner(ana_match_bridge(match, event), peer);
     return index < match->processes && match->process[index] ? index : ANA_NOBODY;

@@ -26,7 +26,7 @@ struct ana_use {
     const struct trc_call *call; /* by the merge */
     const struct trc_comm *comm;
     enum ana_use_kind { ANA_USE_NEW, ANA_USE_COUNTS, ANA_USE_LEFT_OUT } kind; /* by whoever adds up */
-    bool is_sub, is_nccl, is_beyond; /* no call of its own; a call of NCCL's; a message sent to another world */
+    bool is_sub, is_nccl, is_remote; /* no call of its own; a call of NCCL's; a message sent to another world */
     uint32_t number, site;           /* by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
     uint64_t sent, received;         /* of each time it happens */
     enum trc_category category;

@@ -96,7 +96,7 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
         c->out->id = ANA_CLASS_LOOP_DEAD;
     if (c->out->culprits) {
         ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    } else if (ana_beyond_unknown(c->job, first->index, g->comm)) { /* it has a file: which one is not known */
+    } else if (ana_remote_unknown(c->job, first->index, g->comm)) { /* it has a file: which one is not known */
         snprintf(who, sizeof who, "a rank of another world, which cannot be told from its siblings,");
         c->out->confidence = ANA_POSSIBLE;
     }

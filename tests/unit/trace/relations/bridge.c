@@ -100,12 +100,12 @@ static void one_after_the_other(void)
         CHECK(are_one(b, 0, 10 * w + 1, w, 31) && are_one(b, 0, 10 * w + 2, w, 32), "the merged ones of spawn %u", w);
         CHECK(!are_one(b, 0, 10 * w, 3 - w, 30) && !are_one(b, 0, 10 * w + 1, w, 32), "and no others");
         const struct ana_bridge *down = ana_bridge_find(b, 0, 10 * w), *up = ana_bridge_find(b, w, 30);
-        CHECK(ana_bridge_partner(down, TRC_PEER_BEYOND) == 1 + w, "the child of spawn %u", w);
-        CHECK(ana_bridge_partner(up, TRC_PEER_BEYOND) == 0 && ana_bridge_partner(up, TRC_PEER_BEYOND - 1) == 1,
+        CHECK(ana_bridge_partner(down, TRC_PEER_REMOTE) == 1 + w, "the child of spawn %u", w);
+        CHECK(ana_bridge_partner(up, TRC_PEER_REMOTE) == 0 && ana_bridge_partner(up, TRC_PEER_REMOTE - 1) == 1,
               "its parents");
-        CHECK(ana_bridge_partner(ana_bridge_find(b, 0, 10 * w + 1), TRC_PEER_BEYOND - 2) == 1 + w, "on the merged one");
-        CHECK(ana_bridge_partner(ana_bridge_find(b, w, 31), TRC_PEER_BEYOND - 1) == 1, "and back");
-        CHECK(ana_bridge_partner(down, TRC_PEER_BEYOND - 1) == UINT32_MAX &&
+        CHECK(ana_bridge_partner(ana_bridge_find(b, 0, 10 * w + 1), TRC_PEER_REMOTE - 2) == 1 + w, "on the merged one");
+        CHECK(ana_bridge_partner(ana_bridge_find(b, w, 31), TRC_PEER_REMOTE - 1) == 1, "and back");
+        CHECK(ana_bridge_partner(down, TRC_PEER_REMOTE - 1) == UINT32_MAX &&
                   ana_bridge_partner(down, 1) == UINT32_MAX && ana_bridge_partner(down, INT32_MIN) == UINT32_MAX,
               "nobody");
     }
