@@ -26,7 +26,7 @@ struct kernel {
 struct share {
     uint64_t calls;
     int64_t total_ns, min_ns, max_ns;
-    struct ana_times_small *times; /* NULL: beyond DISTRIBUTIONS, or of a window */
+    struct ana_times_small *times; /* NULL: beyond DISTRIBUTIONS, or of a time range */
 };
 struct device {
     struct ana_mix mix;
@@ -36,7 +36,7 @@ struct stream {
     struct ana_stream of;
     uint32_t thread, number;
     bool known;
-    struct ana_lane lane; /* none of a window's */
+    struct ana_lane lane; /* none of a range's */
 };
 
 struct ana_devices {
@@ -48,11 +48,11 @@ struct ana_devices {
     struct ana_map streams;    /* rank index, thread */
     uint64_t *order;           /* of streams: rank index, thread */
     size_t ordered;
-    struct ana_gpu_match *match; /* NULL: of a window */
-    int64_t begin_ns, end_ns;    /* of the window */
+    struct ana_gpu_match *match; /* NULL: of a time range */
+    int64_t begin_ns, end_ns;    /* of the range */
 };
 
-struct ana_devices *ana_devices_new_window(size_t ranks, int64_t begin_ns, int64_t end_ns)
+struct ana_devices *ana_devices_new_range(size_t ranks, int64_t begin_ns, int64_t end_ns)
 {
     struct ana_devices *gpu = calloc(1, sizeof *gpu);
     if (!gpu)
@@ -70,7 +70,7 @@ struct ana_devices *ana_devices_new_window(size_t ranks, int64_t begin_ns, int64
 
 struct ana_devices *ana_devices_new(size_t ranks)
 {
-    struct ana_devices *gpu = ana_devices_new_window(ranks, -ANA_TIME_LIMIT, ANA_TIME_LIMIT);
+    struct ana_devices *gpu = ana_devices_new_range(ranks, -ANA_TIME_LIMIT, ANA_TIME_LIMIT);
     if (!gpu || !(gpu->match = ana_gpu_match_new(ranks))) {
         ana_devices_free(gpu);
         return NULL;
@@ -108,7 +108,7 @@ void ana_devices_free(struct ana_devices *gpu)
 /* ---- events --------------------------------------------------------------------------------------------------------
  */
 
-/* The kernel of an event; NULL: out of memory.  Names belong to the devices of all time, and outlive windows. */
+/* The kernel of an event; NULL: out of memory.  Names belong to the devices of all time, and outlive time ranges. */
 static struct kernel *kernel_of(const struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
     uint32_t *known = ana_map_add(&gpu->kernel_ids, e->index, e->sig->object, 0);
@@ -267,7 +267,7 @@ static void add_device(const struct ana_job *job, const struct ana_devices *gpu,
     }
     struct ana_span run = {p->run_begin_ns, p->run_end_ns}, seen = {gpu->begin_ns, gpu->end_ns};
     struct ana_span known = ana_known_time(job, r->index);
-    int64_t until_ns = gpu == job->gpu ? known.end_ns : ana_window_until(job);
+    int64_t until_ns = gpu == job->gpu ? known.end_ns : ana_time_range_until(job);
     seen.begin_ns = gpu == job->gpu && known.begin_ns > seen.begin_ns ? known.begin_ns : seen.begin_ns;
     seen.end_ns = until_ns < seen.end_ns ? until_ns : seen.end_ns;
     r->wall_ns = ana_plus(r->wall_ns, ana_span_overlap(run, seen));
@@ -350,7 +350,7 @@ static struct kernel *kernels_of(const struct ana_devices *gpu, const uint8_t *r
 
 static bool look_at_kernels(const struct ana_devices *gpu, const uint8_t *ranks, struct ana_gpu_look *out)
 {
-    bool chosen = ranks && gpu->match; /* of a window there are only theirs */
+    bool chosen = ranks && gpu->match; /* of a range there are only theirs */
     bool *partial = calloc(gpu->kernels.count + 1, sizeof *partial);
     struct kernel *made = chosen && partial ? kernels_of(gpu, ranks, partial) : NULL;
     bool ok = partial && (made || !chosen);
@@ -420,20 +420,20 @@ bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out)
 
 bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out)
 {
-    bool window = selection.begin_ns > 0 || selection.end_ns != INT64_MAX, nothing = !ana_devices_any(job->gpu);
-    if (!window)
-        ana_window_release(job);
-    if (!job->gpu || (!window && !selection.ranks))
+    bool range = selection.begin_ns > 0 || selection.end_ns != INT64_MAX, nothing = !ana_devices_any(job->gpu);
+    if (!range)
+        ana_time_range_release(job);
+    if (!job->gpu || (!range && !selection.ranks))
         return ana_gpu_take_whole(job, out);
     *out = (struct ana_gpu_look){.analysed = ana_analysis_share(job), .known = !nothing};
     why_not(job, selection.ranks, out);
-    if (!window || nothing)
+    if (!range || nothing)
         return take(job, job->gpu, &selection, out);
-    double share = ana_window_select(job, &selection); /* a pass over its events */
+    double share = ana_time_range_select(job, &selection); /* a pass over its events */
     if (share < 0)
         return false;
     out->analysed = share < out->analysed ? share : out->analysed;
-    return take(job, job->window.gpu, &selection, out);
+    return take(job, job->range.gpu, &selection, out);
 }
 
 void ana_gpu_look_free(struct ana_gpu_look *look)

@@ -68,15 +68,15 @@ struct ana_gpu_look {
     struct ana_gpu_rank *ranks;
     size_t nccl_count; /* by communicator, call, size */
     struct ana_nccl_stat *nccl;
-    size_t nccl_pair_count; /* of all time: none in a window, of selected ranks both ends count */
+    size_t nccl_pair_count; /* of all time: none in a range, of selected ranks both ends count */
     struct ana_nccl_pair *nccl_pairs;
     uint64_t copies, copied; /* bytes */
-    bool nccl_forgotten;     /* the window's begin is too long ago: its operations of NCCL are not all there */
+    bool nccl_forgotten;     /* the range's begin is too long ago: its operations of NCCL are not all there */
     double analysed;         /* as in ana_summary */
 };
 /* For a selection, as ana_summarize: kernels, copies and calls of its ranks that ended in it (NCCL's calls: began),
  * times of kernels clipped to it.  Of NCCL's collectives `timed`, transfer and skew are those of the operation, on all
- * ranks.  Only a window of time reads events again: call it again while out->analysed < 1 after ana_job_advance. False:
+ * ranks.  Only a time range reads events again: call it again while out->analysed < 1 after ana_job_advance. False:
  * out of memory.  Release with ana_gpu_look_free. */
 bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out);
 /* The same of all ranks and all time: reads no event again. */

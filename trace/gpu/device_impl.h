@@ -12,8 +12,8 @@
 struct ana_devices;
 /* Of all time; NULL: out of memory. */
 struct ana_devices *ana_devices_new(size_t ranks);
-/* Kernels and copies of a window of time only: nothing of NCCL's calls, no streams over time. */
-struct ana_devices *ana_devices_new_window(size_t ranks, int64_t begin_ns, int64_t end_ns);
+/* Kernels and copies of a time range only: nothing of NCCL's calls, no streams over time. */
+struct ana_devices *ana_devices_new_range(size_t ranks, int64_t begin_ns, int64_t end_ns);
 void ana_devices_free(struct ana_devices *gpu);
 bool ana_devices_any(const struct ana_devices *gpu); /* something ran on a stream */
 /* A kernel or copy. */

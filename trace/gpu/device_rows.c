@@ -1,5 +1,5 @@
 /* NCCL's operations by communicator, call and size: calls and bytes, times of kernels, who waited for whom.  Sums of
- * all time; of each rank; and the newest of what they are made of, for windows. */
+ * all time; of each rank; and the newest of what they are made of, for time ranges. */
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 #include "trace/gpu/nccl_bandwidth.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define INSTANCES 16384u  /* operations of which some ranks' kernels are to come */
-#define NEWEST    1048576 /* parts that are kept for windows */
+#define NEWEST    1048576 /* parts that are kept for time ranges */
 #define SLACK_NS  20000   /* two GPUs' clocks on one host may seem so far apart */
 
 struct sums {
@@ -314,8 +314,8 @@ static struct row of_ranks(const struct ana_nccl_rows *rows, size_t i, const uin
     return row;
 }
 
-/* The rows out of what is kept of a window; NULL: out of memory. */
-static struct row *of_window(const struct ana_nccl_rows *rows, const struct ana_selection *selection)
+/* The rows out of what is kept of a time range; NULL: out of memory. */
+static struct row *of_range(const struct ana_nccl_rows *rows, const struct ana_selection *selection)
 {
     struct row *made = calloc(rows->rows.count + 1, sizeof *made);
     for (size_t i = 0; made && i < rows->rows.count; i++) {
@@ -363,14 +363,14 @@ static bool look_at_pairs(const struct ana_nccl_rows *rows, const uint8_t *ranks
 bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *rows,
                         const struct ana_selection *selection, struct ana_gpu_look *out)
 {
-    bool window = selection->begin_ns > 0 || selection->end_ns != INT64_MAX;
-    struct row *made = window ? of_window(rows, selection) : NULL;
+    bool range = selection->begin_ns > 0 || selection->end_ns != INT64_MAX;
+    struct row *made = range ? of_range(rows, selection) : NULL;
     out->nccl = calloc(rows->rows.count + 1, sizeof *out->nccl);
-    out->nccl_forgotten = window && rows->forgotten_ns > selection->begin_ns;
+    out->nccl_forgotten = range && rows->forgotten_ns > selection->begin_ns;
     ana_nccl_hows_read(rows->hows, job);
-    bool ok = out->nccl && (made || !window) && (window || look_at_pairs(rows, selection->ranks, out));
+    bool ok = out->nccl && (made || !range) && (range || look_at_pairs(rows, selection->ranks, out));
     for (size_t i = 0; ok && i < rows->rows.count; i++) {
-        if (window) {
+        if (range) {
             add_stat(job, rows, i, &made[i], out);
         } else if (selection->ranks) {
             struct row row = of_ranks(rows, i, selection->ranks, job->count);

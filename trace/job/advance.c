@@ -184,9 +184,9 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
     draw(&job->lane[e->index], e);
 }
 
-static void take_window_event(struct ana_job *job, const struct ana_event *e)
+static void take_range_event(struct ana_job *job, const struct ana_event *e)
 {
-    struct ana_window *w = &job->window;
+    struct ana_time_range *w = &job->range;
     if (!counts(job, &w->pass.tally, e)) {
         if (is_device(e))
             job->upper->device_event(job, w->gpu, e);
@@ -324,18 +324,18 @@ static void evidence_stop(struct ana_job *job)
     job->evidence_match = NULL;
 }
 
-static void window_close(const struct ana_job *job, struct ana_window *window)
+static void close_range(const struct ana_job *job, struct ana_time_range *range)
 {
-    pass_close(&window->pass);
-    job->upper->devices_free(window->gpu);
-    free(window->ranks);
-    *window = (struct ana_window){0};
+    pass_close(&range->pass);
+    job->upper->devices_free(range->gpu);
+    free(range->ranks);
+    *range = (struct ana_time_range){0};
 }
 
 void ana_analysis_stop(struct ana_job *job)
 {
     evidence_stop(job);
-    window_close(job, &job->window);
+    close_range(job, &job->range);
     pass_close(&job->pass);
     ana_match_free(job->match);
     job->upper->devices_free(job->gpu);
@@ -377,7 +377,7 @@ void ana_analysis_refresh(struct ana_job *job)
     introduce(job, job->evidence_match);
     pass_refresh(job, &job->evidence);
     pass_refresh(job, &job->pass);
-    pass_refresh(job, &job->window.pass);
+    pass_refresh(job, &job->range.pass);
 }
 
 /* A slice of the first pass; at its end the clock is fitted and the passes for good begin. */
@@ -424,13 +424,13 @@ static void advance_main(struct ana_job *job)
     }
 }
 
-static void advance_window(struct ana_job *job)
+static void advance_range(struct ana_job *job)
 {
     const struct ana_event *e[SLICE];
-    size_t n = ana_merge_next_few(job->window.pass.merge, e, SLICE);
+    size_t n = ana_merge_next_few(job->range.pass.merge, e, SLICE);
     for (size_t i = 0; i < n; i++)
-        take_window_event(job, e[i]);
-    job->window.pass.done = n == 0;
+        take_range_event(job, e[i]);
+    job->range.pass.done = n == 0;
 }
 
 double ana_analysis_share(const struct ana_job *job)
@@ -446,9 +446,9 @@ double ana_analysis_share(const struct ana_job *job)
     return share < 0.999 ? share : 0.999; /* 1 only when it is so */
 }
 
-static double window_share(const struct ana_job *job)
+static double range_share(const struct ana_job *job)
 {
-    const struct ana_window *w = &job->window;
+    const struct ana_time_range *w = &job->range;
     if (!w->open || w->pass.done)
         return 1;
     int64_t at = ana_merge_position(w->pass.merge);
@@ -468,38 +468,38 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
             advance_evidence(job);
         else if (!job->pass.done)
             advance_main(job);
-        else if (job->window.open && !job->window.pass.done)
-            advance_window(job);
+        else if (job->range.open && !job->range.pass.done)
+            advance_range(job);
         else
             break;
     } while (now_ns() < stop);
-    double whole = ana_analysis_share(job), window = window_share(job);
-    return whole < window ? whole : window;
+    double whole = ana_analysis_share(job), range = range_share(job);
+    return whole < range ? whole : range;
 }
 
-void ana_window_release(struct ana_job *job)
+void ana_time_range_release(struct ana_job *job)
 {
-    window_close(job, &job->window);
+    close_range(job, &job->range);
 }
 
-double ana_window_select(struct ana_job *job, const struct ana_selection *selection)
+double ana_time_range_select(struct ana_job *job, const struct ana_selection *selection)
 {
-    struct ana_window *w = &job->window;
+    struct ana_time_range *w = &job->range;
     const uint8_t *ranks = selection->ranks;
     bool same = w->open && w->begin_ns == selection->begin_ns && w->end_ns == selection->end_ns &&
                 !w->ranks == !ranks && (!ranks || memcmp(w->ranks, ranks, job->count) == 0);
     if (same)
-        return window_share(job);
-    window_close(job, w);
+        return range_share(job);
+    close_range(job, w);
     w->begin_ns = selection->begin_ns;
     w->end_ns = selection->end_ns;
     if (ranks && !(w->ranks = malloc(job->count)))
         return -1;
     if (ranks)
         memcpy(w->ranks, ranks, job->count);
-    w->gpu = job->upper->devices_new_window(job->count, w->begin_ns, w->end_ns);
+    w->gpu = job->upper->devices_new_range(job->count, w->begin_ns, w->end_ns);
     if (!w->gpu || !pass_open(job, &w->pass) || !ana_merge_seek(w->pass.merge, w->begin_ns, w->end_ns, w->ranks))
         return -1;
     w->open = true;
-    return window_share(job);
+    return range_share(job);
 }

@@ -149,9 +149,9 @@ struct ana_call_stat {
     const char *name;
     enum trc_opclass opclass;
     int size_class;         /* -1: the sum over all; else trc_size_class() */
-    struct ana_times times; /* of a window: of all calls that some part of lies in it, in their full length */
+    struct ana_times times; /* of a time range: of all calls that some part of lies in it, in their full length */
     uint64_t ended;         /* of those, how many ended in it: whose bytes are counted */
-    int64_t time_ns;        /* inside them, as far as it lies in the window */
+    int64_t time_ns;        /* inside them, as far as it lies in the range */
     int64_t seen_ns;        /* of that, in events that were analysed: what waiting_ns is a share of */
     uint64_t sent, received;
     int64_t waiting_ns;     /* of the time, lost waiting for others; -1 unknown (no events, or not a call that waits) */
@@ -266,7 +266,7 @@ struct ana_summary {
 };
 
 /* Fills *out for a selection.  All time and all ranks: counters (exact) joined with what advance has seen.  Otherwise
- * from the events of the window; call it again while out->analysed < 1 after ana_job_advance.  Free it with
+ * from the events of the range; call it again while out->analysed < 1 after ana_job_advance.  Free it with
  * ana_summary_free.  TRC_BAD only when out of memory. */
 enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selection, struct ana_summary *out);
 void ana_summary_free(struct ana_summary *summary);
@@ -292,7 +292,7 @@ struct ana_timeline_cell {
     float waiting;               /* share of the cell lost waiting for others */
 };
 /* `n` cells of [begin_ns, end_ns) for one rank.  O(n) whatever the trace: pre-reduced; below the pyramid's finest
- * level it decodes the chunk or two that the window touches. */
+ * level it decodes the chunk or two that the range touches. */
 void ana_timeline(struct ana_job *job, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
                   struct ana_timeline_cell *out);
 

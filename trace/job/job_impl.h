@@ -19,15 +19,15 @@
 
 #define ANA_HUNG_NS 30000000000 /* a running job in which nothing completes for this long hangs */
 
-/* The way through all events, or through those of a window.  Relations (messages, instances, waits) are found by the
- * former only: pairing needs every event before. */
+/* The way through all events, or through those of a time range.  Only the way through all finds relations (messages,
+ * instances, waits): pairing needs every event before. */
 struct ana_pass {
     struct ana_merge *merge;
     struct ana_tally tally;
     bool done; /* nothing more now */
 };
 
-struct ana_window {
+struct ana_time_range {
     int64_t begin_ns, end_ns;
     uint8_t *ranks; /* NULL: all */
     struct ana_pass pass;
@@ -92,7 +92,7 @@ struct ana_job {
     struct ana_lane *lane;   /* one a rank */
     struct ana_devices *gpu; /* device.c */
     struct ana_store store;
-    struct ana_window window;
+    struct ana_time_range range;
     struct ana_hvd_state *horovod; /* horovod.c */
     unsigned refreshes;            /* ana_job_refresh so far */
     ana_line_finder *line_finder;
@@ -169,19 +169,19 @@ bool ana_analysis_start(struct ana_job *job); /* anew, for the processes as they
 void ana_analysis_stop(struct ana_job *job);
 void ana_analysis_refresh(struct ana_job *job);       /* after the files were refreshed */
 double ana_analysis_share(const struct ana_job *job); /* of the main pass */
-/* Makes the window pass that of `selection`, unless it is already; returns its share, -1 when out of memory. */
-double ana_window_select(struct ana_job *job, const struct ana_selection *selection);
-void ana_window_release(struct ana_job *job); /* there is no window now, and no pass over its events */
+/* Makes the range pass that of `selection`, unless it is already; returns its share, -1 when out of memory. */
+double ana_time_range_select(struct ana_job *job, const struct ana_selection *selection);
+void ana_time_range_release(struct ana_job *job); /* there is no range now, and no pass over its events */
 
 /* over_time.c: from when to when the main pass knows what a rank did; empty while it knows nothing. */
 struct ana_span ana_known_time(const struct ana_job *job, size_t index);
-/* What ended before this is in the window's sums. */
-int64_t ana_window_until(const struct ana_job *job);
+/* What ended before this is in the sums of the range. */
+int64_t ana_time_range_until(const struct ana_job *job);
 
-/* summary_counters.c: ranks, calls, cells and pairs of the whole run.  summary_events.c: the same of a window, and what
+/* summary_counters.c: ranks, calls, cells and pairs of the whole run.  summary_events.c: the same of a range, and what
  * only events tell.  False: out of memory. */
 bool ana_summary_counters(struct ana_job *job, struct ana_summary *s);
-bool ana_summary_window(struct ana_job *job, struct ana_summary *s);
+bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s);
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events);
 void ana_summary_sort_pairs(struct ana_summary *s);
@@ -193,7 +193,7 @@ struct ana_call_cell {
     uint32_t call;
     uint16_t size_class;
     uint64_t sent, received;
-    uint64_t passing; /* of times.calls: that end after the window */
+    uint64_t passing; /* of times.calls: that end after the range */
     int64_t time_ns;
     struct ana_times_sum times;
 };

@@ -26,9 +26,9 @@ struct ana_span ana_known_time(const struct ana_job *job, size_t index)
     return known;
 }
 
-int64_t ana_window_until(const struct ana_job *job)
+int64_t ana_time_range_until(const struct ana_job *job)
 {
-    const struct ana_window *w = &job->window;
+    const struct ana_time_range *w = &job->range;
     return !w->open || w->pass.done ? job->horizon_ns : ana_merge_position(w->pass.merge);
 }
 
@@ -84,19 +84,19 @@ static void cell_of(const struct ana_lane_sum *sum, double known_ns, struct ana_
 /* ---- below the finest bucket ----------------------------------------------------------------------------------------
  */
 
-struct window {
+struct range {
     int64_t begin_ns, end_ns;
     size_t n;
     struct ana_lane_sum *cell;
 };
 
 /* Begin of cell i. */
-static int64_t edge(const struct window *w, size_t i)
+static int64_t edge(const struct range *w, size_t i)
 {
     return w->begin_ns + (int64_t)((double)(w->end_ns - w->begin_ns) * (double)i / (double)w->n);
 }
 
-static size_t cell_at(const struct window *w, int64_t ns)
+static size_t cell_at(const struct range *w, int64_t ns)
 {
     if (ns <= w->begin_ns)
         return 0;
@@ -111,7 +111,7 @@ static size_t cell_at(const struct window *w, int64_t ns)
 }
 
 /* Spreads `share` of [begin, end) over the cells; field: the sum's. */
-static void spread(const struct window *w, int64_t begin_ns, int64_t end_ns, double share, size_t field)
+static void spread(const struct range *w, int64_t begin_ns, int64_t end_ns, double share, size_t field)
 {
     if (end_ns <= w->begin_ns || begin_ns >= w->end_ns)
         return;
@@ -132,7 +132,7 @@ static size_t chunks_in(const struct trc_file *file, uint64_t from, uint64_t to)
 }
 
 /* Fills the cells from the events themselves.  False: too many. */
-static bool decode(struct ana_job *job, size_t index, const struct window *w)
+static bool decode(struct ana_job *job, size_t index, const struct range *w)
 {
     struct trc_file *file = job->process[index].rank.file;
     uint64_t from = ana_clock_ticks(job->clock, index, w->begin_ns), to = ana_clock_ticks(job->clock, index, w->end_ns);
@@ -177,7 +177,7 @@ void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t e
     struct ana_lane_sum *sum = calloc(n, sizeof *sum);
     if (!sum)
         return;
-    struct window w = {begin_ns, end_ns, n, sum};
+    struct range w = {begin_ns, end_ns, n, sum};
     struct ana_lane *lane = &job->lane[index];
     bool fine = (end_ns - begin_ns) / (int64_t)n < 4 * lane->width_ns && decode(job, index, &w);
     struct ana_span known = known_alone(job, index);
@@ -196,7 +196,7 @@ struct step {
     double total, known_ns, longest_ns;
 };
 
-static void add_rank(const struct ana_job *job, size_t index, const struct window *w, enum ana_series_kind kind,
+static void add_rank(const struct ana_job *job, size_t index, const struct range *w, enum ana_series_kind kind,
                      struct step *step)
 {
     struct ana_span known = ana_known_time(job, index);
@@ -229,7 +229,7 @@ void ana_series(const struct ana_job *job, struct ana_selection selection, enum 
     int64_t end = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
     struct step *step = calloc(n + 1, sizeof *step);
     if (step && job->lane && end > begin) {
-        struct window w = {begin, end, n, NULL};
+        struct range w = {begin, end, n, NULL};
         for (size_t r = 0; r < job->count; r++)
             if (ana_selected(selection.ranks, r))
                 add_rank(job, r, &w, kind, step);

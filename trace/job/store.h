@@ -1,4 +1,4 @@
-/* The latest relations, kept to be looked at again: for a moment under the cursor and for windows of time.
+/* The latest relations, kept to be looked at again: for the time under the cursor and for time ranges.
  * Bounded: the newest ANA_STORE_MESSAGES messages, ANA_STORE_WAITS wait states, and collective instances in a table in
  * which a new one may take the place of an old one.  What was pushed out is unknown. */
 #ifndef ANA_STORE_H

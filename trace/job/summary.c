@@ -207,7 +207,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     *s = (struct ana_summary){.selection = selection};
     if (!job->match)
         return TRC_BAD;
-    bool window = selection.begin_ns > 0 || selection.end_ns != INT64_MAX;
+    bool range = selection.begin_ns > 0 || selection.end_ns != INT64_MAX;
     s->selection.ranks = NULL;
     if (selection.ranks) {
         uint8_t *copy = malloc(job->count + 1);
@@ -215,19 +215,19 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
             return TRC_BAD;
         s->selection.ranks = memcpy(copy, selection.ranks, job->count);
     }
-    s->begin_ns = selection.begin_ns > job->begin_ns && window ? selection.begin_ns : job->begin_ns;
+    s->begin_ns = selection.begin_ns > job->begin_ns && range ? selection.begin_ns : job->begin_ns;
     s->end_ns = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
-    s->exact = !window;
+    s->exact = !range;
     s->analysed = ana_analysis_share(job);
     bool ok = list_ranks(job, s);
-    if (window) {
-        double share = ok ? ana_window_select(job, &selection) : -1;
+    if (range) {
+        double share = ok ? ana_time_range_select(job, &selection) : -1;
         s->analysed = fmin(s->analysed, share);
-        int64_t until_ns = ana_window_until(job); /* shares and rates are of what is known */
+        int64_t until_ns = ana_time_range_until(job); /* shares and rates are of what is known */
         s->end_ns = until_ns > s->end_ns ? s->end_ns : until_ns > s->begin_ns ? until_ns : s->begin_ns;
-        ok = share >= 0 && ana_summary_window(job, s);
+        ok = share >= 0 && ana_summary_time_range(job, s);
     } else {
-        ana_window_release(job);
+        ana_time_range_release(job);
         ok = ok && ana_summary_counters(job, s) && ana_summary_relations(job, s, &job->pass.tally, &job->pass.tally);
     }
     if (!ok) {

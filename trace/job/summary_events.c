@@ -1,4 +1,4 @@
-/* Summaries from events: windows of time, and what only events tell (who waited for whom, where, how long). */
+/* Summaries from events: time ranges, and what only events tell (who waited for whom, where, how long). */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
 #include <math.h>
@@ -307,10 +307,9 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
            add_sites(job, s, events) && add_to_calls(job, s, relations, events);
 }
 
-/* ---- windows --------------------------------------------------------------------------------------------------------
- */
+/* ---- time ranges --------------------------------------------------------------------------------------------------- */
 
-/* What the store has of the window. */
+/* What the store has of the range. */
 static bool collect(struct ana_job *job, const struct ana_summary *s, struct ana_tally *t)
 {
     const struct ana_store *store = &job->store;
@@ -364,7 +363,7 @@ static size_t add_open_calls(struct ana_job *job, const struct ana_summary *s, s
     return n;
 }
 
-static bool window_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+static bool range_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
 {
     size_t n = t->calls.count, room = n + s->rank_count + 1;
     struct ana_call_cell *cells = calloc(room, sizeof *cells), **list = calloc(room, sizeof *list);
@@ -396,7 +395,7 @@ static bool window_calls(struct ana_job *job, struct ana_summary *s, const struc
     return ok;
 }
 
-static void window_ranks(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+static void range_ranks(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
 {
     for (size_t i = 0; i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
@@ -424,7 +423,7 @@ static void window_ranks(struct ana_job *job, struct ana_summary *s, const struc
     }
 }
 
-static bool window_pairs(struct ana_summary *s, const struct ana_tally *t, const struct ana_tally *relations)
+static bool range_pairs(struct ana_summary *s, const struct ana_tally *t, const struct ana_tally *relations)
 {
     s->pairs = calloc(t->pairs.count + 1, sizeof *s->pairs);
     if (!s->pairs)
@@ -440,12 +439,12 @@ static bool window_pairs(struct ana_summary *s, const struct ana_tally *t, const
     return true;
 }
 
-bool ana_summary_window(struct ana_job *job, struct ana_summary *s)
+bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
 {
     struct ana_tally relations = {0};
-    const struct ana_tally *events = &job->window.pass.tally;
-    window_ranks(job, s, events);
-    bool ok = collect(job, s, &relations) && window_calls(job, s, events) && window_pairs(s, events, &relations) &&
+    const struct ana_tally *events = &job->range.pass.tally;
+    range_ranks(job, s, events);
+    bool ok = collect(job, s, &relations) && range_calls(job, s, events) && range_pairs(s, events, &relations) &&
               ana_summary_relations(job, s, &relations, events);
     ana_tally_free(&relations);
     return ok;

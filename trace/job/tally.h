@@ -1,4 +1,4 @@
-/* Sums over events and relations: what the whole run and each window of time add up to.
+/* Sums over events and relations: what the whole run and each time range add up to.
  * Pure: fed with numbers, asked by the summaries. */
 #ifndef ANA_TALLY_H
 #define ANA_TALLY_H
@@ -14,8 +14,8 @@
 struct ana_call_sum { /* call number, size class */
     struct ana_times_small times;
     uint64_t sent, received;
-    uint64_t passing; /* of a window: calls in `times` that end after it */
-    int64_t time_ns;  /* of a window: inside them, as far as it lies in it */
+    uint64_t passing; /* of a time range: calls in `times` that end after it */
+    int64_t time_ns;  /* of a time range: inside them, as far as it lies in it */
 };
 struct ana_thread_sum { /* rank index, thread */
     int64_t ns[TRC_CATEGORIES];
@@ -79,9 +79,9 @@ void ana_tally_use(struct ana_tally *tally, const struct ana_event *event, uint3
 /* An event or SUB item, not nested, whose use was looked up. */
 static inline __attribute__((always_inline)) void ana_tally_event(struct ana_tally *tally,
                                                                   const struct ana_event *event);
-/* The same by call and size and by rank: for windows; of whole runs the counters know better. */
+/* The same by call and size and by rank: for time ranges; of whole runs the counters know better. */
 void ana_tally_call(struct ana_tally *tally, const struct ana_event *event);
-/* A call that begins before the end of a window and ends after it: its duration, by call and size and by place. */
+/* A call that begins before the end of a range and ends after it: its duration, by call and size and by place. */
 void ana_tally_passing(struct ana_tally *tally, const struct ana_event *event);
 /* The part of an event that lies in [begin_ns, end_ns), by category, by call and size and by place. */
 void ana_tally_time(struct ana_tally *tally, const struct ana_event *event, int64_t begin_ns, int64_t end_ns);

@@ -11,9 +11,9 @@ struct ana_hvd_state;
 struct ana_samples;
 
 struct ana_upper {
-    /* trace/gpu: of all time, and of a window; NULL: out of memory. */
+    /* trace/gpu: of all time, and of a time range; NULL: out of memory. */
     struct ana_devices *(*devices_new)(size_t ranks);
-    struct ana_devices *(*devices_new_window)(size_t ranks, int64_t begin_ns, int64_t end_ns);
+    struct ana_devices *(*devices_new_range)(size_t ranks, int64_t begin_ns, int64_t end_ns);
     void (*devices_free)(struct ana_devices *devices);
     void (*device_event)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
     void (*nccl_call)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);

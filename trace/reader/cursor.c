@@ -1,4 +1,4 @@
-/* Items of one thread in order, decoded from a window that slides over its chunks.
+/* Items of one thread in order, decoded from a buffer that slides over its chunks.
  *
  * A cursor reads no further than the chunk heads of the last refresh say: what its events refer to has been defined by
  * then, so definitions are never missing. */
@@ -64,7 +64,7 @@ static void enter(struct trc_cursor *cursor, const struct trc_event_ref *ref)
     if (!cursor->continued)
         cursor->event_begin = cursor->event_end = cursor->base;
     cursor->sig_count = 0;
-    cursor->window_at = cursor->window_size = 0;
+    cursor->buffer_at = cursor->buffer_size = 0;
 }
 
 /* Done with a chunk, of which `records` were delivered or told as lost. */
@@ -123,19 +123,19 @@ void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks)
 
 enum fill { FILL_OK, FILL_NOTHING, FILL_RECYCLED };
 
-/* Makes the window begin at cursor->at.  What is in it then is of this chunk and no other. */
+/* Makes the buffer begin at cursor->at.  What is in it then is of this chunk and no other. */
 static enum fill fill(struct trc_cursor *cursor)
 {
     const struct trc_file *file = cursor->file;
-    uint32_t wanted = cursor->limit - cursor->at < TRC_WINDOW ? cursor->limit - cursor->at : TRC_WINDOW;
+    uint32_t wanted = cursor->limit - cursor->at < TRC_CURSOR_BUFFER ? cursor->limit - cursor->at : TRC_CURSOR_BUFFER;
     uint64_t offset = trc_chunk_offset(file, cursor->chunk) + TRC_ITEMS_OFFSET + cursor->at;
-    cursor->window_at = cursor->at;
-    cursor->window_size = (uint32_t)trc_file_read(file, offset, cursor->window, wanted);
-    if (cursor->window_size && !trc_chunk_same(file, cursor->chunk, &cursor->known, NULL)) {
-        cursor->window_size = 0;
+    cursor->buffer_at = cursor->at;
+    cursor->buffer_size = (uint32_t)trc_file_read(file, offset, cursor->buffer, wanted);
+    if (cursor->buffer_size && !trc_chunk_same(file, cursor->chunk, &cursor->known, NULL)) {
+        cursor->buffer_size = 0;
         return FILL_RECYCLED;
     }
-    return cursor->window_size ? FILL_OK : FILL_NOTHING;
+    return cursor->buffer_size ? FILL_OK : FILL_NOTHING;
 }
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
@@ -188,8 +188,8 @@ static bool still_to_come(struct trc_cursor *cursor)
 /* The item at the cursor cannot be taken.  True: it may be whole after a refresh.  Else the chunk is done with. */
 static bool wait_or_leave(struct trc_cursor *cursor, bool may_come, const char *why)
 {
-    cursor->window_at = cursor->at;
-    cursor->window_size = 0;
+    cursor->buffer_at = cursor->at;
+    cursor->buffer_size = 0;
     if (may_come && still_to_come(cursor))
         return true;
     trc_file_damage(cursor->file, "chunk %u, byte %u: %s: the rest of it is left out", cursor->chunk,
@@ -198,7 +198,7 @@ static bool wait_or_leave(struct trc_cursor *cursor, bool may_come, const char *
     return false;
 }
 
-/* At the end of the window.  TRC_OK: there may be bytes in it now; TRC_END: nothing more at present; TRC_BAD: something
+/* At the end of the buffer.  TRC_OK: there may be bytes in it now; TRC_END: nothing more at present; TRC_BAD: something
  * was missed, *out says what. */
 static enum trc_status advance(struct trc_cursor *cursor, struct trc_record *out)
 {
@@ -235,25 +235,25 @@ static enum trc_status next_unusual(struct trc_cursor *cursor, struct trc_record
         const char *why = NULL;
         enum trc_step step = trc_item_take(cursor, &bytes, out, &why);
         if (step == TRC_STEP_RECORD || step == TRC_STEP_AGAIN || step == TRC_STEP_SAID) {
-            cursor->at = cursor->window_at + (uint32_t)(bytes.at - cursor->window);
+            cursor->at = cursor->buffer_at + (uint32_t)(bytes.at - cursor->buffer);
             if (step == TRC_STEP_AGAIN)
                 continue;
             cursor->delivered += step == TRC_STEP_RECORD;
             return TRC_OK;
         }
         bool wait = false;
-        if (step == TRC_STEP_SHORT && cursor->at > cursor->window_at) {
-            cursor->window_at = cursor->at; /* filled anew from this item on */
-            cursor->window_size = 0;
+        if (step == TRC_STEP_SHORT && cursor->at > cursor->buffer_at) {
+            cursor->buffer_at = cursor->at; /* filled anew from this item on */
+            cursor->buffer_size = 0;
         } else if (step == TRC_STEP_SHORT) {
-            uint32_t end = cursor->window_at + cursor->window_size;
-            bool file_ends = end < cursor->limit && cursor->window_size < TRC_WINDOW;
+            uint32_t end = cursor->buffer_at + cursor->buffer_size;
+            bool file_ends = end < cursor->limit && cursor->buffer_size < TRC_CURSOR_BUFFER;
             wait = wait_or_leave(cursor, file_ends, file_ends ? "the file ends here" : "an item is cut off");
         } else if (step == TRC_STEP_HOLE) {
             wait = wait_or_leave(cursor, true, "nothing was written here");
         } else if (step == TRC_STEP_HELD) {
-            cursor->window_at = cursor->at; /* read again next time: it grows in place */
-            cursor->window_size = 0;
+            cursor->buffer_at = cursor->at; /* read again next time: it grows in place */
+            cursor->buffer_size = 0;
             wait = true;
         } else
             wait_or_leave(cursor, false, why);

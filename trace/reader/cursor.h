@@ -5,7 +5,7 @@
 #include "trace/format/decode.h"
 #include "trace/reader/file.h"
 
-#define TRC_WINDOW (32u << 10)
+#define TRC_CURSOR_BUFFER (32u << 10)
 
 struct trc_chunk_sig {
     struct trc_sig sig;
@@ -35,16 +35,16 @@ struct trc_cursor {
     struct trc_chunk_sig *sigs;
     size_t sig_count, sig_room;
 
-    /* Bytes window_at .. window_at + window_size of its items. */
-    uint32_t window_at, window_size;
-    uint8_t window[TRC_WINDOW];
+    /* Bytes buffer_at .. buffer_at + buffer_size of its items. */
+    uint32_t buffer_at, buffer_size;
+    uint8_t buffer[TRC_CURSOR_BUFFER];
 };
 
-/* The bytes in the window that are not decoded yet. */
+/* The bytes in the buffer that are not decoded yet. */
 static inline struct trc_bytes trc_cursor_bytes(const struct trc_cursor *cursor)
 {
-    const uint8_t *end = cursor->window + cursor->window_size;
-    return (struct trc_bytes){cursor->window + (cursor->at - cursor->window_at), end};
+    const uint8_t *end = cursor->buffer + cursor->buffer_size;
+    return (struct trc_bytes){cursor->buffer + (cursor->at - cursor->buffer_at), end};
 }
 
 /* What came of an item. */
@@ -52,7 +52,7 @@ enum trc_step {
     TRC_STEP_RECORD,
     TRC_STEP_SAID,  /* a record that its chunk does not count */
     TRC_STEP_AGAIN, /* an item without a record */
-    TRC_STEP_SHORT, /* the window ends inside the item */
+    TRC_STEP_SHORT, /* the buffer ends inside the item */
     TRC_STEP_HOLE,  /* nothing written here */
     TRC_STEP_HELD,  /* a FOLD that still grows */
     TRC_STEP_BAD    /* *why says what is wrong */
@@ -63,7 +63,7 @@ enum trc_step {
 enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
                             const char **why);
 
-/* The usual items: events, as long as they lie in the window whole.  Returns how many; at 0 see trc_item_take. */
+/* The usual items: events, as long as they lie in the buffer whole.  Returns how many; at 0 see trc_item_take. */
 size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_record *restrict out, size_t max);
 
 /* A LOST record from the cursor's time base to `end`. */

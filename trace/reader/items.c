@@ -52,7 +52,7 @@ static bool skip_item(struct trc_bytes *bytes, uint64_t kind)
 /* Does anything follow the row of FOLDs that begins at `bytes`?  If not, its writer may still count polls into them. */
 static enum trc_step settle_row(struct trc_cursor *cursor, struct trc_bytes bytes)
 {
-    bool follows = false, reached = cursor->window_at + cursor->window_size >= cursor->limit;
+    bool follows = false, reached = cursor->buffer_at + cursor->buffer_size >= cursor->limit;
     for (uint64_t kind; trc_get_varint(&bytes, &kind);) {
         if ((kind == TRC_ITEM_FOLD || kind == TRC_ITEM_SIG) && skip_item(&bytes, kind))
             continue;
@@ -60,7 +60,7 @@ static enum trc_step settle_row(struct trc_cursor *cursor, struct trc_bytes byte
         reached |= kind == TRC_ITEM_END;
         break;
     }
-    if (!follows && !reached && cursor->at > cursor->window_at)
+    if (!follows && !reached && cursor->at > cursor->buffer_at)
         return TRC_STEP_SHORT; /* see more of it first */
     if (!follows && reached && !trc_cursor_is_complete(cursor))
         return TRC_STEP_HELD;
@@ -358,7 +358,7 @@ size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_record *restri
     if (n == 0)
         return 0;
     cursor->in_row = cursor->row_settled = false;
-    cursor->at = cursor->window_at + (uint32_t)(bytes.at - cursor->window);
+    cursor->at = cursor->buffer_at + (uint32_t)(bytes.at - cursor->buffer);
     cursor->delivered += n;
     return n;
 }

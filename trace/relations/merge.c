@@ -22,7 +22,7 @@ struct lane {
     size_t node;                   /* of the tree, that it comes to first */
     uint64_t order;                /* among equal ends; see struct entry */
     bool dry;                      /* had nothing more when last asked */
-    bool ended;                    /* will give nothing more: past the window */
+    bool ended;                    /* will give nothing more: past the time range */
     struct ana_event *next, *stop; /* of event[], those that were not given out */
     struct ana_event event[AHEAD];
     struct trc_record record[AHEAD]; /* that they were made of: another fit of the clock gives them other times */
@@ -161,7 +161,7 @@ static void describe(const struct source *source, struct lane *lane, size_t n)
     }
 }
 
-/* Leaves of the lane's items those that overlap the window. */
+/* Leaves of the lane's items those that overlap the time range. */
 static size_t clip(const struct ana_merge *merge, struct lane *lane, size_t n)
 {
     size_t kept = 0;

@@ -45,7 +45,7 @@ static inline const struct ana_event *ana_merge_next(struct ana_merge *merge)
 }
 
 /* Starts anew with the items that overlap [begin_ns, end_ns) of the ranks selected (one byte an index, nonzero =
- * selected, read during this call only; NULL: all).  For windows: use a merge of one's own for these.
+ * selected, read during this call only; NULL: all).  For time ranges: use a merge of one's own for these.
  * begin_ns = INT64_MIN, end_ns = INT64_MAX: everything again. */
 bool ana_merge_seek(struct ana_merge *merge, int64_t begin_ns, int64_t end_ns, const uint8_t *ranks);
 

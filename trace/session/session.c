@@ -7,7 +7,7 @@ enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_jo
 {
     static const struct ana_upper upper = {
         .devices_new = ana_devices_new,
-        .devices_new_window = ana_devices_new_window,
+        .devices_new_range = ana_devices_new_range,
         .devices_free = ana_devices_free,
         .device_event = ana_gpu_device_event,
         .nccl_call = ana_gpu_call,

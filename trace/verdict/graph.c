@@ -326,7 +326,7 @@ bool ana_case_deadlocked(const struct ana_case *c, size_t index)
 }
 
 /* A deadlock is proven where all threads of its ranks are blocked inside a call: one that polls may do something else,
- * one outside MPI too.  What a window waits for is not all known. */
+ * one outside MPI too.  What an RMA window waits for is not all known. */
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -157,7 +157,7 @@ static void say_fine(const struct ana_summary *s, const struct gpus *gpus, struc
         ana_line_say(line, "nothing stands out: %s parallel efficiency, %s in MPI%s", parallel, share, device);
 }
 
-/* A window of which no event has been seen: what is not known yet is not fine. */
+/* A time range of which no event has been seen: what is not known yet is not fine. */
 static bool is_ahead(const struct ana_job *job, const struct ana_summary *s)
 {
     return !s->exact && (s->analysed <= 0 || (job->horizon_ns != INT64_MAX && s->begin_ns >= job->horizon_ns));

@@ -18,7 +18,7 @@ static bool is_part(const struct ana_job *job, const struct ana_summary *s)
     return s->rank_count < job->count;
 }
 
-/* Over 1 only by calls that reach over the ends of a window. */
+/* Over 1 only by calls that reach over the ends of a time range. */
 static double share_of_all(const struct ana_summary *s, int64_t lost_ns)
 {
     double seen = 0;
@@ -75,19 +75,19 @@ static struct latecomer worst_latecomer(const struct ana_job *job, const struct 
     return worst;
 }
 
-/* A few waits in a window are no shares of anything: each is what it is. */
+/* A few waits in a time range are no shares of anything: each is what it is. */
 static bool say_few(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     static const char *const why[] = {"sends late", "receives late", "comes last"};
     const struct ana_wait *worst = NULL;
     for (size_t i = 0; !s->exact && i < s->wait_count && !worst; i++)
         worst = of_selected(s, &s->waits[i]) ? &s->waits[i] : NULL;
-    int64_t window_ns = s->end_ns - s->begin_ns;
-    if (!worst || worst->count >= NOTABLE_WAITS || (double)worst->lost_ns < NOTABLE_SHARE * (double)window_ns)
+    int64_t range_ns = s->end_ns - s->begin_ns;
+    if (!worst || worst->count >= NOTABLE_WAITS || (double)worst->lost_ns < NOTABLE_SHARE * (double)range_ns)
         return false;
     char lost[ANA_TEXT], all[ANA_TEXT];
     ana_spoken(lost, sizeof lost, (double)worst->lost_ns);
-    ana_spoken(all, sizeof all, (double)window_ns);
+    ana_spoken(all, sizeof all, (double)range_ns);
     ana_line_say(line, "rank %s waits for rank %s, which %s, for %s of this window of %s",
                  ana_rank_label(job, worst->waiter).text, ana_rank_label(job, worst->culprit).text, why[worst->kind],
                  lost, all);

@@ -1,8 +1,8 @@
 /* The verdict: is the job healthy, slow, hung or aborted, who is to blame, and by what evidence.
  *
  * From the files alone: what each thread is inside and since when (live pages), and the ends of the event streams.  A
- * running job is never judged by one snapshot: what counts as stuck has not moved between two samples, or has been in one
- * call since long before.  Of a job that is over, the ends of its files tell.
+ * running job is never judged by one sample: a rank counts as hung when it has not moved between two samples, or has
+ * been in one call since long before.  Of a job that is over, the ends of its files tell.
  *
  * Blocked ranks make a graph: a rank in a collective waits for all members that have not come, in a receive for its
  * source (for any of many: a wildcard), in a send for the receiver, in MPI_Wait for what it waits for.  Who can be
@@ -75,13 +75,14 @@ struct ana_verdict_rules {
 };
 void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules);
 
-/* Samples that were taken of a running job, half a second or more apart (ana_job_refresh takes them); two are enough. */
+/* How many samples were taken of a running job, half a second or more apart.  ana_job_refresh takes them; two are
+ * enough. */
 unsigned ana_job_samples(const struct ana_job *job);
 /* Something is stuck, or about to be: a second sample would tell. */
 bool ana_job_suspect(const struct ana_job *job);
 
-/* A rank elsewhere seems to be gone, by wall clocks that may be wrong: a sample two seconds later tells by its heartbeat.
- */
+/* A rank of another host seems to be gone, by wall clocks that may be wrong: a sample two seconds later tells by its
+ * heartbeat. */
 bool ana_job_doubtful(const struct ana_job *job);
 
 /* The verdict on the job as the last refresh saw it.  With a summary of the whole job a straggler can be told, else

@@ -150,7 +150,7 @@ static void add_request(struct ana_case *c, struct ana_waiting *p, const struct 
     }
 }
 
-/* The others that have locked this window at the same target and not unlocked it, where it is not so that both share
+/* The others that have locked this RMA window at the same target and not unlocked it, where it is not so that both share
  * the lock.  Who locks all shares it. */
 static void add_locks(struct ana_case *c, struct ana_waiting *p)
 {
