@@ -221,12 +221,11 @@ static void pass_close(struct ana_pass *pass)
     *pass = (struct ana_pass){0};
 }
 
-/* How far the files are known to be complete cannot be told before the clocks are fitted: what there is, is evidence.
- */
+/* Before the clocks are fitted nobody knows how far the files are complete: the bounds pass takes no file for live. */
 static void say_who_lives(const struct ana_job *job, struct ana_pass *pass)
 {
     for (size_t i = 0; pass->merge && i < job->count; i++)
-        ana_merge_set_live(pass->merge, i, job->process[i].alive && pass != &job->evidence);
+        ana_merge_set_live(pass->merge, i, job->process[i].alive && pass != &job->bounds_pass);
 }
 
 static bool pass_open(struct ana_job *job, struct ana_pass *pass)
@@ -247,7 +246,7 @@ static bool pass_open(struct ana_job *job, struct ana_pass *pass)
 static void look_for_bridges(struct ana_job *job)
 {
     ana_match_set_bridges(job->match, NULL);
-    ana_match_set_bridges(job->evidence_match, NULL);
+    ana_match_set_bridges(job->bounds_match, NULL);
     ana_bridges_free(job->bridges);
     job->bridges = NULL;
     bool several = job->count && job->process[job->count - 1].rank.world; /* they are sorted by world */
@@ -312,16 +311,16 @@ bool ana_analysis_start(struct ana_job *job)
     if (job->clocks < 2)
         return true;
     struct ana_match_sink feed = {job->clock, feed_message, feed_instance};
-    job->evidence_match = ana_match_new(feed);
-    introduce(job, job->evidence_match);
-    return job->evidence_match && pass_open(job, &job->evidence);
+    job->bounds_match = ana_match_new(feed);
+    introduce(job, job->bounds_match);
+    return job->bounds_match && pass_open(job, &job->bounds_pass);
 }
 
-static void evidence_stop(struct ana_job *job)
+static void stop_bounds_pass(struct ana_job *job)
 {
-    pass_close(&job->evidence);
-    ana_match_free(job->evidence_match);
-    job->evidence_match = NULL;
+    pass_close(&job->bounds_pass);
+    ana_match_free(job->bounds_match);
+    job->bounds_match = NULL;
 }
 
 static void close_range(const struct ana_job *job, struct ana_time_range *range)
@@ -334,7 +333,7 @@ static void close_range(const struct ana_job *job, struct ana_time_range *range)
 
 void ana_analysis_stop(struct ana_job *job)
 {
-    evidence_stop(job);
+    stop_bounds_pass(job);
     close_range(job, &job->range);
     pass_close(&job->pass);
     ana_match_free(job->match);
@@ -374,23 +373,23 @@ void ana_analysis_refresh(struct ana_job *job)
         return;
     look_for_bridges(job);
     introduce(job, job->match);
-    introduce(job, job->evidence_match);
-    pass_refresh(job, &job->evidence);
+    introduce(job, job->bounds_match);
+    pass_refresh(job, &job->bounds_pass);
     pass_refresh(job, &job->pass);
     pass_refresh(job, &job->range.pass);
 }
 
 /* A slice of the first pass; at its end the clock is fitted and the passes for good begin. */
-static void advance_evidence(struct ana_job *job)
+static void advance_bounds(struct ana_job *job)
 {
     const struct ana_event *e[SLICE];
-    size_t n = ana_merge_next_few(job->evidence.merge, e, SLICE);
+    size_t n = ana_merge_next_few(job->bounds_pass.merge, e, SLICE);
     for (size_t i = 0; i < n; i++)
-        ana_match_event(job->evidence_match, e[i]);
+        ana_match_event(job->bounds_match, e[i]);
     if (n)
         return;
-    ana_match_flush(job->evidence_match);
-    evidence_stop(job);
+    ana_match_flush(job->bounds_match);
+    stop_bounds_pass(job);
     ana_clock_fit(job->clock, INT64_MIN);
     ana_job_refresh_state(job);
     start_lanes(job);
@@ -437,12 +436,12 @@ double ana_analysis_share(const struct ana_job *job)
 {
     if (job->pass.done)
         return 1;
-    const struct ana_merge *merge = job->evidence.merge ? job->evidence.merge : job->pass.merge;
+    const struct ana_merge *merge = job->bounds_pass.merge ? job->bounds_pass.merge : job->pass.merge;
     if (!merge || job->records == 0)
         return 0;
     double share = (double)ana_merge_count(merge) / (double)job->records;
     if (job->clocks > 1)
-        share = share / 2 + (job->evidence.merge ? 0 : 0.5);
+        share = share / 2 + (job->bounds_pass.merge ? 0 : 0.5);
     return share < 0.999 ? share : 0.999; /* 1 only when it is so */
 }
 
@@ -464,8 +463,8 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
     if (!job->pass.merge)
         return 1;
     do {
-        if (job->evidence.merge)
-            advance_evidence(job);
+        if (job->bounds_pass.merge)
+            advance_bounds(job);
         else if (!job->pass.done)
             advance_main(job);
         else if (job->range.open && !job->range.pass.done)

@@ -77,9 +77,9 @@ struct ana_job {
     struct ana_map comm_names; /* by identity: char * */
 
     struct ana_clock *clock;
-    size_t clocks;            /* domains of it when the analysis began */
-    struct ana_pass evidence; /* several hosts: a first pass over the events only feeds the clock */
-    struct ana_match *evidence_match;
+    size_t clocks;               /* domains of it when the analysis began */
+    struct ana_pass bounds_pass; /* several hosts: a first pass over the events only gives the clock its bounds */
+    struct ana_match *bounds_match;
     int64_t next_fit_ns; /* of a running job, by the reader's clock */
     struct ana_pass pass;
     struct ana_match *match;

@@ -368,7 +368,7 @@ bool trc_defs_refresh(struct trc_file *file)
     table_seal(&file->objects);
     table_seal(&file->sites);
     table_seal(&file->kernels);
-    trc_evidence_seal(file);
+    trc_facts_seal(file);
     apply(file, &notes);
     return moved;
 }
@@ -381,7 +381,7 @@ void trc_defs_free(struct trc_file *file)
     table_free(&file->objects);
     table_free(&file->sites);
     table_free(&file->kernels);
-    trc_evidence_free(file);
+    trc_facts_free(file);
     for (uint32_t i = 0; i < file->defs_room; i++)
         free(file->defs[i]);
     free(file->defs);

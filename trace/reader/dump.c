@@ -244,7 +244,7 @@ static const char *const reason_words[TRC_STACK_REASONS] = {
 static const char *const stack_flag_words[] = {"main",  "closing", "crashed", "no_answer",
                                                "short", "in_call", "gil",     "guessed"};
 
-static void dump_evidence(const struct trc_file *file, FILE *out)
+static void dump_facts_and_stacks(const struct trc_file *file, FILE *out)
 {
     const char *key, *value;
     for (size_t i = 0; trc_fact_at(file, i, &key, &value); i++)
@@ -430,7 +430,7 @@ enum trc_status trc_dump(struct trc_file *file, FILE *out)
     trc_set_final(file);
     dump_head(file, out);
     dump_definitions(file, out);
-    dump_evidence(file, out);
+    dump_facts_and_stacks(file, out);
     dump_gpu(file, out);
     for (size_t i = 0; i < trc_threads(file); i++)
         dump_live(file, i, out);

@@ -160,14 +160,14 @@ const struct trc_stack *trc_stack(const struct trc_file *file, size_t i)
     return i < file->stack_count ? &file->stacks[i]->stack : NULL;
 }
 
-void trc_evidence_seal(struct trc_file *file)
+void trc_facts_seal(struct trc_file *file)
 {
     seal_facts(file);
     if (file->stack_count > 1)
         qsort(file->stacks, file->stack_count, sizeof *file->stacks, by_snapshot);
 }
 
-void trc_evidence_free(struct trc_file *file)
+void trc_facts_free(struct trc_file *file)
 {
     for (size_t i = 0; i < file->fact_count; i++)
         free(file->facts[i]);

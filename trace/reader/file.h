@@ -156,8 +156,8 @@ void trc_define_fact(struct trc_file *file, const struct trc_def *def, const cha
 void trc_define_stack(struct trc_file *file, uint32_t chunk, const struct trc_def *def, const char *payload,
                       size_t size);
 void trc_forget_stacks(struct trc_file *file, uint32_t chunk); /* the chunk was begun anew */
-void trc_evidence_seal(struct trc_file *file);
-void trc_evidence_free(struct trc_file *file);
+void trc_facts_seal(struct trc_file *file);
+void trc_facts_free(struct trc_file *file);
 void *trc_table_find(const struct trc_table *table, uint64_t key);
 
 #endif

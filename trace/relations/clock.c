@@ -185,7 +185,7 @@ uint64_t ana_clock_ticks(const struct ana_clock *clock, size_t index, int64_t jo
     return line.base + (uint64_t)(int64_t)floor(ticks);
 }
 
-/* ---- evidence -------------------------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------------------------- */
 
 static bool usable(const struct ana_clock *clock, int64_t ns)
 {
@@ -200,7 +200,7 @@ void ana_clock_add_order(struct ana_clock *clock, size_t earlier, int64_t earlie
     int64_t mono_e = domain_mono(&clock->domain[e], earlier_ns), mono_l = domain_mono(&clock->domain[l], later_ns);
     struct ana_clock_pair *pair = ana_map_add(&clock->pairs, e < l ? e : l, e < l ? l : e, 0);
     if (!pair)
-        return; /* out of memory: a little less evidence */
+        return; /* out of memory: a few bounds fewer */
     if (e < l)
         ana_clock_pair_add(pair, mono_e, mono_l - mono_e, true);
     else
@@ -263,7 +263,8 @@ static void place_by_pair(struct domain *domain, const struct domain *from, cons
     domain->fitted = from->fitted;
 }
 
-/* No way of two-way evidence leads to the domain: realtime, as far as one-sided bounds against domain 0 allow it. */
+/* No chain of bounds in both directions leads to the domain: it takes its realtime anchors, within the one-sided bounds
+ * against domain 0. */
 static void place_alone(struct ana_clock *clock, size_t d)
 {
     struct domain *domain = &clock->domain[d];

@@ -82,9 +82,9 @@ void ana_clock_add_order(struct ana_clock *clock, size_t earlier, int64_t earlie
 void ana_clock_add_message(struct ana_clock *clock, const struct ana_message *message);
 void ana_clock_add_instance(struct ana_clock *clock, const struct ana_instance *instance);
 
-/* Fits all domains to the evidence so far.  Job times change with it: `now_ns` is the latest job time given out before
- * (evidence with an older time is ignored from now on, since it may mix both fits).  Whoever reads a finished job of
- * several domains goes through the events twice: first for the evidence, then, with now_ns = INT64_MIN, for good.
+/* Fits all domains to the bounds so far.  Job times change with it: `now_ns` is the latest job time given out before
+ * (bounds with an older time are ignored from now on, since they may mix both fits).  Whoever reads a finished job of
+ * several domains goes through the events twice: first for the bounds, then, with now_ns = INT64_MIN, for good.
  * Returns the largest change of any domain's offset in ns (0 with one domain). */
 int64_t ana_clock_fit(struct ana_clock *clock, int64_t now_ns);
 
@@ -96,7 +96,7 @@ struct ana_clock_domain {
     int64_t realtime_ns; /* its CLOCK_REALTIME less that of domain 0, at the same instant: what NTP has not mended */
     double drift_ppm;    /* how much faster it runs than domain 0 */
     double error_ns;     /* residual uncertainty of the offset to domain 0 */
-    bool fitted;         /* by evidence in both directions; else by the realtime anchors */
+    bool fitted;         /* by bounds in both directions; else by the realtime anchors */
 };
 size_t ana_clock_domains(const struct ana_clock *clock);
 struct ana_clock_domain ana_clock_domain(const struct ana_clock *clock, size_t domain);

@@ -30,7 +30,7 @@ static void elsewhere_words(struct ana_case *c, const size_t *index, size_t n, c
     snprintf(out, size, "; it is in %s", call);
 }
 
-static void evidence_of_meet(struct ana_case *c, const struct ana_gpu_meet *m)
+static void add_meet_evidence(struct ana_case *c, const struct ana_gpu_meet *m)
 {
     ana_case_evidence(c, "it is collective %llu on that communicator; the last to come came %.1f s ago",
                       (unsigned long long)m->sequence + 1, (double)m->lasted_ns / 1e9);
@@ -263,7 +263,7 @@ static bool find_missing(struct ana_case *c, const struct ana_gpu *gpu, const st
     ana_case_say(c, "%s %s not come to %s, where %zu of %d wait%s", who,
                  (m->missing_count ? m->missing_count : m->nowhere) == 1 ? "has" : "have", where, m->count,
                  m->comm->def.size, *result ? result : more);
-    evidence_of_meet(c, m);
+    add_meet_evidence(c, m);
     return true;
 }
 
@@ -299,7 +299,7 @@ static bool find_blocked(struct ana_case *c, const struct ana_gpu *gpu, const st
                  "the kernel or copy that was put on stream %#llx of that rank before it",
                  (unsigned long long)behind->op->stream);
     }
-    evidence_of_meet(c, m);
+    add_meet_evidence(c, m);
     return true;
 }
 
@@ -326,7 +326,7 @@ static bool find_inside(struct ana_case *c, const struct ana_gpu *gpu, const str
                      c->out->culprits == 1 ? "has" : "have", where, bytes);
     else
         ana_case_say(c, "all %zu ranks have started %s (%s), and none completes it", all, where, bytes);
-    evidence_of_meet(c, m);
+    add_meet_evidence(c, m);
     snprintf(c->out->next, sizeof c->out->next,
              "NCCL's transport and the network (NCCL_DEBUG=INFO), and the state of the GPUs: the program's calls fit "
              "together");

@@ -2,8 +2,8 @@
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 
-#define BUSY_SHARE    0.05 /* of a core: a rank outside MPI that does something (with more ranks than cores) */
-#define STARVED_SHARE 0.3  /* of the time: a rank that is ready to run and seldom gets a processor */
+#define BUSY_SHARE    0.05   /* of a core: a rank outside MPI that does something (with more ranks than cores) */
+#define STARVED_SHARE 0.3    /* of the time: a rank that is ready to run and seldom gets a processor */
 #define BUSY_BYTES    4096.0 /* a second: a rank that reads or writes files, or whatever else it is that moves */
 #define BUSY_TIMES    10     /* it is slow, not hung, for so many times hang_ns */
 

@@ -10,7 +10,8 @@
 
 #define ANA_NO_GROUP UINT32_MAX
 
-/* What a blocked thread waits for: one message, a collective that it started, or an RMA window's lock that a peer holds. */
+/* What a blocked thread waits for: one message, a collective that it started, or the lock of an RMA window that a peer
+ * holds. */
 enum ana_dependency_kind {
     ANA_DEPENDENCY_MESSAGE,
     ANA_DEPENDENCY_RECEIVER,

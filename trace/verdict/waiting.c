@@ -150,8 +150,8 @@ static void add_request(struct ana_case *c, struct ana_waiting *p, const struct 
     }
 }
 
-/* The others that have locked this RMA window at the same target and not unlocked it, where it is not so that both share
- * the lock.  Who locks all shares it. */
+/* Depends on the ranks that hold a lock of this RMA window at the same target, unless both share it.  MPI_Win_lock_all
+ * shares. */
 static void add_locks(struct ana_case *c, struct ana_waiting *p)
 {
     enum { HOLDERS_MAX = 64 }; /* of so many one will get on */

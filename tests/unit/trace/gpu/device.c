@@ -262,9 +262,9 @@ static void selections(struct ana_job *job)
     CHECK(s && s->calls == 0 && s->timed == 1, "calls before it");
     ana_gpu_look_free(&look);
 
-    CHECK(job->window.open, "a window");
+    CHECK(job->range.open, "a window");
     CHECK(ana_gpu_take_look(job, (struct ana_selection){0, INT64_MAX, second}, &look), "out of memory");
-    CHECK(!job->window.open && look.analysed >= 1, "ranks alone read nothing again");
+    CHECK(!job->range.open && look.analysed >= 1, "ranks alone read nothing again");
     CHECK(look.rank_count == 1 && look.ranks[0].index == 1 && look.ranks[0].communication_ns == 330000, "one rank");
     CHECK(look.kernel_count == 2 && look.kernels[0].times.count == 5 && look.kernels[0].ranks == 1 &&
               look.kernels[0].times.total_ns == 330000 && near(look.kernels[0].times.p50_ns, 100000) &&
@@ -278,9 +278,9 @@ static void selections(struct ana_job *job)
 
     /* A summary of all time needs no window either, once one was open. */
     struct ana_summary summary;
-    CHECK(ana_gpu_take_look(job, (struct ana_selection){0, 260000, second}, &look) && job->window.open, "a window");
+    CHECK(ana_gpu_take_look(job, (struct ana_selection){0, 260000, second}, &look) && job->range.open, "a window");
     ana_gpu_look_free(&look);
-    CHECK(ana_summarize(job, (struct ana_selection){0, INT64_MAX, second}, &summary) == TRC_OK && !job->window.open,
+    CHECK(ana_summarize(job, (struct ana_selection){0, INT64_MAX, second}, &summary) == TRC_OK && !job->range.open,
           "closed");
     ana_summary_free(&summary);
 }
