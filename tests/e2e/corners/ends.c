@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static unsigned nth(struct ana_job *job, size_t rank, const struct ana_moment *call)
+static unsigned nth(struct ana_job *job, size_t rank, const struct ana_state_at *call)
 {
     unsigned n = 0;
-    struct ana_moment m;
+    struct ana_state_at m;
     for (int64_t at = INT64_MIN, next; (next = ana_step(job, rank, at, 1)) != at && next < call->begin_ns; at = next)
-        n += ana_moment(job, rank, next, &m) && m.call && strcmp(m.call, call->call) == 0;
+        n += ana_state_at(job, rank, next, &m) && m.call && strcmp(m.call, call->call) == 0;
     return n;
 }
 
@@ -27,14 +27,14 @@ int main(int argc, char **argv)
         return puts(error), 2;
     ana_job_advance(job, 0);
     for (size_t r = 0; r < ana_job_info(job).ranks; r++) {
-        struct ana_moment m, other;
+        struct ana_state_at m, other;
         for (int64_t at = INT64_MIN, next; (next = ana_step(job, r, at, 1)) != at; at = next) {
             uint32_t both = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN;
-            if (!ana_moment(job, r, next, &m) || (m.sig.flags & both) != TRC_SIG_P2P_OUT)
+            if (!ana_state_at(job, r, next, &m) || (m.sig.flags & both) != TRC_SIG_P2P_OUT)
                 continue;
-            struct ana_moment own = m;
+            struct ana_state_at own = m;
             printf("%zu sent %" PRIu64 " tag %" PRId32 " ->", r, own.sig.sent, own.sig.tag);
-            if (own.has_other_end && ana_moment(job, own.other_index, own.other_begin_ns, &other))
+            if (own.has_other_end && ana_state_at(job, own.other_index, own.other_begin_ns, &other))
                 printf(" %zu %s #%u\n", own.other_index, other.call, nth(job, own.other_index, &other));
             else
                 puts(" nobody");
