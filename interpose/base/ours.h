@@ -4,4 +4,6 @@
 /* Data of this library, whatever includes it: reached directly, not through the GOT. */
 #define IPO_OURS __attribute__((visibility("hidden")))
 
+typedef void (*ipo_function)(void); /* as stored; called through its true type */
+
 #endif

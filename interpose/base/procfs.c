@@ -1,12 +1,25 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/base/procfs.h"
-#include "interpose/load/modules.h"
 #include "interpose/base/text.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+size_t ipo_read_file(const char *path, char *out, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+    for (ssize_t n = 1; fd >= 0 && n > 0 && used + 1 < size; used += n > 0 ? (size_t)n : 0)
+        n = read(fd, out + used, size - 1 - used); /* /proc gives tables in pieces */
+    if (fd >= 0)
+        close(fd);
+    while (used > 0 && out[used - 1] == '\n')
+        used--;
+    out[used] = 0;
+    return used;
+}
 
 /* System calls that threads are found waiting in.  `fd`: the argument that is a file; -1 none. */
 static const struct {
@@ -119,7 +132,7 @@ static unsigned read_of(uint32_t tid, const char *what, char *out, unsigned size
     ipo_text_add(&path, "/proc/self/task/");
     ipo_text_add_number(&path, tid);
     ipo_text_add(&path, what);
-    return ipo_read_small(path.text, out, size);
+    return (unsigned)ipo_read_file(path.text, out, size);
 }
 
 static uint64_t number(const char **at)

@@ -1,4 +1,4 @@
-/* What the kernel says of the threads of this process.  For our own thread: system calls, no lock, no allocation. */
+/* What the kernel says of this process and its threads: system calls, no lock, no allocation. */
 #ifndef IPO_PROCFS_H
 #define IPO_PROCFS_H
 
@@ -29,5 +29,9 @@ void ipo_task_on(const struct ipo_task *task, char *out, size_t size);
 
 /* Directory `path`: calls `found` with each name; false when it cannot be read.  (opendir would allocate.) */
 bool ipo_directory(const char *path, void (*found)(void *context, const char *name), void *context);
+
+/* Reads a small file's start into `out`; terminated, without the newlines at its end.  Returns the bytes, 0 if it
+ * cannot be read. */
+size_t ipo_read_file(const char *path, char *out, size_t size);
 
 #endif

@@ -1,10 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/facts.h"
-#include "interpose/load/modules.h"
+#include "interpose/core/source.h"
 #include "interpose/core/state.h"
-#include "interpose/base/procfs.h"
-#include "interpose/sites/python.h"
-#include "interpose/mpi/several.h"
 #include "interpose/base/text.h"
 
 #include <dlfcn.h>
@@ -101,7 +98,6 @@ void ipo_facts_start(void)
     const char *(*version)(void) = (const char *(*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
     if (version)
         fact("glibc", "", version());
-    ipo_mpi_tell();
     ipo_at_fork(NULL, forked, NULL);
 }
 
@@ -163,53 +159,13 @@ static void namespaces(void)
     }
 }
 
-/* "horovod-0.28.1.dist-info" beside the package says its version. */
-static void found_package(void *context, const char *name)
-{
-    char version[32];
-    const char *begin = name + 8;
-    size_t n = strncmp(name, "horovod-", 8) == 0 ? strspn(begin, "0123456789.") : 0;
-    if (n == 0 || n >= sizeof version)
-        return;
-    memcpy(version, begin, n);
-    while (n > 0 && version[n - 1] == '.')
-        n--;
-    version[n] = 0;
-    if (!*(bool *)context)
-        fact("horovod", "", version);
-    *(bool *)context = true;
-}
-
-static void files(void)
-{
-    static const char *const wanted[] = {"libmpi",      "libopen-pal", "libucp",  "libuct",     "libpmix",  "libprrte",
-                                         "libnccl",     "libfabric",   "libpsm2", "libcudart.", "libcuda.", "libmpich",
-                                         "libgloo",     "mca_btl_",    "mca_pml", "mca_osc",    "mca_coll", "librccl",
-                                         "libpython3.", "mpi_lib",     NULL};
-    ipo_modules_read();
-    const struct ipo_module *module;
-    bool known = false;
-    for (unsigned i = 0; (module = ipo_module(i)); i++) {
-        const char *slash = strrchr(module->path, '/'), *horovod = strstr(module->path, "/horovod/");
-        if (slash && starts_with(slash + 1, wanted))
-            fact("file.", slash + 1, module->path);
-        if (horovod && !known) {
-            char folder[sizeof module->path];
-            size_t n = (size_t)(horovod - module->path);
-            memcpy(folder, module->path, n);
-            folder[n] = 0;
-            ipo_directory(folder, found_package, &known);
-        }
-    }
-}
-
 void ipo_facts_round(bool ripe)
 {
     static bool files_told;
     bool started = ipo_process.writer.head->state != TRC_STATE_STARTING;
     if ((ripe && !told) || (started && !files_told)) { /* of one key the last fact counts */
         files_told = started;
-        files();
+        IPO_ASK_SOURCES(tell);
     }
     if (ripe && !told) {
         told = true;
@@ -220,8 +176,6 @@ void ipo_facts_round(bool ripe)
         limit("address space", RLIMIT_AS);
         limit("stack", RLIMIT_STACK);
         affinity();
-        if (ipo_python_version()[0])
-            fact("python", "", ipo_python_version());
     }
     /* Told again as it doubles: facts cannot be taken back. */
     unsigned now = atomic_load_explicit(&forks, memory_order_relaxed);

@@ -1,13 +1,9 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/heartbeat.h"
-#include "interpose/cuda/cupti.h"
 #include "interpose/core/facts.h"
-#include "interpose/stacks/fatal.h"
 #include "interpose/core/state.h"
-#include "interpose/sites/sites.h"
-#include "interpose/stacks/stacks.h"
-#include "interpose/load/loads.h"
 #include "interpose/core/own.h"
+#include "interpose/core/source.h"
 
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -77,7 +73,7 @@ static bool is_over(void)
     if (!ipo_own_alone())
         return false;
     atomic_store(&ipo_own_ending, true);
-    ipo_loads_end();
+    IPO_ASK_SOURCES(over);
     return true;
 }
 
@@ -89,7 +85,7 @@ static void *live_on(void)
         nanosleep(&pause, NULL);
         beat();
         ipo_heartbeat_file();
-        ipo_stacks_round(); /* makes room in the file if any are due */
+        IPO_ASK_SOURCES(round, true);
         if (rounds % 2 == 0)
             write_back();
     }
@@ -113,7 +109,7 @@ static void *live(void *unused)
     bool busy = false;
     while (!atomic_load(&stopping)) {
         pause_ns(busy ? BUSY_ROUND_NS : ROUND_NS);
-        ipo_fatal_round();
+        IPO_ASK_SOURCES(wake);
         unsigned now = atomic_load(&writer->next_chunk);
         busy = now - before >= 2;
         before = now;
@@ -122,20 +118,17 @@ static void *live(void *unused)
             continue;
         beat();
         if (++rounds % 10 == 0) { /* a second or so: what takes that long is worth a name */
-            ipo_sites_open();
-            if (writer->head->state != TRC_STATE_STARTING)
-                ipo_loads_round();
+            IPO_ASK_SOURCES(second);
             if (is_over())
                 break;
         }
-        ipo_sites_resolve();
-        ipo_stacks_round();
+        IPO_ASK_SOURCES(round, false);
         ipo_facts_round(writer->head->state != TRC_STATE_STARTING || rounds == LONG_START);
         ipo_heartbeat_file();
         if (++beats % 5 == 0)
             write_back();
     }
-    ipo_sites_resolve();
+    IPO_ASK_SOURCES(round, false);
     ipo_facts_round(true);
     beat();
     ipo_heartbeat_file();
@@ -147,7 +140,6 @@ static void *live(void *unused)
 
 void ipo_heartbeat_start(void)
 {
-    ipo_loads_start();
     atomic_store(&running, 1);
     if (!ipo_own_thread("hpctop", live, NULL))
         atomic_store(&running, 0);

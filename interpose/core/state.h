@@ -14,6 +14,7 @@ struct ipo_process {
     bool usual;        /* they do not, and statuses can be read: completions may go the usual way */
     bool write_back;   /* pages are written back: the folder is not local, or its file system reserves no space */
     uint32_t pid;
+    size_t patched; /* slots that were led to wrappers before there was a file to say so */
 };
 extern IPO_OURS struct ipo_process ipo_process;
 
@@ -44,9 +45,6 @@ void ipo_process_disarm(void);
 
 /* A communicator, window, file or datatype was made or freed. */
 void ipo_memo_forget(void);
-
-/* PMPI_Type_free, for whoever calls it: its handle may come back as that of another datatype.  (objects.c) */
-int ipo_type_free_unseen(uintptr_t *datatype);
 
 /* Calls these after each fork; NULL: nothing there.  False: this libc cannot. */
 bool ipo_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));

@@ -6,7 +6,7 @@
 #include "interpose/core/facts.h"
 #include "interpose/core/state.h"
 #include "interpose/mpi/record.h"
-#include "interpose/mpi/resolve.h"
+#include "interpose/load/slots.h"
 #include "interpose/base/text.h"
 #include "interpose/core/own.h"
 

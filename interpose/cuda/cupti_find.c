@@ -1,7 +1,7 @@
 /* Where CUPTI is.  It is not always there: a container with CUDA's runtime alone lacks it. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
-#include "interpose/mpi/resolve.h"
+#include "interpose/load/objects.h"
 #include "interpose/base/text.h"
 #include "interpose/load/loader.h"
 

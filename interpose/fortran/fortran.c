@@ -1,6 +1,7 @@
 /* A call from Fortran: the real one is made as the program wrote it; for the record it is told as its C twin. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/fortran/fortran.h"
+#include "interpose/mpi/handles.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/describe.h"
 
@@ -98,39 +99,6 @@ static unsigned ierr_at(enum ipo_call_id id)
     return id == IPO_Pcontrol ? NO_IERR : arguments_of(id);
 }
 
-/* ---- handles */
-
-enum object { COMM, TYPE, REQUEST, WIN, FILEH, MESSAGE, OBJECTS };
-
-static const struct {
-    uint16_t f2c, fromint;
-} converters[OBJECTS] = {
-    [COMM] = {IPO_Comm_f2c, IPO_Comm_fromint},          [TYPE] = {IPO_Type_f2c, IPO_Type_fromint},
-    [REQUEST] = {IPO_Request_f2c, IPO_Request_fromint}, [WIN] = {IPO_Win_f2c, IPO_Win_fromint},
-    [FILEH] = {IPO_File_f2c, IPO_File_fromint},         [MESSAGE] = {IPO_Message_f2c, IPO_Message_fromint},
-};
-
-/* Handles are the same integers in C and Fortran, all but files (MPICH). */
-static inline bool is_same(enum object object)
-{
-    return ipo_abi.handle_bytes == 4 && object != FILEH;
-}
-
-static uintptr_t c_handle(enum object object, int handle)
-{
-    if (is_same(object))
-        return (uint32_t)handle;
-    ipo_function convert = ipo_own[converters[object].f2c];
-    if (!convert)
-        convert = ipo_own[converters[object].fromint];
-    return convert ? ((w(*)(int))convert)(handle) : (w)(uint32_t)handle;
-}
-
-uintptr_t ipo_type_of_fortran(uintptr_t array, uint32_t i)
-{
-    return c_handle(TYPE, ((const int *)array)[i]);
-}
-
 /* ---- arguments */
 
 /* A Fortran call as its C twin would have been made. */
@@ -147,9 +115,9 @@ static inline uintptr_t integer(uintptr_t word)
     return word ? (uintptr_t)(intptr_t) * (const int *)word : 0;
 }
 
-static inline uintptr_t handle_at(enum object object, uintptr_t word)
+static inline uintptr_t handle_at(enum ipo_kind kind, uintptr_t word)
 {
-    return word ? c_handle(object, *(const int *)word) : 0;
+    return word ? ipo_handle_of(kind, *(const int *)word) : 0;
 }
 
 /* Room in the thread's scratch memory; false if it cannot be had. */
@@ -175,7 +143,7 @@ static bool room_for(struct ipo_thread *thread, uint32_t n)
 static void load_requests(const int *from, uintptr_t *to, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        to[i] = c_handle(REQUEST, from[i]);
+        to[i] = ipo_handle_of(IPO_KIND_REQUEST, from[i]);
 }
 
 static uint32_t listed(const struct ipo_call *call, const uintptr_t *words)
@@ -202,12 +170,12 @@ static uintptr_t string(struct twin *twin, uintptr_t word, uintptr_t length)
 }
 
 /* A handle that the call gives, takes or changes. */
-static uintptr_t variable(struct twin *twin, unsigned at, enum object object, uintptr_t word, bool gives)
+static uintptr_t variable(struct twin *twin, unsigned at, enum ipo_kind kind, uintptr_t word, bool gives)
 {
-    if (is_same(object))
+    if (ipo_is_integer(kind))
         return word;
     twin->later |= 1u << at;
-    twin->cell[at] = gives ? 0 : handle_at(object, word);
+    twin->cell[at] = gives ? 0 : handle_at(kind, word);
     return (uintptr_t)&twin->cell[at];
 }
 
@@ -241,42 +209,42 @@ static uintptr_t argument(struct twin *twin, const struct ipo_call *call, struct
     case 'd':
     case 'D':
     case 'Y':
-        return handle_at(TYPE, word);
+        return handle_at(IPO_KIND_TYPE, word);
     case 'c':
-        return handle_at(COMM, word);
+        return handle_at(IPO_KIND_COMM, word);
     case 'v':
-        return handle_at(WIN, word);
+        return handle_at(IPO_KIND_WIN, word);
     case 'a':
-        return handle_at(FILEH, word);
+        return handle_at(IPO_KIND_FILE, word);
     case 'w':
-        return handle_at(REQUEST, word);
+        return handle_at(IPO_KIND_REQUEST, word);
     case 'C':
-        return variable(twin, at, COMM, word, true);
+        return variable(twin, at, IPO_KIND_COMM, word, true);
     case 'k':
-        return variable(twin, at, COMM, word, false);
+        return variable(twin, at, IPO_KIND_COMM, word, false);
     case 'V':
-        return variable(twin, at, WIN, word, true);
+        return variable(twin, at, IPO_KIND_WIN, word, true);
     case 'W':
-        return variable(twin, at, WIN, word, false);
+        return variable(twin, at, IPO_KIND_WIN, word, false);
     case 'A':
-        return variable(twin, at, FILEH, word, true);
+        return variable(twin, at, IPO_KIND_FILE, word, true);
     case 'j':
-        return variable(twin, at, FILEH, word, false);
+        return variable(twin, at, IPO_KIND_FILE, word, false);
     case 'P':
-        return variable(twin, at, TYPE, word, false);
+        return variable(twin, at, IPO_KIND_TYPE, word, false);
     case 'u':
-        return variable(twin, at, MESSAGE, word, true);
+        return variable(twin, at, IPO_KIND_MESSAGE, word, true);
     case 'U':
-        return variable(twin, at, MESSAGE, word, false);
+        return variable(twin, at, IPO_KIND_MESSAGE, word, false);
     case 'q':
         twin->variable = word;
-        return variable(twin, at, REQUEST, word, true);
+        return variable(twin, at, IPO_KIND_REQUEST, word, true);
     case 'Q':
         twin->variable = word;
-        return variable(twin, at, REQUEST, word, false);
+        return variable(twin, at, IPO_KIND_REQUEST, word, false);
     case 'y':
         twin->variable = word;
-        if (is_same(REQUEST))
+        if (ipo_is_integer(IPO_KIND_REQUEST))
             return word;
         n = listed(call, words);
         if (!word || !room_for(thread, n ? n : 1))
@@ -319,7 +287,7 @@ static int first_index(const struct ipo_call *call, const struct ipo_thread *thr
     if (!ipo_has(call, 'y'))
         return 1;
     const int n = (int)listed(call, words), *now = (const int *)words[ipo_position(call, 'y')];
-    if (!is_same(REQUEST) || index < 0 || index >= n || !now || thread->scratch < (uint32_t)n)
+    if (!ipo_is_integer(IPO_KIND_REQUEST) || index < 0 || index >= n || !now || thread->scratch < (uint32_t)n)
         return 1;
     const uintptr_t null = ipo_abi.request_null;
     bool at = thread->requests[index] != null && (uint32_t)now[index] == null;
@@ -331,14 +299,15 @@ static void later(struct twin *twin, const struct ipo_call *call, const struct i
                   const uintptr_t *words, bool failed)
 {
     static const char role[] = "CVAuqQ";
-    static const uint8_t object[] = {COMM, WIN, FILEH, MESSAGE, REQUEST, REQUEST};
+    static const uint8_t kinds[] = {IPO_KIND_COMM,    IPO_KIND_WIN,     IPO_KIND_FILE,
+                                    IPO_KIND_MESSAGE, IPO_KIND_REQUEST, IPO_KIND_REQUEST};
     for (uint32_t left = twin->later; left; left &= left - 1) {
         unsigned at = (unsigned)__builtin_ctz(left);
         const char *known = strchr(role, call->roles[at]);
         uintptr_t word = words[at];
         if (known) {
             if (word && (!failed || *known == 'Q'))
-                twin->cell[at] = c_handle((enum object)object[known - role], *(const int *)word);
+                twin->cell[at] = ipo_handle_of((enum ipo_kind)kinds[known - role], *(const int *)word);
         } else if (call->roles[at] == 'y') {
             /* Looked at again where some have not completed, and by Startall. */
             if (failed || call->opclass == TRC_OP_START)

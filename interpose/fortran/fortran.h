@@ -15,20 +15,6 @@ enum ipo_binding { IPO_F77, IPO_F08, IPO_F08TS, IPO_BINDINGS };
 /* After a call's own arguments come ierr and the lengths of at most two CHARACTER arguments. */
 #define IPO_FORTRAN_MORE 3u
 
-/* ---- names (fortran_names.c) */
-
-/* Number of the row with this name ("MPI_Send"); -1. */
-int ipo_call_named(const char *name);
-
-/* The wrapper that a symbol (mpi_send_, MPI_SEND, mpi_send_f08ts_ ..) leads to; NULL: none of ours, this process does
- * not have the call behind it, or that is not known yet: then it is put on a list.  For the walk over loaded objects.
- */
-ipo_function ipo_fortran_wrapper_of(const char *symbol);
-
-/* Looks the listed names up, outside of that walk: the loader's lock order.  Returns how many were found.  One thread
- * at a time. */
-unsigned ipo_fortran_resolve(void);
-
 /* The real function behind a wrapper that something leads to. */
 extern IPO_OURS ipo_function ipo_fortran_real[IPO_BINDINGS][IPO_CALLS];
 
@@ -45,16 +31,5 @@ void ipo_sentinels_find(void);
 /* What all wrappers do.  `words`: the arguments, ierr, two lengths; `address` and `site` of the wrapper's own frame. */
 void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *words, const void *address,
                       const void *site);
-
-/* Whether a nested call is the C function that the Fortran layer calls inside the wrapper of the same name (MPICH): the
- * same call, not another one.  Only the first is; what a callback calls in there counts as nested. */
-static inline bool ipo_is_twin(const struct ipo_frame *frame)
-{
-    struct ipo_thread *thread = frame->thread;
-    bool same = thread->twin == frame->call && frame->address < thread->twin_below;
-    if (same)
-        thread->twin = NULL;
-    return same;
-}
 
 #endif

@@ -2,7 +2,11 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/fortran/fortran.h"
+#include "interpose/mpi/names.h"
 #include "interpose/mpi/resolve.h"
+#include "interpose/mpi/several.h"
+#include "interpose/core/source.h"
+#include "interpose/load/objects.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,64 +15,6 @@
 ipo_function ipo_fortran_real[IPO_BINDINGS][IPO_CALLS];
 
 extern IPO_OURS const int32_t ipo_fortran_distance[IPO_CALLS][IPO_BINDINGS]; /* fortran_wrap.c */
-
-/* ---- rows by name */
-
-#define BUCKETS 2048u /* about three times the rows */
-
-static uint16_t bucket[BUCKETS]; /* row + 1; 0 free */
-static bool filled;
-
-static inline char small(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
-}
-
-static uint32_t hash_of(const char *name, size_t length)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)small(name[i])) * 16777619u;
-    return hash ^ hash >> 15;
-}
-
-static void fill(void)
-{
-    _Static_assert(IPO_CALLS < BUCKETS / 2, "room for every row");
-    for (int i = 0; i < IPO_CALLS; i++) {
-        const char *name = ipo_calls[i].name + 4;
-        uint32_t at = hash_of(name, strlen(name)) % BUCKETS;
-        while (bucket[at])
-            at = (at + 1) % BUCKETS;
-        bucket[at] = (uint16_t)(i + 1);
-    }
-    filled = true;
-}
-
-static bool is_equal(const char *row, const char *name, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (small(row[i]) != small(name[i]))
-            return false;
-    return !row[length];
-}
-
-/* The row whose name without "MPI_" this is, whatever the case of its letters; -1. */
-static int row_of(const char *name, size_t length)
-{
-    if (!filled)
-        fill();
-    for (uint32_t at = hash_of(name, length) % BUCKETS; bucket[at]; at = (at + 1) % BUCKETS)
-        if (is_equal(ipo_calls[bucket[at] - 1].name + 4, name, length))
-            return bucket[at] - 1;
-    return -1;
-}
-
-int ipo_call_named(const char *name)
-{
-    int row = row_of(name + 4, strlen(name + 4));
-    return row >= 0 && strcmp(ipo_calls[row].name, name) == 0 ? row : -1;
-}
 
 /* ---- symbols */
 
@@ -120,7 +66,7 @@ static bool parse(const char *symbol, int *row, enum spelling *spelling)
         name[n++] = '_';
         name[n++] = 'c';
     }
-    *row = row_of(name, n);
+    *row = ipo_call_spelled(name, n);
     return *row >= 0 && ipo_wrapper[*row];
 }
 
@@ -137,7 +83,7 @@ static enum ipo_binding binding_of(enum spelling spelling)
     return spelling < F08 ? IPO_F77 : spelling == F08 ? IPO_F08 : IPO_F08TS;
 }
 
-ipo_function ipo_fortran_wrapper_of(const char *symbol)
+static ipo_function wrapper_for(const char *symbol)
 {
     int row;
     enum spelling spelling;
@@ -183,7 +129,7 @@ static void *real_of(const char *symbol)
     return strstr(symbol, "_f08") ? dlsym(scope ? scope : RTLD_DEFAULT, symbol) : NULL;
 }
 
-unsigned ipo_fortran_resolve(void)
+static unsigned resolve(void)
 {
     unsigned found = 0, n = listed_n;
     listed_n = 0;
@@ -201,6 +147,20 @@ unsigned ipo_fortran_resolve(void)
     }
     return found;
 }
+
+static ipo_function wrapper_of(const char *name, const struct ipo_object *object, const void *bound)
+{
+    bool wanted = *ipo_mpi_object() && !object->claimed && !ipo_is_foreign(object->base, (uintptr_t)bound);
+    return wanted ? wrapper_for(name) : NULL;
+}
+
+static bool after_walk(void)
+{
+    return *ipo_mpi_object() && resolve() > 0;
+}
+
+static const struct ipo_source fortran_source = {.name = "fortran", .wrapper_of = wrapper_of, .after_walk = after_walk};
+IPO_SOURCE(fortran_source);
 
 /* ---- sentinels */
 

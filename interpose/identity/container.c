@@ -1,6 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/identity/container.h"
-#include "interpose/identity/identity.h"
+#include "interpose/base/procfs.h"
 #include "interpose/base/text.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/identity/identity.h"
+#include "interpose/base/procfs.h"
 #include "interpose/identity/container.h"
 #include "interpose/identity/job_id.h"
 #include "interpose/base/text.h"
@@ -14,20 +15,6 @@
 #define XXH_INLINE_ALL
 #define XXH_NO_STDLIB
 #include <xxhash.h>
-
-size_t ipo_read_file(const char *path, char *out, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t used = 0;
-    for (ssize_t n = 1; fd >= 0 && n > 0 && used + 1 < size; used += n > 0 ? (size_t)n : 0)
-        n = read(fd, out + used, size - 1 - used); /* /proc gives tables in pieces */
-    if (fd >= 0)
-        close(fd);
-    while (used > 0 && out[used - 1] == '\n')
-        used--;
-    out[used] = 0;
-    return used;
-}
 
 static const char *first_of(const char *const *names)
 {

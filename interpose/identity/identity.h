@@ -13,10 +13,6 @@
 void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted, const char *image,
                   int nccl_size, uint64_t nccl_hash);
 
-/* Reads a small file's start into `out`; terminated, without the newlines at its end.  Returns the bytes, 0 if it
- * cannot be read. */
-size_t ipo_read_file(const char *path, char *out, size_t size);
-
 /* Whether the TSC ticks evenly and alike on all cores: the kernel uses it as its own clock. */
 bool ipo_tsc_is_good(void);
 

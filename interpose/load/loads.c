@@ -1,12 +1,11 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/loads.h"
-#include "interpose/cuda/cupti.h"
+#include "interpose/core/source.h"
 #include "interpose/load/loader.h"
 #include "interpose/core/own.h"
 #include "interpose/base/peek.h"
 #include "interpose/core/state.h"
-#include "interpose/mpi/record.h"
-#include "interpose/mpi/resolve.h"
+#include "interpose/load/slots.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -91,17 +90,12 @@ static void *live(void *unused)
         int seen = atomic_load(&kicks), state = atomic_load(&question.state);
         if (state == ASKED || state == LEFT)
             ipo_loader_run(answer, NULL);
-        ipo_cupti_await();
+        IPO_ASK_SOURCES(serve);
         /* Once more a second later: a thread that was just binding a slot may have overwritten it since. */
         again = ipo_patch_new(again);
         wait_at(&kicks, seen, again ? 1000000000 : 0);
     }
     return unused;
-}
-
-void ipo_loads_end(void)
-{
-    kick();
 }
 
 void ipo_loads_look(void)
@@ -132,7 +126,7 @@ static bool is_listed(uint64_t at, struct map *map)
     return at == front || (ipo_peek(map->previous, &before, sizeof before) && before.next == at);
 }
 
-void ipo_loads_start(void)
+static void start(void)
 {
     ipo_loader_start();
     front = (uint64_t)(uintptr_t)dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
@@ -143,31 +137,37 @@ void ipo_loads_live(void)
     atomic_store(&alive, ipo_own_thread("hpctop load", live, NULL));
 }
 
-/* Whether an object whose file name begins so was loaded since the last call: the first looks at all; what is said may
- * be said again.  `more`: whether any was. */
-static bool has_come(const char *name, bool *more)
+static void tell_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    for (IPO_EACH_SOURCE(source))
+        if ((*source)->library && strncmp(file, (*source)->library, strlen((*source)->library)) == 0)
+            (*source)->library_came();
+}
+
+/* Tells the sources of the objects that were loaded since the last call: the first tells of all; what was said may be
+ * said again.  True: there were any. */
+static bool tell_of_new(void)
 {
     struct map map;
     static unsigned looks;
-    bool listed = looks++ % WHOLE && is_listed(last, &map), found = false;
+    bool listed = looks++ % WHOLE && is_listed(last, &map), more = !listed || map.next;
     uint64_t at = listed ? last : front;
-    *more = !listed || map.next;
     for (unsigned n = 0; at && n < 10000 && ipo_peek(at, &map, sizeof map); n++) {
         char path[1024];
         path[ipo_peek_some(map.name, path, sizeof path - 1)] = 0;
-        const char *slash = strrchr(path, '/');
-        found |= strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
+        tell_of(path);
         last = at;
         at = map.next;
     }
-    return found;
+    return more;
 }
 
-void ipo_loads_round(void)
+static void look_for_more(void)
 {
-    bool more;
-    if (has_come("libcuda.so", &more))
-        ipo_cupti_expect();
-    if (more)
+    if (ipo_process.writer.head->state != TRC_STATE_STARTING && tell_of_new())
         kick();
 }
+
+static const struct ipo_source loads_source = {.name = "loads", .live = start, .second = look_for_more, .over = kick};
+IPO_SOURCE(loads_source);

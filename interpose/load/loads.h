@@ -6,10 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-void ipo_loads_start(void); /* with the heartbeat; takes the loader's lock */
-void ipo_loads_live(void);  /* starts our thread: after Init, which may need the memory more */
-void ipo_loads_round(void); /* the heartbeat's, once a second: looks, without any lock, whether there is more */
-void ipo_loads_end(void);   /* our thread, too */
+/* Starts our thread: after Init, which may need the memory more. */
+void ipo_loads_live(void);
 
 /* In the program's dlsym of a handle: what it has just loaded is ready, and not called yet. */
 void ipo_loads_look(void);

@@ -13,19 +13,6 @@
 static struct ipo_module module[MODULES];
 static unsigned modules;
 
-unsigned ipo_read_small(const char *path, char *out, unsigned size)
-{
-    unsigned used = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    for (ssize_t n = 1; fd >= 0 && n > 0 && used + 1 < size; used += (unsigned)n)
-        if ((n = read(fd, out + used, size - 1 - used)) < 0)
-            n = 0;
-    if (fd >= 0)
-        close(fd);
-    out[used] = 0;
-    return used;
-}
-
 static uint64_t hex(const char **at)
 {
     uint64_t value = 0;

@@ -31,7 +31,4 @@ struct ipo_mapped {
 };
 bool ipo_mapped_at(uint64_t address, struct ipo_mapped *out);
 
-/* Reads a file of /proc or another small one; terminated.  No lock, no allocation.  Returns its bytes, 0 on errors. */
-unsigned ipo_read_small(const char *path, char *out, unsigned size);
-
 #endif

@@ -46,8 +46,6 @@ struct ipo_call {
     void (*finish)(struct ipo_frame *, const uintptr_t *args); /* for this call; NULL: nothing */
 };
 
-typedef void (*ipo_function)(void); /* as stored; called through its true type */
-
 extern IPO_OURS struct ipo_call ipo_calls[IPO_CALLS];
 extern IPO_OURS const ipo_function ipo_wrapper[IPO_CALLS]; /* NULL for PASS rows */
 extern IPO_OURS ipo_function ipo_real[IPO_CALLS]; /* what a wrapper calls: a second tool's, or the library's; NULL until

@@ -1,6 +1,7 @@
 /* Which functions know which class of calls; and the few calls that begin and end the recording. */
 #include "interpose/mpi/describe.h"
 #include "interpose/core/process.h"
+#include "interpose/mpi/start.h"
 
 #include <errno.h>
 
@@ -8,7 +9,7 @@ static void describe_level(struct ipo_frame *frame, uintptr_t *args)
 {
     frame->sig.tag = (int)ipo_arg(frame->call, args, 'L');
     if (frame->call->opclass == TRC_OP_ABORT)
-        ipo_process_aborting(frame->sig.tag);
+        ipo_mpi_aborting(frame->sig.tag);
 }
 
 static void describe_finalize(struct ipo_frame *frame, uintptr_t *args)
@@ -23,7 +24,7 @@ static void finish_finalize(struct ipo_frame *frame, const uintptr_t *args)
     int kept = errno;
     ipo_emit(frame);
     if (!frame->failed)
-        ipo_process_finalized();
+        ipo_mpi_finalized();
     errno = kept;
 }
 
@@ -32,7 +33,7 @@ static void finish_init_call(struct ipo_frame *frame, const uintptr_t *args)
     (void)args;
     int kept = errno;
     if (!frame->failed)
-        ipo_process_ready();
+        ipo_mpi_ready();
     ipo_emit(frame);
     errno = kept;
 }

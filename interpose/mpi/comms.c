@@ -7,7 +7,6 @@
 #include "interpose/mpi/members.h"
 #include "interpose/mpi/memo.h"
 #include "interpose/core/state.h"
-#include "interpose/mpi/resolve.h"
 #include "interpose/base/table.h"
 
 #include <errno.h>

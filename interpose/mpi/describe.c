@@ -217,3 +217,11 @@ void ipo_mark_poll(struct ipo_frame *frame)
     state->completed_as = frame->index;
     state->completed_version = stream->state[frame->index].version;
 }
+
+void ipo_take_number(struct ipo_frame *frame)
+{
+    frame->sig.flags |= TRC_SIG_COLL;
+    if (!frame->numbered)
+        frame->sequence = frame->comm->sequence++;
+    frame->numbered = true;
+}

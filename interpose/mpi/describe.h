@@ -4,6 +4,7 @@
 
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/comms.h"
+#include "interpose/mpi/handles.h"
 #include "interpose/mpi/record.h"
 #include "interpose/mpi/requests.h"
 
@@ -49,6 +50,9 @@ static inline struct ipo_comm *ipo_request_comm(const struct ipo_request *reques
  * its communicator is in doubt. */
 void ipo_collective_failed(struct ipo_frame *frame);
 
+/* Gives it its number among the collectives of frame->comm, once. */
+void ipo_take_number(struct ipo_frame *frame);
+
 /* The class of an error code; 0 unknown. */
 int ipo_error_class(int error);
 
@@ -62,11 +66,13 @@ static inline uintptr_t ipo_request_variable(const struct ipo_thread *thread, ui
 }
 
 /* Element of an array of datatypes. */
-uintptr_t ipo_type_of_fortran(uintptr_t array, uint32_t i);
 static inline uintptr_t ipo_type_at(const struct ipo_thread *thread, uintptr_t array, uint32_t i)
 {
-    return thread->fortran ? ipo_type_of_fortran(array, i) : ipo_handle_load(array, i);
+    return thread->fortran ? ipo_handle_of(IPO_KIND_TYPE, ((const int *)array)[i]) : ipo_handle_load(array, i);
 }
+
+/* PMPI_Type_free, for whoever calls it: its handle may come back as that of another datatype.  (objects.c) */
+int ipo_type_free_unseen(uintptr_t *datatype);
 
 /* Remembers the request that a call with role q has started (after ipo_emit) and takes its start number. */
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args);

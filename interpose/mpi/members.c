@@ -2,7 +2,6 @@
 #include "interpose/mpi/members.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/base/arena.h"
-#include "interpose/mpi/resolve.h"
 
 #include <string.h>
 

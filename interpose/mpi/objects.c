@@ -3,7 +3,6 @@
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/memo.h"
 #include "interpose/core/state.h"
-#include "interpose/mpi/resolve.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/calls.h"
 #include "interpose/core/state.h"
-#include "interpose/stacks/stacks.h"
+#include "interpose/mpi/progress.h"
 #include "interpose/mpi/thread.h"
 
 #define TRIES 8u /* a round takes a millisecond, reading the rows some microseconds */

@@ -1,12 +1,10 @@
 /* Enter, leave, emit: what every recorded call goes through. */
 #include "interpose/mpi/emit.h"
 #include "interpose/mpi/record.h"
-#include "interpose/core/process.h"
+#include "interpose/mpi/start.h"
 #include "interpose/mpi/describe.h"
-#include "interpose/fortran/fortran.h"
 #include "interpose/sites/python_site.h"
 #include "interpose/mpi/memo.h"
-#include "interpose/mpi/resolve.h"
 #include "interpose/mpi/several.h"
 
 #include <errno.h>
@@ -17,7 +15,7 @@ static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame
     if (call->opclass != TRC_OP_INIT)
         return false;
     int kept = errno;
-    bool started = ipo_process_start((const void *)(uintptr_t)frame->site);
+    bool started = ipo_mpi_start((const void *)(uintptr_t)frame->site);
     errno = kept;
     return started;
 }
@@ -64,20 +62,12 @@ static inline void describe(struct ipo_frame *frame, const struct ipo_call *call
         ipo_memo_keep(frame, args, memo, stamp);
 }
 
-void ipo_take_number(struct ipo_frame *frame)
-{
-    frame->sig.flags |= TRC_SIG_COLL;
-    if (!frame->numbered)
-        frame->sequence = frame->comm->sequence++;
-    frame->numbered = true;
-}
-
 /* Inside another call: recorded with a flag, not counted; what changes the meaning of handles is followed. */
 static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame, enum ipo_call_id id,
                                                          const uintptr_t *args)
 {
     if (frame->call->opclass == TRC_OP_ABORT)
-        ipo_process_aborting((int)ipo_arg(frame->call, args, 'L'));
+        ipo_mpi_aborting((int)ipo_arg(frame->call, args, 'L'));
     ipo_keep_handle(frame, args);
     frame->sig = ipo_plain_sig(id, frame->site);
     frame->sig.flags = TRC_SIG_NESTED;

@@ -51,6 +51,17 @@ static inline bool ipo_is_inside(const struct ipo_thread *thread, const struct i
     return __builtin_expect(frame->address < thread->mark, 0) && ipo_mark_stands(thread, frame);
 }
 
+/* Whether a nested call is the C function that the Fortran layer calls inside the wrapper of the same name (MPICH): the
+ * same call, not another one.  Only the first is; what a callback calls in there counts as nested. */
+static inline bool ipo_is_twin(const struct ipo_frame *frame)
+{
+    struct ipo_thread *thread = frame->thread;
+    bool same = thread->twin == frame->call && frame->address < thread->twin_below;
+    if (same)
+        thread->twin = NULL;
+    return same;
+}
+
 /* The thread calls again, outside of the call that it has marked: that was left by a longjmp. */
 void ipo_call_left(struct ipo_thread *thread);
 
@@ -66,9 +77,6 @@ struct ipo_class {
     void (*finish)(struct ipo_frame *, const uintptr_t *args);
 };
 extern IPO_OURS const struct ipo_class ipo_classes[];
-
-/* Gives it its number among the collectives of frame->comm, once. */
-void ipo_take_number(struct ipo_frame *frame);
 
 /* Writes the event (or fold) of frame->sig and counts it. */
 void ipo_emit(struct ipo_frame *frame);

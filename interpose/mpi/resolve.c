@@ -3,56 +3,20 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/resolve.h"
 #include "interpose/mpi/several.h"
-#include "interpose/load/loader.h"
+#include "interpose/load/objects.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <string.h>
-
-#define MAX_OBJECTS 512
-#define MAX_NAME    256
 
 static const struct ipo_mpi *home(void)
 {
     return __atomic_load_n(&ipo_mpi_home, __ATOMIC_ACQUIRE);
 }
 
-const void *ipo_object_base(const void *address)
-{
-    Dl_info info;
-    return dladdr(address, &info) ? info.dli_fbase : NULL;
-}
-
 static bool is_ours(const void *address)
 {
     return ipo_object_base(address) == ipo_object_base((const void *)(uintptr_t)&ipo_resolve_all);
-}
-
-static char names[MAX_OBJECTS][MAX_NAME];
-static unsigned names_n;
-
-static int collect(struct dl_phdr_info *info, size_t size, void *unused)
-{
-    (void)size, (void)unused;
-    size_t n = strlen(info->dlpi_name);
-    if (n > 0 && n < MAX_NAME && names_n < MAX_OBJECTS)
-        memcpy(names[names_n++], info->dlpi_name, n + 1);
-    return 0;
-}
-
-void *ipo_scope_with(const char *name)
-{
-    names_n = 0;
-    ipo_loader_walk(collect, NULL);
-    for (unsigned i = 0; i < names_n; i++) {
-        void *handle = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (handle && dlsym(handle, name))
-            return handle;
-        if (handle)
-            dlclose(handle);
-    }
-    return NULL;
 }
 
 ipo_function ipo_resolve_name(const char *name)

@@ -24,20 +24,7 @@ uintptr_t ipo_resolve_data(const char *name);
  * Never NULL: where no MPI has it, a function that returns an error code. */
 ipo_function ipo_resolved(enum ipo_call_id id, const void *site);
 
-/* Leads the GOT slots of all loaded objects that name a call which is not exported to its wrapper, where this MPI has
- * that call.  Exporting the name would make programs that test for it believe every MPI has it.  Returns how many slots
- * were changed; cheap when no object was loaded since the last time. */
-size_t ipo_patch_slots(void);
-/* The same; true if objects had come.  `anyway`: even if none have. */
-bool ipo_patch_new(bool anyway);
-
-/* A handle in whose scope a name is, of an object that was loaded with RTLD_LOCAL; NULL if there is none. */
-void *ipo_scope_with(const char *name);
-
-/* File name of the MPI library; for ipo_patch_slots, which leaves it alone. */
+/* File name of the MPI library; "" before it is known. */
 const char *ipo_mpi_object(void);
-
-/* Base address of the object that holds `address`, NULL if none; no lock is taken when nothing is loaded. */
-const void *ipo_object_base(const void *address);
 
 #endif

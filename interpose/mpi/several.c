@@ -2,10 +2,10 @@
 #include "interpose/mpi/several.h"
 #include "interpose/core/facts.h"
 #include "interpose/core/state.h"
+#include "interpose/load/objects.h"
 #include "interpose/mpi/resolve.h"
 #include "interpose/load/loader.h"
 #include "interpose/load/loads.h"
-#include "interpose/mpi/record.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,10 +13,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define MAX_MPIS    4u
-#define MAX_PLACES  256u
-#define MAX_OBJECTS 512u
-#define MAX_NAME    256u
+#define MAX_MPIS   4u
+#define MAX_PLACES 256u
 
 struct ipo_range ipo_home;
 const struct ipo_mpi *ipo_mpi_home;
@@ -34,38 +32,6 @@ static atomic_uint places_n;
 static bool is_ours(const void *address)
 {
     return ipo_object_base(address) == ipo_object_base((const void *)(uintptr_t)&ipo_mpi_at);
-}
-
-struct search {
-    uintptr_t address;
-    struct ipo_range range;
-};
-
-static int holds(struct dl_phdr_info *info, size_t size, void *out)
-{
-    (void)size;
-    struct search *search = out;
-    uintptr_t low = UINTPTR_MAX, high = 0;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + header->p_vaddr;
-        if (header->p_type != PT_LOAD)
-            continue;
-        low = start < low ? start : low;
-        high = start + header->p_memsz > high ? start + header->p_memsz : high;
-    }
-    if (search->address < low || search->address >= high)
-        return 0;
-    search->range = (struct ipo_range){low, high - low};
-    return 1;
-}
-
-/* The loaded object at an address, or a page where there is none: code that was made at run time. */
-static struct ipo_range object_at(uintptr_t address)
-{
-    struct search search = {.address = address, .range = {address & ~(uintptr_t)4095, 4096}};
-    ipo_loader_walk(holds, &search);
-    return search.range;
 }
 
 /* MPI_x of a second tool that is loaded behind us and in front of the library: it must see the call too. */
@@ -91,7 +57,7 @@ static const struct ipo_mpi *mpi_with(void *init, void *scope)
     /* The defining object itself, not the scope that led to it: its own dependencies come first. */
     void *own = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     mpi->handle = own ? own : scope;
-    mpi->range = object_at((uintptr_t)init);
+    mpi->range = ipo_object_range((uintptr_t)init);
     strncpy(mpi->path, info.dli_fname, sizeof mpi->path - 1);
     for (int i = 0; i < IPO_CALLS; i++) {
         void *real = next_tool(mpi, ipo_calls[i].name);
@@ -137,7 +103,7 @@ static const struct place *add_place(uintptr_t address)
                      "more objects call MPI than are told apart: calls of the rest count as this library's");
         return NULL;
     }
-    places[n] = (struct place){object_at(address), reached_from((const void *)address)};
+    places[n] = (struct place){ipo_object_range(address), reached_from((const void *)address)};
     atomic_store(&places_n, n + 1);
     return &places[n];
 }
@@ -185,35 +151,14 @@ const struct ipo_mpi *ipo_mpi_at(uintptr_t address)
     return place ? place->mpi : NULL;
 }
 
-static char (*names)[MAX_NAME];
-static unsigned names_n;
-
-static int collect(struct dl_phdr_info *info, size_t size, void *own)
-{
-    (void)size;
-    size_t n = strlen(info->dlpi_name);
-    if (n > 0 && strcmp(info->dlpi_name, (const char *)own) != 0 && n < MAX_NAME && names_n < MAX_OBJECTS)
-        memcpy(names[names_n++], info->dlpi_name, n + 1);
-    return 0;
-}
-
-/* Names first, dlopen afterwards: the loader's lock order forbids it inside the walk. */
-static void list_objects(void)
-{
-    static char room[MAX_OBJECTS][MAX_NAME];
-    Dl_info info;
-    const char *own = dladdr((const void *)(uintptr_t)&ipo_mpi_at, &info) && info.dli_fname ? info.dli_fname : "";
-    names = room;
-    names_n = 0;
-    ipo_loader_walk(collect, (void *)(uintptr_t)own);
-}
+static struct ipo_object_names names; /* filled under the loader's lock */
 
 static void any(void *out)
 {
     const struct ipo_mpi *found = global();
-    list_objects();
-    for (unsigned i = 0; i < names_n && !found; i++) {
-        void *scope = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+    ipo_objects_list(&names);
+    for (unsigned i = 0; i < names.n && !found; i++) {
+        void *scope = dlopen(names.name[i], RTLD_LAZY | RTLD_NOLOAD);
         found = scope ? mpi_in(scope) : NULL;
         if (scope && (!found || found->handle != scope))
             dlclose(scope);
@@ -239,7 +184,7 @@ void ipo_mpi_tell(void)
     ipo_loader_run(tell, NULL);
 }
 
-/* ---- loaded objects, after list_objects */
+/* ---- loaded objects, after ipo_objects_list */
 
 #define MAX_FOREIGN 128u
 static uintptr_t foreign[MAX_FOREIGN];
@@ -266,11 +211,11 @@ static bool is_in(const struct ipo_mpi *mpi, uintptr_t address)
 static bool has_other(const struct ipo_mpi *mpi)
 {
     struct link_map object;
-    for (unsigned i = 0; i < names_n; i++) {
-        const char *slash = strrchr(names[i], '/');
-        if (strncmp(slash ? slash + 1 : names[i], "libmpi", 6) != 0)
+    for (unsigned i = 0; i < names.n; i++) {
+        const char *slash = strrchr(names.name[i], '/');
+        if (strncmp(slash ? slash + 1 : names.name[i], "libmpi", 6) != 0)
             continue;
-        uintptr_t init = init_in_scope_of(names[i], &object);
+        uintptr_t init = init_in_scope_of(names.name[i], &object);
         if (init && !is_in(mpi, init))
             return true;
     }
@@ -282,8 +227,8 @@ static bool has_other(const struct ipo_mpi *mpi)
 static void place_all(void)
 {
     struct link_map object;
-    for (unsigned i = 0; i < names_n; i++)
-        if (init_in_scope_of(names[i], &object) && !place_at((uintptr_t)object.l_ld))
+    for (unsigned i = 0; i < names.n; i++)
+        if (init_in_scope_of(names.name[i], &object) && !place_at((uintptr_t)object.l_ld))
             add_place((uintptr_t)object.l_ld);
 }
 
@@ -301,7 +246,7 @@ static void settle(void *with)
         ipo_home = (struct ipo_range){0, UINTPTR_MAX};
         return;
     }
-    list_objects();
+    ipo_objects_list(&names);
     if (has_other(home->mpi))
         place_all();
     if (place && place->mpi == home->mpi)
@@ -320,9 +265,9 @@ void ipo_foreign_list(void)
     foreign_n = 0;
     if (!ipo_mpi_home)
         return;
-    list_objects();
-    for (unsigned i = has_other(ipo_mpi_home) ? 0 : names_n; i < names_n && foreign_n < MAX_FOREIGN; i++) {
-        uintptr_t init = init_in_scope_of(names[i], &object);
+    ipo_objects_list(&names);
+    for (unsigned i = has_other(ipo_mpi_home) ? 0 : names.n; i < names.n && foreign_n < MAX_FOREIGN; i++) {
+        uintptr_t init = init_in_scope_of(names.name[i], &object);
         if (!init || is_in(ipo_mpi_home, init))
             continue;
         foreign[foreign_n++] = object.l_addr;

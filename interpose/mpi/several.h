@@ -4,14 +4,11 @@
 #ifndef IPO_SEVERAL_H
 #define IPO_SEVERAL_H
 
+#include "interpose/load/objects.h"
 #include "interpose/mpi/calls.h"
 #include <stddef.h>
 
 #define IPO_MPI_PATH 1024u
-
-struct ipo_range {
-    uintptr_t base, size;
-};
 
 /* One MPI library. */
 struct ipo_mpi {

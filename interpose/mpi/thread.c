@@ -1,7 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/thread.h"
 #include "interpose/mpi/describe.h"
-#include "interpose/nccl/state.h"
+#include "interpose/core/source.h"
 #include "interpose/core/state.h"
 
 #include <errno.h>
@@ -32,10 +32,9 @@ static struct ipo_thread *take_over(uint32_t mine)
         uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
         if (is_dead(tid, mine) &&
             __atomic_compare_exchange_n(&thread->tid, &tid, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-            ipo_completion_left(thread); /* it may have died inside a call */
+            IPO_ASK_SOURCES(thread_left, thread); /* it may have died inside a call */
             thread->mark = thread->nccl = NULL;
             thread->nccl_depth = 0;
-            ipo_nccl_thread_left(thread);
             thread->stream.page->thread.inside = 0;
             thread->stream.page->thread.tid = mine;
             return thread;

@@ -3,7 +3,6 @@
 #include "interpose/mpi/abi.h"
 #include "interpose/base/arena.h"
 #include "interpose/mpi/comms.h"
-#include "interpose/mpi/resolve.h"
 
 typedef uintptr_t w;
 #define REAL(name, ...) (((int (*)(__VA_ARGS__))ipo_own[IPO_##name]))

@@ -6,9 +6,9 @@
 #include "interpose/nccl/windows.h"
 #include "interpose/core/facts.h"
 #include "interpose/mpi/memo.h"
-#include "interpose/core/process.h"
+#include "interpose/nccl/start.h"
 #include "interpose/sites/python_site.h"
-#include "interpose/mpi/resolve.h"
+#include "interpose/load/slots.h"
 #include "interpose/base/text.h"
 
 #include <errno.h>
@@ -148,10 +148,9 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
     good = good && call->opclass != TRC_OP_LOOK && frame->copy->real[id] && ipo_nccl_window_allowed(IPO_WINDOW_SYMBOLS);
     const void *unique = (const void *)ipo_nccl_arg(call, args, 'i');
     if (good && !*ipo_nccl_armed)
-        good =
-            call->opclass == TRC_OP_NCCL_INIT &&
-            ipo_process_start_nccl((int)ipo_nccl_arg(call, args, 'R'), (int)ipo_nccl_arg(call, args, 'N'),
-                                   unique && id != IPO_NCCL_CommGrow ? ipo_nccl_hash(unique, frame->copy->version) : 0);
+        good = call->opclass == TRC_OP_NCCL_INIT &&
+               ipo_nccl_start((int)ipo_nccl_arg(call, args, 'R'), (int)ipo_nccl_arg(call, args, 'N'),
+                              unique && id != IPO_NCCL_CommGrow ? ipo_nccl_hash(unique, frame->copy->version) : 0);
     if (good && call->opclass == TRC_OP_NCCL_INIT) {
         tell(frame->copy);
         ipo_cupti_start(false);

@@ -8,7 +8,7 @@
 #include "interpose/nccl/told.h"
 #include "interpose/nccl/windows.h"
 #include "interpose/core/state.h"
-#include "interpose/mpi/resolve.h"
+#include "interpose/load/objects.h"
 
 #include <string.h>
 #define XXH_INLINE_ALL

@@ -10,7 +10,7 @@
 #include "interpose/nccl/told.h"
 #include "interpose/nccl/windows.h"
 #include "interpose/core/state.h"
-#include "interpose/mpi/resolve.h"
+#include "interpose/load/objects.h"
 #include "interpose/base/text.h"
 
 #include <errno.h>

@@ -4,17 +4,14 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/nccl.h"
 #include "interpose/nccl/windows.h"
-#include "interpose/mpi/resolve.h"
-#include "interpose/load/loader.h"
+#include "interpose/load/objects.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <string.h>
 
-#define FIRST       "ncclCommInitRank"
-#define MAX_OBJECTS 512
-#define MAX_NAME    256
+#define FIRST "ncclCommInitRank"
 
 static atomic_flag busy = ATOMIC_FLAG_INIT; /* one thread looks at a time; for the others calls are passed on unseen */
 
@@ -22,7 +19,7 @@ static atomic_flag busy = ATOMIC_FLAG_INIT; /* one thread looks at a time; for t
 static struct scope {
     const void *object;
     struct ipo_nccl_copy *copy;
-} scopes[MAX_OBJECTS];
+} scopes[IPO_MAX_OBJECTS];
 static atomic_uint scopes_n;
 static _Atomic(struct ipo_nccl_copy *) global; /* that of all who are bound by the global scope */
 
@@ -47,22 +44,6 @@ static void *object_of(const void *address)
     return handle ? handle : dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD); /* the program itself has no name */
 }
 
-static int find_end(struct dl_phdr_info *info, size_t size, void *of)
-{
-    (void)size;
-    struct ipo_nccl_copy *copy = of;
-    const char *start = NULL, *end = NULL;
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_LOAD) {
-            const char *at = (const char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-            start = start ? start : (const char *)((uintptr_t)at & ~(uintptr_t)4095);
-            end = at + info->dlpi_phdr[i].p_memsz;
-        }
-    if (start == copy->base)
-        copy->end = end;
-    return start == copy->base;
-}
-
 /* The copy that defines what was found at an address; names come from `scope`, or (NULL) from that object itself. NULL:
  * there are too many.  Needs `busy`. */
 static struct ipo_nccl_copy *copy_of(const void *found, void *scope)
@@ -78,8 +59,9 @@ static struct ipo_nccl_copy *copy_of(const void *found, void *scope)
     scope = scope ? scope : object_of(found); /* keeps it loaded, too */
     for (int i = 0; i < IPO_NCCL_CALLS; i++)
         copy->real[i] = (ipo_function)(uintptr_t)known(scope, ipo_nccl_calls[i].name);
+    struct ipo_range range = ipo_object_range((uintptr_t)found);
     copy->base = info.dli_fbase;
-    ipo_loader_walk(find_end, copy);
+    copy->end = (const char *)(range.base + range.size);
     strncpy(copy->object, info.dli_fname, sizeof copy->object - 1);
     if (copy->real[IPO_NCCL_GetVersion])
         ((int (*)(int *))copy->real[IPO_NCCL_GetVersion])(&copy->version);
@@ -89,28 +71,15 @@ static struct ipo_nccl_copy *copy_of(const void *found, void *scope)
 
 /* ---- by the caller's scope */
 
-static char (*names)[MAX_NAME];
-static unsigned names_n;
-static int collect(struct dl_phdr_info *info, size_t size, void *unused)
-{
-    (void)size, (void)unused;
-    size_t n = strlen(info->dlpi_name);
-    if (n > 0 && n < MAX_NAME && names_n < MAX_OBJECTS)
-        memcpy(names[names_n++], info->dlpi_name, n + 1);
-    return 0;
-}
-
 /* Asks every loaded object for the NCCL in its scope. */
 static void look_at_all(void)
 {
-    static char room[MAX_OBJECTS][MAX_NAME];
-    names = room;
-    names_n = 0;
-    ipo_loader_walk(collect, NULL);
+    static struct ipo_object_names names;
+    ipo_objects_list(&names);
     unsigned n = 0;
     atomic_store(&scopes_n, 0);
-    for (unsigned i = 0; i < names_n; i++) {
-        struct link_map *handle = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+    for (unsigned i = 0; i < names.n; i++) {
+        struct link_map *handle = dlopen(names.name[i], RTLD_LAZY | RTLD_NOLOAD);
         struct ipo_nccl_copy *copy = copy_of(known(handle, FIRST), NULL);
         Dl_info info;
         if (copy && dladdr(handle->l_ld, &info))
@@ -130,23 +99,15 @@ static struct ipo_nccl_copy *called_from(const void *base)
     return all;
 }
 
-static int count_loads(struct dl_phdr_info *info, size_t size, void *out)
-{
-    if (size >= offsetof(struct dl_phdr_info, dlpi_adds) + sizeof info->dlpi_adds)
-        *(unsigned long long *)out = info->dlpi_adds;
-    return 1;
-}
-
 struct ipo_nccl_copy *ipo_nccl_resolve(const void *caller)
 {
     static unsigned long long looked_at;
-    unsigned long long loads = 1;
     if (!atomic_load(&global) && !atomic_flag_test_and_set(&busy)) {
         void *found = known(RTLD_NEXT, FIRST);
         if (found)
             atomic_store(&global, copy_of(found, RTLD_NEXT));
-        ipo_loader_walk(count_loads, &loads);
-        if (!found && caller && loads != looked_at) {
+        unsigned long long loads = ipo_object_loads();
+        if (!found && caller && (!loads || loads != looked_at)) {
             looked_at = loads;
             look_at_all();
         }

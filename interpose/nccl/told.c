@@ -2,7 +2,7 @@
 #include "interpose/nccl/told.h"
 #include "interpose/cuda/gpu_ops.h"
 #include "interpose/nccl/windows.h"
-#include "interpose/core/process.h"
+#include "interpose/nccl/start.h"
 
 #include <errno.h>
 #include <string.h>
@@ -25,7 +25,7 @@ bool ipo_told_start(int rank, int size, uint64_t hash)
 {
     if (!*ipo_told_armed) {
         int kept = errno;
-        ipo_process_start_nccl(rank, size, hash);
+        ipo_nccl_start(rank, size, hash);
         errno = kept;
     }
     struct trc_head *head = ipo_process.writer.head;

@@ -4,7 +4,8 @@
 #include "interpose/identity/identity.h"
 #include "interpose/nccl/nccl.h"
 #include "interpose/core/state.h"
-#include "interpose/mpi/resolve.h"
+#include "interpose/load/objects.h"
+#include "interpose/load/slots.h"
 #include "interpose/base/text.h"
 #include "interpose/load/loader.h"
 

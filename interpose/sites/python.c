@@ -321,7 +321,7 @@ void ipo_python_begin(const uint32_t *tid, unsigned count)
     }
 }
 
-void ipo_python_stack(uint32_t tid, bool *gil)
+void ipo_python_stack(uint32_t tid, bool *gil, ipo_line tell)
 {
     static struct ipo_python_place here;
     for (unsigned i = 0; i < threads; i++) {
@@ -334,7 +334,7 @@ void ipo_python_stack(uint32_t tid, bool *gil)
                 continue;
             struct ipo_text line = {0};
             ipo_text_add_number(&line, here.line > 0 ? (uint64_t)here.line : 0);
-            ipo_stacks_line("python", (const char *const[]){here.function, here.file, line.text, 0});
+            tell("python", (const char *const[]){here.function, here.file, line.text, 0});
         }
     }
 }

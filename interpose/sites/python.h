@@ -11,8 +11,10 @@ void ipo_python_find(void);
 
 /* Our own thread.  Lists the interpreter's threads; `tid` are those of the process. */
 void ipo_python_begin(const uint32_t *tid, unsigned count);
-/* Writes the frames of thread `tid` as lines of its stack (stacks.h); *gil: it holds the GIL. */
-void ipo_python_stack(uint32_t tid, bool *gil);
+/* Tells the frames of thread `tid`, the innermost first, as lines: a word, then fields up to a NULL; *gil: it holds the
+ * GIL. */
+typedef void (*ipo_line)(const char *first, const char *const *fields);
+void ipo_python_stack(uint32_t tid, bool *gil, ipo_line tell);
 
 /* "3.11", or "" without Python. */
 const char *ipo_python_version(void);

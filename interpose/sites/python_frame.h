@@ -4,7 +4,8 @@
 
 #include "interpose/base/ours.h"
 #include "interpose/sites/python_layout.h"
-#include "interpose/stacks/stacks.h"
+
+#include <stdbool.h>
 
 struct ipo_python {
     uint64_t runtime; /* 0: no interpreter, or not one that is known */

@@ -38,7 +38,7 @@ static uint64_t now_ns(void)
 static char text[TRC_STACK_TEXT];
 static size_t used;
 
-void ipo_stacks_line(const char *first, const char *const *fields)
+static void add_line(const char *first, const char *const *fields)
 {
     size_t before = used;
     for (;; first = *fields++) {
@@ -108,8 +108,8 @@ static void put_native(uint64_t address)
     if (module)
         memcpy(where, module->path, n);
     hex(where + n, module ? address - module->begin : address);
-    ipo_stacks_line("native",
-                    (const char *const[]){module ? function_of(address, module) : "?", module ? where : where + 1, 0});
+    add_line("native",
+             (const char *const[]){module ? function_of(address, module) : "?", module ? where : where + 1, 0});
 }
 
 /* ---- one thread -------------------------------------------------------------------------------------------------- */
@@ -199,16 +199,16 @@ static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t ti
     walked.flags = 0;
     used = 0;
     walk_thread(&task, crash, &walked);
-    ipo_stacks_line("name", (const char *const[]){task.name, 0});
+    add_line("name", (const char *const[]){task.name, 0});
     if (crash && crash->tid == tid) {
         on[0] = 0; /* it waits for this in its handler */
         task.state = 'R';
         task.call = -1;
     }
     if (on[0])
-        ipo_stacks_line("on", (const char *const[]){on, 0});
+        add_line("on", (const char *const[]){on, 0});
     bool gil = false;
-    ipo_python_stack(tid, &gil);
+    ipo_python_stack(tid, &gil, add_line);
     for (unsigned i = 0; i < walked.count; i++)
         put_native(walked.address[i]);
     def.state = task.state;
@@ -238,7 +238,7 @@ void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t req
             take_thread(def, snapshot, tid[i], crash);
     ipo_registers_end();
     used = 0;
-    ipo_stacks_line("why", (const char *const[]){why, 0});
+    add_line("why", (const char *const[]){why, 0});
     def.flags = TRC_STACK_CLOSING;
     def.count = all;
     trc_writer_stack(&ipo_process.writer, &place[reason], snapshot, 0, request_ns, &def, text, used);

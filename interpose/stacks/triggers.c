@@ -1,7 +1,8 @@
 /* When stacks are due. */
 #include "interpose/base/oldglibc.h"
+#include "interpose/stacks/triggers.h"
 #include "interpose/core/state.h"
-#include "interpose/sites/python.h"
+#include "interpose/mpi/progress.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/base/text.h"
 
@@ -56,9 +57,8 @@ static uint64_t asked_ns(void)
     return (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;
 }
 
-void ipo_stacks_start(void)
+void ipo_triggers_start(void)
 {
-    ipo_python_find();
     trigger.on = ipo_process.options.stacks;
     if (!trigger.on)
         return;
@@ -125,7 +125,7 @@ static void look_for_hang(uint64_t now)
     ipo_stacks_take(TRC_STACK_HANG, why.text, 0, NULL);
 }
 
-void ipo_stacks_round(void)
+void ipo_triggers_round(void)
 {
     if (!trigger.on)
         return;

@@ -1,0 +1,44 @@
+/* CUPTI, as a source of the recorder. */
+#include "interpose/core/source.h"
+#include "interpose/cuda/cupti.h"
+#include "interpose/cuda/device.h"
+
+#include <string.h>
+
+static unsigned found_n(void)
+{
+    return *ipo_cupti_object() != 0;
+}
+
+static enum ipo_claim claim(const char *path)
+{
+    return strcmp(path, ipo_cupti_object()) == 0 ? IPO_LEFT_ALONE : IPO_UNCLAIMED;
+}
+
+static ipo_function wrapper_of(const char *name, const struct ipo_object *object, const void *bound)
+{
+    (void)object, (void)bound;
+    return strncmp(name, "cupti", 5) == 0 ? ipo_cupti_wrapper_of(name) : NULL;
+}
+
+static size_t schema(struct trc_schema_call *calls)
+{
+#define DEVICE(id, name_, opclass_)                                                                                    \
+    calls[IPO_DEVICE_NUMBER(IPO_DEVICE_##id)] = (struct trc_schema_call){.name = name_, .opclass = TRC_OP_##opclass_};
+    IPO_DEVICE_LIST(DEVICE)
+#undef DEVICE
+    return IPO_DEVICE_NUMBER(IPO_DEVICE_CALLS);
+}
+
+static const struct ipo_source cuda_source = {.name = "cuda",
+                                              .found_n = found_n,
+                                              .claim = claim,
+                                              .wrapper_of = wrapper_of,
+                                              .names = "cupti",
+                                              .looked_up = ipo_cupti_looked_up,
+                                              .library = "libcuda.so",
+                                              .library_came = ipo_cupti_expect,
+                                              .serve = ipo_cupti_await,
+                                              .schema = schema,
+                                              .stop = ipo_cupti_stop};
+IPO_SOURCE(cuda_source);

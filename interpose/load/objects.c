@@ -1,0 +1,98 @@
+#include "interpose/base/oldglibc.h"
+#include "interpose/load/objects.h"
+#include "interpose/load/loader.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+
+const void *ipo_object_base(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+struct search {
+    uintptr_t address;
+    struct ipo_range range;
+};
+
+static int holds(struct dl_phdr_info *info, size_t size, void *out)
+{
+    (void)size;
+    struct search *search = out;
+    uintptr_t low = UINTPTR_MAX, high = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type != PT_LOAD)
+            continue;
+        low = start < low ? start : low;
+        high = start + header->p_memsz > high ? start + header->p_memsz : high;
+    }
+    if (search->address < low || search->address >= high)
+        return 0;
+    search->range = (struct ipo_range){low, high - low};
+    return 1;
+}
+
+struct ipo_range ipo_object_range(uintptr_t address)
+{
+    struct search search = {.address = address, .range = {address & ~(uintptr_t)4095, 4096}};
+    ipo_loader_walk(holds, &search);
+    return search.range;
+}
+
+static int count_loads(struct dl_phdr_info *info, size_t size, void *out)
+{
+    if (size >= offsetof(struct dl_phdr_info, dlpi_adds) + sizeof info->dlpi_adds)
+        *(unsigned long long *)out = info->dlpi_adds;
+    return 1;
+}
+
+unsigned long long ipo_object_loads(void)
+{
+    unsigned long long loads = 0;
+    ipo_loader_walk(count_loads, &loads);
+    return loads;
+}
+
+struct list {
+    struct ipo_object_names *names;
+    const char *own;
+};
+
+static int collect(struct dl_phdr_info *info, size_t size, void *to)
+{
+    (void)size;
+    const struct list *list = to;
+    struct ipo_object_names *names = list->names;
+    size_t n = strlen(info->dlpi_name);
+    if (n > 0 && n < sizeof names->name[0] && names->n < IPO_MAX_OBJECTS && strcmp(info->dlpi_name, list->own) != 0)
+        memcpy(names->name[names->n++], info->dlpi_name, n + 1);
+    return 0;
+}
+
+void ipo_objects_list(struct ipo_object_names *names)
+{
+    Dl_info info;
+    bool known = dladdr((const void *)(uintptr_t)&ipo_objects_list, &info) && info.dli_fname;
+    struct list list = {names, known ? info.dli_fname : ""};
+    names->n = 0;
+    ipo_loader_walk(collect, &list);
+}
+
+void *ipo_scope_with(const char *name)
+{
+    static struct ipo_object_names names;
+    ipo_objects_list(&names);
+    for (unsigned i = 0; i < names.n; i++) {
+        void *handle = dlopen(names.name[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (handle && dlsym(handle, name))
+            return handle;
+        if (handle)
+            dlclose(handle);
+    }
+    return NULL;
+}

@@ -1,0 +1,76 @@
+/* NCCL, as a source of the recorder. */
+#include "interpose/core/source.h"
+#include "interpose/nccl/nccl.h"
+#include "interpose/nccl/state.h"
+#include "interpose/nccl/windows.h"
+
+#include <string.h>
+
+extern int pncclGetUniqueId(void *) __attribute__((weak));
+
+static bool linked(void)
+{
+    return pncclGetUniqueId != NULL;
+}
+
+static bool find(const void *caller)
+{
+    return ipo_nccl_resolve(caller) != NULL;
+}
+
+static unsigned found_n(void)
+{
+    return ipo_nccl_copies_n() + 100u * ipo_nccl_may_be_hidden();
+}
+
+/* A copy of NCCL is left alone but for its getenv. */
+static enum ipo_claim claim(const char *path)
+{
+    for (unsigned i = 0; i < ipo_nccl_copies_n(); i++)
+        if (strcmp(path, ipo_nccl_copies[i].object) == 0)
+            return IPO_MINE;
+    return IPO_UNCLAIMED;
+}
+
+static ipo_function wrapper_of(const char *name, const struct ipo_object *object, const void *bound)
+{
+    if (strcmp(name, "getenv") == 0)
+        return object->claimed || ipo_nccl_may_be_hidden() ? (ipo_function)ipo_nccl_getenv : NULL;
+    if (object->claimed || strncmp(name, "nccl", 4) != 0)
+        return NULL;
+    return ipo_nccl_wrapper_of(name, object->start, bound);
+}
+
+static size_t schema(struct trc_schema_call *calls)
+{
+    _Static_assert(IPO_NCCL_NUMBER(IPO_NCCL_CALLS) <= IPO_SCHEMA_CALLS, "room for the last rows");
+    for (int i = 0; i < IPO_NCCL_CALLS; i++) {
+        const struct ipo_nccl_call *call = &ipo_nccl_calls[i];
+        enum trc_opclass opclass = call->opclass < TRC_OPCLASSES ? (enum trc_opclass)call->opclass : TRC_OP_NCCL_COMM;
+        calls[IPO_NCCL_NUMBER(i)] =
+            (struct trc_schema_call){.name = call->name, .roles = call->roles, .opclass = opclass};
+    }
+    return IPO_NCCL_NUMBER(IPO_NCCL_CALLS);
+}
+
+static void arm(uint32_t how)
+{
+    ipo_arm(IPO_FOR_NCCL, ipo_nccl_window_allowed(IPO_WINDOW_SYMBOLS) ? how : 0);
+    ipo_arm(IPO_FOR_TOLD, how);
+}
+
+static const struct ipo_source nccl_source = {.name = "nccl",
+                                              .linked = linked,
+                                              .find = find,
+                                              .found_n = found_n,
+                                              .claim = claim,
+                                              .wrapper_of = wrapper_of,
+                                              .names = "nccl",
+                                              .looked_up = ipo_nccl_looked_up,
+                                              .sign =
+                                                  "cuGetProcAddress", /* what the CUDA runtime asks the driver for */
+                                              .sign_seen = ipo_cuda_coming,
+                                              .schema = schema,
+                                              .arm = arm,
+                                              .thread_left = ipo_nccl_thread_left};
+IPO_SOURCE(nccl_source);

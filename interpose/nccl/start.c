@@ -1,0 +1,44 @@
+/* The calls of NCCL that start the recording, where MPI has not. */
+#include "interpose/base/oldglibc.h"
+#include "interpose/nccl/start.h"
+#include "interpose/core/facts.h"
+#include "interpose/core/process.h"
+#include "interpose/core/source.h"
+#include "interpose/load/loads.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#define PATIENCE 20000 /* times that another thread yields the processor */
+
+static void start_nccl(int rank, int size)
+{
+    struct trc_head *head = ipo_process.writer.head;
+    bool launcher = head->rank >= 0 && head->world_size > head->rank;
+    if (!launcher) {
+        head->rank = rank;
+        head->world_size = size;
+    }
+    ipo_process_live();
+    ipo_process_run();
+    ipo_loads_live();
+    ipo_fact("rank", launcher ? "from the environment" : "from the first NCCL communicator");
+    IPO_ASK_SOURCES(arm, ipo_process_arming());
+}
+
+bool ipo_nccl_start(int rank, int size, uint64_t hash)
+{
+    static atomic_int started; /* 2: it is over */
+    int fresh = 0;
+    if (!atomic_compare_exchange_strong(&started, &fresh, 1)) {
+        /* A thread for each GPU: their first communicators come at once. */
+        for (int tries = 0; tries < PATIENCE && atomic_load(&started) == 1; tries++)
+            sched_yield();
+        return *ipo_told_armed != 0;
+    }
+    bool good = ipo_process_wanted() && ipo_arm_page() && ipo_process_begin(size, hash);
+    if (good)
+        start_nccl(rank, size);
+    atomic_store(&started, 2);
+    return good;
+}
