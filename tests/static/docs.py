@@ -6,7 +6,6 @@ import sys
 
 LINES, ROOM_LINES, WIDTH = 200, 60, 120
 # Folders of the recorder that have a README; those of trace/ and tui/ all have one.
-RECORDER = ["interpose/" + name for name in ("mpi", "fortran", "nccl", "cuda", "stacks", "sites", "identity")]
 
 os.chdir(os.environ["TOP"])
 failures = []
@@ -34,13 +33,26 @@ def prose(path):
 
 documents = sorted(path for pattern in ("*.md", "docs/*.md", "*/README.md", "*/*/README.md") for path in glob.glob(pattern)
                    if not path.startswith("build/"))
-folders = [d.rstrip("/") for room in ("trace", "tui") for d in glob.glob(room + "/*/")] + RECORDER
+folders = [d.rstrip("/") for room in ("trace", "interpose", "tui") for d in glob.glob(room + "/*/")]
 readmes = [f + "/README.md" for f in folders]
 
 check("README has at most %d lines" % LINES, ["it has %d" % len(lines_of("README.md"))] * (len(lines_of("README.md")) > LINES))
 check("each folder has a README", [f for f in readmes if not os.path.exists(f)])
 check("READMEs of folders have at most %d lines" % ROOM_LINES,
-      [f for f in glob.glob("interpose/*/README.md") + readmes if os.path.exists(f) and len(lines_of(f)) > ROOM_LINES])
+      [f for f in readmes if os.path.exists(f) and len(lines_of(f)) > ROOM_LINES])
+
+
+def rows(readme):
+    """Files that the table of a folder's README names."""
+    return {name for line in lines_of(readme) if line.startswith("| `") for name in re.findall(r"[\w.-]+", line.split("|")[1])}
+
+
+wrong = []
+for folder, readme in zip(folders, readmes):
+    there = {os.path.basename(f) for f in glob.glob(folder + "/*") if not f.endswith("README.md") and os.path.isfile(f)}
+    if os.path.exists(readme):
+        wrong += ["%s: %s" % (readme, ", ".join(sorted(there ^ rows(readme))))] if there ^ rows(readme) else []
+check("the table of a folder's README has each file of it once", wrong)
 check("links lead to files",
       ["%s:%d %s" % (path, number, target) for path in documents for number, line in prose(path)
        for target in re.findall(r"\]\(([^)#\s]+)", line)
