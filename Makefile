@@ -81,7 +81,7 @@ unit: $(UNIT_BIN)
 # The recorder for its unit tests: the objects of libtrace.so, whose hidden names a program can link, and a fake MPI.
 # The wrappers keep their own names (ipo_w_Send) and lose those that they have for programs.
 RECORDER = $(BUILD)/tests/librecorder.a
-PUBLIC_OBJ = $(filter %/wrap.pic.o %/dlsym.pic.o,$(IPO_OBJ))
+PUBLIC_OBJ = $(filter %/wrap.pic.o %/lookup.pic.o,$(IPO_OBJ))
 INNER_OBJ = $(filter-out $(PUBLIC_OBJ),$(IPO_OBJ)) $(PUBLIC_OBJ:%.pic.o=%.inner.o) $(FAKE_SRC:%.c=$(BUILD)/%.o)
 %.inner.o: %.pic.o
 	$(Q)objcopy --wildcard -L 'MPI_*' -L 'nccl*' -L dlsym $< $@
