@@ -1,5 +1,7 @@
 /* A fixed table from machine words to pointers: lock-free, no allocation, for handles and counters.
- * Key 0 means free; a removed key leaves its place to the next that fits. */
+ * Key 0 means free; a removed key leaves its place to the next that fits.
+ * The analysis has another (trace/util/hash_map.h), which allocates and is for one thread: a recorder may do neither.
+ */
 #ifndef IPO_TABLE_H
 #define IPO_TABLE_H
 

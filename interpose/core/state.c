@@ -2,10 +2,10 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/state.h"
 #include "interpose/base/text.h"
+#include "trace/writer/now.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 struct ipo_process ipo_process;
@@ -18,9 +18,7 @@ static uint32_t *armed_page;
 
 uint64_t ipo_ticks_slow(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return trc_now_ns();
 }
 
 void ipo_say(const char *text, const char *more)

@@ -3,9 +3,9 @@
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_inside.h"
 #include "interpose/core/state.h"
+#include "trace/writer/now.h"
 
 #include <sys/mman.h>
-#include <time.h>
 
 /* ---- time: CUPTI's, nanoseconds, to ticks of the trace by two samples */
 
@@ -15,21 +15,6 @@ struct sample {
 static struct sample first, latest;
 static bool clock_is_ours;
 
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* What CUPTI uses when nobody has registered another (cupti_activity.h, on Linux). */
-static uint64_t realtime_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static struct sample look_at_clocks(void)
 {
     struct sample best = {0};
@@ -37,7 +22,7 @@ static struct sample look_at_clocks(void)
     for (int i = 0; i < 5; i++) {
         uint64_t time = 0, before = ipo_ticks();
         if (clock_is_ours)
-            time = monotonic_ns();
+            time = trc_now_ns();
         else
             ipo_cupti.GetTimestamp(&time);
         uint64_t after = ipo_ticks();
@@ -163,7 +148,7 @@ static atomic_bool gave;
 bool ipo_cupti_give_buffers(void)
 {
     clock_is_ours =
-        ipo_cupti.ActivityRegisterTimestampCallback && ipo_cupti.ActivityRegisterTimestampCallback(monotonic_ns) == 0;
+        ipo_cupti.ActivityRegisterTimestampCallback && ipo_cupti.ActivityRegisterTimestampCallback(trc_now_ns) == 0;
     if (ipo_cupti.ActivityRegisterCallbacks(requested, was_completed))
         return false;
     atomic_store(&gave, true);
@@ -179,5 +164,5 @@ bool ipo_cupti_gave_buffers(void)
 void ipo_cupti_put_clock_back(void)
 {
     if (clock_is_ours)
-        ipo_cupti.ActivityRegisterTimestampCallback(realtime_ns);
+        ipo_cupti.ActivityRegisterTimestampCallback(trc_wall_ns);
 }

@@ -7,6 +7,7 @@
 #include "interpose/mpi/record.h"
 #include "interpose/stacks/registers.h"
 #include "interpose/stacks/stacks.h"
+#include "trace/writer/now.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -60,11 +61,10 @@ void ipo_fatal_seen(int number, void *context)
         ipo_heartbeat_wake();
     }
     if ((*ipo_armed || *ipo_told_armed) && crash.tid == (uint32_t)syscall(SYS_gettid)) {
-        struct timespec begin, now, pause = {.tv_nsec = 100000000};
-        clock_gettime(CLOCK_MONOTONIC, &begin);
+        const struct timespec pause = {.tv_nsec = 100000000};
+        const uint64_t begin = trc_now_ns();
         for (int seen; (seen = atomic_load(&state)) != TAKEN;) {
-            clock_gettime(CLOCK_MONOTONIC, &now);
-            if (atomic_load(&gave_up) || now.tv_sec - begin.tv_sec >= PATIENCE_S) {
+            if (atomic_load(&gave_up) || trc_now_ns() - begin >= PATIENCE_S * 1000000000ull) {
                 atomic_store(&gave_up, true);
                 break;
             }

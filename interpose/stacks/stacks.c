@@ -11,10 +11,10 @@
 #include "interpose/base/text.h"
 #include "interpose/mpi/thread.h"
 #include "interpose/core/own.h"
+#include "trace/writer/now.h"
 
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define THREADS   TRC_MAX_THREADS
@@ -24,13 +24,6 @@
 
 static struct trc_stack_place place[TRC_STACK_REASONS];
 static uint32_t snapshots;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
@@ -81,7 +74,7 @@ static const char *function_of(uint64_t address, const struct ipo_module *module
     unsigned at = (unsigned)(address * 0x9e3779b97f4a7c15u >> 52) % NAMES;
     if (names[at].address == address)
         return names[at].function;
-    if (now_ns() > naming_ends)
+    if (trc_now_ns() > naming_ends)
         return "?";
     char name[400];
     /* A return address may be behind the last instruction of its function. */
@@ -229,7 +222,7 @@ void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t req
     def.signal = crash ? crash->signal : 0;
     ipo_modules_read();
     ipo_python_begin(tid, count);
-    naming_ends = now_ns() + NAMING_NS;
+    naming_ends = trc_now_ns() + NAMING_NS;
     ipo_registers_begin();
     if (crash)
         take_thread(def, snapshot, crash->tid, crash);

@@ -5,12 +5,12 @@
 #include "interpose/mpi/progress.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/base/text.h"
+#include "trace/writer/now.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOOK_NS    500000000u
@@ -29,13 +29,6 @@ static struct {
     char folder[4608];   /* path; empty: not known */
     char request[4608];
 } trigger;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* fstat and stat have newer symbol versions than we may use. */
 static bool look_at(const char *path, struct stat *there)
@@ -129,7 +122,7 @@ void ipo_triggers_round(void)
 {
     if (!trigger.on)
         return;
-    uint64_t now = now_ns();
+    uint64_t now = trc_now_ns();
     if (now - trigger.looked_ns < LOOK_NS)
         return;
     trigger.looked_ns = now;

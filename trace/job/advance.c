@@ -1,21 +1,14 @@
 /* The way through the events: merge, match, and what they add up to; in slices, since a screen must not wait. */
 #include "trace/job/job_impl.h"
+#include "trace/util/now.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define SLICE         512     /* events at most between two looks at the clock */
 #define LANE_WIDTH_NS 65536   /* finest bucket of the timeline while the job is short */
 #define LANE_BUCKETS  16384   /* of one rank, when there are few */
 #define LANES_BUCKETS 1048576 /* of all ranks, about */
 #define REFIT_NS      10000000000
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- what the match reports -----------------------------------------------------------------------------------------
  */
@@ -416,10 +409,10 @@ static void advance_main(struct ana_job *job)
     if (!anyone_alive(job) && !job->flushed) {
         ana_match_flush(job->match);
         job->flushed = true;
-    } else if (job->clocks > 1 && now_ns() >= job->next_fit_ns) {
+    } else if (job->clocks > 1 && ana_now_ns() >= job->next_fit_ns) {
         ana_clock_fit(job->clock, ana_merge_position(job->pass.merge));
         ana_merge_refresh(job->pass.merge);
-        job->next_fit_ns = now_ns() + REFIT_NS;
+        job->next_fit_ns = ana_now_ns() + REFIT_NS;
     }
 }
 
@@ -459,7 +452,7 @@ static double range_share(const struct ana_job *job)
 
 double ana_job_advance(struct ana_job *job, int64_t budget_ns)
 {
-    int64_t stop = budget_ns > 0 ? now_ns() + budget_ns : INT64_MAX;
+    int64_t stop = budget_ns > 0 ? ana_now_ns() + budget_ns : INT64_MAX;
     if (!job->pass.merge)
         return 1;
     do {
@@ -471,7 +464,7 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
             advance_range(job);
         else
             break;
-    } while (now_ns() < stop);
+    } while (ana_now_ns() < stop);
     double whole = ana_analysis_share(job), range = range_share(job);
     return whole < range ? whole : range;
 }

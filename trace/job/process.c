@@ -1,12 +1,12 @@
 #include "trace/job/process.h"
 #include "trace/util/times.h"
+#include "trace/util/now.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NEAR_GRACE_NS 3000000000     /* silence of a process of this host whose pid is not to be found */
@@ -16,13 +16,6 @@
 #define WRONG_NS      86400000000000 /* ... by no more than a day */
 #define SAMPLE_NS     450000000
 #define RATE_NS       900000000
-
-static int64_t clock_ns(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 void ana_here_now(struct ana_here *here)
 {
@@ -36,8 +29,8 @@ void ana_here_now(struct ana_here *here)
     }
     struct stat pids; /* its inode number is the one that readlink shows */
     here->pid_namespace = stat("/proc/self/ns/pid", &pids) ? 0 : pids.st_ino;
-    here->realtime_ns = clock_ns(CLOCK_REALTIME);
-    here->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    here->realtime_ns = ana_wall_ns();
+    here->monotonic_ns = ana_now_ns();
 }
 
 /* What /proc says of a process. */

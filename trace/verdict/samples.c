@@ -1,10 +1,10 @@
 /* Two samples of a running job: what moved between them. */
 #include "trace/verdict/verdict_impl.h"
+#include "trace/util/now.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define SAMPLE_GAP_NS 500000000
 
@@ -21,13 +21,6 @@ static uint64_t read_queued_ns(const struct ana_process *p)
     if (f)
         fclose(f);
     return queued;
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 void ana_samples_free(struct ana_samples *samples)
@@ -64,7 +57,7 @@ static bool restart_samples(struct ana_samples *samples, const struct ana_job *j
 void ana_samples_take(struct ana_job *job)
 {
     struct ana_samples *samples = get_samples(job);
-    int64_t now = now_ns();
+    int64_t now = ana_now_ns();
     if (!samples)
         return;
     if (!samples->seen[0] || !samples->seen[1] || samples->generation != job->generation ||

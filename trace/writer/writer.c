@@ -1,6 +1,7 @@
 /* The file behind the streams: layout, allocation, definitions. */
 #include "trace/writer/writer.h"
 #include "trace/writer/stream.h"
+#include "trace/writer/now.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,21 +21,14 @@ static struct trc_chunk *chunk_at(const struct trc_writer *writer, unsigned numb
     return (struct trc_chunk *)(void *)(writer->chunks + (size_t)number * TRC_CHUNK_SIZE);
 }
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor)
 {
     /* The narrowest of a few tries: a preemption between the reads would make the anchor wrong by milliseconds. */
     anchor->error_ticks = UINT64_MAX;
     for (int i = 0; i < 5; i++) {
         uint64_t before = writer->ticks();
-        uint64_t monotonic = clock_ns(CLOCK_MONOTONIC);
-        uint64_t realtime = clock_ns(CLOCK_REALTIME);
+        uint64_t monotonic = trc_now_ns();
+        uint64_t realtime = trc_wall_ns();
         uint64_t after = writer->ticks();
         if (after - before >= anchor->error_ticks)
             continue;

@@ -1,21 +1,14 @@
 #include "tui/app/loop.h"
+#include "trace/util/now.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A running job is read every TICK_MS, however long the reading takes.  At least BREATH_MS are left to draw and to take
  * keys. */
 enum { TICK_MS = 400, BREATH_MS = 50, ADVANCE_NS = 100000000, ALL = 0 };
-
-static int64_t read_clock_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* Writes the screen as text to the first hpctop-screen-N.txt of the working directory that does not exist. */
 static void write_screen(struct tui_app *app, const struct tui_grid *grid)
@@ -123,18 +116,19 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
     int reaction = 0;
     l.grid.ascii = term.ops->ascii(term.data);
     while (!(reaction & TUI_QUIT)) {
-        int64_t now = read_clock_ms();
+        int64_t now = ana_now_ns() / 1000000;
         if (live && now >= next) {
             refresh_source(&l, ADVANCE_NS);
             l.stuck = false;
-            next = now + TICK_MS > read_clock_ms() + BREATH_MS ? now + TICK_MS : read_clock_ms() + BREATH_MS;
+            next =
+                now + TICK_MS > ana_now_ns() / 1000000 + BREATH_MS ? now + TICK_MS : ana_now_ns() / 1000000 + BREATH_MS;
         }
         if (!live && app->stale)
             settle_selection(&l, ALL);
         if (l.redraw)
             draw_screen(&l);
         /* Keys come first, then the numbers of a new selection, then events that have not been read. */
-        int64_t rest = next - read_clock_ms();
+        int64_t rest = next - ana_now_ns() / 1000000;
         bool busy = live && (app->stale || (l.done < 1 && !l.stuck));
         struct tui_event event = term.ops->wait(term.data, busy || rest < 0 ? 0 : (int)rest);
         if (event.kind != TUI_EVENT_NONE) {

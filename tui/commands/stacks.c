@@ -4,6 +4,7 @@
 #include "trace/job/bundle.h"
 #include "trace/job/stacks.h"
 #include "trace/session/session.h"
+#include "trace/util/now.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -16,13 +17,6 @@
 
 #define PATIENCE_NS 5000000000
 #define LOOK_NS     50000000
-
-static int64_t read_clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* Touches the file that recorders look at, in the folder `place` or that of the file; its time of modification is the
  * request's name.  0: it could not be done, errno says why. */
@@ -67,8 +61,8 @@ static bool has_answered(const struct trc_file *file, uint64_t asked)
 
 static void wait_for_answers(struct ana_job *job, uint64_t asked)
 {
-    int64_t end = read_clock_ns() + PATIENCE_NS;
-    for (bool all = false; !all && read_clock_ns() < end;) {
+    int64_t end = ana_now_ns() + PATIENCE_NS;
+    for (bool all = false; !all && ana_now_ns() < end;) {
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
         ana_job_refresh(job);
         all = true;

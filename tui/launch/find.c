@@ -1,5 +1,6 @@
 /* Finds programs and libtrace.so, and asks programs for their version. */
 #include "tui/launch/record.h"
+#include "trace/util/now.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static bool can_run(const char *path)
@@ -57,14 +57,12 @@ int tui_ask(const char *const *command, char *out, size_t size)
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     size_t used = 0;
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    int64_t end_ns = ana_now_ns() + ASK_MS * 1000000ll;
     for (ssize_t n = 1; !failed && n > 0;) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        long left = ASK_MS - (now.tv_sec - begin.tv_sec) * 1000;
+        int64_t left_ms = (end_ns - ana_now_ns()) / 1000000;
         char rest[512];
         struct pollfd from = {.fd = ends[0], .events = POLLIN};
-        if (left <= 0 || poll(&from, 1, (int)left) <= 0) {
+        if (left_ms <= 0 || poll(&from, 1, (int)left_ms) <= 0) {
             kill(child, SIGKILL);
             break;
         }

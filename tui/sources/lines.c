@@ -1,6 +1,7 @@
 #include "tui/sources/lines.h"
 
 #include "trace/util/cxx_name.h"
+#include "trace/util/now.h"
 
 #include <dlfcn.h>
 #include <elfutils/libdwfl.h>
@@ -156,21 +157,14 @@ static bool start(void)
     return started;
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void wait_for(const struct known *k)
 {
-    double began = now_s(), end = began + patience;
+    double began = (double)ana_wall_ns() / 1e9, end = began + patience;
     struct timespec until = {(time_t)end, (long)((end - (double)(time_t)end) * 1e9)};
     while (!k->done && patience > 0)
         if (pthread_cond_timedwait(&told, &lock, &until) != 0)
             break;
-    double took = now_s() - began;
+    double took = (double)ana_wall_ns() / 1e9 - began;
     patience = took > 0 && took < patience ? patience - took : took > 0 ? 0 : patience;
 }
 

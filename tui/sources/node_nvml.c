@@ -1,13 +1,13 @@
 /* NVML, as far as it is needed here: found at run time, with declarations of our own (nvml.h: NVIDIA's "NVML API
  * Reference Guide", nvmlFieldValue_t, and the field identifiers of NVLink's throughput). */
 #include "tui/sources/node.h"
+#include "trace/util/now.h"
 
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { NVLINK_DATA_SENT = 138, NVLINK_DATA_RECEIVED = 139, PCIE_SENT = 0, PCIE_RECEIVED = 1 };
 #define ALL_LINKS 0xffffffffu
@@ -37,13 +37,6 @@ struct tui_nvml {
     int (*fields)(void *, int, struct field_value *);
     struct before before[TUI_NODE_GPUS];
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 struct tui_nvml *tui_nvml_open(void)
 {
@@ -92,7 +85,7 @@ static void links(struct tui_nvml *nvml, void *device, struct before *before, st
     struct field_value field[2] = {{.id = NVLINK_DATA_SENT, .scope = ALL_LINKS},
                                    {.id = NVLINK_DATA_RECEIVED, .scope = ALL_LINKS}};
     double *rate[2] = {&out->nvlink_sent, &out->nvlink_received};
-    double now = now_s();
+    double now = (double)ana_now_ns() * 1e-9;
     bool answers = nvml->fields(device, 2, field) == 0;
     for (int i = 0; i < 2; i++) {
         bool known = answers && field[i].result == 0;

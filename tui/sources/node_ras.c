@@ -1,6 +1,7 @@
 /* NCCL's RAS: a thread in every process of NCCL 2.24 and later, which knows of all of them, also when the GPUs hang.
  * Its text protocol: NCCL's user guide, "RAS". */
 #include "tui/sources/node.h"
+#include "trace/util/now.h"
 
 #include <ctype.h>
 #include <netdb.h>
@@ -15,17 +16,10 @@
 
 enum { TEXT = 65536, PATIENCE_S = 4 };
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Gives the next call on the socket what is left of the time; false: nothing is. */
 static bool patient(int fd, double until)
 {
-    double left = until - now_s();
+    double left = until - (double)ana_now_ns() * 1e-9;
     if (left < 0.001)
         return false;
     struct timeval patience = {(time_t)left, (suseconds_t)((left - (double)(time_t)left) * 1e6)};
@@ -89,7 +83,7 @@ static bool say(int fd, double until, const char *line, const char *wanted)
 
 bool tui_ras_ask(struct tui_ras *out)
 {
-    double until = now_s() + PATIENCE_S;
+    double until = (double)ana_now_ns() * 1e-9 + PATIENCE_S;
     char *text = malloc(TEXT);
     int fd = text ? dial(until) : -1;
     size_t used = 0;
