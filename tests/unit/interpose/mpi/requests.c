@@ -3,6 +3,7 @@
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/requests.h"
 #include "tests/support/check.h"
+#include "tests/support/draw.h"
 #include "tests/support/recorder/recorder.h"
 
 #include <pthread.h>
@@ -10,12 +11,6 @@
 #include <string.h>
 
 static uint64_t state = 1;
-static uint32_t draw(uint64_t *from, uint32_t n)
-{
-    *from = *from * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*from >> 33) % n;
-}
-
 /* Handles as MPIs give them: objects of a pool, its pieces apart; numbers in a row. */
 static uint64_t handle_of(enum fake_family family, uint32_t i)
 {
