@@ -53,9 +53,15 @@ uintptr_t fake_handle(const struct fake_kind *kind, const struct fake_object *ob
     return fake_family == FAKE_MPICH ? kind->base + (uintptr_t)(object - kind->row) : (uintptr_t)object;
 }
 
+static __thread unsigned first_row;
+void fake_mpi_thread(unsigned number)
+{
+    first_row = number * (FAKE_ROWS / 8);
+}
+
 struct fake_object *fake_take(struct fake_kind *kind)
 {
-    for (unsigned at = 0; at < FAKE_ROWS; at++) {
+    for (unsigned at = first_row; at < FAKE_ROWS; at++) {
         bool free = false;
         if (atomic_compare_exchange_strong_explicit(&kind->row[at].used, &free, true, memory_order_acq_rel,
                                                     memory_order_relaxed))

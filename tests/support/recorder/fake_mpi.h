@@ -16,6 +16,10 @@ enum { FAKE_RANKS = 64 };
 /* Fills ipo_own, ipo_real and ipo_abi, as this rank of a world; nothing of an earlier world is left. */
 void fake_mpi_start(enum fake_family family, int rank, int size);
 
+/* The calling thread, one of 8, gets its handles from a part of its own: the tables of the fake order nothing between
+ * threads, and a sanitizer sees what the recorder does. */
+void fake_mpi_thread(unsigned number);
+
 /* How often a function of it was called. */
 unsigned fake_mpi_calls(enum ipo_call_id id);
 /* From now on a call of this function returns `error` and does nothing; 0: it works. */
