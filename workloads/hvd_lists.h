@@ -2,8 +2,8 @@
 #ifndef HVD_LISTS_H
 #define HVD_LISTS_H
 
-#include <mpi.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ROOM (1 << 16) /* bytes of a list */
@@ -12,35 +12,35 @@ struct list {
     unsigned char bytes[ROOM];
     uint32_t used;
 };
-static uint32_t put(struct list *l, const void *value, uint32_t n, uint32_t align)
+static inline uint32_t put(struct list *l, const void *value, uint32_t n, uint32_t align)
 {
     l->used = (l->used + align - 1) / align * align;
     uint32_t at = l->used;
     if (at + n > ROOM - 8)
-        MPI_Abort(MPI_COMM_WORLD, 9);
+        abort();
     memcpy(l->bytes + at, value, n);
     l->used += n;
     return at;
 }
-static uint32_t put32(struct list *l, uint32_t value)
+static inline uint32_t put32(struct list *l, uint32_t value)
 {
     return put(l, &value, 4, 4);
 }
 /* Makes the offset at `slot` lead to what comes next. */
-static void link_here(struct list *l, uint32_t slot)
+static inline void link_here(struct list *l, uint32_t slot)
 {
     l->used = (l->used + 3) / 4 * 4;
     uint32_t distance = l->used - slot;
     memcpy(l->bytes + slot, &distance, 4);
 }
-static void put_string(struct list *l, uint32_t slot, const char *text)
+static inline void put_string(struct list *l, uint32_t slot, const char *text)
 {
     link_here(l, slot);
     put32(l, (uint32_t)strlen(text));
     put(l, text, (uint32_t)strlen(text) + 1, 1);
 }
 /* A table with a word of 4 bytes at each of the fields given, 0xff ends them; returns its place. */
-static uint32_t put_table(struct list *l, uint32_t slot, const unsigned char *fields, uint32_t *at)
+static inline uint32_t put_table(struct list *l, uint32_t slot, const unsigned char *fields, uint32_t *at)
 {
     uint16_t vtable[2 + 16] = {0};
     unsigned last = 0, n = 0;
@@ -58,17 +58,17 @@ static uint32_t put_table(struct list *l, uint32_t slot, const unsigned char *fi
         at[i] = put32(l, 0);
     return table;
 }
-static uint32_t load(const unsigned char *p)
+static inline uint32_t load(const unsigned char *p)
 {
     uint32_t value;
     memcpy(&value, p, 4);
     return value;
 }
-static const unsigned char *follow(const unsigned char *slot)
+static inline const unsigned char *follow(const unsigned char *slot)
 {
     return slot + load(slot);
 }
-static const unsigned char *field(const unsigned char *table, unsigned i)
+static inline const unsigned char *field(const unsigned char *table, unsigned i)
 {
     const unsigned char *vtable = table - (int32_t)load(table);
     uint16_t bytes, offset = 0;
