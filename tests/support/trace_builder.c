@@ -158,6 +158,7 @@ void tb_running(struct tb *tb, int64_t ns)
     tb->open = true;
     tb->head.state = TRC_STATE_RUNNING;
     tb->head.end_ticks = 0;
+    tb_ticks_at(tb, ns);
     set_latest(tb, ns);
 }
 
@@ -274,6 +275,20 @@ void tb_next_chunk(struct tb *tb, uint32_t index)
         thread->earlier += full->records;
     }
     thread->chunk = NONE;
+}
+
+void tb_forget(struct tb *tb)
+{
+    for (uint32_t i = 0; i < tb->head.chunks_used; i++) {
+        struct trc_chunk *chunk = tb_chunk_at(tb, i);
+        if (chunk->kind != TRC_CHUNK_EVENTS)
+            continue;
+        tb->head.recycled_chunks++;
+        tb->head.recycled_records += chunk->records;
+        memset(chunk, 0, tb->head.chunk_size);
+    }
+    for (uint32_t i = 0; i < TRC_MAX_THREADS; i++)
+        tb->threads[i].chunk = NONE;
 }
 
 /* Where the thread's next item goes, if it has a chunk with room. */

@@ -67,7 +67,10 @@
     TB_CALL(NCCL_RECV, "ncclRecv", NCCL_P2P)                                                                           \
     TB_CALL(NCCL_ASYNC, "ncclCommGetAsyncError", NCCL_COMM)                                                            \
     TB_CALL(KERNEL, "kernel", KERNEL)                                                                                  \
-    TB_CALL(COPY, "memcpy_HtoD", COPY)
+    TB_CALL(COPY, "memcpy_HtoD", COPY)                                                                                 \
+    TB_CALL(COPY_BACK, "memcpy_DtoH", COPY)                                                                            \
+    TB_CALL(NCCL_ALLGATHER, "ncclAllGather", NCCL_COLL)                                                                \
+    TB_CALL(NCCL_REDUCESCATTER, "ncclReduceScatter", NCCL_COLL)
 
 enum tb_call {
 #define TB_CALL(id, name, class) TB_##id,
@@ -170,8 +173,13 @@ void tb_fold_more(struct tb *tb, uint32_t thread, int64_t end, uint64_t count, i
 void tb_lost(struct tb *tb, uint32_t thread, uint64_t count);
 /* Raw bytes as the next item. */
 void tb_raw(struct tb *tb, uint32_t thread, const void *bytes, size_t size, uint32_t records);
+/* What was said in control round `round`, which was number `sequence` on the communicator; the FOLD follows. */
+void tb_said(struct tb *tb, uint32_t thread, enum trc_said_kind kind, uint32_t comm, uint64_t sequence, uint64_t round,
+             int64_t begin, int64_t end, const void *bytes, size_t size);
 /* The thread's next item begins a new chunk; the present one is full. */
 void tb_next_chunk(struct tb *tb, uint32_t thread);
+/* All events that are there are recycled; counters and definitions stay. */
+void tb_forget(struct tb *tb);
 /* The thread is a stream of a GPU. */
 void tb_device_stream(struct tb *tb, uint32_t thread, struct trc_device_stream of);
 /* The thread is inside this call now. */

@@ -34,6 +34,16 @@ static uint64_t start_number(struct thread *thread, const struct trc_sig *sig)
     return sig->flags & TRC_SIG_START ? thread->starts++ : UINT64_MAX;
 }
 
+static void completed(struct trc_thread_chunk *page, const struct trc_sig *sig, uint64_t end)
+{
+    if (!page)
+        return;
+    page->sigs[6] = *sig;
+    page->thread.last = 7;
+    page->thread.last_end = end;
+    page->thread.inside = 0;
+}
+
 uint64_t tb_event(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t begin_ns, int64_t end_ns,
                   struct tb_more more)
 {
@@ -52,11 +62,7 @@ uint64_t tb_event(struct tb *tb, uint32_t index, const struct trc_sig *sig, int6
         thread->base = end;
     tb_commit(tb, thread, at, 1, end);
     tb_count(tb_page_of(tb, thread), sig, end - begin, 1);
-    struct trc_thread_chunk *page = tb_page_of(tb, thread);
-    if (page) {
-        page->thread.inside = 0;
-        page->thread.last_end = end;
-    }
+    completed(tb_page_of(tb, thread), sig, end);
     return start_number(thread, sig);
 }
 
@@ -91,6 +97,9 @@ void tb_fold(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t b
         thread->base = end;
     tb_commit(tb, thread, at, 1, end);
     tb_count(tb_page_of(tb, thread), sig, thread->fold_busy, polls);
+    completed(tb_page_of(tb, thread), sig, end);
+    if (tb_page_of(tb, thread) && sig->flags & TRC_SIG_COLL)
+        tb_page_of(tb, thread)->thread.inside_sequence += polls;
 }
 
 void tb_fold_more(struct tb *tb, uint32_t index, int64_t end_ns, uint64_t polls, int64_t busy_ns)
@@ -116,6 +125,29 @@ void tb_lost(struct tb *tb, uint32_t index, uint64_t records)
     thread->fold_at = 0;
     thread->lost += records;
     tb->head.lost_records += records;
+}
+
+void tb_said(struct tb *tb, uint32_t index, enum trc_said_kind kind, uint32_t comm, uint64_t sequence, uint64_t round,
+             int64_t begin_ns, int64_t end_ns, const void *bytes, size_t size)
+{
+    struct thread *thread = tb_thread_of(tb, index);
+    uint64_t begin = tb_ticks(tb, begin_ns), end = tb_ticks(tb, end_ns);
+    uint8_t body[2 * TRC_ITEM_MAX], *at = body;
+    const uint64_t fields[] = {kind, comm, sequence, round, begin - thread->base, end - begin, size};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        at = trc_put_varint(at, fields[i]);
+    if (thread->chunk != NONE && thread->at + size + 3 * TRC_ITEM_MAX > tb->head.chunk_size)
+        tb_next_chunk(tb, index);
+    uint8_t *item = tb_room(tb, thread);
+    *item = TRC_ITEM_SAID;
+    item = trc_put_varint(item + 1, (uint64_t)(at - body) + size);
+    memcpy(item, body, (size_t)(at - body));
+    item += at - body;
+    memcpy(item, bytes, size);
+    thread->in_row = false;
+    tb_commit(tb, thread, item + size, 0, 0);
+    if (tb_page_of(tb, thread))
+        tb_page_of(tb, thread)->thread.inside_sequence = sequence - 1; /* until the FOLD counts */
 }
 
 void tb_raw(struct tb *tb, uint32_t index, const void *bytes, size_t size, uint32_t records)

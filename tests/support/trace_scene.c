@@ -1,6 +1,5 @@
 /* Jobs that hang, for tests of damage. */
 #include "tests/support/trace_scene.h"
-#include "trace/format/encode.h"
 
 #include <string.h>
 
@@ -32,17 +31,9 @@ static void comms(struct tb *tb, int rank)
 /* One turn of Horovod's loop: what was said in it, and the round. */
 static void turn(struct tb *tb, uint64_t k, int64_t at)
 {
-    uint8_t item[128], body[96], *p = body;
     uint64_t words[2] = {k % 3 ? 0 : 1u << 3, 0};
-    const uint64_t fields[] = {TRC_SAID_AND, COPY, k, k, 0, 1000, sizeof words};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        p = trc_put_varint(p, fields[i]);
-    memcpy(p, words, sizeof words);
-    p += sizeof words;
-    item[0] = TRC_ITEM_SAID;
-    uint8_t *end = trc_put_varint(item + 1, (uint64_t)(p - body));
-    memcpy(end, body, (size_t)(p - body));
-    tb_raw(tb, LOOP, item, (size_t)(end - item) + (size_t)(p - body), 0);
+    int64_t begin = k ? at - 9000 : 0; /* where the fold before it ended */
+    tb_said(tb, LOOP, TRC_SAID_AND, COPY, k, k, begin, begin + 1000, words, sizeof words);
     struct trc_sig sig = tb_sig(TB_ALLREDUCE);
     sig.comm = COPY;
     sig.flags = TRC_SIG_COLL | TRC_SIG_CONTROL;
