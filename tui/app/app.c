@@ -114,7 +114,7 @@ int64_t tui_app_known_end(const struct tui_app *app)
     while (s.end_ns - s.begin_ns >= PARTS) {
         int64_t from = s.begin_ns, width = s.end_ns - from;
         int last = PARTS - 1;
-        app->source.ops->series(app->source.data, s, ANA_SERIES_CALLS, PARTS, part);
+        ana_series(app->job, s, ANA_SERIES_CALLS, PARTS, part);
         while (last >= 0 && isnan(part[last]))
             last--;
         if (last < 0)
@@ -201,14 +201,14 @@ static void copy_ranks(struct tui_app *app)
         app->rank_count = n;
     }
     for (size_t i = 0; i < n; i++)
-        app->rank[i] = *app->source.ops->rank(app->source.data, i);
+        app->rank[i] = *ana_job_rank(app->job, i);
     group_ranks(app);
 }
 
 static void take_verdict(struct tui_app *app)
 {
     struct ana_verdict verdict;
-    if (!app->source.ops->verdict(app->source.data, &verdict))
+    if (!ana_verdict(app->job, NULL, &verdict))
         return;
     ana_verdict_free(&app->verdict);
     app->verdict = verdict;
@@ -217,27 +217,26 @@ static void take_verdict(struct tui_app *app)
 static void make_summary(struct tui_app *app)
 {
     struct ana_summary summary;
-    if (app->source.ops->summarize(app->source.data, tui_app_selection(app), &summary) != TRC_OK) {
+    if (ana_summarize(app->job, tui_app_selection(app), &summary) != TRC_OK) {
         snprintf(app->message, sizeof app->message, "out of memory: the numbers are older than they should be");
         return;
     }
     if (app->has_summary)
-        app->source.ops->summary_free(&app->summary);
+        ana_summary_free(&app->summary);
     app->summary = summary;
     app->has_summary = true;
     app->stale = false;
     app->analysed = summary.analysed;
     struct ana_gpu_look gpu;
     app->node = (struct tui_node){0};
-    app->source.ops->node(app->source.data, &app->node);
+    tui_node_look(app->job, &app->node);
     ana_gpu_look_free(&app->gpu);
-    if (app->source.ops->gpu(app->source.data, tui_app_selection(app), &gpu)) {
+    if (ana_gpu_take_look(app->job, tui_app_selection(app), &gpu)) {
         app->gpu = gpu;
         app->analysed = gpu.analysed < app->analysed ? gpu.analysed : app->analysed;
     }
     app->whole = ana_whole_of(NULL, &app->summary, &app->gpu);
-    app->weight =
-        app->source.ops->answer(app->source.data, &app->summary, &app->gpu, app->headline, sizeof app->headline);
+    app->weight = ana_headline(app->job, &app->summary, &app->gpu, app->headline, sizeof app->headline);
     tui_app_update_table(app);
 }
 
@@ -252,13 +251,13 @@ static void show_trouble(struct tui_app *app)
 void tui_app_load(struct tui_app *app)
 {
     if (!app->frozen) {
-        app->info = app->source.ops->info(app->source.data);
+        app->info = ana_job_info(app->job);
         copy_ranks(app);
         if (app->cursor_at_end)
             app->cursor_ns = get_job_end(app) - 1;
         tui_app_follow_end(app);
         take_verdict(app);
-        app->horovod = app->source.ops->horovod(app->source.data);
+        app->horovod = ana_job_horovod(app->job);
     }
     make_summary(app);
     show_trouble(app);
@@ -270,16 +269,16 @@ void tui_app_settle(struct tui_app *app)
         make_summary(app);
 }
 
-bool tui_app_init(struct tui_app *app, struct tui_source source, const struct tui_view *const *views)
+bool tui_app_init(struct tui_app *app, struct ana_job *job, const struct tui_view *const *views)
 {
-    *app = (struct tui_app){.source = source, .views = views, .all_time = true, .view = TUI_VIEW_OVERVIEW};
+    *app = (struct tui_app){.job = job, .views = views, .all_time = true, .view = TUI_VIEW_OVERVIEW};
     bool complete = true;
     for (int i = 0; i < TUI_VIEWS; i++)
         complete &= !views[i]->own_size || (app->own[i] = calloc(1, views[i]->own_size));
     if (complete)
         tui_app_load(app);
     if (!app->has_summary || (app->info.ranks && !app->rank_count)) {
-        app->source = (struct tui_source){0};
+        app->job = NULL;
         tui_app_free(app);
         return false;
     }
@@ -292,10 +291,10 @@ bool tui_app_init(struct tui_app *app, struct tui_source source, const struct tu
 void tui_app_free(struct tui_app *app)
 {
     ana_gpu_look_free(&app->gpu);
-    if (app->has_summary && app->source.ops)
-        app->source.ops->summary_free(&app->summary);
-    if (app->source.ops)
-        app->source.ops->close(app->source.data);
+    if (app->has_summary)
+        ana_summary_free(&app->summary);
+    if (app->job)
+        ana_job_close(app->job);
     ana_verdict_free(&app->verdict);
     free(app->rank);
     free(app->tagged);

@@ -5,7 +5,10 @@
 
 #include "tui/app/keymap.h"
 #include "tui/widgets/layout.h"
-#include "tui/sources/source.h"
+#include "trace/gpu/device.h"
+#include "trace/horovod/horovod.h"
+#include "trace/verdict/verdict.h"
+#include "tui/sources/node.h"
 #include "tui/widgets/table.h"
 
 enum tui_reaction {
@@ -29,7 +32,7 @@ enum { TUI_GROUPS = 32 }; /* the last one also counts the ranks of further group
 struct tui_view;
 
 struct tui_app {
-    struct tui_source source;
+    struct ana_job *job;                 /* owned: closed by tui_app_free */
     const struct tui_view *const *views; /* TUI_VIEWS of them */
 
     /* The data of the last load; a frozen screen keeps them. */
@@ -46,7 +49,7 @@ struct tui_app {
     enum ana_weight weight;
     char headline[512];
     struct ana_verdict verdict;
-    const struct ana_hvd *horovod; /* the source's; not NULL after the first load; 0 sets: no Horovod */
+    const struct ana_hvd *horovod; /* the job's; not NULL after the first load; 0 sets: no Horovod */
     struct ana_gpu_look gpu;       /* made with the summary */
     struct tui_node node;          /* the GPUs of this machine; zeros: unknown */
     bool touched;                  /* a key was pressed: views no longer change by themselves */
@@ -81,15 +84,15 @@ struct tui_app {
     char message[200]; /* shown in place of the key bar until the next key */
 };
 
-/* Makes the app of a source and views (TUI_VIEWS of them) and loads it.  The app owns the source and closes it in
- * tui_app_free.  False when out of memory: the source stays the caller's. */
-bool tui_app_init(struct tui_app *app, struct tui_source source, const struct tui_view *const *views);
+/* Makes the app of a job and views (TUI_VIEWS of them) and loads it.  The app owns the job and closes it in
+ * tui_app_free.  False when out of memory: the job stays the caller's. */
+bool tui_app_init(struct tui_app *app, struct ana_job *job, const struct tui_view *const *views);
 
-/* Frees what the app owns, closes its source and zeroes it. */
+/* Frees what the app owns, closes its job and zeroes it. */
 void tui_app_free(struct tui_app *app);
 
-/* Takes the source's data, unless frozen, and sums up the selection.  Out of memory: the old numbers stay, and a
- * message says so. */
+/* Takes what the last refresh of the job saw, unless frozen, and sums up the selection.  Out of memory: the old numbers
+ * stay, and a message says so. */
 void tui_app_load(struct tui_app *app);
 
 /* Sums up the selection if it has changed since it was last summed up. */

@@ -1,5 +1,6 @@
 #include "tui/app/loop.h"
 #include "trace/util/now.h"
+#include "tui/sources/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,18 +63,17 @@ static void read_events(struct loop *l, int64_t budget_ns)
     struct tui_app *app = l->app;
     if (app->analysed >= 1)
         return;
-    l->done = app->source.ops->advance(app->source.data, budget_ns);
+    l->done = ana_job_advance(app->job, budget_ns);
     app->stale = app->stale || l->done > app->analysed;
     tui_app_settle(app);
 }
 
-static void refresh_source(struct loop *l, int64_t budget_ns)
+static void refresh_job(struct loop *l, int64_t budget_ns)
 {
     struct tui_app *app = l->app;
-    const struct tui_source *source = &app->source;
-    bool moved = !app->frozen && source->ops->refresh(source->data);
+    bool moved = !app->frozen && (ana_job_refresh(app->job) | tui_lines_came());
     if (!app->frozen || l->done < 1)
-        l->done = source->ops->advance(source->data, budget_ns);
+        l->done = ana_job_advance(app->job, budget_ns);
     if (moved || (!tui_app_ended(app) && !app->frozen) || app->analysed < l->done || l->done < 1) {
         tui_app_load(app);
         if (!app->all_time)
@@ -118,7 +118,7 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
     while (!(reaction & TUI_QUIT)) {
         int64_t now = ana_now_ns() / 1000000;
         if (live && now >= next) {
-            refresh_source(&l, ADVANCE_NS);
+            refresh_job(&l, ADVANCE_NS);
             l.stuck = false;
             next =
                 now + TICK_MS > ana_now_ns() / 1000000 + BREATH_MS ? now + TICK_MS : ana_now_ns() / 1000000 + BREATH_MS;
@@ -134,12 +134,12 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
         if (event.kind != TUI_EVENT_NONE) {
             handle_event(&l, &event, &reaction);
         } else if (!live) {
-            refresh_source(&l, ALL);
+            refresh_job(&l, ALL);
         } else if (app->stale) {
             settle_selection(&l, ADVANCE_NS);
         } else if (l.done < 1) {
             double before = l.done;
-            l.done = app->source.ops->advance(app->source.data, ADVANCE_NS);
+            l.done = ana_job_advance(app->job, ADVANCE_NS);
             l.stuck = l.done <= before;
             app->stale = l.done >= 1;
         }

@@ -3,6 +3,7 @@
 #include "tui/app/loop.h"
 #include "tui/views/views.h"
 #include "tui/sources/lines.h"
+#include "trace/session/session.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -28,7 +29,7 @@ static int play_script(struct tui_app *app, const struct options *options)
     bool ok = tui_term_script(&term, script, stdout, options->cols, options->rows, ascii);
     if (ok) {
         tui_lines_patience(TUI_LINES_PATIENCE); /* what a script shows depends on no thread */
-        app->source.ops->advance(app->source.data, 0);
+        ana_job_advance(app->job, 0);
         tui_app_load(app);
         tui_loop(app, term, false);
         term.ops->close(term.data);
@@ -91,12 +92,13 @@ int tui_command_view(int argc, char **argv)
         return tui_report(folders, (int)n, false);
     if (!options.script && !isatty(STDIN_FILENO))
         return tui_input_error("the screens want a terminal on stdin: hpctop report needs none");
-    struct tui_source source;
+    struct ana_job *job;
     struct tui_app app;
-    if (tui_source_open(folders, n, &source, error, sizeof error) != TRC_OK)
+    if (ana_job_open(folders, n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
-    if (!tui_app_init(&app, source, tui_views)) {
-        source.ops->close(source.data);
+    tui_lines_use(job, 0);
+    if (!tui_app_init(&app, job, tui_views)) {
+        ana_job_close(job);
         return tui_input_error("out of memory");
     }
     int status = options.script ? play_script(&app, &options) : show_screens(&app, &options);

@@ -183,7 +183,7 @@ static void draw_graphs(const struct tui_app *app, struct tui_grid *grid, struct
         tui_put_right(grid, rect, LEFT - 1, y, isnan(now[i]) ? TUI_STYLE_DIM : TUI_STYLE_STRONG, text);
         if (n < 4)
             continue;
-        app->source.ops->series(app->source.data, selection, graphs[i].kind, (size_t)n, series);
+        ana_series(app->job, selection, graphs[i].kind, (size_t)n, series);
         struct tui_rect area = {rect.x + LEFT, rect.y + i * height, n, height};
         if (height == 1)
             tui_plot_spark(grid, area, 0, 0, graphs[i].style, series, (size_t)n, graphs[i].max);
@@ -270,7 +270,7 @@ static void draw_strip(struct tui_app *app, struct tui_grid *grid, struct tui_re
 
 static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    const char *warning = app->source.ops->warning(app->source.data, 0);
+    const char *warning = ana_job_warning(app->job, 0);
     struct tui_part parts[] = {{4, rect.h >= 32 ? 12 : rect.h >= 26 ? 8 : 4, 3}, {5, 0, 0}, {2, 2, 2}, {1, 1, 1}};
     struct tui_rect out[4];
     if (rect.h > 17)
@@ -289,7 +289,7 @@ static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui
         draw_strip(app, grid, out[2]);
     if (warning && out[3].h)
         tui_putf(grid, out[3], 1, 0, TUI_STYLE_NOTABLE, "warning: %s%s", warning,
-                 app->source.ops->warning(app->source.data, 1) ? " (and more: hpctop report)" : "");
+                 ana_job_warning(app->job, 1) ? " (and more: hpctop report)" : "");
 }
 
 static int act_on_call(struct tui_app *app, enum tui_action action)

@@ -50,9 +50,9 @@ static size_t find_cursor_position(const struct tui_app *app)
 /* Counts the streams of the cursor's rank; *first gets the first of them. */
 static size_t count_cursor_streams(const struct tui_app *app, size_t *first)
 {
-    size_t n = 0, all = app->source.ops->streams(app->source.data);
+    size_t n = 0, all = ana_streams(app->job);
     for (size_t i = 0; i < all; i++)
-        if (app->source.ops->stream(app->source.data, i).index == app->cursor_rank && n++ == 0)
+        if (ana_stream(app->job, i).index == app->cursor_rank && n++ == 0)
             *first = i;
     return n;
 }
@@ -93,12 +93,12 @@ static void read_cells(const struct tui_app *app, size_t line, int64_t begin, in
         last = count;
     size_t step = (last - first + SAMPLES - 1) / SAMPLES;
     if (last - first == 1) {
-        app->source.ops->timeline(app->source.data, find_shown_rank(app, first), begin, end, n, out);
+        ana_timeline(app->job, find_shown_rank(app, first), begin, end, n, out);
         return;
     }
     memset(out, 0, n * sizeof *out);
     for (size_t r = first; r < last; r += step) {
-        app->source.ops->timeline(app->source.data, find_shown_rank(app, r), begin, end, n, one);
+        ana_timeline(app->job, find_shown_rank(app, r), begin, end, n, one);
         for (size_t i = 0; i < n; i++) {
             for (int c = 0; c < TRC_CATEGORIES; c++)
                 out[i].share[c] += one[i].share[c];
@@ -273,8 +273,8 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     }
     count_cursor_streams(app, &first);
     for (size_t i = 0; i < streams; i++) {
-        app->source.ops->stream_timeline(app->source.data, first + i, begin, end, n, cells);
-        seen |= draw_stream(app, grid, app->source.ops->stream(app->source.data, first + i), (int)(rows + i), cells);
+        ana_stream_timeline(app->job, first + i, begin, end, n, cells);
+        seen |= draw_stream(app, grid, ana_stream(app->job, first + i), (int)(rows + i), cells);
     }
     free(cells);
     if (!seen) /* without words, no data would look like idle ranks */
@@ -283,8 +283,7 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     draw_legend(grid, foot, seen);
     struct ana_state_at state;
     char text[512], second[512];
-    bool known = app->source.ops->moment(app->source.data, find_shown_rank(app, find_cursor_position(app)),
-                                         app->cursor_ns, &state);
+    bool known = ana_state_at(app->job, find_shown_rank(app, find_cursor_position(app)), app->cursor_ns, &state);
     tui_words_state(app, known ? &state : NULL, text, sizeof text, second, sizeof second);
     foot.y -= 2;
     tui_put(grid, foot, 1, 0, TUI_STYLE_STRONG, text);
@@ -335,8 +334,7 @@ static int move_time(struct tui_app *app, long cells)
 
 static bool read_state(struct tui_app *app, struct ana_state_at *out)
 {
-    return app->rank_count && app->source.ops->moment(app->source.data, app->cursor_rank, app->cursor_ns, out) &&
-           out->call;
+    return app->rank_count && ana_state_at(app->job, app->cursor_rank, app->cursor_ns, out) && out->call;
 }
 
 static int go_to_other_end(struct tui_app *app)
@@ -394,8 +392,8 @@ static int act_on_timeline(struct tui_app *app, enum tui_action action)
     case TUI_ACTION_NEXT_CALL:
     case TUI_ACTION_PREVIOUS_CALL:
         if (app->rank_count)
-            move_cursor(app, app->source.ops->step(app->source.data, app->cursor_rank, app->cursor_ns,
-                                                   action == TUI_ACTION_NEXT_CALL ? 1 : -1));
+            move_cursor(app,
+                        ana_step(app->job, app->cursor_rank, app->cursor_ns, action == TUI_ACTION_NEXT_CALL ? 1 : -1));
         return TUI_REDRAW;
     case TUI_ACTION_OTHER_END:
         return go_to_other_end(app);

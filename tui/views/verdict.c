@@ -127,7 +127,7 @@ static void draw_rank_detail(struct tui_app *app, struct tui_grid *grid, struct 
 {
     enum { LINES = 120 };
     static char line[LINES][ANA_DETAIL_LINE];
-    size_t n = app->source.ops->story(app->source.data, own(app)->detail_of - 1, line, LINES);
+    size_t n = ana_rank_detail(app->job, own(app)->detail_of - 1, line, LINES);
     for (size_t i = 0; i < n && (int)i < rect.h; i++)
         tui_put(grid, rect, 1, (int)i, line[i][0] == ' ' ? TUI_STYLE_NORMAL : TUI_STYLE_STRONG, line[i]);
 }

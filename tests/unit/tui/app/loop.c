@@ -1,14 +1,16 @@
 /* The loop behind the screens: how often a running job is looked at, what a key costs, and when it ends. */
 #include "tests/support/check.h"
-#include "tests/support/fixture_job.h"
+#include "tests/support/screen_job.h"
+#include "tests/support/still_clock.h"
+#include "tests/support/trace_folder.h"
 #include "tui/app/loop.h"
 #include "tui/views/views.h"
 #include <stdlib.h>
-#include <time.h>
 
-/* A terminal whose user does nothing for so many looks, and then leaves. */
+/* A terminal whose user does nothing for so many looks, and then leaves.  Only waiting takes time. */
 struct idle {
-    const struct fixture *fixture;
+    const struct tui_app *app;
+    int64_t elapsed_ns; /* as the last look saw it: it moves with the clock */
     int looks, seen, keys;
     int waited_ms, longest_ms; /* asked for since the last look */
     int shows;
@@ -30,8 +32,9 @@ static bool ascii(void *data)
 static struct tui_event wait_for(void *data, int timeout_ms)
 {
     struct idle *t = data;
-    if (t->fixture->refreshes > t->seen) {
-        t->seen = t->fixture->refreshes;
+    if (t->app->info.elapsed_ns != t->elapsed_ns) {
+        t->elapsed_ns = t->app->info.elapsed_ns;
+        t->seen++;
         t->waited_ms = 0;
     }
     t->waited_ms += timeout_ms;
@@ -41,7 +44,7 @@ static struct tui_event wait_for(void *data, int timeout_ms)
         return (struct tui_event){.kind = TUI_EVENT_KEY, .key = '2' + t->keys % 4};
     if (t->seen >= t->looks)
         return (struct tui_event){.kind = TUI_EVENT_KEY, .key = 'q'};
-    nanosleep(&(struct timespec){timeout_ms / 1000, timeout_ms % 1000 * 1000000L}, NULL);
+    still_clock_ns += timeout_ms * INT64_C(1000000);
     return (struct tui_event){.kind = TUI_EVENT_NONE};
 }
 
@@ -59,32 +62,28 @@ static void nothing(void *data)
 
 static const struct tui_term_ops ops = {size, ascii, wait_for, show, nothing};
 
-static struct idle run(bool running, int looks, int keys)
+static struct idle run(int looks, int keys)
 {
-    struct fixture fixture;
-    struct tui_source source = fixture_source(&fixture, 4);
-    fixture.running = running;
-    struct idle t = {.fixture = &fixture, .looks = looks, .keys = keys};
     struct tui_app app;
-    CHECK(tui_app_init(&app, source, tui_views), "memory");
-    int before = fixture.refreshes;
-    t.seen = before;
-    t.looks += before;
+    struct ana_job *job =
+        screen_job_open(&(struct screen_job){.ranks = 4, .steps = 10, .running = true}, &still_clock_ns);
+    CHECK(tui_app_init(&app, job, tui_views), "memory");
+    struct idle t = {.app = &app, .elapsed_ns = app.info.elapsed_ns, .looks = looks, .keys = keys};
     tui_loop(&app, (struct tui_term){&ops, &t}, true);
-    t.seen -= before;
     tui_app_free(&app);
+    folder_remove();
     return t;
 }
 
 int main(void)
 {
-    struct idle t = run(true, 4, 0);
+    struct idle t = run(4, 0);
     CHECK(t.seen == 4, "%d looks", t.seen);
     CHECK(t.longest_ms > 0 && t.longest_ms <= 450, "a running job is looked at after %d ms of waiting", t.longest_ms);
     CHECK(t.shows >= 4, "every look is shown: %d", t.shows);
 
     /* A hundred keys in a row: shown, and no look at the files for each. */
-    t = run(true, 2, 100);
+    t = run(2, 100);
     CHECK(t.shows >= 100 && t.seen < 50, "%d shown, %d looks", t.shows, t.seen);
     return check_result();
 }

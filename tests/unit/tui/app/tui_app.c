@@ -1,43 +1,68 @@
 /* The app's state: selection, freezing, windows, views, and every key in every view at every size. */
 #include "tests/support/check.h"
-#include "tests/support/fixture_job.h"
+#include "tests/support/screen_job.h"
+#include "tests/support/still_clock.h"
+#include "tests/support/trace_folder.h"
 #include "tui/app/view.h"
 #include "tui/views/views.h"
 #include "trace/util/hash.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct fixture fixture;
 static struct tui_app app;
 
-static void start(size_t ranks, bool running)
+/* Of so many ranks, analysed up to a share of 0..1. */
+static void start_at(struct screen_job of, double share)
 {
-    struct tui_source source = fixture_source(&fixture, ranks);
-    fixture.running = running;
-    CHECK(tui_app_init(&app, source, tui_views), "init");
+    struct ana_job *job = screen_job_open(&of, &still_clock_ns);
+    still_clock_step = 1;
+    for (double done = 0; done < share; done = ana_job_advance(job, share < 1))
+        ;
+    still_clock_step = 0;
+    CHECK(tui_app_init(&app, job, tui_views), "init");
+}
+
+static void start(int ranks, bool running)
+{
+    start_at((struct screen_job){.ranks = ranks, .steps = 100, .running = running}, 1);
+}
+
+static void look_again(void)
+{
+    ana_job_refresh(app.job);
+    ana_job_advance(app.job, 0);
+    tui_app_load(&app);
+}
+
+static void end(void)
+{
+    tui_app_free(&app);
+    folder_remove();
 }
 
 static void selection(void)
 {
     start(6, false);
-    CHECK(fixture.asked.begin_ns == 0 && fixture.asked.end_ns == INT64_MAX && !fixture.asked.ranks,
-          "at first: everything");
-    int before = fixture.summaries;
+    const struct ana_selection *asked = &app.summary.selection;
+    int64_t all = app.info.elapsed_ns, quarter = all / 4;
+    CHECK(asked->begin_ns == 0 && asked->end_ns == INT64_MAX && !asked->ranks, "at first: everything");
+    const void *before = app.summary.ranks;
     tui_app_settle(&app);
-    CHECK(fixture.summaries == before, "nothing new, nothing computed");
+    CHECK(app.summary.ranks == before, "nothing new, nothing computed");
     tui_app_step(&app, TUI_ACTION_ZOOM_IN);
     tui_app_settle(&app);
-    CHECK(fixture.asked.begin_ns == 2500000000 && fixture.asked.end_ns == 7500000000, "zoom in: the middle half");
+    CHECK(asked->begin_ns == quarter && asked->end_ns - asked->begin_ns == all / 2, "zoom in: the middle half");
     tui_app_step(&app, TUI_ACTION_EARLIER);
-    CHECK(app.begin_ns == 0 && app.end_ns == 5000000000, "earlier: half a window");
+    CHECK(app.begin_ns == 0 && app.end_ns == all / 2, "earlier: half a window");
     tui_app_step(&app, TUI_ACTION_EARLIER);
-    CHECK(app.begin_ns == 0 && app.end_ns == 5000000000, "not before the begin");
+    CHECK(app.begin_ns == 0 && app.end_ns == all / 2, "not before the begin");
     tui_app_step(&app, TUI_ACTION_LATER);
     tui_app_step(&app, TUI_ACTION_LATER);
     tui_app_step(&app, TUI_ACTION_LATER);
-    CHECK(app.begin_ns == 5000000000 && app.end_ns == 10000000000, "not after the end");
+    CHECK(app.begin_ns == all - all / 2 && app.end_ns == all, "not after the end");
     tui_app_step(&app, TUI_ACTION_ZOOM_OUT);
     CHECK(app.all_time, "zoom out: all again");
     for (int i = 0; i < 60; i++)
@@ -51,112 +76,104 @@ static void selection(void)
     tui_app_step(&app, TUI_ACTION_TAG);
     CHECK(app.tagged_count == 1 && app.tagged[1] && app.cursor_rank == 2, "tag, and on to the next");
     tui_app_settle(&app);
-    CHECK(fixture.asked.ranks && fixture.asked.ranks[1] && !fixture.asked.ranks[0], "the tagged alone are asked for");
+    CHECK(asked->ranks && asked->ranks[1] && !asked->ranks[0], "the tagged alone are asked for");
     CHECK(!tui_app_stat(&app, 0) && tui_app_stat(&app, 1)->index == 1, "numbers of the tagged alone");
     tui_app_step(&app, TUI_ACTION_BACK);
     CHECK(app.view == TUI_VIEW_OVERVIEW, "back");
     tui_app_step(&app, TUI_ACTION_BACK);
     CHECK(!app.tagged_count, "back again: no tags");
-    tui_app_free(&app);
+    end();
 }
 
 static void live(void)
 {
     start(6, true);
     tui_app_step(&app, TUI_ACTION_ZOOM_IN);
-    CHECK(app.follow && app.end_ns == app.info.elapsed_ns, "a running job is zoomed at its end");
-    app.source.ops->refresh(app.source.data);
-    tui_app_load(&app);
-    CHECK(app.follow && app.end_ns == app.info.elapsed_ns && app.end_ns - app.begin_ns == 5000000000, "and followed");
+    CHECK(app.follow && app.end_ns == tui_app_known_end(&app), "a running job is zoomed at its end");
+    int64_t width = app.end_ns - app.begin_ns, last = app.end_ns;
+    screen_job_tick(&still_clock_ns);
+    look_again();
+    CHECK(app.follow && app.end_ns == tui_app_known_end(&app) && app.end_ns >= last + 400000000 &&
+              app.end_ns - app.begin_ns == width,
+          "and followed");
     tui_app_step(&app, TUI_ACTION_FREEZE);
     int64_t elapsed = app.info.elapsed_ns;
-    app.source.ops->refresh(app.source.data);
-    tui_app_load(&app);
+    screen_job_tick(&still_clock_ns);
+    look_again();
     CHECK(app.frozen && app.info.elapsed_ns == elapsed, "frozen: nothing moves");
     tui_app_step(&app, TUI_ACTION_EARLIER);
     CHECK(!app.follow && app.end_ns < elapsed, "stepping back lets go of the end");
     tui_app_step(&app, TUI_ACTION_FREEZE);
     tui_app_load(&app);
     CHECK(!app.frozen && app.info.elapsed_ns > elapsed, "on again");
-    fixture.running = false;
-    tui_app_load(&app);
+    end();
+    start(6, false);
     tui_app_step(&app, TUI_ACTION_FREEZE);
     CHECK(!app.frozen && app.message[0], "an ended job says that it needs no freezing");
-    tui_app_free(&app);
+    end();
 }
 
-/* Analysis that has come as far as this. */
-static int64_t known_ns;
-
-static void known_series(void *data, struct ana_selection asked, enum ana_series_kind kind, size_t n, double *out)
+/* Something is known of a part of the job. */
+static bool is_known(int64_t begin_ns, int64_t end_ns)
 {
-    (void)data, (void)kind;
-    for (size_t i = 0; i < n; i++)
-        out[i] = asked.begin_ns + (asked.end_ns - asked.begin_ns) * (int64_t)i / (int64_t)n < known_ns ? 1 : NAN;
+    double part;
+    ana_series(app.job, (struct ana_selection){begin_ns, end_ns, NULL}, ANA_SERIES_CALLS, 1, &part);
+    return !isnan(part);
 }
 
+/* Analysis that has come as far as 70% of the job, and then to its end. */
 static void following(void)
 {
-    struct tui_source source = fixture_source(&fixture, 4);
-    struct tui_source_ops ops = *source.ops;
-    ops.series = known_series;
-    source.ops = &ops;
-    fixture.running = true;
-    known_ns = 7123456789;
-    CHECK(tui_app_init(&app, source, tui_views), "init");
-    CHECK(llabs(tui_app_known_end(&app) - known_ns) < 10, "the end of what is analysed is found");
+    start_at((struct screen_job){.ranks = 4, .steps = 1000, .running = true}, 0.85);
+    int64_t known = tui_app_known_end(&app), all = app.info.elapsed_ns;
+    CHECK(known > all * 6 / 10 && known < all * 8 / 10, "%lld of %lld ns", (long long)known, (long long)all);
+    CHECK(is_known(known - 10, known) && !is_known(known + 10, all), "the end of what is analysed is found");
     for (int i = 0; i < 18; i++)
         tui_app_step(&app, TUI_ACTION_ZOOM_IN);
-    CHECK(app.follow && llabs(app.end_ns - known_ns) < 10, "the live window ends where the analysis does");
+    CHECK(app.follow && app.end_ns == known, "the live window ends where the analysis does");
     CHECK(app.cursor_ns == app.end_ns - 1, "and the cursor is there");
-    known_ns += 1000000000;
-    tui_app_load(&app);
-    CHECK(app.follow && llabs(app.end_ns - known_ns) < 10, "and goes on with it");
-    known_ns = 0;
+    look_again();
+    CHECK(app.follow && app.end_ns == tui_app_known_end(&app) && app.end_ns > known, "and goes on with it");
+    end();
+    start_at((struct screen_job){.ranks = 4, .steps = 1000, .running = true}, 0);
     CHECK(tui_app_known_end(&app) == 0, "nothing analysed");
+    tui_app_step(&app, TUI_ACTION_ZOOM_IN);
     tui_app_load(&app);
-    CHECK(app.begin_ns == 0, "the window stays in the job");
-    tui_app_free(&app);
-}
-
-static const struct tui_source_ops *plain_ops;
-
-/* Ranks that have been inside their call for 3 s. */
-static const struct ana_rank *stuck_rank(void *data, size_t index)
-{
-    plain_ops->rank(data, index);
-    fixture.rank.inside_ns = 3000000000;
-    return &fixture.rank;
+    CHECK(app.follow && app.begin_ns == 0, "the window stays in the job");
+    end();
 }
 
 static void open_calls(void)
 {
-    struct tui_source source = fixture_source(&fixture, 4);
-    struct tui_source_ops ops = *source.ops;
-    plain_ops = source.ops;
-    ops.rank = stuck_rank;
-    source.ops = &ops;
-    fixture.running = true;
-    CHECK(tui_app_init(&app, source, tui_views), "init");
+    start(4, true);
+    still_clock_ns += 3 * SCREEN_S; /* and none of them has come out of its call */
+    look_again();
     const struct tui_table_spec *spec = tui_views[TUI_VIEW_OVERVIEW]->table;
     struct tui_value value = {0};
     int column = 0;
     while (column < spec->column_count && strcmp(spec->columns[column].metric->title, "LAST RANK") != 0)
         column++;
     tui_table_text(spec, &app, 0, column, &value);
-    CHECK(strcmp(value.text, "3 inside") == 0, "a call that ranks are in for seconds says so");
+    CHECK(strcmp(value.text, "3 inside") == 0, "a call that ranks are in for seconds says so: %s", value.text);
     tui_table_text(spec, &app, 1, column, &value);
     CHECK(!strstr(value.text, "inside"), "another does not");
+    end();
 
+    start(4, true);
     const struct ana_rank_stat *stat = tui_app_stat(&app, 0);
     double whole = (double)stat->mpi_ns / (double)stat->wall_ns;
     CHECK(tui_app_mpi_share(&app, 0) == whole, "no second watched: all of its time between MPI_Init and MPI_Finalize");
-    app.info.elapsed_ns += 3000000000;
-    CHECK(tui_app_mpi_share(&app, 0) == 0.4, "while it runs: the last second");
-    tui_app_free(&app);
+    for (int i = 0; i < 2; i++) { /* in which all are in MPI, but for rank 3 */
+        still_clock_ns += SCREEN_S;
+        look_again();
+    }
+    CHECK(tui_app_mpi_share(&app, 0) == 1 && tui_app_mpi_share(&app, 3) == 0, "while it runs: the last second");
+    end();
     start(4, false);
-    CHECK(tui_app_mpi_share(&app, 0) == whole, "when it has ended: all of its time");
-    tui_app_free(&app);
+    stat = tui_app_stat(&app, 0);
+    CHECK(tui_app_mpi_share(&app, 0) == (double)stat->mpi_ns / (double)stat->wall_ns,
+          "when it has ended: all of its time");
+    end();
 }
 
 static void views(void)
@@ -182,19 +199,18 @@ static void views(void)
         tui_app_step(&app, TUI_ACTION_BACK);
     CHECK(!app.depth && !app.call[0], "back to the begin, however long the way");
     CHECK(tui_app_key(&app, 'q') & TUI_QUIT, "q quits");
-    tui_app_free(&app);
+    end();
 }
 
 /* Whatever is typed, at whatever size, whatever the job: nothing breaks. */
 static void everything(void)
 {
-    static const size_t ranks[] = {0, 1, 2, 4, 700};
+    static const int ranks[] = {1, 2, 4, 120};
     static const int sizes[][2] = {{60, 20}, {80, 24}, {1, 1}, {200, 50}, {61, 90}, {300, 21}};
     struct tui_grid grid = {0};
     unsigned seed = 1;
     for (size_t r = 0; r < sizeof ranks / sizeof *ranks; r++) {
-        start(ranks[r], r % 2);
-        fixture.unknown = r == 2;
+        start_at((struct screen_job){.ranks = ranks[r], .steps = 20, .running = r % 2, .unknown = r == 2}, 1);
         for (int i = 0; i < 3000; i++) {
             seed = seed * 1103515245 + 12345;
             unsigned dice = seed >> 16;
@@ -210,13 +226,12 @@ static void everything(void)
             if (dice % 3 == 0)
                 tui_app_settle(&app);
             if (dice % 17 == 0) {
-                app.source.ops->refresh(app.source.data);
-                tui_app_load(&app);
+                look_again();
             }
             if (ranks[r] < 100 || i % 30 == 0)
                 tui_app_draw(&app, &grid);
         }
-        tui_app_free(&app);
+        end();
     }
     tui_grid_free(&grid);
 }

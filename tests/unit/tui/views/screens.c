@@ -1,13 +1,17 @@
-/* Golden screens: each tests/golden/screens/NAME.keys is played on the fixture, what it shows must be NAME.txt.
- * REGENERATE=1 writes the texts anew (look at the difference before committing it).
- * The first line of a script may set the fixture: "# fixture ranks=16 running unknown ascii size=80x24". */
+/* Golden screens: each tests/golden/screens/NAME.keys is played on a job whose traces are built, what it shows must be
+ * NAME.txt.  REGENERATE=1 writes the texts anew (look at the difference before committing it).
+ * The first line of a script says which job (tests/support/screen_job.h has what is in its traces):
+ * "# job ranks=16 steps=1000 running size=80x24", with hung, horovod, gpu, unknown, partial, ascii. */
 #include "tests/support/check.h"
-#include "tests/support/fixture_job.h"
+#include "tests/support/screen_job.h"
+#include "tests/support/still_clock.h"
+#include "tests/support/trace_folder.h"
 #include "tui/app/loop.h"
 #include "tui/views/views.h"
 
 #include <dirent.h>
 #include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,47 +28,79 @@ static char *read_all(const char *path)
     return text;
 }
 
+/* What debug information would say. */
+static const char *line_of(void *context, const struct trc_file *file, const char *module)
+{
+    (void)context, (void)file;
+    return strcmp(module, "nekbone+0x1234") == 0   ? "step.c:88"
+           : strcmp(module, "nekbone+0x2345") == 0 ? "exchange.c:41"
+                                                   : NULL;
+}
+
+static struct screen_job job;
+
+/* In place of this machine's, so that no thread asks its drivers. */
+bool tui_node_look(const struct ana_job *of, struct tui_node *out)
+{
+    (void)of;
+    if (!job.gpu || job.unknown)
+        return false;
+    *out = (struct tui_node){
+        .gpu_count = 2,
+        .gpu = {{"NVIDIA H200", 0.87, 21e9, 20e9, 3e8, 4e6}, {"NVIDIA H200", 0.02, NAN, NAN, 1e6, 1e6}},
+        .ras = {.answers = true, .text = "2 communicators of 4 ranks RUNNING, OK"}};
+    return true;
+}
+
+static struct tui_term script_term;
+
+static struct tui_event wait_and_tick(void *data, int timeout_ms)
+{
+    struct tui_event event = script_term.ops->wait(data, timeout_ms);
+    if (event.kind == TUI_EVENT_NONE)
+        screen_job_tick(&still_clock_ns);
+    return event;
+}
+
 /* Plays a script; returns what it showed (free it), NULL when it cannot be read. */
 static char *play(const char *path)
 {
     char head[256] = "", *shown = NULL, *option;
     size_t size;
     int cols = 80, rows = 24;
-    bool ascii = false;
-    struct fixture fixture;
-    struct tui_source source = fixture_source(&fixture, 4);
+    bool ascii = false, partial = false;
     FILE *script = fopen(path, "r"), *out = open_memstream(&shown, &size);
     if (!script || !out || !fgets(head, sizeof head, script))
         return NULL;
-    char *rest = head;
-    while ((option = strtok_r(NULL, " \n", &rest))) {
-        unsigned n;
-        if (sscanf(option, "ranks=%u", &n) == 1)
-            fixture.ranks = n;
-        else if (strcmp(option, "running") == 0)
-            fixture.running = true;
-        else if (strcmp(option, "hung") == 0)
-            fixture.hung = fixture.running = true;
-        else if (strcmp(option, "horovod") == 0)
-            fixture.horovod = true;
-        else if (strcmp(option, "gpu") == 0)
-            fixture.gpu = true;
-        else if (strcmp(option, "unknown") == 0)
-            fixture.unknown = true;
-        else if (strcmp(option, "partial") == 0)
-            fixture.analysed = 0.43;
-        else if (strcmp(option, "ascii") == 0)
-            ascii = true;
-        else
-            sscanf(option, "size=%dx%d", &cols, &rows);
+    const struct {
+        const char *name;
+        bool *value;
+    } options[] = {{"barrier", &job.barrier}, {"running", &job.running}, {"hung", &job.hung},
+                   {"horovod", &job.horovod}, {"gpu", &job.gpu},         {"unknown", &job.unknown},
+                   {"partial", &partial},     {"ascii", &ascii}};
+    job = (struct screen_job){.ranks = 4, .steps = 1000};
+    for (char *rest = head; (option = strtok_r(NULL, " \n", &rest));) {
+        sscanf(option, "ranks=%d", &job.ranks);
+        sscanf(option, "steps=%d", &job.steps);
+        sscanf(option, "size=%dx%d", &cols, &rows);
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+            *options[i].value |= strcmp(option, options[i].name) == 0;
     }
+    struct ana_job *opened = screen_job_open(&job, &still_clock_ns);
     struct tui_app app;
-    struct tui_term term;
-    if (!tui_app_init(&app, source, tui_views) || !tui_term_script(&term, script, out, cols, rows, ascii))
+    ana_job_set_line_finder(opened, line_of, NULL);
+    still_clock_step = 1;
+    while (ana_job_advance(opened, partial) < (partial ? 0.43 : 1))
+        ;
+    still_clock_step = 0;
+    if (!tui_app_init(&app, opened, tui_views) || !tui_term_script(&script_term, script, out, cols, rows, ascii))
         return NULL;
-    tui_loop(&app, term, false);
-    term.ops->close(term.data);
+    struct tui_term_ops ops = *script_term.ops;
+    ops.wait = wait_and_tick;
+    tui_loop(&app, (struct tui_term){&ops, script_term.data}, false);
+    script_term.ops->close(script_term.data);
     tui_app_free(&app);
+    folder_remove();
     fclose(script);
     fclose(out);
     return shown;

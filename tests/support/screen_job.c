@@ -1,0 +1,123 @@
+/* The files of the jobs that golden screens are drawn of, and their MPI calls. */
+#include "tests/support/screen_job.h"
+#include "tests/support/trace_folder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { GRID = 3 };
+
+static struct screen_job job;
+
+/* A part of a step, as a time. */
+static int64_t at(int64_t step, double part)
+{
+    int64_t length = 10 * SCREEN_S / job.steps;
+    return step * length + (int64_t)((double)length * part / 20 + 0.5);
+}
+
+/* 0 or 1; of the rank after the last: 2. */
+static int on_host(int rank)
+{
+    return rank * 2 / job.ranks;
+}
+
+static void one_step(struct tb *tb, int rank, int64_t step)
+{
+    bool late = rank == (step % 50 == 49 ? 1 : SCREEN_LATE),
+         after = step % 100 == 99 && on_host(rank) != on_host(rank + 1);
+    int next = (rank + 1) % job.ranks, before = (rank + job.ranks - 1) % job.ranks;
+    uint64_t bytes = 4096 * (1 + (uint64_t)(step * 8 / job.steps));
+    tb_allreduce(tb, 0, at(step, late ? 16 : 12), at(step, 18), job.hung ? GRID : TB_WORLD, (uint64_t)step,
+                 step % 100 == 99 ? 1000 : 8);
+    if (!after)
+        tb_send(tb, 0, at(step, 18), at(step, 19), next, 7, bytes);
+    tb_recv(tb, 0, at(step, after ? 18 : 19), at(step, after ? 19 : 20), before, 7, bytes);
+    if (after)
+        tb_send(tb, 0, at(step, 19.5), at(step, 20), next, 7, bytes);
+}
+
+static void definitions(struct tb *tb, int rank)
+{
+    struct trc_head *head = tb_head(tb);
+    struct trc_def_comm grid = {
+        .identity = 0x33, .parent = TB_WORLD_IDENTITY, .rank = rank, .size = job.ranks, .flags = TRC_COMM_ALL};
+    snprintf(head->host, sizeof head->host, "n0%d", 1 + on_host(rank));
+    memcpy(head->boot_id, head->host, 4);
+    strcpy(head->command, "./nekbone ex1");
+    strcpy(head->mpi, job.hung ? "Open MPI 3.1.3" : "Open MPI 4.1.4");
+    if (!job.unknown) /* 0.1% of 10 s */
+        head->slow_ticks = SCREEN_S / 100, head->call_cost_q10 = 1;
+    tb_define(tb, TRC_DEF_COMM, GRID, 0, 0, &grid, sizeof grid, 0);
+    tb_comm_name(tb, GRID, "grid");
+    tb_site(tb, 0x1000u + TB_ALLREDUCE, "step+0x4f", "nekbone+0x1234");
+    tb_site(tb, 0x1000u + TB_SEND, "exchange+0x1c", "nekbone+0x2345");
+    tb_site(tb, 0x1000u + TB_RECV, "exchange+0x60", "nekbone+0x2389");
+}
+
+static void stacks(struct tb *tb, int rank)
+{
+    struct trc_def_stack stack = {.reason = TRC_STACK_HANG, .state = 'S', .flags = TRC_STACK_MAIN, .call = -1};
+    tb_stack(tb, 1, 1000u + (uint32_t)rank, stack,
+             rank == SCREEN_LATE ? "name\tapp\non\tread() on /data/shard-17\nnative\tread+0x12\tlibc.so.6+0x11a0\n"
+                                   "python\tload_batch\tload.py\t57\npython\tmain\tmain.py\t12\n"
+                                 : "name\tapp\npython\tstep\tstep.py\t88\npython\tmain\tmain.py\t12\n");
+    tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING, .count = 1}, "");
+}
+
+/* A rank's file as it is at `now_ns`. */
+static void write_rank(int rank, int64_t now_ns)
+{
+    int64_t steps = job.hung ? job.steps : now_ns * job.steps / (10 * SCREEN_S);
+    struct trc_sig init = tb_sig(TB_INIT), reduce = tb_sig(TB_ALLREDUCE), barrier = tb_sig(TB_BARRIER);
+    struct tb *tb = tb_new(rank, job.ranks);
+    init.site = 0x7f0000001000; /* of no module that is known */
+    reduce.flags = barrier.flags = TRC_SIG_COLL;
+    barrier.comm = TB_WORLD;
+    reduce.comm = job.hung ? GRID : TB_WORLD;
+    reduce.sent = reduce.received = 8;
+    reduce.site = 0x1000u + TB_ALLREDUCE;
+    definitions(tb, rank);
+    tb_event(tb, 0, &init, 0, 120000, (struct tb_more){0});
+    for (int64_t step = 0; step < steps; step++)
+        one_step(tb, rank, step);
+    if (job.gpu)
+        screen_gpu(tb, &job, rank);
+    if (job.horovod)
+        screen_horovod(tb, &job, rank, now_ns);
+    if (job.running || job.hung) {
+        tb_running(tb, now_ns);
+        if (rank != SCREEN_LATE)
+            tb_inside(tb, 0, &reduce, at(steps, 12), (uint64_t)steps);
+        else if (job.barrier)
+            tb_inside(tb, 0, &barrier, at(steps, 12), 0);
+    }
+    if (job.hung)
+        stacks(tb, rank);
+    if (job.unknown && !job.gpu && !job.horovod)
+        tb_forget(tb);
+    folder_write(tb, rank);
+    tb_free(tb);
+}
+
+static void write_all(int64_t now_ns)
+{
+    for (int rank = 0; rank < job.ranks; rank++)
+        write_rank(rank, now_ns);
+}
+
+struct ana_job *screen_job_open(const struct screen_job *what, int64_t *clock_ns)
+{
+    job = *what;
+    *clock_ns = job.hung ? at(job.steps, 12) + SCREEN_HUNG_S * SCREEN_S : at(job.steps, job.running ? 15.6 : 0);
+    folder_make("nekbone-4711");
+    write_all(*clock_ns);
+    return folder_open();
+}
+
+void screen_job_tick(int64_t *clock_ns)
+{
+    *clock_ns += SCREEN_S / 2;
+    if (job.running || job.hung)
+        write_all(*clock_ns);
+}
