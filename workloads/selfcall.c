@@ -4,6 +4,7 @@
  * as "calls"; 8 bytes each way per MPI_Allreduce, MPI_Isend and MPI_Irecv. */
 #include "truth.h"
 #include <mpi.h>
+#include <unistd.h>
 
 #define PARTS 50
 
@@ -78,12 +79,14 @@ int main(int argc, char **argv)
     double part[PARTS];
     for (long i = 0; i < each; i++)
         m->body();
+    (void)getppid(); /* where strace sees that the parts begin, and end */
     for (int p = 0; p < PARTS; p++) {
         double begin = truth_now();
         for (long i = 0; i < each; i++)
             m->body();
         part[p] = (truth_now() - begin) * 1e9 / (double)(each * m->calls);
     }
+    (void)getppid();
     qsort(part, PARTS, sizeof part[0], by_value);
     if (me == 0) {
         printf("{\"mode\": \"%s\", \"calls\": %ld, \"median_ns\": %.2f, \"min_ns\": %.2f}\n", m->name,

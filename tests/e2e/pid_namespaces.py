@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 
-from common import check, end, hpctop, mpirun, report, run, skip_all, start, traces, wait_for, workload
+from common import check, descendants, end, hpctop, mpirun, report, run, skip_all, start, stop, traces, wait_for, workload
 from compare import differences
 
 OWN_PIDS = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
@@ -60,10 +60,13 @@ def from_outside():
         return
     time.sleep(5)  # longer than a process of this host without a pid may be silent
     check("outside: both stay alive by their heartbeat", wait_for(lambda: states("outside") == ["run", "wait"]), states("outside"))
-    inner = [p for p in descendants(job.pid) if is_rank(p)]  # of Open MPI 5 they outlive mpirun, in groups of their own
+    below = descendants(job.pid)  # ranks of Open MPI 5 have process groups of their own, and outlive mpirun for a while
     stop(job)
-    for pid in inner:
-        kill(pid)
+    for pid in below:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
     check("outside: and are dead when it stops", wait_for(lambda: states("outside") == ["dead", "dead"]), states("outside"))
 
 

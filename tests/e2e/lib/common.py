@@ -122,6 +122,22 @@ def stop(p):
         p.wait()
 
 
+def descendants(pid):
+    """Processes below this one, by what /proc says of parents."""
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open("/proc/%s/stat" % entry, errors="replace") as f:
+                    parents[int(entry)] = int(f.read().rsplit(")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                pass  # it has ended
+    found = [pid]
+    for above in found:
+        found += [p for p, parent in parents.items() if parent == above]
+    return found[1:]
+
+
 def hpctop(*arguments, timeout=LONG, env=None, cwd=None):
     return run([HPCTOP] + list(arguments), env, timeout, cwd)
 
