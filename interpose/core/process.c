@@ -226,7 +226,7 @@ void ipo_process_abort(int code)
 /* A hint, where exit() runs it: the program left by itself.  Nothing relies on it. */
 __attribute__((destructor)) static void unload(void)
 {
-    struct trc_head *head = *ipo_armed || *ipo_told_armed ? ipo_process.writer.head : NULL;
+    struct trc_head *head = *ipo_armed || *ipo_profiler_armed ? ipo_process.writer.head : NULL;
     if (atomic_load(&ipo_process.writer.stopped) && ipo_process.pid == (uint32_t)getpid())
         ipo_heartbeat_file(); /* it may not have come to it yet */
     if (!head || head->state != TRC_STATE_RUNNING)

@@ -13,7 +13,7 @@ bool ipo_clock_is_tsc;
 static const uint32_t never[2] __attribute__((aligned(8)));
 const uint32_t *ipo_armed = never;
 const uint32_t *ipo_nccl_armed = never;
-const uint32_t *ipo_told_armed = never;
+const uint32_t *ipo_profiler_armed = never;
 static uint32_t *armed_page;
 
 uint64_t ipo_ticks_slow(void)
@@ -44,18 +44,18 @@ bool ipo_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)
 }
 
 /* Words that fork clears in the child: children of the traced process pass everything through. */
-enum { FOR_MPI = IPO_FOR_MPI, MEMO_EPOCH, FOR_NCCL = IPO_FOR_NCCL, FOR_TOLD = IPO_FOR_TOLD };
+enum { FOR_MPI = IPO_FOR_MPI, CACHE_EPOCH, FOR_NCCL = IPO_FOR_NCCL, FOR_PROFILER = IPO_FOR_PROFILER };
 void ipo_process_disarm(void)
 {
     if (!armed_page)
         return;
-    armed_page[FOR_MPI] = armed_page[FOR_NCCL] = armed_page[FOR_TOLD] = 0;
+    armed_page[FOR_MPI] = armed_page[FOR_NCCL] = armed_page[FOR_PROFILER] = 0;
 }
 
-void ipo_memo_forget(void)
+void ipo_cache_forget(void)
 {
     if (armed_page)
-        __atomic_fetch_add(&armed_page[MEMO_EPOCH], 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&armed_page[CACHE_EPOCH], 1, __ATOMIC_RELAXED);
 }
 
 bool ipo_arm_page(void)
@@ -74,7 +74,7 @@ bool ipo_arm_page(void)
 void ipo_arm(enum ipo_armed_for whom, uint32_t how)
 {
     static const uint32_t **const word[] = {
-        [IPO_FOR_MPI] = &ipo_armed, [IPO_FOR_NCCL] = &ipo_nccl_armed, [IPO_FOR_TOLD] = &ipo_told_armed};
+        [IPO_FOR_MPI] = &ipo_armed, [IPO_FOR_NCCL] = &ipo_nccl_armed, [IPO_FOR_PROFILER] = &ipo_profiler_armed};
     __atomic_store_n(&armed_page[whom], how, __ATOMIC_RELEASE);
     __atomic_store_n(word[whom], &armed_page[whom], __ATOMIC_RELEASE);
 }

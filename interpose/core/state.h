@@ -32,19 +32,19 @@ static inline uint64_t ipo_ticks(void)
 
 /* Whether wrappers record: one word in a page that fork wipes.  PYTHON: lines of Python are call sites. */
 enum { IPO_ARMED = 1, IPO_ARMED_PYTHON = 2 };
-extern IPO_OURS const uint32_t *ipo_armed;      /* behind it, in the same eight bytes, the epoch of memo.h */
-extern IPO_OURS const uint32_t *ipo_nccl_armed; /* the same for NCCL's, in that page too */
-extern IPO_OURS const uint32_t *ipo_told_armed; /* and for what NCCL itself tells of (nccl_told.h) */
+extern IPO_OURS const uint32_t *ipo_armed;          /* behind it, in the same eight bytes, the epoch of sig_cache.h */
+extern IPO_OURS const uint32_t *ipo_nccl_armed;     /* the same for NCCL's, in that page too */
+extern IPO_OURS const uint32_t *ipo_profiler_armed; /* and for what NCCL itself tells of (profiler.h) */
 
 /* The words that say so, in one page; false: it cannot be had.  Then what one of them is to say. */
 bool ipo_arm_page(void);
-enum ipo_armed_for { IPO_FOR_MPI = 0, IPO_FOR_NCCL = 2, IPO_FOR_TOLD = 3 };
+enum ipo_armed_for { IPO_FOR_MPI = 0, IPO_FOR_NCCL = 2, IPO_FOR_PROFILER = 3 };
 void ipo_arm(enum ipo_armed_for whom, uint32_t how);
 /* Nothing is recorded any more, by no thread.  In a signal handler, too. */
 void ipo_process_disarm(void);
 
 /* A communicator, window, file or datatype was made or freed. */
-void ipo_memo_forget(void);
+void ipo_cache_forget(void);
 
 /* Calls these after each fork; NULL: nothing there.  False: this libc cannot. */
 bool ipo_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));

@@ -4,7 +4,7 @@
 #include "interpose/fortran/fortran.h"
 #include "interpose/mpi/names.h"
 #include "interpose/mpi/resolve.h"
-#include "interpose/mpi/several.h"
+#include "interpose/mpi/multi_mpi.h"
 #include "interpose/core/source.h"
 #include "interpose/load/objects.h"
 

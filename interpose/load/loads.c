@@ -3,7 +3,7 @@
 #include "interpose/core/source.h"
 #include "interpose/load/loader.h"
 #include "interpose/core/own.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 #include "interpose/core/state.h"
 #include "interpose/load/slots.h"
 
@@ -121,9 +121,9 @@ static uint64_t front, last;
 static bool is_listed(uint64_t at, struct map *map)
 {
     struct map before;
-    if (!at || !ipo_peek(at, map, sizeof *map))
+    if (!at || !ipo_safe_read(at, map, sizeof *map))
         return false;
-    return at == front || (ipo_peek(map->previous, &before, sizeof before) && before.next == at);
+    return at == front || (ipo_safe_read(map->previous, &before, sizeof before) && before.next == at);
 }
 
 static void start(void)
@@ -153,9 +153,9 @@ static bool tell_of_new(void)
     static unsigned looks;
     bool listed = looks++ % WHOLE && is_listed(last, &map), more = !listed || map.next;
     uint64_t at = listed ? last : front;
-    for (unsigned n = 0; at && n < 10000 && ipo_peek(at, &map, sizeof map); n++) {
+    for (unsigned n = 0; at && n < 10000 && ipo_safe_read(at, &map, sizeof map); n++) {
         char path[1024];
-        path[ipo_peek_some(map.name, path, sizeof path - 1)] = 0;
+        path[ipo_safe_read_some(map.name, path, sizeof path - 1)] = 0;
         tell_of(path);
         last = at;
         at = map.next;

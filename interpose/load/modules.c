@@ -1,6 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/modules.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -151,10 +151,10 @@ static void look(struct ipo_module *m)
     ElfW(Ehdr) elf;
     ElfW(Phdr) headers[32];
     m->looked = true;
-    if (!ipo_peek(m->begin, &elf, sizeof elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_phnum == 0)
+    if (!ipo_safe_read(m->begin, &elf, sizeof elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_phnum == 0)
         return;
     size_t count = elf.e_phnum < 32 ? elf.e_phnum : 32;
-    if (!ipo_peek(m->begin + elf.e_phoff, headers, count * sizeof headers[0]))
+    if (!ipo_safe_read(m->begin + elf.e_phoff, headers, count * sizeof headers[0]))
         return;
     const ElfW(Phdr) *unwind = NULL, *first = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -175,7 +175,7 @@ static void look(struct ipo_module *m)
     } header;
     uint64_t at = unwind->p_vaddr + m->bias;
     /* As linkers write it: 4-byte pointer and count, a table of pairs relative to the header. */
-    if (!ipo_peek(at, &header, sizeof header) || header.version != 1 || (header.frame_encoding & 0x0f) != 0x0b ||
+    if (!ipo_safe_read(at, &header, sizeof header) || header.version != 1 || (header.frame_encoding & 0x0f) != 0x0b ||
         header.count_encoding != 0x03 || header.table_encoding != 0x3b)
         return;
     m->table = at + sizeof header;

@@ -1,7 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/calls.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 #include "interpose/mpi/resolve.h"
 
 #include <link.h>
@@ -167,7 +167,7 @@ static uintptr_t ucx_shared(void)
     const uint64_t mark = 0xdeafbeeddeafbeed;
     uint64_t words[0x600 / 8] = {0}; /* it has 0x5d0 to 0x610 bytes in 4.1 to 6.0 */
     uintptr_t module = ipo_resolve_data("ompi_pml_ucx"), class = ipo_resolve_data("ompi_request_t_class");
-    if (!module || !class || !ipo_peek(module, words, sizeof words))
+    if (!module || !class || !ipo_safe_read(module, words, sizeof words))
         return 0;
     for (unsigned i = 1; i < sizeof words / sizeof *words; i++)
         if (words[i] == class) {

@@ -1,5 +1,5 @@
 /* The rows as data. */
-#include "interpose/mpi/memo.h"
+#include "interpose/mpi/sig_cache.h"
 
 #include <string.h>
 
@@ -44,22 +44,22 @@ static uint8_t first_role(const struct ipo_call *call, const char *wanted)
     return found ? (uint8_t)(found - call->roles) : 0;
 }
 
-static void prepare_memo(struct ipo_call *call)
+static void prepare_cache(struct ipo_call *call)
 {
-    call->memo_key[0] = first_role(call, "psrc");
-    call->memo_key[1] = first_role(call, "tTnN");
+    call->cache_key[0] = first_role(call, "psrc");
+    call->cache_key[1] = first_role(call, "tTnN");
     for (unsigned at = 0; at < call->arity; at++) {
         if ((call->roles[at] == 'b' || call->roles[at] == 'B') && call->buffers < sizeof call->buffer)
             call->buffer[call->buffers++] = (uint8_t)at;
         if (!is_memorable(call) || !strchr(deciding, call->roles[at]))
             continue;
-        if (at >= IPO_MEMO_WORDS) {
-            call->memo_words = 0;
+        if (at >= IPO_CACHE_WORDS) {
+            call->cache_words = 0;
             return;
         }
-        call->memo_word[call->memo_words++] = (uint8_t)at;
+        call->cache_word[call->cache_words++] = (uint8_t)at;
     }
-    call->remembered = call->memo_words > 0 || call->opclass == TRC_OP_WAIT || call->opclass == TRC_OP_TEST;
+    call->remembered = call->cache_words > 0 || call->opclass == TRC_OP_WAIT || call->opclass == TRC_OP_TEST;
 }
 
 void ipo_calls_prepare(const struct ipo_class *classes)
@@ -73,7 +73,7 @@ void ipo_calls_prepare(const struct ipo_class *classes)
         call->large = ends_with(call->name, "_c");
         call->persistent =
             call->opclass != TRC_OP_INIT && (ends_with(call->name, "_init") || ends_with(call->name, "_init_c"));
-        prepare_memo(call);
+        prepare_cache(call);
         call->prepare = classes[call->opclass].prepare;
         call->describe = classes[call->opclass].describe;
         call->finish = classes[call->opclass].finish;

@@ -35,11 +35,11 @@ struct ipo_call {
     bool large;                      /* counts are MPI_Count: the name ends in _c */
     bool persistent;                 /* ..._init of a collective or point-to-point call */
     uint8_t position['z' - 'A' + 1]; /* of a role's first argument; IPO_ABSENT */
-    bool remembered;                 /* its signature is kept with its arguments (memo.h) */
-    uint8_t memo_words;              /* arguments that decide it */
-    uint8_t memo_word[11];
-    uint8_t memo_key[2]; /* the two of them that vary most from call to call: partner and tag */
-    uint8_t buffers;     /* arguments that may be MPI_IN_PLACE */
+    bool remembered;                 /* its signature is kept with its arguments (sig_cache.h) */
+    uint8_t cache_words;             /* arguments that decide it */
+    uint8_t cache_word[11];
+    uint8_t cache_key[2]; /* the two of them that vary most from call to call: partner and tag */
+    uint8_t buffers;      /* arguments that may be MPI_IN_PLACE */
     uint8_t buffer[2];
     void (*prepare)(struct ipo_frame *, uintptr_t *args);
     void (*describe)(struct ipo_frame *, uintptr_t *args);     /* those of its class that have something to do */

@@ -2,7 +2,7 @@
  * MPI_IN_PLACE changes where data lies, not how much of it there is. */
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/abi.h"
-#include "interpose/mpi/control.h"
+#include "interpose/mpi/negotiation.h"
 
 #include <string.h>
 
@@ -174,14 +174,14 @@ void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args)
     }
     if (call->persistent)
         return;
-    if (__builtin_expect(ipo_control_suspected(frame) && !frame->numbered, 0))
-        ipo_control_describe(frame, args);
+    if (__builtin_expect(ipo_negotiation_suspected(frame) && !frame->numbered, 0))
+        ipo_negotiation_describe(frame, args);
     ipo_take_number(frame);
 }
 
 void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args)
 {
-    if (__builtin_expect(frame->comm && frame->comm->control, 0) && ipo_control_finish(frame, args))
+    if (__builtin_expect(frame->comm && frame->comm->negotiation, 0) && ipo_negotiation_finish(frame, args))
         return;
     struct trc_sig moves = frame->sig;
     if (frame->call->persistent || frame->failed) {

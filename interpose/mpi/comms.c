@@ -5,7 +5,7 @@
 #include "interpose/mpi/calls.h"
 #include "interpose/mpi/families.h"
 #include "interpose/mpi/members.h"
-#include "interpose/mpi/memo.h"
+#include "interpose/mpi/sig_cache.h"
 #include "interpose/core/state.h"
 #include "interpose/base/table.h"
 
@@ -216,7 +216,7 @@ static struct ipo_comm *keep(struct ipo_table *table, uintptr_t handle, struct i
         ipo_comm_define(comm);
     if (comm)
         ipo_table_put(table, handle, comm);
-    ipo_memo_forget();
+    ipo_cache_forget();
     return comm;
 }
 
@@ -275,7 +275,7 @@ void ipo_comm_freed(uintptr_t handle, struct ipo_comm *comm)
     if (!comm || ipo_table_get(&comms, ipo_handle(handle)) != comm)
         return;
     ipo_table_remove(&comms, ipo_handle(handle));
-    ipo_memo_forget();
+    ipo_cache_forget();
     if (comm->id <= DEFINED_AT_ONCE)
         trc_writer_define(&ipo_process.writer, TRC_DEF_FREE, comm->id, 0, 0, NULL, 0, NULL, 0);
     park(comm);
@@ -311,7 +311,7 @@ void ipo_object_freed(uintptr_t handle, struct ipo_comm *object)
     if (!object || ipo_table_get(&objects, handle) != object)
         return;
     ipo_table_remove(&objects, handle);
-    ipo_memo_forget();
+    ipo_cache_forget();
     park(object);
 }
 

@@ -23,19 +23,19 @@ struct ipo_comm {
     const int32_t *peers;            /* world ranks of those that ranks mean: the remote group's, if there is one;
                                         NULL: the world itself */
     int32_t peers_n;
-    uint32_t object;                    /* window or file; 0 */
-    bool unknown;                       /* who the members are could not be found out */
-    bool defined;                       /* in the trace */
-    bool in_doubt;                      /* from collective number doubt_from on: TRC_DEF_DOUBT */
-    atomic_bool topology_known;         /* the next six */
-    uint32_t in_degree, out_degree;     /* of the topology, partners that are not MPI_PROC_NULL */
-    const uint8_t *in_real, *out_real;  /* one byte a neighbour: not MPI_PROC_NULL; NULL: all real */
-    uint32_t in_n, out_n;               /* neighbours, MPI_PROC_NULL included */
-    struct ipo_control *control;        /* of a background loop's communicator: control.h; else NULL */
-    struct ipo_members *local, *remote; /* NULL: the world, or nobody, or unknown */
-    struct ipo_family *families;        /* of what was made of it */
-    uint64_t parent;                    /* identity of what it was made of; 0 */
-    uint64_t asked;                     /* between worlds: ticks when the call that made it began; else 0 */
+    uint32_t object;                     /* window or file; 0 */
+    bool unknown;                        /* who the members are could not be found out */
+    bool defined;                        /* in the trace */
+    bool in_doubt;                       /* from collective number doubt_from on: TRC_DEF_DOUBT */
+    atomic_bool topology_known;          /* the next six */
+    uint32_t in_degree, out_degree;      /* of the topology, partners that are not MPI_PROC_NULL */
+    const uint8_t *in_real, *out_real;   /* one byte a neighbour: not MPI_PROC_NULL; NULL: all real */
+    uint32_t in_n, out_n;                /* neighbours, MPI_PROC_NULL included */
+    struct ipo_negotiation *negotiation; /* of a background loop's communicator: negotiation.h; else NULL */
+    struct ipo_members *local, *remote;  /* NULL: the world, or nobody, or unknown */
+    struct ipo_family *families;         /* of what was made of it */
+    uint64_t parent;                     /* identity of what it was made of; 0 */
+    uint64_t asked;                      /* between worlds: ticks when the call that made it began; else 0 */
     uint64_t doubt_from;
     uint32_t made_by;          /* call */
     uint32_t flags;            /* enum trc_comm_flag, what nothing else here says */

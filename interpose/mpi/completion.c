@@ -1,7 +1,7 @@
 /* Wait and Test families, Start, Cancel, Request_free: from completed requests back to what started them. */
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/abi.h"
-#include "interpose/mpi/memo.h"
+#include "interpose/mpi/sig_cache.h"
 #include "interpose/core/state.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The mark of a call that longjmp, an exception or another coroutine left behind. */
 #include "interpose/base/oldglibc.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/describe.h"
 
@@ -26,8 +26,8 @@ bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *fr
     if (is_there(thread->mark, frame) && is_there(thread->outer, frame)) {
         memcpy(pair, thread->mark, sizeof pair);
         address = thread->outer->address;
-    } else if (!ipo_peek((uint64_t)(uintptr_t)thread->mark, pair, sizeof pair) ||
-               !ipo_peek((uint64_t)(uintptr_t)&thread->outer->address, &address, sizeof address)) {
+    } else if (!ipo_safe_read((uint64_t)(uintptr_t)thread->mark, pair, sizeof pair) ||
+               !ipo_safe_read((uint64_t)(uintptr_t)&thread->outer->address, &address, sizeof address)) {
         return false;
     }
     return pair[1] == thread->outer_site && address == thread->mark;

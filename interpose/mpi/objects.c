@@ -1,7 +1,7 @@
 /* Communicators, windows and files: calls that make, use and free them. */
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/abi.h"
-#include "interpose/mpi/memo.h"
+#include "interpose/mpi/sig_cache.h"
 #include "interpose/core/state.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args)
     const uintptr_t *file = (const uintptr_t *)ipo_arg(call, args, 'j'); /* MPI_File is a pointer everywhere */
     frame->handle = 0;
     if (ipo_has(call, 'P')) /* before it is gone: another thread may be given its handle with another size at once */
-        ipo_memo_forget();
+        ipo_cache_forget();
     if (ipo_has(call, 'k')) {
         frame->handle = ipo_handle_load(ipo_arg(call, args, 'k'), 0);
         frame->comm = ipo_comm(frame->handle);
@@ -41,7 +41,7 @@ void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args)
 
 int ipo_type_free_unseen(uintptr_t *datatype)
 {
-    ipo_memo_forget();
+    ipo_cache_forget();
     return ((int (*)(uintptr_t *))ipo_own[IPO_Type_free])(datatype);
 }
 

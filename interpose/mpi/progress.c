@@ -28,7 +28,7 @@ static uint64_t moved(const struct ipo_thread *thread)
     return sum;
 }
 
-/* Without the control rounds, which Horovod's loop makes a thousand times a second whether anything happens or not.
+/* Without the negotiation rounds, which Horovod's loop makes a thousand times a second whether anything happens or not.
  * A round that ends while the rows are read would look like progress: then they are read again. */
 uint64_t ipo_progress(void)
 {

@@ -4,8 +4,8 @@
 #include "interpose/mpi/start.h"
 #include "interpose/mpi/describe.h"
 #include "interpose/sites/python_site.h"
-#include "interpose/mpi/memo.h"
-#include "interpose/mpi/several.h"
+#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/multi_mpi.h"
 
 #include <errno.h>
 
@@ -25,18 +25,18 @@ static __attribute__((noinline, cold)) bool enter_oddly(struct ipo_frame *frame,
 {
     if (!*ipo_armed && !enter_unarmed(frame, call))
         return false;
-    if (!ipo_is_home(frame->site))
+    if (!ipo_is_active(frame->site))
         return false;
     if (*ipo_armed == IPO_ARMED_PYTHON)
         frame->site = ipo_python_site(frame->site);
     return true;
 }
 
-/* A collective without a communicator is about to fail; one beside control rounds may be one of them next time. */
+/* A collective without a communicator is about to fail; one beside negotiation rounds may be one of them next time. */
 static bool is_to_remember(const struct ipo_frame *frame)
 {
     bool collective = trc_opclass_category(frame->call->opclass) == TRC_CAT_COLLECTIVE;
-    return !collective || (frame->comm && !frame->comm->control);
+    return !collective || (frame->comm && !frame->comm->negotiation);
 }
 
 /* Signature, communicator and index of a call: from memory, or worked out. */
@@ -44,13 +44,13 @@ static inline void describe(struct ipo_frame *frame, const struct ipo_call *call
 {
     if (call->prepare)
         call->prepare(frame, args);
-    struct ipo_memo *memo = ipo_memo_place(frame, call, args);
-    if (memo && ipo_memo_recall(frame, call, id, args, memo)) {
+    struct ipo_cached *cached = ipo_cache_place(frame, call, args);
+    if (cached && ipo_cache_recall(frame, call, id, args, cached)) {
         if (frame->sig.flags & TRC_SIG_COLL)
             frame->sequence = frame->comm->sequence++;
         return;
     }
-    uint64_t stamp = ipo_memo_stamp();
+    uint64_t stamp = ipo_cache_stamp();
     frame->sig = ipo_plain_sig((uint32_t)id, frame->site);
     frame->thread->sizes = IPO_SIZES_KNOWN_ONLY;
     if (call->describe)
@@ -58,8 +58,8 @@ static inline void describe(struct ipo_frame *frame, const struct ipo_call *call
     frame->late = frame->thread->sizes == IPO_SIZES_MISSED;
     frame->thread->sizes = IPO_SIZES_ASKED;
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
-    if (memo && is_to_remember(frame) && !frame->late)
-        ipo_memo_keep(frame, args, memo, stamp);
+    if (cached && is_to_remember(frame) && !frame->late)
+        ipo_cache_keep(frame, args, cached, stamp);
 }
 
 /* Inside another call: recorded with a flag, not counted; what changes the meaning of handles is followed. */
@@ -78,7 +78,7 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
 bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
 {
     const struct ipo_call *call = &ipo_calls[id];
-    if (__builtin_expect(*ipo_armed != IPO_ARMED, 0) ? !enter_oddly(frame, call) : !ipo_is_home(frame->site))
+    if (__builtin_expect(*ipo_armed != IPO_ARMED, 0) ? !enter_oddly(frame, call) : !ipo_is_active(frame->site))
         return false;
     struct ipo_thread *thread = ipo_thread_self();
     if (__builtin_expect(!thread || !ipo_real[id], 0))
@@ -114,18 +114,18 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
 /* MPI has accepted a communicator that was never seen, or datatypes: it can be asked now, and the call be described. */
 static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *frame, const uintptr_t *args)
 {
-    const uint64_t stamp = ipo_memo_stamp();
+    const uint64_t stamp = ipo_cache_stamp();
     const uint32_t failed = frame->sig.flags & TRC_SIG_FAILED;
     if (failed && (!frame->late || ipo_error_class(frame->result) != ipo_abi.truncate_class))
         return;
     if (ipo_has(frame->call, 'c') && !ipo_comm_accepted(ipo_arg(frame->call, args, 'c')))
         return;
-    struct ipo_memo *memo = ipo_memo_place(frame, frame->call, args);
+    struct ipo_cached *cached = ipo_cache_place(frame, frame->call, args);
     frame->sig = ipo_plain_sig(frame->sig.call, frame->site);
     frame->call->describe(frame, (uintptr_t *)(uintptr_t)args); /* changes no argument: that is for `prepare` */
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
-    if (memo && !failed && is_to_remember(frame))
-        ipo_memo_keep(frame, args, memo, stamp);
+    if (cached && !failed && is_to_remember(frame))
+        ipo_cache_keep(frame, args, cached, stamp);
     if (!failed)
         return;
     frame->sig.flags |= failed;

@@ -14,12 +14,12 @@ struct ipo_frame {
     struct ipo_thread *thread;
     const struct ipo_call *call;
     struct ipo_comm *comm;
-    struct ipo_nccl_copy *copy;  /* the NCCL that is called; set for its calls only */
-    uint64_t begin, end;         /* ticks */
-    uint64_t sequence;           /* of a collective */
-    uint64_t gpu_op, gpu_launch; /* nccl_state.c: its operation, and what it is launched with; NCCL's calls only */
-    struct ipo_nccl_memo *memo;  /* of NCCL's calls: where this one is remembered; NULL: nowhere */
-    uint32_t index;              /* of the signature */
+    struct ipo_nccl_copy *copy;     /* the NCCL that is called; set for its calls only */
+    uint64_t begin, end;            /* ticks */
+    uint64_t sequence;              /* of a collective */
+    uint64_t gpu_op, gpu_launch;    /* nccl_state.c: its operation, and what it is launched with; NCCL's calls only */
+    struct ipo_nccl_cached *cached; /* of NCCL's calls: where this one is remembered; NULL: nowhere */
+    uint32_t index;                 /* of the signature */
     bool nested;
     bool late;        /* sizes are missing: to be described again when MPI has accepted the datatypes */
     bool numbered;    /* it has its number among the communicator's collectives */
@@ -68,7 +68,7 @@ void ipo_call_left(struct ipo_thread *thread);
 /* ---- for the files that know classes of calls */
 
 /* Before the call, first `prepare`: keeps what the call will overwrite, puts statuses of ours where they are needed.
- * Then `describe`: fills frame->sig from the arguments; left out where the signature is remembered (memo.h).  After it,
+ * Then `describe`: fills frame->sig from the arguments; left out where the signature is remembered (sig_cache.h).  After it,
  * `finish`: completes the signature from the results, and writes the event by ipo_emit, then what follows it.  NULL:
  * nothing to do, or just ipo_emit. */
 struct ipo_class {

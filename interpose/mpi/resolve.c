@@ -1,17 +1,17 @@
 /* Finding the real functions.  RTLD_NEXT alone is not enough: Python loads MPI with RTLD_LOCAL, where it finds nothing.
- * So one handle on the object that defines PMPI_Init is kept (several.h), and all names come from it. */
+ * So one handle on the object that defines PMPI_Init is kept (multi_mpi.h), and all names come from it. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/resolve.h"
-#include "interpose/mpi/several.h"
+#include "interpose/mpi/multi_mpi.h"
 #include "interpose/load/objects.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <string.h>
 
-static const struct ipo_mpi *home(void)
+static const struct ipo_mpi *active(void)
 {
-    return __atomic_load_n(&ipo_mpi_home, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&ipo_active_mpi, __ATOMIC_ACQUIRE);
 }
 
 static bool is_ours(const void *address)
@@ -21,20 +21,20 @@ static bool is_ours(const void *address)
 
 ipo_function ipo_resolve_name(const char *name)
 {
-    return home() ? (ipo_function)(uintptr_t)dlsym(home()->handle, name) : NULL;
+    return active() ? (ipo_function)(uintptr_t)dlsym(active()->handle, name) : NULL;
 }
 
 uintptr_t ipo_resolve_data(const char *name)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
-    if (!address && home())
-        address = dlsym(home()->handle, name);
+    if (!address && active())
+        address = dlsym(active()->handle, name);
     return (uintptr_t)address;
 }
 
 const char *ipo_mpi_object(void)
 {
-    return home() ? home()->path : "";
+    return active() ? active()->path : "";
 }
 
 ipo_function ipo_mpi_own(const struct ipo_mpi *mpi, const char *name)
@@ -53,18 +53,18 @@ ipo_function ipo_mpi_own(const struct ipo_mpi *mpi, const char *name)
 bool ipo_resolve_all(const void *caller)
 {
     static atomic_flag resolving = ATOMIC_FLAG_INIT;
-    if (home())
+    if (active())
         return true;
     const struct ipo_mpi *found = caller ? ipo_mpi_at((uintptr_t)caller) : NULL;
     if (!found)
         found = ipo_mpi_any();
     if (!found || atomic_flag_test_and_set(&resolving))
-        return home() != NULL;
+        return active() != NULL;
     for (int i = 0; i < IPO_CALLS; i++) {
         ipo_own[i] = ipo_mpi_own(found, ipo_calls[i].name);
         ipo_real[i] = found->real[i];
     }
-    ipo_mpi_settle(found, (uintptr_t)caller);
+    ipo_mpi_activate(found, (uintptr_t)caller);
     return true;
 }
 
@@ -83,11 +83,11 @@ static int absent_flag(int *flag)
 ipo_function ipo_resolved(enum ipo_call_id id, const void *site)
 {
     ipo_function real = NULL;
-    if (home() && ipo_is_home((uintptr_t)site)) {
+    if (active() && ipo_is_active((uintptr_t)site)) {
         real = ipo_real[id];
     } else {
         const struct ipo_mpi *mpi = ipo_mpi_at((uintptr_t)site);
-        mpi = mpi ? mpi : home();
+        mpi = mpi ? mpi : active();
         mpi = mpi ? mpi : ipo_mpi_any();
         real = mpi ? mpi->real[id] : NULL;
     }

@@ -7,7 +7,7 @@
 
 struct ipo_mpi;
 
-/* Settles which MPI is recorded (several.h) and fills ipo_real; `caller` is an address in the code that calls Init,
+/* Settles which MPI is recorded (multi_mpi.h) and fills ipo_real; `caller` is an address in the code that calls Init,
  * NULL if nobody does yet.  Once; later calls return at once.  False: no MPI in this process. */
 bool ipo_resolve_all(const void *caller);
 

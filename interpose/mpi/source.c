@@ -5,7 +5,7 @@
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/names.h"
 #include "interpose/mpi/resolve.h"
-#include "interpose/mpi/several.h"
+#include "interpose/mpi/multi_mpi.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * one. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/identity/job_id.h"
-#include "interpose/mpi/several.h"
+#include "interpose/mpi/multi_mpi.h"
 #include "interpose/mpi/spawned.h"
 #include "interpose/load/loader.h"
 
@@ -48,7 +48,7 @@ static void take(struct search *search, const char *at, const char *end)
 static int look(struct dl_phdr_info *info, size_t size, void *of)
 {
     (void)size;
-    const struct ipo_range *library = &ipo_mpi_home->range;
+    const struct ipo_range *library = &ipo_active_mpi->range;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         uintptr_t begin = info->dlpi_addr + header->p_vaddr;
@@ -64,7 +64,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *of)
 uint64_t ipo_spawned_identity(uint64_t shared)
 {
     struct search search = {0};
-    if (!ipo_mpi_home || !ipo_job_shares_world())
+    if (!ipo_active_mpi || !ipo_job_shares_world())
         return shared;
     ipo_loader_walk(look, &search);
     return search.found ? XXH64(&search.name, sizeof search.name, shared) : shared;

@@ -18,17 +18,17 @@ struct ipo_type {
     uint64_t size;
 };
 
-#define IPO_MEMOS      256u
-#define IPO_MEMO_WORDS 11u /* Sendrecv has most; makes an ipo_memo 128 bytes */
+#define IPO_CACHE_ROWS  256u
+#define IPO_CACHE_WORDS 11u /* Sendrecv has most; makes an ipo_memo 128 bytes */
 
-/* A call as it was last made: see memo.h. */
-struct ipo_memo {
+/* A call as it was last made: see sig_cache.h. */
+struct ipo_cached {
     uint64_t site;  /* and call */
     uint64_t stamp; /* 0: free */
     struct trc_sig_state *state;
     struct ipo_comm *comm;
-    uint32_t index, version;        /* of the signature */
-    uintptr_t word[IPO_MEMO_WORDS]; /* by position among the arguments */
+    uint32_t index, version;         /* of the signature */
+    uintptr_t word[IPO_CACHE_WORDS]; /* by position among the arguments */
 };
 
 struct ipo_frame;
@@ -43,11 +43,11 @@ struct ipo_thread {
     const struct ipo_frame *outer; /* what that wrapper keeps on its stack */
     uint64_t outer_site;           /* its return address: lies above the mark */
     uint32_t tid;
-    uint64_t rounds; /* calls that were control rounds (control.h) */
+    uint64_t rounds; /* calls that were negotiation rounds (negotiation.h) */
     struct ipo_thread *next;
     enum ipo_sizes sizes;
     struct ipo_type type[IPO_TYPES];
-    struct ipo_memo memo[IPO_MEMOS];
+    struct ipo_cached cache[IPO_CACHE_ROWS];
     uint32_t shared_first, shared_end;
     struct ipo_request *shared[IPO_SHARED / IPO_SHARED_PART];
     struct ipo_request shared_start[IPO_SHARED_PART]; /* the first part; the only one as a rule */

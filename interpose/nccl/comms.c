@@ -2,8 +2,8 @@
  * communication; those made out of others get one from the parent's, the number of such calls on it, and their
  * arguments. */
 #include "interpose/nccl/nccl.h"
-#include "interpose/mpi/memo.h"
-#include "interpose/nccl/told.h"
+#include "interpose/mpi/sig_cache.h"
+#include "interpose/nccl/profiler.h"
 #include "interpose/core/state.h"
 #include "interpose/base/table.h"
 
@@ -117,7 +117,7 @@ static uint64_t child_identity(const struct ipo_nccl_copy *copy, enum ipo_nccl_i
 static void know(uintptr_t handle, struct ipo_comm *comm)
 {
     ipo_table_put(&comms, handle, comm);
-    ipo_memo_forget(); /* it may have been another's */
+    ipo_cache_forget(); /* it may have been another's */
 }
 
 struct config {
@@ -188,14 +188,14 @@ static struct ipo_comm *define(uint64_t identity, uint64_t parent, int rank, int
     return comm;
 }
 
-struct ipo_comm *ipo_nccl_comm_told(uint64_t hash, int rank)
+struct ipo_comm *ipo_nccl_comm_reported(uint64_t hash, int rank)
 {
     return ipo_table_get(&told, told_key(hash, rank));
 }
 
 struct ipo_comm *ipo_nccl_comm_define(uint64_t hash, int rank, int size, const char *name, uint32_t call)
 {
-    struct ipo_comm *comm = ipo_nccl_comm_told(hash, rank);
+    struct ipo_comm *comm = ipo_nccl_comm_reported(hash, rank);
     if (comm)
         return comm;
     comm = define(hash, 0, rank, size, call, NULL);
@@ -246,7 +246,7 @@ void ipo_nccl_comm_freed(uintptr_t handle)
     if (!comm)
         return;
     ipo_table_remove(&comms, handle);
-    ipo_memo_forget();
+    ipo_cache_forget();
     ipo_nccl_comm_gone(comm);
 }
 

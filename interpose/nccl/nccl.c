@@ -3,9 +3,9 @@
 #include "interpose/nccl/nccl.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/nccl/state.h"
-#include "interpose/nccl/windows.h"
+#include "interpose/nccl/hooks.h"
 #include "interpose/core/facts.h"
-#include "interpose/mpi/memo.h"
+#include "interpose/mpi/sig_cache.h"
 #include "interpose/nccl/start.h"
 #include "interpose/sites/python_site.h"
 #include "interpose/load/slots.h"
@@ -131,7 +131,7 @@ static void tell(const struct ipo_nccl_copy *copy)
         return;
     }
     ipo_fact("nccl", text.text);
-    ipo_nccl_windows_tell();
+    ipo_nccl_hooks_tell();
 }
 
 /* Out of the way: the first calls of all, and those that are only a moment to look around. */
@@ -145,7 +145,7 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
     bool good = frame->copy != NULL;
     if (good && (call->exported || call->opclass == TRC_OP_NCCL_INIT))
         ipo_patch_slots();
-    good = good && call->opclass != TRC_OP_LOOK && frame->copy->real[id] && ipo_nccl_window_allowed(IPO_WINDOW_SYMBOLS);
+    good = good && call->opclass != TRC_OP_LOOK && frame->copy->real[id] && ipo_nccl_hook_allowed(IPO_HOOK_SYMBOLS);
     const void *unique = (const void *)ipo_nccl_arg(call, args, 'i');
     if (good && !*ipo_nccl_armed)
         good = call->opclass == TRC_OP_NCCL_INIT &&
@@ -156,7 +156,7 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
         ipo_cupti_start(false);
     }
     if (good)
-        ipo_nccl_window_live(IPO_WINDOW_SYMBOLS, frame->copy->base);
+        ipo_nccl_hook_live(IPO_HOOK_SYMBOLS, frame->copy->base);
     errno = kept;
     return good;
 }
@@ -164,11 +164,11 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
 /* Which call it is, when its arguments were understood, and what else decides its signature. */
 static uint64_t stamp_of(const struct ipo_frame *frame, enum ipo_nccl_id id)
 {
-    return ipo_memo_epoch() | (uint32_t)id | (uint64_t)(frame->thread->nccl_depth > 0) << 24 |
+    return ipo_cache_epoch() | (uint32_t)id | (uint64_t)(frame->thread->nccl_depth > 0) << 24 |
            (uint64_t)frame->nested << 25;
 }
 
-/* Whether a data call is one that was made before: then communicator, index and sequence are known.  frame->memo: where
+/* Whether a data call is one that was made before: then communicator, index and sequence are known.  frame->cached: where
  * to remember it else. */
 static bool recall(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
@@ -179,17 +179,17 @@ static bool recall(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t
     const uint8_t *at = call->at;
     uint64_t hash = frame->site + args[at[IPO_AT_COUNT]] * 33 + args[at[IPO_AT_PEER]] * 7 +
                     (args[at[IPO_AT_COMM]] * 0x9e3779b97f4a7c15u >> 32); /* one line of code serves many devices */
-    struct ipo_nccl_memo *memo = frame->memo = &own->memo[(hash ^ hash >> 6) % IPO_NCCL_MEMOS];
-    uint64_t differ = (memo->site ^ frame->site) | (memo->stamp ^ stamp_of(frame, id)) |
-                      ((uintptr_t)memo->copy ^ (uintptr_t)frame->copy);
-    differ |= (memo->count ^ args[at[IPO_AT_COUNT]]) | (memo->type ^ args[at[IPO_AT_TYPE]]) |
-              (memo->op ^ args[at[IPO_AT_OP]]) | (memo->root ^ args[at[IPO_AT_ROOT]]) |
-              (memo->peer ^ args[at[IPO_AT_PEER]]) | (memo->handle ^ args[at[IPO_AT_COMM]]) |
-              (memo->stream ^ args[at[IPO_AT_STREAM]]);
-    if (differ || memo->version != memo->state->version || memo->object != ipo_cupti_stream(memo->stream))
+    struct ipo_nccl_cached *cached = frame->cached = &own->cache[(hash ^ hash >> 6) % IPO_NCCL_CACHE_ROWS];
+    uint64_t differ = (cached->site ^ frame->site) | (cached->stamp ^ stamp_of(frame, id)) |
+                      ((uintptr_t)cached->copy ^ (uintptr_t)frame->copy);
+    differ |= (cached->count ^ args[at[IPO_AT_COUNT]]) | (cached->type ^ args[at[IPO_AT_TYPE]]) |
+              (cached->op ^ args[at[IPO_AT_OP]]) | (cached->root ^ args[at[IPO_AT_ROOT]]) |
+              (cached->peer ^ args[at[IPO_AT_PEER]]) | (cached->handle ^ args[at[IPO_AT_COMM]]) |
+              (cached->stream ^ args[at[IPO_AT_STREAM]]);
+    if (differ || cached->version != cached->state->version || cached->object != ipo_cupti_stream(cached->stream))
         return false;
-    frame->comm = memo->comm;
-    frame->index = memo->index;
+    frame->comm = cached->comm;
+    frame->index = cached->index;
     if (call->opclass == TRC_OP_NCCL_COLL && frame->comm)
         frame->sequence = frame->comm->sequence++;
     return true;
@@ -198,43 +198,43 @@ static bool recall(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t
 static __attribute__((noinline)) void remember(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args,
                                                uint64_t stamp)
 {
-    struct ipo_nccl_memo *memo = frame->memo;
+    struct ipo_nccl_cached *cached = frame->cached;
     const uint8_t *at = ipo_nccl_calls[id].at;
-    memo->site = frame->site;
-    memo->stamp = stamp;
-    memo->copy = frame->copy;
-    memo->count = args[at[IPO_AT_COUNT]];
-    memo->type = args[at[IPO_AT_TYPE]];
-    memo->op = args[at[IPO_AT_OP]];
-    memo->root = args[at[IPO_AT_ROOT]];
-    memo->peer = args[at[IPO_AT_PEER]];
-    memo->handle = args[at[IPO_AT_COMM]];
-    memo->stream = args[at[IPO_AT_STREAM]];
-    memo->comm = frame->comm;
-    memo->index = frame->index;
-    memo->state = &frame->thread->stream.state[frame->index];
-    memo->version = memo->state->version;
-    memo->object = frame->sig.object;
-    memo->collective = frame->sig.flags & TRC_SIG_COLL;
-    memo->known = false;
+    cached->site = frame->site;
+    cached->stamp = stamp;
+    cached->copy = frame->copy;
+    cached->count = args[at[IPO_AT_COUNT]];
+    cached->type = args[at[IPO_AT_TYPE]];
+    cached->op = args[at[IPO_AT_OP]];
+    cached->root = args[at[IPO_AT_ROOT]];
+    cached->peer = args[at[IPO_AT_PEER]];
+    cached->handle = args[at[IPO_AT_COMM]];
+    cached->stream = args[at[IPO_AT_STREAM]];
+    cached->comm = frame->comm;
+    cached->index = frame->index;
+    cached->state = &frame->thread->stream.state[frame->index];
+    cached->version = cached->state->version;
+    cached->object = frame->sig.object;
+    cached->collective = frame->sig.flags & TRC_SIG_COLL;
+    cached->known = false;
 }
 
 /* What was not recalled. */
 static __attribute__((noinline)) void understand(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
-    uint64_t stamp = frame->memo ? stamp_of(frame, id) : 0;
+    uint64_t stamp = frame->cached ? stamp_of(frame, id) : 0;
     describe(frame, id, args);
     if (frame->nested) /* MPI's own use of NCCL */
         frame->sig.flags |= TRC_SIG_NESTED;
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
-    if (frame->memo)
+    if (frame->cached)
         remember(frame, id, args, stamp);
 }
 
 /* What the call is, since when, and that the thread is inside it. */
 static void go_inside(struct ipo_thread *thread, struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
-    frame->memo = NULL;
+    frame->cached = NULL;
     if (!frame->copy || !recall(frame, id, args))
         understand(frame, id, args);
     frame->begin = ipo_ticks();
@@ -316,11 +316,12 @@ static inline void emit(struct ipo_frame *frame)
     struct trc_stream *stream = &frame->thread->stream;
     struct trc_sig_state *state = &stream->state[frame->index];
     struct trc_thread *live = &stream->page->thread;
-    if (!frame->memo || frame->failed || frame->memo->version != state->version || !trc_stream_ready(stream, state)) {
+    if (!frame->cached || frame->failed || frame->cached->version != state->version ||
+        !trc_stream_ready(stream, state)) {
         ipo_emit(frame);
         return;
     }
-    bool collective = frame->memo->collective;
+    bool collective = frame->cached->collective;
     trc_stream_put(stream, state, collective, frame->begin, frame->end, frame->sequence);
     trc_stream_count(stream, frame->index, frame->end - frame->begin);
     live->last_end = frame->end;
@@ -341,7 +342,7 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     frame->result = result;
     frame->failed = result != IPO_NCCL_SUCCESS && result != IPO_NCCL_IN_PROGRESS;
     if (__builtin_expect(frame->failed, 0)) {
-        if (frame->memo)
+        if (frame->cached)
             frame->sig = stream->page->sigs[frame->index];
         frame->sig.flags |= TRC_SIG_FAILED;
         frame->sig.sent = frame->sig.received = 0;
@@ -363,8 +364,8 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
 
 /* ---- what NCCL itself tells of */
 
-bool ipo_nccl_told_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *comm,
-                         const void *site)
+bool ipo_nccl_event_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *comm,
+                          const void *site)
 {
     struct ipo_thread *thread = ipo_thread_self();
     if (!thread)
@@ -385,11 +386,11 @@ bool ipo_nccl_told_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uin
     return true;
 }
 
-void ipo_nccl_told_leave(struct ipo_frame *frame, enum ipo_nccl_id id)
+void ipo_nccl_event_leave(struct ipo_frame *frame, enum ipo_nccl_id id)
 {
     struct ipo_thread *thread = frame->thread;
     frame->end = ipo_ticks();
-    if (!*ipo_told_armed)
+    if (!*ipo_profiler_armed)
         return;
     ipo_nccl_state_told_leave(frame);
     if (frame->nested)

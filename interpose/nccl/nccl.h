@@ -113,10 +113,10 @@ void *ipo_nccl_looked_up(void *handle, const char *name);
 bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args);
 void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, int result);
 
-/* The same for a call that NCCL itself tells of (nccl_told.h): `args` by the row's roles, `comm` may be NULL. */
-bool ipo_nccl_told_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *comm,
-                         const void *site);
-void ipo_nccl_told_leave(struct ipo_frame *frame, enum ipo_nccl_id id);
+/* The same for a call that NCCL itself tells of (profiler.h): `args` by the row's roles, `comm` may be NULL. */
+bool ipo_nccl_event_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *comm,
+                          const void *site);
+void ipo_nccl_event_leave(struct ipo_frame *frame, enum ipo_nccl_id id);
 
 /* ---- comms.c */
 

@@ -5,8 +5,8 @@
  * exported here.  Only domains of the name NCCL matter; the rest of a program's ranges cost it an empty call.
  * Layouts: nvtxTypes.h, nvToolsExt.h and nvToolsExtPayload.h of NVTX 3; payloads: NCCL's src/include/nvtx*.h. */
 #include "interpose/base/oldglibc.h"
-#include "interpose/nccl/told.h"
-#include "interpose/nccl/windows.h"
+#include "interpose/nccl/profiler.h"
+#include "interpose/nccl/hooks.h"
 #include "interpose/core/state.h"
 #include "interpose/load/objects.h"
 
@@ -83,14 +83,14 @@ static void *create_domain(const char *name)
 
 static void *register_string(const struct domain *domain, const char *text)
 {
-    return is_nccl(domain) ? (void *)(uintptr_t)(1 + ipo_told_row(text, false)) : NULL;
+    return is_nccl(domain) ? (void *)(uintptr_t)(1 + ipo_profiler_row(text, false)) : NULL;
 }
 
 static int row_of(const struct attributes *with)
 {
     if (with->message_type == MESSAGE_REGISTERED)
         return (int)(uintptr_t)with->message - 1;
-    return with->message_type == MESSAGE_ASCII ? ipo_told_row(with->message, false) : -1;
+    return with->message_type == MESSAGE_ASCII ? ipo_profiler_row(with->message, false) : -1;
 }
 
 /* ---- payloads: 2.16 to 2.24 without the communicator, from 2.25 behind its hash */
@@ -169,13 +169,13 @@ static struct said read_payload(enum ipo_nccl_id id, const struct payload *paylo
 /* Only the outermost range of a thread is a call of the program's: ncclBcast calls ncclBroadcast. */
 static __thread unsigned depth;
 static __thread const struct domain *outermost;
-static __thread struct ipo_told call;
+static __thread struct ipo_profiler_event call;
 
 /* Without a hash: the communicator, if there is just one. */
 static struct ipo_comm *comm_of(struct domain *domain, const struct said *said)
 {
     if (said->comm_known)
-        return ipo_nccl_comm_told(said->comm, -1);
+        return ipo_nccl_comm_reported(said->comm, -1);
     return atomic_load(&domain->comms) == 1 ? atomic_load(&domain->last) : NULL;
 }
 
@@ -187,12 +187,12 @@ static void begin(struct domain *domain, int row, const struct attributes *with)
         said = read_payload((enum ipo_nccl_id)row, with->payload);
     memset(&call, 0, sizeof call);
     call.id = (enum ipo_nccl_id)row;
-    if (about->opclass == TRC_OP_NCCL_INIT && !ipo_told_start(said.rank, said.size, 0))
+    if (about->opclass == TRC_OP_NCCL_INIT && !ipo_profiler_start(said.rank, said.size, 0))
         return;
-    ipo_told_set(&call, 'n', said.data_known ? said.bytes : TRC_BYTES_UNKNOWN);
+    ipo_profiler_set(&call, 'n', said.data_known ? said.bytes : TRC_BYTES_UNKNOWN);
     for (const char *role = "rps"; *role; role++)
-        ipo_told_set(&call, *role, (uintptr_t)said.number);
-    ipo_told_open(&call, comm_of(domain, &said), atomic_load(&domain->base));
+        ipo_profiler_set(&call, *role, (uintptr_t)said.number);
+    ipo_profiler_open(&call, comm_of(domain, &said), atomic_load(&domain->base));
     if (said.made && about->opclass == TRC_OP_NCCL_INIT) { /* before 2.25: who we are, and not in what */
         const struct trc_head *head = ipo_process.writer.head;
         static atomic_uint made;
@@ -202,7 +202,7 @@ static void begin(struct domain *domain, int row, const struct attributes *with)
         struct ipo_comm *comm =
             said.comm_known ? NULL
                             : ipo_nccl_comm_define(identity, said.rank, said.size, NULL, IPO_NCCL_NUMBER(call.id));
-        ipo_told_made(&call, comm);
+        ipo_profiler_made(&call, comm);
         atomic_store(&domain->last, comm);
         atomic_fetch_add(&domain->comms, 1);
     }
@@ -217,8 +217,8 @@ static int push(struct domain *domain, const struct attributes *with)
     int row = row_of(with);
     outermost = domain;
     call.open = false;
-    if (row >= 0 && !ipo_told_is_wrapped()) {
-        ipo_nccl_window_live(IPO_WINDOW_NVTX, atomic_load(&domain->base));
+    if (row >= 0 && !ipo_profiler_is_wrapped()) {
+        ipo_nccl_hook_live(IPO_HOOK_NVTX, atomic_load(&domain->base));
         begin(domain, row, with);
     }
     return 0;
@@ -229,17 +229,17 @@ static void end(struct domain *domain, const struct payload *payload)
     struct said said = {.rank = -1};
     if (payload && call.open)
         said = read_payload(call.id, payload);
-    if (said.made && said.comm_known && ipo_told_start(said.rank, said.size, said.comm)) {
-        struct ipo_comm *made = NULL, *parent = said.parent ? ipo_nccl_comm_told(said.parent, -1) : NULL;
+    if (said.made && said.comm_known && ipo_profiler_start(said.rank, said.size, said.comm)) {
+        struct ipo_comm *made = NULL, *parent = said.parent ? ipo_nccl_comm_reported(said.parent, -1) : NULL;
         int last = said.devices ? said.devices - 1 : 0;
         for (int i = last; i >= 0; i--)
             made = ipo_nccl_comm_define(said.comm, said.rank + i, said.size, NULL, IPO_NCCL_NUMBER(call.id));
-        ipo_told_made(&call, parent ? parent : made); /* a collective of those who made it */
+        ipo_profiler_made(&call, parent ? parent : made); /* a collective of those who made it */
     }
     struct ipo_comm *comm = call.frame.comm;
     bool ends = call.open && (call.id == IPO_NCCL_CommDestroy || call.id == IPO_NCCL_CommAbort);
-    ipo_told_close(&call);
-    if (ends && comm && *ipo_told_armed)
+    ipo_profiler_close(&call);
+    if (ends && comm && *ipo_profiler_armed)
         ipo_nccl_comm_gone(comm);
     if (ends && atomic_load(&domain->comms) > 0)
         atomic_fetch_sub(&domain->comms, 1);

@@ -7,8 +7,8 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/facts.h"
 #include "interpose/cuda/gpu_ops.h"
-#include "interpose/nccl/told.h"
-#include "interpose/nccl/windows.h"
+#include "interpose/nccl/profiler.h"
+#include "interpose/nccl/hooks.h"
 #include "interpose/core/state.h"
 #include "interpose/load/objects.h"
 #include "interpose/base/text.h"
@@ -66,7 +66,7 @@ struct event {
     _Atomic uint64_t number; /* of the event: handles are numbers, which outlive their places */
     int kind;
     struct context *context;
-    struct ipo_told call;
+    struct ipo_profiler_event call;
     ipo_gpu_op op;
     atomic_uint begun, ended; /* parts of its kernel */
     uint8_t channels;
@@ -155,15 +155,15 @@ static void learn(struct context *context, const char *descriptor, const struct 
         return;
     context->hash = u64(descriptor + layout->hash);
     context->rank = i32(descriptor + 16);
-    context->comm = ipo_nccl_comm_told(context->hash, context->rank);
+    context->comm = ipo_nccl_comm_reported(context->hash, context->rank);
     context->size = context->comm ? context->comm->size : 0;
 }
 
 /* Whether the calls of this communicator are seen by themselves. */
 static bool others_see(const struct context *context)
 {
-    return ipo_nccl_window_is_live(IPO_WINDOW_SYMBOLS, context->object) ||
-           ipo_nccl_window_is_live(IPO_WINDOW_NVTX, context->object);
+    return ipo_nccl_hook_is_live(IPO_HOOK_SYMBOLS, context->object) ||
+           ipo_nccl_hook_is_live(IPO_HOOK_NVTX, context->object);
 }
 
 /* The record of a call that nothing else sees. */
@@ -171,20 +171,20 @@ static void open_call(struct event *event, const char *descriptor, const struct 
 {
     struct context *context = event->context;
     const char *name = name_at(descriptor, layout->func, version, functions, COUNT(functions));
-    int row = ipo_told_row(name, true);
-    if (row < 0 || others_see(context) || ipo_told_is_wrapped() ||
-        !ipo_told_start(context->rank, context->size, context->hash))
+    int row = ipo_profiler_row(name, true);
+    if (row < 0 || others_see(context) || ipo_profiler_is_wrapped() ||
+        !ipo_profiler_start(context->rank, context->size, context->hash))
         return;
-    struct ipo_told *call = &event->call;
+    struct ipo_profiler_event *call = &event->call;
     memset(call, 0, sizeof *call);
     call->id = (enum ipo_nccl_id)row;
     int32_t root = layout->root ? i32(descriptor + layout->root) : -1;
-    ipo_told_set(call, 'n', bytes_of(descriptor, layout, version));
+    ipo_profiler_set(call, 'n', bytes_of(descriptor, layout, version));
     for (const char *role = "rps"; *role; role++)
-        ipo_told_set(call, *role, (uintptr_t)root);
+        ipo_profiler_set(call, *role, (uintptr_t)root);
     if (!context->comm)
         context->comm = ipo_nccl_comm_define(context->hash, context->rank, context->size, NULL, IPO_NO_CALL);
-    ipo_told_open(call, context->comm, context->object);
+    ipo_profiler_open(call, context->comm, context->object);
     if (call->open && group_depth > 1) {
         call->frame.sig.flags |= TRC_SIG_GROUPED;
         call->frame.index = trc_stream_intern(&call->frame.thread->stream, &call->frame.sig);
@@ -199,7 +199,7 @@ static void tell_how(const struct event *event, const char *descriptor, const st
     const char *algorithm = name_at(descriptor, layout->algorithm, version, algorithms, COUNT(algorithms));
     const char *protocol = name_at(descriptor, layout->protocol, version, protocols, COUNT(protocols));
     const char *name = name_at(descriptor, layout->func, version, functions, COUNT(functions));
-    if (!*algorithm || !*ipo_told_armed)
+    if (!*algorithm || !*ipo_profiler_armed)
         return;
     uint64_t bytes = bytes_of(descriptor, layout, version), key = 5381;
     for (const char *at = name; *at; at++)
@@ -236,10 +236,10 @@ static ipo_gpu_op op_of(const struct event *event, const char *descriptor, const
 {
     struct context *context = event->context;
     if (!context->comm) /* NVTX says who it is when it has been made, after our init */
-        context->comm = ipo_nccl_comm_told(context->hash, context->rank);
+        context->comm = ipo_nccl_comm_reported(context->hash, context->rank);
     const struct ipo_comm *comm = context->comm;
     const char *name = name_at(descriptor, layout->func, version, functions, COUNT(functions));
-    int row = ipo_told_row(name, true);
+    int row = ipo_profiler_row(name, true);
     return comm && row >= 0 ? ipo_gpu_op_oldest(comm->id, IPO_NCCL_NUMBER(row), bytes_of(descriptor, layout, version))
                             : 0;
 }
@@ -251,7 +251,7 @@ static int start(struct context *context, void **handle, const char *descriptor,
     int kept = errno;
     int type = version < API_FROM ? (unsigned char)descriptor[0] : (int)u64(descriptor);
     *handle = NULL;
-    if (!context || !*ipo_told_armed)
+    if (!context || !*ipo_profiler_armed)
         return 0;
     if (type == COLL || type == P2P) {
         const struct layout *layout = type == COLL ? &coll[version] : &p2p[version];
@@ -262,7 +262,7 @@ static int start(struct context *context, void **handle, const char *descriptor,
             tell_how(event, descriptor, layout, version);
         if (version < API_FROM)
             open_call(event, descriptor, layout, version);
-        if (ipo_nccl_window_allowed(IPO_WINDOW_CHANNELS))
+        if (ipo_nccl_hook_allowed(IPO_HOOK_CHANNELS))
             event->op = op_of(event, descriptor, layout, version);
     } else if (type == COLL_API || type == P2P_API) {
         open_call(new_event(type, context, handle), descriptor, type == COLL_API ? &coll_api : &p2p_api, version);
@@ -273,7 +273,7 @@ static int start(struct context *context, void **handle, const char *descriptor,
         uint64_t parent = u64(descriptor + 8);
         struct event *of = event_of((const void *)(uintptr_t)parent);
         *handle = of ? (void *)(uintptr_t)(parent | 1) : NULL;
-        ipo_nccl_window_live(IPO_WINDOW_CHANNELS, context->object);
+        ipo_nccl_hook_live(IPO_HOOK_CHANNELS, context->object);
         if (of && atomic_fetch_add(&of->begun, 1) == 0)
             ipo_gpu_op_started(of->op, 0, TRC_GPU_BY_PLUGIN);
     }
@@ -285,13 +285,13 @@ static int stop(void *handle)
 {
     struct event *event = event_of(handle);
     int kept = errno;
-    if (!event || !*ipo_told_armed) /* a child has the file of its parent */
+    if (!event || !*ipo_profiler_armed) /* a child has the file of its parent */
         return 0;
     if (is_part(handle)) {
         if (atomic_fetch_add(&event->ended, 1) + 1 >= event->channels && event->channels)
             ipo_gpu_op_completed(event->op, 0, TRC_GPU_BY_PLUGIN);
     } else {
-        ipo_told_close(&event->call);
+        ipo_profiler_close(&event->call);
         if (event->kind == GROUP_API)
             group_depth = 0;
     }
@@ -302,7 +302,7 @@ static int stop(void *handle)
 static int finalize(struct context *context)
 {
     if (context) {
-        if (context->comm && *ipo_told_armed && !others_see(context))
+        if (context->comm && *ipo_profiler_armed && !others_see(context))
             ipo_nccl_comm_gone(context->comm);
         context->comm = NULL;
         atomic_store(&context->used, false);
@@ -319,7 +319,7 @@ static int init(void **out, uint64_t hash, int *mask, const char *name, int size
         if (!atomic_exchange(&contexts[i].used, true))
             *out = &contexts[i];
     struct context *context = *out;
-    if (!context || ipo_process.options.disable || !ipo_told_start(rank, size, hash)) {
+    if (!context || ipo_process.options.disable || !ipo_profiler_start(rank, size, hash)) {
         if (context)
             atomic_store(&context->used, false);
         *out = NULL;
@@ -330,12 +330,12 @@ static int init(void **out, uint64_t hash, int *mask, const char *name, int size
     context->rank = rank;
     context->size = size;
     context->object = ipo_object_base(caller);
-    context->comm = hash ? ipo_nccl_comm_told(hash, rank) : NULL;
-    ipo_nccl_window_live(IPO_WINDOW_PLUGIN, context->object);
+    context->comm = hash ? ipo_nccl_comm_reported(hash, rank) : NULL;
+    ipo_nccl_hook_live(IPO_HOOK_PLUGIN, context->object);
     if (hash && !context->comm && !others_see(context))
         context->comm = ipo_nccl_comm_define(hash, rank, size, name, IPO_NO_CALL);
     *mask = COLL | P2P | GROUP_API | COLL_API | P2P_API;
-    if (ipo_nccl_window_allowed(IPO_WINDOW_CHANNELS))
+    if (ipo_nccl_hook_allowed(IPO_HOOK_CHANNELS))
         *mask |= KERNEL_CHANNEL;
     errno = kept;
     return 0;

@@ -3,7 +3,7 @@
  * looks names up itself: then the handle says which object is meant. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/nccl.h"
-#include "interpose/nccl/windows.h"
+#include "interpose/nccl/hooks.h"
 #include "interpose/load/objects.h"
 
 #include <dlfcn.h>
@@ -167,7 +167,7 @@ void *ipo_nccl_looked_up(void *handle, const char *name)
     }
     errno = kept;
     if (copy)
-        ipo_nccl_window_live(IPO_WINDOW_DLSYM, copy->base);
+        ipo_nccl_hook_live(IPO_HOOK_DLSYM, copy->base);
     bool same = copy && copy->real[row] == (ipo_function)(uintptr_t)found;
     return same ? (void *)(uintptr_t)ipo_nccl_wrapper[copy - ipo_nccl_copies][row] : found;
 }

@@ -2,7 +2,7 @@
 #include "interpose/core/source.h"
 #include "interpose/nccl/nccl.h"
 #include "interpose/nccl/state.h"
-#include "interpose/nccl/windows.h"
+#include "interpose/nccl/hooks.h"
 
 #include <string.h>
 
@@ -55,8 +55,8 @@ static size_t schema(struct trc_schema_call *calls)
 
 static void arm(uint32_t how)
 {
-    ipo_arm(IPO_FOR_NCCL, ipo_nccl_window_allowed(IPO_WINDOW_SYMBOLS) ? how : 0);
-    ipo_arm(IPO_FOR_TOLD, how);
+    ipo_arm(IPO_FOR_NCCL, ipo_nccl_hook_allowed(IPO_HOOK_SYMBOLS) ? how : 0);
+    ipo_arm(IPO_FOR_PROFILER, how);
 }
 
 static const struct ipo_source nccl_source = {.name = "nccl",

@@ -34,7 +34,7 @@ bool ipo_nccl_start(int rank, int size, uint64_t hash)
         /* A thread for each GPU: their first communicators come at once. */
         for (int tries = 0; tries < PATIENCE && atomic_load(&started) == 1; tries++)
             sched_yield();
-        return *ipo_told_armed != 0;
+        return *ipo_profiler_armed != 0;
     }
     bool good = ipo_process_wanted() && ipo_arm_page() && ipo_process_begin(size, hash);
     if (good)

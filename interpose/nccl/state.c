@@ -1,5 +1,5 @@
 #include "interpose/nccl/state.h"
-#include "interpose/nccl/windows.h"
+#include "interpose/nccl/hooks.h"
 #include "interpose/cuda/events.h"
 #include "interpose/core/state.h"
 
@@ -86,24 +86,24 @@ static void count(struct trc_gpu_op *what, const struct ipo_frame *frame, enum i
         what->sequence = messages[what->root * 2 + (ipo_nccl_calls[id].moves == IPO_MOVES_RECV)]++;
 }
 
-static __attribute__((noinline)) void fill(struct ipo_nccl_memo *memo, const struct ipo_frame *frame,
+static __attribute__((noinline)) void fill(struct ipo_nccl_cached *cached, const struct ipo_frame *frame,
                                            enum ipo_nccl_id id, const uintptr_t *args)
 {
-    memo->what = describe(frame, id, args);
-    memo->what.flags |= frame->thread->nccl_depth ? TRC_GPU_GROUPED : 0;
-    memo->known = true;
+    cached->what = describe(frame, id, args);
+    cached->what.flags |= frame->thread->nccl_depth ? TRC_GPU_GROUPED : 0;
+    cached->known = true;
 }
 
 /* The operation of a call, as it was remembered or as it will be.  NULL: no memory. */
 static struct trc_gpu_op *operation(const struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
-    struct ipo_nccl_memo *memo = frame->memo;
-    if (!memo)
+    struct ipo_nccl_cached *cached = frame->cached;
+    if (!cached)
         return NULL;
-    if (!memo->known)
-        fill(memo, frame, id, args);
-    count(&memo->what, frame, id);
-    return &memo->what;
+    if (!cached->known)
+        fill(cached, frame, id, args);
+    count(&cached->what, frame, id);
+    return &cached->what;
 }
 
 /* The first event of a launch; tells those that will not be watched. */
@@ -249,8 +249,7 @@ void ipo_nccl_state_told(struct ipo_frame *frame, enum ipo_nccl_id id, const uin
 void ipo_nccl_state_told_leave(struct ipo_frame *frame)
 {
     if (frame->gpu_op)
-        ipo_gpu_op_enqueued(frame->gpu_op, frame->end,
-                            ipo_nccl_window_allowed(IPO_WINDOW_CHANNELS) ? 0 : TRC_GPU_BLIND);
+        ipo_gpu_op_enqueued(frame->gpu_op, frame->end, ipo_nccl_hook_allowed(IPO_HOOK_CHANNELS) ? 0 : TRC_GPU_BLIND);
 }
 
 void ipo_nccl_state_async(const struct ipo_nccl_copy *copy, uintptr_t handle, const int *error, int result)

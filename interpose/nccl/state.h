@@ -8,10 +8,10 @@
 
 /* A call of NCCL's as a thread made it before: from the same place with the same words it has the same signature, and
  * is the same operation but for its number and times.  Data calls only. */
-#define IPO_NCCL_MEMOS 64u
-struct ipo_nccl_memo {
+#define IPO_NCCL_CACHE_ROWS 64u
+struct ipo_nccl_cached {
     uint64_t site;  /* 0: free */
-    uint64_t stamp; /* of memo.h; with whether it is in a group, and nested */
+    uint64_t stamp; /* of sig_cache.h; with whether it is in a group, and nested */
     const struct ipo_nccl_copy *copy;
     uintptr_t count, type, op, root, peer, handle, stream;
     struct ipo_comm *comm;
@@ -26,7 +26,7 @@ struct ipo_nccl_memo {
 /* Operations of the thread's open group; those beyond are known up to ENQUEUED. */
 #define IPO_NCCL_GROUPED 1024u
 struct ipo_nccl_own {
-    struct ipo_nccl_memo memo[IPO_NCCL_MEMOS];
+    struct ipo_nccl_cached cache[IPO_NCCL_CACHE_ROWS];
     uint64_t number; /* of the group */
     uint32_t count;
     bool launching; /* the outermost GroupEnd is running */

@@ -1,7 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/sites/python.h"
 #include "interpose/load/modules.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 #include "interpose/sites/python_frame.h"
 #include "interpose/base/text.h"
 
@@ -86,7 +86,7 @@ static bool string_of(uint64_t object, char *out, size_t size)
         uint64_t count, type, length, hash;
         uint32_t state;
     } head;
-    if (!ipo_peek(object, &head, sizeof head) || head.length > 65536)
+    if (!ipo_safe_read(object, &head, sizeof head) || head.length > 65536)
         return false;
     /* Bits of the state: 2 interned, 3 kind, 1 compact, 1 ascii. */
     unsigned kind = head.state >> 2 & 7, compact = head.state >> 5 & 1, ascii = head.state >> 6 & 1;
@@ -101,7 +101,7 @@ static bool string_of(uint64_t object, char *out, size_t size)
     for (size_t i = 0; i < n;) {
         uint8_t part[512];
         size_t some = n - i < sizeof part / kind ? n - i : sizeof part / kind;
-        if (!ipo_peek(data + i * kind, part, some * kind))
+        if (!ipo_safe_read(data + i * kind, part, some * kind))
             return false;
         for (size_t k = 0; k < some; k++) {
             uint32_t c = part[k * kind];
@@ -131,7 +131,7 @@ static int next_byte(struct table *t)
         return -1;
     if (t->at >= t->have_end) {
         size_t n = t->end - t->at < sizeof t->part ? (size_t)(t->end - t->at) : sizeof t->part;
-        if (!ipo_peek(t->at, t->part, n))
+        if (!ipo_safe_read(t->at, t->part, n))
             return -1;
         t->part_at = t->at;
         t->have_end = t->at + n;
@@ -215,7 +215,7 @@ static int32_t line_of(uint64_t code, uint64_t at)
     const struct ipo_python_layout *l = &ipo_python.layout;
     int32_t first = 0;
     uint64_t bytes = ipo_peek_word(code + l->code_lines), size = ipo_peek_word(bytes + 16);
-    if (!ipo_peek(code + l->code_first_line, &first, sizeof first) || size > LINES_MAX * 16)
+    if (!ipo_safe_read(code + l->code_first_line, &first, sizeof first) || size > LINES_MAX * 16)
         return 0;
     struct table t = {.at = bytes + 32, .end = bytes + 32 + size};
     if (l->minor >= 11) {
@@ -242,7 +242,7 @@ bool ipo_python_code(uint64_t frame, uint64_t *code, uint64_t *at)
     const struct ipo_python_layout *l = &ipo_python.layout;
     uint8_t owner = 0;
     *code = ipo_peek_word(frame + l->frame_code) & ~(uint64_t)(l->minor >= 14 ? 3 : 0); /* tagged */
-    if (l->frame_owner && (!ipo_peek(frame + l->frame_owner, &owner, 1) || owner >= 3))
+    if (l->frame_owner && (!ipo_safe_read(frame + l->frame_owner, &owner, 1) || owner >= 3))
         return false; /* the C stack's own */
     if (!*code || ipo_peek_word(*code + 8) != ipo_python.code_type)
         return false;
@@ -250,7 +250,7 @@ bool ipo_python_code(uint64_t frame, uint64_t *code, uint64_t *at)
         *at = ipo_peek_word(frame + l->frame_at);
     } else {
         int32_t index = -1;
-        ipo_peek(frame + l->frame_at, &index, sizeof index);
+        ipo_safe_read(frame + l->frame_at, &index, sizeof index);
         *at = (uint64_t)(int64_t)index;
     }
     return true;
@@ -278,7 +278,7 @@ bool ipo_python_describe(uint64_t code, uint64_t at, struct ipo_python_place *ou
 static uint32_t tid_of_descriptor(uint64_t descriptor, const uint32_t *tid, unsigned count)
 {
     uint32_t words[512];
-    size_t n = ipo_peek_some(descriptor, words, sizeof words) / 4;
+    size_t n = ipo_safe_read_some(descriptor, words, sizeof words) / 4;
     for (size_t i = 16; i < n; i++)
         for (unsigned k = 0; words[i] && k < count; k++)
             if (words[i] == tid[k])
@@ -294,7 +294,7 @@ static uint64_t gil_holder(uint64_t interp)
     uint64_t gil = ipo_peek_word(interp + l->gil);
     int32_t locked = 0;
     /* struct _gil_runtime_state: interval, last_holder, locked */
-    return gil && ipo_peek(gil + 16, &locked, sizeof locked) && locked == 1 ? ipo_peek_word(gil + 8) : 0;
+    return gil && ipo_safe_read(gil + 16, &locked, sizeof locked) && locked == 1 ? ipo_peek_word(gil + 8) : 0;
 }
 
 void ipo_python_begin(const uint32_t *tid, unsigned count)

@@ -1,5 +1,5 @@
 /* Python stacks of CPython 3.7 and later, read out of the interpreter's own structures: no GIL, no call into it, and
- * every read may fail without harm (peek.h). */
+ * every read may fail without harm (safe_read.h). */
 #ifndef IPO_PYTHON_H
 #define IPO_PYTHON_H
 

@@ -4,7 +4,7 @@
  * tests/e2e/python_stacks.py runs every version that is there. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/sites/python_layout.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 
 #include <string.h>
 
@@ -35,7 +35,7 @@ _Bool ipo_python_layout(unsigned minor, uint64_t runtime, struct ipo_python_layo
             return 1;
         }
     uint64_t word[52];
-    if (minor < 13 || minor > 14 || !ipo_peek(runtime, word, sizeof word) || memcmp(word, "xdebugpy", 8) != 0 ||
+    if (minor < 13 || minor > 14 || !ipo_safe_read(runtime, word, sizeof word) || memcmp(word, "xdebugpy", 8) != 0 ||
         word[2]) /* without a GIL objects are laid out otherwise */
         return 0;
     const struct said *said = minor == 13 ? &said_13 : &said_14;

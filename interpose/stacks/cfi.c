@@ -1,6 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/cfi.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 #include "interpose/stacks/bytes.h"
 
 #include <dwarf.h>
@@ -58,10 +58,10 @@ struct cie {
 static bool entry(uint64_t address, uint8_t *buffer, struct ipo_bytes *out)
 {
     uint32_t length;
-    if (!ipo_peek(address, &length, sizeof length) || length == 0 || length == 0xffffffffu)
+    if (!ipo_safe_read(address, &length, sizeof length) || length == 0 || length == 0xffffffffu)
         return false;
     size_t wanted = length < ENTRY_MAX ? length : ENTRY_MAX;
-    if (!ipo_peek(address + 4, buffer, wanted))
+    if (!ipo_safe_read(address + 4, buffer, wanted))
         return false;
     *out = (struct ipo_bytes){.at = buffer, .end = buffer + wanted, .base = buffer, .address = address + 4};
     return true;
@@ -296,14 +296,14 @@ static uint64_t find(const struct ipo_module *module, uint64_t pc)
     uint32_t low = 0, high = module->table_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (!ipo_peek(module->table + 8ull * middle, pair, sizeof pair))
+        if (!ipo_safe_read(module->table + 8ull * middle, pair, sizeof pair))
             return 0;
         if (module->table_base + (uint64_t)(int64_t)pair[0] <= pc)
             low = middle + 1;
         else
             high = middle;
     }
-    if (!low || !ipo_peek(module->table + 8ull * (low - 1), pair, sizeof pair))
+    if (!low || !ipo_safe_read(module->table + 8ull * (low - 1), pair, sizeof pair))
         return 0;
     return module->table_base + (uint64_t)(int64_t)pair[1];
 }

@@ -1,6 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/expression.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 #include "interpose/stacks/bytes.h"
 
 #include <dwarf.h>
@@ -94,7 +94,7 @@ bool ipo_expression(const struct ipo_cursor *cursor, uint64_t address, uint64_t 
     uint8_t code[EXPRESSION_MAX];
     uint64_t stack[STACK], value;
     unsigned top = 0;
-    if (length > sizeof code || !ipo_peek(address, code, length))
+    if (length > sizeof code || !ipo_safe_read(address, code, length))
         return false;
     struct ipo_bytes b = {.at = code, .end = code + length, .base = code, .address = address};
     if (first)
@@ -112,7 +112,7 @@ bool ipo_expression(const struct ipo_cursor *cursor, uint64_t address, uint64_t 
             stack[top] = stack[top - 1];
             top++;
         } else if (op == DW_OP_deref) {
-            if (!ipo_peek(stack[top - 1], &stack[top - 1], 8))
+            if (!ipo_safe_read(stack[top - 1], &stack[top - 1], 8))
                 return false;
         } else if (op == DW_OP_plus_uconst) {
             stack[top - 1] += ipo_bytes_uleb(&b);

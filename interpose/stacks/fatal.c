@@ -51,7 +51,7 @@ void ipo_fatal_seen(int number, void *context)
 {
     int kept = errno, nothing = NOTHING;
     /* A child's death, forked or by vfork, is not this process's. */
-    if ((*ipo_armed || *ipo_told_armed) && ipo_process.pid == (uint32_t)getpid() &&
+    if ((*ipo_armed || *ipo_profiler_armed) && ipo_process.pid == (uint32_t)getpid() &&
         atomic_compare_exchange_strong(&state, &nothing, CRASHED + 100)) {
         crash.tid = (uint32_t)syscall(SYS_gettid);
         crash.signal = number;
@@ -60,7 +60,7 @@ void ipo_fatal_seen(int number, void *context)
         atomic_store(&state, CRASHED);
         ipo_heartbeat_wake();
     }
-    if ((*ipo_armed || *ipo_told_armed) && crash.tid == (uint32_t)syscall(SYS_gettid)) {
+    if ((*ipo_armed || *ipo_profiler_armed) && crash.tid == (uint32_t)syscall(SYS_gettid)) {
         const struct timespec pause = {.tv_nsec = 100000000};
         const uint64_t begin = trc_now_ns();
         for (int seen; (seen = atomic_load(&state)) != TAKEN;) {

@@ -2,7 +2,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/load/modules.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 #include "interpose/core/state.h"
 #include "interpose/base/procfs.h"
 #include "interpose/sites/python.h"
@@ -130,7 +130,7 @@ static bool from_call(uint32_t tid, struct ipo_cursor *out)
 {
     const struct ipo_thread *thread = ipo_thread_of(tid);
     uint64_t mark = thread ? ipo_peek_word((uint64_t)(uintptr_t)&thread->mark) : 0, pair[2];
-    if (!mark || !ipo_peek(mark, pair, sizeof pair) || pair[1] != thread->outer_site)
+    if (!mark || !ipo_safe_read(mark, pair, sizeof pair) || pair[1] != thread->outer_site)
         return false;
     memset(out, 0, sizeof *out);
     ipo_cursor_set(out, IPO_REG_FP, pair[0]);

@@ -2,7 +2,7 @@
 #include "interpose/stacks/unwind.h"
 #include "interpose/stacks/cfi.h"
 #include "interpose/stacks/expression.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ static bool call_leads_to(uint64_t to, uint64_t function)
 {
     uint8_t code[7];
     int32_t distance;
-    if (!ipo_module_of(to) || !ipo_peek(to - 7, code, sizeof code))
+    if (!ipo_module_of(to) || !ipo_safe_read(to - 7, code, sizeof code))
         return false;
     if (code[2] == 0xe8) {
         memcpy(&distance, code + 3, 4);
@@ -24,7 +24,7 @@ static bool call_leads_to(uint64_t to, uint64_t function)
         if (target == function)
             return true;
         uint8_t entry[11];
-        if (!ipo_module_of(target) || !ipo_peek(target, entry, sizeof entry))
+        if (!ipo_module_of(target) || !ipo_safe_read(target, entry, sizeof entry))
             return false;
         /* An entry of the PLT: [endbr64] [bnd] jmp *distance(%rip) */
         size_t at = entry[0] == 0xf3 && entry[1] == 0x0f && entry[2] == 0x1e ? 4 : 0;
@@ -51,7 +51,7 @@ static bool guess(struct ipo_cursor *cursor, uint64_t function)
 {
     static uint64_t words[GUESS_WORDS];
     uint64_t sp = cursor->reg[IPO_REG_SP];
-    size_t count = ipo_peek_some(sp, words, sizeof words) / 8;
+    size_t count = ipo_safe_read_some(sp, words, sizeof words) / 8;
     for (int sure = 1; sure >= 0; sure--)
         for (size_t i = 1; i < count; i++)
             if (words[i] > 4096 && call_leads_to(words[i], sure ? function : 0)) {
@@ -72,7 +72,7 @@ static bool guess(struct ipo_cursor *cursor, uint64_t function)
 {
     (void)function;
     uint64_t pair[2], frame = cursor->reg[IPO_REG_FP]; /* aarch64 code keeps frame records as a rule */
-    if (!(cursor->known >> IPO_REG_FP & 1) || !ipo_peek(frame, pair, sizeof pair) || pair[0] <= frame)
+    if (!(cursor->known >> IPO_REG_FP & 1) || !ipo_safe_read(frame, pair, sizeof pair) || pair[0] <= frame)
         return false;
     ipo_cursor_set(cursor, IPO_REG_SP, frame + 16);
     ipo_cursor_set(cursor, IPO_REG_FP, pair[0]);
@@ -104,7 +104,7 @@ static bool restore(const struct ipo_cursor *cursor, const struct ipo_where *whe
         *out = cursor->reg[reg];
         return cursor->known >> reg & 1;
     case IPO_RULE_OFFSET:
-        return ipo_peek(cfa + (uint64_t)where->value, out, 8);
+        return ipo_safe_read(cfa + (uint64_t)where->value, out, 8);
     case IPO_RULE_VAL_OFFSET:
         *out = cfa + (uint64_t)where->value;
         return true;
@@ -114,7 +114,7 @@ static bool restore(const struct ipo_cursor *cursor, const struct ipo_where *whe
         *out = cursor->reg[where->value];
         return cursor->known >> where->value & 1;
     case IPO_RULE_EXPRESSION:
-        return ipo_expression(cursor, (uint64_t)where->value, where->length, &cfa, &at) && ipo_peek(at, out, 8);
+        return ipo_expression(cursor, (uint64_t)where->value, where->length, &cfa, &at) && ipo_safe_read(at, out, 8);
     case IPO_RULE_VAL_EXPRESSION:
         return ipo_expression(cursor, (uint64_t)where->value, where->length, &cfa, out);
     default:

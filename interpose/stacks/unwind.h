@@ -1,5 +1,5 @@
 /* From one frame to its caller, by the call frame information that compilers leave in every module (.eh_frame) for
- * exceptions.  All memory is read by ipo_peek, so a stack that changes meanwhile gives a short or a wrong stack and
+ * exceptions.  All memory is read by ipo_safe_read, so a stack that changes meanwhile gives a short or a wrong stack and
  * never a crash; no lock is taken and nothing but memory and /proc is needed: no library that a container may lack.
  * For our own thread; one user at a time; ipo_modules_read first. */
 #ifndef IPO_UNWIND_H

@@ -1,6 +1,6 @@
 /* libunwind's remote interface over our accessors: safe reads, our list of modules, no cache, no lock of the loader. */
 #include "theirs.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 #include "interpose/load/modules.h"
 
 #include <libunwind.h>
@@ -42,7 +42,7 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *va
 {
     (void)space;
     (void)cursor;
-    return !write && ipo_peek(address, value, sizeof *value) ? 0 : -UNW_EINVAL;
+    return !write && ipo_safe_read(address, value, sizeof *value) ? 0 : -UNW_EINVAL;
 }
 static int access_reg(unw_addr_space_t space, unw_regnum_t reg, unw_word_t *value, int write, void *context)
 {

@@ -3,7 +3,7 @@
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/record.h"
-#include "interpose/mpi/several.h"
+#include "interpose/mpi/multi_mpi.h"
 #include "trace/format/schema.h"
 
 #include <stdio.h>
@@ -59,7 +59,7 @@ void recorder_start(const struct recorder_setup *setup)
     ipo_process.pid = (uint32_t)getpid();
     ipo_process.concurrent = setup->concurrent;
     ipo_process.usual = !setup->concurrent;
-    ipo_home = (struct ipo_range){0, UINTPTR_MAX};
+    ipo_active_range = (struct ipo_range){0, UINTPTR_MAX};
     ipo_request_reserve(ipo_abi.request_null);
     ipo_comms_start(0x1234, true);
     ipo_arm(IPO_FOR_MPI, IPO_ARMED);

@@ -34,14 +34,14 @@ static void note(void)
 static const struct ipo_source watcher = {.name = "watcher", .library = "libcuda.so", .library_came = note};
 IPO_SOURCE(watcher);
 
-bool ipo_peek(uint64_t address, void *out, size_t size)
+bool ipo_safe_read(uint64_t address, void *out, size_t size)
 {
     if (!address)
         return false;
     memcpy(out, (const void *)(uintptr_t)address, size);
     return true;
 }
-size_t ipo_peek_some(uint64_t address, void *out, size_t size)
+size_t ipo_safe_read_some(uint64_t address, void *out, size_t size)
 {
     ipo_copy(out, size, (const char *)(uintptr_t)address);
     return strlen(out);

@@ -1,32 +1,32 @@
-/* The windows on NCCL, which of them are open, and how NCCL finds those that it opens itself.
+/* The hooks in NCCL, which of them are open, and how NCCL finds those that it opens itself.
  *
  * A profiler plugin and an NVTX injection are named by environment variables.  Setting them would change what the
  * program and its children see; so the getenv of the objects that have NCCL in them leads here, and answers for these
  * two names where the environment has nothing.  What the user set is never replaced. */
-#ifndef IPO_NCCL_WINDOWS_H
-#define IPO_NCCL_WINDOWS_H
+#ifndef IPO_NCCL_HOOKS_H
+#define IPO_NCCL_HOOKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum ipo_nccl_window {
-    IPO_WINDOW_SYMBOLS = 1u << 0,
-    IPO_WINDOW_DLSYM = 1u << 1,
-    IPO_WINDOW_PLUGIN = 1u << 2,
-    IPO_WINDOW_NVTX = 1u << 3,
-    IPO_WINDOW_CHANNELS = 1u << 4 /* of the plugin: when the parts of a kernel begin and end; costs NCCL some percent */
+enum ipo_nccl_hook {
+    IPO_HOOK_SYMBOLS = 1u << 0,
+    IPO_HOOK_DLSYM = 1u << 1,
+    IPO_HOOK_PLUGIN = 1u << 2,
+    IPO_HOOK_NVTX = 1u << 3,
+    IPO_HOOK_CHANNELS = 1u << 4 /* of the plugin: when the parts of a kernel begin and end; costs NCCL some percent */
 };
 
-/* Whether the user lets a window be used (HPCTOP_NCCL). */
-bool ipo_nccl_window_allowed(enum ipo_nccl_window window);
+/* Whether the user lets a hook be used (HPCTOP_NCCL). */
+bool ipo_nccl_hook_allowed(enum ipo_nccl_hook window);
 
-/* Something came through a window; from the first time on the head's facts name it.  `object`: base address of the
+/* Something came through a hook; from the first time on the head's facts name it.  `object`: base address of the
  * object that has this NCCL.  Any thread; cheap when it was said before. */
-void ipo_nccl_window_live(enum ipo_nccl_window window, const void *object);
-bool ipo_nccl_window_is_live(enum ipo_nccl_window window, const void *object);
+void ipo_nccl_hook_live(enum ipo_nccl_hook window, const void *object);
+bool ipo_nccl_hook_is_live(enum ipo_nccl_hook window, const void *object);
 
 /* Once the process is traced: the facts so far. */
-void ipo_nccl_windows_tell(void);
+void ipo_nccl_hooks_tell(void);
 
 /* The driver of CUDA is being looked up: what has NCCL in it without showing it (statically, as Horovod) may soon use
  * it.  Leads slots of getenv here. */

@@ -1,5 +1,5 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/mpi/several.h"
+#include "interpose/mpi/multi_mpi.h"
 #include "interpose/core/facts.h"
 #include "interpose/core/state.h"
 #include "interpose/load/objects.h"
@@ -16,8 +16,8 @@
 #define MAX_MPIS   4u
 #define MAX_PLACES 256u
 
-struct ipo_range ipo_home;
-const struct ipo_mpi *ipo_mpi_home;
+struct ipo_range ipo_active_range;
+const struct ipo_mpi *ipo_active_mpi;
 
 static struct ipo_mpi mpis[MAX_MPIS];
 static atomic_uint mpis_n;
@@ -25,7 +25,7 @@ static atomic_uint mpis_n;
 /* Where calls came from so far, and what they reach; only grows. */
 static struct place {
     struct ipo_range range;
-    const struct ipo_mpi *mpi; /* NULL: nothing in its scope, so home */
+    const struct ipo_mpi *mpi; /* NULL: nothing in its scope, so the active one */
 } places[MAX_PLACES];
 static atomic_uint places_n;
 
@@ -122,7 +122,7 @@ static void tell_of_others(void)
 {
     static unsigned told;
     const struct ipo_mpi *mpi;
-    for (; ipo_process.writer.head && ipo_mpi_home && (mpi = ipo_mpi_other(told)); told++)
+    for (; ipo_process.writer.head && ipo_active_mpi && (mpi = ipo_mpi_other(told)); told++)
         ipo_fact("mpi.other", mpi->path);
 }
 
@@ -232,43 +232,43 @@ static void place_all(void)
             add_place((uintptr_t)object.l_ld);
 }
 
-struct home {
+struct activation {
     const struct ipo_mpi *mpi;
     uintptr_t caller;
 };
 
-static void settle(void *with)
+static void activate(void *with)
 {
-    const struct home *home = with;
-    const struct place *place = home->caller ? place_at(home->caller) : NULL;
-    ipo_mpi_home = home->mpi;
-    if (global() == home->mpi) {
-        ipo_home = (struct ipo_range){0, UINTPTR_MAX};
+    const struct activation *active = with;
+    const struct place *place = active->caller ? place_at(active->caller) : NULL;
+    ipo_active_mpi = active->mpi;
+    if (global() == active->mpi) {
+        ipo_active_range = (struct ipo_range){0, UINTPTR_MAX};
         return;
     }
     ipo_objects_list(&names);
-    if (has_other(home->mpi))
+    if (has_other(active->mpi))
         place_all();
-    if (place && place->mpi == home->mpi)
-        ipo_home = place->range;
+    if (place && place->mpi == active->mpi)
+        ipo_active_range = place->range;
 }
 
-void ipo_mpi_settle(const struct ipo_mpi *mpi, uintptr_t caller)
+void ipo_mpi_activate(const struct ipo_mpi *mpi, uintptr_t caller)
 {
-    struct home home = {mpi, caller};
-    ipo_loader_run(settle, &home);
+    struct activation active = {mpi, caller};
+    ipo_loader_run(activate, &active);
 }
 
 void ipo_foreign_list(void)
 {
     struct link_map object;
     foreign_n = 0;
-    if (!ipo_mpi_home)
+    if (!ipo_active_mpi)
         return;
     ipo_objects_list(&names);
-    for (unsigned i = has_other(ipo_mpi_home) ? 0 : names.n; i < names.n && foreign_n < MAX_FOREIGN; i++) {
+    for (unsigned i = has_other(ipo_active_mpi) ? 0 : names.n; i < names.n && foreign_n < MAX_FOREIGN; i++) {
         uintptr_t init = init_in_scope_of(names.name[i], &object);
-        if (!init || is_in(ipo_mpi_home, init))
+        if (!init || is_in(ipo_active_mpi, init))
             continue;
         foreign[foreign_n++] = object.l_addr;
         mpi_with((void *)init, NULL);
@@ -280,7 +280,7 @@ bool ipo_is_foreign(uintptr_t load_address, uintptr_t slot)
 {
     for (unsigned i = 0; i < foreign_n; i++)
         if (foreign[i] == load_address)
-            return !is_in(ipo_mpi_home, slot);
+            return !is_in(ipo_active_mpi, slot);
     return false;
 }
 
@@ -288,13 +288,13 @@ const struct ipo_mpi *ipo_mpi_other(unsigned i)
 {
     unsigned n = atomic_load(&mpis_n);
     for (unsigned at = 0; at < n; at++)
-        if (&mpis[at] != ipo_mpi_home && i-- == 0)
+        if (&mpis[at] != ipo_active_mpi && i-- == 0)
             return &mpis[at];
     return NULL;
 }
 
-bool ipo_is_home_too(uintptr_t site)
+bool ipo_is_active_slow(uintptr_t site)
 {
     const struct ipo_mpi *mpi = ipo_mpi_at(site);
-    return !mpi || mpi == ipo_mpi_home;
+    return !mpi || mpi == ipo_active_mpi;
 }

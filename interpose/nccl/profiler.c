@@ -1,13 +1,13 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/nccl/told.h"
+#include "interpose/nccl/profiler.h"
 #include "interpose/cuda/gpu_ops.h"
-#include "interpose/nccl/windows.h"
+#include "interpose/nccl/hooks.h"
 #include "interpose/nccl/start.h"
 
 #include <errno.h>
 #include <string.h>
 
-int ipo_told_row(const char *name, bool without)
+int ipo_profiler_row(const char *name, bool without)
 {
     for (int i = 0; i < IPO_NCCL_CALLS; i++)
         if (strcmp(ipo_nccl_calls[i].name + (without ? 4 : 0), name) == 0)
@@ -15,25 +15,25 @@ int ipo_told_row(const char *name, bool without)
     return -1;
 }
 
-bool ipo_told_is_wrapped(void)
+bool ipo_profiler_is_wrapped(void)
 {
     const struct ipo_thread *thread = ipo_thread_current;
     return thread && thread->mark && thread->nccl == thread->mark;
 }
 
-bool ipo_told_start(int rank, int size, uint64_t hash)
+bool ipo_profiler_start(int rank, int size, uint64_t hash)
 {
-    if (!*ipo_told_armed) {
+    if (!*ipo_profiler_armed) {
         int kept = errno;
         ipo_nccl_start(rank, size, hash);
         errno = kept;
     }
     struct trc_head *head = ipo_process.writer.head;
-    if (!*ipo_told_armed)
+    if (!*ipo_profiler_armed)
         return false;
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&said))
-        ipo_nccl_windows_tell();
+        ipo_nccl_hooks_tell();
     ipo_gpu_start();                   /* once */
     if (head->rank < 0 && rank >= 0) { /* it began before that was known */
         head->rank = rank;
@@ -42,20 +42,20 @@ bool ipo_told_start(int rank, int size, uint64_t hash)
     return true;
 }
 
-void ipo_told_set(struct ipo_told *call, char role, uintptr_t value)
+void ipo_profiler_set(struct ipo_profiler_event *call, char role, uintptr_t value)
 {
     const struct ipo_nccl_call *row = &ipo_nccl_calls[call->id];
-    for (unsigned i = 0; i < row->arity && i < IPO_TOLD_ARGS; i++)
+    for (unsigned i = 0; i < row->arity && i < IPO_PROFILER_ARGS; i++)
         if (row->roles[i] == role)
             call->args[i] = value;
 }
 
-void ipo_told_open(struct ipo_told *call, struct ipo_comm *comm, const void *site)
+void ipo_profiler_open(struct ipo_profiler_event *call, struct ipo_comm *comm, const void *site)
 {
-    call->open = *ipo_told_armed && ipo_nccl_told_enter(&call->frame, call->id, call->args, comm, site);
+    call->open = *ipo_profiler_armed && ipo_nccl_event_enter(&call->frame, call->id, call->args, comm, site);
 }
 
-void ipo_told_made(struct ipo_told *call, struct ipo_comm *comm)
+void ipo_profiler_made(struct ipo_profiler_event *call, struct ipo_comm *comm)
 {
     if (!call->open || !comm)
         return;
@@ -66,11 +66,11 @@ void ipo_told_made(struct ipo_told *call, struct ipo_comm *comm)
     call->frame.index = trc_stream_intern(&call->frame.thread->stream, &call->frame.sig);
 }
 
-void ipo_told_close(struct ipo_told *call)
+void ipo_profiler_close(struct ipo_profiler_event *call)
 {
     if (call->open && call->frame.thread == ipo_thread_current)
-        ipo_nccl_told_leave(&call->frame, call->id);
-    else if (call->open && *ipo_told_armed) /* each thread writes its own only */
+        ipo_nccl_event_leave(&call->frame, call->id);
+    else if (call->open && *ipo_profiler_armed) /* each thread writes its own only */
         __atomic_fetch_add(&ipo_process.writer.head->lost_records, 1, __ATOMIC_RELAXED);
     call->open = false;
 }

@@ -1,5 +1,5 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/base/peek.h"
+#include "interpose/base/safe_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static ssize_t read_at(uint64_t address, void *out, size_t size)
     return n;
 }
 
-size_t ipo_peek_some(uint64_t address, void *out, size_t size)
+size_t ipo_safe_read_some(uint64_t address, void *out, size_t size)
 {
     int kept = errno;
     size_t got = 0;
@@ -43,13 +43,13 @@ size_t ipo_peek_some(uint64_t address, void *out, size_t size)
     return got;
 }
 
-bool ipo_peek(uint64_t address, void *out, size_t size)
+bool ipo_safe_read(uint64_t address, void *out, size_t size)
 {
-    return ipo_peek_some(address, out, size) == size;
+    return ipo_safe_read_some(address, out, size) == size;
 }
 
 uint64_t ipo_peek_word(uint64_t address)
 {
     uint64_t word;
-    return ipo_peek(address, &word, sizeof word) ? word : 0;
+    return ipo_safe_read(address, &word, sizeof word) ? word : 0;
 }

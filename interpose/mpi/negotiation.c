@@ -1,9 +1,9 @@
-#include "interpose/mpi/control.h"
+#include "interpose/mpi/negotiation.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/describe.h"
-#include "interpose/mpi/memo.h"
-#include "interpose/base/peek.h"
+#include "interpose/mpi/sig_cache.h"
+#include "interpose/base/safe_read.h"
 #include "trace/writer/said.h"
 
 #define CONTROLS   64u       /* communicators with a loop: one a process set */
@@ -19,7 +19,7 @@ struct list {
     unsigned char bytes[SHORT_LIST];
 };
 
-struct ipo_control {
+struct ipo_negotiation {
     bool proven;
     enum step step; /* what a negotiation would go on with */
     uint32_t negotiations;
@@ -35,28 +35,28 @@ struct ipo_control {
     unsigned char heard[TRC_SAID_KEPT]; /* a list, copied out of the program's buffer */
 };
 
-static struct ipo_control controls[CONTROLS];
+static struct ipo_negotiation controls[CONTROLS];
 static atomic_uint used;
 
-static struct ipo_control *control_of(struct ipo_comm *comm)
+static struct ipo_negotiation *negotiation_of(struct ipo_comm *comm)
 {
-    if (!comm->control) {
+    if (!comm->negotiation) {
         unsigned i = atomic_fetch_add(&used, 1);
         if (i >= CONTROLS) {
             atomic_store(&used, CONTROLS);
             return NULL;
         }
         controls[i].long_ticks = UINT64_MAX;
-        comm->control = &controls[i];
-        ipo_memo_forget(); /* from now on its collectives are looked at each time */
+        comm->negotiation = &controls[i];
+        ipo_cache_forget(); /* from now on its collectives are looked at each time */
     }
-    return comm->control;
+    return comm->negotiation;
 }
 
 /* ---- which call it is --------------------------------------------------------------------------------------------
  */
 
-static bool is_round(struct ipo_frame *frame, const uintptr_t *args, bool *is_or)
+static bool is_bit_round(struct ipo_frame *frame, const uintptr_t *args, bool *is_or)
 {
     const struct ipo_call *call = frame->call;
     uintptr_t op = ipo_handle(ipo_arg(call, args, 'O'));
@@ -93,35 +93,35 @@ static enum step step_of(struct ipo_frame *frame, const uintptr_t *args)
     return STEPS;
 }
 
-static bool is_part_of_negotiation(const struct ipo_control *control, enum step step)
+static bool is_part_of_negotiation(const struct ipo_negotiation *state, enum step step)
 {
-    return step == LENGTHS || (step < STEPS && step == control->step);
+    return step == LENGTHS || (step < STEPS && step == state->step);
 }
 
-void ipo_control_describe(struct ipo_frame *frame, const uintptr_t *args)
+void ipo_negotiation_describe(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     struct ipo_comm *comm = frame->comm;
-    struct ipo_control *control = comm->control;
-    bool is_or = false, is_control = false;
-    if (call->opclass == TRC_OP_ALLREDUCE && is_round(frame, args, &is_or)) {
+    struct ipo_negotiation *state = comm->negotiation;
+    bool is_or = false, is_round = false;
+    if (call->opclass == TRC_OP_ALLREDUCE && is_bit_round(frame, args, &is_or)) {
         const uint32_t words = (uint32_t)ipo_count(call, args, 'n');
-        control = control_of(comm);
-        if (!control || !ipo_peek(ipo_arg(call, args, 'B'), control->in, words * sizeof *control->in))
+        state = negotiation_of(comm);
+        if (!state || !ipo_safe_read(ipo_arg(call, args, 'B'), state->in, words * sizeof *state->in))
             return;
-        control->proven = is_control = true;
-        control->is_or = is_or;
-        control->words = words;
+        state->proven = is_round = true;
+        state->is_or = is_or;
+        state->words = words;
     } else if (call->opclass == TRC_OP_GATHER || call->opclass == TRC_OP_BCAST) {
         enum step step = step_of(frame, args);
-        if (!control && step == LENGTHS)
-            control = control_of(comm);
+        if (!state && step == LENGTHS)
+            state = negotiation_of(comm);
         /* Bytes that rank 0 hands out alone: the loop's parameters, or the name of a new NCCL communicator. */
-        is_control = control && control->proven && (is_part_of_negotiation(control, step) || step == RESPONSES);
+        is_round = state && state->proven && (is_part_of_negotiation(state, step) || step == RESPONSES);
     } else if (call->opclass == TRC_OP_ALLGATHER && !ipo_has(call, 'M')) {
-        is_control = control && control->proven && !ipo_has(call, 'q'); /* process sets; tensors go by Allgatherv */
+        is_round = state && state->proven && !ipo_has(call, 'q'); /* process sets; tensors go by Allgatherv */
     }
-    if (is_control)
+    if (is_round)
         frame->sig.flags |= TRC_SIG_CONTROL;
 }
 
@@ -129,39 +129,39 @@ void ipo_control_describe(struct ipo_frame *frame, const uintptr_t *args)
  */
 
 /* LONG_NS in ticks, as soon as the heartbeat has measured them. */
-static void learn_ticks(struct ipo_control *control)
+static void learn_ticks(struct ipo_negotiation *state)
 {
     const struct trc_head *head = ipo_process.writer.head;
     uint64_t ns = head->latest.monotonic_ns - head->start.monotonic_ns;
     if (head->heartbeats && ns > LONG_NS / 10)
-        control->long_ticks = (uint64_t)((double)(head->latest.ticks - head->start.ticks) / (double)ns * LONG_NS);
+        state->long_ticks = (uint64_t)((double)(head->latest.ticks - head->start.ticks) / (double)ns * LONG_NS);
 }
 
 /* This and the next: false if the words cannot be read, as where they are a device's: no loop says such. */
 static bool write_round(struct ipo_frame *frame, const uintptr_t *args)
 {
-    struct ipo_control *control = frame->comm->control;
+    struct ipo_negotiation *state = frame->comm->negotiation;
     uint64_t out[TRC_SAID_WORDS];
-    const uint32_t n = control->words, bytes = n * (uint32_t)sizeof *out;
-    if (!ipo_peek(ipo_arg(frame->call, args, 'B'), out, bytes))
+    const uint32_t n = state->words, bytes = n * (uint32_t)sizeof *out;
+    if (!ipo_safe_read(ipo_arg(frame->call, args, 'B'), out, bytes))
         return false;
-    uint64_t *said_in = control->said_in[control->is_or], *said_out = control->said_out[control->is_or];
-    uint64_t differ = control->said_words[control->is_or] ^ n;
+    uint64_t *said_in = state->said_in[state->is_or], *said_out = state->said_out[state->is_or];
+    uint64_t differ = state->said_words[state->is_or] ^ n;
     for (uint32_t i = 0; i < n; i++)
-        differ |= (said_in[i] ^ control->in[i]) | (said_out[i] ^ out[i]);
-    uint64_t paused = frame->end - (control->is_or ? frame->begin : control->last_end);
-    bool is_long = paused > control->long_ticks && control->last_end;
-    if (!control->is_or)
-        control->last_end = frame->end;
-    if (control->rounds % 256 == 0 && !control->is_or)
-        learn_ticks(control);
-    uint64_t round = control->is_or ? control->rounds - 1 : control->rounds++;
+        differ |= (said_in[i] ^ state->in[i]) | (said_out[i] ^ out[i]);
+    uint64_t paused = frame->end - (state->is_or ? frame->begin : state->last_end);
+    bool is_long = paused > state->long_ticks && state->last_end;
+    if (!state->is_or)
+        state->last_end = frame->end;
+    if (state->rounds % 256 == 0 && !state->is_or)
+        learn_ticks(state);
+    uint64_t round = state->is_or ? state->rounds - 1 : state->rounds++;
     if (!differ && !is_long && trc_stream_folding(&frame->thread->stream))
         return true;
-    control->said_words[control->is_or] = n;
-    memcpy(said_in, control->in, bytes);
+    state->said_words[state->is_or] = n;
+    memcpy(said_in, state->in, bytes);
     memcpy(said_out, out, bytes);
-    struct trc_said said = {.kind = control->is_or ? TRC_SAID_OR : TRC_SAID_AND,
+    struct trc_said said = {.kind = state->is_or ? TRC_SAID_OR : TRC_SAID_AND,
                             .comm = frame->comm->id,
                             .sequence = frame->sequence,
                             .round = round,
@@ -173,12 +173,12 @@ static bool write_round(struct ipo_frame *frame, const uintptr_t *args)
 
 static bool write_list(struct ipo_frame *frame, enum trc_said_kind kind, uintptr_t buffer, uint64_t size)
 {
-    struct ipo_control *control = frame->comm->control;
-    struct list *last = kind == TRC_SAID_REQUEST ? &control->request : &control->response;
-    const unsigned char *bytes = control->heard;
+    struct ipo_negotiation *state = frame->comm->negotiation;
+    struct list *last = kind == TRC_SAID_REQUEST ? &state->request : &state->response;
+    const unsigned char *bytes = state->heard;
     if (!buffer || !size)
         return true; /* the root's own part */
-    if (!ipo_peek(buffer, control->heard, size < TRC_SAID_KEPT ? size : TRC_SAID_KEPT))
+    if (!ipo_safe_read(buffer, state->heard, size < TRC_SAID_KEPT ? size : TRC_SAID_KEPT))
         return false;
     bool is_short = size <= SHORT_LIST;
     if (is_short && last->size == size && memcmp(last->bytes, bytes, size) == 0 &&
@@ -190,7 +190,7 @@ static bool write_list(struct ipo_frame *frame, enum trc_said_kind kind, uintptr
     struct trc_said said = {.kind = kind,
                             .comm = frame->comm->id,
                             .sequence = frame->sequence,
-                            .round = control->rounds - (control->said_words[0] > 0),
+                            .round = state->rounds - (state->said_words[0] > 0),
                             .part = {bytes},
                             .size = {size > UINT32_MAX ? UINT32_MAX : (uint32_t)size}};
     trc_stream_said(&frame->thread->stream, frame->begin, frame->end, &said);
@@ -198,36 +198,36 @@ static bool write_list(struct ipo_frame *frame, enum trc_said_kind kind, uintptr
 }
 
 /* Follows a negotiation; on a communicator that is not known for one, counts them. */
-static void follow(struct ipo_control *control, enum step step)
+static void follow(struct ipo_negotiation *state, enum step step)
 {
-    bool expected = is_part_of_negotiation(control, step);
-    if (!control->proven && expected && step == RESPONSES && ++control->negotiations == PROVEN) {
-        control->proven = true;
-        ipo_memo_forget(); /* calls that were taken for the program's own */
+    bool expected = is_part_of_negotiation(state, step);
+    if (!state->proven && expected && step == RESPONSES && ++state->negotiations == PROVEN) {
+        state->proven = true;
+        ipo_cache_forget(); /* calls that were taken for the program's own */
     }
-    if (!expected && !control->proven)
-        control->negotiations = 0;
-    if (expected && step == RESPONSES && control->said_words[0] == 0)
-        control->rounds++; /* without a cache there are no ANDs */
-    control->step = expected ? (enum step)((step + 1) % STEPS) : LENGTHS;
+    if (!expected && !state->proven)
+        state->negotiations = 0;
+    if (expected && step == RESPONSES && state->said_words[0] == 0)
+        state->rounds++; /* without a cache there are no ANDs */
+    state->step = expected ? (enum step)((step + 1) % STEPS) : LENGTHS;
 }
 
-bool ipo_control_finish(struct ipo_frame *frame, const uintptr_t *args)
+bool ipo_negotiation_finish(struct ipo_frame *frame, const uintptr_t *args)
 {
-    struct ipo_control *control = frame->comm->control;
+    struct ipo_negotiation *state = frame->comm->negotiation;
     const struct ipo_call *call = frame->call;
-    bool is_control = (frame->sig.flags & TRC_SIG_CONTROL) && !frame->failed;
-    if (call->opclass == TRC_OP_ALLREDUCE && is_control) {
-        is_control = write_round(frame, args);
+    bool is_round = (frame->sig.flags & TRC_SIG_CONTROL) && !frame->failed;
+    if (call->opclass == TRC_OP_ALLREDUCE && is_round) {
+        is_round = write_round(frame, args);
     } else {
-        enum step step = step_of(frame, args), expected = control->step;
-        if (is_control && step == REQUESTS)
-            is_control = write_list(frame, TRC_SAID_REQUEST, ipo_arg(call, args, 'b'), ipo_count(call, args, 'n'));
-        if (is_control && step == RESPONSES && expected == RESPONSES)
-            is_control = write_list(frame, TRC_SAID_RESPONSE, ipo_arg(call, args, 'B'), ipo_count(call, args, 'n'));
-        follow(control, step);
+        enum step step = step_of(frame, args), expected = state->step;
+        if (is_round && step == REQUESTS)
+            is_round = write_list(frame, TRC_SAID_REQUEST, ipo_arg(call, args, 'b'), ipo_count(call, args, 'n'));
+        if (is_round && step == RESPONSES && expected == RESPONSES)
+            is_round = write_list(frame, TRC_SAID_RESPONSE, ipo_arg(call, args, 'B'), ipo_count(call, args, 'n'));
+        follow(state, step);
     }
-    if (!is_control) {
+    if (!is_round) {
         if (frame->sig.flags & TRC_SIG_CONTROL) {
             frame->sig.flags &= ~(uint32_t)TRC_SIG_CONTROL;
             frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);

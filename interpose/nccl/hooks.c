@@ -1,5 +1,5 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/nccl/windows.h"
+#include "interpose/nccl/hooks.h"
 #include "interpose/core/facts.h"
 #include "interpose/identity/identity.h"
 #include "interpose/nccl/nccl.h"
@@ -18,7 +18,7 @@
 #define OBJECTS 16u /* with an NCCL of their own */
 
 static const char *const names[] = {"symbols", "dlsym", "plugin", "NVTX", "channels"};
-#define WINDOWS (sizeof names / sizeof *names)
+#define HOOKS (sizeof names / sizeof *names)
 
 static struct {
     _Atomic(const void *) base;
@@ -32,9 +32,9 @@ static unsigned allowed(const char *list)
 {
     unsigned all = 0;
     if (!list || !*list)
-        return (1u << WINDOWS) - 1 - IPO_WINDOW_CHANNELS;
+        return (1u << HOOKS) - 1 - IPO_HOOK_CHANNELS;
     for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        for (unsigned i = 0; i < WINDOWS; i++) {
+        for (unsigned i = 0; i < HOOKS; i++) {
             size_t n = strlen(names[i]);
             if (strncasecmp(at, names[i], n) == 0 && (!at[n] || at[n] == ','))
                 all |= 1u << i;
@@ -42,20 +42,20 @@ static unsigned allowed(const char *list)
     return all;
 }
 
-bool ipo_nccl_window_allowed(enum ipo_nccl_window window)
+bool ipo_nccl_hook_allowed(enum ipo_nccl_hook hook)
 {
     static atomic_uint known; /* the lowest bit: it is */
     unsigned now = atomic_load_explicit(&known, memory_order_relaxed);
     if (!now)
         atomic_store(&known, now = allowed(getenv("HPCTOP_NCCL")) << 1 | 1);
-    return (now >> 1 & window) != 0;
+    return (now >> 1 & hook) != 0;
 }
 
-void ipo_nccl_windows_tell(void)
+void ipo_nccl_hooks_tell(void)
 {
     struct ipo_text text = {0}, missing = {0};
     unsigned live = atomic_load(&live_anywhere);
-    for (unsigned i = 0; i < WINDOWS; i++) {
+    for (unsigned i = 0; i < HOOKS; i++) {
         struct ipo_text *to = live & 1u << i ? &text : &missing;
         ipo_text_add(to, to->used ? ", " : "");
         ipo_text_add(to, names[i]);
@@ -82,22 +82,22 @@ static atomic_uint *state_of(const void *object)
     return NULL;
 }
 
-void ipo_nccl_window_live(enum ipo_nccl_window window, const void *object)
+void ipo_nccl_hook_live(enum ipo_nccl_hook hook, const void *object)
 {
     atomic_uint *state = object ? state_of(object) : NULL;
-    if (state && !(atomic_load_explicit(state, memory_order_relaxed) & window))
-        atomic_fetch_or(state, window);
-    if (!(atomic_load_explicit(&live_anywhere, memory_order_relaxed) & window)) {
-        atomic_fetch_or(&live_anywhere, window);
+    if (state && !(atomic_load_explicit(state, memory_order_relaxed) & hook))
+        atomic_fetch_or(state, hook);
+    if (!(atomic_load_explicit(&live_anywhere, memory_order_relaxed) & hook)) {
+        atomic_fetch_or(&live_anywhere, hook);
         if (atomic_load(&told))
-            ipo_nccl_windows_tell();
+            ipo_nccl_hooks_tell();
     }
 }
 
-bool ipo_nccl_window_is_live(enum ipo_nccl_window window, const void *object)
+bool ipo_nccl_hook_is_live(enum ipo_nccl_hook hook, const void *object)
 {
     atomic_uint *state = state_of(object);
-    return state && atomic_load_explicit(state, memory_order_relaxed) & window;
+    return state && atomic_load_explicit(state, memory_order_relaxed) & hook;
 }
 
 /* ---- getenv */
@@ -150,7 +150,7 @@ static bool has_own_plugin(void)
 static char *plugin_name(void)
 {
     static char name[] = "STATIC_PLUGIN"; /* NCCL's word for: already in the process */
-    if (!ipo_nccl_window_allowed(IPO_WINDOW_PLUGIN) || has_own_plugin())
+    if (!ipo_nccl_hook_allowed(IPO_HOOK_PLUGIN) || has_own_plugin())
         return NULL;
     atomic_store(&offered, true);
     return name;
@@ -165,7 +165,7 @@ static char *injection_path(const void *caller)
         return NULL;
     Dl_info info;
     static char path[4096];
-    if (!ipo_nccl_window_allowed(IPO_WINDOW_NVTX) || !dladdr((void *)(uintptr_t)&injection_path, &info))
+    if (!ipo_nccl_hook_allowed(IPO_HOOK_NVTX) || !dladdr((void *)(uintptr_t)&injection_path, &info))
         return NULL;
     if (!path[0])
         ipo_copy(path, sizeof path, info.dli_fname);

@@ -1,8 +1,8 @@
 /* Several MPI libraries in one process: Python modules that were built with different ones, say, each loaded with
  * RTLD_LOCAL.  Every call must reach the library that its caller would have reached without us.  The one whose Init
- * comes first is recorded: it is called home here.  What belongs to another passes through. */
-#ifndef IPO_SEVERAL_H
-#define IPO_SEVERAL_H
+ * comes first is recorded: it is the active one.  What belongs to another passes through. */
+#ifndef IPO_MULTI_MPI_H
+#define IPO_MULTI_MPI_H
 
 #include "interpose/load/objects.h"
 #include "interpose/mpi/calls.h"
@@ -25,28 +25,30 @@ const struct ipo_mpi *ipo_mpi_at(uintptr_t address);
 /* Any that is loaded; NULL: this process has no MPI. */
 const struct ipo_mpi *ipo_mpi_any(void);
 
-/* From now on `mpi` is home.  `caller`: where its Init was called, 0 if nobody did yet. */
-void ipo_mpi_settle(const struct ipo_mpi *mpi, uintptr_t caller);
-extern IPO_OURS const struct ipo_mpi *ipo_mpi_home;
+/* From now on `mpi` is active.  `caller`: where its Init was called, 0 if nobody did yet. */
+void ipo_mpi_activate(const struct ipo_mpi *mpi, uintptr_t caller);
+extern IPO_OURS const struct ipo_mpi *ipo_active_mpi;
 
-/* Another than home that was met, by number; NULL past the last. */
+/* Another than the active one that was met, by number; NULL past the last. */
 const struct ipo_mpi *ipo_mpi_other(unsigned i);
 /* Names them in the trace, as facts "mpi.other", once each; those met later are named when they are. */
 void ipo_mpi_tell(void);
 
 /* For the walk over loaded objects, in which the loader must not be asked; under its lock: lists those that need
- * another MPI than home. Of such a one (by its load address) only the slots that lead to home are home's. */
+ * another MPI than the active one. Of such an object (by its load address) only the slots that lead to the active MPI
+ * are led to wrappers. */
 void ipo_foreign_list(void);
 bool ipo_is_foreign(uintptr_t load_address, uintptr_t slot);
 
-/* Where calls of home come from: the object that made the first, or everywhere if home is in the global scope. */
-extern IPO_OURS struct ipo_range ipo_home;
-bool ipo_is_home_too(uintptr_t site);
+/* Where calls of the active MPI come from: the object that made the first, or everywhere if that MPI is in the global
+ * scope. */
+extern IPO_OURS struct ipo_range ipo_active_range;
+bool ipo_is_active_slow(uintptr_t site);
 
-/* Whether a call from this place is one of home. */
-static inline bool ipo_is_home(uintptr_t site)
+/* Whether a call from this place is one of the active MPI. */
+static inline bool ipo_is_active(uintptr_t site)
 {
-    return __builtin_expect(site - ipo_home.base < ipo_home.size, 1) || ipo_is_home_too(site);
+    return __builtin_expect(site - ipo_active_range.base < ipo_active_range.size, 1) || ipo_is_active_slow(site);
 }
 
 #endif
