@@ -194,7 +194,7 @@ def refusals():
         r = hpctop("record", *arguments, env=environment(**env))
         check("refuses: " + name, r.code == code and word in r.err and len(r.err.strip().splitlines()) == 1 and not r.out, r)
 
-    refused("no command", 64, "wants a command", [])
+    refused("no command", 64, "needs a command", [])
     refused("an unknown option", 64, "--no-such-option", ["--no-such-option", "--", "true"])
     refused("-o without a folder", 64, "-o", ["-o"])
     refused("no libtrace.so", 2, "/no/such/libtrace.so", ["--", "true"], HPCTOP_LIBTRACE="/no/such/libtrace.so")

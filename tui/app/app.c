@@ -218,7 +218,7 @@ static void make_summary(struct tui_app *app)
 {
     struct ana_summary summary;
     if (ana_summarize(app->job, tui_app_selection(app), &summary) != TRC_OK) {
-        snprintf(app->message, sizeof app->message, "out of memory: the numbers are older than they should be");
+        snprintf(app->message, sizeof app->message, "out of memory: the numbers shown are old");
         return;
     }
     if (app->has_summary)

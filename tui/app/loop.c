@@ -32,7 +32,7 @@ static void write_screen(struct tui_app *app, const struct tui_grid *grid)
     tui_grid_write(grid, out, false);
     bool failed = ferror(out);
     failed |= fclose(out) != 0;
-    snprintf(app->message, sizeof app->message, failed ? "%s is not complete: the disk is full?" : "written to %s",
+    snprintf(app->message, sizeof app->message, failed ? "%s is not complete: is the disk full?" : "written to %s",
              name);
 }
 

@@ -14,7 +14,7 @@ int tui_command_dump(int argc, char **argv)
     if (getopt_long(argc, argv, "", names, NULL) != -1)
         return tui_usage_error("dump", "unknown option %s", argv[optind - 1]);
     if (optind == argc)
-        return tui_usage_error("dump", "dump wants a trace folder or file");
+        return tui_usage_error("dump", "dump needs a trace folder or file");
     struct ana_bundle bundle;
     if (!ana_bundle_open(&bundle, (const char *const *)argv + optind, (size_t)(argc - optind)))
         return tui_input_error("out of memory");

@@ -123,5 +123,5 @@ int tui_command_help(int argc, char **argv)
         if (strcmp(topics[i].topic, argv[1]) == 0)
             return topics[i].print();
     const struct tui_command *command = tui_command_of(argv[1]);
-    return command ? print_command(command) : tui_usage_error(NULL, "no command or topic %s", argv[1]);
+    return command ? print_command(command) : tui_usage_error(NULL, "there is no command or topic %s", argv[1]);
 }

@@ -236,9 +236,9 @@ int tui_command_horovod(int argc, char **argv)
         else
             return tui_usage_error("horovod", "unknown option %s", argv[optind - 1]);
         if (*end || !(hang_s > 0 && hang_s < 1e6))
-            return tui_usage_error("horovod", "--hang wants seconds");
+            return tui_usage_error("horovod", "--hang needs a number of seconds");
     }
     if (optind == argc)
-        return tui_usage_error("horovod", "horovod wants a trace folder");
+        return tui_usage_error("horovod", "horovod needs a trace folder");
     return show_job((const char *const *)argv + optind, argc - optind, json, hang_s);
 }

@@ -128,11 +128,12 @@ static int run_plan(const struct tui_plan *plan, char *folder)
     if (found && folder && !error && access(folder, W_OK | X_OK))
         error = errno;
     if (error)
-        return tui_input_error("cannot write the trace to %s: %s", folder, strerror(error));
+        return tui_input_error("cannot write the trace to %s: %s; choose another folder with -o", folder,
+                               strerror(error));
     if (found && folder)
         fprintf(stderr, "hpctop: the trace goes to %s\n", folder);
     else if (found)
-        fprintf(stderr, "hpctop: the trace of each job that this starts goes to hpctop-<job id> where it runs\n");
+        fprintf(stderr, "hpctop: the trace of each job goes to hpctop-<job id> in the folder where the job runs\n");
     return start_command(plan);
 }
 
@@ -141,17 +142,18 @@ static int record_command(const char *wanted, bool dry, char *const *command, si
     char library[4096], folder[4096];
     struct tui_plan plan;
     if (!tui_find_libtrace(library, sizeof library))
-        return tui_input_error("no libtrace.so %s; say where it is with HPCTOP_LIBTRACE=/path/libtrace.so", library);
+        return tui_input_error("libtrace.so was not found %s; set HPCTOP_LIBTRACE to its path", library);
     if (strpbrk(library, ": "))
-        return tui_input_error("%s: a path with a blank or a colon cannot be preloaded; link it from elsewhere",
-                               library);
+        return tui_input_error(
+            "%s cannot be preloaded, since its path has a blank or a colon; make a link to it in another folder",
+            library);
     if (!tui_plan_read(&plan, command, n))
         return tui_input_error("%s", plan.refusal);
     /* A script may start several jobs: libtrace.so gives each a folder of its own. */
     const char *from_user = wanted ? wanted : getenv("HPCTOP_DIR");
     bool named = (from_user && *from_user) || !plan.launches;
     if (named && !name_folder(from_user && *from_user ? from_user : NULL, folder, sizeof folder))
-        return tui_input_error("the trace folder's name is too long");
+        return tui_input_error("the path of the trace folder is too long");
     if (!tui_plan_apply(&plan, library, named ? folder : NULL)) {
         int status = tui_input_error("%s", plan.refusal);
         tui_plan_free(&plan);
@@ -173,7 +175,7 @@ int tui_command_record(int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "+:o:n", names, NULL)) != -1) {
         if (option == ':')
-            return tui_usage_error("record", "%s wants a folder", argv[optind - 1]);
+            return tui_usage_error("record", "%s needs a folder", argv[optind - 1]);
         if (option == '?')
             return tui_usage_error("record", "unknown option %s", argv[optind - 1]);
         if (option == 'o')
@@ -182,8 +184,8 @@ int tui_command_record(int argc, char **argv)
             dry = true;
     }
     if (wanted && !*wanted)
-        return tui_usage_error("record", "-o wants a folder");
+        return tui_usage_error("record", "-o needs a folder");
     if (optind == argc)
-        return tui_usage_error("record", "record wants a command: hpctop record -- mpirun -n 4 ./app");
+        return tui_usage_error("record", "record needs a command: hpctop record -- mpirun -n 4 ./app");
     return record_command(wanted, dry, argv + optind, (size_t)(argc - optind));
 }

@@ -52,6 +52,6 @@ int tui_command_report(int argc, char **argv)
         json = true;
     }
     if (optind == argc)
-        return tui_usage_error("report", "report wants a trace folder");
+        return tui_usage_error("report", "report needs a trace folder");
     return tui_report((const char *const *)argv + optind, argc - optind, json);
 }

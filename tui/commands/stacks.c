@@ -98,7 +98,7 @@ static const char *explain_silence(const struct ana_rank *rank)
     case 0:
         return "its process cannot be seen from here";
     default:
-        return "the process is alive: HPCTOP_STACKS=0, or its recorder is stuck";
+        return "the process is alive, but HPCTOP_STACKS is 0 or its recorder is stuck";
     }
 }
 
@@ -116,7 +116,7 @@ static void print_frames(const struct ana_stack *stack)
         printf("    %s%s\n", stack->python_count ? "  " : "", line);
     }
     if (!stack->python_count && !stack->native_count)
-        puts("    no frames could be had");
+        puts("    its frames could not be read");
 }
 
 static const struct ana_snapshot *find_snapshot(const struct ana_stacks *stacks, size_t index)
@@ -187,9 +187,9 @@ static int print_stacks(struct ana_job *job, uint64_t asked, bool threads)
         const struct ana_rank *rank = ana_job_rank(job, i);
         if (asked && may_answer(rank) && !has_answered(rank->file, asked))
             printf("rank %d did not answer: %s%s\n", rank->rank, explain_silence(rank),
-                   find_snapshot(&stacks, i) ? "; what follows of it is older" : "");
+                   find_snapshot(&stacks, i) ? "; its stack below is older" : "");
         else if (!find_snapshot(&stacks, i))
-            printf("rank %d: none was taken\n", rank->rank);
+            printf("rank %d: no stack was taken\n", rank->rank);
     }
     print_groups(job, &stacks, threads);
     ana_stacks_free(&stacks);
@@ -212,7 +212,7 @@ int tui_command_stacks(int argc, char **argv)
             return tui_usage_error("stacks", "unknown option %s", argv[optind - 1]);
     }
     if (optind == argc)
-        return tui_usage_error("stacks", "stacks wants a trace folder");
+        return tui_usage_error("stacks", "stacks needs a trace folder");
     char error[512];
     struct ana_job *job;
     size_t places = (size_t)(argc - optind);
@@ -225,7 +225,7 @@ int tui_command_stacks(int argc, char **argv)
     for (size_t i = 0; ask && live && i < places; i++) {
         uint64_t at = ask_in_folder(argv[optind + (int)i]);
         if (!at)
-            fprintf(stderr, "hpctop: %s: cannot ask for stacks: %s; showing what was taken before\n",
+            fprintf(stderr, "hpctop: cannot ask for stacks in %s: %s; the stacks shown are older\n",
                     argv[optind + (int)i], strerror(errno));
         else if (!asked || at < asked)
             asked = at;

@@ -109,6 +109,6 @@ int tui_command_verdict(int argc, char **argv)
             return tui_usage_error("verdict", "unknown option %s", argv[optind - 1]);
     }
     if (optind == argc)
-        return tui_usage_error("verdict", "verdict wants a trace folder");
+        return tui_usage_error("verdict", "verdict needs a trace folder");
     return make_verdict((const char *const *)argv + optind, argc - optind, json, hang_s, look_s);
 }

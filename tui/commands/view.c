@@ -75,23 +75,24 @@ int tui_command_view(int argc, char **argv)
         else if (option != 'z')
             return tui_usage_error("view", "unknown option %s", argv[optind - 1]);
         else if (sscanf(optarg, "%dx%d", &options.cols, &options.rows) != 2)
-            return tui_usage_error("view", "--size wants COLSxROWS, not %s", optarg);
+            return tui_usage_error("view", "--size needs COLSxROWS, not %s", optarg);
     }
     const char *const *folders = (const char *const *)argv + optind;
     size_t n = (size_t)(argc - optind);
     if (n == 0) {
         if (!ana_newest_folder(".", newest, sizeof newest))
-            return tui_input_error("no trace folder here: start a job with hpctop record -- mpirun ..., or name its "
-                                   "folder");
+            return tui_input_error(
+                "there is no trace folder here; start a job with hpctop record -- mpirun .., or name "
+                "a folder");
         folders = here;
         n = 1;
     }
     if (!strchr(folders[0], '/') && access(folders[0], F_OK) != 0 && errno == ENOENT)
-        return tui_input_error("%s: there is no such folder here, and no such command (see: hpctop help)", folders[0]);
+        return tui_input_error("%s is neither a folder here nor a command (see: hpctop help)", folders[0]);
     if (!options.script && !isatty(STDOUT_FILENO))
         return tui_report(folders, (int)n, false);
     if (!options.script && !isatty(STDIN_FILENO))
-        return tui_input_error("the screens want a terminal on stdin: hpctop report needs none");
+        return tui_input_error("the screens need a terminal on stdin; hpctop report does not");
     struct ana_job *job;
     struct tui_app app;
     if (ana_job_open(folders, n, &job, error, sizeof error) != TRC_OK)

@@ -73,11 +73,10 @@ void tui_doctor_command(struct tui_doctor *doctor)
                        launcher->kind->title);
     if (runtime)
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "container",
-                       "%s: what is in the image is not looked into; hpctop doctor inside it tells more",
-                       runtime->kind->title);
+                       "%s: the image is not examined; run hpctop doctor inside it", runtime->kind->title);
     if (plan->launches)
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "script",
-                       "what it starts is not seen from here: hpctop doctor on its launch line tells more");
+                       "it is not known what it starts; run hpctop doctor on its launch line");
     else if (!launcher)
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "started by", "no launcher: one rank alone");
 }
@@ -106,12 +105,12 @@ static void say_mpi(struct tui_doctor *doctor, const struct mpi_name *mpi, const
     doctor->mpi = mpi->family;
     if (!tui_is_installed(path))
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
-                       "linked dynamically; not asked what it is, since that would run it: %s", path);
+                       "linked dynamically; not installed here, so not run to ask its version: %s", path);
     else if (tui_probe_library(path, "MPI_Get_library_version", real, sizeof real, version, sizeof version) &&
              version[0])
         tui_doctor_say(doctor, TUI_DOCTOR_OK, "MPI", "%s, linked dynamically: %s", version, path);
     else
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "linked dynamically, but it does not say what it is: %s", path);
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "linked dynamically; it does not tell its version: %s", path);
 }
 
 static void say_nccl(struct tui_doctor *doctor, const char *where, bool inside)
@@ -119,7 +118,7 @@ static void say_nccl(struct tui_doctor *doctor, const char *where, bool inside)
     struct tui_elf trace;
     bool recorded = doctor->library[0] && tui_elf_read(doctor->library, &trace) && trace.nccl_inside;
     if (inside)
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "NCCL", "static, inside %s: its calls cannot be seen", where);
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "NCCL", "static, inside %s: its calls cannot be recorded", where);
     else
         tui_doctor_say(doctor, recorded ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, "NCCL", "shared: %s%s", where,
                        recorded ? "" : "; this libtrace.so does not record NCCL");
@@ -133,7 +132,7 @@ static void check_sanitizer(struct tui_doctor *doctor, const struct tui_elf *elf
         tui_doctor_say(doctor, TUI_DOCTOR_OK, "sanitizer", "AddressSanitizer, in the program itself");
     else if (runtime[0])
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "sanitizer",
-                       "%s wants to be the first library: hpctop record sees to it; where you set LD_PRELOAD yourself, "
+                       "%s has to be the first library; hpctop record arranges that; if you set LD_PRELOAD yourself, "
                        "%s%s%s%s",
                        runtime, tui_asan_must_be_first(runtime) ? "" : "set ASAN_OPTIONS=" TUI_ASAN_OPTION " or ",
                        "put ", runtime, " before libtrace.so in it");
@@ -149,8 +148,8 @@ static void check_libraries(struct tui_doctor *doctor, const char *path, const s
     /* Only our own loader is run: another one, or a library that audits, would be code of the program. */
     if (elf->audits || !tui_elf_read("/proc/self/exe", &self) || strcmp(self.interpreter, elf->interpreter) != 0) {
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
-                       elf->audits ? "it names a library that audits it: its libraries are not looked into"
-                                   : "it has a loader of its own (%s): its libraries are not looked into",
+                       elf->audits ? "it names a library that audits, so its libraries are not examined"
+                                   : "it has its own loader (%s), so its libraries are not examined",
                        elf->interpreter);
         return;
     }
@@ -163,8 +162,8 @@ static void check_libraries(struct tui_doctor *doctor, const char *path, const s
         for (size_t n = strlen(where); n > 0 && where[n - 1] == ' '; n--)
             where[n - 1] = 0;
         if (strcmp(where, "not found") == 0) {
-            tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "library", "%s is not found: the program does not start here",
-                           name);
+            tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "library",
+                           "%s was not found, so the program does not start here", name);
             missing = true;
             continue;
         }
@@ -173,7 +172,7 @@ static void check_libraries(struct tui_doctor *doctor, const char *path, const s
         if (family && !mpi)
             say_mpi(doctor, family, where);
         else if (family && strcmp(family->family, mpi->family) != 0 && mpi->launcher[0])
-            tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "%s too: the one that is initialized first is recorded",
+            tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "%s, too; the MPI that is initialized first is recorded",
                            where);
         else if (strncmp(name, "libnccl.so", 10) == 0)
             say_nccl(doctor, where, false);
@@ -183,7 +182,7 @@ static void check_libraries(struct tui_doctor *doctor, const char *path, const s
     }
     if (!mpi && !missing)
         tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "MPI",
-                       "no MPI library is linked to it: nothing is recorded unless it loads one itself");
+                       "no MPI library is linked; nothing is recorded unless the program loads one");
     if (elf->nccl_inside)
         say_nccl(doctor, path, true);
 }
@@ -206,8 +205,8 @@ static void check_python(struct tui_doctor *doctor, const char *path)
     char said[8192];
     bool any = false;
     if (!tui_is_installed(path)) {
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
-                       "what %s would load is not known: that would be to run it, and its folder is not in PATH", path);
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "%s is not in PATH, so it is not run to ask what it would load",
+                       path);
         return;
     }
     int status = tui_ask((const char *const[]){path, "-c", question, NULL}, said, sizeof said);
@@ -224,7 +223,7 @@ static void check_python(struct tui_doctor *doctor, const char *path)
         } else if (strncmp(line, "HVD ", 4) == 0 && tui_elf_read(line + 4, &library)) {
             tui_doctor_say(doctor, library.mpi_called ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, "Horovod", "%s%s", line + 4,
                            library.mpi_called ? ", uses MPI"
-                                              : ": built without MPI, so with Gloo, which is not recorded");
+                                              : ": built without MPI; it uses Gloo, which is not recorded");
             if (library.nccl_inside || library.nccl_called)
                 say_nccl(doctor, line + 4, library.nccl_inside);
             any = any || library.mpi_called;
@@ -234,7 +233,7 @@ static void check_python(struct tui_doctor *doctor, const char *path)
     }
     if (!any)
         tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "MPI",
-                       "%s has neither mpi4py nor Horovod with MPI: nothing would be recorded", path);
+                       "%s has neither mpi4py nor Horovod with MPI; nothing would be recorded", path);
 }
 
 void tui_doctor_program(struct tui_doctor *doctor)
@@ -266,13 +265,13 @@ void tui_doctor_program(struct tui_doctor *doctor)
         check_libraries(doctor, path, &elf);
     } else if (!elf.is_elf) {
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
-                       "neither a binary nor Python: what it loads is not seen from here");
+                       "the program is neither a binary nor Python; it is not known what it loads");
     } /* else tui_doctor_plan says why it cannot be recorded */
     const char *wanted = doctor->mpi_launcher;
     if (launcher && wanted && wanted[0] && strcmp(wanted, launcher->kind->title) != 0 &&
         (strcmp(launcher->kind->title, "Hydra") == 0 || strcmp(launcher->kind->title, "Open MPI") == 0))
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "started by",
-                       "%s, but the program's MPI is %s: every rank would be alone in a world of its own",
+                       "%s, but the program's MPI is %s; every rank would be alone in its own world",
                        launcher->kind->title, doctor->mpi);
 }
 
@@ -285,5 +284,5 @@ void tui_doctor_plan(struct tui_doctor *doctor)
     else if (doctor->problem)
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "recording", "see the problems above");
     else
-        tui_doctor_say(doctor, TUI_DOCTOR_OK, "recording", "hpctop record -- CMD does it; with -n it says how");
+        tui_doctor_say(doctor, TUI_DOCTOR_OK, "recording", "hpctop record -- CMD records it; with -n it prints how");
 }

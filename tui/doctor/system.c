@@ -21,8 +21,8 @@ void tui_doctor_libtrace(struct tui_doctor *doctor)
     struct tui_elf elf, self;
     char said[512], preload[5000];
     if (!tui_find_libtrace(doctor->library, sizeof doctor->library)) {
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "libtrace.so",
-                       "not found %s: say where with HPCTOP_LIBTRACE=/path/libtrace.so", doctor->library);
+        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "libtrace.so", "was not found %s; set HPCTOP_LIBTRACE to its path",
+                       doctor->library);
         doctor->library[0] = 0;
         return;
     }
@@ -31,14 +31,14 @@ void tui_doctor_libtrace(struct tui_doctor *doctor)
         return;
     }
     if (elf.machine != self.machine)
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "libtrace.so",
-                       "%s is for another kind of processor than this hpctop", doctor->library);
+        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "libtrace.so", "%s is for another kind of processor",
+                       doctor->library);
     else if (strcmp(elf.version, HPCTOP_VERSION) != 0)
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "libtrace.so",
-                       "%s is of version %s, this hpctop of %s: take both from one build", doctor->library,
+                       "%s has version %s, hpctop has %s; take both from one build", doctor->library,
                        elf.version[0] ? elf.version : "?", HPCTOP_VERSION);
     else
-        tui_doctor_say(doctor, TUI_DOCTOR_OK, "libtrace.so", "%s, version %s as this hpctop", doctor->library,
+        tui_doctor_say(doctor, TUI_DOCTOR_OK, "libtrace.so", "%s, version %s, the same as hpctop", doctor->library,
                        elf.version);
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", doctor->library);
     int status = tui_ask((const char *const[]){"env", preload, "true", NULL}, said, sizeof said);
@@ -51,11 +51,11 @@ void tui_doctor_libtrace(struct tui_doctor *doctor)
         tui_doctor_say(doctor, TUI_DOCTOR_OK, "glibc", "%s; libtrace.so needs %s and loads", glibc, elf.glibc);
     const char *there = getenv("LD_PRELOAD");
     if (there && *there)
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "LD_PRELOAD", "%s is preloaded here and stays: its calls come first",
-                       there);
+        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "LD_PRELOAD",
+                       "%s is preloaded already and stays; it gets calls before libtrace.so", there);
     const char *disabled = getenv("HPCTOP_DISABLE");
     if (disabled && *disabled == '1')
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "HPCTOP_DISABLE", "is 1: nothing is recorded; unset it");
+        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "HPCTOP_DISABLE", "is 1, so that nothing is recorded; unset it");
 }
 
 static const char *name_filesystem(const char *folder, bool *local)
@@ -108,7 +108,7 @@ void tui_doctor_folder(struct tui_doctor *doctor)
         tui_doctor_say(doctor, free_gb < 0.1 ? TUI_DOCTOR_NOTE : TUI_DOCTOR_OK, "trace folder",
                        "%s: %s (%s), %.1f GB free%s", shown, name,
                        local ? "local" : "not local: live pages are written back twice a second", free_gb,
-                       local ? "; ranks on other nodes write on theirs" : "");
+                       local ? "; ranks on other nodes write to their own" : "");
     }
     free(real);
 }
@@ -139,7 +139,7 @@ void tui_doctor_clock(struct tui_doctor *doctor)
         tui_doctor_say(doctor, TUI_DOCTOR_OK, "clock", "TSC (%s; the kernel's own clock too)", invariant);
     else
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "clock",
-                       "clock_gettime, since the kernel's clock is %s: each record costs some tens of ns more",
+                       "clock_gettime, since the kernel's clock is %s; each record costs some tens of ns more",
                        source[0] ? source : "unknown");
 }
 
@@ -166,7 +166,7 @@ void tui_doctor_libraries(struct tui_doctor *doctor)
         const char *names[6];
     } wanted[] = {
         {"CUPTI",
-         "GPU kernels cannot be seen",
+         "GPU kernels cannot be recorded",
          "libcupti.so",
          {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so",
           "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so", NULL}},
@@ -182,7 +182,7 @@ void tui_doctor_libraries(struct tui_doctor *doctor)
             found = tui_probe_library(wanted[i].names[n], NULL, path, sizeof path, NULL, 0);
         tui_doctor_say(doctor, found && used ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, wanted[i].topic, "%s%s%s",
                        found ? path : "not found: ", found ? "" : wanted[i].missing,
-                       used ? "" : "; this libtrace.so makes no use of it");
+                       used ? "" : "; this libtrace.so does not use it");
     }
 }
 
@@ -218,8 +218,7 @@ static void list_installed(struct tui_doctor *doctor, enum tui_layer_role role, 
             bool setuid = tui_layer_kind(k)->prefixes && tui_has_setuid_starter(path);
             tui_doctor_say(doctor, TUI_DOCTOR_OK, topic, "%s: %s%s%s%s", path,
                            number || !said[0] ? tui_layer_kind(k)->title : "", number ? " " : "", said,
-                           setuid ? "; its starter is setuid: not with --cleanenv or --containall, unless with --userns"
-                                  : "");
+                           setuid ? "; its starter is setuid: --cleanenv and --containall need --userns" : "");
             any = true;
             if (role == TUI_LAYER_LAUNCHER) /* its other names mean the same program */
                 break;

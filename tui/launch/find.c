@@ -99,7 +99,9 @@ bool tui_find_libtrace(char *out, size_t size)
             return true;
         }
     }
-    snprintf(out, size, "%s%s",
-             own ? "beside hpctop or in ../lib of " : "as HPCTOP_LIBTRACE says: ", own ? self : wanted);
+    if (own)
+        snprintf(out, size, "in %s or its ../lib", self);
+    else
+        snprintf(out, size, "at %s, where HPCTOP_LIBTRACE says", wanted);
     return false;
 }

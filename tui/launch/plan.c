@@ -70,20 +70,20 @@ static bool can_work(struct tui_plan *plan)
         userns.kind = &options;
         if (layer->kind->prefixes && clears_environment(words, layer, &at) &&
             tui_has_setuid_starter(words->word[layer->at]) && !clears_environment(words, &userns, &ignored))
-            return tui_plan_refuse(
-                plan, "%s %s with a setuid starter lets no LD_PRELOAD through: leave %s out, or add --userns",
-                words->word[layer->at], words->word[at], words->word[at]);
+            return tui_plan_refuse(plan,
+                                   "%s %s drops LD_PRELOAD, since its starter is setuid; leave %s out, or add --userns",
+                                   words->word[layer->at], words->word[at], words->word[at]);
     }
     char path[4096];
     struct tui_elf elf;
     if (!read_program(plan, path, sizeof path, &elf) || !elf.is_elf)
         return true;
     if (!elf.dynamic)
-        return tui_plan_refuse(
-            plan, "%s is linked statically as a whole: nothing can be preloaded into it; link it dynamically", path);
+        return tui_plan_refuse(plan, "%s is linked statically, so that nothing can be preloaded; link it dynamically",
+                               path);
     if (elf.mpi_inside)
         return tui_plan_refuse(
-            plan, "%s has MPI linked in statically: its calls cannot be seen; link it with the shared MPI library",
+            plan, "%s has MPI linked in statically, so that its calls cannot be recorded; link the shared MPI library",
             path);
     return true;
 }

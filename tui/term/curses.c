@@ -166,9 +166,10 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
             endwin();
             delscreen(t->screen);
         }
-        snprintf(error, error_size,
-                 "a terminal of type \"%s\" cannot show the screens: set TERM to what it is (xterm, vt100)",
-                 name ? name : "");
+        snprintf(
+            error, error_size,
+            "TERM is \"%s\", a terminal that cannot show the screens; set it to the terminal's type (xterm, vt100)",
+            name ? name : "");
         free(t);
         return false;
     }
