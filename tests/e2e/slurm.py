@@ -63,9 +63,15 @@ def configure():
             "MailProg=/bin/true", "SlurmdParameters=config_overrides",
             *("NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=2 State=UNKNOWN" % (n, HOST, free_port())
               for n in NODES), "PartitionName=all Nodes=%s Default=YES MaxTime=INFINITE State=UP" % ",".join(NODES)]) + "\n")
-    with open("cgroup.conf", "w") as f:  # newer ones end where both versions of control groups are mounted
-        old = re.match(r"slurm\S* 2[0-2]\.", run(["slurmd", "-V"], dict(os.environ, PATH=SBIN)).out)
-        f.write("" if old else "CgroupPlugin=disabled\n")
+    # Slurm's second version of control groups ends where the first one is mounted, too.
+    version = re.match(r"slurm\S* (\d+)\.", run(["slurmd", "-V"], dict(os.environ, PATH=SBIN)).out)
+    with open("/proc/self/cgroup") as f:
+        first = any(not line.startswith("0::") for line in f)
+    with open("cgroup.conf", "w") as f:
+        if version and int(version.group(1)) > 22:
+            f.write("CgroupPlugin=disabled\n")
+        elif version and int(version.group(1)) == 22 and first:
+            f.write("CgroupPlugin=cgroup/v1\n")
     for d in ("munge", "state", *("tmp-" + n for n in NODES)):
         os.mkdir(d, 0o700)
     with open("munge/key", "wb") as f:
