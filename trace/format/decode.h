@@ -1,4 +1,5 @@
-/* A cursor over bytes that never reads past their end.  What trace/format/encode.h writes, read without trust. */
+/* A cursor over bytes that never reads past their end.  It reads what trace/format/encode.h writes, and trusts nothing.
+ */
 #ifndef TRC_DECODE_H
 #define TRC_DECODE_H
 
@@ -10,7 +11,8 @@ struct trc_bytes {
     const uint8_t *at, *end;
 };
 
-/* The slow half: two bytes and more.  False: cut off, or longer than 64 bits. */
+/* The slow path of trc_get_varint, for varints of two bytes and more.  False: cut off, or longer than 64 bits; then
+ * nothing has moved. */
 static inline bool trc_get_varint_long(struct trc_bytes *bytes, uint64_t *value)
 {
     uint64_t sum = 0;
@@ -29,7 +31,7 @@ static inline bool trc_get_varint_long(struct trc_bytes *bytes, uint64_t *value)
     return false;
 }
 
-/* LEB128.  On false nothing has moved and *value is as it was. */
+/* Reads an LEB128 number.  False: cut off, or longer than 64 bits; then nothing has moved and *value is as it was. */
 static inline bool trc_get_varint(struct trc_bytes *bytes, uint64_t *value)
 {
     const uint8_t *p = bytes->at;
@@ -48,7 +50,8 @@ static inline bool trc_get_varint(struct trc_bytes *bytes, uint64_t *value)
     return trc_get_varint_long(bytes, value);
 }
 
-/* The same where ten bytes, the longest there is, are known to be there. */
+/* Reads an LEB128 number where ten bytes, the longest one there is, are known to be left.  False: longer than 64 bits.
+ */
 static inline bool trc_get_varint_roomy(struct trc_bytes *bytes, uint64_t *value)
 {
     const uint8_t *p = bytes->at;
@@ -70,11 +73,13 @@ static inline bool trc_get_varint_roomy(struct trc_bytes *bytes, uint64_t *value
     return trc_get_varint_long(bytes, value);
 }
 
+/* The signed number that trc_zigzag made unsigned. */
 static inline int64_t trc_unzigzag(uint64_t value)
 {
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
+/* Reads eight bytes.  False: fewer are left; then nothing has moved. */
 static inline bool trc_get_u64(struct trc_bytes *bytes, uint64_t *value)
 {
     if (bytes->end - bytes->at < 8)
@@ -84,6 +89,7 @@ static inline bool trc_get_u64(struct trc_bytes *bytes, uint64_t *value)
     return true;
 }
 
+/* Steps over `n` bytes.  False: fewer are left; then nothing has moved. */
 static inline bool trc_skip(struct trc_bytes *bytes, uint64_t n)
 {
     if ((uint64_t)(bytes->end - bytes->at) < n)

@@ -1,7 +1,6 @@
-/* Writers of items (trace/format/format.h) into memory: what the recorder puts into an EVENTS chunk, what tests build
- * traces of. Inline, no libc, no allocation: callable from the traced thread.  Each returns the byte behind what it
- * wrote and writes at most TRC_ITEM_MAX bytes; the caller has seen to the room.  trace/format/decode.h reads the same.
- */
+/* Writers of items (trace/format/format.h) into memory: the recorder fills EVENTS chunks with them, tests build traces.
+ * Inline, without libc and allocation: callable from the traced thread.  Each returns the byte behind what it wrote and
+ * writes at most TRC_ITEM_MAX bytes; the caller makes sure of the room.  trace/format/decode.h reads them. */
 #ifndef TRC_ENCODE_H
 #define TRC_ENCODE_H
 
@@ -9,7 +8,7 @@
 
 #define TRC_VARINT_MAX 10u
 
-/* LEB128: 7 bits a byte, lowest first. */
+/* Writes an LEB128 number: 7 bits a byte, lowest first. */
 static inline uint8_t *trc_put_varint(uint8_t *p, uint64_t value)
 {
     while (value >= 0x80) {
@@ -20,10 +19,10 @@ static inline uint8_t *trc_put_varint(uint8_t *p, uint64_t value)
     return p;
 }
 
-/* Two in a row: gap and duration.  Their lengths vary so much that a branch on each would often be foretold wrong, and
- * finding them without one costs more than the bytes that it saves: below 2^14, which most are, both take two bytes,
- * which a varint of one may. */
+/* Below this, gap and duration take two bytes each, as a varint may.  Most are; the processor would often mispredict a
+ * branch on the length of each, which costs more than the bytes that it saves. */
 #define TRC_SHORT_TIMES (1u << 14)
+/* Writes gap and duration, both below TRC_SHORT_TIMES, as two varints of two bytes. */
 static inline uint8_t *trc_put_short_times(uint8_t *p, uint64_t gap, uint64_t duration)
 {
     uint32_t both = (uint32_t)gap | (uint32_t)duration << 16;
@@ -31,6 +30,7 @@ static inline uint8_t *trc_put_short_times(uint8_t *p, uint64_t gap, uint64_t du
     __builtin_memcpy(p, &bytes, sizeof bytes); /* the format is little-endian, and so is every machine we run on */
     return p + sizeof bytes;
 }
+/* Writes gap and duration, in ticks, as two varints. */
 static inline uint8_t *trc_put_times(uint8_t *p, uint64_t gap, uint64_t duration)
 {
     if (__builtin_expect((gap | duration) < TRC_SHORT_TIMES, 1))
@@ -38,8 +38,8 @@ static inline uint8_t *trc_put_times(uint8_t *p, uint64_t gap, uint64_t duration
     return trc_put_varint(trc_put_varint(p, gap), duration);
 }
 
-/* The number of an event's item as a word whose low bytes are the varint and whose highest is its length, so that it is
- * put without a loop.  Signatures of one chunk are fewer than 2^21. */
+/* The number of an event's item as a word: its low bytes are the varint, its highest byte is the length.  So it is
+ * written without a loop.  Signatures of one chunk are fewer than 2^21. */
 static inline uint32_t trc_item_word(uint32_t signature)
 {
     uint8_t bytes[TRC_VARINT_MAX] = {0};
@@ -47,31 +47,33 @@ static inline uint32_t trc_item_word(uint32_t signature)
     __builtin_memcpy(&word, bytes, sizeof word);
     return word | size << 24;
 }
-/* Puts it; writes one byte or more behind it, too, where the rest of the item will be. */
+/* Writes the word's varint.  Also writes up to three bytes behind it, where the rest of the item will be. */
 static inline uint8_t *trc_put_item_word(uint8_t *p, uint32_t word)
 {
     __builtin_memcpy(p, &word, sizeof word);
     return p + (word >> 24);
 }
 
-/* Small numbers of either sign become small unsigned ones: 0, -1, 1, -2 -> 0, 1, 2, 3. */
+/* Makes small numbers of either sign small unsigned ones: 0, -1, 1, -2 -> 0, 1, 2, 3. */
 static inline uint64_t trc_zigzag(int64_t value)
 {
     return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
 }
 
+/* Writes a signed number as the varint of its zigzag. */
 static inline uint8_t *trc_put_zigzag(uint8_t *p, int64_t value)
 {
     return trc_put_varint(p, trc_zigzag(value));
 }
 
+/* Writes eight bytes, little-endian. */
 static inline uint8_t *trc_put_u64(uint8_t *p, uint64_t value)
 {
     __builtin_memcpy(p, &value, sizeof value);
     return p + sizeof value;
 }
 
-/* SIG: the next signature of this chunk. */
+/* Writes a SIG item: it defines the next signature of this chunk. */
 static inline uint8_t *trc_put_sig(uint8_t *p, const struct trc_sig *sig)
 {
     *p++ = TRC_ITEM_SIG;
@@ -87,13 +89,14 @@ static inline uint8_t *trc_put_sig(uint8_t *p, const struct trc_sig *sig)
     return p;
 }
 
-/* The begin of an event's item; gap and duration (unless SUB), sequence and request follow by the functions below. */
+/* Writes the begin of an event's item.  Gap and duration (unless SUB), sequence and request follow. */
 static inline uint8_t *trc_put_event(uint8_t *p, uint64_t signature)
 {
     return trc_put_varint(p, TRC_ITEM_EVENT + signature);
 }
 
-/* FOLD.  *counters is set to the place of the three u64 (count, busy, span), to be rewritten with trc_set_fold. */
+/* Writes a FOLD item.  *counters (may be NULL) is set to the place of its three u64 (count, busy, span), for
+ * trc_set_fold. */
 static inline uint8_t *trc_put_fold(uint8_t *p, uint64_t signature, uint64_t gap, uint64_t count, uint64_t busy,
                                     uint64_t span, uint8_t **counters)
 {
@@ -107,19 +110,21 @@ static inline uint8_t *trc_put_fold(uint8_t *p, uint64_t signature, uint64_t gap
     return trc_put_u64(p, span);
 }
 
+/* Rewrites the three u64 of a FOLD item in place; busy and span are ticks. */
 static inline void trc_set_fold(uint8_t *counters, uint64_t count, uint64_t busy, uint64_t span)
 {
     trc_put_u64(trc_put_u64(trc_put_u64(counters, count), busy), span);
 }
 
+/* Writes a LOST item: `count` records could not be kept here. */
 static inline uint8_t *trc_put_lost(uint8_t *p, uint64_t count)
 {
     *p++ = TRC_ITEM_LOST;
     return trc_put_varint(p, count);
 }
 
-/* The request of a COMPLETE item of thread `own`, whose next START would take number `next_start`: it was start number
- * `start` of thread `thread`; start = UINT64_MAX: not known. */
+/* Writes the request of a COMPLETE item of thread `own`, whose next START would take number `next_start`.  The request
+ * was start number `start` of thread `thread`; UINT64_MAX: not known. */
 static inline uint8_t *trc_put_request(uint8_t *p, uint32_t own, uint64_t next_start, uint32_t thread, uint64_t start)
 {
     if (start == UINT64_MAX || (thread == own && start >= next_start))

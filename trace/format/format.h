@@ -111,7 +111,7 @@ enum trc_namespace {
 /* The number that the namespace of the first process has since Linux 3.8 (PROC_PID_INIT_INO). */
 #define TRC_FIRST_PID_NAMESPACE 0xEFFFFFFCu
 
-/* The same instant on three clocks; error = ticks between the reads around it. */
+/* One instant on three clocks; error = ticks between the reads around it. */
 struct trc_anchor {
     uint64_t ticks;
     uint64_t monotonic_ns;

@@ -90,16 +90,19 @@ static inline const char *trc_opclass_text(enum trc_opclass opclass)
     return trc_opclass_row(opclass)->text;
 }
 
+/* What time inside its calls is spent on. */
 static inline enum trc_category trc_opclass_category(enum trc_opclass opclass)
 {
     return (enum trc_category)trc_opclass_row(opclass)->category;
 }
 
+/* Whom the ranks of such a collective wait for; TRC_SHAPE_NONE for what is no collective. */
 static inline enum trc_shape trc_opclass_shape(enum trc_opclass opclass)
 {
     return (enum trc_shape)trc_opclass_row(opclass)->shape;
 }
 
+/* Which bytes of such a collective all ranks must agree on. */
 static inline enum trc_agreed trc_opclass_agreed(enum trc_opclass opclass)
 {
     return (enum trc_agreed)trc_opclass_row(opclass)->agreed;

@@ -28,8 +28,8 @@ struct trc_schema_call {
     const char *roles; /* argument roles, separated as you like; NULL for none */
 };
 
-/* Writes the schema text (no NUL behind it) to `out`, at most `size` bytes of it, and returns the length of the whole:
- * call it with size 0 to learn the room it needs. */
+/* Writes the schema text to `out`, without a NUL, at most `size` bytes of it.  Returns the length of the whole: call it
+ * with size 0 to learn the room it needs.  Calls nothing; any thread. */
 size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *calls, size_t n);
 
 /* ---- reading: schema.c ----------------------------------------------------------------------------------------- */
@@ -54,13 +54,14 @@ struct trc_schema {
     char *text; /* owned */
 };
 
-/* Takes `size` bytes of schema text.  Never fails on content: what cannot be understood is skipped; without a `sig`
- * line the fields are those of this version, and *complaint says so (else it is set to NULL).  Returns 0, or -1 when
- * out of memory.  Release with trc_schema_free. */
+/* Parses `size` bytes of schema text.  Content never makes it fail: it skips what it does not understand.  Without a
+ * `sig` line the fields are those of this version, and *complaint says so; else *complaint is NULL.  Returns 0, or -1
+ * when out of memory.  Release with trc_schema_free. */
 int trc_schema_parse(struct trc_schema *schema, const char *text, size_t size, const char **complaint);
+/* Frees what trc_schema_parse allocated; the struct itself is the caller's. */
 void trc_schema_free(struct trc_schema *schema);
 
-/* A signature that has none of its fields: NONE peers and tags, zero the rest. */
+/* A signature without any field set: peers and tags are NONE, the rest is zero. */
 struct trc_sig trc_sig_empty(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* What one use of a signature moves, and where that is counted (trc_thread_chunk.uses).  The recorder adds it when a
- * signature gives up its place, a reader to its copy of the page. */
+/* What one use of a signature moves, and where that is counted (trc_thread_chunk.uses).  The recorder adds it up when a
+ * signature gives up its place; a reader adds it to its copy of the page. */
 #ifndef TRC_USES_H
 #define TRC_USES_H
 
@@ -13,8 +13,8 @@ struct trc_moved {
     bool out, in;            /* it is a point-to-point message from / to here */
 };
 
-/* A completed request has sent its bytes when it was started; a posted receive shows the room it has, and its bytes are
- * counted when they have come.  Pure; callable from the traced thread. */
+/* What one use of the signature moves.  A send's bytes count when it starts, a receive's when they have come: until
+ * then a posted receive only shows its room.  Pure; callable from the traced thread. */
 static inline struct trc_moved trc_moved(const struct trc_sig *sig)
 {
     bool complete = sig->flags & TRC_SIG_COMPLETE, cancelled = sig->flags & TRC_SIG_CANCELLED;
@@ -28,7 +28,7 @@ static inline struct trc_moved trc_moved(const struct trc_sig *sig)
     };
 }
 
-/* Size class that the uses of a signature are counted under. */
+/* The size class that uses of the signature are counted under. */
 static inline uint16_t trc_sig_class(const struct trc_sig *sig)
 {
     uint64_t sent = sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
@@ -36,11 +36,12 @@ static inline uint16_t trc_sig_class(const struct trc_sig *sig)
     return trc_size_class(sent > received ? sent : received);
 }
 
-/* Where a signature is counted: the row of its call and size class, or when rows were short the first other one of its
- * call in the order that both the recorder and a reader look in. */
+/* Where a signature is counted: the row of its call and size class.  When rows are short it is the first other row of
+ * its call, in an order that recorder and reader share. */
 struct trc_row_place {
     struct trc_row *exact, *same_call, *unused; /* NULL: none */
 };
+/* Looks through TRC_ROWS rows for the place of a signature.  Changes nothing. */
 static inline struct trc_row_place trc_row_place(struct trc_row *rows, const struct trc_sig *sig)
 {
     struct trc_row_place place = {0};
@@ -60,7 +61,7 @@ static inline struct trc_row_place trc_row_place(struct trc_row *rows, const str
     return place;
 }
 
-/* Adds `uses` of a signature; row, out and in may be NULL. */
+/* Adds what `uses` of a signature moved to the thread, its row and its partners; row, out and in may be NULL. */
 static inline void trc_add_uses(struct trc_thread *thread, struct trc_row *row, struct trc_peer *out,
                                 struct trc_peer *in, const struct trc_sig *sig, uint64_t uses)
 {

@@ -24,8 +24,7 @@ struct ana_gpu_rank {
     /* Unions of spans: of kernels that are not NCCL's, of NCCL's, of copies, of any. */
     int64_t compute_ns, communication_ns, copy_ns, busy_ns;
     int64_t overlap_ns; /* of communication_ns, while computing too; the rest is exposed */
-    int64_t
-        wall_ns; /* of the process's run, as far as it was analysed, times its devices: busy_ns less than this idle */
+    int64_t wall_ns;    /* of the process's analysed run, times its devices: what busy_ns does not fill is idle */
 };
 /* Share of communication that lies behind computation, as Holistic Trace Analysis defines it (its documentation,
  * "Communication Computation Overlap"); NAN without communication. */
@@ -39,10 +38,10 @@ struct ana_nccl_stat {
     const char *comm_name;
     int32_t size; /* of the communicator */
     int size_class;
-    uint64_t calls,
-        bytes;      /* of all ranks; bytes as nccl-tests counts them (trace/gpu/nccl_bandwidth.h); UINT64_MAX unknown */
-    uint64_t timed; /* operations whose kernels are known on all ranks; of sends and receives: on their rank */
-    double algbw, busbw;    /* bytes/s, by the transfer time; NAN unknown */
+    uint64_t calls;      /* of all ranks */
+    uint64_t bytes;      /* of all ranks, as nccl-tests counts them (trace/gpu/nccl_bandwidth.h); UINT64_MAX unknown */
+    uint64_t timed;      /* operations whose kernels are known on all ranks; of sends and receives: on their rank */
+    double algbw, busbw; /* bytes/s, by the transfer time; NAN unknown */
     double transfer_p50_ns; /* shortest kernel among the ranks: the last to come waits for nobody; NAN unknown */
     double skew_p50_ns, skew_p99_ns; /* longest less shortest: how long ranks waited for each other; NAN unknown */
     int64_t kernel_ns;               /* of all ranks together */
@@ -74,40 +73,44 @@ struct ana_gpu_look {
     bool nccl_forgotten;     /* the range's begin is too long ago: its operations of NCCL are not all there */
     double analysed;         /* as in ana_summary */
 };
-/* For a selection, as ana_summarize: kernels, copies and calls of its ranks that ended in it (NCCL's calls: began),
- * times of kernels clipped to it.  Of NCCL's collectives `timed`, transfer and skew are those of the operation, on all
- * ranks.  Only a time range reads events again: call it again while out->analysed < 1 after ana_job_advance. False:
- * out of memory.  Release with ana_gpu_look_free. */
+/* Fills *out for a selection: kernels, copies and calls of its ranks that ended in it (NCCL's calls: began); times of
+ * kernels are clipped to it.  For NCCL's collectives `timed`, transfer and skew are those of the operation, on all
+ * ranks.  Only a time range reads events again: call it again while out->analysed < 1 after ana_job_advance.  False:
+ * out of memory.  Free with ana_gpu_look_free. */
 bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out);
-/* The same of all ranks and all time: reads no event again. */
+/* Fills *out for all ranks and all time; reads no event again.  False: out of memory.  Free with ana_gpu_look_free. */
 bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out);
-/* A process that uses NCCL or CUDA runs on this machine, now. */
+/* Whether a process of the job that uses NCCL or CUDA runs on this machine, now. */
 bool ana_gpu_is_here(const struct ana_job *job);
-/* So many processes may be those of the job: no fewer than use NCCL now, no more than it has; not of 0. */
+/* Whether `processes` may be those of the job: no fewer than use NCCL now, no more than it has, and not 0. */
 bool ana_gpu_could_be(const struct ana_job *job, size_t processes);
+/* Frees what a look has; the struct is the caller's. */
 void ana_gpu_look_free(struct ana_gpu_look *look);
 
-/* Which library carried which bytes, of what a summary and a look have. */
+/* What one library carried. */
 enum ana_library { ANA_LIBRARY_MPI, ANA_LIBRARY_NCCL, ANA_LIBRARY_COPIES, ANA_LIBRARIES };
 struct ana_carried {
     const char *name; /* "MPI", "NCCL", "copies" */
     bool known;       /* false: nothing was seen of GPUs, so nobody knows of copies */
     uint64_t calls, sent, received;
 };
+/* Which library carried how many bytes, by a summary and a look of one selection. */
 void ana_gpu_carried(const struct ana_summary *summary, const struct ana_gpu_look *look,
                      struct ana_carried out[ANA_LIBRARIES]);
 
-/* "at::native::vectorized_elementwise_kernel" out of a mangled name, without what is in its angle brackets. */
+/* Writes "at::native::vectorized_elementwise_kernel" for a mangled name, without what is in its angle brackets. */
 void ana_kernel_words(const char *name, char *out, size_t size);
 
-/* Streams, in the order of ranks, then of their numbers. */
+/* One stream of a GPU. */
 struct ana_stream {
     size_t index; /* of the rank */
     uint32_t device, context, stream;
 };
+/* How many streams there are. */
 size_t ana_streams(const struct ana_job *job);
+/* Stream i < ana_streams(job), in the order of ranks, then of their numbers. */
 struct ana_stream ana_stream(const struct ana_job *job, size_t i);
-/* As ana_timeline; TRC_CAT_COMPUTE is idle here. */
+/* Fills `n` cells of [begin_ns, end_ns) for stream i, as ana_timeline does; TRC_CAT_COMPUTE is idle time here. */
 void ana_stream_timeline(struct ana_job *job, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
                          struct ana_timeline_cell *out);
 

@@ -10,28 +10,35 @@
 
 /* ---- device.c */
 struct ana_devices;
-/* Of all time; NULL: out of memory. */
+/* Devices of a job over all time; NULL: out of memory.  Free with ana_devices_free. */
 struct ana_devices *ana_devices_new(size_t ranks);
-/* Kernels and copies of a time range only: nothing of NCCL's calls, no streams over time. */
+/* Devices of a time range: kernels and copies only, without NCCL's calls and streams over time.  NULL: out of memory.
+ */
 struct ana_devices *ana_devices_new_range(size_t ranks, int64_t begin_ns, int64_t end_ns);
+/* Frees them; NULL is none. */
 void ana_devices_free(struct ana_devices *gpu);
-bool ana_devices_any(const struct ana_devices *gpu); /* something ran on a stream */
-/* A kernel or copy. */
+/* Whether anything ran on a stream. */
+bool ana_devices_any(const struct ana_devices *gpu);
+/* Adds a kernel or copy. */
 void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
-/* A call of NCCL's. */
+/* Adds a call of NCCL's. */
 void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
 
 /* ---- device_match.c: which kernel carries which operation.  On one stream the n-th kernel of NCCL's is that of the
  * n-th launch (a call, or all calls of a group on one communicator), unless it cannot be: a kernel is not before its
  * call, not called after another function, and not begun when other ranks were through with what needs all of them.
- * So where a record is missing, its launch is passed over as soon as one of this tells. */
+ * So where a record is missing, its launch is passed over as soon as one of these rules shows it. */
 struct ana_gpu_match;
+/* A match of NCCL's calls with kernels; NULL: out of memory. */
 struct ana_gpu_match *ana_gpu_match_new(size_t ranks);
+/* Frees it; NULL is none. */
 void ana_gpu_match_free(struct ana_gpu_match *match);
+/* Adds a call of NCCL's, in the order of its thread. */
 void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const struct ana_event *event);
+/* Adds a kernel of NCCL's that ran on a stream of rank `index`; its name is mangled, its times are job time. */
 void ana_gpu_match_kernel(struct ana_gpu_match *match, size_t index, uint32_t stream_number, const char *name,
                           int64_t begin_ns, int64_t end_ns);
-/* Fills the parts of a look that it knows.  False: out of memory. */
+/* Fills the parts of a look that the match knows.  False: out of memory. */
 bool ana_gpu_match_look(const struct ana_job *job, const struct ana_gpu_match *match,
                         const struct ana_selection *selection, struct ana_gpu_look *out);
 
@@ -56,20 +63,27 @@ enum ana_nccl_share {
     ANA_NCCL_SHARED      /* several collectives: whose time it is cannot be told */
 };
 struct ana_nccl_rows;
+/* An empty table of NCCL's operations; NULL: out of memory. */
 struct ana_nccl_rows *ana_nccl_rows_new(void);
+/* Frees it; NULL is none. */
 void ana_nccl_rows_free(struct ana_nccl_rows *rows);
+/* Counts a call; `comm` is its communicator, as its rank defined it. */
 void ana_nccl_rows_call(struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_nccl_call *call,
                         const struct trc_comm *comm);
-/* False: the other ranks' kernels of this operation were over when this one began, so it is another's. */
+/* Whether a kernel that began then can be that of this operation: not if the other ranks' kernels were over before. */
 bool ana_nccl_rows_fits(struct ana_nccl_rows *rows, const struct ana_nccl_call *call, int64_t begin_ns);
+/* Adds the time of the kernel that carried a call. */
 void ana_nccl_rows_kernel(struct ana_nccl_rows *rows, const struct ana_nccl_call *call, int64_t begin_ns,
                           int64_t end_ns, enum ana_nccl_share share);
+/* Fills the NCCL parts of a look.  False: out of memory. */
 bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *rows,
                         const struct ana_selection *selection, struct ana_gpu_look *out);
 
 /* ---- device_how.c: how NCCL does its operations, where it told. */
 struct ana_nccl_hows;
-struct ana_nccl_hows *ana_nccl_hows_new(void); /* NULL: out of memory */
+/* An empty table of algorithms and protocols; NULL: out of memory. */
+struct ana_nccl_hows *ana_nccl_hows_new(void);
+/* Frees it; NULL is none. */
 void ana_nccl_hows_free(struct ana_nccl_hows *hows);
 /* Reads the facts of all ranks, if some came since it last did. */
 void ana_nccl_hows_read(struct ana_nccl_hows *hows, const struct ana_job *job);

@@ -307,7 +307,7 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
            add_sites(job, s, events) && add_to_calls(job, s, relations, events);
 }
 
-/* ---- time ranges -------------------------------------------------------------------------------------------------- */
+/* ---- time ranges ------------------------------------------------------------------------------------------------- */
 
 /* What the store has of the range. */
 static bool collect(struct ana_job *job, const struct ana_summary *s, struct ana_tally *t)

@@ -47,7 +47,7 @@ static inline struct trc_bytes trc_cursor_bytes(const struct trc_cursor *cursor)
     return (struct trc_bytes){cursor->buffer + (cursor->at - cursor->buffer_at), end};
 }
 
-/* What came of an item. */
+/* The result of decoding an item. */
 enum trc_step {
     TRC_STEP_RECORD,
     TRC_STEP_SAID,  /* a record that its chunk does not count */
@@ -58,18 +58,19 @@ enum trc_step {
     TRC_STEP_BAD    /* *why says what is wrong */
 };
 
-/* Decodes the item at the begin of `bytes`.  On RECORD, SAID and AGAIN `bytes` stands behind it; on all else the cursor
+/* Decodes the item at the begin of `bytes`.  On RECORD, SAID and AGAIN `bytes` stands behind it.  Otherwise the cursor
  * has not moved, and on BAD *why says what is wrong. */
 enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
                             const char **why);
 
-/* The usual items: events, as long as they lie in the buffer whole.  Returns how many; at 0 see trc_item_take. */
+/* Decodes the usual items: events, as long as they lie in the buffer whole.  Returns how many; at 0 trc_item_take says
+ * why. */
 size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_record *restrict out, size_t max);
 
 /* A LOST record from the cursor's time base to `end`. */
 struct trc_record trc_item_lost(const struct trc_cursor *cursor, uint64_t end, uint64_t count);
 
-/* No more items can come behind those in the cursor's chunk. */
+/* Whether no more items can come behind those in the cursor's chunk. */
 bool trc_cursor_is_complete(const struct trc_cursor *cursor);
 
 #endif

@@ -10,11 +10,10 @@
 #include "trace/format/schema.h"
 #include "trace/util/text.h"
 
-#define TRC_DAMAGE_MAX 32u /* lines kept */
-#define TRC_CHUNKS_MAX                                                                                                 \
-    (1u << 18) /* chunks looked at (64 GiB of usual ones): bounds what a hostile, sparse file costs */
-#define TRC_WORLD_MAX    (1 << 24)    /* ranks: more is damage, not a machine */
-#define TRC_DEFS_MAX     (1ull << 30) /* bytes of definitions read, likewise */
+#define TRC_DAMAGE_MAX   32u        /* lines kept */
+#define TRC_CHUNKS_MAX   (1u << 18) /* chunks read (64 GiB of usual ones): bounds the cost of a hostile, sparse file */
+#define TRC_WORLD_MAX    (1 << 24)  /* ranks: more is damage, not a machine */
+#define TRC_DEFS_MAX     (1ull << 30) /* bytes of definitions read: bounds the cost, too */
 #define TRC_ITEMS_OFFSET ((uint32_t)sizeof(struct trc_chunk))
 
 /* Definitions by a key; filled unsorted, sealed by sorting, the first of equals kept.  Values are malloc'ed. */
@@ -120,44 +119,59 @@ struct trc_file {
 };
 
 /* io.c */
-size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer,
-                     size_t size); /* bytes that are there */
+/* Reads up to `size` bytes at `offset`; returns how many are there.  Interrupted reads go on. */
+size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer, size_t size);
+/* Adds a line to the file's damage, unless it is there already or there are TRC_DAMAGE_MAX. */
 void trc_file_damage(struct trc_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool trc_file_growing(const struct trc_file *file); /* its writer may add to it */
+/* Whether its writer may still add to it. */
+bool trc_file_growing(const struct trc_file *file);
 
 /* head.c */
-/* A whole head, its `latest` anchor consistent; false if it could not be had. */
+/* Reads a whole head whose `latest` anchor is consistent; false if there was none to be had. */
 bool trc_head_read(const struct trc_file *file, struct trc_head *head);
-/* Why a head, of which `got` bytes are there, is not one that can be read (perhaps in `text`); NULL if it is. */
+/* Why a head, of which `got` bytes were read, cannot be used; NULL if it can.  The reason may be written to `text`. */
 const char *trc_head_refuse(const struct trc_head *head, size_t got, char *text, size_t size);
-/* Takes a freshly read head over, clamped.  The layout never changes after opening. */
+/* Takes over a head that was just read, its numbers clamped.  The layout never changes after opening. */
 void trc_head_adopt(struct trc_file *file, struct trc_head *head);
 
 /* chunks.c */
-bool trc_chunks_refresh(struct trc_file *file); /* true if anything moved */
+/* Reads the heads of chunks that may have changed; true if any did. */
+bool trc_chunks_refresh(struct trc_file *file);
+/* The offset in bytes of a chunk in the file. */
 uint64_t trc_chunk_offset(const struct trc_file *file, uint32_t chunk);
-/* First event chunk of `thread` with this sequence or a later one; file->event_count or one of another thread if none.
- */
+/* Index into file->events of the first chunk of `thread` with this sequence or a later one.  Where there is none it is
+ * that of another thread, or file->event_count. */
 size_t trc_events_from(const struct trc_file *file, uint32_t thread, uint64_t sequence);
-/* Does the chunk still carry what `known` says?  *now (may be NULL) is set to its head of this moment if so. */
+/* Whether the chunk still is what `known` says.  If so, *now (may be NULL) is set to its head as it is in the file now.
+ */
 bool trc_chunk_same(const struct trc_file *file, uint32_t chunk, const struct trc_chunk *known, struct trc_chunk *now);
 
 /* live.c */
+/* Reads the live pages again; true if any changed. */
 bool trc_live_refresh(struct trc_file *file);
 
 /* gpu.c */
+/* Reads the table of device operations again; true if it changed. */
 bool trc_gpu_refresh(struct trc_file *file);
 
 /* defs.c */
+/* Reads definitions that came since, and stacks; true if there were any. */
 bool trc_defs_refresh(struct trc_file *file);
+/* Frees all definitions, facts and stacks of a file that is being closed. */
 void trc_defs_free(struct trc_file *file);
-/* facts.c: facts and stacks, whose definitions defs.c comes across */
+/* facts.c */
+/* Keeps a fact: `text` is its key, a NUL and its value.  Dropped when out of memory or there are too many. */
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
+/* Keeps a stack that was read in STACKS chunk `chunk`.  One that is too short is damage. */
 void trc_define_stack(struct trc_file *file, uint32_t chunk, const struct trc_def *def, const char *payload,
                       size_t size);
-void trc_forget_stacks(struct trc_file *file, uint32_t chunk); /* the chunk was begun anew */
+/* Drops the stacks of a chunk that was begun anew. */
+void trc_forget_stacks(struct trc_file *file, uint32_t chunk);
+/* Sorts facts and stacks after some came; of equal keys the latest fact stays. */
 void trc_facts_seal(struct trc_file *file);
+/* Frees facts and stacks. */
 void trc_facts_free(struct trc_file *file);
+/* The definition with this key in a sealed table; NULL if there is none. */
 void *trc_table_find(const struct trc_table *table, uint64_t key);
 
 #endif

@@ -1,7 +1,7 @@
 /* One trace file, read.  Knows the format and one process; trusts nothing in the file.  The file is pread, never
  * mapped: somebody may truncate it under our eyes, and on a network file system a mapping would be stale. A file may be
- * finished, growing, truncated, torn or hostile: every offset and count is checked before use, damage is reported in
- * words and whatever is whole is still delivered.  Not for the traced process. */
+ * finished, growing, truncated, torn or hostile: every offset and count is checked before use.  Damage is reported in
+ * words; what is whole is still delivered.  Not for the traced process. */
 #ifndef TRC_READER_H
 #define TRC_READER_H
 
@@ -20,13 +20,14 @@ struct trc_call {
     enum trc_opclass opclass;
 };
 
-/* Opens `path`; the file stays open (where the process's soft limit of open files is in the way, it is raised to the
- * hard one).  On TRC_BAD writes one line (what, where, what to do) to `error`.  *out is set only on TRC_OK. */
+/* Opens `path`.  The file stays open; where the process's soft limit of open files is in the way, it is raised to the
+ * hard one.  On TRC_BAD writes one line (what, where, what to do) to `error`.  *out is set only on TRC_OK. */
 enum trc_status trc_open(const char *path, struct trc_file **out, char *error, size_t error_size);
+/* Closes the file and frees it with all that it has handed out.  Close its cursors before. */
 void trc_close(struct trc_file *file);
 
-/* Looks again at a file that may have grown: head, live pages, new chunks and definitions.  Returns true if anything
- * moved since the last look.  O(threads + new chunks). */
+/* Reads again a file that may have grown: head, live pages, new chunks and definitions.  Returns true if anything
+ * changed since the last call.  O(threads + new chunks). */
 bool trc_refresh(struct trc_file *file);
 
 /* Tells the reader that nothing more will be written, whatever the head says: the process is gone, or the caller will
@@ -35,30 +36,35 @@ void trc_set_final(struct trc_file *file);
 
 /* A copy of the head with all strings terminated and all numbers in range; valid until the next refresh. */
 const struct trc_head *trc_head(const struct trc_file *file);
+/* The path that it was opened by; lives as long as the file. */
 const char *trc_path(const struct trc_file *file);
 
 /* Damage found so far, one line each, NULL past the last.  Damage never ends reading of what is whole. */
 const char *trc_damage(const struct trc_file *file, size_t i);
-bool trc_truncated(const struct trc_file *file); /* shorter than its head says */
-/* Somebody else truncated or overwrote it since it was opened: what was read before stays, the rest is gone. */
+/* Whether the file is shorter than its head says. */
+bool trc_truncated(const struct trc_file *file);
+/* Whether somebody truncated or overwrote the file since it was opened.  What was read before stays; the rest is gone.
+ */
 bool trc_spoilt(const struct trc_file *file);
 /* False when live pages that the file should have cannot be read: their zeros then say nothing. */
 bool trc_counters_known(const struct trc_file *file);
 
+/* How many calls the file's schema has: ids are below. */
 size_t trc_calls(const struct trc_file *file);
-/* Never NULL: an id that the schema lacks gives {"unknown call", TRC_OP_OTHER}. */
+/* The call of an id; never NULL: an id that the schema lacks gives {"unknown call", TRC_OP_OTHER}. */
 const struct trc_call *trc_call(const struct trc_file *file, uint32_t id);
 
-/* Live pages.  trc_thread(file, i) for i < trc_threads(file), i the index that chunks and cursors call `thread`; all
- * zero for a thread that has events but no live page.  Pointers stay valid until trc_close and show what the last
- * refresh saw; values may be a moment apart from each other, since the writer does not stop. */
+/* How many threads there are.  Index i < trc_threads(file) is what chunks and cursors call `thread`. */
 size_t trc_threads(const struct trc_file *file);
+/* The live page of thread i as the last refresh saw it; all zero for a thread that has events but no live page.  Valid
+ * until trc_close.  Its values may be read at slightly different times, since the writer does not stop. */
 const struct trc_thread *trc_thread(const struct trc_file *file, size_t i);
-/* Whether it is a stream of a GPU, whose calls are kernels and copies and in no total of the process. */
+/* Whether thread i is a stream of a GPU: its calls are kernels and copies, and in no total of the process. */
 bool trc_is_stream(const struct trc_file *file, size_t i);
-const struct trc_device_stream *trc_device_stream(const struct trc_file *file, size_t i); /* which; number 0: none */
-const struct trc_row *trc_rows(const struct trc_file *file, size_t i);                    /* TRC_ROWS of them */
-const struct trc_peer *trc_peers(const struct trc_file *file, size_t i);                  /* TRC_PEERS of them */
+/* Which stream of which device thread i is; its number is 0 where it is none. */
+const struct trc_device_stream *trc_device_stream(const struct trc_file *file, size_t i);
+const struct trc_row *trc_rows(const struct trc_file *file, size_t i);   /* TRC_ROWS of them */
+const struct trc_peer *trc_peers(const struct trc_file *file, size_t i); /* TRC_PEERS of them */
 /* The signature behind trc_thread.inside or .last (index + 1); NULL for 0, out of range, or where the file is cut off
  * before it. */
 const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32_t index_plus_1);
@@ -80,58 +86,70 @@ struct trc_comm {
     bool in_doubt;                   /* TRC_DEF_DOUBT ... */
     uint64_t doubt_from;             /* ... and from which number on */
 };
-/* Whether its collective `sequence` may be another one on other ranks: then nothing is proven by comparing them. */
+/* Whether collective `sequence` of the communicator may have another number on other ranks.  Then comparing numbers
+ * proves nothing. */
 static inline bool trc_order_in_doubt(const struct trc_comm *comm, uint64_t sequence)
 {
     return comm && comm->in_doubt && sequence >= comm->doubt_from;
 }
 const struct trc_comm *trc_comm(const struct trc_file *file, uint32_t id); /* NULL if not defined */
 bool trc_comm_freed(const struct trc_file *file, uint32_t id);             /* the process has given it up */
-/* The i-th of those defined, and when in ticks; NULL past the last. */
+/* The i-th communicator that the file defines, and when it was defined, in ticks; NULL past the last. */
 const struct trc_comm *trc_comm_at(const struct trc_file *file, size_t i, uint64_t *created);
 /* World rank of rank `r` of the local group (remote group when `remote`); TRC_PEER_UNKNOWN if it cannot be told. */
 int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote);
+/* An RMA window or file by its id; NULL if it is not defined. */
 const struct trc_object *trc_object(const struct trc_file *file, uint32_t id);
 /* Name of a kernel as the compiler mangled it; NULL if it is not defined. */
 const char *trc_kernel(const struct trc_file *file, uint32_t id);
 /* Names of a call site; either may be NULL (not resolved). */
 void trc_site(const struct trc_file *file, uint64_t address, const char **function, const char **module);
 
-/* Facts: key and value, in order of keys; false past the last.  trc_fact: one by its key, NULL if it is not there. */
+/* The i-th fact about the process, in order of keys; false past the last.  Key and value live until the next refresh.
+ */
 bool trc_fact_at(const struct trc_file *file, size_t i, const char **key, const char **value);
+/* The value of a fact by its key; NULL if there is none.  Valid until the next refresh. */
 const char *trc_fact(const struct trc_file *file, const char *key);
-/* How many were ever read, also those that a later one replaced: grows whenever one of them changes. */
+/* How many facts were ever read, those included that a later one replaced: rises whenever a fact changes. */
 uint64_t trc_facts_seen(const struct trc_file *file);
 
-/* Where the process's NCCL operations are (format_gpu.h): a copy of the last refresh, numbers in range.  NULL: it has
- * no table.  Operations in the order of their numbers; those in slots that were changing hands are left out. */
+/* The head of the process's table of device operations (format_gpu.h): a copy of the last refresh, numbers in range.
+ * NULL: it has no table. */
 const struct trc_gpu_head *trc_gpu(const struct trc_file *file);
+/* How many operations the table has; slots that changed hands while they were read are left out. */
 size_t trc_gpu_ops(const struct trc_file *file);
-const struct trc_gpu_op *trc_gpu_op(const struct trc_file *file, size_t i); /* until the next refresh */
-static inline bool trc_gpu_over(const struct trc_gpu_op *op)                /* or nobody will ever know */
+/* Operation i < trc_gpu_ops(file), in the order of their numbers.  Valid until the next refresh. */
+const struct trc_gpu_op *trc_gpu_op(const struct trc_file *file, size_t i);
+/* Whether the operation is over, or nobody will ever know when it is. */
+static inline bool trc_gpu_over(const struct trc_gpu_op *op)
 {
     return op->state >= TRC_GPU_COMPLETED || (op->flags & TRC_GPU_BLIND && op->state == TRC_GPU_ENQUEUED);
 }
-const char *trc_gpu_state_name(const struct trc_gpu_op *op); /* "called" "enqueued" ... */
-/* "float32", "sum"; "another type" where this version knows no name.  NULL where the operation has none. */
+/* The name of its state: "called", "enqueued" ...  Never NULL. */
+const char *trc_gpu_state_name(const struct trc_gpu_op *op);
+/* The name of its data type: "float32"; "another type" where this version knows none.  NULL: it has no type. */
 const char *trc_gpu_type_name(const struct trc_gpu_op *op);
+/* The name of its reduction: "sum"; "an own reduction" where this version knows no name.  NULL: it has no reduction. */
 const char *trc_gpu_op_name(const struct trc_gpu_op *op);
 const char *trc_gpu_result_name(int result); /* "ncclSystemError"; "an unknown error" */
 
-/* Stacks that were taken, in order of snapshots, then as they were written; trace/job/stacks.h reads what they say.
- * Pointers stay valid until the next refresh. */
+/* A stack that was taken.  Stacks come in order of snapshots, then as they were written; trace/job/stacks.h parses
+ * them. */
 struct trc_stack {
     uint32_t snapshot, tid; /* tid 0: the closing record */
     uint64_t ticks, request_ns;
     struct trc_def_stack def;
     const char *text; /* as format.h says; control characters other than tab and newline replaced */
 };
+/* How many stacks there are. */
 size_t trc_stacks(const struct trc_file *file);
+/* Stack i; NULL past the last.  Valid until the next refresh. */
 const struct trc_stack *trc_stack(const struct trc_file *file, size_t i);
 
 /* Ticks to nanoseconds of this host's CLOCK_MONOTONIC, by the two anchors.  Where only one is there yet (a TSC, before
  * the first heartbeat) a tick is taken for a nanosecond. */
 int64_t trc_ticks_to_ns(const struct trc_file *file, uint64_t ticks);
+/* The length of a tick in ns, as far as it is known now. */
 double trc_ns_per_tick(const struct trc_file *file);
 
 /* Chunks of events in writing order of each thread, for those who start in the middle. */
@@ -142,7 +160,9 @@ struct trc_chunk_info {
     uint32_t committed, records;
     uint64_t lost;
 };
+/* How many chunks of events there are now. */
 size_t trc_event_chunks(const struct trc_file *file);
+/* Chunk i < trc_event_chunks(file) as the last refresh saw it. */
 struct trc_chunk_info trc_event_chunk(const struct trc_file *file, size_t i);
 
 /* Items of one thread in order. */
@@ -177,20 +197,22 @@ struct trc_cursor; /* belongs to the file: close before trc_close */
 
 /* A cursor over thread `thread` (its index), at its oldest kept item; NULL only when out of memory. */
 struct trc_cursor *trc_cursor_open(struct trc_file *file, size_t thread);
+/* Frees a cursor; NULL is none. */
 void trc_cursor_close(struct trc_cursor *cursor);
-/* SAID items are stepped over unless asked for.  They come before the FOLD of their round. */
+/* Makes the cursor deliver SAID items, which it steps over otherwise.  They come before the FOLD of their round. */
 void trc_cursor_want_said(struct trc_cursor *cursor);
 /* Moves to the first chunk that holds anything at or after `ticks`. */
 void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks);
-/* Items come as they were written: ends rise, but for the FOLDs of one row, which overlap; a NESTED event comes before
- * the event that it lies in; SUB items follow theirs.
+/* Reads the next item.  Items come as they were written: ends rise, but for the FOLDs of one row, which overlap; a
+ * NESTED event comes before the event that it lies in; SUB items follow theirs.
  * TRC_OK: *out is the next item.  TRC_END: nothing more now; after trc_refresh there may be, and the cursor goes on
  * where it is.  Nothing is delivered twice: FOLDs that stand last in an open chunk of a running process still grow, so
  * they are held back until something follows them, the process's state changes, or trc_set_final.  A chunk that does
  * not decode is reported as damage and left at its last good item; a chunk recycled under the reader's feet yields a
  * RECORD_LOST with the number of items missed if it can be told (else count 0). */
 enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out);
-/* The next items, at least one and at most `max` > 0; 0 for TRC_END.  They are valid as one: until the next call. */
+/* Reads the next items, at least one and at most `max` > 0, and returns how many; 0 for TRC_END.  They are valid until
+ * the next call on this cursor. */
 size_t trc_next_few(struct trc_cursor *cursor, struct trc_record *out, size_t max);
 
 #endif

@@ -27,45 +27,52 @@
 
 #define ANA_CLOCK_NTP_NS 10e6 /* uncertainty of realtime clocks of different hosts */
 #define ANA_CLOCK_NAMESPACE_NS                                                                                         \
-    5000000 /* realtime less monotonic differs by more on one host: another time namespace                             \
-             */
+    5000000 /* where realtime less monotonic differs by more on one host, it is another time namespace */
 #define ANA_CLOCK_BINS 64
 #define ANA_CLOCK_FAR  1e18 /* ns; no time is farther from its file's start */
 
 struct ana_clock;
 
-struct ana_clock *ana_clock_new(void); /* NULL: out of memory */
+/* A clock without files; NULL: out of memory.  Free with ana_clock_free. */
+struct ana_clock *ana_clock_new(void);
+/* Frees it; NULL is none. */
 void ana_clock_free(struct ana_clock *clock);
 
-/* Adds the next index (0, 1, 2 ...) with the head of its file and the length of its tick.  False: out of memory. */
+/* Adds the next index (0, 1, 2 ...) with the head of its file and the length of its tick in ns.  False: out of memory.
+ */
 bool ana_clock_add(struct ana_clock *clock, const struct trc_head *head, double ns_per_tick);
 
-/* The length of a tick is known better now.  Times already given out keep their small error. */
+/* Sets the length of a tick, in ns, which is known better now.  Times that were given out before keep their small
+ * error. */
 void ana_clock_set_tick(struct ana_clock *clock, size_t index, double ns_per_tick);
 
-/* The two above for an open file; call ana_clock_update_file after trc_refresh. */
+/* Adds the next index, for an open file.  False: out of memory. */
 static inline bool ana_clock_add_file(struct ana_clock *clock, const struct trc_file *file)
 {
     return ana_clock_add(clock, trc_head(file), trc_ns_per_tick(file));
 }
+/* Sets the length of a tick of an open file; call it after trc_refresh. */
 static inline void ana_clock_update_file(struct ana_clock *clock, size_t index, const struct trc_file *file)
 {
     ana_clock_set_tick(clock, index, trc_ns_per_tick(file));
 }
 
-/* Job time (ns) of a file's ticks, and back.  Linear in each file between two fits. */
+/* The job time, in ns, of a file's ticks.  Linear in each file between two fits. */
 int64_t ana_clock_job_time(const struct ana_clock *clock, size_t index, uint64_t ticks);
+/* The ticks of a file at a job time in ns. */
 uint64_t ana_clock_ticks(const struct ana_clock *clock, size_t index, int64_t job_ns);
 
-/* The same as a line, for those who convert many: job = job_ns + (ticks - base) * rate, rounded to the nearest.  Valid
- * until the next fit or tick length. */
+/* A file's job time as a line, for those who convert many ticks: job = job_ns + (ticks - base) * rate, rounded to the
+ * nearest.  Valid until the next fit or change of the tick's length. */
 struct ana_clock_line {
     uint64_t base;
     uint64_t near; /* so many ticks after `base` are less than half of ANA_CLOCK_FAR */
     int64_t job_ns;
     double rate;
 };
+/* The line of a file. */
 struct ana_clock_line ana_clock_line(const struct ana_clock *clock, size_t index);
+/* Converts ticks by a line, to job time in ns.  Damaged ticks give a far time, without overflow. */
 static inline int64_t ana_clock_apply(const struct ana_clock_line *line, uint64_t ticks)
 {
     uint64_t passed = ticks - line->base;
@@ -77,9 +84,12 @@ static inline int64_t ana_clock_apply(const struct ana_clock_line *line, uint64_
     return line->job_ns + (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
 }
 
-/* Evidence, in job time as given out since the last fit.  Of one domain, or older than the last fit: ignored. */
+/* Adds a bound: what happened at `later_ns` on one rank was after what happened at `earlier_ns` on another.  Job times
+ * as given out since the last fit.  Ignored between ranks of one domain, and when older than the last fit. */
 void ana_clock_add_order(struct ana_clock *clock, size_t earlier, int64_t earlier_ns, size_t later, int64_t later_ns);
+/* Adds the bounds that a message gives: it arrived after it was sent. */
 void ana_clock_add_message(struct ana_clock *clock, const struct ana_message *message);
+/* Adds the bounds that a collective gives: nobody left before the last one came, where all wait for all. */
 void ana_clock_add_instance(struct ana_clock *clock, const struct ana_instance *instance);
 
 /* Fits all domains to the bounds so far.  Job times change with it: `now_ns` is the latest job time given out before
@@ -88,7 +98,7 @@ void ana_clock_add_instance(struct ana_clock *clock, const struct ana_instance *
  * Returns the largest change of any domain's offset in ns (0 with one domain). */
 int64_t ana_clock_fit(struct ana_clock *clock, int64_t now_ns);
 
-/* Results. */
+/* What the fit says of one domain. */
 struct ana_clock_domain {
     size_t first_index; /* its first file */
     size_t files;
@@ -98,13 +108,17 @@ struct ana_clock_domain {
     double error_ns;     /* residual uncertainty of the offset to domain 0 */
     bool fitted;         /* by bounds in both directions; else by the realtime anchors */
 };
+/* How many domains there are. */
 size_t ana_clock_domains(const struct ana_clock *clock);
+/* Domain i < ana_clock_domains(clock), as of the last fit. */
 struct ana_clock_domain ana_clock_domain(const struct ana_clock *clock, size_t domain);
+/* The domain of a file's index. */
 size_t ana_clock_domain_of(const struct ana_clock *clock, size_t index);
 
-/* Uncertainty (ns) of the time between two ranks: of one domain that of their anchors, else through the fit. */
+/* How far the times of two ranks may be apart, in ns: within a domain by the error of their anchors, else by the fit.
+ */
 double ana_clock_error_ns(const struct ana_clock *clock, size_t a, size_t b);
-/* The worst pair's; NAN without files. */
+/* The largest such uncertainty of any two ranks; NAN without files. */
 double ana_clock_worst_error_ns(const struct ana_clock *clock);
 
 #endif

@@ -18,9 +18,10 @@ struct ana_clock_pair {
     struct ana_clock_bin bin[ANA_CLOCK_BINS];
 };
 
-/* theta at `at` is at most (upper), or at least, `theta`; all in ns. */
+/* Adds a bound: theta at `at` is at most `theta` (upper), or at least; all in ns. */
 void ana_clock_pair_add(struct ana_clock_pair *pair, int64_t at, int64_t theta, bool upper);
 
+/* The line through the bounds. */
 struct ana_clock_pair_fit {
     bool known;    /* bounds from both sides */
     int64_t at_ns; /* theta(t) = theta_ns + drift * (t - at_ns) */
@@ -28,6 +29,7 @@ struct ana_clock_pair_fit {
     double drift;
     double error_ns; /* farthest that the truth can be from it, from `since` (on clock A) to the last bound */
 };
+/* Fits a line to the bounds; `since`, in ns on clock A, is where the run begins. */
 struct ana_clock_pair_fit ana_clock_pair_fit(const struct ana_clock_pair *pair, int64_t since);
 
 /* The offset nearest to `theta` that no bound forbids (the middle, if bounds contradict each other). */

@@ -6,8 +6,8 @@
  * channel when it completes and its status tells the source and tag; until then it holds back every receive posted
  * later that could have taken the same message, since completion may be seen in another order (MPI_Waitany).
  * With several threads on one channel the order is that of the begins, as far as the events at hand allow: MPI leaves
- * it open. Messages to MPI_PROC_NULL do not exist, cancelled ones leave, calls nested in other MPI calls are not looked
- * at.
+ * it open.  Messages to MPI_PROC_NULL do not exist, cancelled ones leave, calls nested in other MPI calls do
+ * not count.
  *
  * What is missing.  Where a rank's oldest events were recycled, or records were lost (a LOST item), counting from the
  * start would pair the wrong ends.  The channels of such a rank are kept (the last ANA_MATCH_KEPT of each end) and
@@ -46,10 +46,13 @@ struct ana_match_rank {
     bool lossy;     /* its head counts lost records: what stays unmatched is uncertain */
 };
 
-struct ana_match *ana_match_new(struct ana_match_sink sink); /* NULL: out of memory */
+/* A match that tells `sink` what it finds; NULL: out of memory.  Free with ana_match_free. */
+struct ana_match *ana_match_new(struct ana_match_sink sink);
+/* Frees it with what is open in it; NULL is none. */
 void ana_match_free(struct ana_match *match);
 
-/* The communicators between worlds as they are known now; the caller's, until others are set.  Either may be NULL. */
+/* Sets the communicators between worlds as they are known now.  They stay the caller's, and must live until others are
+ * set.  `bridges` may be NULL. */
 void ana_match_set_bridges(struct ana_match *match, const struct ana_bridges *bridges);
 
 /* Makes a rank known, or says anew what is known of it.  All ranks should be known before the first event: to one that
@@ -77,13 +80,16 @@ struct ana_match_counts {
     uint64_t mismatched;         /* of these */
     uint64_t incomplete;         /* collectives that not all members have come to, open or given up */
 };
+/* What was found so far. */
 struct ana_match_counts ana_match_counts(const struct ana_match *match);
 
-/* Collectives that not all members have come to, oldest first: what a hung job hangs in.
- * i < ana_match_open_instances(); *out (arrivals in order of coming) is valid until the next event. */
+/* How many collectives are open: not all members have come to them.  A hung job hangs in one of these. */
 size_t ana_match_open_instances(const struct ana_match *match);
+/* Open collective i < ana_match_open_instances(match), oldest first.  *out, with its arrivals in order of coming, is
+ * valid until the next event.  False: there is no such one. */
 bool ana_match_open_instance(struct ana_match *match, size_t i, struct ana_instance *out);
-/* Members that have not come: their number, and the first `max` of them as rank indices (SIZE_MAX: has no file). */
+/* How many members have not come to open collective i; the first `max` of them are written to `out` as rank indices
+ * (SIZE_MAX: has no file). */
 size_t ana_match_missing(struct ana_match *match, size_t i, size_t *out, size_t max);
 
 #endif

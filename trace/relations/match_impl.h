@@ -129,21 +129,23 @@ struct ana_match {
     size_t walked_at;
 };
 
-/* Rank index of a rank in the world of process `from`; ANA_NOBODY if it has no file or is no rank. */
+/* The rank index of a rank in the world of process `from`; ANA_NOBODY if it has no file or is no rank. */
 uint32_t ana_match_index(const struct ana_match *match, uint32_t from, int32_t world_rank);
 
-/* The event's communicator as both of its worlds see it; NULL: it is of one world, or its other side is not known. */
+/* The pair of an event's communicator with that of another world; NULL: it is of one world, or its other side is not
+ * known. */
 static inline const struct ana_bridge *ana_match_bridge(const struct ana_match *match, const struct ana_event *event)
 {
     if (!match->bridges || !event->comm || !(event->comm->def.flags & TRC_COMM_FOREIGN))
         return NULL;
     return ana_bridge_find(match->bridges, match->process[event->index]->is.world, event->comm->def.identity);
 }
+/* The identity of an event's communicator, as all of its worlds know it. */
 static inline uint64_t ana_match_identity(const struct ana_match *match, const struct ana_event *event)
 {
     return ana_bridge_identity(match->bridges, match->process[event->index]->is.world, &event->comm->def);
 }
-/* Rank index of a partner as the event's signature has it; ANA_NOBODY: it has no file, is no rank, or is not known. */
+/* The rank index of a partner in an event's signature; ANA_NOBODY: it has no file, is no rank, or is not known. */
 static inline uint32_t ana_match_partner(const struct ana_match *match, const struct ana_event *event, int32_t peer)
 {
     if (peer > TRC_PEER_REMOTE)
@@ -154,7 +156,7 @@ static inline uint32_t ana_match_partner(const struct ana_match *match, const st
 
 /* match_p2p.c */
 
-/* Where and when a call completes it, and as what. */
+/* The call that completes a message end: where and when, and as what. */
 struct ana_end_finish {
     const struct trc_call *call;
     int64_t begin_ns, end_ns;
@@ -167,28 +169,32 @@ struct ana_end_finish {
 /* The channel, made if there is none yet; NULL: out of memory.  Valid as long as match->epoch stays. */
 struct ana_channel *ana_channel_of(struct ana_match *match, uint64_t identity, uint32_t source, uint32_t destination,
                                    int32_t tag);
-/* An end begins in a channel.  Returns what its request leads to; NULL: it has none (it is complete), or it could not
- * be kept. */
+/* Adds an end to a channel.  Returns what its request leads to; NULL: it has no request, or could not be kept. */
 struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *channel, const struct ana_half *half);
-/* The same of a receive whose channel is not known before it is complete. */
+/* Adds a wildcard receive, whose channel is not known before it completes.  Returns what its request leads to; NULL: it
+ * could not be kept. */
 struct ana_end *ana_end_begin_wildcard(struct ana_match *match, const struct ana_asked *asked,
                                        const struct ana_half *half);
-/* There was no memory to keep an end of `index`. */
+/* Counts an end of rank `index` that there was no memory for. */
 void ana_end_lost(struct ana_match *match, uint32_t index);
-/* Its request completed: the request's pointer is gone afterwards. */
+/* Completes an end whose request completed.  The request must drop its pointer: it is no longer valid. */
 void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish);
+/* Takes out an end whose request was cancelled.  The request must drop its pointer. */
 void ana_end_cancel(struct ana_match *match, struct ana_end *end);
-/* A receive completed, and no start is known to it: it takes the place of the oldest open one that fits, if any. */
+/* Completes a receive whose start is not known: it takes the place of the oldest open receive that fits, if any. */
 void ana_end_complete_unknown(struct ana_match *match, uint32_t index, uint64_t identity,
                               const struct ana_end_finish *finish);
-/* A receive of `index` whose channel cannot be told. */
+/* Counts a receive of rank `index` whose channel cannot be told; `foreign`: its source is none of ours. */
 void ana_end_unresolved(struct ana_match *match, uint32_t index, bool foreign);
-/* Events of a process are missing here: what it has open cannot be counted on. */
+/* Notes that events of rank `index` are missing here: what it has open can no longer be paired in order. */
 void ana_p2p_gap(struct ana_match *match, uint32_t index);
+/* Pairs, from their last messages backwards, the channels that were kept for it, and counts what stays open. */
 void ana_p2p_flush(struct ana_match *match);
 
 /* match_coll.c */
+/* Adds an event to its collective, and reports the collective when all members have come. */
 void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uint64_t identity);
+/* Frees the open collectives. */
 void ana_coll_free(struct ana_match *match);
 
 #endif

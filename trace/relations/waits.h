@@ -2,13 +2,14 @@
  * After the patterns of the same names in Scalasca (Wolf, Mohr: "Automatic performance analysis of hybrid MPI/OpenMP
  * applications", and Scalasca's online documentation of its patterns):
  *
- *   Late Sender        a receiver is inside the call that completes its receive (MPI_Recv, MPI_Wait ...) before the
- * send began.  Lost: from the begin of that call to the begin of the send, or to the call's own end. Late Receiver a
- * sender is inside the call that completes its send before the receive was posted, and the call ended after that. Lost:
- * from the begin of that call until the receive was posted. Wait at NxN        all-to-all collectives and barriers:
- * each from its begin until the last has come Late Broadcast     one-to-all: each from its begin until the root has
- * come Early Reduce       all-to-one: the root from its begin until the last has come Early Scan         rank r from
- * its begin until the last of ranks 0..r has come
+ *   Late Sender      A receiver is inside the call that completes its receive (MPI_Recv, MPI_Wait ...) before the send
+ *                    began.  Lost: from the begin of that call to the begin of the send, or to the call's own end.
+ *   Late Receiver    A sender is inside the call that completes its send before the receive was posted, and that call
+ *                    ended after it.  Lost: from the begin of that call until the receive was posted.
+ *   Wait at NxN      all-to-all collectives and barriers: each rank, from its begin until the last has come
+ *   Late Broadcast   one-to-all: each rank, from its begin until the root has come
+ *   Early Reduce     all-to-one: the root, from its begin until the last has come
+ *   Early Scan       rank r, from its begin until the last of ranks 0..r has come
  *
  * Never more than the call's own time.  A standard send of up to ANA_EAGER_BYTES whose call also waits for others
  * (MPI_Waitall, MPI_Sendrecv) never counts as held up by its receiver: every MPI sends those away at once. */
@@ -27,12 +28,13 @@ struct ana_wait_span {
     const struct trc_call *call; /* that the waiter is in: MPI_Wait, MPI_Recv, MPI_Allreduce ... */
 };
 
+/* The earlier of two times. */
 static inline int64_t ana_earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* Wait states of one message.  False: its receiver, or its sender, did not wait. */
+/* The time that a message's receiver waited for its sender.  False: it did not wait. */
 static inline bool ana_late_sender(const struct ana_message *m, struct ana_wait_span *out)
 {
     if (m->recv_wait_begin_ns == INT64_MIN || m->send_begin_ns <= m->recv_wait_begin_ns)
@@ -42,6 +44,7 @@ static inline bool ana_late_sender(const struct ana_message *m, struct ana_wait_
                                   m->recv_wait_call};
     return end > m->recv_wait_begin_ns;
 }
+/* The time that a message's sender was held up by its receiver.  False: it was not. */
 static inline bool ana_late_receiver(const struct ana_message *m, struct ana_wait_span *out)
 {
     if (m->recv_begin_ns <= m->send_wait_begin_ns || m->send_complete_ns == INT64_MIN)
@@ -56,14 +59,15 @@ static inline bool ana_late_receiver(const struct ana_message *m, struct ana_wai
                                   m->send_wait_begin_ns, end,       m->send_wait_call};
     return end > m->send_wait_begin_ns;
 }
-/* Both: how many of out[] were filled, 0 .. 2. */
+/* Both wait states of a message; returns how many of out[] were filled, 0 .. 2. */
 static inline size_t ana_waits_of_message(const struct ana_message *message, struct ana_wait_span out[2])
 {
     size_t n = ana_late_sender(message, &out[0]);
     return n + ana_late_receiver(message, &out[n]);
 }
 
-/* Wait states of one collective; out[] has room for instance->arrivals.  None for nonblocking and mismatched ones. */
+/* The wait states of one collective; returns how many of out[] were filled, at most instance->arrivals.  Nonblocking
+ * and mismatched ones have none. */
 size_t ana_waits_of_instance(const struct ana_instance *instance, struct ana_wait_span *out);
 
 /* One call may complete many messages (MPI_Waitall): their spans begin together and overlap.  The clip counts such time
@@ -81,12 +85,14 @@ struct ana_wait_clip {
     struct ana_waiter *waiter; /* by rank index */
     size_t waiters;
 };
-struct ana_wait_clip *ana_wait_clip_new(void); /* NULL: out of memory */
+/* A clip that remembers no call yet; NULL: out of memory.  Free with ana_wait_clip_free. */
+struct ana_wait_clip *ana_wait_clip_new(void);
+/* Frees it; NULL is none. */
 void ana_wait_clip_free(struct ana_wait_clip *clip);
-/* Of a call that is not later than all that are remembered, or a rank that is not known yet. */
+/* The slow path of ana_wait_clip: for a call that is not later than all that are remembered, or a rank not seen yet. */
 bool ana_wait_clip_again(struct ana_wait_clip *clip, struct ana_wait_span *span);
-/* Returns false if nothing is left of the span; its begin may have moved on.  Remembers the last calls of each rank,
- * O(ranks) memory. */
+/* Shortens a span to what no earlier span of the same call has taken: its begin may move on.  Returns false if nothing
+ * is left.  Remembers the last calls of each rank: O(ranks) memory. */
 static inline bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span)
 {
     struct ana_waiter *waiter = span->waiter < clip->waiters ? &clip->waiter[span->waiter] : NULL;

@@ -27,16 +27,18 @@ struct ana_page_column {
         width, title, &ana_metrics[ANA_METRIC_##id]                                                                    \
     }
 
-/* A table's title and the line with those of its columns. */
+/* Writes a table's title and the line with the titles of its columns. */
 void ana_page_table(struct ana_page *page, const char *title, const struct ana_page_column *columns);
+/* Begins a row: the next cell goes into the first column. */
 void ana_page_row(struct ana_page *page, const struct ana_page_column *columns);
-/* Writes a text, or a number, into the next column. */
+/* Writes a text into the next column. */
 void ana_page_cell(struct ana_page *page, const char *text);
+/* Writes a number into the next column; NAN is a dash. */
 void ana_page_number(struct ana_page *page, enum ana_unit unit, double value);
 /* Writes the metrics of a row into the next columns, as far as they have metrics or are gaps; ends the line after the
  * last column. */
 void ana_page_cells(struct ana_page *page, const void *row);
-/* How many rows there are beyond those shown. */
+/* Writes how many rows there are beyond those shown, if there are more; `what` is what the rows are. */
 void ana_page_more(const struct ana_page *page, size_t shown, size_t all, const char *what);
 
 #endif

@@ -5,15 +5,15 @@
 #include "trace/job/job.h"
 #include <stdio.h>
 
-/* Writes the page for a summary (usually of the whole run, analysed to the end) to `out`.  `utf8`: the text may hold
- * other characters than ASCII. */
+/* Writes the page of a summary (usually of the whole run, analysed to the end) to `out`, which stays open.  `utf8`: the
+ * page may hold other characters than ASCII. */
 void ana_report_text(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out);
 
-/* Its lines about facts (TRC_DEF_FACT): nothing where the files have none. */
+/* Writes the page's lines about facts (TRC_DEF_FACT); nothing where the files have none. */
 void ana_report_facts(const struct ana_job *job, FILE *out);
 
-/* Its tables of GPUs and NCCL. */
-struct ana_page;
+struct ana_page; /* page.h */
+/* Writes the page's tables of GPUs and NCCL; nothing where there are none. */
 void ana_report_devices(struct ana_page *page);
 
 #endif

@@ -1,12 +1,13 @@
-/* The one hash of bytes: xxHash's XXH3.  It only ever finds things again in this process: never written, never compared
- * with another's. */
+/* The one hash of bytes: xxHash's XXH3.  It finds things again within this process: it is never written to a file. */
 #ifndef ANA_HASH_H
 #define ANA_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* The hash of `size` bytes.  Any thread. */
 uint64_t ana_hash(const void *bytes, size_t size);
-uint64_t ana_hash_text(const char *text); /* of NULL as of "" */
+/* The hash of a terminated text; NULL counts as "". */
+uint64_t ana_hash_text(const char *text);
 
 #endif

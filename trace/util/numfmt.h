@@ -20,34 +20,34 @@ enum ana_unit {
     ANA_SHARE        /* of 0..1: 9.1%, 100% */
 };
 
-/* `value` in `unit`; NAN and infinities are unknown and give a dash, "–" when `utf8`, else "-". */
+/* Writes `value` in `unit`.  NAN and infinities are unknown and give a dash: "–" when `utf8`, else "-". */
 char *ana_number(char *out, size_t size, enum ana_unit unit, double value, bool utf8);
 
-/* Puts more text behind the first *n characters of `out` and adds its length to *n; what no longer fits is cut, and
- * then *n is not less than `size`. */
+/* Appends formatted text behind the first *n characters of `out` and adds its length to *n.  Text that does not fit is
+ * cut; then *n is not less than `size`. */
 __attribute__((format(printf, 4, 5))) void ana_append(char *out, size_t size, size_t *n, const char *format, ...);
 
-/* For integers of which -1 means unknown: NAN when negative. */
+/* An integer of which a negative value means unknown, as a double: then NAN. */
 static inline double ana_known(int64_t value)
 {
     return value < 0 ? NAN : (double)value;
 }
 
-/* A running time as a clock: "00:00:07", "02:14:07", "3d 02:14:07"; negative: dashes. */
+/* Writes a running time as a clock: "00:00:07", "02:14:07", "3d 02:14:07"; dashes when negative. */
 char *ana_clock(char *out, size_t size, int64_t ns);
 
-/* A duration in a sentence: "1.9 ms", "12 s", "3 min 12 s", "2 h 14 min". */
+/* Writes a duration for a sentence: "1.9 ms", "12 s", "3 min 12 s", "2 h 14 min". */
 char *ana_spoken(char *out, size_t size, double ns);
 
-/* The sizes of trc_size_class() `size_class`, by the smallest of them: "0 B", "1 B", "64 B", "32 KiB", "1 MiB". */
+/* Writes the smallest size of a trc_size_class(): "0 B", "1 B", "64 B", "32 KiB", "1 MiB". */
 char *ana_size_class(char *out, size_t size, int size_class);
 
 /* Puts `text` into exactly `width` columns of a text line: cut (with "~" at the end) or padded, to the right when
  * `right`.  Counts characters of UTF-8, not bytes; `out` needs 4 x width + 1 bytes. */
 char *ana_column(char *out, size_t size, const char *text, int width, bool right);
 
-/* Rows of a table that are shown where `most` are, and then a line that says how many more there are: that line would
- * take the place of a single one. */
+/* How many of `all` rows a table shows that has room for `most` and then says how many more there are.  That line takes
+ * no more place than one row, so it never stands for a single row. */
 static inline size_t ana_shown(size_t all, size_t most)
 {
     return all <= most + 1 ? all : most;

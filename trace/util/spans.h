@@ -1,6 +1,6 @@
 /* Unions of time spans of a few kinds, and how long each combination of kinds lasted: what of a GPU's communication
- * lies behind computation.  Spans may come in any order; memory is bounded: the older half is summed up when there are
- * too many, and what comes later for that time counts no more. */
+ * lies behind computation.  Spans may come in any order.  Memory is bounded: when there are too many, the older half is
+ * summed up, and spans that come later for that time do not count. */
 #ifndef ANA_SPANS_H
 #define ANA_SPANS_H
 
@@ -11,6 +11,7 @@
 struct ana_span {
     int64_t begin_ns, end_ns;
 };
+/* How long two spans overlap, in ns; 0 where they do not. */
 static inline int64_t ana_span_overlap(struct ana_span a, struct ana_span b)
 {
     int64_t from = a.begin_ns > b.begin_ns ? a.begin_ns : b.begin_ns, to = a.end_ns < b.end_ns ? a.end_ns : b.end_ns;
@@ -32,10 +33,11 @@ struct ana_mix { /* zeros, and `max`, are an empty one */
     int64_t sum[ANA_GPU_MIXES];
 };
 
-/* False: out of memory, nothing added.  Empty spans add nothing. */
+/* Adds [begin_ns, end_ns) to one kind; an empty span adds nothing.  False: out of memory, nothing was added. */
 bool ana_mix_add(struct ana_mix *mix, enum ana_gpu_kind kind, int64_t begin_ns, int64_t end_ns);
-/* How long each combination lasted; [0] stays 0. */
+/* How long each combination of kinds lasted, in ns; ns[0] stays 0. */
 void ana_mix_sum(const struct ana_mix *mix, int64_t ns[ANA_GPU_MIXES]);
+/* Frees the spans; the struct is the caller's. */
 void ana_mix_free(struct ana_mix *mix);
 
 #endif

@@ -1,15 +1,15 @@
-/* Text from elsewhere (files, names of folders, arguments of programs) goes to terminals and into JSON.  What may be
- * shown is decided here and nowhere else. */
+/* Text from elsewhere (files, names of folders, arguments of programs) goes to terminals and into JSON.  Only this file
+ * decides what may be shown. */
 #ifndef TRC_TEXT_H
 #define TRC_TEXT_H
 
 #include <stddef.h>
 
-/* Bytes of the character that `text` begins with, of which `size` are there.  0: it is not to be shown: a control
- * character (C0, DEL, C1), one that breaks lines or turns their direction, or no UTF-8. */
+/* The length in bytes of the character at the begin of `text`, of which `size` bytes are there.  0: it must not be
+ * shown: a control character (C0, DEL, C1), one that breaks lines or turns their direction, or no UTF-8. */
 size_t trc_text_char(const char *text, size_t size);
 
-/* Makes each byte that is not to be shown a '?', in place. */
+/* Replaces each byte that must not be shown by '?', in place. */
 void trc_clean_text(char *text);
 
 #endif

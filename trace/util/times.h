@@ -18,8 +18,9 @@ struct ana_times {
 
 #define ANA_TIMES_BUCKETS 1408u /* up to 2^48 ns, 78 hours */
 
-/* Sums that damaged files cannot overflow. */
+/* The end of the number line that `sign` points to: INT64_MIN or INT64_MAX. */
 __attribute__((cold, noinline)) int64_t ana_farthest(int64_t sign);
+/* a + b; damaged files cannot make it overflow: it stays at the end of the range. */
 static inline int64_t ana_plus(int64_t a, int64_t b)
 {
     int64_t sum;
@@ -27,12 +28,13 @@ static inline int64_t ana_plus(int64_t a, int64_t b)
         return ana_farthest(b);
     return sum;
 }
+/* a * b, at the end of the range where that overflows. */
 static inline int64_t ana_product(int64_t a, uint64_t b)
 {
     int64_t product;
     return __builtin_mul_overflow(a, b, &product) ? (a < 0 ? INT64_MIN : INT64_MAX) : product;
 }
-/* To the nearest, and within what an int64_t holds. */
+/* Rounded to the nearest integer, within what an int64_t holds. */
 static inline int64_t ana_rounded(double value)
 {
     return value >= 9e18 ? INT64_MAX : value <= -9e18 ? INT64_MIN : (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
@@ -45,14 +47,16 @@ struct ana_times_sum {
     uint64_t count[ANA_TIMES_BUCKETS];
 };
 
-/* One duration, `calls` times.  Negative durations count as 0. */
+/* Adds a duration, `calls` times.  Negative durations count as 0. */
 void ana_times_add(struct ana_times_sum *sum, int64_t ns, uint64_t calls);
+/* Adds all that is in `other`. */
 void ana_times_merge(struct ana_times_sum *sum, const struct ana_times_sum *other);
-/* A histogram of trc_bucket() in ticks, `count` = TRC_BUCKETS numbers.  Adds to the buckets only. */
+/* Adds a histogram of trc_bucket() in ticks: `count` points to TRC_BUCKETS numbers.  Changes the buckets only, not
+ * calls, total_ns, min_ns and max_ns. */
 void ana_times_add_ticks(struct ana_times_sum *sum, const uint64_t *count, double ns_per_tick);
-/* Its percentiles; NAN where nothing was counted. */
+/* The distribution of a sum; percentiles are NAN where nothing was counted. */
 struct ana_times ana_times_of(const struct ana_times_sum *sum);
-/* Calls by log2 of ns (0 and 1 ns: the first). */
+/* Counts calls by log2 of their ns; those of 0 and 1 ns are in histogram[0]. */
 void ana_times_log2(const struct ana_times_sum *sum, uint32_t histogram[64]);
 
 /* The value below which `share` of the counts lie, in a histogram of trc_bucket() of any unit; NAN when empty. */
@@ -64,7 +68,9 @@ struct ana_times_small {
     int64_t total_ns, min_ns, max_ns;
     uint32_t count[TRC_BUCKETS];
 };
+/* Adds a duration `calls` times; negative durations count as 0. */
 void ana_small_add_many(struct ana_times_small *small, int64_t ns, uint64_t calls);
+/* Adds one duration; a negative one counts as 0.  A full bucket stays full. */
 static inline void ana_small_add_one(struct ana_times_small *small, int64_t ns)
 {
     if (ns < 0)
@@ -80,6 +86,7 @@ static inline void ana_small_add_one(struct ana_times_small *small, int64_t ns)
     if (__builtin_expect(++*count == 0, 0))
         *count = UINT32_MAX;
 }
+/* Adds a duration `calls` times, the usual single one inline. */
 static inline void ana_small_add(struct ana_times_small *small, int64_t ns, uint64_t calls)
 {
     if (calls == 1)
@@ -87,7 +94,9 @@ static inline void ana_small_add(struct ana_times_small *small, int64_t ns, uint
     else
         ana_small_add_many(small, ns, calls);
 }
+/* Adds all that is in `other`. */
 void ana_small_merge(struct ana_times_small *small, const struct ana_times_small *other);
+/* Its distribution; percentiles are NAN where nothing was counted. */
 struct ana_times ana_small_of(const struct ana_times_small *small);
 
 #endif
