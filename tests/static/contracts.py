@@ -6,7 +6,8 @@ import re
 import sys
 
 TOP = os.environ["TOP"]
-DONE = ("trace/format", "trace/gpu", "trace/metric", "trace/reader", "trace/relations", "trace/report", "trace/session", "trace/util")
+DONE = ("trace/format", "trace/gpu", "trace/horovod", "trace/job", "trace/metric", "trace/reader", "trace/relations", "trace/report",
+        "trace/session", "trace/util")
 ATTRIBUTE = r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
 
 LABEL = r"/\*[- ]*[\w.*]+\.c[- ]*\*/$"  # where functions are: no contract
@@ -45,10 +46,13 @@ def main():
         with open(os.path.join(TOP, path)) as f:
             text = f.read()
         lines = text.splitlines()
+        described = set()  # a function may be declared, and defined below
         for name, first, last in declarations(text):
             above = first > 0 and re.match(r"( \*/|(/\*| \*).*\*/)$", lines[first - 1]) and not re.match(LABEL, lines[first - 1])
             beside = any("/*" in line for line in lines[first:last + 1])
-            if not above and not beside:
+            if above or beside:
+                described.add(name)
+            elif name not in described:
                 print("not ok %s:%d: %s has no contract" % (path, first + 1, name))
                 bad += 1
         for at, line in enumerate(lines):

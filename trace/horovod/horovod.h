@@ -19,18 +19,20 @@
 
 #include "trace/job/job.h"
 
-enum ana_hvd_op { /* as on the wire */
-                  ANA_HVD_ALLREDUCE = 0,
-                  ANA_HVD_ALLGATHER,
-                  ANA_HVD_BROADCAST,
-                  ANA_HVD_JOIN,
-                  ANA_HVD_ADASUM,
-                  ANA_HVD_ALLTOALL,
-                  ANA_HVD_BARRIER,
-                  ANA_HVD_REDUCESCATTER,
-                  ANA_HVD_OPS
+/* Operations, by their numbers on the wire. */
+enum ana_hvd_op {
+    ANA_HVD_ALLREDUCE = 0,
+    ANA_HVD_ALLGATHER,
+    ANA_HVD_BROADCAST,
+    ANA_HVD_JOIN,
+    ANA_HVD_ADASUM,
+    ANA_HVD_ALLTOALL,
+    ANA_HVD_BARRIER,
+    ANA_HVD_REDUCESCATTER,
+    ANA_HVD_OPS
 };
-const char *ana_hvd_op_name(enum ana_hvd_op op); /* "allreduce" */
+/* "allreduce" ...; never NULL. */
+const char *ana_hvd_op_name(enum ana_hvd_op op);
 
 enum ana_hvd_submitted { ANA_HVD_NO, ANA_HVD_YES, ANA_HVD_UNKNOWN, ANA_HVD_JOINED /* needs not */ };
 
@@ -60,7 +62,8 @@ enum ana_hvd_phase {
     ANA_HVD_OTHER,       /* in another MPI call */
     ANA_HVD_ENDED        /* its loop has left, or its process has ended */
 };
-const char *ana_hvd_phase_name(enum ana_hvd_phase phase); /* "between cycles" "cycle" "negotiation" "operation" .. */
+/* "between cycles" "cycle" "negotiation" "operation" ...; never NULL. */
+const char *ana_hvd_phase_name(enum ana_hvd_phase phase);
 
 /* The loop of one rank of a process set. */
 struct ana_hvd_rank {
@@ -134,18 +137,19 @@ const struct ana_hvd *ana_job_horovod(const struct ana_job *job);
 
 /* ---- judgement --------------------------------------------------------------------------------------------------- */
 
-enum ana_hvd_class { /* S-1 .. S-13 are the signatures of these states */
-                     ANA_HVD_FINE,
-                     ANA_HVD_NOT_SUBMITTED,    /* S-1, S-2: others wait for tensors of the culprits */
-                     ANA_HVD_NAME_MISMATCH,    /* S-3: the same tensor under two names */
-                     ANA_HVD_LOOP_DEAD,        /* S-4: its loop stands still outside MPI */
-                     ANA_HVD_INSIDE_OPERATION, /* S-5 */
-                     ANA_HVD_STRAGGLER,        /* S-6: slow, not hung */
-                     ANA_HVD_EARLY_EXIT,       /* S-7: one rank asked for shutdown while others had tensors under way */
-                     ANA_HVD_CROSS_LIBRARY /* S-9: not submitted, because it is in an MPI call of another communicator
-                                            */
+/* States of a set; S-1 .. S-13 are their signatures. */
+enum ana_hvd_class {
+    ANA_HVD_FINE,
+    ANA_HVD_NOT_SUBMITTED,    /* S-1, S-2: others wait for tensors of the culprits */
+    ANA_HVD_NAME_MISMATCH,    /* S-3: the same tensor under two names */
+    ANA_HVD_LOOP_DEAD,        /* S-4: its loop stands still outside MPI */
+    ANA_HVD_INSIDE_OPERATION, /* S-5 */
+    ANA_HVD_STRAGGLER,        /* S-6: slow, not hung */
+    ANA_HVD_EARLY_EXIT,       /* S-7: one rank asked for shutdown while others had tensors under way */
+    ANA_HVD_CROSS_LIBRARY     /* S-9: not submitted, because it is in an MPI call of another communicator */
 };
-const char *ana_hvd_class_name(enum ana_hvd_class id); /* DESIGN 5: "not-submitted" ..; cross library: "wait-cycle" */
+/* The class as verdicts call it: "not-submitted" ...; that of CROSS_LIBRARY is "wait-cycle".  Never NULL. */
+const char *ana_hvd_class_name(enum ana_hvd_class id);
 
 struct ana_hvd_finding {
     enum ana_hvd_class id;
@@ -163,10 +167,9 @@ struct ana_hvd_finding {
     char next[256];    /* what to look at, as a noun phrase: "the output of that rank" */
 };
 
-/* Judges a set as it is now.  What must last before it counts as hung: `hang_ns` without anything agreed on while
- * something is pending.  Of a job that is over (or whose processes are gone), what was pending at the end counts
- * whatever its age.  The caller sees to it that a running job is looked at twice (job.h).  Returns false, and *out is
- * FINE, where nothing is wrong. */
+/* Judges a set as it is now.  It counts as hung when nothing was agreed on for `hang_ns` while something is pending.
+ * Of a job that is over (or whose processes are gone), what was pending at the end counts whatever its age.  The caller
+ * makes sure that a running job was sampled twice.  Returns false, and *out is FINE, where nothing is wrong. */
 bool ana_hvd_judge(const struct ana_job *job, const struct ana_hvd *hvd, int64_t hang_ns, struct ana_hvd_finding *out);
 
 #endif

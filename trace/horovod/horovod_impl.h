@@ -1,5 +1,5 @@
-/* What the files of Horovod's analysis share: horovod.c (reading, what callers see), horovod_round.c (one cycle after
- * the other), horovod_judge.c. */
+/* What the files of Horovod's analysis share: horovod.c (reading, and what callers see), round.c (one cycle after the
+ * other), judge.c. */
 #ifndef ANA_HOROVOD_IMPL_H
 #define ANA_HOROVOD_IMPL_H
 
@@ -9,8 +9,7 @@
 
 #define HVD_STEPS 4096u /* kept of a set */
 #define HVD_SITES 8u
-/* Room is by tensor and rank, and both numbers come from files: members without a file, and cells in all, are bounded.
- */
+/* Both tensors and ranks are counted in files: so members without a file, and cells of tensor and rank, are bounded. */
 #define HVD_ABSENT       1024u
 #define HVD_CELLS        (1u << 24)
 #define HVD_MEMBER_CELLS 64u /* what a member costs, in those */
@@ -80,7 +79,7 @@ struct ana_hvd_state {
     bool begun;
 };
 
-/* Takes `n` of the cells that there may be; false: there are not so many left. */
+/* Takes `n` of the HVD_CELLS cells; false: fewer are left, and none was taken. */
 static inline bool hvd_cells(size_t *used, size_t n)
 {
     if (n > HVD_CELLS - *used)
@@ -89,13 +88,15 @@ static inline bool hvd_cells(size_t *used, size_t n)
     return true;
 }
 
-/* horovod_round.c.  hvd_rounds takes what members have queued, up to and with what ended before `horizon_ns`. */
-/* The step under way is over, if any tensor was agreed on in it. */
+/* round.c */
+/* Ends the step under way, if any tensor was agreed on in it. */
 void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work);
+/* Replays the rounds that members have queued, as far as they ended before `horizon_ns`, in job time. */
 void hvd_rounds(struct ana_hvd_set *set, struct hvd_work *work, int64_t horizon_ns);
 
-/* horovod.c: what is kept of a job's loops; NULL: out of memory. */
+/* horovod.c: an empty state of a job's loops; NULL: out of memory.  Free with ana_hvd_free. */
 struct ana_hvd_state *ana_hvd_new(void);
+/* Frees it; NULL is none. */
 void ana_hvd_free(struct ana_hvd_state *state);
 
 #endif

@@ -1,4 +1,4 @@
-/* Inside the judgement of Horovod's loops: what its rules (horovod_judge.c) and its words (horovod_say.c) share. */
+/* Inside the judgement of Horovod's loops: what its rules (judge.c) and its words (say.c) share. */
 #ifndef ANA_HOROVOD_JUDGE_H
 #define ANA_HOROVOD_JUDGE_H
 
@@ -16,7 +16,7 @@ struct hvd_judge {
     uint8_t *culprit;            /* by member */
 };
 
-/* Adds a line of evidence; dropped when there is no room. */
+/* Adds a line of evidence; it is dropped when there is no room. */
 __attribute__((format(printf, 2, 3))) void hvd_say(struct ana_hvd_finding *out, const char *format, ...);
 
 /* "rank 5", "ranks 0-2, 4": of the members that are marked with `value`. */
@@ -25,7 +25,7 @@ void hvd_names(const struct hvd_judge *judge, const uint8_t *mark, uint8_t value
 /* Fills in class, since when, whether that is hung, and who the culprits are. */
 void hvd_finish(struct hvd_judge *judge, enum ana_hvd_class id, int64_t since_ns);
 
-/* The heartbeat of member `m` has ended while those of others went on. */
+/* Whether the heartbeat of member `m` has ended while those of others went on. */
 bool hvd_is_silent(const struct hvd_judge *judge, size_t m);
 
 /* Adds where member `m` is, as far as its own file tells. */

@@ -1,5 +1,5 @@
-/* Horovod's lists of requests and responses, as they lie on the wire: FlatBuffers.  Reads what is there and no more;
- * hostile, torn and cut-off bytes give fewer entries, never a bad access.
+/* Horovod's lists of requests and responses, as they lie on the wire: FlatBuffers.  Hostile, torn and cut-off bytes
+ * give fewer entries, never a bad access.
  * Source of the layout: FlatBuffers' binary format; of the fields: Horovod 0.28.1, wire/message_generated.h. */
 #ifndef ANA_HOROVOD_WIRE_H
 #define ANA_HOROVOD_WIRE_H
@@ -23,8 +23,10 @@ struct ana_hvd_entry {
 };
 typedef void ana_hvd_take(void *user, const struct ana_hvd_entry *entry);
 
-/* Calls `take` for each entry, in order.  False: not such a list at all.  *shutdown: the list asks to leave. */
+/* Calls `take` for each request, in order.  False: the bytes are no such list.  *shutdown: the list asks to leave. */
 bool ana_hvd_requests(const uint8_t *bytes, size_t size, ana_hvd_take *take, void *user, bool *shutdown);
+/* Calls `take` for each tensor of each response, in order.  False: the bytes are no such list.  *shutdown: the list
+ * asks all to leave. */
 bool ana_hvd_responses(const uint8_t *bytes, size_t size, ana_hvd_take *take, void *user, bool *shutdown);
 
 #endif

@@ -26,12 +26,14 @@ struct ana_bundle {
     struct ana_map known;        /* by device and inode: the same file under two names is read once */
 };
 
-/* Takes note of the places; false when out of memory.  Nothing is opened yet. */
+/* Begins a bundle of these folders and files; the text is copied.  False: out of memory.  Opens nothing yet:
+ * ana_bundle_scan does. */
 bool ana_bundle_open(struct ana_bundle *bundle, const char *const *places, size_t n);
+/* Closes and frees all files; the struct is the caller's. */
 void ana_bundle_close(struct ana_bundle *bundle);
 
-/* Looks for files that were not there before, and again at those that could not be read.  Returns how many became
- * readable by this look. */
+/* Opens files that were not there before, and tries again those that could not be read.  Returns how many became
+ * readable by this call. */
 size_t ana_bundle_scan(struct ana_bundle *bundle);
 
 /* The first place or file that could not be read, and why: "PATH: Permission denied"; NULL if all could. */

@@ -18,30 +18,34 @@
 
 struct ana_job;
 
-/* A job is opened by ana_job_open (trace/session/session.h). */
+/* Closes a job, and frees it with all that it has handed out; NULL is none.  ana_job_open (trace/session/session.h)
+ * opens one. */
 void ana_job_close(struct ana_job *job);
-const char *ana_job_warning(const struct ana_job *job, size_t i); /* NULL past the last; damage of files included */
+/* Warning i, one line: files that could not be read, damage in files, other jobs; NULL past the last.  Valid until the
+ * next refresh. */
+const char *ana_job_warning(const struct ana_job *job, size_t i);
 
-/* Source lines need the program's debug information, which this room does not read: a caller that can gives a function
- * that takes a site's module text ("app+0x1234") in a file and returns "app.c:17" or NULL; the text must outlive the
- * job. */
+/* Finds source lines, which need the program's debug information; this room does not read it.  Takes a site's module
+ * text ("app+0x1234") in a file and returns "app.c:17", or NULL.  The text must outlive the job. */
 typedef const char *ana_line_finder(void *context, const struct trc_file *file, const char *module);
+/* Sets the function that finds source lines, and what it is called with; NULL: lines are unknown. */
 void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context);
 
-/* Newest trace folder in `where` (by the newest trace file in it); false if there is none. */
+/* Writes the path of the newest trace folder in `where` (by its newest trace file).  False: there is none. */
 bool ana_newest_folder(const char *where, char *out, size_t out_size);
 
-/* Looks at all files again, and for new ones in the folders.  Returns true if anything moved.  Files that come late, or
- * learn their rank late, are sorted in: the indices of ranks may change then (info.generation tells), and the analysis
- * of events begins anew. */
+/* Reads all files again, and looks for new ones in the folders.  Returns true if anything changed.  Files that come
+ * late, or learn their rank late, are sorted in: then the indices of ranks may change (info.generation rises) and the
+ * analysis of events begins anew. */
 bool ana_job_refresh(struct ana_job *job);
 
-/* Works on events for about `budget_ns` (0: until nothing is left).  Returns the share done, 0..1; 1 = all there is
- * now. */
+/* Analyses events for about `budget_ns` (0: until nothing is left).  Returns the share that is done, 0..1; 1 = all
+ * there is now. */
 double ana_job_advance(struct ana_job *job, int64_t budget_ns);
 
 enum ana_state { ANA_RUNNING, ANA_FINISHED, ANA_ABORTED, ANA_HUNG };
-const char *ana_state_name(enum ana_state state); /* "running" "finished" "aborted" "hung" */
+/* "running" "finished" "aborted" "hung" */
+const char *ana_state_name(enum ana_state state);
 
 struct ana_job_info {
     const char *name;  /* of the folder, without "hpctop-" */
@@ -66,6 +70,7 @@ struct ana_job_info {
     size_t other_jobs;         /* files of other jobs, given too but left out: then warning 0 names the folders */
     unsigned generation;       /* rises when the indices of ranks change */
 };
+/* The job as the last refresh saw it.  Strings live until the next refresh. */
 struct ana_job_info ana_job_info(const struct ana_job *job);
 
 /* Ranks in the same kind of container: runtime and image are equal.  Both are "" for those in none. */
@@ -73,7 +78,8 @@ struct ana_job_container {
     const char *runtime, *image; /* live as long as the job */
     size_t ranks;
 };
-/* At most `room` of them, in the order of their first ranks; returns how many, 0 where no rank is in a container. */
+/* Writes at most `room` kinds of container, in the order of their first ranks.  Returns how many; 0 where no rank is in
+ * a container. */
 size_t ana_job_containers(const struct ana_job *job, struct ana_job_container *out, size_t room);
 
 /* A clock of the job and where it stands against the first: hosts have one each, the ranks on them share it (but for
@@ -87,8 +93,10 @@ struct ana_job_clock {
     double error_s;    /* uncertainty of the two offsets */
     bool fitted;       /* by messages or collectives both ways; else the wall clocks are believed */
 };
+/* How many clocks the job has. */
 size_t ana_job_clocks(const struct ana_job *job);
-struct ana_job_clock ana_job_clock(const struct ana_job *job, size_t i); /* i < ana_job_clocks */
+/* Clock i < ana_job_clocks(job). */
+struct ana_job_clock ana_job_clock(const struct ana_job *job, size_t i);
 
 enum ana_rank_state {
     ANA_RANK_RUN,     /* outside MPI */
@@ -98,7 +106,8 @@ enum ana_rank_state {
     ANA_RANK_DEAD,    /* gone without MPI_Finalize */
     ANA_RANK_UNKNOWN /* cannot be told: another host and no heartbeat for a while, tracing stopped, or a damaged file */
 };
-const char *ana_rank_state_name(enum ana_rank_state state); /* "run" "wait" "done" "abort" "dead" "?" */
+/* "run" "wait" "done" "abort" "dead" "?" */
+const char *ana_rank_state_name(enum ana_rank_state state);
 
 /* A process now, from its head and live pages.  Strings live as long as the job. */
 struct ana_rank {
@@ -122,20 +131,22 @@ struct ana_rank {
     /* Rates over the last second of a running job, else of the whole run; NAN unknown. */
     double sent_per_s, received_per_s, calls_per_s, mpi_share;
 };
+/* The process with this rank index as the last refresh saw it; valid until the next.  NULL: there is no such index. */
 const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index);
-/* What a rank is called: "3", "w1:3" where it is not of the first world, "pid 77" where its rank is not known. */
+/* The name of a rank, by value. */
 struct ana_label {
     char text[32];
 };
+/* What a rank is called: "3"; "w1:3" where it is not of the first world; "pid 77" where its rank is not known. */
 struct ana_label ana_rank_label(const struct ana_job *job, size_t index);
 
-/* The call that a rank is inside, with what is known of its partner: "MPI_Recv from rank 0, tag 7, on rows"; ""
- * outside.
- */
+/* Writes the call that a rank is inside, with what is known of its partner: "MPI_Recv from rank 0, tag 7, on rows"; ""
+ * outside of calls. */
 void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size);
-/* The same of its gpu_op: "ncclAllReduce on nccl 5a3c99f0, running"; "" if there is none. */
+/* Writes the device operation that a rank has under way the longest: "ncclAllReduce on nccl 5a3c99f0, running"; "" if
+ * there is none. */
 void ana_gpu_inside(const struct ana_job *job, size_t index, char *out, size_t size);
-/* "called" "enqueued" "running": of an operation that is under way. */
+/* The state of an operation that is under way: "called" "enqueued" "running". */
 const char *ana_gpu_standing(const struct trc_gpu_op *op);
 
 /* ---- selections and summaries ---------------------------------------------------------------------------------- */
@@ -176,13 +187,13 @@ struct ana_rank_stat {
     uint64_t came_last;                  /* of these */
 };
 
-/* Its run, or the time of all its threads in MPI where that is longer. */
+/* What shares of a rank's time are of: its run, or the time of all its threads in MPI where that is longer.  In ns. */
 static inline int64_t ana_rank_time_ns(const struct ana_rank_stat *stat)
 {
     return stat->wall_ns > stat->mpi_sum_ns ? stat->wall_ns : stat->mpi_sum_ns;
 }
 
-/* What a rank's waiting is a share of: as much of that as was analysed. */
+/* What a rank's waiting is a share of: the analysed part of its time, in ns. */
 static inline int64_t ana_rank_seen_ns(const struct ana_rank_stat *stat)
 {
     double part = stat->wall_ns > 0 ? (double)stat->seen_ns / (double)stat->wall_ns : 0;
@@ -249,8 +260,7 @@ struct ana_summary {
     struct ana_call_stat *cells;
     size_t pair_count; /* by source, then destination */
     struct ana_pair *pairs;
-    uint64_t
-        call_overflow; /* calls that are in the ranks' totals only: a thread made more kinds than it has rows for */
+    uint64_t call_overflow;  /* calls in the ranks' totals only: a thread made more kinds than it has rows for */
     uint64_t pair_overflow;  /* messages whose partner could not be told */
     size_t collective_count; /* sorted by lost_ns */
     struct ana_collective *collectives;
@@ -265,24 +275,26 @@ struct ana_summary {
     uint64_t clock_violations;        /* messages that arrive before they leave: the clocks' error, not physics */
 };
 
-/* Fills *out for a selection.  All time and all ranks: counters (exact) joined with what advance has seen.  Otherwise
- * from the events of the range; call it again while out->analysed < 1 after ana_job_advance.  Free it with
- * ana_summary_free.  TRC_BAD only when out of memory. */
+/* Fills *out for a selection.  All time and all ranks: from the counters (exact), joined with what ana_job_advance has
+ * seen.  Otherwise from the events of the range: call it again while out->analysed < 1 after ana_job_advance.  TRC_BAD
+ * only when out of memory.  Free with ana_summary_free. */
 enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selection, struct ana_summary *out);
+/* Frees what a summary has; the struct is the caller's. */
 void ana_summary_free(struct ana_summary *summary);
 
-/* The first line: what is the matter, and where; always a sentence.  `gpu` is of the same selection (NULL: the whole
- * run's is looked up, else unknown). Returns its weight. */
+/* How much a headline matters. */
 enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
 struct ana_gpu_look;
+/* Writes the headline: what is the matter, and where; always a sentence.  `gpu` is of the summary's selection (NULL:
+ * for the whole run it is looked up, else it is unknown).  Returns its weight. */
 enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
                              const struct ana_gpu_look *gpu, char *out, size_t out_size);
 
 /* ---- over time ------------------------------------------------------------------------------------------------- */
 
 enum ana_series_kind { ANA_SERIES_SENT, ANA_SERIES_RECEIVED, ANA_SERIES_CALLS, ANA_SERIES_MPI_SHARE };
-/* `n` equal steps of [begin_ns, end_ns): bytes/s, calls/s or share, summed (share: averaged) over the selected ranks,
- * NAN where nothing is known.  From the pyramid: O(ranks x n). */
+/* Fills `n` equal steps of the selected time: bytes/s, calls/s or share, summed over the selected ranks (share:
+ * averaged), NAN where nothing is known.  From the pyramid: O(ranks x n). */
 void ana_series(const struct ana_job *job, struct ana_selection selection, enum ana_series_kind kind, size_t n,
                 double *out);
 
@@ -291,12 +303,12 @@ struct ana_timeline_cell {
     float share[TRC_CATEGORIES]; /* sums to 1 where known, all 0 where not (before begin, after end, recycled) */
     float waiting;               /* share of the cell lost waiting for others */
 };
-/* `n` cells of [begin_ns, end_ns) for one rank.  O(n) whatever the trace: pre-reduced; below the pyramid's finest
- * level it decodes the chunk or two that the range touches. */
+/* Fills `n` cells of [begin_ns, end_ns) for one rank.  O(n) whatever the trace: from sums made before.  Below the
+ * finest level of the pyramid it decodes the chunk or two that the range touches. */
 void ana_timeline(struct ana_job *job, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
                   struct ana_timeline_cell *out);
 
-/* What rank `index` was in at `at_ns`: the call that covers it, or the last one that ended before. */
+/* What a rank was in at one time: the call that covers it, or the last one that ended before. */
 struct ana_state_at {
     const char *call; /* NULL: outside MPI and nothing before */
     bool covers;      /* at_ns is inside the call */
@@ -310,8 +322,9 @@ struct ana_state_at {
     int32_t last_index; /* of a collective: who came last; -1 unknown */
     int64_t late_ns;    /* last arrival less first arrival */
 };
+/* Fills *out for `at_ns`, in job time.  False: nothing is known of that time.  Decodes a chunk or two. */
 bool ana_state_at(struct ana_job *job, size_t rank_index, int64_t at_ns, struct ana_state_at *out);
-/* The next (step 1) or previous (step -1) call of the rank from `at_ns`; returns its begin, or at_ns if there is none.
+/* The begin of the rank's next (step 1) or previous (step -1) call from `at_ns`, in job time; at_ns if there is none.
  */
 int64_t ana_step(struct ana_job *job, size_t rank_index, int64_t at_ns, int step);
 

@@ -101,36 +101,41 @@ struct ana_job {
 };
 
 /* members.c */
-void ana_members_name(struct ana_job *job); /* by its folder */
-/* Takes in files that came, and ranks that became known, since the last look; true if the processes are others now. */
+/* Names the job after its folder. */
+void ana_members_name(struct ana_job *job);
+/* Takes in files that came, and ranks that became known, since the last call.  True if the processes are others now. */
 bool ana_members_refresh(struct ana_job *job);
+/* Frees the processes and what was found from them. */
 void ana_members_forget(struct ana_job *job);
-/* SIZE_MAX if it has no file. */
+/* The rank index of a rank of a world; SIZE_MAX: it has no file. */
 size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank);
-/* Processes of ranks 0 .. size - 1 of a world: how many, and the first of them; the others follow it. */
+/* How many of ranks 0 .. size - 1 of a world have files.  *first is the index of the first; the others follow it. */
 size_t ana_ranks_below(const struct ana_job *job, uint32_t world, int32_t size, size_t *first);
 
 /* worlds.c */
-/* What a communicator of rank `index` is known by in all worlds that share it; 0 for NULL. */
+/* The identity of a communicator of rank `index`, one for all worlds that share it; 0 for NULL. */
 uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct trc_comm *comm);
-/* There are other worlds, and which of them this communicator of rank `index` reaches is not known. */
+/* Whether there are other worlds, and it is not known which of them this communicator of rank `index` reaches. */
 bool ana_remote_unknown(const struct ana_job *job, size_t index, const struct trc_comm *comm);
-/* Rank index of a partner as that rank's signatures have it; SIZE_MAX: none, or not known. */
+/* The rank index of a partner `peer` in a signature of rank `index`; SIZE_MAX: none, or not known. */
 size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_comm *comm, int32_t peer);
-/* The members of a communicator of rank `index`, or its remote group alone: ana_member(m) for each m of the range is a
- * rank index, or SIZE_MAX: no file, or not known.  What is walked is the list in the file or, where all of a world are
- * in it, the files that there are; its size is only a number. */
+/* Members of a communicator, as numbers m for ana_member.  They are the list in the file or, where a whole world is in
+ * it, the files that there are: its size is only a number that a file says. */
 struct ana_range {
     size_t from, to;
 };
+/* The members of a communicator of rank `index`, or its remote group alone. */
 struct ana_range ana_members(const struct ana_job *job, size_t index, const struct trc_comm *comm, bool remote);
+/* The rank index of member `m`; SIZE_MAX: it has no file, or is not known. */
 size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm *comm, size_t m);
 
 /* call_names.c */
+/* Gives the calls of a process's file their job-wide numbers.  False: out of memory. */
 bool ana_number_calls(struct ana_job *job, struct ana_process *process);
-/* Job-wide number of a call; of one of a process's file by its id there.  Never fails: number 0 is for what memory
- * does not suffice for. */
+/* The job-wide number of a call, looked up by its name.  Never fails: number 0 is for calls that there was no memory
+ * for. */
 uint32_t ana_call_number_anew(struct ana_job *job, const struct trc_call *call);
+/* The job-wide number of a call, from a small cache if it was asked for lately. */
 static inline uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call)
 {
     struct ana_call_cache *cached = &job->call_cache[(uintptr_t)call / sizeof *call % 64];
@@ -138,54 +143,66 @@ static inline uint32_t ana_call_number(struct ana_job *job, const struct trc_cal
         *cached = (struct ana_call_cache){call, ana_call_number_anew(job, call)};
     return cached->number;
 }
+/* The job-wide number of a call by its id in the file of rank `index`; 0: none. */
 uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id);
 
 /* job.c */
-/* Looks at all processes and at the state of the whole; after a refresh of the files or a new fit of the clock.  True
- * if somebody may be alive, or is found to have ended: then another verdict may follow from the same files. */
+/* Brings all processes and the state of the job up to date, after a refresh of the files or a new fit of the clock.
+ * True if somebody may be alive, or was found to have ended: then the same files may give another verdict. */
 bool ana_job_refresh_state(struct ana_job *job);
-/* As ana_job_open, which calls it; `upper` outlives the job. */
+/* Opens a job, as ana_job_open describes, with these floors above it; `upper` must outlive the job. */
 enum trc_status ana_job_open_with(const struct ana_upper *upper, const char *const *folders, size_t n,
                                   struct ana_job **out, char *error, size_t error_size);
+/* Whether a rank index is selected; NULL selects all. */
 static inline bool ana_selected(const uint8_t *ranks, size_t index)
 {
     return !ranks || ranks[index];
 }
 
 /* inside.c */
-/* One sentence about the rank that has been inside a call for seconds, and far longer than usual, while nothing of it
- * moves; false if there is none. */
+/* Writes one sentence about the rank that has been inside a call for seconds, and far longer than usual, while nothing
+ * of it moves.  False: there is none. */
 bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size);
-/* "MPI_Recv from rank 0, tag 7, on rows": a call of rank `index` with what is known of its partner. */
+/* Writes a call of rank `index` with what is known of its partner: "MPI_Recv from rank 0, tag 7, on rows". */
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size);
 
-/* "MPI_COMM_WORLD", its own name, or "a communicator of 4"; "a window of 4", "file out.dat". */
+/* Writes what a communicator is called: "MPI_COMM_WORLD", its own name, or "a communicator of 4"; "a window of 4",
+ * "file out.dat". */
 void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size);
-const char *ana_comm_kind(const struct trc_comm *comm); /* "communicator", "window", "file" */
+/* "communicator", "window", "file"; NULL counts as a communicator. */
+const char *ana_comm_kind(const struct trc_comm *comm);
 
 /* advance.c */
-bool ana_analysis_start(struct ana_job *job); /* anew, for the processes as they are now; false: out of memory */
+/* Starts the analysis of events anew, for the processes as they are now.  False: out of memory. */
+bool ana_analysis_start(struct ana_job *job);
+/* Frees all that the analysis has found; before the processes change. */
 void ana_analysis_stop(struct ana_job *job);
-void ana_analysis_refresh(struct ana_job *job);       /* after the files were refreshed */
-double ana_analysis_share(const struct ana_job *job); /* of the main pass */
-/* Makes the range pass that of `selection`, unless it is already; returns its share, -1 when out of memory. */
+/* Takes up what came, after the files were refreshed. */
+void ana_analysis_refresh(struct ana_job *job);
+/* The share of the records that the main pass has read, 0..1. */
+double ana_analysis_share(const struct ana_job *job);
+/* Begins a pass over the events of a selection, unless it is under way already.  Returns the share that it has read, -1
+ * when out of memory. */
 double ana_time_range_select(struct ana_job *job, const struct ana_selection *selection);
-void ana_time_range_release(struct ana_job *job); /* there is no range now, and no pass over its events */
+/* Ends the pass over a selection, if there is one, and frees its sums. */
+void ana_time_range_release(struct ana_job *job);
 
 /* over_time.c: from when to when the main pass knows what a rank did; empty while it knows nothing. */
 struct ana_span ana_known_time(const struct ana_job *job, size_t index);
-/* What ended before this is in the sums of the range. */
+/* The job time up to which events are in the sums of the range: all that ended before. */
 int64_t ana_time_range_until(const struct ana_job *job);
 
-/* summary_counters.c: ranks, calls, cells and pairs of the whole run.  summary_events.c: the same of a range, and what
- * only events tell.  False: out of memory. */
+/* summary_counters.c: fills ranks, calls, cells and pairs for the whole run.  False: out of memory. */
 bool ana_summary_counters(struct ana_job *job, struct ana_summary *s);
+/* summary_events.c: fills all of a summary from the events of the range.  False: out of memory. */
 bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s);
+/* summary_events.c: fills what only events tell: waits, collectives, sites, latencies.  False: out of memory. */
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events);
+/* Sorts the pairs by source, then destination. */
 void ana_summary_sort_pairs(struct ana_summary *s);
-/* Adds what is known of the latencies to a pair. */
+/* Fills the latencies of a pair, as far as they are known. */
 void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relations);
 
 /* One of the sums over all sizes, or of one size, that calls and cells are made of. */
@@ -197,14 +214,15 @@ struct ana_call_cell {
     int64_t time_ns;
     struct ana_times_sum times;
 };
-/* Makes s->calls and s->cells of cells that may come in any order; reorders them. */
+/* Makes s->calls and s->cells of cells in any order; sorts those.  False: out of memory. */
 bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_call_cell **cells, size_t n);
 /* Adds the time in the call that the rank is still inside, clipped to [begin, end), to its categories, and fills
  * wall_ns, mpi_ns and category_ns[TRC_CAT_COMPUTE] from category_ns. */
 void ana_summary_rank_time(const struct ana_process *process, struct ana_rank_stat *stat, int64_t begin_ns,
                            int64_t end_ns);
 
-/* "WORLD", "SELF", its own name, or "#n of size k"; valid until the next ask for the same communicator. */
+/* The short name of a communicator: "WORLD", "SELF", its own name, or "#n of size k".  Valid until it is asked for
+ * again. */
 const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm);
 
 #endif

@@ -7,18 +7,20 @@
 
 /* Job times beyond this (73 years) are damage. */
 #define ANA_TIME_LIMIT ((int64_t)1 << 61)
+/* A job time, within the limit. */
 static inline int64_t ana_time_within(int64_t ns)
 {
     return ns > ANA_TIME_LIMIT ? ANA_TIME_LIMIT : ns < -ANA_TIME_LIMIT ? -ANA_TIME_LIMIT : ns;
 }
 
-/* The reader's own host and clocks, taken once for a look at all processes. */
+/* The reader's own host and clocks, read once for all processes. */
 struct ana_here {
     char host[64];
     char boot_id[40];
     uint64_t pid_namespace; /* 0 unknown */
     int64_t realtime_ns, monotonic_ns;
 };
+/* Reads the host's name and boot, this process's pid namespace, and the clocks. */
 void ana_here_now(struct ana_here *here);
 
 /* Counters at one moment, for rates. */
@@ -44,7 +46,7 @@ struct ana_process {
     int open_category;     /* of the call that the rank is inside (rank.inside); -1 none */
     int64_t open_begin_ns; /* job time */
     uint64_t heartbeats;
-    int64_t heartbeat_seen;           /* when it last moved while we looked, CLOCK_MONOTONIC; 0 never */
+    int64_t heartbeat_seen;           /* when it was last seen to move, CLOCK_MONOTONIC; 0 never */
     uint64_t progress;                /* completed calls that are no polls and not local */
     int64_t heartbeat_ns;             /* job time of the last heartbeat */
     int64_t last_end_ns;              /* job time of the last completed call of any thread; INT64_MIN none */

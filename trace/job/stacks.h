@@ -64,27 +64,31 @@ struct ana_stacks {
     void *owned; /* text and frames */
 };
 
-/* The newest complete snapshot of every rank (an incomplete one where there is no other).  A FATAL one counts as the
- * newest whatever follows.  False only when out of memory; *out is then empty. */
+/* Takes the newest complete snapshot of every rank, an incomplete one where there is no other.  A FATAL one counts as
+ * the newest whatever follows.  False: out of memory; *out is then empty.  Free with ana_stacks_free. */
 bool ana_stacks_take(const struct ana_job *job, struct ana_stacks *out);
-/* All snapshots of one file, oldest first; `index` is written into them. */
+/* Takes all snapshots of one file, oldest first; `index` is written into them.  False: out of memory; *out is then
+ * empty. */
 bool ana_stacks_of_file(const struct trc_file *file, size_t index, struct ana_stacks *out);
+/* Frees them with their text and frames; the struct is the caller's. */
 void ana_stacks_free(struct ana_stacks *stacks);
 
-/* The main thread's stack of rank `index`, or NULL; of a process that crashed, the crashed thread's. */
+/* The stack of rank `index`: its main thread's, or the crashed thread's of a process that crashed.  NULL: there is
+ * none. */
 const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t index);
 
-/* The frame that says most: the innermost Python one of the user's own (not of an installed package), else any, else
- * the innermost native one outside libc, the MPI library and the loader, else the innermost; NULL if there is none. */
+/* The frame that says most; NULL if there is none.  The innermost Python frame of the user's own code (not of an
+ * installed package), else any Python frame; else the innermost native frame outside libc, the MPI library and the
+ * loader; else the innermost. */
 const struct ana_frame *ana_stack_place(const struct ana_stack *stack);
 
-/* One line about where a thread is: "train.py:57 in load_batch <- read() on /data/shard-17 (blocked, file)",
+/* Writes one line about where a thread is: "train.py:57 in load_batch <- read() on /data/shard-17 (blocked, file)",
  * "train.py:63 in step -> synchronize (mpi_ops.py) <- futex (blocked)". */
 void ana_stack_line(const struct ana_stack *stack, char *out, size_t size);
-/* One frame: "train.py:57 in load_batch", "MPI_Recv (libmpi.so.40)". */
+/* Writes one frame: "train.py:57 in load_batch", "MPI_Recv (libmpi.so.40)". */
 void ana_frame_line(const struct ana_frame *frame, char *out, size_t size);
 
-/* Are two stacks the same?  By functions, and lines of Python; offsets in native code do not count. */
+/* Whether two stacks are equal: by functions, and lines of Python.  Offsets in native code do not count. */
 bool ana_stack_equal(const struct ana_stack *a, const struct ana_stack *b);
 
 /* Ranks whose main (or crashed) thread has an equal stack. */
@@ -93,13 +97,14 @@ struct ana_stack_group {
     size_t count;
     size_t shared; /* outermost frames (Python, else native) that it shares with the largest group */
 };
-/* Smallest groups first (the odd one out), equal ones by their first rank.  *out is malloc'ed; returns how many, 0 also
- * when out of memory (*out NULL).  Free with ana_stack_groups_free. */
+/* Groups stacks: the smallest group first, equal ones by their first rank.  Returns how many; 0 also when out of memory
+ * (*out NULL).  Free with ana_stack_groups_free. */
 size_t ana_stacks_group(const struct ana_stacks *stacks, struct ana_stack_group **out);
+/* Frees what ana_stacks_group returned. */
 void ana_stack_groups_free(struct ana_stack_group *group, size_t count);
 
-/* The groups as a prefix tree, drawn from the outermost frame: one line a node, children behind their parent, those
- * with fewer ranks first; a chain of frames with the same ranks is one line each at rising depth. */
+/* A node of the groups' prefix tree, which begins at the outermost frame.  A chain of frames with the same ranks is one
+ * node each at rising depth. */
 struct ana_stack_node {
     unsigned depth;
     const struct ana_frame *frame; /* of one of them */
@@ -108,12 +113,14 @@ struct ana_stack_node {
     size_t first;                  /* one of them: index into stacks->stack */
     bool last;                     /* a stack ends here */
 };
-size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **out); /* *out: free() */
+/* Makes the prefix tree: children behind their parent, those with fewer ranks first.  Returns how many nodes; 0 also
+ * when out of memory (*out NULL).  The caller frees *out with free(). */
+size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **out);
 
-/* The tree in words, a line where the ranks' ways part: the last frame of each stretch that the same ranks share, two
- * columns further in for each such frame above it: "7 ranks  train.py:63 in step".  *out is malloc'ed; returns how many
- * lines, 0 (*out NULL) where all are at the same place, or out of memory. */
 #define ANA_DIVERGENCE_LINE 256
+/* Writes the tree as lines, one where ranks diverge: the last frame that they share, indented by two columns for each
+ * such frame above it: "7 ranks  train.py:63 in step".  Returns how many lines; 0 (*out NULL) where all are at one
+ * place, or out of memory.  The caller frees *out with free(). */
 size_t ana_stacks_divergence(const struct ana_job *job, const struct ana_stacks *stacks,
                              char (**out)[ANA_DIVERGENCE_LINE]);
 

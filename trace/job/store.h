@@ -1,6 +1,6 @@
-/* The latest relations, kept to be looked at again: for the time under the cursor and for time ranges.
- * Bounded: the newest ANA_STORE_MESSAGES messages, ANA_STORE_WAITS wait states, and collective instances in a table in
- * which a new one may take the place of an old one.  What was pushed out is unknown. */
+/* The latest relations, kept for the time under the cursor and for time ranges.
+ * Bounded: the newest ANA_STORE_MESSAGES messages, the newest ANA_STORE_WAITS wait states, and collective instances in
+ * a table in which a new one may replace an old one.  What was replaced is unknown. */
 #ifndef ANA_STORE_H
 #define ANA_STORE_H
 
@@ -45,9 +45,11 @@ struct ana_store {
     int64_t waits_since_ns;              /* all that ended later are here; INT64_MIN: all */
 };
 
+/* Makes room for a job of `ranks` ranks.  False: out of memory. */
 bool ana_store_init(struct ana_store *store, size_t ranks);
+/* Frees it; the struct is the caller's. */
 void ana_store_free(struct ana_store *store);
-/* Return what was kept, until the next.  Inline, as all that each message comes by. */
+/* Keeps a message; returns what was kept, valid until the next.  Inline, because each message comes by here. */
 static inline const struct ana_kept_message *ana_store_message(struct ana_store *store, const struct ana_message *m)
 {
     struct ana_kept_message *slot = &store->message[store->messages % ANA_STORE_MESSAGES];
@@ -66,6 +68,7 @@ static inline const struct ana_kept_message *ana_store_message(struct ana_store 
     return slot;
 }
 
+/* Keeps a wait state; `call` is job-wide.  Returns what was kept, valid until the next. */
 static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store, const struct ana_wait_span *span,
                                                          uint32_t call)
 {
@@ -84,28 +87,31 @@ static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store
     store->last_wait[span->waiter] = store->waits;
     return slot;
 }
+/* Keeps a collective instance, which may replace another; `call` is job-wide. */
 void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, int64_t lost_ns);
 
-/* Walks from the newest to the oldest: i = 0 .. count - 1. */
+/* How many of `so_far` are kept where there is room for `room`. */
 static inline size_t ana_store_count(uint64_t so_far, size_t room)
 {
     return so_far < room ? (size_t)so_far : room;
 }
+/* Message i, 0 <= i < ana_store_count(); the newest is 0. */
 static inline const struct ana_kept_message *ana_store_message_at(const struct ana_store *store, size_t i)
 {
     return &store->message[(store->messages - 1 - i) % ANA_STORE_MESSAGES];
 }
+/* Wait state i, 0 <= i < ana_store_count(); the newest is 0. */
 static inline const struct ana_kept_wait *ana_store_wait_at(const struct ana_store *store, size_t i)
 {
     return &store->wait[(store->waits - 1 - i) % ANA_STORE_WAITS];
 }
-/* The waits of one rank, newest first: NULL past the oldest that is kept. */
+/* The wait state of this number, for a walk over one rank from last_wait[] by `before`; NULL past the oldest kept. */
 static inline const struct ana_kept_wait *ana_store_wait_of(const struct ana_store *store, uint64_t number)
 {
     bool kept = number && number + ANA_STORE_WAITS > store->waits;
     return kept ? &store->wait[(number - 1) % ANA_STORE_WAITS] : NULL;
 }
-/* NULL if it is not there (any more). */
+/* The instance of a communicator with this sequence number; NULL: it is not kept, or no longer. */
 const struct ana_kept_instance *ana_store_find(const struct ana_store *store, uint64_t comm_identity,
                                                uint64_t sequence);
 

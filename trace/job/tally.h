@@ -45,14 +45,17 @@ struct ana_wait_sum { /* ana_wait_key of kind and call, waiter, culprit */
     int64_t lost_ns;
     double squares; /* as in ana_wait */
 };
+/* The key of waits of a kind in calls with a job-wide number. */
 static inline uint64_t ana_wait_key(enum ana_wait_kind kind, uint32_t call)
 {
     return (uint64_t)kind << 32 | call;
 }
+/* The kind in such a key. */
 static inline enum ana_wait_kind ana_wait_key_kind(uint64_t key)
 {
     return (enum ana_wait_kind)(key >> 32);
 }
+/* The job-wide number of the call in such a key. */
 static inline uint32_t ana_wait_key_call(uint64_t key)
 {
     return (uint32_t)key;
@@ -71,24 +74,27 @@ struct ana_tally {
     bool out_of_memory; /* something is missing from the sums */
 };
 
+/* Empty sums for a job of `ranks` ranks.  False: out of memory. */
 bool ana_tally_init(struct ana_tally *tally, size_t ranks);
+/* Frees them; the struct is the caller's. */
 void ana_tally_free(struct ana_tally *tally);
 
-/* Looks up what all events of the signature share, its call being number `call`: event->use. */
+/* Looks up what all events of the signature share, into event->use; `call` is the job-wide number of its call. */
 void ana_tally_use(struct ana_tally *tally, const struct ana_event *event, uint32_t call);
-/* An event or SUB item, not nested, whose use was looked up. */
+/* Adds an event or SUB item to its call site.  Not for nested ones; its use must have been looked up. */
 static inline __attribute__((always_inline)) void ana_tally_event(struct ana_tally *tally,
                                                                   const struct ana_event *event);
-/* The same by call and size and by rank: for time ranges; of whole runs the counters know better. */
+/* Adds an event by call and size, and by rank.  For time ranges; of whole runs the counters know better. */
 void ana_tally_call(struct ana_tally *tally, const struct ana_event *event);
-/* A call that begins before the end of a range and ends after it: its duration, by call and size and by place. */
+/* Adds the duration of a call that begins before the end of a range and ends after it, by call and size and by place.
+ */
 void ana_tally_passing(struct ana_tally *tally, const struct ana_event *event);
-/* The part of an event that lies in [begin_ns, end_ns), by category, by call and size and by place. */
+/* Adds the part of an event that lies in [begin_ns, end_ns), by category, by call and size and by place. */
 void ana_tally_time(struct ana_tally *tally, const struct ana_event *event, int64_t begin_ns, int64_t end_ns);
-/* A message that was sent: counted by pair, unless the destination is not known (SIZE_MAX). */
+/* Counts a message that was sent by its pair, unless the destination is not known (SIZE_MAX). */
 void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes);
-/* Where the sums of a message and of its waits are, each + 1; 0: not looked up.  For an ana_message's note: what is
- * found for one message of a channel holds for the next. */
+/* Where the sums of a message and of its waits are, each + 1; 0: not looked up.  It lies in an ana_message's note: what
+ * is found for one message of a channel holds for the next. */
 struct ana_tally_note {
     uint32_t pair;
     struct ana_tally_note_wait {
@@ -98,11 +104,12 @@ struct ana_tally_note {
     } wait[2]; /* late sender, late receiver */
 };
 
-/* Look them up, and make them; 0: out of memory. */
+/* The place + 1 of the sums of a message's pair, made if there are none yet; 0: out of memory. */
 uint32_t ana_tally_pair_place(struct ana_tally *tally, const struct ana_kept_message *message);
+/* The place + 1 of the sums of such waits, made if there are none yet; 0: out of memory. */
 uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_kept_wait *wait);
 
-/* A message that was matched: its latency. */
+/* Adds the latency of a message that was matched; a negative one is a clock violation. */
 static inline void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *m,
                                      struct ana_tally_note *note)
 {
@@ -124,11 +131,13 @@ static inline void ana_tally_message(struct ana_tally *tally, const struct ana_k
     if (pair && ns < pair->latency_min_ns)
         pair->latency_min_ns = ns;
 }
-/* Of all messages. */
+/* The distribution of the latencies of all messages. */
 void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *out);
-/* Those who took part are told by ana_tally_part. */
+/* Adds an instance of a collective; ana_tally_part adds those who took part. */
 void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *instance);
+/* Counts that a rank took part in an instance, and whether it came last. */
 void ana_tally_part(struct ana_tally *tally, size_t index, bool last);
+/* Adds a wait state. */
 static inline void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *w,
                                   struct ana_tally_note_wait *note)
 {
@@ -143,12 +152,12 @@ static inline void ana_tally_wait(struct ana_tally *tally, const struct ana_kept
     sum->squares += ns * ns;
 }
 
-/* What an item counts as sent and received: a request's bytes are sent when it starts and received when it completes;
- * unknown counts as nothing. */
+/* The bytes that an item counts as sent: a request's when it starts.  Unknown counts as 0. */
 static inline uint64_t ana_event_sent(const struct trc_sig *sig)
 {
     return sig->flags & TRC_SIG_COMPLETE || sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
 }
+/* The bytes that an item counts as received: a request's when it completes.  Unknown counts as 0. */
 static inline uint64_t ana_event_received(const struct trc_sig *sig)
 {
     bool posted = (sig->flags & TRC_SIG_P2P_IN) && (sig->flags & TRC_SIG_START);
@@ -156,16 +165,17 @@ static inline uint64_t ana_event_received(const struct trc_sig *sig)
     return posted || done_before || sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received;
 }
 
-/* How often an item happened, as what it is and as a call of the program's. */
+/* How often an item happened. */
 static inline uint64_t ana_event_times(const struct ana_event *e)
 {
     return e->kind == TRC_RECORD_FOLD ? e->count : 1;
 }
+/* How many calls of the program's an item stands for; a SUB item is none. */
 static inline uint64_t ana_event_calls(const struct ana_event *e)
 {
     return e->sig->flags & TRC_SIG_SUB ? 0 : e->count;
 }
-/* Time of each of them. */
+/* The time of each of them, in ns; of a FOLD, the mean time inside a poll. */
 static inline int64_t ana_event_each(const struct ana_event *e)
 {
     return e->kind == TRC_RECORD_FOLD ? e->busy_ns / (int64_t)(e->count ? e->count : 1) : e->end_ns - e->begin_ns;

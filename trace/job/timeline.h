@@ -4,8 +4,8 @@
  *   level 1   |   |   |     sums of pairs, made up when they are asked for
  *   level 0   | | | | |     filled by events; when all are in use, pairs are merged and the width doubles
  *
- * So memory is bounded, adding an event costs the buckets it touches, and a sum over any stretch of time costs the
- * logarithm of it.  Pure: knows nothing of files. */
+ * So memory is bounded: adding an event costs the buckets that it touches, and a sum over a time range costs the
+ * logarithm of its length.  Pure: knows nothing of files. */
 #ifndef ANA_TIMELINE_H
 #define ANA_TIMELINE_H
 
@@ -37,24 +37,28 @@ struct ana_lane {
     int64_t hot_begin_ns, hot_end_ns; /* equal: there is none */
 };
 
-/* `max` buckets (a power of two) of at first `width_ns` from `origin_ns` on; what lies before counts as at it. */
+/* An empty lane of `max` buckets (a power of two), each `width_ns` wide at first, from `origin_ns` on.  What lies
+ * before counts as at it. */
 void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, size_t max);
+/* Frees its buckets; the struct is the caller's. */
 void ana_lane_free(struct ana_lane *lane);
 
-/* `busy_ns` (at most end - begin) of [begin_ns, end_ns) spent on `category`.  False: out of memory, nothing added. */
+/* Adds that `busy_ns` (at most end - begin) of [begin_ns, end_ns) were spent on `category`.  False: out of memory,
+ * nothing was added. */
 bool ana_lane_spend(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, int64_t busy_ns,
                     enum trc_category category);
+/* Adds that [begin_ns, end_ns) was lost waiting.  False: out of memory, nothing was added. */
 bool ana_lane_wait(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns);
-/* Calls that ended and bytes that were handed over at `at_ns`. */
+/* Adds calls that ended, and bytes that were handed over, at `at_ns`.  False: out of memory, nothing was added. */
 bool ana_lane_count(struct ana_lane *lane, int64_t at_ns, uint64_t calls, uint64_t sent, uint64_t received);
 
-/* The bucket that all of [begin_ns, end_ns] lies in, if it is the one that was used last, to be added to; else NULL. */
+/* The bucket last used, to be added to, if all of [begin_ns, end_ns] lies in it; else NULL. */
 static inline struct ana_bucket *ana_lane_hot(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns)
 {
     return begin_ns >= lane->hot_begin_ns && end_ns < lane->hot_end_ns ? lane->hot : NULL;
 }
 
-/* Adds what lies in [begin_ns, end_ns) to *sum.  Whole buckets exactly; of one cut by an end, its share. */
+/* Adds what lies in [begin_ns, end_ns) to *sum: whole buckets exactly; of a bucket that an end cuts, its share. */
 void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, struct ana_lane_sum *sum);
 
 #endif

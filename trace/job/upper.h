@@ -20,7 +20,7 @@ struct ana_upper {
     /* trace/horovod: what is kept of its loops; NULL: out of memory. */
     struct ana_hvd_state *(*horovod_new)(void);
     void (*horovod_free)(struct ana_hvd_state *state);
-    /* trace/verdict: after each look at the processes; may set the state of the job. */
+    /* trace/verdict: called after the processes were brought up to date; may set the state of the job. */
     void (*refreshed)(struct ana_job *job);
     void (*samples_free)(struct ana_samples *samples);
 };

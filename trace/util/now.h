@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
+/* A clock now, in ns. */
 static inline int64_t ana_clock_read(clockid_t id)
 {
     struct timespec t;
