@@ -23,11 +23,11 @@ struct screen_job {
     bool barrier;     /* hung: rank 3 is in an MPI_Barrier of MPI_COMM_WORLD instead, nobody else */
     bool horovod;     /* screen_horovod.c */
     bool gpu;         /* screen_gpu.c */
-    bool unknown;     /* what may be unknown is: no event, no cost, no error of the clocks, no kernel */
+    bool unknown;     /* all events were recycled, and the last file is cut off; with GPUs or Horovod see there */
 };
 
-/* Writes the files, sets *clock_ns to the time that they were written at, and opens them as hpctop does. */
-/* folder_remove() after ana_job_close. */
+/* Writes the files, sets *clock_ns to the time that they were written at, and opens them as hpctop does;
+ * folder_remove() after ana_job_close. */
 struct ana_job *screen_job_open(const struct screen_job *job, int64_t *clock_ns);
 /* A running job half a second later: the clock and the files have moved on. */
 void screen_job_tick(int64_t *clock_ns);
