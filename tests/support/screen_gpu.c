@@ -28,14 +28,14 @@ static const char *const kernel_names[KERNELS] = {
     [SEND_RECV] = "_Z22ncclDevKernel_SendRecv24ncclDevKernelArgsStorageILm4096EE"};
 
 /* One rank's part of gathered bytes is counted by NCCL. */
-static void how(struct tb *tb, const char *call, int bytes, int ranks, const char *value)
+static void write_how(struct tb *tb, const char *call, int bytes, int ranks, const char *value)
 {
     char key[80];
     snprintf(key, sizeof key, "nccl.how %s %d B of %d", call, bytes, ranks);
     tb_fact(tb, key, value);
 }
 
-static void definitions(struct tb *tb, const struct screen_job *job, int rank)
+static void write_definitions(struct tb *tb, const struct screen_job *job, int rank)
 {
     static const char *const names[] = {"dp", "tp", "pp"};
     for (uint32_t i = 0; i < 3; i++) {
@@ -45,16 +45,17 @@ static void definitions(struct tb *tb, const struct screen_job *job, int rank)
         tb_comm_name(tb, DP + i, names[i]);
     }
     tb_fact(tb, "gpu.kernels", job->unknown ? "not timed: no libcupti was found" : "timed by CUPTI");
-    how(tb, "ncclAllReduce", 32 << 20, job->ranks, rank % 2 ? "NVLS SIMPLE, 16 channels" : "NVLS SIMPLE, 24 channels");
-    how(tb, "ncclAllReduce", 4096, job->ranks, rank % 2 ? "RING LL, 2 channels" : "TREE LL, 2 channels");
-    how(tb, "ncclAllGather", (4 << 20) / job->ranks, job->ranks, "RING LL128, 8 channels");
+    write_how(tb, "ncclAllReduce", 32 << 20, job->ranks,
+              rank % 2 ? "NVLS SIMPLE, 16 channels" : "NVLS SIMPLE, 24 channels");
+    write_how(tb, "ncclAllReduce", 4096, job->ranks, rank % 2 ? "RING LL, 2 channels" : "TREE LL, 2 channels");
+    write_how(tb, "ncclAllGather", (4 << 20) / job->ranks, job->ranks, "RING LL128, 8 channels");
     for (uint32_t k = 1; k < KERNELS; k++)
         tb_define(tb, TRC_DEF_KERNEL, k, 0, 0, kernel_names[k], strlen(kernel_names[k]), strlen(kernel_names[k]));
 }
 
 /* On a stream, in units of 10 ms. */
-static void run(struct tb *tb, uint32_t stream, enum tb_call call, uint32_t kernel, uint64_t bytes, double from,
-                double to)
+static void run_on(struct tb *tb, uint32_t stream, enum tb_call call, uint32_t kernel, uint64_t bytes, double from,
+                   double to)
 {
     struct trc_sig sig = tb_sig(call);
     sig.object = kernel;
@@ -77,7 +78,7 @@ static void launch(struct tb *tb, enum tb_call call, uint32_t comm, int peer, ui
     tb_event(tb, HOST, &sig, at, at + 10000, (struct tb_more){.sequence = sequence});
 }
 
-static void launches(struct tb *tb, const struct screen_job *job, int rank, uint64_t turn)
+static void launch_all(struct tb *tb, const struct screen_job *job, int rank, uint64_t turn)
 {
     uint64_t part = (4u << 20) / (uint64_t)job->ranks;
     int64_t at = (int64_t)turn * SCREEN_S + (rank == SCREEN_LATE ? 1000000 : 0);
@@ -91,7 +92,7 @@ static void launches(struct tb *tb, const struct screen_job *job, int rank, uint
 
 void screen_gpu(struct tb *tb, const struct screen_job *job, int rank)
 {
-    definitions(tb, job, rank);
+    write_definitions(tb, job, rank);
     if (!job->unknown) {
         tb_device_stream(tb, COMPUTE, (struct trc_device_stream){.number = 1, .context = 1, .stream = 7});
         tb_device_stream(tb, NCCL, (struct trc_device_stream){.number = 2, .context = 1, .stream = 13});
@@ -99,18 +100,18 @@ void screen_gpu(struct tb *tb, const struct screen_job *job, int rank)
     for (uint64_t turn = 0; turn < TURNS; turn++) {
         double at = (double)turn * 100;
         bool late = rank == SCREEN_LATE;
-        launches(tb, job, rank, turn);
+        launch_all(tb, job, rank, turn);
         if (job->unknown)
             continue;
-        run(tb, COMPUTE, TB_KERNEL, GEMM, 0, at, at + 40);
-        run(tb, COMPUTE, TB_KERNEL, ELEMENTWISE, 0, at + 40, at + (late ? 54 : 60));
-        run(tb, NCCL, TB_KERNEL, ALL_REDUCE, 0, at + (late ? 51 : 36), at + 60);
-        run(tb, NCCL, TB_KERNEL, ALL_GATHER, 0, at + 60, at + 62);
-        run(tb, NCCL, TB_KERNEL, REDUCE_SCATTER, 0, at + 62, at + 64);
-        run(tb, NCCL, TB_KERNEL, SEND_RECV, 0, at + 64, at + 65);
-        run(tb, NCCL, TB_KERNEL, SEND_RECV, 0, at + 65, at + 65.5);
-        run(tb, NCCL, TB_KERNEL, ALL_REDUCE, 0, at + 65.5, at + 66);
-        run(tb, NCCL, TB_COPY, 0, 1 << 20, at + 66, at + 77.9);
-        run(tb, NCCL, TB_COPY_BACK, 0, 8, at + 77.9, at + 78);
+        run_on(tb, COMPUTE, TB_KERNEL, GEMM, 0, at, at + 40);
+        run_on(tb, COMPUTE, TB_KERNEL, ELEMENTWISE, 0, at + 40, at + (late ? 54 : 60));
+        run_on(tb, NCCL, TB_KERNEL, ALL_REDUCE, 0, at + (late ? 51 : 36), at + 60);
+        run_on(tb, NCCL, TB_KERNEL, ALL_GATHER, 0, at + 60, at + 62);
+        run_on(tb, NCCL, TB_KERNEL, REDUCE_SCATTER, 0, at + 62, at + 64);
+        run_on(tb, NCCL, TB_KERNEL, SEND_RECV, 0, at + 64, at + 65);
+        run_on(tb, NCCL, TB_KERNEL, SEND_RECV, 0, at + 65, at + 65.5);
+        run_on(tb, NCCL, TB_KERNEL, ALL_REDUCE, 0, at + 65.5, at + 66);
+        run_on(tb, NCCL, TB_COPY, 0, 1 << 20, at + 66, at + 77.9);
+        run_on(tb, NCCL, TB_COPY_BACK, 0, 8, at + 77.9, at + 78);
     }
 }

@@ -1,7 +1,7 @@
 /* Horovod in the jobs that golden screens are drawn of: thread 1 of each rank turns a loop once a millisecond.
  *
  * In cycle 10 all ranks submit five tensors by name.  From then on, in every 500th cycle, they submit them by their
- * bits, rank m after m % 4 cycles and rank 3 after 50 (in every tenth step rank 1 after 60); then MPI carries the 4.6
+ * bits, rank m after m % 3 cycles and rank 3 after 50 (in every tenth step rank 1 after 60); then MPI carries the 4.6
  * MB of all five, for 0.8 ms (not where the job is `unknown`).  That makes 20 steps in 10 s.
  *
  * Where the job hangs, all but rank 3 submit two of them once more in cycle 9600, and a sixth by name.  Where it runs,
@@ -19,7 +19,7 @@ enum word { IDLE = 7, NO_UNCACHED = 2 };
 static const char *const names[] = {"layer1.0.conv1.weight", "layer1.0.bn1.bias",     "layer2.0.conv1.weight",
                                     "layer3.0.conv1.weight", "layer3.0.conv2.weight", "metric.val_loss"};
 
-static uint64_t elements(uint32_t tensor)
+static uint64_t elements_of(uint32_t tensor)
 {
     return 36864ull << tensor;
 }
@@ -50,7 +50,7 @@ static void put_requests(struct list *l, uint32_t from, uint32_t to)
     enum { OP, DTYPE, NAME, SHAPE };
     uint32_t slot = begin_list(l, to - from), at[4];
     for (uint32_t i = from; i < to; i++, slot += 4) {
-        uint64_t shape = elements(i);
+        uint64_t shape = elements_of(i);
         uint32_t words[2];
         memcpy(words, &shape, sizeof words);
         put_table(l, slot, (const unsigned char[]){1, 2, 3, 6, 0xff}, at);
@@ -69,7 +69,7 @@ static void put_response(struct list *l, uint32_t tensors, uint32_t ranks)
     if (!tensors)
         return;
     for (uint32_t i = 0; i < tensors; i++) {
-        uint64_t size = elements(i);
+        uint64_t size = elements_of(i);
         memcpy(words + 2 * i, &size, sizeof size);
     }
     put_table(l, slot, (const unsigned char[]){0, 1, 3, 4, 5, 0xff}, at);
@@ -95,7 +95,7 @@ static int64_t begin_of(uint64_t cycle)
     return (int64_t)cycle * CYCLE_NS;
 }
 
-static struct trc_sig round_of(enum tb_call call)
+static struct trc_sig round_sig(enum tb_call call)
 {
     struct trc_sig sig = tb_sig(call);
     sig.flags = TRC_SIG_COLL | TRC_SIG_CONTROL;
@@ -105,10 +105,10 @@ static struct trc_sig round_of(enum tb_call call)
 }
 
 /* Cycles up to `to`, in which nothing is said but these words.  Each takes 100 us. */
-static void turn(struct loop *l, uint64_t to, uint64_t in, uint64_t out)
+static void turn_to(struct loop *l, uint64_t to, uint64_t in, uint64_t out)
 {
     const uint64_t words[] = {in, out};
-    struct trc_sig sig = round_of(TB_ALLREDUCE);
+    struct trc_sig sig = round_sig(TB_ALLREDUCE);
     int64_t at = begin_of(l->cycle);
     if (to <= l->cycle)
         return;
@@ -119,10 +119,10 @@ static void turn(struct loop *l, uint64_t to, uint64_t in, uint64_t out)
 }
 
 /* The rest of a cycle in which somebody asks by name: requests of tensors `from` to `to` go to rank 0. */
-static void ask(struct loop *l, uint32_t from, uint32_t to, uint32_t answered)
+static void ask_root(struct loop *l, uint32_t from, uint32_t to, uint32_t answered)
 {
     static struct list list;
-    struct trc_sig gather = round_of(TB_GATHER), answer = round_of(TB_BCAST);
+    struct trc_sig gather = round_sig(TB_GATHER), answer = round_sig(TB_BCAST);
     uint64_t cycle = l->cycle - 1;
     int64_t at = begin_of(cycle);
     if (l->rank > 0) {
@@ -138,45 +138,45 @@ static void ask(struct loop *l, uint32_t from, uint32_t to, uint32_t answered)
     l->sequence++;
 }
 
-static struct trc_sig operation(void)
+static struct trc_sig operation_sig(void)
 {
     struct trc_sig sig = tb_sig(TB_ALLREDUCE);
     sig.flags = TRC_SIG_COLL;
     sig.comm = COPY;
-    sig.sent = sig.received = 4 * elements(0) * 31;
+    sig.sent = sig.received = 4 * elements_of(0) * 31;
     return sig;
 }
 
-static void carry(struct loop *l)
+static void carry_tensors(struct loop *l)
 {
-    struct trc_sig sig = operation();
+    struct trc_sig sig = operation_sig();
     int64_t at = begin_of(l->cycle - 1);
     tb_event(l->tb, LOOP, &sig, at + 150000, at + 950000, (struct tb_more){.sequence = l->sequence++});
 }
 
 /* Rank m submits so many cycles after the first. */
-static uint64_t lag(int rank, int step)
+static uint64_t lag_of(int rank, int step)
 {
     bool odd = step % 10 == 9;
-    return rank == (odd ? 1 : SCREEN_LATE) ? (odd ? 60 : 50) : (uint64_t)rank % 4 % 3;
+    return rank == (odd ? 1 : SCREEN_LATE) ? (odd ? 60 : 50) : (uint64_t)rank % 3;
 }
 
-static void one_step(struct loop *l, int step, uint64_t begin)
+static void make_step(struct loop *l, int step, uint64_t begin)
 {
     uint64_t agreed = begin + (step % 10 == 9 ? 60 : 50);
-    turn(l, begin + lag(l->rank, step), IDLE, IDLE);
-    turn(l, agreed, IDLE | BITS(KNOWN), IDLE);
-    turn(l, agreed + 1, IDLE | BITS(KNOWN), IDLE | BITS(KNOWN));
+    turn_to(l, begin + lag_of(l->rank, step), IDLE, IDLE);
+    turn_to(l, agreed, IDLE | BITS(KNOWN), IDLE);
+    turn_to(l, agreed + 1, IDLE | BITS(KNOWN), IDLE | BITS(KNOWN));
 }
 
 /* All but the late rank wait for it. */
-static void stall(struct loop *l, uint64_t to)
+static void stall_to(struct loop *l, uint64_t to)
 {
     uint64_t again = BITS(KNOWN) & ~BITS(KNOWN - 2), in = l->rank == SCREEN_LATE ? 0 : again;
-    turn(l, STALL, IDLE, IDLE);
-    turn(l, STALL + 1, l->rank == SCREEN_LATE ? IDLE : (IDLE & ~NO_UNCACHED) | in, IDLE & ~NO_UNCACHED);
-    ask(l, KNOWN, l->rank == SCREEN_LATE ? KNOWN : KNOWN + 1, 0);
-    turn(l, to, IDLE | in, IDLE);
+    turn_to(l, STALL, IDLE, IDLE);
+    turn_to(l, STALL + 1, l->rank == SCREEN_LATE ? IDLE : (IDLE & ~NO_UNCACHED) | in, IDLE & ~NO_UNCACHED);
+    ask_root(l, KNOWN, l->rank == SCREEN_LATE ? KNOWN : KNOWN + 1, 0);
+    turn_to(l, to, IDLE | in, IDLE);
 }
 
 void screen_horovod(struct tb *tb, const struct screen_job *job, int rank, int64_t now_ns)
@@ -186,24 +186,24 @@ void screen_horovod(struct tb *tb, const struct screen_job *job, int rank, int64
     struct trc_def_comm copy = {
         .identity = 0x44, .parent = TB_WORLD_IDENTITY, .rank = rank, .size = job->ranks, .flags = TRC_COMM_ALL};
     tb_define(tb, TRC_DEF_COMM, COPY, 0, 0, &copy, sizeof copy, 0);
-    turn(&l, FIRST, IDLE, IDLE);
-    turn(&l, FIRST + 1, IDLE & ~NO_UNCACHED, IDLE & ~NO_UNCACHED);
-    ask(&l, 0, KNOWN, KNOWN);
+    turn_to(&l, FIRST, IDLE, IDLE);
+    turn_to(&l, FIRST + 1, IDLE & ~NO_UNCACHED, IDLE & ~NO_UNCACHED);
+    ask_root(&l, 0, KNOWN, KNOWN);
     if (!job->unknown)
-        carry(&l);
+        carry_tensors(&l);
     for (int step = 1; step < 20; step++) {
-        one_step(&l, step, (uint64_t)step * STEP);
+        make_step(&l, step, (uint64_t)step * STEP);
         if (!job->unknown)
-            carry(&l);
+            carry_tensors(&l);
     }
-    struct trc_sig inside = round_of(TB_ALLREDUCE);
+    struct trc_sig inside = round_sig(TB_ALLREDUCE);
     if (job->hung) {
-        stall(&l, end);
+        stall_to(&l, end);
     } else if (job->running) {
-        inside = operation();
-        one_step(&l, 20, end - 300);
+        inside = operation_sig();
+        make_step(&l, 20, end - 300);
     } else {
-        turn(&l, end, IDLE, IDLE);
+        turn_to(&l, end, IDLE, IDLE);
     }
     if ((job->hung || job->running) && rank != SCREEN_LATE)
         tb_inside(tb, LOOP, &inside, begin_of(job->hung ? end : l.cycle) + 200000, l.sequence);

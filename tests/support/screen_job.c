@@ -17,39 +17,39 @@ static bool keeps_nothing(void)
 }
 
 /* A part of a step, as a time. */
-static int64_t at(int64_t step, double part)
+static int64_t time_of(int64_t step, double part)
 {
     int64_t length = 10 * SCREEN_S / job.steps;
     return step * length + (int64_t)((double)length * part / 20 + 0.5);
 }
 
 /* 0 or 1; of the rank after the last: 2. */
-static int on_host(int rank)
+static int host_of(int rank)
 {
     return rank * 2 / job.ranks;
 }
 
-static void one_step(struct tb *tb, int rank, int64_t step)
+static void write_step(struct tb *tb, int rank, int64_t step)
 {
     bool late = rank == (step % 50 == 49 ? 1 : SCREEN_LATE),
-         after = step % 100 == 99 && on_host(rank) != on_host(rank + 1);
+         after = step % 100 == 99 && host_of(rank) != host_of(rank + 1);
     int next = (rank + 1) % job.ranks, before = (rank + job.ranks - 1) % job.ranks;
     uint64_t bytes = 4096 * (1 + (uint64_t)(step * 8 / job.steps));
-    tb_allreduce(tb, 0, at(step, late ? 16 : 12), at(step, 18), job.hung ? GRID : TB_WORLD, (uint64_t)step,
+    tb_allreduce(tb, 0, time_of(step, late ? 16 : 12), time_of(step, 18), job.hung ? GRID : TB_WORLD, (uint64_t)step,
                  step % 100 == 99 ? 1000 : 8);
     if (!after)
-        tb_send(tb, 0, at(step, 18), at(step, 19), next, 7, bytes);
-    tb_recv(tb, 0, at(step, after ? 18 : 19), at(step, after ? 19 : 20), before, 7, bytes);
+        tb_send(tb, 0, time_of(step, 18), time_of(step, 19), next, 7, bytes);
+    tb_recv(tb, 0, time_of(step, after ? 18 : 19), time_of(step, after ? 19 : 20), before, 7, bytes);
     if (after)
-        tb_send(tb, 0, at(step, 19.5), at(step, 20), next, 7, bytes);
+        tb_send(tb, 0, time_of(step, 19.5), time_of(step, 20), next, 7, bytes);
 }
 
-static void definitions(struct tb *tb, int rank)
+static void write_definitions(struct tb *tb, int rank)
 {
     struct trc_head *head = tb_head(tb);
     struct trc_def_comm grid = {
         .identity = 0x33, .parent = TB_WORLD_IDENTITY, .rank = rank, .size = job.ranks, .flags = TRC_COMM_ALL};
-    snprintf(head->host, sizeof head->host, "n0%d", 1 + on_host(rank));
+    snprintf(head->host, sizeof head->host, "n0%d", 1 + host_of(rank));
     memcpy(head->boot_id, head->host, 4);
     strcpy(head->command, "./nekbone ex1");
     strcpy(head->mpi, job.hung ? "Open MPI 3.1.3" : "Open MPI 4.1.4");
@@ -62,7 +62,7 @@ static void definitions(struct tb *tb, int rank)
     tb_site(tb, 0x1000u + TB_RECV, "exchange+0x60", "nekbone+0x2389");
 }
 
-static void stacks(struct tb *tb, int rank)
+static void write_stacks(struct tb *tb, int rank)
 {
     struct trc_def_stack stack = {.reason = TRC_STACK_HANG, .state = 'S', .flags = TRC_STACK_MAIN, .call = -1};
     tb_stack(tb, 1, 1000u + (uint32_t)rank, stack,
@@ -84,10 +84,10 @@ static void write_rank(int rank, int64_t now_ns)
     reduce.comm = job.hung ? GRID : TB_WORLD;
     reduce.sent = reduce.received = 8;
     reduce.site = 0x1000u + TB_ALLREDUCE;
-    definitions(tb, rank);
+    write_definitions(tb, rank);
     tb_event(tb, 0, &init, 0, 120000, (struct tb_more){0});
     for (int64_t step = 0; step < steps; step++)
-        one_step(tb, rank, step);
+        write_step(tb, rank, step);
     if (job.gpu)
         screen_gpu(tb, &job, rank);
     if (job.horovod)
@@ -95,12 +95,12 @@ static void write_rank(int rank, int64_t now_ns)
     if (job.running || job.hung) {
         tb_running(tb, now_ns);
         if (rank != SCREEN_LATE)
-            tb_inside(tb, 0, &reduce, at(steps, 12), (uint64_t)steps);
+            tb_inside(tb, 0, &reduce, time_of(steps, 12), (uint64_t)steps);
         else if (job.barrier)
-            tb_inside(tb, 0, &barrier, at(steps, 12), 0);
+            tb_inside(tb, 0, &barrier, time_of(steps, 12), 0);
     }
     if (job.hung)
-        stacks(tb, rank);
+        write_stacks(tb, rank);
     if (keeps_nothing())
         tb_forget(tb);
     folder_write(tb, rank);
@@ -117,7 +117,8 @@ struct ana_job *screen_job_open(const struct screen_job *what, int64_t *clock_ns
 {
     char last[600];
     job = *what;
-    *clock_ns = job.hung ? at(job.steps, 12) + SCREEN_HUNG_S * SCREEN_S : at(job.steps, job.running ? 15.6 : 0);
+    *clock_ns =
+        job.hung ? time_of(job.steps, 12) + SCREEN_HUNG_S * SCREEN_S : time_of(job.steps, job.running ? 15.6 : 0);
     snprintf(last, sizeof last, "%s/%d.hpctop", folder_make("nekbone-4711"), job.ranks - 1);
     write_all(*clock_ns);
     if (keeps_nothing() && truncate(last, 3000) != 0)
