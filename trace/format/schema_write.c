@@ -1,7 +1,7 @@
 /* The schema's text.  Linked into libtrace.so and called once there: no allocation, no stdio, no libc. */
 #include "trace/format/schema.h"
 
-/* Counts everything, keeps what fits. */
+/* Text is written here: all of it is counted, and what fits is kept. */
 struct sink {
     char *out;
     size_t size, length;
@@ -25,7 +25,7 @@ static void put_number(struct sink *sink, size_t value)
     put(sink, p);
 }
 
-/* "first", a number, then up to three words, and the line's end. */
+/* Writes a line: "first", a number, up to three words. */
 static void put_line(struct sink *sink, const char *first, size_t number, const char *const *words)
 {
     put(sink, first);

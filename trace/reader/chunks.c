@@ -1,4 +1,4 @@
-/* The chunks of a file: their heads, and which of them hold a thread's events in which order. */
+/* The chunks of a file: their heads, and the order of each thread's event chunks. */
 #include "trace/reader/file.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ bool trc_chunk_same(const struct trc_file *file, uint32_t chunk, const struct tr
     return true;
 }
 
-/* Makes a head safe to use; one that cannot be used gets magic 0. */
+/* Makes a head safe to use; a head that cannot be used gets magic 0. */
 static void check_head(struct trc_file *file, uint32_t chunk, struct trc_chunk *head)
 {
     uint32_t room = file->head.chunk_size - TRC_ITEMS_OFFSET;
@@ -56,8 +56,8 @@ static void check_head(struct trc_file *file, uint32_t chunk, struct trc_chunk *
         head->last_ticks = head->first_ticks;
 }
 
-/* Looks at one chunk's head again.  One that came to be another chunk since is read until two looks agree, as its
- * writer may be in the middle of making it. */
+/* Reads one chunk's head again.  A chunk that was begun anew is read until two reads agree: its writer may be just
+ * making it. */
 static void look_at(struct trc_file *file, uint32_t chunk, bool *moved, bool *reordered)
 {
     struct trc_chunk head = {0}, *old = &file->chunks[chunk];
@@ -171,7 +171,7 @@ bool trc_chunks_refresh(struct trc_file *file)
         return moved;
 
     order_events(file);
-    /* A chunk that has a successor is complete, but may have been looked at before it was. */
+    /* A chunk that has a successor is complete, but may have been read before it was. */
     for (size_t i = 0; i + 1 < file->event_count; i++) {
         const struct trc_event_ref *ref = &file->events[i];
         if (ref[1].thread == ref->thread && file->chunks[ref->chunk].state != TRC_CHUNK_FULL) {

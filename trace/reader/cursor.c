@@ -1,7 +1,6 @@
-/* Items of one thread in order, decoded from a buffer that slides over its chunks.
- *
- * A cursor reads no further than the chunk heads of the last refresh say: what its events refer to has been defined by
- * then, so definitions are never missing. */
+/* Items of one thread in order, decoded from a buffer that slides over its chunks.  A cursor reads no further than the
+ * chunk heads of the last refresh say.  What its events refer to was defined by then, so definitions are never missing.
+ */
 #include "trace/reader/cursor.h"
 
 #include <stdlib.h>
@@ -48,7 +47,7 @@ static const struct trc_event_ref *successor(const struct trc_cursor *cursor)
     return done == UINT64_MAX ? NULL : ref_from(cursor, done + 1);
 }
 
-/* Begins a chunk.  The event that SUB items belong to lives on: they may continue those of the chunk before. */
+/* Begins a chunk.  Keeps the event that SUB items belong to: they may continue those of the chunk before. */
 static void enter(struct trc_cursor *cursor, const struct trc_event_ref *ref)
 {
     cursor->inside = true;
@@ -67,7 +66,7 @@ static void enter(struct trc_cursor *cursor, const struct trc_event_ref *ref)
     cursor->buffer_at = cursor->buffer_size = 0;
 }
 
-/* Done with a chunk, of which `records` were delivered or told as lost. */
+/* Ends a chunk, of which `records` were delivered or reported as lost. */
 static void leave(struct trc_cursor *cursor, uint64_t records, bool continued)
 {
     cursor->inside = false;
@@ -75,7 +74,7 @@ static void leave(struct trc_cursor *cursor, uint64_t records, bool continued)
     cursor->through = cursor->known.earlier + records;
 }
 
-/* Takes over what the last refresh saw of the chunk.  False: the chunk is another one now. */
+/* Takes over the chunk's head from the last refresh.  False: the chunk was begun anew. */
 static bool update(struct trc_cursor *cursor)
 {
     const struct trc_file *file = cursor->file;
@@ -110,20 +109,20 @@ void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks)
         return;
     cursor->continued = false;
     if (low == end && file->chunks[file->events[end - 1].chunk].state != TRC_CHUNK_FULL)
-        low = end - 1; /* its last time is not the last word */
+        low = end - 1; /* times after its last one may still come */
     if (low < end) {
         enter(cursor, &file->events[low]);
         return;
     }
     cursor->known = file->chunks[file->events[end - 1].chunk];
-    leave(cursor, cursor->known.records, false); /* behind all there is: what comes later is delivered */
+    leave(cursor, cursor->known.records, false); /* all items so far are before it: later ones are delivered */
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 enum fill { FILL_OK, FILL_NOTHING, FILL_RECYCLED };
 
-/* Makes the buffer begin at cursor->at.  What is in it then is of this chunk and no other. */
+/* Fills the buffer from cursor->at on, with bytes of this chunk and no other. */
 static enum fill fill(struct trc_cursor *cursor)
 {
     const struct trc_file *file = cursor->file;
@@ -140,8 +139,8 @@ static enum fill fill(struct trc_cursor *cursor)
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
-/* The chunk is another one now.  Its `records` tell what was not delivered if it was full when it was seen last, else
- * the thread's next chunk does, in `earlier`.  False: nothing is to be told here. */
+/* Leaves a chunk that was begun anew.  How many records were missed, its `records` tell if it was full when it was read
+ * last; else `earlier` of the thread's next chunk does.  False: there is nothing to report here. */
 static bool leave_recycled(struct trc_cursor *cursor, struct trc_record *out)
 {
     const struct trc_chunk *known = &cursor->known;
@@ -154,8 +153,8 @@ static bool leave_recycled(struct trc_cursor *cursor, struct trc_record *out)
     return true;
 }
 
-/* Goes on to the next chunk, if there is one: TRC_OK.  TRC_BAD: chunks in between are gone, seen or never seen; *out
- * says how many records. */
+/* Goes on to the next chunk, if there is one: TRC_OK.  TRC_BAD: chunks in between are gone; *out says how many records.
+ */
 static enum trc_status next_chunk(struct trc_cursor *cursor, struct trc_record *out)
 {
     const struct trc_event_ref *next = successor(cursor);
@@ -171,8 +170,8 @@ static enum trc_status next_chunk(struct trc_cursor *cursor, struct trc_record *
     return gap ? TRC_BAD : TRC_OK;
 }
 
-/* Bytes that were committed are not there.  Are they still to come?  A network file system may show the pages of a file
- * in any order, its head (and that its process has finished) before the last items. */
+/* Whether committed bytes that are not there may still come.  A network file system may show the pages of a file in any
+ * order, its head (and that its process has finished) before the last items. */
 static bool still_to_come(struct trc_cursor *cursor)
 {
     const struct trc_file *file = cursor->file;
@@ -185,7 +184,7 @@ static bool still_to_come(struct trc_cursor *cursor)
     return file->seen_alive && file->refreshes - cursor->hole_refresh < PATIENCE;
 }
 
-/* The item at the cursor cannot be taken.  True: it may be whole after a refresh.  Else the chunk is done with. */
+/* Handles an item that cannot be decoded.  True: it may be whole after a refresh.  Else the chunk is left. */
 static bool wait_or_leave(struct trc_cursor *cursor, bool may_come, const char *why)
 {
     cursor->buffer_at = cursor->at;
@@ -198,8 +197,8 @@ static bool wait_or_leave(struct trc_cursor *cursor, bool may_come, const char *
     return false;
 }
 
-/* At the end of the buffer.  TRC_OK: there may be bytes in it now; TRC_END: nothing more at present; TRC_BAD: something
- * was missed, *out says what. */
+/* Goes on at the end of the buffer.  TRC_OK: it may have bytes now; TRC_END: nothing more at present; TRC_BAD: records
+ * were missed, *out says how many. */
 static enum trc_status advance(struct trc_cursor *cursor, struct trc_record *out)
 {
     if (!cursor->inside)

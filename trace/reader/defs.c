@@ -71,7 +71,8 @@ static void table_free(struct trc_table *table)
 
 /* ---- one definition ---------------------------------------------------------------------------------------------- */
 
-/* A NAME, a FREE or a DOUBT, or whose own it is, kept until all communicators of this look are in their table. */
+/* A NAME, FREE or DOUBT definition, or the owner of a communicator.  Kept until all communicators of this refresh are
+ * in their table. */
 struct note {
     uint32_t comm;
     enum trc_def_type type;
@@ -93,9 +94,9 @@ static char *text_copy(const char *text, size_t size)
     return copy;
 }
 
-/* A communicator's sizes are numbers like any others: they hold where the members that are listed bear them out, or, of
- * one that has all of MPI_COMM_WORLD, the head does.  Nothing bears out those of others (NCCL's), so nobody walks a
- * communicator by its size: ana_members does it by what there is. */
+/* Checks a communicator's sizes, which are numbers of a file like any others.  They hold where the listed members
+ * confirm them or, for one that has all of MPI_COMM_WORLD, where the head does.  Nothing confirms those of others
+ * (NCCL's): so nobody walks a communicator by its size (see ana_members). */
 static void check_sizes(struct trc_file *file, uint32_t id, struct trc_def_comm *comm)
 {
     const uint32_t all = TRC_COMM_WORLD | TRC_COMM_ALL;
@@ -128,7 +129,7 @@ static void define_comm(struct trc_file *file, const struct trc_def *def, const 
     if (comm.members > present) {
         trc_file_damage(file, "communicator %u: %u members where %zu have room", def->id, comm.members, present);
         comm.members = 0;
-        comm.flags &= ~(uint32_t)(TRC_COMM_WORLD | TRC_COMM_ALL); /* whom it holds is unknown now */
+        comm.flags &= ~(uint32_t)(TRC_COMM_WORLD | TRC_COMM_ALL); /* its members are unknown now */
     }
     check_sizes(file, def->id, &comm);
     struct trc_comm_def *kept = calloc(1, sizeof *kept + comm.members * sizeof(int32_t));
@@ -267,7 +268,7 @@ static void take(struct trc_file *file, uint32_t chunk, const struct trc_def *de
     }
 }
 
-/* Goes through `slots` slots of a chunk, the first of which is number `first`, and takes what is new. */
+/* Reads `slots` slots of a chunk, the first of which is number `first`, and takes the definitions that are new. */
 static bool walk(struct trc_file *file, uint32_t chunk, const char *buffer, uint32_t first, uint32_t slots,
                  struct notes *notes)
 {
@@ -317,11 +318,11 @@ static bool look_at(struct trc_file *file, uint32_t chunk, struct notes *notes)
     if (got < size && !trc_file_growing(file))
         trc_file_damage(file, "chunk %u: definitions are cut off", chunk);
     uint32_t whole = (uint32_t)(got / TRC_DEF_SLOT);
-    if (first + whole > state->read) { /* what lies behind a hole is read again and again, but counts once */
+    if (first + whole > state->read) { /* slots behind a hole are read again each time, but count once */
         file->defs_bytes += (uint64_t)(first + whole - state->read) * TRC_DEF_SLOT;
         state->read = first + whole;
     }
-    /* What was read must still be of the chunk whose head was seen: one of stacks may be begun anew at any time. */
+    /* The bytes must be of the chunk whose head was read: a chunk of stacks may be begun anew at any time. */
     bool same = file->chunks[chunk].kind == TRC_CHUNK_DEFS || trc_chunk_same(file, chunk, &file->chunks[chunk], NULL);
     bool found = same && walk(file, chunk, buffer, first, whole, notes);
     free(buffer);

@@ -373,7 +373,7 @@ static void dump_live(const struct trc_file *file, size_t i, FILE *out)
 static const char *const said_name[] = {
     [TRC_SAID_AND] = "and", [TRC_SAID_OR] = "or", [TRC_SAID_REQUEST] = "request", [TRC_SAID_RESPONSE] = "response"};
 
-/* Words of a round in hexadecimal, those that went in and those that came out; of lists what can be read. */
+/* Writes the words of a round in hexadecimal, those that went in and those that came out; of lists, their entries. */
 static void dump_said(const struct trc_record *record, FILE *out)
 {
     const struct trc_words *said = &record->said;

@@ -7,7 +7,7 @@
 #define FACTS_MAX  4096u
 #define STACKS_MAX 65536u /* a hostile file may hold many small ones */
 
-/* Room for one more pointer in an array; the array or NULL. */
+/* Makes room for one more pointer in an array; returns the array, or NULL when out of memory. */
 static void *grow(void *array, size_t count, size_t *room)
 {
     if (count < *room)
@@ -93,7 +93,7 @@ static int by_snapshot(const void *a, const void *b)
     return (*x)->order < (*y)->order ? -1 : (*x)->order > (*y)->order;
 }
 
-/* Lines and fields stay apart, everything else that is no text becomes '?'. */
+/* Replaces all but text by '?'; keeps the tabs and line ends that separate fields and lines. */
 static void clean_lines(char *text)
 {
     for (char *at = text; *at;) {

@@ -1,4 +1,4 @@
-/* The table of device operations: one copy, taken anew while it moves. */
+/* The table of device operations: one copy, which is read anew while operations are under way. */
 #include "trace/reader/file.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 struct trc_gpu {
     uint32_t chunk;
     struct trc_gpu_head head;
-    bool settled; /* all was over at the last look */
+    bool settled; /* all operations were over at the last refresh */
     size_t count;
     struct trc_gpu_op op[TRC_GPU_OPS];
 };
@@ -18,7 +18,8 @@ static int by_number(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Slots that are in use and were not written to while they were copied, sorted.  What is out of range is made NONE. */
+/* Takes the slots that are in use and did not change while they were copied, sorted.  Numbers out of range become NONE.
+ */
 static void take(struct trc_gpu *gpu, const struct trc_gpu_op *first, const struct trc_gpu_op *second)
 {
     gpu->count = 0;

@@ -1,4 +1,4 @@
-/* The head: is it ours, what in it can be believed, and how its clock runs. */
+/* The head: whether it is ours, which of its numbers can be used, and how its clock runs. */
 #include "trace/reader/file.h"
 
 #include <stdio.h>
@@ -19,7 +19,8 @@ bool trc_head_read(const struct trc_file *file, struct trc_head *head)
         if (after == head->latest_version && after % 2 == 0)
             return true;
     }
-    head->latest = latest; /* the heartbeat died while it wrote, or is at it all the time: the one before will do */
+    head->latest =
+        latest; /* the heartbeat died while it wrote, or writes all the time: the anchor read before will do */
     head->latest_version = version;
     return true;
 }
@@ -64,7 +65,7 @@ static void clamp_head(struct trc_file *file, struct trc_head *head)
 #undef CLEAN
 }
 
-/* Nanoseconds a tick, from two anchors that are far enough apart to say. */
+/* The length of a tick in ns, by two anchors if they are far enough apart; else 0. */
 static double rate_of(const struct trc_head *head)
 {
     if (head->clock_source == TRC_CLOCK_MONOTONIC)

@@ -1,4 +1,4 @@
-/* What all files of the reader need: bytes of the file, and words about what is wrong with it. */
+/* Reading bytes of the file, and reporting damage. */
 #include "trace/reader/file.h"
 
 #include <errno.h>

@@ -49,7 +49,8 @@ static bool skip_item(struct trc_bytes *bytes, uint64_t kind)
     return trc_get_varint(bytes, &n) && trc_skip(bytes, n); /* SIG, and those of later versions */
 }
 
-/* Does anything follow the row of FOLDs that begins at `bytes`?  If not, its writer may still count polls into them. */
+/* Whether anything follows the row of FOLDs that begins at `bytes`.  If not, its writer may still count polls into
+ * them. */
 static enum trc_step settle_row(struct trc_cursor *cursor, struct trc_bytes bytes)
 {
     bool follows = false, reached = cursor->buffer_at + cursor->buffer_size >= cursor->limit;
@@ -107,14 +108,14 @@ static enum trc_step take_fold(struct trc_cursor *cursor, struct trc_bytes *byte
     return TRC_STEP_RECORD;
 }
 
-/* `roomy`: known when compiled, so that there are two of each, with the check of every byte and without. */
+/* `roomy` is a constant in each inlined copy: one copy checks every byte, one has room for the longest item. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 static ALWAYS_INLINE bool get(struct trc_bytes *bytes, uint64_t *value, bool roomy)
 {
     return roomy ? trc_get_varint_roomy(bytes, value) : trc_get_varint(bytes, value);
 }
 
-/* The request of a COMPLETE item. */
+/* Reads the request of a COMPLETE item. */
 static ALWAYS_INLINE bool take_request(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
                                        bool roomy)
 {
@@ -170,7 +171,7 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
     if (flags & TRC_SIG_COMPLETE && !take_request(cursor, bytes, out, false))
         return TRC_STEP_SHORT;
 
-    /* All of the item is there: now the cursor may move. */
+    /* All of the item was read: now the cursor may move. */
     if (flags & TRC_SIG_COLL)
         entry->sequence = sequence;
     if (flags & TRC_SIG_START) {

@@ -1,4 +1,4 @@
-/* Live pages: one copy for each thread, taken anew while it moves. */
+/* Live pages: one copy for each thread, which is read anew while the thread is active. */
 #include "trace/reader/file.h"
 #include "trace/format/uses.h"
 
@@ -21,7 +21,7 @@ static void clamp_page(struct trc_thread_chunk *page, uint32_t index)
             page->rows[i].size_class = 64;
 }
 
-/* The process was killed in the midst of moving a signature's uses into the counters: they are as before. */
+/* Undoes a move of a signature's uses into the counters that a kill interrupted. */
 static void take_back(struct trc_thread_chunk *page)
 {
     const struct trc_undo *undo = &page->undo;
@@ -66,7 +66,7 @@ static struct trc_peer *peer_of(struct trc_thread_chunk *page, int32_t rank)
     return NULL;
 }
 
-/* From what the recorder counts to what the names of the counters say. */
+/* Adds to the counters what the recorder still counts by signature. */
 static void complete_counters(struct trc_thread_chunk *page)
 {
     take_back(page);
@@ -90,7 +90,7 @@ static void complete_counters(struct trc_thread_chunk *page)
 
 #define COPIES 8
 
-/* Of signatures that are not what they were before the copy, it is not known whose the uses are. */
+/* Drops the uses of signatures that changed during the copy: nobody knows which signature they are of. */
 static void forget_changed(struct trc_thread_chunk *page, const struct trc_sig *before)
 {
     for (size_t i = 0; i < TRC_SIGS; i++)
@@ -98,9 +98,9 @@ static void forget_changed(struct trc_thread_chunk *page, const struct trc_sig *
             page->uses[i] = 0;
 }
 
-/* Copies a page.  A signature that gives up its place meanwhile moves its bytes from a part of the page that may have
- * been copied to one that may not, and its uses may come to stand beside another signature: then once more.  If that
- * goes on all the time, what is not sure is left out of this look. */
+/* Copies a page.  A signature that gives up its place meanwhile moves its bytes from one part of the page to another;
+ * the copy may have both or neither.  Then it copies once more.  If that goes on all the time, counts that are not
+ * certain are left out of this refresh. */
 static size_t copy_page(struct trc_file *file, uint64_t offset, struct trc_thread_chunk *page)
 {
     size_t got = 0;
@@ -123,9 +123,8 @@ static size_t copy_page(struct trc_file *file, uint64_t offset, struct trc_threa
     return got;
 }
 
-/* Copies the page of chunk `chunk` if it moved, and says so.  Most threads of a large job are quiet most of the time,
- * and then the first page tells: when what it says of the thread was the same at two looks, nothing behind it changed
- * either. */
+/* Copies the page of chunk `chunk` if it changed, and returns whether it did.  Most threads of a large job are quiet
+ * most of the time: if the thread's state was equal at two refreshes, the rest of the page did not change either. */
 static bool look_at(struct trc_file *file, uint32_t chunk)
 {
     const struct trc_chunk *known = &file->chunks[chunk];

@@ -1,4 +1,4 @@
-/* Opening a trace file, its schema, damage, and looking at it again. */
+/* Opening a trace file, its schema and damage, and refreshing it. */
 #include "trace/reader/file.h"
 
 #include <errno.h>
@@ -57,14 +57,14 @@ const struct trc_call *trc_call(const struct trc_file *file, uint32_t id)
 static void look(struct trc_file *file, bool *moved)
 {
     file->refreshes++;
-    /* Order matters: what an event or a live page refers to was defined before, so definitions are read after them. */
+    /* Order matters: what an event or a live page refers to was defined before, so definitions are read last. */
     *moved |= trc_chunks_refresh(file);
     *moved |= trc_live_refresh(file);
     *moved |= trc_gpu_refresh(file);
     *moved |= trc_defs_refresh(file);
 }
 
-/* The file's size, taken after its head: space is allocated before the head counts it. */
+/* Reads the file's size, after its head: space is allocated before the head counts it. */
 static bool measure(struct trc_file *file)
 {
     struct stat status;
@@ -74,7 +74,8 @@ static bool measure(struct trc_file *file)
     return true;
 }
 
-/* A job of a thousand ranks is a thousand open files: the usual soft limit is there for programs that use select(). */
+/* Opens a file.  A job of a thousand ranks needs a thousand descriptors; the usual soft limit protects programs that
+ * use select(). */
 static int open_file(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -176,7 +177,7 @@ bool trc_refresh(struct trc_file *file)
         look(file, &moved);
         return moved;
     }
-    /* Layout is of the first look: a writer never changes it. */
+    /* The layout stays as it was read first: a writer never changes it. */
     head.version = old->version;
     head.byte_order = old->byte_order;
     head.schema_offset = old->schema_offset;
@@ -191,7 +192,7 @@ bool trc_refresh(struct trc_file *file)
     uint64_t size = file->size;
     moved |= measure(file);
     look(file, &moved);
-    file->spoilt |= file->size < size && file->truncated; /* at its end a writer gives back what it did not use */
+    file->spoilt |= file->size < size && file->truncated; /* at its end a writer gives back unused space */
     return moved;
 }
 

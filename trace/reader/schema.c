@@ -1,4 +1,4 @@
-/* The schema's text, read.  Whatever is strange in it is skipped: names may be missing then, never wrong. */
+/* Parses the schema's text.  What it does not understand it skips: names may then be missing, never wrong. */
 #include "trace/format/schema.h"
 #include "trace/util/text.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Our signature's fields by name. */
+/* The fields of our struct trc_sig by name. */
 static const struct own_field {
     const char *name;
     struct trc_schema_field field;
@@ -24,7 +24,7 @@ struct trc_sig trc_sig_empty(void)
     return (struct trc_sig){.peer = TRC_PEER_NONE, .tag = TRC_TAG_NONE, .source = TRC_PEER_NONE, .rtag = TRC_TAG_NONE};
 }
 
-/* The next word of the line at *at, NUL put behind it; NULL at the end. */
+/* Takes the next word of the line at *at and terminates it; NULL at the end. */
 static char *word(char **at)
 {
     char *p = *at;
@@ -54,7 +54,7 @@ static bool number(const char *text, size_t limit, size_t *out)
     return true;
 }
 
-/* A class by its text, since its number may be another one in another version. */
+/* The class of a text: another version may number classes differently. */
 static enum trc_opclass class_of(const char *text)
 {
     for (unsigned i = 0; text && i < TRC_OPCLASSES; i++)

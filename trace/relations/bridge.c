@@ -5,9 +5,9 @@
 
 #define NOBODY      UINT32_MAX
 #define NONE        SIZE_MAX
-#define MOST_SIDES  512         /* that are paired: it takes the square of their number */
+#define MOST_SIDES  512         /* at most so many are paired: it takes time by the square of their number */
 #define TOGETHER_NS 10000000000 /* the two sides of MPI_Comm_accept are made within */
-#define LEAST_NS    1000        /* two clocks are never told apart by less */
+#define LEAST_NS    1000        /* the clocks of two hosts always differ by as much */
 
 /* One communicator as one world knows it; value of the map by (world, identity). */
 struct side {
@@ -51,13 +51,13 @@ static bool is_inter(const struct side *side)
 
 static bool between_worlds(const struct trc_def_comm *def)
 {
-    /* Its members are listed, those of the other world as unknown: room for them is no more than the file has. */
+    /* Its members are listed, those of the other world as unknown: so room for them is no more than the file has. */
     return def->flags & TRC_COMM_FOREIGN && def->size > 0 && def->rank >= 0 && (uint32_t)def->size <= def->members;
 }
 
 #define ASKED "MPI_Comm_get_parent"
 
-/* Handles of predefined objects are met, not made: a spawned world's way to its parents is the one between worlds. */
+/* The call that made a communicator.  Predefined handles are met, not made: a spawned world meets its parent's. */
 static const char *made_by(const struct trc_file *file, const struct trc_comm *comm)
 {
     bool met = comm->def.created_by >= trc_calls(file) && comm->def.flags & TRC_COMM_INTER;
@@ -104,13 +104,13 @@ static bool starts_with(const char *text, const char *begin)
     return strncmp(text, begin, strlen(begin)) == 0;
 }
 
-/* Made by a call on something that was between the worlds before. */
+/* Whether it was made by a call on a communicator that was between the worlds already. */
 static bool is_derived(const struct ana_bridges *bridges, const struct side *side)
 {
     return ana_map_find(&bridges->sides, side->world, side->comm->def.parent, 0) != NULL;
 }
 
-/* Calls whose results meet. */
+/* Whether two calls make the two sides of one communicator. */
 static bool calls_fit(const char *a, const char *b)
 {
     static const char *const met[][2] = {{"MPI_Comm_spawn", ASKED}, {"MPI_Comm_accept", "MPI_Comm_connect"}};
@@ -141,8 +141,8 @@ static bool is_child(const struct side *side)
     return starts_with(side->made_by, ASKED);
 }
 
-/* A world began while MPI_Comm_spawn was under way, as well as the two clocks tell; a child asks for its parent when it
- * likes, so that made_ns of that is when its world began.  The first to call need not have a file. */
+/* Whether a world began while MPI_Comm_spawn was under way, as well as the two clocks tell.  A child asks for its
+ * parent at any time, so made_ns of its side is when its world began.  The first rank to call need not have a file. */
 static bool began_in(const struct ana_bridges *bridges, const struct side *parent, const struct side *child)
 {
     double known = ana_clock_error_ns(bridges->clock, parent->index, child->index);
@@ -151,7 +151,7 @@ static bool began_in(const struct ana_bridges *bridges, const struct side *paren
     return child->made_ns <= parent->made_ns + error_ns && (!all_here || child->made_ns >= parent->asked_ns - error_ns);
 }
 
-/* How far apart in time the two sides were made, UINT64_MAX: they cannot be one. */
+/* How far apart in time the two sides were made, in ns; UINT64_MAX: they cannot be one communicator. */
 static uint64_t distance(const struct ana_bridges *bridges, const struct side *a, const struct side *b)
 {
     if (!groups_fit(a, b) || !calls_fit(a->made_by, b->made_by))
@@ -166,7 +166,7 @@ static void join(struct ana_bridges *bridges, size_t i, size_t k)
 {
     struct side *a = side_at(bridges, i), *b = side_at(bridges, k);
     const uint64_t *x = ana_map_key(&bridges->sides, i), *y = ana_map_key(&bridges->sides, k);
-    uint64_t identity = (x[1] ^ x[0] << 32) + (y[1] ^ y[0] << 32); /* the same whichever comes first */
+    uint64_t identity = (x[1] ^ x[0] << 32) + (y[1] ^ y[0] << 32); /* equal whichever of both comes first */
     a->twin = k;
     b->twin = i;
     a->bridge = (struct ana_bridge){identity, (size_t)b->comm->def.size, b->member};
@@ -179,7 +179,7 @@ static bool is_first(const struct ana_bridges *bridges, size_t i)
     return side->twin == NONE && !is_derived(bridges, side);
 }
 
-/* The one that is nearest of those without a twin; NONE: there is none. */
+/* The nearest side in time that has no twin yet; NONE: there is none. */
 static size_t nearest(const struct ana_bridges *bridges, size_t i)
 {
     size_t best = NONE;
@@ -198,7 +198,7 @@ static size_t nearest(const struct ana_bridges *bridges, size_t i)
     return best;
 }
 
-/* Two pairs could as well have been made the other way round. */
+/* Whether the pair could as well be two other pairs. */
 static bool doubtful(const struct ana_bridges *bridges, size_t i, size_t k)
 {
     const struct side *a = side_at(bridges, i), *b = side_at(bridges, k);
@@ -218,7 +218,7 @@ static bool doubtful(const struct ana_bridges *bridges, size_t i, size_t k)
     return false;
 }
 
-/* The only one that it can be; NONE: there is none, or several. */
+/* The only side that fits; NONE: none fits, or several do. */
 static size_t only(const struct ana_bridges *bridges, size_t i)
 {
     size_t found = NONE;
@@ -233,7 +233,7 @@ static size_t only(const struct ana_bridges *bridges, size_t i)
     return found;
 }
 
-/* Of spawned worlds: who can have no other side than this one, unless that is so of two. */
+/* Pairs sides of spawned worlds that have only one possible twin, unless two sides have the same one. */
 static bool join_only(struct ana_bridges *bridges)
 {
     size_t n = bridges->sides.count, sure[MOST_SIDES], wanted[MOST_SIDES] = {0}; /* by how many */
@@ -254,7 +254,7 @@ static bool join_only(struct ana_bridges *bridges)
     return any;
 }
 
-/* Two that are each other's nearest. */
+/* Pairs two sides that are each other's nearest. */
 static void join_first(struct ana_bridges *bridges)
 {
     bool more = true;
@@ -272,7 +272,7 @@ static void join_first(struct ana_bridges *bridges)
     }
 }
 
-/* How many like it were made of the same parent before it; NONE: it is a part of its parent only. */
+/* How many alike were made of its parent before it; NONE: it is a part of its parent only. */
 static size_t turn_of(const struct ana_bridges *bridges, const struct side *side)
 {
     const struct side *parent = ana_map_find(&bridges->sides, side->world, side->comm->def.parent, 0);

@@ -57,7 +57,7 @@ void ana_clock_free(struct ana_clock *clock)
     free(clock);
 }
 
-/* The array with room for one more; NULL: out of memory, and all is as before. */
+/* Makes room for one more in an array; NULL: out of memory, and the array is as before. */
 static void *with_room(void *array, size_t *room, size_t count, size_t size)
 {
     if (count < *room)
@@ -69,7 +69,7 @@ static void *with_room(void *array, size_t *room, size_t count, size_t size)
     return moved;
 }
 
-/* Any number of a file as a time that can be added and subtracted without overflow. */
+/* Limits a number of a file to a time that can be added and subtracted without overflow. */
 static int64_t sane(uint64_t ns, double most)
 {
     return ns < (uint64_t)most ? (int64_t)ns : (int64_t)most;
@@ -86,7 +86,7 @@ static bool shares_clock(const struct domain *domain, const struct trc_head *hea
     return llabs(domain->wall_ns - wall_ns) <= ANA_CLOCK_NAMESPACE_NS;
 }
 
-/* By the realtime anchors: what all clocks call the same instant. */
+/* Places a domain by its realtime anchors. */
 static void place_by_realtime(struct ana_clock *clock, struct domain *domain)
 {
     const struct domain *first = &clock->domain[0];
@@ -223,7 +223,8 @@ static bool all_wait_for_all(const struct ana_instance *instance)
            trc_opclass_shape(instance->call->opclass) == TRC_SHAPE_ALL;
 }
 
-/* Against one domain only (the first's, if it takes part), so that few pairs are kept however many hosts meet. */
+/* Bounds are set against one domain only (the first's, if it takes part): so few pairs are kept however many hosts
+ * there are. */
 void ana_clock_add_instance(struct ana_clock *clock, const struct ana_instance *instance)
 {
     if (clock->domains < 2 || instance->arrivals < 2 || !all_wait_for_all(instance))
@@ -276,7 +277,7 @@ static void place_alone(struct ana_clock *clock, size_t d)
     domain->job_ns += theta - ana_clock_pair_clamp(pair, theta);
 }
 
-/* Shortest ways from domain 0 over the pairs that have a fit; what they do not reach starts anew from realtime. */
+/* Places all domains along the shortest ways from domain 0 over pairs that have a fit; the others by realtime. */
 static void place_all(struct ana_clock *clock, const struct ana_clock_pair_fit *fit, bool *placed)
 {
     for (size_t done = 0; done < clock->domains; done++) {

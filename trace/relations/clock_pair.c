@@ -18,7 +18,7 @@ static void tighten(struct ana_clock_bin *bin, const struct ana_clock_bin *by)
     }
 }
 
-/* Two bins become one: twice the time, the same room. */
+/* Merges bins in twos: they cover twice the time in the same memory. */
 static void widen(struct ana_clock_pair *pair)
 {
     for (size_t i = 0; i < ANA_CLOCK_BINS; i++) {
@@ -43,7 +43,7 @@ void ana_clock_pair_add(struct ana_clock_pair *pair, int64_t at, int64_t theta, 
     }
     while (at - pair->first >= pair->width * ANA_CLOCK_BINS)
         widen(pair);
-    /* What comes late with an earlier time is as true in the first bin. */
+    /* A bound of an earlier time holds in the first bin, too. */
     size_t i = at > pair->first ? (size_t)((at - pair->first) / pair->width) : 0;
     struct ana_clock_bin bound = no_bounds;
     if (upper) {
@@ -56,7 +56,7 @@ void ana_clock_pair_add(struct ana_clock_pair *pair, int64_t at, int64_t theta, 
     tighten(&pair->bin[i], &bound);
 }
 
-/* The bounds as points about their middle, so that doubles hold them exactly. */
+/* The bounds as points relative to their middle, so that doubles hold them exactly. */
 struct points {
     size_t uppers, lowers;
     double upper_x[ANA_CLOCK_BINS], upper_y[ANA_CLOCK_BINS];
@@ -100,7 +100,7 @@ static void collect(const struct ana_clock_pair *pair, struct points *points)
     }
 }
 
-/* The corridor that is left for lines of drift b: its half width, and the height of its middle at x0. */
+/* The corridor for lines of drift b: its half width, and the height of its middle at x0. */
 static double room(const struct points *points, double b, double *middle)
 {
     double upper = INFINITY, lower = -INFINITY;
@@ -138,7 +138,7 @@ static double best_drift(const struct points *points)
     return inside;
 }
 
-/* How far from `drift` on the side of `limit` a line still passes between all bounds. */
+/* The drift farthest from `drift` towards `limit` at which a line still passes between all bounds. */
 static double last_drift(const struct points *points, double drift, double limit)
 {
     double inside = drift, outside = limit, unused;
@@ -173,8 +173,8 @@ static double extreme(const struct points *points, double low, double high, doub
     return sign * best;
 }
 
-/* The true line is one of those between the bounds, if clocks run on lines: how far can it be from the one chosen?
- * The distance is convex in time, so its maximum is at an end. */
+/* How far the true line can be from the chosen one, if clocks run on lines.  The distance is convex in time, so its
+ * maximum is at an end. */
 static double farthest(const struct points *points, double drift, double middle, double first, double last)
 {
     double low = last_drift(points, drift, -MAX_DRIFT), high = last_drift(points, drift, MAX_DRIFT), worst = 0;

@@ -48,7 +48,7 @@ void ana_match_free(struct ana_match *match)
 
 /* ---- ranks ----------------------------------------------------------------------------------------------------- */
 
-/* The array, at least `count` long; what is new is zero.  NULL: out of memory, and all is as before. */
+/* Makes an array at least `count` long; new elements are zero.  NULL: out of memory, and the array is as before. */
 static void *lengthened(void *array, uint32_t *length, size_t count, size_t size)
 {
     if (count <= *length)
@@ -125,7 +125,7 @@ enum ana_does {
     ANA_DOES_FOREIGN = 1u << 6, /* the source is known to be none of ours */
 };
 
-/* A source that has no index: is it one of nobody's that we know? */
+/* Whether a source without a rank index is known to be none of ours. */
 static bool foreign_source(const struct ana_event *event)
 {
     int32_t source = event->sig->source;
@@ -162,7 +162,7 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
         bool completes = flags & TRC_SIG_COMPLETE;
         bool sends = flags & TRC_SIG_P2P_OUT && sig->peer != TRC_PEER_NULL;
         bool receives = flags & TRC_SIG_P2P_IN && sig->source != TRC_PEER_NULL;
-        bool meets = flags & TRC_SIG_COLL && !(flags & TRC_SIG_CONTROL); /* horovod.h puts control rounds together */
+        bool meets = flags & TRC_SIG_COLL && !(flags & TRC_SIG_CONTROL); /* trace/horovod matches control rounds */
         bool foreign = route->source == ANA_NOBODY && foreign_source(event);
         route->does = (flags & TRC_SIG_SUB ? 0 : ANA_DOES_CALL) | (flags & TRC_SIG_START ? ANA_DOES_REQUEST : 0) |
                       (completes ? ANA_DOES_COMPLETE : 0) | (meets && !completes ? ANA_DOES_MEET : 0) |
@@ -178,7 +178,7 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
 
-/* The call that an item is seen by: of SUB items that of the event before. */
+/* The call that an item belongs to: for a SUB item, that of the event before. */
 static inline const struct trc_call *call_of(const struct ana_match_process *process, const struct ana_event *event,
                                              const struct ana_route *route)
 {
@@ -211,7 +211,7 @@ static void remember_request(struct ana_match *match, const struct ana_event *ev
     *pending = (struct ana_pending){event->request, event->request_thread, send, receive};
 }
 
-/* What the request of a completion leads to, which is forgotten.  False: nothing. */
+/* Takes out the ends that a completed request leads to.  False: there are none. */
 static bool take_request(struct ana_match *match, const struct ana_event *event, struct ana_pending *out)
 {
     if (event->request == UINT64_MAX)
@@ -234,7 +234,7 @@ static bool take_request(struct ana_match *match, const struct ana_event *event,
 
 /* ---- point to point -------------------------------------------------------------------------------------------- */
 
-/* The end of a message that begins with an event: open if that starts a request, else complete. */
+/* Describes the message end that begins with an event: open if the event starts a request, else complete. */
 static inline struct ana_half half_of(struct ana_match *match, const struct ana_event *event,
                                       const struct ana_route *route)
 {
@@ -271,7 +271,7 @@ static struct ana_end *send_begins(struct ana_match *match, const struct ana_eve
     return ana_end_begin(match, route->send, &half);
 }
 
-/* A receive whose channel is not known: a wildcard, or one that cannot be told. */
+/* Begins a receive whose channel is not known: a wildcard, or one that cannot be told. */
 static struct ana_end *receive_without_channel(struct ana_match *match, const struct ana_event *event,
                                                const struct ana_route *route)
 {
@@ -396,7 +396,7 @@ void ana_match_flush(struct ana_match *match)
     if (!match->flushed)
         ana_p2p_flush(match);
     match->flushed = true;
-    match->epoch++; /* so that every event is looked at, and refused */
+    match->epoch++; /* so that every event is looked up again, and refused */
 }
 
 struct ana_match_counts ana_match_counts(const struct ana_match *match)

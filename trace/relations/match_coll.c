@@ -19,7 +19,7 @@ static int32_t member(const struct trc_comm *comm, size_t i)
                     : trc_comm_world_rank(comm, (int32_t)(i - size), true);
 }
 
-/* Functions that MPI lets meet in one collective: MPI_Bcast and MPI_Bcast_c. */
+/* Whether MPI lets two functions meet in one collective: MPI_Bcast and MPI_Bcast_c. */
 static bool same_operation(const struct trc_call *a, const struct trc_call *b)
 {
     if (a == b || strcmp(a->name, b->name) == 0)
@@ -30,7 +30,7 @@ static bool same_operation(const struct trc_call *a, const struct trc_call *b)
     return n == m && memcmp(a->name, b->name, n) == 0;
 }
 
-/* Stable, and quick where little is out of order: events come by their ends. */
+/* Sorts arrivals.  Stable, and fast where little is out of order: events come by their ends. */
 static void sort_by_begin(struct ana_arrival *arrival, size_t n, struct ana_arrival *spare)
 {
     if (n <= 24 || !spare) {
@@ -88,7 +88,7 @@ static void give_up_oldest(struct ana_match *match)
     forget(match, match->oldest);
 }
 
-/* Rank index of the root that the event names; -1: none. */
+/* The rank index of the root that an event names; -1: none. */
 static int64_t root_of(const struct ana_match *match, const struct ana_event *event)
 {
     int32_t peer = event->sig->peer;
@@ -103,7 +103,7 @@ static bool is_nonblocking(const struct ana_event *event)
     return event->sig->flags & (TRC_SIG_START | TRC_SIG_SUB | TRC_SIG_ENQUEUE);
 }
 
-/* What the event says of the operation, without its arrivals. */
+/* Describes the operation by one event, without its arrivals. */
 static struct ana_open_instance described(const struct ana_match *match, const struct ana_event *event,
                                           uint64_t identity)
 {
@@ -158,7 +158,8 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uin
 {
     if (!event->comm || event->comm->def.size <= 0)
         return;
-    if (trc_order_in_doubt(event->comm, event->sequence)) { /* with which of the others' it belongs is not known */
+    if (trc_order_in_doubt(event->comm,
+                           event->sequence)) { /* it is not known which collective of the others it belongs to */
         match->counts.incomplete++;
         return;
     }
@@ -216,7 +217,7 @@ size_t ana_match_open_instances(const struct ana_match *match)
     return match->instances.count;
 }
 
-/* The i-th oldest; going on from the one asked for last, so that a walk over all is linear. */
+/* The i-th oldest open instance.  Goes on from the one asked for last, so that a walk over all is linear. */
 static const struct ana_open_instance *open_at(struct ana_match *match, size_t i)
 {
     if (i >= match->instances.count)
@@ -256,7 +257,7 @@ size_t ana_match_missing(struct ana_match *match, size_t i, size_t *out, size_t 
     for (size_t a = 0; came && a < open->arrivals; a++)
         came[open->arrival[a].index] = true;
     size_t missing = open->expected - open->arrivals, n = 0;
-    /* As many members as there are ranks tell who is missing; a size is only a number. */
+    /* Only as many members as there are ranks can be missing; the size is a number of a file. */
     size_t most = open->expected < match->processes + max ? open->expected : match->processes + max;
     for (size_t m = 0; came && m < most && n < missing && n < max; m++) {
         uint32_t index = ana_match_index(match, open->first_index, member(open->comm, m));

@@ -2,7 +2,7 @@
 #include "trace/util/times.h"
 #include <stdlib.h>
 
-#define WRITE_BACK_NS 2000000000 /* so much later than the heartbeat may items reach a reader on another node */
+#define WRITE_BACK_NS 2000000000 /* items may reach a reader on another node so much later than the heartbeat */
 
 struct source {
     struct trc_file *file;
@@ -69,7 +69,7 @@ static inline bool before(const struct entry *a, const struct entry *b)
     return a->end_ns < b->end_ns || (a->end_ns == b->end_ns && a->order < b->order);
 }
 
-/* The lane that came first has another item: on its way up it plays against those that lost. */
+/* Replays the tournament along the way of the lane that was first and now has another item. */
 static inline void replay(struct ana_merge *merge)
 {
     struct entry entry = entry_of(merge->tree[0].lane);
@@ -84,7 +84,7 @@ static inline void replay(struct ana_merge *merge)
     merge->tree[0] = entry;
 }
 
-/* All play anew: who comes to a node first waits for the one from its other half. */
+/* Plays the whole tournament anew: the lane that reaches a node first waits there for that of the other half. */
 static void play_all(struct ana_merge *merge)
 {
     for (size_t i = 0; i < merge->lanes; i++)
@@ -114,7 +114,7 @@ static bool is_nested(const struct ana_event *event)
     return event->sig && event->sig->flags & TRC_SIG_NESTED;
 }
 
-/* The signature's note as ours. */
+/* The signature's note, as the struct that we keep in it. */
 static inline struct ana_use *use_of(const struct source *source, const struct trc_record *record)
 {
     _Static_assert(sizeof(struct ana_use) <= sizeof(struct trc_note), "a note holds what we look up");
@@ -126,7 +126,7 @@ static inline struct ana_use *use_of(const struct source *source, const struct t
     return use;
 }
 
-/* Its job times.  `first`: else those of the item before it are known, which a SUB item shares. */
+/* Sets an event's job times.  Unless `first`, the item before it has its times already: a SUB item shares them. */
 static inline void set_times(const struct ana_clock_line *line, const struct trc_record *record,
                              struct ana_event *event, bool first)
 {
@@ -140,7 +140,7 @@ static inline void set_times(const struct ana_clock_line *line, const struct trc
     event->busy_ns = record->kind == TRC_RECORD_FOLD ? ana_rounded((double)record->busy * line->rate) : 0;
 }
 
-/* The first `n` records as events. */
+/* Makes events of the first `n` records. */
 static void describe(const struct source *source, struct lane *lane, size_t n)
 {
     struct ana_clock_line line = source->line;
@@ -161,7 +161,7 @@ static void describe(const struct source *source, struct lane *lane, size_t n)
     }
 }
 
-/* Leaves of the lane's items those that overlap the time range. */
+/* Drops the lane's items that do not overlap the time range; returns how many are left. */
 static size_t clip(const struct ana_merge *merge, struct lane *lane, size_t n)
 {
     size_t kept = 0;
@@ -177,7 +177,7 @@ static size_t clip(const struct ana_merge *merge, struct lane *lane, size_t n)
     return kept;
 }
 
-/* Decodes more, if there is more now. */
+/* Decodes more items, if there are any now. */
 static void refill(struct ana_merge *merge, struct lane *lane)
 {
     const struct source *source = &merge->source[lane->index];
@@ -251,7 +251,7 @@ static bool over(const struct trc_head *head)
     return head->state == TRC_STATE_FINALIZED || head->state == TRC_STATE_ABORTED || head->state == TRC_STATE_STOPPED;
 }
 
-/* Up to when all that ended is in the file, as far as its head tells. */
+/* The time up to which all ended events are in the file, as far as its head tells. */
 static int64_t file_horizon(const struct ana_merge *merge, size_t index)
 {
     const struct source *source = &merge->source[index];
@@ -263,7 +263,7 @@ static int64_t file_horizon(const struct ana_merge *merge, size_t index)
     return head->flags & TRC_HEAD_WRITE_BACK ? ns - WRITE_BACK_NS : ns;
 }
 
-/* The clock was fitted anew: what is decoded gets its new times. */
+/* Gives decoded items new times, after the clock was fitted anew. */
 static void convert_again(struct ana_merge *merge)
 {
     for (size_t i = 0; i < merge->lanes; i++) {

@@ -4,7 +4,7 @@
 
 /* ---- collectives ----------------------------------------------------------------------------------------------- */
 
-/* `a` waits for `culprit`, until that comes or its own call ends. */
+/* Adds that `a` waits for `culprit`, until it comes or the call of `a` ends. */
 static size_t wait_for(const struct ana_instance *instance, const struct ana_arrival *a,
                        const struct ana_arrival *culprit, struct ana_wait_span *out)
 {
@@ -23,7 +23,7 @@ static const struct ana_arrival *root_of(const struct ana_instance *instance)
     return NULL;
 }
 
-/* The last to come that takes part. */
+/* The last arrival of a rank that takes part. */
 static const struct ana_arrival *last_of(const struct ana_instance *instance)
 {
     for (size_t i = instance->arrivals; i-- > 0;)
@@ -122,7 +122,7 @@ bool ana_wait_clip_again(struct ana_wait_clip *clip, struct ana_wait_span *span)
     struct ana_waiter *waiter =
         span->waiter < clip->waiters ? &clip->waiter[span->waiter] : add_waiter(clip, span->waiter);
     if (!waiter)
-        return true; /* out of memory: rather twice than not at all */
+        return true; /* out of memory: counting twice is better than not at all */
     for (size_t i = 0; i < ANA_WAIT_CALLS; i++) {
         struct ana_wait_taken *call = &waiter->call[i];
         if (call->begin_ns != span->begin_ns)

@@ -14,7 +14,7 @@ void trc_cxx_use(trc_demangle *demangle)
     demangler = demangle;
 }
 
-/* The operator's own brackets are no parameters: "operator()", "operator<<", "operator new[]". */
+/* The length of an operator's name at `at`, whose brackets are no parameters: "operator()", "operator<<"; 0: none. */
 static size_t operator_length(const char *at)
 {
     size_t n = strlen("operator");
@@ -37,7 +37,7 @@ static size_t closing(const char *at, char open, char close)
     return n;
 }
 
-/* "void a::b<int>(float) const" -> "a::b". */
+/* Shortens a demangled name in place: "void a::b<int>(float) const" becomes "a::b". */
 static void strip(char *name)
 {
     static const char anonymous[] = "(anonymous namespace)";
@@ -73,7 +73,8 @@ static void strip(char *name)
     memmove(name, begin, strlen(begin) + 1);
 }
 
-/* Parts of a name may stand for earlier parts, twice in each step: a name made to do harm would fill all memory. */
+/* Whether a name is safe to demangle.  Parts of a name may refer to earlier parts, which doubles its length at each
+ * step: a hostile name would fill all memory. */
 static bool is_modest(const char *name, size_t length)
 {
     unsigned references = 0;

@@ -55,14 +55,14 @@ void *ana_map_make(struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
     return memset(ana_map_value(map, i), 0, map->value_size);
 }
 
-/* The slot of a key that is there. */
+/* The slot of value i. */
 static size_t slot_of(const struct ana_map *map, size_t i)
 {
     const uint64_t *key = ana_map_key(map, i);
     return (size_t)(ana_map_slot(map, key[0], key[1], key[2]) - map->slots);
 }
 
-/* Frees a slot; those behind it move up, so that no search ends at the hole before it has come to its key. */
+/* Frees a slot.  Slots behind it move up, so that no search ends at the hole before it finds its key. */
 static void free_slot(struct ana_map *map, size_t hole)
 {
     size_t mask = map->slot_count - 1;

@@ -9,7 +9,7 @@ static const char *dash(bool utf8)
     return utf8 ? "\xe2\x80\x93" : "-";
 }
 
-/* Decimals that give three significant digits to a value below 1000. */
+/* How many decimals give a value below 1000 three significant digits. */
 static int decimals(double value)
 {
     if (value >= 99.95)
@@ -17,7 +17,7 @@ static int decimals(double value)
     return value >= 9.995 ? 1 : 2;
 }
 
-/* "412", "12.4k": `prefix` names the powers of 1000; whole numbers below 1000 keep no decimals. */
+/* Writes "412", "12.4k": `prefix` names the powers of 1000.  Whole numbers below 1000 have no decimals. */
 static void scaled(char *out, size_t size, double value, const char *const *prefix, size_t prefixes, const char *unit)
 {
     const char *sign = value < 0 ? "-" : "";

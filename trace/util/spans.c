@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* First span that ends at `ns` or later. */
+/* The index of the first span that ends at `ns` or later. */
 static size_t first_from(const struct ana_spans *s, int64_t ns)
 {
     size_t low = 0, high = s->count;
     if (high > 0 && s->span[high - 1].end_ns < ns)
-        return high; /* nearly always: time goes on */
+        return high; /* nearly always: spans come in order of time */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (s->span[middle].end_ns < ns)
@@ -23,7 +23,7 @@ static bool add(struct ana_spans *s, struct ana_span span)
     size_t from = first_from(s, span.begin_ns), to = from;
     while (to < s->count && s->span[to].begin_ns <= span.end_ns)
         to++;
-    if (from < to) { /* it touches some: they become one */
+    if (from < to) { /* it touches these: they become one span */
         if (s->span[from].begin_ns < span.begin_ns)
             span.begin_ns = s->span[from].begin_ns;
         if (s->span[to - 1].end_ns > span.end_ns)
@@ -47,7 +47,7 @@ static bool add(struct ana_spans *s, struct ana_span span)
     return true;
 }
 
-/* Adds what lies before `until`, sweeping over the ends of all kinds. */
+/* Adds to ns[] how long each combination lasted before `until`, by a sweep over the ends of all kinds. */
 static void sweep(const struct ana_mix *mix, int64_t until, int64_t ns[ANA_GPU_MIXES])
 {
     size_t at[ANA_GPU_KINDS] = {0};
@@ -77,7 +77,7 @@ static void sweep(const struct ana_mix *mix, int64_t until, int64_t ns[ANA_GPU_M
     }
 }
 
-/* Sums up the older half of one kind, and what of the others lies there. */
+/* Sums up the older half of one kind, and the spans of the others that lie in that time. */
 static void settle(struct ana_mix *mix, enum ana_gpu_kind kind)
 {
     int64_t until = mix->of[kind].span[mix->of[kind].count / 2].begin_ns;

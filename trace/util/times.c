@@ -20,7 +20,7 @@ static uint64_t fine_low(uint32_t bucket)
     return bucket < 32 ? bucket : (32ull + bucket % 32) << (bucket / 32 - 1);
 }
 
-/* Integers lie in a bucket from its low to the next one's low less 1. */
+/* The middle of a bucket, which holds the integers from `low` to `next` - 1. */
 static double middle(uint64_t low, uint64_t next)
 {
     return ((double)low + (double)(next - 1)) / 2;
@@ -81,7 +81,7 @@ static double percentile(const struct ana_times_sum *sum, uint64_t total, double
 struct ana_times ana_times_of(const struct ana_times_sum *sum)
 {
     struct ana_times t = {sum->calls, sum->total_ns, NAN, NAN, NAN, NAN, NAN};
-    uint64_t total = 0; /* a moment apart from `calls` while the job runs */
+    uint64_t total = 0; /* may differ from `calls` while the job runs: they are read one after the other */
     for (uint32_t b = 0; b < ANA_TIMES_BUCKETS; b++)
         total += sum->count[b];
     if (sum->calls == 0)

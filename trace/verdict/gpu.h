@@ -1,6 +1,5 @@
 /* Device operations under way, of all ranks together: who waits in which collective on which communicator, who has not
- * come to it, and what it is behind.  From the tables of trace/format/format_gpu.h alone; only the files of
- * verdict_gpu*.c. */
+ * come to it, and what it waits behind.  From the tables of trace/format/format_gpu.h alone.  For gpu*.c only. */
 #ifndef ANA_VERDICT_GPU_H
 #define ANA_VERDICT_GPU_H
 
@@ -36,20 +35,22 @@ struct ana_gpu {
     struct ana_map newest; /* identity, rank index -> sequence of the newest collective that it came to + 1, uint64_t */
 };
 
-/* Gathers; false: there is nothing under way, or out of memory (then c->memory). */
+/* Gathers the device operations under way.  False: there are none, or out of memory (then c->memory). */
 bool ana_gpu_gather(struct ana_case *c, struct ana_gpu *gpu);
+/* Frees them; the struct is the caller's. */
 void ana_gpu_free(struct ana_gpu *gpu);
 
-/* Rank index of a communicator's rank; SIZE_MAX: has no file. */
+/* The rank index of rank `rank` of a communicator of rank `index`; SIZE_MAX: it has no file. */
 size_t ana_gpu_member(const struct ana_case *c, const struct ana_gpu *gpu, const struct trc_comm *comm, size_t index,
                       int32_t rank);
-/* Is rank `index` a member of the communicator?  As its own file says, or, where it has all ranks, anybody's. */
+/* Whether rank `index` is a member of the communicator: by its own file or, for one of all ranks, by any file. */
 bool ana_gpu_is_member(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m, size_t index);
-/* The newest operation of a rank that is collective `sequence` (or, MESSAGE, that message with `peer`), over or not;
- * NULL: none is left in its table. */
+/* The newest operation of a rank that is collective `sequence` of a communicator, over or not; NULL: it is no longer in
+ * the rank's table. */
 const struct trc_gpu_op *ana_gpu_op_of(const struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence);
 
-/* verdict_gpu_mismatch.c */
+/* gpu_mismatch.c: finds ranks that called different operations, or with other sizes, under one number, and fills c->out.
+ * False: there are none. */
 bool ana_gpu_mismatch(struct ana_case *c, const struct ana_gpu *gpu);
 
 #endif

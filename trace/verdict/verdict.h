@@ -5,12 +5,12 @@
  * been in one call since long before.  Of a job that is over, the ends of its files tell.
  *
  * Blocked ranks make a graph: a rank in a collective waits for all members that have not come, in a receive for its
- * source (for any of many: a wildcard), in a send for the receiver, in MPI_Wait for what it waits for.  Who can be
- * freed by somebody who is not blocked will move on; the rest is deadlocked, and that is a proof where the graph is
- * certain (rules.proof_ns is enough).  A rank outside MPI may come back at any time: there only time tells
- * (rules.hang_ns), and a rank that is seen computing is slow, not hung, for ten times as long.
+ * source (for any of many: a wildcard), in a send for the receiver, in MPI_Wait for its requests.  A rank whose
+ * dependencies can move on will move on.  The others are deadlocked, and that is a proof where the graph is certain
+ * (rules.proof_ns is enough).  A rank outside MPI may come back at any time: there only time tells (rules.hang_ns), and
+ * a rank that is seen computing is slow, not hung, for ten times as long.
  *
- * Work: O(ranks + threads) for the live pages, and the last chunks of those ranks only that are stuck or waited for.
+ * Work: O(ranks + threads) for the live pages, and the last chunks of those ranks only that hang or are waited for.
  * Not for the traced process. */
 #ifndef ANA_VERDICT_H
 #define ANA_VERDICT_H
@@ -24,7 +24,7 @@ enum ana_verdict_state {
     ANA_VERDICT_ABORTED,
     ANA_VERDICT_UNKNOWN
 };
-/* "healthy" "slow" "hung" "aborted" "unknown" */
+/* "healthy" "slow" "hung" "aborted" "unknown": the words of screens, report and JSON. */
 const char *ana_verdict_state_name(enum ana_verdict_state state);
 
 enum ana_verdict_class {
@@ -33,9 +33,11 @@ enum ana_verdict_class {
 #undef VERDICT_CLASS
     ANA_CLASSES
 };
-const char *ana_verdict_class_name(enum ana_verdict_class id); /* "wait-cycle"; NULL for ANA_CLASS_NONE */
+/* "wait-cycle" ...; NULL for ANA_CLASS_NONE. */
+const char *ana_verdict_class_name(enum ana_verdict_class id);
 
 enum ana_confidence { ANA_POSSIBLE, ANA_LIKELY, ANA_PROVEN };
+/* "possible" "likely" "proven" */
 const char *ana_confidence_name(enum ana_confidence confidence);
 
 /* Ranks that are at the same place. */
@@ -73,29 +75,31 @@ struct ana_verdict_rules {
     int64_t proof_ns; /* a deadlock that is proven must have lasted this long; default 1 s */
     int64_t hang_ns;  /* what is not proven must have lasted this long; default 30 s */
 };
+/* Sets how long standstill must last; for the next verdicts. */
 void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules);
 
 /* How many samples were taken of a running job, half a second or more apart.  ana_job_refresh takes them; two are
  * enough. */
 unsigned ana_job_samples(const struct ana_job *job);
-/* Something is stuck, or about to be: a second sample would tell. */
+/* Whether something seems to hang, or soon will: a second sample would tell. */
 bool ana_job_suspect(const struct ana_job *job);
 
-/* A rank of another host seems to be gone, by wall clocks that may be wrong: a sample two seconds later tells by its
- * heartbeat. */
+/* Whether a rank of another host seems to be gone, by wall clocks that may be wrong: a sample two seconds later tells
+ * by its heartbeat. */
 bool ana_job_doubtful(const struct ana_job *job);
 
-/* The verdict on the job as the last refresh saw it.  With a summary of the whole job a straggler can be told, else
- * NULL.  False: out of memory, nothing to free. */
+/* Judges the job as the last refresh saw it.  A straggler needs a summary of the whole job; NULL: none is named.
+ * False: out of memory, nothing to free.  Else free with ana_verdict_free. */
 bool ana_verdict(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *out);
+/* Frees what a verdict has; the struct is the caller's. */
 void ana_verdict_free(struct ana_verdict *verdict);
 
-/* What the threads of a rank are in, their last calls, and their stacks where some were taken: up to `max` lines;
- * returns how many. */
 #define ANA_DETAIL_LINE 256
+/* Writes what the threads of a rank are in, their last calls, and their stacks where some were taken.  Returns how many
+ * lines, `max` at most. */
 size_t ana_rank_detail(const struct ana_job *job, size_t index, char (*line)[ANA_DETAIL_LINE], size_t max);
 
-/* "hung for 3 min 12 s: rank 5 ..." */
+/* Writes state, time and summary in one line: "hung for 3 min 12 s: rank 5 ...". */
 void ana_verdict_headline(const struct ana_verdict *verdict, char *out, size_t size);
 
 #endif

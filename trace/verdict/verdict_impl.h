@@ -149,43 +149,50 @@ struct ana_case {
 };
 
 /* case.c */
-bool ana_case_ended(const struct ana_case *c, size_t index); /* MPI_Finalize returned */
-/* End of what a rank is judged by. */
+/* Whether MPI_Finalize returned on a rank. */
+bool ana_case_ended(const struct ana_case *c, size_t index);
+/* The job time up to which a rank is judged. */
 static inline int64_t ana_case_end(const struct ana_case *c, size_t index)
 {
     int64_t end = c->job->process[index].rank.end_ns;
     return end < c->until_ns ? end : c->until_ns;
 }
-/* Whether the live pages of a rank's file are there, and all of its events.  Who is not known is not
- * blamed for what its file does not say. */
+/* Whether the live pages of a rank's file are there.  A rank whose file cannot be read is not blamed. */
 bool ana_case_known(const struct ana_case *c, size_t index);
+/* Whether all events of a rank are in its file. */
 bool ana_case_events_known(const struct ana_case *c, size_t index);
+/* Writes the verdict's summary. */
 void ana_case_say(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a line of evidence to the verdict. */
 void ana_case_evidence(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a rank to the culprits, once. */
 void ana_case_blame(struct ana_case *c, size_t index);
-/* Sets state and time of a verdict that rests on `lasted_ns` of standstill; false: too short to be one. */
+/* Sets state and time of a verdict that rests on `lasted_ns` of standstill.  False: too short for one. */
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns);
-/* Shortest time that a blocked rank among these has been blocked. */
+/* The shortest time, in ns, that a blocked rank among these has been blocked. */
 int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n);
 
 /* samples.c */
+/* Takes a sample of a running job, if the last one is half a second old. */
 void ana_samples_take(struct ana_job *job);
+/* Frees them; NULL is none. */
 void ana_samples_free(struct ana_samples *samples);
-/* Share of a core that a rank used between the samples; NAN unknown. */
+/* The share of a core that a rank used between the samples; NAN unknown. */
 double ana_samples_cpu(const struct ana_case *c, size_t index);
-/* Share of the time between the samples that its main thread was ready to run and had no processor; NAN unknown. */
+/* The share of the time between the samples that its main thread was ready to run and had no processor; NAN unknown. */
 double ana_samples_queued(const struct ana_case *c, size_t index);
-/* Bytes that it read and wrote, each second between the samples; NAN unknown. */
+/* The bytes a second that it read and wrote between the samples; NAN unknown. */
 double ana_samples_io(const struct ana_case *c, size_t index);
 
-/* waiting.c: what all threads are at; false: out of memory. */
+/* waiting.c: finds the waiting operation of each thread.  False: out of memory. */
 bool ana_case_waiting(struct ana_case *c);
 /* Finds out what a waiting operation depends on, once. */
 void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
 
 /* last_events.c */
-struct ana_last_events *ana_case_last_events(struct ana_case *c,
-                                             size_t index); /* never NULL: empty when out of memory */
+/* The last events of a rank, read when they are first asked for.  Never NULL: empty when out of memory. */
+struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index);
+/* Frees them; NULL is none. */
 void ana_last_events_free(struct ana_last_events *last_events);
 
 /* pair.c */
@@ -193,111 +200,135 @@ void ana_last_events_free(struct ana_last_events *last_events);
 void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *dependency,
                           size_t partner);
 
-/* Messages of `sender` that fit what is wanted, but that requests of the receiver for any source took; as far as the
- * file says, else 0.  `all`: how many of these its receives took in all.  Reads its streams in full, a few times a
- * verdict. */
+/* How many messages of `sender` fit the dependency, but were taken by requests of the receiver for any source; 0 where
+ * the file does not say.  *all: how many such messages its receives took in all.  Reads its streams in full: only a few
+ * times a verdict. */
 int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *dependency, size_t sender,
                                     int64_t *all);
 
-/* By the counters, a message from `sender` is left that `receiver` has not taken. */
+/* Whether, by the counters, a message from `sender` is left that `receiver` has not taken. */
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver);
 
 /* graph.c */
+/* Finds who can move on and who cannot.  False: out of memory. */
 bool ana_case_graph(struct ana_case *c);
-/* Members of a group that have not come to it. */
+/* Finds the members of a group that have not come to it, once. */
 void ana_group_look(struct ana_case *c, struct ana_group *group);
-struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t sequence); /* NULL: none */
+/* The group of a collective that somebody is inside; NULL: nobody is. */
+struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t sequence);
+/* Group i, 0 <= i < c->groups.count. */
 static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 {
     return ana_map_value(&c->groups, i);
 }
-/* Rank indices that an operation waits for and that are not free, up to `max`; returns their number. */
+/* The rank indices that an operation waits for and that cannot move on, up to `max`; returns how many. */
 size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max);
-/* It can never move on by itself, and nobody who can move frees it. */
+/* Whether a rank can never move on by itself, and nobody who can move frees it. */
 bool ana_case_deadlocked(const struct ana_case *c, size_t index);
+/* How certain a verdict on these ranks is: proven where all their threads and events are known. */
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);
-bool ana_rank_blocked(const struct ana_case *c, size_t index); /* some thread of it is */
+/* Whether some thread of a rank is blocked. */
+bool ana_rank_blocked(const struct ana_case *c, size_t index);
 /* The blocked operation of a rank that has lasted longest; NULL: none. */
 struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index);
 
+/* The rank index that a dependency is on; SIZE_MAX: any rank, or not known. */
 size_t ana_dependency_partner(const struct ana_case *c, const struct ana_dependency *dependency);
 
 /* verdict.c */
-/* Takes a sample of a job that was just refreshed, and calls it hung if it is: also one that is over. */
+/* Takes a sample of a job that was just refreshed, and sets its state to hung if it is, also of one that is over. */
 void ana_verdict_refreshed(struct ana_job *job);
 
-/* cut.c */
+/* cut.c: adds evidence about files that are cut off. */
 void ana_say_cut(struct ana_case *c);
 
-/* loop_words.c: what a rank of c->loops does; false: its MPI calls say more. */
+/* loop_words.c: writes what Horovod's loop on a rank of c->loops does.  False: its MPI calls say more. */
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
 
-/* message.c: "a message from rank 1 with tag 7 on rows"; and what was sent in its place. */
+/* message.c: writes what a dependency needs: "a message from rank 1 with tag 7 on rows". */
 void ana_dependency_words(const struct ana_case *c, const struct ana_dependency *dependency, char *out, size_t size);
+/* Writes that a message that nobody takes was sent in place of the one that is waited for. */
 void ana_say_near(struct ana_case *c, const struct ana_waiting *waiting, const struct ana_dependency *dependency,
                   size_t partner);
 
-/* ends.c: somebody is in MPI_Init, and not yet for longer than a slow start takes. */
+/* ends.c: whether somebody is in MPI_Init, for no longer than a slow start takes. */
 bool ana_case_starting(const struct ana_case *c);
 
 /* stopped.c */
 enum ana_stop {
     ANA_MOVES,
     ANA_STOPPED, /* by a signal: the kernel says so */
-    ANA_FROZEN,  /* it exists, and its heartbeat stands still */
-    ANA_SILENT   /* nothing but its heartbeat is known of it, and that stands still */
+    ANA_FROZEN,  /* it exists, and its heartbeat has stopped */
+    ANA_SILENT   /* its heartbeat has stopped, and nothing else is known of it */
 };
+/* Whether and how a process is stopped. */
 enum ana_stop ana_case_stop(const struct ana_case *c, size_t index);
-/* Says of those to blame whose heartbeat stands still that they exist. */
+/* Adds evidence that culprits whose heartbeat has stopped still exist. */
 void ana_say_stopped(struct ana_case *c);
 
-/* deaths.c: somebody that does something is blocked, and only others can free it. */
+/* deaths.c: whether a rank that is there is blocked, and only others can free it. */
 bool ana_anybody_waits(struct ana_case *c);
-/* It left by exit() or by a fatal signal of its own: nobody killed it. */
+/* Whether a rank left by exit() or by a fatal signal of its own: nobody killed it. */
 bool ana_case_fell(const struct ana_case *c, size_t index);
-/* killed.c: all ranks are gone at once; says so, and where each had been since when. */
+/* killed.c: writes that all ranks were gone at once, and where each of the `n` had been since when. */
 void ana_say_killed(struct ana_case *c, size_t n, enum ana_confidence confidence);
-/* Of a job that is over: one died clearly before the others, and nothing hung before. */
+/* Whether, in a job that is over, one rank died clearly before the others, and nothing hung before. */
 bool ana_died_first(const struct ana_case *c);
-/* Of a job that is over: it hung longer before this than it went on after it. */
+/* Whether a job that is over hung longer before `end_ns` than it went on after it. */
 bool ana_hung_before(const struct ana_case *c, int64_t end_ns);
 
 /* text.c */
-/* "rank 3", "ranks 0-4 and 7", "12 ranks (first: 0, 3, 5)". */
+/* Writes a set of ranks: "rank 3", "ranks 0-4 and 7", "12 ranks (first: 0, 3, 5)". */
 void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size);
+/* Writes a waiting operation: "MPI_Recv from rank 1, tag 7". */
 void ana_waiting_words(const struct ana_case *c, const struct ana_waiting *waiting, char *out, size_t size);
-/* "app.c:17 in step"; empty: not known. */
+/* Writes a call site: "app.c:17 in step"; empty where it is not known. */
 void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size);
+/* Fills the verdict's groups: all ranks by what they do. */
 void ana_case_groups(struct ana_case *c);
 
-/* message.c, cycle.c ...: each looks for its kind of trouble and, when it finds it, fills c->out. */
+/* Each of these looks for one kind of trouble.  Where it finds it, it fills c->out and returns true.
+ *
+ * MPI_Abort was called. */
 bool ana_find_abort(struct ana_case *c);
 bool ana_find_stopped(struct ana_case *c); /* all, or several of which others wait for, are stopped or frozen */
 bool ana_find_host(struct ana_case *c);    /* all of one host went, and the others waited for them */
 bool ana_find_gone(struct ana_case *c);    /* somebody is gone, or stopped, while others are there */
 bool ana_find_silent(struct ana_case *c);  /* nobody elsewhere gives a sign of life, and it is not known why */
 bool ana_find_killed(struct ana_case *c);  /* all went at once */
+/* Device operations wait for ranks that do not come. */
 bool ana_find_gpu(struct ana_case *c);
 bool ana_gpu_anybody_waits(struct ana_case *c); /* an operation of somebody who is not gone has lasted long */
+/* Ranks called different collectives under one number. */
 bool ana_find_mismatch(struct ana_case *c);
+/* A receive waits for a message that nobody sends, or a send for a receive that nobody posts. */
 bool ana_find_unmatched(struct ana_case *c);
 bool ana_find_truncated(struct ana_case *c); /* a message was longer than the room for it, and MPI ended the job */
+/* Ranks came to MPI_Finalize while others wait for them. */
 bool ana_find_early_exit(struct ana_case *c);
+/* Ranks wait for each other in a circle. */
 bool ana_find_cycle(struct ana_case *c);
+/* A rank has not come to a collective that others wait in. */
 bool ana_find_missing(struct ana_case *c);
+/* All ranks are in a collective that does not end. */
 bool ana_find_inside(struct ana_case *c);
 bool ana_find_init_finalize(struct ana_case *c); /* MPI_Init or MPI_Finalize does not return */
+/* All have finalized, and processes are still there that do nothing. */
 bool ana_find_living_on(struct ana_case *c);
+/* Nobody has completed a call for long, and nothing else fits. */
 bool ana_find_no_progress(struct ana_case *c);
 bool ana_find_alone(struct ana_case *c); /* N jobs of one rank where one of N was meant */
+/* One rank is late again and again; needs a summary. */
 bool ana_find_straggler(struct ana_case *c);
 bool ana_find_cut(struct ana_case *c);     /* files are cut off, and nothing else is the matter */
 bool ana_find_horovod(struct ana_case *c); /* its loops turn, so that nothing else here sees that it hangs */
+/* One rank is late again and again in Horovod's steps. */
 bool ana_find_horovod_straggler(struct ana_case *c);
-/* The same for culprits that may come back at any time: seen computing they are slow for ten times as long. */
+/* Settles a verdict as ana_case_settle, with culprits that may come back at any time: seen computing, they are slow for
+ * ten times as long before they count as hung. */
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted);
 
-/* headline_loss.c: the rank that most of what is lost in collectives is lost to. */
+/* headline_loss.c: the rank that others wait for most in collectives. */
 struct ana_late {
     size_t index;
     double share;   /* of all ranks' time, as far as it was analysed */
@@ -306,11 +337,11 @@ struct ana_late {
     double waits;   /* all of them together */
     double next_ns; /* lost to the next worst rank */
 };
-/* False: none stands out.  Writes a sentence. */
+/* Finds that rank and writes a sentence about it.  False: none stands out. */
 bool ana_late_rank(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
                    size_t size);
 
-/* known_bad.c: lines for versions and settings that are known to be bad. */
+/* known_bad.c: adds evidence where versions or settings are known to be bad. */
 void ana_known_bad(struct ana_case *c);
 
 #endif

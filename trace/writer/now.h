@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
+/* A clock now, in ns; safe in signal handlers. */
 static inline uint64_t trc_clock_read(clockid_t id)
 {
     struct timespec t;

@@ -10,17 +10,17 @@ struct trc_said {
     uint32_t comm;
     uint64_t sequence, round;
     const void *part[2]; /* what was said: one piece, or two */
-    uint32_t size[2];    /* bytes of each; of more than TRC_SAID_KEPT in all the rest is not kept */
+    uint32_t size[2];    /* bytes of each; only the first TRC_SAID_KEPT of both together are kept */
 };
 
-/* Whether nothing but FOLDs has come since the last SAID: what is said again need not be written again. */
+/* Whether nothing but FOLDs has come since the last SAID: then the same words need not be written again. */
 static inline bool trc_stream_folding(const struct trc_stream *stream)
 {
     return stream->in_row;
 }
 
-/* Appends a SAID item for the round that began and ended so; the caller counts the round by trc_stream_fold, which then
- * begins a FOLD in the same chunk.  False: no room. */
+/* Appends a SAID item for the round that lasted from `begin` to `end`, in ticks.  The caller then counts the round by
+ * trc_stream_fold, which begins a FOLD in this chunk.  False: no room. */
 bool trc_stream_said(struct trc_stream *stream, uint64_t begin, uint64_t end, const struct trc_said *said);
 
 #endif

@@ -21,7 +21,7 @@ struct trc_writer {
     size_t size;            /* of it */
     struct trc_head *head;
     char *chunks;
-    /* The head says the same; what is in the file, others may overwrite: it is never read back. */
+    /* The head has these numbers, too, but others may overwrite it: it is never read back. */
     atomic_uint allocated, limit;
     atomic_uint next_chunk; /* first chunk never handed out */
     atomic_uint recycle;    /* where the search for the oldest full chunk goes on */
@@ -40,7 +40,7 @@ struct trc_writer {
     atomic_int stopped;      /* nothing is recorded any more: an errno */
     _Atomic(uintptr_t) gone; /* from this address on there is no file behind the mapping; 0: there is all of it */
     struct trc_head kept;    /* the head as it was: where the file was cut before it, it is written anew */
-    const char *schema;      /* the same */
+    const char *schema;      /* to be written anew likewise */
     bool had_name;
 };
 
@@ -88,44 +88,45 @@ struct trc_stream {
     struct trc_sig_state state[TRC_SIGS];
 };
 
-/* Makes the file at `path` and maps it.  `limit` in bytes; less where the process may not have that much address space.
- * `head` gives the identity fields; layout, clock anchors and counters are filled in here.  `schema` (text) must stay.
- * Returns 0 or an errno; nothing is left open on error. */
+/* Makes the file at `path` and maps it.  `limit` is in bytes; less is mapped where the process may not have that much
+ * address space.  `head` gives the identity fields; layout, clock anchors and counters are filled in here.  `schema`
+ * (text) must outlive the writer.  Returns 0 or an errno; nothing is left open on error. */
 int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, const struct trc_head *head,
                     const char *schema, size_t schema_size, uint64_t (*ticks)(void));
 
-/* Makes room for `ready` more chunks if there is less.  Called by the heartbeat, or by a stream that found none and
- * may. Returns false if nothing could be added (limit reached, disk full, or another thread is at it). */
+/* Makes room for `ready` more chunks if there is less.  The heartbeat calls it, or a stream that found none and may.
+ * False: nothing could be added (limit reached, disk full, or another thread is adding some). */
 bool trc_writer_grow(struct trc_writer *writer, unsigned ready);
 
-/* Chunks that are allocated and not handed out. */
+/* How many chunks are allocated and not handed out. */
 unsigned trc_writer_ready(const struct trc_writer *writer);
 
-/* Gives pages to the next `ahead` of these, so that a recording thread takes no page fault.  Our own thread. */
+/* Populates the pages of the next `ahead` of these, so that a recording thread takes no page fault.  Our own thread. */
 void trc_writer_populate(struct trc_writer *writer, unsigned ahead);
 
-/* ---- when the file goes wrong under us (writer_space.c) */
+/* ---- what may happen to the file while we write (space.c) */
 
-/* SIGBUS at `address`: if that is in the file's mapping, there is memory from that page on now, recording is to end,
- * and true is returned.  In a signal handler. */
+/* Handles a SIGBUS at `address`: if that is in the file's mapping, memory is mapped from that page on, recording is to
+ * end, and it returns true.  In a signal handler. */
 bool trc_writer_fault(struct trc_writer *writer, uintptr_t address);
 
-/* Whether the file is still there and whole; else why not, and `stopped` is set.  Our own thread, now and then. */
+/* Checks that the file is still there and whole.  NULL, or why not: then `stopped` is set.  Our own thread, now and
+ * then. */
 const char *trc_writer_check(struct trc_writer *writer);
 
-/* Says in the file that recording has ended, and why; where its head is lost it gets a new one.  Our own thread. */
+/* Writes into the file that recording has ended, and why.  A file whose head is lost gets a new one.  Our own thread.
+ */
 void trc_writer_stop(struct trc_writer *writer, const char *why);
 
-/* Writes back what is in use: to other nodes, or to a disk that may be full.  Else why not, as trc_writer_check. */
+/* Writes back the chunks in use, to a network file system or a disk that may be full.  NULL, or why not, as
+ * trc_writer_check.  Our own thread. */
 const char *trc_writer_sync(struct trc_writer *writer);
 
-/* After MPI_Finalize: gives back what was allocated and never used.  Recording may go on in open chunks.
- * Once more: nothing is left to do.  Waits a second at most for a thread that is allocating; then nothing is given
- * back.
- */
+/* After MPI_Finalize: gives back the space that was allocated and never used.  Recording may go on in open chunks.
+ * Waits a second at most for a thread that is allocating, and then gives nothing back.  A second call does nothing. */
 void trc_writer_trim(struct trc_writer *writer);
 
-/* Takes that back, for stacks of a process that does not end.  False: nothing was trimmed.  Our own thread. */
+/* Undoes trc_writer_trim, for stacks of a process that does not end.  False: nothing was trimmed.  Our own thread. */
 bool trc_writer_untrim(struct trc_writer *writer);
 
 /* Reads the clocks into an anchor. */
@@ -135,8 +136,8 @@ void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor);
 bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b,
                        const void *payload, size_t payload_size, const char *text, size_t text_size);
 
-/* Where the stacks of one reason go: at most two chunks, of which the older is begun anew when both are full.  Zeroed;
- * one thread at a time. */
+/* The chunks for the stacks of one reason: at most two, of which the older is begun anew when both are full.  Zeroed at
+ * first; one thread at a time. */
 struct trc_stack_place {
     struct trc_chunk *chunk[2];
     unsigned current;
@@ -145,32 +146,37 @@ struct trc_stack_place {
 bool trc_writer_stack(struct trc_writer *writer, struct trc_stack_place *place, uint32_t snapshot, uint32_t tid,
                       uint64_t b, const struct trc_def_stack *stack, const char *text, size_t text_size);
 
-/* The table of device operations (format_gpu.h), with its chunk; zeroed but for its sizes.  NULL: no room. */
+/* The table of device operations (format_gpu.h), as it lies in its chunk. */
 struct trc_gpu_table {
     struct trc_gpu_head head;
     struct trc_gpu_op op[TRC_GPU_OPS];
 };
+/* Takes the chunk of device operations; its table is zeroed but for its sizes.  NULL: no room. */
 struct trc_gpu_table *trc_writer_gpu(struct trc_writer *writer);
 
 /* Opens a stream with a live page of its own in `stream` (zeroed memory).  False: no page could be had. */
 bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name);
 
-/* The same for a stream of a GPU.  Written by one thread at a time, which is none of the program's. */
+/* Opens a stream, as trc_stream_open, for a stream of a GPU.  One thread at a time writes it, and none of the
+ * program's. */
 bool trc_stream_open_device(struct trc_stream *stream, struct trc_writer *writer, const struct trc_device_stream *of,
                             const char *name);
-/* What follows on this stream begins earlier than what it has: it goes on in a new chunk that begins at `ticks`. */
+/* Goes on in a new chunk that begins at `ticks`, because what follows begins earlier than what the stream has. */
 void trc_stream_step_back(struct trc_stream *stream, uint64_t ticks);
 
-/* Slow halves of the inline functions below. */
+/* The slow path of trc_stream_intern: the signature is in neither place of its set. */
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set);
+/* The slow path of trc_stream_room: takes another chunk.  False: there is none, and a record was counted as lost. */
 bool trc_stream_room_slow(struct trc_stream *stream);
+/* Defines signature `index` in the current chunk, which must have room for it. */
 void trc_stream_define(struct trc_stream *stream, uint32_t index);
+/* The slow path of trc_stream_fold: begins a FOLD. */
 void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end);
 
 /* ---- record path ------------------------------------------------------------------------------------------------ */
 
-/* Hash and comparison read each field by its own width: the fields have just been stored one by one, and a wider load
- * would have to wait until those stores have left the store buffer. */
+/* The hash of a signature, 9 bits.  It reads each field by its own width, as the comparison does: the fields have just
+ * been stored one by one, and a wider load would wait for these stores to leave the store buffer. */
 static inline uint32_t trc_sig_hash(const struct trc_sig *sig)
 {
     uint64_t a = (uint64_t)sig->call << 48 ^ (uint64_t)sig->flags << 37 ^ (uint64_t)sig->comm << 21 ^ sig->site;
@@ -181,6 +187,7 @@ static inline uint32_t trc_sig_hash(const struct trc_sig *sig)
 }
 _Static_assert(TRC_SIGS / 2 == 512, "trc_sig_hash gives 9 bits");
 
+/* Whether two signatures are equal in all fields. */
 static inline bool trc_sig_equal(const struct trc_sig *a, const struct trc_sig *b)
 {
     uint64_t differ = 0;
@@ -190,13 +197,13 @@ static inline bool trc_sig_equal(const struct trc_sig *a, const struct trc_sig *
     return differ == 0;
 }
 
-/* One of a state's places `out` and `in`; NULL for 0. */
+/* The partner's counters at a state's place `out` or `in`; NULL for 0. */
 static inline struct trc_peer *trc_peer_at(struct trc_thread_chunk *page, uint16_t place)
 {
     return place ? &page->peers[place - 1] : NULL;
 }
 
-/* Index of a signature in the live page; two-way associative, so an index may come to mean another signature later. */
+/* The index of a signature in the live page.  Two-way associative: an index may mean another signature later. */
 static inline uint32_t trc_stream_intern(struct trc_stream *stream, const struct trc_sig *sig)
 {
     uint32_t set = trc_sig_hash(sig) * 2;
@@ -209,12 +216,13 @@ static inline uint32_t trc_stream_intern(struct trc_stream *stream, const struct
 
 #define TRC_STREAM_ROOM (2 * TRC_ITEM_MAX)
 
+/* Whether the signature under which its requests complete is still where it was. */
 static inline bool trc_completion_known(const struct trc_stream *stream, const struct trc_sig_state *state)
 {
     return state->completed_version && stream->state[state->completed_as].version == state->completed_version;
 }
 
-/* Room for one item and a definition; false: it must be dropped (and was counted). */
+/* Makes sure of room for one item and a definition.  False: the item must be dropped, and was counted as lost. */
 static inline bool trc_stream_room(struct trc_stream *stream)
 {
     if (__builtin_expect(stream->at < stream->stop, 1))
@@ -222,6 +230,7 @@ static inline bool trc_stream_room(struct trc_stream *stream)
     return trc_stream_room_slow(stream);
 }
 
+/* Makes the items up to `at` visible to readers as one more record; `last` is the end of the last event, in ticks. */
 static inline void trc_stream_commit(struct trc_stream *stream, unsigned char *at, uint64_t last)
 {
     struct trc_chunk *chunk = stream->chunk;
@@ -232,14 +241,14 @@ static inline void trc_stream_commit(struct trc_stream *stream, unsigned char *a
                           memory_order_release);
 }
 
-/* An event of this signature can be put as it is: there is room, and the chunk defines the signature. */
+/* Whether an event of this signature can be put without a check: there is room, and the chunk defines the signature. */
 static inline bool trc_stream_ready(const struct trc_stream *stream, const struct trc_sig_state *state)
 {
     return __builtin_expect(stream->at < stream->stop && state->epoch == stream->epoch, 1);
 }
 
-/* Puts an event of a signature that is ready and not TRC_SIG_NESTED; `collective`: whether it is TRC_SIG_COLL, and only
- * then `sequence` counts. */
+/* Puts an event of a signature that is ready and not TRC_SIG_NESTED.  `collective` says whether it is TRC_SIG_COLL;
+ * only then does `sequence` count.  Times are ticks. */
 static inline __attribute__((always_inline)) void trc_stream_put(struct trc_stream *stream, struct trc_sig_state *state,
                                                                  bool collective, uint64_t begin, uint64_t end,
                                                                  uint64_t sequence)
@@ -259,7 +268,7 @@ static inline __attribute__((always_inline)) void trc_stream_put(struct trc_stre
     trc_stream_commit(stream, at, end);
 }
 
-/* Appends an event of signature `index`. */
+/* Appends an event of signature `index`, or counts it as lost.  Times are ticks. */
 static inline void trc_stream_event(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end,
                                     uint64_t sequence)
 {
@@ -327,7 +336,7 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
     trc_stream_fold_slow(stream, index, begin, end);
 }
 
-/* The bucket has just gone from 2^32 - 1 to 0: halves the whole histogram, so that its shape stays. */
+/* Halves a whole histogram, so that its shape stays: `bucket` has just gone from 2^32 - 1 to 0. */
 void trc_row_halve(struct trc_row *row, uint32_t *bucket);
 
 /* Counts a completed call of signature `index`: its row, the thread's totals, and what it moved. */
@@ -347,6 +356,7 @@ static inline __attribute__((always_inline)) void trc_count(struct trc_thread_ch
     page->thread.mpi_ticks += ticks;
     page->uses[index]++;
 }
+/* Counts a completed call of signature `index` that took `ticks`. */
 static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, uint64_t ticks)
 {
     trc_count(stream->page, stream->state[index].row, index, ticks);
