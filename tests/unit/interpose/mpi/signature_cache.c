@@ -1,0 +1,244 @@
+/* The memory of calls: one that was made before is not described again, and a call that differs in anything that
+ * counts is, wherever its place is taken and whatever handles have come to mean.  That a call was described shows in
+ * the question after the size of its datatype, which no predefined type needs.  What it was taken for stands in the
+ * trace. */
+#include "interpose/mpi/abi.h"
+#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/describe.h"
+#include "tests/support/check.h"
+#include "tests/support/draw.h"
+#include "tests/support/recorder/ranks.h"
+#include "tests/support/recorder/recorder.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { SITE = 0x400000, CALLS = 40000, SITES = 7, PEERS = 5, TAGS = 40, TYPES = 6, THREADS = 4 };
+
+static uintptr_t world;
+
+static unsigned asked(void)
+{
+    return fake_mpi_calls(IPO_Type_size_x);
+}
+
+static unsigned send(uint64_t site, int n, uintptr_t type, int peer, int tag)
+{
+    unsigned before = asked();
+    MPI(site, Send, 0x1000, (w)n, type, (w)peer, (w)tag, world);
+    return asked() - before;
+}
+
+/* Each argument that counts, and the place of the call, makes it another call; the address of the data does not. */
+static void check_what_counts(void)
+{
+    uintptr_t type = fake_type_new(24), other = fake_type_new(40);
+    send(SITE, 10, type, 1, 5);
+    CHECK(send(SITE, 10, type, 1, 5) == 0, "a call as before is not described again");
+    CHECK(MPI(SITE, Send, 0x2000, 10, type, 1, 5, world) == 0 && send(SITE, 10, type, 1, 5) == 0,
+          "nor with other data");
+    CHECK(send(SITE, 11, type, 1, 5) == 1, "another count");
+    CHECK(send(SITE, 10, other, 1, 5) == 1, "another datatype");
+    CHECK(send(SITE, 10, type, 2, 5) == 1, "another partner");
+    CHECK(send(SITE, 10, type, 1, 6) == 1, "another tag");
+    CHECK(send(SITE + 64, 10, type, 1, 5) == 1, "another place in the program");
+    unsigned before = asked();
+    MPI(SITE, Ssend, 0x1000, 10, type, 1, 5, world);
+    CHECK(asked() - before == 1, "another function");
+    CHECK(send(SITE, 0, type, 1, 5) == 0, "no data: nobody asks for the size");
+    fake_type_free(type);
+    fake_type_free(other);
+}
+
+/* Two calls with one place in the memory: each takes it from the other, and both are what they are. */
+static void check_collision(void)
+{
+    uintptr_t type = fake_type_new(16);
+    struct ipo_thread *thread = ipo_thread_self();
+    int tag = 1;
+    while (ipo_cache_at(thread, SITE, 1, (w)tag) != ipo_cache_at(thread, SITE, 1, 0))
+        tag++;
+    send(SITE, 3, type, 1, 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(send(SITE, 3, type, 1, i % 2 ? 0 : tag) == 1, "tags 0 and %d take turns", tag);
+    CHECK(send(SITE, 3, type, 1, 0) == 0, "until one of them stays");
+    uint64_t site = SITE + 1;
+    while (ipo_cache_at(thread, site, 1, 0) != ipo_cache_at(thread, SITE, 1, 0))
+        site++;
+    CHECK(send(site, 3, type, 1, 0) == 1, "the same from %#lx, which has the same place", (unsigned long)site);
+    fake_type_free(type);
+}
+
+/* A buffer in place is not remembered: it changes what the rest means. */
+static void check_in_place(void)
+{
+    uintptr_t type = fake_type_new(8);
+    unsigned before = asked();
+    for (int i = 0; i < 3; i++)
+        MPI(SITE, Allreduce, ipo_abi.in_place, 0x1000, 4, type, 0x77, world);
+    CHECK(asked() - before == 3, "in place: %u of 3 described", asked() - before);
+    before = asked();
+    for (int i = 0; i < 3; i++)
+        MPI(SITE, Allreduce, 0x2000, 0x1000, 4, type, 0x77, world);
+    CHECK(asked() - before == 1, "not in place: %u of 3 described", asked() - before);
+    fake_type_free(type);
+}
+
+/* A datatype is freed and its handle comes back with another size: what was remembered is stale. */
+static void check_stale(void)
+{
+    uintptr_t type = fake_type_new(100);
+    send(SITE, 1, type, 1, 9);
+    uintptr_t cell = 0;
+    fake_mpi_store(&cell, type);
+    MPI(SITE, Type_free, (w)&cell);
+    uintptr_t again = fake_type_new(300);
+    CHECK(again == type, "the fake MPI gives the handle out again");
+    CHECK(send(SITE, 1, again, 1, 9) == 1, "the same words, another datatype");
+    cell = 0;
+    fake_mpi_store(&cell, again);
+    ipo_type_free_unseen(&cell); /* by a library inside MPI, past the wrappers */
+    again = fake_type_new(500);
+    CHECK(again == type && send(SITE, 1, again, 1, 9) == 1, "freed where no wrapper saw it");
+    /* So does whatever makes or frees a communicator: its handle may be in an argument. */
+    uintptr_t copy = 0;
+    MPI(SITE, Comm_dup, world, (w)&copy);
+    CHECK(send(SITE, 1, again, 1, 9) == 1 && send(SITE, 1, again, 1, 9) == 0, "a communicator was made");
+    MPI(SITE, Comm_free, (w)&copy);
+    CHECK(send(SITE, 1, again, 1, 9) == 1, "a communicator was freed");
+    fake_type_free(again);
+}
+
+/* A call that failed is not what the next one is taken for. */
+static void check_failed(void)
+{
+    uintptr_t type = fake_type_new(4);
+    for (int i = 0; i < 3; i++) {
+        fake_mpi_fail(IPO_Recv, i == 1 ? 305 : 0);
+        uintptr_t status[4];
+        int result = MPI(SITE, Recv, 0x1000, 2, type, 1, 70, world, (w)status);
+        CHECK(result == (i == 1 ? 305 : 0), "call %d gives %d", i, result);
+    }
+    fake_type_free(type);
+}
+
+/* ---- at random, against the list of what was called */
+
+struct call {
+    uint64_t site;
+    int32_t peer, tag;
+    uint64_t bytes;
+    bool receives;
+};
+
+static void compare(struct trc_file *file, size_t thread, const struct call *call, unsigned n, uint64_t first)
+{
+    struct trc_cursor *cursor = trc_cursor_open(file, thread);
+    struct trc_record record;
+    unsigned at = 0;
+    while (at < n && trc_next(cursor, &record) == TRC_OK) {
+        if (record.kind != TRC_RECORD_EVENT || record.sig->site < first || record.sig->site >= first + SITES * 64)
+            continue;
+        const struct trc_sig *sig = record.sig;
+        const struct call *want = &call[at++];
+        bool same =
+            sig->site == want->site &&
+            (want->receives ? sig->source == want->peer && sig->rtag == want->tag && sig->received == want->bytes
+                            : sig->peer == want->peer && sig->tag == want->tag && sig->sent == want->bytes);
+        CHECK(same, "call %u from %#lx: %d %d %lu, not %d %d %lu", at, (unsigned long)sig->site, sig->peer, sig->tag,
+              (unsigned long)sig->sent, want->peer, want->tag, (unsigned long)want->bytes);
+        if (!same)
+            break;
+    }
+    CHECK(at == n, "%u of %u calls are in the trace", at, n);
+    trc_cursor_close(cursor);
+}
+
+/* Datatypes go and come back with other sizes, between calls that differ in little. */
+static void make_calls(struct call *made, uint64_t first, unsigned n, uint64_t state)
+{
+    uintptr_t type[TYPES];
+    int size[TYPES];
+    for (unsigned i = 0; i < TYPES; i++)
+        type[i] = fake_type_new(size[i] = 4 + (int)i);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned t = draw(&state, TYPES);
+        if (draw(&state, 200) == 0) {
+            uintptr_t cell = 0;
+            fake_mpi_store(&cell, type[t]);
+            ipo_type_free_unseen(&cell);
+            type[t] = fake_type_new(size[t] = 1 + (int)draw(&state, 64));
+        }
+        int count = 1 + (int)draw(&state, 3);
+        struct call *call = &made[i];
+        *call = (struct call){.site = first + draw(&state, SITES) * 64,
+                              .peer = (int)draw(&state, PEERS),
+                              .tag = (int)draw(&state, TAGS),
+                              .bytes = (uint64_t)(count * size[t]),
+                              .receives = draw(&state, 2)};
+        if (call->receives)
+            MPI(call->site, Recv, 0x1000, (w)count, type[t], (w)call->peer, (w)call->tag, world, ipo_abi.status_ignore);
+        else
+            MPI(call->site, Send, 0x1000, (w)count, type[t], (w)call->peer, (w)call->tag, world);
+    }
+}
+
+static struct call calls[THREADS][CALLS];
+
+static int by_hand_and_random(int family)
+{
+    recorder_start(&(struct recorder_setup){.family = (enum fake_family)family, .rank = 0, .size = PEERS});
+    world = ipo_abi.comm_world;
+    check_what_counts();
+    check_collision();
+    check_in_place();
+    check_stale();
+    check_failed();
+    unsigned before = asked();
+    make_calls(calls[0], 2 * SITE, CALLS, 17);
+    CHECK(asked() - before < CALLS, "some of %d calls are remembered", CALLS);
+    struct trc_file *file = recorder_read();
+    compare(file, 0, calls[0], CALLS, 2 * SITE);
+    trc_close(file);
+    recorder_remove();
+    return check_result();
+}
+
+/* ---- each thread has its own memory, and what one makes stale is so for all */
+
+static uint32_t index_of[THREADS];
+
+static void *call_in_thread(void *argument)
+{
+    const uint32_t me = (uint32_t)(uintptr_t)argument;
+    fake_mpi_thread(me);
+    make_calls(calls[me], (me + 2) * SITE, CALLS / 4, me);
+    index_of[me] = ipo_thread_self()->stream.page->thread.index;
+    return NULL;
+}
+
+static int in_threads(int family)
+{
+    pthread_t thread[THREADS];
+    recorder_start(
+        &(struct recorder_setup){.family = (enum fake_family)family, .rank = 0, .size = PEERS, .concurrent = true});
+    world = ipo_abi.comm_world;
+    for (uintptr_t i = 0; i < THREADS; i++)
+        if (pthread_create(&thread[i], NULL, call_in_thread, (void *)i))
+            return 1;
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    struct trc_file *file = recorder_read();
+    for (unsigned i = 0; i < THREADS; i++)
+        compare(file, index_of[i], calls[i], CALLS / 4, (i + 2) * SITE);
+    trc_close(file);
+    recorder_remove();
+    return check_result();
+}
+
+int main(void)
+{
+    CHECK(ranks_run(FAKE_FAMILIES, by_hand_and_random) == 0, "one thread");
+    CHECK(ranks_run(FAKE_FAMILIES, in_threads) == 0, "threads");
+    return check_result();
+}
