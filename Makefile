@@ -89,7 +89,7 @@ $(RECORDER): $(INNER_OBJ)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@; ar rcs $@ $^
 $(BUILD)/tests/unit/interpose/%: $(BUILD)/tests/unit/interpose/%.o $(SUPPORT_OBJ) $(RECORDER) $(BUILD)/libtui.a $(BUILD)/libana.a
-	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS) -lpthread
+	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS) -lpthread -Wl,--export-dynamic-symbol=mpi_fortran_*
 
 MPICC  ?= mpicc
 $(BUILD)/workloads/%: workloads/%.c $(wildcard workloads/*.h)
