@@ -1,4 +1,4 @@
-/* What the files of trace/device*.c share; the pass calls the first functions. */
+/* What the files of trace/gpu share; the pass calls the first functions. */
 #ifndef ANA_DEVICE_IMPL_H
 #define ANA_DEVICE_IMPL_H
 
@@ -23,6 +23,10 @@ bool ana_devices_any(const struct ana_devices *gpu);
 void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
 /* Adds a call of NCCL's. */
 void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
+
+/* ---- device_facts.c */
+/* Fills look->why_not: why kernels of NCCL's calls, or any, have no times on some of these ranks (NULL: all). */
+void ana_gpu_explain(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look);
 
 /* ---- device_match.c: which kernel carries which operation.  On one stream the n-th kernel of NCCL's is that of the
  * n-th launch (a call, or all calls of a group on one communicator), unless it cannot be: a kernel is not before its

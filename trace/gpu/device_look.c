@@ -1,0 +1,177 @@
+/* A look at what GPUs did: kernels by name, ranks, NCCL's operations; of all time or of a range, of all ranks or some. */
+#include "trace/gpu/device_data.h"
+#include "trace/gpu/device_impl.h"
+#include "trace/job/job_impl.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double ana_gpu_overlap(const struct ana_gpu_rank *rank)
+{
+    return rank->communication_ns > 0 ? (double)rank->overlap_ns / (double)rank->communication_ns : NAN;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct ana_kernel_stat *x = a, *y = b;
+    if (x->times.total_ns != y->times.total_ns)
+        return x->times.total_ns > y->times.total_ns ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+static int by_index(const void *a, const void *b)
+{
+    const struct ana_gpu_rank *x = a, *y = b;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static void add_device(const struct ana_job *job, const struct ana_devices *gpu, const struct device *d,
+                       struct ana_gpu_rank *r)
+{
+    const struct ana_process *p = &job->process[r->index];
+    int64_t ns[ANA_GPU_MIXES];
+    ana_mix_sum(&d->mix, ns);
+    r->devices++;
+    r->kernels += d->kernels;
+    r->copies += d->copies;
+    r->to_device += d->to_device;
+    r->from_device += d->from_device;
+    r->other_bytes += d->other;
+    for (unsigned mix = 1; mix < ANA_GPU_MIXES; mix++) {
+        bool compute = mix & 1u << ANA_GPU_COMPUTE, communication = mix & 1u << ANA_GPU_COMMUNICATION;
+        r->busy_ns = ana_plus(r->busy_ns, ns[mix]);
+        r->compute_ns = ana_plus(r->compute_ns, compute ? ns[mix] : 0);
+        r->communication_ns = ana_plus(r->communication_ns, communication ? ns[mix] : 0);
+        r->overlap_ns = ana_plus(r->overlap_ns, compute && communication ? ns[mix] : 0);
+        r->copy_ns = ana_plus(r->copy_ns, mix & 1u << ANA_GPU_COPY ? ns[mix] : 0);
+    }
+    struct ana_span run = {p->run_begin_ns, p->run_end_ns}, seen = {gpu->begin_ns, gpu->end_ns};
+    struct ana_span known = ana_known_time(job, r->index);
+    int64_t until_ns = gpu == job->gpu ? known.end_ns : ana_time_range_until(job);
+    seen.begin_ns = gpu == job->gpu && known.begin_ns > seen.begin_ns ? known.begin_ns : seen.begin_ns;
+    seen.end_ns = until_ns < seen.end_ns ? until_ns : seen.end_ns;
+    r->wall_ns = ana_plus(r->wall_ns, ana_span_overlap(run, seen));
+}
+
+/* The kernels as selected ranks ran them, in the order of gpu->kernels; NULL: out of memory. */
+static struct kernel *kernels_of(const struct ana_devices *gpu, const uint8_t *ranks, bool *partial)
+{
+    struct kernel *made = calloc(gpu->kernels.count + 1, sizeof *made);
+    for (size_t i = 0; made && i < gpu->ran.count; i++) {
+        const uint64_t *key = ana_map_key(&gpu->ran, i);
+        const struct share *own = ana_map_value(&gpu->ran, i);
+        if (!ranks[key[1]])
+            continue;
+        struct ana_times_small bare = {
+            .calls = own->calls, .total_ns = own->total_ns, .min_ns = own->min_ns, .max_ns = own->max_ns};
+        ana_small_merge(&made[key[0]].times, own->times ? own->times : &bare);
+        made[key[0]].ranks++;
+        partial[key[0]] |= !own->times;
+    }
+    return made;
+}
+
+static bool look_at_kernels(const struct ana_devices *gpu, const uint8_t *ranks, struct ana_gpu_look *out)
+{
+    bool chosen = ranks && gpu->match; /* of a range there are only theirs */
+    bool *partial = calloc(gpu->kernels.count + 1, sizeof *partial);
+    struct kernel *made = chosen && partial ? kernels_of(gpu, ranks, partial) : NULL;
+    bool ok = partial && (made || !chosen);
+    for (size_t i = 0; ok && i < gpu->kernels.count; i++) {
+        const struct kernel *k = ana_map_value(&gpu->kernels, i), *of = chosen ? &made[i] : k;
+        if (!k->name || !of->times.calls)
+            continue;
+        struct ana_times times = ana_small_of(&of->times);
+        if (partial[i])
+            times.p50_ns = times.p90_ns = times.p99_ns = NAN;
+        out->kernels[out->kernel_count++] = (struct ana_kernel_stat){k->name, k->nccl, times, of->ranks};
+    }
+    free(made);
+    free(partial);
+    qsort(out->kernels, out->kernel_count, sizeof *out->kernels, by_time);
+    return ok;
+}
+
+static bool look_at_devices(const struct ana_job *job, const struct ana_devices *gpu, const uint8_t *ranks,
+                            struct ana_gpu_look *out)
+{
+    out->kernels = calloc(gpu->kernels.count + 1, sizeof *out->kernels);
+    out->ranks = calloc(gpu->devices.count + 1, sizeof *out->ranks);
+    if (!out->kernels || !out->ranks || !look_at_kernels(gpu, ranks, out))
+        return false;
+    for (size_t i = 0; i < gpu->devices.count; i++) {
+        size_t index = (size_t)ana_map_key(&gpu->devices, i)[0], at = 0;
+        if (!ana_selected(ranks, index))
+            continue;
+        while (at < out->rank_count && out->ranks[at].index != index)
+            at++;
+        if (at == out->rank_count)
+            out->ranks[out->rank_count++].index = index;
+        add_device(job, gpu, ana_map_value(&gpu->devices, i), &out->ranks[at]);
+    }
+    qsort(out->ranks, out->rank_count, sizeof *out->ranks, by_index);
+    for (size_t i = 0; i < out->rank_count; i++) {
+        out->copies += out->ranks[i].copies;
+        out->copied += out->ranks[i].to_device + out->ranks[i].from_device + out->ranks[i].other_bytes;
+    }
+    return true;
+}
+
+static bool take(const struct ana_job *job, const struct ana_devices *gpu, const struct ana_selection *selection,
+                 struct ana_gpu_look *out)
+{
+    if (look_at_devices(job, gpu, selection->ranks, out) && ana_gpu_match_look(job, job->gpu->match, selection, out))
+        return true;
+    ana_gpu_look_free(out);
+    return false;
+}
+
+bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out)
+{
+    *out = (struct ana_gpu_look){.analysed = ana_analysis_share(job), .known = ana_devices_any(job->gpu)};
+    ana_gpu_explain(job, NULL, out);
+    return !job->gpu || take(job, job->gpu, &(struct ana_selection){0, INT64_MAX, NULL}, out);
+}
+
+bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out)
+{
+    bool range = selection.begin_ns > 0 || selection.end_ns != INT64_MAX, nothing = !ana_devices_any(job->gpu);
+    if (!range)
+        ana_time_range_release(job);
+    if (!job->gpu || (!range && !selection.ranks))
+        return ana_gpu_take_whole(job, out);
+    *out = (struct ana_gpu_look){.analysed = ana_analysis_share(job), .known = !nothing};
+    ana_gpu_explain(job, selection.ranks, out);
+    if (!range || nothing)
+        return take(job, job->gpu, &selection, out);
+    double share = ana_time_range_select(job, &selection); /* a pass over its events */
+    if (share < 0)
+        return false;
+    out->analysed = share < out->analysed ? share : out->analysed;
+    return take(job, job->range.gpu, &selection, out);
+}
+
+void ana_gpu_look_free(struct ana_gpu_look *look)
+{
+    free(look->kernels);
+    free(look->ranks);
+    free(look->nccl);
+    free(look->nccl_pairs);
+    *look = (struct ana_gpu_look){0};
+}
+
+void ana_gpu_carried(const struct ana_summary *s, const struct ana_gpu_look *look,
+                     struct ana_carried out[ANA_LIBRARIES])
+{
+    out[ANA_LIBRARY_MPI] = (struct ana_carried){.name = "MPI", .known = true};
+    out[ANA_LIBRARY_NCCL] = (struct ana_carried){.name = "NCCL", .known = true};
+    out[ANA_LIBRARY_COPIES] =
+        (struct ana_carried){"copies", look->known || !look->why_not[0], look->copies, look->copied, look->copied};
+    for (size_t i = 0; i < s->call_count; i++) {
+        const struct ana_call_stat *c = &s->calls[i];
+        bool nccl = trc_opclass_category(c->opclass) == TRC_CAT_NCCL;
+        struct ana_carried *of = &out[nccl ? ANA_LIBRARY_NCCL : ANA_LIBRARY_MPI];
+        of->calls += c->times.count;
+        of->sent += c->sent;
+        of->received += c->received;
+    }
+}
