@@ -1,4 +1,4 @@
-/* What match.c, match_p2p.c and match_coll.c share; nobody else includes this. */
+/* What the files of the matching share; nobody else includes this. */
 #ifndef ANA_MATCH_IMPL_H
 #define ANA_MATCH_IMPL_H
 
@@ -154,6 +154,17 @@ static inline uint32_t ana_match_partner(const struct ana_match *match, const st
     return index < match->processes && match->process[index] ? index : ANA_NOBODY;
 }
 
+/* match_channels.c */
+
+/* The channel, made if there is none yet; NULL: out of memory.  Valid as long as match->epoch stays. */
+struct ana_channel *ana_channel_of(struct ana_match *match, uint64_t identity, uint32_t source, uint32_t destination,
+                                   int32_t tag);
+/* The i-th of match->channels. */
+static inline struct ana_channel *ana_channel_at(const struct ana_match *match, size_t i)
+{
+    return *(struct ana_channel **)ana_map_value(&match->channels, i);
+}
+
 /* match_p2p.c */
 
 /* The call that completes a message end: where and when, and as what. */
@@ -166,9 +177,6 @@ struct ana_end_finish {
     bool silent, foreign; /* foreign: the source is known to be none of ours */
 };
 
-/* The channel, made if there is none yet; NULL: out of memory.  Valid as long as match->epoch stays. */
-struct ana_channel *ana_channel_of(struct ana_match *match, uint64_t identity, uint32_t source, uint32_t destination,
-                                   int32_t tag);
 /* Adds an end to a channel.  Returns what its request leads to; NULL: it has no request, or could not be kept. */
 struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *channel, const struct ana_half *half);
 /* Adds a wildcard receive, whose channel is not known before it completes.  Returns what its request leads to; NULL: it

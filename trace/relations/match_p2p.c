@@ -1,8 +1,6 @@
-/* Message ends and the channels that put them in order. */
+/* Message ends, paired in the order of their channels. */
 #include "trace/relations/match_impl.h"
 #include <string.h>
-
-#define SWEEP_FROM 4096 /* channels that may lie unused */
 
 /* ---- lists ----------------------------------------------------------------------------------------------------- */
 
@@ -38,55 +36,10 @@ static void unlink_end(struct ana_end *end)
     end->list = NULL;
 }
 
-/* ---- channels -------------------------------------------------------------------------------------------------- */
-
 /* To be paired from its end, once everything is there. */
 static inline bool is_kept(const struct ana_channel *channel)
 {
     return channel->kept || channel->from->gap || channel->to->gap;
-}
-
-static struct ana_channel *channel_at(const struct ana_match *match, size_t i)
-{
-    return *(struct ana_channel **)ana_map_value(&match->channels, i);
-}
-
-static void sweep(struct ana_match *match)
-{
-    match->epoch++;
-    for (size_t i = match->channels.count; i-- > 0;) {
-        struct ana_channel *channel = channel_at(match, i);
-        if (channel->sends.count || channel->receives.count || channel->pairs || channel->blocked || channel->kept)
-            continue;
-        ana_map_remove(&match->channels, ana_map_value(&match->channels, i));
-        ana_pool_give(&match->channel_pool, channel);
-    }
-    match->sweep_at = match->channels.count * 2 > SWEEP_FROM ? match->channels.count * 2 : SWEEP_FROM;
-}
-
-struct ana_channel *ana_channel_of(struct ana_match *match, uint64_t identity, uint32_t source, uint32_t destination,
-                                   int32_t tag)
-{
-    uint64_t pair = (uint64_t)source << 32 | destination;
-    struct ana_channel **found = ana_map_find(&match->channels, identity, pair, (uint32_t)tag);
-    if (found)
-        return *found;
-    if (match->channels.count >= match->sweep_at)
-        sweep(match);
-    struct ana_channel *channel = ana_pool_take(&match->channel_pool);
-    if (!channel)
-        return NULL;
-    *channel = (struct ana_channel){.identity = identity,
-                                    .source = source,
-                                    .destination = destination,
-                                    .tag = tag,
-                                    .from = match->process[source],
-                                    .to = match->process[destination]};
-    found = ana_map_make(&match->channels, identity, pair, (uint32_t)tag);
-    if (found)
-        return *found = channel;
-    ana_pool_give(&match->channel_pool, channel);
-    return NULL;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------------------------ */
@@ -514,7 +467,7 @@ static void flush_whole(struct ana_match *match, struct ana_channel *channel)
 void ana_p2p_flush(struct ana_match *match)
 {
     for (size_t i = 0; i < match->channels.count; i++) {
-        struct ana_channel *channel = channel_at(match, i);
+        struct ana_channel *channel = ana_channel_at(match, i);
         if (is_kept(channel))
             flush_kept(match, channel);
         else
