@@ -112,252 +112,6 @@ static bool stalled_to_the_end(struct hvd_judge *j)
     return true;
 }
 
-/* ---- what is pending ------------------------------------------------------------------------------------------------
- */
-
-static int64_t last_move(const struct hvd_judge *j)
-{
-    int64_t last = j->set->agreed_ns;
-    for (size_t i = 0; i < j->set->tensors; i++) {
-        const struct ana_hvd_tensor *t = &j->set->tensor[i];
-        for (size_t m = 0; t->pending && m < j->set->ranks; m++)
-            if (t->submitted[m] == ANA_HVD_YES && t->submitted_ns[m] > last)
-                last = t->submitted_ns[m];
-    }
-    return last;
-}
-
-static bool same_kind(const struct ana_hvd_tensor *a, const struct ana_hvd_tensor *b)
-{
-    return a->op == b->op && a->dtype == b->dtype && (a->elements == b->elements || !a->elements || !b->elements);
-}
-
-/* How many pending tensors the ranks that have submitted `of` lack, and how many they alone have. */
-static void balance(const struct hvd_judge *j, const struct ana_hvd_tensor *of, size_t *lack, size_t *alone)
-{
-    *lack = *alone = 0;
-    for (size_t i = 0; i < j->set->tensors; i++) {
-        const struct ana_hvd_tensor *t = &j->set->tensor[i];
-        bool same = t->pending, other = t->pending;
-        for (size_t m = 0; m < j->set->ranks; m++) {
-            same &= (t->submitted[m] == ANA_HVD_YES) == (of->submitted[m] == ANA_HVD_YES);
-            other &= t->submitted[m] != ANA_HVD_YES || of->submitted[m] != ANA_HVD_YES;
-        }
-        *alone += same;
-        *lack += other;
-    }
-}
-
-/* Two names, not both known before, that between them all ranks have submitted, each one of them. */
-static bool name_mismatch(struct hvd_judge *j, int64_t since)
-{
-    const struct ana_hvd_set *set = j->set;
-    for (size_t a = 0; a < set->tensors; a++)
-        for (size_t b = a + 1; set->tensor[a].pending && b < set->tensors; b++) {
-            const struct ana_hvd_tensor *x = &set->tensor[a], *y = &set->tensor[b];
-            bool fits = y->pending && !(x->done && y->done) && same_kind(x, y);
-            size_t of_x = 0, of_y = 0, lack, alone;
-            for (size_t m = 0; fits && m < set->ranks; m++) {
-                bool in_x = x->submitted[m] == ANA_HVD_YES, in_y = y->submitted[m] == ANA_HVD_YES;
-                bool hidden = m == 0 && j->work->member[0].uncached_open;
-                fits = in_x != in_y || (hidden && !in_x && !in_y) || x->submitted[m] == ANA_HVD_JOINED;
-                of_x += in_x;
-                of_y += in_y;
-            }
-            if (!fits || of_x == 0 || of_y == 0)
-                continue;
-            balance(j, x->done ? y : x, &lack, &alone);
-            if (lack != alone) /* it has something of its own, and everything else is what it lacks */
-                continue;
-            const struct ana_hvd_tensor *odd = of_x < of_y ? x : y, *usual = odd == x ? y : x;
-            char who[160], others[160];
-            bool tie = of_x == of_y;
-            for (size_t m = 0; m < set->ranks; m++)
-                j->culprit[m] = odd->submitted[m] == ANA_HVD_YES || (tie && usual->submitted[m] == ANA_HVD_YES);
-            hvd_names(j, odd->submitted, ANA_HVD_YES, who, sizeof who);
-            hvd_names(j, usual->submitted, ANA_HVD_YES, others, sizeof others);
-            snprintf(j->out->summary, sizeof j->out->summary, "one %s under two names: %s submitted %s, %s %s",
-                     ana_hvd_op_name(odd->op), who, odd->name, others, usual->name);
-            snprintf(j->out->tensor, sizeof j->out->tensor, "%s", odd->name);
-            j->out->tensors = 1;
-            hvd_say(j->out, "both have %llu elements of the same type, and no rank submitted both",
-                    (unsigned long long)odd->elements);
-            if (tie)
-                hvd_say(j->out, "which of the two is the odd one cannot be told%s",
-                        j->work->member[0].uncached_open ? ": what rank 0 submitted is on no wire" : "");
-            snprintf(j->out->next, sizeof j->out->next,
-                     "the names that the ranks give: they must be equal, and so the order in which the model is built");
-            hvd_finish(j, ANA_HVD_NAME_MISMATCH, since);
-            return true;
-        }
-    return false;
-}
-
-/* The tensor that tells most: submitted before on all ranks (its absence is a change), else the first. */
-static const struct ana_hvd_tensor *telling(const struct hvd_judge *j)
-{
-    const struct ana_hvd_tensor *found = NULL;
-    for (size_t i = 0; i < j->set->tensors; i++) {
-        const struct ana_hvd_tensor *t = &j->set->tensor[i];
-        if (t->pending && (!found || (t->done && !found->done)))
-            found = t;
-    }
-    return found;
-}
-
-/* A new name that only few ranks know: they are the odd ones.  Of a known one, those who have not submitted it. */
-static void mark_culprits(struct hvd_judge *j, const struct ana_hvd_tensor *t)
-{
-    size_t yes = 0, no = 0;
-    for (size_t m = 0; m < j->set->ranks; m++) {
-        yes += t->submitted[m] == ANA_HVD_YES;
-        no += t->submitted[m] == ANA_HVD_NO;
-    }
-    uint8_t odd = !t->done && yes < no ? ANA_HVD_YES : ANA_HVD_NO;
-    for (size_t m = 0; m < j->set->ranks; m++)
-        j->culprit[m] = t->submitted[m] == odd;
-}
-
-static size_t missing_at(const struct hvd_judge *j, const struct ana_hvd_tensor *like)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < j->set->tensors; i++) {
-        const struct ana_hvd_tensor *t = &j->set->tensor[i];
-        n += t->pending && !t->done == !like->done;
-    }
-    return n;
-}
-
-static void say_tensors(struct hvd_judge *j)
-{
-    for (size_t i = 0; i < j->set->tensors && j->out->lines < 4; i++) {
-        const struct ana_hvd_tensor *t = &j->set->tensor[i];
-        char yes[100], no[100];
-        if (!t->pending)
-            continue;
-        hvd_names(j, t->submitted, ANA_HVD_YES, yes, sizeof yes);
-        hvd_names(j, t->submitted, ANA_HVD_NO, no, sizeof no);
-        if (memchr(t->submitted, ANA_HVD_NO, j->set->ranks))
-            hvd_say(j->out, "%s: submitted by %s, not by %s", t->name, yes, no);
-        else
-            hvd_say(j->out, "%s: submitted by %s", t->name, yes);
-    }
-}
-
-static bool root_alone(struct hvd_judge *j)
-{
-    const struct hvd_member *root = &j->work->member[0];
-    if (!root->uncached_open || j->work->pending || root->maybe_joined || j->set->rank[0].wants_shutdown ||
-        j->set->now_ns - root->uncached_ns < j->notable_ns)
-        return false;
-    j->culprit[0] = 1;
-    snprintf(j->out->summary, sizeof j->out->summary,
-             "rank 0 waits for a tensor that no other rank has submitted since cycle %llu",
-             (unsigned long long)root->uncached_cycle);
-    j->out->tensors = 1;
-    hvd_say(j->out, "its name is on no wire: rank 0 of a process set sends no requests; its Python stack has it");
-    snprintf(j->out->next, sizeof j->out->next,
-             "a collective that only rank 0 comes to: a metric, a broadcast in a branch");
-    hvd_finish(j, ANA_HVD_NOT_SUBMITTED, root->uncached_ns);
-    return true;
-}
-
-/* A new tensor that only the marked ranks have submitted: what they wait for while the others wait for them. */
-static const struct ana_hvd_tensor *own_tensor(const struct hvd_judge *j)
-{
-    for (size_t i = 0; i < j->set->tensors; i++) {
-        const struct ana_hvd_tensor *t = &j->set->tensor[i];
-        bool own = t->pending && !t->done;
-        for (size_t m = 0; m < j->set->ranks && own; m++)
-            own = (t->submitted[m] == ANA_HVD_YES) == (j->culprit[m] != 0);
-        if (own)
-            return t;
-    }
-    return NULL;
-}
-
-static bool not_submitted(struct hvd_judge *j)
-{
-    const struct ana_hvd_set *set = j->set;
-    const struct ana_hvd_tensor *t = telling(j);
-    if (!t)
-        return root_alone(j);
-    int64_t since = last_move(j);
-    if (since < t->since_ns)
-        since = t->since_ns;
-    if (set->now_ns - since < j->notable_ns)
-        return false;
-    if (name_mismatch(j, since))
-        return true;
-    mark_culprits(j, t);
-    bool minority = false;
-    size_t culprit = SIZE_MAX, crossed = SIZE_MAX;
-    for (size_t m = set->ranks; m-- > 0;)
-        if (j->culprit[m]) {
-            culprit = m;
-            minority = t->submitted[m] == ANA_HVD_YES;
-            if (set->rank[m].main_inside && set->now_ns - set->rank[m].main_since_ns >= j->notable_ns)
-                crossed = m;
-        }
-    size_t others = 0, other = 0; /* that may not have it, for all that is known */
-    for (size_t m = 0; m < set->ranks; m++)
-        if (t->submitted[m] != ANA_HVD_YES && t->submitted[m] != ANA_HVD_JOINED && ++others)
-            other = m;
-    if (culprit == SIZE_MAX && others == 1) {
-        culprit = other;
-        j->culprit[other] = 1;
-    }
-    char who[160];
-    hvd_names(j, j->culprit, 1, who, sizeof who);
-    size_t known = 0;
-    for (size_t i = 0; i < set->tensors; i++)
-        known += set->tensor[i].op == t->op && !set->tensor[i].done == !t->done;
-    const struct ana_hvd_tensor *own = minority ? NULL : own_tensor(j);
-    bool hidden = culprit == 0 && !minority && j->work->member[0].uncached_open;
-    j->out->tensors = missing_at(j, t);
-    snprintf(j->out->tensor, sizeof j->out->tensor, "%s", own ? own->name : t->name);
-    if (own)
-        hvd_say(j->out, "%s: submitted by %s alone, since cycle %llu", own->name, who,
-                (unsigned long long)own->submitted_cycle[culprit]);
-    if (hidden)
-        hvd_say(j->out, "rank 0 has asked for something else, whose name is on no wire: its Python stack has it");
-    if (crossed != SIZE_MAX)
-        snprintf(j->out->summary, sizeof j->out->summary,
-                 "rank %zu is in %s on another communicator while the others wait for its %s", crossed,
-                 set->rank[crossed].main_inside, t->name);
-    else if (culprit == SIZE_MAX)
-        snprintf(j->out->summary, sizeof j->out->summary,
-                 "%zu of %zu tensors are waited for since step %llu (first: %s); who has not submitted them cannot be "
-                 "told: ranks have no trace file here",
-                 j->out->tensors, known, (unsigned long long)set->steps, t->name);
-    else if (minority)
-        snprintf(j->out->summary, sizeof j->out->summary, "only %s submitted %s", who, t->name);
-    else if (own)
-        snprintf(j->out->summary, sizeof j->out->summary,
-                 "only %s submitted %s, and has not submitted %zu of %zu tensors that the others wait for (first: %s)",
-                 who, own->name, j->out->tensors, known, t->name);
-    else
-        snprintf(j->out->summary, sizeof j->out->summary,
-                 "%s %s not submitted %zu of %zu tensors since step %llu (first: %s)", who,
-                 strchr(who, 's') ? "have" : "has", j->out->tensors, known, (unsigned long long)set->steps, t->name);
-    say_tensors(j);
-    if (culprit < set->ranks)
-        hvd_say_where(j, culprit);
-    hvd_say(j->out, "all loops turn together (cycle %llu): the communication library is idle and healthy",
-            (unsigned long long)set->cycles);
-    snprintf(j->out->next, sizeof j->out->next, "%s",
-             crossed != SIZE_MAX ? "that call: all ranks must make it at the same point between Horovod's operations"
-             : minority || own   ? "a collective in a branch that only some ranks take"
-                                 : "what that rank does instead: its input, an evaluation, uneven data (hvd.join)");
-    bool renamed = hidden && !t->done && j->out->tensors == 1;
-    hvd_finish(j,
-               crossed != SIZE_MAX ? ANA_HVD_CROSS_LIBRARY
-               : renamed           ? ANA_HVD_NAME_MISMATCH
-                                   : ANA_HVD_NOT_SUBMITTED,
-               since);
-    return true;
-}
-
 /* ---- the end, and the slow ------------------------------------------------------------------------------------------
  */
 
@@ -371,7 +125,7 @@ static bool early_exit(struct hvd_judge *j)
             first = set->rank[m].shutdown_cycle;
             since = set->rank[m].shutdown_ns;
         }
-    const struct ana_hvd_tensor *t = telling(j);
+    const struct ana_hvd_tensor *t = hvd_pending(j);
     if (first == UINT64_MAX || (!t && (!j->work->member[0].uncached_open || j->work->member[0].maybe_joined)))
         return false;
     bool innocent = false;
@@ -392,7 +146,7 @@ static bool early_exit(struct hvd_judge *j)
                  j->work->pending == 1 ? "" : "s");
     snprintf(j->out->summary, sizeof j->out->summary, "%s asked for shutdown at cycle %llu, after step %llu, while %s",
              who, (unsigned long long)first, (unsigned long long)set->steps, under_way);
-    say_tensors(j);
+    hvd_say_tensors(j);
     snprintf(j->out->next, sizeof j->out->next,
              "the output of that rank: an exception or an exit; the errors of the others follow from it");
     hvd_finish(j, ANA_HVD_EARLY_EXIT, since);
@@ -443,7 +197,8 @@ static int64_t usual_step_ns(const struct ana_hvd_set *set)
 
 bool ana_hvd_judge(const struct ana_job *job, const struct ana_hvd *hvd, int64_t hang_ns, struct ana_hvd_finding *out)
 {
-    bool (*const rule[])(struct hvd_judge *) = {early_exit, stuck_loops, stalled_to_the_end, not_submitted, straggler};
+    bool (*const rule[])(struct hvd_judge *) = {early_exit, stuck_loops, stalled_to_the_end, hvd_not_submitted,
+                                                straggler};
     for (size_t k = 0; k < sizeof rule / sizeof *rule; k++)
         for (size_t s = 0; s < hvd->sets; s++) {
             struct hvd_judge j = {.job = job,

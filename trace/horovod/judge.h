@@ -31,4 +31,15 @@ bool hvd_is_silent(const struct hvd_judge *judge, size_t m);
 /* Adds where member `m` is, as far as its own file tells. */
 void hvd_say_where(struct hvd_judge *judge, size_t m);
 
+/* Adds the tensors that are pending, with the ranks that have and have not submitted them: a line each. */
+void hvd_say_tensors(struct hvd_judge *judge);
+
+/* ---- judge_pending.c */
+
+/* The pending tensor that tells most; NULL: none. */
+const struct ana_hvd_tensor *hvd_pending(const struct hvd_judge *judge);
+
+/* Tensors are pending and nothing moves: finds who has not submitted them.  False: it is something else. */
+bool hvd_not_submitted(struct hvd_judge *judge);
+
 #endif

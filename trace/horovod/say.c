@@ -2,6 +2,7 @@
 #include "trace/horovod/judge.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define GAP_BEATS 10         /* a second */
 #define ENDING_NS 5000000000 /* a launcher on a busy machine takes so long to end its processes */
@@ -119,4 +120,20 @@ void hvd_say_where(struct hvd_judge *j, size_t m)
     else
         hvd_say(j->out, "rank %zu: its loop turns (cycle %llu, in %s)", m, (unsigned long long)r->cycles,
                 ana_hvd_phase_name(r->phase));
+}
+
+void hvd_say_tensors(struct hvd_judge *j)
+{
+    for (size_t i = 0; i < j->set->tensors && j->out->lines < 4; i++) {
+        const struct ana_hvd_tensor *t = &j->set->tensor[i];
+        char yes[100], no[100];
+        if (!t->pending)
+            continue;
+        hvd_names(j, t->submitted, ANA_HVD_YES, yes, sizeof yes);
+        hvd_names(j, t->submitted, ANA_HVD_NO, no, sizeof no);
+        if (memchr(t->submitted, ANA_HVD_NO, j->set->ranks))
+            hvd_say(j->out, "%s: submitted by %s, not by %s", t->name, yes, no);
+        else
+            hvd_say(j->out, "%s: submitted by %s", t->name, yes);
+    }
 }
