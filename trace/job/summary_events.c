@@ -48,33 +48,27 @@ static void see_last(struct last *last, uint64_t count, size_t index)
         *last = (struct last){count, index};
 }
 
-static bool add_collectives(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+/* Counts of those of which no instance is complete, by communicator and call. */
+static void count_open(struct ana_job *job, struct ana_map *lost)
 {
-    struct ana_map lost; /* those of which no instance is complete */
-    ana_map_init(&lost, sizeof(struct ana_count_sum));
-    for (size_t i = 0; s->exact && i < ana_match_open_instances(job->match); i++) {
+    for (size_t i = 0; i < ana_match_open_instances(job->match); i++) {
         struct ana_instance open;
         if (!ana_match_open_instance(job->match, i, &open))
             continue;
-        struct ana_count_sum *n = ana_map_add(&lost, open.comm_identity, ana_call_number(job, open.call), 0);
+        struct ana_count_sum *n = ana_map_add(lost, open.comm_identity, ana_call_number(job, open.call), 0);
         if (n && n->count++ == 0)
             ana_comm_name(job, open.comm_identity, open.comm);
     }
-    size_t room = t->collectives.count + lost.count + 1;
-    s->collectives = calloc(room, sizeof *s->collectives);
-    struct last *last = calloc(room, sizeof *last);
-    bool ok = s->collectives && last;
-    for (size_t i = 0; ok && i < t->last.count; i++) {
-        const uint64_t *key = ana_map_key(&t->last, i);
-        const struct ana_collective_sum *sum = ana_map_find(&t->collectives, key[0], key[1], 0);
-        const struct ana_count_sum *n = ana_map_value(&t->last, i);
-        if (sum)
-            see_last(&last[sum - (const struct ana_collective_sum *)t->collectives.values], n->count, key[2]);
-    }
-    for (size_t i = 0; ok && i < t->collectives.count; i++) {
+}
+
+/* Those of which instances are complete; of `lost` only the others are left. */
+static void add_complete(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t, const struct last *last,
+                         struct ana_map *lost)
+{
+    for (size_t i = 0; i < t->collectives.count; i++) {
         const uint64_t *key = ana_map_key(&t->collectives, i);
         const struct ana_collective_sum *sum = ana_map_value(&t->collectives, i);
-        struct ana_count_sum *missing = ana_map_find(&lost, key[0], key[1], 0);
+        struct ana_count_sum *missing = ana_map_find(lost, key[0], key[1], 0);
         struct ana_times skew = ana_small_of(&sum->skew);
         s->collectives[s->collective_count++] = (struct ana_collective){
             .name = job->call[key[1]].name,
@@ -92,9 +86,13 @@ static bool add_collectives(struct ana_job *job, struct ana_summary *s, const st
         if (missing)
             missing->count = 0;
     }
-    for (size_t i = 0; ok && i < lost.count; i++) {
-        const uint64_t *key = ana_map_key(&lost, i);
-        const struct ana_count_sum *n = ana_map_value(&lost, i);
+}
+
+static void add_incomplete(const struct ana_job *job, struct ana_summary *s, const struct ana_map *lost)
+{
+    for (size_t i = 0; i < lost->count; i++) {
+        const uint64_t *key = ana_map_key(lost, i);
+        const struct ana_count_sum *n = ana_map_value(lost, i);
         char **name = ana_map_find(&job->comm_names, key[0], 0, 0);
         if (n->count)
             s->collectives[s->collective_count++] = (struct ana_collective){
@@ -109,8 +107,30 @@ static bool add_collectives(struct ana_job *job, struct ana_summary *s, const st
                 .last_share = NAN,
             };
     }
-    if (ok)
+}
+
+static bool add_collectives(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+{
+    struct ana_map lost;
+    ana_map_init(&lost, sizeof(struct ana_count_sum));
+    if (s->exact)
+        count_open(job, &lost);
+    size_t room = t->collectives.count + lost.count + 1;
+    s->collectives = calloc(room, sizeof *s->collectives);
+    struct last *last = calloc(room, sizeof *last);
+    bool ok = s->collectives && last;
+    for (size_t i = 0; ok && i < t->last.count; i++) {
+        const uint64_t *key = ana_map_key(&t->last, i);
+        const struct ana_collective_sum *sum = ana_map_find(&t->collectives, key[0], key[1], 0);
+        const struct ana_count_sum *n = ana_map_value(&t->last, i);
+        if (sum)
+            see_last(&last[sum - (const struct ana_collective_sum *)t->collectives.values], n->count, key[2]);
+    }
+    if (ok) {
+        add_complete(job, s, t, last, &lost);
+        add_incomplete(job, s, &lost);
         qsort(s->collectives, s->collective_count, sizeof *s->collectives, collectives_by_lost);
+    }
     free(last);
     ana_map_free(&lost);
     return ok;

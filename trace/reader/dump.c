@@ -140,6 +140,37 @@ static void put_time(const struct trc_file *file, FILE *out, const char *title, 
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
+static void put_namespaces(const struct trc_head *head, FILE *out)
+{
+    static const char *const namespaces[TRC_NAMESPACES] = {
+#define NAMESPACE(name) #name,
+        TRC_NAMESPACE_LIST(NAMESPACE)
+#undef NAMESPACE
+    };
+    fputs("namespaces:", out);
+    for (size_t i = 0; i < TRC_NAMESPACES; i++)
+        if (head->namespaces[i])
+            fprintf(out, " %s %" PRIu64, namespaces[i], head->namespaces[i]);
+    fputs("\n", out);
+}
+
+static void put_clock(const struct trc_file *file, FILE *out)
+{
+    const struct trc_head *head = trc_head(file);
+    fprintf(out, "clock: %s, ", ONE_OF(clock_words, head->clock_source));
+    if (file->ns_per_tick > 0)
+        fprintf(out, "%.6f ns a tick\n", file->ns_per_tick);
+    else
+        fputs("- ns a tick: its process ended before its clock was measured; times are in ticks\n", out);
+    fprintf(out, "made: %" PRIu64 ".%09" PRIu64 "\n", head->start.realtime_ns / 1000000000u,
+            head->start.realtime_ns % 1000000000u);
+    put_time(file, out, "init", head->init_ticks);
+    put_time(file, out, "end", head->end_ticks);
+    put_time(file, out, "latest", head->latest.ticks);
+    fprintf(out, "cost of a call: %.9f\n", seconds(file, head->call_cost_q10) / 1024);
+    fprintf(out, "slow paths: %.9f\n", seconds(file, head->slow_ticks));
+}
+
 static void dump_head(const struct trc_file *file, FILE *out)
 {
     const struct trc_head *head = trc_head(file);
@@ -175,32 +206,13 @@ static void dump_head(const struct trc_file *file, FILE *out)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].text[0])
             fprintf(out, "%s: %s\n", texts[i].title, texts[i].text);
-    static const char *const namespaces[TRC_NAMESPACES] = {
-#define NAMESPACE(name) #name,
-        TRC_NAMESPACE_LIST(NAMESPACE)
-#undef NAMESPACE
-    };
-    fputs("namespaces:", out);
-    for (size_t i = 0; i < TRC_NAMESPACES; i++)
-        if (head->namespaces[i])
-            fprintf(out, " %s %" PRIu64, namespaces[i], head->namespaces[i]);
-    fputs("\n", out);
+    put_namespaces(head, out);
     fprintf(out, "abi: %s\n", ONE_OF(abi_words, head->abi));
     fprintf(out, "threads: %s\n", head->thread_level < 0 ? "-" : ONE_OF(level_words, (uint32_t)head->thread_level));
     fputs("flags: ", out);
     PUT_FLAGS(out, head_flag_words, head->flags);
-    fprintf(out, "\nclock: %s, ", ONE_OF(clock_words, head->clock_source));
-    if (file->ns_per_tick > 0)
-        fprintf(out, "%.6f ns a tick\n", file->ns_per_tick);
-    else
-        fputs("- ns a tick: its process ended before its clock was measured; times are in ticks\n", out);
-    fprintf(out, "made: %" PRIu64 ".%09" PRIu64 "\n", head->start.realtime_ns / 1000000000u,
-            head->start.realtime_ns % 1000000000u);
-    put_time(file, out, "init", head->init_ticks);
-    put_time(file, out, "end", head->end_ticks);
-    put_time(file, out, "latest", head->latest.ticks);
-    fprintf(out, "cost of a call: %.9f\n", seconds(file, head->call_cost_q10) / 1024);
-    fprintf(out, "slow paths: %.9f\n", seconds(file, head->slow_ticks));
+    fputs("\n", out);
+    put_clock(file, out);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         fprintf(out, "%s: %" PRIu64 "\n", numbers[i].title, numbers[i].value);
 }
