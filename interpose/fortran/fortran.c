@@ -179,17 +179,73 @@ static uintptr_t variable(struct twin *twin, unsigned at, enum ipo_kind kind, ui
     return (uintptr_t)&twin->cell[at];
 }
 
+/* Arguments that are one handle. */
+enum use { NO_HANDLE, READS, CHANGES, GIVES };
+static const struct {
+    uint8_t kind, use; /* enum ipo_kind, enum use */
+} handle_of[128] = {
+    /* by role */
+    ['d'] = {IPO_KIND_TYPE, READS},    ['D'] = {IPO_KIND_TYPE, READS},      ['Y'] = {IPO_KIND_TYPE, READS},
+    ['P'] = {IPO_KIND_TYPE, CHANGES},  ['c'] = {IPO_KIND_COMM, READS},      ['k'] = {IPO_KIND_COMM, CHANGES},
+    ['C'] = {IPO_KIND_COMM, GIVES},    ['v'] = {IPO_KIND_WIN, READS},       ['W'] = {IPO_KIND_WIN, CHANGES},
+    ['V'] = {IPO_KIND_WIN, GIVES},     ['a'] = {IPO_KIND_FILE, READS},      ['j'] = {IPO_KIND_FILE, CHANGES},
+    ['A'] = {IPO_KIND_FILE, GIVES},    ['w'] = {IPO_KIND_REQUEST, READS},   ['Q'] = {IPO_KIND_REQUEST, CHANGES},
+    ['q'] = {IPO_KIND_REQUEST, GIVES}, ['U'] = {IPO_KIND_MESSAGE, CHANGES}, ['u'] = {IPO_KIND_MESSAGE, GIVES},
+};
+
+static uintptr_t handle_argument(struct twin *twin, char role, uintptr_t word, unsigned at)
+{
+    const enum ipo_kind kind = (enum ipo_kind)handle_of[role & 127].kind;
+    const enum use use = (enum use)handle_of[role & 127].use;
+    if (use == READS)
+        return handle_at(kind, word);
+    if (kind == IPO_KIND_REQUEST)
+        twin->variable = word;
+    return variable(twin, at, kind, word, use == GIVES);
+}
+
+/* An array of requests; indices into one. */
+static uintptr_t request_array(struct twin *twin, const struct ipo_call *call, struct ipo_thread *thread,
+                               const uintptr_t *words, unsigned at)
+{
+    twin->variable = words[at];
+    if (ipo_is_integer(IPO_KIND_REQUEST))
+        return words[at];
+    const uint32_t n = listed(call, words);
+    if (!words[at] || !room_for(thread, n ? n : 1))
+        return 0;
+    load_requests((const int *)words[at], thread->fortran_handles, n);
+    twin->later |= 1u << at;
+    return (uintptr_t)thread->fortran_handles;
+}
+static uintptr_t index_array(struct twin *twin, const struct ipo_call *call, struct ipo_thread *thread,
+                             const uintptr_t *words, unsigned at)
+{
+    const uint32_t n = listed(call, words);
+    if (!room_for(thread, n ? n : 1))
+        return 0;
+    twin->later |= 1u << at;
+    return (uintptr_t)thread->fortran_indices;
+}
+
+/* A buffer's address: a descriptor begins with it, in TS 29113 and in gfortran's own form. */
+static uintptr_t buffer(enum ipo_binding binding, uintptr_t word)
+{
+    const uintptr_t address = binding == IPO_F08TS && word ? *(const uintptr_t *)word : word;
+    return ipo_is_sentinel(IPO_IN_PLACE, address) ? ipo_abi.in_place : address;
+}
+
 static uintptr_t argument(struct twin *twin, const struct ipo_call *call, struct ipo_thread *thread,
                           enum ipo_binding binding, const uintptr_t *words, unsigned at)
 {
     const uintptr_t word = words[at];
-    uint32_t n;
-    switch (call->roles[at]) {
+    const char role = call->roles[at];
+    if (handle_of[role & 127].use != NO_HANDLE)
+        return handle_argument(twin, role, word, at);
+    switch (role) {
     case 'b':
-    case 'B': { /* a descriptor begins with the address, in TS 29113 and in gfortran's own form */
-        uintptr_t address = binding == IPO_F08TS && word ? *(const uintptr_t *)word : word;
-        return ipo_is_sentinel(IPO_IN_PLACE, address) ? ipo_abi.in_place : address;
-    }
+    case 'B':
+        return buffer(binding, word);
     case 'n':
     case 'N':
         if (call->large || ipo_has(call, 'K'))
@@ -206,61 +262,13 @@ static uintptr_t argument(struct twin *twin, const struct ipo_call *call, struct
     case 'l':
     case 'f':
         return integer(word);
-    case 'd':
-    case 'D':
-    case 'Y':
-        return handle_at(IPO_KIND_TYPE, word);
-    case 'c':
-        return handle_at(IPO_KIND_COMM, word);
-    case 'v':
-        return handle_at(IPO_KIND_WIN, word);
-    case 'a':
-        return handle_at(IPO_KIND_FILE, word);
-    case 'w':
-        return handle_at(IPO_KIND_REQUEST, word);
-    case 'C':
-        return variable(twin, at, IPO_KIND_COMM, word, true);
-    case 'k':
-        return variable(twin, at, IPO_KIND_COMM, word, false);
-    case 'V':
-        return variable(twin, at, IPO_KIND_WIN, word, true);
-    case 'W':
-        return variable(twin, at, IPO_KIND_WIN, word, false);
-    case 'A':
-        return variable(twin, at, IPO_KIND_FILE, word, true);
-    case 'j':
-        return variable(twin, at, IPO_KIND_FILE, word, false);
-    case 'P':
-        return variable(twin, at, IPO_KIND_TYPE, word, false);
-    case 'u':
-        return variable(twin, at, IPO_KIND_MESSAGE, word, true);
-    case 'U':
-        return variable(twin, at, IPO_KIND_MESSAGE, word, false);
-    case 'q':
-        twin->variable = word;
-        return variable(twin, at, IPO_KIND_REQUEST, word, true);
-    case 'Q':
-        twin->variable = word;
-        return variable(twin, at, IPO_KIND_REQUEST, word, false);
     case 'y':
-        twin->variable = word;
-        if (ipo_is_integer(IPO_KIND_REQUEST))
-            return word;
-        n = listed(call, words);
-        if (!word || !room_for(thread, n ? n : 1))
-            return 0;
-        load_requests((const int *)word, thread->fortran_handles, n);
-        twin->later |= 1u << at;
-        return (uintptr_t)thread->fortran_handles;
+        return request_array(twin, call, thread, words, at);
     case 'i': /* counted from one in Fortran */
         twin->later |= 1u << at;
         return (uintptr_t)&twin->cell[at];
     case 'I':
-        n = listed(call, words);
-        if (!room_for(thread, n ? n : 1))
-            return 0;
-        twin->later |= 1u << at;
-        return (uintptr_t)thread->fortran_indices;
+        return index_array(twin, call, thread, words, at);
     case 'S':
         return ipo_is_sentinel(IPO_STATUS_IGNORE, word) ? ipo_abi.status_ignore : word;
     case 'Z':
