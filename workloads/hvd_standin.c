@@ -17,7 +17,7 @@
  *   kill       SIGKILL to itself                      stop       SIGSTOP to itself
  * A job that hangs is killed by its own ranks -x ms after the start, as a batch system would.  Prints
  * "standin: rank R pid P done after N steps". */
-#include "hvd_lists.h"
+#include "hvd_tensors.h"
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -28,22 +28,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TENSORS 512
-#define NAME    48
-#define WORDS   16
+#define WORDS 16 /* of 64 bits: three flags and a bit for each entry of the cache */
 
-enum { ALLREDUCE = 0, JOIN = 3 }; /* types of requests and responses */
-
-static int rank, size, steps = 20, tensors = 4, cycle_us = 1000, capacity = 1024, compute_ms = 5, at_step = 10,
-                       late_ms = 50, hold_ms = 20000, culprit = 1, first_elements = 1000;
+static int rank, size, steps = 20, tensors = 4, cycle_us = 1000, compute_ms = 5, at_step = 10, late_ms = 50,
+                       hold_ms = 20000, culprit = 1, first_elements = 1000;
 static const char *fault = "none";
 static MPI_Comm comm;
-
-struct tensor {
-    char name[NAME];
-    int64_t elements;
-    int type;
-};
 
 /* What the program has handed to its loop, and what came back. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -64,122 +54,6 @@ static void for_ever(void)
 static int is(const char *name)
 {
     return strcmp(fault, name) == 0;
-}
-
-/* ---- the two lists ---- */
-
-static void write_requests(struct list *l, const struct tensor *tensor, int n, int shutdown)
-{
-    uint32_t at[8];
-    l->used = 0;
-    put_table(l, put32(l, 0), (const unsigned char[]){0, 1, 0xff}, at);
-    l->bytes[at[1]] = (unsigned char)shutdown;
-    link_here(l, at[0]);
-    put32(l, (uint32_t)n);
-    uint32_t slots = l->used;
-    for (int i = 0; i < n; i++)
-        put32(l, 0);
-    for (int i = 0; i < n; i++) {
-        put_table(l, slots + 4 * (uint32_t)i, (const unsigned char[]){0, 1, 2, 3, 6, 0xff}, at);
-        memcpy(l->bytes + at[0], &rank, 4);
-        l->bytes[at[1]] = (unsigned char)tensor[i].type;
-        l->bytes[at[2]] = 7; /* FLOAT32 */
-        put_string(l, at[3], tensor[i].name);
-        link_here(l, at[4]);
-        put32(l, 1);
-        put(l, &tensor[i].elements, 8, 4);
-    }
-    l->bytes[l->used++] = 0;
-}
-
-static void write_responses(struct list *l, int type, const struct tensor *tensor, int n, int shutdown)
-{
-    uint32_t at[8], one[8];
-    l->used = 0;
-    put_table(l, put32(l, 0), (const unsigned char[]){0, 1, 0xff}, at);
-    l->bytes[at[1]] = (unsigned char)shutdown;
-    link_here(l, at[0]);
-    put32(l, n > 0);
-    if (n > 0) {
-        put_table(l, put32(l, 0), (const unsigned char[]){0, 1, 3, 4, 5, 0xff}, one);
-        l->bytes[one[0]] = (unsigned char)type;
-        l->bytes[one[4]] = 7;
-        link_here(l, one[1]);
-        put32(l, (uint32_t)n);
-        uint32_t slots = l->used;
-        for (int i = 0; i < n; i++)
-            put32(l, 0);
-        for (int i = 0; i < n; i++)
-            put_string(l, slots + 4 * (uint32_t)i, tensor[i].name);
-        link_here(l, one[2]);
-        put32(l, (uint32_t)size);
-        for (int i = 0; i < size; i++)
-            put32(l, (uint32_t)-1); /* the device: a CPU */
-        link_here(l, one[3]);
-        put32(l, (uint32_t)n);
-        for (int i = 0; i < n; i++)
-            put(l, &tensor[i].elements, 8, 4);
-    }
-    l->bytes[l->used++] = 0;
-}
-
-/* ---- the cache: bits are places in `by_bit`, age is the order in `recent` ------------------------------------------
- */
-
-static struct tensor cached[TENSORS];
-static int by_bit[TENSORS], recent[TENSORS], taken[TENSORS], entries, bits;
-
-static void touch(int entry)
-{
-    int i = 0;
-    while (recent[i] != entry)
-        i++;
-    memmove(recent + 1, recent, (size_t)i * sizeof *recent);
-    recent[0] = entry;
-}
-static int bit_of(const char *name)
-{
-    for (int b = 0; b < bits; b++)
-        if (by_bit[b] >= 0 && strcmp(cached[by_bit[b]].name, name) == 0)
-            return b;
-    return -1;
-}
-static void cache(const struct tensor *t)
-{
-    int b = bit_of(t->name), entry = 0;
-    if (capacity == 0)
-        return;
-    if (b >= 0) {
-        entry = by_bit[b];
-    } else if (entries == capacity) {
-        entry = recent[entries - 1];
-        for (b = 0; by_bit[b] != entry;)
-            b++;
-    } else {
-        while (taken[entry])
-            entry++;
-        taken[entry] = 1;
-        by_bit[bits++] = entry;
-        recent[entries++] = entry;
-    }
-    cached[entry] = *t;
-    touch(entry);
-}
-static void drop(int b)
-{
-    int entry = by_bit[b], i = 0;
-    while (recent[i] != entry)
-        i++;
-    memmove(recent + i, recent + i + 1, (size_t)(--entries - i) * sizeof *recent);
-    by_bit[b] = -1;
-    taken[entry] = 0;
-}
-/* At the end of a cycle in which something was dropped: the oldest gets bit 0. */
-static void number_anew(void)
-{
-    bits = entries;
-    for (int i = 0; i < entries; i++)
-        by_bit[entries - 1 - i] = recent[i];
 }
 
 /* ---- the coordinator: who has asked for what --------------------------------------------------------------------- */
@@ -237,50 +111,79 @@ static void carry_out(const struct tensor *tensor, int n)
     pthread_mutex_unlock(&lock);
 }
 
+/* Rank 0: receives what the others ask for, and says what all have asked for. */
+static void coordinate(struct list *list, const struct tensor *mine, int n, const uint64_t *common, int shutdown)
+{
+    static struct tensor ready[TENSORS];
+    int lengths[64] = {0}, places[64] = {0}, total = 0, ready_n = 0, kept = 0, type = ALLREDUCE;
+    MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm);
+    lengths[0] = 0;
+    for (int i = 1; i < size; i++) {
+        places[i] = total;
+        total += lengths[i];
+    }
+    unsigned char *all = malloc((size_t)total + 1);
+    MPI_Gatherv(NULL, 0, MPI_BYTE, all, lengths, places, MPI_BYTE, 0, comm);
+    for (int i = 0; i < n; i++)
+        ask(0, &mine[i]);
+    for (int i = 1; i < size; i++)
+        ask_all(i, all + places[i]);
+    free(all);
+    for (int b = 0; __builtin_popcountll(joined) < size && b < bits; b++)
+        if (common[(b + 3) / 64] >> (b + 3) % 64 & 1)
+            ready[ready_n++] = cached[by_bit[b]];
+    for (int i = 0; i < asked_n; i++)
+        if (__builtin_popcountll(askers[i] | joined) == size) {
+            ready[ready_n++] = asked[i];
+        } else {
+            asked[kept] = asked[i];
+            askers[kept++] = askers[i];
+        }
+    asked_n = kept;
+    if (ready_n == 0 && __builtin_popcountll(joined) == size) {
+        ready[ready_n++] = (struct tensor){.name = "join.noname", .type = JOIN};
+        type = JOIN;
+        joined = 0;
+    }
+    write_responses(list, size, type, ready, ready_n, shutdown || asked_to_leave);
+}
+
+/* Does what rank 0 has said: one response at most. */
+static void respond(const unsigned char *responses)
+{
+    static struct tensor ready[TENSORS];
+    const unsigned char *table = follow(responses + 4), *kind = field(table, 0);
+    if (kind && *kind == JOIN) {
+        pthread_mutex_lock(&lock);
+        join_over = 1;
+        joined_here = 0;
+        pthread_cond_broadcast(&changed);
+        pthread_mutex_unlock(&lock);
+        return;
+    }
+    const unsigned char *names = follow(field(table, 1)), *sizes = follow(field(table, 4));
+    int n = (int)load(names);
+    for (int i = 0; i < n; i++) {
+        ready[i] = (struct tensor){.type = ALLREDUCE};
+        snprintf(ready[i].name, sizeof ready[i].name, "%s", (const char *)follow(names + 4 + 4 * i) + 4);
+        memcpy(&ready[i].elements, sizes + 4 + 8 * i, 8);
+        cache(&ready[i]);
+    }
+    carry_out(ready, n);
+}
+
 /* Returns whether the job leaves. */
 static int negotiate(const struct tensor *mine, int n, const uint64_t *common, int shutdown)
 {
     static struct list list;
-    static struct tensor ready[TENSORS];
-    int ready_n = 0, length, type = ALLREDUCE;
+    int length;
     if (rank > 0) {
-        write_requests(&list, mine, n, shutdown);
+        write_requests(&list, rank, mine, n, shutdown);
         length = (int)list.used;
         MPI_Gather(&length, 1, MPI_INT, NULL, 1, MPI_INT, 0, comm);
         MPI_Gatherv(list.bytes, length, MPI_BYTE, NULL, NULL, NULL, MPI_BYTE, 0, comm);
     } else {
-        int lengths[64] = {0}, places[64] = {0}, total = 0;
-        MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm);
-        lengths[0] = 0;
-        for (int i = 1; i < size; i++) {
-            places[i] = total;
-            total += lengths[i];
-        }
-        unsigned char *all = malloc((size_t)total + 1);
-        MPI_Gatherv(NULL, 0, MPI_BYTE, all, lengths, places, MPI_BYTE, 0, comm);
-        for (int i = 0; i < n; i++)
-            ask(0, &mine[i]);
-        for (int i = 1; i < size; i++)
-            ask_all(i, all + places[i]);
-        free(all);
-        for (int b = 0; __builtin_popcountll(joined) < size && b < bits; b++)
-            if (common[(b + 3) / 64] >> (b + 3) % 64 & 1)
-                ready[ready_n++] = cached[by_bit[b]];
-        int kept = 0;
-        for (int i = 0; i < asked_n; i++)
-            if (__builtin_popcountll(askers[i] | joined) == size) {
-                ready[ready_n++] = asked[i];
-            } else {
-                asked[kept] = asked[i];
-                askers[kept++] = askers[i];
-            }
-        asked_n = kept;
-        if (ready_n == 0 && __builtin_popcountll(joined) == size) {
-            ready[ready_n++] = (struct tensor){.name = "join.noname", .type = JOIN};
-            type = JOIN;
-            joined = 0;
-        }
-        write_responses(&list, type, ready, ready_n, shutdown || asked_to_leave);
+        coordinate(&list, mine, n, common, shutdown);
         length = (int)list.used;
     }
     MPI_Bcast(&length, 1, MPI_INT, 0, comm);
@@ -289,100 +192,117 @@ static int negotiate(const struct tensor *mine, int n, const uint64_t *common, i
     const unsigned char *responses = field(follow(list.bytes), 0), *over = field(follow(list.bytes), 1);
     shutdown = over && *over;
     responses = responses ? follow(responses) : NULL;
-    if (!responses || load(responses) == 0)
-        return shutdown;
-    const unsigned char *table = follow(responses + 4), *kind = field(table, 0);
-    if (kind && *kind == JOIN) {
-        pthread_mutex_lock(&lock);
-        join_over = 1;
-        joined_here = 0;
-        pthread_cond_broadcast(&changed);
-        pthread_mutex_unlock(&lock);
-        return shutdown;
-    }
-    const unsigned char *names = follow(field(table, 1)), *sizes = follow(field(table, 4));
-    ready_n = (int)load(names);
-    for (int i = 0; i < ready_n; i++) {
-        ready[i] = (struct tensor){.type = ALLREDUCE};
-        snprintf(ready[i].name, sizeof ready[i].name, "%s", (const char *)follow(names + 4 + 4 * i) + 4);
-        memcpy(&ready[i].elements, sizes + 4 + 8 * i, 8);
-        cache(&ready[i]);
-    }
-    carry_out(ready, ready_n);
+    if (responses && load(responses) > 0)
+        respond(responses);
     return shutdown;
+}
+
+/* What a cycle is about: what this rank has to do, and what all have said of it. */
+struct turn {
+    struct tensor mine[TENSORS];
+    int n, shutdown, uncached, invalid;
+    uint64_t word[WORDS]; /* three flags, then what is ready by its bit in the cache */
+    uint64_t bad[WORDS];  /* bits of what has changed since it was cached */
+};
+
+/* The bit of a tensor that is cached as it is; -1: none.  `any`: that of its name. */
+static int bit_as_is(const struct tensor *t, int *any)
+{
+    *any = t->type == JOIN ? -1 : bit_of(t->name);
+    return *any >= 0 && cached[by_bit[*any]].elements == t->elements ? *any : -1;
+}
+
+static void take_queue(struct turn *turn)
+{
+    pthread_mutex_lock(&lock);
+    memcpy(turn->mine, queue, sizeof *queue * (size_t)queued);
+    turn->n = queued;
+    queued = 0;
+    turn->shutdown = leaving;
+    pthread_mutex_unlock(&lock);
+}
+
+/* All ranks' words become one. */
+static void agree(struct turn *turn)
+{
+    int words = (bits + 3 + 63) / 64;
+    for (int i = 0; i < turn->n; i++) {
+        int any, b = bit_as_is(&turn->mine[i], &any);
+        if (b >= 0) {
+            turn->word[(b + 3) / 64] |= 1ull << (b + 3) % 64;
+            continue;
+        }
+        turn->uncached = 1;
+        if (any >= 0) {
+            turn->invalid = 1;
+            turn->bad[any / 64] |= 1ull << any % 64;
+        }
+        if (turn->mine[i].type == JOIN)
+            joined_here = 1;
+    }
+    for (int b = 0; joined_here && b < bits; b++)
+        turn->word[(b + 3) / 64] |= 1ull << (b + 3) % 64;
+    turn->word[0] |= (uint64_t)!turn->shutdown | (uint64_t)!turn->uncached << 1 | (uint64_t)!turn->invalid << 2;
+    if (capacity == 0)
+        return;
+    MPI_Allreduce(MPI_IN_PLACE, turn->word, words, MPI_LONG_LONG_INT, MPI_BAND, comm);
+    turn->shutdown = !(turn->word[0] & 1);
+    turn->uncached = !(turn->word[0] & 2);
+    turn->invalid = !(turn->word[0] & 4);
+    if (turn->invalid)
+        MPI_Allreduce(MPI_IN_PLACE, turn->bad, words, MPI_LONG_LONG_INT, MPI_BOR, comm);
+}
+
+/* What is cached and not ready everywhere goes back into the queue; what has to be asked for stays. */
+static void put_back(struct turn *turn)
+{
+    static struct tensor again[TENSORS];
+    int kept = 0, asking = 0;
+    for (int i = 0; i < turn->n; i++) {
+        int any, b = bit_as_is(&turn->mine[i], &any);
+        if (b < 0)
+            turn->mine[asking++] = turn->mine[i];
+        else if (!(turn->word[(b + 3) / 64] >> (b + 3) % 64 & 1))
+            again[kept++] = turn->mine[i];
+    }
+    turn->n = asking;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < kept && queued < TENSORS; i++)
+        queue[queued++] = again[i];
+    pthread_mutex_unlock(&lock);
 }
 
 /* One cycle.  Returns 0 when the job leaves. */
 static int cycle(void)
 {
-    static struct tensor mine[TENSORS], again[TENSORS], fused[TENSORS];
-    int n = 0, kept = 0, fused_n = 0, uncached = 0, invalid = 0, words = (bits + 3 + 63) / 64;
-    uint64_t word[WORDS] = {0}, bad[WORDS] = {0};
-    pthread_mutex_lock(&lock);
-    memcpy(mine, queue, sizeof *mine * (size_t)queued);
-    n = queued;
-    queued = 0;
-    int shutdown = leaving;
-    pthread_mutex_unlock(&lock);
+    static struct turn turn;
+    static struct tensor fused[TENSORS];
+    int fused_n = 0;
+    turn = (struct turn){.n = 0};
+    take_queue(&turn);
     if (dead_loop)
         for_ever();
-    for (int i = 0; i < n; i++) {
-        int b = mine[i].type == JOIN ? -1 : bit_of(mine[i].name);
-        if (b >= 0 && cached[by_bit[b]].elements == mine[i].elements) {
-            word[(b + 3) / 64] |= 1ull << (b + 3) % 64;
-            continue;
-        }
-        uncached = 1;
-        if (b >= 0) {
-            invalid = 1;
-            bad[b / 64] |= 1ull << b % 64;
-        }
-        if (mine[i].type == JOIN)
-            joined_here = 1;
-    }
-    for (int b = 0; joined_here && b < bits; b++)
-        word[(b + 3) / 64] |= 1ull << (b + 3) % 64;
-    word[0] |= (uint64_t)!shutdown | (uint64_t)!uncached << 1 | (uint64_t)!invalid << 2;
-    if (capacity > 0) {
-        MPI_Allreduce(MPI_IN_PLACE, word, words, MPI_LONG_LONG_INT, MPI_BAND, comm);
-        shutdown = !(word[0] & 1);
-        uncached = !(word[0] & 2);
-        invalid = !(word[0] & 4);
-        if (invalid)
-            MPI_Allreduce(MPI_IN_PLACE, bad, words, MPI_LONG_LONG_INT, MPI_BOR, comm);
-    }
-    /* What is cached and not common goes back into the queue. */
-    int asking = 0;
-    for (int i = 0; i < n; i++) {
-        int b = mine[i].type == JOIN ? -1 : bit_of(mine[i].name);
-        if (b < 0 || cached[by_bit[b]].elements != mine[i].elements)
-            mine[asking++] = mine[i];
-        else if (!(word[(b + 3) / 64] >> (b + 3) % 64 & 1))
-            again[kept++] = mine[i];
-    }
-    pthread_mutex_lock(&lock);
-    for (int i = 0; i < kept && queued < TENSORS; i++)
-        queue[queued++] = again[i];
-    pthread_mutex_unlock(&lock);
-    for (int b = 0; invalid && b < bits; b++)
-        if (bad[b / 64] >> b % 64 & 1) {
-            word[(b + 3) / 64] &= ~(1ull << (b + 3) % 64);
+    agree(&turn);
+    put_back(&turn);
+    for (int b = 0; turn.invalid && b < bits; b++)
+        if (turn.bad[b / 64] >> b % 64 & 1) {
+            turn.word[(b + 3) / 64] &= ~(1ull << (b + 3) % 64);
             drop(b);
         }
-    if (uncached || capacity == 0) {
-        shutdown = negotiate(mine, asking, word, shutdown);
+    if (turn.uncached || capacity == 0) {
+        turn.shutdown = negotiate(turn.mine, turn.n, turn.word, turn.shutdown);
     } else {
         for (int b = 0; b < bits; b++)
-            if (word[(b + 3) / 64] >> (b + 3) % 64 & 1) {
+            if (turn.word[(b + 3) / 64] >> (b + 3) % 64 & 1) {
                 fused[fused_n++] = cached[by_bit[b]];
                 touch(by_bit[b]);
             }
         if (fused_n)
             carry_out(fused, fused_n);
     }
-    if (invalid)
+    if (turn.invalid)
         number_anew();
-    return !shutdown;
+    return !turn.shutdown;
 }
 
 static void *loop(void *unused)
