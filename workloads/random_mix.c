@@ -223,16 +223,16 @@ static void shift(int step)
                  draw(&own, 2) ? &status : MPI_STATUS_IGNORE);
 }
 
-static void collective(void)
+enum { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, ALLTOALL, SCAN, EXSCAN, KINDS };
+
+/* The truth about one collective of c integers. */
+static void count_collective(const struct group *g, int kind, int later, int root, int c)
 {
-    enum { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, ALLTOALL, SCAN, EXSCAN, KINDS };
     static const char *const names[KINDS][2] = {
         {"MPI_Barrier", "MPI_Ibarrier"},     {"MPI_Bcast", "MPI_Ibcast"},       {"MPI_Reduce", "MPI_Ireduce"},
         {"MPI_Allreduce", "MPI_Iallreduce"}, {"MPI_Gather", "MPI_Igather"},     {"MPI_Scatter", "MPI_Iscatter"},
         {"MPI_Allgather", "MPI_Iallgather"}, {"MPI_Alltoall", "MPI_Ialltoall"}, {"MPI_Scan", "MPI_Iscan"},
         {"MPI_Exscan", "MPI_Iexscan"}};
-    struct group *g = &group[draw(&alike, groups)];
-    int kind = draw(&alike, KINDS), later = draw(&alike, 2), root = draw(&alike, g->size), c = draw(&alike, 300);
     for (int r = 0; r < g->size; r++) {
         long long sent = 4ll * c, got = 4ll * c;
         if (kind == BARRIER)
@@ -253,6 +253,13 @@ static void collective(void)
             got = 0;
         STATE(truth_call(g->world[r], names[kind][later], 1, sent, got));
     }
+}
+
+static void collective(void)
+{
+    struct group *g = &group[draw(&alike, groups)];
+    int kind = draw(&alike, KINDS), later = draw(&alike, 2), root = draw(&alike, g->size), c = draw(&alike, 300);
+    count_collective(g, kind, later, root, c);
     if (g->mine < 0)
         return;
     make_room(1);

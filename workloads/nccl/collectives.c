@@ -39,6 +39,53 @@ static void answer(int n)
     }
 }
 
+/* What operations work on. */
+struct tools {
+    ncclComm_t comm, other, half;
+    cudaStream_t stream, second;
+    float *a, *b;
+};
+
+/* Each operation once.  Returns whether a result is wrong. */
+static int operate(const struct tools *t, int me, int n, int root)
+{
+    int bad = 0;
+    float *a = t->a, *b = t->b, host[10];
+    for (int k = 0; k < 10; k++)
+        host[k] = (float)me;
+    cudaMemcpy(a, host, sizeof host, cudaMemcpyHostToDevice);
+    ncclAllReduce(a, b, 10, F, ncclSum, t->comm, t->stream);
+    cudaStreamSynchronize(t->stream);
+    cudaMemcpy(host, b, sizeof host, cudaMemcpyDeviceToHost);
+    bad |= (int)host[9] != n * (n - 1) / 2;
+
+    ncclGroupStart();
+    ncclAllReduce(a, b, 10, F, ncclMax, t->comm, t->stream);
+    ncclAllReduce(a, b + 10, 10, F, ncclMax, t->other, t->second);
+    ncclGroupEnd();
+    cudaStreamSynchronize(t->second);
+    ncclBroadcast(a, b, 100, F, root, t->comm, t->stream);
+    ncclBcast(b, 5, F, root, t->comm, t->stream);
+    ncclReduce(a, b, 10, ncclFloat64, ncclSum, root, t->comm, t->stream);
+    ncclAllGather(a, b, 3, F, t->comm, t->stream);
+    cudaStreamSynchronize(t->stream);
+    cudaMemcpy(host, b + 3 * (n - 1), 12, cudaMemcpyDeviceToHost);
+    bad |= (int)host[2] != n - 1;
+    ncclReduceScatter(a, b, 6, ncclInt32, ncclSum, t->comm, t->stream);
+    ncclAlltoAll(a, b, 4, F, t->comm, t->stream);
+    ncclGather(a, b, 1, ncclInt64, root, t->comm, t->stream);
+    ncclScatter(a, b, 7, F, root, t->comm, t->stream);
+    ncclAllReduce(a, b, 1, F, ncclSum, t->half, t->stream);
+    ncclGroupStart();
+    ncclSend(a, 25, F, (me + 1) % n, t->comm, t->stream);
+    ncclRecv(b, 25, F, (me + n - 1) % n, t->comm, t->stream);
+    ncclGroupEnd();
+    cudaStreamSynchronize(t->stream);
+    cudaMemcpy(host, b, 4, cudaMemcpyDeviceToHost);
+    bad |= (int)host[0] != (me + n - 1) % n;
+    return bad;
+}
+
 int main(int argc, char **argv)
 {
     int me, n, bad = 0;
@@ -46,58 +93,23 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     ncclUniqueId id[2];
-    ncclComm_t comm, other, half;
-    cudaStream_t stream, second;
+    struct tools t;
     size_t room = (size_t)n * 400;
-    float *a, *b, host[10];
     cudaSetDevice(0);
     for (int i = 0; i < 2; i++) {
         if (me == 0)
             ncclGetUniqueId(&id[i]);
         MPI_Bcast(&id[i], sizeof id[i], MPI_BYTE, 0, MPI_COMM_WORLD);
     }
-    if (ncclCommInitRank(&comm, n, id[0], me) || ncclCommInitRank(&other, n, id[1], (me + 1) % n) ||
-        ncclCommSplit(comm, me % 2, me, &half, NULL) || cudaStreamCreate(&stream) || cudaStreamCreate(&second) ||
-        cudaMalloc((void **)&a, room) || cudaMalloc((void **)&b, room))
+    if (ncclCommInitRank(&t.comm, n, id[0], me) || ncclCommInitRank(&t.other, n, id[1], (me + 1) % n) ||
+        ncclCommSplit(t.comm, me % 2, me, &t.half, NULL) || cudaStreamCreate(&t.stream) ||
+        cudaStreamCreate(&t.second) || cudaMalloc((void **)&t.a, room) || cudaMalloc((void **)&t.b, room))
         return 2;
-    for (int i = 0; i < TIMES; i++) {
-        int root = i % n;
-        for (int k = 0; k < 10; k++)
-            host[k] = (float)me;
-        cudaMemcpy(a, host, sizeof host, cudaMemcpyHostToDevice);
-        ncclAllReduce(a, b, 10, F, ncclSum, comm, stream);
-        cudaStreamSynchronize(stream);
-        cudaMemcpy(host, b, sizeof host, cudaMemcpyDeviceToHost);
-        bad |= (int)host[9] != n * (n - 1) / 2;
-
-        ncclGroupStart();
-        ncclAllReduce(a, b, 10, F, ncclMax, comm, stream);
-        ncclAllReduce(a, b + 10, 10, F, ncclMax, other, second);
-        ncclGroupEnd();
-        cudaStreamSynchronize(second);
-        ncclBroadcast(a, b, 100, F, root, comm, stream);
-        ncclBcast(b, 5, F, root, comm, stream);
-        ncclReduce(a, b, 10, ncclFloat64, ncclSum, root, comm, stream);
-        ncclAllGather(a, b, 3, F, comm, stream);
-        cudaStreamSynchronize(stream);
-        cudaMemcpy(host, b + 3 * (n - 1), 12, cudaMemcpyDeviceToHost);
-        bad |= (int)host[2] != n - 1;
-        ncclReduceScatter(a, b, 6, ncclInt32, ncclSum, comm, stream);
-        ncclAlltoAll(a, b, 4, F, comm, stream);
-        ncclGather(a, b, 1, ncclInt64, root, comm, stream);
-        ncclScatter(a, b, 7, F, root, comm, stream);
-        ncclAllReduce(a, b, 1, F, ncclSum, half, stream);
-        ncclGroupStart();
-        ncclSend(a, 25, F, (me + 1) % n, comm, stream);
-        ncclRecv(b, 25, F, (me + n - 1) % n, comm, stream);
-        ncclGroupEnd();
-        cudaStreamSynchronize(stream);
-        cudaMemcpy(host, b, 4, cudaMemcpyDeviceToHost);
-        bad |= (int)host[0] != (me + n - 1) % n;
-    }
-    ncclCommDestroy(half);
-    ncclCommDestroy(other);
-    ncclCommDestroy(comm);
+    for (int i = 0; i < TIMES; i++)
+        bad |= operate(&t, me, n, i % n);
+    ncclCommDestroy(t.half);
+    ncclCommDestroy(t.other);
+    ncclCommDestroy(t.comm);
     if (me == 0) {
         answer(n);
         bad |= truth_write(n);

@@ -57,6 +57,16 @@ static int begin(void)
     return take(requested, completed) || cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
+static void answer(int n)
+{
+    truth_frame(n);
+    for (int r = 0; r < n; r++)
+        truth_call(r, "MPI_Bcast", 1, r == 0 ? 128 : 0, r == 0 ? 0 : 128);
+    truth_each(n, "ncclCommInitRank", 1, 0, 0);
+    truth_each(n, "ncclCommDestroy", 1, 0, 0);
+    truth_each(n, "ncclAllReduce", BEFORE + MEANWHILE, (BEFORE + MEANWHILE) * 64, (BEFORE + MEANWHILE) * 64);
+}
+
 int main(int argc, char **argv)
 {
     int me, n, bad = 0;
@@ -109,12 +119,7 @@ int main(int argc, char **argv)
         bad = 1;
     }
     if (me == 0) {
-        truth_frame(n);
-        for (int r = 0; r < n; r++)
-            truth_call(r, "MPI_Bcast", 1, r == 0 ? 128 : 0, r == 0 ? 0 : 128);
-        truth_each(n, "ncclCommInitRank", 1, 0, 0);
-        truth_each(n, "ncclCommDestroy", 1, 0, 0);
-        truth_each(n, "ncclAllReduce", BEFORE + MEANWHILE, (BEFORE + MEANWHILE) * 64, (BEFORE + MEANWHILE) * 64);
+        answer(n);
         bad |= truth_write(n);
     }
     MPI_Finalize();
