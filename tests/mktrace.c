@@ -208,16 +208,9 @@ static void jobs(void)
     }
 }
 
-int main(int argc, char **argv)
+/* Whole files: ended, with recycled chunks, and of a process that still runs. */
+static void whole_files(void)
 {
-    if (argc != 2 && argc != 3)
-        return 64;
-    folder = argv[1];
-    if (argc == 3) { /* whole jobs */
-        jobs();
-        return 0;
-    }
-
     struct tb *tb = tb_new_small(0, 4, 4096, 100);
     definitions(tb);
     calls(tb, 0, 4);
@@ -235,16 +228,23 @@ int main(int argc, char **argv)
     tb_head(tb)->flags |= TRC_HEAD_WRITE_BACK;
     tb_running(tb, 1000000);
     save(tb, "running", 0);
+}
 
-    tb = tb_new(0, 2); /* a live page, cut off */
+/* A live page, cut off. */
+static void live_page(void)
+{
+    struct tb *tb = tb_new(0, 2);
     calls(tb, 0, 3);
     struct trc_sig inside = tb_sig(TB_BARRIER);
     tb_inside(tb, 0, &inside, 10000, 3);
     save_live(tb, "live", 20000);
+}
 
-    for (int cut = 0; cut < 2;
-         cut++) { /* counters that are not complete, or torn; the page whole, and without its end */
-        tb = tb_new(0, 2);
+/* Counters that are not complete, or torn; the page whole, and without its end. */
+static void counters(void)
+{
+    for (int cut = 0; cut < 2; cut++) {
+        struct tb *tb = tb_new(0, 2);
         tb_send(tb, 0, 100, 200, 1, 7, 64);
         tb_recv(tb, 0, 300, 400, 1, 7, 32);
         struct trc_sig out = tb_sig(TB_SEND), in = tb_sig(TB_RECV);
@@ -259,8 +259,12 @@ int main(int argc, char **argv)
         tb_uses_torn(tb, 0, &out, 3);
         save_live(tb, cut ? "uses_cut" : "uses", cut ? 20000 : sizeof(struct trc_thread_chunk));
     }
+}
 
-    tb = tb_new_small(0, 4, 4096, 100);
+/* What only a damaged or forged file says. */
+static void hostile_file(void)
+{
+    struct tb *tb = tb_new_small(0, 4, 4096, 100);
     struct trc_def_comm liar = {.size = INT32_MAX, .members = UINT32_MAX, .flags = TRC_COMM_WORLD};
     tb_define(tb, TRC_DEF_COMM, 3, 0, 0, &liar, sizeof liar, 0);
     tb_define(tb, TRC_DEF_SITE, 0, 0, 5, "short", 5, 65000);
@@ -278,13 +282,21 @@ int main(int argc, char **argv)
     tb_head(tb)->rank = INT32_MAX;
     tb_head(tb)->clock_source = 9;
     save(tb, "hostile", 0);
+}
 
-    tb = tb_new_small(0, 4, 4096, 100);
+/* The sig line is not in the schema. */
+static void short_schema(void)
+{
+    struct tb *tb = tb_new_small(0, 4, 4096, 100);
     calls(tb, 0, 2);
-    tb_head(tb)->schema_size = 60; /* the sig line is not among them */
+    tb_head(tb)->schema_size = 60;
     save(tb, "schema", 0);
+}
 
-    tb = tb_new_small(0, 4, 4096, 100); /* kernels and copies, and a stream's page */
+/* Kernels and copies, a stream's page, and the table of device operations with the rest of it cut off. */
+static void device_files(void)
+{
+    struct tb *tb = tb_new_small(0, 4, 4096, 100);
     tb_define(tb, TRC_DEF_KERNEL, 1, 0, 0, "_Z4busyi", 8, 8);
     tb_define(tb, TRC_DEF_KERNEL, 2, 0, 0, "", 0, 0);
     tb_define(tb, TRC_DEF_KERNEL, 3, 0, 0, "short", 5, 60000);
@@ -300,15 +312,37 @@ int main(int argc, char **argv)
     tb_device_stream(tb, 0, (struct trc_device_stream){1, 3, UINT32_MAX, 7});
     save_live(tb, "stream", 6000);
 
-    tb = tb_new(0, 2); /* the table of device operations, the rest of it cut off */
+    tb = tb_new(0, 2);
     operations(tb);
     save_chunk(tb, "operations", 1, 3000);
+}
 
-    tb = tb_new_small(0, 2, 4096, 100);
+/* Stacks of a process that hangs; a file with a head only. */
+static void stacks_and_nothing(void)
+{
+    struct tb *tb = tb_new_small(0, 2, 4096, 100);
     hanging(tb);
     save(tb, "hanging", 0);
 
     tb = tb_new_small(0, 4, 4096, 100);
     save(tb, "empty", 5000);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2 && argc != 3)
+        return 64;
+    folder = argv[1];
+    if (argc == 3) { /* whole jobs */
+        jobs();
+        return 0;
+    }
+    whole_files();
+    live_page();
+    counters();
+    hostile_file();
+    short_schema();
+    device_files();
+    stacks_and_nothing();
     return 0;
 }
