@@ -285,13 +285,8 @@ static void selections(struct ana_job *job)
     ana_summary_free(&summary);
 }
 
-int main(void)
+static void write_both(void)
 {
-    if (!mkdtemp(folder))
-        return 1;
-    lost_by_one();
-    lost_by_all();
-    told_anew();
     const uint32_t coll = COLL, p2p = TRC_SIG_ENQUEUE;
     for (int n = 0; n < 2; n++) {
         struct rank r;
@@ -320,11 +315,11 @@ int main(void)
         put(r.compute, HTOD, 0, 1 << 20, 0, 350, 500, 0);
         end(&r);
     }
-    struct ana_job *job = look_at();
-    struct ana_gpu_look look;
-    CHECK(ana_gpu_take_whole(job, &look) && look.known && !look.why_not[0], "%s", look.why_not);
+}
 
-    const struct ana_nccl_stat *s = find(&look, "ncclAllReduce", 12);
+static void check_operations(const struct ana_gpu_look *look)
+{
+    const struct ana_nccl_stat *s = find(look, "ncclAllReduce", 12);
     CHECK(s && s->calls == 6 && s->bytes == 24000 && s->size == 2 && s->timed == 3, "AllReduce");
     CHECK(s && near(s->transfer_p50_ns, 100000) && near(s->skew_p99_ns, 50000) && s->skew_p50_ns < 1, "its times");
     /* n = 2: the factor is 1; 3 x 4000 bytes in 300 us. */
@@ -332,40 +327,53 @@ int main(void)
     CHECK(s && strcmp(s->algorithm, "RING") == 0 && strcmp(s->protocol, "LL") == 0 && s->channels_least == 2 &&
               s->channels_most == 2,
           "how it is done");
-    s = find(&look, "ncclAllReduce", 7);
+    s = find(look, "ncclAllReduce", 7);
     CHECK(s && !s->algorithm[0] && !s->protocol[0] && s->channels_most == 0, "how the others are is not known");
     CHECK(s && s->calls == 4 && s->timed == 0 && isnan(s->algbw) && isnan(s->transfer_p50_ns), "two in a group");
     for (int i = 0; i < 2; i++) {
-        s = find(&look, i ? "ncclRecv" : "ncclSend", 9);
+        s = find(look, i ? "ncclRecv" : "ncclSend", 9);
         CHECK(s && s->calls == 2 && s->timed == 2 && near(s->transfer_p50_ns, 20000) && near(s->algbw, 2.5e7),
               "a message");
     }
-    CHECK(look.unmatched == 0, "%llu unmatched", (unsigned long long)look.unmatched);
+    CHECK(look->unmatched == 0, "%llu unmatched", (unsigned long long)look->unmatched);
+}
 
-    CHECK(look.kernel_count == 2 && look.kernels[0].nccl && look.kernels[0].times.count == 10 &&
-              look.kernels[0].times.total_ns == 710000 && look.kernels[0].ranks == 2 && !look.kernels[1].nccl &&
-              look.kernels[1].times.total_ns == 200000,
+static void check_kernels(const struct ana_gpu_look *look)
+{
+    CHECK(look->kernel_count == 2 && look->kernels[0].nccl && look->kernels[0].times.count == 10 &&
+              look->kernels[0].times.total_ns == 710000 && look->kernels[0].ranks == 2 && !look->kernels[1].nccl &&
+              look->kernels[1].times.total_ns == 200000,
           "kernels");
     char words[64];
-    ana_kernel_words(look.kernels[1].name, words, sizeof words);
+    ana_kernel_words(look->kernels[1].name, words, sizeof words);
     CHECK(strcmp(words, "at::native::gemm") == 0, "%s", words);
+}
 
-    CHECK(look.rank_count == 2, "%zu ranks", look.rank_count);
-    const struct ana_gpu_rank *r = &look.ranks[1];
+static void check_ranks(const struct ana_gpu_look *look)
+{
+    CHECK(look->rank_count == 2, "%zu ranks", look->rank_count);
+    const struct ana_gpu_rank *r = &look->ranks[1];
     CHECK(r->index == 1 && r->kernels == 6 && r->copies == 1 && r->to_device == 1 << 20, "rank 1");
     CHECK(r->compute_ns == 100000 && r->communication_ns == 330000 && r->overlap_ns == 100000 && r->copy_ns == 150000 &&
               r->busy_ns == 400000 && r->wall_ns == 1000000,
           "%lld %lld %lld %lld %lld %lld", (long long)r->compute_ns, (long long)r->communication_ns,
           (long long)r->overlap_ns, (long long)r->copy_ns, (long long)r->busy_ns, (long long)r->wall_ns);
     CHECK(near(ana_gpu_overlap(r), 100.0 / 330), "overlap");
+}
 
+static void check_streams(struct ana_job *job)
+{
     CHECK(ana_streams(job) == 4 && ana_stream(job, 3).index == 1 && ana_stream(job, 3).stream == 8, "streams");
     struct ana_timeline_cell cell[2];
     ana_stream_timeline(job, 3, 0, 1000000, 2, cell);
     CHECK(fabs(cell[0].share[TRC_CAT_KERNEL] - 0.2) < 0.03 && fabs(cell[0].share[TRC_CAT_COPY] - 0.3) < 0.07 &&
               cell[1].share[TRC_CAT_COMPUTE] > 0.9,
           "over time: %g %g", (double)cell[0].share[TRC_CAT_KERNEL], (double)cell[0].share[TRC_CAT_COPY]);
+}
 
+/* What ran on a stream is no call of the host's. */
+static void check_summary(struct ana_job *job)
+{
     struct ana_summary summary;
     struct ana_selection all = {0, INT64_MAX, NULL};
     CHECK(ana_summarize(job, all, &summary) == TRC_OK, "out of memory");
@@ -378,6 +386,24 @@ int main(void)
           "what is only put on a stream waits for nobody on the host");
     CHECK(ana_job_rank(job, 0)->mpi_ns == 5000, "%lld ns in MPI", (long long)ana_job_rank(job, 0)->mpi_ns);
     ana_summary_free(&summary);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    lost_by_one();
+    lost_by_all();
+    told_anew();
+    write_both();
+    struct ana_job *job = look_at();
+    struct ana_gpu_look look;
+    CHECK(ana_gpu_take_whole(job, &look) && look.known && !look.why_not[0], "%s", look.why_not);
+    check_operations(&look);
+    check_kernels(&look);
+    check_ranks(&look);
+    check_streams(job);
+    check_summary(job);
     answered(job);
     selections(job);
     look_close(job, &look);

@@ -190,29 +190,16 @@ static uint64_t ticks(void)
     return now;
 }
 
-static void items(void)
+enum { ROUNDS = 60 };
+static uint8_t list[TRC_SAID_KEPT + 100]; /* longer than is kept, so that chunks fill up */
+
+/* A list a round, and one more poll in each round.  Returns how many polls. */
+static uint64_t write_rounds(struct trc_stream *stream)
 {
-    static const struct trc_schema_call calls[] = {{"MPI_Allreduce", TRC_OP_ALLREDUCE, ""}};
-    static struct trc_writer writer;
-    static uint8_t list[TRC_SAID_KEPT + 100];
-    char text[8192], path[64], error[256];
-    snprintf(path, sizeof path, "horovod-%d.hpctop", (int)getpid());
-    size_t size = trc_schema_write(text, sizeof text, calls, 1);
-    struct trc_head head = {
-        .clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .rank = 0, .world_size = 2, .pid = 1};
-    struct trc_stream *stream = calloc(1, sizeof *stream);
-    if (trc_writer_open(&writer, path, 8u << 20, &head, text, size, ticks) ||
-        !trc_stream_open(stream, &writer, 17, "loop")) {
-        CHECK(false, "the writer cannot write");
-        return;
-    }
-    struct trc_sig sig = {
+    const struct trc_sig sig = {
         .flags = TRC_SIG_COLL | TRC_SIG_CONTROL, .comm = 6, .peer = TRC_PEER_NONE, .source = TRC_PEER_NONE};
-    for (size_t i = 0; i < sizeof list; i++)
-        list[i] = (uint8_t)(i * 7);
-    enum { ROUNDS = 60 };
     uint64_t rounds = 0;
-    for (uint64_t i = 0; i < ROUNDS; i++) { /* each time a list longer than is kept, so that chunks fill up */
+    for (uint64_t i = 0; i < ROUNDS; i++) {
         struct trc_said said = {.kind = TRC_SAID_REQUEST,
                                 .comm = 6,
                                 .sequence = rounds,
@@ -227,36 +214,64 @@ static void items(void)
             trc_stream_fold(stream, index, begin, end);
         }
     }
+    return rounds;
+}
+
+/* Does a record have the list of round `round`, which began after `polls` polls? */
+static bool is_list(const struct trc_record *record, uint64_t round, uint64_t polls)
+{
+    const struct trc_words *w = &record->said;
+    return w->round == round && record->sequence == polls && w->comm == 6 && w->size == 10 + sizeof list &&
+           w->kept == TRC_SAID_KEPT && memcmp(w->bytes, list, 10) == 0 &&
+           memcmp(w->bytes + 10, list, w->kept - 10) == 0 && record->end - record->begin == 10;
+}
+
+static void read_rounds(struct trc_file *file, bool wanted, uint64_t rounds)
+{
+    struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    struct trc_record record;
+    uint64_t said = 0, folded = 0, bad = 0;
+    if (wanted)
+        trc_cursor_want_said(cursor);
+    while (trc_next(cursor, &record) == TRC_OK) {
+        if (record.kind == TRC_RECORD_SAID)
+            bad += !is_list(&record, said++, folded);
+        else if (record.kind == TRC_RECORD_FOLD)
+            folded += record.count;
+        else
+            bad++;
+    }
+    CHECK(said == (wanted ? ROUNDS : 0u) && folded == rounds && bad == 0, "%llu said, %llu of %llu folded, %llu bad",
+          (unsigned long long)said, (unsigned long long)folded, (unsigned long long)rounds, (unsigned long long)bad);
+    trc_cursor_close(cursor);
+}
+
+static void items(void)
+{
+    static const struct trc_schema_call calls[] = {{"MPI_Allreduce", TRC_OP_ALLREDUCE, ""}};
+    static struct trc_writer writer;
+    char text[8192], path[64], error[256];
+    snprintf(path, sizeof path, "horovod-%d.hpctop", (int)getpid());
+    size_t size = trc_schema_write(text, sizeof text, calls, 1);
+    struct trc_head head = {
+        .clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .rank = 0, .world_size = 2, .pid = 1};
+    struct trc_stream *stream = calloc(1, sizeof *stream);
+    if (trc_writer_open(&writer, path, 8u << 20, &head, text, size, ticks) ||
+        !trc_stream_open(stream, &writer, 17, "loop")) {
+        CHECK(false, "the writer cannot write");
+        return;
+    }
+    for (size_t i = 0; i < sizeof list; i++)
+        list[i] = (uint8_t)(i * 7);
+    uint64_t rounds = write_rounds(stream);
     writer.head->state = TRC_STATE_STOPPED;
     struct trc_file *file = NULL;
     CHECK(trc_open(path, &file, error, sizeof error) == TRC_OK, "%s", error);
-    for (int wanted = 0; file && wanted < 2; wanted++) {
-        struct trc_cursor *cursor = trc_cursor_open(file, 0);
-        struct trc_record record;
-        uint64_t said = 0, folded = 0, bad = 0, expected = 0;
-        if (wanted)
-            trc_cursor_want_said(cursor);
-        while (trc_next(cursor, &record) == TRC_OK) {
-            if (record.kind == TRC_RECORD_SAID) {
-                const struct trc_words *w = &record.said;
-                bad += w->round != said || record.sequence != expected || w->comm != 6 || w->size != 10 + sizeof list;
-                bad +=
-                    w->kept != TRC_SAID_KEPT || memcmp(w->bytes, list, 10) || memcmp(w->bytes + 10, list, w->kept - 10);
-                bad += record.end - record.begin != 10;
-                said++;
-            } else if (record.kind == TRC_RECORD_FOLD) {
-                folded += record.count;
-                expected += record.count;
-            } else {
-                bad++;
-            }
-        }
-        CHECK(said == (wanted ? ROUNDS : 0u) && folded == rounds && bad == 0,
-              "%llu said, %llu of %llu folded, %llu bad", (unsigned long long)said, (unsigned long long)folded,
-              (unsigned long long)rounds, (unsigned long long)bad);
-        trc_cursor_close(cursor);
+    if (file) {
+        read_rounds(file, false, rounds);
+        read_rounds(file, true, rounds);
+        CHECK(!trc_damage(file, 0), "%s", trc_damage(file, 0));
     }
-    CHECK(!file || !trc_damage(file, 0), "%s", trc_damage(file, 0));
     trc_close(file);
     close(writer.fd);
     free(stream);

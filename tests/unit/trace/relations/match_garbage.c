@@ -28,13 +28,42 @@ static int64_t some_time(void)
     return rand() % 50 == 0 ? (int64_t)1e18 * (rand() % 3 - 1) : rand() % 10000;
 }
 
-static void run(unsigned seed)
+/* Anything that the bytes of a file can say; `sig` is what it points to. */
+static struct ana_event some_event(struct trc_sig *sig, const struct trc_comm *comm)
 {
     static const struct trc_call call[TRC_OPCLASSES] = {
 #define OPCLASS(id, text, ...) [TRC_OP_##id] = {text, TRC_OP_##id},
 #include "trace/format/opclass.def"
 #undef OPCLASS
     };
+    *sig = (struct trc_sig){.peer = rand() % 12 - 6, .tag = rand() % 3, .source = rand() % 12 - 6};
+    sig->rtag = rand() % 4 == 0 ? (rand() % 2 ? TRC_TAG_ANY : TRC_TAG_NONE) : rand() % 3;
+    for (int bit = 0; bit < 13; bit++)
+        sig->flags |= rand() % 4 == 0 ? 1u << bit : 0;
+    if (rand() % 3)
+        sig->flags &= ~(uint32_t)(TRC_SIG_NESTED | TRC_SIG_CANCELLED);
+    sig->sent = sig->received = rand() % 10 ? (uint64_t)rand() : TRC_BYTES_UNKNOWN;
+    struct ana_event e = {.index = (size_t)(rand() % (RANKS + 1)),
+                          .thread = rand() % 100 ? (uint32_t)(rand() % 3) : UINT32_MAX,
+                          .kind = TRC_RECORD_EVENT,
+                          .begin_ns = some_time(),
+                          .end_ns = some_time(),
+                          .sig = sig,
+                          .call = &call[rand() % TRC_OPCLASSES],
+                          .comm = rand() % 10 ? &comm[rand() % 4] : NULL,
+                          .sequence = (uint64_t)(rand() % 5),
+                          .request_thread = (uint32_t)(rand() % 2),
+                          .request = rand() % 10 ? (uint64_t)(rand() % 40) : UINT64_MAX};
+    if (rand() % 200 == 0) {
+        e.kind = TRC_RECORD_LOST;
+        e.sig = NULL;
+        e.call = NULL;
+    }
+    return e;
+}
+
+static void run(unsigned seed)
+{
     static const int32_t members[] = {5, 4, -1, 0};
     struct trc_comm comm[4] = {
         {.def = {.identity = 1, .size = RANKS, .flags = TRC_COMM_WORLD}},
@@ -54,29 +83,8 @@ static void run(unsigned seed)
     struct ana_match_rank absurd = {UINT32_MAX, INT32_MAX, false, false, false};
     CHECK(!ana_match_set_rank(m, 3, &absurd) && !ana_match_set_rank(m, SIZE_MAX, &absurd), "out of reason");
     for (int i = 0; i < 3000; i++) {
-        struct trc_sig sig = {.peer = rand() % 12 - 6, .tag = rand() % 3, .source = rand() % 12 - 6};
-        sig.rtag = rand() % 4 == 0 ? (rand() % 2 ? TRC_TAG_ANY : TRC_TAG_NONE) : rand() % 3;
-        for (int bit = 0; bit < 13; bit++)
-            sig.flags |= rand() % 4 == 0 ? 1u << bit : 0;
-        if (rand() % 3)
-            sig.flags &= ~(uint32_t)(TRC_SIG_NESTED | TRC_SIG_CANCELLED);
-        sig.sent = sig.received = rand() % 10 ? (uint64_t)rand() : TRC_BYTES_UNKNOWN;
-        struct ana_event e = {.index = (size_t)(rand() % (RANKS + 1)),
-                              .thread = rand() % 100 ? (uint32_t)(rand() % 3) : UINT32_MAX,
-                              .kind = TRC_RECORD_EVENT,
-                              .begin_ns = some_time(),
-                              .end_ns = some_time(),
-                              .sig = &sig,
-                              .call = &call[rand() % TRC_OPCLASSES],
-                              .comm = rand() % 10 ? &comm[rand() % 4] : NULL,
-                              .sequence = (uint64_t)(rand() % 5),
-                              .request_thread = (uint32_t)(rand() % 2),
-                              .request = rand() % 10 ? (uint64_t)(rand() % 40) : UINT64_MAX};
-        if (rand() % 200 == 0) {
-            e.kind = TRC_RECORD_LOST;
-            e.sig = NULL;
-            e.call = NULL;
-        }
+        struct trc_sig sig;
+        const struct ana_event e = some_event(&sig, comm);
         ana_match_event(m, &e);
         ends += e.sig ? !!(sig.flags & TRC_SIG_P2P_OUT) + !!(sig.flags & TRC_SIG_P2P_IN) : 0;
         struct ana_instance open;

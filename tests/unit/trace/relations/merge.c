@@ -183,6 +183,18 @@ static void test_clock(void)
     stop(2);
 }
 
+/* Files 0 and 1 are written as they are now, and read again; `ticks`: of a heartbeat, 0 for none. */
+static void refresh_two(struct ana_merge *merge, uint64_t ticks)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (ticks)
+            tb_running(made[i], ticks);
+        write_file(i);
+        trc_refresh(file[i]);
+    }
+    ana_merge_refresh(merge);
+}
+
 static void test_live(void)
 {
     start(3);
@@ -200,12 +212,7 @@ static void test_live(void)
     put(1, 0, 0, 4, 16, 600);
     put(1, 1, 0, 5, 550, 560);
     put(1, 1, TRC_SIG_SUB, 6, 0, 0);
-    for (size_t i = 0; i < 2; i++) {
-        tb_running(made[i], 1000);
-        write_file(i);
-        trc_refresh(file[i]);
-    }
-    ana_merge_refresh(merge);
+    refresh_two(merge, 1000);
     size_t n = drain(merge, got, 10);
     CHECK(n == 4 && got[0].id == 5 && got[1].id == 6 && got[2].id == 4 && got[3].id == 2, "a new thread: %zu", n);
     /* A third file comes, of a process that writes back over a network: two seconds behind. */
@@ -216,12 +223,7 @@ static void test_live(void)
     open_file(2);
     CHECK(ana_merge_add(merge, file[2]), "add");
     put(0, 0, 0, 9, 910, 1700);
-    for (size_t i = 0; i < 2; i++) {
-        tb_running(made[i], 3000000000);
-        write_file(i);
-        trc_refresh(file[i]);
-    }
-    ana_merge_refresh(merge);
+    refresh_two(merge, 3000000000);
     CHECK(drain(merge, got, 10) == 1 && got[0].id == 7, "write-back horizon");
     /* It dies; one finishes; the other goes on. */
     ana_merge_set_live(merge, 2, false);
@@ -239,11 +241,7 @@ static void test_live(void)
     CHECK(event && event->end_ns == 1800, "late, but given out");
     put(1, 0, TRC_SIG_SUB, 11, 0, 0);
     put(0, 0, 0, 12, 1750, 1800); /* at the same time, on a rank that goes first */
-    for (size_t i = 0; i < 2; i++) {
-        write_file(i);
-        trc_refresh(file[i]);
-    }
-    ana_merge_refresh(merge);
+    refresh_two(merge, 0);
     CHECK(drain(merge, got, 10) == 2 && got[0].id == 11 && got[1].id == 12, "SUB first");
     CHECK(got[0].event.begin_ns == 1000, "and it has its event's times");
     ana_merge_close(merge);
