@@ -1,4 +1,4 @@
-/* hpctop: looks at the trace of a job. */
+/* hpctop: shows the trace of a job. */
 #include "tui/commands/command.h"
 #include "tui/sources/lines.h"
 #include "tui/sources/node.h"

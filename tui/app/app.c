@@ -229,7 +229,7 @@ static void make_summary(struct tui_app *app)
     app->analysed = summary.analysed;
     struct ana_gpu_look gpu;
     app->node = (struct tui_node){0};
-    tui_node_look(app->job, &app->node);
+    tui_node_sample(app->job, &app->node);
     ana_gpu_look_free(&app->gpu);
     if (ana_gpu_take_look(app->job, tui_app_selection(app), &gpu)) {
         app->gpu = gpu;

@@ -1,4 +1,4 @@
-/* hpctop doctor [-- CMD..]: what would be recorded here, and why something would not. */
+/* hpctop doctor [-- CMD..]: says what would be recorded here, and why something would not. */
 #include "tui/commands/command.h"
 #include "tui/doctor/doctor.h"
 

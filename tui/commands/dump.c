@@ -28,7 +28,7 @@ int tui_command_dump(int argc, char **argv)
         if (!f->file)
             status = tui_input_error("%s", f->error ? f->error : "out of memory");
         else if (trc_dump(f->file, stdout) != TRC_OK)
-            status = TUI_EXIT_INPUT; /* said by tui_finish if it is the output */
+            status = TUI_EXIT_INPUT; /* if stdout failed, tui_finish says so */
     }
     if (!bundle.count)
         status = tui_input_error("no trace file (*" ANA_SUFFIX ") in %s", argv[optind]);

@@ -99,7 +99,7 @@ static int print_overview(void)
     for (int i = 0; (command = tui_command(i)); i++) {
         char usage[80];
         snprintf(usage, sizeof usage, "%s%s%s", i == 0 ? "" : command->name, i == 0 ? "" : " ", command->arguments);
-        bool fits = strlen(usage) <= USAGE; /* else the words stand below it */
+        bool fits = strlen(usage) <= USAGE; /* else the text stands below it */
         printf("  hpctop %-*s%s%*s%s\n", USAGE, usage, fits ? "" : "\n", fits ? 1 : USAGE + 10, "", command->help);
     }
     printf(

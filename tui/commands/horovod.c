@@ -24,8 +24,7 @@ static double convert_to_seconds(int64_t ns)
     return (double)ns / 1e9;
 }
 
-/* ---- text ----------------------------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------------------------- */
 
 static void print_tensors(const struct ana_hvd_set *set)
 {
@@ -90,8 +89,7 @@ static void print_finding(const struct ana_hvd_set *set, const struct ana_hvd_fi
     printf("\n");
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------------------------- */
 
 static void add_tensors(cJSON *o, const struct ana_hvd_set *set)
 {
@@ -186,8 +184,7 @@ static char *print_json(const struct ana_job *job, const struct ana_hvd *hvd, co
     return text;
 }
 
-/* ---- the command ---------------------------------------------------------------------------------------------------
- */
+/* ---- the command ------------------------------------------------------------------------------------------------ */
 
 static int show_job(const char *const *folders, int n, bool json, double hang_s)
 {
@@ -198,7 +195,7 @@ static int show_job(const char *const *folders, int n, bool json, double hang_s)
     struct ana_hvd_finding finding;
     const struct ana_hvd *hvd = ana_job_horovod(job);
     tui_sample_twice(job, 0.6);
-    if (ana_job_samples(job) < 2 && ana_job_info(job).quiet_ns >= 0) { /* it runs: one look says little */
+    if (ana_job_samples(job) < 2 && ana_job_info(job).quiet_ns >= 0) { /* it runs: one sample tells little */
         nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL);
         ana_job_refresh(job);
         hvd = ana_job_horovod(job);

@@ -1,11 +1,11 @@
-/* hpctop help man: the manual page hpctop(1), out of the same tables as everything else. */
+/* hpctop help man: the manual page hpctop(1), made from the tables of the help. */
 #include "tui/commands/command.h"
 #include "tui/views/help_lines.h"
 #include "tui/commands/manual.h"
 
 #include <string.h>
 
-/* Text as roff: what it would take for commands is escaped. */
+/* Prints text as roff: characters that begin a command are escaped. */
 static void print_text(const char *s)
 {
     if (*s == '.' || *s == '\'')
@@ -19,7 +19,7 @@ static void print_text(const char *s)
             putchar(*s);
 }
 
-/* A tagged paragraph: the word, and below it what it means. */
+/* Prints a tagged paragraph: a word and, below it, what it means. */
 static void print_entry(const char *word, const char *meaning)
 {
     fputs(".TP\n.B ", stdout);
@@ -51,7 +51,7 @@ const struct tui_variable *tui_option(int i)
     return i >= 0 && i < (int)(sizeof options / sizeof *options) ? &options[i] : NULL;
 }
 
-/* A command and, further in, its options. */
+/* Prints a command and, indented, its options. */
 static void print_command(const struct tui_command *command)
 {
     const struct tui_variable *option;

@@ -9,12 +9,13 @@ struct tui_variable {
     const char *name, *type, *value, *help;
 };
 
-/* Row i of the variables of hpctop itself, and of the options of its commands (type: the command); NULL past the last.
- */
+/* Row i of the environment variables of hpctop, static; NULL behind the last. */
 const struct tui_variable *tui_own_variable(int i);
+
+/* Row i of the options of all commands, static; its type is the command.  NULL behind the last. */
 const struct tui_variable *tui_option(int i);
 
-/* Prints hpctop(1) as roff to stdout; returns the exit status. */
+/* Prints hpctop(1) as roff on stdout, with n environment variables of libtrace.so; returns the exit status. */
 int tui_print_manual(const char *version, const struct tui_variable *variables, size_t n);
 
 #endif

@@ -15,7 +15,7 @@
 /* What a shell says of a command that it cannot start. */
 enum { EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
-/* The folder and those above it; 0 or an errno. */
+/* Makes a folder and those above it; returns 0 or an errno. */
 static int make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -39,7 +39,7 @@ static const char *find_batch_job(void)
     return NULL;
 }
 
-/* Where the trace goes, as an absolute path: all ranks get the same, wherever they start. */
+/* Names the trace folder by an absolute path, which is right for all ranks wherever they start. */
 static bool name_folder(const char *wanted, char *out, size_t size)
 {
     char here[4096];
@@ -51,7 +51,7 @@ static bool name_folder(const char *wanted, char *out, size_t size)
         return (size_t)snprintf(out, size, "%s/%s", here, wanted) < size;
     const char *job = find_batch_job();
     struct stat info;
-    for (int try = 1; try < 1000; try++) { /* pids come again */
+    for (int try = 1; try < 1000; try++) { /* a pid may be used again */
         size_t n = (size_t)snprintf(out, size, "%s/hpctop-%s%s%d", here, job ? job : "", job ? "." : "", (int)getpid());
         if (n < size && try > 1)
             n += (size_t)snprintf(out + n, size - n, "-%d", try);
@@ -76,7 +76,7 @@ static void print_quoted(const char *word)
     fputs(hidden ? "$'" : "'", stdout);
     for (size_t n; *word; word += n ? n : 1) {
         n = trc_text_char(word, strlen(word));
-        if (n == 0) /* not to be shown: as bash, ksh and zsh write it */
+        if (n == 0) /* not a shown character: as bash, ksh and zsh write it */
             printf("\\x%02x", (unsigned char)*word);
         else if (*word == '\'')
             fputs(hidden ? "\\'" : "'\\''", stdout);
@@ -88,7 +88,7 @@ static void print_quoted(const char *word)
     putchar('\'');
 }
 
-/* As a shell would take it. */
+/* Prints the command as a shell reads it. */
 static int print_plan(const struct tui_plan *plan)
 {
     for (size_t i = 0; i < plan->settings; i++) {
@@ -123,7 +123,7 @@ static int start_command(const struct tui_plan *plan)
 static int run_plan(const struct tui_plan *plan, char *folder)
 {
     char path[4096];
-    bool found = tui_find_program(plan->words.word[0], path, sizeof path); /* else nothing is made for it */
+    bool found = tui_find_program(plan->words.word[0], path, sizeof path); /* without it no folder is made */
     int error = found && folder ? make_folders(folder) : 0;
     if (found && folder && !error && access(folder, W_OK | X_OK))
         error = errno;

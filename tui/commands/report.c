@@ -18,7 +18,7 @@ int tui_report(const char *const *folders, int n, bool json)
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
-    tui_node_look(job, &(struct tui_node){0}); /* begins to ask, so that the answers come meanwhile */
+    tui_node_sample(job, &(struct tui_node){0}); /* begins to ask, so that the answers come meanwhile */
     tui_sample_twice(job, 1);
     struct ana_summary summary;
     ana_job_advance(job, 0);

@@ -18,8 +18,8 @@
 #define PATIENCE_NS 5000000000
 #define LOOK_NS     50000000
 
-/* Touches the file that recorders look at, in the folder `place` or that of the file; its time of modification is the
- * request's name.  0: it could not be done, errno says why. */
+/* Asks the recorders of a folder, or of a file's folder, for stacks: touches the file that they watch.  Returns the time
+ * of its modification in ns, which names the request; 0, with errno, if that failed. */
 static uint64_t ask_in_folder(const char *place)
 {
     char path[4200];
@@ -29,7 +29,7 @@ static uint64_t ask_in_folder(const char *place)
         snprintf(path, sizeof path, "%s/stacks.request", place);
     else
         snprintf(path, sizeof path, "%.*sstacks.request", slash ? (int)(slash - place) + 1 : 0, place);
-    /* Others may have put something else there: a link is not followed, a pipe does not block. */
+    /* Others may have put a link or a pipe there: it is not followed and does not block. */
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
     if (fd < 0)
         return 0;
@@ -47,7 +47,7 @@ static bool may_answer(const struct ana_rank *rank)
            rank->lives_on;
 }
 
-/* Did it answer a request made at `asked` or later?  (A network file system may cut the time to its own precision.) */
+/* Whether a rank has answered a request of `asked` or later, to 1 ms: network file systems round the time. */
 static bool has_answered(const struct trc_file *file, uint64_t asked)
 {
     for (size_t i = trc_stacks(file); i-- > 0;) {
@@ -68,14 +68,14 @@ static void wait_for_answers(struct ana_job *job, uint64_t asked)
         all = true;
         for (size_t i = 0; i < ana_job_info(job).ranks; i++) {
             const struct ana_rank *rank = ana_job_rank(job, i);
-            /* One that is silent is not waited for as long as one that is alive. */
+            /* A rank that may be dead is not waited for. */
             if (may_answer(rank) && rank->state != ANA_RANK_UNKNOWN && !has_answered(rank->file, asked))
                 all = false;
         }
     }
 }
 
-/* Why a rank gives no answer, where its process can be seen from here. */
+/* Says why a rank does not answer, if its process is on this host. */
 static const char *explain_silence(const struct ana_rank *rank)
 {
     char here[64] = "", path[64], text[512];

@@ -1,4 +1,4 @@
-/* hpctop verdict [--json] DIR..: is it hung or slow, who, why, and what to look at. */
+/* hpctop verdict [--json] DIR..: whether a job is hung or slow, who, why, and where to look next. */
 #include "tui/commands/command.h"
 #include "tui/sources/lines.h"
 #include "tui/output/report_json.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_S 1.0 /* between two looks at a running job */
+#define LOOK_S 1.0 /* between two samples of a running job */
 #define HANG_S 30.0
-#define MOST   12 /* groups of ranks that are shown */
+#define MOST   12 /* groups of ranks that are printed */
 
 static void print_text(const struct ana_verdict *v)
 {
@@ -64,7 +64,7 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
     ana_job_set_rules(job, (struct ana_verdict_rules){hang_ns < 1000000000 ? hang_ns : 1000000000, hang_ns});
     tui_sample_twice(job, look_s);
     bool done = ana_verdict(job, NULL, &v), summed = false;
-    if (done && v.state == ANA_VERDICT_HEALTHY) { /* nothing is stuck: only the events tell who is slow */
+    if (done && v.state == ANA_VERDICT_HEALTHY) { /* nothing is stuck; only events tell who is slow */
         ana_verdict_free(&v);
         ana_job_advance(job, 0);
         summed = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) == TRC_OK;

@@ -18,7 +18,7 @@ struct options {
     int cols, rows;
 };
 
-/* Keys from a script, screens to stdout: for tests. */
+/* Takes keys from a script and prints screens on stdout: for tests. */
 static int play_script(struct tui_app *app, const struct options *options)
 {
     FILE *script = strcmp(options->script, "-") == 0 ? stdin : fopen(options->script, "r");
@@ -28,7 +28,7 @@ static int play_script(struct tui_app *app, const struct options *options)
     bool ascii = options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     bool ok = tui_term_script(&term, script, stdout, options->cols, options->rows, ascii);
     if (ok) {
-        tui_lines_patience(TUI_LINES_PATIENCE); /* what a script shows depends on no thread */
+        tui_lines_patience(TUI_LINES_PATIENCE); /* what is shown must not depend on a thread */
         ana_job_advance(app->job, 0);
         tui_app_load(app);
         tui_loop(app, term, false);

@@ -15,33 +15,32 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What was asked, found or not: screens ask again at every redraw. */
+/* A place that was asked for.  It is kept whether or not its line was found, since screens ask at each redraw. */
 struct known {
-    struct known *next; /* to be looked up */
+    struct known *next; /* in the queue of places to look up */
     bool done;
     char *line;
     const char *place; /* "module+0xoffset" */
-    const char *id;    /* build id of the module as the trace has it; "" unknown */
+    const char *id;    /* build id of the module, from the trace; "": unknown */
     char text[];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t asked = PTHREAD_COND_INITIALIZER, told = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t asked = PTHREAD_COND_INITIALIZER, answered = PTHREAD_COND_INITIALIZER;
 static void *known_root;
 static struct known *first, **last = &first;
 static bool started, came;
-static double patience; /* that is left, in seconds */
+static double patience; /* seconds left to wait */
 static int64_t job_began_ns;
 
-static int by_place(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
     const struct known *x = a, *y = b;
     int order = strcmp(x->place, y->place);
     return order ? order : strcmp(x->id, y->id);
 }
 
-/* ---- in the thread ------------------------------------------------------------------------------------------------
- */
+/* ---- in the thread ---------------------------------------------------------------------------------------------- */
 
 static const Dwfl_Callbacks callbacks = {
     .find_elf = dwfl_build_id_find_elf,
@@ -49,7 +48,7 @@ static const Dwfl_Callbacks callbacks = {
     .section_address = dwfl_offline_section_address,
 };
 
-/* The last file that was opened: sites of one program come together. */
+/* The last file that was opened: most places are in one file. */
 static Dwfl *open_dwfl;
 static Dwfl_Module *open_module;
 static char *open_path;
@@ -72,7 +71,7 @@ static Dwfl_Module *open_file(const char *path)
     return module;
 }
 
-static Dwfl_Module *module_at(const char *path)
+static Dwfl_Module *find_module(const char *path)
 {
     if (open_path && strcmp(open_path, path) == 0)
         return open_module;
@@ -85,13 +84,13 @@ static Dwfl_Module *module_at(const char *path)
     return open_module;
 }
 
-/* Is it the file that ran? */
-static bool is_same(Dwfl_Module *module, const char *id)
+/* Whether the file is the one that ran. */
+static bool is_file_that_ran(Dwfl_Module *module, const char *id)
 {
     const unsigned char *bytes;
     GElf_Addr address;
     int n = dwfl_module_build_id(module, &bytes, &address);
-    if (!*id) /* the trace does not say: then a file that was changed since is another one */
+    if (!*id) /* unknown: a file that was changed since is another one */
         return open_changed_ns / 1000000000 <= job_began_ns / 1000000000;
     for (int i = 0; i < n; i++, id += 2) {
         char hex[3];
@@ -102,18 +101,19 @@ static bool is_same(Dwfl_Module *module, const char *id)
     return n > 0 && !*id;
 }
 
-static char *look_up(const struct known *k)
+static char *find_source_line(const struct known *k)
 {
     char *path = strdup(k->place), *text = NULL, *plus = path ? strrchr(path, '+') : NULL;
     uint64_t offset = plus ? strtoull(plus + 1, NULL, 16) : 0;
     if (plus)
         *plus = 0;
-    Dwfl_Module *module = plus ? module_at(path) : NULL;
+    Dwfl_Module *module = plus ? find_module(path) : NULL;
     Dwarf_Addr start = 0;
     free(path);
-    if (!module || !is_same(module, k->id) || !dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL))
+    if (!module || !is_file_that_ran(module, k->id) ||
+        !dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL))
         return NULL;
-    /* A return address lies behind the call: one byte back is inside it. */
+    /* A return address is behind the call; one byte before it is inside the call. */
     Dwfl_Line *line = dwfl_module_getsrc(module, start + offset - 1);
     int number = 0;
     const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
@@ -123,7 +123,7 @@ static char *look_up(const struct known *k)
     return asprintf(&text, "%s:%d", slash ? slash + 1 : file, number) < 0 ? NULL : text;
 }
 
-static void *answer(void *unused)
+static void *answer_requests(void *unused)
 {
     pthread_mutex_lock(&lock);
     for (;;) {
@@ -134,41 +134,40 @@ static void *answer(void *unused)
         if (!first)
             last = &first;
         pthread_mutex_unlock(&lock);
-        char *line = look_up(k);
+        char *line = find_source_line(k);
         pthread_mutex_lock(&lock);
         k->line = line;
         k->done = true;
         came |= line != NULL;
-        pthread_cond_broadcast(&told);
+        pthread_cond_broadcast(&answered);
     }
     return unused;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------------
- */
+/* ---- asking ----------------------------------------------------------------------------------------------------- */
 
-static bool start(void)
+static bool start_thread(void)
 {
     pthread_t thread;
-    if (!started && pthread_create(&thread, NULL, answer, NULL) == 0) {
+    if (!started && pthread_create(&thread, NULL, answer_requests, NULL) == 0) {
         pthread_detach(thread);
         started = true;
     }
     return started;
 }
 
-static void wait_for(const struct known *k)
+static void wait_for_line(const struct known *k)
 {
     double began = (double)ana_wall_ns() / 1e9, end = began + patience;
     struct timespec until = {(time_t)end, (long)((end - (double)(time_t)end) * 1e9)};
     while (!k->done && patience > 0)
-        if (pthread_cond_timedwait(&told, &lock, &until) != 0)
+        if (pthread_cond_timedwait(&answered, &lock, &until) != 0)
             break;
     double took = (double)ana_wall_ns() / 1e9 - began;
     patience = took > 0 && took < patience ? patience - took : took > 0 ? 0 : patience;
 }
 
-static struct known *remember(const struct known *key)
+static struct known *add_place(const struct known *key)
 {
     size_t n = strlen(key->place) + 1, id = strlen(key->id) + 1;
     struct known *fresh = calloc(1, sizeof *fresh + n + id);
@@ -178,20 +177,20 @@ static struct known *remember(const struct known *key)
     fresh->id = memcpy(fresh->text + n, key->id, id);
     const char *plus = strrchr(fresh->place, '+'), *colon = strrchr(fresh->place, ':');
     const char *name = strrchr(fresh->place, '/');
-    if (!plus && colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")]) /* Python: it says its line itself */
+    if (!plus && colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")]) /* a place in Python has its line */
         fresh->line = strdup(name ? name + 1 : fresh->place);
-    fresh->done = !plus || !start();
+    fresh->done = !plus || !start_thread();
     if (!fresh->done) {
         *last = fresh;
         last = &fresh->next;
         pthread_cond_signal(&asked);
     }
-    tsearch(fresh, &known_root, by_place);
+    tsearch(fresh, &known_root, compare_places);
     return fresh;
 }
 
-/* The build id of the module, as the file has it. */
-static const char *id_of(const struct trc_file *file, const char *place)
+/* The build id of the module, from the trace. */
+static const char *find_build_id(const struct trc_file *file, const char *place)
 {
     char key[1100];
     const char *plus = strrchr(place, '+'), *id = NULL;
@@ -201,15 +200,15 @@ static const char *id_of(const struct trc_file *file, const char *place)
     return id ? id : "";
 }
 
-static const char *line_of(void *context, const struct trc_file *file, const char *place)
+static const char *find_line(void *context, const struct trc_file *file, const char *place)
 {
     (void)context;
-    struct known key = {.place = place, .id = id_of(file, place)};
+    struct known key = {.place = place, .id = find_build_id(file, place)};
     pthread_mutex_lock(&lock);
-    struct known *const *found = tfind(&key, &known_root, by_place);
-    const struct known *k = found ? *found : remember(&key);
+    struct known *const *found = tfind(&key, &known_root, compare_places);
+    const struct known *k = found ? *found : add_place(&key);
     if (k && !k->done && patience > 0)
-        wait_for(k);
+        wait_for_line(k);
     const char *line = k && k->done ? k->line : NULL;
     pthread_mutex_unlock(&lock);
     return line;
@@ -225,12 +224,12 @@ void tui_lines_patience(double patience_s)
 void tui_lines_use(struct ana_job *job, double patience_s)
 {
     if (!getenv("HPCTOP_DEBUGINFOD"))
-        unsetenv("DEBUGINFOD_URLS"); /* libdw asks whom this names, for as long as it takes */
+        unsetenv("DEBUGINFOD_URLS"); /* libdw would ask these servers, for as long as it takes */
     tui_lines_patience(patience_s);
     pthread_mutex_lock(&lock);
     job_began_ns = ana_job_info(job).start_realtime_ns;
     pthread_mutex_unlock(&lock);
-    ana_job_set_line_finder(job, line_of, NULL);
+    ana_job_set_line_finder(job, find_line, NULL);
 }
 
 bool tui_lines_came(void)

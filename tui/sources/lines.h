@@ -1,23 +1,29 @@
-/* Source lines of call sites, out of the debug information of the program's files where they are still to be had. */
+/* Source lines of call sites, from the debug information of the program's files, where these are still there. */
 #ifndef TUI_LINES_H
 #define TUI_LINES_H
 
 #include "trace/job/job.h"
 
-/* Gives the job a finder of source lines ("app.c:17").  Only the very file that ran is asked: a regular file, by its
- * build id, or, where the trace has none of it, by its time of change.  A thread of its own reads it, so that nothing
- * there holds up a screen; answers are waited for `patience_s` in all, and come later where that is over.  No server of
- * debug information is asked unless HPCTOP_DEBUGINFOD is set.  What was found lives until the program ends. */
-#define TUI_LINES_PATIENCE 10.0 /* of a command that prints once */
+#define TUI_LINES_PATIENCE 10.0 /* seconds that a command waits which prints once */
+
+/* Gives the job a finder of source lines ("app.c:17"), which may be called by any thread.  It waits for at most
+ * patience_s seconds in all; lines that take longer are found later.  A thread of its own reads the files.
+ * Only the file that ran is read: a regular file with the build id that the trace has or, if it has none, one that was
+ * not changed since the job began.  Servers of debug information are asked only if HPCTOP_DEBUGINFOD is set.
+ * Lines that were found live until the program ends. */
 void tui_lines_use(struct ana_job *job, double patience_s);
+
+/* Sets how many more seconds the finder waits in all.  Any thread. */
 void tui_lines_patience(double patience_s);
 
-/* Lines were found since this was asked last. */
+/* Whether lines were found since the last call.  Any thread. */
 bool tui_lines_came(void);
-/* The thread was started: it may be inside a library of which exit() would take something away. */
+
+/* Whether the thread that reads files was started.  It may be inside a library that exit() would take apart.  Any
+ * thread. */
 bool tui_lines_busy(void);
 
-/* C++ names are shown as people write them, where this system has a C++ library; once, before files are opened. */
+/* Lets C++ names be shown as people write them, if a C++ library is installed.  Call it before files are opened. */
 void tui_names_use(void);
 
 #endif

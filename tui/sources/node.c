@@ -13,21 +13,20 @@
 enum { EVERY_S = 1, RAS_EVERY_S = 5 };
 enum { GPUS = 1, RAS = 2, ALL = GPUS | RAS };
 
-/* One node, so one of it.  The threads may be stuck in a driver: they are never waited for, and end with the program.
- */
+/* One state: there is one node.  Its threads may be stuck in a driver, so nobody waits for their end. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t told = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
 static struct tui_node latest;
 static bool started;
-static unsigned known; /* of whom the first answer is here, or that there will be none */
+static unsigned known; /* parts whose first answer has come, or will never come */
 
-static void pause_s(double seconds)
+static void sleep_s(double seconds)
 {
     struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&t, NULL);
 }
 
-static void tell(const struct tui_node *node, unsigned part)
+static void publish(const struct tui_node *node, unsigned part)
 {
     pthread_mutex_lock(&lock);
     if (part == RAS) {
@@ -37,7 +36,7 @@ static void tell(const struct tui_node *node, unsigned part)
         latest.gpu_count = node->gpu_count;
     }
     known |= part;
-    pthread_cond_broadcast(&told);
+    pthread_cond_broadcast(&answered);
     pthread_mutex_unlock(&lock);
 }
 
@@ -45,14 +44,14 @@ static void *ask_gpus(void *unused)
 {
     struct tui_node node = {0};
     struct tui_nvml *nvml = tui_nvml_open();
-    if (nvml) { /* rates are of two looks */
+    if (nvml) { /* rates need two samples */
         tui_nvml_ask(nvml, node.gpu, TUI_NODE_GPUS);
-        pause_s(0.3);
+        sleep_s(0.3);
     }
     do {
         node.gpu_count = nvml ? tui_nvml_ask(nvml, node.gpu, TUI_NODE_GPUS) : 0;
-        tell(&node, GPUS);
-        pause_s(EVERY_S);
+        publish(&node, GPUS);
+        sleep_s(EVERY_S);
     } while (nvml);
     return unused;
 }
@@ -62,13 +61,13 @@ static void *ask_ras(void *unused)
     struct tui_node node = {0};
     for (;;) {
         tui_ras_ask(&node.ras);
-        tell(&node, RAS);
-        pause_s(RAS_EVERY_S);
+        publish(&node, RAS);
+        sleep_s(RAS_EVERY_S);
     }
     return unused;
 }
 
-static void start(void)
+static void start_threads(void)
 {
     pthread_t thread;
     void *(*const ask[])(void *) = {ask_gpus, ask_ras};
@@ -91,7 +90,7 @@ void tui_node_exit(int status)
     exit(status);
 }
 
-static bool answer(const struct ana_job *job, struct tui_node *out)
+static bool copy_latest(const struct ana_job *job, struct tui_node *out)
 {
     if (known)
         *out = latest;
@@ -106,13 +105,13 @@ static bool answer(const struct ana_job *job, struct tui_node *out)
     return true;
 }
 
-bool tui_node_look(const struct ana_job *job, struct tui_node *out)
+bool tui_node_sample(const struct ana_job *job, struct tui_node *out)
 {
     if (!ana_gpu_is_here(job))
         return false;
     pthread_mutex_lock(&lock);
-    start();
-    bool some = answer(job, out);
+    start_threads();
+    bool some = copy_latest(job, out);
     pthread_mutex_unlock(&lock);
     return some;
 }
@@ -125,10 +124,10 @@ bool tui_node_wait(const struct ana_job *job, double seconds, struct tui_node *o
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)seconds;
     pthread_mutex_lock(&lock);
-    start();
-    while (known != ALL && pthread_cond_timedwait(&told, &lock, &until) != ETIMEDOUT)
+    start_threads();
+    while (known != ALL && pthread_cond_timedwait(&answered, &lock, &until) != ETIMEDOUT)
         ;
-    bool some = answer(job, out);
+    bool some = copy_latest(job, out);
     pthread_mutex_unlock(&lock);
     return some;
 }

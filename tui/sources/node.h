@@ -1,5 +1,5 @@
-/* What this machine itself says while a job runs on it, beside the traces: NVML of its GPUs, and NCCL's RAS (both need
- * nothing of the job).  A thread asks each, since a driver may not answer; nobody waits for them but tui_node_wait. */
+/* What this machine says of itself while a job runs on it: NVML of its GPUs, and NCCL's RAS.  Neither needs the job.
+ * A thread asks each, since a driver may never answer; only tui_node_wait waits for them. */
 #ifndef TUI_NODE_H
 #define TUI_NODE_H
 
@@ -11,15 +11,15 @@
 enum { TUI_NODE_GPUS = 16 };
 struct tui_node_gpu {
     char name[64];
-    double busy; /* share of the time that any kernel ran, of the last second or so, 0..1 */
-    /* Bytes/s, of all links together; NAN unknown (a card without NVLink, say). */
+    double busy; /* share of about the last second in which a kernel ran, 0..1 */
+    /* Bytes/s, of all links together; NAN: unknown, as for a card without NVLink. */
     double nvlink_sent, nvlink_received, pcie_sent, pcie_received;
 };
 struct tui_ras {
     bool answers;
-    bool trouble;       /* not all is well with our job */
-    bool doubt;         /* it may be another job's: `text` says so, and where it is */
-    unsigned processes; /* of its job; 0: it does not say */
+    bool trouble;       /* something is wrong in the job */
+    bool doubt;         /* it may speak of another job: `text` says so, and where it is */
+    unsigned processes; /* of its job; 0: unknown */
     char text[256];     /* "1 communicator of 8 ranks RUNNING, OK" */
 };
 struct tui_node {
@@ -28,30 +28,43 @@ struct tui_node {
     struct tui_ras ras;
 };
 
-/* The last answers, for a job of which ranks use GPUs and run here; the first call begins to ask.  False: there are
- * none (yet).  Any thread. */
-bool tui_node_look(const struct ana_job *job, struct tui_node *out);
-/* The same, and waits for the first answers: for as long as `seconds`. */
+/* Copies the last answers, for a job of which ranks use GPUs and run here; the first call starts the threads that ask.
+ * False if there are none, or none yet.  Any thread. */
+bool tui_node_sample(const struct ana_job *job, struct tui_node *out);
+
+/* Copies the first answers, waited for at most `seconds`; else as tui_node_sample.  Any thread. */
 bool tui_node_wait(const struct ana_job *job, double seconds, struct tui_node *out);
-/* Ends the program.  With a thread of ours in a driver no exit handlers are run, which take the driver away from it. */
+
+/* Ends the program.  If a thread that asks was started, exit handlers are not run: they would unload a driver that the
+ * thread may be in. */
 _Noreturn void tui_node_exit(int status);
 
-/* ---- node_nvml.c, of the asking thread */
+/* ---- node_nvml.c: for the thread that asks ----------------------------------------------------------------------- */
+
 struct tui_nvml;
-struct tui_nvml *tui_nvml_open(void); /* libnvidia-ml.so.1, wherever the loader finds it; NULL: not present */
-/* Of the first TUI_NODE_GPUS, those that answer.  Rates since the call before; the first has none.  Takes some 20 ms a
- * GPU.  Returns the number of GPUs. */
+
+/* Opens libnvidia-ml.so.1, where the loader finds it; free with tui_nvml_close.  NULL: it is not there or not ready. */
+struct tui_nvml *tui_nvml_open(void);
+
+/* Asks the first TUI_NODE_GPUS GPUs; returns how many of them answered, at most `most`.  Rates are of the time since
+ * the last call, and unknown in the first.  Takes about 20 ms a GPU. */
 size_t tui_nvml_ask(struct tui_nvml *nvml, struct tui_node_gpu *out, size_t most);
+
+/* Closes the library and frees `nvml`, which may be NULL. */
 void tui_nvml_close(struct tui_nvml *nvml);
 
-/* ---- node_ras.c, the same */
-/* Asks for the status there; false: nobody answers within some seconds, in all. */
+/* ---- node_ras.c: for the thread that asks ------------------------------------------------------------------------ */
+
+/* Asks the server at tui_ras_address for its status, for at most 4 s.  False if nobody answers. */
 bool tui_ras_ask(struct tui_ras *out);
-/* NCCL_RAS_ADDR, else localhost:28028. */
+
+/* The address of the server: NCCL_RAS_ADDR, else localhost:28028. */
 const char *tui_ras_address(void);
-/* What its text says, in one line; true: not all is well. */
+
+/* Writes what a status says into `out`, in one line.  True if something is wrong in the job. */
 bool tui_ras_summary(const char *text, char *out, size_t size);
-/* Processes of its job, else ranks of its largest communicator; 0: it does not say. */
+
+/* The processes of the job in a status, else the ranks of its largest communicator; 0: unknown. */
 unsigned tui_ras_processes(const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* NVML, as far as it is needed here: found at run time, with declarations of our own (nvml.h: NVIDIA's "NVML API
+/* NVML: found at run time, with our own declarations of what is used here (nvml.h: NVIDIA's "NVML API
  * Reference Guide", nvmlFieldValue_t, and the field identifiers of NVLink's throughput). */
 #include "tui/sources/node.h"
 #include "trace/util/now.h"
@@ -79,8 +79,8 @@ void tui_nvml_close(struct tui_nvml *nvml)
     free(nvml);
 }
 
-/* Of all links by one number: some drivers give the sum for each link, so that adding them up would be wrong. */
-static void links(struct tui_nvml *nvml, void *device, struct before *before, struct tui_node_gpu *out)
+/* Reads the rates of all links at once.  Some drivers give the sum for each link: adding them up would be wrong. */
+static void read_links(struct tui_nvml *nvml, void *device, struct before *before, struct tui_node_gpu *out)
 {
     struct field_value field[2] = {{.id = NVLINK_DATA_SENT, .scope = ALL_LINKS},
                                    {.id = NVLINK_DATA_RECEIVED, .scope = ALL_LINKS}};
@@ -103,7 +103,7 @@ size_t tui_nvml_ask(struct tui_nvml *nvml, struct tui_node_gpu *out, size_t most
     size_t n = 0;
     if (nvml->count(&all))
         return 0;
-    for (unsigned i = 0; i < all && i < TUI_NODE_GPUS && n < most; i++) { /* `before` is by its number */
+    for (unsigned i = 0; i < all && i < TUI_NODE_GPUS && n < most; i++) { /* `before` is by number of the GPU */
         struct tui_node_gpu *gpu = &out[n];
         unsigned rates[2], kb;
         void *device;
@@ -119,7 +119,7 @@ size_t tui_nvml_ask(struct tui_nvml *nvml, struct tui_node_gpu *out, size_t most
             gpu->pcie_sent = kb * 1000.0;
         if (nvml->pcie(device, PCIE_RECEIVED, &kb) == 0)
             gpu->pcie_received = kb * 1000.0;
-        links(nvml, device, &nvml->before[i], gpu);
+        read_links(nvml, device, &nvml->before[i], gpu);
         n++;
     }
     return n;

@@ -1,4 +1,4 @@
-/* NCCL's RAS: a thread in every process of NCCL 2.24 and later, which knows of all of them, also when the GPUs hang.
+/* NCCL's RAS: a thread in each process of NCCL 2.24 and later that knows of all the others, even when GPUs hang.
  * Its text protocol: NCCL's user guide, "RAS". */
 #include "tui/sources/node.h"
 #include "trace/util/now.h"
@@ -16,8 +16,8 @@
 
 enum { TEXT = 65536, PATIENCE_S = 4 };
 
-/* Gives the next call on the socket what is left of the time; false: nothing is. */
-static bool patient(int fd, double until)
+/* Limits the next call on the socket to the time that is left; false if none is. */
+static bool set_time_limit(int fd, double until)
 {
     double left = until - (double)ana_now_ns() * 1e-9;
     if (left < 0.001)
@@ -33,7 +33,7 @@ const char *tui_ras_address(void)
     return address && strchr(address, ':') ? address : "localhost:28028";
 }
 
-static int dial(double until)
+static int connect_to_server(double until)
 {
     const char *address = tui_ras_address();
     char host[256], *port;
@@ -53,7 +53,7 @@ static int dial(double until)
     int fd = -1;
     for (const struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
         fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-        if (fd >= 0 && (!patient(fd, until) || connect(fd, a->ai_addr, a->ai_addrlen))) {
+        if (fd >= 0 && (!set_time_limit(fd, until) || connect(fd, a->ai_addr, a->ai_addrlen))) {
             close(fd);
             fd = -1;
         }
@@ -64,17 +64,17 @@ static int dial(double until)
 
 static bool send_line(int fd, double until, const char *line)
 {
-    return patient(fd, until) && send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line);
+    return set_time_limit(fd, until) && send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line);
 }
 
-/* Says a line, and hears one; false: no answer, or another one than wanted. */
-static bool say(int fd, double until, const char *line, const char *wanted)
+/* Sends a line and reads one; false if none comes, or another one than `wanted`. */
+static bool exchange_line(int fd, double until, const char *line, const char *wanted)
 {
     char heard[256];
     size_t n = 0;
     if (!send_line(fd, until, line))
         return false;
-    while (n + 1 < sizeof heard && patient(fd, until) && recv(fd, heard + n, 1, 0) == 1)
+    while (n + 1 < sizeof heard && set_time_limit(fd, until) && recv(fd, heard + n, 1, 0) == 1)
         if (heard[n++] == '\n')
             break;
     heard[n] = 0;
@@ -85,12 +85,12 @@ bool tui_ras_ask(struct tui_ras *out)
 {
     double until = (double)ana_now_ns() * 1e-9 + PATIENCE_S;
     char *text = malloc(TEXT);
-    int fd = text ? dial(until) : -1;
+    int fd = text ? connect_to_server(until) : -1;
     size_t used = 0;
     ssize_t n = 0;
-    bool talks = fd >= 0 && say(fd, until, "CLIENT PROTOCOL 2\n", "SERVER PROTOCOL") &&
-                 say(fd, until, "TIMEOUT 2\n", "OK") && send_line(fd, until, "STATUS\n");
-    while (talks && used + 1 < TEXT && patient(fd, until) && (n = recv(fd, text + used, TEXT - 1 - used, 0)) > 0)
+    bool talks = fd >= 0 && exchange_line(fd, until, "CLIENT PROTOCOL 2\n", "SERVER PROTOCOL") &&
+                 exchange_line(fd, until, "TIMEOUT 2\n", "OK") && send_line(fd, until, "STATUS\n");
+    while (talks && used + 1 < TEXT && set_time_limit(fd, until) && (n = recv(fd, text + used, TEXT - 1 - used, 0)) > 0)
         used += (size_t)n;
     if (fd >= 0)
         close(fd);
@@ -104,7 +104,7 @@ bool tui_ras_ask(struct tui_ras *out)
     return out->answers;
 }
 
-/* One line, without what surrounds it; control characters are not for terminals. */
+/* Copies a line without its indent; control characters become blanks. */
 static void take_line(const char *from, char *out, size_t size)
 {
     size_t n = strcspn(from, "\n");
@@ -122,8 +122,8 @@ static const char *next_line(const char *at)
     return end ? end + 1 : at + strlen(at);
 }
 
-/* The first line of words under a title that is underlined; false: there is none. */
-static bool under(const char *text, const char *title, char *out, size_t size)
+/* Copies the first line that is not blank below an underlined title; false if there is none. */
+static bool find_line_below(const char *text, const char *title, char *out, size_t size)
 {
     for (const char *at = text; *at; at = next_line(at)) {
         if (strncmp(at, title, strlen(title)) != 0)
@@ -142,12 +142,13 @@ static bool under(const char *text, const char *title, char *out, size_t size)
     return false;
 }
 
-struct row { /* of communicators */
+/* A row of the table of communicators. */
+struct row {
     int comms, ranks;
     char status[32], errors[32];
 };
 
-/* Number of the group, communicators, nodes, ranks (three ways), status, errors. */
+/* Reads a row: group, communicators, nodes, ranks (three columns), status, errors. */
 static bool take_row(const char *line, struct row *row)
 {
     return sscanf(line, "%*d %d %*d %*s %d %*s %31s %31s", &row->comms, &row->ranks, row->status, row->errors) == 4 &&
@@ -174,7 +175,7 @@ bool tui_ras_summary(const char *text, char *out, size_t size)
     }
     static const char *const titles[] = {"Errors", "Warnings"};
     for (int i = 0; i < 2; i++) {
-        if (!under(text, titles[i], line, sizeof line))
+        if (!find_line_below(text, titles[i], line, sizeof line))
             continue;
         trouble = true;
         if (used < size)
@@ -195,7 +196,7 @@ unsigned tui_ras_processes(const char *text)
     for (const char *at = text; *at; at = next_line(at)) {
         rows |= strncmp(at, "Group", 5) == 0;
         take_line(at, line, sizeof line);
-        /* Of the summary: nodes, processes per node, GPUs per process, processes, GPUs. */
+        /* A row of the summary: nodes, processes per node, GPUs per process, processes, GPUs. */
         if (!rows && sscanf(line, "%d %*s %*s %d %d", &nodes, &some, &gpus) == 3 && some > 0)
             processes += (unsigned)some;
         else if (rows && take_row(line, &row) && row.ranks > largest)

@@ -16,8 +16,7 @@ struct tui_part {
 };
 
 /* Cuts `area` into n parts (at most 16) from top to bottom or, with `across`, from left to right: out[i] for parts[i].
- * A part that is left out has w = h = 0.  `gap` blank rows or columns lie between parts; what no part wants is blank.
- */
+ * A part that is left out has w = h = 0.  `gap` blank rows or columns lie between parts; what is left stays blank. */
 void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part *parts, int n, struct tui_rect *out);
 
 /* The four parts of every screen. */

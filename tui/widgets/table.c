@@ -113,8 +113,7 @@ static int place_columns(const struct tui_table *table, const struct tui_table_s
     return shown;
 }
 
-/* Looks at texts and the first column, as far as they are shown.  Numbers change all the time: rows would come and go.
- */
+/* Whether a text or the first column contains a word, as far as shown.  Numbers change: rows would come and go. */
 static bool contains(const struct tui_table *table, const struct tui_table_spec *spec, const void *data, size_t row,
                      const char *word)
 {

@@ -40,7 +40,7 @@ static const char *line_of(void *context, const struct trc_file *file, const cha
 static struct screen_job job;
 
 /* In place of this machine's, so that no thread asks its drivers. */
-bool tui_node_look(const struct ana_job *of, struct tui_node *out)
+bool tui_node_sample(const struct ana_job *of, struct tui_node *out)
 {
     (void)of;
     if (!job.gpu || job.unknown)
