@@ -1,4 +1,4 @@
-/* What `hpctop horovod` and the Horovod screen both say: lines of numbers, and the state of a tensor on a rank. */
+/* What both `hpctop horovod` and the Horovod screen say: lines of numbers, and the state of a tensor on a rank. */
 #ifndef TUI_HOROVOD_WORDS_H
 #define TUI_HOROVOD_WORDS_H
 
@@ -7,7 +7,7 @@
 
 #define TUI_HVD_NONE "no Horovod loop seen (with Gloo as controller none can be)"
 
-/* The least advanced first: of ranks that share a cell, the first of these is shown. */
+/* The state of a tensor on a rank, the least advanced first.  Of ranks that share a cell the first of these is shown. */
 enum tui_hvd_state {
     TUI_HVD_MISSING,
     TUI_HVD_UNKNOWN,
@@ -20,25 +20,31 @@ enum tui_hvd_state {
 };
 
 struct tui_hvd_look {
-    char mark; /* one cell, told apart without colour */
+    char mark; /* can be told from the others without colour */
     enum tui_style style;
     const char *word, *help;
 };
+/* How a state is shown; static. */
 const struct tui_hvd_look *tui_hvd_look(enum tui_hvd_state state);
 
-/* Whether any rank of the set is in a data operation: to be asked once for many calls of the next. */
+/* Whether any rank of the set is in a data operation: what tui_hvd_state wants to know. */
 bool tui_hvd_operating(const struct ana_hvd_set *set);
+
+/* The state of a tensor on a member of the set; `operating` is tui_hvd_operating(set). */
 enum tui_hvd_state tui_hvd_state(const struct ana_hvd_set *set, const struct ana_hvd_tensor *tensor, size_t member,
                                  bool operating);
 
-/* "joined", or the phase of its loop. */
+/* What a rank's loop is in: "joined", "no trace file", or a phase.  Static. */
 const char *tui_hvd_now(const struct ana_hvd_rank *rank);
 
-/* Both are terminated; `utf8`: the dash of what is not known may be one of Unicode. */
+/* Writes a line about a process set: its ranks, cycles, steps and tensors.  `number` is the set's.  With `utf8` a dash
+ * may be one of Unicode. */
 void tui_hvd_set_line(const struct ana_hvd_set *set, size_t number, bool utf8, char *out, size_t size);
+
+/* Writes a line about the library that carried a set's data, and how much that was.  `utf8` as in tui_hvd_set_line. */
 void tui_hvd_data_line(const struct ana_hvd_set *set, bool utf8, char *out, size_t size);
 
-/* Bytes a second of a rank while it is in data operations; NAN: none seen. */
+/* Bytes a second of a rank while it is in data operations; NAN if it was in none. */
 double tui_hvd_bandwidth(uint64_t bytes, int64_t ns);
 
 #endif

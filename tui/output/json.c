@@ -20,7 +20,6 @@ void tui_json_signed(cJSON *object, const char *key, int64_t value)
     cJSON_AddRawToObject(object, key, text);
 }
 
-/* A real number with all its digits; NAN is null. */
 void tui_json_real(cJSON *object, const char *key, double value)
 {
     char text[40];
@@ -28,7 +27,7 @@ void tui_json_real(cJSON *object, const char *key, double value)
         snprintf(text, sizeof text, "%.17g", value);
     else
         snprintf(text, sizeof text, "null");
-    /* The shortest text that means the same number. */
+    /* Take the shortest text that gives the number again. */
     for (int digits = 6; isfinite(value) && digits < 17; digits++) {
         char shorter[40];
         snprintf(shorter, sizeof shorter, "%.*g", digits, value);
@@ -40,7 +39,6 @@ void tui_json_real(cJSON *object, const char *key, double value)
     cJSON_AddRawToObject(object, key, text);
 }
 
-/* Exact to the ns; negative is unknown. */
 void tui_json_ns(cJSON *object, const char *key, int64_t ns)
 {
     char text[40];
@@ -59,7 +57,7 @@ void tui_json_text(cJSON *object, const char *key, const char *text)
         cJSON_AddNullToObject(object, key);
 }
 
-/* A metric by its key: times in seconds, ranks by their number. */
+/* Adds a metric by its key: times in seconds, ranks by their number. */
 static void add_metric(cJSON *object, const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
 {
     struct ana_value v = metric->value(row, whole);

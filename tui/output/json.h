@@ -1,4 +1,4 @@
-/* Values of JSON as hpctop prints them: unknown is null, integers are exact. */
+/* Values of JSON as hpctop prints them: unknown is null, integers are exact.  Out of memory: the value is left out. */
 #ifndef TUI_JSON_H
 #define TUI_JSON_H
 
@@ -7,12 +7,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Adds an integer with all its digits. */
 void tui_json_integer(cJSON *object, const char *key, uint64_t value);
+
+/* Adds a signed integer with all its digits. */
 void tui_json_signed(cJSON *object, const char *key, int64_t value);
-void tui_json_real(cJSON *object, const char *key, double value);     /* all its digits; NAN is null */
-void tui_json_ns(cJSON *object, const char *key, int64_t ns);         /* in seconds, exact; negative is null */
-void tui_json_text(cJSON *object, const char *key, const char *text); /* NULL is null */
-/* A list of objects with the keys of all metrics of a kind; `count` rows of `size` bytes. */
+
+/* Adds a number by the shortest text that gives it again; null for NAN and infinity. */
+void tui_json_real(cJSON *object, const char *key, double value);
+
+/* Adds a time of `ns` nanoseconds in seconds, exactly; null if it is negative. */
+void tui_json_ns(cJSON *object, const char *key, int64_t ns);
+
+/* Adds a copy of a text; null for NULL. */
+void tui_json_text(cJSON *object, const char *key, const char *text);
+
+/* Adds a list of `count` objects, one a row of `size` bytes, with the keys of all metrics of that kind. */
 void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
                    const struct ana_whole *whole);
 

@@ -45,7 +45,7 @@ static void add_ranks(cJSON *root, const struct ana_summary *s, const struct ana
     free(rows);
 }
 
-/* Only where there is more than one. */
+/* Adds the clocks, if there is more than one. */
 static void add_clocks(cJSON *root, const struct ana_whole *whole)
 {
     size_t n = ana_job_clocks(whole->job);
@@ -74,7 +74,7 @@ static void add_devices(cJSON *root, const struct ana_summary *s, const struct a
     ana_gpu_look_free(&look);
 }
 
-/* The object as text, ended by a newline; deletes it. */
+/* Returns the object as text with a newline, and deletes it. */
 static char *print_object(cJSON *root)
 {
     char *text = cJSON_Print(root);
@@ -127,7 +127,7 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v)
         cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->rank));
         cJSON_AddItemToArray(worlds, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->world));
     }
-    for (size_t i = 0; i < v->absents; i++) { /* of the first world: its launcher told its size */
+    for (size_t i = 0; i < v->absents; i++) { /* of the first world, whose size is known */
         cJSON_AddItemToArray(culprits, cJSON_CreateNumber(v->absent[i]));
         cJSON_AddItemToArray(worlds, cJSON_CreateNumber(0));
     }

@@ -1,4 +1,4 @@
-/* The report as JSON, for scripts: the keys of `hpctop report --json`. */
+/* The report and the verdict as JSON, for scripts. */
 #ifndef TUI_REPORT_JSON_H
 #define TUI_REPORT_JSON_H
 
@@ -6,12 +6,12 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-/* The text of one JSON object (ended by a newline), to be freed by the caller; NULL when out of memory.
- * Strings are UTF-8: bytes that are none (arguments in Latin-1) and control characters are '?' (trace/util/text.h).
- * SI base units: seconds and bytes.  What is not known is null.  Integers are exact, whatever their size.
+/* Returns the report as one JSON object and a newline, for the caller to free; NULL when out of memory.
+ * Strings are UTF-8; control characters, and bytes that are no UTF-8, are '?' (trace/util/text.h).
+ * Units are seconds and bytes.  What is not known is null.  Integers are exact, whatever their size.
  *
  *   job         state, ranks (trace files), world_size, hosts, command, mpi, elapsed_s, lost_records,
- *               recycled_records, unknown_requests (started, but their completion cannot be told, or the reverse),
+ *               recycled_records, unknown_requests (seen to start but not to complete, or the reverse),
  *               clock_error_s, overhead_s, analysed (share of the events), answer
  *   calls[]     name, calls, bytes_sent, bytes_received, time_s, min_s, p50_s, p99_s, max_s, waiting_s
  *   ranks[]     rank, world, host, pid, calls, bytes_sent, bytes_received, mpi_s (all threads, without Init and
@@ -54,14 +54,17 @@
  *   efficiency  parallel, load_balance, communication */
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *summary);
 
-/* The verdict, the same way: state, class, culprits[] (ranks), since_s, summary, evidence[] (what every group of ranks
- * does, then why), next, confidence (possible, likely, proven). */
 struct ana_verdict;
+
+/* Returns the verdict as one JSON object and a newline, for the caller to free; NULL when out of memory.  Keys: state,
+ * class, culprits[] (ranks), culprit_worlds[], since_s, summary, evidence[] (what each group of ranks does, then why),
+ * next, confidence (possible, likely, proven). */
 char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *verdict);
 
-/* node.c: what this machine says of its GPUs, as lines of the report and as the keys node_gpus and nccl_ras; both wait
- * for about a second. */
+/* Prints what this machine says of its GPUs as lines of the report; waits for that about a second. */
 void tui_node_report(const struct ana_job *job, bool utf8, FILE *out);
+
+/* Adds what this machine says of its GPUs as the keys node_gpus and nccl_ras; waits for that about a second. */
 void tui_node_json(cJSON *root, const struct ana_job *job);
 
 #endif
