@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the table of what was tested, as it stands in docs/tested.md, from build/results/*.jsonl (tests/README.md draws them).
+"""Prints the table of what was tested, as it stands in docs/tested.md, from build/results/*.jsonl (docs/testing.md draws them).
 
   tests/table.py [FILE..]
 

@@ -35,11 +35,12 @@ documents = sorted(path for pattern in ("*.md", "docs/*.md", "*/README.md", "*/*
                    if not path.startswith("build/"))
 folders = [d.rstrip("/") for room in ("trace", "interpose", "tui") for d in glob.glob(room + "/*/")]
 readmes = [f + "/README.md" for f in folders]
+limited = readmes + [room + "/README.md" for room in ("interpose", "trace", "tui", "tests", "workloads")]
 
 check("README has at most %d lines" % LINES, ["it has %d" % len(lines_of("README.md"))] * (len(lines_of("README.md")) > LINES))
 check("each folder has a README", [f for f in readmes if not os.path.exists(f)])
 check("READMEs of folders have at most %d lines" % ROOM_LINES,
-      [f for f in readmes if os.path.exists(f) and len(lines_of(f)) > ROOM_LINES])
+      [f for f in limited if os.path.exists(f) and len(lines_of(f)) > ROOM_LINES])
 
 
 def rows(readme):
