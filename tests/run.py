@@ -63,7 +63,7 @@ class Test:
 
 
 def programs(build, pattern):
-    """By their sources, so that one that was not built fails, and one that is gone is not run."""
+    """Unit tests by their sources: one that was not built fails, one whose source is gone does not run."""
     sources = sorted(glob.glob(os.path.join(TOP, pattern), recursive=True))
     return [os.path.join(build, os.path.relpath(os.path.splitext(s)[0], TOP)) for s in sources]
 
@@ -150,7 +150,7 @@ class Runner:
         self.report(test, code, text, time.monotonic() - started, last_try)
 
     def perform(self, test, folders):
-        """The exit code, None after the timeout, and the output.  What it adds to folders is the caller's to remove."""
+        """Returns the exit code (None after the timeout) and the output.  The caller removes what is then in `folders`."""
         folder = tempfile.mkdtemp(prefix="hpct-")
         folders.append(folder)
         out_path = os.path.join(folder, ".output")
@@ -210,7 +210,7 @@ class Runner:
 
 
 def second_tries(runner):
-    """Runs again what failed; says what that was, and what passed then."""
+    """Runs failed tests again, and says which of them pass now."""
     lines, flaky = [], 0
     for test, why in runner.again:
         failed = len(runner.failed)
@@ -233,7 +233,7 @@ def allowed_skips(path=os.path.join(TOP, "tests/skips")):
 
 
 def count_skips(runner, tests, strict):
-    """Holds what was skipped to tests/skips; and that to the tests there are."""
+    """Compares what was skipped with tests/skips, and that with the tests that exist."""
     rows, labels, wrong = allowed_skips(), {t.label() for t in tests}, []
     left = [n for n, _, _ in rows]
     for label, line in runner.skipped:

@@ -75,7 +75,7 @@ static inline void truth_call(int rank, const char *name, long calls, long long 
     truth_all.calls[truth_all.call_count++] = (struct truth_call){rank, name, calls, sent, received};
 }
 
-/* The same on every one of `ranks` ranks. */
+/* Counts calls and bytes, equal on each of `ranks` ranks. */
 static inline void truth_each(int ranks, const char *name, long calls, long long sent, long long received)
 {
     for (int r = 0; r < ranks; r++)
@@ -192,6 +192,8 @@ static inline double truth_now(void)
     clock_gettime(clock, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
+
+/* Sleeps; returns the seconds that it really took. */
 static inline double truth_sleep(double seconds)
 {
     struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};

@@ -297,7 +297,7 @@ uint8_t *tb_here(struct tb *tb, const struct thread *thread)
     return (uint8_t *)tb_chunk_at(tb, thread->chunk) + sizeof(struct trc_chunk) + thread->at;
 }
 
-/* The same, with room for a signature and an item made. */
+/* Where the thread's next item goes, after room for a signature and an item was made. */
 uint8_t *tb_room(struct tb *tb, struct thread *thread)
 {
     uint32_t index = (uint32_t)(thread - tb->threads),

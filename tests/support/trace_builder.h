@@ -88,35 +88,44 @@ struct tb;
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
+/* A builder of the file of one rank; free with tb_free. */
 struct tb *tb_new(int32_t rank, int32_t world_size);
-/* Files made from now on have these calls instead of TB_CALLS; NULL: TB_CALLS again.  Not copied. */
+
+/* Gives builders made from now on these calls in place of TB_CALLS; NULL: TB_CALLS again.  Makes no copy. */
 void tb_use_calls(const struct trc_schema_call *calls, size_t n);
 
-/* With chunks of another size (power of two; too small for a live page: there is none) and at most `limit` of them,
- * after which full EVENTS chunks are recycled. */
+/* As tb_new, with chunks of another size (a power of two; if it is too small for a live page, there is none).  After
+ * `limit` chunks full EVENTS chunks are recycled. */
 struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, uint32_t limit);
+
+/* Frees a builder. */
 void tb_free(struct tb *tb);
 
-/* The head, to be changed as the test likes, any time before tb_write. */
+/* The head, which a test may change at any time before tb_write; it belongs to the builder. */
 struct trc_head *tb_head(struct tb *tb);
 
-/* The file's clock; before the first call.  It was made at these nanoseconds of the host's CLOCK_MONOTONIC and
- * CLOCK_REALTIME; `ticks_per_ns` other than 1 makes it a TSC.  As made: 1e9, 1.7e18 and 1. */
+/* Sets the clock of the file, before its first call: it was made at these ns of the host's CLOCK_MONOTONIC and
+ * CLOCK_REALTIME; `ticks_per_ns` other than 1 makes it a TSC.  At first these are 1e9, 1.7e18 and 1. */
 void tb_clock(struct tb *tb, uint64_t monotonic_ns, uint64_t realtime_ns, double ticks_per_ns);
+
+/* The ticks of the file's clock at a time. */
 uint64_t tb_ticks(const struct tb *tb, int64_t ns);
 
-/* Not finished, and alive at `ns`: state RUNNING, no end. */
+/* Makes the file one of a process that runs and was alive at `ns`. */
 void tb_running(struct tb *tb, int64_t ns);
 
-/* The bytes of the file as they would be written now; owned by the builder, until the next call. */
+/* The bytes of the file as it is now; they belong to the builder and live until the next call. */
 const uint8_t *tb_image(struct tb *tb, size_t *size);
+
+/* Writes the file as it is now. */
 void tb_write(struct tb *tb, const char *path);
 
 /* ---- definitions ------------------------------------------------------------------------------------------------- */
 
-/* Communicator `id` of `size` members with these world ranks. */
+/* Defines communicator `id`: `size` members with these world ranks, of which this process is member `rank`. */
 void tb_comm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, const int32_t *members, int32_t size);
-/* An intercommunicator: members of the local group, then of the remote one. */
+
+/* Defines an intercommunicator: `members` has the local group, then the remote one. */
 void tb_intercomm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, const int32_t *members, int32_t size,
                   int32_t remote_size);
 /* A communicator between two worlds, made by `call` (TB_CALL_COUNT: met, not made) out of `parent` at `ns`: this
@@ -130,92 +139,139 @@ struct tb_between {
     bool inter, last;
     int64_t asked;
 };
+
+/* Defines a communicator between two worlds. */
 void tb_between(struct tb *tb, uint32_t id, const struct tb_between *comm);
+
+/* Names a communicator. */
 void tb_comm_name(struct tb *tb, uint32_t id, const char *name);
+
+/* Ends a communicator. */
 void tb_comm_free(struct tb *tb, uint32_t id);
+
+/* Puts the order of a communicator in doubt from collective `from` on. */
 void tb_comm_doubt(struct tb *tb, uint32_t id, uint64_t from);
+
+/* Defines a window on a communicator. */
 void tb_win(struct tb *tb, uint32_t id, uint32_t comm);
+
+/* Defines a file opened on a communicator. */
 void tb_file(struct tb *tb, uint32_t id, uint32_t comm, const char *name);
+
+/* Defines a call site. */
 void tb_site(struct tb *tb, uint64_t address, const char *function, const char *module);
+
+/* Adds a fact. */
 void tb_fact(struct tb *tb, const char *key, const char *value);
-/* One thread's stack, text as format.h says ("python\tstep\ttrain.py\t63\n"); a snapshot ends with one that has
- * TRC_STACK_CLOSING. */
+
+/* Adds the stack of a thread, with text as in format.h ("python\tstep\ttrain.py\t63\n").  The last one of a snapshot
+ * has TRC_STACK_CLOSING. */
 void tb_stack(struct tb *tb, uint32_t snapshot, uint32_t tid, struct trc_def_stack stack, const char *text);
-/* Any definition; for damaged ones. */
+
+/* Adds any definition, also a damaged one. */
 void tb_define(struct tb *tb, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b, const void *payload,
                size_t payload_size, size_t text_size);
 
-/* An operation in the table of device operations; its times in ns like all others here.  Its number is set. */
+/* Adds an operation to the table of device operations, with times in ns.  Its number is set here. */
 void tb_gpu_op(struct tb *tb, struct trc_gpu_op op);
 
-/* ---- items, one by one ---------------------------------------------------------------------------------------------
- */
+/* ---- items, one by one ------------------------------------------------------------------------------------------ */
 
-/* A signature of a call with nothing else in it. */
+/* A signature of a call with no other field. */
 struct trc_sig tb_sig(enum tb_call call);
 
-/* An event.  `sequence` counts with COLL; `request` with COMPLETE: the start number as returned by a START event of
- * this thread or, `request_thread` being another one, of that.  Returns the start number of a START, else UINT64_MAX.
- */
+/* More of an event: the place of a collective (COLL); the start number of the request that it completes (COMPLETE), as
+ * a START of that thread returned it. */
 struct tb_more {
     uint64_t sequence;
     uint32_t request_thread;
     uint64_t request; /* UINT64_MAX: unknown */
 };
+
+/* Adds an event; returns the start number of a START, else UINT64_MAX. */
 uint64_t tb_event(struct tb *tb, uint32_t thread, const struct trc_sig *sig, int64_t begin, int64_t end,
                   struct tb_more more);
-/* A SUB item (the flag is added) of the event before. */
+
+/* Adds a SUB item of the last event; the flag is added, and it returns as tb_event. */
 uint64_t tb_sub(struct tb *tb, uint32_t thread, const struct trc_sig *sig, struct tb_more more);
-/* A FOLD of `count` polls; tb_fold_more counts more into the last one of the thread, in place. */
+
+/* Adds a FOLD of `count` polls. */
 void tb_fold(struct tb *tb, uint32_t thread, const struct trc_sig *sig, int64_t begin, int64_t end, uint64_t count,
              int64_t busy);
+
+/* Counts more polls into the last FOLD of the thread, in place. */
 void tb_fold_more(struct tb *tb, uint32_t thread, int64_t end, uint64_t count, int64_t busy);
+
+/* Adds a LOST record of `count` records. */
 void tb_lost(struct tb *tb, uint32_t thread, uint64_t count);
-/* Raw bytes as the next item. */
+
+/* Adds raw bytes as the next item. */
 void tb_raw(struct tb *tb, uint32_t thread, const void *bytes, size_t size, uint32_t records);
 /* What was said in control round `round`, which was number `sequence` on the communicator; the FOLD follows. */
 void tb_said(struct tb *tb, uint32_t thread, enum trc_said_kind kind, uint32_t comm, uint64_t sequence, uint64_t round,
              int64_t begin, int64_t end, const void *bytes, size_t size);
-/* The thread's next item begins a new chunk; the present one is full. */
+
+/* Lets the thread's next item begin a new chunk. */
 void tb_next_chunk(struct tb *tb, uint32_t thread);
-/* All events that are there are recycled; counters and definitions stay. */
+
+/* Recycles all events; counters and definitions stay. */
 void tb_forget(struct tb *tb);
-/* The thread is a stream of a GPU. */
+
+/* Makes the thread a stream of a GPU. */
 void tb_device_stream(struct tb *tb, uint32_t thread, struct trc_device_stream of);
-/* The thread is inside this call now. */
+
+/* Puts the thread inside a call, since then. */
 void tb_inside(struct tb *tb, uint32_t thread, const struct trc_sig *sig, int64_t since, uint64_t sequence);
 
-/* `uses` more uses of a signature whose bytes and messages are still to be added to the counters
- * (trc_thread_chunk.uses); a call of it was made before, so that it has its row and its partners. */
+/* Adds uses of a signature whose bytes and messages are not in the counters yet (trc_thread_chunk.uses).  A call with
+ * it has to have been made. */
 void tb_uses(struct tb *tb, uint32_t thread, const struct trc_sig *sig, uint64_t uses);
-/* The same, and the process was killed while it added them: half of it is done, and trc_undo says what was before. */
+
+/* As tb_uses, but the process was killed while it added them: half is done, and trc_undo has what was before. */
 void tb_uses_torn(struct tb *tb, uint32_t thread, const struct trc_sig *sig, uint64_t uses);
 
-/* ---- calls (trace_calls.c) -----------------------------------------------------------------------------------------
- */
+/* ---- calls (trace_calls.c) -------------------------------------------------------------------------------------- */
 
-/* Point to point on MPI_COMM_WORLD. */
+/* Messages on MPI_COMM_WORLD. */
+
+/* MPI_Send. */
 void tb_send(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, int32_t peer, int32_t tag, uint64_t bytes);
+
+/* MPI_Ssend. */
 void tb_ssend(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, int32_t peer, int32_t tag, uint64_t bytes);
+
+/* MPI_Recv. */
 void tb_recv(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, int32_t source, int32_t tag, uint64_t bytes);
-/* They return the request, for the tb_wait functions. */
+
+/* MPI_Isend; returns the request. */
 uint64_t tb_isend(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, int32_t peer, int32_t tag,
                   uint64_t bytes);
-/* `source` and `tag` may be TRC_PEER_ANY and TRC_TAG_ANY; `room` bytes. */
+
+/* MPI_Irecv into `room` bytes; returns the request.  `source` and `tag` may be TRC_PEER_ANY and TRC_TAG_ANY. */
 uint64_t tb_irecv(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, int32_t source, int32_t tag,
                   uint64_t room);
-/* MPI_Wait for one request; what came is given outright. */
+
+/* MPI_Wait for a send. */
 void tb_wait_send(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, uint64_t request);
+
+/* MPI_Wait for a receive, which got this message. */
 void tb_wait_recv(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, uint64_t request, int32_t source,
                   int32_t tag, uint64_t bytes);
-/* SUB items for an event made with tb_event (MPI_Waitall ...): a send, a receive that completed. */
+
+/* A SUB item of the last event (MPI_Waitall ...): a send completed. */
 void tb_completed_send(struct tb *tb, uint32_t thread, uint64_t request);
+
+/* A SUB item of the last event: a receive completed, which got this message. */
 void tb_completed_recv(struct tb *tb, uint32_t thread, uint64_t request, int32_t source, int32_t tag, uint64_t bytes);
 
-/* Any collective; root in world ranks, TRC_PEER_NONE for none. */
+/* Any collective.  `root` is a rank of the world, TRC_PEER_NONE: there is none. */
 void tb_collective(struct tb *tb, uint32_t thread, enum tb_call call, int64_t begin, int64_t end, uint32_t comm,
                    uint64_t sequence, int32_t root, uint64_t sent, uint64_t received);
+
+/* MPI_Barrier. */
 void tb_barrier(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, uint32_t comm, uint64_t sequence);
+
+/* MPI_Allreduce of `bytes` bytes. */
 void tb_allreduce(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, uint32_t comm, uint64_t sequence,
                   uint64_t bytes);
 

@@ -44,20 +44,34 @@ struct tb {
 
 /* ---- trace_builder.c: the file and its chunks ---- */
 
+/* Ends the program with a message. */
 void tb_die(const char *what);
+
+/* The bytes of a chunk. */
 void *tb_chunk_at(struct tb *tb, uint32_t chunk);
+
+/* Takes a new chunk for a thread, or recycles one; returns its number. */
 uint32_t tb_take_chunk(struct tb *tb, enum trc_chunk_kind kind, uint32_t thread, uint64_t ticks);
+
+/* The thread with that index, made if it is new. */
 struct thread *tb_thread_of(struct tb *tb, uint32_t index);
+
+/* The live page of a thread; NULL where chunks are too small for one. */
 struct trc_thread_chunk *tb_page_of(struct tb *tb, const struct thread *thread);
+
 /* Where the thread's next item goes, if it has a chunk with room. */
 uint8_t *tb_here(struct tb *tb, const struct thread *thread);
-/* The same, with room for a signature and an item made. */
+
+/* Where the thread's next item goes, after room for a signature and an item was made. */
 uint8_t *tb_room(struct tb *tb, struct thread *thread);
-/* The bytes up to `end` are in the chunk now. */
+
+/* Takes the bytes up to `end` into the chunk. */
 void tb_commit(struct tb *tb, struct thread *thread, const uint8_t *end, uint32_t records, uint64_t ticks);
-/* Number of a signature in the thread's chunk, defined there if it is new. */
+
+/* The number of a signature in the thread's chunk, defined there if it is new. */
 uint32_t tb_define_sig(struct tb *tb, struct thread *thread, const struct trc_sig *sig);
-/* Ticks of a call's end, seen. */
+
+/* The ticks of a call's end, which the file has then seen. */
 uint64_t tb_ticks_at(struct tb *tb, int64_t ns);
 
 #endif

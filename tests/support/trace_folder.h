@@ -8,19 +8,23 @@
 
 /* Makes an empty folder "hpctop-<name>" in a temporary place; the path is valid until folder_remove, one at a time. */
 const char *folder_make(const char *name);
+
+/* Removes the folder with its files. */
 void folder_remove(void);
 
 /* Writes the builder's file as rank `rank` of the folder. */
 void folder_write(struct tb *tb, int rank);
 
-/* Opens the folder; ends the program if that fails. */
+/* Opens the folder as a job, for the caller to close; ends the program if that fails. */
 struct ana_job *folder_open(void);
 
 /* All of the job, or of it what a selection says; ends the program if that fails. */
 struct ana_summary folder_summary(struct ana_job *job);
 
-/* Makes the file one of this process, which is alive now; of this very process. */
+/* Makes the file that of a process of this host. */
 void folder_process(struct tb *tb, pid_t pid);
+
+/* Makes the file that of this process, which is alive. */
 void folder_this_process(struct tb *tb);
 
 /* Two ranks on one host; times in us:
@@ -30,7 +34,11 @@ void folder_this_process(struct tb *tb);
 struct two {
     struct tb *rank[2];
 };
+
+/* The builders of the two ranks. */
 struct two two_ranks(void);
-void two_write(struct two two); /* both, and frees them */
+
+/* Writes both files into the folder and frees the builders. */
+void two_write(struct two two);
 
 #endif

@@ -37,7 +37,7 @@ int tui_report(const char *const *folders, int n, bool json);
 
 struct ana_job;
 
-/* Refreshes a running job in which something seems stuck after `seconds` (at least 0.6): two samples tell what moves. */
+/* Refreshes a running job in which something seems stuck, after `seconds` (0.6 or more): two samples show movement. */
 void tui_sample_twice(struct ana_job *job, double seconds);
 
 /* Flushes stdout.  Returns `status`, or TUI_EXIT_INPUT with a line on stderr when the output is not complete. */

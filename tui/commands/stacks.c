@@ -18,8 +18,8 @@
 #define PATIENCE_NS 5000000000
 #define LOOK_NS     50000000
 
-/* Asks the recorders of a folder, or of a file's folder, for stacks: touches the file that they watch.  Returns the time
- * of its modification in ns, which names the request; 0, with errno, if that failed. */
+/* Asks the recorders of a folder, or of a file's folder, for stacks: touches the file that they watch.  Returns its
+ * time of modification in ns, which names the request; 0, with errno, if that failed. */
 static uint64_t ask_in_folder(const char *place)
 {
     char path[4200];

@@ -7,7 +7,7 @@
 
 #define TUI_HVD_NONE "no Horovod loop seen (with Gloo as controller none can be)"
 
-/* The state of a tensor on a rank, the least advanced first.  Of ranks that share a cell the first of these is shown. */
+/* The state of a tensor on a rank, the least advanced first: the one that a cell of several ranks shows. */
 enum tui_hvd_state {
     TUI_HVD_MISSING,
     TUI_HVD_UNKNOWN,
