@@ -138,14 +138,14 @@ def asked():
     job = start(3, [workload("where_blocked"), "read"], "asked", HPCTOP_HANG="0")
     if not check("asked: three ranks are there", wait_for(lambda: len(traces("asked")) == 3)):
         return stop(job)
-    shown = wait_for(lambda: (lambda r: r if re.search("^ranks 1-2 ", r.out, re.M) and "did not answer" not in r.out and
+    shown = wait_for(lambda: (lambda r: r if re.search("^ranks 1 and 2 ", r.out, re.M) and "did not answer" not in r.out and
                               all(f in r.out for f in ("read_batch", "wait_for_zero")) and
                               "take_lock" in hpctop("stacks", "--threads", "--no-ask", "asked").out else None)(
         hpctop("stacks", "asked")), step=1)
     if check("asked: all answer", shown is not None, hpctop("stacks", "asked")):
         lines = shown.out.splitlines()
         check("asked: the odd one out comes first", [x for x in lines if x.startswith("rank")][0].startswith("rank 0 "), lines)
-        check("asked: equal ones together", any(x.startswith("ranks 1-2 ") for x in lines), lines)
+        check("asked: equal ones together", any(x.startswith("ranks 1 and 2 ") for x in lines), lines)
         tree = shown.out.split("where they part:\n")[-1].splitlines()
         check("asked: as a tree, who goes the same way and where they part, the odd one first",
               len(tree) >= 3 and re.match(r"  3 ranks  \S", tree[0]) and re.match(r"    rank 0  \S", tree[1]) and

@@ -17,26 +17,17 @@ __attribute__((format(printf, 2, 3))) void hvd_say(struct ana_hvd_finding *out, 
     va_end(args);
 }
 
-/* "rank 5", "ranks 0-2, 4": of the members that are marked with `value`. */
+/* "rank 5", "ranks 0-2 and 4", "no rank": of the members that are marked with `value`. */
 void hvd_names(const struct hvd_judge *j, const uint8_t *mark, uint8_t value, char *out, size_t size)
 {
-    size_t used = 0, n = 0;
+    struct ana_ranges ranges;
+    ana_ranges_begin(&ranges, out, size, ANA_RANGES_MOST, true);
     for (size_t m = 0; m < j->set->ranks; m++)
-        n += mark[m] == value;
-    used += (size_t)snprintf(out, size, n == 1 ? "rank " : n ? "ranks " : "no rank");
-    bool first = true;
-    for (size_t m = 0; m < j->set->ranks && used + 24 < size; m++) {
-        if (mark[m] != value)
-            continue;
-        size_t end = m;
-        while (end + 1 < j->set->ranks && mark[end + 1] == value)
-            end++;
-        used += (size_t)snprintf(out + used, size - used, "%s%zu", first ? "" : ", ", m);
-        if (end > m)
-            used += (size_t)snprintf(out + used, size - used, "%s%zu", end > m + 1 ? "-" : ", ", end);
-        first = false;
-        m = end;
-    }
+        if (mark[m] == value)
+            ana_ranges_add(&ranges, (struct ana_rank_id){.rank = (int32_t)m});
+    ana_ranges_end(&ranges);
+    if (!*out)
+        snprintf(out, size, "no rank");
 }
 
 void hvd_finish(struct hvd_judge *j, enum ana_hvd_class id, int64_t since_ns)

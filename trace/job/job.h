@@ -14,6 +14,7 @@
 
 #include "trace/reader/reader.h"
 #include "trace/relations/waits.h"
+#include "trace/util/ranges.h"
 #include "trace/util/times.h"
 
 struct ana_job;
@@ -133,12 +134,15 @@ struct ana_rank {
 };
 /* The process with this rank index as the last refresh saw it; valid until the next.  NULL: there is no such index. */
 const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index);
-/* The name of a rank, by value. */
-struct ana_label {
-    char text[32];
-};
-/* What a rank is called: "3"; "w1:3" where it is not of the first world; "pid 77" where its rank is not known. */
+/* What ana_ranges_add and ana_label_of know a rank by. */
+static inline struct ana_rank_id ana_rank_id(const struct ana_rank *rank)
+{
+    return (struct ana_rank_id){rank->world, rank->rank, rank->pid};
+}
+/* What a rank is called (ana_label_of); "?" for an index that there is not. */
 struct ana_label ana_rank_label(const struct ana_job *job, size_t index);
+/* Writes a set of ranks as in a sentence: "rank 3", "ranks 0-4 and 7", "ranks 0, 2 and 12 more"; "" for none. */
+void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size);
 
 /* Writes the call that a rank is inside, with what is known of its partner: "MPI_Recv from rank 0, tag 7, on rows"; ""
  * outside of calls. */

@@ -124,7 +124,7 @@ size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **
 size_t ana_stacks_divergence(const struct ana_job *job, const struct ana_stacks *stacks,
                              char (**out)[ANA_DIVERGENCE_LINE]);
 
-/* Writes "0-3,7" for the ranks of a group. */
+/* All ranks of a group as in a sentence: "rank 7", "ranks 0-3 and 7". */
 void ana_stack_group_ranks(const struct ana_job *job, const struct ana_stacks *stacks,
                            const struct ana_stack_group *group, char *out, size_t size);
 

@@ -234,18 +234,11 @@ void ana_stack_groups_free(struct ana_stack_group *group, size_t count)
 void ana_stack_group_ranks(const struct ana_job *job, const struct ana_stacks *stacks,
                            const struct ana_stack_group *group, char *out, size_t size)
 {
-    size_t at = 0;
-    *out = 0;
-    for (size_t i = 0; i < group->count && at + 1 < size;) {
-        int32_t from = ana_job_rank(job, stacks->stack[group->member[i]].index)->rank, to = from;
-        while (++i < group->count && ana_job_rank(job, stacks->stack[group->member[i]].index)->rank == to + 1)
-            to++;
-        int n = from == to ? snprintf(out + at, size - at, "%s%d", at ? "," : "", from)
-                           : snprintf(out + at, size - at, "%s%d-%d", at ? "," : "", from, to);
-        at += n > 0 ? (size_t)n : 0;
-    }
-    if (at >= size && size > 4)
-        memcpy(out + size - 4, "...", 4);
+    struct ana_ranges ranges;
+    ana_ranges_begin(&ranges, out, size, SIZE_MAX, true);
+    for (size_t i = 0; i < group->count; i++)
+        ana_ranges_add(&ranges, ana_rank_id(ana_job_rank(job, stacks->stack[group->member[i]].index)));
+    ana_ranges_end(&ranges);
 }
 
 /* ---- the prefix tree --------------------------------------------------------------------------------------------- */

@@ -1,21 +1,19 @@
 /* Partners and members of a communicator as rank indices, also where they belong to another world; and what ranks are
  * called. */
 #include "trace/job/job_impl.h"
-#include <stdio.h>
 
 struct ana_label ana_rank_label(const struct ana_job *job, size_t index)
 {
-    struct ana_label label = {"?"};
-    if (index >= job->count)
-        return label;
-    const struct ana_rank *r = &job->process[index].rank;
-    if (r->rank < 0)
-        snprintf(label.text, sizeof label.text, "pid %u", r->pid);
-    else if (r->world)
-        snprintf(label.text, sizeof label.text, "w%u:%d", r->world, r->rank);
-    else
-        snprintf(label.text, sizeof label.text, "%d", r->rank);
-    return label;
+    return index < job->count ? ana_label_of(ana_rank_id(&job->process[index].rank)) : (struct ana_label){"?"};
+}
+
+void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size)
+{
+    struct ana_ranges ranges;
+    ana_ranges_begin(&ranges, out, size, ANA_RANGES_MOST, true);
+    for (size_t i = 0; i < n; i++)
+        ana_ranges_add(&ranges, ana_rank_id(&job->process[index[i]].rank));
+    ana_ranges_end(&ranges);
 }
 
 static const struct ana_bridge *bridge_of(const struct ana_job *job, size_t index, const struct trc_comm *comm)

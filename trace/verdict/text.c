@@ -8,35 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANGES_MAX 6
 #define GROUPS_MAX 64
-
-/* Ranks without a file have no index. */
-static bool follows(const struct ana_job *job, size_t index, size_t next)
-{
-    const struct ana_rank *a = &job->process[index].rank, *b = &job->process[next].rank;
-    return a->world == b->world && b->rank == a->rank + 1;
-}
-
-void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size)
-{
-    size_t at = 0, ranges = 0;
-    out[0] = 0;
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && follows(job, index[end - 1], index[end]);)
-            end++;
-        if (end - i == 2)
-            end = i + 1; /* two in a row are no range */
-        if (++ranges > RANGES_MAX) {
-            ana_append(out, size, &at, " and %zu more", n - i);
-            break;
-        }
-        const char *glue = i == 0 ? (n > 1 ? "ranks " : "rank ") : end == n ? " and " : ", ";
-        ana_append(out, size, &at, "%s%s", glue, ana_rank_label(job, index[i]).text);
-        if (end > i + 1)
-            ana_append(out, size, &at, "-%s", ana_rank_label(job, index[end - 1]).text);
-    }
-}
 
 void ana_waiting_words(const struct ana_case *c, const struct ana_waiting *p, char *out, size_t size)
 {

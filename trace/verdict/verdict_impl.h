@@ -278,8 +278,6 @@ bool ana_died_first(const struct ana_case *c);
 bool ana_hung_before(const struct ana_case *c, int64_t end_ns);
 
 /* text.c */
-/* Writes a set of ranks: "rank 3", "ranks 0-4 and 7", "12 ranks (first: 0, 3, 5)". */
-void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size);
 /* Writes a waiting operation: "MPI_Recv from rank 1, tag 7". */
 void ana_waiting_words(const struct ana_case *c, const struct ana_waiting *waiting, char *out, size_t size);
 /* Writes a call site: "app.c:17 in step"; empty where it is not known. */

@@ -162,7 +162,7 @@ static void print_groups(const struct ana_job *job, const struct ana_stacks *sta
         const struct ana_stack *first = &stacks->stack[group[g].member[0]];
         const struct ana_snapshot *snapshot = find_snapshot(stacks, first->index);
         ana_stack_group_ranks(job, stacks, &group[g], line, sizeof line);
-        printf("\n%s %s", group[g].count == 1 ? "rank" : "ranks", line);
+        printf("\n%s", line);
         ana_stack_line(first, line, sizeof line);
         printf("  %s\n", line);
         if (*snapshot->why)

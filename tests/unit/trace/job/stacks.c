@@ -129,7 +129,7 @@ static void grouped(void)
     CHECK(n == 2 && group[0].count == 1 && group[1].count == 7, "%zu groups", n);
     CHECK(stacks.stack[group[0].member[0]].index == 5 && group[0].shared == 1, "the odd one");
     ana_stack_group_ranks(job, &stacks, &group[1], line, sizeof line);
-    CHECK(!strcmp(line, "0-4,6-7"), "%s", line);
+    CHECK(!strcmp(line, "ranks 0-4, 6 and 7"), "%s", line);
     ana_stack_groups_free(group, n);
     struct ana_stack_node *node;
     n = ana_stacks_tree(&stacks, &node);
