@@ -99,13 +99,13 @@ static void look_at_gpus(struct ana_job *job)
     ana_gpu_look_free(&look);
 }
 
-static void say(struct ana_job *job, struct ana_summary *summary, struct ana_verdict *verdict)
+static void say(struct ana_job *job, struct ana_summary *summary, const struct ana_verdict *verdict)
 {
     ana_report_text(job, summary, true, nowhere);
     char *text = tui_report_json(job, summary);
     sum += text ? strlen(text) : 0;
     free(text);
-    text = tui_verdict_json(job, verdict);
+    text = tui_verdict_json(job, verdict, verdict->summary);
     sum += text ? strlen(text) : 0;
     free(text);
     char line[8][ANA_DETAIL_LINE];
@@ -115,20 +115,17 @@ static void say(struct ana_job *job, struct ana_summary *summary, struct ana_ver
 
 static void look(struct ana_job *job)
 {
-    struct ana_verdict v;
     struct ana_summary s;
     struct ana_hvd_finding finding;
     struct ana_timeline_cell cell[8];
     ana_job_advance(job, 0);
     look_at_gpus(job);
     bool summed = ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK;
-    bool judged = ana_verdict(job, summed ? &s : NULL, &v);
+    const struct ana_verdict *v = ana_job_verdict(job);
     sum += ana_hvd_judge(job, ana_job_horovod(job), 1000000000, &finding);
     ana_timeline(job, 0, 0, ana_job_info(job).elapsed_ns, 8, cell);
-    if (summed && judged)
-        say(job, &s, &v);
-    if (judged)
-        ana_verdict_free(&v);
+    if (summed && v)
+        say(job, &s, v);
     if (summed)
         ana_summary_free(&s);
 }

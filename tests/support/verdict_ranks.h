@@ -106,24 +106,22 @@ static inline struct tb *make(const struct rank *r, int me, int n)
 static inline void judge(const char *what, struct ana_job *job, enum ana_verdict_state state, enum ana_verdict_class id,
                          const char *culprits, const char *says)
 {
-    struct ana_verdict v;
     char got[128] = "";
-    bool judged = ana_verdict(job, NULL, &v);
-    CHECK(judged, "%s: out of memory", what);
-    if (!judged)
+    const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(v, "%s: out of memory", what);
+    if (!v)
         return;
-    for (size_t i = 0; i < v.culprits && i < 16; i++)
+    for (size_t i = 0; i < v->culprits && i < 16; i++)
         snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d", i ? "," : "",
-                 ana_job_rank(job, v.culprit[i])->rank);
-    CHECK(v.state == state && v.id == id && strcmp(got, culprits) == 0 && (!says || strstr(v.summary, says)),
-          "%s: %s %s culprits %s: %s\n  want %s %s culprits %s: %s", what, ana_verdict_state_name(v.state),
-          v.id ? ana_verdict_class_name(v.id) : "-", got, v.summary, ana_verdict_state_name(state),
+                 ana_job_rank(job, v->culprit[i])->rank);
+    CHECK(v->state == state && v->id == id && strcmp(got, culprits) == 0 && (!says || strstr(v->summary, says)),
+          "%s: %s %s culprits %s: %s\n  want %s %s culprits %s: %s", what, ana_verdict_state_name(v->state),
+          v->id ? ana_verdict_class_name(v->id) : "-", got, v->summary, ana_verdict_state_name(state),
           id ? ana_verdict_class_name(id) : "-", culprits, says ? says : "");
     size_t members = 0;
-    for (size_t i = 0; i < v.groups; i++)
-        members += v.group[i].count;
+    for (size_t i = 0; i < v->groups; i++)
+        members += v->group[i].count;
     CHECK(members == ana_job_info(job).ranks, "%s: %zu ranks in groups", what, members);
-    ana_verdict_free(&v);
 }
 
 #endif

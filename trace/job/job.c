@@ -165,6 +165,7 @@ bool ana_job_refresh_state(struct ana_job *job)
             trc_set_final(p->rank.file);
     }
     judge(job);
+    job->revision++;
     job->upper->refreshed(job);
     return moved;
 }
@@ -181,10 +182,10 @@ bool ana_job_refresh(struct ana_job *job)
         ana_members_name(job);
     for (size_t i = 0; i < job->count; i++)
         ana_clock_update_file(job->clock, i, job->process[i].rank.file);
+    job->refreshes++;
     moved |= ana_job_refresh_state(job);
     collect_warnings(job);
     ana_analysis_refresh(job);
-    job->refreshes++;
     return moved;
 }
 
@@ -204,7 +205,8 @@ enum trc_status ana_job_open_with(const struct ana_upper *upper, const char *con
     job->progress_ns = INT64_MIN;
     job->upper = upper;
     job->horovod = upper->horovod_new();
-    if (job->horovod && (job->call = calloc(1, sizeof *job->call)) != NULL) {
+    job->judgement = upper->judgement_new();
+    if (job->horovod && job->judgement && (job->call = calloc(1, sizeof *job->call)) != NULL) {
         job->call[0] = (struct ana_call_name){unknown.name, unknown.opclass};
         job->calls = 1;
         ana_members_name(job);
@@ -229,6 +231,7 @@ void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void 
 {
     job->line_finder = finder;
     job->line_context = context;
+    job->revision++;
 }
 
 void ana_job_close(struct ana_job *job)
@@ -236,7 +239,7 @@ void ana_job_close(struct ana_job *job)
     if (!job)
         return;
     ana_analysis_stop(job);
-    job->upper->samples_free(job->samples);
+    job->upper->judgement_free(job->judgement);
     job->upper->horovod_free(job->horovod);
     ana_members_forget(job);
     forget_warnings(job);

@@ -40,7 +40,7 @@ struct ana_call_name {
     enum trc_opclass opclass;
 };
 
-struct ana_samples; /* verdict_impl.h */
+struct ana_judgement; /* verdict_impl.h */
 
 struct ana_job {
     const struct ana_upper *upper;
@@ -97,7 +97,8 @@ struct ana_job {
     unsigned refreshes;            /* ana_job_refresh so far */
     ana_line_finder *line_finder;
     void *line_context;
-    struct ana_samples *samples; /* of the verdict; NULL: none taken, or out of memory */
+    struct ana_judgement *judgement; /* of the verdict; not NULL once the job is open */
+    unsigned revision;               /* rises whenever something changes that the verdict rests on */
 };
 
 /* members.c */

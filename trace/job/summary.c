@@ -32,6 +32,7 @@ const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct t
         return *slot;
     free(*slot);
     *slot = strdup(text);
+    job->revision++;
     return *slot ? *slot : "?";
 }
 
@@ -240,6 +241,8 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     s->uncertain_messages = counts.uncertain;
     s->efficiency = efficiency_of(s);
     set_seen(job, s);
+    if (!range && !s->selection.ranks)
+        job->upper->summarized(job, s);
     return TRC_OK;
 }
 

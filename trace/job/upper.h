@@ -8,7 +8,8 @@
 struct ana_job;
 struct ana_devices;
 struct ana_hvd_state;
-struct ana_samples;
+struct ana_judgement;
+struct ana_summary;
 
 struct ana_upper {
     /* trace/gpu: of all time, and of a time range; NULL: out of memory. */
@@ -20,9 +21,13 @@ struct ana_upper {
     /* trace/horovod: what is kept of its loops; NULL: out of memory. */
     struct ana_hvd_state *(*horovod_new)(void);
     void (*horovod_free)(struct ana_hvd_state *state);
-    /* trace/verdict: called after the processes were brought up to date; may set the state of the job. */
+    /* trace/verdict: what is kept of one for the next; NULL: out of memory. */
+    struct ana_judgement *(*judgement_new)(void);
+    void (*judgement_free)(struct ana_judgement *judgement);
+    /* Called after the processes were brought up to date; may set the state of the job. */
     void (*refreshed)(struct ana_job *job);
-    void (*samples_free)(struct ana_samples *samples);
+    /* Called after each summary of the whole run and all ranks. */
+    void (*summarized)(struct ana_job *job, const struct ana_summary *summary);
 };
 
 #endif

@@ -85,21 +85,20 @@ static void job_section(const struct ana_page *p)
 static void verdict_section(const struct ana_page *p)
 {
     enum { MOST = 8 };
-    struct ana_verdict v;
-    if (!ana_verdict(p->job, p->s, &v))
+    const struct ana_verdict *v = ana_job_verdict(p->job);
+    if (!v)
         return;
-    bool places = v.state != ANA_VERDICT_HEALTHY && v.state != ANA_VERDICT_SLOW;
-    for (size_t i = 0; places && i < ana_shown(v.groups, MOST); i++) {
-        const struct ana_verdict_group *g = &v.group[i];
+    bool places = v->state != ANA_VERDICT_HEALTHY && v->state != ANA_VERDICT_SLOW;
+    for (size_t i = 0; places && i < ana_shown(v->groups, MOST); i++) {
+        const struct ana_verdict_group *g = &v->group[i];
         line(p, "  %s: %s%s%s", g->who, g->doing, g->where[0] ? ", at " : "", g->where);
     }
     if (places)
-        ana_page_more(p, ana_shown(v.groups, MOST), v.groups, "places");
-    for (size_t i = 0; i < v.lines; i++)
-        line(p, "  why: %s", v.line[i]);
-    if (v.next[0])
-        line(p, "  next: look at %s", v.next);
-    ana_verdict_free(&v);
+        ana_page_more(p, ana_shown(v->groups, MOST), v->groups, "places");
+    for (size_t i = 0; i < v->lines; i++)
+        line(p, "  why: %s", v->line[i]);
+    if (v->next[0])
+        line(p, "  next: look at %s", v->next);
 }
 
 static void efficiency_section(const struct ana_page *p)

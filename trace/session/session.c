@@ -13,8 +13,10 @@ enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_jo
         .nccl_call = ana_gpu_call,
         .horovod_new = ana_hvd_new,
         .horovod_free = ana_hvd_free,
+        .judgement_new = ana_judgement_new,
+        .judgement_free = ana_judgement_free,
         .refreshed = ana_verdict_refreshed,
-        .samples_free = ana_samples_free,
+        .summarized = ana_verdict_summarized,
     };
     return ana_job_open_with(&upper, folders, n, out, error, error_size);
 }

@@ -11,7 +11,7 @@ bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_con
 {
     int64_t least = confidence == ANA_PROVEN ? c->rules.proof_ns : c->rules.hang_ns;
     /* Of a running job one look is not enough, unless what it shows began long ago. */
-    if (c->live && (!c->samples || c->samples->taken < 2) && least < c->rules.hang_ns)
+    if (c->live && (c->samples->taken < 2) && least < c->rules.hang_ns)
         least = c->rules.hang_ns;
     if (lasted_ns < least)
         return false;

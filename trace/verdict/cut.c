@@ -54,7 +54,7 @@ bool ana_find_cut(struct ana_case *c)
     bool counters = first != SIZE_MAX;
     if (!counters) {
         /* Where each rank was is known, and the events that are there may tell who is slow: that is asked first. */
-        first = c->summary ? first_cut(c, false, &n) : SIZE_MAX;
+        first = c->straggler ? first_cut(c, false, &n) : SIZE_MAX;
         if (first == SIZE_MAX)
             return false;
     }

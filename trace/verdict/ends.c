@@ -176,8 +176,7 @@ bool ana_find_living_on(struct ana_case *c)
         lasted = now - r->end_ns < lasted ? now - r->end_ns : lasted;
     }
     /* Two looks, as for anything that lives. */
-    if (c->out->culprits == 0 || !c->samples || c->samples->taken < 2 ||
-        !ana_case_settle(c, ANA_CLASS_LIVES_ON, ANA_LIKELY, lasted)) {
+    if (c->out->culprits == 0 || c->samples->taken < 2 || !ana_case_settle(c, ANA_CLASS_LIVES_ON, ANA_LIKELY, lasted)) {
         c->out->culprits = 0;
         return false;
     }

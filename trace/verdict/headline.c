@@ -166,16 +166,17 @@ static bool is_ahead(const struct ana_job *job, const struct ana_summary *s)
 /* What is waited for much longer than usual is worth a word before it counts as hung. */
 static bool say_verdict(const struct ana_job *job, struct ana_line line, enum ana_weight *weight)
 {
-    struct ana_verdict verdict;
-    if (!ana_verdict(job, NULL, &verdict))
+    const struct ana_verdict *verdict = ana_job_verdict(job);
+    if (!verdict)
         return false;
-    bool trouble = verdict.state == ANA_VERDICT_HUNG || verdict.state == ANA_VERDICT_ABORTED;
-    bool waits = verdict.state == ANA_VERDICT_SLOW && verdict.usual_ns > 0;
+    bool trouble = verdict->state == ANA_VERDICT_HUNG || verdict->state == ANA_VERDICT_ABORTED;
+    bool waits = verdict->state == ANA_VERDICT_SLOW && verdict->usual_ns > 0;
     *weight = trouble ? ANA_TROUBLE : ANA_NOTABLE;
-    bool unsure = verdict.state == ANA_VERDICT_UNKNOWN;
+    bool unsure = verdict->state == ANA_VERDICT_UNKNOWN;
+    if (unsure && say_spoilt(job, line))
+        return true;
     if (trouble || waits || unsure)
-        ana_verdict_headline(&verdict, line.out, line.size);
-    ana_verdict_free(&verdict);
+        ana_verdict_headline(verdict, line.out, line.size);
     return trouble || waits || unsure;
 }
 

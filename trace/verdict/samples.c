@@ -23,25 +23,6 @@ static uint64_t read_queued_ns(const struct ana_process *p)
     return queued;
 }
 
-void ana_samples_free(struct ana_samples *samples)
-{
-    if (!samples)
-        return;
-    free(samples->seen[0]);
-    free(samples->seen[1]);
-    free(samples);
-}
-
-static struct ana_samples *get_samples(struct ana_job *job)
-{
-    if (!job->samples) {
-        job->samples = calloc(1, sizeof *job->samples);
-        if (job->samples)
-            job->samples->rules = (struct ana_verdict_rules){1000000000, ANA_HUNG_NS};
-    }
-    return job->samples;
-}
-
 static bool restart_samples(struct ana_samples *samples, const struct ana_job *job)
 {
     samples->taken = 0;
@@ -56,10 +37,8 @@ static bool restart_samples(struct ana_samples *samples, const struct ana_job *j
 
 void ana_samples_take(struct ana_job *job)
 {
-    struct ana_samples *samples = get_samples(job);
+    struct ana_samples *samples = &job->judgement->samples;
     int64_t now = ana_now_ns();
-    if (!samples)
-        return;
     if (!samples->seen[0] || !samples->seen[1] || samples->generation != job->generation ||
         samples->count != job->count) {
         if (!restart_samples(samples, job))
@@ -91,37 +70,27 @@ static double rate_between(const struct ana_samples *samples, uint64_t then, uin
 double ana_samples_cpu(const struct ana_case *c, size_t index)
 {
     const struct ana_samples *samples = c->samples;
-    return samples && samples->taken >= 2
-               ? rate_between(samples, samples->seen[0][index].cpu, samples->seen[1][index].cpu) * 1e6
-               : NAN;
+    return samples->taken >= 2 ? rate_between(samples, samples->seen[0][index].cpu, samples->seen[1][index].cpu) * 1e6
+                               : NAN;
 }
 
 double ana_samples_queued(const struct ana_case *c, size_t index)
 {
     const struct ana_samples *samples = c->samples;
-    return samples && samples->taken >= 2
-               ? rate_between(samples, samples->seen[0][index].queued, samples->seen[1][index].queued)
-               : NAN;
+    return samples->taken >= 2 ? rate_between(samples, samples->seen[0][index].queued, samples->seen[1][index].queued)
+                               : NAN;
 }
 
 double ana_samples_io(const struct ana_case *c, size_t index)
 {
     const struct ana_samples *samples = c->samples;
-    return samples && samples->taken >= 2
-               ? rate_between(samples, samples->seen[0][index].io, samples->seen[1][index].io) * 1e9
-               : NAN;
-}
-
-void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules)
-{
-    struct ana_samples *samples = get_samples(job);
-    if (samples)
-        samples->rules = rules;
+    return samples->taken >= 2 ? rate_between(samples, samples->seen[0][index].io, samples->seen[1][index].io) * 1e9
+                               : NAN;
 }
 
 unsigned ana_job_samples(const struct ana_job *job)
 {
-    return job->samples ? job->samples->taken : 0;
+    return job->judgement->samples.taken;
 }
 
 bool ana_job_doubtful(const struct ana_job *job)

@@ -69,7 +69,7 @@ static void look_at_ranks(struct ana_case *c)
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
         c->live |= p->alive;
-        if (p->alive && c->samples && c->samples->taken >= 2)
+        if (p->alive && c->samples->taken >= 2)
             c->moved[i] = c->samples->seen[0][i].progress != c->samples->seen[1][i].progress;
         runs |= p->alive && ana_case_stop(c, i) == ANA_MOVES;
     }
@@ -159,13 +159,18 @@ static void judge(struct ana_case *c)
 }
 
 /* As of `until_ns`; INT64_MAX: now, and then *death_ns becomes first_death. */
-static bool judge_at(const struct ana_job *job, const struct ana_summary *summary, int64_t until_ns, int64_t *death_ns,
-                     struct ana_verdict *out)
+static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death_ns, struct ana_verdict *out)
 {
     *out = (struct ana_verdict){.since_ns = -1};
-    struct ana_case c = {.job = job, .summary = summary, .samples = job->samples, .count = job->count, .out = out};
-    c.until_ns = until_ns;
-    c.rules = job->samples ? job->samples->rules : (struct ana_verdict_rules){1000000000, ANA_HUNG_NS};
+    const struct ana_judgement *judgement = job->judgement;
+    const struct ana_straggler *straggler = &judgement->straggler;
+    struct ana_case c = {.job = job,
+                         .rules = judgement->rules,
+                         .samples = &judgement->samples,
+                         .straggler = straggler->known && straggler->generation == job->generation ? straggler : NULL,
+                         .until_ns = until_ns,
+                         .count = job->count,
+                         .out = out};
     bool done = case_open(&c);
     if (done) {
         look_at_ranks(&c);
@@ -185,14 +190,14 @@ static bool judge_at(const struct ana_job *job, const struct ana_summary *summar
     return false;
 }
 
-bool ana_verdict(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *out)
+bool ana_judge(const struct ana_job *job, struct ana_verdict *out)
 {
     int64_t death_ns, none;
-    if (!judge_at(job, summary, INT64_MAX, &death_ns, out))
+    if (!judge_at(job, INT64_MAX, &death_ns, out))
         return false;
     /* A deadlock that was proven outlives the deaths that follow: of those who are killed in it nobody is its cause. */
     struct ana_verdict before;
-    if (out->id != ANA_CLASS_DEAD || death_ns == INT64_MAX || !judge_at(job, summary, death_ns, &none, &before))
+    if (out->id != ANA_CLASS_DEAD || death_ns == INT64_MAX || !judge_at(job, death_ns, &none, &before))
         return true;
     bool proven = before.state == ANA_VERDICT_HUNG && before.confidence == ANA_PROVEN;
     ana_verdict_free(proven ? out : &before);
@@ -223,15 +228,4 @@ void ana_verdict_headline(const struct ana_verdict *v, char *out, size_t size)
                  ana_spoken(usual, sizeof usual, (double)v->usual_ns));
     else
         snprintf(out, size, "%s", v->summary);
-}
-
-void ana_verdict_refreshed(struct ana_job *job)
-{
-    struct ana_verdict verdict;
-    ana_samples_take(job);
-    if (job->count == 0 || !ana_verdict(job, NULL, &verdict))
-        return;
-    if (verdict.state == ANA_VERDICT_HUNG)
-        job->state = ANA_HUNG;
-    ana_verdict_free(&verdict);
 }

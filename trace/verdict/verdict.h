@@ -88,11 +88,14 @@ bool ana_job_suspect(const struct ana_job *job);
  * by its heartbeat. */
 bool ana_job_doubtful(const struct ana_job *job);
 
-/* Judges the job as the last refresh saw it.  A straggler needs a summary of the whole job; NULL: none is named.
- * False: out of memory, nothing to free.  Else free with ana_verdict_free. */
-bool ana_verdict(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *out);
-/* Frees what a verdict has; the struct is the caller's. */
-void ana_verdict_free(struct ana_verdict *verdict);
+/* The verdict on the job as it is known now, one for all who show it.  It is made anew only after something changed, as
+ * a refresh, the analysis of events or a summary of the whole run can do.  It lives until it is made anew, longer for
+ * who holds it.  NULL: out of memory. */
+const struct ana_verdict *ana_job_verdict(const struct ana_job *job);
+/* Keeps a verdict until ana_verdict_release; returns it.  NULL stays NULL. */
+const struct ana_verdict *ana_verdict_hold(const struct ana_verdict *verdict);
+/* Lets go of a verdict that was held; NULL is none. */
+void ana_verdict_release(const struct ana_verdict *verdict);
 
 #define ANA_DETAIL_LINE 256
 /* Writes what the threads of a rank are in, their last calls, and their stacks where some were taken.  Returns how many

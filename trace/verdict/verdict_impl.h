@@ -113,11 +113,34 @@ struct ana_rank_sample {
 
 /* Samples of a running job, kept by it. */
 struct ana_samples {
-    struct ana_verdict_rules rules;
     unsigned taken, generation;
     int64_t at_ns[2]; /* older and newest, by the reader's clock */
     struct ana_rank_sample *seen[2];
     size_t count;
+};
+
+/* A rank that the others wait for again and again, if the newest summary of the whole run tells one. */
+struct ana_straggler {
+    bool known; /* there was such a summary */
+    bool found;
+    unsigned generation; /* of the job's rank indices */
+    size_t index;
+    char summary[512]; /* the sentence about it */
+};
+
+/* A verdict, and how many keep it. */
+struct ana_held_verdict {
+    struct ana_verdict verdict; /* first: who holds it has its address */
+    unsigned holders;
+};
+
+/* What is kept of a job from one verdict to the next. */
+struct ana_judgement {
+    struct ana_verdict_rules rules;
+    struct ana_samples samples;
+    struct ana_straggler straggler;
+    struct ana_held_verdict *held; /* NULL: none was made yet */
+    unsigned revision;             /* of the job, when it was made */
 };
 
 /* One judging. */
@@ -125,9 +148,9 @@ struct ana_case {
     const struct ana_job *job;
     struct ana_verdict_rules rules;
     const struct ana_samples *samples;
-    const struct ana_summary *summary;
-    int64_t until_ns; /* job time as of which is judged; INT64_MAX: now */
-    bool live;        /* somebody is alive */
+    const struct ana_straggler *straggler; /* NULL: the events were not summarized yet */
+    int64_t until_ns;                      /* job time as of which is judged; INT64_MAX: now */
+    bool live;                             /* somebody is alive */
     size_t count;
     struct ana_waiting *waiting; /* of one rank side by side */
     size_t waiting_count, waiting_room;
@@ -175,8 +198,6 @@ int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n)
 /* samples.c */
 /* Takes a sample of a running job, if the last one is half a second old. */
 void ana_samples_take(struct ana_job *job);
-/* Frees them; NULL is none. */
-void ana_samples_free(struct ana_samples *samples);
 /* The share of a core that a rank used between the samples; NAN unknown. */
 double ana_samples_cpu(const struct ana_case *c, size_t index);
 /* The share of the time between the samples that its main thread was ready to run and had no processor; NAN unknown. */
@@ -236,8 +257,19 @@ struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index);
 size_t ana_dependency_partner(const struct ana_case *c, const struct ana_dependency *dependency);
 
 /* verdict.c */
+/* Judges the job as it is known now.  False: out of memory, nothing to free.  Else free with ana_verdict_free. */
+bool ana_judge(const struct ana_job *job, struct ana_verdict *out);
+/* Frees what a verdict has; the struct is the caller's. */
+void ana_verdict_free(struct ana_verdict *verdict);
+
+/* judgement.c: makes what is kept of a job from one verdict to the next; NULL: out of memory. */
+struct ana_judgement *ana_judgement_new(void);
+/* Frees it; NULL is none. */
+void ana_judgement_free(struct ana_judgement *judgement);
 /* Takes a sample of a job that was just refreshed, and sets its state to hung if it is, also of one that is over. */
 void ana_verdict_refreshed(struct ana_job *job);
+/* late.c: looks for a straggler in a summary of the whole run. */
+void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summary);
 
 /* cut.c: adds evidence about files that are cut off. */
 void ana_say_cut(struct ana_case *c);

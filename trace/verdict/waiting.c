@@ -37,7 +37,7 @@ static bool polls(const struct ana_case *c, size_t index, const struct trc_threa
     const struct ana_process *p = &c->job->process[index];
     if (!last || !(last->flags & TRC_SIG_POLL))
         return false;
-    if (p->alive && c->samples && c->samples->taken >= 2)
+    if (p->alive && c->samples->taken >= 2)
         return c->samples->seen[1][index].calls != c->samples->seen[0][index].calls;
     int64_t end = ana_time_within(ana_clock_job_time(c->job->clock, index, thread->last_end));
     return p->rank.end_ns - end < POLLED_NS;
@@ -62,7 +62,7 @@ static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const
     if (test || (p->kind == ANA_WAITING_POLL && sig->flags & TRC_SIG_POLL)) {
         /* Since when it polls in vain only the events tell; they are not read of ranks that are seen to move, or before
          * that can be seen. */
-        bool ask = !c->moved[index] && (!c->job->process[index].alive || (c->samples && c->samples->taken >= 2));
+        bool ask = !c->moved[index] && (!c->job->process[index].alive || (c->samples->taken >= 2));
         ask &= ana_case_events_known(c, index);
         int64_t progress = ask ? ana_case_last_events(c, index)->progress_ns[thread] : r->end_ns;
         p->since_ns = progress != INT64_MIN ? progress : r->begin_ns;

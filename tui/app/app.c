@@ -205,13 +205,15 @@ static void copy_ranks(struct tui_app *app)
     group_ranks(app);
 }
 
-static void take_verdict(struct tui_app *app)
+/* Headline and verdict are of the same moment. */
+static void take_headline(struct tui_app *app)
 {
-    struct ana_verdict verdict;
-    if (!ana_verdict(app->job, NULL, &verdict))
-        return;
-    ana_verdict_free(&app->verdict);
-    app->verdict = verdict;
+    app->weight = ana_headline(app->job, &app->summary, &app->gpu, app->headline, sizeof app->headline);
+    const struct ana_verdict *verdict = ana_job_verdict(app->job);
+    if (!verdict)
+        return; /* the old one stays in view */
+    ana_verdict_release(app->verdict);
+    app->verdict = ana_verdict_hold(verdict);
 }
 
 static void make_summary(struct tui_app *app)
@@ -236,14 +238,14 @@ static void make_summary(struct tui_app *app)
         app->analysed = gpu.analysed < app->analysed ? gpu.analysed : app->analysed;
     }
     app->whole = ana_whole_of(NULL, &app->summary, &app->gpu);
-    app->weight = ana_headline(app->job, &app->summary, &app->gpu, app->headline, sizeof app->headline);
+    take_headline(app);
     tui_app_update_table(app);
 }
 
 /* A job in trouble opens with the verdict; Esc leads to the overview. */
 static void show_trouble(struct tui_app *app)
 {
-    bool trouble = app->verdict.state == ANA_VERDICT_HUNG || app->verdict.state == ANA_VERDICT_ABORTED;
+    bool trouble = app->verdict->state == ANA_VERDICT_HUNG || app->verdict->state == ANA_VERDICT_ABORTED;
     if (trouble && !app->touched && app->view == TUI_VIEW_OVERVIEW)
         tui_app_open(app, TUI_VIEW_VERDICT);
 }
@@ -256,7 +258,6 @@ void tui_app_load(struct tui_app *app)
         if (app->cursor_at_end)
             app->cursor_ns = get_job_end(app) - 1;
         tui_app_follow_end(app);
-        take_verdict(app);
         app->horovod = ana_job_horovod(app->job);
     }
     make_summary(app);
@@ -277,7 +278,7 @@ bool tui_app_init(struct tui_app *app, struct ana_job *job, const struct tui_vie
         complete &= !views[i]->own_size || (app->own[i] = calloc(1, views[i]->own_size));
     if (complete)
         tui_app_load(app);
-    if (!app->has_summary || (app->info.ranks && !app->rank_count)) {
+    if (!app->has_summary || !app->verdict || (app->info.ranks && !app->rank_count)) {
         app->job = NULL;
         tui_app_free(app);
         return false;
@@ -295,7 +296,7 @@ void tui_app_free(struct tui_app *app)
         ana_summary_free(&app->summary);
     if (app->job)
         ana_job_close(app->job);
-    ana_verdict_free(&app->verdict);
+    ana_verdict_release(app->verdict);
     free(app->rank);
     free(app->tagged);
     for (int i = 0; i < TUI_VIEWS; i++) {
@@ -342,7 +343,7 @@ void tui_app_open(struct tui_app *app, enum tui_view_id view)
 bool tui_app_offers(const struct tui_app *app, enum tui_view_id view)
 {
     if (view == TUI_VIEW_VERDICT)
-        return app->verdict.state != ANA_VERDICT_HEALTHY;
+        return app->verdict->state != ANA_VERDICT_HEALTHY;
     if (view == TUI_VIEW_NCCL)
         return app->gpu.nccl_count > 0;
     if (view == TUI_VIEW_GPU)

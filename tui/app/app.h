@@ -48,12 +48,12 @@ struct tui_app {
     bool stale;             /* the summary is older than the selection */
     enum ana_weight weight;
     char headline[512];
-    struct ana_verdict verdict;
-    const struct ana_hvd *horovod; /* the job's; not NULL after the first load; 0 sets: no Horovod */
-    struct ana_gpu_look gpu;       /* made with the summary */
-    struct tui_node node;          /* the GPUs of this machine; zeros: unknown */
-    bool touched;                  /* a key was pressed: views no longer change by themselves */
-    double analysed;               /* share of the events that have been read */
+    const struct ana_verdict *verdict; /* held: the one that the headline tells; NULL only before the first load */
+    const struct ana_hvd *horovod;     /* the job's; not NULL after the first load; 0 sets: no Horovod */
+    struct ana_gpu_look gpu;           /* made with the summary */
+    struct tui_node node;              /* the GPUs of this machine; zeros: unknown */
+    bool touched;                      /* a key was pressed: views no longer change by themselves */
+    double analysed;                   /* share of the events that have been read */
     bool frozen;
 
     /* The selection, the same for all views. */

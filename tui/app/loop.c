@@ -71,7 +71,8 @@ static void read_events(struct loop *l, int64_t budget_ns)
 static void refresh_job(struct loop *l, int64_t budget_ns)
 {
     struct tui_app *app = l->app;
-    bool moved = !app->frozen && (ana_job_refresh(app->job) | tui_lines_came());
+    bool lines = !app->frozen && tui_lines_came(); /* before the refresh, whose verdict then has them */
+    bool moved = !app->frozen && (ana_job_refresh(app->job) || lines);
     if (!app->frozen || l->done < 1)
         l->done = ana_job_advance(app->job, budget_ns);
     if (moved || (!tui_app_ended(app) && !app->frozen) || app->analysed < l->done || l->done < 1) {

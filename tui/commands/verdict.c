@@ -15,12 +15,13 @@
 #define HANG_S 30.0
 #define MOST   12 /* groups of ranks that are printed */
 
-static void print_text(const struct ana_verdict *v)
+/* `healthy`: what there is to say of a job that is. */
+static void print_text(const struct ana_verdict *v, const char *healthy)
 {
     char line[768];
     ana_verdict_headline(v, line, sizeof line);
     printf("%s%s%s.\n", v->state == ANA_VERDICT_HUNG ? "" : ana_verdict_state_name(v->state),
-           v->state == ANA_VERDICT_HUNG ? "" : ": ", line);
+           v->state == ANA_VERDICT_HUNG ? "" : ": ", *healthy ? healthy : line);
     if (v->state == ANA_VERDICT_HEALTHY)
         return;
     for (size_t i = 0; i < ana_shown(v->groups, MOST); i++) {
@@ -44,47 +45,44 @@ static int parse_seconds(const char *text, double *out)
     return *text && !*end && *out > 0 && *out < 1e6;
 }
 
-static void say_healthy(const struct ana_job *job, const struct ana_summary *summary, struct ana_verdict *v)
+/* Only the events tell who is slow, and what is worth a look. */
+static void look_at_events(struct ana_job *job, char *healthy, size_t size)
 {
-    char answer[400];
-    bool notable = ana_headline(job, summary, NULL, answer, sizeof answer) != ANA_FINE;
-    snprintf(v->summary, sizeof v->summary, "%s%s", notable ? "no trouble, but worth a look: " : "", answer);
+    char headline[400];
+    struct ana_summary summary;
+    ana_job_advance(job, 0);
+    if (ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) != TRC_OK)
+        return;
+    bool notable = ana_headline(job, &summary, NULL, headline, sizeof headline) != ANA_FINE;
+    const struct ana_verdict *v = ana_job_verdict(job);
+    if (v && v->state == ANA_VERDICT_HEALTHY)
+        snprintf(healthy, size, "%s%s", notable ? "no trouble, but worth a look: " : "", headline);
+    ana_summary_free(&summary);
 }
 
 static int make_verdict(const char *const *folders, int n, bool json, double hang_s, double look_s)
 {
-    char error[512];
+    char error[512], healthy[512] = "";
     struct ana_job *job;
-    struct ana_verdict v;
-    struct ana_summary summary;
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
     int64_t hang_ns = (int64_t)(hang_s * 1e9);
     ana_job_set_rules(job, (struct ana_verdict_rules){hang_ns < 1000000000 ? hang_ns : 1000000000, hang_ns});
     tui_sample_twice(job, look_s);
-    bool done = ana_verdict(job, NULL, &v), summed = false;
-    if (done && v.state == ANA_VERDICT_HEALTHY) { /* nothing is stuck; only events tell who is slow */
-        ana_verdict_free(&v);
-        ana_job_advance(job, 0);
-        summed = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) == TRC_OK;
-        done = ana_verdict(job, summed ? &summary : NULL, &v);
-        if (done && summed && v.state == ANA_VERDICT_HEALTHY)
-            say_healthy(job, &summary, &v);
+    const struct ana_verdict *v = ana_job_verdict(job);
+    if (v && v->state == ANA_VERDICT_HEALTHY) {
+        look_at_events(job, healthy, sizeof healthy);
+        v = ana_job_verdict(job);
     }
-    char *text = done && json ? tui_verdict_json(job, &v) : NULL;
+    char *text = v && json ? tui_verdict_json(job, v, *healthy ? healthy : v->summary) : NULL;
     if (text)
         fputs(text, stdout);
-    else if (done && !json)
-        print_text(&v);
-    bool trouble = done && v.state != ANA_VERDICT_HEALTHY;
-    if (summed)
-        ana_summary_free(&summary);
-    if (done)
-        ana_verdict_free(&v);
-    ana_job_close(job);
-    done = done && (text || !json);
+    else if (v && !json)
+        print_text(v, healthy);
+    bool done = v && (text || !json), trouble = v && v->state != ANA_VERDICT_HEALTHY;
     free(text);
+    ana_job_close(job);
     return done ? tui_finish(trouble ? TUI_EXIT_TROUBLE : TUI_EXIT_OK) : tui_input_error("out of memory");
 }
 

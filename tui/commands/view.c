@@ -28,7 +28,7 @@ static int play_script(struct tui_app *app, const struct options *options)
     bool ascii = options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     bool ok = tui_term_script(&term, script, stdout, options->cols, options->rows, ascii);
     if (ok) {
-        tui_lines_patience(TUI_LINES_PATIENCE); /* what is shown must not depend on a thread */
+        tui_lines_use(app->job, TUI_LINES_PATIENCE); /* what is shown must not depend on a thread */
         ana_job_advance(app->job, 0);
         tui_app_load(app);
         tui_loop(app, term, false);

@@ -114,7 +114,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     return print_object(root);
 }
 
-char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v)
+char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v, const char *summary)
 {
     cJSON *root = cJSON_CreateObject();
     if (!root)
@@ -132,7 +132,7 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v)
         cJSON_AddItemToArray(worlds, cJSON_CreateNumber(0));
     }
     tui_json_ns(root, "since_s", v->since_ns);
-    tui_json_text(root, "summary", v->summary);
+    tui_json_text(root, "summary", summary);
     cJSON *evidence = cJSON_AddArrayToObject(root, "evidence");
     for (size_t i = 0; i < v->groups && i < 64; i++) {
         char line[640];

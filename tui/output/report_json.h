@@ -56,10 +56,10 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *summa
 
 struct ana_verdict;
 
-/* Returns the verdict as one JSON object and a newline, for the caller to free; NULL when out of memory.  Keys: state,
- * class, culprits[] (ranks), culprit_worlds[], since_s, summary, evidence[] (what each group of ranks does, then why),
- * next, confidence (possible, likely, proven). */
-char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *verdict);
+/* Returns a verdict as one JSON object and a newline, for the caller to free; NULL when out of memory.  Keys: state,
+ * class, culprits[] (ranks), culprit_worlds[], since_s, summary (the sentence that is given), evidence[] (what each
+ * group of ranks does, then why), next, confidence (possible, likely, proven). */
+char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *verdict, const char *summary);
 
 /* Prints what this machine says of its GPUs as lines of the report; waits for that about a second. */
 void tui_node_report(const struct ana_job *job, bool utf8, FILE *out);

@@ -214,19 +214,12 @@ static const char *find_line(void *context, const struct trc_file *file, const c
     return line;
 }
 
-void tui_lines_patience(double patience_s)
-{
-    pthread_mutex_lock(&lock);
-    patience = patience_s;
-    pthread_mutex_unlock(&lock);
-}
-
 void tui_lines_use(struct ana_job *job, double patience_s)
 {
     if (!getenv("HPCTOP_DEBUGINFOD"))
         unsetenv("DEBUGINFOD_URLS"); /* libdw would ask these servers, for as long as it takes */
-    tui_lines_patience(patience_s);
     pthread_mutex_lock(&lock);
+    patience = patience_s;
     job_began_ns = ana_job_info(job).start_realtime_ns;
     pthread_mutex_unlock(&lock);
     ana_job_set_line_finder(job, find_line, NULL);

@@ -13,9 +13,6 @@
  * Lines that were found live until the program ends. */
 void tui_lines_use(struct ana_job *job, double patience_s);
 
-/* Sets how many more seconds the finder waits in all.  Any thread. */
-void tui_lines_patience(double patience_s);
-
 /* Whether lines were found since the last call.  Any thread. */
 bool tui_lines_came(void);
 

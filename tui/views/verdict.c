@@ -37,19 +37,19 @@ static const struct tui_term_help terms[] = {
 
 static size_t count_groups(const void *data)
 {
-    return ((const struct tui_app *)data)->verdict.groups;
+    return ((const struct tui_app *)data)->verdict->groups;
 }
 
 static uint64_t identify_group(const void *data, size_t row)
 {
-    return ((const struct tui_app *)data)->verdict.group[row].first + 1;
+    return ((const struct tui_app *)data)->verdict->group[row].first + 1;
 }
 
 static void fill_group_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
-    const struct ana_verdict_group *g = &app->verdict.group[row];
-    if (g->culprit && app->verdict.state != ANA_VERDICT_HEALTHY)
+    const struct ana_verdict_group *g = &app->verdict->group[row];
+    if (g->culprit && app->verdict->state != ANA_VERDICT_HEALTHY)
         out->style = TUI_STYLE_TROUBLE;
     switch (column - columns) {
     case WHO:
@@ -75,7 +75,7 @@ static const struct tui_table_spec spec = {.columns = columns,
 
 static void follow_group(struct tui_app *app, size_t row)
 {
-    tui_app_choose_rank(app, app->verdict.group[row].first);
+    tui_app_choose_rank(app, app->verdict->group[row].first);
     if (own(app)->detail_of)
         own(app)->detail_of = app->cursor_rank + 1;
 }
@@ -104,7 +104,7 @@ static int put_paragraph(struct tui_grid *grid, struct tui_rect rect, int y, con
 
 static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    const struct ana_verdict *v = &app->verdict;
+    const struct ana_verdict *v = app->verdict;
     char text[160];
     int y = 0;
     for (size_t i = 0; i < v->lines && y < rect.h; i++)
@@ -134,9 +134,9 @@ static void draw_rank_detail(struct tui_app *app, struct tui_grid *grid, struct 
 
 static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    int wanted = (int)app->verdict.groups + 1, most = rect.h / 2;
+    int wanted = (int)app->verdict->groups + 1, most = rect.h / 2;
     int height = wanted < most ? wanted : most;
-    if (app->verdict.state == ANA_VERDICT_HEALTHY) {
+    if (app->verdict->state == ANA_VERDICT_HEALTHY) {
         tui_put(grid, rect, 1, 0, TUI_STYLE_FINE, "Nobody is stuck.");
         rect = tui_below(rect, 2);
     }
@@ -157,7 +157,7 @@ static int act_on_group(struct tui_app *app, enum tui_action action)
     }
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
         return TUI_UNHANDLED;
-    tui_app_choose_rank(app, app->verdict.group[row].first);
+    tui_app_choose_rank(app, app->verdict->group[row].first);
     if (own(app)->detail_of) { /* the second Enter: its tensors, or its timeline */
         tui_app_open(app, tui_app_offers(app, TUI_VIEW_HOROVOD) ? TUI_VIEW_HOROVOD : TUI_VIEW_TIMELINE);
         return TUI_REDRAW;

@@ -138,14 +138,13 @@ static void unknown_siblings(void)
         tb_free(tb);
     }
     struct ana_job *job = folder_open();
-    struct ana_verdict v;
     CHECK(ana_job_rank(job, 2)->world == 1 && ana_job_rank(job, 3)->world == 2);
-    CHECK(ana_verdict(job, NULL, &v));
-    CHECK(v.state == ANA_VERDICT_HUNG && v.confidence == ANA_POSSIBLE, "%d %d", v.state, v.confidence);
-    CHECK(!strstr(v.summary, "without a trace file"), "%s", v.summary);
-    CHECK(strstr(v.summary, "a rank of another world, which cannot be told from its siblings, has not come"), "%s",
-          v.summary);
-    ana_verdict_free(&v);
+    const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(v);
+    CHECK(v->state == ANA_VERDICT_HUNG && v->confidence == ANA_POSSIBLE, "%d %d", v->state, v->confidence);
+    CHECK(!strstr(v->summary, "without a trace file"), "%s", v->summary);
+    CHECK(strstr(v->summary, "a rank of another world, which cannot be told from its siblings, has not come"), "%s",
+          v->summary);
     ana_job_close(job);
     folder_remove();
 }

@@ -40,18 +40,15 @@ static void ran_away(int signal)
 static void judge(struct ana_job *job)
 {
     struct ana_summary s;
-    struct ana_verdict v;
     struct ana_gpu_look look;
     ana_job_advance(job, 0);
     bool summed = ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK;
-    bool judged = ana_verdict(job, NULL, &v);
-    CHECK(summed && judged, "%s: out of memory", doing);
+    const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(summed && v, "%s: out of memory", doing);
     if (summed) {
         ana_report_text(job, &s, true, nowhere);
         ana_summary_free(&s);
     }
-    if (judged)
-        ana_verdict_free(&v);
     if (ana_gpu_take_look(job, (struct ana_selection){0, INT64_MAX, NULL}, &look))
         ana_gpu_look_free(&look);
     ana_job_horovod(job);

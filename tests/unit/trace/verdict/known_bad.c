@@ -74,7 +74,6 @@ static struct tb *make(const struct setting *s, int me)
 
 static bool says(const struct setting *s, const char *source, enum ana_verdict_class *id)
 {
-    struct ana_verdict v;
     bool said = false;
     folder_make("known");
     for (int r = 0; r < 2; r++) {
@@ -83,13 +82,12 @@ static bool says(const struct setting *s, const char *source, enum ana_verdict_c
         tb_free(tb);
     }
     struct ana_job *job = folder_open();
-    bool judged = ana_verdict(job, NULL, &v);
-    CHECK(judged, "out of memory");
-    if (judged) {
-        *id = v.id;
-        for (size_t i = 0; i < v.lines; i++)
-            said |= strncmp(v.line[i], "known: ", 7) == 0 && strstr(v.line[i], source);
-        ana_verdict_free(&v);
+    const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(v, "out of memory");
+    if (v) {
+        *id = v->id;
+        for (size_t i = 0; i < v->lines; i++)
+            said |= strncmp(v->line[i], "known: ", 7) == 0 && strstr(v->line[i], source);
     }
     ana_job_close(job);
     folder_remove();

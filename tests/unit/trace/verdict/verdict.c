@@ -249,7 +249,6 @@ static void known(void)
 {
     for (int who = 1; who < 3; who++) {
         static const struct rank rank[] = {BARRIER(20 * S), BARRIER(21 * S), OUTSIDE};
-        struct ana_verdict v;
         bool said = false;
         folder_make("known");
         for (int r = 0; r < 3; r++) {
@@ -260,12 +259,11 @@ static void known(void)
             tb_free(tb);
         }
         struct ana_job *job = folder_open();
-        bool judged = ana_verdict(job, NULL, &v);
-        CHECK(judged, "out of memory");
-        if (judged) {
-            for (size_t i = 0; i < v.lines; i++)
-                said |= strstr(v.line[i], "forked after MPI_Init") != NULL;
-            ana_verdict_free(&v);
+        const struct ana_verdict *v = ana_job_verdict(job);
+        CHECK(v, "out of memory");
+        if (v) {
+            for (size_t i = 0; i < v->lines; i++)
+                said |= strstr(v->line[i], "forked after MPI_Init") != NULL;
         }
         CHECK(said == (who == 2), "known: rank %d has forked, and that is %ssaid", who, said ? "" : "not ");
         ana_job_close(job);
@@ -277,7 +275,6 @@ static void known(void)
 static void reads(bool file)
 {
     static const struct rank rank[] = {BARRIER(20 * S), OUTSIDE};
-    struct ana_verdict v;
     bool said = false;
     folder_make("reads");
     for (int r = 0; r < 2; r++) {
@@ -293,14 +290,13 @@ static void reads(bool file)
     }
     struct ana_job *job = folder_open();
     judge("in a read", job, ANA_VERDICT_HUNG, ANA_CLASS_MISSING, "1", NULL);
-    bool judged = ana_verdict(job, NULL, &v);
-    CHECK(judged, "out of memory");
-    if (judged) {
-        for (size_t i = 0; i < v.lines; i++)
-            said |= strstr(v.line[i], "rank 1 was in read() on /data/shard-17: the files do not tell") != NULL;
-        CHECK(said == file && v.confidence == (file ? ANA_POSSIBLE : ANA_LIKELY),
-              "in a read: %ssaid that it may have moved, %s", said ? "" : "not ", ana_confidence_name(v.confidence));
-        ana_verdict_free(&v);
+    const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(v, "out of memory");
+    if (v) {
+        for (size_t i = 0; i < v->lines; i++)
+            said |= strstr(v->line[i], "rank 1 was in read() on /data/shard-17: the files do not tell") != NULL;
+        CHECK(said == file && v->confidence == (file ? ANA_POSSIBLE : ANA_LIKELY),
+              "in a read: %ssaid that it may have moved, %s", said ? "" : "not ", ana_confidence_name(v->confidence));
     }
     ana_job_close(job);
     folder_remove();

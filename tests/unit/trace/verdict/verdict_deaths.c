@@ -106,14 +106,13 @@ static void finish(struct ana_job *job, int n)
 /* What the verdict is, by its fields: "hung unmatched-receive proven 0,1". */
 static const char *verdict_of(struct ana_job *job, char *out, size_t size)
 {
-    struct ana_verdict v;
-    if (!ana_verdict(job, NULL, &v))
+    const struct ana_verdict *v = ana_job_verdict(job);
+    if (!v)
         return "out of memory";
-    snprintf(out, size, "%s %s %s ", ana_verdict_state_name(v.state), v.id ? ana_verdict_class_name(v.id) : "-",
-             ana_confidence_name(v.confidence));
-    for (size_t i = 0; i < v.culprits; i++)
-        snprintf(out + strlen(out), size - strlen(out), "%s%d", i ? "," : "", ana_job_rank(job, v.culprit[i])->rank);
-    ana_verdict_free(&v);
+    snprintf(out, size, "%s %s %s ", ana_verdict_state_name(v->state), v->id ? ana_verdict_class_name(v->id) : "-",
+             ana_confidence_name(v->confidence));
+    for (size_t i = 0; i < v->culprits; i++)
+        snprintf(out + strlen(out), size - strlen(out), "%s%d", i ? "," : "", ana_job_rank(job, v->culprit[i])->rank);
     return out;
 }
 
@@ -242,7 +241,6 @@ static void test_killed_before(void)
 /* Three wait for one that is outside MPI; after 6 of 30 s all are killed. */
 static void test_killed_at_once(void)
 {
-    struct ana_verdict v;
     folder_make("at-once");
     for (int r = 0; r < 4; r++) {
         over(r, 4, 8 * S + r * MS);
@@ -252,9 +250,9 @@ static void test_killed_at_once(void)
     write_all(4);
     struct ana_job *job = folder_open();
     expect("killed under the limit", job, "aborted killed likely ");
-    if (ana_verdict(job, NULL, &v)) {
-        CHECK(v.lines >= 2 && v.groups == 2, "where each had been: %zu lines, %zu groups", v.lines, v.groups);
-        ana_verdict_free(&v);
+    const struct ana_verdict *v = ana_job_verdict(job);
+    if (v) {
+        CHECK(v->lines >= 2 && v->groups == 2, "where each had been: %zu lines, %zu groups", v->lines, v->groups);
     }
     finish(job, 4);
 

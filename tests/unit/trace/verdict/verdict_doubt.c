@@ -22,18 +22,18 @@ static void inside(struct tb *tb, enum tb_call call, int64_t since)
     tb_inside(tb, 0, &sig, since, call == TB_RECV ? 0 : 4);
 }
 
-static struct ana_verdict verdict_of(struct ana_job *job)
+static const struct ana_verdict *verdict_of(struct ana_job *job)
 {
-    struct ana_verdict v;
-    if (!ana_verdict(job, NULL, &v))
+    const struct ana_verdict *v = ana_verdict_hold(ana_job_verdict(job));
+    if (!v)
         abort();
-    printf("  %s %s %s: %s\n", ana_verdict_state_name(v.state), v.id ? ana_verdict_class_name(v.id) : "-",
-           ana_confidence_name(v.confidence), v.summary);
+    printf("  %s %s %s: %s\n", ana_verdict_state_name(v->state), v->id ? ana_verdict_class_name(v->id) : "-",
+           ana_confidence_name(v->confidence), v->summary);
     return v;
 }
 
 /* Three ranks at the end of a job, the last of them in `last`; its order is in doubt from that collective on. */
-static struct ana_verdict three(enum tb_call first, enum tb_call last, bool doubt)
+static const struct ana_verdict *three(enum tb_call first, enum tb_call last, bool doubt)
 {
     folder_make("doubt");
     for (int r = 0; r < 3; r++) {
@@ -47,7 +47,7 @@ static struct ana_verdict three(enum tb_call first, enum tb_call last, bool doub
         tb_free(tb);
     }
     struct ana_job *job = folder_open();
-    struct ana_verdict v = verdict_of(job);
+    const struct ana_verdict *v = verdict_of(job);
     ana_job_close(job);
     folder_remove();
     return v;
@@ -55,18 +55,18 @@ static struct ana_verdict three(enum tb_call first, enum tb_call last, bool doub
 
 static void test_order(void)
 {
-    struct ana_verdict v = three(TB_BARRIER, TB_ALLREDUCE, false);
-    CHECK(v.id == ANA_CLASS_MISMATCHED && v.confidence == ANA_PROVEN, "two calls as one collective");
-    ana_verdict_free(&v);
+    const struct ana_verdict *v = three(TB_BARRIER, TB_ALLREDUCE, false);
+    CHECK(v->id == ANA_CLASS_MISMATCHED && v->confidence == ANA_PROVEN, "two calls as one collective");
+    ana_verdict_release(v);
     v = three(TB_BARRIER, TB_ALLREDUCE, true);
-    CHECK(v.id != ANA_CLASS_MISMATCHED && v.confidence != ANA_PROVEN, "the last may count otherwise");
-    ana_verdict_free(&v);
+    CHECK(v->id != ANA_CLASS_MISMATCHED && v->confidence != ANA_PROVEN, "the last may count otherwise");
+    ana_verdict_release(v);
     v = three(TB_RECV, TB_BARRIER, false);
-    CHECK(v.id == ANA_CLASS_UNMATCHED && v.confidence == ANA_PROVEN, "a receive from a rank that waits for its end");
-    ana_verdict_free(&v);
+    CHECK(v->id == ANA_CLASS_UNMATCHED && v->confidence == ANA_PROVEN, "a receive from a rank that waits for its end");
+    ana_verdict_release(v);
     v = three(TB_RECV, TB_BARRIER, true);
-    CHECK(v.confidence != ANA_PROVEN, "that rank may be elsewhere in the order");
-    ana_verdict_free(&v);
+    CHECK(v->confidence != ANA_PROVEN, "that rank may be elsewhere in the order");
+    ana_verdict_release(v);
 }
 
 /* Rank 2 exists, does nothing and has not been heard for 40 of 100 s: a loader that hangs holds up its recorder. */
@@ -94,12 +94,12 @@ static void test_exists(void)
     struct ana_job *job = folder_open();
     nanosleep(&pause_, NULL);
     ana_job_refresh(job);
-    struct ana_verdict v = verdict_of(job);
-    CHECK(v.state == ANA_VERDICT_HUNG && v.id == ANA_CLASS_MISSING && v.confidence == ANA_LIKELY,
+    const struct ana_verdict *v = verdict_of(job);
+    CHECK(v->state == ANA_VERDICT_HUNG && v->id == ANA_CLASS_MISSING && v->confidence == ANA_LIKELY,
           "it exists: not dead");
-    CHECK(v.culprits == 1 && ana_job_rank(job, v.culprit[0])->rank == 2, "rank 2 is waited for");
+    CHECK(v->culprits == 1 && ana_job_rank(job, v->culprit[0])->rank == 2, "rank 2 is waited for");
     CHECK(ana_job_rank(job, 2)->state != ANA_RANK_DEAD, "rank 2 lives");
-    ana_verdict_free(&v);
+    ana_verdict_release(v);
     ana_job_close(job);
     folder_remove();
     kill(child, SIGKILL);

@@ -89,22 +89,20 @@ static void judge(const char *what, enum ana_verdict_state state, enum ana_verdi
                   const char *says)
 {
     struct ana_job *job = folder_open();
-    struct ana_verdict v;
     char got[128] = "";
-    bool judged = ana_verdict(job, NULL, &v);
-    CHECK(judged, "%s: out of memory", what);
-    if (!judged) {
+    const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(v, "%s: out of memory", what);
+    if (!v) {
         ana_job_close(job);
         return;
     }
-    for (size_t i = 0; i < v.culprits && i < 16; i++)
+    for (size_t i = 0; i < v->culprits && i < 16; i++)
         snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d", i ? "," : "",
-                 ana_job_rank(job, v.culprit[i])->rank);
-    CHECK(v.state == state && v.id == id && strcmp(got, culprits) == 0 && strstr(v.summary, says),
-          "%s: %s %s culprits %s: %s\n  want %s %s culprits %s: %s", what, ana_verdict_state_name(v.state),
-          v.id ? ana_verdict_class_name(v.id) : "-", got, v.summary, ana_verdict_state_name(state),
+                 ana_job_rank(job, v->culprit[i])->rank);
+    CHECK(v->state == state && v->id == id && strcmp(got, culprits) == 0 && strstr(v->summary, says),
+          "%s: %s %s culprits %s: %s\n  want %s %s culprits %s: %s", what, ana_verdict_state_name(v->state),
+          v->id ? ana_verdict_class_name(v->id) : "-", got, v->summary, ana_verdict_state_name(state),
           id ? ana_verdict_class_name(id) : "-", culprits, says);
-    ana_verdict_free(&v);
     ana_job_close(job);
 }
 

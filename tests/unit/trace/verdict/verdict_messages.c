@@ -137,12 +137,9 @@ int main(void)
             tb_free(tb);
         }
         struct ana_job *job = folder_open();
-        struct ana_verdict v;
-        bool judged = ana_verdict(job, NULL, &v);
-        CHECK(judged && v.state == ANA_VERDICT_HUNG && v.id == cases[k].id && strstr(v.summary, cases[k].says),
-              "%s: %s", cases[k].what, judged ? v.summary : "no verdict");
-        if (judged)
-            ana_verdict_free(&v);
+        const struct ana_verdict *v = ana_job_verdict(job);
+        CHECK(v && v->state == ANA_VERDICT_HUNG && v->id == cases[k].id && strstr(v->summary, cases[k].says), "%s: %s",
+              cases[k].what, v ? v->summary : "no verdict");
         ana_job_close(job);
         folder_remove();
     }

@@ -94,7 +94,6 @@ static void wait_for_all(struct tb *tb, int64_t at)
 /* Each of two ranks comes to its calls, one after the other; 0: no more. */
 static void expect(const uint32_t *mine, const uint32_t *other, bool differ)
 {
-    struct ana_verdict v;
     folder_make("pairs");
     for (int r = 0; r < 2; r++) {
         const uint32_t *call = r ? other : mine;
@@ -108,14 +107,14 @@ static void expect(const uint32_t *mine, const uint32_t *other, bool differ)
         tb_free(tb);
     }
     struct ana_job *job = folder_open();
-    if (ana_verdict(job, NULL, &v)) {
-        bool right = v.state == ANA_VERDICT_HUNG && v.id == ANA_CLASS_MISMATCHED && v.culprits == 2;
-        bool called = strstr(v.summary, table[mine[0]].name) && strstr(v.summary, table[other[0]].name);
-        called |= mine[1] && strstr(v.summary, table[mine[1]].name) && strstr(v.summary, table[other[1]].name);
-        CHECK(differ ? right && called : v.id != ANA_CLASS_MISMATCHED, "%s and %s: %s %s, %zu culprits, %s",
-              table[mine[0]].name, table[other[0]].name, ana_verdict_state_name(v.state), ana_verdict_class_name(v.id),
-              v.culprits, v.summary);
-        ana_verdict_free(&v);
+    const struct ana_verdict *v = ana_job_verdict(job);
+    if (v) {
+        bool right = v->state == ANA_VERDICT_HUNG && v->id == ANA_CLASS_MISMATCHED && v->culprits == 2;
+        bool called = strstr(v->summary, table[mine[0]].name) && strstr(v->summary, table[other[0]].name);
+        called |= mine[1] && strstr(v->summary, table[mine[1]].name) && strstr(v->summary, table[other[1]].name);
+        CHECK(differ ? right && called : v->id != ANA_CLASS_MISMATCHED, "%s and %s: %s %s, %zu culprits, %s",
+              table[mine[0]].name, table[other[0]].name, ana_verdict_state_name(v->state),
+              ana_verdict_class_name(v->id), v->culprits, v->summary);
     }
     ana_job_close(job);
     folder_remove();

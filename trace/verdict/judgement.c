@@ -1,0 +1,72 @@
+/* The one verdict on a job: made when it is first asked for after something changed, and held for all who show it. */
+#include "trace/verdict/verdict_impl.h"
+#include <stdlib.h>
+
+struct ana_judgement *ana_judgement_new(void)
+{
+    struct ana_judgement *judgement = calloc(1, sizeof *judgement);
+    if (judgement)
+        judgement->rules = (struct ana_verdict_rules){1000000000, ANA_HUNG_NS};
+    return judgement;
+}
+
+void ana_judgement_free(struct ana_judgement *judgement)
+{
+    if (!judgement)
+        return;
+    free(judgement->samples.seen[0]);
+    free(judgement->samples.seen[1]);
+    ana_verdict_release(judgement->held ? &judgement->held->verdict : NULL);
+    free(judgement);
+}
+
+static struct ana_held_verdict *holder_of(const struct ana_verdict *verdict)
+{
+    return (struct ana_held_verdict *)(uintptr_t)verdict;
+}
+
+const struct ana_verdict *ana_verdict_hold(const struct ana_verdict *verdict)
+{
+    if (verdict)
+        holder_of(verdict)->holders++;
+    return verdict;
+}
+
+void ana_verdict_release(const struct ana_verdict *verdict)
+{
+    if (!verdict || --holder_of(verdict)->holders > 0)
+        return;
+    ana_verdict_free(&holder_of(verdict)->verdict);
+    free(holder_of(verdict));
+}
+
+const struct ana_verdict *ana_job_verdict(const struct ana_job *job)
+{
+    struct ana_judgement *judgement = job->judgement;
+    if (judgement->held && judgement->revision == job->revision)
+        return &judgement->held->verdict;
+    struct ana_held_verdict *anew = calloc(1, sizeof *anew);
+    if (!anew || !ana_judge(job, &anew->verdict)) {
+        free(anew);
+        return NULL;
+    }
+    anew->holders = 1;
+    ana_verdict_release(judgement->held ? &judgement->held->verdict : NULL);
+    judgement->held = anew;
+    judgement->revision = job->revision;
+    return &anew->verdict;
+}
+
+void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules)
+{
+    job->judgement->rules = rules;
+    job->revision++;
+}
+
+void ana_verdict_refreshed(struct ana_job *job)
+{
+    ana_samples_take(job);
+    const struct ana_verdict *verdict = job->count ? ana_job_verdict(job) : NULL;
+    if (verdict && verdict->state == ANA_VERDICT_HUNG)
+        job->state = ANA_HUNG;
+}
