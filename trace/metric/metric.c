@@ -111,6 +111,23 @@ static const char *wait_name(enum ana_wait_kind kind)
     return names[kind];
 }
 
+static const char *wait_words(enum ana_wait_kind kind)
+{
+    static const char *const words[] = {[ANA_LATE_SENDER] = "sends late to",
+                                        [ANA_LATE_RECEIVER] = "receives late from",
+                                        [ANA_LATE_IN_COLLECTIVE] = "comes last for"};
+    return words[kind];
+}
+
+/* Of the waiter's time, as far as it was analysed. */
+static double share_of_waiter(const struct ana_wait *wait, const struct ana_summary *s)
+{
+    for (size_t i = 0; i < s->rank_count; i++)
+        if (s->ranks[i].index == wait->waiter)
+            return share_of(wait->lost_ns, ana_rank_seen_ns(&s->ranks[i]));
+    return NAN;
+}
+
 static uint64_t more_of(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -141,9 +158,8 @@ const struct ana_metric ana_metrics[ANA_METRICS] = {
 #undef METRIC
 };
 
-double ana_metric_number(const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
+double ana_value_number(struct ana_value v)
 {
-    struct ana_value v = metric->value(row, whole);
     switch (v.type) {
     case ANA_UNSIGNED:
         return (double)v.integer;
@@ -156,9 +172,14 @@ double ana_metric_number(const struct ana_metric *metric, const void *row, const
     }
 }
 
+double ana_metric_number(const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
+{
+    return ana_value_number(metric->value(row, whole));
+}
+
 struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summary *s, const struct ana_gpu_look *look)
 {
-    struct ana_whole whole = {.job = job, .seconds = (double)(s->end_ns - s->begin_ns) / 1e9};
+    struct ana_whole whole = {.job = job, .summary = s, .seconds = (double)(s->end_ns - s->begin_ns) / 1e9};
     for (size_t i = 0; i < s->rank_count; i++) {
         whole.wall_ns += (double)s->ranks[i].wall_ns;
         whole.seen_ns += (double)ana_rank_seen_ns(&s->ranks[i]);

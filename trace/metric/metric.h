@@ -41,9 +41,10 @@ struct ana_rank_row {
 /* What rows are compared with: NAN unknown. */
 struct ana_whole {
     const struct ana_job *job; /* NULL: metrics that name a rank's world are unknown */
-    double seconds;            /* of the selection */
-    double wall_ns, seen_ns;   /* of all ranks together, and the part that was analysed: waiting is a share of this */
-    double kernel_ns;          /* of all kernels together */
+    const struct ana_summary *summary;
+    double seconds;          /* of the selection */
+    double wall_ns, seen_ns; /* of all ranks together, and the part that was analysed: waiting is a share of this */
+    double kernel_ns;        /* of all kernels together */
 };
 /* `look` may be NULL. */
 struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summary *summary,
@@ -69,7 +70,9 @@ struct ana_metric {
 };
 extern const struct ana_metric ana_metrics[ANA_METRICS];
 
-/* The value as a number in the metric's unit; NAN for text and for what is not known. */
+/* The value as a number in its metric's unit; NAN for text and for what is not known. */
+double ana_value_number(struct ana_value value);
+/* The metric's value of a row as such a number. */
 double ana_metric_number(const struct ana_metric *metric, const void *row, const struct ana_whole *whole);
 
 #endif

@@ -1,5 +1,5 @@
 /* The report's lines about facts: what all ranks have in common, and who differs. */
-#include "trace/report/report.h"
+#include "trace/report/page.h"
 
 #include <string.h>
 
@@ -30,8 +30,10 @@ static void put_libraries(const struct ana_job *job, size_t index, FILE *out)
         fputc('\n', out);
 }
 
-void ana_report_facts(const struct ana_job *job, FILE *out)
+void ana_page_facts(const struct ana_page *page)
 {
+    const struct ana_job *job = page->job;
+    FILE *out = page->out;
     size_t ranks = ana_job_info(job).ranks;
     const char *between = "  facts   ";
     for (size_t k = 0; ranks && k < SHOWN; k++) {

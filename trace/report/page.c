@@ -1,70 +1,113 @@
 #include "trace/report/page.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-void ana_page_cell(struct ana_page *p, const char *text)
+static struct ana_page *page_of(struct ana_sink *sink)
+{
+    return (struct ana_page *)sink;
+}
+
+static void begin_row(struct ana_sink *sink)
+{
+    fputc(' ', page_of(sink)->out);
+}
+
+static void put_text(struct ana_page *p, const struct ana_column *column, const char *text)
 {
     char out[512];
-    int width = p->next++->width;
-    bool last = p->next->width == 0;
-    if (last && width < 0 && (int)strlen(text) < -width)
+    int width = abs(column->width);
+    if (column == p->last && column->width < 0 && (int)strlen(text) < width)
         fputs(text, p->out); /* no blanks at the end of a line */
     else
-        fputs(ana_column(out, sizeof out, text, abs(width), width > 0), p->out);
-    if (last)
-        fputc('\n', p->out);
+        fputs(ana_column(out, sizeof out, text, width, column->width > 0), p->out);
 }
 
-void ana_page_number(struct ana_page *p, enum ana_unit unit, double value)
+static void put_title(struct ana_sink *sink, const struct ana_column *column)
 {
+    put_text(page_of(sink), column, column->title);
+}
+
+static void put_cell(struct ana_sink *sink, const struct ana_column *column, struct ana_value v)
+{
+    struct ana_page *p = page_of(sink);
     char text[ANA_TEXT];
-    ana_page_cell(p, ana_number(text, sizeof text, unit, value, p->utf8));
-}
-
-/* Exact while it fits. */
-static void put_integer(struct ana_page *p, uint64_t value)
-{
-    char text[ANA_TEXT];
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    if ((int)strlen(text) >= abs(p->next->width))
-        ana_number(text, sizeof text, ANA_COUNT, (double)value, p->utf8);
-    ana_page_cell(p, text);
-}
-
-void ana_page_cells(struct ana_page *p, const void *row)
-{
-    for (; p->next->width && (p->next->metric || (p->next->width > 0 && !*p->next->title));) {
-        const struct ana_metric *metric = p->next->metric;
-        struct ana_value v = metric ? metric->value(row, &p->whole) : (struct ana_value){ANA_WORDS, {.text = ""}};
-        if (v.type == ANA_WORDS)
-            ana_page_cell(p, v.text);
-        else if (v.type == ANA_UNSIGNED && metric->unit == ANA_COUNT)
-            put_integer(p, v.integer);
-        else if (v.type == ANA_RANK_INDEX && ana_job_rank(p->job, v.integer))
-            ana_page_cell(p, ana_rank_label(p->job, v.integer).text);
-        else
-            ana_page_number(p, metric->unit == ANA_UNIT_TEXT ? ANA_COUNT : (enum ana_unit)metric->unit,
-                            ana_metric_number(metric, row, &p->whole));
+    if (v.type == ANA_WORDS) {
+        put_text(p, column, v.text);
+        return;
     }
+    enum ana_unit unit = column->metric->unit == ANA_UNIT_TEXT ? ANA_COUNT : (enum ana_unit)column->metric->unit;
+    bool exact = v.type == ANA_UNSIGNED && unit == ANA_COUNT;
+    if (exact)
+        exact = snprintf(text, sizeof text, "%" PRIu64, v.integer) < abs(column->width);
+    if (v.type == ANA_RANK_INDEX && ana_job_rank(p->job, v.integer))
+        put_text(p, column, ana_rank_label(p->job, v.integer).text);
+    else
+        put_text(p, column, exact ? text : ana_number(text, sizeof text, unit, ana_value_number(v), p->utf8));
 }
 
-void ana_page_row(struct ana_page *p, const struct ana_page_column *columns)
+static void end_row(struct ana_sink *sink, const void *row)
 {
-    p->next = columns;
-    fputc(' ', p->out);
+    struct ana_page *p = page_of(sink);
+    fputc('\n', p->out);
+    if (row && p->below)
+        p->below(p, row);
 }
 
-void ana_page_table(struct ana_page *p, const char *title, const struct ana_page_column *columns)
+void ana_page_open(struct ana_page *page, const struct ana_job *job, const struct ana_summary *summary, bool utf8,
+                   FILE *out)
 {
+    *page = (struct ana_page){.sink = {put_title, begin_row, put_cell, end_row},
+                              .job = job,
+                              .s = summary,
+                              .info = ana_job_info(job),
+                              .whole = ana_whole_of(job, summary, NULL),
+                              .utf8 = utf8,
+                              .out = out};
+}
+
+void ana_page_table(struct ana_page *p, const char *title, struct ana_table table, size_t most, const char *what,
+                    void (*below)(struct ana_page *page, const void *row))
+{
+    size_t all = table.count;
+    if (all == 0)
+        return;
     fprintf(p->out, "\n%s\n", title);
-    for (ana_page_row(p, columns); p->next->width;)
-        ana_page_cell(p, p->next->title);
+    table.count = ana_shown(all, most);
+    p->last = &table.columns[table.column_count - 1];
+    p->below = below;
+    ana_table_walk(&table, &p->whole, &p->sink);
+    ana_page_more(p, table.count, all, what);
 }
 
 void ana_page_more(const struct ana_page *p, size_t shown, size_t all, const char *what)
 {
     if (all > shown)
         fprintf(p->out, "  ... %zu more %s\n", all - shown, what);
+}
+
+/* Text in lines of 80 columns, the later ones indented. */
+static void put_paragraph(const struct ana_page *p, const char *text)
+{
+    size_t at = 0, n = strlen(text);
+    while (n - at > 78) {
+        size_t cut = 78;
+        while (cut > 40 && text[at + cut] != ' ')
+            cut--;
+        fprintf(p->out, "  %.*s\n", (int)cut, text + at);
+        at += cut + (text[at + cut] == ' ');
+    }
+    fprintf(p->out, "  %s\n", text + at);
+}
+
+void ana_page_line(const struct ana_page *p, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    put_paragraph(p, text);
 }

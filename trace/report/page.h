@@ -1,44 +1,41 @@
-/* Tables of the page: columns are metrics with widths. */
+/* The page for a ticket: what its sections share.  Its tables are a sink of ana_table_walk. */
 #ifndef ANA_PAGE_H
 #define ANA_PAGE_H
 
-#include "trace/metric/metric.h"
+#include "trace/metric/table.h"
 #include <stdio.h>
 
 struct ana_page {
+    struct ana_sink sink;
     const struct ana_job *job;
     const struct ana_summary *s;
     struct ana_job_info info;
     struct ana_whole whole;
     bool utf8;
     FILE *out;
-    const struct ana_page_column *next; /* of the row that is being written */
+    const struct ana_column *last;                         /* of the table that is being written */
+    void (*below)(struct ana_page *page, const void *row); /* what its rows are followed by */
 };
 
-/* Positive width: to the right, with at least a blank before it in most rows; negative: to the left; 0: past the last.
- * Without a metric: a gap where there is no title and the width is positive, else written by the caller. */
-struct ana_page_column {
-    int width;
-    const char *title;
-    const struct ana_metric *metric;
-};
-#define ANA_COLUMN(width, title, id)                                                                                   \
-    {                                                                                                                  \
-        width, title, &ana_metrics[ANA_METRIC_##id]                                                                    \
-    }
+/* Makes the page ready to be written to `out`, which stays the caller's. */
+void ana_page_open(struct ana_page *page, const struct ana_job *job, const struct ana_summary *summary, bool utf8,
+                   FILE *out);
 
-/* Writes a table's title and the line with the titles of its columns. */
-void ana_page_table(struct ana_page *page, const char *title, const struct ana_page_column *columns);
-/* Begins a row: the next cell goes into the first column. */
-void ana_page_row(struct ana_page *page, const struct ana_page_column *columns);
-/* Writes a text into the next column. */
-void ana_page_cell(struct ana_page *page, const char *text);
-/* Writes a number into the next column; NAN is a dash. */
-void ana_page_number(struct ana_page *page, enum ana_unit unit, double value);
-/* Writes the metrics of a row into the next columns, as far as they have metrics or are gaps; ends the line after the
- * last column. */
-void ana_page_cells(struct ana_page *page, const void *row);
+/* Writes a table with its title and up to `most` rows (one more where only one more is left), then how many more there
+ * are of `what`.  Writes nothing if there are no rows.  `below` writes lines below a row; NULL: none. */
+void ana_page_table(struct ana_page *page, const char *title, struct ana_table table, size_t most, const char *what,
+                    void (*below)(struct ana_page *page, const void *row));
 /* Writes how many rows there are beyond those shown, if there are more; `what` is what the rows are. */
 void ana_page_more(const struct ana_page *page, size_t shown, size_t all, const char *what);
+
+/* Writes a paragraph in lines of 80 columns. */
+void ana_page_line(const struct ana_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes the tables of a summary, those of GPUs and NCCL included. */
+void ana_page_summary(struct ana_page *page);
+/* Writes the tables of GPUs and NCCL; nothing where there are none. */
+void ana_page_devices(struct ana_page *page);
+/* Writes the lines about facts (TRC_DEF_FACT); nothing where the files have none. */
+void ana_page_facts(const struct ana_page *page);
 
 #endif

@@ -9,11 +9,4 @@
  * page may hold other characters than ASCII. */
 void ana_report_text(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out);
 
-/* Writes the page's lines about facts (TRC_DEF_FACT); nothing where the files have none. */
-void ana_report_facts(const struct ana_job *job, FILE *out);
-
-struct ana_page; /* page.h */
-/* Writes the page's tables of GPUs and NCCL; nothing where there are none. */
-void ana_report_devices(struct ana_page *page);
-
 #endif

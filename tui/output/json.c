@@ -1,9 +1,7 @@
 #include "tui/output/json.h"
+#include "tui/output/exact.h"
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* cJSON keeps numbers as doubles, which hold integers only to 2^53. */
 void tui_json_integer(cJSON *object, const char *key, uint64_t value)
@@ -13,40 +11,21 @@ void tui_json_integer(cJSON *object, const char *key, uint64_t value)
     cJSON_AddRawToObject(object, key, text);
 }
 
-void tui_json_signed(cJSON *object, const char *key, int64_t value)
+static void add_exact(cJSON *object, const char *key, const char *exact)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%" PRId64, value);
-    cJSON_AddRawToObject(object, key, text);
+    cJSON_AddRawToObject(object, key, exact ? exact : "null");
 }
 
 void tui_json_real(cJSON *object, const char *key, double value)
 {
-    char text[40];
-    if (isfinite(value))
-        snprintf(text, sizeof text, "%.17g", value);
-    else
-        snprintf(text, sizeof text, "null");
-    /* Take the shortest text that gives the number again. */
-    for (int digits = 6; isfinite(value) && digits < 17; digits++) {
-        char shorter[40];
-        snprintf(shorter, sizeof shorter, "%.*g", digits, value);
-        if (strtod(shorter, NULL) == value) {
-            memcpy(text, shorter, sizeof text);
-            break;
-        }
-    }
-    cJSON_AddRawToObject(object, key, text);
+    char text[TUI_EXACT];
+    add_exact(object, key, tui_exact_real(value, text));
 }
 
 void tui_json_ns(cJSON *object, const char *key, int64_t ns)
 {
-    char text[40];
-    if (ns < 0)
-        snprintf(text, sizeof text, "null");
-    else
-        snprintf(text, sizeof text, "%" PRId64 ".%09" PRId64, ns / 1000000000, ns % 1000000000);
-    cJSON_AddRawToObject(object, key, text);
+    char text[TUI_EXACT];
+    add_exact(object, key, tui_exact_ns(ns, text));
 }
 
 void tui_json_text(cJSON *object, const char *key, const char *text)
@@ -57,37 +36,39 @@ void tui_json_text(cJSON *object, const char *key, const char *text)
         cJSON_AddNullToObject(object, key);
 }
 
-/* Adds a metric by its key: times in seconds, ranks by their number. */
-static void add_metric(cJSON *object, const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
+/* ---- tables as lists of objects ---------------------------------------------------------------------------------- */
+
+struct json_sink {
+    struct ana_sink sink;
+    const struct ana_job *job;
+    cJSON *list, *object;
+};
+
+static void begin_object(struct ana_sink *sink)
 {
-    struct ana_value v = metric->value(row, whole);
-    const struct ana_rank *rank = v.type == ANA_RANK_INDEX ? ana_job_rank(whole->job, v.integer) : NULL;
-    bool is_time = metric->unit == ANA_NS;
-    if (v.type == ANA_UNSIGNED)
-        tui_json_integer(object, metric->key, v.integer);
-    else if (v.type == ANA_SIGNED)
-        (is_time ? tui_json_ns : tui_json_signed)(object, metric->key, v.number);
-    else if (v.type == ANA_REAL)
-        tui_json_real(object, metric->key, is_time ? v.real / 1e9 : v.real);
-    else if (v.type == ANA_BOOL)
-        cJSON_AddBoolToObject(object, metric->key, v.integer != 0);
-    else if (v.type == ANA_WORDS)
-        tui_json_text(object, metric->key, v.text);
-    else if (rank && rank->rank >= 0)
-        tui_json_signed(object, metric->key, rank->rank);
-    else
-        cJSON_AddNullToObject(object, metric->key);
+    ((struct json_sink *)sink)->object = cJSON_CreateObject();
+}
+
+static void add_value(struct ana_sink *sink, const struct ana_column *column, struct ana_value value)
+{
+    struct json_sink *json = (struct json_sink *)sink;
+    char text[TUI_EXACT];
+    const char *exact = tui_exact(column->metric, value, json->job, text);
+    (value.type == ANA_WORDS ? tui_json_text : add_exact)(json->object, column->title, exact);
+}
+
+static void end_object(struct ana_sink *sink, const void *row)
+{
+    (void)row;
+    cJSON_AddItemToArray(((struct json_sink *)sink)->list, ((struct json_sink *)sink)->object);
 }
 
 void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
                    const struct ana_whole *whole)
 {
+    struct ana_column columns[ANA_METRICS];
+    struct ana_table table = {columns, ana_table_keys(kind, columns), rows, size, count};
     cJSON *list = cJSON_AddArrayToObject(root, key);
-    for (size_t i = 0; i < count; i++) {
-        cJSON *o = cJSON_CreateObject();
-        for (int m = 0; m < ANA_METRICS; m++)
-            if (ana_metrics[m].kind == kind && ana_metrics[m].key)
-                add_metric(o, &ana_metrics[m], (const char *)rows + i * size, whole);
-        cJSON_AddItemToArray(list, o);
-    }
+    struct json_sink json = {{NULL, begin_object, add_value, end_object}, whole->job, list, NULL};
+    ana_table_walk(&table, whole, &json.sink);
 }

@@ -2,16 +2,13 @@
 #ifndef TUI_JSON_H
 #define TUI_JSON_H
 
-#include "trace/metric/metric.h"
+#include "trace/metric/table.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Adds an integer with all its digits. */
 void tui_json_integer(cJSON *object, const char *key, uint64_t value);
-
-/* Adds a signed integer with all its digits. */
-void tui_json_signed(cJSON *object, const char *key, int64_t value);
 
 /* Adds a number by the shortest text that gives it again; null for NAN and infinity. */
 void tui_json_real(cJSON *object, const char *key, double value);

@@ -1,0 +1,223 @@
+/* The report's tables of ranks, calls, collectives, waits, messages and places. */
+#include "trace/report/page.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_RANKS 20
+#define MOST_ROWS  12
+
+/* ---- ranks --------------------------------------------------------------------------------------------------------
+ */
+
+static int oddness_of(enum ana_rank_state state)
+{
+    static const int odd[] = {1, 2, 0, 5, 4, 3}; /* of run, wait, done, abort, dead, ? */
+    return odd[state];
+}
+
+/* Ranks with an odd state first, then those that cost the others most. */
+static int compare_trouble(const void *a, const void *b)
+{
+    const struct ana_rank_row *x = a, *y = b;
+    int odd_x = oddness_of(x->rank->state), odd_y = oddness_of(y->rank->state);
+    if (odd_x != odd_y)
+        return odd_y - odd_x;
+    if (x->stat->caused_ns != y->stat->caused_ns)
+        return x->stat->caused_ns > y->stat->caused_ns ? -1 : 1;
+    return x->stat->index < y->stat->index ? -1 : 1;
+}
+
+static int compare_index(const void *a, const void *b)
+{
+    const struct ana_rank_row *x = a, *y = b;
+    return x->stat->index < y->stat->index ? -1 : x->stat->index > y->stat->index;
+}
+
+/* The call or operation that the rank is inside. */
+static void put_inside(struct ana_page *p, const void *row)
+{
+    const struct ana_rank_row *of = row;
+    const struct ana_rank *r = of->rank;
+    char since[ANA_TEXT], what[256];
+    if (r->inside && r->state != ANA_RANK_DONE) {
+        ana_inside(p->job, of->stat->index, what, sizeof what);
+        fprintf(p->out, "       inside %s%s for %s\n", what, strchr(what, ' ') ? "," : "",
+                ana_spoken(since, sizeof since, (double)r->inside_ns));
+    } else if (r->gpu_op && r->state != ANA_RANK_DONE) {
+        ana_gpu_inside(p->job, of->stat->index, what, sizeof what);
+        fprintf(p->out, "       %s for %s\n", what, ana_spoken(since, sizeof since, (double)r->gpu_ns));
+    }
+}
+
+static void put_ranks(struct ana_page *p)
+{
+    static const struct ana_column columns[] = {
+        ANA_COLUMN(5, "rank", RANK_NUMBER),       ANA_COLUMN_GAP(1),
+        ANA_COLUMN(-12, "host", RANK_HOST),       ANA_COLUMN_GAP(1),
+        ANA_COLUMN(-5, "state", RANK_STATE),      ANA_COLUMN(8, "wall", RANK_WALL),
+        ANA_COLUMN(6, "MPI", RANK_MPI_SHARE),     ANA_COLUMN(6, "wait", RANK_WAITING),
+        ANA_COLUMN(6, "late", RANK_LATE),         ANA_COLUMN(9, "sent", RANK_SENT),
+        ANA_COLUMN(9, "received", RANK_RECEIVED), ANA_COLUMN(9, "calls", RANK_CALLS)};
+    size_t n = p->s->rank_count, shown = ana_shown(n, MOST_RANKS);
+    struct ana_rank_row *rows = calloc(n + 1, sizeof *rows);
+    if (!rows)
+        return;
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct ana_rank_row){.rank = ana_job_rank(p->job, p->s->ranks[i].index), .stat = &p->s->ranks[i]};
+    qsort(rows, n, sizeof *rows, compare_trouble);
+    qsort(rows, shown, sizeof *rows, compare_index);
+    struct ana_table table = ANA_TABLE(columns, rows, n);
+    ana_page_table(p, n > shown ? "RANKS, those with most trouble" : "RANKS", table, MOST_RANKS, "ranks", put_inside);
+    free(rows);
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------------------
+ */
+
+/* Which library carried what; only where there is more than MPI. */
+static void put_libraries(const struct ana_page *p)
+{
+    struct {
+        const char *name;
+        uint64_t calls, sent, received;
+    } by[] = {{"MPI", 0, 0, 0}, {"NCCL", 0, 0, 0}};
+    for (size_t i = 0; i < p->s->call_count; i++) {
+        const struct ana_call_stat *c = &p->s->calls[i];
+        bool nccl = trc_opclass_category(c->opclass) == TRC_CAT_NCCL;
+        by[nccl].calls += c->times.count;
+        by[nccl].sent += c->sent;
+        by[nccl].received += c->received;
+    }
+    if (by[1].calls == 0)
+        return;
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        char sent[ANA_TEXT], received[ANA_TEXT];
+        ana_page_line(p, "%s: %" PRIu64 " calls, %s sent, %s received", by[i].name, by[i].calls,
+                      ana_number(sent, sizeof sent, ANA_BYTES, (double)by[i].sent, p->utf8),
+                      ana_number(received, sizeof received, ANA_BYTES, (double)by[i].received, p->utf8));
+    }
+}
+
+static void put_calls(struct ana_page *p)
+{
+    static const struct ana_column columns[] = {
+        ANA_COLUMN(-18, "call", CALL_NAME), ANA_COLUMN(8, "calls", CALL_COUNT),
+        ANA_COLUMN(8, "time", CALL_TIME),   ANA_COLUMN(6, "wait", CALL_WAITING_OF_IT),
+        ANA_COLUMN(9, "sent", CALL_SENT),   ANA_COLUMN(9, "received", CALL_RECEIVED),
+        ANA_COLUMN(7, "p50", CALL_P50),     ANA_COLUMN(7, "p99", CALL_P99),
+        ANA_COLUMN(7, "max", CALL_MAX)};
+    struct ana_table table = ANA_TABLE(columns, p->s->calls, p->s->call_count);
+    ana_page_table(p, "CALLS, by time", table, MOST_ROWS, "calls", NULL);
+    put_libraries(p);
+}
+
+static void put_incomplete(struct ana_page *p, const void *row)
+{
+    const struct ana_collective *c = row;
+    if (c->incomplete)
+        fprintf(p->out, "    %" PRIu64 " more that not all ranks came to\n", c->incomplete);
+}
+
+static void put_collectives(struct ana_page *p)
+{
+    static const struct ana_column columns[] = {
+        ANA_COLUMN(-20, "call", COLLECTIVE_NAME),         ANA_COLUMN_GAP(1),
+        ANA_COLUMN(-13, "communicator", COLLECTIVE_COMM), ANA_COLUMN(10, "instances", COLLECTIVE_INSTANCES),
+        ANA_COLUMN(9, "skew p50", COLLECTIVE_SKEW_P50),   ANA_COLUMN(8, "p99", COLLECTIVE_SKEW_P99),
+        ANA_COLUMN(7, "lost", COLLECTIVE_LOST),           ANA_COLUMN(5, "last", COLLECTIVE_LAST),
+        ANA_COLUMN(6, "in", COLLECTIVE_LAST_SHARE)};
+    struct ana_table table = ANA_TABLE(columns, p->s->collectives, p->s->collective_count);
+    ana_page_table(p, "COLLECTIVES, by time lost waiting for the last (as a share of all ranks' time)", table,
+                   MOST_ROWS, "collectives", put_incomplete);
+}
+
+/* ---- waits and messages -------------------------------------------------------------------------------------------
+ */
+
+static void put_waits(struct ana_page *p)
+{
+    static const struct ana_column columns[] = {ANA_COLUMN(8, "rank", WAIT_CULPRIT),
+                                                ANA_COLUMN_GAP(2),
+                                                ANA_COLUMN(-18, "", WAIT_WORDS),
+                                                ANA_COLUMN(8, "rank", WAIT_WAITER),
+                                                ANA_COLUMN(10, "times", WAIT_COUNT),
+                                                ANA_COLUMN(10, "lost", WAIT_LOST),
+                                                ANA_COLUMN(13, "of its time", WAIT_OF_TIME)};
+    struct ana_table table = ANA_TABLE(columns, p->s->waits, p->s->wait_count);
+    ana_page_table(p, "WHO WAITS FOR WHOM", table, MOST_ROWS, "such pairs", NULL);
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+    const struct ana_pair *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    if (x->messages != y->messages)
+        return x->messages > y->messages ? -1 : 1;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return x->destination < y->destination ? -1 : 1;
+}
+
+static void put_messages(struct ana_page *p)
+{
+    static const struct ana_column columns[] = {ANA_COLUMN(8, "from", PAIR_SOURCE),
+                                                ANA_COLUMN(8, "to", PAIR_DESTINATION),
+                                                ANA_COLUMN(11, "messages", PAIR_MESSAGES),
+                                                ANA_COLUMN(11, "bytes", PAIR_BYTES),
+                                                ANA_COLUMN(13, "latency min", PAIR_LATENCY_MIN),
+                                                ANA_COLUMN(8, "p50", PAIR_LATENCY_P50)};
+    size_t n = p->s->pair_count;
+    struct ana_pair *sorted = n ? malloc(n * sizeof *sorted) : NULL;
+    if (!sorted)
+        return;
+    memcpy(sorted, p->s->pairs, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_bytes);
+    struct ana_table table = ANA_TABLE(columns, sorted, n);
+    ana_page_table(p, "MESSAGES, by bytes", table, MOST_ROWS, "pairs", NULL);
+    free(sorted);
+}
+
+/* ---- places -------------------------------------------------------------------------------------------------------
+ */
+
+/* The source line, else the function, the module or the address. */
+static void describe_place(const void *row, char *out, size_t size)
+{
+    const struct ana_site *s = row;
+    size_t name = s->function ? strcspn(s->function, "+") : 0;
+    const char *slash = s->module ? strrchr(s->module, '/') : NULL;
+    if (s->line)
+        snprintf(out, size, "%s%s%.*s", s->line, name ? " in " : "", (int)name, name ? s->function : "");
+    else if (s->function && s->function[0])
+        snprintf(out, size, "%s", s->function);
+    else if (s->module && s->module[0])
+        snprintf(out, size, "%s", slash ? slash + 1 : s->module);
+    else
+        snprintf(out, size, "0x%" PRIx64, s->address);
+}
+
+static void put_places(struct ana_page *p)
+{
+    static const struct ana_column columns[] = {ANA_COLUMN(-20, "call", SITE_CALL),
+                                                ANA_COLUMN(10, "calls", SITE_COUNT),
+                                                ANA_COLUMN(9, "time", SITE_TIME),
+                                                ANA_COLUMN(7, "ranks", SITE_RANKS),
+                                                ANA_COLUMN_GAP(2),
+                                                ANA_COLUMN_WORDS(-31, "place", describe_place)};
+    struct ana_table table = ANA_TABLE(columns, p->s->sites, p->s->site_count);
+    ana_page_table(p, "WHERE", table, MOST_ROWS, "places", NULL);
+}
+
+void ana_page_summary(struct ana_page *p)
+{
+    put_ranks(p);
+    put_calls(p);
+    put_collectives(p);
+    ana_page_devices(p);
+    put_waits(p);
+    put_messages(p);
+    put_places(p);
+}
