@@ -12,7 +12,6 @@ enum { FAKE_ROWS = 4096, FAKE_PREDEFINED = 3 };
 struct fake_object {
     atomic_bool used;
     bool predefined;
-    bool receives;
     int size, remote_size; /* of a group, a communicator or a datatype */
     int rank;              /* of this process in a communicator */
     int source, tag, bytes;

@@ -11,7 +11,7 @@
 typedef uintptr_t w;
 
 enum fake_family { FAKE_OPENMPI, FAKE_MPICH, FAKE_FAMILIES };
-enum { FAKE_RANKS = 64 };
+enum { FAKE_RANKS = 64, FAKE_SHORT = 64 }; /* sends of fewer bytes are finished at once */
 
 /* Fills ipo_own, ipo_real and ipo_abi, as this rank of a world; nothing of an earlier world is left. */
 void fake_mpi_start(enum fake_family family, int rank, int size);

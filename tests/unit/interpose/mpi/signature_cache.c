@@ -207,13 +207,15 @@ static int by_hand_and_random(int family)
 /* ---- each thread has its own memory, and what one makes stale is so for all */
 
 static uint32_t index_of[THREADS];
+static pthread_barrier_t beginning; /* no thread takes over the page of one that has ended */
 
 static void *call_in_thread(void *argument)
 {
     const uint32_t me = (uint32_t)(uintptr_t)argument;
     fake_mpi_thread(me);
-    make_calls(calls[me], (me + 2) * SITE, CALLS / 4, me);
     index_of[me] = ipo_thread_self()->stream.page->thread.index;
+    pthread_barrier_wait(&beginning);
+    make_calls(calls[me], (me + 2) * SITE, CALLS / 4, me);
     return NULL;
 }
 
@@ -223,6 +225,7 @@ static int in_threads(int family)
     recorder_start(
         &(struct recorder_setup){.family = (enum fake_family)family, .rank = 0, .size = PEERS, .concurrent = true});
     world = ipo_abi.comm_world;
+    pthread_barrier_init(&beginning, NULL, THREADS);
     for (uintptr_t i = 0; i < THREADS; i++)
         if (pthread_create(&thread[i], NULL, call_in_thread, (void *)i))
             return 1;
