@@ -148,7 +148,7 @@ static void load_requests(const int *from, uintptr_t *to, uint32_t n)
 
 static uint32_t listed(const struct ipo_call *call, const uintptr_t *words)
 {
-    unsigned at = ipo_position(call, 'l');
+    unsigned at = ipo_position(call, ROLE_LENGTH);
     int n = at == IPO_ABSENT ? 0 : (int)integer(words[at]);
     return n > 0 ? (uint32_t)n : 0;
 }
@@ -185,12 +185,24 @@ static const struct {
     uint8_t kind, use; /* enum ipo_kind, enum use */
 } handle_of[128] = {
     /* by role */
-    ['d'] = {IPO_KIND_TYPE, READS},    ['D'] = {IPO_KIND_TYPE, READS},      ['Y'] = {IPO_KIND_TYPE, READS},
-    ['P'] = {IPO_KIND_TYPE, CHANGES},  ['c'] = {IPO_KIND_COMM, READS},      ['k'] = {IPO_KIND_COMM, CHANGES},
-    ['C'] = {IPO_KIND_COMM, GIVES},    ['v'] = {IPO_KIND_WIN, READS},       ['W'] = {IPO_KIND_WIN, CHANGES},
-    ['V'] = {IPO_KIND_WIN, GIVES},     ['a'] = {IPO_KIND_FILE, READS},      ['j'] = {IPO_KIND_FILE, CHANGES},
-    ['A'] = {IPO_KIND_FILE, GIVES},    ['w'] = {IPO_KIND_REQUEST, READS},   ['Q'] = {IPO_KIND_REQUEST, CHANGES},
-    ['q'] = {IPO_KIND_REQUEST, GIVES}, ['U'] = {IPO_KIND_MESSAGE, CHANGES}, ['u'] = {IPO_KIND_MESSAGE, GIVES},
+    [ROLE_SEND_TYPE] = {IPO_KIND_TYPE, READS},
+    [ROLE_RECEIVE_TYPE] = {IPO_KIND_TYPE, READS},
+    [ROLE_TARGET_TYPE] = {IPO_KIND_TYPE, READS},
+    [ROLE_TYPE_INOUT] = {IPO_KIND_TYPE, CHANGES},
+    [ROLE_COMM] = {IPO_KIND_COMM, READS},
+    [ROLE_COMM_INOUT] = {IPO_KIND_COMM, CHANGES},
+    [ROLE_COMM_OUT] = {IPO_KIND_COMM, GIVES},
+    [ROLE_WINDOW] = {IPO_KIND_WIN, READS},
+    [ROLE_WINDOW_INOUT] = {IPO_KIND_WIN, CHANGES},
+    [ROLE_WINDOW_OUT] = {IPO_KIND_WIN, GIVES},
+    [ROLE_FILE] = {IPO_KIND_FILE, READS},
+    [ROLE_FILE_INOUT] = {IPO_KIND_FILE, CHANGES},
+    [ROLE_FILE_OUT] = {IPO_KIND_FILE, GIVES},
+    [ROLE_REQUEST] = {IPO_KIND_REQUEST, READS},
+    [ROLE_REQUEST_INOUT] = {IPO_KIND_REQUEST, CHANGES},
+    [ROLE_REQUEST_OUT] = {IPO_KIND_REQUEST, GIVES},
+    [ROLE_MESSAGE_INOUT] = {IPO_KIND_MESSAGE, CHANGES},
+    [ROLE_MESSAGE_OUT] = {IPO_KIND_MESSAGE, GIVES},
 };
 
 static uintptr_t handle_argument(struct twin *twin, char role, uintptr_t word, unsigned at)
@@ -243,45 +255,45 @@ static uintptr_t argument(struct twin *twin, const struct ipo_call *call, struct
     if (handle_of[role & 127].use != NO_HANDLE)
         return handle_argument(twin, role, word, at);
     switch (role) {
-    case 'b':
-    case 'B':
+    case ROLE_SEND_BUFFER:
+    case ROLE_RECEIVE_BUFFER:
         return buffer(binding, word);
-    case 'n':
-    case 'N':
-        if (call->large || ipo_has(call, 'K'))
+    case ROLE_SEND_COUNT:
+    case ROLE_RECEIVE_COUNT:
+        if (call->large || ipo_has(call, ROLE_PARTITIONS))
             return word ? (uintptr_t) * (const int64_t *)word : 0;
         return integer(word);
-    case 'p':
-    case 's':
-    case 't':
-    case 'T':
-    case 'r':
-    case 'R':
-    case 'K':
-    case 'L':
-    case 'l':
-    case 'f':
+    case ROLE_DESTINATION:
+    case ROLE_SOURCE:
+    case ROLE_SEND_TAG:
+    case ROLE_RECEIVE_TAG:
+    case ROLE_ROOT:
+    case ROLE_TARGET:
+    case ROLE_PARTITIONS:
+    case ROLE_LEVEL:
+    case ROLE_LENGTH:
+    case ROLE_LOCK_KIND:
         return integer(word);
-    case 'y':
+    case ROLE_REQUESTS_INOUT:
         return request_array(twin, call, thread, words, at);
-    case 'i': /* counted from one in Fortran */
+    case ROLE_INDEX_OUT: /* counted from one in Fortran */
         twin->later |= 1u << at;
         return (uintptr_t)&twin->cell[at];
-    case 'I':
+    case ROLE_INDICES_OUT:
         return index_array(twin, call, thread, words, at);
-    case 'S':
+    case ROLE_STATUS_OUT:
         return ipo_is_sentinel(IPO_STATUS_IGNORE, word) ? ipo_abi.status_ignore : word;
-    case 'Z':
+    case ROLE_STATUSES_OUT:
         return ipo_is_sentinel(IPO_STATUSES_IGNORE, word) ? ipo_abi.statuses_ignore : word;
-    case 'F':
-    case 'G': /* the only text of its call */
+    case ROLE_FILE_NAME:
+    case ROLE_NAME: /* the only text of its call */
         return word ? string(twin, word, words[call->arity + 1]) : 0;
-    case 'g': /* LOGICAL: whatever .true. is, .false. is zero */
-    case 'o':
-    case 'm':
-    case 'M':
-    case 'e':
-    case 'E':
+    case ROLE_FLAG_OUT: /* LOGICAL: whatever .true. is, .false. is zero */
+    case ROLE_COMPLETED_OUT:
+    case ROLE_SEND_COUNTS:
+    case ROLE_RECEIVE_COUNTS:
+    case ROLE_SEND_TYPES:
+    case ROLE_RECEIVE_TYPES:
         return word;
     default:
         return 0; /* the record does not look at it */
@@ -292,9 +304,9 @@ static uintptr_t argument(struct twin *twin, const struct ipo_call *call, struct
  * was as the thread's snapshot has it (completion.c). */
 static int first_index(const struct ipo_call *call, const struct ipo_thread *thread, const uintptr_t *words, int index)
 {
-    if (!ipo_has(call, 'y'))
+    if (!ipo_has(call, ROLE_REQUESTS_INOUT))
         return 1;
-    const int n = (int)listed(call, words), *now = (const int *)words[ipo_position(call, 'y')];
+    const int n = (int)listed(call, words), *now = (const int *)words[ipo_position(call, ROLE_REQUESTS_INOUT)];
     if (!ipo_is_integer(IPO_KIND_REQUEST) || index < 0 || index >= n || !now || thread->scratch < (uint32_t)n)
         return 1;
     const uintptr_t null = ipo_abi.request_null;
@@ -306,7 +318,8 @@ static int first_index(const struct ipo_call *call, const struct ipo_thread *thr
 static void later(struct twin *twin, const struct ipo_call *call, const struct ipo_thread *thread,
                   const uintptr_t *words, bool failed)
 {
-    static const char role[] = "CVAuqQ";
+    static const char role[] = {
+        ROLE_COMM_OUT, ROLE_WINDOW_OUT, ROLE_FILE_OUT, ROLE_MESSAGE_OUT, ROLE_REQUEST_OUT, ROLE_REQUEST_INOUT, 0};
     static const uint8_t kinds[] = {IPO_KIND_COMM,    IPO_KIND_WIN,     IPO_KIND_FILE,
                                     IPO_KIND_MESSAGE, IPO_KIND_REQUEST, IPO_KIND_REQUEST};
     for (uint32_t left = twin->later; left; left &= left - 1) {
@@ -314,19 +327,19 @@ static void later(struct twin *twin, const struct ipo_call *call, const struct i
         const char *known = strchr(role, call->roles[at]);
         uintptr_t word = words[at];
         if (known) {
-            if (word && (!failed || *known == 'Q'))
+            if (word && (!failed || *known == ROLE_REQUEST_INOUT))
                 twin->cell[at] = ipo_handle_of((enum ipo_kind)kinds[known - role], *(const int *)word);
-        } else if (call->roles[at] == 'y') {
+        } else if (call->roles[at] == ROLE_REQUESTS_INOUT) {
             /* Looked at again where some have not completed, and by Startall. */
             if (failed || call->opclass == TRC_OP_START)
                 load_requests((const int *)word, (uintptr_t *)twin->args[at], listed(call, words));
-        } else if (call->roles[at] == 'i') {
+        } else if (call->roles[at] == ROLE_INDEX_OUT) {
             int index = (int)integer(word);
             if (index != ipo_abi.undefined)
                 index -= first_index(call, thread, words, index);
             memcpy(&twin->cell[at], &index, sizeof index);
-        } else if (call->roles[at] == 'I') {
-            int n = (int)integer(words[ipo_position(call, 'o')]), most = (int)listed(call, words);
+        } else if (call->roles[at] == ROLE_INDICES_OUT) {
+            int n = (int)integer(words[ipo_position(call, ROLE_COMPLETED_OUT)]), most = (int)listed(call, words);
             int first = word && n > 0 ? first_index(call, thread, words, *(const int *)word) : 1;
             for (int i = 0; word && i < n && i < most; i++)
                 ((int *)twin->args[at])[i] = ((const int *)word)[i] - first;
@@ -340,7 +353,7 @@ static void later(struct twin *twin, const struct ipo_call *call, const struct i
  * languages. */
 static void pass_status(const struct ipo_call *call, const uintptr_t *given, const uintptr_t *args, uintptr_t *words)
 {
-    unsigned at = ipo_position(call, ipo_has(call, 'S') ? 'S' : 'Z');
+    unsigned at = ipo_position(call, ipo_has(call, ROLE_STATUS_OUT) ? ROLE_STATUS_OUT : ROLE_STATUSES_OUT);
     if (at != IPO_ABSENT && args[at] != *given)
         words[at] = args[at];
 }
@@ -368,7 +381,8 @@ void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *
     twin.variable = 0;
     for (unsigned at = 0; at < call->arity; at++)
         twin.args[at] = armed && at < given_n ? argument(&twin, call, thread, binding, words, at) : 0;
-    unsigned status_at = armed ? ipo_position(call, ipo_has(call, 'S') ? 'S' : 'Z') : IPO_ABSENT;
+    unsigned status_at =
+        armed ? ipo_position(call, ipo_has(call, ROLE_STATUS_OUT) ? ROLE_STATUS_OUT : ROLE_STATUSES_OUT) : IPO_ABSENT;
     const uintptr_t status = status_at != IPO_ABSENT ? twin.args[status_at] : 0;
     frame.address = address;
     frame.site = (uint64_t)(uintptr_t)site;

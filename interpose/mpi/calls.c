@@ -26,17 +26,52 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
-/* Arguments that decide a signature; and those that keep a row from being remembered. */
-static const char deciding[] = "nNdDpstTrRcv", not_memorable[] = "mMeExXyQwUWjkPKCVAFG";
+/* Arguments that decide a signature. */
+static const char deciding[] = {ROLE_SEND_COUNT,
+                                ROLE_RECEIVE_COUNT,
+                                ROLE_SEND_TYPE,
+                                ROLE_RECEIVE_TYPE,
+                                ROLE_DESTINATION,
+                                ROLE_SOURCE,
+                                ROLE_SEND_TAG,
+                                ROLE_RECEIVE_TAG,
+                                ROLE_ROOT,
+                                ROLE_TARGET,
+                                ROLE_COMM,
+                                ROLE_WINDOW,
+                                0};
 
-/* Does its signature follow from scalar arguments? */
-static bool is_memorable(const struct ipo_call *call)
+/* Arguments that keep a call out of the signature cache: arrays, and handles that the call changes. */
+static const char uncacheable[] = {ROLE_SEND_COUNTS,
+                                   ROLE_RECEIVE_COUNTS,
+                                   ROLE_SEND_TYPES,
+                                   ROLE_RECEIVE_TYPES,
+                                   ROLE_SEND_DISPLACEMENTS,
+                                   ROLE_RECEIVE_DISPLACEMENTS,
+                                   ROLE_REQUESTS_INOUT,
+                                   ROLE_REQUEST_INOUT,
+                                   ROLE_REQUEST,
+                                   ROLE_MESSAGE_INOUT,
+                                   ROLE_WINDOW_INOUT,
+                                   ROLE_FILE_INOUT,
+                                   ROLE_COMM_INOUT,
+                                   ROLE_TYPE_INOUT,
+                                   ROLE_PARTITIONS,
+                                   ROLE_COMM_OUT,
+                                   ROLE_WINDOW_OUT,
+                                   ROLE_FILE_OUT,
+                                   ROLE_FILE_NAME,
+                                   ROLE_NAME,
+                                   0};
+
+/* Whether the signature follows from the call's scalar arguments alone. */
+static bool is_cacheable(const struct ipo_call *call)
 {
-    return trc_opclass_is(call->opclass, TRC_FACT_SCALAR) && !call->persistent && !strpbrk(call->roles, not_memorable);
+    return trc_opclass_is(call->opclass, TRC_FACT_SCALAR) && !call->persistent && !strpbrk(call->roles, uncacheable);
 }
 
 /* Position of the first of the wanted roles that the row has, 0 if none. */
-static uint8_t first_role(const struct ipo_call *call, const char *wanted)
+static uint8_t find_first(const struct ipo_call *call, const char *wanted)
 {
     const char *found = NULL;
     for (; *wanted && !found; wanted++)
@@ -46,12 +81,15 @@ static uint8_t first_role(const struct ipo_call *call, const char *wanted)
 
 static void prepare_cache(struct ipo_call *call)
 {
-    call->cache_key[0] = first_role(call, "psrc");
-    call->cache_key[1] = first_role(call, "tTnN");
+    static const char partner[] = {ROLE_DESTINATION, ROLE_SOURCE, ROLE_ROOT, ROLE_COMM, 0};
+    static const char tag_or_count[] = {ROLE_SEND_TAG, ROLE_RECEIVE_TAG, ROLE_SEND_COUNT, ROLE_RECEIVE_COUNT, 0};
+    call->cache_key[0] = find_first(call, partner);
+    call->cache_key[1] = find_first(call, tag_or_count);
     for (unsigned at = 0; at < call->arity; at++) {
-        if ((call->roles[at] == 'b' || call->roles[at] == 'B') && call->buffers < sizeof call->buffer)
+        if ((call->roles[at] == ROLE_SEND_BUFFER || call->roles[at] == ROLE_RECEIVE_BUFFER) &&
+            call->buffers < sizeof call->buffer)
             call->buffer[call->buffers++] = (uint8_t)at;
-        if (!is_memorable(call) || !strchr(deciding, call->roles[at]))
+        if (!is_cacheable(call) || !strchr(deciding, call->roles[at]))
             continue;
         if (at >= IPO_CACHE_WORDS) {
             call->cache_words = 0;
@@ -79,10 +117,10 @@ void ipo_calls_prepare(const struct ipo_class *classes)
         call->finish = classes[call->opclass].finish;
         /* Most local calls have nothing to remember afterwards. */
         bool local = trc_opclass_is(call->opclass, TRC_FACT_LOCAL);
-        if (local && !ipo_has(call, 'k') && !ipo_has(call, 'q') && !ipo_has(call, 'Q') && !ipo_has(call, 'G') &&
-            !ipo_has(call, 'P'))
+        if (local && !ipo_has(call, ROLE_COMM_INOUT) && !ipo_has(call, ROLE_REQUEST_OUT) &&
+            !ipo_has(call, ROLE_REQUEST_INOUT) && !ipo_has(call, ROLE_NAME) && !ipo_has(call, ROLE_TYPE_INOUT))
             call->finish = NULL;
-        if (call->opclass == TRC_OP_OTHER && !ipo_has(call, 'q') && !ipo_has(call, 'P'))
+        if (call->opclass == TRC_OP_OTHER && !ipo_has(call, ROLE_REQUEST_OUT) && !ipo_has(call, ROLE_TYPE_INOUT))
             call->prepare = call->describe = NULL;
     }
 }

@@ -3,7 +3,7 @@
 #define IPO_CALLS_H
 
 #include "interpose/base/ours.h"
-
+#include "interpose/mpi/roles.h"
 #include "trace/format/opclass.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ struct ipo_frame;
 /* One row.  `position`, `describe` and `finish` are filled from `roles` by ipo_calls_prepare. */
 struct ipo_call {
     const char *name;  /* "MPI_Send" */
-    const char *roles; /* one letter an argument, see mpi_calls.def */
+    const char *roles; /* an enum ipo_role for each argument */
     uint8_t opclass;   /* enum trc_opclass or TRC_OP_PASS */
     uint8_t arity;
     bool exported;
@@ -58,16 +58,16 @@ struct ipo_class;
 void ipo_calls_prepare(const struct ipo_class *classes); /* ipo_classes, by enum trc_opclass */
 
 /* Position of a role among the arguments or IPO_ABSENT. */
-static inline unsigned ipo_position(const struct ipo_call *call, char role)
+static inline unsigned ipo_position(const struct ipo_call *call, enum ipo_role role)
 {
     return call->position[role - 'A'];
 }
-static inline bool ipo_has(const struct ipo_call *call, char role)
+static inline bool ipo_has(const struct ipo_call *call, enum ipo_role role)
 {
     return ipo_position(call, role) != IPO_ABSENT;
 }
 /* The argument with a role; 0 if the call has none. */
-static inline uintptr_t ipo_arg(const struct ipo_call *call, const uintptr_t *args, char role)
+static inline uintptr_t ipo_arg(const struct ipo_call *call, const uintptr_t *args, enum ipo_role role)
 {
     unsigned at = ipo_position(call, role);
     return at == IPO_ABSENT ? 0 : args[at];

@@ -7,7 +7,7 @@
 
 static void describe_level(struct ipo_frame *frame, uintptr_t *args)
 {
-    frame->sig.tag = (int)ipo_arg(frame->call, args, 'L');
+    frame->sig.tag = (int)ipo_arg(frame->call, args, ROLE_LEVEL);
     if (frame->call->opclass == TRC_OP_ABORT)
         ipo_mpi_aborting(frame->sig.tag);
 }

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* Sum over a count array with one type (type role d or D) or one type each (e or E). */
-static uint64_t sum_bytes(const struct ipo_frame *frame, const uintptr_t *args, char counts, char type, char types,
-                          uint32_t n, const uint8_t *real)
+/* Sum over an array of counts, with one datatype for all or with an array of them. */
+static uint64_t sum_bytes(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role counts,
+                          enum ipo_role type, enum ipo_role types, uint32_t n, const uint8_t *real)
 {
     const struct ipo_call *call = frame->call;
     bool each = ipo_has(call, types);
@@ -29,7 +29,8 @@ static uint64_t sum_bytes(const struct ipo_frame *frame, const uintptr_t *args, 
 }
 
 /* Bytes of one block of a v variant. */
-static uint64_t block_bytes(const struct ipo_frame *frame, const uintptr_t *args, char counts, char type, uint32_t i)
+static uint64_t block_bytes(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role counts,
+                            enum ipo_role type, uint32_t i)
 {
     uint64_t count = ipo_count_at(frame->call, args, counts, i);
     uint64_t size = count ? ipo_type_size(frame->thread, ipo_arg(frame->call, args, type)) : 0;
@@ -40,30 +41,33 @@ static uint64_t block_bytes(const struct ipo_frame *frame, const uintptr_t *args
 static uint64_t send_total(const struct ipo_frame *frame, const uintptr_t *args, uint32_t n, const uint8_t *real,
                            uint32_t factor)
 {
-    if (ipo_has(frame->call, 'm'))
-        return sum_bytes(frame, args, 'm', 'd', 'e', n, real);
-    return ipo_bytes(frame, args, 'n', 'd') * factor;
+    if (ipo_has(frame->call, ROLE_SEND_COUNTS))
+        return sum_bytes(frame, args, ROLE_SEND_COUNTS, ROLE_SEND_TYPE, ROLE_SEND_TYPES, n, real);
+    return ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE) * factor;
 }
 
 static uint64_t receive_total(const struct ipo_frame *frame, const uintptr_t *args, uint32_t n, const uint8_t *real,
                               uint32_t factor)
 {
-    if (ipo_has(frame->call, 'M'))
-        return sum_bytes(frame, args, 'M', 'D', 'E', n, real);
-    return ipo_bytes(frame, args, 'N', 'D') * factor;
+    if (ipo_has(frame->call, ROLE_RECEIVE_COUNTS))
+        return sum_bytes(frame, args, ROLE_RECEIVE_COUNTS, ROLE_RECEIVE_TYPE, ROLE_RECEIVE_TYPES, n, real);
+    return ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE) * factor;
 }
 
 /* One's own block on the receiving (sending) side of a rooted call with an array of counts, or the scalar. */
 static uint64_t own_received(const struct ipo_frame *frame, const uintptr_t *args, uint32_t rank)
 {
-    return ipo_has(frame->call, 'M') ? block_bytes(frame, args, 'M', 'D', rank) : ipo_bytes(frame, args, 'N', 'D');
+    return ipo_has(frame->call, ROLE_RECEIVE_COUNTS)
+               ? block_bytes(frame, args, ROLE_RECEIVE_COUNTS, ROLE_RECEIVE_TYPE, rank)
+               : ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE);
 }
 static uint64_t own_sent(const struct ipo_frame *frame, const uintptr_t *args, uint32_t rank)
 {
-    return ipo_has(frame->call, 'm') ? block_bytes(frame, args, 'm', 'd', rank) : ipo_bytes(frame, args, 'n', 'd');
+    return ipo_has(frame->call, ROLE_SEND_COUNTS) ? block_bytes(frame, args, ROLE_SEND_COUNTS, ROLE_SEND_TYPE, rank)
+                                                  : ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
 }
 
-struct roles {
+struct part {
     bool in_place_send, in_place_receive;
     bool root;     /* this rank is the root */
     bool outsider; /* in the root's group of an intercommunicator, but not the root: takes no part */
@@ -72,48 +76,51 @@ struct roles {
     uint32_t rank;
 };
 
-static void count_bytes(struct ipo_frame *frame, const uintptr_t *args, const struct roles *r)
+static void count_bytes(struct ipo_frame *frame, const uintptr_t *args, const struct part *r)
 {
     struct trc_sig *sig = &frame->sig;
     uint64_t one;
     switch (frame->call->opclass) {
     case TRC_OP_BCAST:
-        one = r->outsider ? 0 : ipo_bytes(frame, args, 'n', 'd');
+        one = r->outsider ? 0 : ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
         *(r->root ? &sig->sent : &sig->received) = one;
         break;
     case TRC_OP_SCATTER:
         if (r->root) {
             sig->sent = send_total(frame, args, r->n, NULL, r->n);
             if (!r->inter)
-                sig->received = r->in_place_receive ? own_sent(frame, args, r->rank) : ipo_bytes(frame, args, 'N', 'D');
+                sig->received = r->in_place_receive ? own_sent(frame, args, r->rank)
+                                                    : ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE);
         } else if (!r->outsider) {
-            sig->received = ipo_bytes(frame, args, 'N', 'D');
+            sig->received = ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE);
         }
         break;
     case TRC_OP_GATHER:
         if (r->root) {
             sig->received = receive_total(frame, args, r->n, NULL, r->n);
             if (!r->inter)
-                sig->sent = r->in_place_send ? own_received(frame, args, r->rank) : ipo_bytes(frame, args, 'n', 'd');
+                sig->sent = r->in_place_send ? own_received(frame, args, r->rank)
+                                             : ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
         } else if (!r->outsider) {
-            sig->sent = ipo_bytes(frame, args, 'n', 'd');
+            sig->sent = ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
         }
         break;
     case TRC_OP_REDUCE:
-        one = r->outsider ? 0 : ipo_bytes(frame, args, 'n', 'd');
+        one = r->outsider ? 0 : ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
         sig->sent = r->inter && r->root ? 0 : one;
         sig->received = r->root ? one : 0;
         break;
     case TRC_OP_ALLGATHER:
-        sig->sent = r->in_place_send ? own_received(frame, args, r->rank) : ipo_bytes(frame, args, 'n', 'd');
+        sig->sent = r->in_place_send ? own_received(frame, args, r->rank)
+                                     : ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
         sig->received = receive_total(frame, args, r->n, NULL, r->n);
         break;
     case TRC_OP_ALLREDUCE:
     case TRC_OP_SCAN:
-        sig->sent = sig->received = ipo_bytes(frame, args, 'n', 'd');
+        sig->sent = sig->received = ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
         break;
     case TRC_OP_EXSCAN: /* the result of rank 0 is undefined */
-        sig->sent = ipo_bytes(frame, args, 'n', 'd');
+        sig->sent = ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
         sig->received = r->rank > 0 ? sig->sent : 0;
         break;
     case TRC_OP_ALLTOALL:
@@ -135,7 +142,7 @@ static void count_neighbours(struct ipo_frame *frame, const uintptr_t *args)
     struct ipo_comm *comm = frame->comm;
     if (!comm)
         return;
-    ipo_comm_topology(comm, ipo_handle(ipo_arg(frame->call, args, 'c')));
+    ipo_comm_topology(comm, ipo_handle(ipo_arg(frame->call, args, ROLE_COMM)));
     /* Neighbor_allgather sends one contribution to all, Neighbor_alltoall one to each. */
     bool to_each = strstr(frame->call->name, "alltoall") != NULL;
     frame->sig.sent =
@@ -146,31 +153,33 @@ static void count_neighbours(struct ipo_frame *frame, const uintptr_t *args)
 void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    struct ipo_comm *comm = ipo_comm(ipo_arg(call, args, 'c'));
+    struct ipo_comm *comm = ipo_comm(ipo_arg(call, args, ROLE_COMM));
     struct trc_sig *sig = &frame->sig;
     frame->comm = comm;
     sig->comm = comm ? ipo_comm_id(comm) : 0;
-    if (ipo_has(call, 'q'))
+    if (ipo_has(call, ROLE_REQUEST_OUT))
         sig->flags |= TRC_SIG_START;
     if (!comm)
         return;
     if (call->opclass == TRC_OP_NEIGHBOR) {
         count_neighbours(frame, args);
     } else {
-        int root = (int)ipo_arg(call, args, 'r');
-        struct roles roles = {
-            .in_place_send = ipo_has(call, 'b') && ipo_arg(call, args, 'b') == ipo_abi.in_place,
-            .in_place_receive = ipo_has(call, 'B') && ipo_arg(call, args, 'B') == ipo_abi.in_place,
+        int root = (int)ipo_arg(call, args, ROLE_ROOT);
+        struct part part = {
+            .in_place_send =
+                ipo_has(call, ROLE_SEND_BUFFER) && ipo_arg(call, args, ROLE_SEND_BUFFER) == ipo_abi.in_place,
+            .in_place_receive =
+                ipo_has(call, ROLE_RECEIVE_BUFFER) && ipo_arg(call, args, ROLE_RECEIVE_BUFFER) == ipo_abi.in_place,
             .inter = comm->remote_size > 0,
             .n = (uint32_t)(comm->remote_size > 0 ? comm->remote_size : comm->size),
             .rank = (uint32_t)comm->rank,
         };
-        if (ipo_has(call, 'r')) {
-            roles.root = roles.inter ? root == ipo_abi.root : root == comm->rank;
-            roles.outsider = roles.inter && root == ipo_abi.proc_null;
+        if (ipo_has(call, ROLE_ROOT)) {
+            part.root = part.inter ? root == ipo_abi.root : root == comm->rank;
+            part.outsider = part.inter && root == ipo_abi.proc_null;
             sig->peer = ipo_world_rank(comm, root);
         }
-        count_bytes(frame, args, &roles);
+        count_bytes(frame, args, &part);
     }
     if (call->persistent)
         return;
@@ -190,7 +199,7 @@ void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args)
         frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
     }
     ipo_emit(frame);
-    if (frame->failed || !ipo_has(frame->call, 'q'))
+    if (frame->failed || !ipo_has(frame->call, ROLE_REQUEST_OUT))
         return;
     frame->sig = moves;
     if (frame->call->persistent)

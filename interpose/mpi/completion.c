@@ -8,15 +8,15 @@
 
 static uint32_t request_count(const struct ipo_call *call, const uintptr_t *args)
 {
-    if (ipo_has(call, 'Q'))
+    if (ipo_has(call, ROLE_REQUEST_INOUT))
         return 1;
-    int n = ipo_has(call, 'y') ? (int)ipo_arg(call, args, 'l') : 0;
+    int n = ipo_has(call, ROLE_REQUESTS_INOUT) ? (int)ipo_arg(call, args, ROLE_LENGTH) : 0;
     return n > 0 ? (uint32_t)n : 0;
 }
 
 static uintptr_t request_array(const struct ipo_call *call, const uintptr_t *args)
 {
-    return ipo_arg(call, args, ipo_has(call, 'Q') ? 'Q' : 'y');
+    return ipo_arg(call, args, ipo_has(call, ROLE_REQUEST_INOUT) ? ROLE_REQUEST_INOUT : ROLE_REQUESTS_INOUT);
 }
 
 /* A handle of one request, not the null handle or the one that finished sends share. */
@@ -78,16 +78,16 @@ void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args)
     const struct ipo_call *call = frame->call;
     if (!request_array(call, args) || !snapshot(frame, args))
         return;
-    if (ipo_has(call, 'S')) {
+    if (ipo_has(call, ROLE_STATUS_OUT)) {
         ipo_want_status(frame, args);
-    } else if (ipo_has(call, 'Z') && ipo_status_known) {
-        unsigned at = ipo_position(call, 'Z');
+    } else if (ipo_has(call, ROLE_STATUSES_OUT) && ipo_status_known) {
+        unsigned at = ipo_position(call, ROLE_STATUSES_OUT);
         if (args[at] == ipo_abi.statuses_ignore)
             args[at] = (uintptr_t)frame->thread->statuses;
         frame->status = args[at];
     }
     /* Waiting for one request: the live page shows for what. */
-    if (call->opclass != TRC_OP_WAIT || !ipo_has(call, 'Q'))
+    if (call->opclass != TRC_OP_WAIT || !ipo_has(call, ROLE_REQUEST_INOUT))
         return;
     const struct ipo_request *request =
         ipo_process.concurrent ? frame->thread->entries[0] : ipo_request_find(frame->thread->requests[0]);
@@ -334,17 +334,17 @@ static uint32_t completed_count(const struct ipo_frame *frame, const uintptr_t *
 {
     const struct ipo_call *call = frame->call;
     *indices = NULL;
-    uintptr_t flag = ipo_arg(call, args, 'g');
+    uintptr_t flag = ipo_arg(call, args, ROLE_FLAG_OUT);
     if (flag && !frame->failed && !*(const int *)flag)
         return 0;
-    if (ipo_has(call, 'o')) {
-        const int *count = (const int *)ipo_arg(call, args, 'o');
-        *indices = (const int *)ipo_arg(call, args, 'I');
+    if (ipo_has(call, ROLE_COMPLETED_OUT)) {
+        const int *count = (const int *)ipo_arg(call, args, ROLE_COMPLETED_OUT);
+        *indices = (const int *)ipo_arg(call, args, ROLE_INDICES_OUT);
         int n = count && *indices ? *count : 0;
         return n > 0 && n != ipo_abi.undefined ? (uint32_t)n : 0;
     }
-    if (ipo_has(call, 'i')) {
-        const int *index = (const int *)ipo_arg(call, args, 'i');
+    if (ipo_has(call, ROLE_INDEX_OUT)) {
+        const int *index = (const int *)ipo_arg(call, args, ROLE_INDEX_OUT);
         *indices = index;
         return index && *index >= 0 && *index != ipo_abi.undefined ? 1 : 0;
     }
@@ -356,10 +356,10 @@ static bool nothing_happened(const struct ipo_frame *frame, const uintptr_t *arg
     const struct ipo_call *call = frame->call;
     if (call->opclass != TRC_OP_TEST || frame->failed)
         return false;
-    uintptr_t flag = ipo_arg(call, args, 'g');
+    uintptr_t flag = ipo_arg(call, args, ROLE_FLAG_OUT);
     if (flag)
         return !*(const int *)flag;
-    return ipo_has(call, 'o') && *(const int *)ipo_arg(call, args, 'o') == 0;
+    return ipo_has(call, ROLE_COMPLETED_OUT) && *(const int *)ipo_arg(call, args, ROLE_COMPLETED_OUT) == 0;
 }
 
 /* Writes and counts the completions, after the event of a Wait or Test that found something. */
@@ -385,7 +385,7 @@ static void complete(struct ipo_frame *frame, const uintptr_t *args)
         if (frame->failed && ipo_handle_load(array, at) != ipo_abi.request_null)
             continue;
         uintptr_t status = frame->status;
-        if (status && ipo_has(call, 'Z'))
+        if (status && ipo_has(call, ROLE_STATUSES_OUT))
             status += (uintptr_t)i * ipo_abi.status_bytes;
         if (plain)
             complete_from(frame->thread, array, at, 1, status);
@@ -441,30 +441,30 @@ void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
 
 void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args)
 {
-    if (ipo_has(frame->call, 'Q'))
+    if (ipo_has(frame->call, ROLE_REQUEST_INOUT))
         snapshot(frame, args);
-    else if (ipo_has(frame->call, 'P'))
+    else if (ipo_has(frame->call, ROLE_TYPE_INOUT))
         ipo_keep_handle(frame, args);
 }
 
 void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args)
 {
     (void)args;
-    if (ipo_has(frame->call, 'q'))
+    if (ipo_has(frame->call, ROLE_REQUEST_OUT))
         frame->sig.flags |= TRC_SIG_START;
 }
 
 void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
 {
     ipo_emit(frame);
-    if (frame->failed && ipo_has(frame->call, 'Q'))
+    if (frame->failed && ipo_has(frame->call, ROLE_REQUEST_INOUT))
         unclaim(frame->thread, 1);
     if (frame->failed)
         return;
     ipo_follow_handles(frame, args);
-    if (ipo_has(frame->call, 'q'))
+    if (ipo_has(frame->call, ROLE_REQUEST_OUT))
         ipo_started(frame, args);
-    if (!ipo_has(frame->call, 'Q') || !frame->thread->scratch)
+    if (!ipo_has(frame->call, ROLE_REQUEST_INOUT) || !frame->thread->scratch)
         return;
     uintptr_t handle = frame->thread->requests[0];
     bool shared = ipo_is_shared(handle);
@@ -477,7 +477,7 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
         unclaim(frame->thread, 1);
         return;
     }
-    uintptr_t variable = ipo_request_variable(frame->thread, ipo_arg(frame->call, args, 'Q'), 0);
+    uintptr_t variable = ipo_request_variable(frame->thread, ipo_arg(frame->call, args, ROLE_REQUEST_INOUT), 0);
     const struct ipo_request *request = shared ? ipo_shared_take(frame->thread, variable) : entry;
     if (!request)
         return;

@@ -52,17 +52,17 @@ uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype)
 /* Partitioned calls have an MPI_Count without saying so in their name. */
 static bool has_wide_counts(const struct ipo_call *call)
 {
-    return call->large || ipo_has(call, 'K');
+    return call->large || ipo_has(call, ROLE_PARTITIONS);
 }
 
-uint64_t ipo_count(const struct ipo_call *call, const uintptr_t *args, char role)
+uint64_t ipo_count(const struct ipo_call *call, const uintptr_t *args, enum ipo_role role)
 {
     uintptr_t word = ipo_arg(call, args, role);
     int64_t n = has_wide_counts(call) ? (int64_t)word : (int64_t)(int32_t)word;
     return n > 0 ? (uint64_t)n : 0;
 }
 
-uint64_t ipo_count_at(const struct ipo_call *call, const uintptr_t *args, char role, uint32_t i)
+uint64_t ipo_count_at(const struct ipo_call *call, const uintptr_t *args, enum ipo_role role, uint32_t i)
 {
     uintptr_t array = ipo_arg(call, args, role);
     if (!array)
@@ -71,11 +71,11 @@ uint64_t ipo_count_at(const struct ipo_call *call, const uintptr_t *args, char r
     return n > 0 ? (uint64_t)n : 0;
 }
 
-uint64_t ipo_bytes(const struct ipo_frame *frame, const uintptr_t *args, char count, char type)
+uint64_t ipo_bytes(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role count, enum ipo_role type)
 {
     uint64_t n = ipo_count(frame->call, args, count);
-    if (ipo_has(frame->call, 'K'))
-        n *= (uint64_t)(int32_t)ipo_arg(frame->call, args, 'K');
+    if (ipo_has(frame->call, ROLE_PARTITIONS))
+        n *= (uint64_t)(int32_t)ipo_arg(frame->call, args, ROLE_PARTITIONS);
     if (n == 0)
         return 0;
     uint64_t size = ipo_type_size(frame->thread, ipo_arg(frame->call, args, type));
@@ -88,7 +88,7 @@ bool ipo_status_known = true;
 
 void ipo_want_status(struct ipo_frame *frame, uintptr_t *args)
 {
-    unsigned at = ipo_position(frame->call, 'S');
+    unsigned at = ipo_position(frame->call, ROLE_STATUS_OUT);
     if (at == IPO_ABSENT || !ipo_status_known)
         return;
     if (args[at] == ipo_abi.status_ignore) {
@@ -177,7 +177,7 @@ static inline void fill(struct ipo_request *request, const struct ipo_thread *th
 
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
 {
-    uintptr_t variable = ipo_arg(frame->call, args, 'q');
+    uintptr_t variable = ipo_arg(frame->call, args, ROLE_REQUEST_OUT);
     if (!variable)
         return;
     struct ipo_thread *thread = frame->thread;
@@ -188,14 +188,14 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     if (!request)
         return;
     bool plain = frame->call->opclass == TRC_OP_IRECV; /* of the others that receive each is another case */
-    fill(request, thread, number, &frame->sig, frame->index, frame->comm, (int)ipo_arg(frame->call, args, 's'),
-         (int)ipo_arg(frame->call, args, 'T'));
+    fill(request, thread, number, &frame->sig, frame->index, frame->comm, (int)ipo_arg(frame->call, args, ROLE_SOURCE),
+         (int)ipo_arg(frame->call, args, ROLE_RECEIVE_TAG));
     if (request->flags && !plain)
         request->flags = IPO_REQUEST_ODD;
     if (frame->call->persistent)
         request->flags = IPO_REQUEST_PERSISTENT;
     if (frame->call->opclass == TRC_OP_IO || frame->call->opclass == TRC_OP_IO_COLL)
-        request->flags |= ipo_has(frame->call, 'B') ? IPO_REQUEST_READ : 0;
+        request->flags |= ipo_has(frame->call, ROLE_RECEIVE_BUFFER) ? IPO_REQUEST_READ : 0;
     ipo_request_publish(thread, request, handle);
 }
 

@@ -12,12 +12,12 @@
 uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype);
 
 /* count x size of the first count and type argument with these roles. */
-uint64_t ipo_bytes(const struct ipo_frame *frame, const uintptr_t *args, char count, char type);
+uint64_t ipo_bytes(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role count, enum ipo_role type);
 
 /* Scalar count argument at a role, 32 or 64 bits wide as the call has it. */
-uint64_t ipo_count(const struct ipo_call *call, const uintptr_t *args, char role);
+uint64_t ipo_count(const struct ipo_call *call, const uintptr_t *args, enum ipo_role role);
 /* Element i of a count array. */
-uint64_t ipo_count_at(const struct ipo_call *call, const uintptr_t *args, char role, uint32_t i);
+uint64_t ipo_count_at(const struct ipo_call *call, const uintptr_t *args, enum ipo_role role, uint32_t i);
 
 /* Source, tag and bytes of a message out of its status, in job terms. */
 struct ipo_arrived {

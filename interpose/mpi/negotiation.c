@@ -59,35 +59,36 @@ static struct ipo_negotiation *negotiation_of(struct ipo_comm *comm)
 static bool is_bit_round(struct ipo_frame *frame, const uintptr_t *args, bool *is_or)
 {
     const struct ipo_call *call = frame->call;
-    uintptr_t op = ipo_handle(ipo_arg(call, args, 'O'));
-    if (!op || ipo_has(call, 'q') || call->persistent || ipo_arg(call, args, 'b') != ipo_abi.in_place)
+    uintptr_t op = ipo_handle(ipo_arg(call, args, ROLE_OPERATION));
+    if (!op || ipo_has(call, ROLE_REQUEST_OUT) || call->persistent ||
+        ipo_arg(call, args, ROLE_SEND_BUFFER) != ipo_abi.in_place)
         return false;
     *is_or = op == ipo_abi.op_bor;
-    uint64_t n = ipo_count(call, args, 'n');
+    uint64_t n = ipo_count(call, args, ROLE_SEND_COUNT);
     return (*is_or || op == ipo_abi.op_band) && n > 0 && n <= TRC_SAID_WORDS &&
-           ipo_type_size(frame->thread, ipo_arg(call, args, 'd')) == sizeof(uint64_t);
+           ipo_type_size(frame->thread, ipo_arg(call, args, ROLE_SEND_TYPE)) == sizeof(uint64_t);
 }
 
 static bool is_bytes(const struct ipo_frame *frame, const uintptr_t *args)
 {
-    return ipo_handle(ipo_arg(frame->call, args, 'd')) == ipo_abi.byte_type;
+    return ipo_handle(ipo_arg(frame->call, args, ROLE_SEND_TYPE)) == ipo_abi.byte_type;
 }
 
 static bool is_one_int(struct ipo_frame *frame, const uintptr_t *args)
 {
-    return ipo_count(frame->call, args, 'n') == 1 &&
-           ipo_type_size(frame->thread, ipo_arg(frame->call, args, 'd')) == sizeof(int);
+    return ipo_count(frame->call, args, ROLE_SEND_COUNT) == 1 &&
+           ipo_type_size(frame->thread, ipo_arg(frame->call, args, ROLE_SEND_TYPE)) == sizeof(int);
 }
 
 /* The step of a negotiation that this call can be; STEPS: none. */
 static enum step step_of(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    if (ipo_has(call, 'q') || call->persistent || (int)ipo_arg(call, args, 'r') != 0)
+    if (ipo_has(call, ROLE_REQUEST_OUT) || call->persistent || (int)ipo_arg(call, args, ROLE_ROOT) != 0)
         return STEPS;
     if (call->opclass == TRC_OP_GATHER)
-        return ipo_has(call, 'M') ? (is_bytes(frame, args) ? REQUESTS : STEPS)
-                                  : (is_one_int(frame, args) ? LENGTHS : STEPS);
+        return ipo_has(call, ROLE_RECEIVE_COUNTS) ? (is_bytes(frame, args) ? REQUESTS : STEPS)
+                                                  : (is_one_int(frame, args) ? LENGTHS : STEPS);
     if (call->opclass == TRC_OP_BCAST)
         return is_bytes(frame, args) ? RESPONSES : is_one_int(frame, args) ? LENGTH : STEPS;
     return STEPS;
@@ -105,9 +106,9 @@ void ipo_negotiation_describe(struct ipo_frame *frame, const uintptr_t *args)
     struct ipo_negotiation *state = comm->negotiation;
     bool is_or = false, is_round = false;
     if (call->opclass == TRC_OP_ALLREDUCE && is_bit_round(frame, args, &is_or)) {
-        const uint32_t words = (uint32_t)ipo_count(call, args, 'n');
+        const uint32_t words = (uint32_t)ipo_count(call, args, ROLE_SEND_COUNT);
         state = negotiation_of(comm);
-        if (!state || !ipo_safe_read(ipo_arg(call, args, 'B'), state->in, words * sizeof *state->in))
+        if (!state || !ipo_safe_read(ipo_arg(call, args, ROLE_RECEIVE_BUFFER), state->in, words * sizeof *state->in))
             return;
         state->proven = is_round = true;
         state->is_or = is_or;
@@ -118,8 +119,9 @@ void ipo_negotiation_describe(struct ipo_frame *frame, const uintptr_t *args)
             state = negotiation_of(comm);
         /* Bytes that rank 0 hands out alone: the loop's parameters, or the name of a new NCCL communicator. */
         is_round = state && state->proven && (is_part_of_negotiation(state, step) || step == RESPONSES);
-    } else if (call->opclass == TRC_OP_ALLGATHER && !ipo_has(call, 'M')) {
-        is_round = state && state->proven && !ipo_has(call, 'q'); /* process sets; tensors go by Allgatherv */
+    } else if (call->opclass == TRC_OP_ALLGATHER && !ipo_has(call, ROLE_RECEIVE_COUNTS)) {
+        is_round =
+            state && state->proven && !ipo_has(call, ROLE_REQUEST_OUT); /* process sets; tensors go by Allgatherv */
     }
     if (is_round)
         frame->sig.flags |= TRC_SIG_CONTROL;
@@ -143,7 +145,7 @@ static bool write_round(struct ipo_frame *frame, const uintptr_t *args)
     struct ipo_negotiation *state = frame->comm->negotiation;
     uint64_t out[TRC_SAID_WORDS];
     const uint32_t n = state->words, bytes = n * (uint32_t)sizeof *out;
-    if (!ipo_safe_read(ipo_arg(frame->call, args, 'B'), out, bytes))
+    if (!ipo_safe_read(ipo_arg(frame->call, args, ROLE_RECEIVE_BUFFER), out, bytes))
         return false;
     uint64_t *said_in = state->said_in[state->is_or], *said_out = state->said_out[state->is_or];
     uint64_t differ = state->said_words[state->is_or] ^ n;
@@ -222,9 +224,11 @@ bool ipo_negotiation_finish(struct ipo_frame *frame, const uintptr_t *args)
     } else {
         enum step step = step_of(frame, args), expected = state->step;
         if (is_round && step == REQUESTS)
-            is_round = write_list(frame, TRC_SAID_REQUEST, ipo_arg(call, args, 'b'), ipo_count(call, args, 'n'));
+            is_round = write_list(frame, TRC_SAID_REQUEST, ipo_arg(call, args, ROLE_SEND_BUFFER),
+                                  ipo_count(call, args, ROLE_SEND_COUNT));
         if (is_round && step == RESPONSES && expected == RESPONSES)
-            is_round = write_list(frame, TRC_SAID_RESPONSE, ipo_arg(call, args, 'B'), ipo_count(call, args, 'n'));
+            is_round = write_list(frame, TRC_SAID_RESPONSE, ipo_arg(call, args, ROLE_RECEIVE_BUFFER),
+                                  ipo_count(call, args, ROLE_SEND_COUNT));
         follow(state, step);
     }
     if (!is_round) {

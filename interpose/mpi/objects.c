@@ -23,15 +23,18 @@ static void use(struct ipo_frame *frame, struct ipo_comm *comm)
 void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    const uintptr_t *file = (const uintptr_t *)ipo_arg(call, args, 'j'); /* MPI_File is a pointer everywhere */
+    const uintptr_t *file =
+        (const uintptr_t *)ipo_arg(call, args, ROLE_FILE_INOUT); /* MPI_File is a pointer everywhere */
     frame->handle = 0;
-    if (ipo_has(call, 'P')) /* before it is gone: another thread may be given its handle with another size at once */
+    if (ipo_has(
+            call,
+            ROLE_TYPE_INOUT)) /* before it is gone: another thread may be given its handle with another size at once */
         ipo_cache_forget();
-    if (ipo_has(call, 'k')) {
-        frame->handle = ipo_handle_load(ipo_arg(call, args, 'k'), 0);
+    if (ipo_has(call, ROLE_COMM_INOUT)) {
+        frame->handle = ipo_handle_load(ipo_arg(call, args, ROLE_COMM_INOUT), 0);
         frame->comm = ipo_comm(frame->handle);
-    } else if (ipo_has(call, 'W')) {
-        frame->handle = ipo_handle_load(ipo_arg(call, args, 'W'), 0);
+    } else if (ipo_has(call, ROLE_WINDOW_INOUT)) {
+        frame->handle = ipo_handle_load(ipo_arg(call, args, ROLE_WINDOW_INOUT), 0);
         frame->comm = ipo_object(frame->handle);
     } else if (file) {
         frame->handle = *file;
@@ -62,25 +65,26 @@ void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     uint32_t id = frame->sig.call;
-    if (ipo_has(call, 'k'))
+    if (ipo_has(call, ROLE_COMM_INOUT))
         ipo_comm_freed(frame->handle, frame->comm);
-    if (ipo_has(call, 'W') || ipo_has(call, 'j'))
+    if (ipo_has(call, ROLE_WINDOW_INOUT) || ipo_has(call, ROLE_FILE_INOUT))
         ipo_object_freed(frame->handle, frame->comm);
     if (!trc_opclass_is(call->opclass, TRC_FACT_CREATES))
         return;
     struct ipo_comm *parent = frame->comm;
     if (frame->nested)
-        parent = ipo_has(call, 'c') ? ipo_comm_accepted(ipo_arg(call, args, 'c')) : NULL;
-    const uintptr_t *file = (const uintptr_t *)ipo_arg(call, args, 'A');
+        parent = ipo_has(call, ROLE_COMM) ? ipo_comm_accepted(ipo_arg(call, args, ROLE_COMM)) : NULL;
+    const uintptr_t *file = (const uintptr_t *)ipo_arg(call, args, ROLE_FILE_OUT);
     if (is_copy(id) && parent)
-        ipo_comm_copied(ipo_handle_load(ipo_arg(call, args, 'C'), 0), parent, id);
-    else if (ipo_has(call, 'C') && !ipo_has(call, 'q'))
-        ipo_comm_made(ipo_handle_load(ipo_arg(call, args, 'C'), 0), has_common_parent(call, id) ? parent : NULL, id,
+        ipo_comm_copied(ipo_handle_load(ipo_arg(call, args, ROLE_COMM_OUT), 0), parent, id);
+    else if (ipo_has(call, ROLE_COMM_OUT) && !ipo_has(call, ROLE_REQUEST_OUT))
+        ipo_comm_made(ipo_handle_load(ipo_arg(call, args, ROLE_COMM_OUT), 0),
+                      has_common_parent(call, id) ? parent : NULL, id,
                       call->opclass == TRC_OP_SPAWN ? frame->begin : 0);
-    else if (ipo_has(call, 'V'))
-        ipo_object_made(ipo_handle_load(ipo_arg(call, args, 'V'), 0), parent, id, NULL);
+    else if (ipo_has(call, ROLE_WINDOW_OUT))
+        ipo_object_made(ipo_handle_load(ipo_arg(call, args, ROLE_WINDOW_OUT), 0), parent, id, NULL);
     else if (file)
-        ipo_object_made(*file, parent, id, (const char *)ipo_arg(call, args, 'F'));
+        ipo_object_made(*file, parent, id, (const char *)ipo_arg(call, args, ROLE_FILE_NAME));
 }
 
 /* ---- communicators, local calls */
@@ -89,11 +93,11 @@ void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     struct ipo_comm *comm = NULL;
-    if (ipo_has(call, 'k')) {
+    if (ipo_has(call, ROLE_COMM_INOUT)) {
         ipo_keep_handle(frame, args);
         comm = frame->comm;
-    } else if (ipo_has(call, 'c')) {
-        comm = ipo_comm(ipo_arg(call, args, 'c'));
+    } else if (ipo_has(call, ROLE_COMM)) {
+        comm = ipo_comm(ipo_arg(call, args, ROLE_COMM));
     }
     /* One that nothing else was done with needs no definition for this. */
     if (comm && (comm->defined || frame->sig.call == IPO_Comm_disconnect))
@@ -108,9 +112,9 @@ void ipo_finish_comm(struct ipo_frame *frame, const uintptr_t *args)
         return;
     ipo_follow_handles(frame, args);
     if (frame->sig.call == IPO_Comm_get_parent)
-        ipo_comm_accepted(ipo_handle_load(ipo_arg(frame->call, args, 'C'), 0));
+        ipo_comm_accepted(ipo_handle_load(ipo_arg(frame->call, args, ROLE_COMM_OUT), 0));
     if (frame->sig.call == IPO_Comm_set_name)
-        ipo_comm_named(ipo_arg(frame->call, args, 'c'), (const char *)ipo_arg(frame->call, args, 'G'));
+        ipo_comm_named(ipo_arg(frame->call, args, ROLE_COMM), (const char *)ipo_arg(frame->call, args, ROLE_NAME));
 }
 
 /* ---- what makes and frees */
@@ -125,17 +129,17 @@ static bool is_partial(uint32_t call)
 void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    if (ipo_has(call, 'W') || ipo_has(call, 'j')) {
+    if (ipo_has(call, ROLE_WINDOW_INOUT) || ipo_has(call, ROLE_FILE_INOUT)) {
         ipo_keep_handle(frame, args);
         use(frame, frame->comm);
-    } else if (ipo_has(call, 'v')) {
-        use(frame, ipo_object(ipo_handle(ipo_arg(call, args, 'v'))));
-    } else if (ipo_has(call, 'a')) {
-        use(frame, ipo_object(ipo_arg(call, args, 'a')));
-    } else if (ipo_has(call, 'c')) {
-        use(frame, ipo_comm(ipo_arg(call, args, 'c')));
+    } else if (ipo_has(call, ROLE_WINDOW)) {
+        use(frame, ipo_object(ipo_handle(ipo_arg(call, args, ROLE_WINDOW))));
+    } else if (ipo_has(call, ROLE_FILE)) {
+        use(frame, ipo_object(ipo_arg(call, args, ROLE_FILE)));
+    } else if (ipo_has(call, ROLE_COMM)) {
+        use(frame, ipo_comm(ipo_arg(call, args, ROLE_COMM)));
     }
-    if (ipo_has(call, 'q'))
+    if (ipo_has(call, ROLE_REQUEST_OUT))
         frame->sig.flags |= TRC_SIG_START;
     if (!is_partial(frame->sig.call))
         take_sequence(frame);
@@ -158,16 +162,17 @@ void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     struct trc_sig *sig = &frame->sig;
-    use(frame, ipo_object(ipo_handle(ipo_arg(call, args, 'v'))));
-    sig->flags |= TRC_SIG_RMA | (ipo_has(call, 'q') ? TRC_SIG_START : 0);
-    sig->peer = ipo_world_rank(frame->comm, (int)ipo_arg(call, args, 'R'));
+    use(frame, ipo_object(ipo_handle(ipo_arg(call, args, ROLE_WINDOW))));
+    sig->flags |= TRC_SIG_RMA | (ipo_has(call, ROLE_REQUEST_OUT) ? TRC_SIG_START : 0);
+    sig->peer = ipo_world_rank(frame->comm, (int)ipo_arg(call, args, ROLE_TARGET));
     if (sig->peer == TRC_PEER_NULL)
         return;
-    if (ipo_has(call, 'n') || ipo_has(call, 'N')) {
-        sig->sent = ipo_has(call, 'n') ? ipo_bytes(frame, args, 'n', 'd') : 0;
-        sig->received = ipo_has(call, 'N') ? ipo_bytes(frame, args, 'N', 'D') : 0;
+    if (ipo_has(call, ROLE_SEND_COUNT) || ipo_has(call, ROLE_RECEIVE_COUNT)) {
+        sig->sent = ipo_has(call, ROLE_SEND_COUNT) ? ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE) : 0;
+        sig->received =
+            ipo_has(call, ROLE_RECEIVE_COUNT) ? ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE) : 0;
     } else { /* Fetch_and_op, Compare_and_swap: one element each way */
-        uint64_t size = ipo_type_size(frame->thread, ipo_arg(call, args, 'd'));
+        uint64_t size = ipo_type_size(frame->thread, ipo_arg(call, args, ROLE_SEND_TYPE));
         sig->sent = sig->received = size == TRC_BYTES_UNKNOWN ? 0 : size;
     }
 }
@@ -175,11 +180,11 @@ void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args)
 void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    use(frame, ipo_object(ipo_handle(ipo_arg(call, args, 'v'))));
+    use(frame, ipo_object(ipo_handle(ipo_arg(call, args, ROLE_WINDOW))));
     frame->sig.flags |= TRC_SIG_RMA;
-    if (ipo_has(call, 'R'))
-        frame->sig.peer = ipo_world_rank(frame->comm, (int)ipo_arg(call, args, 'R'));
-    if (ipo_has(call, 'f') && (int)ipo_arg(call, args, 'f') == ipo_abi.lock_shared)
+    if (ipo_has(call, ROLE_TARGET))
+        frame->sig.peer = ipo_world_rank(frame->comm, (int)ipo_arg(call, args, ROLE_TARGET));
+    if (ipo_has(call, ROLE_LOCK_KIND) && (int)ipo_arg(call, args, ROLE_LOCK_KIND) == ipo_abi.lock_shared)
         frame->sig.flags |= TRC_SIG_SHARED;
     if (call->opclass == TRC_OP_RMA_FENCE)
         take_sequence(frame);
@@ -191,17 +196,17 @@ void ipo_describe_io(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     struct trc_sig *sig = &frame->sig;
-    use(frame, ipo_object(ipo_arg(call, args, 'a')));
+    use(frame, ipo_object(ipo_arg(call, args, ROLE_FILE)));
     sig->flags |= TRC_SIG_IO;
-    if (ipo_has(call, 'q'))
+    if (ipo_has(call, ROLE_REQUEST_OUT))
         sig->flags |= TRC_SIG_START;
     if (call->opclass == TRC_OP_IO_COLL)
         take_sequence(frame);
     /* Room or data known now; the status, where there is one, says what it came to. */
-    if (ipo_has(call, 'n'))
-        sig->sent = ipo_bytes(frame, args, 'n', 'd');
-    if (ipo_has(call, 'N') && (ipo_has(call, 'q') || ipo_has(call, 'S')))
-        sig->received = ipo_bytes(frame, args, 'N', 'D');
+    if (ipo_has(call, ROLE_SEND_COUNT))
+        sig->sent = ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
+    if (ipo_has(call, ROLE_RECEIVE_COUNT) && (ipo_has(call, ROLE_REQUEST_OUT) || ipo_has(call, ROLE_STATUS_OUT)))
+        sig->received = ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE);
     ipo_want_status(frame, args);
 }
 
@@ -210,7 +215,7 @@ void ipo_finish_io(struct ipo_frame *frame, const uintptr_t *args)
     const struct ipo_call *call = frame->call;
     struct trc_sig *sig = &frame->sig;
     /* The end of a split write has a status too, but its bytes were counted when it began. */
-    bool reads = ipo_has(call, 'B'), writes = ipo_has(call, 'n');
+    bool reads = ipo_has(call, ROLE_RECEIVE_BUFFER), writes = ipo_has(call, ROLE_SEND_COUNT);
     uint64_t sent = sig->sent, received = sig->received;
     if (frame->failed) {
         sig->flags &= ~(uint32_t)TRC_SIG_START;
@@ -222,6 +227,6 @@ void ipo_finish_io(struct ipo_frame *frame, const uintptr_t *args)
     if (frame->failed || sent != sig->sent || received != sig->received)
         frame->index = trc_stream_intern(&frame->thread->stream, sig);
     ipo_emit(frame);
-    if (!frame->failed && ipo_has(call, 'q'))
+    if (!frame->failed && ipo_has(call, ROLE_REQUEST_OUT))
         ipo_started(frame, args);
 }

@@ -3,38 +3,39 @@
 #include "interpose/mpi/describe.h"
 #include "interpose/core/state.h"
 
-static int int_arg(const struct ipo_frame *frame, const uintptr_t *args, char role)
+static int int_arg(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role role)
 {
     return (int)ipo_arg(frame->call, args, role);
 }
 
 static void take_comm(struct ipo_frame *frame, const uintptr_t *args)
 {
-    frame->comm = ipo_comm(ipo_arg(frame->call, args, 'c'));
+    frame->comm = ipo_comm(ipo_arg(frame->call, args, ROLE_COMM));
     frame->sig.comm = frame->comm ? ipo_comm_id(frame->comm) : 0;
 }
 
 static void describe_out(struct ipo_frame *frame, const uintptr_t *args)
 {
     struct trc_sig *sig = &frame->sig;
-    sig->peer = ipo_world_rank(frame->comm, int_arg(frame, args, 'p'));
-    sig->tag = int_arg(frame, args, 't');
+    sig->peer = ipo_world_rank(frame->comm, int_arg(frame, args, ROLE_DESTINATION));
+    sig->tag = int_arg(frame, args, ROLE_SEND_TAG);
     if (sig->peer == TRC_PEER_NULL)
         return;
-    sig->sent = ipo_bytes(frame, args, 'n', 'd');
+    sig->sent = ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
     sig->flags |= TRC_SIG_P2P_OUT;
 }
 
 static void describe_in(struct ipo_frame *frame, const uintptr_t *args)
 {
     struct trc_sig *sig = &frame->sig;
-    int tag = int_arg(frame, args, 'T');
-    sig->source = ipo_world_rank(frame->comm, int_arg(frame, args, 's'));
+    int tag = int_arg(frame, args, ROLE_RECEIVE_TAG);
+    sig->source = ipo_world_rank(frame->comm, int_arg(frame, args, ROLE_SOURCE));
     sig->rtag = tag == ipo_abi.any_tag ? TRC_TAG_ANY : tag;
     if (sig->source == TRC_PEER_NULL)
         return;
-    bool own = ipo_has(frame->call, 'N');
-    sig->received = ipo_bytes(frame, args, own ? 'N' : 'n', own ? 'D' : 'd');
+    bool own = ipo_has(frame->call, ROLE_RECEIVE_COUNT);
+    sig->received =
+        ipo_bytes(frame, args, own ? ROLE_RECEIVE_COUNT : ROLE_SEND_COUNT, own ? ROLE_RECEIVE_TYPE : ROLE_SEND_TYPE);
     sig->flags |= TRC_SIG_P2P_IN;
 }
 
@@ -44,7 +45,7 @@ void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args)
     describe_out(frame, args);
     if (trc_opclass_is(frame->call->opclass, TRC_FACT_SYNC))
         frame->sig.flags |= TRC_SIG_SYNC;
-    if (ipo_has(frame->call, 'q'))
+    if (ipo_has(frame->call, ROLE_REQUEST_OUT))
         frame->sig.flags |= TRC_SIG_START;
 }
 
@@ -52,7 +53,7 @@ void ipo_describe_recv(struct ipo_frame *frame, uintptr_t *args)
 {
     take_comm(frame, args);
     describe_in(frame, args);
-    if (ipo_has(frame->call, 'q'))
+    if (ipo_has(frame->call, ROLE_REQUEST_OUT))
         frame->sig.flags |= TRC_SIG_START;
 }
 
@@ -137,14 +138,14 @@ void ipo_finish_init(struct ipo_frame *frame, const uintptr_t *args)
 void ipo_describe_probe(struct ipo_frame *frame, uintptr_t *args)
 {
     take_comm(frame, args);
-    frame->sig.source = ipo_world_rank(frame->comm, int_arg(frame, args, 's'));
-    int tag = int_arg(frame, args, 'T');
+    frame->sig.source = ipo_world_rank(frame->comm, int_arg(frame, args, ROLE_SOURCE));
+    int tag = int_arg(frame, args, ROLE_RECEIVE_TAG);
     frame->sig.rtag = tag == ipo_abi.any_tag ? TRC_TAG_ANY : tag;
 }
 
 void ipo_finish_probe(struct ipo_frame *frame, const uintptr_t *args)
 {
-    uintptr_t flag = ipo_arg(frame->call, args, 'g');
+    uintptr_t flag = ipo_arg(frame->call, args, ROLE_FLAG_OUT);
     if (!frame->failed && flag && !*(const int *)flag) {
         ipo_mark_poll(frame);
     }
@@ -154,7 +155,7 @@ void ipo_finish_probe(struct ipo_frame *frame, const uintptr_t *args)
 /* A claimed message is a posted receive: it is this one that later sends cannot overtake. */
 void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
 {
-    uintptr_t flag = ipo_arg(frame->call, args, 'g'), message = ipo_arg(frame->call, args, 'u');
+    uintptr_t flag = ipo_arg(frame->call, args, ROLE_FLAG_OUT), message = ipo_arg(frame->call, args, ROLE_MESSAGE_OUT);
     if (frame->failed || (flag && !*(const int *)flag)) {
         ipo_finish_probe(frame, args);
         return;
@@ -185,7 +186,7 @@ void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
  * thread may be given the same handle as soon as the message is received. */
 void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args)
 {
-    const uintptr_t handle = ipo_handle_load(ipo_arg(frame->call, args, 'U'), 0);
+    const uintptr_t handle = ipo_handle_load(ipo_arg(frame->call, args, ROLE_MESSAGE_INOUT), 0);
     struct ipo_request *claim = ipo_process.concurrent ? ipo_request_claim(handle) : ipo_request_find(handle);
     frame->handle = (uintptr_t)claim;
     if (!claim && handle && handle == __atomic_load_n(&ipo_abi.no_message, __ATOMIC_RELAXED))
@@ -204,7 +205,7 @@ static struct ipo_request *claimed(const struct ipo_frame *frame, const uintptr_
 {
     struct ipo_request *claim = (struct ipo_request *)frame->handle;
     if (claim && failed && ipo_process.concurrent)
-        ipo_request_unclaim(ipo_handle_load(ipo_arg(frame->call, args, 'U'), 0), claim);
+        ipo_request_unclaim(ipo_handle_load(ipo_arg(frame->call, args, ROLE_MESSAGE_INOUT), 0), claim);
     return failed ? NULL : claim;
 }
 
@@ -213,7 +214,7 @@ void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
     bool cut = frame->failed && is_truncation(frame);
     struct ipo_request *claim = claimed(frame, args, frame->failed && !cut);
     if (frame->failed) {
-        uint64_t room = cut ? ipo_bytes(frame, args, 'N', 'D') : 0;
+        uint64_t room = cut ? ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE) : 0;
         frame->sig.received = room < frame->sig.received ? room : frame->sig.received;
         intern(frame);
     }
@@ -247,7 +248,7 @@ void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
         ipo_started(frame, args);
     if (!claim)
         return;
-    const uint64_t room = ipo_bytes(frame, args, 'N', 'D');
+    const uint64_t room = ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE);
     struct ipo_request request = {.thread = claim->thread,
                                   .number = claim->number,
                                   .charge = frame->sig.call,
@@ -256,5 +257,5 @@ void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
     if (room < request.sig.received)
         request.sig.received = room;
     ipo_request_remove(claim);
-    ipo_request_add(ipo_handle_load(ipo_arg(frame->call, args, 'q'), 0), &request);
+    ipo_request_add(ipo_handle_load(ipo_arg(frame->call, args, ROLE_REQUEST_OUT), 0), &request);
 }

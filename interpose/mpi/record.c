@@ -67,7 +67,7 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
                                                          const uintptr_t *args)
 {
     if (frame->call->opclass == TRC_OP_ABORT)
-        ipo_mpi_aborting((int)ipo_arg(frame->call, args, 'L'));
+        ipo_mpi_aborting((int)ipo_arg(frame->call, args, ROLE_LEVEL));
     ipo_keep_handle(frame, args);
     frame->sig = ipo_plain_sig(id, frame->site);
     frame->sig.flags = TRC_SIG_NESTED;
@@ -118,7 +118,7 @@ static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *fram
     const uint32_t failed = frame->sig.flags & TRC_SIG_FAILED;
     if (failed && (!frame->late || ipo_error_class(frame->result) != ipo_abi.truncate_class))
         return;
-    if (ipo_has(frame->call, 'c') && !ipo_comm_accepted(ipo_arg(frame->call, args, 'c')))
+    if (ipo_has(frame->call, ROLE_COMM) && !ipo_comm_accepted(ipo_arg(frame->call, args, ROLE_COMM)))
         return;
     struct ipo_cached *cached = ipo_cache_place(frame, frame->call, args);
     frame->sig = ipo_plain_sig(frame->sig.call, frame->site);
@@ -134,7 +134,7 @@ static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *fram
 
 static inline bool is_to_describe(const struct ipo_frame *frame)
 {
-    return frame->late || (!frame->comm && ipo_has(frame->call, 'c') && frame->call->describe);
+    return frame->late || (!frame->comm && ipo_has(frame->call, ROLE_COMM) && frame->call->describe);
 }
 
 static inline void leave(struct ipo_frame *frame, const uintptr_t *args, int result)

@@ -27,8 +27,9 @@ const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS] = {
      .opclass = TRC_OP_##opclass_,                                                                                     \
      .moves = IPO_MOVES_##moves_,                                                                                      \
      .arity = arity_,                                                                                                  \
-     .at = {AT(roles_, 'n'), AT(roles_, 'd'), AT(roles_, 'o'), AT(roles_, 'r'), AT2(roles_, 'p', 's'),                 \
-            AT(roles_, 'c'), AT(roles_, 't')},                                                                         \
+     .at = {AT(roles_, NCCL_ROLE_COUNT), AT(roles_, NCCL_ROLE_TYPE), AT(roles_, NCCL_ROLE_OPERATION),                  \
+            AT(roles_, NCCL_ROLE_ROOT), AT2(roles_, NCCL_ROLE_DESTINATION, NCCL_ROLE_SOURCE),                          \
+            AT(roles_, NCCL_ROLE_COMM), AT(roles_, NCCL_ROLE_STREAM)},                                                 \
      .exported = how_},
 #define NCCL_ID    NCCL
 #define NCCL_ASYNC NCCL
@@ -50,10 +51,10 @@ const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS] = {
 /* ncclDataType_t: int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 float8e4m3 float8e5m2. */
 static const uint8_t type_bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
-uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, char role)
+uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, enum ipo_nccl_role role)
 {
     for (unsigned i = 0; i < call->arity; i++)
-        if (call->roles[i] == role)
+        if (call->roles[i] == (char)role)
             return args[i];
     return 0;
 }

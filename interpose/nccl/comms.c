@@ -96,7 +96,7 @@ static uint64_t lonely_identity(uintptr_t handle)
 static uint64_t child_identity(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args,
                                struct ipo_comm *parent)
 {
-    int32_t color = (int32_t)ipo_nccl_arg(&ipo_nccl_calls[id], args, 'k');
+    int32_t color = (int32_t)ipo_nccl_arg(&ipo_nccl_calls[id], args, NCCL_ROLE_COLOR);
     if (id == IPO_NCCL_CommSplit) {
         uint64_t state[2] = {1, 1};
         int32_t number = (int32_t)++parent->children;
@@ -254,19 +254,20 @@ void ipo_nccl_comm_freed(uintptr_t handle)
 static struct ipo_comm *grown(const struct ipo_nccl_copy *copy, const uintptr_t *args, const void *unique)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[IPO_NCCL_CommGrow];
-    uintptr_t handle = ipo_nccl_arg(call, args, 'c');
+    uintptr_t handle = ipo_nccl_arg(call, args, NCCL_ROLE_COMM);
     struct ipo_comm *parent = handle ? ipo_nccl_comm(copy, handle) : NULL;
     uint64_t magic = 0;
-    int size = (int)ipo_nccl_arg(call, args, 'N');
+    int size = (int)ipo_nccl_arg(call, args, NCCL_ROLE_SIZE);
     if (parent)
         magic = combined(parent->magic, ++parent->children);
     else if (unique)
         memcpy(&magic, unique, sizeof magic);
     else
         return NULL; /* NCCL will refuse it */
-    struct ipo_comm *comm = define(combined(magic, (uint64_t)size), parent ? parent->identity : 0,
-                                   parent ? parent->rank : (int)ipo_nccl_arg(call, args, 'R'), size,
-                                   IPO_NCCL_NUMBER(IPO_NCCL_CommGrow), (const char *)ipo_nccl_arg(call, args, 'f'));
+    struct ipo_comm *comm =
+        define(combined(magic, (uint64_t)size), parent ? parent->identity : 0,
+               parent ? parent->rank : (int)ipo_nccl_arg(call, args, NCCL_ROLE_RANK), size,
+               IPO_NCCL_NUMBER(IPO_NCCL_CommGrow), (const char *)ipo_nccl_arg(call, args, NCCL_ROLE_CONFIG));
     if (comm)
         comm->magic = magic;
     return comm;
@@ -275,14 +276,15 @@ static struct ipo_comm *grown(const struct ipo_nccl_copy *copy, const uintptr_t 
 struct ipo_comm *ipo_nccl_comm_coming(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
-    const void *unique = (const void *)ipo_nccl_arg(call, args, 'i');
+    const void *unique = (const void *)ipo_nccl_arg(call, args, NCCL_ROLE_UNIQUE_ID);
     if (id == IPO_NCCL_CommGrow)
         return grown(copy, args, unique);
     if (!unique)
         return NULL;
     struct ipo_comm *comm =
-        define(ipo_nccl_hash(unique, copy->version), 0, (int)ipo_nccl_arg(call, args, 'R'),
-               (int)ipo_nccl_arg(call, args, 'N'), IPO_NCCL_NUMBER(id), (const char *)ipo_nccl_arg(call, args, 'f'));
+        define(ipo_nccl_hash(unique, copy->version), 0, (int)ipo_nccl_arg(call, args, NCCL_ROLE_RANK),
+               (int)ipo_nccl_arg(call, args, NCCL_ROLE_SIZE), IPO_NCCL_NUMBER(id),
+               (const char *)ipo_nccl_arg(call, args, NCCL_ROLE_CONFIG));
     if (comm)
         memcpy(&comm->magic, unique, sizeof comm->magic);
     return comm;
@@ -341,9 +343,11 @@ void ipo_nccl_comm_made(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, c
         all_devices(id, args);
         return;
     }
-    struct promise p = {
-        .copy = copy, .variable = ipo_nccl_arg(call, args, 'C'), .comm = coming, .call = IPO_NCCL_NUMBER(id)};
-    struct ipo_comm *parent = coming ? NULL : ipo_nccl_comm(copy, ipo_nccl_arg(call, args, 'c'));
+    struct promise p = {.copy = copy,
+                        .variable = ipo_nccl_arg(call, args, NCCL_ROLE_COMM_OUT),
+                        .comm = coming,
+                        .call = IPO_NCCL_NUMBER(id)};
+    struct ipo_comm *parent = coming ? NULL : ipo_nccl_comm(copy, ipo_nccl_arg(call, args, NCCL_ROLE_COMM));
     if (!p.variable || (!coming && !parent))
         return;
     if (parent) {

@@ -47,23 +47,23 @@ static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *c
     const int8_t *factor = &moves[call->moves].sent;
     for (unsigned i = 0; i < call->arity; i++)
         switch (call->roles[i]) {
-        case 'n':
+        case NCCL_ROLE_COUNT:
             count = args[i];
             break;
-        case 'd':
+        case NCCL_ROLE_TYPE:
             type = (uint32_t)args[i];
             break;
-        case 'r':
+        case NCCL_ROLE_ROOT:
             root = (uint32_t)args[i];
             sig->peer = world_rank(comm, args[i]);
             break;
-        case 'p':
+        case NCCL_ROLE_DESTINATION:
             sig->peer = world_rank(comm, args[i]);
             break;
-        case 't':
+        case NCCL_ROLE_STREAM:
             sig->object = ipo_cupti_stream(args[i]);
             break;
-        case 's':
+        case NCCL_ROLE_SOURCE:
             sig->source = world_rank(comm, args[i]);
             break;
         default:
@@ -94,14 +94,14 @@ static void describe(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr
     if (call->opclass == TRC_OP_NCCL_INIT && frame->copy)
         frame->comm = ipo_nccl_comm_coming(frame->copy, id, args);
     if (!frame->comm && frame->copy)
-        frame->comm = ipo_nccl_comm(frame->copy, ipo_nccl_arg(call, args, 'c'));
+        frame->comm = ipo_nccl_comm(frame->copy, ipo_nccl_arg(call, args, NCCL_ROLE_COMM));
     frame->sig.comm = frame->comm ? frame->comm->id : 0;
     if (frame->comm && (call->opclass == TRC_OP_NCCL_INIT || call->opclass == TRC_OP_NCCL_COLL)) {
         frame->sig.flags |= TRC_SIG_COLL;
         frame->sequence = frame->comm->sequence++;
     }
-    bool blocks =
-        call->opclass != TRC_OP_NCCL_INIT || ipo_nccl_config_blocks((const char *)ipo_nccl_arg(call, args, 'f'));
+    bool blocks = call->opclass != TRC_OP_NCCL_INIT ||
+                  ipo_nccl_config_blocks((const char *)ipo_nccl_arg(call, args, NCCL_ROLE_CONFIG));
     bool returns_early = call->opclass == TRC_OP_NCCL_INIT && (thread->nccl_depth > 0 || !blocks);
     if (ipo_nccl_is_data(id) || returns_early)
         frame->sig.flags |= TRC_SIG_ENQUEUE;
@@ -146,11 +146,12 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
     if (good && (call->exported || call->opclass == TRC_OP_NCCL_INIT))
         ipo_patch_slots();
     good = good && call->opclass != TRC_OP_LOOK && frame->copy->real[id] && ipo_nccl_hook_allowed(IPO_HOOK_SYMBOLS);
-    const void *unique = (const void *)ipo_nccl_arg(call, args, 'i');
+    const void *unique = (const void *)ipo_nccl_arg(call, args, NCCL_ROLE_UNIQUE_ID);
     if (good && !*ipo_nccl_armed)
-        good = call->opclass == TRC_OP_NCCL_INIT &&
-               ipo_nccl_start((int)ipo_nccl_arg(call, args, 'R'), (int)ipo_nccl_arg(call, args, 'N'),
-                              unique && id != IPO_NCCL_CommGrow ? ipo_nccl_hash(unique, frame->copy->version) : 0);
+        good =
+            call->opclass == TRC_OP_NCCL_INIT &&
+            ipo_nccl_start((int)ipo_nccl_arg(call, args, NCCL_ROLE_RANK), (int)ipo_nccl_arg(call, args, NCCL_ROLE_SIZE),
+                           unique && id != IPO_NCCL_CommGrow ? ipo_nccl_hash(unique, frame->copy->version) : 0);
     if (good && call->opclass == TRC_OP_NCCL_INIT) {
         tell(frame->copy);
         ipo_cupti_start(false);
@@ -303,7 +304,7 @@ static __attribute__((noinline)) void follow(struct ipo_frame *frame, enum ipo_n
         break;
     default:
         if (ipo_nccl_calls[id].opclass == TRC_OP_NCCL_INIT && !frame->failed) {
-            bool has_id = ipo_nccl_arg(&ipo_nccl_calls[id], args, 'i') || id == IPO_NCCL_CommGrow;
+            bool has_id = ipo_nccl_arg(&ipo_nccl_calls[id], args, NCCL_ROLE_UNIQUE_ID) || id == IPO_NCCL_CommGrow;
             ipo_nccl_comm_made(frame->copy, id, args, has_id ? frame->comm : NULL);
             ipo_nccl_state_start(has_id ? frame->comm : NULL);
         }

@@ -6,6 +6,7 @@
 #include "interpose/cuda/device.h"
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/record.h"
+#include "interpose/nccl/roles.h"
 
 enum ipo_nccl_id {
 #define NCCL(arity, name, how, opclass, moves, roles)    IPO_NCCL_##name,
@@ -44,7 +45,7 @@ enum { IPO_AT_COUNT, IPO_AT_TYPE, IPO_AT_OP, IPO_AT_ROOT, IPO_AT_PEER, IPO_AT_CO
 
 struct ipo_nccl_call {
     const char *name;  /* "ncclAllReduce" */
-    const char *roles; /* see nccl_calls.def */
+    const char *roles; /* an enum ipo_nccl_role for each argument */
     uint8_t opclass;   /* enum trc_opclass, TRC_OP_PASS or TRC_OP_LOOK */
     uint8_t moves;     /* enum ipo_nccl_moves */
     uint8_t arity;
@@ -75,8 +76,8 @@ enum { IPO_NCCL_SUCCESS = 0, IPO_NCCL_SYSTEM_ERROR = 2, IPO_NCCL_IN_PROGRESS = 7
 
 /* ---- calls.c */
 
-/* The argument with a role; 0 if the call has none. */
-uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, char role);
+/* The first argument of `call` with this role; 0 where the call has no such argument. */
+uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, enum ipo_nccl_role role);
 /* count x size of an ncclDataType_t; TRC_BYTES_UNKNOWN for a type of a later version. */
 uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count);
 /* The row of a name; -1: it has none. */

@@ -189,9 +189,8 @@ static void begin(struct domain *domain, int row, const struct attributes *with)
     call.id = (enum ipo_nccl_id)row;
     if (about->opclass == TRC_OP_NCCL_INIT && !ipo_profiler_start(said.rank, said.size, 0))
         return;
-    ipo_profiler_set(&call, 'n', said.data_known ? said.bytes : TRC_BYTES_UNKNOWN);
-    for (const char *role = "rps"; *role; role++)
-        ipo_profiler_set(&call, *role, (uintptr_t)said.number);
+    ipo_profiler_set(&call, NCCL_ROLE_COUNT, said.data_known ? said.bytes : TRC_BYTES_UNKNOWN);
+    ipo_profiler_set_partner(&call, (uintptr_t)said.number);
     ipo_profiler_open(&call, comm_of(domain, &said), atomic_load(&domain->base));
     if (said.made && about->opclass == TRC_OP_NCCL_INIT) { /* before 2.25: who we are, and not in what */
         const struct trc_head *head = ipo_process.writer.head;

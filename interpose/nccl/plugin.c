@@ -179,9 +179,8 @@ static void open_call(struct event *event, const char *descriptor, const struct 
     memset(call, 0, sizeof *call);
     call->id = (enum ipo_nccl_id)row;
     int32_t root = layout->root ? i32(descriptor + layout->root) : -1;
-    ipo_profiler_set(call, 'n', bytes_of(descriptor, layout, version));
-    for (const char *role = "rps"; *role; role++)
-        ipo_profiler_set(call, *role, (uintptr_t)root);
+    ipo_profiler_set(call, NCCL_ROLE_COUNT, bytes_of(descriptor, layout, version));
+    ipo_profiler_set_partner(call, (uintptr_t)root);
     if (!context->comm)
         context->comm = ipo_nccl_comm_define(context->hash, context->rank, context->size, NULL, IPO_NO_CALL);
     ipo_profiler_open(call, context->comm, context->object);

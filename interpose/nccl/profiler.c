@@ -42,12 +42,19 @@ bool ipo_profiler_start(int rank, int size, uint64_t hash)
     return true;
 }
 
-void ipo_profiler_set(struct ipo_profiler_event *call, char role, uintptr_t value)
+void ipo_profiler_set(struct ipo_profiler_event *call, enum ipo_nccl_role role, uintptr_t value)
 {
     const struct ipo_nccl_call *row = &ipo_nccl_calls[call->id];
     for (unsigned i = 0; i < row->arity && i < IPO_PROFILER_ARGS; i++)
-        if (row->roles[i] == role)
+        if (row->roles[i] == (char)role)
             call->args[i] = value;
+}
+
+void ipo_profiler_set_partner(struct ipo_profiler_event *call, uintptr_t rank)
+{
+    ipo_profiler_set(call, NCCL_ROLE_ROOT, rank);
+    ipo_profiler_set(call, NCCL_ROLE_DESTINATION, rank);
+    ipo_profiler_set(call, NCCL_ROLE_SOURCE, rank);
 }
 
 void ipo_profiler_open(struct ipo_profiler_event *call, struct ipo_comm *comm, const void *site)

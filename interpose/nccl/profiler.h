@@ -26,7 +26,10 @@ bool ipo_profiler_start(int rank, int size, uint64_t hash);
 
 /* What is known of a call before it is opened: one argument by its role letter.  The size of the data is said as count
  * 'n' of bytes, type 'd' left 0. */
-void ipo_profiler_set(struct ipo_profiler_event *call, char role, uintptr_t value);
+void ipo_profiler_set(struct ipo_profiler_event *call, enum ipo_nccl_role role, uintptr_t value);
+
+/* Sets root, destination and source, whichever the call has, to a rank of the communicator. */
+void ipo_profiler_set_partner(struct ipo_profiler_event *call, uintptr_t rank);
 
 /* Opens the record: from now on the thread is inside this call.  `id` must be set, `comm` may be NULL: not known. */
 void ipo_profiler_open(struct ipo_profiler_event *call, struct ipo_comm *comm, const void *site);

@@ -48,21 +48,21 @@ static struct trc_gpu_op describe(const struct ipo_frame *frame, enum ipo_nccl_i
                               .flags = message ? TRC_GPU_MESSAGE : 0};
     for (unsigned i = 0; i < call->arity; i++)
         switch (call->roles[i]) {
-        case 'n':
+        case NCCL_ROLE_COUNT:
             what.count = args[i];
             break;
-        case 'd':
+        case NCCL_ROLE_TYPE:
             what.type = (uint8_t)args[i];
             break;
-        case 'o':
+        case NCCL_ROLE_OPERATION:
             what.op = args[i] < 5 ? (uint8_t)args[i] : TRC_GPU_OP_OWN;
             break;
-        case 'r':
-        case 'p':
-        case 's':
+        case NCCL_ROLE_ROOT:
+        case NCCL_ROLE_DESTINATION:
+        case NCCL_ROLE_SOURCE:
             what.root = (int32_t)args[i];
             break;
-        case 't':
+        case NCCL_ROLE_STREAM:
             what.stream = args[i];
             break;
         default:
