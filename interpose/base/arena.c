@@ -29,30 +29,30 @@ static unsigned class_of(size_t bytes)
     return class;
 }
 
-static uint64_t packed(uint64_t unit, uint64_t head)
+static uint64_t pack_head(uint64_t unit, uint64_t head)
 {
     return unit << TAG_BITS | ((head + 1) & ((1u << TAG_BITS) - 1));
 }
 
 /* The block may be somebody else's by now, who writes to it: then the stack has changed, and what is read here is not
  * used.  The sanitizer does not know that. */
-__attribute__((no_sanitize("thread"))) static uint64_t next_of(const void *block)
+__attribute__((no_sanitize("thread"))) static uint64_t read_next(const void *block)
 {
     return atomic_load_explicit((const _Atomic uint64_t *)block, memory_order_relaxed);
 }
 
-static void *pop(_Atomic uint64_t *stack)
+static void *pop_block(_Atomic uint64_t *stack)
 {
     uint64_t head = atomic_load(stack);
     while (head >> TAG_BITS) {
         void *block = (void *)(uintptr_t)(head >> TAG_BITS << SMALLEST);
-        if (atomic_compare_exchange_weak(stack, &head, packed(next_of(block), head)))
+        if (atomic_compare_exchange_weak(stack, &head, pack_head(read_next(block), head)))
             return block;
     }
     return NULL;
 }
 
-static void *from_system(size_t bytes)
+static void *map_memory(size_t bytes)
 {
     int kept = errno;
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -60,14 +60,14 @@ static void *from_system(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-static void *from_piece(size_t bytes)
+static void *cut_piece(size_t bytes)
 {
     for (;;) {
         struct piece *piece = atomic_load(&current);
         size_t at = piece ? atomic_fetch_add(&piece->used, bytes) : PIECE;
         if (at + bytes <= PIECE)
             return (char *)piece + at;
-        struct piece *fresh = from_system(PIECE);
+        struct piece *fresh = map_memory(PIECE);
         if (!fresh)
             return NULL;
         atomic_store(&fresh->used, sizeof *fresh);
@@ -82,10 +82,10 @@ void *ipo_arena_get(size_t bytes)
     size_t size = (size_t)1 << class;
     if (size < bytes)
         return NULL;
-    void *block = pop(&spare[class - SMALLEST]);
+    void *block = pop_block(&spare[class - SMALLEST]);
     if (block)
         return memset(block, 0, size);
-    return size <= PIECE / 4 ? from_piece(size) : from_system(size);
+    return size <= PIECE / 4 ? cut_piece(size) : map_memory(size);
 }
 
 void ipo_arena_give(void *memory, size_t bytes)
@@ -96,5 +96,5 @@ void ipo_arena_give(void *memory, size_t bytes)
     uint64_t head = atomic_load(stack);
     do
         atomic_store_explicit((_Atomic uint64_t *)memory, head >> TAG_BITS, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak(stack, &head, packed((uintptr_t)memory >> SMALLEST, head)));
+    while (!atomic_compare_exchange_weak(stack, &head, pack_head((uintptr_t)memory >> SMALLEST, head)));
 }

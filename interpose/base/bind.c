@@ -56,7 +56,7 @@ static uint32_t version_of(const struct ipo_elf *ours, uint32_t index)
 
 /* Plain functions only: variables may have been copied into the program, and what has several versions by the
  * processor's abilities (memcpy, strlen) is the loader's to choose. */
-static uintptr_t system_function(const struct ipo_elf *system, unsigned n, const char *name, uint32_t version)
+static uintptr_t find_in_system(const struct ipo_elf *system, unsigned n, const char *name, uint32_t version)
 {
     for (unsigned i = 0; i < n; i++) {
         const ElfW(Sym) *found = ipo_elf_find(&system[i], name, version);
@@ -74,7 +74,7 @@ static void bind_table(const struct ipo_elf *ours, const ElfW(Rela) * table, siz
         const char *name = ours->strings + ours->symbols[index].st_name;
         uint32_t version = IS_SLOT(ELF64_R_TYPE(table[i].r_info)) ? version_of(ours, index) : 0;
         uintptr_t *slot = (uintptr_t *)(ours->base + table[i].r_offset);
-        uintptr_t function = version && is_of_loader(name) ? system_function(system, n, name, version) : 0;
+        uintptr_t function = version && is_of_loader(name) ? find_in_system(system, n, name, version) : 0;
         if (function && *slot && *slot != function)
             __atomic_store_n(slot, function, __ATOMIC_RELEASE);
     }

@@ -7,7 +7,7 @@
 
 ipo_lookup ipo_dlsym_found;
 
-static void *nothing(void *restrict handle, const char *restrict name)
+static void *find_nothing(void *restrict handle, const char *restrict name)
 {
     (void)handle, (void)name;
     return NULL;
@@ -18,7 +18,7 @@ struct search {
     ipo_lookup found;
 };
 
-static bool look_at(const struct link_map *map, struct search *search)
+static bool find_in_object(const struct link_map *map, struct search *search)
 {
     struct ipo_elf elf;
     if (!search->passed_us || ipo_elf_is_ours(map)) {
@@ -32,25 +32,25 @@ static bool look_at(const struct link_map *map, struct search *search)
     return symbol != NULL;
 }
 
-static int look(struct dl_phdr_info *info, size_t size, void *search)
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *search)
 {
     (void)size;
     struct link_map map = {.l_addr = info->dlpi_addr};
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             map.l_ld = (ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    return map.l_ld && look_at(&map, search);
+    return map.l_ld && find_in_object(&map, search);
 }
 
 /* By the loader's list, read without a call: dl_iterate_phdr may be the program's own, which asks for the real one by
  * dlsym and so would come back here. */
 __attribute__((cold)) ipo_lookup ipo_dlsym_find(void)
 {
-    struct search search = {false, nothing};
+    struct search search = {false, find_nothing};
     const struct link_map *map = ipo_elf_first();
     if (!map)
-        dl_iterate_phdr(look, &search);
-    while (map && !look_at(map, &search))
+        dl_iterate_phdr(look_at_object, &search);
+    while (map && !find_in_object(map, &search))
         map = map->l_next;
     __atomic_store_n(&ipo_dlsym_found, search.found, __ATOMIC_RELEASE);
     return search.found;

@@ -35,7 +35,7 @@ bool ipo_elf_is_ours(const struct link_map *map)
 }
 
 /* glibc has relocated the addresses of a dynamic section, others leave them as they are in the file. */
-static const void *address(const struct ipo_elf *elf, uintptr_t value)
+static const void *relocate(const struct ipo_elf *elf, uintptr_t value)
 {
     return (const void *)(value < elf->base ? elf->base + value : value);
 }
@@ -50,7 +50,7 @@ void ipo_elf_of(const struct link_map *map, struct ipo_elf *out)
                                [DT_JMPREL] = (const void **)&out->plt};
     size_t soname = 0;
     for (const ElfW(Dyn) *dynamic = map->l_ld; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
-        const void *at = address(out, dynamic->d_un.d_ptr);
+        const void *at = relocate(out, dynamic->d_un.d_ptr);
         if (dynamic->d_tag >= 0 && dynamic->d_tag < DT_NUM && to[dynamic->d_tag])
             *to[dynamic->d_tag] = at;
         else if (dynamic->d_tag == DT_GNU_HASH)
@@ -91,14 +91,14 @@ static bool has_version(const struct ipo_elf *elf, uint32_t index, uint32_t vers
     }
 }
 
-static bool is_it(const struct ipo_elf *elf, uint32_t index, const char *name, uint32_t version)
+static bool is_match(const struct ipo_elf *elf, uint32_t index, const char *name, uint32_t version)
 {
     const ElfW(Sym) *symbol = &elf->symbols[index];
     return symbol->st_shndx != SHN_UNDEF && ipo_same_text(elf->strings + symbol->st_name, name) &&
            has_version(elf, index, version);
 }
 
-static uint32_t by_gnu_hash(const struct ipo_elf *elf, const char *name, uint32_t version)
+static uint32_t find_by_gnu_hash(const struct ipo_elf *elf, const char *name, uint32_t version)
 {
     uint32_t hash = 5381;
     for (const char *at = name; *at; at++)
@@ -109,17 +109,17 @@ static uint32_t by_gnu_hash(const struct ipo_elf *elf, const char *name, uint32_
     if (index < first || !index)
         return 0;
     for (;; index++) {
-        if ((chain[index - first] | 1) == (hash | 1) && is_it(elf, index, name, version))
+        if ((chain[index - first] | 1) == (hash | 1) && is_match(elf, index, name, version))
             return index;
         if (chain[index - first] & 1)
             return 0;
     }
 }
 
-static uint32_t by_sysv_hash(const struct ipo_elf *elf, const char *name, uint32_t version)
+static uint32_t find_by_sysv_hash(const struct ipo_elf *elf, const char *name, uint32_t version)
 {
     for (uint32_t index = 1; index < elf->sysv[1]; index++)
-        if (is_it(elf, index, name, version))
+        if (is_match(elf, index, name, version))
             return index;
     return 0;
 }
@@ -128,6 +128,6 @@ const ElfW(Sym) * ipo_elf_find(const struct ipo_elf *elf, const char *name, uint
 {
     if (!elf->strings || !elf->symbols || (!elf->gnu && !elf->sysv))
         return NULL;
-    uint32_t index = elf->gnu ? by_gnu_hash(elf, name, version) : by_sysv_hash(elf, name, version);
+    uint32_t index = elf->gnu ? find_by_gnu_hash(elf, name, version) : find_by_sysv_hash(elf, name, version);
     return index ? &elf->symbols[index] : NULL;
 }

@@ -107,7 +107,7 @@ struct tasks {
     uint32_t *tid;
     unsigned max, count, all;
 };
-static void found_task(void *context, const char *name)
+static void add_task(void *context, const char *name)
 {
     struct tasks *tasks = context;
     uint32_t tid = 0;
@@ -121,12 +121,12 @@ static void found_task(void *context, const char *name)
 unsigned ipo_tasks(uint32_t *tid, unsigned max, unsigned *all)
 {
     struct tasks tasks = {.tid = tid, .max = max};
-    ipo_directory("/proc/self/task", found_task, &tasks);
+    ipo_directory("/proc/self/task", add_task, &tasks);
     *all = tasks.all;
     return tasks.count;
 }
 
-static unsigned read_of(uint32_t tid, const char *what, char *out, unsigned size)
+static unsigned read_task_file(uint32_t tid, const char *what, char *out, unsigned size)
 {
     struct ipo_text path = {0};
     ipo_text_add(&path, "/proc/self/task/");
@@ -135,7 +135,7 @@ static unsigned read_of(uint32_t tid, const char *what, char *out, unsigned size
     return (unsigned)ipo_read_file(path.text, out, size);
 }
 
-static uint64_t number(const char **at)
+static uint64_t parse_number(const char **at)
 {
     uint64_t value = 0;
     while (**at == ' ')
@@ -159,14 +159,14 @@ static uint64_t number(const char **at)
     return negative ? ~value + 1 : value;
 }
 
-bool ipo_task_look(uint32_t tid, struct ipo_task *task)
+bool ipo_task_read(uint32_t tid, struct ipo_task *task)
 {
     char text[4096];
     memset(task, 0, sizeof *task);
     task->tid = tid;
     task->state = '?';
     task->call = -1;
-    if (!read_of(tid, "/stat", text, sizeof text))
+    if (!read_task_file(tid, "/stat", text, sizeof text))
         return false;
     const char *begin = strchr(text, '('), *end = strrchr(text, ')');
     if (begin && end && end > begin) {
@@ -176,26 +176,26 @@ bool ipo_task_look(uint32_t tid, struct ipo_task *task)
     }
     /* "running", or: number, six arguments, stack pointer, program counter; a thread may always read its own process's
      */
-    if (read_of(tid, "/syscall", text, sizeof text)) {
+    if (read_task_file(tid, "/syscall", text, sizeof text)) {
         const char *at = text;
         task->running = !strncmp(text, "running", 7);
         if (!task->running) {
-            int32_t call = (int32_t)number(&at);
+            int32_t call = (int32_t)parse_number(&at);
             for (int i = 0; i < 6 && call >= 0; i++)
-                task->argument[i] = number(&at);
-            task->sp = number(&at);
-            task->pc = number(&at);
+                task->argument[i] = parse_number(&at);
+            task->sp = parse_number(&at);
+            task->pc = parse_number(&at);
             task->call = call;
             task->placed = task->sp && task->pc;
         }
     }
-    if (read_of(tid, "/status", text, sizeof text)) {
+    if (read_task_file(tid, "/status", text, sizeof text)) {
         const char *at = strstr(text, "\nSigBlk:\t");
         if (at) {
             char hex[24] = "0x";
             memcpy(hex + 2, at + 9, 16);
             at = hex;
-            task->blocked = number(&at);
+            task->blocked = parse_number(&at);
         }
     }
     return true;
@@ -204,7 +204,7 @@ bool ipo_task_look(uint32_t tid, struct ipo_task *task)
 char ipo_task_state(uint32_t tid)
 {
     char text[512];
-    const char *end = read_of(tid, "/stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+    const char *end = read_task_file(tid, "/stat", text, sizeof text) ? strrchr(text, ')') : NULL;
     return end && end[1] == ' ' ? end[2] : 0;
 }
 
@@ -236,7 +236,7 @@ void ipo_task_on(const struct ipo_task *task, char *out, size_t size)
         }
     }
     char where[64];
-    if (task->state == 'D' && read_of(task->tid, "/wchan", where, sizeof where) > 1) {
+    if (task->state == 'D' && read_task_file(task->tid, "/wchan", where, sizeof where) > 1) {
         ipo_text_add(&text, " in the kernel's ");
         ipo_text_add(&text, where);
     }

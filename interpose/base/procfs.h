@@ -21,7 +21,7 @@ struct ipo_task {
 /* Ids of all threads of the process, at most `max`; returns how many were written, *all how many there are. */
 unsigned ipo_tasks(uint32_t *tid, unsigned max, unsigned *all);
 /* Looks at one; false: it has ended. */
-bool ipo_task_look(uint32_t tid, struct ipo_task *task);
+bool ipo_task_read(uint32_t tid, struct ipo_task *task);
 /* Its state alone; 0: it has ended. */
 char ipo_task_state(uint32_t tid);
 /* What it waits for, in words: "read() on /data/shard-17", "futex()", "running"; "" unknown. */

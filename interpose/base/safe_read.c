@@ -48,7 +48,7 @@ bool ipo_safe_read(uint64_t address, void *out, size_t size)
     return ipo_safe_read_some(address, out, size) == size;
 }
 
-uint64_t ipo_peek_word(uint64_t address)
+uint64_t ipo_safe_read_word(uint64_t address)
 {
     uint64_t word;
     return ipo_safe_read(address, &word, sizeof word) ? word : 0;

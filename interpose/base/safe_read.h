@@ -9,7 +9,7 @@
 
 bool ipo_safe_read(uint64_t address, void *out, size_t size);
 /* A pointer-sized word; 0 if it cannot be read. */
-uint64_t ipo_peek_word(uint64_t address);
+uint64_t ipo_safe_read_word(uint64_t address);
 /* At most `size` bytes, as many as there are. */
 size_t ipo_safe_read_some(uint64_t address, void *out, size_t size);
 

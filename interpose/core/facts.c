@@ -17,10 +17,10 @@
 extern char **environ;
 
 static atomic_uint forks;
-static unsigned forks_told, fork_facts;
-static bool told;
+static unsigned forks_written, fork_facts;
+static bool added;
 
-static void fact(const char *first, const char *second, const char *value)
+static void write_fact(const char *first, const char *second, const char *value)
 {
     struct ipo_text text = {0};
     ipo_text_add(&text, first);
@@ -33,7 +33,7 @@ static void fact(const char *first, const char *second, const char *value)
 
 void ipo_fact(const char *key, const char *value)
 {
-    fact(key, "", value);
+    write_fact(key, "", value);
 }
 
 static bool starts_with(const char *text, const char *const *prefixes)
@@ -45,7 +45,7 @@ static bool starts_with(const char *text, const char *const *prefixes)
 }
 
 /* Settings of the libraries that carry a job.  Nothing that looks like a secret. */
-static void settings(void)
+static void write_settings(void)
 {
     static const char *const wanted[] = {"HOROVOD_",
                                          "NCCL_",
@@ -82,28 +82,28 @@ static void settings(void)
         size_t size = strnlen(equals + 1, sizeof value - 1);
         memcpy(value, equals + 1, size);
         value[size] = 0;
-        fact("env.", name, hidden ? "(set, not shown)" : value);
+        write_fact("env.", name, hidden ? "(set, not shown)" : value);
         kept++;
     }
 }
 
-static void forked(void)
+static void count_fork(void)
 {
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 }
 
 void ipo_facts_start(void)
 {
-    settings();
+    write_settings();
     const char *(*version)(void) = (const char *(*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
     if (version)
-        fact("glibc", "", version());
-    ipo_at_fork(NULL, forked, NULL);
+        write_fact("glibc", "", version());
+    ipo_at_fork(NULL, count_fork, NULL);
 }
 
 /* ---- the rest, by our own thread --------------------------------------------------------------------------------- */
 
-static void limit(const char *name, int resource)
+static void write_limit(const char *name, int resource)
 {
     struct rlimit limits;
     struct ipo_text text = {0};
@@ -117,11 +117,11 @@ static void limit(const char *name, int resource)
         else
             ipo_text_add_number(&text, value);
     }
-    fact("limit.", name, text.text);
+    write_fact("limit.", name, text.text);
 }
 
 /* "0-3,8", of the main thread. */
-static void affinity(void)
+static void write_affinity(void)
 {
     unsigned long mask[128];
     long bytes = syscall(SYS_sched_getaffinity, getpid(), sizeof mask, mask);
@@ -142,10 +142,10 @@ static void affinity(void)
         i = last;
     }
     if (text.used)
-        fact("affinity", "", text.text);
+        write_fact("affinity", "", text.text);
 }
 
-static void namespaces(void)
+static void write_namespaces(void)
 {
     static const char *const names[] = {"net", "pid", "mnt", "user", "ipc", "uts", NULL};
     for (size_t i = 0; names[i]; i++) {
@@ -155,35 +155,35 @@ static void namespaces(void)
         target[n > 0 ? n : 0] = 0;
         const char *colon = strchr(target, ':'); /* "net:[4026531840]" */
         if (colon)
-            fact("namespace.", names[i], colon + 1);
+            write_fact("namespace.", names[i], colon + 1);
     }
 }
 
 void ipo_facts_round(bool ripe)
 {
-    static bool files_told;
+    static bool files_added;
     bool started = ipo_process.writer.head->state != TRC_STATE_STARTING;
-    if ((ripe && !told) || (started && !files_told)) { /* of one key the last fact counts */
-        files_told = started;
-        IPO_ASK_SOURCES(tell);
+    if ((ripe && !added) || (started && !files_added)) { /* of one key the last fact counts */
+        files_added = started;
+        IPO_ASK_SOURCES(add_facts);
     }
-    if (ripe && !told) {
-        told = true;
-        namespaces();
-        limit("processes", RLIMIT_NPROC);
-        limit("open files", RLIMIT_NOFILE);
-        limit("locked memory", RLIMIT_MEMLOCK);
-        limit("address space", RLIMIT_AS);
-        limit("stack", RLIMIT_STACK);
-        affinity();
+    if (ripe && !added) {
+        added = true;
+        write_namespaces();
+        write_limit("processes", RLIMIT_NPROC);
+        write_limit("open files", RLIMIT_NOFILE);
+        write_limit("locked memory", RLIMIT_MEMLOCK);
+        write_limit("address space", RLIMIT_AS);
+        write_limit("stack", RLIMIT_STACK);
+        write_affinity();
     }
     /* Told again as it doubles: facts cannot be taken back. */
     unsigned now = atomic_load_explicit(&forks, memory_order_relaxed);
-    if (now && (!forks_told || now >= forks_told * 2) && fork_facts < FORK_FACTS) {
+    if (now && (!forks_written || now >= forks_written * 2) && fork_facts < FORK_FACTS) {
         struct ipo_text text = {0};
         ipo_text_add_number(&text, now);
-        fact("forks after MPI_Init", "", text.text);
-        forks_told = now;
+        write_fact("forks after MPI_Init", "", text.text);
+        forks_written = now;
         fork_facts++;
     }
 }

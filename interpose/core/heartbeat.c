@@ -34,7 +34,7 @@ void ipo_heartbeat_wake(void)
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void beat(void)
+static void write_beat(void)
 {
     struct trc_writer *writer = &ipo_process.writer;
     struct trc_head *head = writer->head;
@@ -78,12 +78,12 @@ static bool is_over(void)
 }
 
 /* After MPI_Finalize: a process that does not end, for whatever keeps it, still shows that it is there, and where. */
-static void *live_on(void)
+static void *run_after_end(void)
 {
     for (unsigned rounds = 1; !is_over(); rounds++) {
         struct timespec pause = {.tv_sec = LATE_ROUND_NS / 1000000000};
         nanosleep(&pause, NULL);
-        beat();
+        write_beat();
         ipo_heartbeat_file();
         IPO_ASK_SOURCES(round, true);
         if (rounds % 2 == 0)
@@ -101,7 +101,7 @@ static void make_room(struct trc_writer *writer, bool busy)
     trc_writer_populate(writer, busy ? BUSY_PAGES : READY);
 }
 
-static void *live(void *unused)
+static void *run_heartbeat(void *unused)
 {
     (void)unused;
     struct trc_writer *writer = &ipo_process.writer;
@@ -116,7 +116,7 @@ static void *live(void *unused)
         make_room(writer, busy);
         if (busy && ++busy_rounds % 20 != 0)
             continue;
-        beat();
+        write_beat();
         if (++rounds % 10 == 0) { /* a second or so: what takes that long is worth a name */
             IPO_ASK_SOURCES(second);
             if (is_over())
@@ -130,18 +130,18 @@ static void *live(void *unused)
     }
     IPO_ASK_SOURCES(round, false);
     ipo_facts_round(true);
-    beat();
+    write_beat();
     ipo_heartbeat_file();
     write_back();
     atomic_store(&running, 0);
     syscall(SYS_futex, &running, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    return live_on();
+    return run_after_end();
 }
 
 void ipo_heartbeat_start(void)
 {
     atomic_store(&running, 1);
-    if (!ipo_own_thread("hpctop", live, NULL))
+    if (!ipo_own_thread("hpctop", run_heartbeat, NULL))
         atomic_store(&running, 0);
 }
 
@@ -150,7 +150,7 @@ void ipo_heartbeat_now(void)
     if (atomic_load(&running))
         ipo_heartbeat_wake();
     else
-        beat();
+        write_beat();
 }
 
 void ipo_heartbeat_stop(void)

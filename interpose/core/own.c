@@ -41,7 +41,7 @@ void ipo_own_prepare(void)
         ((void **)(void *)&calls)[i] = dlsym(RTLD_DEFAULT, names[i]);
 }
 
-static void *enter(void *at)
+static void *enter_thread(void *at)
 {
     struct own *own = at;
     atomic_store(&own->tid, (unsigned)syscall(SYS_gettid));
@@ -51,7 +51,7 @@ static void *enter(void *at)
     return result;
 }
 
-static struct own *free_place(void)
+static struct own *take_place(void)
 {
     for (unsigned i = 0; i < THREADS; i++) {
         unsigned nobody = 0;
@@ -64,7 +64,7 @@ static struct own *free_place(void)
 bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument)
 {
     ipo_own_prepare();
-    struct own *own = calls.create && calls.mask && calls.detached ? free_place() : NULL;
+    struct own *own = calls.create && calls.mask && calls.detached ? take_place() : NULL;
     if (!own)
         return false;
     own->name = name;
@@ -79,7 +79,8 @@ bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument)
     sigdelset(&all, SIGBUS);              /* a fault of our own (guard.h) */
     calls.mask(SIG_SETMASK, &all, &kept); /* inherited */
     calls.stack(&attributes, STACK);
-    bool created = !calls.create(&thread, &attributes, enter, own) || !calls.create(&thread, NULL, enter, own);
+    bool created =
+        !calls.create(&thread, &attributes, enter_thread, own) || !calls.create(&thread, NULL, enter_thread, own);
     calls.mask(SIG_SETMASK, &kept, NULL);
     calls.end_attributes(&attributes);
     if (!created)

@@ -19,7 +19,7 @@
 
 __attribute__((used, section(TRC_VERSION_SECTION))) static const char version_mark[] = HPCTOP_VERSION;
 
-static uint64_t ticks_for_writer(void)
+static uint64_t read_ticks(void)
 {
     return ipo_ticks();
 }
@@ -52,7 +52,7 @@ static int make_folder(char *path)
 
 /* Why a folder may not be used: another user's, or anyone's, could hold what they planted.  Root may well work in the
  * folder of the user who started a container. */
-static const char *refusal(const char *path)
+static const char *find_refusal(const char *path)
 {
     struct stat is;
     uid_t user = geteuid();
@@ -81,7 +81,7 @@ static int open_file(struct trc_head *head)
     }
     ipo_text_add(&path, ".hpctop");
     int error = ipo_process.folder[0] ? make_folder(ipo_process.folder) : ENAMETOOLONG;
-    const char *refused = error ? NULL : refusal(ipo_process.folder);
+    const char *refused = error ? NULL : find_refusal(ipo_process.folder);
     if (refused) {
         ipo_text_add(&path, refused);
         error = EPERM;
@@ -91,7 +91,7 @@ static int open_file(struct trc_head *head)
         if (!local)
             head->flags |= TRC_HEAD_WRITE_BACK;
         error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, schema, write_schema(),
-                                ticks_for_writer);
+                                read_ticks);
     }
     if (error && !refused) {
         ipo_text_add(&path, ": ");

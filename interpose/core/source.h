@@ -55,7 +55,7 @@ struct ipo_source {
     void (*wake)(void);                 /* our own thread: each time it wakes, from 5 to 100 ms */
     void (*round)(bool over);           /* our own thread: ten times a second; once a second when recording is over */
     void (*second)(void);               /* our own thread: once a second */
-    void (*tell)(void);                 /* our own thread: facts that need time; again when the first Init is over */
+    void (*add_facts)(void);            /* our own thread: facts that need time; again when the first Init is over */
     void (*thread_left)(struct ipo_thread *); /* its thread is dead, and another one is about to take its place */
     void (*stop)(void);                       /* at the end of recording, in the program's thread */
     void (*over)(void);                       /* only threads of ours are left: they are to end */

@@ -8,7 +8,7 @@
 
 /* cuda.h renames functions by macros where they were revised: what compiles as cuCtxPushCurrent is cuCtxPushCurrent_v2.
  * Where there are both the plain one is the old one, with a context of another kind. */
-static void *find(void *library, const char *name)
+static void *find_function(void *library, const char *name)
 {
     char later[64];
     size_t n = strlen(name);
@@ -19,7 +19,7 @@ static void *find(void *library, const char *name)
     return found ? found : dlsym(library, revised ? name : later);
 }
 
-static bool fill(struct ipo_cuda *cuda, void *library)
+static bool fill_functions(struct ipo_cuda *cuda, void *library)
 {
     bool all = true;
     static const struct {
@@ -34,7 +34,7 @@ static bool fill(struct ipo_cuda *cuda, void *library)
 #undef OPTIONAL
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        void *found = find(library, calls[i].name);
+        void *found = find_function(library, calls[i].name);
         memcpy((char *)cuda + calls[i].at, &found, sizeof found);
         all &= found || calls[i].optional;
     }
@@ -53,7 +53,7 @@ const struct ipo_cuda *ipo_cuda(void)
         atomic_store(&state, 0);
         return NULL;
     }
-    bool good = fill(&cuda, library);
+    bool good = fill_functions(&cuda, library);
     atomic_store(&state, good ? 2 : 3);
     return good ? &cuda : NULL;
 }

@@ -41,14 +41,14 @@ static void pause_us(long us)
     syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
 }
 
-static void no_more(atomic_int *of)
+static void announce_end(atomic_int *of)
 {
     atomic_store(of, 0);
     syscall(SYS_futex, of, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0); /* two threads may end the program at once */
 }
 
 /* Waits until it is 0.  False: it was not by then, of CLOCK_MONOTONIC: signals do not make it longer. */
-static bool is_over_by(const struct timespec *until, atomic_int *of)
+static bool wait_until(const struct timespec *until, atomic_int *of)
 {
     while (atomic_load(of))
         if (syscall(SYS_futex, of, FUTEX_WAIT_BITSET_PRIVATE, 1, until, NULL, FUTEX_BITSET_MATCH_ANY) &&
@@ -67,7 +67,7 @@ static void write_completed(bool last)
         if (*missing)
             ipo_fact("gpu.missing", missing);
     }
-    no_more(&writing);
+    announce_end(&writing);
 }
 
 static bool is_ours(void)
@@ -75,7 +75,7 @@ static bool is_ours(void)
     return atomic_load(&ipo_cupti_state) <= IPO_CUPTI_ON; /* our thread may be there before that is said */
 }
 
-static void *live(void *unused_)
+static void *run_thread(void *unused_)
 {
     (void)unused_;
     ipo_cupti_own = true;
@@ -90,7 +90,7 @@ static void *live(void *unused_)
     if (is_ours())
         ipo_cupti.ActivityFlushAll(IPO_CUPTI_FLUSH_FORCED);
     write_completed(true);
-    no_more(&running);
+    announce_end(&running);
     return NULL;
 }
 
@@ -104,19 +104,19 @@ void ipo_cupti_stop(void)
     struct timespec until; /* a GPU that hangs must not hang the program's end */
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec++;
-    if (is_over_by(&until, &running))
+    if (wait_until(&until, &running))
         return;
     atomic_store(&stopping, GIVEN_UP);
     /* Nor may a disk that hangs, or a lock that the caller of exit() holds: what is written later stays in chunks that
      * the file keeps. */
     until.tv_sec++;
-    is_over_by(&until, &writing);
+    wait_until(&until, &writing);
     ipo_fact("gpu.missing", "what CUPTI had not given back when recording ended");
 }
 
 /* A program that ends without MPI_Finalize: its driver is taken down by handlers that were registered before ours and
  * run after it.  Nobody should be inside then. */
-static void at_exit(void *unused_)
+static void stop_at_exit(void *unused_)
 {
     (void)unused_;
     if (ipo_process.writer.head->pid == (uint32_t)getpid()) /* not a child of the traced process */
@@ -126,7 +126,7 @@ int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
 
 /* ---- beginning */
 
-void ipo_cupti_tell(const char *what, const char *more)
+void ipo_cupti_fact(const char *what, const char *more)
 {
     struct ipo_text text = {0};
     ipo_text_add(&text, what);
@@ -134,7 +134,7 @@ void ipo_cupti_tell(const char *what, const char *more)
     ipo_fact("gpu.kernels", text.text);
 }
 
-static bool resolve(void *handle)
+static bool resolve_calls(void *handle)
 {
 #define ASK(name, parameters, ...) ipo_cupti.name = (int(*) parameters)(uintptr_t)dlsym(handle, "cupti" #name);
     IPO_CUPTI_CALLED(ASK)
@@ -168,7 +168,7 @@ static bool cuda_is_up(void)
 }
 
 /* NULL: it is on; else why not. */
-static const char *start(void)
+static const char *start_activity(void)
 {
     uint32_t version = 0;
     const char *taken = ipo_cupti_taken(), *first_call = ipo_cupti_others_call();
@@ -177,7 +177,7 @@ static const char *start(void)
     if (taken || first_call)
         return taken ? taken : "another profiler was there first";
     void *handle = ipo_cupti_find();
-    if (!handle || !resolve(handle))
+    if (!handle || !resolve_calls(handle))
         return "no libcupti was found";
     if (ipo_cupti.GetVersion(&version) || version == 130000)
         return "CUPTI 13.0.0, which can deadlock: 13.0.1 and later are used";
@@ -190,29 +190,29 @@ static const char *start(void)
     return NULL;
 }
 
-static void enter(int state)
+static void enter_state(int state)
 {
     atomic_store(&ipo_cupti_state, state);
     syscall(SYS_futex, &ipo_cupti_state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-static void begin(void)
+static void begin_activity(void)
 {
     ipo_cupti_own = true;
-    const char *why = start();
+    const char *why = start_activity();
     ipo_cupti_own = false;
-    if (!why && !ipo_own_thread("hpctop gpu", live, NULL)) {
+    if (!why && !ipo_own_thread("hpctop gpu", run_thread, NULL)) {
         why = "no thread could be made";
         ipo_cupti.ActivityDisable(ipo_cupti_kinds[0]);
     }
     if (why) {
-        no_more(&running);
-        ipo_cupti_tell("not timed: ", why);
+        announce_end(&running);
+        ipo_cupti_fact("not timed: ", why);
     } else {
-        ipo_cupti_tell("timed by CUPTI, ", library);
-        __cxa_atexit(at_exit, NULL, NULL);
+        ipo_cupti_fact("timed by CUPTI, ", library);
+        __cxa_atexit(stop_at_exit, NULL, NULL);
     }
-    enter(why ? IPO_CUPTI_NEVER : IPO_CUPTI_ON);
+    enter_state(why ? IPO_CUPTI_NEVER : IPO_CUPTI_ON);
     ipo_patch_slots(); /* CUPTI's calls, too, now that there is one */
 }
 
@@ -240,10 +240,10 @@ void ipo_cupti_start(bool up)
         atomic_compare_exchange_strong(&ipo_cupti_state, &fresh, IPO_CUPTI_STARTING)) {
         atomic_store(&running, 1);
         if (atomic_load(&stopping)) { /* it did not wait for us */
-            no_more(&running);
-            enter(IPO_CUPTI_NEVER);
+            announce_end(&running);
+            enter_state(IPO_CUPTI_NEVER);
         } else {
-            begin();
+            begin_activity();
         }
     } else { /* another thread is at it: the caller's next kernel is to be timed, too */
         ipo_cupti_settle();
@@ -251,17 +251,17 @@ void ipo_cupti_start(bool up)
     errno = kept;
 }
 
-static atomic_bool was_told; /* by the driver */
+static atomic_bool was_injected; /* by the driver */
 
 /* CUDA's driver was loaded; the program will initialise it in a moment. */
-static void *await(void *unused_)
+static void *await_cuda(void *unused_)
 {
     (void)unused_;
     for (unsigned rounds = 0;
          atomic_load(&ipo_cupti_state) == IPO_CUPTI_OFF && !atomic_load(&stopping) && !atomic_load(&ipo_own_ending);
          rounds++) {
         if (cuda_is_up()) {
-            if (ipo_cupti_is_injected() && !atomic_load(&was_told)) /* it is about to tell us, or will never */
+            if (ipo_cupti_is_injected() && !atomic_load(&was_injected)) /* it is about to tell us, or will never */
                 pause_us(GRACE_US);
             ipo_cupti_start(true);
         }
@@ -281,7 +281,7 @@ void ipo_cupti_await(void)
 {
     static bool awaiting;
     if (!awaiting && atomic_load(&expected) && atomic_load(&ipo_cupti_state) == IPO_CUPTI_OFF)
-        awaiting = ipo_own_thread("hpctop gpu", await, NULL);
+        awaiting = ipo_own_thread("hpctop gpu", await_cuda, NULL);
 }
 
 const char *ipo_cupti_object(void)
@@ -291,7 +291,7 @@ const char *ipo_cupti_object(void)
 
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
-    atomic_store(&was_told, true);
+    atomic_store(&was_injected, true);
     if (*ipo_armed || *ipo_nccl_armed)
         ipo_cupti_start(true);
     return 1;

@@ -15,7 +15,7 @@ struct sample {
 static struct sample first, latest;
 static bool clock_is_ours;
 
-static struct sample look_at_clocks(void)
+static struct sample sample_clocks(void)
 {
     struct sample best = {0};
     uint64_t narrowest = UINT64_MAX;
@@ -34,7 +34,7 @@ static struct sample look_at_clocks(void)
     return best;
 }
 
-static uint64_t to_ticks(uint64_t time)
+static uint64_t convert_time(uint64_t time)
 {
     double rate =
         latest.time > first.time ? (double)(latest.ticks - first.ticks) / (double)(latest.time - first.time) : 1;
@@ -57,7 +57,7 @@ struct block {
 _Static_assert(sizeof(struct block) == 64, "records lie aligned");
 static _Atomic(struct block *) unused[KEPT], completed;
 
-static void requested(uint8_t **buffer, size_t *size, size_t *records)
+static void give_buffer(uint8_t **buffer, size_t *size, size_t *records)
 {
     struct block *block = NULL;
     for (int i = 0; i < KEPT && !block; i++)
@@ -73,7 +73,7 @@ static void requested(uint8_t **buffer, size_t *size, size_t *records)
     *records = 0; /* as many as fit */
 }
 
-static void keep(struct block *block)
+static void queue_block(struct block *block)
 {
     for (int i = 0; i < KEPT && block; i++)
         block = atomic_exchange(&unused[i], block);
@@ -83,7 +83,7 @@ static void keep(struct block *block)
 
 /* NULL: somebody else's, who gave it before our functions replaced theirs.  Ours begin behind the start of a page, so
  * that what stands before any that could be one may be read. */
-static struct block *block_of(uint8_t *buffer)
+static struct block *find_block(uint8_t *buffer)
 {
     if (!buffer)
         return NULL;
@@ -92,10 +92,10 @@ static struct block *block_of(uint8_t *buffer)
 }
 
 /* On a thread of CUPTI's, or on one that flushes. */
-static void was_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
     (void)size;
-    struct block *block = block_of(buffer);
+    struct block *block = find_block(buffer);
     if (!block)
         return;
     size_t dropped = 0;
@@ -109,11 +109,11 @@ static void was_completed(void *context, uint32_t stream, uint8_t *buffer, size_
 
 void ipo_cupti_write_completed(void)
 {
-    static const struct ipo_device_times times = {to_ticks};
+    static const struct ipo_device_times times = {convert_time};
     struct block *newest = atomic_exchange(&completed, NULL), *block = NULL;
     if (!newest)
         return;
-    latest = look_at_clocks();
+    latest = sample_clocks();
     while (newest) { /* in the order in which they came */
         struct block *next = newest->next;
         newest->next = block;
@@ -125,7 +125,7 @@ void ipo_cupti_write_completed(void)
         void *record = NULL;
         while (ipo_cupti.ActivityGetNextRecord(block->data, block->valid, &record) == 0)
             ipo_device_record(record, &times);
-        keep(block);
+        queue_block(block);
         block = next;
     }
     ipo_device_write();
@@ -133,12 +133,12 @@ void ipo_cupti_write_completed(void)
 
 bool ipo_cupti_is_ours(uint8_t *buffer)
 {
-    return block_of(buffer) != NULL;
+    return find_block(buffer) != NULL;
 }
 
 void ipo_cupti_give_back(uint8_t *buffer)
 {
-    keep(block_of(buffer));
+    queue_block(find_block(buffer));
 }
 
 /* ---- beginning and end */
@@ -149,10 +149,10 @@ bool ipo_cupti_give_buffers(void)
 {
     clock_is_ours =
         ipo_cupti.ActivityRegisterTimestampCallback && ipo_cupti.ActivityRegisterTimestampCallback(trc_now_ns) == 0;
-    if (ipo_cupti.ActivityRegisterCallbacks(requested, was_completed))
+    if (ipo_cupti.ActivityRegisterCallbacks(give_buffer, take_buffer))
         return false;
     atomic_store(&gave, true);
-    first = latest = look_at_clocks();
+    first = latest = sample_clocks();
     return true;
 }
 

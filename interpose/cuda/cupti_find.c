@@ -16,7 +16,7 @@ struct search {
     size_t size;
 };
 
-static int match(struct dl_phdr_info *info, size_t size, void *of)
+static int match_object(struct dl_phdr_info *info, size_t size, void *of)
 {
     (void)size;
     struct search *search = of;
@@ -27,19 +27,19 @@ static int match(struct dl_phdr_info *info, size_t size, void *of)
     return 1;
 }
 
-static bool path_of(const char *name, char *path, size_t size)
+static bool find_path(const char *name, char *path, size_t size)
 {
     struct search search = {name, path, size};
-    return ipo_loader_walk(match, &search) != 0;
+    return ipo_loader_walk(match_object, &search) != 0;
 }
 
 void *ipo_loaded(const char *name)
 {
     char path[1024];
-    return path_of(name, path, sizeof path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    return find_path(name, path, sizeof path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
-static void *try(const char *folder, const char *name)
+static void *try_folder(const char *folder, const char *name)
 {
     struct ipo_text path = {0};
     if (folder) {
@@ -54,7 +54,7 @@ static void *try(const char *folder, const char *name)
 static void *try_beside(const char *object, unsigned up, const char *more, const char *name)
 {
     char path[1024];
-    if (!path_of(object, path, sizeof path))
+    if (!find_path(object, path, sizeof path))
         return NULL;
     for (unsigned i = 0; i <= up; i++) {
         char *slash = strrchr(path, '/');
@@ -65,7 +65,7 @@ static void *try_beside(const char *object, unsigned up, const char *more, const
     struct ipo_text folder = {0};
     ipo_text_add(&folder, path);
     ipo_text_add(&folder, more);
-    return try(folder.text, name);
+    return try_folder(folder.text, name);
 }
 
 static void *try_home(const char *variable, const char *name)
@@ -76,13 +76,13 @@ static void *try_home(const char *variable, const char *name)
     struct ipo_text folder = {0};
     ipo_text_add(&folder, home);
     ipo_text_add(&folder, "/extras/CUPTI/lib64");
-    return try(folder.text, name);
+    return try_folder(folder.text, name);
 }
 
 static void *find_named(const char *name)
 {
     static const char *const beside[] = {"libcudart.so", "libnccl.so", "libcublas.so"};
-    void *found = try(NULL, name);
+    void *found = try_folder(NULL, name);
     for (size_t i = 0; !found && i < sizeof beside / sizeof *beside; i++) {
         found = try_beside(beside[i], 0, "", name);
         if (!found)
@@ -97,8 +97,8 @@ static void *find_named(const char *name)
     if (!found)
         found = try_home("CUDA_PATH", name);
     if (!found)
-        found = try("/usr/local/cuda/extras/CUPTI/lib64", name);
-    return found ? found : try("/usr/local/cuda/lib64", name);
+        found = try_folder("/usr/local/cuda/extras/CUPTI/lib64", name);
+    return found ? found : try_folder("/usr/local/cuda/lib64", name);
 }
 
 /* The driver's CUDA; an older CUPTI works with it, a newer one does not. */
@@ -131,8 +131,8 @@ bool ipo_cupti_is_injected(void)
     const char *named = getenv("CUDA_INJECTION64_PATH");
     void *library = named && *named ? dlopen(named, RTLD_LAZY | RTLD_NOLOAD) : NULL; /* by whatever path */
     /* Not by the address of ours: another tool that is preloaded may be in front of it. */
-    const void *told = library ? dlsym(library, "InitializeInjection") : NULL;
-    bool is_ours = told && ipo_object_base(told) == ipo_object_base((const void *)(uintptr_t)&ipo_cupti_is_injected);
+    const void *entry = library ? dlsym(library, "InitializeInjection") : NULL;
+    bool is_ours = entry && ipo_object_base(entry) == ipo_object_base((const void *)(uintptr_t)&ipo_cupti_is_injected);
     if (library)
         dlclose(library);
     return is_ours;

@@ -9,7 +9,7 @@ static struct {
     _Atomic uint64_t number; /* in the upper half the key's lower one, in case that two threads fill the place */
 } handles[HANDLES];
 
-static uint32_t number_of(uintptr_t stream)
+static uint32_t ask_number(uintptr_t stream)
 {
     void *context = NULL;
     uint32_t context_id = 0, id = 0;
@@ -31,12 +31,12 @@ uint32_t ipo_cupti_stream(uintptr_t stream)
     uint64_t key = 0;
     if (stream > 2) { /* by a number that is never used again; an older driver is asked each time */
         if (!ipo_cupti.stream_id || ipo_cupti.stream_id((void *)stream, &id))
-            return number_of(stream);
+            return ask_number(stream);
         key = ((uint64_t)id + 1) * 0x9e3779b97f4a7c15u | (uint64_t)1 << 63;
     } else { /* the default streams: of the context that is current, and 2 of each thread */
         void *context = NULL;
         if (stream == 2 || !ipo_cupti.current_context || ipo_cupti.current_context(&context))
-            return number_of(stream);
+            return ask_number(stream);
         key = ((uint64_t)(uintptr_t)context + stream + 1) & ~((uint64_t)1 << 63);
     }
     const uint32_t home = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 40) % HANDLES;
@@ -47,7 +47,7 @@ uint32_t ipo_cupti_stream(uintptr_t stream)
     uint64_t known = there == key ? atomic_load(&handles[at].number) : 0;
     if (known >> 32 == (uint32_t)key && (uint32_t)known)
         return (uint32_t)known;
-    const uint32_t number = number_of(stream);
+    const uint32_t number = ask_number(stream);
     at = there && there != key ? home : at; /* no room: the first one has to make it */
     if (number) {
         atomic_store(&handles[at].key, key);

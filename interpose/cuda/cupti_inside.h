@@ -58,7 +58,7 @@ extern IPO_OURS const int ipo_cupti_kinds[IPO_CUPTI_KINDS];
 /* ---- cupti.c */
 
 /* The fact "gpu.kernels". */
-void ipo_cupti_tell(const char *what, const char *more);
+void ipo_cupti_fact(const char *what, const char *more);
 /* Where another thread is starting it: waits until it has, two seconds at most. */
 void ipo_cupti_settle(void);
 

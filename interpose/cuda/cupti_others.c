@@ -28,13 +28,13 @@ static void step_aside(const char *because)
         ipo_cupti.ActivityDisable(ipo_cupti_kinds[i]);
     ipo_cupti_put_clock_back();
     ipo_cupti_own = false;
-    ipo_cupti_tell("timed until another profiler came: it called cupti", because);
+    ipo_cupti_fact("timed until another profiler came: it called cupti", because);
     atomic_store(&ipo_cupti_state, IPO_CUPTI_NEVER);
 }
 
 /* What a caller means by a name: another copy of CUPTI than the one in use may be in its scope.  An object that was
  * linked without CUPTI has the scope of the one that loaded it: then it means the one there is. */
-static void *meant(const void *caller, const char *name)
+static void *find_meant(const void *caller, const char *name)
 {
     Dl_info info;
     void *scope = dladdr(caller, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -47,7 +47,7 @@ static void *meant(const void *caller, const char *name)
     return only ? dlsym(only, name) : found;
 }
 
-static void met(const char *call)
+static void meet_other(const char *call)
 {
     if (ipo_cupti_own)
         return;
@@ -63,7 +63,7 @@ static void met(const char *call)
 static _Atomic(ipo_cupti_requested) their_request;
 static _Atomic(ipo_cupti_completed) their_completed;
 
-static void completed_for_them(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void take_for_them(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
     ipo_cupti_completed done = atomic_load(&their_completed);
     if (!ipo_cupti_is_ours(buffer)) {
@@ -95,11 +95,11 @@ static struct {
     static int function parameters                                                                                     \
     {                                                                                                                  \
         int(*real) parameters = (int(*) parameters)(uintptr_t)(found);                                                 \
-        met(#name);                                                                                                    \
+        meet_other(#name);                                                                                             \
         return real ? real(__VA_ARGS__) : NO_CUPTI;                                                                    \
     }
 #define ASK(name, parameters, ...)                                                                                     \
-    BODY(foreign_##name, meant(__builtin_return_address(0), "cupti" #name), name, parameters, __VA_ARGS__)             \
+    BODY(foreign_##name, find_meant(__builtin_return_address(0), "cupti" #name), name, parameters, __VA_ARGS__)        \
     BODY(found_##name, (uintptr_t)looked_up.name, name, parameters, __VA_ARGS__)
 IPO_CUPTI_FOREIGN(ASK)
 #undef ASK
@@ -107,18 +107,18 @@ IPO_CUPTI_FOREIGN(ASK)
 static int take_over(int (*real)(ipo_cupti_requested, ipo_cupti_completed), ipo_cupti_requested ask,
                      ipo_cupti_completed done)
 {
-    met("ActivityRegisterCallbacks");
+    meet_other("ActivityRegisterCallbacks");
     if (!real)
         return NO_CUPTI;
     if (ipo_cupti_own || !ipo_cupti_gave_buffers() || !ask || !done)
         return real(ask, done);
     atomic_store(&their_request, ask);
     atomic_store(&their_completed, done);
-    return real(ask, completed_for_them);
+    return real(ask, take_for_them);
 }
 static int foreign_ActivityRegisterCallbacks(ipo_cupti_requested ask, ipo_cupti_completed done)
 {
-    void *real = meant(__builtin_return_address(0), "cuptiActivityRegisterCallbacks");
+    void *real = find_meant(__builtin_return_address(0), "cuptiActivityRegisterCallbacks");
     return take_over((int (*)(ipo_cupti_requested, ipo_cupti_completed))(uintptr_t)real, ask, done);
 }
 static int found_ActivityRegisterCallbacks(ipo_cupti_requested ask, ipo_cupti_completed done)

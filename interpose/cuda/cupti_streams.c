@@ -40,7 +40,7 @@ static size_t items_n, items_room;
 
 static uint64_t unfinished, untimed, without_stream;
 
-static void *anonymous(size_t bytes)
+static void *map_memory(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
@@ -59,7 +59,7 @@ uint32_t ipo_device_stream(uint32_t context, uint32_t stream)
 
 /* ---- taking ------------------------------------------------------------------------------------------------------ */
 
-static uint32_t kernel_id(const char *name)
+static uint32_t find_kernel(const char *name)
 {
     size_t length = strnlen(name, NAME_MAX_);
     uint64_t hash = XXH3_64bits(name, length) | 1;
@@ -79,11 +79,11 @@ static uint32_t kernel_id(const char *name)
     return 0; /* too many names: a kernel without one */
 }
 
-static struct item *room(void)
+static struct item *make_room(void)
 {
     if (items_n == items_room) {
         size_t more = items_room ? items_room * 2 : 4096;
-        void *grown = anonymous(more * sizeof *items);
+        void *grown = map_memory(more * sizeof *items);
         if (!grown)
             return NULL;
         if (items) {
@@ -96,13 +96,13 @@ static struct item *room(void)
     return &items[items_n++];
 }
 
-static void keep(struct item item, uint64_t start, uint64_t end, const struct ipo_device_times *times)
+static void add_item(struct item item, uint64_t start, uint64_t end, const struct ipo_device_times *times)
 {
     bool known = start && end && item.number;
     untimed += !start;
     unfinished += start && !end;
     without_stream += start && end && !item.number;
-    struct item *place = known ? room() : NULL;
+    struct item *place = known ? make_room() : NULL;
     if (!place) {
         __atomic_fetch_add(&ipo_process.writer.head->lost_records, start && end, __ATOMIC_RELAXED);
         return;
@@ -112,7 +112,7 @@ static void keep(struct item item, uint64_t start, uint64_t end, const struct ip
     *place = item;
 }
 
-static uint32_t copy_call(uint8_t kind)
+static uint32_t find_copy_call(uint8_t kind)
 {
     switch (kind) {
     case IPO_CUPTI_HTOD:
@@ -138,22 +138,22 @@ void ipo_device_record(const void *record, const struct ipo_device_times *times)
         struct item item = {.number = ipo_device_stream(k.context, k.stream),
                             .device = k.device,
                             .call = IPO_DEVICE_KERNEL,
-                            .kernel = k.name && k.end ? kernel_id(k.name) : 0};
-        keep(item, k.start, k.end, times);
+                            .kernel = k.name && k.end ? find_kernel(k.name) : 0};
+        add_item(item, k.start, k.end, times);
     } else if (kind == IPO_CUPTI_MEMCPY || kind == IPO_CUPTI_MEMCPY2) {
         struct ipo_cupti_copy c;
         memcpy(&c, record, sizeof c);
         struct item item = {.number = ipo_device_stream(c.context, c.stream),
                             .device = c.device,
                             .bytes = c.bytes,
-                            .call = kind == IPO_CUPTI_MEMCPY2 ? IPO_DEVICE_PTOP : copy_call(c.copy_kind)};
-        keep(item, c.start, c.end, times);
+                            .call = kind == IPO_CUPTI_MEMCPY2 ? IPO_DEVICE_PTOP : find_copy_call(c.copy_kind)};
+        add_item(item, c.start, c.end, times);
     }
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static struct trc_stream *stream_of(const struct item *item)
+static struct trc_stream *find_stream(const struct item *item)
 {
     uint32_t slot = item->number - 1;
     if (streams[slot].stream || streams[slot].hopeless)
@@ -161,7 +161,7 @@ static struct trc_stream *stream_of(const struct item *item)
     uint64_t key = atomic_load(&streams[slot].key) - 1;
     struct trc_device_stream of = {
         .number = item->number, .device = item->device, .context = (uint32_t)(key >> 32), .stream = (uint32_t)key};
-    struct trc_stream *stream = anonymous(sizeof *stream);
+    struct trc_stream *stream = map_memory(sizeof *stream);
     if (stream && trc_stream_open_device(stream, &ipo_process.writer, &of, "gpu")) {
         stream->base = item->begin; /* it was there before its page was */
         streams[slot].stream = stream;
@@ -172,7 +172,7 @@ static struct trc_stream *stream_of(const struct item *item)
     return streams[slot].stream;
 }
 
-static int by_stream_and_time(const void *a, const void *b)
+static int compare_items(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
     if (x->number != y->number)
@@ -184,10 +184,10 @@ void ipo_device_write(void)
 {
     if (items_n == 0)
         return;
-    qsort(items, items_n, sizeof *items, by_stream_and_time);
+    qsort(items, items_n, sizeof *items, compare_items);
     for (size_t i = 0; i < items_n; i++) {
         const struct item *item = &items[i];
-        struct trc_stream *stream = stream_of(item);
+        struct trc_stream *stream = find_stream(item);
         if (!stream) {
             __atomic_fetch_add(&ipo_process.writer.head->lost_records, 1, __ATOMIC_RELAXED);
             continue;

@@ -47,7 +47,7 @@ static _Atomic uint64_t queue[QUEUE];
 static atomic_uint queue_put, queue_taken;
 
 /* Where a context is in `contexts`, from now on if it was not yet; CONTEXTS: no room. */
-static unsigned place_of(uintptr_t context)
+static unsigned find_context(uintptr_t context)
 {
     for (unsigned i = 0; i < CONTEXTS; i++) {
         uintptr_t there = atomic_load_explicit(&contexts[i], memory_order_relaxed);
@@ -60,12 +60,12 @@ static unsigned place_of(uintptr_t context)
 }
 
 /* A context may stand where another stood before a reset; then what was made in that one is forgotten. */
-static void check_life(const struct ipo_cuda *cuda, uintptr_t context)
+static void check_context(const struct ipo_cuda *cuda, uintptr_t context)
 {
     unsigned long long id = 0;
     if (!cuda->cuCtxGetId || cuda->cuCtxGetId(context, &id))
         return;
-    unsigned i = place_of(context);
+    unsigned i = find_context(context);
     uint64_t before = i < CONTEXTS ? atomic_load(&context_ids[i]) : id;
     if (before == id || before == CLEARING)
         return;
@@ -84,16 +84,16 @@ uintptr_t ipo_cuda_context(void)
     uintptr_t context = 0;
     if (!cuda || cuda->cuCtxGetCurrent(&context) || !context)
         return 0;
-    check_life(cuda, context);
+    check_context(cuda, context);
     return context;
 }
 
 /* ---- launches */
 
 /* NULL: no room, or what is there is being forgotten. */
-static struct pair *pair_of(uintptr_t context, uint32_t slot)
+static struct pair *find_pair(uintptr_t context, uint32_t slot)
 {
-    unsigned i = place_of(context);
+    unsigned i = find_context(context);
     return i < CONTEXTS && atomic_load(&context_ids[i]) != CLEARING ? &pairs[i][slot] : NULL;
 }
 
@@ -108,14 +108,14 @@ static __attribute__((noinline, cold)) bool make_pair(const struct ipo_cuda *cud
 }
 
 /* The driver's word for a handle of a context that is no more. */
-static bool is_of_the_past(int result)
+static bool is_context_gone(int result)
 {
     return result == IPO_CUDA_INVALID_HANDLE || result == IPO_CUDA_INVALID_CONTEXT ||
            result == IPO_CUDA_CONTEXT_IS_DESTROYED;
 }
 
 /* Makes `context` current, if it is not; *pushed tells to take it off again. */
-static bool enter(const struct ipo_cuda *cuda, uintptr_t context, bool *pushed)
+static bool enter_context(const struct ipo_cuda *cuda, uintptr_t context, bool *pushed)
 {
     uintptr_t current = 0;
     *pushed = false;
@@ -127,7 +127,7 @@ static bool enter(const struct ipo_cuda *cuda, uintptr_t context, bool *pushed)
     return *pushed;
 }
 
-static void leave(const struct ipo_cuda *cuda, bool pushed)
+static void leave_context(const struct ipo_cuda *cuda, bool pushed)
 {
     uintptr_t was;
     if (pushed)
@@ -152,15 +152,15 @@ enum ipo_launch ipo_cuda_launch_begin(ipo_gpu_op op, uintptr_t stream, uintptr_t
     if ((!special && cuda->cuStreamGetCtx(stream, &context)) || !context)
         return IPO_LAUNCH_BLIND;
     if (context != home) /* not looked at when the communicator was made */
-        check_life(cuda, context);
-    struct pair *pair = pair_of(context, SLOT(op));
-    if (!pair || !enter(cuda, context, &pushed))
+        check_context(cuda, context);
+    struct pair *pair = find_pair(context, SLOT(op));
+    if (!pair || !enter_context(cuda, context, &pushed))
         return IPO_LAUNCH_BLIND;
     bool good = __builtin_expect(pair->stop != 0, 1) || make_pair(cuda, pair);
     int result = good ? cuda->cuEventRecord(pair->start, stream) : 0;
     if (__builtin_expect(result != 0, 0)) /* made before its context was reset: once more */
-        good = is_of_the_past(result) && make_pair(cuda, pair) && !cuda->cuEventRecord(pair->start, stream);
-    leave(cuda, pushed);
+        good = is_context_gone(result) && make_pair(cuda, pair) && !cuda->cuEventRecord(pair->start, stream);
+    leave_context(cuda, pushed);
     launch->stream = stream;
     launch->context = context;
     launch->events = pair;
@@ -176,7 +176,7 @@ void ipo_cuda_launch_add(ipo_gpu_op first, ipo_gpu_op op)
 }
 
 /* Says the same of all operations of a launch. */
-static void tell(ipo_gpu_op first, void (*what)(ipo_gpu_op, uint64_t, uint8_t), uint64_t ticks, uint8_t how)
+static void set_all(ipo_gpu_op first, void (*what)(ipo_gpu_op, uint64_t, uint8_t), uint64_t ticks, uint8_t how)
 {
     for (ipo_gpu_op op = first; op && links[SLOT(op)].op == op;) {
         ipo_gpu_op next = links[SLOT(op)].next; /* before the slot may go to another */
@@ -185,7 +185,7 @@ static void tell(ipo_gpu_op first, void (*what)(ipo_gpu_op, uint64_t, uint8_t), 
     }
 }
 
-static bool hand_over(ipo_gpu_op first)
+static bool queue_launch(ipo_gpu_op first)
 {
     unsigned at = atomic_load(&queue_put);
     do {
@@ -202,12 +202,13 @@ void ipo_cuda_launch_end(ipo_gpu_op first, uint8_t how)
     const struct launch *launch = &launches[SLOT(first)];
     bool pushed = false, good = false;
     if (cuda) { /* it may have been given up since the launch began */
-        good = enter(cuda, launch->context, &pushed) && !cuda->cuEventRecord(launch->events->stop, launch->stream);
-        leave(cuda, pushed);
+        good =
+            enter_context(cuda, launch->context, &pushed) && !cuda->cuEventRecord(launch->events->stop, launch->stream);
+        leave_context(cuda, pushed);
     }
-    tell(first, ipo_gpu_op_enqueued, 0, how | (good ? TRC_GPU_BY_EVENTS : TRC_GPU_BLIND));
-    if (good && !hand_over(first))
-        tell(first, ipo_gpu_op_enqueued, 0, TRC_GPU_BLIND);
+    set_all(first, ipo_gpu_op_enqueued, 0, how | (good ? TRC_GPU_BY_EVENTS : TRC_GPU_BLIND));
+    if (good && !queue_launch(first))
+        set_all(first, ipo_gpu_op_enqueued, 0, TRC_GPU_BLIND);
 }
 
 void ipo_cuda_launch_defer(ipo_gpu_op first, _Atomic uint64_t *deferred)
@@ -237,7 +238,7 @@ static atomic_int stopping, ended, refused; /* refused: the driver has said that
 
 /* Asks for one event; the table says since when, in case that the driver never answers. */
 #define PAST (-1) /* nobody can tell any more */
-static int ask(const struct ipo_cuda *cuda, uintptr_t event)
+static int query_event(const struct ipo_cuda *cuda, uintptr_t event)
 {
     if (!event)
         return PAST;
@@ -249,7 +250,7 @@ static int ask(const struct ipo_cuda *cuda, uintptr_t event)
                  !(result >= IPO_CUDA_CAPTURE_FIRST && result <= IPO_CUDA_CAPTURE_LAST);
     if (!other)
         return result == IPO_CUDA_SUCCESS ? IPO_CUDA_SUCCESS : IPO_CUDA_NOT_READY;
-    if (is_of_the_past(result))
+    if (is_context_gone(result))
         return PAST;
     /* At the end of the process the driver goes first: no news. */
     head->error = result == IPO_CUDA_DEINITIALIZED ? 0 : result;
@@ -275,14 +276,14 @@ static void take_new(void)
     }
 }
 
-static void lost(ipo_gpu_op op, uint64_t ticks, uint8_t how)
+static void lose_operation(ipo_gpu_op op, uint64_t ticks, uint8_t how)
 {
     (void)ticks, (void)how;
     ipo_gpu_op_lost(op);
 }
 
 /* Its end is in the table, or that nobody will know it. */
-static bool is_told(ipo_gpu_op op)
+static bool is_settled(ipo_gpu_op op)
 {
     const struct trc_gpu_op *slot = ipo_gpu_op_of(op);
     return !slot || __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) >= TRC_GPU_COMPLETED ||
@@ -291,39 +292,39 @@ static bool is_told(ipo_gpu_op op)
 
 /* Says how a launch ended, of its first operation last: as long as that one has no end, it is looked at again.  False:
  * somebody else held an operation for too long, and it has to be said once more. */
-static bool tell_end(ipo_gpu_op first, void (*what)(ipo_gpu_op, uint64_t, uint8_t))
+static bool set_end(ipo_gpu_op first, void (*what)(ipo_gpu_op, uint64_t, uint8_t))
 {
     bool all = true;
     for (ipo_gpu_op op = links[SLOT(first)].next, next; op && links[SLOT(op)].op == op; op = next) {
         next = links[SLOT(op)].next; /* before the slot may go to another */
         what(op, 0, TRC_GPU_BY_EVENTS);
-        all = is_told(op) && all;
+        all = is_settled(op) && all;
     }
     if (all)
         what(first, 0, TRC_GPU_BY_EVENTS);
-    return all && is_told(first);
+    return all && is_settled(first);
 }
 
 /* Where a launch is; true: it is over. */
-static bool look_at(const struct ipo_cuda *cuda, ipo_gpu_op first)
+static bool query_launch(const struct ipo_cuda *cuda, ipo_gpu_op first)
 {
     const struct trc_gpu_op *slot = ipo_gpu_op_of(first);
     const struct launch *launch = &launches[SLOT(first)];
     uint8_t state = slot ? __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) : TRC_GPU_ABORTED;
     if (state >= TRC_GPU_COMPLETED)
         return true;
-    int result = state < TRC_GPU_STARTED ? ask(cuda, launch->events->start) : IPO_CUDA_SUCCESS;
+    int result = state < TRC_GPU_STARTED ? query_event(cuda, launch->events->start) : IPO_CUDA_SUCCESS;
     if (result == IPO_CUDA_SUCCESS && state < TRC_GPU_STARTED)
-        tell(first, ipo_gpu_op_started, 0, TRC_GPU_BY_EVENTS);
+        set_all(first, ipo_gpu_op_started, 0, TRC_GPU_BY_EVENTS);
     if (result == IPO_CUDA_SUCCESS)
-        result = ask(cuda, launch->events->stop);
+        result = query_event(cuda, launch->events->stop);
     if (result == IPO_CUDA_SUCCESS)
-        return tell_end(first, ipo_gpu_op_completed);
-    return result == PAST && tell_end(first, lost);
+        return set_end(first, ipo_gpu_op_completed);
+    return result == PAST && set_end(first, lose_operation);
 }
 
 /* Of each stream only the first launch that is not over has to be asked for. */
-static void look(const struct ipo_cuda *cuda)
+static void query_all(const struct ipo_cuda *cuda)
 {
     uintptr_t waiting[STREAMS];
     size_t streams = 0, kept = 0;
@@ -332,7 +333,7 @@ static void look(const struct ipo_cuda *cuda)
         bool behind = false;
         for (size_t k = 0; k < streams && !behind; k++)
             behind = waiting[k] == stream;
-        if (!behind && !atomic_load(&refused) && look_at(cuda, under_way[i]))
+        if (!behind && !atomic_load(&refused) && query_launch(cuda, under_way[i]))
             continue;
         if (!behind && streams < STREAMS && stream > 2)
             waiting[streams++] = stream;
@@ -341,7 +342,7 @@ static void look(const struct ipo_cuda *cuda)
     under_way_n = kept;
 }
 
-static void *watch(void *of)
+static void *run_watch(void *of)
 {
     const struct ipo_cuda *cuda = of;
     int mode = IPO_CUDA_CAPTURE_RELAXED;
@@ -353,7 +354,7 @@ static void *watch(void *of)
         last = atomic_load(&stopping) || atomic_load(&ipo_own_ending);
         take_new();
         if (under_way_n)
-            look(cuda);
+            query_all(cuda);
         __atomic_store_n(&head->round_ticks, ipo_ticks(), __ATOMIC_RELAXED);
         __atomic_store_n(&head->rounds, head->rounds + 1, __ATOMIC_RELAXED);
         struct timespec pause = {.tv_nsec = under_way_n ? BUSY_NS : IDLE_NS};
@@ -365,7 +366,7 @@ static void *watch(void *of)
 
 /* At exit the driver is taken down by handlers of its own, which were registered before ours and run after it: nobody
  * should be inside then.  One more look before.  Nothing relies on this. */
-static void at_exit(void *unused)
+static void stop_at_exit(void *unused)
 {
     (void)unused;
     if (ipo_process.writer.head->pid != (uint32_t)getpid())
@@ -385,9 +386,9 @@ void ipo_cuda_watch_start(void)
         ipo_fact("nccl.states", "known up to enqueued: no CUDA driver in the process");
     if (!cuda || atomic_flag_test_and_set(&begun))
         return;
-    if (!ipo_own_thread("hpctop-gpu", watch, (void *)(uintptr_t)cuda))
+    if (!ipo_own_thread("hpctop-gpu", run_watch, (void *)(uintptr_t)cuda))
         return;
-    __cxa_atexit(at_exit, NULL, NULL);
+    __cxa_atexit(stop_at_exit, NULL, NULL);
     ipo_gpu_table->head.watch = TRC_GPU_WATCH_EVENTS;
     atomic_store_explicit(&driver, cuda, memory_order_release);
     ipo_fact("nccl.states", "by events of the CUDA driver");

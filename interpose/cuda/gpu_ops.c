@@ -34,7 +34,7 @@ uint64_t ipo_gpu_next_group(void)
     return atomic_fetch_add_explicit(&groups, 1, memory_order_relaxed) + 1;
 }
 
-static uint32_t slot_in(ipo_gpu_op op)
+static uint32_t find_slot(ipo_gpu_op op)
 {
     return (uint32_t)(op & (TRC_GPU_OPS - 1));
 }
@@ -43,8 +43,8 @@ const struct trc_gpu_op *ipo_gpu_op_of(ipo_gpu_op op)
 {
     if (op == 0)
         return NULL;
-    uint64_t word = atomic_load_explicit(&words[slot_in(op)], memory_order_acquire);
-    return word >> NUMBER_SHIFT == op >> SLOT_BITS ? &ipo_gpu_table->op[slot_in(op)] : NULL;
+    uint64_t word = atomic_load_explicit(&words[find_slot(op)], memory_order_acquire);
+    return word >> NUMBER_SHIFT == op >> SLOT_BITS ? &ipo_gpu_table->op[find_slot(op)] : NULL;
 }
 
 static bool is_over(uint64_t word)
@@ -54,7 +54,7 @@ static bool is_over(uint64_t word)
 }
 
 /* A slot that nobody has, or whose operation is over: then ours, and held. */
-static uint32_t claim(void)
+static uint32_t claim_slot(void)
 {
     for (unsigned tries = 0; tries < TRIES; tries++) {
         uint32_t at = atomic_fetch_add_explicit(&next_slot, 1, memory_order_relaxed) % TRC_GPU_OPS;
@@ -71,7 +71,7 @@ ipo_gpu_op ipo_gpu_op_begin(const struct trc_gpu_op *what)
     if (!table)
         return 0;
     uint64_t number = __atomic_fetch_add(&table->head.begun, 1, __ATOMIC_RELAXED) + 1;
-    uint32_t at = claim();
+    uint32_t at = claim_slot();
     if (__builtin_expect(at == TRC_GPU_OPS, 0)) {
         __atomic_fetch_add(&table->head.lost, 1, __ATOMIC_RELAXED);
         return 0;
@@ -87,9 +87,9 @@ ipo_gpu_op ipo_gpu_op_begin(const struct trc_gpu_op *what)
     return number << SLOT_BITS | at;
 }
 
-static __attribute__((noinline, cold)) bool hold_later(ipo_gpu_op op, uint64_t *word)
+static __attribute__((noinline, cold)) bool hold_slot_slow(ipo_gpu_op op, uint64_t *word)
 {
-    _Atomic uint64_t *of = &words[slot_in(op)];
+    _Atomic uint64_t *of = &words[find_slot(op)];
     for (unsigned tries = 0; *word >> NUMBER_SHIFT == op >> SLOT_BITS && tries < SPINS + YIELDS; tries++) {
         if (!(*word & BUSY) && atomic_compare_exchange_weak(of, word, *word | BUSY))
             return true;
@@ -101,22 +101,22 @@ static __attribute__((noinline, cold)) bool hold_later(ipo_gpu_op op, uint64_t *
 }
 
 /* Whether the slot is still that operation's; then it is held, and *word is what it was. */
-static inline bool hold(ipo_gpu_op op, uint64_t *word)
+static inline bool hold_slot(ipo_gpu_op op, uint64_t *word)
 {
-    _Atomic uint64_t *of = &words[slot_in(op)];
+    _Atomic uint64_t *of = &words[find_slot(op)];
     *word = atomic_load_explicit(of, memory_order_relaxed);
     if (op == 0 || *word >> NUMBER_SHIFT != op >> SLOT_BITS)
         return false;
     bool ours = !(*word & BUSY) && atomic_compare_exchange_strong(of, word, *word | BUSY);
-    return __builtin_expect(ours, 1) || hold_later(op, word);
+    return __builtin_expect(ours, 1) || hold_slot_slow(op, word);
 }
 
 /* Says a state of an operation that is held; the word that it has then.  In the file the state comes last, and only if
  * it is a later one. */
-static inline __attribute__((always_inline)) uint64_t say(ipo_gpu_op op, uint64_t word, enum trc_gpu_state to,
-                                                          uint64_t ticks, uint8_t how, int result)
+static inline __attribute__((always_inline)) uint64_t set_state(ipo_gpu_op op, uint64_t word, enum trc_gpu_state to,
+                                                                uint64_t ticks, uint8_t how, int result)
 {
-    struct trc_gpu_op *slot = &ipo_gpu_table->op[slot_in(op)];
+    struct trc_gpu_op *slot = &ipo_gpu_table->op[find_slot(op)];
     enum trc_gpu_state state = (enum trc_gpu_state)(word & STATE);
     ticks = ticks ? ticks : ipo_ticks();
     if (to == TRC_GPU_ENQUEUED && !slot->enqueued) /* it may have started before its call returned */
@@ -139,33 +139,33 @@ static inline __attribute__((always_inline)) uint64_t say(ipo_gpu_op op, uint64_
 }
 
 /* The same with what others had to leave meanwhile: when it was so is known roughly. */
-static __attribute__((noinline, cold)) void release_later(ipo_gpu_op op, uint64_t word)
+static __attribute__((noinline, cold)) void release_slot_slow(ipo_gpu_op op, uint64_t word)
 {
-    _Atomic uint64_t *of = &words[slot_in(op)];
+    _Atomic uint64_t *of = &words[find_slot(op)];
     uint64_t there = atomic_load_explicit(of, memory_order_relaxed);
     do {
         enum trc_gpu_state due = (enum trc_gpu_state)((there & DUE) >> DUE_SHIFT);
         bool blind = due == TRC_GPU_ENQUEUED && there & DUE_BLIND;
         int result = due == TRC_GPU_FAILED ? (int)((there & DUE_RESULT) >> RESULT_SHIFT) : 0;
-        word = say(op, word, due, 0, (uint8_t)(TRC_GPU_APPROXIMATE | (blind ? TRC_GPU_BLIND : 0)), result);
+        word = set_state(op, word, due, 0, (uint8_t)(TRC_GPU_APPROXIMATE | (blind ? TRC_GPU_BLIND : 0)), result);
     } while (!atomic_compare_exchange_weak_explicit(of, &there, word, memory_order_release, memory_order_relaxed));
 }
 
 /* `was`: its word when it was held; `word`: what it is to be, as held by nobody. */
-static inline void release(ipo_gpu_op op, uint64_t was, uint64_t word)
+static inline void release_slot(ipo_gpu_op op, uint64_t was, uint64_t word)
 {
     uint64_t held = was | BUSY;
-    if (__builtin_expect(!atomic_compare_exchange_strong_explicit(&words[slot_in(op)], &held, word,
+    if (__builtin_expect(!atomic_compare_exchange_strong_explicit(&words[find_slot(op)], &held, word,
                                                                   memory_order_release, memory_order_relaxed),
                          0))
-        release_later(op, word);
+        release_slot_slow(op, word);
 }
 
 /* Leaves word of a state with the one who holds the slot.  False: nobody does any more, or it is another's.  Of results
  * (NCCL has ten or so) one that finds no room in the word is lost. */
-static bool leave(ipo_gpu_op op, enum trc_gpu_state to, uint8_t how, int result)
+static bool leave_word(ipo_gpu_op op, enum trc_gpu_state to, uint8_t how, int result)
 {
-    _Atomic uint64_t *of = &words[slot_in(op)];
+    _Atomic uint64_t *of = &words[find_slot(op)];
     uint64_t there = atomic_load_explicit(of, memory_order_relaxed), word;
     do {
         if (!(there & BUSY) || there >> NUMBER_SHIFT != op >> SLOT_BITS)
@@ -178,47 +178,47 @@ static bool leave(ipo_gpu_op op, enum trc_gpu_state to, uint8_t how, int result)
     return true;
 }
 
-static void advance(ipo_gpu_op op, enum trc_gpu_state to, uint64_t ticks, uint8_t how, int result)
+static void advance_state(ipo_gpu_op op, enum trc_gpu_state to, uint64_t ticks, uint8_t how, int result)
 {
     uint64_t word;
     if (!ipo_gpu_table)
         return;
-    while (!hold(op, &word))
-        if (op == 0 || word >> NUMBER_SHIFT != op >> SLOT_BITS || leave(op, to, how, result))
+    while (!hold_slot(op, &word))
+        if (op == 0 || word >> NUMBER_SHIFT != op >> SLOT_BITS || leave_word(op, to, how, result))
             return;
-    release(op, word, say(op, word, to, ticks, how, result));
+    release_slot(op, word, set_state(op, word, to, ticks, how, result));
 }
 
 void ipo_gpu_op_enqueued(ipo_gpu_op op, uint64_t ticks, uint8_t how)
 {
-    advance(op, TRC_GPU_ENQUEUED, ticks, how, 0);
+    advance_state(op, TRC_GPU_ENQUEUED, ticks, how, 0);
 }
 void ipo_gpu_op_started(ipo_gpu_op op, uint64_t ticks, uint8_t how)
 {
-    advance(op, TRC_GPU_STARTED, ticks, how, 0);
+    advance_state(op, TRC_GPU_STARTED, ticks, how, 0);
 }
 void ipo_gpu_op_completed(ipo_gpu_op op, uint64_t ticks, uint8_t how)
 {
-    advance(op, TRC_GPU_COMPLETED, ticks, how, 0);
+    advance_state(op, TRC_GPU_COMPLETED, ticks, how, 0);
 }
 void ipo_gpu_op_captured(ipo_gpu_op op)
 {
-    advance(op, TRC_GPU_CAPTURED, 0, 0, 0);
+    advance_state(op, TRC_GPU_CAPTURED, 0, 0, 0);
 }
 void ipo_gpu_op_lost(ipo_gpu_op op)
 {
     const struct trc_gpu_op *slot = ipo_gpu_op_of(op);
     if (slot && __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) < TRC_GPU_STARTED)
-        advance(op, TRC_GPU_ENQUEUED, 0, TRC_GPU_BLIND, 0);
+        advance_state(op, TRC_GPU_ENQUEUED, 0, TRC_GPU_BLIND, 0);
     else
-        advance(op, TRC_GPU_ABORTED, 0, 0, 0);
+        advance_state(op, TRC_GPU_ABORTED, 0, 0, 0);
 }
 void ipo_gpu_op_failed(ipo_gpu_op op, int result)
 {
-    advance(op, TRC_GPU_FAILED, 0, 0, result);
+    advance_state(op, TRC_GPU_FAILED, 0, 0, result);
 }
 
-static ipo_gpu_op handle_of(unsigned slot)
+static ipo_gpu_op make_handle(unsigned slot)
 {
     uint64_t number = atomic_load_explicit(&words[slot], memory_order_acquire) >> NUMBER_SHIFT;
     return number ? number << SLOT_BITS | slot : 0;
@@ -227,9 +227,9 @@ static ipo_gpu_op handle_of(unsigned slot)
 void ipo_gpu_ops_aborted(uint32_t comm)
 {
     for (unsigned i = 0; ipo_gpu_table && i < TRC_GPU_OPS; i++) {
-        ipo_gpu_op op = handle_of(i); /* before the look, so that it is not said of another one */
+        ipo_gpu_op op = make_handle(i); /* before the look, so that it is not said of another one */
         if (ipo_gpu_table->op[i].comm == comm)
-            advance(op, TRC_GPU_ABORTED, 0, 0, 0);
+            advance_state(op, TRC_GPU_ABORTED, 0, 0, 0);
     }
 }
 
@@ -250,7 +250,7 @@ ipo_gpu_op ipo_gpu_op_find(uint32_t comm, uint32_t call, uint64_t sequence)
     ipo_gpu_op newest = 0;
     for (unsigned i = 0; ipo_gpu_table && i < TRC_GPU_OPS; i++) {
         const struct trc_gpu_op *slot = &ipo_gpu_table->op[i];
-        ipo_gpu_op op = handle_of(i);
+        ipo_gpu_op op = make_handle(i);
         if (op > newest && slot->comm == comm && slot->call == call && slot->sequence == sequence)
             newest = op;
     }
@@ -262,15 +262,15 @@ ipo_gpu_op ipo_gpu_op_oldest(uint32_t comm, uint32_t call, uint64_t bytes)
     ipo_gpu_op oldest = 0;
     for (unsigned i = 0; ipo_gpu_table && i < TRC_GPU_OPS; i++) {
         const struct trc_gpu_op *slot = &ipo_gpu_table->op[i];
-        ipo_gpu_op op = handle_of(i);
+        ipo_gpu_op op = make_handle(i);
         if (op && (!oldest || op >> SLOT_BITS < oldest >> SLOT_BITS) && slot->comm == comm && slot->call == call &&
             slot->bytes == bytes && slot->state <= TRC_GPU_ENQUEUED && !(slot->flags & TRC_GPU_BY_PLUGIN))
             oldest = op;
     }
     uint64_t word;
-    if (!hold(oldest, &word))
+    if (!hold_slot(oldest, &word))
         return 0;
-    ipo_gpu_table->op[slot_in(oldest)].flags |= TRC_GPU_BY_PLUGIN;
-    release(oldest, word, word);
+    ipo_gpu_table->op[find_slot(oldest)].flags |= TRC_GPU_BY_PLUGIN;
+    release_slot(oldest, word, word);
     return oldest;
 }

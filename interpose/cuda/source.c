@@ -5,23 +5,23 @@
 
 #include <string.h>
 
-static unsigned found_n(void)
+static unsigned count_found(void)
 {
     return *ipo_cupti_object() != 0;
 }
 
-static enum ipo_claim claim(const char *path)
+static enum ipo_claim claim_object(const char *path)
 {
     return strcmp(path, ipo_cupti_object()) == 0 ? IPO_LEFT_ALONE : IPO_UNCLAIMED;
 }
 
-static ipo_function wrapper_of(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
 {
     (void)object, (void)bound;
     return strncmp(name, "cupti", 5) == 0 ? ipo_cupti_wrapper_of(name) : NULL;
 }
 
-static size_t schema(struct trc_schema_call *calls)
+static size_t write_schema(struct trc_schema_call *calls)
 {
 #define DEVICE(id, name_, opclass_)                                                                                    \
     calls[IPO_DEVICE_NUMBER(IPO_DEVICE_##id)] = (struct trc_schema_call){.name = name_, .opclass = TRC_OP_##opclass_};
@@ -31,14 +31,14 @@ static size_t schema(struct trc_schema_call *calls)
 }
 
 static const struct ipo_source cuda_source = {.name = "cuda",
-                                              .found_n = found_n,
-                                              .claim = claim,
-                                              .wrapper_of = wrapper_of,
+                                              .found_n = count_found,
+                                              .claim = claim_object,
+                                              .wrapper_of = find_wrapper,
                                               .names = "cupti",
                                               .looked_up = ipo_cupti_looked_up,
                                               .library = "libcuda.so",
                                               .library_came = ipo_cupti_expect,
                                               .serve = ipo_cupti_await,
-                                              .schema = schema,
+                                              .schema = write_schema,
                                               .stop = ipo_cupti_stop};
 IPO_SOURCE(cuda_source);

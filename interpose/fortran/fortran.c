@@ -52,7 +52,7 @@ typedef uintptr_t w;
         ((void (*)(T##n))real)(X##n);                                                                                  \
         break
 
-static void forward(ipo_function real, const uintptr_t *x, unsigned words)
+static void call_real(ipo_function real, const uintptr_t *x, unsigned words)
 {
     switch (words) {
         WORDS(3);
@@ -80,7 +80,7 @@ static void forward(ipo_function real, const uintptr_t *x, unsigned words)
 
 /* Fortran has fewer arguments than C where there are argc and argv, and MPI_PCONTROL(LEVEL) has not even ierr, except
  * in some mpi_f08. */
-static unsigned arguments_of(enum ipo_call_id id)
+static unsigned count_arguments(enum ipo_call_id id)
 {
     switch (id) {
     case IPO_Init:
@@ -94,9 +94,9 @@ static unsigned arguments_of(enum ipo_call_id id)
         return ipo_calls[id].arity;
     }
 }
-static unsigned ierr_at(enum ipo_call_id id)
+static unsigned find_ierr(enum ipo_call_id id)
 {
-    return id == IPO_Pcontrol ? NO_IERR : arguments_of(id);
+    return id == IPO_Pcontrol ? NO_IERR : count_arguments(id);
 }
 
 /* ---- arguments */
@@ -110,18 +110,18 @@ struct twin {
     char text[MOST_TEXT];
 };
 
-static inline uintptr_t integer(uintptr_t word)
+static inline uintptr_t load_integer(uintptr_t word)
 {
     return word ? (uintptr_t)(intptr_t) * (const int *)word : 0;
 }
 
-static inline uintptr_t handle_at(enum ipo_kind kind, uintptr_t word)
+static inline uintptr_t load_handle(enum ipo_kind kind, uintptr_t word)
 {
     return word ? ipo_handle_of(kind, *(const int *)word) : 0;
 }
 
 /* Room in the thread's scratch memory; false if it cannot be had. */
-static bool room_for(struct ipo_thread *thread, uint32_t n)
+static bool make_room(struct ipo_thread *thread, uint32_t n)
 {
     if (__builtin_expect(n <= thread->fortran_room, 1))
         return true;
@@ -146,16 +146,16 @@ static void load_requests(const int *from, uintptr_t *to, uint32_t n)
         to[i] = ipo_handle_of(IPO_KIND_REQUEST, from[i]);
 }
 
-static uint32_t listed(const struct ipo_call *call, const uintptr_t *words)
+static uint32_t count_requests(const struct ipo_call *call, const uintptr_t *words)
 {
     unsigned at = ipo_position(call, ROLE_LENGTH);
-    int n = at == IPO_ABSENT ? 0 : (int)integer(words[at]);
+    int n = at == IPO_ABSENT ? 0 : (int)load_integer(words[at]);
     return n > 0 ? (uint32_t)n : 0;
 }
 
 /* CHARACTER(n) to a C string: blanks at either end do not count.  Read forward and no further than needed: a caller
  * that passes no hidden length, as C code may, leaves any number there. */
-static uintptr_t string(struct twin *twin, uintptr_t word, uintptr_t length)
+static uintptr_t convert_string(struct twin *twin, uintptr_t word, uintptr_t length)
 {
     size_t n = (uint32_t)length < MOST_BLANKS ? (uint32_t)length : MOST_BLANKS;
     const char *from = (const char *)word;
@@ -170,12 +170,12 @@ static uintptr_t string(struct twin *twin, uintptr_t word, uintptr_t length)
 }
 
 /* A handle that the call gives, takes or changes. */
-static uintptr_t variable(struct twin *twin, unsigned at, enum ipo_kind kind, uintptr_t word, bool gives)
+static uintptr_t convert_handle(struct twin *twin, unsigned at, enum ipo_kind kind, uintptr_t word, bool gives)
 {
     if (ipo_is_integer(kind))
         return word;
     twin->later |= 1u << at;
-    twin->cell[at] = gives ? 0 : handle_at(kind, word);
+    twin->cell[at] = gives ? 0 : load_handle(kind, word);
     return (uintptr_t)&twin->cell[at];
 }
 
@@ -205,64 +205,64 @@ static const struct {
     [ROLE_MESSAGE_OUT] = {IPO_KIND_MESSAGE, GIVES},
 };
 
-static uintptr_t handle_argument(struct twin *twin, char role, uintptr_t word, unsigned at)
+static uintptr_t convert_one_handle(struct twin *twin, char role, uintptr_t word, unsigned at)
 {
     const enum ipo_kind kind = (enum ipo_kind)handle_of[role & 127].kind;
     const enum use use = (enum use)handle_of[role & 127].use;
     if (use == READS)
-        return handle_at(kind, word);
+        return load_handle(kind, word);
     if (kind == IPO_KIND_REQUEST)
         twin->variable = word;
-    return variable(twin, at, kind, word, use == GIVES);
+    return convert_handle(twin, at, kind, word, use == GIVES);
 }
 
 /* An array of requests; indices into one. */
-static uintptr_t request_array(struct twin *twin, const struct ipo_call *call, struct ipo_thread *thread,
-                               const uintptr_t *words, unsigned at)
+static uintptr_t convert_requests(struct twin *twin, const struct ipo_call *call, struct ipo_thread *thread,
+                                  const uintptr_t *words, unsigned at)
 {
     twin->variable = words[at];
     if (ipo_is_integer(IPO_KIND_REQUEST))
         return words[at];
-    const uint32_t n = listed(call, words);
-    if (!words[at] || !room_for(thread, n ? n : 1))
+    const uint32_t n = count_requests(call, words);
+    if (!words[at] || !make_room(thread, n ? n : 1))
         return 0;
     load_requests((const int *)words[at], thread->fortran_handles, n);
     twin->later |= 1u << at;
     return (uintptr_t)thread->fortran_handles;
 }
-static uintptr_t index_array(struct twin *twin, const struct ipo_call *call, struct ipo_thread *thread,
-                             const uintptr_t *words, unsigned at)
+static uintptr_t convert_indices(struct twin *twin, const struct ipo_call *call, struct ipo_thread *thread,
+                                 const uintptr_t *words, unsigned at)
 {
-    const uint32_t n = listed(call, words);
-    if (!room_for(thread, n ? n : 1))
+    const uint32_t n = count_requests(call, words);
+    if (!make_room(thread, n ? n : 1))
         return 0;
     twin->later |= 1u << at;
     return (uintptr_t)thread->fortran_indices;
 }
 
 /* A buffer's address: a descriptor begins with it, in TS 29113 and in gfortran's own form. */
-static uintptr_t buffer(enum ipo_binding binding, uintptr_t word)
+static uintptr_t convert_buffer(enum ipo_binding binding, uintptr_t word)
 {
     const uintptr_t address = binding == IPO_F08TS && word ? *(const uintptr_t *)word : word;
     return ipo_is_sentinel(IPO_IN_PLACE, address) ? ipo_abi.in_place : address;
 }
 
-static uintptr_t argument(struct twin *twin, const struct ipo_call *call, struct ipo_thread *thread,
-                          enum ipo_binding binding, const uintptr_t *words, unsigned at)
+static uintptr_t convert_argument(struct twin *twin, const struct ipo_call *call, struct ipo_thread *thread,
+                                  enum ipo_binding binding, const uintptr_t *words, unsigned at)
 {
     const uintptr_t word = words[at];
     const char role = call->roles[at];
     if (handle_of[role & 127].use != NO_HANDLE)
-        return handle_argument(twin, role, word, at);
+        return convert_one_handle(twin, role, word, at);
     switch (role) {
     case ROLE_SEND_BUFFER:
     case ROLE_RECEIVE_BUFFER:
-        return buffer(binding, word);
+        return convert_buffer(binding, word);
     case ROLE_SEND_COUNT:
     case ROLE_RECEIVE_COUNT:
         if (call->large || ipo_has(call, ROLE_PARTITIONS))
             return word ? (uintptr_t) * (const int64_t *)word : 0;
-        return integer(word);
+        return load_integer(word);
     case ROLE_DESTINATION:
     case ROLE_SOURCE:
     case ROLE_SEND_TAG:
@@ -273,21 +273,21 @@ static uintptr_t argument(struct twin *twin, const struct ipo_call *call, struct
     case ROLE_LEVEL:
     case ROLE_LENGTH:
     case ROLE_LOCK_KIND:
-        return integer(word);
+        return load_integer(word);
     case ROLE_REQUESTS_INOUT:
-        return request_array(twin, call, thread, words, at);
+        return convert_requests(twin, call, thread, words, at);
     case ROLE_INDEX_OUT: /* counted from one in Fortran */
         twin->later |= 1u << at;
         return (uintptr_t)&twin->cell[at];
     case ROLE_INDICES_OUT:
-        return index_array(twin, call, thread, words, at);
+        return convert_indices(twin, call, thread, words, at);
     case ROLE_STATUS_OUT:
         return ipo_is_sentinel(IPO_STATUS_IGNORE, word) ? ipo_abi.status_ignore : word;
     case ROLE_STATUSES_OUT:
         return ipo_is_sentinel(IPO_STATUSES_IGNORE, word) ? ipo_abi.statuses_ignore : word;
     case ROLE_FILE_NAME:
     case ROLE_NAME: /* the only text of its call */
-        return word ? string(twin, word, words[call->arity + 1]) : 0;
+        return word ? convert_string(twin, word, words[call->arity + 1]) : 0;
     case ROLE_FLAG_OUT: /* LOGICAL: whatever .true. is, .false. is zero */
     case ROLE_COMPLETED_OUT:
     case ROLE_SEND_COUNTS:
@@ -302,11 +302,12 @@ static uintptr_t argument(struct twin *twin, const struct ipo_call *call, struct
 
 /* What indices count from: one; in mpi_f08 of MPICH 4.0, zero.  Told by the request that went away: until the call it
  * was as the thread's snapshot has it (completion.c). */
-static int first_index(const struct ipo_call *call, const struct ipo_thread *thread, const uintptr_t *words, int index)
+static int find_first_index(const struct ipo_call *call, const struct ipo_thread *thread, const uintptr_t *words,
+                            int index)
 {
     if (!ipo_has(call, ROLE_REQUESTS_INOUT))
         return 1;
-    const int n = (int)listed(call, words), *now = (const int *)words[ipo_position(call, ROLE_REQUESTS_INOUT)];
+    const int n = (int)count_requests(call, words), *now = (const int *)words[ipo_position(call, ROLE_REQUESTS_INOUT)];
     if (!ipo_is_integer(IPO_KIND_REQUEST) || index < 0 || index >= n || !now || thread->scratch < (uint32_t)n)
         return 1;
     const uintptr_t null = ipo_abi.request_null;
@@ -315,8 +316,8 @@ static int first_index(const struct ipo_call *call, const struct ipo_thread *thr
     return at && !before ? 0 : 1;
 }
 
-static void later(struct twin *twin, const struct ipo_call *call, const struct ipo_thread *thread,
-                  const uintptr_t *words, bool failed)
+static void convert_results(struct twin *twin, const struct ipo_call *call, const struct ipo_thread *thread,
+                            const uintptr_t *words, bool failed)
 {
     static const char role[] = {
         ROLE_COMM_OUT, ROLE_WINDOW_OUT, ROLE_FILE_OUT, ROLE_MESSAGE_OUT, ROLE_REQUEST_OUT, ROLE_REQUEST_INOUT, 0};
@@ -332,15 +333,16 @@ static void later(struct twin *twin, const struct ipo_call *call, const struct i
         } else if (call->roles[at] == ROLE_REQUESTS_INOUT) {
             /* Looked at again where some have not completed, and by Startall. */
             if (failed || call->opclass == TRC_OP_START)
-                load_requests((const int *)word, (uintptr_t *)twin->args[at], listed(call, words));
+                load_requests((const int *)word, (uintptr_t *)twin->args[at], count_requests(call, words));
         } else if (call->roles[at] == ROLE_INDEX_OUT) {
-            int index = (int)integer(word);
+            int index = (int)load_integer(word);
             if (index != ipo_abi.undefined)
-                index -= first_index(call, thread, words, index);
+                index -= find_first_index(call, thread, words, index);
             memcpy(&twin->cell[at], &index, sizeof index);
         } else if (call->roles[at] == ROLE_INDICES_OUT) {
-            int n = (int)integer(words[ipo_position(call, ROLE_COMPLETED_OUT)]), most = (int)listed(call, words);
-            int first = word && n > 0 ? first_index(call, thread, words, *(const int *)word) : 1;
+            int n = (int)load_integer(words[ipo_position(call, ROLE_COMPLETED_OUT)]),
+                most = (int)count_requests(call, words);
+            int first = word && n > 0 ? find_first_index(call, thread, words, *(const int *)word) : 1;
             for (int i = 0; word && i < n && i < most; i++)
                 ((int *)twin->args[at])[i] = ((const int *)word)[i] - first;
         }
@@ -364,11 +366,11 @@ void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *
     static bool sentinels_known;
     const struct ipo_call *call = &ipo_calls[id];
     const ipo_function real = ipo_fortran_real[binding][id];
-    const unsigned words_n = call->arity + IPO_FORTRAN_MORE, given_n = arguments_of(id);
+    const unsigned words_n = call->arity + IPO_FORTRAN_MORE, given_n = count_arguments(id);
     const bool armed = *ipo_armed;
     struct ipo_thread *thread = armed ? ipo_thread_self() : NULL;
     if (!thread && (armed || call->opclass != TRC_OP_INIT)) {
-        forward(real, words, words_n);
+        call_real(real, words, words_n);
         return;
     }
     if (__builtin_expect(!sentinels_known && armed, 0)) {
@@ -380,7 +382,7 @@ void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *
     twin.later = 0;
     twin.variable = 0;
     for (unsigned at = 0; at < call->arity; at++)
-        twin.args[at] = armed && at < given_n ? argument(&twin, call, thread, binding, words, at) : 0;
+        twin.args[at] = armed && at < given_n ? convert_argument(&twin, call, thread, binding, words, at) : 0;
     unsigned status_at =
         armed ? ipo_position(call, ipo_has(call, ROLE_STATUS_OUT) ? ROLE_STATUS_OUT : ROLE_STATUSES_OUT) : IPO_ABSENT;
     const uintptr_t status = status_at != IPO_ABSENT ? twin.args[status_at] : 0;
@@ -392,24 +394,24 @@ void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *
     if (thread)
         thread->fortran = false;
     if (!entered) {
-        forward(real, words, words_n);
+        call_real(real, words, words_n);
         return;
     }
     thread = frame.thread;
     if (status_at != IPO_ABSENT)
         pass_status(call, &status, twin.args, words);
     int own = 0, *ierr = NULL;
-    if (ierr_at(id) != NO_IERR) { /* optional in mpi_f08 */
-        if (!words[ierr_at(id)])
-            words[ierr_at(id)] = (uintptr_t)&own;
-        ierr = (int *)words[ierr_at(id)];
+    if (find_ierr(id) != NO_IERR) { /* optional in mpi_f08 */
+        if (!words[find_ierr(id)])
+            words[find_ierr(id)] = (uintptr_t)&own;
+        ierr = (int *)words[find_ierr(id)];
     }
     thread->twin = call;
     thread->twin_below = address;
-    forward(real, words, words_n);
+    call_real(real, words, words_n);
     thread->twin = NULL;
     int result = ierr ? *ierr : 0;
-    later(&twin, call, thread, words, result != 0);
+    convert_results(&twin, call, thread, words, result != 0);
     thread->fortran = true;
     thread->variable = twin.variable;
     ipo_leave(&frame, twin.args, result);

@@ -21,7 +21,7 @@ extern IPO_OURS const int32_t ipo_fortran_distance[IPO_CALLS][IPO_BINDINGS]; /* 
 /* How a symbol is spelt: four manglings of mpif.h's names, and the two kinds of mpi_f08. */
 enum spelling { UNDERSCORE, PLAIN, UNDERSCORES, CAPITALS, F08, F08TS, SPELLINGS };
 
-static bool cut(const char *name, size_t *length, const char *end)
+static bool cut_end(const char *name, size_t *length, const char *end)
 {
     size_t n = strlen(end);
     if (*length <= n || memcmp(name + *length - n, end, n) != 0)
@@ -31,7 +31,7 @@ static bool cut(const char *name, size_t *length, const char *end)
 }
 
 /* Row and spelling of a symbol; false if it is not a name of a wrapped call. */
-static bool parse(const char *symbol, int *row, enum spelling *spelling)
+static bool parse_symbol(const char *symbol, int *row, enum spelling *spelling)
 {
     bool capitals = strncmp(symbol, "MPI_", 4) == 0;
     if (!capitals && strncmp(symbol, "mpi_", 4) != 0)
@@ -47,21 +47,21 @@ static bool parse(const char *symbol, int *row, enum spelling *spelling)
     }
     if (capitals)
         *spelling = CAPITALS;
-    else if (cut(name, &n, "__"))
+    else if (cut_end(name, &n, "__"))
         *spelling = UNDERSCORES;
-    else if (cut(name, &n, "_"))
+    else if (cut_end(name, &n, "_"))
         *spelling = UNDERSCORE;
     else
         *spelling = PLAIN;
-    bool large = *spelling == UNDERSCORE && cut(name, &n, "_large");
-    if (*spelling == UNDERSCORE && cut(name, &n, "_f08ts"))
+    bool large = *spelling == UNDERSCORE && cut_end(name, &n, "_large");
+    if (*spelling == UNDERSCORE && cut_end(name, &n, "_f08ts"))
         *spelling = F08TS;
-    else if (*spelling == UNDERSCORE && cut(name, &n, "_f08"))
+    else if (*spelling == UNDERSCORE && cut_end(name, &n, "_f08"))
         *spelling = F08;
     else if (large)
         return false;
     else
-        cut(name, &n, "_cptr"); /* for a C_PTR instead of an address: another name of the same function */
+        cut_end(name, &n, "_cptr"); /* for a C_PTR instead of an address: another name of the same function */
     if (large) {
         name[n++] = '_';
         name[n++] = 'c';
@@ -78,20 +78,20 @@ static uint8_t state[SPELLINGS][IPO_CALLS];
 static char listed[LIST][64]; /* what the walk has met and nobody has looked up yet */
 static unsigned listed_n;
 
-static enum ipo_binding binding_of(enum spelling spelling)
+static enum ipo_binding get_binding(enum spelling spelling)
 {
     return spelling < F08 ? IPO_F77 : spelling == F08 ? IPO_F08 : IPO_F08TS;
 }
 
-static ipo_function wrapper_for(const char *symbol)
+static ipo_function get_wrapper(const char *symbol)
 {
     int row;
     enum spelling spelling;
-    if (!parse(symbol, &row, &spelling))
+    if (!parse_symbol(symbol, &row, &spelling))
         return NULL;
     if (state[spelling][row] == FOUND) {
         const char *base = (const char *)ipo_fortran_distance;
-        return (ipo_function)(uintptr_t)(base + ipo_fortran_distance[row][binding_of(spelling)]);
+        return (ipo_function)(uintptr_t)(base + ipo_fortran_distance[row][get_binding(spelling)]);
     }
     if (state[spelling][row] == UNKNOWN && listed_n < LIST && strlen(symbol) < sizeof listed[0]) {
         state[spelling][row] = LISTED;
@@ -100,14 +100,14 @@ static ipo_function wrapper_for(const char *symbol)
     return NULL;
 }
 
-static bool same_object(void *a, void *b)
+static bool is_same_object(void *a, void *b)
 {
     return a == b || ipo_object_base(a) == ipo_object_base(b);
 }
 
 /* The real function of a symbol.  What calls mpi_send must mean the MPI library's: a name without underscores may well
  * be a function of the program.  Nor is a tool left out that has the name in front of the library. */
-static void *real_of(const char *symbol)
+static void *find_real(const char *symbol)
 {
     static void *scope; /* where the last was found that is not in the global scope */
     char profiling[2][80];
@@ -123,43 +123,44 @@ static void *real_of(const char *symbol)
             own = dlsym(scope = where, profiling[i]);
         void *front = own ? dlsym(where, symbol) : NULL;
         if (own)
-            return front && same_object(front, own) ? own : NULL;
+            return front && is_same_object(front, own) ? own : NULL;
     }
     /* Open MPI 5.0 has forgotten two.  The call itself will do: nothing of ours is exported under its name. */
     return strstr(symbol, "_f08") ? dlsym(scope ? scope : RTLD_DEFAULT, symbol) : NULL;
 }
 
-static unsigned resolve(void)
+static unsigned resolve_listed(void)
 {
     unsigned found = 0, n = listed_n;
     listed_n = 0;
     for (unsigned i = 0; i < n; i++) {
         int row;
         enum spelling spelling;
-        void *real = parse(listed[i], &row, &spelling) ? real_of(listed[i]) : NULL;
+        void *real = parse_symbol(listed[i], &row, &spelling) ? find_real(listed[i]) : NULL;
         if (!real) { /* to be asked again when more is loaded */
             state[spelling][row] = UNKNOWN;
             continue;
         }
-        ipo_fortran_real[binding_of(spelling)][row] = (ipo_function)(uintptr_t)real;
+        ipo_fortran_real[get_binding(spelling)][row] = (ipo_function)(uintptr_t)real;
         state[spelling][row] = FOUND;
         found++;
     }
     return found;
 }
 
-static ipo_function wrapper_of(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
 {
     bool wanted = *ipo_mpi_object() && !object->claimed && !ipo_is_foreign(object->base, (uintptr_t)bound);
-    return wanted ? wrapper_for(name) : NULL;
+    return wanted ? get_wrapper(name) : NULL;
 }
 
-static bool after_walk(void)
+static bool resolve_met(void)
 {
-    return *ipo_mpi_object() && resolve() > 0;
+    return *ipo_mpi_object() && resolve_listed() > 0;
 }
 
-static const struct ipo_source fortran_source = {.name = "fortran", .wrapper_of = wrapper_of, .after_walk = after_walk};
+static const struct ipo_source fortran_source = {
+    .name = "fortran", .wrapper_of = find_wrapper, .after_walk = resolve_met};
 IPO_SOURCE(fortran_source);
 
 /* ---- sentinels */

@@ -31,7 +31,7 @@ static const struct runtime {
     {"docker", NULL, "docker", "/.dockerenv", {NULL}},
 };
 
-static const struct runtime *runtime_here(const char *kind)
+static const struct runtime *find_runtime(const char *kind)
 {
     for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
         const struct runtime *r = &runtimes[i];
@@ -44,7 +44,7 @@ static const struct runtime *runtime_here(const char *kind)
 
 /* The folder or file that was mounted as root: fields 4 (the place within its file system) and 9 (the device) of the
  * line of /proc/self/mountinfo whose field 5 is `/`; proc(5).  The last such line is the one that is seen. */
-static void root_source(char *out, size_t size)
+static void find_root_source(char *out, size_t size)
 {
     char table[8192];
     ipo_read_file("/proc/self/mountinfo", table, sizeof table);
@@ -80,7 +80,7 @@ static void root_source(char *out, size_t size)
 }
 
 /* The value of image="..." in the file that Podman leaves; there in privileged containers only. */
-static void podman_image(char *out, size_t size)
+static void read_podman_image(char *out, size_t size)
 {
     char text[2048];
     ipo_read_file("/run/.containerenv", text, sizeof text);
@@ -92,7 +92,7 @@ static void podman_image(char *out, size_t size)
     }
 }
 
-static uint64_t namespace_inode(const char *name)
+static uint64_t read_namespace(const char *name)
 {
     char link[64];
     struct ipo_text path = {0};
@@ -112,10 +112,10 @@ void ipo_container(struct trc_head *head, const char *image)
 #undef NAMESPACE
     };
     for (size_t i = 0; i < TRC_NAMESPACES; i++)
-        head->namespaces[i] = namespace_inode(names[i]);
+        head->namespaces[i] = read_namespace(names[i]);
 
     const char *kind = getenv("container");
-    const struct runtime *runtime = runtime_here(kind);
+    const struct runtime *runtime = find_runtime(kind);
     ipo_copy(head->runtime, sizeof head->runtime, runtime ? runtime->name : kind ? kind : "");
     if (!head->runtime[0])
         return;
@@ -124,7 +124,7 @@ void ipo_container(struct trc_head *head, const char *image)
     if (image && *image)
         ipo_copy(head->container, sizeof head->container, image);
     else if (runtime && strcmp(runtime->name, "charliecloud") == 0)
-        root_source(head->container, sizeof head->container);
+        find_root_source(head->container, sizeof head->container);
     else if (runtime && strcmp(runtime->name, "podman") == 0)
-        podman_image(head->container, sizeof head->container);
+        read_podman_image(head->container, sizeof head->container);
 }

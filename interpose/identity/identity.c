@@ -16,7 +16,7 @@
 #define XXH_NO_STDLIB
 #include <xxhash.h>
 
-static const char *first_of(const char *const *names)
+static const char *find_variable(const char *const *names)
 {
     for (; *names; names++) {
         const char *value = getenv(*names);
@@ -26,9 +26,9 @@ static const char *first_of(const char *const *names)
     return NULL;
 }
 
-static int number_of(const char *const *names)
+static int read_number(const char *const *names)
 {
-    const char *value = first_of(names);
+    const char *value = find_variable(names);
     int n = 0;
     if (!value)
         return -1;
@@ -37,7 +37,7 @@ static int number_of(const char *const *names)
     return *value ? -1 : n;
 }
 
-static uint64_t pid_start(void)
+static uint64_t read_pid_start(void)
 {
     char stat[1024];
     ipo_read_file("/proc/self/stat", stat, sizeof stat);
@@ -47,7 +47,7 @@ static uint64_t pid_start(void)
     return at ? ipo_text_number(at) : 0;
 }
 
-static void command_line(struct trc_head *head)
+static void read_command_line(struct trc_head *head)
 {
     char raw[sizeof head->command];
     size_t n = ipo_read_file("/proc/self/cmdline", raw, sizeof raw);
@@ -67,14 +67,14 @@ void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK", NULL};
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE", NULL};
     head->pid = (uint32_t)getpid();
-    head->pid_start = pid_start();
+    head->pid_start = read_pid_start();
     bool by_torch = getenv("TORCHELASTIC_RUN_ID") != NULL; /* which may itself be started by srun or mpirun */
-    head->rank = number_of(by_torch ? (const char *const[]){"RANK", NULL} : ranks);
-    head->world_size = number_of(by_torch ? (const char *const[]){"WORLD_SIZE", NULL} : sizes);
+    head->rank = read_number(by_torch ? (const char *const[]){"RANK", NULL} : ranks);
+    head->world_size = read_number(by_torch ? (const char *const[]){"WORLD_SIZE", NULL} : sizes);
     gethostname(head->host, sizeof head->host - 1);
     ipo_read_file("/proc/sys/kernel/random/boot_id", head->boot_id, sizeof head->boot_id);
     ipo_container(head, image);
-    command_line(head);
+    read_command_line(head);
     struct ipo_text job = {0}, world = {0}, batch = {0};
     ipo_batch_id(&batch);
     ipo_copy(head->batch, sizeof head->batch, batch.text);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *variable(const char *name)
+static const char *read_variable(const char *name)
 {
     const char *value = getenv(name);
     return value ? value : "";
@@ -16,9 +16,9 @@ static const char *variable(const char *name)
 
 /* Open MPI.  Up to 4: a number, whose upper half is the job family that spawned jobs share; families repeat, so the
  * start of a random key is added that all ranks have.  From 5 (prterun): a name, with @1, @2 .. for spawned jobs. */
-static void open_mpi(struct ipo_text *job)
+static void add_open_mpi(struct ipo_text *job)
 {
-    const char *space = variable("PMIX_NAMESPACE"), *key = variable("OMPI_MCA_orte_precondition_transports");
+    const char *space = read_variable("PMIX_NAMESPACE"), *key = read_variable("OMPI_MCA_orte_precondition_transports");
     char family[64] = "";
     uint64_t number = 0;
     const char *digit = space;
@@ -42,7 +42,7 @@ static void open_mpi(struct ipo_text *job)
 }
 
 /* The argument after `name` in a command line as /proc shows it; "" if there is none. */
-static const char *argument(const char *line, size_t size, const char *name)
+static const char *find_argument(const char *line, size_t size, const char *name)
 {
     for (const char *at = line; at < line + size; at += strlen(at) + 1)
         if (strcmp(at, name) == 0)
@@ -52,7 +52,7 @@ static const char *argument(const char *line, size_t size, const char *name)
 
 /* Hydra hands its ranks nothing that names the run.  But its proxies, one a host, are all told the address of the same
  * mpiexec; ours is among our ancestors.  Intel's start with other words. */
-static bool hydra(struct ipo_text *job, struct ipo_text *world)
+static bool add_hydra(struct ipo_text *job, struct ipo_text *world)
 {
     char text[4096];
     long pid = getppid();
@@ -63,13 +63,14 @@ static bool hydra(struct ipo_text *job, struct ipo_text *world)
         size_t stem = path.used;
         ipo_text_add(&path, "/cmdline");
         size_t size = ipo_read_file(path.text, text, sizeof text);
-        const char *control = argument(text, size, "--control-port"); /* HOST:PORT */
-        const char *host = argument(text, size, "--upstream-host"), *port = argument(text, size, "--upstream-port");
+        const char *control = find_argument(text, size, "--control-port"); /* HOST:PORT */
+        const char *host = find_argument(text, size, "--upstream-host"),
+                   *port = find_argument(text, size, "--upstream-port");
         if (*control || (*host && *port)) {
             ipo_text_add(job, *control ? control : host);
             ipo_text_add(job, *control ? "" : ":");
             ipo_text_add(job, *control ? "" : port);
-            ipo_text_add(world, argument(text, size, "--pgid")); /* counts the spawned groups, up to MPICH 4 */
+            ipo_text_add(world, find_argument(text, size, "--pgid")); /* counts the spawned groups, up to MPICH 4 */
             return true;
         }
         path.text[path.used = stem] = 0;
@@ -85,30 +86,30 @@ void ipo_batch_id(struct ipo_text *id)
 {
     static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "COBALT_JOBID", NULL};
     for (size_t i = 0; names[i] && !id->used; i++)
-        ipo_text_add(id, variable(names[i]));
+        ipo_text_add(id, read_variable(names[i]));
 }
 
 /* Of the run inside the batch job, where the batch system starts the ranks itself. */
-static void batch(struct ipo_text *job)
+static void add_batch(struct ipo_text *job)
 {
     ipo_batch_id(job);
-    if (*variable("SLURM_JOB_ID") && *variable("SLURM_STEP_ID")) {
+    if (*read_variable("SLURM_JOB_ID") && *read_variable("SLURM_STEP_ID")) {
         ipo_text_add(job, ".");
-        ipo_text_add(job, variable("SLURM_STEP_ID"));
+        ipo_text_add(job, read_variable("SLURM_STEP_ID"));
     }
 }
 
 /* torchrun, and what else starts ranks for PyTorch: all are told where the first of them listens.  The name of the run
  * is "none" unless the user gave one, and the port is often the usual one: so the batch job's name comes first. */
-static void torch(struct ipo_text *job, struct ipo_text *world)
+static void add_torch(struct ipo_text *job, struct ipo_text *world)
 {
-    const char *run = variable("TORCHELASTIC_RUN_ID"), *address = variable("MASTER_ADDR");
+    const char *run = read_variable("TORCHELASTIC_RUN_ID"), *address = read_variable("MASTER_ADDR");
     ipo_batch_id(job);
     ipo_text_add(job, job->used ? "-" : "");
     ipo_text_add(job, *run && strcmp(run, "none") != 0 ? run : address);
     ipo_text_add(job, "-");
-    ipo_text_add(job, variable("MASTER_PORT"));
-    ipo_text_add(world, variable("TORCHELASTIC_RESTART_COUNT"));
+    ipo_text_add(job, read_variable("MASTER_PORT"));
+    ipo_text_add(world, read_variable("TORCHELASTIC_RESTART_COUNT"));
 }
 
 static bool shares_world;
@@ -120,30 +121,32 @@ bool ipo_job_shares_world(void)
 
 void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint64_t pid_start, uint64_t nccl)
 {
-    bool by_srun = *variable("SLURM_PROCID") && *variable("SLURM_STEP_ID") && *variable("SLURM_JOB_ID");
-    const char *space = variable("PMIX_NAMESPACE");
-    bool to_torch =
-        *variable("RANK") && *variable("WORLD_SIZE") && *variable("MASTER_ADDR") && *variable("MASTER_PORT");
-    if (to_torch && *variable("TORCHELASTIC_RUN_ID")) { /* its own variables count before those of who started it */
-        torch(job, world);
-    } else if (*variable("OMPI_COMM_WORLD_RANK") || (*space && strncmp(space, "slurm.", 6) != 0)) {
-        open_mpi(job);
-    } else if (*variable("MPISPAWN_MPIRUN_ID")) { /* MVAPICH2's mpirun_rsh: its host and pid */
-        ipo_text_add(job, variable("MPISPAWN_MPIRUN_HOST"));
+    bool by_srun = *read_variable("SLURM_PROCID") && *read_variable("SLURM_STEP_ID") && *read_variable("SLURM_JOB_ID");
+    const char *space = read_variable("PMIX_NAMESPACE");
+    bool to_torch = *read_variable("RANK") && *read_variable("WORLD_SIZE") && *read_variable("MASTER_ADDR") &&
+                    *read_variable("MASTER_PORT");
+    if (to_torch &&
+        *read_variable("TORCHELASTIC_RUN_ID")) { /* its own variables count before those of who started it */
+        add_torch(job, world);
+    } else if (*read_variable("OMPI_COMM_WORLD_RANK") || (*space && strncmp(space, "slurm.", 6) != 0)) {
+        add_open_mpi(job);
+    } else if (*read_variable("MPISPAWN_MPIRUN_ID")) { /* MVAPICH2's mpirun_rsh: its host and pid */
+        ipo_text_add(job, read_variable("MPISPAWN_MPIRUN_HOST"));
         ipo_text_add(job, "-");
-        ipo_text_add(job, variable("MPISPAWN_MPIRUN_ID"));
-    } else if (*variable("PMI_FD") || *variable("PMI_PORT") || (*variable("PMI_RANK") && !by_srun)) {
-        if (!hydra(job, world) && !by_srun) { /* out of sight, in a pid namespace: one host's ranks have one parent */
+        ipo_text_add(job, read_variable("MPISPAWN_MPIRUN_ID"));
+    } else if (*read_variable("PMI_FD") || *read_variable("PMI_PORT") || (*read_variable("PMI_RANK") && !by_srun)) {
+        if (!add_hydra(job, world) &&
+            !by_srun) { /* out of sight, in a pid namespace: one host's ranks have one parent */
             ipo_text_add(job, "p");
             ipo_text_add_number(job, (uint64_t)getppid());
         }
-        shares_world = *variable("PMI_SPAWNED") && (!world->used || strcmp(world->text, "0") == 0);
+        shares_world = *read_variable("PMI_SPAWNED") && (!world->used || strcmp(world->text, "0") == 0);
         ipo_text_add(world, shares_world ? "spawned" : ""); /* by this or another: spawned.h */
     }
     if (job->used == 0)
-        batch(job);
+        add_batch(job);
     if (job->used == 0 && to_torch)
-        torch(job, world);
+        add_torch(job, world);
     if (job->used == 0 && nccl) { /* started by hand, and yet not alone */
         ipo_text_add(job, "nccl-");
         ipo_text_add_number(job, nccl);

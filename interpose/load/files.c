@@ -21,7 +21,7 @@ static bool is_wanted(const char *file)
     return false;
 }
 
-static void tell_file(const char *file, const char *path)
+static void add_file_fact(const char *file, const char *path)
 {
     struct ipo_text key = {0};
     ipo_text_add(&key, "file.");
@@ -30,7 +30,7 @@ static void tell_file(const char *file, const char *path)
 }
 
 /* "horovod-0.28.1.dist-info" beside the package says its version. */
-static void found_package(void *context, const char *name)
+static void add_package(void *context, const char *name)
 {
     char version[32];
     const char *begin = name + 8;
@@ -46,7 +46,7 @@ static void found_package(void *context, const char *name)
     *(bool *)context = true;
 }
 
-static void tell(void)
+static void add_file_facts(void)
 {
     ipo_modules_read();
     const struct ipo_module *module;
@@ -54,16 +54,16 @@ static void tell(void)
     for (unsigned i = 0; (module = ipo_module(i)); i++) {
         const char *slash = strrchr(module->path, '/'), *horovod = strstr(module->path, "/horovod/");
         if (slash && is_wanted(slash + 1))
-            tell_file(slash + 1, module->path);
+            add_file_fact(slash + 1, module->path);
         if (horovod && !known) {
             char folder[sizeof module->path];
             size_t n = (size_t)(horovod - module->path);
             memcpy(folder, module->path, n);
             folder[n] = 0;
-            ipo_directory(folder, found_package, &known);
+            ipo_directory(folder, add_package, &known);
         }
     }
 }
 
-static const struct ipo_source files_source = {.name = "files", .tell = tell};
+static const struct ipo_source files_source = {.name = "files", .add_facts = add_file_facts};
 IPO_SOURCE(files_source);

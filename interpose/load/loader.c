@@ -17,19 +17,19 @@ static __thread struct job {
     void *with;
 } * job;
 
-static void nothing(void) {}
+static void do_nothing(void) {}
 
-static void (*choose(void))(void)
+static void (*run_as_chooser(void))(void)
 {
     struct job *mine = job;
     job = NULL;
     if (mine)
         mine->what(mine->with);
-    return nothing;
+    return do_nothing;
 }
-__attribute__((visibility("default"), ifunc("choose"))) void hpctop_quiet(void);
+__attribute__((visibility("default"), ifunc("run_as_chooser"))) void hpctop_quiet(void);
 
-static void *own_handle(void)
+static void *open_own(void)
 {
     static _Atomic(void *) handle;
     Dl_info info;
@@ -43,7 +43,7 @@ void ipo_loader_run(void (*what)(void *), void *with)
 {
     ipo_bind();
     struct job mine = {what, with}, *before = job;
-    void *handle = own_handle();
+    void *handle = open_own();
     job = &mine;
     if (handle)
         dlsym(handle, "hpctop_quiet");
@@ -76,18 +76,18 @@ int ipo_loader_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *wi
     return result;
 }
 
-static void before_fork(void)
+static void wait_before_fork(void)
 {
     int kept = errno;
     atomic_fetch_add(&forks, 1);
     wait_for_none(&walks);
     errno = kept;
 }
-static void in_parent(void)
+static void resume_in_parent(void)
 {
     atomic_fetch_sub(&forks, 1);
 }
-static void in_child(void)
+static void reset_in_child(void)
 {
     atomic_store(&walks, 0);
     atomic_store(&forks, 0);
@@ -95,5 +95,5 @@ static void in_child(void)
 
 void ipo_loader_start(void)
 {
-    ipo_at_fork(before_fork, in_parent, in_child);
+    ipo_at_fork(wait_before_fork, resume_in_parent, reset_in_child);
 }

@@ -21,21 +21,21 @@
 
 static atomic_int kicks, alive;
 
-static long wait_at(atomic_int *word, int value, long ns)
+static long wait_at_word(atomic_int *word, int value, long ns)
 {
     struct timespec pause = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
     return syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns ? &pause : NULL, NULL, 0);
 }
 
-static void wake(atomic_int *word)
+static void wake_word(atomic_int *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-static void kick(void)
+static void wake_thread(void)
 {
     atomic_fetch_add(&kicks, 1);
-    wake(&kicks);
+    wake_word(&kicks);
 }
 
 /* ---- questions ------------------------------------------------------------------------------------------------------
@@ -48,14 +48,14 @@ static struct {
     uintptr_t with;
 } question;
 
-static void answer(void *unused)
+static void answer_question(void *unused)
 {
     (void)unused;
     question.what(question.with);
     int asked = ASKED;
     if (!atomic_compare_exchange_strong(&question.state, &asked, ANSWERED))
         atomic_store(&question.state, FREE);
-    wake(&question.state);
+    wake_word(&question.state);
 }
 
 bool ipo_loads_ask(void (*what)(uintptr_t), uintptr_t with)
@@ -64,41 +64,41 @@ bool ipo_loads_ask(void (*what)(uintptr_t), uintptr_t with)
     if (!atomic_load(&alive))
         return false;
     while (!atomic_compare_exchange_strong(&question.state, &state, FILLING)) {
-        if (state == LEFT || (state != FREE && wait_at(&question.state, state, PATIENCE_NS) && errno == ETIMEDOUT))
+        if (state == LEFT || (state != FREE && wait_at_word(&question.state, state, PATIENCE_NS) && errno == ETIMEDOUT))
             return false;
         state = FREE;
     }
     question.what = what;
     question.with = with;
     atomic_store(&question.state, ASKED);
-    kick();
+    wake_thread();
     while ((state = atomic_load(&question.state)) == ASKED)
-        if (wait_at(&question.state, ASKED, PATIENCE_NS) && errno == ETIMEDOUT &&
+        if (wait_at_word(&question.state, ASKED, PATIENCE_NS) && errno == ETIMEDOUT &&
             atomic_compare_exchange_strong(&question.state, &state, LEFT))
             return false;
     atomic_store(&question.state, FREE);
-    wake(&question.state);
+    wake_word(&question.state);
     return true;
 }
 
 /* ---- our thread -----------------------------------------------------------------------------------------------------
  */
 
-static void *live(void *unused)
+static void *run_thread(void *unused)
 {
     for (bool again = false; !atomic_load(&ipo_own_ending);) {
         int seen = atomic_load(&kicks), state = atomic_load(&question.state);
         if (state == ASKED || state == LEFT)
-            ipo_loader_run(answer, NULL);
+            ipo_loader_run(answer_question, NULL);
         IPO_ASK_SOURCES(serve);
         /* Once more a second later: a thread that was just binding a slot may have overwritten it since. */
         again = ipo_patch_new(again);
-        wait_at(&kicks, seen, again ? 1000000000 : 0);
+        wait_at_word(&kicks, seen, again ? 1000000000 : 0);
     }
     return unused;
 }
 
-void ipo_loads_look(void)
+void ipo_loads_check(void)
 {
     int kept = errno;
     if (*ipo_armed)
@@ -126,7 +126,7 @@ static bool is_listed(uint64_t at, struct map *map)
     return at == front || (ipo_safe_read(map->previous, &before, sizeof before) && before.next == at);
 }
 
-static void start(void)
+static void start_list(void)
 {
     ipo_loader_start();
     front = (uint64_t)(uintptr_t)dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
@@ -134,10 +134,10 @@ static void start(void)
 
 void ipo_loads_live(void)
 {
-    atomic_store(&alive, ipo_own_thread("hpctop load", live, NULL));
+    atomic_store(&alive, ipo_own_thread("hpctop load", run_thread, NULL));
 }
 
-static void tell_of(const char *path)
+static void announce(const char *path)
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
     for (IPO_EACH_SOURCE(source))
@@ -147,27 +147,28 @@ static void tell_of(const char *path)
 
 /* Tells the sources of the objects that were loaded since the last call: the first tells of all; what was said may be
  * said again.  True: there were any. */
-static bool tell_of_new(void)
+static bool announce_new(void)
 {
     struct map map;
-    static unsigned looks;
-    bool listed = looks++ % WHOLE && is_listed(last, &map), more = !listed || map.next;
+    static unsigned checks;
+    bool listed = checks++ % WHOLE && is_listed(last, &map), more = !listed || map.next;
     uint64_t at = listed ? last : front;
     for (unsigned n = 0; at && n < 10000 && ipo_safe_read(at, &map, sizeof map); n++) {
         char path[1024];
         path[ipo_safe_read_some(map.name, path, sizeof path - 1)] = 0;
-        tell_of(path);
+        announce(path);
         last = at;
         at = map.next;
     }
     return more;
 }
 
-static void look_for_more(void)
+static void check_for_more(void)
 {
-    if (ipo_process.writer.head->state != TRC_STATE_STARTING && tell_of_new())
-        kick();
+    if (ipo_process.writer.head->state != TRC_STATE_STARTING && announce_new())
+        wake_thread();
 }
 
-static const struct ipo_source loads_source = {.name = "loads", .live = start, .second = look_for_more, .over = kick};
+static const struct ipo_source loads_source = {
+    .name = "loads", .live = start_list, .second = check_for_more, .over = wake_thread};
 IPO_SOURCE(loads_source);

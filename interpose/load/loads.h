@@ -10,7 +10,7 @@
 void ipo_loads_live(void);
 
 /* In the program's dlsym of a handle: what it has just loaded is ready, and not called yet. */
-void ipo_loads_look(void);
+void ipo_loads_check(void);
 
 /* Has our thread call `what`, under the loader's lock.  False: it could not yet, since somebody is loading, and it will
  * be called later; or there is no such thread. */

@@ -12,7 +12,7 @@
 
 #include <dlfcn.h>
 
-static inline bool begins(const char *name, const char *with)
+static inline bool begins_with(const char *name, const char *with)
 {
     if (!with)
         return false;
@@ -28,12 +28,12 @@ __attribute__((visibility("default"))) void *dlsym(void *restrict handle, const 
     for (IPO_EACH_SOURCE(source)) {
         if (!*source)
             continue; /* not relocated yet */
-        if (begins(name, (*source)->sign))
+        if (begins_with(name, (*source)->sign))
             (*source)->sign_seen();
-        if (real && begins(name, (*source)->names))
+        if (real && begins_with(name, (*source)->names))
             return (*source)->looked_up(handle, name);
     }
     if (__builtin_expect(real && ipo_armed && *ipo_armed, 0))
-        ipo_loads_look();
+        ipo_loads_check();
     return system(handle, name);
 }

@@ -13,7 +13,7 @@
 static struct ipo_module module[MODULES];
 static unsigned modules;
 
-static uint64_t hex(const char **at)
+static uint64_t parse_hex(const char **at)
 {
     uint64_t value = 0;
     for (;; ++*at) {
@@ -28,17 +28,17 @@ static uint64_t hex(const char **at)
 }
 
 /* "begin-end rwxp offset dev inode   path" */
-static void take(const char *line)
+static void add_mapping(const char *line)
 {
     const char *at = line;
-    uint64_t begin = hex(&at);
+    uint64_t begin = parse_hex(&at);
     at += *at == '-';
-    uint64_t end = hex(&at);
+    uint64_t end = parse_hex(&at);
     if (strlen(at) < 6)
         return;
     bool code = at[3] == 'x';
     at += 6;
-    uint64_t offset = hex(&at);
+    uint64_t offset = parse_hex(&at);
     const char *path = strpbrk(at, "/[");
     struct ipo_module *last = modules ? &module[modules - 1] : NULL;
     bool named = path && (*path == '/' || !strcmp(path, "[vdso]"));
@@ -66,7 +66,7 @@ static void take(const char *line)
 }
 
 /* Every line of the process's maps, until `line` has had enough.  `buffer` is of the caller's. */
-static void each_line(char *buffer, size_t size, bool (*line)(const char *text, void *with), void *with)
+static void read_lines(char *buffer, size_t size, bool (*line)(const char *text, void *with), void *with)
 {
     /* By our own thread: of a process whose main thread has left, /proc/self/maps is empty.  Linux 3.17. */
     int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
@@ -93,7 +93,7 @@ static void each_line(char *buffer, size_t size, bool (*line)(const char *text, 
 static bool take_line(const char *line, void *unused)
 {
     (void)unused;
-    take(line);
+    add_mapping(line);
     return true;
 }
 
@@ -101,7 +101,7 @@ void ipo_modules_read(void)
 {
     static char buffer[65536];
     modules = 0;
-    each_line(buffer, sizeof buffer, take_line, NULL);
+    read_lines(buffer, sizeof buffer, take_line, NULL);
     if (modules && !module[modules - 1].code_end)
         modules--;
 }
@@ -113,18 +113,18 @@ struct mapped_search {
 
 /* A file's mappings follow one another; between them may be memory without a file, with what was moved there (huge
  * pages). */
-static bool find_line(const char *line, void *with)
+static bool match_line(const char *line, void *with)
 {
     struct mapped_search *search = with;
     struct ipo_mapped *out = search->out;
     const char *at = line;
-    uint64_t begin = hex(&at);
+    uint64_t begin = parse_hex(&at);
     at += *at == '-';
-    uint64_t end = hex(&at);
+    uint64_t end = parse_hex(&at);
     if (strlen(at) < 6)
         return false;
     at += 6;
-    uint64_t offset = hex(&at);
+    uint64_t offset = parse_hex(&at);
     const char *path = strchr(at, '/');
     bool past = begin > search->address;
     if (path && !strncmp(path, out->path, sizeof out->path - 1)) {
@@ -141,12 +141,12 @@ bool ipo_mapped_at(uint64_t address, struct ipo_mapped *out)
     char buffer[8192];
     *out = (struct ipo_mapped){0};
     struct mapped_search search = {address, out};
-    each_line(buffer, sizeof buffer, find_line, &search);
+    read_lines(buffer, sizeof buffer, match_line, &search);
     return address - out->base < out->end - out->base;
 }
 
 /* Finds .eh_frame_hdr in memory, by the program headers. */
-static void look(struct ipo_module *m)
+static void find_table(struct ipo_module *m)
 {
     ElfW(Ehdr) elf;
     ElfW(Phdr) headers[32];
@@ -188,7 +188,7 @@ struct ipo_module *ipo_module_of(uint64_t address)
     for (unsigned i = 0; i < modules; i++)
         if (module[i].code_begin <= address && address < module[i].code_end) {
             if (!module[i].looked)
-                look(&module[i]);
+                find_table(&module[i]);
             return &module[i];
         }
     return NULL;

@@ -18,7 +18,7 @@ struct search {
     struct ipo_range range;
 };
 
-static int holds(struct dl_phdr_info *info, size_t size, void *out)
+static int match_address(struct dl_phdr_info *info, size_t size, void *out)
 {
     (void)size;
     struct search *search = out;
@@ -40,7 +40,7 @@ static int holds(struct dl_phdr_info *info, size_t size, void *out)
 struct ipo_range ipo_object_range(uintptr_t address)
 {
     struct search search = {.address = address, .range = {address & ~(uintptr_t)4095, 4096}};
-    ipo_loader_walk(holds, &search);
+    ipo_loader_walk(match_address, &search);
     return search.range;
 }
 
@@ -63,7 +63,7 @@ struct list {
     const char *own;
 };
 
-static int collect(struct dl_phdr_info *info, size_t size, void *to)
+static int collect_name(struct dl_phdr_info *info, size_t size, void *to)
 {
     (void)size;
     const struct list *list = to;
@@ -80,7 +80,7 @@ void ipo_objects_list(struct ipo_object_names *names)
     bool known = dladdr((const void *)(uintptr_t)&ipo_objects_list, &info) && info.dli_fname;
     struct list list = {names, known ? info.dli_fname : ""};
     names->n = 0;
-    ipo_loader_walk(collect, &list);
+    ipo_loader_walk(collect_name, &list);
 }
 
 void *ipo_scope_with(const char *name)

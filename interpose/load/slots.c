@@ -31,7 +31,7 @@ struct patching {
     size_t patched;
 };
 
-static ipo_function wrapper_of(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
 {
     ipo_function found = NULL;
     for (IPO_EACH_SOURCE(source))
@@ -40,7 +40,7 @@ static ipo_function wrapper_of(const char *name, const struct ipo_object *object
     return found;
 }
 
-static bool protect(const struct patching *at, int protection)
+static bool protect_slots(const struct patching *at, int protection)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = at->relro & ~(page - 1);
     uintptr_t end = at->relro_end & ~(page - 1);
@@ -51,7 +51,7 @@ static void patch_slot(struct patching *at, uintptr_t *slot, ipo_function wrappe
 {
     bool protected = (uintptr_t)slot >= at->relro && (uintptr_t)slot < at->relro_end;
     if (protected && !at->opened)
-        at->opened = protect(at, PROT_READ | PROT_WRITE);
+        at->opened = protect_slots(at, PROT_READ | PROT_WRITE);
     if (protected && !at->opened)
         return;
     __atomic_store_n(slot, (uintptr_t)wrapper, __ATOMIC_RELEASE);
@@ -67,7 +67,7 @@ static void patch_table(struct patching *at, const ElfW(Rela) * table, size_t n)
         if (symbol->st_shndx != SHN_UNDEF)
             continue;
         uintptr_t *slot = (uintptr_t *)(at->elf.base + table[i].r_offset);
-        ipo_function wrapper = wrapper_of(at->elf.strings + symbol->st_name, &at->object, (const void *)*slot);
+        ipo_function wrapper = find_wrapper(at->elf.strings + symbol->st_name, &at->object, (const void *)*slot);
         /* An empty slot is a weak name that the program tests: it stays empty. */
         if (wrapper && *slot && *slot != (uintptr_t)wrapper)
             patch_slot(at, slot, wrapper);
@@ -75,7 +75,7 @@ static void patch_table(struct patching *at, const ElfW(Rela) * table, size_t n)
 }
 
 /* Whose an object is; false: its slots stay as they are. */
-static bool claim(struct ipo_object *object, const char *path)
+static bool claim_object(struct ipo_object *object, const char *path)
 {
     if (!*path) /* the program has no name, nor has a library that was not found */
         return true;
@@ -93,7 +93,7 @@ static int patch_object(struct dl_phdr_info *info, size_t size, void *patched)
     (void)size;
     struct link_map map = {.l_addr = info->dlpi_addr};
     struct patching at = {.object.base = info->dlpi_addr};
-    if (!claim(&at.object, info->dlpi_name))
+    if (!claim_object(&at.object, info->dlpi_name))
         return 0;
     uintptr_t start = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -117,7 +117,7 @@ static int patch_object(struct dl_phdr_info *info, size_t size, void *patched)
         patch_table(&at, at.elf.rela, at.elf.rela_n);
     }
     if (at.opened)
-        protect(&at, PROT_READ);
+        protect_slots(&at, PROT_READ);
     *(size_t *)patched += at.patched;
     return 0;
 }
@@ -128,7 +128,7 @@ struct seen {
     unsigned found;
 };
 
-static struct seen look_around(void)
+static struct seen read_seen(void)
 {
     struct seen now = {.loads = ipo_object_loads()};
     for (IPO_EACH_SOURCE(source))
@@ -153,7 +153,7 @@ static void patch_all(void *with)
 {
     static atomic_flag busy = ATOMIC_FLAG_INIT; /* where there is no such lock */
     struct walk *walk = with;
-    struct seen now = look_around();
+    struct seen now = read_seen();
     walk->came = is_new(&now);
     if ((!walk->came && !walk->anyway) || atomic_flag_test_and_set(&busy))
         return;
@@ -169,10 +169,10 @@ static void patch_all(void *with)
     atomic_flag_clear(&busy);
 }
 
-static struct walk patch(bool anyway)
+static struct walk patch_new(bool anyway)
 {
     struct walk done = {.anyway = anyway};
-    struct seen now = look_around();
+    struct seen now = read_seen();
     if (anyway || is_new(&now))
         ipo_loader_run(patch_all, &done);
     return done;
@@ -180,12 +180,12 @@ static struct walk patch(bool anyway)
 
 size_t ipo_patch_slots(void)
 {
-    return patch(false).patched;
+    return patch_new(false).patched;
 }
 
 bool ipo_patch_new(bool anyway)
 {
-    return patch(anyway).came;
+    return patch_new(anyway).came;
 }
 
 /* In a process that is linked with MPI or NCCL, calls that are not exported (MPI_Session_init among them), and those of

@@ -14,7 +14,7 @@ struct image {
     size_t size;
 };
 
-static const void *at(const struct image *image, uint64_t offset, uint64_t size)
+static const void *get_range(const struct image *image, uint64_t offset, uint64_t size)
 {
     return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
 }
@@ -36,38 +36,38 @@ static struct image map_file(const char *path)
 }
 
 /* Section of a type with its entries inside the file. */
-static const ElfW(Shdr) * section(const struct image *image, const ElfW(Ehdr) * elf, uint32_t type)
+static const ElfW(Shdr) * find_section(const struct image *image, const ElfW(Ehdr) * elf, uint32_t type)
 {
-    const ElfW(Shdr) *table = at(image, elf->e_shoff, (uint64_t)elf->e_shnum * sizeof *table);
+    const ElfW(Shdr) *table = get_range(image, elf->e_shoff, (uint64_t)elf->e_shnum * sizeof *table);
     for (unsigned i = 0; table && i < elf->e_shnum; i++)
-        if (table[i].sh_type == type && at(image, table[i].sh_offset, table[i].sh_size) &&
+        if (table[i].sh_type == type && get_range(image, table[i].sh_offset, table[i].sh_size) &&
             table[i].sh_link < elf->e_shnum)
             return &table[i];
     return NULL;
 }
 
 /* The first loaded segment's address: what offsets in memory are counted from. */
-static uint64_t load_base(const struct image *image, const ElfW(Ehdr) * elf)
+static uint64_t find_load_base(const struct image *image, const ElfW(Ehdr) * elf)
 {
-    const ElfW(Phdr) *headers = at(image, elf->e_phoff, (uint64_t)elf->e_phnum * sizeof *headers);
+    const ElfW(Phdr) *headers = get_range(image, elf->e_phoff, (uint64_t)elf->e_phnum * sizeof *headers);
     for (unsigned i = 0; headers && i < elf->e_phnum; i++)
         if (headers[i].p_type == PT_LOAD)
             return headers[i].p_vaddr & ~(uint64_t)4095;
     return 0;
 }
 
-static uint64_t search(const struct image *image, uint32_t type, uint64_t offset, char *out, size_t out_size)
+static uint64_t search_table(const struct image *image, uint32_t type, uint64_t offset, char *out, size_t out_size)
 {
-    const ElfW(Ehdr) *elf = at(image, 0, sizeof *elf);
+    const ElfW(Ehdr) *elf = get_range(image, 0, sizeof *elf);
     if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_ident[EI_CLASS] != ELFCLASS64)
         return UINT64_MAX;
-    const ElfW(Shdr) *symtab = section(image, elf, type);
+    const ElfW(Shdr) *symtab = find_section(image, elf, type);
     if (!symtab)
         return UINT64_MAX;
-    const ElfW(Shdr) *strings = (const ElfW(Shdr) *)at(image, elf->e_shoff, 1) + symtab->sh_link;
-    const char *names = at(image, strings->sh_offset, strings->sh_size);
-    const ElfW(Sym) *symbols = at(image, symtab->sh_offset, symtab->sh_size), *best = NULL;
-    uint64_t address = offset + load_base(image, elf);
+    const ElfW(Shdr) *strings = (const ElfW(Shdr) *)get_range(image, elf->e_shoff, 1) + symtab->sh_link;
+    const char *names = get_range(image, strings->sh_offset, strings->sh_size);
+    const ElfW(Sym) *symbols = get_range(image, symtab->sh_offset, symtab->sh_size), *best = NULL;
+    uint64_t address = offset + find_load_base(image, elf);
     for (size_t i = 0; names && i < symtab->sh_size / sizeof *symbols; i++) {
         const ElfW(Sym) *symbol = &symbols[i];
         if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_value <= address &&
@@ -89,9 +89,9 @@ uint64_t ipo_symbol_of(const char *module, uint64_t offset, char *out, size_t ou
     struct image image = map_file(module);
     if (!image.bytes)
         return UINT64_MAX;
-    uint64_t into = search(&image, SHT_SYMTAB, offset, out, out_size);
+    uint64_t into = search_table(&image, SHT_SYMTAB, offset, out, out_size);
     if (into == UINT64_MAX) /* stripped: what it exports is still named */
-        into = search(&image, SHT_DYNSYM, offset, out, out_size);
+        into = search_table(&image, SHT_DYNSYM, offset, out, out_size);
     munmap((void *)(uintptr_t)image.bytes, image.size);
     return into;
 }
@@ -117,13 +117,13 @@ static const unsigned char *find_id(const char *notes, size_t size, uint32_t *n)
 bool ipo_build_id_of(const char *module, char *out, size_t out_size)
 {
     struct image image = map_file(module);
-    const ElfW(Ehdr) *elf = image.bytes ? at(&image, 0, sizeof *elf) : NULL;
+    const ElfW(Ehdr) *elf = image.bytes ? get_range(&image, 0, sizeof *elf) : NULL;
     bool ours = elf && !memcmp(elf->e_ident, ELFMAG, SELFMAG) && elf->e_ident[EI_CLASS] == ELFCLASS64;
-    const ElfW(Phdr) *headers = ours ? at(&image, elf->e_phoff, (uint64_t)elf->e_phnum * sizeof *headers) : NULL;
+    const ElfW(Phdr) *headers = ours ? get_range(&image, elf->e_phoff, (uint64_t)elf->e_phnum * sizeof *headers) : NULL;
     const unsigned char *id = NULL;
     uint32_t n = 0;
     for (unsigned i = 0; headers && i < elf->e_phnum && !id; i++) {
-        const char *notes = at(&image, headers[i].p_offset, headers[i].p_filesz);
+        const char *notes = get_range(&image, headers[i].p_offset, headers[i].p_filesz);
         if (headers[i].p_type == PT_NOTE && notes && headers[i].p_offset % 4 == 0)
             id = find_id(notes, headers[i].p_filesz, &n);
     }

@@ -162,7 +162,7 @@ void ipo_abi_detect(void)
 /* Open MPI over UCX has a shared handle of its own for sends that finished at once: a request within its module's one
  * variable (completed_send_req of ompi_pml_ucx, ompi/mca/pml/ucx/pml_ucx.h).  Its place there differs between versions,
  * so it is known by what each object of Open MPI begins with: its class, after a mark in debugging builds. */
-static uintptr_t ucx_shared(void)
+static uintptr_t find_ucx_shared(void)
 {
     const uint64_t mark = 0xdeafbeeddeafbeed;
     uint64_t words[0x600 / 8] = {0}; /* it has 0x5d0 to 0x610 bytes in 4.1 to 6.0 */
@@ -195,7 +195,7 @@ void ipo_abi_find_shared(void)
         ((int (*)(int, void *, w))ipo_own[IPO_Waitall])(2, requests, ipo_abi.statuses_ignore);
     }
     if (!ipo_abi.shared_too[1])
-        ipo_abi.shared_too[1] = ucx_shared();
+        ipo_abi.shared_too[1] = find_ucx_shared();
 }
 
 /* Whether the count of a status is the word at `at`, as long as the next one is 0: what MPI sets is found there, and

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Sum over an array of counts, with one datatype for all or with an array of them. */
-static uint64_t sum_bytes(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role counts,
+static uint64_t sum_array(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role counts,
                           enum ipo_role type, enum ipo_role types, uint32_t n, const uint8_t *real)
 {
     const struct ipo_call *call = frame->call;
@@ -29,7 +29,7 @@ static uint64_t sum_bytes(const struct ipo_frame *frame, const uintptr_t *args, 
 }
 
 /* Bytes of one block of a v variant. */
-static uint64_t block_bytes(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role counts,
+static uint64_t count_block(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role counts,
                             enum ipo_role type, uint32_t i)
 {
     uint64_t count = ipo_count_at(frame->call, args, counts, i);
@@ -38,32 +38,32 @@ static uint64_t block_bytes(const struct ipo_frame *frame, const uintptr_t *args
 }
 
 /* The two directions of a call in their general form: scalar count x factor, or the sum of an array. */
-static uint64_t send_total(const struct ipo_frame *frame, const uintptr_t *args, uint32_t n, const uint8_t *real,
+static uint64_t count_sent(const struct ipo_frame *frame, const uintptr_t *args, uint32_t n, const uint8_t *real,
                            uint32_t factor)
 {
     if (ipo_has(frame->call, ROLE_SEND_COUNTS))
-        return sum_bytes(frame, args, ROLE_SEND_COUNTS, ROLE_SEND_TYPE, ROLE_SEND_TYPES, n, real);
+        return sum_array(frame, args, ROLE_SEND_COUNTS, ROLE_SEND_TYPE, ROLE_SEND_TYPES, n, real);
     return ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE) * factor;
 }
 
-static uint64_t receive_total(const struct ipo_frame *frame, const uintptr_t *args, uint32_t n, const uint8_t *real,
-                              uint32_t factor)
+static uint64_t count_received(const struct ipo_frame *frame, const uintptr_t *args, uint32_t n, const uint8_t *real,
+                               uint32_t factor)
 {
     if (ipo_has(frame->call, ROLE_RECEIVE_COUNTS))
-        return sum_bytes(frame, args, ROLE_RECEIVE_COUNTS, ROLE_RECEIVE_TYPE, ROLE_RECEIVE_TYPES, n, real);
+        return sum_array(frame, args, ROLE_RECEIVE_COUNTS, ROLE_RECEIVE_TYPE, ROLE_RECEIVE_TYPES, n, real);
     return ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE) * factor;
 }
 
 /* One's own block on the receiving (sending) side of a rooted call with an array of counts, or the scalar. */
-static uint64_t own_received(const struct ipo_frame *frame, const uintptr_t *args, uint32_t rank)
+static uint64_t count_own_received(const struct ipo_frame *frame, const uintptr_t *args, uint32_t rank)
 {
     return ipo_has(frame->call, ROLE_RECEIVE_COUNTS)
-               ? block_bytes(frame, args, ROLE_RECEIVE_COUNTS, ROLE_RECEIVE_TYPE, rank)
+               ? count_block(frame, args, ROLE_RECEIVE_COUNTS, ROLE_RECEIVE_TYPE, rank)
                : ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE);
 }
-static uint64_t own_sent(const struct ipo_frame *frame, const uintptr_t *args, uint32_t rank)
+static uint64_t count_own_sent(const struct ipo_frame *frame, const uintptr_t *args, uint32_t rank)
 {
-    return ipo_has(frame->call, ROLE_SEND_COUNTS) ? block_bytes(frame, args, ROLE_SEND_COUNTS, ROLE_SEND_TYPE, rank)
+    return ipo_has(frame->call, ROLE_SEND_COUNTS) ? count_block(frame, args, ROLE_SEND_COUNTS, ROLE_SEND_TYPE, rank)
                                                   : ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
 }
 
@@ -87,9 +87,9 @@ static void count_bytes(struct ipo_frame *frame, const uintptr_t *args, const st
         break;
     case TRC_OP_SCATTER:
         if (r->root) {
-            sig->sent = send_total(frame, args, r->n, NULL, r->n);
+            sig->sent = count_sent(frame, args, r->n, NULL, r->n);
             if (!r->inter)
-                sig->received = r->in_place_receive ? own_sent(frame, args, r->rank)
+                sig->received = r->in_place_receive ? count_own_sent(frame, args, r->rank)
                                                     : ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE);
         } else if (!r->outsider) {
             sig->received = ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE);
@@ -97,9 +97,9 @@ static void count_bytes(struct ipo_frame *frame, const uintptr_t *args, const st
         break;
     case TRC_OP_GATHER:
         if (r->root) {
-            sig->received = receive_total(frame, args, r->n, NULL, r->n);
+            sig->received = count_received(frame, args, r->n, NULL, r->n);
             if (!r->inter)
-                sig->sent = r->in_place_send ? own_received(frame, args, r->rank)
+                sig->sent = r->in_place_send ? count_own_received(frame, args, r->rank)
                                              : ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
         } else if (!r->outsider) {
             sig->sent = ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
@@ -111,9 +111,9 @@ static void count_bytes(struct ipo_frame *frame, const uintptr_t *args, const st
         sig->received = r->root ? one : 0;
         break;
     case TRC_OP_ALLGATHER:
-        sig->sent = r->in_place_send ? own_received(frame, args, r->rank)
+        sig->sent = r->in_place_send ? count_own_received(frame, args, r->rank)
                                      : ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
-        sig->received = receive_total(frame, args, r->n, NULL, r->n);
+        sig->received = count_received(frame, args, r->n, NULL, r->n);
         break;
     case TRC_OP_ALLREDUCE:
     case TRC_OP_SCAN:
@@ -124,13 +124,13 @@ static void count_bytes(struct ipo_frame *frame, const uintptr_t *args, const st
         sig->received = r->rank > 0 ? sig->sent : 0;
         break;
     case TRC_OP_ALLTOALL:
-        sig->received = receive_total(frame, args, r->n, NULL, r->n);
-        sig->sent = r->in_place_send ? sig->received : send_total(frame, args, r->n, NULL, r->n);
+        sig->received = count_received(frame, args, r->n, NULL, r->n);
+        sig->sent = r->in_place_send ? sig->received : count_sent(frame, args, r->n, NULL, r->n);
         break;
     case TRC_OP_REDUCE_SCATTER:
-        sig->received = own_received(frame, args, r->rank);
-        sig->sent = receive_total(frame, args, frame->comm ? (uint32_t)frame->comm->size : 0, NULL,
-                                  frame->comm ? (uint32_t)frame->comm->size : 0);
+        sig->received = count_own_received(frame, args, r->rank);
+        sig->sent = count_received(frame, args, frame->comm ? (uint32_t)frame->comm->size : 0, NULL,
+                                   frame->comm ? (uint32_t)frame->comm->size : 0);
         break;
     default:
         break; /* a barrier moves nothing */
@@ -146,8 +146,8 @@ static void count_neighbours(struct ipo_frame *frame, const uintptr_t *args)
     /* Neighbor_allgather sends one contribution to all, Neighbor_alltoall one to each. */
     bool to_each = strstr(frame->call->name, "alltoall") != NULL;
     frame->sig.sent =
-        send_total(frame, args, comm->out_n, comm->out_real, to_each ? comm->out_degree : comm->out_degree > 0);
-    frame->sig.received = receive_total(frame, args, comm->in_n, comm->in_real, comm->in_degree);
+        count_sent(frame, args, comm->out_n, comm->out_real, to_each ? comm->out_degree : comm->out_degree > 0);
+    frame->sig.received = count_received(frame, args, comm->in_n, comm->in_real, comm->in_degree);
 }
 
 void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args)

@@ -31,7 +31,7 @@ static uint64_t hash_members(const struct ipo_members *members, int32_t n)
 }
 
 /* Of nobody else: what it is called on other ranks is not known, and it is not to be taken for one of theirs. */
-static uint64_t lonely_identity(const struct ipo_comm *comm)
+static uint64_t make_lonely_identity(const struct ipo_comm *comm)
 {
     const struct trc_head *head = ipo_process.writer.head;
     uint64_t key[3] = {head->world_identity, (uint64_t)head->pid << 32 | (uint32_t)head->rank, comm->id};
@@ -39,7 +39,7 @@ static uint64_t lonely_identity(const struct ipo_comm *comm)
 }
 
 /* Both groups of an intercommunicator must come to the same hash on either side: the smaller hash goes first. */
-static void identify(struct ipo_comm *comm, struct ipo_comm *parent, uint32_t call)
+static void identify_comm(struct ipo_comm *comm, struct ipo_comm *parent, uint32_t call)
 {
     const char *made_by = call < IPO_CALLS ? ipo_calls[call].name : "";
     uint64_t a = hash_members(comm->local, comm->size);
@@ -49,7 +49,7 @@ static void identify(struct ipo_comm *comm, struct ipo_comm *parent, uint32_t ca
     comm->parent = key[0];
     comm->made_by = call;
     if (!ipo_family_next(last[0], parent ? &parent->families : NULL, &last[1])) {
-        comm->identity = lonely_identity(comm);
+        comm->identity = make_lonely_identity(comm);
         ipo_comm_doubt(comm, 0);
         return;
     }
@@ -60,7 +60,7 @@ static void identify(struct ipo_comm *comm, struct ipo_comm *parent, uint32_t ca
 
 /* ---- definitions */
 
-static uint32_t flags_of(const struct ipo_comm *comm)
+static uint32_t find_flags(const struct ipo_comm *comm)
 {
     bool inter = comm->remote_size > 0,
          foreign = (comm->local && comm->local->foreign) || (comm->remote && comm->remote->foreign);
@@ -87,7 +87,7 @@ void ipo_comm_define(struct ipo_comm *comm)
                                  .rank = comm->rank,
                                  .size = comm->size,
                                  .remote_size = comm->remote_size,
-                                 .flags = flags_of(comm),
+                                 .flags = find_flags(comm),
                                  .members = (uint32_t)most,
                                  .created_by = comm->made_by};
     put_members(put_members((char *)(def + 1), comm->local), comm->remote);
@@ -109,7 +109,7 @@ void ipo_comm_doubt(struct ipo_comm *comm, uint64_t from)
 
 /* ---- places */
 
-static struct ipo_comm *fresh_comm(void)
+static struct ipo_comm *make_comm(void)
 {
     struct ipo_comm *comm = ipo_arena_get(sizeof *comm);
     if (comm)
@@ -117,7 +117,7 @@ static struct ipo_comm *fresh_comm(void)
     return comm;
 }
 
-static void release(struct ipo_comm *comm)
+static void release_comm(struct ipo_comm *comm)
 {
     comm->id = 0;
     ipo_families_gone(&comm->families);
@@ -132,14 +132,14 @@ static void release(struct ipo_comm *comm)
 #define PARKED 4096u
 static _Atomic(struct ipo_comm *) parked[PARKED];
 
-static void park(struct ipo_comm *comm)
+static void park_comm(struct ipo_comm *comm)
 {
     static atomic_uint next;
     if (atomic_exchange(&comm->gone, true))
         return;
     comm = atomic_exchange(&parked[atomic_fetch_add(&next, 1) % PARKED], comm);
     if (comm)
-        release(comm);
+        release_comm(comm);
 }
 
 /* ---- communicators */
@@ -153,7 +153,7 @@ static void find_peers(struct ipo_comm *comm)
 }
 
 /* A list that the parent has, too, is kept once. */
-static struct ipo_members *shared_with(struct ipo_members *members, const struct ipo_comm *parent)
+static struct ipo_members *share_members(struct ipo_members *members, const struct ipo_comm *parent)
 {
     struct ipo_members *theirs = parent && ipo_members_same(members, parent->local)    ? parent->local
                                  : parent && ipo_members_same(members, parent->remote) ? parent->remote
@@ -164,21 +164,21 @@ static struct ipo_members *shared_with(struct ipo_members *members, const struct
     return ipo_members_share(theirs);
 }
 
-static struct ipo_comm *learn(uintptr_t handle, struct ipo_comm *parent, uint32_t call)
+static struct ipo_comm *learn_comm(uintptr_t handle, struct ipo_comm *parent, uint32_t call)
 {
     int inter = 0, rank = -1, size = 0, remote_size = 0;
     if (REAL(Comm_test_inter, w, int *)(handle, &inter) || REAL(Comm_rank, w, int *)(handle, &rank) ||
         REAL(Comm_size, w, int *)(handle, &size) || (inter && REAL(Comm_remote_size, w, int *)(handle, &remote_size)))
         return NULL;
-    struct ipo_comm *comm = fresh_comm();
+    struct ipo_comm *comm = make_comm();
     if (!comm)
         return NULL;
     comm->rank = rank;
     comm->size = size;
     comm->remote_size = remote_size;
-    comm->local = shared_with(ipo_members_of(handle, false), parent);
+    comm->local = share_members(ipo_members_of(handle, false), parent);
     if (inter)
-        comm->remote = shared_with(ipo_members_of(handle, true), parent);
+        comm->remote = share_members(ipo_members_of(handle, true), parent);
     if (!inter && ipo_members_are_world(comm->local)) {
         ipo_members_drop(comm->local);
         comm->local = NULL;
@@ -186,14 +186,14 @@ static struct ipo_comm *learn(uintptr_t handle, struct ipo_comm *parent, uint32_
         comm->unknown = !(inter ? comm->remote : comm->local);
     }
     find_peers(comm);
-    identify(comm, parent, call);
+    identify_comm(comm, parent, call);
     return comm;
 }
 
 /* The same ranks on the same places: nothing has to be asked. */
-static struct ipo_comm *copy_of(struct ipo_comm *parent, uint32_t call)
+static struct ipo_comm *copy_comm(struct ipo_comm *parent, uint32_t call)
 {
-    struct ipo_comm *comm = fresh_comm();
+    struct ipo_comm *comm = make_comm();
     if (!comm)
         return NULL;
     comm->rank = parent->rank;
@@ -203,14 +203,14 @@ static struct ipo_comm *copy_of(struct ipo_comm *parent, uint32_t call)
     comm->remote = ipo_members_share(parent->remote);
     comm->unknown = parent->unknown;
     find_peers(comm);
-    identify(comm, parent, call);
+    identify_comm(comm, parent, call);
     return comm;
 }
 
 /* Programs that make and free communicators in a loop get no definition of those that nothing is done with. */
 #define DEFINED_AT_ONCE 4096u
 
-static struct ipo_comm *keep(struct ipo_table *table, uintptr_t handle, struct ipo_comm *comm)
+static struct ipo_comm *keep_comm(struct ipo_table *table, uintptr_t handle, struct ipo_comm *comm)
 {
     if (comm && (comm->id <= DEFINED_AT_ONCE || comm->asked) && !comm->defined)
         ipo_comm_define(comm);
@@ -227,10 +227,10 @@ struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32
         return NULL;
     uint64_t begin = ipo_ticks();
     int kept = errno;
-    struct ipo_comm *comm = learn(handle, parent, call);
+    struct ipo_comm *comm = learn_comm(handle, parent, call);
     if (comm)
         comm->asked = asked;
-    keep(&comms, handle, comm);
+    keep_comm(&comms, handle, comm);
     __atomic_fetch_add(&ipo_process.writer.head->slow_ticks, ipo_ticks() - begin, __ATOMIC_RELAXED);
     errno = kept;
     return comm;
@@ -240,7 +240,7 @@ void ipo_comm_copied(uintptr_t handle, struct ipo_comm *parent, uint32_t call)
 {
     handle = ipo_handle(handle);
     if (parent && handle && handle != ipo_abi.comm_null)
-        keep(&comms, handle, copy_of(parent, call));
+        keep_comm(&comms, handle, copy_comm(parent, call));
 }
 
 struct ipo_comm *ipo_comm(uintptr_t handle)
@@ -254,7 +254,7 @@ struct ipo_comm *ipo_comm_accepted(uintptr_t handle)
     return comm ? comm : ipo_comm_made(handle, NULL, IPO_NO_CALL, 0);
 }
 
-static struct ipo_comm *numbered(struct ipo_table *table, uint32_t id)
+static struct ipo_comm *find_numbered(struct ipo_table *table, uint32_t id)
 {
     for (uint32_t at = 0; at < IPO_TABLE_SIZE; at++) {
         struct ipo_comm *comm = atomic_load(&table->key[at]) ? atomic_load(&table->value[at]) : NULL;
@@ -266,8 +266,8 @@ static struct ipo_comm *numbered(struct ipo_table *table, uint32_t id)
 
 struct ipo_comm *ipo_comm_numbered(uint32_t id)
 {
-    struct ipo_comm *comm = numbered(&comms, id);
-    return comm ? comm : numbered(&objects, id);
+    struct ipo_comm *comm = find_numbered(&comms, id);
+    return comm ? comm : find_numbered(&objects, id);
 }
 
 void ipo_comm_freed(uintptr_t handle, struct ipo_comm *comm)
@@ -278,7 +278,7 @@ void ipo_comm_freed(uintptr_t handle, struct ipo_comm *comm)
     ipo_cache_forget();
     if (comm->id <= DEFINED_AT_ONCE)
         trc_writer_define(&ipo_process.writer, TRC_DEF_FREE, comm->id, 0, 0, NULL, 0, NULL, 0);
-    park(comm);
+    park_comm(comm);
 }
 
 void ipo_comm_named(uintptr_t handle, const char *name)
@@ -291,14 +291,14 @@ void ipo_comm_named(uintptr_t handle, const char *name)
 
 struct ipo_comm *ipo_object_made(uintptr_t handle, struct ipo_comm *parent, uint32_t call, const char *file_name)
 {
-    struct ipo_comm *comm = parent ? copy_of(parent, call) : NULL;
+    struct ipo_comm *comm = parent ? copy_comm(parent, call) : NULL;
     if (!comm)
         return NULL;
     comm->object = atomic_fetch_add(&next_object, 1);
     ipo_comm_define(comm);
     trc_writer_define(&ipo_process.writer, file_name ? TRC_DEF_FILE : TRC_DEF_WIN, comm->object, comm->id, 0, NULL, 0,
                       file_name, file_name ? strnlen(file_name, 1024) : 0);
-    return keep(&objects, handle, comm);
+    return keep_comm(&objects, handle, comm);
 }
 
 struct ipo_comm *ipo_object(uintptr_t handle)
@@ -312,7 +312,7 @@ void ipo_object_freed(uintptr_t handle, struct ipo_comm *object)
         return;
     ipo_table_remove(&objects, handle);
     ipo_cache_forget();
-    park(object);
+    park_comm(object);
 }
 
 int32_t ipo_world_rank(const struct ipo_comm *comm, int rank)
@@ -339,13 +339,13 @@ int32_t ipo_world_rank(const struct ipo_comm *comm, int rank)
 
 void ipo_comm_foreign_gone(struct ipo_comm *comm)
 {
-    park(comm);
+    park_comm(comm);
 }
 
 struct ipo_comm *ipo_comm_foreign(uint64_t identity, uint64_t parent, int32_t rank, int32_t size, bool all,
                                   uint32_t call)
 {
-    struct ipo_comm *comm = fresh_comm();
+    struct ipo_comm *comm = make_comm();
     if (!comm)
         return NULL;
     comm->identity = identity;
@@ -369,9 +369,10 @@ uint32_t *ipo_comm_messages(struct ipo_comm *comm)
 
 /* ---- the first two */
 
-static void begin_with(uintptr_t handle, uint32_t flags, uint64_t identity, uint64_t parent, int32_t rank, int32_t size)
+static void define_first(uintptr_t handle, uint32_t flags, uint64_t identity, uint64_t parent, int32_t rank,
+                         int32_t size)
 {
-    struct ipo_comm *comm = handle ? fresh_comm() : NULL;
+    struct ipo_comm *comm = handle ? make_comm() : NULL;
     if (!comm)
         return;
     comm->flags = flags;
@@ -396,7 +397,7 @@ void ipo_comms_start(uint64_t world_identity, bool has_world)
     REAL(Comm_rank, w, int *)(ipo_abi.comm_world, &rank);
     if (!REAL(Comm_group, w, void *)(ipo_abi.comm_world, word))
         ipo_members_start(ipo_handle_load((uintptr_t)word, 0), world_size);
-    begin_with(ipo_abi.comm_world, TRC_COMM_WORLD, world_identity, 0, rank, world_size);
+    define_first(ipo_abi.comm_world, TRC_COMM_WORLD, world_identity, 0, rank, world_size);
     uint64_t key[2] = {world_identity, (uint64_t)rank};
-    begin_with(ipo_abi.comm_self, TRC_COMM_SELF, XXH64(key, sizeof key, 5), world_identity, rank, 1);
+    define_first(ipo_abi.comm_self, TRC_COMM_SELF, XXH64(key, sizeof key, 5), world_identity, rank, 1);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static uint32_t request_count(const struct ipo_call *call, const uintptr_t *args)
+static uint32_t count_requests(const struct ipo_call *call, const uintptr_t *args)
 {
     if (ipo_has(call, ROLE_REQUEST_INOUT))
         return 1;
@@ -14,7 +14,7 @@ static uint32_t request_count(const struct ipo_call *call, const uintptr_t *args
     return n > 0 ? (uint32_t)n : 0;
 }
 
-static uintptr_t request_array(const struct ipo_call *call, const uintptr_t *args)
+static uintptr_t get_requests(const struct ipo_call *call, const uintptr_t *args)
 {
     return ipo_arg(call, args, ipo_has(call, ROLE_REQUEST_INOUT) ? ROLE_REQUEST_INOUT : ROLE_REQUESTS_INOUT);
 }
@@ -26,7 +26,7 @@ static bool is_private(uintptr_t handle)
 }
 
 /* What did not complete is put back where its next Wait or Test will look for it. */
-static void unclaim(struct ipo_thread *thread, uint32_t n)
+static void unclaim_requests(struct ipo_thread *thread, uint32_t n)
 {
     for (uint32_t i = 0; ipo_process.concurrent && i < n; i++)
         if (thread->entries[i])
@@ -36,14 +36,14 @@ static void unclaim(struct ipo_thread *thread, uint32_t n)
 
 void ipo_completion_left(struct ipo_thread *thread)
 {
-    unclaim(thread, thread->claims);
+    unclaim_requests(thread, thread->claims);
 }
 
 /* The handles as they are before the call overwrites them, in the thread's scratch memory. */
-static bool snapshot(struct ipo_frame *frame, const uintptr_t *args)
+static bool save_requests(struct ipo_frame *frame, const uintptr_t *args)
 {
-    uint32_t n = request_count(frame->call, args);
-    uintptr_t array = request_array(frame->call, args);
+    uint32_t n = count_requests(frame->call, args);
+    uintptr_t array = get_requests(frame->call, args);
     if (!array || !ipo_thread_scratch(frame->thread, n ? n : 1))
         return false;
     frame->thread->claims = ipo_process.concurrent ? n : 0;
@@ -56,7 +56,7 @@ static bool snapshot(struct ipo_frame *frame, const uintptr_t *args)
 }
 
 /* The thread's own start whose signature is still in its table; NULL if it has to do without. */
-static inline struct trc_sig_state *start_state(struct ipo_thread *thread, const struct ipo_request *request)
+static inline struct trc_sig_state *find_start(struct ipo_thread *thread, const struct ipo_request *request)
 {
     struct trc_sig_state *state = &thread->stream.state[request->index];
     bool own = request->thread == thread->stream.page->thread.index && request->version != 0;
@@ -64,11 +64,11 @@ static inline struct trc_sig_state *start_state(struct ipo_thread *thread, const
 }
 
 /* What decides the signature of a wait for this request (NULL: unknown); IPO_NO_KEY: it has to be described. */
-static uint64_t wait_key(struct ipo_thread *thread, const struct ipo_request *request)
+static uint64_t make_wait_key(struct ipo_thread *thread, const struct ipo_request *request)
 {
     if (!request)
         return 0;
-    if (start_state(thread, request))
+    if (find_start(thread, request))
         return (uint64_t)request->version << 32 | (request->index + 1);
     return request->flags & IPO_REQUEST_RESERVED ? 0 : IPO_NO_KEY;
 }
@@ -76,7 +76,7 @@ static uint64_t wait_key(struct ipo_thread *thread, const struct ipo_request *re
 void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    if (!request_array(call, args) || !snapshot(frame, args))
+    if (!get_requests(call, args) || !save_requests(frame, args))
         return;
     if (ipo_has(call, ROLE_STATUS_OUT)) {
         ipo_want_status(frame, args);
@@ -92,7 +92,7 @@ void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args)
     const struct ipo_request *request =
         ipo_process.concurrent ? frame->thread->entries[0] : ipo_request_find(frame->thread->requests[0]);
     frame->handle = (uintptr_t)request;
-    frame->key = wait_key(frame->thread, request);
+    frame->key = make_wait_key(frame->thread, request);
 }
 
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
@@ -110,13 +110,14 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
 
 static const uint32_t kept_flags = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC | TRC_SIG_RMA | TRC_SIG_IO;
 
-static __attribute__((noinline)) uint32_t first_completion(struct ipo_thread *thread, const struct ipo_request *request)
+static __attribute__((noinline)) uint32_t define_completion(struct ipo_thread *thread,
+                                                            const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_sig sig = request->sig;
     sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
     uint32_t index = trc_stream_intern(stream, &sig);
-    struct trc_sig_state *state = start_state(thread, request); /* it may have made room for the new one */
+    struct trc_sig_state *state = find_start(thread, request); /* it may have made room for the new one */
     if (state) {
         state->completed_as = index;
         state->completed_version = stream->state[index].version;
@@ -125,13 +126,13 @@ static __attribute__((noinline)) uint32_t first_completion(struct ipo_thread *th
 }
 
 /* Index of the completion's signature when all came as it was posted: the start's signature knows it from last time. */
-static inline uint32_t usual_completion(struct ipo_thread *thread, const struct ipo_request *request)
+static inline uint32_t find_completion(struct ipo_thread *thread, const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
-    const struct trc_sig_state *state = start_state(thread, request);
+    const struct trc_sig_state *state = find_start(thread, request);
     if (state && trc_completion_known(stream, state))
         return state->completed_as;
-    return first_completion(thread, request);
+    return define_completion(thread, request);
 }
 
 static inline __attribute__((always_inline)) void write_completion(struct ipo_thread *thread, uint32_t index,
@@ -143,7 +144,7 @@ static inline __attribute__((always_inline)) void write_completion(struct ipo_th
     trc_stream_sub(stream, index, foreign, request->thread,
                    foreign ? request->number : live->starts - 1 - request->number, 0);
     live->completes++;
-    struct trc_sig_state *start = start_state(thread, request);
+    struct trc_sig_state *start = find_start(thread, request);
     if (!start || start->completed_as != index || !trc_completion_known(stream, start) ||
         stream->state[index].epoch != stream->epoch)
         return;
@@ -171,7 +172,7 @@ static void complete_arrival(struct ipo_thread *thread, uint32_t index, const st
 /* MPICH (4.0 to 5.0) never fills the status of an MPI_Isendrecv that has two partners: it is empty, or an older
  * request's. What was posted is the better guess.  Where another library gives what was not asked for, it is the same.
  */
-static void distrust(struct ipo_arrived *arrived, const struct trc_sig *posted)
+static void replace_unasked(struct ipo_arrived *arrived, const struct trc_sig *posted)
 {
     bool any = posted->source == TRC_PEER_ANY, any_tag = posted->rtag == TRC_TAG_ANY;
     if (arrived->cancelled || (!ipo_abi.mute_isendrecv && (any || arrived->source == posted->source) &&
@@ -190,7 +191,7 @@ static void complete_by_status(struct ipo_thread *thread, const struct ipo_reque
     bool receives = request->sig.flags & TRC_SIG_P2P_IN, reads = request->flags & IPO_REQUEST_READ;
     const struct trc_sig *posted = &request->sig;
     if (receives && posted->flags & TRC_SIG_P2P_OUT)
-        distrust(&arrived, posted);
+        replace_unasked(&arrived, posted);
     if (receives && arrived.bytes > posted->received)
         arrived.bytes = posted->received; /* truncated: the status tells what was sent */
     bool as_posted = !arrived.cancelled &&
@@ -198,7 +199,7 @@ static void complete_by_status(struct ipo_thread *thread, const struct ipo_reque
                      (!(receives || reads) || arrived.bytes == posted->received);
     uint32_t index;
     if (as_posted) {
-        index = usual_completion(thread, request);
+        index = find_completion(thread, request);
     } else {
         struct trc_sig sig = *posted;
         sig.flags =
@@ -246,7 +247,7 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
     if (asks && status && !shared)
         complete_by_status(thread, request, status);
     else
-        complete_blindly(thread, usual_completion(thread, request), request);
+        complete_blindly(thread, find_completion(thread, request), request);
     if (persistent)
         entry->flags &= ~(uint32_t)(IPO_REQUEST_ACTIVE | IPO_REQUEST_CANCELLING);
     else if (entry)
@@ -283,9 +284,9 @@ static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc
 
 /* Commits what has been put so far, `done` items, and completes a request in any case; returns where the next item
  * goes. */
-static __attribute__((noinline)) unsigned char *complete_oddly(struct ipo_thread *thread, unsigned char *at,
-                                                               uint32_t done, uint32_t which, uintptr_t array,
-                                                               uintptr_t status)
+static __attribute__((noinline)) unsigned char *complete_slow(struct ipo_thread *thread, unsigned char *at,
+                                                              uint32_t done, uint32_t which, uintptr_t array,
+                                                              uintptr_t status)
 {
     trc_stream_put_subs(&thread->stream, at, done);
     thread->stream.page->thread.completes += done;
@@ -295,7 +296,7 @@ static __attribute__((noinline)) unsigned char *complete_oddly(struct ipo_thread
 
 /* Completes the `n` requests from `first` on, where MPI calls of several threads do not overlap; not from Fortran.
  * `statuses`: of these; 0 none. */
-static void complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses)
+static void complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses)
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_thread *live = &stream->page->thread;
@@ -313,14 +314,14 @@ static void complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t f
             if (__builtin_expect(next != NULL, 1))
                 ipo_shared_next(thread);
         } else {
-            const uint32_t slot = ipo_request_favourite(handle);
+            const uint32_t slot = ipo_request_usual_slot(handle);
             if (__builtin_expect(atomic_load_explicit(&ipo_requests.keys[slot], memory_order_relaxed) == handle, 1))
                 next = put_usual(stream, at, &ipo_requests.slots[slot], own, newest, statuses);
             if (__builtin_expect(next != NULL, 1))
                 atomic_store_explicit(&ipo_requests.keys[slot], 0, memory_order_release);
         }
         if (__builtin_expect(!next, 0)) {
-            next = complete_oddly(thread, at, i - from, i, array, statuses);
+            next = complete_slow(thread, at, i - from, i, array, statuses);
             from = i + 1;
         }
         at = next;
@@ -330,7 +331,7 @@ static void complete_from(struct ipo_thread *thread, uintptr_t array, uint32_t f
 }
 
 /* Which of the requests have completed: all, one at an index, or a list of indices. */
-static uint32_t completed_count(const struct ipo_frame *frame, const uintptr_t *args, const int **indices)
+static uint32_t count_completed(const struct ipo_frame *frame, const uintptr_t *args, const int **indices)
 {
     const struct ipo_call *call = frame->call;
     *indices = NULL;
@@ -348,10 +349,10 @@ static uint32_t completed_count(const struct ipo_frame *frame, const uintptr_t *
         *indices = index;
         return index && *index >= 0 && *index != ipo_abi.undefined ? 1 : 0;
     }
-    return request_count(call, args);
+    return count_requests(call, args);
 }
 
-static bool nothing_happened(const struct ipo_frame *frame, const uintptr_t *args)
+static bool is_poll(const struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     if (call->opclass != TRC_OP_TEST || frame->failed)
@@ -363,18 +364,18 @@ static bool nothing_happened(const struct ipo_frame *frame, const uintptr_t *arg
 }
 
 /* Writes and counts the completions, after the event of a Wait or Test that found something. */
-static void complete(struct ipo_frame *frame, const uintptr_t *args)
+static void complete_requests(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    uintptr_t array = request_array(call, args);
-    uint32_t listed = request_count(call, args);
+    uintptr_t array = get_requests(call, args);
+    uint32_t listed = count_requests(call, args);
     if (!array || frame->thread->scratch < listed)
         return;
     const int *indices = NULL;
-    uint32_t n = frame->poll ? 0 : completed_count(frame, args, &indices);
+    uint32_t n = frame->poll ? 0 : count_completed(frame, args, &indices);
     const bool plain = !frame->failed && ipo_process.usual && !frame->thread->fortran;
     if (plain && !indices) {
-        complete_from(frame->thread, array, 0, n, frame->status);
+        complete_range(frame->thread, array, 0, n, frame->status);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -388,19 +389,19 @@ static void complete(struct ipo_frame *frame, const uintptr_t *args)
         if (status && ipo_has(call, ROLE_STATUSES_OUT))
             status += (uintptr_t)i * ipo_abi.status_bytes;
         if (plain)
-            complete_from(frame->thread, array, at, 1, status);
+            complete_range(frame->thread, array, at, 1, status);
         else
             complete_request(frame->thread, at, ipo_request_variable(frame->thread, array, at), status);
     }
-    unclaim(frame->thread, listed);
+    unclaim_requests(frame->thread, listed);
 }
 
 void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
 {
-    if (nothing_happened(frame, args))
+    if (is_poll(frame, args))
         ipo_mark_poll(frame);
     ipo_emit(frame);
-    complete(frame, args);
+    complete_requests(frame, args);
 }
 
 /* ---- persistent requests */
@@ -408,12 +409,12 @@ void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
 void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
 {
     ipo_emit(frame);
-    uintptr_t array = request_array(frame->call, args);
+    uintptr_t array = get_requests(frame->call, args);
     if (frame->failed || !array)
         return;
     struct ipo_thread *thread = frame->thread;
     struct trc_stream *stream = &thread->stream;
-    for (uint32_t i = 0; i < request_count(frame->call, args); i++) {
+    for (uint32_t i = 0; i < count_requests(frame->call, args); i++) {
         struct ipo_request *request = ipo_request_find(ipo_handle_load(array, i));
         if (!request)
             continue;
@@ -442,7 +443,7 @@ void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
 void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args)
 {
     if (ipo_has(frame->call, ROLE_REQUEST_INOUT))
-        snapshot(frame, args);
+        save_requests(frame, args);
     else if (ipo_has(frame->call, ROLE_TYPE_INOUT))
         ipo_keep_handle(frame, args);
 }
@@ -458,7 +459,7 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
 {
     ipo_emit(frame);
     if (frame->failed && ipo_has(frame->call, ROLE_REQUEST_INOUT))
-        unclaim(frame->thread, 1);
+        unclaim_requests(frame->thread, 1);
     if (frame->failed)
         return;
     ipo_follow_handles(frame, args);
@@ -474,7 +475,7 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
     if (frame->sig.call == IPO_Cancel && entry)
         entry->flags |= IPO_REQUEST_CANCELLING;
     if (frame->sig.call != IPO_Request_free) {
-        unclaim(frame->thread, 1);
+        unclaim_requests(frame->thread, 1);
         return;
     }
     uintptr_t variable = ipo_request_variable(frame->thread, ipo_arg(frame->call, args, ROLE_REQUEST_INOUT), 0);

@@ -148,7 +148,7 @@ void ipo_collective_failed(struct ipo_frame *frame)
 /* ---- starts */
 
 /* The place of a request that is told by its handle; NULL: none, or no request. */
-static inline struct ipo_request *place_of(struct ipo_thread *thread, uintptr_t variable, uintptr_t handle)
+static inline struct ipo_request *make_place(struct ipo_thread *thread, uintptr_t variable, uintptr_t handle)
 {
     if (handle == ipo_abi.request_null)
         return NULL;
@@ -160,8 +160,8 @@ static inline struct ipo_request *place_of(struct ipo_thread *thread, uintptr_t 
     return request;
 }
 
-static inline void fill(struct ipo_request *request, const struct ipo_thread *thread, uint64_t number,
-                        const struct trc_sig *sig, uint32_t index, struct ipo_comm *comm, int source, int tag)
+static inline void fill_request(struct ipo_request *request, const struct ipo_thread *thread, uint64_t number,
+                                const struct trc_sig *sig, uint32_t index, struct ipo_comm *comm, int source, int tag)
 {
     request->flags = sig->flags & TRC_SIG_P2P_IN ? IPO_REQUEST_RECEIVES : 0;
     request->thread = thread->stream.page->thread.index;
@@ -184,14 +184,14 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     uintptr_t handle = ipo_handle_load(variable, 0);
     bool starts = !frame->call->persistent && (frame->sig.flags & TRC_SIG_START);
     uint64_t number = starts ? ipo_next_start(thread) : 0;
-    struct ipo_request *request = place_of(thread, variable, handle);
+    struct ipo_request *request = make_place(thread, variable, handle);
     if (!request)
         return;
     bool plain = frame->call->opclass == TRC_OP_IRECV; /* of the others that receive each is another case */
-    fill(request, thread, number, &frame->sig, frame->index, frame->comm, (int)ipo_arg(frame->call, args, ROLE_SOURCE),
-         (int)ipo_arg(frame->call, args, ROLE_RECEIVE_TAG));
+    fill_request(request, thread, number, &frame->sig, frame->index, frame->comm,
+                 (int)ipo_arg(frame->call, args, ROLE_SOURCE), (int)ipo_arg(frame->call, args, ROLE_RECEIVE_TAG));
     if (request->flags && !plain)
-        request->flags = IPO_REQUEST_ODD;
+        request->flags = IPO_REQUEST_BY_STATUS;
     if (frame->call->persistent)
         request->flags = IPO_REQUEST_PERSISTENT;
     if (frame->call->opclass == TRC_OP_IO || frame->call->opclass == TRC_OP_IO_COLL)

@@ -20,7 +20,7 @@ static unsigned families;
 /* Held for some dozen instructions without a call.  Who does not get it goes without. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
-static bool hold(void)
+static bool take_lock(void)
 {
     for (int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire); i++) {
         if (i == PATIENT)
@@ -30,12 +30,12 @@ static bool hold(void)
     }
     return true;
 }
-static void let_go(void)
+static void release_lock(void)
 {
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-static struct ipo_family **place_of(uint64_t key)
+static struct ipo_family **find_place(uint64_t key)
 {
     struct ipo_family **at = &bucket[(key * 0x9e3779b97f4a7c15u >> 40) % BUCKETS];
     while (*at && (*at)->key != key)
@@ -46,11 +46,11 @@ static struct ipo_family **place_of(uint64_t key)
 bool ipo_family_next(uint64_t key, struct ipo_family **of_parent, uint64_t *number)
 {
     struct ipo_family *fresh = ipo_arena_get(sizeof *fresh);
-    if (!hold()) {
+    if (!take_lock()) {
         ipo_arena_give(fresh, sizeof *fresh);
         return false;
     }
-    struct ipo_family **at = place_of(key), *found = *at;
+    struct ipo_family **at = find_place(key), *found = *at;
     if (!found && fresh && families < MOST) {
         *fresh = (struct ipo_family){.key = key};
         if (of_parent) {
@@ -63,23 +63,23 @@ bool ipo_family_next(uint64_t key, struct ipo_family **of_parent, uint64_t *numb
     }
     if (found)
         *number = found->number++;
-    let_go();
+    release_lock();
     ipo_arena_give(fresh, sizeof *fresh);
     return found != NULL;
 }
 
 void ipo_families_gone(struct ipo_family **of_parent)
 {
-    if (!*of_parent || !hold())
+    if (!*of_parent || !take_lock())
         return;
     struct ipo_family *gone = *of_parent;
     *of_parent = NULL;
     for (struct ipo_family *f = gone; f; f = f->of_parent, families--) {
-        struct ipo_family **at = place_of(f->key);
+        struct ipo_family **at = find_place(f->key);
         if (*at == f)
             *at = f->in_bucket;
     }
-    let_go();
+    release_lock();
     for (struct ipo_family *next; gone; gone = next) {
         next = gone->of_parent;
         ipo_arena_give(gone, sizeof *gone);

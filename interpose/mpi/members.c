@@ -14,14 +14,14 @@ static int32_t world_size;
 /* 0, 1, 2 ..: what is translated into world ranks. */
 static _Atomic(const struct ipo_members *) counting;
 
-static size_t bytes_of(int32_t n)
+static size_t count_bytes(int32_t n)
 {
     return sizeof(struct ipo_members) + (size_t)n * sizeof(int32_t);
 }
 
-static struct ipo_members *fresh_members(int32_t n)
+static struct ipo_members *make_members(int32_t n)
 {
-    struct ipo_members *members = ipo_arena_get(bytes_of(n));
+    struct ipo_members *members = ipo_arena_get(count_bytes(n));
     if (members) {
         members->n = n;
         atomic_store(&members->users, 1);
@@ -29,7 +29,7 @@ static struct ipo_members *fresh_members(int32_t n)
     return members;
 }
 
-static const int32_t *count_to(int32_t n)
+static const int32_t *get_counting(int32_t n)
 {
     const struct ipo_members *numbers = atomic_load(&counting);
     if (numbers && numbers->n >= n)
@@ -37,7 +37,7 @@ static const int32_t *count_to(int32_t n)
     int32_t room = 64;
     while (room < n && room < INT32_MAX / 2)
         room *= 2;
-    struct ipo_members *more = fresh_members(room < n ? n : room);
+    struct ipo_members *more = make_members(room < n ? n : room);
     for (int32_t i = 0; more && i < more->n; i++)
         more->world[i] = i;
     if (more)
@@ -45,13 +45,13 @@ static const int32_t *count_to(int32_t n)
     return more ? more->world : NULL;
 }
 
-static struct ipo_members *of_group(uintptr_t group)
+static struct ipo_members *translate_group(uintptr_t group)
 {
     int n = 0;
     if (!world_group || REAL(Group_size, w, int *)(group, &n) || n <= 0)
         return NULL;
-    const int32_t *own = count_to(n);
-    struct ipo_members *members = own ? fresh_members(n) : NULL;
+    const int32_t *own = get_counting(n);
+    struct ipo_members *members = own ? make_members(n) : NULL;
     if (!members)
         return NULL;
     if (REAL(Group_translate_ranks, w, int, const int *, w, int *)(group, n, own, world_group, members->world)) {
@@ -71,14 +71,14 @@ struct ipo_members *ipo_members_of(uintptr_t comm, bool remote)
     char word[8] = {0};
     if (remote ? REAL(Comm_remote_group, w, void *)(comm, word) : REAL(Comm_group, w, void *)(comm, word))
         return NULL;
-    struct ipo_members *members = of_group(ipo_handle_load((uintptr_t)word, 0));
+    struct ipo_members *members = translate_group(ipo_handle_load((uintptr_t)word, 0));
     REAL(Group_free, void *)(word);
     return members;
 }
 
 struct ipo_members *ipo_members_one(int32_t rank)
 {
-    struct ipo_members *members = fresh_members(1);
+    struct ipo_members *members = make_members(1);
     if (members)
         members->world[0] = rank;
     return members;
@@ -94,7 +94,7 @@ struct ipo_members *ipo_members_share(struct ipo_members *members)
 void ipo_members_drop(struct ipo_members *members)
 {
     if (members && atomic_fetch_sub(&members->users, 1) == 1)
-        ipo_arena_give(members, bytes_of(members->n));
+        ipo_arena_give(members, count_bytes(members->n));
 }
 
 bool ipo_members_same(const struct ipo_members *a, const struct ipo_members *b)

@@ -35,14 +35,14 @@ static bool is_ours(const void *address)
 }
 
 /* MPI_x of a second tool that is loaded behind us and in front of the library: it must see the call too. */
-static void *next_tool(const struct ipo_mpi *mpi, const char *name)
+static void *find_next_tool(const struct ipo_mpi *mpi, const char *name)
 {
     void *next = dlsym(RTLD_NEXT, name);
     return next && next != dlsym(mpi->handle, name) && !is_ours(next) ? next : NULL;
 }
 
 /* The library that this function is in. */
-static const struct ipo_mpi *mpi_with(void *init, void *scope)
+static const struct ipo_mpi *add_library(void *init, void *scope)
 {
     Dl_info info;
     if (!init || is_ours(init) || !dladdr(init, &info) || !info.dli_fname)
@@ -60,7 +60,7 @@ static const struct ipo_mpi *mpi_with(void *init, void *scope)
     mpi->range = ipo_object_range((uintptr_t)init);
     strncpy(mpi->path, info.dli_fname, sizeof mpi->path - 1);
     for (int i = 0; i < IPO_CALLS; i++) {
-        void *real = next_tool(mpi, ipo_calls[i].name);
+        void *real = find_next_tool(mpi, ipo_calls[i].name);
         mpi->real[i] = real ? (ipo_function)(uintptr_t)real : ipo_mpi_own(mpi, ipo_calls[i].name);
     }
     atomic_store(&mpis_n, n + 1);
@@ -68,26 +68,26 @@ static const struct ipo_mpi *mpi_with(void *init, void *scope)
 }
 
 /* A stub MPI may lack a profiling interface. */
-static const struct ipo_mpi *mpi_in(void *scope)
+static const struct ipo_mpi *find_in_scope(void *scope)
 {
     void *init = dlsym(scope, "PMPI_Init");
-    return mpi_with(init ? init : dlsym(scope, "MPI_Init"), scope);
+    return add_library(init ? init : dlsym(scope, "MPI_Init"), scope);
 }
 
 /* What the global scope has, behind us, is reached by everybody. */
-static const struct ipo_mpi *global(void)
+static const struct ipo_mpi *find_global(void)
 {
-    return mpi_with(dlsym(RTLD_NEXT, "PMPI_Init"), RTLD_NEXT);
+    return add_library(dlsym(RTLD_NEXT, "PMPI_Init"), RTLD_NEXT);
 }
 
-static const struct ipo_mpi *reached_from(const void *address)
+static const struct ipo_mpi *find_reached(const void *address)
 {
-    const struct ipo_mpi *found = global();
+    const struct ipo_mpi *found = find_global();
     Dl_info info;
     if (found || is_ours(address) || !dladdr(address, &info) || !info.dli_fname)
         return found;
     void *scope = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    found = scope ? mpi_in(scope) : NULL;
+    found = scope ? find_in_scope(scope) : NULL;
     if (scope && (!found || found->handle != scope))
         dlclose(scope); /* not ours to keep */
     return found;
@@ -103,12 +103,12 @@ static const struct place *add_place(uintptr_t address)
                      "more objects call MPI than are told apart: calls of the rest count as this library's");
         return NULL;
     }
-    places[n] = (struct place){ipo_object_range(address), reached_from((const void *)address)};
+    places[n] = (struct place){ipo_object_range(address), find_reached((const void *)address)};
     atomic_store(&places_n, n + 1);
     return &places[n];
 }
 
-static const struct place *place_at(uintptr_t address)
+static const struct place *find_place(uintptr_t address)
 {
     unsigned n = atomic_load(&places_n);
     for (unsigned i = 0; i < n; i++)
@@ -118,7 +118,7 @@ static const struct place *place_at(uintptr_t address)
 }
 
 /* Names each other library in the trace, once. */
-static void tell_of_others(void)
+static void write_others(void)
 {
     static unsigned told;
     const struct ipo_mpi *mpi;
@@ -126,15 +126,15 @@ static void tell_of_others(void)
         ipo_fact("mpi.other", mpi->path);
 }
 
-static void ask_for(uintptr_t address)
+static void place_address(uintptr_t address)
 {
-    if (!place_at(address)) /* another thread may have asked meanwhile */
+    if (!find_place(address)) /* another thread may have asked meanwhile */
         add_place(address);
-    tell_of_others();
+    write_others();
 }
-static void ask_here(void *address)
+static void place_caller(void *address)
 {
-    ask_for(*(uintptr_t *)address);
+    place_address(*(uintptr_t *)address);
 }
 
 /* Who calls from an object for the first time has the loader asked: by our thread, since what somebody is just loading
@@ -142,24 +142,24 @@ static void ask_here(void *address)
  * call itself asks. */
 const struct ipo_mpi *ipo_mpi_at(uintptr_t address)
 {
-    const struct place *place = place_at(address);
+    const struct place *place = find_place(address);
     int kept = errno;
-    if (!place && (!*ipo_armed || (!ipo_loads_ask(ask_for, address) && atomic_load(&mpis_n) > 1)))
-        ipo_loader_run(ask_here, &address);
+    if (!place && (!*ipo_armed || (!ipo_loads_ask(place_address, address) && atomic_load(&mpis_n) > 1)))
+        ipo_loader_run(place_caller, &address);
     errno = kept;
-    place = place ? place : place_at(address);
+    place = place ? place : find_place(address);
     return place ? place->mpi : NULL;
 }
 
 static struct ipo_object_names names; /* filled under the loader's lock */
 
-static void any(void *out)
+static void find_any(void *out)
 {
-    const struct ipo_mpi *found = global();
+    const struct ipo_mpi *found = find_global();
     ipo_objects_list(&names);
     for (unsigned i = 0; i < names.n && !found; i++) {
         void *scope = dlopen(names.name[i], RTLD_LAZY | RTLD_NOLOAD);
-        found = scope ? mpi_in(scope) : NULL;
+        found = scope ? find_in_scope(scope) : NULL;
         if (scope && (!found || found->handle != scope))
             dlclose(scope);
     }
@@ -169,19 +169,19 @@ static void any(void *out)
 const struct ipo_mpi *ipo_mpi_any(void)
 {
     const struct ipo_mpi *found = NULL;
-    ipo_loader_run(any, &found);
+    ipo_loader_run(find_any, &found);
     return found;
 }
 
-static void tell(void *unused)
+static void write_others_locked(void *unused)
 {
     (void)unused;
-    tell_of_others();
+    write_others();
 }
 
-void ipo_mpi_tell(void)
+void ipo_mpi_name_others(void)
 {
-    ipo_loader_run(tell, NULL);
+    ipo_loader_run(write_others_locked, NULL);
 }
 
 /* ---- loaded objects, after ipo_objects_list */
@@ -191,7 +191,7 @@ static uintptr_t foreign[MAX_FOREIGN];
 static unsigned foreign_n;
 
 /* What the object of this name and what it needs define as PMPI_Init; 0: nothing.  And what says where it is. */
-static uintptr_t init_in_scope_of(const char *name, struct link_map *found)
+static uintptr_t find_init(const char *name, struct link_map *found)
 {
     struct link_map *object = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
     if (!object)
@@ -215,7 +215,7 @@ static bool has_other(const struct ipo_mpi *mpi)
         const char *slash = strrchr(names.name[i], '/');
         if (strncmp(slash ? slash + 1 : names.name[i], "libmpi", 6) != 0)
             continue;
-        uintptr_t init = init_in_scope_of(names.name[i], &object);
+        uintptr_t init = find_init(names.name[i], &object);
         if (init && !is_in(mpi, init))
             return true;
     }
@@ -228,7 +228,7 @@ static void place_all(void)
 {
     struct link_map object;
     for (unsigned i = 0; i < names.n; i++)
-        if (init_in_scope_of(names.name[i], &object) && !place_at((uintptr_t)object.l_ld))
+        if (find_init(names.name[i], &object) && !find_place((uintptr_t)object.l_ld))
             add_place((uintptr_t)object.l_ld);
 }
 
@@ -237,12 +237,12 @@ struct activation {
     uintptr_t caller;
 };
 
-static void activate(void *with)
+static void make_active(void *with)
 {
     const struct activation *active = with;
-    const struct place *place = active->caller ? place_at(active->caller) : NULL;
+    const struct place *place = active->caller ? find_place(active->caller) : NULL;
     ipo_active_mpi = active->mpi;
-    if (global() == active->mpi) {
+    if (find_global() == active->mpi) {
         ipo_active_range = (struct ipo_range){0, UINTPTR_MAX};
         return;
     }
@@ -256,7 +256,7 @@ static void activate(void *with)
 void ipo_mpi_activate(const struct ipo_mpi *mpi, uintptr_t caller)
 {
     struct activation active = {mpi, caller};
-    ipo_loader_run(activate, &active);
+    ipo_loader_run(make_active, &active);
 }
 
 void ipo_foreign_list(void)
@@ -267,13 +267,13 @@ void ipo_foreign_list(void)
         return;
     ipo_objects_list(&names);
     for (unsigned i = has_other(ipo_active_mpi) ? 0 : names.n; i < names.n && foreign_n < MAX_FOREIGN; i++) {
-        uintptr_t init = init_in_scope_of(names.name[i], &object);
+        uintptr_t init = find_init(names.name[i], &object);
         if (!init || is_in(ipo_active_mpi, init))
             continue;
         foreign[foreign_n++] = object.l_addr;
-        mpi_with((void *)init, NULL);
+        add_library((void *)init, NULL);
     }
-    tell_of_others();
+    write_others();
 }
 
 bool ipo_is_foreign(uintptr_t load_address, uintptr_t slot)

@@ -32,7 +32,7 @@ extern IPO_OURS const struct ipo_mpi *ipo_active_mpi;
 /* Another than the active one that was met, by number; NULL past the last. */
 const struct ipo_mpi *ipo_mpi_other(unsigned i);
 /* Names them in the trace, as facts "mpi.other", once each; those met later are named when they are. */
-void ipo_mpi_tell(void);
+void ipo_mpi_name_others(void);
 
 /* For the walk over loaded objects, in which the loader must not be asked; under its lock: lists those that need
  * another MPI than the active one. Of such an object (by its load address) only the slots that lead to the active MPI

@@ -8,25 +8,25 @@
 static uint16_t bucket[BUCKETS]; /* row + 1; 0 free */
 static bool filled;
 
-static inline char small(char c)
+static inline char lower_letter(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
 }
 
-static uint32_t hash_of(const char *name, size_t length)
+static uint32_t hash_name(const char *name, size_t length)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */
     for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)small(name[i])) * 16777619u;
+        hash = (hash ^ (unsigned char)lower_letter(name[i])) * 16777619u;
     return hash ^ hash >> 15;
 }
 
-static void fill(void)
+static void fill_buckets(void)
 {
     _Static_assert(IPO_CALLS < BUCKETS / 2, "room for every row");
     for (int i = 0; i < IPO_CALLS; i++) {
         const char *name = ipo_calls[i].name + 4;
-        uint32_t at = hash_of(name, strlen(name)) % BUCKETS;
+        uint32_t at = hash_name(name, strlen(name)) % BUCKETS;
         while (bucket[at])
             at = (at + 1) % BUCKETS;
         bucket[at] = (uint16_t)(i + 1);
@@ -37,7 +37,7 @@ static void fill(void)
 static bool is_equal(const char *row, const char *name, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        if (small(row[i]) != small(name[i]))
+        if (lower_letter(row[i]) != lower_letter(name[i]))
             return false;
     return !row[length];
 }
@@ -45,8 +45,8 @@ static bool is_equal(const char *row, const char *name, size_t length)
 int ipo_call_spelled(const char *name, size_t length)
 {
     if (!filled)
-        fill();
-    for (uint32_t at = hash_of(name, length) % BUCKETS; bucket[at]; at = (at + 1) % BUCKETS)
+        fill_buckets();
+    for (uint32_t at = hash_name(name, length) % BUCKETS; bucket[at]; at = (at + 1) % BUCKETS)
         if (is_equal(ipo_calls[bucket[at] - 1].name + 4, name, length))
             return bucket[at] - 1;
     return -1;

@@ -38,7 +38,7 @@ struct ipo_negotiation {
 static struct ipo_negotiation controls[CONTROLS];
 static atomic_uint used;
 
-static struct ipo_negotiation *negotiation_of(struct ipo_comm *comm)
+static struct ipo_negotiation *get_negotiation(struct ipo_comm *comm)
 {
     if (!comm->negotiation) {
         unsigned i = atomic_fetch_add(&used, 1);
@@ -81,7 +81,7 @@ static bool is_one_int(struct ipo_frame *frame, const uintptr_t *args)
 }
 
 /* The step of a negotiation that this call can be; STEPS: none. */
-static enum step step_of(struct ipo_frame *frame, const uintptr_t *args)
+static enum step find_step(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     if (ipo_has(call, ROLE_REQUEST_OUT) || call->persistent || (int)ipo_arg(call, args, ROLE_ROOT) != 0)
@@ -107,16 +107,16 @@ void ipo_negotiation_describe(struct ipo_frame *frame, const uintptr_t *args)
     bool is_or = false, is_round = false;
     if (call->opclass == TRC_OP_ALLREDUCE && is_bit_round(frame, args, &is_or)) {
         const uint32_t words = (uint32_t)ipo_count(call, args, ROLE_SEND_COUNT);
-        state = negotiation_of(comm);
+        state = get_negotiation(comm);
         if (!state || !ipo_safe_read(ipo_arg(call, args, ROLE_RECEIVE_BUFFER), state->in, words * sizeof *state->in))
             return;
         state->proven = is_round = true;
         state->is_or = is_or;
         state->words = words;
     } else if (call->opclass == TRC_OP_GATHER || call->opclass == TRC_OP_BCAST) {
-        enum step step = step_of(frame, args);
+        enum step step = find_step(frame, args);
         if (!state && step == LENGTHS)
-            state = negotiation_of(comm);
+            state = get_negotiation(comm);
         /* Bytes that rank 0 hands out alone: the loop's parameters, or the name of a new NCCL communicator. */
         is_round = state && state->proven && (is_part_of_negotiation(state, step) || step == RESPONSES);
     } else if (call->opclass == TRC_OP_ALLGATHER && !ipo_has(call, ROLE_RECEIVE_COUNTS)) {
@@ -200,7 +200,7 @@ static bool write_list(struct ipo_frame *frame, enum trc_said_kind kind, uintptr
 }
 
 /* Follows a negotiation; on a communicator that is not known for one, counts them. */
-static void follow(struct ipo_negotiation *state, enum step step)
+static void follow_steps(struct ipo_negotiation *state, enum step step)
 {
     bool expected = is_part_of_negotiation(state, step);
     if (!state->proven && expected && step == RESPONSES && ++state->negotiations == PROVEN) {
@@ -222,14 +222,14 @@ bool ipo_negotiation_finish(struct ipo_frame *frame, const uintptr_t *args)
     if (call->opclass == TRC_OP_ALLREDUCE && is_round) {
         is_round = write_round(frame, args);
     } else {
-        enum step step = step_of(frame, args), expected = state->step;
+        enum step step = find_step(frame, args), expected = state->step;
         if (is_round && step == REQUESTS)
             is_round = write_list(frame, TRC_SAID_REQUEST, ipo_arg(call, args, ROLE_SEND_BUFFER),
                                   ipo_count(call, args, ROLE_SEND_COUNT));
         if (is_round && step == RESPONSES && expected == RESPONSES)
             is_round = write_list(frame, TRC_SAID_RESPONSE, ipo_arg(call, args, ROLE_RECEIVE_BUFFER),
                                   ipo_count(call, args, ROLE_SEND_COUNT));
-        follow(state, step);
+        follow_steps(state, step);
     }
     if (!is_round) {
         if (frame->sig.flags & TRC_SIG_CONTROL) {

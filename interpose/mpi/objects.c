@@ -12,7 +12,7 @@ static void take_sequence(struct ipo_frame *frame)
         ipo_take_number(frame);
 }
 
-static void use(struct ipo_frame *frame, struct ipo_comm *comm)
+static void use_comm(struct ipo_frame *frame, struct ipo_comm *comm)
 {
     frame->comm = comm;
     frame->sig.comm = comm ? ipo_comm_id(comm) : 0;
@@ -101,7 +101,7 @@ void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args)
     }
     /* One that nothing else was done with needs no definition for this. */
     if (comm && (comm->defined || frame->sig.call == IPO_Comm_disconnect))
-        use(frame, comm);
+        use_comm(frame, comm);
     frame->comm = comm;
 }
 
@@ -131,13 +131,13 @@ void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
     const struct ipo_call *call = frame->call;
     if (ipo_has(call, ROLE_WINDOW_INOUT) || ipo_has(call, ROLE_FILE_INOUT)) {
         ipo_keep_handle(frame, args);
-        use(frame, frame->comm);
+        use_comm(frame, frame->comm);
     } else if (ipo_has(call, ROLE_WINDOW)) {
-        use(frame, ipo_object(ipo_handle(ipo_arg(call, args, ROLE_WINDOW))));
+        use_comm(frame, ipo_object(ipo_handle(ipo_arg(call, args, ROLE_WINDOW))));
     } else if (ipo_has(call, ROLE_FILE)) {
-        use(frame, ipo_object(ipo_arg(call, args, ROLE_FILE)));
+        use_comm(frame, ipo_object(ipo_arg(call, args, ROLE_FILE)));
     } else if (ipo_has(call, ROLE_COMM)) {
-        use(frame, ipo_comm(ipo_arg(call, args, ROLE_COMM)));
+        use_comm(frame, ipo_comm(ipo_arg(call, args, ROLE_COMM)));
     }
     if (ipo_has(call, ROLE_REQUEST_OUT))
         frame->sig.flags |= TRC_SIG_START;
@@ -162,7 +162,7 @@ void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     struct trc_sig *sig = &frame->sig;
-    use(frame, ipo_object(ipo_handle(ipo_arg(call, args, ROLE_WINDOW))));
+    use_comm(frame, ipo_object(ipo_handle(ipo_arg(call, args, ROLE_WINDOW))));
     sig->flags |= TRC_SIG_RMA | (ipo_has(call, ROLE_REQUEST_OUT) ? TRC_SIG_START : 0);
     sig->peer = ipo_world_rank(frame->comm, (int)ipo_arg(call, args, ROLE_TARGET));
     if (sig->peer == TRC_PEER_NULL)
@@ -180,7 +180,7 @@ void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args)
 void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    use(frame, ipo_object(ipo_handle(ipo_arg(call, args, ROLE_WINDOW))));
+    use_comm(frame, ipo_object(ipo_handle(ipo_arg(call, args, ROLE_WINDOW))));
     frame->sig.flags |= TRC_SIG_RMA;
     if (ipo_has(call, ROLE_TARGET))
         frame->sig.peer = ipo_world_rank(frame->comm, (int)ipo_arg(call, args, ROLE_TARGET));
@@ -196,7 +196,7 @@ void ipo_describe_io(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     struct trc_sig *sig = &frame->sig;
-    use(frame, ipo_object(ipo_arg(call, args, ROLE_FILE)));
+    use_comm(frame, ipo_object(ipo_arg(call, args, ROLE_FILE)));
     sig->flags |= TRC_SIG_IO;
     if (ipo_has(call, ROLE_REQUEST_OUT))
         sig->flags |= TRC_SIG_START;

@@ -3,7 +3,7 @@
 #include "interpose/mpi/describe.h"
 #include "interpose/core/state.h"
 
-static int int_arg(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role role)
+static int get_int(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role role)
 {
     return (int)ipo_arg(frame->call, args, role);
 }
@@ -17,8 +17,8 @@ static void take_comm(struct ipo_frame *frame, const uintptr_t *args)
 static void describe_out(struct ipo_frame *frame, const uintptr_t *args)
 {
     struct trc_sig *sig = &frame->sig;
-    sig->peer = ipo_world_rank(frame->comm, int_arg(frame, args, ROLE_DESTINATION));
-    sig->tag = int_arg(frame, args, ROLE_SEND_TAG);
+    sig->peer = ipo_world_rank(frame->comm, get_int(frame, args, ROLE_DESTINATION));
+    sig->tag = get_int(frame, args, ROLE_SEND_TAG);
     if (sig->peer == TRC_PEER_NULL)
         return;
     sig->sent = ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
@@ -28,8 +28,8 @@ static void describe_out(struct ipo_frame *frame, const uintptr_t *args)
 static void describe_in(struct ipo_frame *frame, const uintptr_t *args)
 {
     struct trc_sig *sig = &frame->sig;
-    int tag = int_arg(frame, args, ROLE_RECEIVE_TAG);
-    sig->source = ipo_world_rank(frame->comm, int_arg(frame, args, ROLE_SOURCE));
+    int tag = get_int(frame, args, ROLE_RECEIVE_TAG);
+    sig->source = ipo_world_rank(frame->comm, get_int(frame, args, ROLE_SOURCE));
     sig->rtag = tag == ipo_abi.any_tag ? TRC_TAG_ANY : tag;
     if (sig->source == TRC_PEER_NULL)
         return;
@@ -70,7 +70,7 @@ static void drop_message(struct ipo_frame *frame)
     frame->sig.sent = frame->sig.received = 0;
 }
 
-static void intern(struct ipo_frame *frame)
+static void intern_signature(struct ipo_frame *frame)
 {
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
 }
@@ -80,7 +80,7 @@ void ipo_finish_send(struct ipo_frame *frame, const uintptr_t *args)
     (void)args;
     if (frame->failed) {
         drop_message(frame);
-        intern(frame);
+        intern_signature(frame);
     }
     ipo_emit(frame);
 }
@@ -98,7 +98,7 @@ void ipo_finish_recv(struct ipo_frame *frame, const uintptr_t *args)
     bool cut = frame->failed && is_truncation(frame); /* received, but more than there was room for */
     if (frame->failed && !cut) {
         drop_message(frame);
-        intern(frame);
+        intern_signature(frame);
     } else if ((sig->flags & TRC_SIG_P2P_IN) && frame->status) {
         struct ipo_arrived arrived = ipo_arrived(frame->comm, frame->status, false);
         if (cut && arrived.bytes > sig->received)
@@ -109,7 +109,7 @@ void ipo_finish_recv(struct ipo_frame *frame, const uintptr_t *args)
             sig->received = arrived.bytes;
             if (arrived.source == TRC_PEER_NULL)
                 sig->flags &= ~(uint32_t)TRC_SIG_P2P_IN;
-            intern(frame);
+            intern_signature(frame);
         }
     }
     ipo_emit(frame);
@@ -128,7 +128,7 @@ void ipo_finish_init(struct ipo_frame *frame, const uintptr_t *args)
     struct trc_sig moves = frame->sig;
     moves.flags &= ~(uint32_t)TRC_SIG_START;
     drop_message(frame);
-    intern(frame);
+    intern_signature(frame);
     ipo_emit(frame);
     frame->sig = moves;
     if (!frame->failed)
@@ -138,8 +138,8 @@ void ipo_finish_init(struct ipo_frame *frame, const uintptr_t *args)
 void ipo_describe_probe(struct ipo_frame *frame, uintptr_t *args)
 {
     take_comm(frame, args);
-    frame->sig.source = ipo_world_rank(frame->comm, int_arg(frame, args, ROLE_SOURCE));
-    int tag = int_arg(frame, args, ROLE_RECEIVE_TAG);
+    frame->sig.source = ipo_world_rank(frame->comm, get_int(frame, args, ROLE_SOURCE));
+    int tag = get_int(frame, args, ROLE_RECEIVE_TAG);
     frame->sig.rtag = tag == ipo_abi.any_tag ? TRC_TAG_ANY : tag;
 }
 
@@ -170,7 +170,7 @@ void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
         __atomic_store_n(&ipo_abi.no_message, handle, __ATOMIC_RELAXED);
     if (real)
         frame->sig.flags |= TRC_SIG_START | TRC_SIG_P2P_IN;
-    intern(frame);
+    intern_signature(frame);
     ipo_emit(frame);
     if (!real)
         return;
@@ -201,7 +201,7 @@ void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args)
 }
 
 /* NULL: nothing is known of the message, or the call `failed` and has left it. */
-static struct ipo_request *claimed(const struct ipo_frame *frame, const uintptr_t *args, bool failed)
+static struct ipo_request *get_claimed(const struct ipo_frame *frame, const uintptr_t *args, bool failed)
 {
     struct ipo_request *claim = (struct ipo_request *)frame->handle;
     if (claim && failed && ipo_process.concurrent)
@@ -212,11 +212,11 @@ static struct ipo_request *claimed(const struct ipo_frame *frame, const uintptr_
 void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
 {
     bool cut = frame->failed && is_truncation(frame);
-    struct ipo_request *claim = claimed(frame, args, frame->failed && !cut);
+    struct ipo_request *claim = get_claimed(frame, args, frame->failed && !cut);
     if (frame->failed) {
         uint64_t room = cut ? ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE) : 0;
         frame->sig.received = room < frame->sig.received ? room : frame->sig.received;
-        intern(frame);
+        intern_signature(frame);
     }
     ipo_emit(frame);
     if (!claim)
@@ -238,11 +238,11 @@ void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
 /* The new request goes on under the number of the claim; where there was no message, it is one of its own. */
 void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
 {
-    struct ipo_request *claim = claimed(frame, args, frame->failed);
+    struct ipo_request *claim = get_claimed(frame, args, frame->failed);
     bool of_nobody = frame->sig.source == TRC_PEER_NULL && !frame->failed;
     frame->sig.received = 0;
     frame->sig.flags |= of_nobody ? TRC_SIG_START : 0;
-    intern(frame);
+    intern_signature(frame);
     ipo_emit(frame);
     if (of_nobody)
         ipo_started(frame, args);

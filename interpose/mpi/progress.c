@@ -8,13 +8,13 @@
 
 #define TRIES 8u /* a round takes a millisecond, reading the rows some microseconds */
 
-static bool moves(enum trc_opclass opclass)
+static bool is_moving(enum trc_opclass opclass)
 {
     return !trc_opclass_is(opclass, TRC_FACT_LOCAL) && !trc_opclass_is(opclass, TRC_FACT_POLLS);
 }
 
 /* Completed calls of a thread by which something moved. */
-static uint64_t moved(const struct ipo_thread *thread)
+static uint64_t count_moved(const struct ipo_thread *thread)
 {
     const struct trc_thread_chunk *page = thread->stream.page;
     uint64_t sum = page->thread.completes;
@@ -22,7 +22,7 @@ static uint64_t moved(const struct ipo_thread *thread)
         const struct trc_row *row = &page->rows[i];
         uint32_t call = __atomic_load_n(&row->call_plus_1, __ATOMIC_RELAXED);
         bool nccl = call > IPO_CALLS; /* what it polls is not recorded */
-        if (nccl || (call && moves((enum trc_opclass)ipo_calls[call - 1].opclass)))
+        if (nccl || (call && is_moving((enum trc_opclass)ipo_calls[call - 1].opclass)))
             sum += __atomic_load_n(&row->calls, __ATOMIC_RELAXED);
     }
     return sum;
@@ -38,7 +38,7 @@ uint64_t ipo_progress(void)
         unsigned tries = TRIES;
         do {
             before = rounds;
-            own = moved(thread) - before;
+            own = count_moved(thread) - before;
             __atomic_thread_fence(__ATOMIC_ACQUIRE);
             rounds = __atomic_load_n(&thread->rounds, __ATOMIC_RELAXED);
         } while (rounds != before && --tries);
@@ -62,7 +62,7 @@ const char *ipo_overdue(uint64_t floor_ticks)
                 calls += page->rows[i].calls;
                 longest = page->rows[i].max_ticks > longest ? page->rows[i].max_ticks : longest;
             }
-        if (call < IPO_CALLS && moves((enum trc_opclass)ipo_calls[call].opclass) && calls >= 20 &&
+        if (call < IPO_CALLS && is_moving((enum trc_opclass)ipo_calls[call].opclass) && calls >= 20 &&
             (now - since) / 50 > longest)
             return ipo_calls[call].name;
     }

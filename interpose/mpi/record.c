@@ -21,7 +21,7 @@ static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame
 }
 
 /* Not the usual way: unarmed, or in a Python program whose own lines are wanted as call sites. */
-static __attribute__((noinline, cold)) bool enter_oddly(struct ipo_frame *frame, const struct ipo_call *call)
+static __attribute__((noinline, cold)) bool enter_slow(struct ipo_frame *frame, const struct ipo_call *call)
 {
     if (!*ipo_armed && !enter_unarmed(frame, call))
         return false;
@@ -33,14 +33,15 @@ static __attribute__((noinline, cold)) bool enter_oddly(struct ipo_frame *frame,
 }
 
 /* A collective without a communicator is about to fail; one beside negotiation rounds may be one of them next time. */
-static bool is_to_remember(const struct ipo_frame *frame)
+static bool is_cacheable(const struct ipo_frame *frame)
 {
     bool collective = trc_opclass_category(frame->call->opclass) == TRC_CAT_COLLECTIVE;
     return !collective || (frame->comm && !frame->comm->negotiation);
 }
 
 /* Signature, communicator and index of a call: from memory, or worked out. */
-static inline void describe(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id, uintptr_t *args)
+static inline void describe_call(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id,
+                                 uintptr_t *args)
 {
     if (call->prepare)
         call->prepare(frame, args);
@@ -58,7 +59,7 @@ static inline void describe(struct ipo_frame *frame, const struct ipo_call *call
     frame->late = frame->thread->sizes == IPO_SIZES_MISSED;
     frame->thread->sizes = IPO_SIZES_ASKED;
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
-    if (cached && is_to_remember(frame) && !frame->late)
+    if (cached && is_cacheable(frame) && !frame->late)
         ipo_cache_keep(frame, args, cached, stamp);
 }
 
@@ -78,7 +79,7 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
 bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
 {
     const struct ipo_call *call = &ipo_calls[id];
-    if (__builtin_expect(*ipo_armed != IPO_ARMED, 0) ? !enter_oddly(frame, call) : !ipo_is_active(frame->site))
+    if (__builtin_expect(*ipo_armed != IPO_ARMED, 0) ? !enter_slow(frame, call) : !ipo_is_active(frame->site))
         return false;
     struct ipo_thread *thread = ipo_thread_self();
     if (__builtin_expect(!thread || !ipo_real[id], 0))
@@ -103,7 +104,7 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     thread->mark = frame->address;
     thread->outer = frame;
     thread->outer_site = ((const uint64_t *)frame->address)[1]; /* frame->site may be a line of Python */
-    describe(frame, call, id, args);
+    describe_call(frame, call, id, args);
     struct trc_thread *live = &thread->stream.page->thread;
     live->inside_sequence = frame->sequence;
     live->inside_since = frame->begin = ipo_ticks();
@@ -124,7 +125,7 @@ static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *fram
     frame->sig = ipo_plain_sig(frame->sig.call, frame->site);
     frame->call->describe(frame, (uintptr_t *)(uintptr_t)args); /* changes no argument: that is for `prepare` */
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
-    if (cached && !failed && is_to_remember(frame))
+    if (cached && !failed && is_cacheable(frame))
         ipo_cache_keep(frame, args, cached, stamp);
     if (!failed)
         return;
@@ -137,7 +138,7 @@ static inline bool is_to_describe(const struct ipo_frame *frame)
     return frame->late || (!frame->comm && ipo_has(frame->call, ROLE_COMM) && frame->call->describe);
 }
 
-static inline void leave(struct ipo_frame *frame, const uintptr_t *args, int result)
+static inline void leave_call(struct ipo_frame *frame, const uintptr_t *args, int result)
 {
     struct trc_stream *stream = &frame->thread->stream;
     frame->result = result;
@@ -174,5 +175,5 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
             ipo_follow_handles(frame, args);
         return;
     }
-    leave(frame, args, result);
+    leave_call(frame, args, result);
 }

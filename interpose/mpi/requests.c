@@ -32,15 +32,15 @@ static bool is_spilled(void)
 }
 
 /* The first way of the bucket; the second bucket is another part of the same product. */
-static uint32_t bucket_of(uint64_t handle, uint32_t second)
+static uint32_t find_bucket(uint64_t handle, uint32_t second)
 {
     uint32_t bucket =
-        second ? (uint32_t)(handle * 0x9e3779b97f4a7c15u >> 20) % BUCKETS : ipo_request_favourite(handle) / WAYS;
+        second ? (uint32_t)(handle * 0x9e3779b97f4a7c15u >> 20) % BUCKETS : ipo_request_usual_slot(handle) / WAYS;
     return bucket * WAYS;
 }
 
 /* The slot in a bucket with this key (0: a free one), UINT32_MAX if there is none. */
-static uint32_t slot_in(uint32_t bucket, uint64_t key)
+static uint32_t find_in_bucket(uint32_t bucket, uint64_t key)
 {
     for (uint32_t at = bucket; at < bucket + WAYS; at++)
         if (atomic_load_explicit(&ipo_requests.keys[at], memory_order_acquire) == key)
@@ -51,7 +51,7 @@ static uint32_t slot_in(uint32_t bucket, uint64_t key)
 struct ipo_request *ipo_request_find_slow(uint64_t handle)
 {
     for (uint32_t second = 0; second < 2; second++) {
-        uint32_t at = slot_in(bucket_of(handle, second), handle);
+        uint32_t at = find_in_bucket(find_bucket(handle, second), handle);
         if (at != UINT32_MAX)
             return &ipo_requests.slots[at];
         if (!is_spilled())
@@ -61,17 +61,17 @@ struct ipo_request *ipo_request_find_slow(uint64_t handle)
 }
 
 /* The slot that has the handle already (left behind by a request that ended out of our sight), or else a free one. */
-static struct ipo_request *slot_for(uint64_t handle)
+static struct ipo_request *choose_slot(uint64_t handle)
 {
     struct ipo_request *known = ipo_process.concurrent || is_spilled() ? ipo_request_find(handle) : NULL;
     if (known)
         return known;
     for (uint32_t second = 0; second < 2; second++) {
-        uint32_t bucket = bucket_of(handle, second), favourite = bucket + ipo_request_favourite(handle) % WAYS;
-        uint32_t at = slot_in(bucket, handle);
+        uint32_t bucket = find_bucket(handle, second), favourite = bucket + ipo_request_usual_slot(handle) % WAYS;
+        uint32_t at = find_in_bucket(bucket, handle);
         if (at == UINT32_MAX)
-            at = ipo_requests.keys[favourite] == 0 ? favourite : slot_in(bucket, 0);
-        for (; at != UINT32_MAX; at = slot_in(bucket, 0)) {
+            at = ipo_requests.keys[favourite] == 0 ? favourite : find_in_bucket(bucket, 0);
+        for (; at != UINT32_MAX; at = find_in_bucket(bucket, 0)) {
             uint64_t unused = 0;
             if (!ipo_process.concurrent || ipo_requests.keys[at] == handle) /* saves a locked instruction a request */
                 return &ipo_requests.slots[at];
@@ -83,14 +83,14 @@ static struct ipo_request *slot_for(uint64_t handle)
     return NULL;
 }
 
-static _Atomic uint64_t *key_of(const struct ipo_request *request)
+static _Atomic uint64_t *find_key(const struct ipo_request *request)
 {
     return &ipo_requests.keys[request - ipo_requests.slots];
 }
 
 struct ipo_request *ipo_request_place(uint64_t handle)
 {
-    return slot_for(handle);
+    return choose_slot(handle);
 }
 
 /* A mark in the variable of a shared handle's start, whose address is even: its owner fills the place in, or another
@@ -106,18 +106,18 @@ static void publish_shared(struct ipo_thread *thread, struct ipo_request *reques
 void ipo_request_publish(struct ipo_thread *thread, struct ipo_request *request, uint64_t handle)
 {
     if (request >= ipo_requests.slots && request < ipo_requests.slots + (size_t)BUCKETS * WAYS)
-        atomic_store_explicit(key_of(request), handle, memory_order_release);
+        atomic_store_explicit(find_key(request), handle, memory_order_release);
     else
         publish_shared(thread, request);
 }
 
 bool ipo_request_add(uint64_t handle, const struct ipo_request *request)
 {
-    struct ipo_request *slot = slot_for(handle);
+    struct ipo_request *slot = choose_slot(handle);
     if (!slot)
         return false;
     *slot = *request;
-    atomic_store_explicit(key_of(slot), handle, memory_order_release);
+    atomic_store_explicit(find_key(slot), handle, memory_order_release);
     return true;
 }
 
@@ -125,26 +125,26 @@ struct ipo_request *ipo_request_claim(uint64_t handle)
 {
     struct ipo_request *request = ipo_request_find(handle);
     if (request)
-        atomic_store_explicit(key_of(request), CLAIMED, memory_order_release);
+        atomic_store_explicit(find_key(request), CLAIMED, memory_order_release);
     return request;
 }
 
 void ipo_request_unclaim(uint64_t handle, struct ipo_request *request)
 {
-    atomic_store_explicit(key_of(request), handle, memory_order_release);
+    atomic_store_explicit(find_key(request), handle, memory_order_release);
 }
 
 void ipo_request_reserve(uint64_t handle)
 {
-    uint32_t at = ipo_request_favourite(handle);
+    uint32_t at = ipo_request_usual_slot(handle);
     uint64_t unused = 0; /* as is a handle that there is not */
     if (atomic_compare_exchange_strong(&ipo_requests.keys[at], &unused, handle))
-        ipo_requests.slots[at].flags = IPO_REQUEST_ODD | IPO_REQUEST_RESERVED;
+        ipo_requests.slots[at].flags = IPO_REQUEST_BY_STATUS | IPO_REQUEST_RESERVED;
 }
 
 void ipo_request_remove(struct ipo_request *request)
 {
-    atomic_store_explicit(key_of(request), 0, memory_order_release);
+    atomic_store_explicit(find_key(request), 0, memory_order_release);
 }
 
 /* ---- the shared handle.  Each thread keeps its own starts.  Another one may take one of them, where calls of several
@@ -182,7 +182,7 @@ static bool is_wanted(uintptr_t kept, uintptr_t variable)
 }
 
 /* The oldest of a thread's starts that is wanted. */
-static struct ipo_request *look_up(struct ipo_thread *thread, uintptr_t variable)
+static struct ipo_request *find_shared(struct ipo_thread *thread, uintptr_t variable)
 {
     uint32_t first = __atomic_load_n(&thread->shared_first, __ATOMIC_ACQUIRE);
     uint32_t n = __atomic_load_n(&thread->shared_end, __ATOMIC_ACQUIRE) - first;
@@ -195,7 +195,7 @@ static struct ipo_request *look_up(struct ipo_thread *thread, uintptr_t variable
 }
 
 /* Takes the start unless somebody else was faster; `left`: what its variable becomes. */
-static bool take(struct ipo_request *request, uintptr_t variable, uintptr_t left)
+static bool take_start(struct ipo_request *request, uintptr_t variable, uintptr_t left)
 {
     uintptr_t kept = __atomic_load_n(&request->variable, __ATOMIC_ACQUIRE);
     return is_wanted(kept, variable) &&
@@ -213,8 +213,8 @@ static void copy_around_variable(struct ipo_request *to, const struct ipo_reques
 static const struct ipo_request *take_of_others(struct ipo_thread *thread, uintptr_t variable)
 {
     for (struct ipo_thread *other = ipo_threads(); other; other = other->next) {
-        struct ipo_request *request = other == thread ? NULL : look_up(other, variable);
-        if (!request || !take(request, variable, BUSY))
+        struct ipo_request *request = other == thread ? NULL : find_shared(other, variable);
+        if (!request || !take_start(request, variable, BUSY))
             continue;
         copy_around_variable(&thread->of_other, request);
         __atomic_store_n(&request->variable, 0, __ATOMIC_RELEASE);
@@ -229,8 +229,8 @@ const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t v
     const bool searched = ipo_process.concurrent || ipo_process.writer.head->thread_level >= 2;
     /* Where the program has copied its request, the oldest will do: all of these had finished. */
     for (int tries = 0; tries < 2; tries++, variable = 0) {
-        struct ipo_request *request = look_up(thread, variable);
-        if (request && take(request, variable, 0)) {
+        struct ipo_request *request = find_shared(thread, variable);
+        if (request && take_start(request, variable, 0)) {
             drop_completed(thread);
             return request;
         }

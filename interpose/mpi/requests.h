@@ -16,7 +16,7 @@ enum ipo_request_flag {
     IPO_REQUEST_ACTIVE = 1u << 1,
     IPO_REQUEST_CANCELLING = 1u << 2, /* MPI_Cancel was called: the status has to be asked */
     IPO_REQUEST_READ = 1u << 3,       /* a file read: its bytes are counted at completion */
-    IPO_REQUEST_ODD = 1u << 4,        /* receives, but not as a plain receive does: `source` and `tag` do not count */
+    IPO_REQUEST_BY_STATUS = 1u << 4,  /* receives, but not as a plain receive does: `source` and `tag` do not count */
     IPO_REQUEST_RECEIVES = 1u << 5,   /* a plain receive */
     IPO_REQUEST_RESERVED = 1u << 6    /* no request: the place of a handle that means none (ipo_request_reserve) */
 };
@@ -50,11 +50,11 @@ extern IPO_OURS struct ipo_request_table ipo_requests;
 
 /* Handles are addresses of objects in pools, or small numbers: their low bits differ least.  The first 13 bits are the
  * bucket, the other three the way in it. */
-static inline uint32_t ipo_request_favourite(uint64_t handle)
+static inline uint32_t ipo_request_usual_slot(uint64_t handle)
 {
     return (uint32_t)(handle * 0x9e3779b97f4a7c15u >> 48);
 }
-_Static_assert(IPO_REQUEST_BUCKETS *IPO_REQUEST_WAYS == 1u << 16, "ipo_request_favourite gives 16 bits");
+_Static_assert(IPO_REQUEST_BUCKETS *IPO_REQUEST_WAYS == 1u << 16, "ipo_request_usual_slot gives 16 bits");
 
 /* A place for the request or message with this handle, to be filled in and then published.  NULL: no room. */
 struct ipo_request *ipo_request_place(uint64_t handle);
@@ -71,7 +71,7 @@ bool ipo_request_add(uint64_t handle, const struct ipo_request *request);
 struct ipo_request *ipo_request_find_slow(uint64_t handle);
 static inline struct ipo_request *ipo_request_find(uint64_t handle)
 {
-    uint32_t at = ipo_request_favourite(handle);
+    uint32_t at = ipo_request_usual_slot(handle);
     if (__builtin_expect(atomic_load_explicit(&ipo_requests.keys[at], memory_order_acquire) == handle, 1))
         return &ipo_requests.slots[at];
     return ipo_request_find_slow(handle);

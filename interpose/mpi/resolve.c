@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static const struct ipo_mpi *active(void)
+static const struct ipo_mpi *get_active(void)
 {
     return __atomic_load_n(&ipo_active_mpi, __ATOMIC_ACQUIRE);
 }
@@ -21,20 +21,20 @@ static bool is_ours(const void *address)
 
 ipo_function ipo_resolve_name(const char *name)
 {
-    return active() ? (ipo_function)(uintptr_t)dlsym(active()->handle, name) : NULL;
+    return get_active() ? (ipo_function)(uintptr_t)dlsym(get_active()->handle, name) : NULL;
 }
 
 uintptr_t ipo_resolve_data(const char *name)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
-    if (!address && active())
-        address = dlsym(active()->handle, name);
+    if (!address && get_active())
+        address = dlsym(get_active()->handle, name);
     return (uintptr_t)address;
 }
 
 const char *ipo_mpi_object(void)
 {
-    return active() ? active()->path : "";
+    return get_active() ? get_active()->path : "";
 }
 
 ipo_function ipo_mpi_own(const struct ipo_mpi *mpi, const char *name)
@@ -53,13 +53,13 @@ ipo_function ipo_mpi_own(const struct ipo_mpi *mpi, const char *name)
 bool ipo_resolve_all(const void *caller)
 {
     static atomic_flag resolving = ATOMIC_FLAG_INIT;
-    if (active())
+    if (get_active())
         return true;
     const struct ipo_mpi *found = caller ? ipo_mpi_at((uintptr_t)caller) : NULL;
     if (!found)
         found = ipo_mpi_any();
     if (!found || atomic_flag_test_and_set(&resolving))
-        return active() != NULL;
+        return get_active() != NULL;
     for (int i = 0; i < IPO_CALLS; i++) {
         ipo_own[i] = ipo_mpi_own(found, ipo_calls[i].name);
         ipo_real[i] = found->real[i];
@@ -68,13 +68,13 @@ bool ipo_resolve_all(const void *caller)
     return true;
 }
 
-static int absent(void)
+static int return_absent(void)
 {
     return 16; /* MPI_ERR_OTHER in the families we know: some error code */
 }
 
 /* Without MPI in the process, a program that asks (it found our name) is told the truth. */
-static int absent_flag(int *flag)
+static int return_absent_flag(int *flag)
 {
     *flag = 0;
     return 0;
@@ -83,15 +83,16 @@ static int absent_flag(int *flag)
 ipo_function ipo_resolved(enum ipo_call_id id, const void *site)
 {
     ipo_function real = NULL;
-    if (active() && ipo_is_active((uintptr_t)site)) {
+    if (get_active() && ipo_is_active((uintptr_t)site)) {
         real = ipo_real[id];
     } else {
         const struct ipo_mpi *mpi = ipo_mpi_at((uintptr_t)site);
-        mpi = mpi ? mpi : active();
+        mpi = mpi ? mpi : get_active();
         mpi = mpi ? mpi : ipo_mpi_any();
         real = mpi ? mpi->real[id] : NULL;
     }
     if (real)
         return real;
-    return id == IPO_Initialized || id == IPO_Finalized ? (ipo_function)absent_flag : (ipo_function)absent;
+    return id == IPO_Initialized || id == IPO_Finalized ? (ipo_function)return_absent_flag
+                                                        : (ipo_function)return_absent;
 }

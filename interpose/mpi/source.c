@@ -12,7 +12,7 @@
 
 extern int PMPI_Init(int *, char ***) __attribute__((weak));
 
-static bool linked(void)
+static bool is_linked(void)
 {
     return PMPI_Init != NULL;
 }
@@ -47,19 +47,19 @@ static bool is_tool(const void *start)
     return false;
 }
 
-static void before_walk(void)
+static void prepare_walk(void)
 {
     if (!tools_n && *ipo_mpi_object())
         find_tools();
     ipo_foreign_list();
 }
 
-static enum ipo_claim claim(const char *path)
+static enum ipo_claim claim_object(const char *path)
 {
     return strcmp(path, ipo_mpi_object()) == 0 ? IPO_LEFT_ALONE : IPO_UNCLAIMED;
 }
 
-static ipo_function wrapper_of(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
 {
     bool of_tool = strncmp(name, "PMPI_", 5) == 0;
     if ((!of_tool && strncmp(name, "MPI_", 4) != 0) || !*ipo_mpi_object() || object->claimed ||
@@ -72,7 +72,7 @@ static ipo_function wrapper_of(const char *name, const struct ipo_object *object
     return row >= 0 && (of_tool || !ipo_calls[row].exported) && ipo_real[row] ? ipo_wrapper[row] : NULL;
 }
 
-static size_t schema(struct trc_schema_call *calls)
+static size_t write_schema(struct trc_schema_call *calls)
 {
     for (int i = 0; i < IPO_CALLS; i++)
         calls[i] = (struct trc_schema_call){
@@ -83,12 +83,12 @@ static size_t schema(struct trc_schema_call *calls)
 }
 
 static const struct ipo_source mpi_source = {.name = "mpi",
-                                             .linked = linked,
+                                             .linked = is_linked,
                                              .find = ipo_resolve_all,
-                                             .before_walk = before_walk,
-                                             .claim = claim,
-                                             .wrapper_of = wrapper_of,
-                                             .schema = schema,
-                                             .run = ipo_mpi_tell,
+                                             .before_walk = prepare_walk,
+                                             .claim = claim_object,
+                                             .wrapper_of = find_wrapper,
+                                             .schema = write_schema,
+                                             .run = ipo_mpi_name_others,
                                              .thread_left = ipo_completion_left};
 IPO_SOURCE(mpi_source);

@@ -25,7 +25,7 @@ struct search {
 };
 
 /* The three numbers of a name: all that tells it from others, and without what the library may have put behind it. */
-static void take(struct search *search, const char *at, const char *end)
+static void take_name(struct search *search, const char *at, const char *end)
 {
     uint64_t number[3] = {0};
     const char *from = at;
@@ -45,7 +45,7 @@ static void take(struct search *search, const char *at, const char *end)
 }
 
 /* In what the library can write to. */
-static int look(struct dl_phdr_info *info, size_t size, void *of)
+static int search_segments(struct dl_phdr_info *info, size_t size, void *of)
 {
     (void)size;
     const struct ipo_range *library = &ipo_active_mpi->range;
@@ -56,7 +56,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *of)
             continue;
         const char *at = (const char *)begin, *end = at + header->p_memsz;
         while ((at = memmem(at, (size_t)(end - at), prefix, sizeof prefix - 1)) != NULL)
-            take(of, at++, end);
+            take_name(of, at++, end);
     }
     return 0;
 }
@@ -66,6 +66,6 @@ uint64_t ipo_spawned_identity(uint64_t shared)
     struct search search = {0};
     if (!ipo_active_mpi || !ipo_job_shares_world())
         return shared;
-    ipo_loader_walk(look, &search);
+    ipo_loader_walk(search_segments, &search);
     return search.found ? XXH64(&search.name, sizeof search.name, shared) : shared;
 }

@@ -14,7 +14,7 @@ __thread struct ipo_thread *ipo_thread_current;
 static __thread bool hopeless;               /* no live page could be had */
 static _Atomic(struct ipo_thread *) threads; /* never shrinks: a page of a dead thread is taken over by a new one */
 
-static void *anonymous(size_t bytes)
+static void *map_memory(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
@@ -50,7 +50,7 @@ static struct ipo_thread *open_thread(void)
     struct ipo_thread *thread = take_over(tid);
     if (thread)
         return thread;
-    thread = anonymous(sizeof *thread);
+    thread = map_memory(sizeof *thread);
     if (!thread)
         return NULL;
     thread->tid = tid;
@@ -116,9 +116,9 @@ bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n)
     uint32_t room = 1024;
     while (room < n && room < (1u << 30))
         room *= 2;
-    uintptr_t *requests = anonymous(room * sizeof *requests);
-    struct ipo_request **entries = anonymous(room * sizeof *entries);
-    char *statuses = anonymous((size_t)room * 32); /* the largest status of the three families */
+    uintptr_t *requests = map_memory(room * sizeof *requests);
+    struct ipo_request **entries = map_memory(room * sizeof *entries);
+    char *statuses = map_memory((size_t)room * 32); /* the largest status of the three families */
     if (!requests || !entries || !statuses) {
         errno = kept;
         return false; /* memory is short; what was mapped stays: a few pages */

@@ -8,7 +8,7 @@ typedef uintptr_t w;
 #define REAL(name, ...) (((int (*)(__VA_ARGS__))ipo_own[IPO_##name]))
 
 /* Marks which of n neighbours exist. */
-static const uint8_t *real_neighbours(const int *neighbour, uint32_t n, uint32_t *degree)
+static const uint8_t *mark_real(const int *neighbour, uint32_t n, uint32_t *degree)
 {
     uint8_t *real = ipo_arena_get(n ? n : 1);
     *degree = 0;
@@ -19,7 +19,7 @@ static const uint8_t *real_neighbours(const int *neighbour, uint32_t n, uint32_t
     return real;
 }
 
-static void cart_neighbours(struct ipo_comm *comm, uintptr_t handle)
+static void find_cart_neighbours(struct ipo_comm *comm, uintptr_t handle)
 {
     int dims = 0;
     if (REAL(Cartdim_get, w, int *)(handle, &dims) || dims <= 0)
@@ -30,7 +30,7 @@ static void cart_neighbours(struct ipo_comm *comm, uintptr_t handle)
     if (!neighbour)
         return;
     comm->in_n = comm->out_n = 2 * (uint32_t)dims;
-    comm->in_real = real_neighbours(neighbour, comm->in_n, &comm->in_degree);
+    comm->in_real = mark_real(neighbour, comm->in_n, &comm->in_degree);
     ipo_arena_give(neighbour, 2 * (size_t)dims * sizeof *neighbour);
     comm->out_real = comm->in_real;
     comm->out_degree = comm->in_degree;
@@ -41,7 +41,7 @@ void ipo_comm_topology_gone(struct ipo_comm *comm)
     ipo_arena_give((void *)(uintptr_t)comm->in_real, comm->in_n ? comm->in_n : 1);
 }
 
-static void graph_neighbours(struct ipo_comm *comm, uintptr_t handle)
+static void find_graph_neighbours(struct ipo_comm *comm, uintptr_t handle)
 {
     int in = 0, out = 0, weighted = 0;
     if (ipo_own[IPO_Dist_graph_neighbors_count] &&
@@ -58,13 +58,13 @@ void ipo_comm_topology(struct ipo_comm *comm, uintptr_t handle)
     int kind = ipo_abi.undefined;
     REAL(Topo_test, w, int *)(handle, &kind);
     if (kind == ipo_abi.cart) {
-        cart_neighbours(comm, handle);
+        find_cart_neighbours(comm, handle);
     } else if (kind == ipo_abi.graph) {
         int n = 0;
         if (!REAL(Graph_neighbors_count, w, int, int *)(handle, comm->rank, &n))
             comm->in_n = comm->out_n = comm->in_degree = comm->out_degree = (uint32_t)n;
     } else {
-        graph_neighbours(comm, handle);
+        find_graph_neighbours(comm, handle);
     }
     atomic_store(&comm->topology_known, true);
 }

@@ -15,8 +15,8 @@
 
 #define ID_BYTES 128u
 
-static struct ipo_table comms; /* handle -> ipo_comm */
-static struct ipo_table told;  /* identity, with the rank and without -> ipo_comm */
+static struct ipo_table comms;    /* handle -> ipo_comm */
+static struct ipo_table reported; /* identity, with the rank and without -> ipo_comm */
 
 /* What was begun in a group: the program's variable has the handle when the group has ended. */
 struct promise {
@@ -32,7 +32,7 @@ static __thread uint32_t promises;
 
 /* ---- identities */
 
-static uint64_t hash_to_225(const signed char *bytes)
+static uint64_t hash_old(const signed char *bytes)
 {
     uint64_t hash = 5381;
     for (unsigned i = 0; i < ID_BYTES; i++)
@@ -41,7 +41,7 @@ static uint64_t hash_to_225(const signed char *bytes)
 }
 
 /* Pieces of up to 8 bytes go into state[0] after both accumulators were stirred. */
-static void feed(uint64_t state[2], const void *bytes, size_t size)
+static void feed_hash(uint64_t state[2], const void *bytes, size_t size)
 {
     state[0] ^= size;
     for (const char *at = bytes; size > 0;) {
@@ -57,33 +57,33 @@ static void feed(uint64_t state[2], const void *bytes, size_t size)
         size -= n;
     }
 }
-static uint64_t fed(const uint64_t state[2])
+static uint64_t finish_hash(const uint64_t state[2])
 {
     uint64_t hash = (state[0] ^ state[0] >> 31) * 0xbac3bd562846de6bu + state[1];
     return (hash ^ hash >> 32) * 0x995a187a14e7b445u;
 }
 
-static uint64_t hash_from_226(const char *bytes)
+static uint64_t hash_new(const char *bytes)
 {
     uint64_t state[2] = {1, 1};
-    feed(state, bytes, ID_BYTES);
-    return fed(state);
+    feed_hash(state, bytes, ID_BYTES);
+    return finish_hash(state);
 }
-static uint64_t combined(uint64_t a, uint64_t b)
+static uint64_t combine_hashes(uint64_t a, uint64_t b)
 {
     uint64_t state[2] = {1, 1};
-    feed(state, &a, sizeof a);
-    feed(state, &b, sizeof b);
-    return fed(state);
+    feed_hash(state, &a, sizeof a);
+    feed_hash(state, &b, sizeof b);
+    return finish_hash(state);
 }
 
 uint64_t ipo_nccl_hash(const void *id, int version)
 {
-    return version < 22600 ? hash_to_225(id) : hash_from_226(id);
+    return version < 22600 ? hash_old(id) : hash_new(id);
 }
 
 /* Shared by nobody: what is behind it on other ranks is not known. */
-static uint64_t lonely_identity(uintptr_t handle)
+static uint64_t make_lonely_identity(uintptr_t handle)
 {
     static atomic_uint number;
     const struct trc_head *head = ipo_process.writer.head;
@@ -93,18 +93,18 @@ static uint64_t lonely_identity(uintptr_t handle)
 
 /* Of what a call on all members makes.  Split from 2.26 on: as NCCL names it.  Else NCCL gives the same name twice, so
  * it is a name of ours; excluded ranks may stand in any order. */
-static uint64_t child_identity(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args,
-                               struct ipo_comm *parent)
+static uint64_t make_child_identity(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args,
+                                    struct ipo_comm *parent)
 {
     int32_t color = (int32_t)ipo_nccl_arg(&ipo_nccl_calls[id], args, NCCL_ROLE_COLOR);
     if (id == IPO_NCCL_CommSplit) {
         uint64_t state[2] = {1, 1};
         int32_t number = (int32_t)++parent->children;
-        feed(state, &parent->identity, sizeof parent->identity);
-        feed(state, &number, sizeof number);
-        feed(state, &color, sizeof color);
+        feed_hash(state, &parent->identity, sizeof parent->identity);
+        feed_hash(state, &number, sizeof number);
+        feed_hash(state, &color, sizeof color);
         if (copy->version >= 22600)
-            return fed(state);
+            return finish_hash(state);
     }
     uint64_t key[5] = {parent->identity, parent->children, (uint32_t)color, (uint64_t)id, parent->sequence};
     for (int i = 0; id == IPO_NCCL_CommShrink && args[1] && i < (int)args[2]; i++)
@@ -114,7 +114,7 @@ static uint64_t child_identity(const struct ipo_nccl_copy *copy, enum ipo_nccl_i
 
 /* ---- the table */
 
-static void know(uintptr_t handle, struct ipo_comm *comm)
+static void remember_comm(uintptr_t handle, struct ipo_comm *comm)
 {
     ipo_table_put(&comms, handle, comm);
     ipo_cache_forget(); /* it may have been another's */
@@ -129,7 +129,7 @@ struct config {
 };
 _Static_assert(offsetof(struct config, blocking) == 16 && offsetof(struct config, name) == 48, "ncclConfig_t");
 
-static bool config_has(const char *config, size_t bytes, uint32_t since)
+static bool has_member(const char *config, size_t bytes, uint32_t since)
 {
     struct config head;
     if (!config)
@@ -142,7 +142,7 @@ bool ipo_nccl_config_blocks(const char *config)
 {
     int32_t blocking = 1;
     size_t at = offsetof(struct config, blocking);
-    if (config_has(config, at + sizeof blocking, 21400))
+    if (has_member(config, at + sizeof blocking, 21400))
         memcpy(&blocking, config + at, sizeof blocking);
     return blocking != 0;
 }
@@ -150,7 +150,7 @@ bool ipo_nccl_config_blocks(const char *config)
 const char *ipo_nccl_config_name(const char *config)
 {
     const char *name = NULL;
-    if (config_has(config, sizeof(struct config), 22700))
+    if (has_member(config, sizeof(struct config), 22700))
         memcpy(&name, config + offsetof(struct config, name), sizeof name);
     return name;
 }
@@ -167,13 +167,13 @@ static void name_it(const struct ipo_comm *comm, const char *config)
 }
 
 /* rank -1: whichever */
-static uint64_t told_key(uint64_t identity, int rank)
+static uint64_t make_key(uint64_t identity, int rank)
 {
     return identity ^ (uint64_t)(rank + 1) * 0x9e3779b97f4a7c15u;
 }
 
-static struct ipo_comm *define(uint64_t identity, uint64_t parent, int rank, int size, uint32_t call,
-                               const char *config)
+static struct ipo_comm *define_comm(uint64_t identity, uint64_t parent, int rank, int size, uint32_t call,
+                                    const char *config)
 {
     const struct trc_head *head = ipo_process.writer.head;
     /* Its ranks are the world's, as far as one of them can tell. */
@@ -181,16 +181,16 @@ static struct ipo_comm *define(uint64_t identity, uint64_t parent, int rank, int
     struct ipo_comm *comm = ipo_comm_foreign(identity, parent, rank, size, all, call);
     if (comm) {
         name_it(comm, config);
-        ipo_table_put(&told, told_key(identity, rank), comm);
-        if (!ipo_table_get(&told, identity))
-            ipo_table_put(&told, identity, comm);
+        ipo_table_put(&reported, make_key(identity, rank), comm);
+        if (!ipo_table_get(&reported, identity))
+            ipo_table_put(&reported, identity, comm);
     }
     return comm;
 }
 
 struct ipo_comm *ipo_nccl_comm_reported(uint64_t hash, int rank)
 {
-    return ipo_table_get(&told, told_key(hash, rank));
+    return ipo_table_get(&reported, make_key(hash, rank));
 }
 
 struct ipo_comm *ipo_nccl_comm_define(uint64_t hash, int rank, int size, const char *name, uint32_t call)
@@ -198,7 +198,7 @@ struct ipo_comm *ipo_nccl_comm_define(uint64_t hash, int rank, int size, const c
     struct ipo_comm *comm = ipo_nccl_comm_reported(hash, rank);
     if (comm)
         return comm;
-    comm = define(hash, 0, rank, size, call, NULL);
+    comm = define_comm(hash, 0, rank, size, call, NULL);
     if (comm && name && *name)
         trc_writer_define(&ipo_process.writer, TRC_DEF_NAME, comm->id, 0, 0, NULL, 0, name, strnlen(name, 128));
     return comm;
@@ -206,22 +206,22 @@ struct ipo_comm *ipo_nccl_comm_define(uint64_t hash, int rank, int size, const c
 
 void ipo_nccl_comm_gone(struct ipo_comm *comm)
 {
-    ipo_table_remove(&told, told_key(comm->identity, comm->rank));
-    if (ipo_table_get(&told, comm->identity) == comm)
-        ipo_table_remove(&told, comm->identity);
+    ipo_table_remove(&reported, make_key(comm->identity, comm->rank));
+    if (ipo_table_get(&reported, comm->identity) == comm)
+        ipo_table_remove(&reported, comm->identity);
     trc_writer_define(&ipo_process.writer, TRC_DEF_FREE, comm->id, 0, 0, NULL, 0, NULL, 0);
     ipo_comm_foreign_gone(comm);
 }
 
-static struct ipo_comm *ask(const struct ipo_nccl_copy *copy, uintptr_t handle, uint64_t identity, uint64_t parent,
-                            uint32_t call)
+static struct ipo_comm *ask_comm(const struct ipo_nccl_copy *copy, uintptr_t handle, uint64_t identity, uint64_t parent,
+                                 uint32_t call)
 {
     int rank = -1, size = 0;
     ipo_function count = copy->real[IPO_NCCL_CommCount], user = copy->real[IPO_NCCL_CommUserRank];
     if (!count || !user || ((int (*)(uintptr_t, int *))count)(handle, &size) ||
         ((int (*)(uintptr_t, int *))user)(handle, &rank))
         return NULL;
-    return define(identity, parent, rank, size, call, NULL);
+    return define_comm(identity, parent, rank, size, call, NULL);
 }
 
 struct ipo_comm *ipo_nccl_comm(const struct ipo_nccl_copy *copy, uintptr_t handle)
@@ -229,9 +229,9 @@ struct ipo_comm *ipo_nccl_comm(const struct ipo_nccl_copy *copy, uintptr_t handl
     struct ipo_comm *comm = handle ? ipo_table_get(&comms, handle) : NULL;
     if (__builtin_expect(comm != NULL || !handle, 1))
         return comm;
-    comm = ask(copy, handle, lonely_identity(handle), 0, IPO_NO_CALL);
+    comm = ask_comm(copy, handle, make_lonely_identity(handle), 0, IPO_NO_CALL);
     if (comm)
-        know(handle, comm);
+        remember_comm(handle, comm);
     return comm;
 }
 
@@ -251,7 +251,7 @@ void ipo_nccl_comm_freed(uintptr_t handle)
 }
 
 /* Its name comes from a number that starts an id; members of the old one, who need no id, work it out. */
-static struct ipo_comm *grown(const struct ipo_nccl_copy *copy, const uintptr_t *args, const void *unique)
+static struct ipo_comm *define_grown(const struct ipo_nccl_copy *copy, const uintptr_t *args, const void *unique)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[IPO_NCCL_CommGrow];
     uintptr_t handle = ipo_nccl_arg(call, args, NCCL_ROLE_COMM);
@@ -259,15 +259,15 @@ static struct ipo_comm *grown(const struct ipo_nccl_copy *copy, const uintptr_t 
     uint64_t magic = 0;
     int size = (int)ipo_nccl_arg(call, args, NCCL_ROLE_SIZE);
     if (parent)
-        magic = combined(parent->magic, ++parent->children);
+        magic = combine_hashes(parent->magic, ++parent->children);
     else if (unique)
         memcpy(&magic, unique, sizeof magic);
     else
         return NULL; /* NCCL will refuse it */
     struct ipo_comm *comm =
-        define(combined(magic, (uint64_t)size), parent ? parent->identity : 0,
-               parent ? parent->rank : (int)ipo_nccl_arg(call, args, NCCL_ROLE_RANK), size,
-               IPO_NCCL_NUMBER(IPO_NCCL_CommGrow), (const char *)ipo_nccl_arg(call, args, NCCL_ROLE_CONFIG));
+        define_comm(combine_hashes(magic, (uint64_t)size), parent ? parent->identity : 0,
+                    parent ? parent->rank : (int)ipo_nccl_arg(call, args, NCCL_ROLE_RANK), size,
+                    IPO_NCCL_NUMBER(IPO_NCCL_CommGrow), (const char *)ipo_nccl_arg(call, args, NCCL_ROLE_CONFIG));
     if (comm)
         comm->magic = magic;
     return comm;
@@ -278,31 +278,31 @@ struct ipo_comm *ipo_nccl_comm_coming(const struct ipo_nccl_copy *copy, enum ipo
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     const void *unique = (const void *)ipo_nccl_arg(call, args, NCCL_ROLE_UNIQUE_ID);
     if (id == IPO_NCCL_CommGrow)
-        return grown(copy, args, unique);
+        return define_grown(copy, args, unique);
     if (!unique)
         return NULL;
     struct ipo_comm *comm =
-        define(ipo_nccl_hash(unique, copy->version), 0, (int)ipo_nccl_arg(call, args, NCCL_ROLE_RANK),
-               (int)ipo_nccl_arg(call, args, NCCL_ROLE_SIZE), IPO_NCCL_NUMBER(id),
-               (const char *)ipo_nccl_arg(call, args, NCCL_ROLE_CONFIG));
+        define_comm(ipo_nccl_hash(unique, copy->version), 0, (int)ipo_nccl_arg(call, args, NCCL_ROLE_RANK),
+                    (int)ipo_nccl_arg(call, args, NCCL_ROLE_SIZE), IPO_NCCL_NUMBER(id),
+                    (const char *)ipo_nccl_arg(call, args, NCCL_ROLE_CONFIG));
     if (comm)
         memcpy(&comm->magic, unique, sizeof comm->magic);
     return comm;
 }
 
-static void keep(const struct promise *p)
+static void keep_promise(const struct promise *p)
 {
     uintptr_t handle = *(const uintptr_t *)p->variable;
     struct ipo_comm *comm = p->comm;
     if (handle && !comm)
-        comm = ask(p->copy, handle, p->identity, p->parent, p->call);
+        comm = ask_comm(p->copy, handle, p->identity, p->parent, p->call);
     if (comm && !p->comm)
         comm->magic = comm->identity;
     if (handle && comm)
-        know(handle, comm);
+        remember_comm(handle, comm);
 }
 
-static void promise(struct promise p)
+static void add_promise(struct promise p)
 {
     if (!promised) {
         void *memory =
@@ -317,21 +317,21 @@ void ipo_nccl_comms_of_group(bool failed)
 {
     for (uint32_t i = 0; i < promises; i++)
         if (!failed || promised[i].comm) /* else what the variable holds may not be asked for its rank */
-            keep(&promised[i]);
+            keep_promise(&promised[i]);
     promises = 0;
     if (promised)
         munmap(promised, PROMISES * sizeof *promised);
     promised = NULL;
 }
 
-static void all_devices(enum ipo_nccl_id id, const uintptr_t *args)
+static void add_all_devices(enum ipo_nccl_id id, const uintptr_t *args)
 {
     const uintptr_t *handle = (const uintptr_t *)args[0];
-    uint64_t identity = lonely_identity(args[0]);
+    uint64_t identity = make_lonely_identity(args[0]);
     for (int i = 0; i < (int)args[1]; i++) {
-        struct ipo_comm *comm = define(identity, 0, i, (int)args[1], IPO_NCCL_NUMBER(id), NULL);
+        struct ipo_comm *comm = define_comm(identity, 0, i, (int)args[1], IPO_NCCL_NUMBER(id), NULL);
         if (comm && handle[i])
-            know(handle[i], comm);
+            remember_comm(handle[i], comm);
     }
 }
 
@@ -340,7 +340,7 @@ void ipo_nccl_comm_made(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, c
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     if (id == IPO_NCCL_CommInitAll) {
-        all_devices(id, args);
+        add_all_devices(id, args);
         return;
     }
     struct promise p = {.copy = copy,
@@ -351,11 +351,11 @@ void ipo_nccl_comm_made(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, c
     if (!p.variable || (!coming && !parent))
         return;
     if (parent) {
-        p.identity = child_identity(copy, id, args, parent);
+        p.identity = make_child_identity(copy, id, args, parent);
         p.parent = parent->identity;
     }
     if (ipo_thread_self()->nccl_depth == 0)
-        keep(&p);
+        keep_promise(&p);
     else
-        promise(p);
+        add_promise(p);
 }

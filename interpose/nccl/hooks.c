@@ -24,11 +24,11 @@ static struct {
     _Atomic(const void *) base;
     atomic_uint live;
 } objects[OBJECTS];
-static atomic_uint live_anywhere, told;
+static atomic_uint live_anywhere, reported;
 static atomic_bool cuda_came, offered, plugin_of_others;
 
 /* "symbols,plugin": only these.  Empty: all but the channels, NVTX where nothing else sees the calls. */
-static unsigned allowed(const char *list)
+static unsigned parse_allowed(const char *list)
 {
     unsigned all = 0;
     if (!list || !*list)
@@ -47,11 +47,11 @@ bool ipo_nccl_hook_allowed(enum ipo_nccl_hook hook)
     static atomic_uint known; /* the lowest bit: it is */
     unsigned now = atomic_load_explicit(&known, memory_order_relaxed);
     if (!now)
-        atomic_store(&known, now = allowed(getenv("HPCTOP_NCCL")) << 1 | 1);
+        atomic_store(&known, now = parse_allowed(getenv("HPCTOP_NCCL")) << 1 | 1);
     return (now >> 1 & hook) != 0;
 }
 
-void ipo_nccl_hooks_tell(void)
+void ipo_nccl_hooks_report(void)
 {
     struct ipo_text text = {0}, missing = {0};
     unsigned live = atomic_load(&live_anywhere);
@@ -64,13 +64,13 @@ void ipo_nccl_hooks_tell(void)
         ipo_text_add(&text, "; not ");
         ipo_text_add(&text, missing.text);
     }
-    atomic_store(&told, 1);
-    ipo_fact("nccl.windows", text.text);
+    atomic_store(&reported, 1);
+    ipo_fact("nccl.hooks", text.text);
     if (atomic_load(&plugin_of_others))
         ipo_fact("nccl.plugin", "left to the program's own");
 }
 
-static atomic_uint *state_of(const void *object)
+static atomic_uint *find_state(const void *object)
 {
     for (unsigned i = 0; i < OBJECTS; i++) {
         const void *there = atomic_load_explicit(&objects[i].base, memory_order_acquire);
@@ -84,19 +84,19 @@ static atomic_uint *state_of(const void *object)
 
 void ipo_nccl_hook_live(enum ipo_nccl_hook hook, const void *object)
 {
-    atomic_uint *state = object ? state_of(object) : NULL;
+    atomic_uint *state = object ? find_state(object) : NULL;
     if (state && !(atomic_load_explicit(state, memory_order_relaxed) & hook))
         atomic_fetch_or(state, hook);
     if (!(atomic_load_explicit(&live_anywhere, memory_order_relaxed) & hook)) {
         atomic_fetch_or(&live_anywhere, hook);
-        if (atomic_load(&told))
-            ipo_nccl_hooks_tell();
+        if (atomic_load(&reported))
+            ipo_nccl_hooks_report();
     }
 }
 
 bool ipo_nccl_hook_is_live(enum ipo_nccl_hook hook, const void *object)
 {
-    atomic_uint *state = state_of(object);
+    atomic_uint *state = find_state(object);
     return state && atomic_load_explicit(state, memory_order_relaxed) & hook;
 }
 
@@ -147,7 +147,7 @@ static bool has_own_plugin(void)
     return atomic_load(&known) == 2;
 }
 
-static char *plugin_name(void)
+static char *find_plugin_name(void)
 {
     static char name[] = "STATIC_PLUGIN"; /* NCCL's word for: already in the process */
     if (!ipo_nccl_hook_allowed(IPO_HOOK_PLUGIN) || has_own_plugin())
@@ -156,7 +156,7 @@ static char *plugin_name(void)
     return name;
 }
 
-static char *injection_path(const void *caller)
+static char *find_injection(const void *caller)
 {
     const char *list = getenv("HPCTOP_NCCL");
     const void *object = ipo_object_base(caller);
@@ -165,7 +165,7 @@ static char *injection_path(const void *caller)
         return NULL;
     Dl_info info;
     static char path[4096];
-    if (!ipo_nccl_hook_allowed(IPO_HOOK_NVTX) || !dladdr((void *)(uintptr_t)&injection_path, &info))
+    if (!ipo_nccl_hook_allowed(IPO_HOOK_NVTX) || !dladdr((void *)(uintptr_t)&find_injection, &info))
         return NULL;
     if (!path[0])
         ipo_copy(path, sizeof path, info.dli_fname);
@@ -179,9 +179,9 @@ char *ipo_nccl_getenv(const char *name)
         return value;
     int kept = errno;
     if (strcmp(name, "NCCL_PROFILER_PLUGIN") == 0 && is_near(name, "ncclProfiler_v"))
-        value = plugin_name();
+        value = find_plugin_name();
     else if (strcmp(name, "NVTX_INJECTION64_PATH") == 0 && is_near(name, "InitializeInjectionNvtx2"))
-        value = injection_path(__builtin_return_address(0));
+        value = find_injection(__builtin_return_address(0));
     errno = kept;
     return value;
 }

@@ -18,15 +18,15 @@ enum ipo_nccl_hook {
 };
 
 /* Whether the user lets a hook be used (HPCTOP_NCCL). */
-bool ipo_nccl_hook_allowed(enum ipo_nccl_hook window);
+bool ipo_nccl_hook_allowed(enum ipo_nccl_hook hook);
 
 /* Something came through a hook; from the first time on the head's facts name it.  `object`: base address of the
  * object that has this NCCL.  Any thread; cheap when it was said before. */
-void ipo_nccl_hook_live(enum ipo_nccl_hook window, const void *object);
-bool ipo_nccl_hook_is_live(enum ipo_nccl_hook window, const void *object);
+void ipo_nccl_hook_live(enum ipo_nccl_hook hook, const void *object);
+bool ipo_nccl_hook_is_live(enum ipo_nccl_hook hook, const void *object);
 
 /* Once the process is traced: the facts so far. */
-void ipo_nccl_hooks_tell(void);
+void ipo_nccl_hooks_report(void);
 
 /* The driver of CUDA is being looked up: what has NCCL in it without showing it (statically, as Horovod) may soon use
  * it.  Leads slots of getenv here. */

@@ -26,14 +26,14 @@ static const struct {
     [IPO_MOVES_SEND] = {1, 1, 0, 0},           [IPO_MOVES_RECV] = {0, 0, 1, 1},
 };
 
-static uint64_t times(int8_t factor, uint64_t bytes, const struct ipo_comm *comm)
+static uint64_t scale_bytes(int8_t factor, uint64_t bytes, const struct ipo_comm *comm)
 {
     if (bytes == TRC_BYTES_UNKNOWN || (factor == N && (!comm || comm->size <= 0)))
         return TRC_BYTES_UNKNOWN;
     return bytes * (uint64_t)(factor == N ? comm->size : factor);
 }
 
-static int32_t world_rank(const struct ipo_comm *comm, uintptr_t rank)
+static int32_t get_world_rank(const struct ipo_comm *comm, uintptr_t rank)
 {
     return comm ? ipo_world_rank(comm, (int)rank) : TRC_PEER_UNKNOWN;
 }
@@ -55,16 +55,16 @@ static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *c
             break;
         case NCCL_ROLE_ROOT:
             root = (uint32_t)args[i];
-            sig->peer = world_rank(comm, args[i]);
+            sig->peer = get_world_rank(comm, args[i]);
             break;
         case NCCL_ROLE_DESTINATION:
-            sig->peer = world_rank(comm, args[i]);
+            sig->peer = get_world_rank(comm, args[i]);
             break;
         case NCCL_ROLE_STREAM:
             sig->object = ipo_cupti_stream(args[i]);
             break;
         case NCCL_ROLE_SOURCE:
-            sig->source = world_rank(comm, args[i]);
+            sig->source = get_world_rank(comm, args[i]);
             break;
         default:
             break;
@@ -75,11 +75,12 @@ static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *c
     bool is_root = comm && root == (uint64_t)comm->rank;
     for (int received = 0; received < 2; received++, factor += 2) {
         bool depends = factor[0] != factor[1] && !comm; /* on who is the root */
-        *(received ? &sig->received : &sig->sent) = depends ? TRC_BYTES_UNKNOWN : times(factor[is_root], bytes, comm);
+        *(received ? &sig->received : &sig->sent) =
+            depends ? TRC_BYTES_UNKNOWN : scale_bytes(factor[is_root], bytes, comm);
     }
 }
 
-static void describe(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+static void describe_call(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     struct ipo_thread *thread = frame->thread;
@@ -111,10 +112,10 @@ static void describe(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr
 /* ---- beginning */
 
 /* What this trace says of a copy of NCCL. */
-static void tell(const struct ipo_nccl_copy *copy)
+static void write_copy_facts(const struct ipo_nccl_copy *copy)
 {
-    static atomic_uint told;
-    unsigned mine = 1u << (copy - ipo_nccl_copies), before = atomic_fetch_or(&told, mine);
+    static atomic_uint written;
+    unsigned mine = 1u << (copy - ipo_nccl_copies), before = atomic_fetch_or(&written, mine);
     if (before & mine)
         return;
     struct ipo_text text = {0};
@@ -131,11 +132,12 @@ static void tell(const struct ipo_nccl_copy *copy)
         return;
     }
     ipo_fact("nccl", text.text);
-    ipo_nccl_hooks_tell();
+    ipo_nccl_hooks_report();
 }
 
 /* Out of the way: the first calls of all, and those that are only a moment to look around. */
-static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+static __attribute__((noinline, cold)) bool begin_recording(struct ipo_frame *frame, enum ipo_nccl_id id,
+                                                            const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     int kept = errno;
@@ -153,7 +155,7 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
             ipo_nccl_start((int)ipo_nccl_arg(call, args, NCCL_ROLE_RANK), (int)ipo_nccl_arg(call, args, NCCL_ROLE_SIZE),
                            unique && id != IPO_NCCL_CommGrow ? ipo_nccl_hash(unique, frame->copy->version) : 0);
     if (good && call->opclass == TRC_OP_NCCL_INIT) {
-        tell(frame->copy);
+        write_copy_facts(frame->copy);
         ipo_cupti_start(false);
     }
     if (good)
@@ -163,7 +165,7 @@ static __attribute__((noinline, cold)) bool begin(struct ipo_frame *frame, enum 
 }
 
 /* Which call it is, when its arguments were understood, and what else decides its signature. */
-static uint64_t stamp_of(const struct ipo_frame *frame, enum ipo_nccl_id id)
+static uint64_t make_stamp(const struct ipo_frame *frame, enum ipo_nccl_id id)
 {
     return ipo_cache_epoch() | (uint32_t)id | (uint64_t)(frame->thread->nccl_depth > 0) << 24 |
            (uint64_t)frame->nested << 25;
@@ -171,7 +173,7 @@ static uint64_t stamp_of(const struct ipo_frame *frame, enum ipo_nccl_id id)
 
 /* Whether a data call is one that was made before: then communicator, index and sequence are known.  frame->cached: where
  * to remember it else. */
-static bool recall(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+static bool recall_call(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     struct ipo_nccl_own *own = ipo_nccl_is_data(id) ? ipo_nccl_own(frame->thread) : NULL;
@@ -181,7 +183,7 @@ static bool recall(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t
     uint64_t hash = frame->site + args[at[IPO_AT_COUNT]] * 33 + args[at[IPO_AT_PEER]] * 7 +
                     (args[at[IPO_AT_COMM]] * 0x9e3779b97f4a7c15u >> 32); /* one line of code serves many devices */
     struct ipo_nccl_cached *cached = frame->cached = &own->cache[(hash ^ hash >> 6) % IPO_NCCL_CACHE_ROWS];
-    uint64_t differ = (cached->site ^ frame->site) | (cached->stamp ^ stamp_of(frame, id)) |
+    uint64_t differ = (cached->site ^ frame->site) | (cached->stamp ^ make_stamp(frame, id)) |
                       ((uintptr_t)cached->copy ^ (uintptr_t)frame->copy);
     differ |= (cached->count ^ args[at[IPO_AT_COUNT]]) | (cached->type ^ args[at[IPO_AT_TYPE]]) |
               (cached->op ^ args[at[IPO_AT_OP]]) | (cached->root ^ args[at[IPO_AT_ROOT]]) |
@@ -221,10 +223,10 @@ static __attribute__((noinline)) void remember(struct ipo_frame *frame, enum ipo
 }
 
 /* What was not recalled. */
-static __attribute__((noinline)) void understand(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+static __attribute__((noinline)) void describe_new(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
-    uint64_t stamp = frame->cached ? stamp_of(frame, id) : 0;
-    describe(frame, id, args);
+    uint64_t stamp = frame->cached ? make_stamp(frame, id) : 0;
+    describe_call(frame, id, args);
     if (frame->nested) /* MPI's own use of NCCL */
         frame->sig.flags |= TRC_SIG_NESTED;
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
@@ -236,8 +238,8 @@ static __attribute__((noinline)) void understand(struct ipo_frame *frame, enum i
 static void go_inside(struct ipo_thread *thread, struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     frame->cached = NULL;
-    if (!frame->copy || !recall(frame, id, args))
-        understand(frame, id, args);
+    if (!frame->copy || !recall_call(frame, id, args))
+        describe_new(frame, id, args);
     frame->begin = ipo_ticks();
     if (!frame->nested) {
         struct trc_thread *live = &thread->stream.page->thread;
@@ -251,7 +253,7 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     bool usual = *ipo_nccl_armed && frame->copy && frame->copy->real[id] && call->opclass != TRC_OP_NCCL_INIT;
-    if (__builtin_expect(!usual, 0) && !begin(frame, id, args))
+    if (__builtin_expect(!usual, 0) && !begin_recording(frame, id, args))
         return false;
     struct ipo_thread *thread = ipo_thread_self();
     if (__builtin_expect(!thread, 0))
@@ -285,7 +287,7 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
 /* ---- afterwards */
 
 /* What the call changed of groups and communicators. */
-static __attribute__((noinline)) void follow(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+static __attribute__((noinline)) void follow_call(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     struct ipo_thread *thread = frame->thread;
     switch (id) {
@@ -312,7 +314,7 @@ static __attribute__((noinline)) void follow(struct ipo_frame *frame, enum ipo_n
 }
 
 /* As ipo_emit, in one piece for a call that was recalled. */
-static inline void emit(struct ipo_frame *frame)
+static inline void emit_call(struct ipo_frame *frame)
 {
     struct trc_stream *stream = &frame->thread->stream;
     struct trc_sig_state *state = &stream->state[frame->index];
@@ -352,10 +354,10 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     if (frame->nested)
         trc_stream_event(stream, frame->index, frame->begin, frame->end, frame->sequence);
     else
-        emit(frame);
+        emit_call(frame);
     ipo_nccl_state_leave(frame, id, args);
     if (!ipo_nccl_is_data(id))
-        follow(frame, id, args);
+        follow_call(frame, id, args);
     if (!frame->nested) {
         __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);
         frame->thread->mark = frame->thread->nccl = NULL;
@@ -382,7 +384,7 @@ bool ipo_nccl_event_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
     frame->poll = frame->failed = false;
     int kept = errno;
     go_inside(thread, frame, id, args);
-    ipo_nccl_state_told(frame, id, args);
+    ipo_nccl_state_event(frame, id, args);
     errno = kept;
     return true;
 }
@@ -393,7 +395,7 @@ void ipo_nccl_event_leave(struct ipo_frame *frame, enum ipo_nccl_id id)
     frame->end = ipo_ticks();
     if (!*ipo_profiler_armed)
         return;
-    ipo_nccl_state_told_leave(frame);
+    ipo_nccl_state_event_leave(frame);
     if (frame->nested)
         trc_stream_event(&thread->stream, frame->index, frame->begin, frame->end, frame->sequence);
     else

@@ -86,7 +86,7 @@ static void *register_string(const struct domain *domain, const char *text)
     return is_nccl(domain) ? (void *)(uintptr_t)(1 + ipo_profiler_row(text, false)) : NULL;
 }
 
-static int row_of(const struct attributes *with)
+static int find_row(const struct attributes *with)
 {
     if (with->message_type == MESSAGE_REGISTERED)
         return (int)(uintptr_t)with->message - 1;
@@ -103,13 +103,13 @@ struct said {
     int32_t devices; /* of ncclCommInitAll: ranks that this process has */
 };
 
-static uint64_t word(const char *at)
+static uint64_t read_word(const char *at)
 {
     uint64_t value;
     memcpy(&value, at, sizeof value);
     return value;
 }
-static int32_t number(const char *at)
+static int32_t read_int(const char *at)
 {
     int32_t value;
     memcpy(&value, at, sizeof value);
@@ -129,37 +129,37 @@ static struct said read_payload(enum ipo_nccl_id id, const struct payload *paylo
         if (size != plain && size < plain + 8)
             return said;
         said.comm_known = size >= plain + 8;
-        said.comm = said.comm_known ? word(at) : 0;
+        said.comm = said.comm_known ? read_word(at) : 0;
         at += said.comm_known ? 8 : 0;
         said.data_known = true;
-        said.bytes = word(at);
-        said.number = plain == 16 ? number(at + 8) : -1;
+        said.bytes = read_word(at);
+        said.number = plain == 16 ? read_int(at + 8) : -1;
     } else if (call->opclass == TRC_OP_NCCL_INIT) {
         bool with_parent = (id == IPO_NCCL_CommSplit || id == IPO_NCCL_CommGrow) && size >= 28;
         said.made = said.comm_known = size >= 20;
         if (said.made) {
-            said.comm = word(at);
-            said.parent = with_parent ? word(at + 8) : 0;
+            said.comm = read_word(at);
+            said.parent = with_parent ? read_word(at + 8) : 0;
             at += with_parent ? 16 : 8;
-            said.size = number(at);
-            said.rank = number(at + 4);
+            said.size = read_int(at);
+            said.rank = read_int(at + 4);
         } else if (id == IPO_NCCL_CommInitAll && size >= 12) {
             said.made = said.comm_known = true;
-            said.comm = word(at);
-            said.size = said.devices = number(at + 8);
+            said.comm = read_word(at);
+            said.size = said.devices = read_int(at + 8);
             said.rank = 0;
         } else if (size >= 12) {
             said.made = true;
-            said.rank = number(at);
-            said.size = number(at + 4);
+            said.rank = read_int(at);
+            said.size = read_int(at + 4);
         }
     } else if (size >= 20 || (id == IPO_NCCL_CommFinalize && size >= 8)) {
         said.comm_known = true;
-        said.comm = word(at);
+        said.comm = read_word(at);
     } else if (id == IPO_NCCL_Signal && size >= 16) {
         said.comm_known = true;
-        said.comm = word(at);
-        said.number = number(at + 8);
+        said.comm = read_word(at);
+        said.number = read_int(at + 8);
     }
     return said;
 }
@@ -172,14 +172,14 @@ static __thread const struct domain *outermost;
 static __thread struct ipo_profiler_event call;
 
 /* Without a hash: the communicator, if there is just one. */
-static struct ipo_comm *comm_of(struct domain *domain, const struct said *said)
+static struct ipo_comm *find_comm(struct domain *domain, const struct said *said)
 {
     if (said->comm_known)
         return ipo_nccl_comm_reported(said->comm, -1);
     return atomic_load(&domain->comms) == 1 ? atomic_load(&domain->last) : NULL;
 }
 
-static void begin(struct domain *domain, int row, const struct attributes *with)
+static void begin_range(struct domain *domain, int row, const struct attributes *with)
 {
     const struct ipo_nccl_call *about = &ipo_nccl_calls[row];
     struct said said = {.number = -1, .rank = -1};
@@ -191,7 +191,7 @@ static void begin(struct domain *domain, int row, const struct attributes *with)
         return;
     ipo_profiler_set(&call, NCCL_ROLE_COUNT, said.data_known ? said.bytes : TRC_BYTES_UNKNOWN);
     ipo_profiler_set_partner(&call, (uintptr_t)said.number);
-    ipo_profiler_open(&call, comm_of(domain, &said), atomic_load(&domain->base));
+    ipo_profiler_open(&call, find_comm(domain, &said), atomic_load(&domain->base));
     if (said.made && about->opclass == TRC_OP_NCCL_INIT) { /* before 2.25: who we are, and not in what */
         const struct trc_head *head = ipo_process.writer.head;
         static atomic_uint made;
@@ -207,23 +207,23 @@ static void begin(struct domain *domain, int row, const struct attributes *with)
     }
 }
 
-static int push(struct domain *domain, const struct attributes *with)
+static int push_range(struct domain *domain, const struct attributes *with)
 {
     if (!is_nccl(domain))
         return 0;
     if (depth++ > 0)
         return (int)depth - 1;
-    int row = row_of(with);
+    int row = find_row(with);
     outermost = domain;
     call.open = false;
     if (row >= 0 && !ipo_profiler_is_wrapped()) {
         ipo_nccl_hook_live(IPO_HOOK_NVTX, atomic_load(&domain->base));
-        begin(domain, row, with);
+        begin_range(domain, row, with);
     }
     return 0;
 }
 
-static void end(struct domain *domain, const struct payload *payload)
+static void end_range(struct domain *domain, const struct payload *payload)
 {
     struct said said = {.rank = -1};
     if (payload && call.open)
@@ -244,18 +244,18 @@ static void end(struct domain *domain, const struct payload *payload)
         atomic_fetch_sub(&domain->comms, 1);
 }
 
-static int pop_with(struct domain *domain, const struct payload *payload, size_t n)
+static int pop_with_payload(struct domain *domain, const struct payload *payload, size_t n)
 {
     if (!is_nccl(domain) || depth == 0)
         return 0;
     if (--depth == 0 && domain == outermost && call.open)
-        end(domain, n > 0 ? payload : NULL);
+        end_range(domain, n > 0 ? payload : NULL);
     return (int)depth;
 }
 
-static int pop(struct domain *domain)
+static int pop_range(struct domain *domain)
 {
-    return pop_with(domain, NULL, 0);
+    return pop_with_payload(domain, NULL, 0);
 }
 
 /* ---- what is exported */
@@ -269,8 +269,8 @@ int InitializeInjectionNvtx2(const void *(*table_of)(uint32_t))
     if (!callbacks || callbacks->size < sizeof *callbacks || !callbacks->functions_of(MODULE_CORE2, &table, &size) ||
         !table || size <= DOMAIN_CREATE)
         return 0;
-    *table[RANGE_PUSH] = (ipo_function)push;
-    *table[RANGE_POP] = (ipo_function)pop;
+    *table[RANGE_PUSH] = (ipo_function)push_range;
+    *table[RANGE_POP] = (ipo_function)pop_range;
     *table[REGISTER_STRING] = (ipo_function)register_string;
     *table[DOMAIN_CREATE] = (ipo_function)create_domain;
     return 1;
@@ -282,6 +282,6 @@ int InitializeInjectionNvtxExtension(struct extension *extension)
     if (extension->module != MODULE_PAYLOAD || extension->segments < 1)
         return 0;
     if (extension->segment->slots > POP_WITH_PAYLOAD)
-        extension->segment->slot[POP_WITH_PAYLOAD] = (intptr_t)pop_with;
+        extension->segment->slot[POP_WITH_PAYLOAD] = (intptr_t)pop_with_payload;
     return 1;
 }

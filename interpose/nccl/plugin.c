@@ -76,7 +76,7 @@ static _Atomic uint64_t next_event = 1;
 static __thread int group_depth; /* of the group that runs on this thread, by GROUP_API */
 
 #define TRIES 64u
-static bool runs(const struct event *event)
+static bool is_running(const struct event *event)
 {
     unsigned ended = atomic_load_explicit(&event->ended, memory_order_relaxed);
     return event->op && event->channels && ended < event->channels && ipo_gpu_op_of(event->op);
@@ -86,17 +86,17 @@ static bool is_part(const void *handle)
 {
     return (uintptr_t)handle & 1;
 }
-static struct event *event_of(const void *handle)
+static struct event *find_event(const void *handle)
 {
     uint64_t number = (uintptr_t)handle >> 1;
     struct event *event = &events[number % COUNT(events)];
     return number && atomic_load_explicit(&event->number, memory_order_acquire) == number ? event : NULL;
 }
 
-static struct event *new_event(int kind, struct context *context, void **handle)
+static struct event *make_event(int kind, struct context *context, void **handle)
 {
     uint64_t number = atomic_fetch_add_explicit(&next_event, 1, memory_order_relaxed);
-    for (unsigned tries = 0; tries < TRIES && runs(&events[number % COUNT(events)]); tries++)
+    for (unsigned tries = 0; tries < TRIES && is_running(&events[number % COUNT(events)]); tries++)
         number = atomic_fetch_add_explicit(&next_event, 1, memory_order_relaxed);
     struct event *event = &events[number % COUNT(events)];
     atomic_store_explicit(&event->number, 0, memory_order_relaxed);
@@ -114,32 +114,32 @@ static struct event *new_event(int kind, struct context *context, void **handle)
 
 /* ---- reading a descriptor */
 
-static uint64_t u64(const char *at)
+static uint64_t read_u64(const char *at)
 {
     uint64_t value;
     memcpy(&value, at, sizeof value);
     return value;
 }
-static int32_t i32(const char *at)
+static int32_t read_i32(const char *at)
 {
     int32_t value;
     memcpy(&value, at, sizeof value);
     return value;
 }
-static const char *name_at(const char *descriptor, unsigned at, int version, const char *const *names, size_t n)
+static const char *read_name(const char *descriptor, unsigned at, int version, const char *const *names, size_t n)
 {
     unsigned index = (unsigned char)descriptor[at];
     const char *name =
-        version < NAMES_FROM ? (index < n ? names[index] : NULL) : (const char *)(uintptr_t)u64(descriptor + at);
+        version < NAMES_FROM ? (index < n ? names[index] : NULL) : (const char *)(uintptr_t)read_u64(descriptor + at);
     return at && name ? name : "";
 }
-static uint64_t bytes_of(const char *descriptor, const struct layout *layout, int version)
+static uint64_t count_bytes(const char *descriptor, const struct layout *layout, int version)
 {
-    uint64_t count = u64(descriptor + layout->count);
+    uint64_t count = read_u64(descriptor + layout->count);
     unsigned char index = (unsigned char)descriptor[layout->type];
     if (version < NAMES_FROM)
         return index < COUNT(types) ? count * types[index].bytes : TRC_BYTES_UNKNOWN;
-    const char *name = (const char *)(uintptr_t)u64(descriptor + layout->type);
+    const char *name = (const char *)(uintptr_t)read_u64(descriptor + layout->type);
     for (size_t i = 0; name && i < COUNT(types); i++)
         if (strcmp(types[i].name, name) == 0)
             return count * types[i].bytes;
@@ -149,18 +149,18 @@ static uint64_t bytes_of(const char *descriptor, const struct layout *layout, in
 /* ---- calls */
 
 /* To version 3 only descriptors say who we are. */
-static void learn(struct context *context, const char *descriptor, const struct layout *layout)
+static void learn_rank(struct context *context, const char *descriptor, const struct layout *layout)
 {
     if (!layout->hash || context->hash)
         return;
-    context->hash = u64(descriptor + layout->hash);
-    context->rank = i32(descriptor + 16);
+    context->hash = read_u64(descriptor + layout->hash);
+    context->rank = read_i32(descriptor + 16);
     context->comm = ipo_nccl_comm_reported(context->hash, context->rank);
     context->size = context->comm ? context->comm->size : 0;
 }
 
 /* Whether the calls of this communicator are seen by themselves. */
-static bool others_see(const struct context *context)
+static bool is_seen_by_others(const struct context *context)
 {
     return ipo_nccl_hook_is_live(IPO_HOOK_SYMBOLS, context->object) ||
            ipo_nccl_hook_is_live(IPO_HOOK_NVTX, context->object);
@@ -170,16 +170,16 @@ static bool others_see(const struct context *context)
 static void open_call(struct event *event, const char *descriptor, const struct layout *layout, int version)
 {
     struct context *context = event->context;
-    const char *name = name_at(descriptor, layout->func, version, functions, COUNT(functions));
+    const char *name = read_name(descriptor, layout->func, version, functions, COUNT(functions));
     int row = ipo_profiler_row(name, true);
-    if (row < 0 || others_see(context) || ipo_profiler_is_wrapped() ||
+    if (row < 0 || is_seen_by_others(context) || ipo_profiler_is_wrapped() ||
         !ipo_profiler_start(context->rank, context->size, context->hash))
         return;
     struct ipo_profiler_event *call = &event->call;
     memset(call, 0, sizeof *call);
     call->id = (enum ipo_nccl_id)row;
-    int32_t root = layout->root ? i32(descriptor + layout->root) : -1;
-    ipo_profiler_set(call, NCCL_ROLE_COUNT, bytes_of(descriptor, layout, version));
+    int32_t root = layout->root ? read_i32(descriptor + layout->root) : -1;
+    ipo_profiler_set(call, NCCL_ROLE_COUNT, count_bytes(descriptor, layout, version));
     ipo_profiler_set_partner(call, (uintptr_t)root);
     if (!context->comm)
         context->comm = ipo_nccl_comm_define(context->hash, context->rank, context->size, NULL, IPO_NO_CALL);
@@ -192,15 +192,15 @@ static void open_call(struct event *event, const char *descriptor, const struct 
 
 /* How NCCL does an operation of a size: told once for each way, as a fact.  "ncclAllReduce 65536 B" : "RING LL, 2
  * channels". */
-static void tell_how(const struct event *event, const char *descriptor, const struct layout *layout, int version)
+static void write_how(const struct event *event, const char *descriptor, const struct layout *layout, int version)
 {
     static _Atomic uint64_t said[256];
-    const char *algorithm = name_at(descriptor, layout->algorithm, version, algorithms, COUNT(algorithms));
-    const char *protocol = name_at(descriptor, layout->protocol, version, protocols, COUNT(protocols));
-    const char *name = name_at(descriptor, layout->func, version, functions, COUNT(functions));
+    const char *algorithm = read_name(descriptor, layout->algorithm, version, algorithms, COUNT(algorithms));
+    const char *protocol = read_name(descriptor, layout->protocol, version, protocols, COUNT(protocols));
+    const char *name = read_name(descriptor, layout->func, version, functions, COUNT(functions));
     if (!*algorithm || !*ipo_profiler_armed)
         return;
-    uint64_t bytes = bytes_of(descriptor, layout, version), key = 5381;
+    uint64_t bytes = count_bytes(descriptor, layout, version), key = 5381;
     for (const char *at = name; *at; at++)
         key = key * 33 ^ (unsigned char)*at;
     key = (key * 33 ^ bytes) * 33 + (uint64_t)event->context->size;
@@ -231,46 +231,48 @@ static void tell_how(const struct event *event, const char *descriptor, const st
 
 /* The operation in the table that an event is about: of the calls that are not yet known to have started, the oldest
  * that looks the same.  Where a group is launched this is not the call that runs. */
-static ipo_gpu_op op_of(const struct event *event, const char *descriptor, const struct layout *layout, int version)
+static ipo_gpu_op find_operation(const struct event *event, const char *descriptor, const struct layout *layout,
+                                 int version)
 {
     struct context *context = event->context;
     if (!context->comm) /* NVTX says who it is when it has been made, after our init */
         context->comm = ipo_nccl_comm_reported(context->hash, context->rank);
     const struct ipo_comm *comm = context->comm;
-    const char *name = name_at(descriptor, layout->func, version, functions, COUNT(functions));
+    const char *name = read_name(descriptor, layout->func, version, functions, COUNT(functions));
     int row = ipo_profiler_row(name, true);
-    return comm && row >= 0 ? ipo_gpu_op_oldest(comm->id, IPO_NCCL_NUMBER(row), bytes_of(descriptor, layout, version))
-                            : 0;
+    return comm && row >= 0
+               ? ipo_gpu_op_oldest(comm->id, IPO_NCCL_NUMBER(row), count_bytes(descriptor, layout, version))
+               : 0;
 }
 
 /* ---- what NCCL calls */
 
-static int start(struct context *context, void **handle, const char *descriptor, int version)
+static int start_event(struct context *context, void **handle, const char *descriptor, int version)
 {
     int kept = errno;
-    int type = version < API_FROM ? (unsigned char)descriptor[0] : (int)u64(descriptor);
+    int type = version < API_FROM ? (unsigned char)descriptor[0] : (int)read_u64(descriptor);
     *handle = NULL;
     if (!context || !*ipo_profiler_armed)
         return 0;
     if (type == COLL || type == P2P) {
         const struct layout *layout = type == COLL ? &coll[version] : &p2p[version];
-        struct event *event = new_event(type, context, handle);
+        struct event *event = make_event(type, context, handle);
         event->channels = layout->channels ? (uint8_t)descriptor[layout->channels] : 0;
-        learn(context, descriptor, layout);
+        learn_rank(context, descriptor, layout);
         if (type == COLL)
-            tell_how(event, descriptor, layout, version);
+            write_how(event, descriptor, layout, version);
         if (version < API_FROM)
             open_call(event, descriptor, layout, version);
         if (ipo_nccl_hook_allowed(IPO_HOOK_CHANNELS))
-            event->op = op_of(event, descriptor, layout, version);
+            event->op = find_operation(event, descriptor, layout, version);
     } else if (type == COLL_API || type == P2P_API) {
-        open_call(new_event(type, context, handle), descriptor, type == COLL_API ? &coll_api : &p2p_api, version);
+        open_call(make_event(type, context, handle), descriptor, type == COLL_API ? &coll_api : &p2p_api, version);
     } else if (type == GROUP_API) {
-        new_event(type, context, handle);
-        group_depth = i32(descriptor + GROUP_DEPTH);
+        make_event(type, context, handle);
+        group_depth = read_i32(descriptor + GROUP_DEPTH);
     } else if (type == KERNEL_CHANNEL) {
-        uint64_t parent = u64(descriptor + 8);
-        struct event *of = event_of((const void *)(uintptr_t)parent);
+        uint64_t parent = read_u64(descriptor + 8);
+        struct event *of = find_event((const void *)(uintptr_t)parent);
         *handle = of ? (void *)(uintptr_t)(parent | 1) : NULL;
         ipo_nccl_hook_live(IPO_HOOK_CHANNELS, context->object);
         if (of && atomic_fetch_add(&of->begun, 1) == 0)
@@ -280,9 +282,9 @@ static int start(struct context *context, void **handle, const char *descriptor,
     return 0;
 }
 
-static int stop(void *handle)
+static int stop_event(void *handle)
 {
-    struct event *event = event_of(handle);
+    struct event *event = find_event(handle);
     int kept = errno;
     if (!event || !*ipo_profiler_armed) /* a child has the file of its parent */
         return 0;
@@ -298,10 +300,10 @@ static int stop(void *handle)
     return 0;
 }
 
-static int finalize(struct context *context)
+static int end_context(struct context *context)
 {
     if (context) {
-        if (context->comm && *ipo_profiler_armed && !others_see(context))
+        if (context->comm && *ipo_profiler_armed && !is_seen_by_others(context))
             ipo_nccl_comm_gone(context->comm);
         context->comm = NULL;
         atomic_store(&context->used, false);
@@ -309,7 +311,7 @@ static int finalize(struct context *context)
     return 0;
 }
 
-static int init(void **out, uint64_t hash, int *mask, const char *name, int size, int rank, const void *caller)
+static int begin_context(void **out, uint64_t hash, int *mask, const char *name, int size, int rank, const void *caller)
 {
     int kept = errno;
     *out = NULL;
@@ -331,7 +333,7 @@ static int init(void **out, uint64_t hash, int *mask, const char *name, int size
     context->object = ipo_object_base(caller);
     context->comm = hash ? ipo_nccl_comm_reported(hash, rank) : NULL;
     ipo_nccl_hook_live(IPO_HOOK_PLUGIN, context->object);
-    if (hash && !context->comm && !others_see(context))
+    if (hash && !context->comm && !is_seen_by_others(context))
         context->comm = ipo_nccl_comm_define(hash, rank, size, name, IPO_NO_CALL);
     *mask = COLL | P2P | GROUP_API | COLL_API | P2P_API;
     if (ipo_nccl_hook_allowed(IPO_HOOK_CHANNELS))
@@ -340,7 +342,7 @@ static int init(void **out, uint64_t hash, int *mask, const char *name, int size
     return 0;
 }
 
-static int no_state(void *handle, int state, void *more)
+static int ignore_state(void *handle, int state, void *more)
 {
     (void)handle, (void)state, (void)more;
     return 0;
@@ -350,22 +352,25 @@ static int no_state(void *handle, int state, void *more)
 
 struct plugin {
     const char *name;
-    ipo_function init, start, stop, state, finalize;
+    ipo_function init, start, stop_event, state, finalize;
 };
 
 #define VERSION(n, parameters, hash_, named, size_, rank_)                                                             \
     static int init_v##n parameters                                                                                    \
     {                                                                                                                  \
-        return init(out, hash_, mask, named, size_, rank_, __builtin_return_address(0));                               \
+        return begin_context(out, hash_, mask, named, size_, rank_, __builtin_return_address(0));                      \
     }                                                                                                                  \
     static int start_v##n(void *context, void **handle, const char *descriptor)                                        \
     {                                                                                                                  \
-        return start(context, handle, descriptor, n);                                                                  \
+        return start_event(context, handle, descriptor, n);                                                            \
     }                                                                                                                  \
     extern const struct plugin ncclProfiler_v##n;                                                                      \
-    __attribute__((visibility("default")))                                                                             \
-    const struct plugin ncclProfiler_v##n = {"hpctop",           (ipo_function)init_v##n, (ipo_function)start_v##n,    \
-                                             (ipo_function)stop, (ipo_function)no_state,  (ipo_function)finalize};
+    __attribute__((visibility("default"))) const struct plugin ncclProfiler_v##n = {"hpctop",                          \
+                                                                                    (ipo_function)init_v##n,           \
+                                                                                    (ipo_function)start_v##n,          \
+                                                                                    (ipo_function)stop_event,          \
+                                                                                    (ipo_function)ignore_state,        \
+                                                                                    (ipo_function)end_context};
 
 #define PLAIN (void **out, int *mask)
 #define FOURTH                                                                                                         \

@@ -33,7 +33,7 @@ bool ipo_profiler_start(int rank, int size, uint64_t hash)
         return false;
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&said))
-        ipo_nccl_hooks_tell();
+        ipo_nccl_hooks_report();
     ipo_gpu_start();                   /* once */
     if (head->rank < 0 && rank >= 0) { /* it began before that was known */
         head->rank = rank;

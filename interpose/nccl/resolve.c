@@ -28,14 +28,14 @@ static bool is_ours(const void *address)
     return ipo_object_base(address) == ipo_object_base((const void *)(uintptr_t)&ipo_nccl_resolve);
 }
 
-static void *known(void *handle, const char *name)
+static void *find_known(void *handle, const char *name)
 {
     void *found = handle ? dlsym(handle, name) : NULL;
     return found && !is_ours(found) ? found : NULL;
 }
 
 /* The loaded object at an address, by whose scope names are asked for; NULL for ours. */
-static void *object_of(const void *address)
+static void *open_object(const void *address)
 {
     Dl_info info;
     if (!address || is_ours(address) || !dladdr(address, &info) || !info.dli_fname)
@@ -46,7 +46,7 @@ static void *object_of(const void *address)
 
 /* The copy that defines what was found at an address; names come from `scope`, or (NULL) from that object itself. NULL:
  * there are too many.  Needs `busy`. */
-static struct ipo_nccl_copy *copy_of(const void *found, void *scope)
+static struct ipo_nccl_copy *get_copy(const void *found, void *scope)
 {
     Dl_info info;
     if (!found || !dladdr(found, &info) || !info.dli_fname)
@@ -56,9 +56,9 @@ static struct ipo_nccl_copy *copy_of(const void *found, void *scope)
     if (copy || n == IPO_NCCL_COPIES)
         return copy;
     copy = &ipo_nccl_copies[n];
-    scope = scope ? scope : object_of(found); /* keeps it loaded, too */
+    scope = scope ? scope : open_object(found); /* keeps it loaded, too */
     for (int i = 0; i < IPO_NCCL_CALLS; i++)
-        copy->real[i] = (ipo_function)(uintptr_t)known(scope, ipo_nccl_calls[i].name);
+        copy->real[i] = (ipo_function)(uintptr_t)find_known(scope, ipo_nccl_calls[i].name);
     struct ipo_range range = ipo_object_range((uintptr_t)found);
     copy->base = info.dli_fbase;
     copy->end = (const char *)(range.base + range.size);
@@ -80,7 +80,7 @@ static void look_at_all(void)
     atomic_store(&scopes_n, 0);
     for (unsigned i = 0; i < names.n; i++) {
         struct link_map *handle = dlopen(names.name[i], RTLD_LAZY | RTLD_NOLOAD);
-        struct ipo_nccl_copy *copy = copy_of(known(handle, FIRST), NULL);
+        struct ipo_nccl_copy *copy = get_copy(find_known(handle, FIRST), NULL);
         Dl_info info;
         if (copy && dladdr(handle->l_ld, &info))
             scopes[n++] = (struct scope){info.dli_fbase, copy};
@@ -90,7 +90,7 @@ static void look_at_all(void)
     atomic_store(&scopes_n, n);
 }
 
-static struct ipo_nccl_copy *called_from(const void *base)
+static struct ipo_nccl_copy *find_called(const void *base)
 {
     struct ipo_nccl_copy *all = atomic_load(&global);
     for (unsigned i = 0; !all && base && i < atomic_load(&scopes_n); i++)
@@ -103,9 +103,9 @@ struct ipo_nccl_copy *ipo_nccl_resolve(const void *caller)
 {
     static unsigned long long looked_at;
     if (!atomic_load(&global) && !atomic_flag_test_and_set(&busy)) {
-        void *found = known(RTLD_NEXT, FIRST);
+        void *found = find_known(RTLD_NEXT, FIRST);
         if (found)
-            atomic_store(&global, copy_of(found, RTLD_NEXT));
+            atomic_store(&global, get_copy(found, RTLD_NEXT));
         unsigned long long loads = ipo_object_loads();
         if (!found && caller && (!loads || loads != looked_at)) {
             looked_at = loads;
@@ -113,10 +113,10 @@ struct ipo_nccl_copy *ipo_nccl_resolve(const void *caller)
         }
         atomic_flag_clear(&busy);
     }
-    return called_from(caller ? ipo_object_base(caller) : NULL);
+    return find_called(caller ? ipo_object_base(caller) : NULL);
 }
 
-static int absent(void)
+static int return_absent(void)
 {
     return IPO_NCCL_SYSTEM_ERROR;
 }
@@ -126,12 +126,12 @@ ipo_function ipo_nccl_pass(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id
     if (copy && copy->real[id])
         return copy->real[id];
     const char *name = ipo_nccl_calls[id].name;
-    void *found = known(RTLD_NEXT, name);
+    void *found = find_known(RTLD_NEXT, name);
     if (!found)
-        found = known(object_of(caller), name);
+        found = find_known(open_object(caller), name);
     for (unsigned i = 0; !found && i < ipo_nccl_copies_n(); i++)
         found = (void *)(uintptr_t)ipo_nccl_copies[i].real[id];
-    return found ? (ipo_function)(uintptr_t)found : (ipo_function)absent;
+    return found ? (ipo_function)(uintptr_t)found : (ipo_function)return_absent;
 }
 
 /* A slot that was bound says which copy it leads to; one that is not yet, is bound by the scope.  No dladdr: this is
@@ -145,7 +145,7 @@ ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void 
     for (unsigned i = 0; i < ipo_nccl_copies_n(); i++)
         if (bound >= ipo_nccl_copies[i].base && bound < ipo_nccl_copies[i].end)
             copy = &ipo_nccl_copies[i];
-    copy = copy ? copy : called_from(base);
+    copy = copy ? copy : find_called(base);
     return copy && copy->real[row] ? ipo_nccl_wrapper[copy - ipo_nccl_copies][row] : NULL;
 }
 
@@ -155,13 +155,13 @@ void *ipo_nccl_looked_up(void *handle, const char *name)
 {
     void *found = dlsym(handle, name);
     if (found && is_ours(found) && strncmp(name, "ncclProfiler_", 13) == 0)
-        return ipo_nccl_plugin_offered() ? found : known(RTLD_NEXT, name); /* the user's own was meant */
+        return ipo_nccl_plugin_offered() ? found : find_known(RTLD_NEXT, name); /* the user's own was meant */
     int kept = errno, row = found && !is_ours(found) ? ipo_nccl_row(name) : -1;
     if (row < 0 || !ipo_nccl_wrapper[0][row] || ipo_nccl_calls[row].opclass == TRC_OP_LOOK)
         return found;
     struct ipo_nccl_copy *copy = ipo_nccl_copy_at(ipo_object_base(found));
     if (!copy && !atomic_flag_test_and_set(&busy)) {
-        copy = copy_of(found, NULL);
+        copy = get_copy(found, NULL);
         atomic_flag_clear(&busy);
         dlerror(); /* names that this NCCL lacks are no error of the program's */
     }

@@ -8,23 +8,23 @@
 
 extern int pncclGetUniqueId(void *) __attribute__((weak));
 
-static bool linked(void)
+static bool is_linked(void)
 {
     return pncclGetUniqueId != NULL;
 }
 
-static bool find(const void *caller)
+static bool find_nccl(const void *caller)
 {
     return ipo_nccl_resolve(caller) != NULL;
 }
 
-static unsigned found_n(void)
+static unsigned count_found(void)
 {
     return ipo_nccl_copies_n() + 100u * ipo_nccl_may_be_hidden();
 }
 
 /* A copy of NCCL is left alone but for its getenv. */
-static enum ipo_claim claim(const char *path)
+static enum ipo_claim claim_object(const char *path)
 {
     for (unsigned i = 0; i < ipo_nccl_copies_n(); i++)
         if (strcmp(path, ipo_nccl_copies[i].object) == 0)
@@ -32,7 +32,7 @@ static enum ipo_claim claim(const char *path)
     return IPO_UNCLAIMED;
 }
 
-static ipo_function wrapper_of(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
 {
     if (strcmp(name, "getenv") == 0)
         return object->claimed || ipo_nccl_may_be_hidden() ? (ipo_function)ipo_nccl_getenv : NULL;
@@ -41,7 +41,7 @@ static ipo_function wrapper_of(const char *name, const struct ipo_object *object
     return ipo_nccl_wrapper_of(name, object->start, bound);
 }
 
-static size_t schema(struct trc_schema_call *calls)
+static size_t write_schema(struct trc_schema_call *calls)
 {
     _Static_assert(IPO_NCCL_NUMBER(IPO_NCCL_CALLS) <= IPO_SCHEMA_CALLS, "room for the last rows");
     for (int i = 0; i < IPO_NCCL_CALLS; i++) {
@@ -53,24 +53,24 @@ static size_t schema(struct trc_schema_call *calls)
     return IPO_NCCL_NUMBER(IPO_NCCL_CALLS);
 }
 
-static void arm(uint32_t how)
+static void arm_calls(uint32_t how)
 {
     ipo_arm(IPO_FOR_NCCL, ipo_nccl_hook_allowed(IPO_HOOK_SYMBOLS) ? how : 0);
     ipo_arm(IPO_FOR_PROFILER, how);
 }
 
 static const struct ipo_source nccl_source = {.name = "nccl",
-                                              .linked = linked,
-                                              .find = find,
-                                              .found_n = found_n,
-                                              .claim = claim,
-                                              .wrapper_of = wrapper_of,
+                                              .linked = is_linked,
+                                              .find = find_nccl,
+                                              .found_n = count_found,
+                                              .claim = claim_object,
+                                              .wrapper_of = find_wrapper,
                                               .names = "nccl",
                                               .looked_up = ipo_nccl_looked_up,
                                               .sign =
                                                   "cuGetProcAddress", /* what the CUDA runtime asks the driver for */
                                               .sign_seen = ipo_cuda_coming,
-                                              .schema = schema,
-                                              .arm = arm,
+                                              .schema = write_schema,
+                                              .arm = arm_calls,
                                               .thread_left = ipo_nccl_thread_left};
 IPO_SOURCE(nccl_source);

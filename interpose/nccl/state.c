@@ -32,7 +32,7 @@ void ipo_nccl_state_start(struct ipo_comm *comm)
         comm->gpu_context = context;
 }
 
-static struct trc_gpu_op describe(const struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+static struct trc_gpu_op describe_operation(const struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     struct ipo_comm *comm = frame->comm;
@@ -73,7 +73,7 @@ static struct trc_gpu_op describe(const struct ipo_frame *frame, enum ipo_nccl_i
 }
 
 /* What is not the same at each such call. */
-static void count(struct trc_gpu_op *what, const struct ipo_frame *frame, enum ipo_nccl_id id)
+static void fill_changing(struct trc_gpu_op *what, const struct ipo_frame *frame, enum ipo_nccl_id id)
 {
     struct ipo_comm *comm = frame->comm;
     what->sequence = frame->sequence;
@@ -89,20 +89,20 @@ static void count(struct trc_gpu_op *what, const struct ipo_frame *frame, enum i
 static __attribute__((noinline)) void fill(struct ipo_nccl_cached *cached, const struct ipo_frame *frame,
                                            enum ipo_nccl_id id, const uintptr_t *args)
 {
-    cached->what = describe(frame, id, args);
+    cached->what = describe_operation(frame, id, args);
     cached->what.flags |= frame->thread->nccl_depth ? TRC_GPU_GROUPED : 0;
     cached->known = true;
 }
 
 /* The operation of a call, as it was remembered or as it will be.  NULL: no memory. */
-static struct trc_gpu_op *operation(const struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+static struct trc_gpu_op *get_operation(const struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     struct ipo_nccl_cached *cached = frame->cached;
     if (!cached)
         return NULL;
     if (!cached->known)
         fill(cached, frame, id, args);
-    count(&cached->what, frame, id);
+    fill_changing(&cached->what, frame, id);
     return &cached->what;
 }
 
@@ -177,7 +177,7 @@ static void launch_group(struct ipo_nccl_own *group)
     group->launching = true;
 }
 
-static void group_launched(struct ipo_nccl_own *group, int result, uint64_t ticks)
+static void close_group(struct ipo_nccl_own *group, int result, uint64_t ticks)
 {
     for (uint32_t i = 0; i < group->count; i++)
         close_launch(group->item[i].op, group->item[i].launch, group->item[i].comm, result, ticks);
@@ -196,7 +196,7 @@ void ipo_nccl_state_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
         launch_group(own);
     if (!ipo_nccl_is_data(id) || !frame->comm)
         return;
-    struct trc_gpu_op *what = operation(frame, id, args);
+    struct trc_gpu_op *what = get_operation(frame, id, args);
     if (!what)
         return;
     own = depth ? ipo_nccl_own(frame->thread) : NULL;
@@ -226,18 +226,18 @@ void ipo_nccl_state_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
     }
     struct ipo_nccl_own *own = frame->thread->nccl_own;
     if (id == IPO_NCCL_GroupEnd && own && own->launching)
-        group_launched(own, frame->result, frame->end);
+        close_group(own, frame->result, frame->end);
     if ((id == IPO_NCCL_CommAbort || id == IPO_NCCL_CommRevoke) && frame->comm && !frame->failed)
         ipo_gpu_ops_aborted(frame->comm->id);
 }
 
-void ipo_nccl_state_told(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+void ipo_nccl_state_event(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     frame->gpu_op = 0;
     if (!ipo_gpu_table || !frame->comm || !ipo_nccl_is_data(id))
         return;
-    struct trc_gpu_op what = describe(frame, id, args);
-    count(&what, frame, id);
+    struct trc_gpu_op what = describe_operation(frame, id, args);
+    fill_changing(&what, frame, id);
     what.bytes = what.count; /* bytes are told, not counts and types */
     what.type = 255;
     what.op = TRC_GPU_OP_NONE;
@@ -246,7 +246,7 @@ void ipo_nccl_state_told(struct ipo_frame *frame, enum ipo_nccl_id id, const uin
     frame->gpu_op = ipo_gpu_current = ipo_gpu_op_begin(&what);
 }
 
-void ipo_nccl_state_told_leave(struct ipo_frame *frame)
+void ipo_nccl_state_event_leave(struct ipo_frame *frame)
 {
     if (frame->gpu_op)
         ipo_gpu_op_enqueued(frame->gpu_op, frame->end, ipo_nccl_hook_allowed(IPO_HOOK_CHANNELS) ? 0 : TRC_GPU_BLIND);

@@ -54,8 +54,8 @@ void ipo_nccl_state_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
 
 /* The same for calls that NCCL itself tells of: no stream is known, so no events are recorded; what becomes of an
  * operation only the plugin may say. */
-void ipo_nccl_state_told(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args);
-void ipo_nccl_state_told_leave(struct ipo_frame *frame);
+void ipo_nccl_state_event(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args);
+void ipo_nccl_state_event_leave(struct ipo_frame *frame);
 
 /* ncclCommGetAsyncError has returned `result`, with *error. */
 void ipo_nccl_state_async(const struct ipo_nccl_copy *copy, uintptr_t handle, const int *error, int result);

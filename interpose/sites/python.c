@@ -79,7 +79,7 @@ static size_t put_utf8(char *out, uint32_t c)
 }
 
 /* A str as UTF-8; a long one keeps its end, which for paths says more. */
-static bool string_of(uint64_t object, char *out, size_t size)
+static bool read_string(uint64_t object, char *out, size_t size)
 {
     const struct ipo_python_layout *l = &ipo_python.layout;
     struct {
@@ -125,7 +125,7 @@ struct table {
     uint8_t part[256];
     uint64_t part_at;
 };
-static int next_byte(struct table *t)
+static int read_byte(struct table *t)
 {
     if (t->at >= t->end)
         return -1;
@@ -138,11 +138,11 @@ static int next_byte(struct table *t)
     }
     return t->part[t->at++ - t->part_at];
 }
-static int32_t varint(struct table *t)
+static int32_t read_varint(struct table *t)
 {
     uint32_t value = 0;
     for (unsigned shift = 0; shift < 30; shift += 6) {
-        int byte = next_byte(t);
+        int byte = read_byte(t);
         if (byte < 0)
             break;
         value |= (uint32_t)(byte & 63) << shift;
@@ -151,33 +151,33 @@ static int32_t varint(struct table *t)
     }
     return (int32_t)value;
 }
-static int32_t signed_varint(struct table *t)
+static int32_t read_signed(struct table *t)
 {
-    uint32_t value = (uint32_t)varint(t);
+    uint32_t value = (uint32_t)read_varint(t);
     return value & 1 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
 }
 
 /* 3.11 on: each entry covers some code units and says how the line changes. */
-static int32_t line_of_entries(struct table *t, int32_t line, uint64_t index)
+static int32_t find_line_in_entries(struct table *t, int32_t line, uint64_t index)
 {
     uint64_t place = 0;
     int32_t known = line;
-    for (int first; (first = next_byte(t)) >= 0;) {
+    for (int first; (first = read_byte(t)) >= 0;) {
         unsigned code = (unsigned)first >> 3 & 15, length = ((unsigned)first & 7) + 1;
         bool none = code == 15;
         if (code == 14) {
-            line += signed_varint(t);
-            varint(t);
-            varint(t);
-            varint(t);
+            line += read_signed(t);
+            read_varint(t);
+            read_varint(t);
+            read_varint(t);
         } else if (code == 13) {
-            line += signed_varint(t);
+            line += read_signed(t);
         } else if (code >= 10 && !none) {
             line += (int32_t)code - 10;
-            next_byte(t);
-            next_byte(t);
+            read_byte(t);
+            read_byte(t);
         } else if (!none) {
-            next_byte(t);
+            read_byte(t);
         }
         known = none ? known : line;
         place += length;
@@ -188,11 +188,11 @@ static int32_t line_of_entries(struct table *t, int32_t line, uint64_t index)
 }
 
 /* 3.10: pairs of bytes covered and change of line; -128: no line.  Before: change of place, then of line. */
-static int32_t line_of_pairs(struct table *t, int32_t line, uint64_t place_wanted, bool before_310)
+static int32_t find_line_in_pairs(struct table *t, int32_t line, uint64_t place_wanted, bool before_310)
 {
     uint64_t place = 0;
     for (;;) {
-        int step = next_byte(t), change = next_byte(t);
+        int step = read_byte(t), change = read_byte(t);
         if (step < 0 || change < 0)
             return line;
         int32_t delta = (int8_t)change;
@@ -210,22 +210,22 @@ static int32_t line_of_pairs(struct table *t, int32_t line, uint64_t place_wante
     }
 }
 
-static int32_t line_of(uint64_t code, uint64_t at)
+static int32_t find_line(uint64_t code, uint64_t at)
 {
     const struct ipo_python_layout *l = &ipo_python.layout;
     int32_t first = 0;
-    uint64_t bytes = ipo_peek_word(code + l->code_lines), size = ipo_peek_word(bytes + 16);
+    uint64_t bytes = ipo_safe_read_word(code + l->code_lines), size = ipo_safe_read_word(bytes + 16);
     if (!ipo_safe_read(code + l->code_first_line, &first, sizeof first) || size > LINES_MAX * 16)
         return 0;
     struct table t = {.at = bytes + 32, .end = bytes + 32 + size};
     if (l->minor >= 11) {
         uint64_t begin = code + l->code_bytes;
-        return line_of_entries(&t, first, at < begin ? 0 : (at - begin) / 2);
+        return find_line_in_entries(&t, first, at < begin ? 0 : (at - begin) / 2);
     }
     int32_t index = (int32_t)at;
     if (index < 0)
         return first;
-    return line_of_pairs(&t, first, l->minor == 10 ? (uint64_t)index * 2 : (uint64_t)index, l->minor < 10);
+    return find_line_in_pairs(&t, first, l->minor == 10 ? (uint64_t)index * 2 : (uint64_t)index, l->minor < 10);
 }
 
 /* ---- frames ------------------------------------------------------------------------------------------------------ */
@@ -233,21 +233,21 @@ static int32_t line_of(uint64_t code, uint64_t at)
 uint64_t ipo_python_top(uint64_t state)
 {
     const struct ipo_python_layout *l = &ipo_python.layout;
-    uint64_t frame = ipo_peek_word(state + l->thread_frame);
-    return frame && (l->minor == 11 || l->minor == 12) ? ipo_peek_word(frame + l->cframe) : frame;
+    uint64_t frame = ipo_safe_read_word(state + l->thread_frame);
+    return frame && (l->minor == 11 || l->minor == 12) ? ipo_safe_read_word(frame + l->cframe) : frame;
 }
 
 bool ipo_python_code(uint64_t frame, uint64_t *code, uint64_t *at)
 {
     const struct ipo_python_layout *l = &ipo_python.layout;
     uint8_t owner = 0;
-    *code = ipo_peek_word(frame + l->frame_code) & ~(uint64_t)(l->minor >= 14 ? 3 : 0); /* tagged */
+    *code = ipo_safe_read_word(frame + l->frame_code) & ~(uint64_t)(l->minor >= 14 ? 3 : 0); /* tagged */
     if (l->frame_owner && (!ipo_safe_read(frame + l->frame_owner, &owner, 1) || owner >= 3))
         return false; /* the C stack's own */
-    if (!*code || ipo_peek_word(*code + 8) != ipo_python.code_type)
+    if (!*code || ipo_safe_read_word(*code + 8) != ipo_python.code_type)
         return false;
     if (l->minor >= 11) {
-        *at = ipo_peek_word(frame + l->frame_at);
+        *at = ipo_safe_read_word(frame + l->frame_at);
     } else {
         int32_t index = -1;
         ipo_safe_read(frame + l->frame_at, &index, sizeof index);
@@ -258,16 +258,16 @@ bool ipo_python_code(uint64_t frame, uint64_t *code, uint64_t *at)
 
 uint64_t ipo_python_back(uint64_t frame)
 {
-    return ipo_peek_word(frame + ipo_python.layout.frame_back);
+    return ipo_safe_read_word(frame + ipo_python.layout.frame_back);
 }
 
 bool ipo_python_describe(uint64_t code, uint64_t at, struct ipo_python_place *out)
 {
     const struct ipo_python_layout *l = &ipo_python.layout;
-    if (!string_of(ipo_peek_word(code + l->code_name), out->function, sizeof out->function) ||
-        !string_of(ipo_peek_word(code + l->code_file), out->file, sizeof out->file))
+    if (!read_string(ipo_safe_read_word(code + l->code_name), out->function, sizeof out->function) ||
+        !read_string(ipo_safe_read_word(code + l->code_file), out->file, sizeof out->file))
         return false;
-    out->line = line_of(code, at);
+    out->line = find_line(code, at);
     return true;
 }
 
@@ -275,7 +275,7 @@ bool ipo_python_describe(uint64_t code, uint64_t at, struct ipo_python_place *ou
 
 /* Before 3.11 the interpreter knows only the address of the C library's descriptor of the thread, which holds the
  * thread's id somewhere near its start: the first number that is the id of a thread of this process. */
-static uint32_t tid_of_descriptor(uint64_t descriptor, const uint32_t *tid, unsigned count)
+static uint32_t find_tid(uint64_t descriptor, const uint32_t *tid, unsigned count)
 {
     uint32_t words[512];
     size_t n = ipo_safe_read_some(descriptor, words, sizeof words) / 4;
@@ -286,15 +286,15 @@ static uint32_t tid_of_descriptor(uint64_t descriptor, const uint32_t *tid, unsi
     return 0;
 }
 
-static uint64_t gil_holder(uint64_t interp)
+static uint64_t find_gil_holder(uint64_t interp)
 {
     const struct ipo_python_layout *l = &ipo_python.layout;
     if (l->minor <= 11)
-        return ipo_peek_word(ipo_python.runtime + l->gil);
-    uint64_t gil = ipo_peek_word(interp + l->gil);
+        return ipo_safe_read_word(ipo_python.runtime + l->gil);
+    uint64_t gil = ipo_safe_read_word(interp + l->gil);
     int32_t locked = 0;
     /* struct _gil_runtime_state: interval, last_holder, locked */
-    return gil && ipo_safe_read(gil + 16, &locked, sizeof locked) && locked == 1 ? ipo_peek_word(gil + 8) : 0;
+    return gil && ipo_safe_read(gil + 16, &locked, sizeof locked) && locked == 1 ? ipo_safe_read_word(gil + 8) : 0;
 }
 
 void ipo_python_begin(const uint32_t *tid, unsigned count)
@@ -308,12 +308,12 @@ void ipo_python_begin(const uint32_t *tid, unsigned count)
         }
     if (!ipo_python.runtime)
         return;
-    uint64_t interp = ipo_peek_word(ipo_python.runtime + l->interp);
-    for (unsigned i = 0; interp && i < 64; i++, interp = ipo_peek_word(interp + l->interp_next)) {
-        uint64_t holder = gil_holder(interp), state = ipo_peek_word(interp + l->interp_threads);
-        for (; state && threads < PYTHREADS; state = ipo_peek_word(state + l->thread_next)) {
-            uint64_t word = ipo_peek_word(state + (l->thread_native ? l->thread_native : l->thread_pthread));
-            thread[threads].tid = l->thread_native ? (uint32_t)word : tid_of_descriptor(word, tid, count);
+    uint64_t interp = ipo_safe_read_word(ipo_python.runtime + l->interp);
+    for (unsigned i = 0; interp && i < 64; i++, interp = ipo_safe_read_word(interp + l->interp_next)) {
+        uint64_t holder = find_gil_holder(interp), state = ipo_safe_read_word(interp + l->interp_threads);
+        for (; state && threads < PYTHREADS; state = ipo_safe_read_word(state + l->thread_next)) {
+            uint64_t word = ipo_safe_read_word(state + (l->thread_native ? l->thread_native : l->thread_pthread));
+            thread[threads].tid = l->thread_native ? (uint32_t)word : find_tid(word, tid, count);
             thread[threads].state = state;
             thread[threads].gil = state == holder;
             threads++;
@@ -321,7 +321,7 @@ void ipo_python_begin(const uint32_t *tid, unsigned count)
     }
 }
 
-void ipo_python_stack(uint32_t tid, bool *gil, ipo_line tell)
+void ipo_python_stack(uint32_t tid, bool *gil, ipo_line put_line)
 {
     static struct ipo_python_place here;
     for (unsigned i = 0; i < threads; i++) {
@@ -334,7 +334,7 @@ void ipo_python_stack(uint32_t tid, bool *gil, ipo_line tell)
                 continue;
             struct ipo_text line = {0};
             ipo_text_add_number(&line, here.line > 0 ? (uint64_t)here.line : 0);
-            tell("python", (const char *const[]){here.function, here.file, line.text, 0});
+            put_line("python", (const char *const[]){here.function, here.file, line.text, 0});
         }
     }
 }

@@ -14,7 +14,7 @@ void ipo_python_begin(const uint32_t *tid, unsigned count);
 /* Tells the frames of thread `tid`, the innermost first, as lines: a word, then fields up to a NULL; *gil: it holds the
  * GIL. */
 typedef void (*ipo_line)(const char *first, const char *const *fields);
-void ipo_python_stack(uint32_t tid, bool *gil, ipo_line tell);
+void ipo_python_stack(uint32_t tid, bool *gil, ipo_line put_line);
 
 /* "3.11", or "" without Python. */
 const char *ipo_python_version(void);

@@ -16,7 +16,7 @@
 
 static _Atomic uint64_t known[SITES]; /* open addressing; 0 free */
 
-static uint64_t word_at(uint64_t address)
+static uint64_t load_word(uint64_t address)
 {
     uint64_t word;
     memcpy(&word, (const void *)(uintptr_t)address, sizeof word); /* of this thread: it cannot go away now */
@@ -24,18 +24,18 @@ static uint64_t word_at(uint64_t address)
 }
 
 /* The innermost frame of a Python function of this thread; false without one. */
-static bool innermost(uint64_t *code, uint64_t *at)
+static bool find_innermost(uint64_t *code, uint64_t *at)
 {
     const struct ipo_python_layout *l = &ipo_python.layout;
     uint64_t state = (uint64_t)(uintptr_t)ipo_python.this_thread();
-    uint64_t frame = state ? word_at(state + l->thread_frame) : 0;
+    uint64_t frame = state ? load_word(state + l->thread_frame) : 0;
     if (frame && (l->minor == 11 || l->minor == 12))
-        frame = word_at(frame + l->cframe);
-    for (int tries = 0; frame && tries < 8; tries++, frame = word_at(frame + l->frame_back)) {
+        frame = load_word(frame + l->cframe);
+    for (int tries = 0; frame && tries < 8; tries++, frame = load_word(frame + l->frame_back)) {
         if (l->frame_owner && *(const uint8_t *)(uintptr_t)(frame + l->frame_owner) >= 3)
             continue; /* the C stack's own */
-        *code = word_at(frame + l->frame_code) & ~(uint64_t)(l->minor >= 14 ? 3 : 0);
-        *at = word_at(frame + l->frame_at);
+        *code = load_word(frame + l->frame_code) & ~(uint64_t)(l->minor >= 14 ? 3 : 0);
+        *at = load_word(frame + l->frame_at);
         if (l->minor < 11)
             *at = (uint64_t)(int64_t)(int32_t)*at;
         return *code != 0;
@@ -68,7 +68,7 @@ static __attribute__((noinline, cold)) bool name_site(uint64_t site, uint64_t co
 uint64_t ipo_python_site(uint64_t address)
 {
     uint64_t code, at;
-    if (!ipo_python.this_thread || !innermost(&code, &at))
+    if (!ipo_python.this_thread || !find_innermost(&code, &at))
         return address;
     uint64_t mixed = (code ^ at * 0x9e3779b97f4a7c15u) * 0xc2b2ae3d27d4eb4fu, site = IPO_PYTHON_SITE | mixed >> 16;
     uint32_t slot = (uint32_t)(mixed >> 40) % SITES;

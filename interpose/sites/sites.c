@@ -33,7 +33,7 @@ void ipo_site_seen(uint64_t address)
 }
 
 /* Appends text to a buffer of `size`; always terminated. */
-static size_t append(char *out, size_t size, size_t at, const char *text)
+static size_t append_text(char *out, size_t size, size_t at, const char *text)
 {
     for (; *text && at + 1 < size; text++)
         out[at++] = *text;
@@ -48,7 +48,7 @@ static size_t append_offset(char *out, size_t size, size_t at, uint64_t value)
     do
         digits[n++] = "0123456789abcdef"[value % 16];
     while (value /= 16);
-    at = append(out, size, at, "+0x");
+    at = append_text(out, size, at, "+0x");
     while (n > 0 && at + 1 < size)
         out[at++] = digits[--n];
     out[at] = 0;
@@ -58,18 +58,18 @@ static size_t append_offset(char *out, size_t size, size_t at, uint64_t value)
 #define MODULES 256u
 
 /* Whose lines these are: a reader takes those of no other build of the module.  Once for each. */
-static void tell_build_id(const char *path, const char *file)
+static void write_build_id(const char *path, const char *file)
 {
-    static uint64_t told[MODULES]; /* by hash; 0 free */
+    static uint64_t written[MODULES]; /* by hash; 0 free */
     uint64_t hash = 0xcbf29ce484222325u;
     for (const char *at = path; *at; at++)
         hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
     unsigned i = 0;
-    while (i < MODULES && told[i] && told[i] != hash)
+    while (i < MODULES && written[i] && written[i] != hash)
         i++;
-    if (i == MODULES || told[i])
+    if (i == MODULES || written[i])
         return;
-    told[i] = hash;
+    written[i] = hash;
     struct ipo_text key = {0};
     char id[2 * 32 + 1];
     ipo_text_add(&key, "build-id ");
@@ -80,7 +80,7 @@ static void tell_build_id(const char *path, const char *file)
 
 /* "function+0xoffset" by the module's own symbol table, else by what it exports; then NUL, then "module+0xoffset".
  * By /proc and by the file: the loader would have to be waited for where somebody's dlopen hangs. */
-static void define(uint64_t address, struct ipo_mapped *module)
+static void define_site(uint64_t address, struct ipo_mapped *module)
 {
     char text[1600] = "", name[400], exe[512];
     size_t at = 0;
@@ -92,13 +92,13 @@ static void define(uint64_t address, struct ipo_mapped *module)
     const char *file = strcmp(exe, module->path) == 0 ? "/proc/self/exe" : module->path;
     uint64_t into = known ? ipo_symbol_of(file, offset, name, sizeof name) : UINT64_MAX;
     if (into != UINT64_MAX) {
-        at = append(text, sizeof text / 2, at, name);
+        at = append_text(text, sizeof text / 2, at, name);
         at = append_offset(text, sizeof text / 2, at, into);
     }
     at++;
     if (known) {
-        tell_build_id(module->path, file);
-        at = append(text, sizeof text, at, module->path);
+        write_build_id(module->path, file);
+        at = append_text(text, sizeof text, at, module->path);
         at = append_offset(text, sizeof text, at, offset);
     }
     trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, address, NULL, 0, text, at + 1);
@@ -129,7 +129,7 @@ void ipo_sites_resolve(void)
         uint64_t address = atomic_load_explicit(&site[i], memory_order_relaxed);
         if (!address || resolved[i])
             continue;
-        define(address, &module);
+        define_site(address, &module);
         resolved[i] = true;
     }
     atomic_store(&resolving, 0);

@@ -4,24 +4,24 @@
 #include "interpose/sites/python.h"
 #include "interpose/sites/sites.h"
 
-static void round_of(bool over)
+static void resolve_sites(bool over)
 {
     if (!over)
         ipo_sites_resolve();
 }
 
-static void tell(void)
+static void add_python_fact(void)
 {
-    static bool told;
-    if (!told && ipo_python_version()[0])
+    static bool added;
+    if (!added && ipo_python_version()[0])
         ipo_fact("python", ipo_python_version());
-    told = true;
+    added = true;
 }
 
 static const struct ipo_source sites_source = {.name = "sites",
                                                .live = ipo_python_find,
                                                .second = ipo_sites_open,
-                                               .round = round_of,
-                                               .tell = tell,
+                                               .round = resolve_sites,
+                                               .add_facts = add_python_fact,
                                                .stop = ipo_sites_resolve};
 IPO_SOURCE(sites_source);

@@ -15,7 +15,7 @@ enum { ENCODING_FORMAT = 0x0f, ENCODING_BASE = 0x70, PRIMARY_CODE = 0xc0, PRIMAR
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 /* A pointer.  DW_EH_PE_indirect is not followed: only personality routines have it, and they are stepped over. */
-static uint64_t encoded(struct ipo_bytes *b, uint8_t encoding)
+static uint64_t read_encoded(struct ipo_bytes *b, uint8_t encoding)
 {
     uint64_t here = ipo_bytes_here(b), value;
     if (encoding == DW_EH_PE_omit)
@@ -55,7 +55,7 @@ struct cie {
 };
 
 /* Reads the entry at `address` into `buffer`: its bytes behind the length. */
-static bool entry(uint64_t address, uint8_t *buffer, struct ipo_bytes *out)
+static bool read_entry(uint64_t address, uint8_t *buffer, struct ipo_bytes *out)
 {
     uint32_t length;
     if (!ipo_safe_read(address, &length, sizeof length) || length == 0 || length == 0xffffffffu)
@@ -68,7 +68,7 @@ static bool entry(uint64_t address, uint8_t *buffer, struct ipo_bytes *out)
 }
 
 /* A block that begins with its size; what is behind it comes next, whatever was read of it. */
-static const uint8_t *end_of_block(struct ipo_bytes *b)
+static const uint8_t *find_block_end(struct ipo_bytes *b)
 {
     uint64_t size = ipo_bytes_uleb(b);
     return size <= ipo_bytes_left(b) ? b->at + size : b->end;
@@ -77,14 +77,14 @@ static const uint8_t *end_of_block(struct ipo_bytes *b)
 /* The data that the letters of the augmentation announce; 'z', the first, says that they have a size. */
 static void read_augmentation(const char *letters, struct ipo_bytes *b, struct cie *cie)
 {
-    const uint8_t *end = end_of_block(b);
+    const uint8_t *end = find_block_end(b);
     for (const char *letter = letters + 1; *letter; letter++) {
         if (*letter == 'R')
             cie->encoding = (uint8_t)ipo_bytes_unsigned(b, 1);
         else if (*letter == 'L')
             ipo_bytes_skip(b, 1);
         else if (*letter == 'P')
-            encoded(b, (uint8_t)ipo_bytes_unsigned(b, 1));
+            read_encoded(b, (uint8_t)ipo_bytes_unsigned(b, 1));
         else if (*letter == 'S')
             cie->signal_frame = true;
         else if (*letter != 'B')
@@ -97,7 +97,7 @@ static void read_augmentation(const char *letters, struct ipo_bytes *b, struct c
 static bool read_cie(uint64_t address, uint8_t *buffer, struct ipo_bytes *rest, struct cie *cie)
 {
     struct ipo_bytes b;
-    if (!entry(address, buffer, &b) || ipo_bytes_unsigned(&b, 4) != 0)
+    if (!read_entry(address, buffer, &b) || ipo_bytes_unsigned(&b, 4) != 0)
         return false;
     *cie = (struct cie){0};
     uint64_t version = ipo_bytes_unsigned(&b, 1);
@@ -129,12 +129,12 @@ struct run {
 };
 
 /* An instruction that says where the following ones begin to hold.  False: it is another one. */
-static bool moves(uint8_t op, struct run *run)
+static bool move_place(uint8_t op, struct run *run)
 {
     uint64_t advance;
     switch (op & PRIMARY_CODE ? op & PRIMARY_CODE : op) {
     case DW_CFA_set_loc:
-        run->place = encoded(&run->code, run->cie->encoding);
+        run->place = read_encoded(&run->code, run->cie->encoding);
         return true;
     case DW_CFA_advance_loc:
         advance = op & PRIMARY_OPERAND;
@@ -156,7 +156,7 @@ static bool moves(uint8_t op, struct run *run)
 }
 
 /* An expression is evaluated later: its place in the process and its length are kept. */
-static struct ipo_where expression(struct ipo_bytes *b, enum ipo_rule rule)
+static struct ipo_where read_expression(struct ipo_bytes *b, enum ipo_rule rule)
 {
     uint64_t length = ipo_bytes_uleb(b);
     struct ipo_where where = {rule, (int64_t)ipo_bytes_here(b), length};
@@ -164,24 +164,24 @@ static struct ipo_where expression(struct ipo_bytes *b, enum ipo_rule rule)
     return where;
 }
 
-static struct ipo_where offset(enum ipo_rule rule, int64_t value)
+static struct ipo_where make_offset(enum ipo_rule rule, int64_t value)
 {
     return (struct ipo_where){rule, value, 0};
 }
 
 /* An instruction that defines the canonical frame address.  False: it is another one. */
-static bool defines_cfa(uint8_t op, struct run *run)
+static bool define_cfa(uint8_t op, struct run *run)
 {
     struct ipo_row *row = run->row;
     struct ipo_bytes *b = &run->code;
     switch (op) {
     case DW_CFA_def_cfa:
         row->cfa_register = (unsigned)ipo_bytes_uleb(b);
-        row->cfa = offset(IPO_RULE_VAL_OFFSET, (int64_t)ipo_bytes_uleb(b));
+        row->cfa = make_offset(IPO_RULE_VAL_OFFSET, (int64_t)ipo_bytes_uleb(b));
         return true;
     case DW_CFA_def_cfa_sf:
         row->cfa_register = (unsigned)ipo_bytes_uleb(b);
-        row->cfa = offset(IPO_RULE_VAL_OFFSET, ipo_bytes_sleb(b) * run->cie->data_align);
+        row->cfa = make_offset(IPO_RULE_VAL_OFFSET, ipo_bytes_sleb(b) * run->cie->data_align);
         return true;
     case DW_CFA_def_cfa_register:
         row->cfa_register = (unsigned)ipo_bytes_uleb(b);
@@ -194,7 +194,7 @@ static bool defines_cfa(uint8_t op, struct run *run)
         row->cfa.value = ipo_bytes_sleb(b) * run->cie->data_align;
         return true;
     case DW_CFA_def_cfa_expression:
-        row->cfa = expression(b, IPO_RULE_VAL_EXPRESSION);
+        row->cfa = read_expression(b, IPO_RULE_VAL_EXPRESSION);
         return true;
     default:
         return false;
@@ -202,7 +202,7 @@ static bool defines_cfa(uint8_t op, struct run *run)
 }
 
 /* An instruction that says where a register was saved.  False: it is another one. */
-static bool defines_register(uint8_t op, struct run *run)
+static bool define_register(uint8_t op, struct run *run)
 {
     struct ipo_bytes *b = &run->code;
     int64_t align = run->cie->data_align;
@@ -211,16 +211,16 @@ static bool defines_register(uint8_t op, struct run *run)
     switch (op & PRIMARY_CODE ? op & PRIMARY_CODE : op) {
     case DW_CFA_offset:
     case DW_CFA_offset_extended:
-        where = offset(IPO_RULE_OFFSET, (int64_t)ipo_bytes_uleb(b) * align);
+        where = make_offset(IPO_RULE_OFFSET, (int64_t)ipo_bytes_uleb(b) * align);
         break;
     case DW_CFA_offset_extended_sf:
-        where = offset(IPO_RULE_OFFSET, ipo_bytes_sleb(b) * align);
+        where = make_offset(IPO_RULE_OFFSET, ipo_bytes_sleb(b) * align);
         break;
     case DW_CFA_val_offset:
-        where = offset(IPO_RULE_VAL_OFFSET, (int64_t)ipo_bytes_uleb(b) * align);
+        where = make_offset(IPO_RULE_VAL_OFFSET, (int64_t)ipo_bytes_uleb(b) * align);
         break;
     case DW_CFA_val_offset_sf:
-        where = offset(IPO_RULE_VAL_OFFSET, ipo_bytes_sleb(b) * align);
+        where = make_offset(IPO_RULE_VAL_OFFSET, ipo_bytes_sleb(b) * align);
         break;
     case DW_CFA_restore:
     case DW_CFA_restore_extended:
@@ -235,13 +235,13 @@ static bool defines_register(uint8_t op, struct run *run)
         where.rule = IPO_RULE_SAME;
         break;
     case DW_CFA_register:
-        where = offset(IPO_RULE_REGISTER, (int64_t)ipo_bytes_uleb(b));
+        where = make_offset(IPO_RULE_REGISTER, (int64_t)ipo_bytes_uleb(b));
         break;
     case DW_CFA_expression:
-        where = expression(b, IPO_RULE_EXPRESSION);
+        where = read_expression(b, IPO_RULE_EXPRESSION);
         break;
     case DW_CFA_val_expression:
-        where = expression(b, IPO_RULE_VAL_EXPRESSION);
+        where = read_expression(b, IPO_RULE_VAL_EXPRESSION);
         break;
     default:
         return false;
@@ -276,10 +276,10 @@ static bool run_until(struct run *run, uint64_t pc)
             *run->row = kept[--depth];
             break;
         default:
-            if (moves(op, run)) {
+            if (move_place(op, run)) {
                 if (run->place > pc)
                     return true;
-            } else if (!defines_cfa(op, run) && !defines_register(op, run)) {
+            } else if (!define_cfa(op, run) && !define_register(op, run)) {
                 return false;
             }
         }
@@ -290,7 +290,7 @@ static bool run_until(struct run *run, uint64_t pc)
 /* ---- a place ----------------------------------------------------------------------------------------------------- */
 
 /* The FDE of the last function that begins at or before `pc`. */
-static uint64_t find(const struct ipo_module *module, uint64_t pc)
+static uint64_t find_fde(const struct ipo_module *module, uint64_t pc)
 {
     int32_t pair[2];
     uint32_t low = 0, high = module->table_count;
@@ -313,17 +313,17 @@ bool ipo_cfi_row(const struct ipo_module *module, uint64_t pc, struct ipo_row *r
     static uint8_t fde_bytes[ENTRY_MAX], cie_bytes[ENTRY_MAX]; /* one user at a time */
     struct ipo_bytes fde, initial_code;
     struct cie cie;
-    uint64_t address = module->table ? find(module, pc) : 0;
-    if (!address || !entry(address, fde_bytes, &fde))
+    uint64_t address = module->table ? find_fde(module, pc) : 0;
+    if (!address || !read_entry(address, fde_bytes, &fde))
         return false;
     uint64_t back = ipo_bytes_unsigned(&fde, 4); /* from here to its CIE */
     if (!back || !read_cie(address + 4 - back, cie_bytes, &initial_code, &cie))
         return false;
-    uint64_t begin = encoded(&fde, cie.encoding), size = encoded(&fde, cie.encoding & ENCODING_FORMAT);
+    uint64_t begin = read_encoded(&fde, cie.encoding), size = read_encoded(&fde, cie.encoding & ENCODING_FORMAT);
     if (pc < begin || pc - begin >= size)
         return false;
     if (cie.augmented)
-        fde.at = end_of_block(&fde);
+        fde.at = find_block_end(&fde);
     memset(row, 0, sizeof *row);
     row->return_register = cie.return_register < IPO_REGS ? cie.return_register : IPO_REG_RA;
     row->function = begin;

@@ -9,7 +9,7 @@
 #define STACK          16u  /* values */
 
 /* An operation that pushes a number of its own.  False: it is another one. */
-static bool constant(uint8_t op, struct ipo_bytes *b, uint64_t *out)
+static bool read_constant(uint8_t op, struct ipo_bytes *b, uint64_t *out)
 {
     if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
         *out = op - (uint64_t)DW_OP_lit0;
@@ -40,7 +40,7 @@ static bool constant(uint8_t op, struct ipo_bytes *b, uint64_t *out)
 }
 
 /* A register plus an offset.  x86-64's register 16 is the pc: the PLT's expression asks for it. */
-static bool based(unsigned reg, struct ipo_bytes *b, const struct ipo_cursor *cursor, uint64_t *out)
+static bool add_to_register(unsigned reg, struct ipo_bytes *b, const struct ipo_cursor *cursor, uint64_t *out)
 {
     uint64_t offset = (uint64_t)ipo_bytes_sleb(b);
     bool is_pc = IPO_REGS == 17 && reg == 16;
@@ -50,7 +50,7 @@ static bool based(unsigned reg, struct ipo_bytes *b, const struct ipo_cursor *cu
     return true;
 }
 
-static bool combine(uint8_t op, uint64_t a, uint64_t b, uint64_t *out)
+static bool combine_values(uint8_t op, uint64_t a, uint64_t b, uint64_t *out)
 {
     switch (op) {
     case DW_OP_and:
@@ -101,10 +101,10 @@ bool ipo_expression(const struct ipo_cursor *cursor, uint64_t address, uint64_t 
         stack[top++] = *first;
     while (ipo_bytes_left(&b) > 0 && top < STACK) {
         uint8_t op = (uint8_t)ipo_bytes_unsigned(&b, 1);
-        if (constant(op, &b, &value)) {
+        if (read_constant(op, &b, &value)) {
             stack[top++] = value;
         } else if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
-            if (!based(op - (unsigned)DW_OP_breg0, &b, cursor, &stack[top++]))
+            if (!add_to_register(op - (unsigned)DW_OP_breg0, &b, cursor, &stack[top++]))
                 return false;
         } else if (top == 0) {
             return false;
@@ -117,7 +117,7 @@ bool ipo_expression(const struct ipo_cursor *cursor, uint64_t address, uint64_t 
         } else if (op == DW_OP_plus_uconst) {
             stack[top - 1] += ipo_bytes_uleb(&b);
         } else {
-            if (top < 2 || !combine(op, stack[top - 2], stack[top - 1], &stack[top - 2]))
+            if (top < 2 || !combine_values(op, stack[top - 2], stack[top - 1], &stack[top - 2]))
                 return false;
             top--;
         }

@@ -38,7 +38,7 @@ enum { NOTHING, CRASHED, TAKING, TAKEN };
 static atomic_int state;
 static atomic_bool gave_up; /* our thread is stuck: nobody waits for it again */
 
-static size_t index_of(int number)
+static size_t find_index(int number)
 {
     size_t i = 0;
     while (i + 1 < SIGNALS && signals[i].number != number)
@@ -55,7 +55,7 @@ void ipo_fatal_seen(int number, void *context)
         atomic_compare_exchange_strong(&state, &nothing, CRASHED + 100)) {
         crash.tid = (uint32_t)syscall(SYS_gettid);
         crash.signal = number;
-        crash_why = number == SIGBUS ? "killed by SIGBUS" : signals[index_of(number)].why;
+        crash_why = number == SIGBUS ? "killed by SIGBUS" : signals[find_index(number)].why;
         ipo_registers_of(context, &crash.at);
         atomic_store(&state, CRASHED);
         ipo_heartbeat_wake();
@@ -74,9 +74,9 @@ void ipo_fatal_seen(int number, void *context)
     errno = kept;
 }
 
-static void on_signal(int number, siginfo_t *info, void *context)
+static void handle_signal(int number, siginfo_t *info, void *context)
 {
-    const struct sigaction *to = &before[index_of(number)];
+    const struct sigaction *to = &before[find_index(number)];
     bool delivered = ipo_is_called_by_kernel(__builtin_frame_address(0), context);
     if (delivered)
         ipo_fatal_seen(number, context);
@@ -89,27 +89,27 @@ static void on_signal(int number, siginfo_t *info, void *context)
 }
 
 /* Ours, as theirs would be called: its mask, which stack it runs on, what it interrupts. */
-static bool install(size_t i)
+static bool install_handler(size_t i)
 {
-    struct sigaction ours = {.sa_sigaction = on_signal, .sa_mask = before[i].sa_mask};
+    struct sigaction ours = {.sa_sigaction = handle_signal, .sa_mask = before[i].sa_mask};
     ours.sa_flags = SA_SIGINFO | (ipo_action_is(&before[i], SIG_DFL) ? SA_ONSTACK : before[i].sa_flags & ~SA_RESETHAND);
     return !sigaction(signals[i].number, &ours, NULL);
 }
 
 const struct sigaction *ipo_fatal_shown(int number, const struct sigaction *seen)
 {
-    size_t i = index_of(number);
-    return signals[i].number == number && seen->sa_sigaction == on_signal ? &before[i] : seen;
+    size_t i = find_index(number);
+    return signals[i].number == number && seen->sa_sigaction == handle_signal ? &before[i] : seen;
 }
 
 /* A child that shares our memory (vfork) sets its own dispositions, not ours. */
 void ipo_fatal_again(int number, const struct sigaction *set)
 {
     int kept = errno;
-    size_t i = index_of(number);
+    size_t i = find_index(number);
     if (signals[i].number == number && mine[i] && set->sa_handler == before[i].sa_handler &&
         ipo_process.pid == (uint32_t)getpid() && !sigaction(number, NULL, &before[i]))
-        install(i);
+        install_handler(i);
     errno = kept;
 }
 
@@ -135,11 +135,11 @@ void ipo_fatal_start(void)
         if (ipo_action_is(&before[i], SIG_IGN) ||
             (!ipo_action_is(&before[i], SIG_DFL) && !is_library_handler(&before[i])))
             continue;
-        mine[i] = install(i);
+        mine[i] = install_handler(i);
     }
     struct sigaction bus;
     if (ipo_process.options.stacks && ipo_guard_behind(&bus))
-        ipo_guard_tell(is_library_handler(&bus));
+        ipo_guard_report(is_library_handler(&bus));
 }
 
 void ipo_fatal_round(void)
@@ -157,7 +157,7 @@ void ipo_fatal_stop(void)
     for (size_t i = 0; i < SIGNALS; i++) {
         struct sigaction now;
         if (mine[i] && !sigaction(signals[i].number, NULL, &now) && (now.sa_flags & SA_SIGINFO) &&
-            now.sa_sigaction == on_signal)
+            now.sa_sigaction == handle_signal)
             sigaction(signals[i].number, &before[i], NULL);
         mine[i] = false;
     }

@@ -16,36 +16,36 @@
  * whole one. */
 struct theirs {
     struct sigaction action;
-    bool told; /* by fatal.c, when it is about to end the process */
+    bool is_reported; /* by fatal.c, when it is about to end the process */
 };
 #define TURNS 16u
 static struct theirs turns[TURNS];
 static atomic_uint next_turn;
 static _Atomic(struct theirs *) theirs; /* NULL: ours was never installed */
 static struct sigaction first;          /* what was there before us */
-static atomic_bool tell;
+static atomic_bool reporting;
 
-static void on_bus(int number, siginfo_t *info, void *context);
+static void handle_bus(int number, siginfo_t *info, void *context);
 
 static bool is_ours(const struct sigaction *action)
 {
-    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_bus;
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == handle_bus;
 }
 /* SIG_DFL or SIG_IGN, which mean the same with SA_SIGINFO. */
 
 /* Ours, as theirs would be called: its mask, which stack it runs on, what it interrupts. */
-static void install(const struct sigaction *behind)
+static void install_handler(const struct sigaction *behind)
 {
-    struct sigaction ours = {.sa_sigaction = on_bus, .sa_mask = behind->sa_mask};
+    struct sigaction ours = {.sa_sigaction = handle_bus, .sa_mask = behind->sa_mask};
     ours.sa_flags = SA_SIGINFO | (behind->sa_flags & ~SA_RESETHAND) | (ipo_action_is(behind, SIG_DFL) ? SA_ONSTACK : 0);
     sigaction(SIGBUS, &ours, NULL);
 }
 
-static void remember(const struct sigaction *action)
+static void remember_theirs(const struct sigaction *action)
 {
     struct theirs *turn = &turns[atomic_fetch_add(&next_turn, 1) % TURNS];
     turn->action = *action;
-    turn->told = ipo_action_is(action, SIG_DFL);
+    turn->is_reported = ipo_action_is(action, SIG_DFL);
     atomic_store(&theirs, turn);
 }
 
@@ -57,12 +57,12 @@ static void go_in_front(void)
         return;
     if (!atomic_load(&theirs))
         first = now;
-    remember(&now);
+    remember_theirs(&now);
     if (!ipo_action_is(&now, SIG_IGN))
-        install(&now);
+        install_handler(&now);
 }
 
-static void on_bus(int number, siginfo_t *info, void *context)
+static void handle_bus(int number, siginfo_t *info, void *context)
 {
     int kept = errno;
     bool delivered = ipo_is_called_by_kernel(__builtin_frame_address(0), context);
@@ -73,13 +73,13 @@ static void on_bus(int number, siginfo_t *info, void *context)
     }
     const struct theirs *turn = atomic_load(&theirs);
     const struct sigaction *to = delivered ? &turn->action : &first;
-    if (delivered && turn->told && atomic_load(&tell))
+    if (delivered && turn->is_reported && atomic_load(&reporting))
         ipo_fatal_seen(number, context);
     if (delivered && (to->sa_flags & SA_RESETHAND)) {
         struct sigaction none = turn->action; /* its flags and mask stay */
         none.sa_handler = SIG_DFL;
-        remember(&none);
-        install(&none);
+        remember_theirs(&none);
+        install_handler(&none);
     }
     errno = kept;
     ipo_hand_on(to, number, info, context,
@@ -101,17 +101,17 @@ bool ipo_guard_behind(struct sigaction *action)
     return turn != NULL;
 }
 
-void ipo_guard_tell(bool is_library_handler)
+void ipo_guard_report(bool is_library_handler)
 {
     struct theirs *turn = atomic_load(&theirs);
     if (turn)
-        turn->told |= is_library_handler;
-    atomic_store(&tell, true);
+        turn->is_reported |= is_library_handler;
+    atomic_store(&reporting, true);
 }
 
 void ipo_guard_quiet(void)
 {
-    atomic_store(&tell, false);
+    atomic_store(&reporting, false);
 }
 
 /* ---- what the program asks of the system: done, and then we are in front again */
@@ -121,7 +121,7 @@ static bool is_guarded(int number)
     return number == SIGBUS && atomic_load(&theirs);
 }
 /* A child that shares our memory (vfork) sets its own dispositions, not ours. */
-static void after(int number)
+static void restore_front(int number)
 {
     int kept = errno;
     if (is_guarded(number) && ipo_process.pid == (uint32_t)getpid())
@@ -146,7 +146,7 @@ static int guard_sigaction(int number, const struct sigaction *action, struct si
     if (failed)
         return failed;
     if (action)
-        after(number);
+        restore_front(number);
     shown.sa_flags = (shown.sa_flags & ~SA_RESTART) | (seen.sa_flags & SA_RESTART); /* siginterrupt changes ours */
     if (old)
         *old = is_ours(&seen) ? shown : seen;
@@ -168,8 +168,8 @@ static handler guard_signal_by(handler (*real)(int, handler), int number, handle
     handler shown = was->action.sa_handler, seen = real(number, to);
     if (seen == SIG_ERR)
         return seen;
-    after(number);
-    return seen == (handler)(uintptr_t)on_bus ? shown : seen;
+    restore_front(number);
+    return seen == (handler)(uintptr_t)handle_bus ? shown : seen;
 }
 extern handler __sysv_signal(int number, handler to);
 extern handler old_sigset(int number, handler to) __asm__("sigset"); /* headers warn of it */

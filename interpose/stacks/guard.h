@@ -11,7 +11,7 @@ void ipo_guard_start(void);
 /* For fatal.c: what the program has installed (false: we are not there); from now on a SIGBUS that ends the process is
  * told, also where that is the MPI library's handler; no more. */
 bool ipo_guard_behind(struct sigaction *action);
-void ipo_guard_tell(bool is_library_handler);
+void ipo_guard_report(bool is_library_handler);
 void ipo_guard_quiet(void);
 
 /* What the program's calls of sigaction, signal .. lead to, NULL for other names: it sees its own dispositions. */

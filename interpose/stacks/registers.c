@@ -43,7 +43,7 @@ void ipo_registers_of(const void *context, struct ipo_cursor *out)
 #endif
 }
 
-static void wait_while(atomic_int *word, int value, long ns)
+static void wait_for_change(atomic_int *word, int value, long ns)
 {
     struct timespec end, now, left;
     clock_gettime(CLOCK_MONOTONIC, &end);
@@ -65,13 +65,13 @@ static void wait_while(atomic_int *word, int value, long ns)
     }
 }
 
-static void wake(atomic_int *word)
+static void wake_waiter(atomic_int *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 16, NULL, NULL, 0);
 }
 
 /* In the thread that was asked: system calls only. */
-static void stop_here(int sent, siginfo_t *info, void *context)
+static void stop_thread(int sent, siginfo_t *info, void *context)
 {
     (void)sent;
     (void)info;
@@ -79,8 +79,8 @@ static void stop_here(int sent, siginfo_t *info, void *context)
     if (atomic_load(&hold.tid) == (unsigned)syscall(SYS_gettid) && atomic_load(&hold.state) == ASKED) {
         ipo_registers_of(context, &hold.at);
         if (atomic_compare_exchange_strong(&hold.state, &asked, ARRIVED)) {
-            wake(&hold.state);
-            wait_while(&hold.state, ARRIVED, RELEASE_NS);
+            wake_waiter(&hold.state);
+            wait_for_change(&hold.state, ARRIVED, RELEASE_NS);
         }
     }
     atomic_fetch_sub(&under_way, 1);
@@ -92,7 +92,7 @@ bool ipo_registers_begin(void)
     if (number)
         return true;
     for (int candidate = 64; candidate > 34 && !number; candidate--) {
-        struct sigaction mine = {.sa_sigaction = stop_here, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+        struct sigaction mine = {.sa_sigaction = stop_thread, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
         sigfillset(&mine.sa_mask);
         if (sigaction(candidate, NULL, &before) || (before.sa_flags & SA_SIGINFO) || before.sa_handler != SIG_DFL)
             continue;
@@ -114,7 +114,7 @@ bool ipo_registers_hold(const struct ipo_task *task, struct ipo_cursor *out)
         atomic_store(&hold.state, IDLE);
         return false;
     }
-    wait_while(&hold.state, ASKED, ANSWER_NS);
+    wait_for_change(&hold.state, ASKED, ANSWER_NS);
     int asked = ASKED;
     if (atomic_compare_exchange_strong(&hold.state, &asked, IDLE))
         return false; /* it may still come: then it goes on at once */
@@ -125,7 +125,7 @@ bool ipo_registers_hold(const struct ipo_task *task, struct ipo_cursor *out)
 void ipo_registers_release(void)
 {
     atomic_store(&hold.state, RELEASED);
-    wake(&hold.state);
+    wake_waiter(&hold.state);
 }
 
 void ipo_registers_end(void)
@@ -138,7 +138,7 @@ void ipo_registers_end(void)
     struct sigaction now;
     if (!number || atomic_load(&under_way) || sigaction(number, NULL, &now))
         return;
-    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == stop_here)
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == stop_thread)
         sigaction(number, &before, NULL);
     number = 0;
 }

@@ -4,30 +4,30 @@
 #include "interpose/stacks/guard.h"
 #include "interpose/stacks/triggers.h"
 
-static void run(void)
+static void start_recording(void)
 {
     ipo_guard_start(); /* the MPI library may have put a handler of its own in front */
     ipo_fatal_start();
 }
 
-static ipo_function wrapper_of(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
 {
     (void)object, (void)bound;
     return ipo_guard_wrapper_of(name);
 }
 
-static void round_of(bool over)
+static void run_round(bool over)
 {
     (void)over; /* makes room in the file if any are due */
     ipo_triggers_round();
 }
 
 static const struct ipo_source stacks_source = {.name = "stacks",
-                                                .wrapper_of = wrapper_of,
+                                                .wrapper_of = find_wrapper,
                                                 .begun = ipo_guard_start,
                                                 .live = ipo_triggers_start,
-                                                .run = run,
+                                                .run = start_recording,
                                                 .wake = ipo_fatal_round,
-                                                .round = round_of,
+                                                .round = run_round,
                                                 .stop = ipo_fatal_stop};
 IPO_SOURCE(stacks_source);

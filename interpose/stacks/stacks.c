@@ -47,7 +47,7 @@ static void add_line(const char *first, const char *const *fields)
     }
 }
 
-static void hex(char *out, uint64_t value)
+static void format_hex(char *out, uint64_t value)
 {
     char digits[16];
     size_t n = 0;
@@ -69,7 +69,7 @@ static struct {
 } names[NAMES];
 static uint64_t naming_ends;
 
-static const char *function_of(uint64_t address, const struct ipo_module *module)
+static const char *find_function(uint64_t address, const struct ipo_module *module)
 {
     unsigned at = (unsigned)(address * 0x9e3779b97f4a7c15u >> 52) % NAMES;
     if (names[at].address == address)
@@ -84,7 +84,7 @@ static const char *function_of(uint64_t address, const struct ipo_module *module
     } else {
         size_t n = strnlen(name, sizeof names[at].function - 24);
         memcpy(names[at].function, name, n);
-        hex(names[at].function + n, into + 1);
+        format_hex(names[at].function + n, into + 1);
     }
     names[at].address = address;
     return names[at].function;
@@ -100,9 +100,9 @@ static void put_native(uint64_t address)
     size_t n = module ? strlen(module->path) : 0;
     if (module)
         memcpy(where, module->path, n);
-    hex(where + n, module ? address - module->begin : address);
+    format_hex(where + n, module ? address - module->begin : address);
     add_line("native",
-             (const char *const[]){module ? function_of(address, module) : "?", module ? where : where + 1, 0});
+             (const char *const[]){module ? find_function(address, module) : "?", module ? where : where + 1, 0});
 }
 
 /* ---- one thread -------------------------------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ struct walk {
     uint16_t flags;
 };
 
-static void walk_up(struct ipo_cursor *at, struct walk *out)
+static void walk_frames(struct ipo_cursor *at, struct walk *out)
 {
     bool ended = false;
     do
@@ -126,10 +126,10 @@ static void walk_up(struct ipo_cursor *at, struct walk *out)
 }
 
 /* The caller of the MPI function that the thread is inside: its wrapper's frame is known. */
-static bool from_call(uint32_t tid, struct ipo_cursor *out)
+static bool find_caller(uint32_t tid, struct ipo_cursor *out)
 {
     const struct ipo_thread *thread = ipo_thread_of(tid);
-    uint64_t mark = thread ? ipo_peek_word((uint64_t)(uintptr_t)&thread->mark) : 0, pair[2];
+    uint64_t mark = thread ? ipo_safe_read_word((uint64_t)(uintptr_t)&thread->mark) : 0, pair[2];
     if (!mark || !ipo_safe_read(mark, pair, sizeof pair) || pair[1] != thread->outer_site)
         return false;
     memset(out, 0, sizeof *out);
@@ -147,31 +147,31 @@ static void walk_thread(const struct ipo_task *task, const struct ipo_crash *cra
     if (crash && crash->tid == task->tid) {
         at = crash->at;
         out->flags |= TRC_STACK_CRASHED;
-        walk_up(&at, out);
+        walk_frames(&at, out);
         return;
     }
     if (task->placed && !task->running) {
         at.pc = task->pc;
         at.exact = true;
         ipo_cursor_set(&at, IPO_REG_SP, task->sp);
-        walk_up(&at, out);
+        walk_frames(&at, out);
         /* One that was woken meanwhile has left other frames there. */
         struct ipo_task again;
-        if (ipo_task_look(task->tid, &again) && (again.sp != task->sp || again.pc != task->pc))
+        if (ipo_task_read(task->tid, &again) && (again.sp != task->sp || again.pc != task->pc))
             out->flags |= TRC_STACK_SHORT;
         return;
     }
     bool may_ask = task->running || task->state == 'R';
     if (may_ask && ipo_registers_hold(task, &at)) {
-        walk_up(&at, out);
+        walk_frames(&at, out);
         ipo_registers_release();
         return;
     }
     if (may_ask)
         out->flags |= TRC_STACK_NO_ANSWER;
-    if (from_call(task->tid, &at)) {
+    if (find_caller(task->tid, &at)) {
         out->flags |= TRC_STACK_IN_CALL;
-        walk_up(&at, out);
+        walk_frames(&at, out);
     } else {
         out->flags |= TRC_STACK_SHORT;
     }
@@ -182,10 +182,10 @@ static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t ti
     static char on[700];
     static struct walk walked;
     struct ipo_task task;
-    if (!ipo_task_look(tid, &task))
+    if (!ipo_task_read(tid, &task))
         return;
     /* A thread that was just leaving or entering a system call: where it settles says more. */
-    for (int tries = 0; tries < 3 && !task.placed && task.state == 'S' && ipo_task_look(tid, &task); tries++)
+    for (int tries = 0; tries < 3 && !task.placed && task.state == 'S' && ipo_task_read(tid, &task); tries++)
         ;
     ipo_task_on(&task, on, sizeof on);
     walked.count = 0;

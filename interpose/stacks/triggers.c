@@ -20,8 +20,8 @@
 
 static struct {
     bool on;
-    uint64_t hang_ns;   /* 0: never */
-    uint64_t looked_ns; /* last look */
+    uint64_t hang_ns;    /* 0: never */
+    uint64_t sampled_ns; /* last look */
     uint64_t progress, moved_ns, next_ns, wait_ns;
     const char *overdue;
     uint64_t request_ns; /* modification time of the last request seen */
@@ -31,19 +31,19 @@ static struct {
 } trigger;
 
 /* fstat and stat have newer symbol versions than we may use. */
-static bool look_at(const char *path, struct stat *there)
+static bool read_file_state(const char *path, struct stat *there)
 {
     return path[0] && !syscall(SYS_newfstatat, AT_FDCWD, path, there, AT_SYMLINK_NOFOLLOW);
 }
 
 /* When stacks were last asked for; 0: never.  Only a plain file of this user, of root or of the folder's owner counts,
  * in a folder that others may not write to. */
-static uint64_t asked_ns(void)
+static uint64_t read_request_time(void)
 {
     struct stat file, folder;
-    if (!look_at(trigger.request, &file) || !S_ISREG(file.st_mode) || file.st_nlink != 1)
+    if (!read_file_state(trigger.request, &file) || !S_ISREG(file.st_mode) || file.st_nlink != 1)
         return 0;
-    if (!look_at(trigger.folder, &folder) || folder.st_mode & S_IWOTH)
+    if (!read_file_state(trigger.folder, &folder) || folder.st_mode & S_IWOTH)
         return 0;
     if (file.st_uid != geteuid() && file.st_uid != 0 && file.st_uid != folder.st_uid)
         return 0;
@@ -71,10 +71,10 @@ void ipo_triggers_start(void)
     ipo_text_add(&path, "stacks.request");
     if (path.used + 1 < sizeof trigger.request)
         memcpy(trigger.request, path.text, path.used + 1);
-    trigger.request_ns = asked_ns();
+    trigger.request_ns = read_request_time();
 }
 
-static void seconds(struct ipo_text *line, uint64_t ns)
+static void add_seconds(struct ipo_text *line, uint64_t ns)
 {
     ipo_text_add_number(line, ns / 1000000000u);
     ipo_text_add(line, ".");
@@ -84,7 +84,7 @@ static void seconds(struct ipo_text *line, uint64_t ns)
 
 /* Nothing moved for HPCTOP_HANG seconds, and again after twice as long; or one call takes 50 times what it ever took.
  */
-static void look_for_hang(uint64_t now)
+static void check_for_hang(uint64_t now)
 {
     uint64_t progress = ipo_progress();
     if (progress != trigger.progress || !trigger.moved_ns) {
@@ -99,7 +99,7 @@ static void look_for_hang(uint64_t now)
     if (quiet >= trigger.wait_ns) {
         trigger.wait_ns = trigger.wait_ns < LONGEST_NS / 2 ? trigger.wait_ns * 2 : quiet + LONGEST_NS;
         ipo_text_add(&why, "no call completed for ");
-        seconds(&why, quiet);
+        add_seconds(&why, quiet);
     } else if (!trigger.overdue && trigger.hang_ns > OVERDUE_NS && quiet >= OVERDUE_NS) {
         double ns_per_tick = 1;
         const struct trc_head *head = ipo_process.writer.head;
@@ -111,7 +111,7 @@ static void look_for_hang(uint64_t now)
             return;
         ipo_text_add(&why, trigger.overdue);
         ipo_text_add(&why, " takes more than 50 times what it ever took: ");
-        seconds(&why, quiet);
+        add_seconds(&why, quiet);
     } else {
         return;
     }
@@ -123,14 +123,14 @@ void ipo_triggers_round(void)
     if (!trigger.on)
         return;
     uint64_t now = trc_now_ns();
-    if (now - trigger.looked_ns < LOOK_NS)
+    if (now - trigger.sampled_ns < LOOK_NS)
         return;
-    trigger.looked_ns = now;
+    trigger.sampled_ns = now;
     if (trigger.hang_ns)
-        look_for_hang(now);
+        check_for_hang(now);
     if (trigger.served_ns && now - trigger.served_ns < DEMAND_NS)
         return;
-    uint64_t asked = asked_ns();
+    uint64_t asked = read_request_time();
     if (asked && asked != trigger.request_ns) {
         trigger.request_ns = asked;
         trigger.served_ns = now;

@@ -12,7 +12,7 @@
 
 #if defined(__x86_64__)
 /* Does a call that returns to `to` lead to `function` (0: to anything)? */
-static bool call_leads_to(uint64_t to, uint64_t function)
+static bool is_call_to(uint64_t to, uint64_t function)
 {
     uint8_t code[7];
     int32_t distance;
@@ -32,12 +32,12 @@ static bool call_leads_to(uint64_t to, uint64_t function)
         if (entry[at] != 0xff || entry[at + 1] != 0x25)
             return !function;
         memcpy(&distance, entry + at + 2, 4);
-        uint64_t leads = ipo_peek_word(target + at + 6 + (uint64_t)(int64_t)distance);
+        uint64_t leads = ipo_safe_read_word(target + at + 6 + (uint64_t)(int64_t)distance);
         return !function || leads == function;
     }
     if (code[1] == 0xff && code[2] == 0x15) { /* call *distance(%rip) */
         memcpy(&distance, code + 3, 4);
-        return !function || ipo_peek_word(to + (uint64_t)(int64_t)distance) == function;
+        return !function || ipo_safe_read_word(to + (uint64_t)(int64_t)distance) == function;
     }
     if (function)
         return false;
@@ -47,14 +47,14 @@ static bool call_leads_to(uint64_t to, uint64_t function)
 /* The function keeps its frame by a register that is not known here (a thread blocked in the kernel shows only its
  * stack pointer).  Its return address is searched for on the stack: one behind a call that leads to it, else behind any
  * call. */
-static bool guess(struct ipo_cursor *cursor, uint64_t function)
+static bool guess_caller(struct ipo_cursor *cursor, uint64_t function)
 {
     static uint64_t words[GUESS_WORDS];
     uint64_t sp = cursor->reg[IPO_REG_SP];
     size_t count = ipo_safe_read_some(sp, words, sizeof words) / 8;
     for (int sure = 1; sure >= 0; sure--)
         for (size_t i = 1; i < count; i++)
-            if (words[i] > 4096 && call_leads_to(words[i], sure ? function : 0)) {
+            if (words[i] > 4096 && is_call_to(words[i], sure ? function : 0)) {
                 cursor->known = 0;
                 ipo_cursor_set(cursor, IPO_REG_SP, sp + 8 * (i + 1));
                 uint64_t frame = words[i - 1]; /* where the function saved its caller's, if it did */
@@ -68,7 +68,7 @@ static bool guess(struct ipo_cursor *cursor, uint64_t function)
     return false;
 }
 #else
-static bool guess(struct ipo_cursor *cursor, uint64_t function)
+static bool guess_caller(struct ipo_cursor *cursor, uint64_t function)
 {
     (void)function;
     uint64_t pair[2], frame = cursor->reg[IPO_REG_FP]; /* aarch64 code keeps frame records as a rule */
@@ -85,7 +85,7 @@ static bool guess(struct ipo_cursor *cursor, uint64_t function)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static bool frame_address(const struct ipo_cursor *cursor, const struct ipo_row *row, uint64_t *cfa)
+static bool find_frame_address(const struct ipo_cursor *cursor, const struct ipo_row *row, uint64_t *cfa)
 {
     if (row->cfa.rule == IPO_RULE_VAL_EXPRESSION)
         return ipo_expression(cursor, (uint64_t)row->cfa.value, row->cfa.length, NULL, cfa);
@@ -95,8 +95,8 @@ static bool frame_address(const struct ipo_cursor *cursor, const struct ipo_row 
     return true;
 }
 
-static bool restore(const struct ipo_cursor *cursor, const struct ipo_where *where, uint64_t cfa, unsigned reg,
-                    uint64_t *out)
+static bool restore_register(const struct ipo_cursor *cursor, const struct ipo_where *where, uint64_t cfa, unsigned reg,
+                             uint64_t *out)
 {
     uint64_t at;
     switch (where->rule) {
@@ -129,17 +129,17 @@ bool ipo_unwind_step(struct ipo_cursor *cursor, bool *ended)
     const struct ipo_module *module = ipo_module_of(pc);
     struct ipo_row row;
     if (!module || !ipo_cfi_row(module, pc, &row))
-        return guess(cursor, 0);
+        return guess_caller(cursor, 0);
     if (row.reg[row.return_register].rule == IPO_RULE_UNDEFINED) {
         *ended = true; /* the thread's first function says so */
         return false;
     }
-    if (!frame_address(cursor, &row, &cfa))
-        return guess(cursor, row.function);
+    if (!find_frame_address(cursor, &row, &cfa))
+        return guess_caller(cursor, row.function);
     struct ipo_cursor caller = {.guessed = cursor->guessed};
     for (unsigned reg = 0; reg < IPO_REGS; reg++) {
         uint64_t value;
-        if (restore(cursor, &row.reg[reg], cfa, reg, &value))
+        if (restore_register(cursor, &row.reg[reg], cfa, reg, &value))
             ipo_cursor_set(&caller, reg, value);
     }
     if (!(caller.known >> row.return_register & 1))

@@ -84,7 +84,7 @@ elif check("NVTX: there is a trace", os.path.isdir("t-nvtx"), os.listdir(".")):
     seen, dump = calls("t-nvtx"), hpctop("dump", "t-nvtx").out
     check("NVTX: the calls", all(seen.get(k) == n for k, n in WANTED.items() if k not in ("ncclCommInitRank", "ncclCommDestroy"))
           and seen.get("ncclCommInitRank", 0) >= 1, seen)
-    check("NVTX: the head names the window", re.search(r"fact nccl.windows: NVTX; not", dump), re.findall("fact nccl.*", dump))
+    check("NVTX: the head names the hook", re.search(r"fact nccl.hooks: NVTX; not", dump), re.findall("fact nccl.*", dump))
     if version >= 21600:
         reduced = re.search(r"ncclAllReduce.*", hpctop("report", "t-nvtx").out)
         check("NVTX: bytes", reduced and "64 B" in reduced.group(0), reduced and reduced.group(0))

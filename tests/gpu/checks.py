@@ -101,7 +101,7 @@ def injection():
 def plugin():
     r = launch(2, [program("calls"), "10", "4096"], "three", HPCTOP_NCCL="symbols,plugin,channels", NCCL_DEBUG="INFO")
     text = hpctop("dump", "three").out
-    windows = re.findall(r"^fact nccl.windows: (.*)$", text, re.M)
+    hooks = re.findall(r"^fact nccl.hooks: (.*)$", text, re.M)
     said = re.findall(r"rofiler.*", r.out)
     p = gpu.start(3, [program("hang"), "missing"], "three-hang", HPCTOP_NCCL="symbols,plugin,channels")
     common.wait_for(lambda: len(traces("three-hang")) == 3, 30)
@@ -111,9 +111,9 @@ def plugin():
     started = [s for s in states if s[0] == "started" and "by_plugin" in s[1]]
     plain = calls(2, 100, 4096, preload=False)[1]
     costs = [(w, calls(2, 100, 4096, "three-cost", HPCTOP_NCCL=w)[1]) for w in ("symbols", "symbols,plugin", "symbols,plugin,channels")]
-    text = "windows %s%s; of a hung all-reduce %d of 2 ranks' kernels are seen to have started; 4 KiB on 2 ranks: %s without, %s" % (
-        windows[:1], "; NCCL: " + said[0].strip() if said else "", len(started), us(plain), ", ".join("%s with %s" % (us(t), w) for w, t in costs))
-    return r.code == 0 and len(windows) == 2 and all("plugin" in w.split(";")[0] for w in windows) and bool(started), text
+    text = "hooks %s%s; of a hung all-reduce %d of 2 ranks' kernels are seen to have started; 4 KiB on 2 ranks: %s without, %s" % (
+        hooks[:1], "; NCCL: " + said[0].strip() if said else "", len(started), us(plain), ", ".join("%s with %s" % (us(t), w) for w, t in costs))
+    return r.code == 0 and len(hooks) == 2 and all("plugin" in w.split(";")[0] for w in hooks) and bool(started), text
 
 
 def kernels():

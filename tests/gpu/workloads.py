@@ -90,7 +90,7 @@ user = os.path.join(common.TOP, "workloads/nccl/ctypes_user.py")
 r = alone(2, [sys.executable, user, ".", machine.nccl], "ctypes", TRUTH=os.path.abspath("truth.json"), LIBCUDART=machine.cudart)
 rep = common.report("ctypes") if r.code == 0 else None
 check("ctypes_user: seen by dlsym", rep and {c["name"]: c["calls"] for c in rep["calls"]}.get("ncclAllReduce") == 10
-      and "dlsym" in hpctop("dump", "ctypes").out.split("fact nccl.windows: ")[1].split(";")[0], (r, rep and rep["calls"]))
+      and "dlsym" in hpctop("dump", "ctypes").out.split("fact nccl.hooks: ")[1].split(";")[0], (r, rep and rep["calls"]))
 r = launch(2, [program("hang_not"), "graph", "0"], "graph")
 rep = common.report("graph") if r.code == 0 else None
 check("hang_not graph: what is captured is no operation that ran", rep and "captured ncclAllReduce" in hpctop("dump", "graph").out, r)

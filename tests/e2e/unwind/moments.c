@@ -210,7 +210,7 @@ static bool look(struct kind *kind, const struct worker *whom)
     struct ipo_task task, again;
     struct ipo_cursor at = {0};
     unsigned entered = whom->shadow->entered;
-    if (!ipo_task_look(whom->tid, &task) || (whom->waits && (task.running || !task.placed)))
+    if (!ipo_task_read(whom->tid, &task) || (whom->waits && (task.running || !task.placed)))
         return false;
     uint64_t begun = now_ns(CLOCK_MONOTONIC);
     if (whom->waits) {
@@ -230,7 +230,7 @@ static bool look(struct kind *kind, const struct worker *whom)
     }
     bool in_time = now_ns(CLOCK_MONOTONIC) - begun < HELD_NS;
     if (whom->waits)
-        in_time = ipo_task_look(whom->tid, &again) && again.sp == task.sp && again.pc == task.pc &&
+        in_time = ipo_task_read(whom->tid, &again) && again.sp == task.sp && again.pc == task.pc &&
                   whom->shadow->entered == entered;
     else
         ipo_registers_release();

@@ -20,7 +20,7 @@ static ipo_gpu_op begin(void)
 
 static enum trc_gpu_state state_of(ipo_gpu_op op)
 {
-    return (enum trc_gpu_state)ipo_gpu_table->op[slot_in(op)].state;
+    return (enum trc_gpu_state)ipo_gpu_table->op[find_slot(op)].state;
 }
 
 /* Somebody holds the slot and does not get on while `say` is said by another. */
@@ -28,10 +28,10 @@ static ipo_gpu_op while_held(void (*say_it)(ipo_gpu_op op, uint64_t ticks, uint8
 {
     ipo_gpu_op op = begin();
     uint64_t word;
-    CHECK(hold(op, &word), "a slot that nobody holds");
+    CHECK(hold_slot(op, &word), "a slot that nobody holds");
     say_it(op, 0, how);
     CHECK(state_of(op) == TRC_GPU_CALLED, "state %d while somebody else has the slot", state_of(op));
-    release(op, word, say(op, word, TRC_GPU_STARTED, 0, 0, 0));
+    release_slot(op, word, set_state(op, word, TRC_GPU_STARTED, 0, 0, 0));
     return op;
 }
 
@@ -41,20 +41,20 @@ static void check_left(void)
     ipo_gpu_op op = begin();
     const struct trc_gpu_op *slot = ipo_gpu_op_of(op);
     uint64_t word;
-    CHECK(hold(op, &word), "a slot that nobody holds");
+    CHECK(hold_slot(op, &word), "a slot that nobody holds");
     ipo_gpu_op_enqueued(op, 0, TRC_GPU_BLIND);
     ipo_gpu_op_completed(op, 0, 0);
-    release(op, word, say(op, word, TRC_GPU_STARTED, 0, 0, 0));
+    release_slot(op, word, set_state(op, word, TRC_GPU_STARTED, 0, 0, 0));
     CHECK(slot->state == TRC_GPU_COMPLETED && slot->flags == TRC_GPU_APPROXIMATE,
           "its end is known, roughly: state %d, flags %x", slot->state, slot->flags);
 
     op = begin();
     slot = ipo_gpu_op_of(op);
-    CHECK(hold(op, &word), "a slot that nobody holds");
+    CHECK(hold_slot(op, &word), "a slot that nobody holds");
     ipo_gpu_op_failed(op, 5);
-    release(op, word, say(op, word, TRC_GPU_ENQUEUED, 0, 0, 0));
+    release_slot(op, word, set_state(op, word, TRC_GPU_ENQUEUED, 0, 0, 0));
     CHECK(slot->state == TRC_GPU_FAILED && slot->result == 5, "state %d, result %d", slot->state, slot->result);
-    CHECK(ipo_gpu_op_of(op) == slot && !(words[slot_in(op)] & (DUE | DUE_RESULT)), "it is still that operation");
+    CHECK(ipo_gpu_op_of(op) == slot && !(words[find_slot(op)] & (DUE | DUE_RESULT)), "it is still that operation");
 }
 
 static ipo_gpu_op shared[64];
@@ -73,23 +73,23 @@ int main(void)
     CHECK(ipo_gpu_table, "memory");
     ipo_gpu_op op = while_held(ipo_gpu_op_completed, 0);
     CHECK(state_of(op) == TRC_GPU_COMPLETED, "an end that could not be said at once: state %d", state_of(op));
-    CHECK(ipo_gpu_table->op[slot_in(op)].ended, "and when");
+    CHECK(ipo_gpu_table->op[find_slot(op)].ended, "and when");
     op = while_held(ipo_gpu_op_enqueued, TRC_GPU_BLIND);
-    CHECK(state_of(op) == TRC_GPU_STARTED && !(words[slot_in(op)] & (BUSY | DUE | DUE_BLIND | DUE_RESULT)),
-          "state %d, word %llx", state_of(op), (unsigned long long)words[slot_in(op)]);
+    CHECK(state_of(op) == TRC_GPU_STARTED && !(words[find_slot(op)] & (BUSY | DUE | DUE_BLIND | DUE_RESULT)),
+          "state %d, word %llx", state_of(op), (unsigned long long)words[find_slot(op)]);
     ipo_gpu_op_completed(op, 0, 0);
     CHECK(state_of(op) == TRC_GPU_COMPLETED, "state %d", state_of(op));
 
     check_left();
 
-    uint64_t first = atomic_load(&words[slot_in(op)]);
+    uint64_t first = atomic_load(&words[find_slot(op)]);
     for (unsigned i = 0; i < 2 * TRC_GPU_OPS; i++) { /* until the slot is another's: nothing is said of that one */
         ipo_gpu_op other = begin();
         ipo_gpu_op_completed(op, 0, 0);
         CHECK(other && state_of(other) == TRC_GPU_CALLED, "operation %u: state %d", i, state_of(other));
         ipo_gpu_op_completed(other, 0, 0);
     }
-    CHECK(atomic_load(&words[slot_in(op)]) != first, "the slot was not used again");
+    CHECK(atomic_load(&words[find_slot(op)]) != first, "the slot was not used again");
 
     for (int round = 0; round < 500; round++) {
         pthread_t thread[3];

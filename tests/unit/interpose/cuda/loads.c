@@ -72,7 +72,7 @@ static unsigned looks_until_found(void)
 {
     came = false;
     for (unsigned i = 1; i <= 2 * WHOLE; i++) {
-        tell_of_new();
+        announce_new();
         if (came)
             return i;
     }

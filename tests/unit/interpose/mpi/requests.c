@@ -23,7 +23,7 @@ static uint64_t colliding(uint32_t n)
     static uint64_t found[64];
     static uint32_t known;
     for (uint64_t handle = known ? found[known - 1] + 64 : 0x7f0000000040u; known <= n; handle += 64)
-        if (ipo_request_favourite(handle) / IPO_REQUEST_WAYS == 77)
+        if (ipo_request_usual_slot(handle) / IPO_REQUEST_WAYS == 77)
             found[known++] = handle;
     return found[n];
 }

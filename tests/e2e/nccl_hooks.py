@@ -1,6 +1,6 @@
 # timeout: 240
 """Every way to see NCCL, alone and together, on the GPU double: each call is recorded once, with the bytes that the workload
-worked out, whichever windows see it; and programs that have nothing to do with NCCL do not notice them."""
+worked out, whichever hooks see it; and programs that have nothing to do with NCCL do not notice them."""
 import json
 import os
 import re
@@ -101,7 +101,7 @@ HIDDEN = [os.path.join(BUILD, "workloads/nccl/hidden"), os.path.join(DOUBLE, "li
 DATA = ("ncclAllReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter", "ncclReduce", "ncclSend", "ncclRecv")
 
 
-def seen(label, folder, command, names=None, windows=None, **env):
+def seen(label, folder, command, names=None, hooks=None, **env):
     """Runs a workload as torchrun does, and holds the calls in the report to what it worked out: all, or those of `names`.
     Returns the dump, None if it did not run."""
     for path in ("id", "truth.json"):
@@ -118,9 +118,9 @@ def seen(label, folder, command, names=None, windows=None, **env):
                                                          if wanted.get(k) != found.get(k)})
     check(label + ": one job of two ranks", rep["job"]["ranks"] == 2 and len(rep["ranks"]) == 2, rep["job"])
     dump = hpctop("dump", folder).out
-    live = re.search(r"fact nccl.windows: (.*)", dump)
+    live = re.search(r"fact nccl.hooks: (.*)", dump)
     live = live.group(1).split(";")[0].split(", ") if live else None
-    check(label + ": the head names the windows", windows is None or live == windows, live)
+    check(label + ": the head names the hooks", hooks is None or live == hooks, live)
     return dump
 
 
@@ -131,7 +131,7 @@ def hidden():
         v = {"GPU_DOUBLE_NCCL_VERSION": version}
         plugin = ["plugin"] if version >= 22300 else []
         label = "hidden %d" % version
-        dump = seen(label, "hidden-%d" % version, HIDDEN + ["id"], windows=plugin + ["NVTX"], **v)
+        dump = seen(label, "hidden-%d" % version, HIDDEN + ["id"], hooks=plugin + ["NVTX"], **v)
         if dump and version >= 22500:
             ids = re.findall(r"identity=(\w+) .*by=ncclComm(\w+)", dump)
             whole = [i for i, by in ids if by == "InitRank"]
@@ -147,7 +147,7 @@ def hidden():
 
 
 def together():
-    """All windows on an NCCL that shows its names: symbols see it, the others add to it."""
+    """All hooks on an NCCL that shows its names: symbols see it, the others add to it."""
     program = [os.path.join(BUILD, "workloads/nccl/without_mpi"), "id"]
     everything = "symbols,dlsym,plugin,NVTX"
     seen("symbols", "w-symbols", program, None, ["symbols", "plugin"])
@@ -155,7 +155,7 @@ def together():
     for version in (22203, 22703, 22809, 22903):
         v = {"GPU_DOUBLE_NCCL_VERSION": version}
         plugin = ["plugin"] if version >= 22300 else []
-        seen("all windows, %d" % version, "w-all-%d" % version, program, None, ["symbols"] + plugin,
+        seen("all hooks, %d" % version, "w-all-%d" % version, program, None, ["symbols"] + plugin,
              HPCTOP_NCCL=everything, **v)
         seen("NVTX alone, %d" % version, "w-nvtx-%d" % version, program, None, ["NVTX"], HPCTOP_NCCL="NVTX", **v)
     seen("plugin alone", "w-plugin", program, DATA, ["plugin"], HPCTOP_NCCL="plugin")
@@ -214,10 +214,10 @@ int main(int argc, char **argv)
 
 def begun_and_not_ended():
     """An operation that hangs, in a hidden NCCL: its kernel has begun, as NCCL itself tells, and the file says so after SIGKILL."""
-    for windows in ("plugin,NVTX,channels", "plugin,channels"):
-        label, folder = "channels (%s)" % windows, "hang-" + windows.replace(",", "-")
+    for hooks in ("plugin,NVTX,channels", "plugin,channels"):
+        label, folder = "channels (%s)" % hooks, "hang-" + hooks.replace(",", "-")
         os.path.exists("id") and os.remove("id")
-        env = environment(folder, True, LD_LIBRARY_PATH=DOUBLE, WORLD_SIZE=2, MASTER_ADDR="localhost", MASTER_PORT=29512, HPCTOP_NCCL=windows,
+        env = environment(folder, True, LD_LIBRARY_PATH=DOUBLE, WORLD_SIZE=2, MASTER_ADDR="localhost", MASTER_PORT=29512, HPCTOP_NCCL=hooks,
                           GPU_DOUBLE_FAULT="block:1:6")
         ranks = [subprocess.Popen(HIDDEN + ["id"], env=dict(env, RANK=str(i)), stdout=subprocess.DEVNULL) for i in range(2)]
         begun = lambda: re.findall(r"^op \d+: started (nccl\w+) .*by_plugin", hpctop("dump", folder).out, re.M)
