@@ -19,7 +19,7 @@
 
 static const char *const library_word[] = {"none", "mpi", "nccl", "not-mpi"};
 
-static double convert_to_seconds(int64_t ns)
+static double to_seconds(int64_t ns)
 {
     return (double)ns / 1e9;
 }
@@ -104,7 +104,7 @@ static void add_tensors(cJSON *o, const struct ana_hvd_set *set)
         cJSON_AddNumberToObject(x, "done", (double)t->done);
         cJSON_AddBoolToObject(x, "pending", t->pending);
         if (t->pending)
-            cJSON_AddNumberToObject(x, "since_s", convert_to_seconds(set->now_ns - t->since_ns));
+            cJSON_AddNumberToObject(x, "since_s", to_seconds(set->now_ns - t->since_ns));
         for (size_t m = 0; m < set->ranks; m++)
             if (t->submitted[m] == ANA_HVD_YES)
                 cJSON_AddItemToArray(who, cJSON_CreateNumber((double)m));
@@ -133,8 +133,8 @@ static void add_ranks(cJSON *o, const struct ana_job *job, const struct ana_hvd_
         cJSON_AddNumberToObject(x, "late_s", r->late_ms / 1e3);
         cJSON_AddNumberToObject(x, "operations", (double)r->operations);
         cJSON_AddNumberToObject(x, "operation_bytes", (double)r->operation_bytes);
-        cJSON_AddNumberToObject(x, "operation_s", convert_to_seconds(r->operation_ns));
-        cJSON_AddNumberToObject(x, "negotiation_s", convert_to_seconds(r->negotiation_ns));
+        cJSON_AddNumberToObject(x, "operation_s", to_seconds(r->operation_ns));
+        cJSON_AddNumberToObject(x, "negotiation_s", to_seconds(r->negotiation_ns));
     }
 }
 
@@ -150,7 +150,7 @@ static void add_finding(cJSON *root, const struct ana_job *job, const struct ana
     cJSON_AddItemToObject(o, "culprits", culprits);
     if (f->id != ANA_HVD_FINE) {
         cJSON_AddBoolToObject(o, "hung", f->hung);
-        cJSON_AddNumberToObject(o, "since_s", convert_to_seconds(hvd->set[f->set].now_ns - f->since_ns));
+        cJSON_AddNumberToObject(o, "since_s", to_seconds(hvd->set[f->set].now_ns - f->since_ns));
         cJSON_AddNumberToObject(o, "tensors", (double)f->tensors);
         cJSON_AddStringToObject(o, "tensor", f->tensor);
         cJSON_AddStringToObject(o, "summary", f->summary);
@@ -158,7 +158,7 @@ static void add_finding(cJSON *root, const struct ana_job *job, const struct ana
     cJSON_AddItemToObject(o, "evidence", lines);
 }
 
-static char *print_json(const struct ana_job *job, const struct ana_hvd *hvd, const struct ana_hvd_finding *f)
+static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, const struct ana_hvd_finding *f)
 {
     cJSON *root = cJSON_CreateObject(), *sets = cJSON_AddArrayToObject(root, "sets");
     for (size_t i = 0; i < hvd->sets; i++) {
@@ -201,7 +201,7 @@ static int show_job(const char *const *folders, int n, bool json, double hang_s)
         hvd = ana_job_horovod(job);
     }
     ana_hvd_judge(job, hvd, (int64_t)(hang_s * 1e9), &finding);
-    char *text = json ? print_json(job, hvd, &finding) : NULL;
+    char *text = json ? make_json(job, hvd, &finding) : NULL;
     if (text)
         puts(text);
     if (!json && finding.id != ANA_HVD_FINE)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define PATIENCE_NS 5000000000
-#define LOOK_NS     50000000
+#define SAMPLE_NS   50000000
 
 /* Asks the recorders of a folder, or of a file's folder, for stacks: touches the file that they watch.  Returns its
  * time of modification in ns, which names the request; 0, with errno, if that failed. */
@@ -63,7 +63,7 @@ static void wait_for_answers(struct ana_job *job, uint64_t asked)
 {
     int64_t end = ana_now_ns() + PATIENCE_NS;
     for (bool all = false; !all && ana_now_ns() < end;) {
-        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = SAMPLE_NS}, NULL);
         ana_job_refresh(job);
         all = true;
         for (size_t i = 0; i < ana_job_info(job).ranks; i++) {

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_S 1.0 /* between two samples of a running job */
-#define HANG_S 30.0
-#define MOST   12 /* groups of ranks that are printed */
+#define SAMPLE_S 1.0 /* between two samples of a running job */
+#define HANG_S   30.0
+#define MOST     12 /* groups of ranks that are printed */
 
-/* `healthy`: what there is to say of a job that is. */
+/* Prints the verdict; of a healthy job `healthy`, which says what is worth a look. */
 static void print_text(const struct ana_verdict *v, const char *healthy)
 {
     char line[768];
@@ -45,8 +45,8 @@ static int parse_seconds(const char *text, double *out)
     return *text && !*end && *out > 0 && *out < 1e6;
 }
 
-/* Only the events tell who is slow, and what is worth a look. */
-static void look_at_events(struct ana_job *job, char *healthy, size_t size)
+/* Reads all events, which tell who is slow, and writes what is worth a look in a healthy job. */
+static void read_events(struct ana_job *job, char *healthy, size_t size)
 {
     char headline[400];
     struct ana_summary summary;
@@ -60,7 +60,7 @@ static void look_at_events(struct ana_job *job, char *healthy, size_t size)
     ana_summary_free(&summary);
 }
 
-static int make_verdict(const char *const *folders, int n, bool json, double hang_s, double look_s)
+static int make_verdict(const char *const *folders, int n, bool json, double hang_s, double sample_s)
 {
     char error[512], healthy[512] = "";
     struct ana_job *job;
@@ -69,10 +69,10 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
     tui_lines_use(job, TUI_LINES_PATIENCE);
     int64_t hang_ns = (int64_t)(hang_s * 1e9);
     ana_job_set_rules(job, (struct ana_verdict_rules){hang_ns < 1000000000 ? hang_ns : 1000000000, hang_ns});
-    tui_sample_twice(job, look_s);
+    tui_sample_twice(job, sample_s);
     const struct ana_verdict *v = ana_job_verdict(job);
     if (v && v->state == ANA_VERDICT_HEALTHY) {
-        look_at_events(job, healthy, sizeof healthy);
+        read_events(job, healthy, sizeof healthy);
         v = ana_job_verdict(job);
     }
     char *text = v && json ? tui_verdict_json(job, v, *healthy ? healthy : v->summary) : NULL;
@@ -93,7 +93,7 @@ int tui_command_verdict(int argc, char **argv)
                                           {"look", required_argument, NULL, 'l'},
                                           {0}};
     bool json = false;
-    double hang_s = HANG_S, look_s = LOOK_S;
+    double hang_s = HANG_S, sample_s = SAMPLE_S;
     int option;
     optind = 1;
     opterr = 0;
@@ -101,12 +101,12 @@ int tui_command_verdict(int argc, char **argv)
         if (option == 'j')
             json = true;
         else if ((option == 'h' && !parse_seconds(optarg, &hang_s)) ||
-                 (option == 'l' && !parse_seconds(optarg, &look_s)))
+                 (option == 'l' && !parse_seconds(optarg, &sample_s)))
             return tui_usage_error("verdict", "%s is not a number of seconds", optarg);
         else if (option != 'h' && option != 'l')
             return tui_usage_error("verdict", "unknown option %s", argv[optind - 1]);
     }
     if (optind == argc)
         return tui_usage_error("verdict", "verdict needs a trace folder");
-    return make_verdict((const char *const *)argv + optind, argc - optind, json, hang_s, look_s);
+    return make_verdict((const char *const *)argv + optind, argc - optind, json, hang_s, sample_s);
 }

@@ -43,18 +43,18 @@ static void start_styles(struct terminal *t, enum tui_colour colour)
     }
 }
 
-static void curses_size(void *data, int *cols, int *rows)
+static void measure_curses(void *data, int *cols, int *rows)
 {
     (void)data;
     getmaxyx(stdscr, *rows, *cols);
 }
 
-static bool curses_ascii(void *data)
+static bool is_curses_ascii(void *data)
 {
     return ((const struct terminal *)data)->ascii;
 }
 
-static void curses_show(void *data, const struct tui_grid *grid, bool repaint)
+static void show_curses(void *data, const struct tui_grid *grid, bool repaint)
 {
     struct terminal *t = data;
     bool all = repaint || t->shown.cols != grid->cols || t->shown.rows != grid->rows;
@@ -100,7 +100,7 @@ static int map_key(wint_t key)
     return TUI_KEY_NONE;
 }
 
-static struct tui_event curses_wait(void *data, int timeout_ms)
+static struct tui_event wait_for_curses(void *data, int timeout_ms)
 {
     (void)data;
     struct tui_event event = {.kind = TUI_EVENT_NONE};
@@ -140,7 +140,7 @@ static struct tui_event curses_wait(void *data, int timeout_ms)
     return event;
 }
 
-static void curses_close(void *data)
+static void close_curses(void *data)
 {
     struct terminal *t = data;
     endwin();
@@ -149,7 +149,8 @@ static void curses_close(void *data)
     free(t);
 }
 
-static const struct tui_term_ops curses_ops = {curses_size, curses_ascii, curses_wait, curses_show, curses_close};
+static const struct tui_term_ops curses_ops = {measure_curses, is_curses_ascii, wait_for_curses, show_curses,
+                                               close_curses};
 
 bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, char *error, size_t error_size)
 {
@@ -166,10 +167,9 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
             endwin();
             delscreen(t->screen);
         }
-        snprintf(
-            error, error_size,
-            "TERM is \"%s\", a terminal that cannot show the screens; set it to the terminal's type (xterm, vt100)",
-            name ? name : "");
+        snprintf(error, error_size,
+                 "\"%s\" is a terminal that cannot show the screens; set TERM to its type (xterm, vt100)",
+                 name ? name : "");
         free(t);
         return false;
     }

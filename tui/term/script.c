@@ -16,19 +16,19 @@ struct script {
     int number; /* of the line, for error messages */
 };
 
-static void script_size(void *data, int *cols, int *rows)
+static void measure_script(void *data, int *cols, int *rows)
 {
     const struct script *s = data;
     *cols = s->cols;
     *rows = s->rows;
 }
 
-static bool script_ascii(void *data)
+static bool is_script_ascii(void *data)
 {
     return ((const struct script *)data)->ascii;
 }
 
-static void script_show(void *data, const struct tui_grid *grid, bool repaint)
+static void show_script(void *data, const struct tui_grid *grid, bool repaint)
 {
     struct script *s = data;
     (void)repaint;
@@ -56,7 +56,7 @@ static int take_key(struct script *s)
     return key;
 }
 
-static struct tui_event script_wait(void *data, int timeout_ms)
+static struct tui_event wait_for_script(void *data, int timeout_ms)
 {
     struct script *s = data;
     struct tui_event event = {.kind = TUI_EVENT_NONE};
@@ -101,14 +101,15 @@ static struct tui_event script_wait(void *data, int timeout_ms)
     }
 }
 
-static void script_close(void *data)
+static void close_script(void *data)
 {
     struct script *s = data;
     tui_grid_free(&s->shown);
     free(s);
 }
 
-static const struct tui_term_ops script_ops = {script_size, script_ascii, script_wait, script_show, script_close};
+static const struct tui_term_ops script_ops = {measure_script, is_script_ascii, wait_for_script, show_script,
+                                               close_script};
 
 bool tui_term_script(struct tui_term *out, FILE *script, FILE *screens, int cols, int rows, bool ascii)
 {
