@@ -49,7 +49,9 @@ static void begin(unsigned me, unsigned at, uint64_t *state, uint64_t *starts)
 {
     struct slot *slot = &slots[me][at];
     const bool receives = draw(state, 2), any = receives && draw(state, 3) == 0;
-    const int n = 2 * (int)draw(state, 100), peer = (int)draw(state, WORLD), tag = (int)draw(state, 50);
+    const bool usual = draw(state, 8); /* as one before it, as a rule */
+    const int n = usual ? 8 << draw(state, 5) : 2 * (int)draw(state, 100), tag = (int)draw(state, usual ? 3 : 50),
+              peer = (int)draw(state, WORLD);
     struct item item = {.receives = receives,
                         .thread = ipo_thread_self()->stream.page->thread.index,
                         .number = (*starts)++,
