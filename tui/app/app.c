@@ -44,14 +44,8 @@ double tui_app_mpi_share(const struct tui_app *app, size_t index)
 
 const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out, size_t size)
 {
-    if (index >= app->rank_count)
-        snprintf(out, size, "\xe2\x80\x93");
-    else if (app->rank[index].world)
-        snprintf(out, size, "w%u:%d", app->rank[index].world, app->rank[index].rank);
-    else if (app->rank[index].rank < 0)
-        snprintf(out, size, "pid %u", app->rank[index].pid);
-    else
-        snprintf(out, size, "%d", app->rank[index].rank);
+    snprintf(out, size, "%s",
+             index < app->rank_count ? ana_label_of(ana_rank_id(&app->rank[index])).text : "\xe2\x80\x93");
     return out;
 }
 

@@ -104,28 +104,23 @@ static int compare_losses(const void *pa, const void *pb)
     return (a->lost_ns < b->lost_ns) - (a->lost_ns > b->lost_ns);
 }
 
-/* The waiters of a group as "0..10, 12..15". */
+/* The waiters of a group as "0-10, 12-15". */
 static void name_waiters(const struct tui_app *app, const struct group *g, char *out, size_t size)
 {
     const struct ana_summary *s = &app->summary;
-    uint8_t *waits = calloc(app->rank_count + 1, 1); /* the last one stays 0 and ends the last range */
-    size_t n = 0;
+    uint8_t *waits = calloc(app->rank_count + 1, 1);
     out[0] = 0;
     if (!waits)
         return;
     for (size_t i = 0; i < s->wait_count; i++)
         if (s->waits[i].kind == g->kind && s->waits[i].culprit == g->culprit && s->waits[i].waiter < app->rank_count)
             waits[s->waits[i].waiter] = 1;
-    for (size_t i = 0, first = 0; i <= app->rank_count && n < size; i++) {
+    struct ana_ranges ranges;
+    ana_ranges_begin(&ranges, out, size, SIZE_MAX, false);
+    for (size_t i = 0; i < app->rank_count; i++)
         if (waits[i])
-            continue;
-        char a[ANA_TEXT], b[ANA_TEXT];
-        if (i > first)
-            n += (size_t)snprintf(out + n, size - n, "%s%s%s%s", n ? ", " : "",
-                                  tui_app_rank_name(app, first, a, sizeof a), i - first > 1 ? ".." : "",
-                                  i - first > 1 ? tui_app_rank_name(app, i - 1, b, sizeof b) : "");
-        first = i + 1;
-    }
+            ana_ranges_add(&ranges, ana_rank_id(&app->rank[i]));
+    ana_ranges_end(&ranges);
     free(waits);
 }
 

@@ -84,15 +84,11 @@ static void place_matrix(struct tui_app *app, struct tui_rect rect, size_t *down
 
 static void name_block(const struct tui_app *app, size_t first, char *out, size_t size)
 {
-    size_t last = first + own(app)->fold - 1;
-    char a[ANA_TEXT], b[ANA_TEXT];
-    if (last >= app->rank_count)
-        last = app->rank_count - 1;
-    tui_app_rank_name(app, first, a, sizeof a);
-    if (last == first)
-        snprintf(out, size, "%s", a);
-    else
-        snprintf(out, size, "%s..%s", a, tui_app_rank_name(app, last, b, sizeof b));
+    struct ana_ranges ranges;
+    ana_ranges_begin(&ranges, out, size, SIZE_MAX, false);
+    for (size_t i = first; i < first + own(app)->fold && i < app->rank_count; i++)
+        ana_ranges_add(&ranges, ana_rank_id(&app->rank[i]));
+    ana_ranges_end(&ranges);
 }
 
 static void draw_pair(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, const struct block *b)
