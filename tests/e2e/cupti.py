@@ -51,8 +51,11 @@ class Rank:
                 self.calls.append((begin, begin + took, name, identity, sequence, int(stream.group(1)) if stream else 0, size))
 
 
-def ranks_of(folder):
+def ranks_of(folder, ranks=2):
+    """What the files of a folder say, of which there is one for each rank."""
     files = sorted(os.path.join(folder, f) for f in os.listdir(folder) if f.endswith(".hpctop"))
+    if len(files) != ranks:
+        check("%s has a file for each of %d ranks" % (folder, ranks), False, files)
     return [Rank(hpctop("dump", f).out) for f in files]
 
 
@@ -101,7 +104,7 @@ for label, env in [("%d bytes" % n, {"GPU_DOUBLE_CUPTI_RECORD": str(n)}) for n i
 # Bandwidth and skew, worked out again from the spans.
 held = hold("two_comms", [], 3, launch, program)
 if held:
-    rep, ranks = held[1], ranks_of("trace-two_comms-x3")
+    rep, ranks = held[1], ranks_of("trace-two_comms-x3", 3)
     for row in rep["nccl"]:
         took = {}
         for rank in ranks:
@@ -231,7 +234,7 @@ for name, out, before, after in [("part", "libpart.so", ["-shared", "-fPIC"], []
 r = run(["mpirun", "-n", "1", "./local"], environment("local-trace", True, LD_LIBRARY_PATH=DOUBLE + ":.", **TOLD)) if compiled else None
 check("a caller that has CUPTI from who loaded it reaches it", r and r.code == 0, r)
 if r and r.code == 0:
-    facts = ranks_of("local-trace")[0].facts
+    facts = ranks_of("local-trace", 1)[0].facts
     check("and is known for another profiler", "it called cuptiSubscribe" in facts.get("gpu.kernels", ""), facts)
 
 # A stream made again at the address of another is another.
@@ -357,12 +360,12 @@ r = compile_busy("alarmed")
 check("alarmed compiles", r.code == 0, r)
 for stuck, what in (("1", "CUPTI never comes back"), ("2", "who writes never comes back")):
     r = launch(1, ["./alarmed"], "alarmed" + stuck, GPU_DOUBLE_CUPTI_STUCK=stuck, CUDA_INJECTION64_PATH=LIBTRACE)
-    facts = ranks_of("alarmed" + stuck)[0].facts
+    facts = ranks_of("alarmed" + stuck, 1)[0].facts
     check("signals do not make the end of a program wait longer: " + what,
           r.code == 0 and "had not given back" in facts.get("gpu.missing", ""), (r, facts))
 r = launch(1, ["./endless"], "unfinished", CUDA_INJECTION64_PATH=LIBTRACE)
 if r.code == 0:
-    rank = ranks_of("unfinished")[0]
+    rank = ranks_of("unfinished", 1)[0]
     check("a kernel that has not ended holds up nothing and is told", len(rank.kernels) == 1
           and "1 had not ended" in rank.facts.get("gpu.missing", ""), rank.facts)
     text = hpctop("report", "unfinished").out

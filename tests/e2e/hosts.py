@@ -83,7 +83,9 @@ def waits(lab, label):
             continue
         seen = {(w["kind"], w["waiter"], w["culprit"]): w["lost_s"] for w in rep["waits"]}
         error = sum(c["error_s"] for c in rep["clocks"])  # each wait may be wrong by what the report says of the clocks
-        for w in (w for w in want["waits"] if w["seconds"] > 0.02):
+        long = [w for w in want["waits"] if w["seconds"] > 0.02]
+        check("%s: %s: some waits are long" % (label, name), long, want["waits"])
+        for w in long:
             lost = seen.pop((w["kind"], w["waiter"], w["culprit"]), 0)
             check("%s: %s: rank %d waits for rank %d" % (label, name, w["waiter"], w["culprit"]),
                   LOW * w["seconds"] - w["count"] * error <= lost <= HIGH * w["seconds"] + w["count"] * error,
@@ -164,7 +166,7 @@ def live(lab, label):
     def look():
         wait_for(lambda: os.path.isdir(folder) and len(traces(folder)) == 4)
         time.sleep(8)  # heartbeats on both sides, by which a wall clock could be believed
-        seen.append(wait_for(lambda: (lambda r: r if r and all(c["fitted"] for c in r["clocks"]) else None)(report(folder)), 60))
+        seen.append(wait_for(lambda: (lambda r: r if r and r["clocks"] and all(c["fitted"] for c in r["clocks"]) else None)(report(folder)), 60))
         open(enough, "w").close()
 
     watcher = threading.Thread(target=look)
@@ -176,9 +178,10 @@ def live(lab, label):
         return
     check("%s: live: it runs, on all hosts" % label, now["job"]["state"] == "running" and
           all(r["state"] in ("run", "wait") for r in now["ranks"]), (now["job"], now["ranks"]))
-    check("%s: live: one look fits the clocks" % label, all(c["fitted"] for c in now["clocks"]), now["clocks"])
+    check("%s: live: one look fits the clocks" % label, now["clocks"] and all(c["fitted"] for c in now["clocks"]), now["clocks"])
     error = sum(c["error_s"] for c in now["clocks"] + after["clocks"])
     check("%s: live: as well as afterwards" % label,
+          len(now["clocks"]) == len(after["clocks"]) and
           all(abs(a["realtime_s"] - b["realtime_s"]) <= error + 1e-3 for a, b in zip(now["clocks"], after["clocks"])),
           (now["clocks"], after["clocks"]))
 

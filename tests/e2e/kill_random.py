@@ -41,6 +41,7 @@ def one(number, delay):
     returned = counts()
     if not check(label + ": the report can be made", rep is not None):
         return
+    check(label + ": all ranks are in it", len(rep["ranks"]) == RANKS, rep["ranks"])
     for rank in rep["ranks"]:
         seen = rank["calls"] - 3  # MPI_Init, MPI_Comm_rank, MPI_Comm_size
         want = returned[rank["rank"]]

@@ -85,7 +85,7 @@ with socket.socket() as nobody:
     rep, text = look(server.address, gpus=1, ras=True)
     gpus = rep["node_gpus"]
     check("NVML: one GPU, half busy", [(g["name"], g["busy"]) for g in gpus] == [("Double of a GPU", 0.5)], gpus)
-    check("NVML: links by their counters", all(1.8 * 2**30 < g["nvlink_sent_per_s"] < 2.2 * 2**30
+    check("NVML: links by their counters", gpus and all(1.8 * 2**30 < g["nvlink_sent_per_s"] < 2.2 * 2**30
                                                and 0.9 * 2**30 < g["nvlink_received_per_s"] < 1.1 * 2**30 for g in gpus), gpus)
     check("NVML: PCIe", [(g["pcie_sent_per_s"], g["pcie_received_per_s"]) for g in gpus] == [(3e8, 2e8)], gpus)
     check("RAS: asked as NCCL's client does", server.heard[:3] == ["CLIENT PROTOCOL 2", "TIMEOUT 2", "STATUS"], server.heard)
@@ -118,7 +118,8 @@ def screen():
     return run(tmux + ["capture-pane", "-p"], env).out
 
 
-if run(tmux + ["-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "%s job" % HPCTOP], env).code == 0:
+shown = run(tmux + ["-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "%s job" % HPCTOP], env)
+if check("the screen comes up", shown.code == 0, shown):
     wait_for(lambda: "hpctop" in screen(), 20)
     run(tmux + ["send-keys", "0"], env)
     check("the NCCL screen has RAS", wait_for(lambda: "NCCL's RAS: 1 communicator of 2 ranks RUNNING, OK" in screen(), 30), screen())

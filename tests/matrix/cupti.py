@@ -22,7 +22,9 @@ for version, packages in sorted(WHEELS.items()):
             os.symlink(path, name)
     r = run([os.path.join(TOP, "tests/static/cupti.sh")], dict(os.environ, TOP=TOP, CUPTI_INCLUDES=headers))
     check("CUPTI %s: offsets of its records" % version, r.code == 0 and headers + ": CUpti_ActivityKernel" in r.out, r)
-    for library in glob.glob(folder + "/nvidia/*/lib/libcupti.so*"):
+    libraries = glob.glob(folder + "/nvidia/*/lib/libcupti.so*")
+    check("CUPTI %s: its library is there" % version, libraries, folder)
+    for library in libraries:
         trace = "trace-" + version
         r = run(["mpirun", "-n", "1", "./cupti_real", library], environment(trace, True))
         check("CUPTI %s: without a GPU nothing is timed, and the trace says so" % version,

@@ -251,6 +251,7 @@ static void test_killed_at_once(void)
     struct ana_job *job = folder_open();
     expect("killed under the limit", job, "aborted killed likely ");
     const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(v, "out of memory");
     if (v) {
         CHECK(v->lines >= 2 && v->groups == 2, "where each had been: %zu lines, %zu groups", v->lines, v->groups);
     }

@@ -108,6 +108,7 @@ static void expect(const uint32_t *mine, const uint32_t *other, bool differ)
     }
     struct ana_job *job = folder_open();
     const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(v, "out of memory");
     if (v) {
         bool right = v->state == ANA_VERDICT_HUNG && v->id == ANA_CLASS_MISMATCHED && v->culprits == 2;
         bool called = strstr(v->summary, table[mine[0]].name) && strstr(v->summary, table[other[0]].name);
