@@ -1,5 +1,6 @@
 #include "tui/sources/node.h"
 #include "trace/gpu/device.h"
+#include "trace/util/now.h"
 
 #include <errno.h>
 #include <math.h>
@@ -120,9 +121,8 @@ bool tui_node_wait(const struct ana_job *job, double seconds, struct tui_node *o
 {
     if (!ana_gpu_is_here(job))
         return false;
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)seconds;
+    const int64_t until_ns = ana_wall_ns() + (int64_t)seconds * 1000000000;
+    const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
     pthread_mutex_lock(&lock);
     start_threads();
     while (known != ALL && pthread_cond_timedwait(&answered, &lock, &until) != ETIMEDOUT)

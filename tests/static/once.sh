@@ -1,0 +1,20 @@
+#!/bin/bash
+# What there is one of: each pattern is in the files that own it, and in no other.
+cd "$TOP" || exit 1
+bad=0
+once() { # once WHAT PATTERN OWNERS FOLDER..: PATTERN is in OWNERS, a pattern of paths, and only there
+    local what=$1 pattern=$2 owners=$3 hits others
+    shift 3
+    hits=$(grep -rlE --include='*.[ch]' -- "$pattern" "$@")
+    others=$(echo "$hits" | grep -vxE "$owners")
+    if [ -n "$hits" ] && [ -z "$others" ]; then
+        echo "ok $what"
+    else
+        echo "not ok $what:" ${others:-nowhere}
+        bad=1
+    fi
+}
+once "one clock of what reads traces" 'clock_gettime\(' 'trace/(util|writer)/now\.h' trace tui
+once "one table of operation classes" 'opclass\.def"' 'trace/format/opclass\.[ch]' trace interpose tui
+once "one hash of bytes" 'XXH3_' 'trace/util/hash\.c' trace tui
+exit $bad
