@@ -7,7 +7,7 @@ struct sink {
     size_t size, length;
 };
 
-static void put(struct sink *sink, const char *text)
+static void put_text(struct sink *sink, const char *text)
 {
     for (; *text; text++, sink->length++)
         if (sink->length < sink->size)
@@ -22,20 +22,20 @@ static void put_number(struct sink *sink, size_t value)
     do
         *--p = (char)('0' + value % 10);
     while (value /= 10);
-    put(sink, p);
+    put_text(sink, p);
 }
 
 /* Writes a line: "first", a number, up to three words. */
 static void put_line(struct sink *sink, const char *first, size_t number, const char *const *words)
 {
-    put(sink, first);
-    put(sink, " ");
+    put_text(sink, first);
+    put_text(sink, " ");
     put_number(sink, number);
     for (; *words; words++) {
-        put(sink, " ");
-        put(sink, *words);
+        put_text(sink, " ");
+        put_text(sink, *words);
     }
-    put(sink, "\n");
+    put_text(sink, "\n");
 }
 
 size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *calls, size_t n)
@@ -44,7 +44,8 @@ size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *ca
     put_line(&sink, "hpctop-trace", TRC_VERSION, (const char *const[]){0});
     for (size_t i = 0; i < TRC_OPCLASSES; i++)
         put_line(&sink, "class", i, (const char *const[]){trc_opclass_text((enum trc_opclass)i), 0});
-    put(&sink, "sig"
+    put_text(
+        &sink, "sig"
 #define FIELD(type, name, kind) " " #name ":" #kind
         TRC_SIG_FIELDS(FIELD)
 #undef FIELD

@@ -66,7 +66,7 @@ void ana_devices_free(struct ana_devices *gpu)
     free(gpu);
 }
 
-/* The kernel of an event; NULL: out of memory.  Names belong to the devices of all time, and outlive time ranges. */
+/* The kernel of an event; NULL: out of memory.  Names belong to the devices of all time and outlive time ranges. */
 static struct kernel *kernel_of(const struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
     uint32_t *known = ana_map_add(&gpu->kernel_ids, e->index, e->sig->object, 0);

@@ -1,5 +1,5 @@
-/* How NCCL does an operation, where it says so: facts "nccl.how ncclAllReduce 65536 B of 2: RING LL, 2 channels", as
- * its profiler plugin tells them.  They are read when some came, for all rows at once. */
+/* How NCCL does an operation, where its profiler plugin told us: facts "nccl.how ncclAllReduce 65536 B of 2: RING LL, 2
+ * channels".  They are read for all rows at once, when new ones came. */
 #include "trace/gpu/device_impl.h"
 #include "trace/format/histogram.h"
 #include "trace/job/job_impl.h"
@@ -32,7 +32,7 @@ void ana_nccl_hows_free(struct ana_nccl_hows *hows)
     free(hows);
 }
 
-/* Of "ncclAllGather" and "ncclAllGatherConfig" the same. */
+/* The hash of a call's name: equal for "ncclAllGather" and "ncclAllGatherConfig". */
 static uint64_t hash_of(const char *call)
 {
     size_t n = strlen(call);
@@ -41,8 +41,8 @@ static uint64_t hash_of(const char *call)
     return ana_hash(call, n);
 }
 
-/* Puts `word` into `out`, or "several" where another one is there. */
-static void note(char *out, size_t size, const char *word)
+/* Writes `word` into `out`, or "several" where another word is there. */
+static void note_word(char *out, size_t size, const char *word)
 {
     snprintf(out, size, "%s", out[0] && strcmp(out, word) != 0 ? "several" : word);
 }
@@ -58,14 +58,14 @@ static void read_fact(struct ana_nccl_hows *hows, const char *key, const char *v
         sscanf(key + sizeof prefix - 1, "%47s %llu B of %d", call, &bytes, &ranks) != 3 ||
         sscanf(value, "%15s %15[^,], %u", algorithm, protocol, &channels) != 3)
         return;
-    /* NCCL counts one rank's part; S of these is that of all. */
+    /* NCCL tells one rank's part of these; S is the sum over all ranks. */
     if (strcmp(call, "ncclAllGather") == 0 || strcmp(call, "ncclReduceScatter") == 0)
         bytes *= (unsigned long long)ranks;
     struct how *how = ana_map_add(&hows->how, hash_of(call), trc_size_class(bytes), (uint64_t)ranks);
     if (!how)
         return;
-    note(how->algorithm, sizeof how->algorithm, algorithm);
-    note(how->protocol, sizeof how->protocol, protocol);
+    note_word(how->algorithm, sizeof how->algorithm, algorithm);
+    note_word(how->protocol, sizeof how->protocol, protocol);
     how->channels_least = !how->channels_most || channels < how->channels_least ? channels : how->channels_least;
     how->channels_most = channels > how->channels_most ? channels : how->channels_most;
 }

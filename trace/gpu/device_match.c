@@ -1,4 +1,4 @@
-/* Which kernel carries which operation. */
+/* Which kernel carries which operation of NCCL. */
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 #include "trace/gpu/nccl_bandwidth.h"
@@ -9,7 +9,7 @@
 #define WAITING_ALL 4194304 /* ... and of a stream of every rank together: kernels of graphs have no other half */
 #define EARLY_NS    200000  /* a kernel may seem to begin so much before its call: two clocks */
 
-/* An operation, or those of a group that share a kernel. */
+/* A launch: an operation, or those of a group that share a kernel. */
 struct launch {
     struct ana_nccl_call call,
         other; /* S of all its operations of the one call, and of the other: receives beside sends */
@@ -20,14 +20,14 @@ struct kernel {
     int64_t begin_ns, end_ns;
     enum ana_nccl_function function;
 };
-/* One of both is empty: they meet at once. */
+/* The launches and kernels of a stream that wait for each other: one of the lists is always empty. */
 struct queue {
     struct launch *launch;
     struct kernel *kernel;
     size_t launches, launch_room, launch_from;
     size_t kernels, kernel_room, kernel_from;
 };
-/* Of an open group: what will be launched on one communicator and stream. */
+/* What an open group will launch on one communicator and stream. */
 struct pending {
     struct launch launch;
     uint32_t number;
@@ -83,10 +83,9 @@ static void pair(struct ana_gpu_match *match, const struct launch *l, const stru
         ana_nccl_rows_kernel(match->rows, &l->other, k->begin_ns, k->end_ns, ANA_NCCL_WITH_OTHER);
 }
 
-/* ---- queues --------------------------------------------------------------------------------------------------------
- */
+/* ---- queues ----------------------------------------------------------------------------------------------------- */
 
-/* Room for one more at the end of a list that is read from `from` on; NULL: too many wait, or out of memory. */
+/* Makes room for one more at the end of a list that is read from `from` on.  NULL: too many wait, or out of memory. */
 static void *push(void **list, size_t *count, size_t *room, size_t *from, size_t size, size_t most)
 {
     if (*from > 64 && *from * 2 > *count) {
@@ -107,7 +106,7 @@ static void *push(void **list, size_t *count, size_t *room, size_t *from, size_t
     return (char *)*list + (*count)++ * size;
 }
 
-/* Whether a kernel can be that of a launch; else it is that of a later one, and the launch's was lost. */
+/* Whether a kernel can be that of a launch.  Else it is that of a later launch, and this one's kernel was lost. */
 static bool can_be(struct ana_gpu_match *match, const struct queue *q, const struct launch *l, const struct kernel *k)
 {
     if (!l->shared && !l->call.p2p && !ana_nccl_rows_fits(match->rows, &l->call, k->begin_ns))
@@ -118,7 +117,7 @@ static bool can_be(struct ana_gpu_match *match, const struct queue *q, const str
     for (const struct launch *later = l + 1; later < q->launch + q->launches; later++)
         if (!later->shared && ana_nccl_function_of(later->call.name) == k->function)
             return false;
-    return true; /* names are not always what one would think */
+    return true; /* names do not always tell the function */
 }
 
 static void meet(struct ana_gpu_match *match, struct queue *q)
@@ -126,7 +125,7 @@ static void meet(struct ana_gpu_match *match, struct queue *q)
     while (q->launch_from < q->launches && q->kernel_from < q->kernels) {
         const struct launch *l = &q->launch[q->launch_from];
         const struct kernel *k = &q->kernel[q->kernel_from];
-        /* Of a graph, or of a call that was not seen. */
+        /* The kernel is of a graph, or of a call that was not recorded. */
         if (k->begin_ns + EARLY_NS < l->call.begin_ns || k->end_ns < l->call.begin_ns) {
             match->unmatched++;
             q->kernel_from++;
@@ -171,15 +170,14 @@ static void launched(struct ana_gpu_match *match, size_t index, uint32_t number,
     meet(match, q);
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------------------
- */
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t both(uint64_t a, uint64_t b)
 {
     return a == UINT64_MAX || b == UINT64_MAX ? UINT64_MAX : a + b;
 }
 
-/* Puts an operation of a group to those that go to the same communicator and stream. */
+/* Adds an operation of a group to those for the same communicator and stream. */
 static void add_to_group(struct group *group, const struct ana_nccl_call *one, uint32_t number)
 {
     for (size_t i = 0; i < group->count; i++) {
@@ -252,8 +250,7 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
         add_to_group(group, &c, e->sig->object);
 }
 
-/* ---- a look --------------------------------------------------------------------------------------------------------
- */
+/* ---- a look ----------------------------------------------------------------------------------------------------- */
 
 bool ana_gpu_match_look(const struct ana_job *job, const struct ana_gpu_match *match,
                         const struct ana_selection *selection, struct ana_gpu_look *out)

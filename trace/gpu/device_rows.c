@@ -33,7 +33,7 @@ struct instance { /* identity 0: free */
     int64_t first_end_ns; /* of the kernels that have come */
 };
 
-/* What a row is made of, in the order that it became known. */
+/* What a row is made of, in the order in which it became known. */
 enum part_kind { PART_CALL, PART_KERNEL, PART_MESSAGE, PART_INSTANCE };
 struct part {
     int64_t at_ns; /* a call's begin, the end of what is a kernel's */
@@ -100,7 +100,7 @@ static uint32_t number_of(const struct ana_nccl_rows *rows, const struct row *ro
     return (uint32_t)(row - (const struct row *)rows->rows.values);
 }
 
-static void keep(struct ana_nccl_rows *rows, struct part part)
+static void keep_part(struct ana_nccl_rows *rows, struct part part)
 {
     if (rows->parts < NEWEST && rows->parts == rows->room) {
         size_t room = rows->room ? rows->room * 2 : 1024;
@@ -122,10 +122,9 @@ static void keep(struct ana_nccl_rows *rows, struct part part)
     *oldest = part;
 }
 
-/* ---- what comes -----------------------------------------------------------------------------------------------------
- */
+/* ---- what comes ------------------------------------------------------------------------------------------------- */
 
-static void count(struct sums *s, enum part_kind kind, uint64_t bytes, int64_t ns)
+static void count_part(struct sums *s, enum part_kind kind, uint64_t bytes, int64_t ns)
 {
     uint64_t known = bytes == UINT64_MAX ? 0 : bytes;
     if (kind == PART_CALL) {
@@ -143,19 +142,19 @@ static void count(struct sums *s, enum part_kind kind, uint64_t bytes, int64_t n
     s->transfer_ns = ana_plus(s->transfer_ns, ns);
 }
 
-static void take(struct ana_nccl_rows *rows, struct row *row, size_t index, struct part part)
+static void take_part(struct ana_nccl_rows *rows, struct row *row, size_t index, struct part part)
 {
     part.row = number_of(rows, row);
     part.index = (uint32_t)index;
-    count(&row->sum, part.kind, part.bytes, part.ns);
+    count_part(&row->sum, part.kind, part.bytes, part.ns);
     if (part.kind == PART_MESSAGE || part.kind == PART_INSTANCE)
         ana_small_add(&row->transfer, part.ns, 1);
     if (part.kind == PART_INSTANCE)
         ana_small_add(&row->skew, part.skew_ns, 1);
     struct sums *own = part.kind == PART_INSTANCE ? NULL : ana_map_add(&rows->by_rank, part.row, index, 0);
     if (own)
-        count(own, part.kind, part.bytes, part.ns);
-    keep(rows, part);
+        count_part(own, part.kind, part.bytes, part.ns);
+    keep_part(rows, part);
 }
 
 static void add_to_pair(struct ana_nccl_rows *rows, const struct ana_nccl_call *c)
@@ -180,7 +179,7 @@ void ana_nccl_rows_call(struct ana_job *job, struct ana_nccl_rows *rows, const s
     if (c->p2p)
         add_to_pair(rows, c);
     if (row)
-        take(rows, row, c->index, (struct part){.at_ns = c->begin_ns, .bytes = c->bytes, .kind = PART_CALL});
+        take_part(rows, row, c->index, (struct part){.at_ns = c->begin_ns, .bytes = c->bytes, .kind = PART_CALL});
 }
 
 static struct instance *instance_at(struct ana_nccl_rows *rows, const struct ana_nccl_call *c)
@@ -198,8 +197,8 @@ bool ana_nccl_rows_fits(struct ana_nccl_rows *rows, const struct ana_nccl_call *
     return begin_ns <= o->first_end_ns + SLACK_NS;
 }
 
-/* One rank's kernel of a collective.  When the last has come it is known who waited. */
-static void arrive(struct ana_nccl_rows *rows, const struct ana_nccl_call *c, int64_t begin_ns, int64_t end_ns)
+/* Adds one rank's kernel of a collective.  When the last one is there, it is known who waited. */
+static void add_kernel(struct ana_nccl_rows *rows, const struct ana_nccl_call *c, int64_t begin_ns, int64_t end_ns)
 {
     struct instance *o = instance_at(rows, c);
     int64_t ns = end_ns - begin_ns;
@@ -228,12 +227,12 @@ static void arrive(struct ana_nccl_rows *rows, const struct ana_nccl_call *c, in
         return;
     struct row *row = row_of(rows, o->identity, o->call, o->size_class, o->size);
     if (row)
-        take(rows, row, c->index,
-             (struct part){.at_ns = end_ns,
-                           .ns = o->shortest_ns,
-                           .skew_ns = o->longest_ns - o->shortest_ns,
-                           .bytes = o->bytes,
-                           .kind = PART_INSTANCE});
+        take_part(rows, row, c->index,
+                  (struct part){.at_ns = end_ns,
+                                .ns = o->shortest_ns,
+                                .skew_ns = o->longest_ns - o->shortest_ns,
+                                .bytes = o->bytes,
+                                .kind = PART_INSTANCE});
     o->arrivals = 0;
 }
 
@@ -245,13 +244,12 @@ void ana_nccl_rows_kernel(struct ana_nccl_rows *rows, const struct ana_nccl_call
         return;
     enum part_kind kind = c->p2p && share != ANA_NCCL_SHARED ? PART_MESSAGE : PART_KERNEL;
     struct part part = {.at_ns = end_ns, .ns = end_ns - begin_ns, .bytes = c->bytes, .kind = kind};
-    take(rows, row, c->index, part);
+    take_part(rows, row, c->index, part);
     if (kind == PART_KERNEL && share == ANA_NCCL_ALONE)
-        arrive(rows, c, begin_ns, end_ns);
+        add_kernel(rows, c, begin_ns, end_ns);
 }
 
-/* ---- a look ---------------------------------------------------------------------------------------------------------
- */
+/* ---- a look ----------------------------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -292,7 +290,7 @@ static void add_stat(const struct ana_job *job, const struct ana_nccl_rows *rows
     ana_nccl_how(rows->hows, s);
 }
 
-/* The row as selected ranks have it: their calls and kernels; the times are of the operations, of all who took part. */
+/* The row of selected ranks: their calls and kernels.  Times are those of the operations, of all who took part. */
 static struct row of_ranks(const struct ana_nccl_rows *rows, size_t i, const uint8_t *ranks, size_t count)
 {
     struct row row = *(const struct row *)ana_map_value(&rows->rows, i);
@@ -314,7 +312,7 @@ static struct row of_ranks(const struct ana_nccl_rows *rows, size_t i, const uin
     return row;
 }
 
-/* The rows out of what is kept of a time range; NULL: out of memory. */
+/* Makes the rows of a time range from what is kept; NULL: out of memory. */
 static struct row *of_range(const struct ana_nccl_rows *rows, const struct ana_selection *selection)
 {
     struct row *made = calloc(rows->rows.count + 1, sizeof *made);
@@ -329,7 +327,7 @@ static struct row *of_range(const struct ana_nccl_rows *rows, const struct ana_s
         if (p->at_ns < selection->begin_ns || p->at_ns >= selection->end_ns ||
             (own && !ana_selected(selection->ranks, p->index)))
             continue;
-        count(&row->sum, p->kind, p->bytes, p->ns);
+        count_part(&row->sum, p->kind, p->bytes, p->ns);
         if (p->kind == PART_MESSAGE || p->kind == PART_INSTANCE)
             ana_small_add(&row->transfer, p->ns, 1);
         if (p->kind == PART_INSTANCE)

@@ -6,7 +6,7 @@
 
 /* What S is of: one rank's part, or that of all, which only a root or a receiver of all sees whole. */
 enum size_of { LARGER, TIMES_RANKS };
-/* f: 1, (n-1)/n or 2(n-1)/n. */
+/* The factor f: 1, (n-1)/n or 2(n-1)/n. */
 enum factor { ONE, PART, TWICE };
 
 static const struct operation {
@@ -23,8 +23,8 @@ static const struct operation {
     {"ncclSend", LARGER, ONE},        {"ncclRecv", LARGER, ONE},
 };
 
-/* By its name, with or without the Config of NCCL 2.31. */
-static const struct operation *find(const char *call)
+/* The operation of a call's name, with or without the "Config" of NCCL 2.31. */
+static const struct operation *find_operation(const char *call)
 {
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         size_t n = strlen(operations[i].name);
@@ -36,7 +36,7 @@ static const struct operation *find(const char *call)
 
 uint64_t ana_nccl_size(const char *call, uint64_t sent, uint64_t received, int32_t ranks)
 {
-    const struct operation *op = find(call);
+    const struct operation *op = find_operation(call);
     if (!op || ranks < 1 || sent == TRC_BYTES_UNKNOWN || received == TRC_BYTES_UNKNOWN)
         return UINT64_MAX;
     if (op->size == LARGER)
@@ -48,7 +48,7 @@ uint64_t ana_nccl_size(const char *call, uint64_t sent, uint64_t received, int32
 
 double ana_nccl_bus_factor(const char *call, int32_t ranks)
 {
-    const struct operation *op = find(call);
+    const struct operation *op = find_operation(call);
     if (!op || ranks < 2)
         return NAN;
     double n = ranks;
@@ -66,7 +66,7 @@ bool ana_nccl_together(const char *call)
 
 enum ana_nccl_function ana_nccl_function_of(const char *name)
 {
-    /* ReduceScatter before Reduce. */
+    /* Names of functions in kernels' names; ReduceScatter must stand before Reduce. */
     static const struct {
         const char *part;
         enum ana_nccl_function function;

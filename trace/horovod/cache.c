@@ -48,7 +48,7 @@ void ana_hvd_cache_put(struct ana_hvd_cache *cache, int32_t tensor)
     }
     if (cache->capacity == 0)
         return;
-    if (cache->used >= cache->capacity) { /* the one not used for longest gives its bit */
+    if (cache->used >= cache->capacity) { /* the least recently used one is replaced */
         bit = cache->oldest;
         take_out(cache, bit);
     } else if (cache->bits < ANA_HVD_BITS) {

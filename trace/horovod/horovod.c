@@ -1,4 +1,4 @@
-/* Reads what the loops of a job have said, and shows it. */
+/* Reads the loops of a job, and fills what callers see. */
 #include "trace/horovod/horovod_impl.h"
 #include "trace/job/process.h"
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HORIZON_NS 200000000 /* a rank may write a round so much later than another */
+#define HORIZON_NS 200000000 /* one rank may write a round so much later than another */
 #define SILENT_NS  2000000000
 #define SAMPLE_NS  900000000
 #define NCCL_NAME  128 /* bytes of an ncclUniqueId */
@@ -24,8 +24,7 @@ const char *ana_hvd_phase_name(enum ana_hvd_phase phase)
     return name[phase];
 }
 
-/* ---- owning -------------------------------------------------------------------------------------------------------
- */
+/* ---- owning ----------------------------------------------------------------------------------------------------- */
 
 struct ana_hvd_state *ana_hvd_new(void)
 {
@@ -53,7 +52,7 @@ static void free_set(struct ana_hvd_set *set, struct hvd_work *work)
     free(set->rank);
 }
 
-static void forget(struct ana_hvd_state *state)
+static void forget_all(struct ana_hvd_state *state)
 {
     for (size_t i = 0; i < state->seen.sets; i++)
         free_set(&state->seen.set[i], &state->work[i]);
@@ -68,14 +67,13 @@ static void forget(struct ana_hvd_state *state)
 void ana_hvd_free(struct ana_hvd_state *state)
 {
     if (state)
-        forget(state);
+        forget_all(state);
     free(state);
 }
 
-/* ---- sets and their members ---------------------------------------------------------------------------------------
- */
+/* ---- sets and their members ------------------------------------------------------------------------------------- */
 
-/* HOROVOD_CACHE_CAPACITY of the process, where the file says so. */
+/* HOROVOD_CACHE_CAPACITY of the process, where its file has it. */
 static uint32_t capacity_of(const struct trc_file *file)
 {
     const char *text = trc_fact(file, "env.HOROVOD_CACHE_CAPACITY");
@@ -120,9 +118,9 @@ static bool add_set(struct ana_hvd_state *state, const struct trc_comm *comm, co
     return true;
 }
 
-/* The set of a communicator and the member that file is in it; false if it is none. */
-static bool find(struct ana_hvd_state *state, const struct ana_job *job, const struct hvd_lane *lane, uint32_t comm_id,
-                 bool make, size_t *set, size_t *member)
+/* Finds the set of a communicator, and the member that the file is; false: it is none. */
+static bool find_member(struct ana_hvd_state *state, const struct ana_job *job, const struct hvd_lane *lane,
+                        uint32_t comm_id, bool make, size_t *set, size_t *member)
 {
     struct trc_file *file = job->process[lane->index].rank.file;
     const struct trc_comm *comm = trc_comm(file, comm_id);
@@ -149,8 +147,7 @@ static bool find(struct ana_hvd_state *state, const struct ana_job *job, const s
     return true;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 static void queue_said(struct hvd_member *member, const struct trc_record *record, int64_t begin_ns, int64_t end_ns)
 {
@@ -181,7 +178,7 @@ static void queue_said(struct hvd_member *member, const struct trc_record *recor
     member->queue[member->queued++] = said;
 }
 
-/* Which kind of round a FOLD counts: by the SAID before it, else as its call site did before. */
+/* The kind of round that a FOLD counts: that of the SAID before it, else as its call site did before. */
 static uint32_t kind_of(struct hvd_member *member, uint64_t site)
 {
     uint32_t *known = NULL;
@@ -240,7 +237,7 @@ static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, st
         int64_t begin_ns = ana_time_within(ana_clock_apply(&line, record.begin));
         int64_t end_ns = ana_time_within(ana_clock_apply(&line, record.end));
         if (record.kind == TRC_RECORD_SAID) {
-            if (!find(state, job, lane, record.said.comm, true, &s, &m))
+            if (!find_member(state, job, lane, record.said.comm, true, &s, &m))
                 continue;
             struct hvd_member *member = &state->work[s].member[m];
             struct ana_hvd_rank *rank = &state->seen.set[s].rank[m];
@@ -258,7 +255,7 @@ static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, st
         }
         if (!record.sig || !(record.sig->flags & TRC_SIG_COLL) || record.sig->flags & TRC_SIG_NESTED)
             continue;
-        if (!find(state, job, lane, record.sig->comm, false, &s, &m))
+        if (!find_member(state, job, lane, record.sig->comm, false, &s, &m))
             continue;
         if (record.sig->flags & TRC_SIG_CONTROL)
             take_fold(&state->seen.set[s], &state->work[s], m, &record, end_ns,
@@ -269,7 +266,7 @@ static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, st
     }
 }
 
-/* Threads that have made control rounds, by the signatures in their live pages. */
+/* Finds the threads that made control rounds, by the signatures in their live pages. */
 static void find_lanes(struct ana_hvd_state *state, const struct ana_job *job)
 {
     for (size_t i = 0; i < job->count; i++) {
@@ -295,10 +292,9 @@ static void find_lanes(struct ana_hvd_state *state, const struct ana_job *job)
     }
 }
 
-/* ---- now ----------------------------------------------------------------------------------------------------------
- */
+/* ---- now -------------------------------------------------------------------------------------------------------- */
 
-/* The phase by what the loop's thread is inside; cycles and their time while its FOLD is still growing. */
+/* Sets a member's phase by what the loop's thread is inside; cycles and their time while its FOLD still grows. */
 static void look_at(const struct ana_job *job, struct ana_hvd_set *set, struct hvd_work *work, size_t m)
 {
     struct ana_hvd_rank *rank = &set->rank[m];
@@ -324,7 +320,7 @@ static void look_at(const struct ana_job *job, struct ana_hvd_set *set, struct h
     else if (sig)
         rank->phase = sig->comm == member->comm ? ANA_HVD_OPERATION : ANA_HVD_OTHER;
     if (member->held && live->inside_sequence >= member->said_sequence) {
-        /* Nothing but rounds since the last one that was written: each took a number. */
+        /* Only rounds came since the last one that was written, and each took a number. */
         uint64_t done = live->inside_sequence - member->said_sequence + (live->inside == 0);
         rank->cycles = member->said_cycle + (done ? done : 1);
         if (last && last->flags & TRC_SIG_CONTROL)
@@ -359,7 +355,7 @@ static void mark_submitters(struct ana_hvd_set *set, const struct hvd_work *work
             if (m > 0)
                 all &= t->submitted[m] == ANA_HVD_YES || t->submitted[m] == ANA_HVD_JOINED;
         }
-        /* Without a cache its words do not even say that it asks for something. */
+        /* Without a cache, its words do not even tell that it asks for something. */
         bool hidden = !cached && !all && (work->member[0].uncached_open || !set->cache);
         if (t->submitted[0] == ANA_HVD_NO && (hidden || work->member[0].maybe_joined))
             t->submitted[0] = ANA_HVD_UNKNOWN;
@@ -399,7 +395,7 @@ const struct ana_hvd *ana_job_horovod(const struct ana_job *job)
 {
     struct ana_hvd_state *state = job->horovod;
     if (state->begun && state->generation != job->generation)
-        forget(state);
+        forget_all(state);
     if (state->begun && state->refreshes == job->refreshes)
         return &state->seen;
     state->begun = true;
@@ -412,7 +408,8 @@ const struct ana_hvd *ana_job_horovod(const struct ana_job *job)
         const struct ana_process *process = &job->process[state->lane[i].index];
         read_lane(state, job, &state->lane[i]);
         alive |= process->alive;
-        /* A process without a heartbeat is stopped: it holds the loops of the others, not what they have said. */
+        /* A process without a heartbeat is stopped: it holds up the other loops, but not the reading of their rounds.
+         */
         if (process->alive && job->end_ns - process->heartbeat_ns < SILENT_NS && process->heartbeat_ns < horizon_ns)
             horizon_ns = process->heartbeat_ns;
     }

@@ -1,4 +1,4 @@
-/* What is the matter with a set of loops, by the signatures of its states. */
+/* The judgement of a set of loops, by the signatures of its states. */
 #include "trace/horovod/judge.h"
 #include "trace/util/trouble.h"
 #include <math.h>
@@ -20,16 +20,15 @@ const char *ana_hvd_class_name(enum ana_hvd_class id)
     return name[id];
 }
 
-static double ms(int64_t ns)
+static double milliseconds(int64_t ns)
 {
     return (double)ns / 1e6;
 }
 
-/* ---- stuck loops ----------------------------------------------------------------------------------------------------
- */
+/* ---- hung loops ------------------------------------------------------------------------------------------------- */
 
 /* Ranks wait in a cycle or in an operation while others have not come to it. */
-static bool stuck_loops(struct hvd_judge *j)
+static bool loops_hang(struct hvd_judge *j)
 {
     const struct ana_hvd_set *set = j->set;
     size_t waiting = 0, operating = 0, outside = 0, silent = 0, seen = 0;
@@ -45,7 +44,7 @@ static bool stuck_loops(struct hvd_judge *j)
         bool operation = r->phase == ANA_HVD_OPERATION;
         bool inside = r->phase == ANA_HVD_ROUND || r->phase == ANA_HVD_NEGOTIATING || operation;
         if (inside && !hvd_is_silent(j, m)) {
-            /* The youngest wait is what all have shared. */
+            /* The latest begin of a wait: from then on all waited. */
             if (r->inside_since_ns > since)
                 since = r->inside_since_ns;
             if (operation && r->inside_since_ns > operation_since)
@@ -91,8 +90,8 @@ static bool stuck_loops(struct hvd_judge *j)
     return true;
 }
 
-/* A launcher that ends a job wakes stopped processes first: the loops turn once more, and the stall is over a moment
- * before the job is. */
+/* Whether the last stall lasted until the job ended.  A launcher that ends a job wakes stopped processes first: the
+ * loops turn once more, and the stall ends just before the job. */
 static bool stalled_to_the_end(struct hvd_judge *j)
 {
     const struct ana_hvd_set *set = j->set;
@@ -112,8 +111,7 @@ static bool stalled_to_the_end(struct hvd_judge *j)
     return true;
 }
 
-/* ---- the end, and the slow ------------------------------------------------------------------------------------------
- */
+/* ---- the end, and the slow -------------------------------------------------------------------------------------- */
 
 static bool early_exit(struct hvd_judge *j)
 {
@@ -165,7 +163,8 @@ static bool straggler(struct hvd_judge *j)
             worst = m;
     const struct ana_hvd_rank *r = &set->rank[worst];
     double steps = (double)set->steps, next_late = 0;
-    double step_ms = ms(set->step[set->kept_steps - 1].end_ns - set->step[0].begin_ns) / (double)set->kept_steps;
+    double step_ms =
+        milliseconds(set->step[set->kept_steps - 1].end_ns - set->step[0].begin_ns) / (double)set->kept_steps;
     for (size_t m = 0; m < set->ranks; m++)
         if (m != worst && set->rank[m].late_ms > next_late)
             next_late = set->rank[m].late_ms;
@@ -197,7 +196,7 @@ static int64_t usual_step_ns(const struct ana_hvd_set *set)
 
 bool ana_hvd_judge(const struct ana_job *job, const struct ana_hvd *hvd, int64_t hang_ns, struct ana_hvd_finding *out)
 {
-    bool (*const rule[])(struct hvd_judge *) = {early_exit, stuck_loops, stalled_to_the_end, hvd_not_submitted,
+    bool (*const rule[])(struct hvd_judge *) = {early_exit, loops_hang, stalled_to_the_end, hvd_not_submitted,
                                                 straggler};
     for (size_t k = 0; k < sizeof rule / sizeof *rule; k++)
         for (size_t s = 0; s < hvd->sets; s++) {

@@ -1,5 +1,5 @@
-/* One cycle after the other, over all ranks of a set: what each puts in, what comes out, and what that means for
- * tensors.  Everything that is common to all ranks is taken from the first that has it. */
+/* Replays one cycle after the other, over all ranks of a set: what each puts in, what comes out, and what that means
+ * for tensors.  What is common to all ranks is taken from the first rank that has it. */
 #include "trace/horovod/horovod_impl.h"
 #include "trace/horovod/wire.h"
 #include "trace/util/text.h"
@@ -26,8 +26,7 @@ struct round {
     const struct hvd_said *said;
 };
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------
- */
+/* ---- tensors ---------------------------------------------------------------------------------------------------- */
 
 static bool add_tensor(struct ana_hvd_set *set, struct hvd_work *work, const char *name, size_t size)
 {
@@ -94,8 +93,7 @@ static int32_t tensor_at_bit(struct ana_hvd_set *set, struct hvd_work *work, uin
     return t;
 }
 
-/* ---- what was agreed on -------------------------------------------------------------------------------------------
- */
+/* ---- what was agreed on ----------------------------------------------------------------------------------------- */
 
 static void count_lateness(struct round *r, const struct ana_hvd_tensor *t)
 {
@@ -124,13 +122,13 @@ static void count_lateness(struct round *r, const struct ana_hvd_tensor *t)
     }
 }
 
-static void agree(struct round *r, int32_t tensor, bool by_name)
+static void agree_tensor(struct round *r, int32_t tensor, bool by_name)
 {
     struct ana_hvd_tensor *t = &r->set->tensor[tensor];
     struct hvd_member *root = &r->work->member[0];
     if (by_name && t->submitted[0] != ANA_HVD_YES && root->uncached_open && root->uncached_cycle <= r->cycle) {
         r->root_answered = true;
-        t->submitted[0] = ANA_HVD_YES; /* on no wire, but it must have been then */
+        t->submitted[0] = ANA_HVD_YES; /* its requests are on no wire, but it must have submitted by then */
         t->submitted_cycle[0] = root->uncached_cycle;
         t->submitted_ns[0] = root->uncached_ns;
     }
@@ -198,7 +196,7 @@ void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work)
     work->batch = 0;
 }
 
-static void submit(struct round *r, int32_t tensor, size_t member, int64_t ns)
+static void submit_tensor(struct round *r, int32_t tensor, size_t member, int64_t ns)
 {
     struct ana_hvd_tensor *t = &r->set->tensor[tensor];
     if (t->submitted[member] == ANA_HVD_YES)
@@ -215,8 +213,7 @@ static void submit(struct round *r, int32_t tensor, size_t member, int64_t ns)
     }
 }
 
-/* ---- words --------------------------------------------------------------------------------------------------------
- */
+/* ---- words ------------------------------------------------------------------------------------------------------ */
 
 static size_t words_of(const struct hvd_said *said, const uint8_t **in, const uint8_t **out)
 {
@@ -273,14 +270,14 @@ static void put_in(struct round *r, size_t m, const struct hvd_said *said)
             uint32_t bit = (uint32_t)(i * 64 + (unsigned)__builtin_ctzll(fresh)) - STATUS_BITS;
             int32_t t = tensor_at_bit(r->set, r->work, bit);
             if (t >= 0)
-                submit(r, t, m, said->begin_ns);
+                submit_tensor(r, t, m, said->begin_ns);
         }
     }
     for (size_t i = ready; i < TRC_SAID_WORDS; i++)
         member->in[i] = 0;
 }
 
-/* The common hits of a round in which nobody asked by name. */
+/* Takes the common hits of a round in which nobody asked by name. */
 static void take_hits(struct round *r, const uint8_t *out, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -293,7 +290,7 @@ static void take_hits(struct round *r, const uint8_t *out, size_t n)
             if (t < 0)
                 continue;
             ana_hvd_cache_touch(&r->work->cache, bit);
-            agree(r, t, false);
+            agree_tensor(r, t, false);
         }
     }
 }
@@ -307,10 +304,9 @@ static void drop_bits(struct round *r, const struct hvd_said *said)
             ana_hvd_cache_drop(&r->work->cache, (uint32_t)(i * 64 + (unsigned)__builtin_ctzll(word)));
 }
 
-/* ---- lists --------------------------------------------------------------------------------------------------------
- */
+/* ---- lists ------------------------------------------------------------------------------------------------------ */
 
-static void learn(struct ana_hvd_tensor *t, const struct ana_hvd_entry *entry)
+static void learn_tensor(struct ana_hvd_tensor *t, const struct ana_hvd_entry *entry)
 {
     if (entry->op >= 0 && entry->op < ANA_HVD_OPS)
         t->op = (enum ana_hvd_op)entry->op;
@@ -329,8 +325,8 @@ static void take_request(void *user, const struct ana_hvd_entry *entry)
     int32_t t = tensor_of(r->set, r->work, entry->name, entry->name_size);
     if (t < 0)
         return;
-    learn(&r->set->tensor[t], entry);
-    submit(r, t, r->member, r->said->begin_ns);
+    learn_tensor(&r->set->tensor[t], entry);
+    submit_tensor(r, t, r->member, r->said->begin_ns);
 }
 
 static void take_response(void *user, const struct ana_hvd_entry *entry)
@@ -347,23 +343,22 @@ static void take_response(void *user, const struct ana_hvd_entry *entry)
     if (t < 0)
         return;
     if (entry->op != ANA_HVD_ERROR)
-        learn(&r->set->tensor[t], entry);
+        learn_tensor(&r->set->tensor[t], entry);
     bool cached = entry->op == ANA_HVD_ALLREDUCE || entry->op == ANA_HVD_ALLGATHER || entry->op == ANA_HVD_ADASUM ||
                   entry->op == ANA_HVD_ALLTOALL;
-    agree(r, t, true);
+    agree_tensor(r, t, true);
     if (cached && entry->devices == r->set->ranks)
         ana_hvd_cache_put(&r->work->cache, t);
 }
 
-/* ---- one cycle ----------------------------------------------------------------------------------------------------
- */
+/* ---- one cycle -------------------------------------------------------------------------------------------------- */
 
 static const struct hvd_said *head_of(const struct hvd_member *member)
 {
     return member->queue_at < member->queued ? &member->queue[member->queue_at] : NULL;
 }
 
-/* The cycle that comes next among all members, and when it ended; UINT64_MAX: none. */
+/* The next cycle among all members, and when it ended; UINT64_MAX: there is none. */
 static uint64_t next_cycle(const struct ana_hvd_set *set, const struct hvd_work *work, int64_t *end_ns)
 {
     uint64_t cycle = UINT64_MAX;
@@ -381,8 +376,8 @@ static uint64_t next_cycle(const struct ana_hvd_set *set, const struct hvd_work 
     return cycle;
 }
 
-/* Takes the said of one kind at this cycle from each member that has one there; returns the first of them. */
-static const struct hvd_said *each(struct round *r, uint32_t kind, void (*take)(struct round *, size_t m))
+/* Calls `take` for each member that said something of this kind in this cycle; returns the first of these. */
+static const struct hvd_said *take_each(struct round *r, uint32_t kind, void (*take)(struct round *, size_t m))
 {
     const struct hvd_said *first = NULL;
     for (size_t m = 0; m < r->set->ranks; m++) {
@@ -400,7 +395,7 @@ static const struct hvd_said *each(struct round *r, uint32_t kind, void (*take)(
     return first;
 }
 
-/* The recorder writes every round that takes long: who began it last made the others wait. */
+/* Finds a stall.  The recorder writes every round that lasts long: who began it last held up the others. */
 static void find_stall(struct round *r)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -438,16 +433,16 @@ static void take_requests(struct round *r, size_t m)
     ana_hvd_requests(r->said->bytes, r->said->size, take_request, r, &shutdown);
 }
 
-static void one_cycle(struct round *r)
+static void play_cycle(struct round *r)
 {
     bool shutdown = false;
     r->root_answered = false;
-    each(r, TRC_SAID_REQUEST, take_requests); /* first: who joins has all bits set from this very cycle on */
-    const struct hvd_said *round = each(r, TRC_SAID_AND, take_words);
+    take_each(r, TRC_SAID_REQUEST, take_requests); /* first: who joins has all bits set from this very cycle on */
+    const struct hvd_said *round = take_each(r, TRC_SAID_AND, take_words);
     r->set->cache |= round != NULL;
     find_stall(r);
-    const struct hvd_said *invalid = each(r, TRC_SAID_OR, NULL);
-    const struct hvd_said *answer = each(r, TRC_SAID_RESPONSE, NULL);
+    const struct hvd_said *invalid = take_each(r, TRC_SAID_OR, NULL);
+    const struct hvd_said *answer = take_each(r, TRC_SAID_RESPONSE, NULL);
     const uint8_t *in, *out;
     size_t n = round ? words_of(round, &in, &out) : 0;
     if (n && !answer && (word_at(out, 0) & NO_UNCACHED)) {
@@ -471,7 +466,7 @@ void hvd_rounds(struct ana_hvd_set *set, struct hvd_work *work, int64_t horizon_
 {
     struct round r = {.set = set, .work = work};
     while ((r.cycle = next_cycle(set, work, &r.end_ns)) != UINT64_MAX && r.end_ns <= horizon_ns) {
-        one_cycle(&r);
+        play_cycle(&r);
         for (size_t m = 0; m < set->ranks; m++) {
             struct hvd_member *member = &work->member[m];
             while (head_of(member) && head_of(member)->cycle <= r.cycle)

@@ -1,4 +1,4 @@
-/* The words of a judgement of Horovod's loops: who, and what its own file tells of it. */
+/* The words of a judgement: who the culprits are, and what their own files tell. */
 #include "trace/horovod/judge.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ void hvd_finish(struct hvd_judge *j, enum ana_hvd_class id, int64_t since_ns)
         }
 }
 
-/* Heartbeats that a process should have had and has not: those of the best of them tell how many there should be. */
+/* How many heartbeats a process missed; the process with the most a second tells how many there should be. */
 static double missed_beats(const struct hvd_judge *j, size_t m)
 {
     double best = 0, own = 0, beats = 0;
@@ -67,7 +67,7 @@ static double missed_beats(const struct hvd_judge *j, size_t m)
     return best * own - beats;
 }
 
-/* Its heartbeat has ended while those of others went on: it is stopped, or was; wherever its loop then was.  A launcher
+/* Its heartbeat has ended while those of others went on: it is stopped, or was, wherever its loop was then.  A launcher
  * that ends a job wakes it once more: then there is a gap. */
 bool hvd_is_silent(const struct hvd_judge *j, size_t m)
 {
@@ -84,7 +84,6 @@ bool hvd_is_silent(const struct hvd_judge *j, size_t m)
     return missed > 3 * others;
 }
 
-/* Where a culprit is, as far as its own file tells. */
 void hvd_say_where(struct hvd_judge *j, size_t m)
 {
     const struct ana_hvd_rank *r = &j->set->rank[m];

@@ -1,21 +1,20 @@
-/* The way through the events: merge, match, and what they add up to; in slices, since a screen must not wait. */
+/* The way through the events: merge, match, and sums.  It goes in slices, since a screen must not wait. */
 #include "trace/job/job_impl.h"
 #include "trace/util/now.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE         512     /* events at most between two looks at the clock */
+#define SLICE         512     /* at most so many events between two readings of the clock */
 #define LANE_WIDTH_NS 65536   /* finest bucket of the timeline while the job is short */
 #define LANE_BUCKETS  16384   /* of one rank, when there are few */
 #define LANES_BUCKETS 1048576 /* of all ranks, about */
 #define REFIT_NS      10000000000
 
-/* ---- what the match reports -----------------------------------------------------------------------------------------
- */
+/* ---- what the match reports ------------------------------------------------------------------------------------- */
 
 _Static_assert(sizeof(struct ana_tally_note) <= sizeof(struct trc_note), "a note holds what we look up");
 
-/* Returns what is left of the span after what was counted before. */
+/* Counts a wait; returns what is left of its span without the time that was counted before. */
 static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note)
 {
     if (!ana_wait_clip(job->clip, span))
@@ -88,8 +87,7 @@ static void feed_instance(void *user, const struct ana_instance *instance)
     ana_clock_add_instance(user, instance);
 }
 
-/* ---- one event ------------------------------------------------------------------------------------------------------
- */
+/* ---- one event -------------------------------------------------------------------------------------------------- */
 
 static bool is_device(const struct ana_event *e)
 {
@@ -101,7 +99,8 @@ static bool sends(const struct ana_event *e)
     return (e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE);
 }
 
-/* Of nested calls nothing is counted (the outer one has their time), nor of losses and of what ran on a GPU. */
+/* Looks up what events of one signature share.  Nested calls do not count (the outer call has their time), nor do
+ * losses and what ran on a GPU. */
 static void look_up(struct ana_job *job, struct ana_tally *tally, const struct ana_event *e)
 {
     struct ana_use *use = e->use;
@@ -112,7 +111,7 @@ static void look_up(struct ana_job *job, struct ana_tally *tally, const struct a
     use->is_remote = e->sig->peer <= TRC_PEER_REMOTE && sends(e);
 }
 
-/* Whether it counts: neither of times out of reason. */
+/* Whether an event counts: its times are within reason. */
 static inline bool counts(struct ana_job *job, struct ana_tally *tally, const struct ana_event *e)
 {
     bool sane = e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
@@ -123,7 +122,7 @@ static inline bool counts(struct ana_job *job, struct ana_tally *tally, const st
     return e->use->kind == ANA_USE_COUNTS;
 }
 
-/* What it spent and moved, on the rank's line of time. */
+/* Adds the time and bytes of an event to its rank's lane. */
 static inline void draw(struct ana_lane *lane, const struct ana_event *e)
 {
     const struct ana_use *use = e->use;
@@ -149,7 +148,7 @@ static inline void draw(struct ana_lane *lane, const struct ana_event *e)
         ana_lane_count(lane, e->end_ns, calls, sent, received);
 }
 
-/* An event that is not of the program's own time: nested, on a GPU, a loss, or out of reason. */
+/* Takes an event that is not of the program's own time: nested, on a GPU, a loss, or with times beyond reason. */
 static void take_other(struct ana_job *job, const struct ana_event *e)
 {
     if (is_device(e)) {
@@ -204,8 +203,7 @@ static void take_range_event(struct ana_job *job, const struct ana_event *e)
         ana_tally_time(&w->pass.tally, e, w->begin_ns, w->end_ns);
 }
 
-/* ---- passes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- passes ----------------------------------------------------------------------------------------------------- */
 
 static void pass_close(struct ana_pass *pass)
 {
@@ -235,7 +233,7 @@ static bool pass_open(struct ana_job *job, struct ana_pass *pass)
     return pass->merge != NULL;
 }
 
-/* The communicators between worlds, of which more may be defined now. */
+/* Finds the communicators between worlds again: more may be defined now. */
 static void look_for_bridges(struct ana_job *job)
 {
     ana_match_set_bridges(job->match, NULL);
@@ -372,7 +370,7 @@ void ana_analysis_refresh(struct ana_job *job)
     pass_refresh(job, &job->range.pass);
 }
 
-/* A slice of the first pass; at its end the clock is fitted and the passes for good begin. */
+/* Does a slice of the bounds pass.  At its end the clock is fitted, and the main pass begins. */
 static void advance_bounds(struct ana_job *job)
 {
     const struct ana_event *e[SLICE];

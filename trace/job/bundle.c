@@ -15,7 +15,7 @@ static bool has_suffix(const char *name)
     return n > s && strcmp(name + n - s, ANA_SUFFIX) == 0;
 }
 
-static char *join(const char *folder, const char *name)
+static char *join_path(const char *folder, const char *name)
 {
     size_t n = strlen(folder) + strlen(name) + 2;
     char *path = malloc(n);
@@ -78,7 +78,7 @@ static bool try_open(struct ana_bundle_file *f)
     return false;
 }
 
-/* Some file systems give a file a new inode number now and then: a path is known by its text too. */
+/* Whether a path is known.  Some file systems give a file a new inode number at times: so paths count, too. */
 static bool is_known(const struct ana_bundle *bundle, const char *path, const struct stat *st)
 {
     return ana_map_find(&bundle->known, st->st_dev, st->st_ino, 0) ||
@@ -91,7 +91,7 @@ static bool make_known(struct ana_bundle *bundle, const char *path, const struct
            ana_map_add(&bundle->known, ana_hash_text(path), 0, 1);
 }
 
-/* Index of the folder that a file lies in; SIZE_MAX: out of memory. */
+/* The index of the folder that a file lies in; SIZE_MAX: out of memory. */
 static size_t folder_of(struct ana_bundle *bundle, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -114,8 +114,8 @@ static size_t folder_of(struct ana_bundle *bundle, const char *path)
     return number && *number ? *number - 1 : SIZE_MAX;
 }
 
-/* Takes ownership of `path`. */
-static size_t consider(struct ana_bundle *bundle, char *path)
+/* Adds a file that is not known yet and tries to open it; takes ownership of `path`. */
+static size_t add_file(struct ana_bundle *bundle, char *path)
 {
     struct stat st;
     if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -150,7 +150,7 @@ static bool had_files(const struct ana_bundle *bundle, size_t place)
     return false;
 }
 
-/* A folder that is not there yet is empty, and what is no folder is a file; anything else has to be told. */
+/* Keeps why a place could not be read.  A folder that is not there yet is empty, and what is no folder is a file. */
 static void note_place(struct ana_bundle *bundle, size_t i, int error)
 {
     free(bundle->error[i]);
@@ -190,21 +190,21 @@ size_t ana_bundle_scan(struct ana_bundle *bundle)
         DIR *dir = opendir(bundle->place[i]);
         note_place(bundle, i, dir ? 0 : errno);
         if (!dir) {
-            opened += consider(bundle, strdup(bundle->place[i]));
+            opened += add_file(bundle, strdup(bundle->place[i]));
             continue;
         }
         struct stat st = {0};
         fstat(dirfd(dir), &st);
-        /* Known ones are told by what the folder says: no system call a file. */
+        /* Known files are recognized by their directory entries, without a system call a file. */
         for (struct dirent *entry; (entry = readdir(dir));)
             if (has_suffix(entry->d_name) && !ana_map_find(&bundle->known, st.st_dev, entry->d_ino, 0))
-                opened += consider(bundle, join(bundle->place[i], entry->d_name));
+                opened += add_file(bundle, join_path(bundle->place[i], entry->d_name));
         closedir(dir);
     }
     return opened;
 }
 
-/* Time of the newest trace file in a folder; 0 if it holds none. */
+/* The time of the newest trace file in a folder; 0 if it has none. */
 static int64_t newest_in(const char *folder)
 {
     int64_t newest = 0;
@@ -213,7 +213,7 @@ static int64_t newest_in(const char *folder)
         return 0;
     for (struct dirent *entry; (entry = readdir(dir));) {
         struct stat st;
-        char *path = has_suffix(entry->d_name) ? join(folder, entry->d_name) : NULL;
+        char *path = has_suffix(entry->d_name) ? join_path(folder, entry->d_name) : NULL;
         if (path && stat(path, &st) == 0) {
             int64_t t = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
             newest = t > newest ? t : newest;
@@ -233,7 +233,7 @@ bool ana_newest_folder(const char *where, char *out, size_t out_size)
     for (struct dirent *entry; (entry = readdir(dir));) {
         if (strncmp(entry->d_name, "hpctop-", 7) != 0)
             continue;
-        char *path = strcmp(where, ".") == 0 ? strdup(entry->d_name) : join(where, entry->d_name);
+        char *path = strcmp(where, ".") == 0 ? strdup(entry->d_name) : join_path(where, entry->d_name);
         int64_t t = path ? newest_in(path) : 0;
         if (t > newest && strlen(path) < out_size) {
             newest = t;

@@ -1,4 +1,4 @@
-/* Calls under one number in all files of the job. */
+/* Job-wide numbers of calls, by their names. */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
 #include <stdlib.h>
@@ -10,7 +10,7 @@ uint32_t ana_call_number_anew(struct ana_job *job, const struct trc_call *call)
     if (known)
         return *known;
     if (strcmp(call->name, job->call[0].name) == 0)
-        return 0; /* all that have no name are one call: names stand for numbers elsewhere */
+        return 0; /* all calls without a name are one call */
     uint64_t hash = ana_hash_text(call->name);
     uint32_t *number;
     for (uint64_t probe = 0;; probe++) {

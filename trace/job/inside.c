@@ -1,10 +1,10 @@
-/* The calls that ranks are inside now: in words, and which of them keeps a running job waiting. */
+/* The calls that ranks are inside now, in words, and which of these keeps a running job waiting. */
 #include "trace/job/job_impl.h"
 #include "trace/util/numfmt.h"
 #include <stdio.h>
 #include <string.h>
 
-#define LONG_NS      2000000000 /* a call shorter than this is no news */
+#define LONG_NS      2000000000 /* a shorter call is not worth a word */
 #define TIMES_LONGER 10.0       /* than calls of its kind usually take on that rank */
 
 const char *ana_comm_kind(const struct trc_comm *comm)
@@ -12,7 +12,7 @@ const char *ana_comm_kind(const struct trc_comm *comm)
     return !comm || !comm->object ? "communicator" : comm->object->is_file ? "file" : "window";
 }
 
-static const char *last_part(const char *path)
+static const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
@@ -26,7 +26,7 @@ void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char
     else if (comm->def.flags & TRC_COMM_WORLD)
         snprintf(out, size, "MPI_COMM_WORLD");
     else if (comm->object && comm->object->is_file)
-        snprintf(out, size, "file %.80s", comm->object->name ? last_part(comm->object->name) : "without a name");
+        snprintf(out, size, "file %.80s", comm->object->name ? file_name(comm->object->name) : "without a name");
     else if (comm->object)
         snprintf(out, size, "a window of %d", comm->def.size);
     else if (comm->name && comm->name[0])
@@ -51,7 +51,7 @@ static void add_comm(const struct ana_job *job, size_t index, const struct trc_s
     snprintf(out, size, " on %s", name);
 }
 
-static bool receives(const struct trc_sig *sig)
+static bool is_receive(const struct trc_sig *sig)
 {
     return !(sig->flags & TRC_SIG_P2P_OUT) && sig->flags & TRC_SIG_P2P_IN;
 }
@@ -61,7 +61,7 @@ void ana_call_words(const struct ana_job *job, size_t index, const char *call, c
 {
     char peer[48] = "", tag[32] = "", comm[128] = "";
     if (sig && sig->flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN)) {
-        bool in = receives(sig);
+        bool in = is_receive(sig);
         int32_t other = in ? sig->source : sig->peer, number = in ? sig->rtag : sig->tag;
         size_t known = ana_partner(job, index, trc_comm(job->process[index].rank.file, sig->comm), other);
         if (known != SIZE_MAX)
@@ -103,7 +103,7 @@ void ana_gpu_inside(const struct ana_job *job, size_t index, char *out, size_t s
     snprintf(out, size, "%s%s, %s", trc_call(r->file, r->gpu_op->call)->name, comm, ana_gpu_standing(r->gpu_op));
 }
 
-/* Mean time of completed calls of the kind that the rank is inside; 0 if there were none. */
+/* The mean time, in ns, of completed calls of the kind that the rank is inside; 0 if there were none. */
 static double usual_ns(const struct ana_rank *r)
 {
     double ticks = 0, calls = 0;
@@ -125,17 +125,17 @@ static bool is_inside_long(const struct ana_process *p)
            p->last_end_ns <= p->open_begin_ns && (double)r->inside_ns >= TIMES_LONGER * usual_ns(r);
 }
 
-/* The rank that it waits for, if it names one; SIZE_MAX otherwise. */
+/* The rank that it waits for, if its call names one; else SIZE_MAX. */
 static size_t partner_of(const struct ana_job *job, size_t index)
 {
     const struct ana_rank *r = &job->process[index].rank;
     const struct trc_sig *sig = r->inside_sig;
     if (!sig || !(sig->flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN)))
         return SIZE_MAX;
-    return ana_partner(job, index, trc_comm(r->file, sig->comm), receives(sig) ? sig->source : sig->peer);
+    return ana_partner(job, index, trc_comm(r->file, sig->comm), is_receive(sig) ? sig->source : sig->peer);
 }
 
-/* What it is at: "rank 0 is outside MPI". */
+/* Writes what a rank does: "; rank 0 is outside MPI". */
 static void say_other(const struct ana_job *job, size_t index, char *out, size_t size)
 {
     const struct ana_rank *r = &job->process[index].rank;
@@ -162,7 +162,7 @@ bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size)
         if (!is_inside_long(&job->process[i]))
             continue;
         others++;
-        /* Of a chain of waiting ranks the one at its end tells most: its partner is not waiting itself. */
+        /* In a chain of waiting ranks the last one tells most: its partner does not wait itself. */
         size_t partner = partner_of(job, i);
         int order = partner == SIZE_MAX ? 0 : is_inside_long(&job->process[partner]) ? 1 : 2;
         if (order > worst_order || (order == worst_order && r->inside_ns > job->process[worst].rank.inside_ns)) {

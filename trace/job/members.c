@@ -1,4 +1,4 @@
-/* Which processes the job has, in which order, and what they say of the whole. */
+/* Which processes the job has, in which order, and what they share. */
 #include "trace/relations/bridge.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/text.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first process at this place or behind it. */
+/* The index of the first process at this place or behind it. */
 static size_t place_of(const struct ana_job *job, uint32_t world, int32_t rank)
 {
     size_t low = 0, high = job->count;
@@ -55,7 +55,7 @@ struct world {
     bool other_job; /* in folders of its own: not what is shown */
 };
 
-/* Worlds that were started come before those that were spawned, then by their first file. */
+/* Orders worlds: started ones before spawned ones, then by their first file. */
 static int by_begin(const void *a, const void *b)
 {
     const struct world *x = a, *y = b;
@@ -69,15 +69,15 @@ static uint64_t end_of(const struct trc_head *head)
     return head->latest.realtime_ns > head->start.realtime_ns ? head->latest.realtime_ns : head->start.realtime_ns;
 }
 
-/* A file of the bundle that can be read; NULL. */
+/* The head of file i of the bundle; NULL: it cannot be read. */
 static const struct trc_head *head_at(const struct ana_bundle *bundle, size_t i)
 {
     return bundle->files[i].file ? trc_head(bundle->files[i].file) : NULL;
 }
 
-/* Hydra names a run by its port, which a later one in the same folder may get again: then a rank has a file that had
- * ended before another of it began.  worlds: struct world by identity. */
-static void part_runs(const struct ana_bundle *bundle, struct ana_map *worlds)
+/* Separates runs with one identity.  Hydra names a run by its port, which a later run in the same folder may get again:
+ * then a rank has a file that ended before another of it began.  worlds: struct world by identity. */
+static void separate_runs(const struct ana_bundle *bundle, struct ana_map *worlds)
 {
     struct rank {
         uint64_t began, ended; /* the last of it, the first of it */
@@ -106,12 +106,12 @@ static void part_runs(const struct ana_bundle *bundle, struct ana_map *worlds)
     ana_map_free(&ranks);
 }
 
-/* The worlds of all files, sorted; an identity of 0 is not known yet and makes no world. */
+/* Lists the worlds of all files, sorted; an identity of 0 is not known yet and makes no world. */
 static struct world *list_worlds(const struct ana_bundle *bundle, size_t *count)
 {
     struct ana_map map;
     ana_map_init(&map, sizeof(struct world));
-    part_runs(bundle, &map);
+    separate_runs(bundle, &map);
     for (size_t i = 0; i < bundle->count; i++) {
         const struct trc_head *head = head_at(bundle, i);
         if (!head || head->world_identity == 0)
@@ -146,7 +146,7 @@ static int by_rank(const void *a, const void *b)
     return strcmp(trc_path(x->file), trc_path(y->file));
 }
 
-/* A folder that was used before holds worlds that ended before the latest one was started: they are another job. */
+/* When the latest world was started.  Worlds that ended before are another job: their folder was used again. */
 static uint64_t latest_start(const struct world *world, size_t worlds)
 {
     uint64_t latest = 0;
@@ -164,8 +164,7 @@ static size_t world_of(const struct world *world, size_t worlds, uint64_t identi
     return w;
 }
 
-/* ---- folders given together ----------------------------------------------------------------------------------------
- */
+/* ---- folders given together ------------------------------------------------------------------------------------- */
 
 struct places {
     const struct ana_bundle *bundle;
@@ -180,8 +179,8 @@ static bool *in_of(const struct places *places, size_t w)
     return places->in + w * places->bundle->folders;
 }
 
-/* A world and folders that share one. */
-static bool overlap(const struct places *places, size_t w, const bool *folder)
+/* Whether a world and a set of folders overlap. */
+static bool overlaps(const struct places *places, size_t w, const bool *folder)
 {
     for (size_t f = 0; f < places->bundle->folders; f++)
         if (in_of(places, w)[f] && folder[f])
@@ -195,7 +194,7 @@ static void add_folders(const struct places *places, size_t w, bool *folder)
         folder[f] |= in_of(places, w)[f];
 }
 
-/* They made a communicator together (MPI_Comm_accept and the like). */
+/* Whether a world made a communicator with one of the job (MPI_Comm_accept and the like). */
 static bool met_one_of_job(const struct places *places, const struct ana_bridges *bridges, size_t w)
 {
     for (size_t other = 0; other < places->worlds; other++)
@@ -205,10 +204,10 @@ static bool met_one_of_job(const struct places *places, const struct ana_bridges
     return false;
 }
 
-/* Folders are of one job when its ranks lie in all of them, or when those in one have met those in another.  A world
- * that was started with none of its files in a folder of the job is another job, and so is what it spawned there.
- * Returns how many worlds are of other jobs. */
-static size_t mark_with(const struct places *places, const struct ana_bridges *bridges)
+/* Marks worlds of other jobs and returns how many there are.  Folders are of one job when its ranks lie in all of them,
+ * or when ranks in one have met ranks in another.  A world that was started with none of its files in a folder of the
+ * job is another job, and so is what it spawned there. */
+static size_t mark_worlds(const struct places *places, const struct ana_bridges *bridges)
 {
     struct world *world = places->world;
     bool *of_other = calloc(places->bundle->folders + 1, sizeof *of_other), more = true;
@@ -219,7 +218,7 @@ static size_t mark_with(const struct places *places, const struct ana_bridges *b
     while (more) {
         more = false;
         for (size_t w = 0; w < places->worlds; w++) {
-            if (!world[w].other_job || (!overlap(places, w, places->of_job) && !met_one_of_job(places, bridges, w)))
+            if (!world[w].other_job || (!overlaps(places, w, places->of_job) && !met_one_of_job(places, bridges, w)))
                 continue;
             world[w].other_job = false;
             more = true;
@@ -231,7 +230,7 @@ static size_t mark_with(const struct places *places, const struct ana_bridges *b
             add_folders(places, w, of_other);
     for (size_t w = 0; of_other && w < places->worlds; w++) {
         if (world[w].spawned)
-            world[w].other_job = overlap(places, w, of_other) && !overlap(places, w, places->of_job);
+            world[w].other_job = overlaps(places, w, of_other) && !overlaps(places, w, places->of_job);
         if (world[w].spawned && world[w].other_job)
             add_folders(places, w, of_other);
         others += world[w].other_job;
@@ -250,7 +249,7 @@ static bool has_bridge(const struct trc_file *file)
     return false;
 }
 
-/* Between worlds of all folders, by their number in the list. */
+/* The communicators between worlds of all folders; worlds by their number in the list. */
 static struct ana_bridges *all_bridges(const struct places *places)
 {
     const struct ana_bundle *bundle = places->bundle;
@@ -290,10 +289,10 @@ static void mark_other_jobs(struct ana_job *job, struct world *world, size_t wor
             if (w < worlds)
                 in_of(&places, w)[bundle->files[i].folder] = true;
         }
-        if (mark_with(&places, NULL) > 0) {
+        if (mark_worlds(&places, NULL) > 0) {
             struct ana_bridges *bridges = all_bridges(&places);
             if (bridges)
-                mark_with(&places, bridges);
+                mark_worlds(&places, bridges);
             ana_bridges_free(bridges);
         }
         for (size_t f = 0; f < bundle->folders; f++)
@@ -306,7 +305,7 @@ static void mark_other_jobs(struct ana_job *job, struct world *world, size_t wor
     free(places.of_job);
 }
 
-/* The processes of all files that can be read and belong to the job, sorted.  NULL: out of memory. */
+/* Lists the processes of all readable files that belong to the job, sorted.  NULL: out of memory. */
 static struct ana_process *list_processes(struct ana_job *job, size_t *count)
 {
     struct ana_process *list = calloc(job->bundle.count + 1, sizeof *list);
@@ -362,7 +361,7 @@ static bool same_processes(const struct ana_job *job, const struct ana_process *
     return true;
 }
 
-/* "Open MPI v4.1.4, package: ..." -> "Open MPI 4.1.4"; "MPICH Version:\t4.0.2" -> "MPICH 4.0.2". */
+/* Shortens "Open MPI v4.1.4, package: ..." to "Open MPI 4.1.4", and "MPICH Version:\t4.0.2" to "MPICH 4.0.2". */
 static void short_mpi_name(char *out, size_t size, const char *text)
 {
     size_t n = 0;
@@ -399,8 +398,8 @@ void ana_members_name(struct ana_job *job)
     trc_clean_text(job->name);
 }
 
-/* What does not change while the processes are the same. */
-static bool describe(struct ana_job *job)
+/* Fills what does not change while the processes stay the same. */
+static bool fill_constants(struct ana_job *job)
 {
     free(job->host);
     job->host = calloc(job->count + 1, sizeof *job->host);
@@ -438,7 +437,7 @@ static bool take_processes(struct ana_job *job, struct ana_process *list, size_t
     bool ok = job->clock != NULL;
     for (size_t i = 0; ok && i < n; i++)
         ok = ana_number_calls(job, &list[i]) && ana_clock_add_file(job->clock, list[i].rank.file);
-    ok = ok && describe(job) && ana_analysis_start(job);
+    ok = ok && fill_constants(job) && ana_analysis_start(job);
     if (!ok) { /* out of memory: an empty job is better than half a one */
         ana_analysis_stop(job);
         ana_members_forget(job);

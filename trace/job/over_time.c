@@ -32,7 +32,7 @@ int64_t ana_time_range_until(const struct ana_job *job)
     return !w->open || w->pass.done ? job->horizon_ns : ana_merge_position(w->pass.merge);
 }
 
-/* The same for one rank alone: what it has not come out of lasts until now. */
+/* From when to when a rank is known, by itself: the call that it is inside lasts until now. */
 static struct ana_span known_alone(const struct ana_job *job, size_t index)
 {
     const struct ana_process *p = &job->process[index];
@@ -42,7 +42,7 @@ static struct ana_span known_alone(const struct ana_job *job, size_t index)
     return known;
 }
 
-/* What the pyramid has of [from, to).  Where that reaches to the end, the last bucket is all in it. */
+/* Adds what the pyramid has of [from, to).  Where that reaches to the end, the last bucket counts in full. */
 static void add_lane(const struct ana_job *job, size_t index, struct ana_span known, int64_t from, int64_t to,
                      struct ana_lane_sum *sum)
 {
@@ -50,20 +50,20 @@ static void add_lane(const struct ana_job *job, size_t index, struct ana_span kn
     ana_lane_add(lane, from, to >= known.end_ns && from < known.end_ns ? to + lane->width_ns : to, sum);
 }
 
-static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
+static int64_t overlap_ns(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
 {
     int64_t from = a0 > b0 ? a0 : b0, to = a1 < b1 ? a1 : b1;
     return to > from ? to - from : 0;
 }
 
-/* The call that the rank has not come out of is no event yet. */
+/* Adds the call that the rank is still inside, which is no event yet. */
 static void add_open_call(const struct ana_process *p, struct ana_span known, int64_t begin_ns, int64_t end_ns,
                           struct ana_lane_sum *sum)
 {
     if (p->open_category < 0)
         return;
     int64_t from = p->open_begin_ns > begin_ns ? p->open_begin_ns : begin_ns;
-    sum->ns[p->open_category] += (double)overlap(from, end_ns, known.begin_ns, known.end_ns);
+    sum->ns[p->open_category] += (double)overlap_ns(from, end_ns, known.begin_ns, known.end_ns);
 }
 
 static void cell_of(const struct ana_lane_sum *sum, double known_ns, struct ana_timeline_cell *cell)
@@ -81,8 +81,7 @@ static void cell_of(const struct ana_lane_sum *sum, double known_ns, struct ana_
     cell->waiting = (float)fmin(sum->waiting_ns / whole, 1);
 }
 
-/* ---- below the finest bucket ----------------------------------------------------------------------------------------
- */
+/* ---- below the finest bucket ------------------------------------------------------------------------------------ */
 
 struct range {
     int64_t begin_ns, end_ns;
@@ -90,8 +89,8 @@ struct range {
     struct ana_lane_sum *cell;
 };
 
-/* Begin of cell i. */
-static int64_t edge(const struct range *w, size_t i)
+/* The begin of cell i. */
+static int64_t edge_of(const struct range *w, size_t i)
 {
     return w->begin_ns + (int64_t)((double)(w->end_ns - w->begin_ns) * (double)i / (double)w->n);
 }
@@ -103,21 +102,21 @@ static size_t cell_at(const struct range *w, int64_t ns)
     size_t i = (size_t)((double)(ns - w->begin_ns) * (double)w->n / (double)(w->end_ns - w->begin_ns));
     if (i >= w->n)
         i = w->n - 1;
-    while (i > 0 && edge(w, i) > ns)
+    while (i > 0 && edge_of(w, i) > ns)
         i--;
-    while (i + 1 < w->n && edge(w, i + 1) <= ns)
+    while (i + 1 < w->n && edge_of(w, i + 1) <= ns)
         i++;
     return i;
 }
 
-/* Spreads `share` of [begin, end) over the cells; field: the sum's. */
-static void spread(const struct range *w, int64_t begin_ns, int64_t end_ns, double share, size_t field)
+/* Spreads `share` of [begin, end) over the cells; `field` is the place in the sum. */
+static void spread_share(const struct range *w, int64_t begin_ns, int64_t end_ns, double share, size_t field)
 {
     if (end_ns <= w->begin_ns || begin_ns >= w->end_ns)
         return;
-    for (size_t i = cell_at(w, begin_ns); i < w->n && edge(w, i) < end_ns; i++) {
+    for (size_t i = cell_at(w, begin_ns); i < w->n && edge_of(w, i) < end_ns; i++) {
         double *ns = (double *)((char *)&w->cell[i] + field);
-        *ns += share * (double)overlap(begin_ns, end_ns, edge(w, i), edge(w, i + 1));
+        *ns += share * (double)overlap_ns(begin_ns, end_ns, edge_of(w, i), edge_of(w, i + 1));
     }
 }
 
@@ -131,8 +130,8 @@ static size_t chunks_in(const struct trc_file *file, uint64_t from, uint64_t to)
     return n;
 }
 
-/* Fills the cells from the events themselves.  False: too many. */
-static bool decode(struct ana_job *job, size_t index, const struct range *w)
+/* Fills the cells from the events themselves.  False: there are too many chunks. */
+static bool decode_range(struct ana_job *job, size_t index, const struct range *w)
 {
     struct trc_file *file = job->process[index].rank.file;
     uint64_t from = ana_clock_ticks(job->clock, index, w->begin_ns), to = ana_clock_ticks(job->clock, index, w->end_ns);
@@ -153,7 +152,7 @@ static bool decode(struct ana_job *job, size_t index, const struct range *w)
             int64_t end = ana_clock_job_time(job->clock, index, r.end);
             double share = r.end > r.begin ? (double)r.busy / (double)(r.end - r.begin) : 1;
             enum trc_category category = trc_opclass_category(trc_call(file, r.sig->call)->opclass);
-            spread(w, begin, end, share, offsetof(struct ana_lane_sum, ns) + (size_t)category * sizeof(double));
+            spread_share(w, begin, end, share, offsetof(struct ana_lane_sum, ns) + (size_t)category * sizeof(double));
             if (begin >= w->end_ns)
                 break;
         }
@@ -161,12 +160,11 @@ static bool decode(struct ana_job *job, size_t index, const struct range *w)
     }
     const struct ana_kept_wait *wait = ana_store_wait_of(&job->store, job->store.last_wait[index]);
     for (; wait; wait = ana_store_wait_of(&job->store, wait->before))
-        spread(w, wait->begin_ns, wait->end_ns, 1, offsetof(struct ana_lane_sum, waiting_ns));
+        spread_share(w, wait->begin_ns, wait->end_ns, 1, offsetof(struct ana_lane_sum, waiting_ns));
     return true;
 }
 
-/* ---- the public way in ----------------------------------------------------------------------------------------------
- */
+/* ---- the public way in ------------------------------------------------------------------------------------------ */
 
 void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t end_ns, size_t n,
                   struct ana_timeline_cell *out)
@@ -179,19 +177,19 @@ void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t e
         return;
     struct range w = {begin_ns, end_ns, n, sum};
     struct ana_lane *lane = &job->lane[index];
-    bool fine = (end_ns - begin_ns) / (int64_t)n < 4 * lane->width_ns && decode(job, index, &w);
+    bool fine = (end_ns - begin_ns) / (int64_t)n < 4 * lane->width_ns && decode_range(job, index, &w);
     struct ana_span known = known_alone(job, index);
     for (size_t i = 0; i < n; i++) {
-        int64_t from = edge(&w, i), to = edge(&w, i + 1);
+        int64_t from = edge_of(&w, i), to = edge_of(&w, i + 1);
         if (!fine)
             add_lane(job, index, known, from, to, &sum[i]);
         add_open_call(&job->process[index], known, from, to, &sum[i]);
-        cell_of(&sum[i], (double)overlap(from, to, known.begin_ns, known.end_ns), &out[i]);
+        cell_of(&sum[i], (double)overlap_ns(from, to, known.begin_ns, known.end_ns), &out[i]);
     }
     free(sum);
 }
 
-/* Of one step, summed over ranks. */
+/* Sums of one step over the ranks. */
 struct step {
     double total, known_ns, longest_ns;
 };
@@ -201,8 +199,8 @@ static void add_rank(const struct ana_job *job, size_t index, const struct range
 {
     struct ana_span known = ana_known_time(job, index);
     for (size_t i = 0; i < w->n; i++) {
-        int64_t from = edge(w, i), to = edge(w, i + 1);
-        double here = (double)overlap(from, to, known.begin_ns, known.end_ns);
+        int64_t from = edge_of(w, i), to = edge_of(w, i + 1);
+        double here = (double)overlap_ns(from, to, known.begin_ns, known.end_ns);
         if (here <= 0)
             continue;
         struct ana_lane_sum sum = {0};

@@ -33,7 +33,7 @@ void ana_here_now(struct ana_here *here)
     here->monotonic_ns = ana_now_ns();
 }
 
-/* What /proc says of a process. */
+/* What /proc tells of a process. */
 struct pid_stat {
     uint64_t start; /* field 22; 0: there is none */
     uint64_t cpu_ms;
@@ -71,7 +71,7 @@ static struct pid_stat stat_of_pid(uint32_t pid)
     return stat;
 }
 
-/* Its pid means here what it means there. */
+/* Whether its pid is one of this pid namespace and boot. */
 static bool pids_are_ours(const struct trc_head *head, const struct ana_here *here)
 {
     bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
@@ -80,7 +80,7 @@ static bool pids_are_ours(const struct trc_head *head, const struct ana_here *he
                                                 : !head->runtime[0] && strcmp(head->host, here->host) == 0);
 }
 
-/* A finalized process whose pid is still there, or whose heartbeat where the pid says nothing. */
+/* Whether a finalized process still exists: by its pid, or by its heartbeat where the pid tells nothing. */
 static bool lives_on(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
 {
     bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
@@ -103,8 +103,8 @@ static int64_t silence_ns(const struct ana_process *p, const struct trc_head *he
     return silent;
 }
 
-/* Not for processes that said how they ended. */
-static enum ana_rank_state liveness(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
+/* The state of a process that did not tell how it ended. */
+static enum ana_rank_state state_of(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
 {
     bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
     bool same_pids = pids_are_ours(head, here);
@@ -123,7 +123,7 @@ static enum ana_rank_state liveness(struct ana_process *p, const struct trc_head
         p->by_pid = true;
         return ANA_RANK_DEAD;
     }
-    /* It may live in a pid namespace of its own, or on another host: then its heartbeat tells. */
+    /* It may live in another pid namespace, or on another host: then its heartbeat tells. */
     if (p->silent_ns < (near ? NEAR_GRACE_NS : FAR_GRACE_NS))
         return ANA_RANK_RUN;
     p->alive = false;
@@ -146,7 +146,7 @@ uint64_t ana_process_end_ticks(const struct ana_process *p, const struct ana_her
             end = t->inside_since;
     }
     int64_t passed = silence_ns(p, head, here); /* by our own clock if we saw a heartbeat: theirs may be wrong */
-    /* Of a pid that is there a silent heartbeat tells nothing, unless recording has ended. */
+    /* While the pid exists, a silent heartbeat proves nothing, unless recording has ended. */
     bool here_now = p->by_pid && !p->stopped && head->state != TRC_STATE_STOPPED;
     if (p->alive && head->latest.ticks && passed > 0 && (here_now || passed < FAR_GRACE_NS)) {
         uint64_t now = head->latest.ticks + (uint64_t)ana_rounded((double)passed / trc_ns_per_tick(p->rank.file));
@@ -165,7 +165,7 @@ static bool is_nccl(const struct trc_file *file, uint32_t call)
     return trc_opclass_category(trc_call(file, call)->opclass) == TRC_CAT_NCCL;
 }
 
-/* A thread's time in calls less that in NCCL's. */
+/* A thread's time in calls, without NCCL's, in ticks. */
 static double mpi_ticks(const struct trc_file *file, size_t thread)
 {
     const struct trc_row *row = trc_rows(file, thread);
@@ -177,7 +177,7 @@ static double mpi_ticks(const struct trc_file *file, size_t thread)
 }
 
 /* Sums over the threads. */
-static void look_at_threads(struct ana_process *p, const struct ana_clock *clock, size_t index)
+static void sum_threads(struct ana_process *p, const struct ana_clock *clock, size_t index)
 {
     struct ana_rank *r = &p->rank;
     double ns_per_tick = trc_ns_per_tick(r->file);
@@ -232,7 +232,7 @@ static void look_at_threads(struct ana_process *p, const struct ana_clock *clock
     }
 }
 
-/* The operation that is under way the longest; NULL: none. */
+/* The device operation that is under way the longest; NULL: there is none. */
 static const struct trc_gpu_op *oldest_op(const struct trc_file *file)
 {
     for (size_t i = 0; i < trc_gpu_ops(file); i++)
@@ -241,7 +241,7 @@ static const struct trc_gpu_op *oldest_op(const struct trc_file *file)
     return NULL;
 }
 
-static void look_at_gpu(struct ana_process *p, const struct ana_clock *clock, size_t index)
+static void set_gpu_op(struct ana_process *p, const struct ana_clock *clock, size_t index)
 {
     struct ana_rank *r = &p->rank;
     r->gpu_op = r->state == ANA_RANK_DONE ? NULL : oldest_op(r->file);
@@ -254,7 +254,7 @@ static void look_at_gpu(struct ana_process *p, const struct ana_clock *clock, si
     r->gpu_ns = r->end_ns > since ? r->end_ns - since : 0;
 }
 
-static void look_at_rates(struct ana_process *p, const struct ana_here *here)
+static void set_rates(struct ana_process *p, const struct ana_here *here)
 {
     struct ana_rank *r = &p->rank;
     struct ana_rate_sample now = {here->monotonic_ns, r->calls, r->sent, r->received, r->mpi_ns};
@@ -302,13 +302,13 @@ void ana_process_refresh(struct ana_process *p, const struct ana_clock *clock, s
         p->alive = false;
         break;
     case TRC_STATE_STOPPED:
-        liveness(p, head, here);
+        state_of(p, head, here);
         r->state = ANA_RANK_UNKNOWN;
         break;
     default:
-        r->state = liveness(p, head, here);
+        r->state = state_of(p, head, here);
     }
-    /* It ended after its file was read: how, and what it did last, is in there now. */
+    /* It ended after its file was read: read it once more, for how it ended and what it did last. */
     bool once_more = r->state == ANA_RANK_DEAD && !p->read_to_end;
     p->read_to_end = r->state == ANA_RANK_DEAD;
     if (once_more && trc_refresh(r->file)) {
@@ -324,9 +324,9 @@ void ana_process_refresh(struct ana_process *p, const struct ana_clock *clock, s
     p->heartbeat_ns = time_of(clock, index, heartbeat);
     p->run_begin_ns = head->init_ticks ? time_of(clock, index, head->init_ticks) : r->begin_ns;
     p->run_end_ns = head->end_ticks ? time_of(clock, index, head->end_ticks) : r->end_ns;
-    look_at_threads(p, clock, index);
-    look_at_gpu(p, clock, index);
-    look_at_rates(p, here);
+    sum_threads(p, clock, index);
+    set_gpu_op(p, clock, index);
+    set_rates(p, here);
     if (!r->counted)
         r->sent_per_s = r->received_per_s = r->calls_per_s = r->mpi_share = NAN;
 }

@@ -1,4 +1,4 @@
-/* What a process of this host reads and writes, as /proc counts it. */
+/* Bytes that a process of this host reads and writes, as /proc counts them. */
 #include "trace/job/process.h"
 #include <dirent.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #define SEARCH_EVERY 16 /* calls until our thread is looked for anew: it may begin late, and /proc of many is slow */
 
-/* Bytes that calls read and wrote, and the disks: of a thread, or of a process with its threads that ended. */
+/* Reads the bytes of an io file of /proc: of a thread, or of a process with its threads that ended. */
 static uint64_t io_of(const char *proc)
 {
     char path[96], line[128];
@@ -43,7 +43,7 @@ static bool is_ours(uint32_t pid, uint32_t thread)
     return strcmp(name, "hpctop\n") == 0;
 }
 
-/* 0: it has none */
+/* The id of the recorder's thread in a process; 0: it has none. */
 static uint32_t find_ours(uint32_t pid)
 {
     char tasks[64];

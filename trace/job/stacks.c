@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything that one parsed record owns, in a chain from ana_stacks.owned. */
+/* What one parsed record owns, in a chain from ana_stacks.owned. */
 struct piece {
     struct piece *next;
     struct ana_frame *frames;
     char text[];
 };
 
-static struct piece *piece_new(struct ana_stacks *stacks, const char *text)
+static struct piece *add_piece(struct ana_stacks *stacks, const char *text)
 {
     size_t size = strlen(text) + 1, frames = 0;
     for (const char *at = text; *at; at++)
@@ -34,8 +34,8 @@ static struct piece *piece_new(struct ana_stacks *stacks, const char *text)
 
 /* ---- one record -------------------------------------------------------------------------------------------------- */
 
-/* The next field of a line at *at, its end marked; "" when there is none. */
-static char *field(char **at)
+/* Takes the next field of a line at *at and terminates it; "" when there is none. */
+static char *take_field(char **at)
 {
     char *begin = *at, *tab = strchr(begin, '\t');
     if (tab)
@@ -44,7 +44,7 @@ static char *field(char **at)
     return begin;
 }
 
-/* Cuts "+0x12" off a name; returns the number, 0 without one. */
+/* Cuts "+0x12" off a name and returns the number; 0 without one. */
 static uint64_t cut_offset(char *name)
 {
     char *plus = strrchr(name, '+');
@@ -57,10 +57,10 @@ static uint64_t cut_offset(char *name)
 static struct ana_frame frame_of(bool python, char *rest)
 {
     struct ana_frame frame = {.python = python};
-    char *function = field(&rest), *file = field(&rest);
+    char *function = take_field(&rest), *file = take_field(&rest);
     frame.file = file;
     if (python) {
-        frame.line = (uint32_t)strtoul(field(&rest), NULL, 10);
+        frame.line = (uint32_t)strtoul(take_field(&rest), NULL, 10);
     } else {
         uint64_t in_module = cut_offset(file);
         frame.offset = cut_offset(function);
@@ -72,10 +72,11 @@ static struct ana_frame frame_of(bool python, char *rest)
     return frame;
 }
 
-/* Frames of both kinds lie in one array: Python's first, then the native ones. */
-static bool parse(struct ana_stacks *stacks, const struct trc_stack *from, struct ana_stack *out, const char **why)
+/* Parses a record.  Frames lie in one array: Python's first, then the native ones. */
+static bool parse_record(struct ana_stacks *stacks, const struct trc_stack *from, struct ana_stack *out,
+                         const char **why)
 {
-    struct piece *piece = piece_new(stacks, from->text);
+    struct piece *piece = add_piece(stacks, from->text);
     if (!piece)
         return false;
     size_t pythons = 0;
@@ -91,7 +92,7 @@ static bool parse(struct ana_stacks *stacks, const struct trc_stack *from, struc
         next = strchr(line, '\n');
         if (next)
             *next++ = 0;
-        const char *kind = field(&line);
+        const char *kind = take_field(&line);
         if (!strcmp(kind, "python") && next)
             python[out->python_count++] = frame_of(true, line);
         else if (!strcmp(kind, "native") && next)
@@ -130,7 +131,7 @@ static int main_first(const void *a, const void *b)
     return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* Adds the snapshot that begins at record `i` of the file; *i is moved behind it. */
+/* Adds the snapshot that begins at record *i of the file, and moves *i behind it. */
 static bool add_snapshot(struct ana_stacks *stacks, const struct trc_file *file, size_t index, size_t *i)
 {
     const struct trc_stack *record = trc_stack(file, *i);
@@ -155,7 +156,7 @@ static bool add_snapshot(struct ana_stacks *stacks, const struct trc_file *file,
                                   .signal = record->def.signal,
                                   .call = record->def.call,
                                   .call_inside = call_inside(file, record->tid)};
-        if (!parse(stacks, record, &stack, &snapshot->why))
+        if (!parse_record(stacks, record, &stack, &snapshot->why))
             return false;
         snapshot->ticks = record->ticks;
         if (record->def.flags & TRC_STACK_CLOSING) {
@@ -187,8 +188,8 @@ bool ana_stacks_of_file(const struct trc_file *file, size_t index, struct ana_st
     return true;
 }
 
-/* Record at which the snapshot to be shown begins; SIZE_MAX without any. */
-static size_t newest(const struct trc_file *file)
+/* The record at which the snapshot to be shown begins; SIZE_MAX: there is none. */
+static size_t newest_snapshot(const struct trc_file *file)
 {
     size_t best = SIZE_MAX, begin = 0;
     int best_weight = 0;
@@ -212,7 +213,7 @@ bool ana_stacks_take(const struct ana_job *job, struct ana_stacks *out)
     size_t ranks = ana_job_info(job).ranks;
     for (size_t index = 0; index < ranks; index++) {
         const struct trc_file *file = ana_job_rank(job, index)->file;
-        size_t i = file ? newest(file) : SIZE_MAX;
+        size_t i = file ? newest_snapshot(file) : SIZE_MAX;
         if (i != SIZE_MAX && !add_snapshot(out, file, index, &i)) {
             ana_stacks_free(out);
             return false;

@@ -1,4 +1,4 @@
-/* Stacks side by side: lines for people, equal ones together, the prefix tree. */
+/* Groups of equal stacks, their lines for people, and their prefix tree. */
 #include "trace/job/stacks.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ void ana_frame_line(const struct ana_frame *frame, char *out, size_t size)
         snprintf(out, size, "%s+0x%llx", *file ? file : "?", (unsigned long long)frame->offset);
 }
 
-/* Modules that say how a thread waits, not what for. */
+/* Whether a module only tells how a thread waits, not what for. */
 static bool is_plumbing(const char *module)
 {
     static const char *const known[] = {
@@ -37,7 +37,7 @@ static bool is_plumbing(const char *module)
     return false;
 }
 
-/* Of an installed package or the interpreter, not the user's. */
+/* Whether a frame is of an installed package or the interpreter, not the user's. */
 static bool is_installed(const struct ana_frame *frame)
 {
     static const char *const part[] = {"/site-packages/", "/dist-packages/", "/lib/python3.", "<frozen "};
@@ -122,7 +122,7 @@ static int compare_frames(const struct ana_frame *a, const struct ana_frame *b)
     return order;
 }
 
-/* Outermost frames first, so that those with a common beginning lie together. */
+/* Orders stacks by their outermost frames first, so that those with a common beginning lie together. */
 static int compare(const struct ana_stack *a, const struct ana_stack *b)
 {
     struct frames x = frames_of(a), y = frames_of(b);
@@ -148,8 +148,8 @@ static size_t shared_frames(const struct ana_stack *a, const struct ana_stack *b
     return n;
 }
 
-/* Of each snapshot the stack that stands for its process: the crashed thread's, else the main thread's. */
-static const struct ana_stack *chosen(const struct ana_stacks *stacks, const struct ana_snapshot *snapshot)
+/* The stack that stands for a snapshot's process: the crashed thread's, else the main thread's. */
+static const struct ana_stack *chosen_stack(const struct ana_stacks *stacks, const struct ana_snapshot *snapshot)
 {
     if (snapshot->count == 0)
         return NULL;
@@ -164,23 +164,23 @@ const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t ind
 {
     for (size_t i = 0; i < stacks->snapshots; i++)
         if (stacks->snapshot[i].index == index)
-            return chosen(stacks, &stacks->snapshot[i]);
+            return chosen_stack(stacks, &stacks->snapshot[i]);
     return NULL;
 }
 
-/* Pointers to the chosen stacks in the order of `compare`, then by rank. */
+/* Orders pointers to chosen stacks as `compare` does, then by rank. */
 static int by_frames_and_rank(const void *a, const void *b)
 {
     const struct ana_stack *const *x = a, *const *y = b;
     int order = compare(*x, *y);
     return order ? order : (*x)->index < (*y)->index ? -1 : (*x)->index > (*y)->index;
 }
-static const struct ana_stack **sorted(const struct ana_stacks *stacks, size_t *n)
+static const struct ana_stack **sort_stacks(const struct ana_stacks *stacks, size_t *n)
 {
     const struct ana_stack **list = malloc((stacks->snapshots + 1) * sizeof *list);
     *n = 0;
     for (size_t i = 0; list && i < stacks->snapshots; i++)
-        if ((list[*n] = chosen(stacks, &stacks->snapshot[i])))
+        if ((list[*n] = chosen_stack(stacks, &stacks->snapshot[i])))
             ++*n;
     if (*n)
         qsort(list, *n, sizeof *list, by_frames_and_rank);
@@ -199,7 +199,7 @@ size_t ana_stacks_group(const struct ana_stacks *stacks, struct ana_stack_group 
 {
     size_t n, count = 0;
     *out = NULL;
-    const struct ana_stack **list = sorted(stacks, &n);
+    const struct ana_stack **list = sort_stacks(stacks, &n);
     struct ana_stack_group *group = n ? calloc(n, sizeof *group) : NULL;
     for (size_t i = 0; group && i < n; i++) {
         if (!i || compare(list[i - 1], list[i]) != 0) {
@@ -260,7 +260,7 @@ static int fewest_first(const void *a, const void *b)
     return n != m ? (n < m ? -1 : 1) : x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* Writes the nodes below `span`; recursion is as deep as a stack, which the record's size bounds. */
+/* Writes the nodes below `span`.  Recursion is as deep as a stack, which the record's size bounds. */
 static void grow_tree(const struct ana_stacks *stacks, const struct ana_stack *const *list, struct span span,
                       unsigned depth, struct ana_stack_node *node, size_t *n)
 {
@@ -298,7 +298,7 @@ size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **
 {
     size_t n, room = 0, count = 0;
     *out = NULL;
-    const struct ana_stack **list = sorted(stacks, &n);
+    const struct ana_stack **list = sort_stacks(stacks, &n);
     for (size_t i = 0; i < n; i++)
         if (!i || compare(list[i - 1], list[i]) != 0)
             room += frames_of(list[i]).count;

@@ -12,7 +12,7 @@ struct found_call {
     bool open; /* not come out of yet */
 };
 
-/* A cursor of a thread, some way before `at_ns`: in the chunk before the one that holds it. */
+/* A cursor of a thread that begins some way before `at_ns`: in the chunk before the one that holds it. */
 static struct trc_cursor *open_cursor_before(struct ana_job *job, size_t index, size_t thread, int64_t at_ns)
 {
     struct trc_file *file = job->process[index].rank.file;

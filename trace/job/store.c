@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Zeroed memory of this size costs nothing until it is written to; and then, in large pages, little. */
-static void *ring(size_t n, size_t size)
+/* Zeroed memory for a ring.  It costs nothing until it is written to, and then, in large pages, little. */
+static void *make_ring(size_t n, size_t size)
 {
     void *memory = mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
@@ -21,8 +21,8 @@ static void drop_ring(void *memory, size_t n, size_t size)
 bool ana_store_init(struct ana_store *store, size_t ranks)
 {
     *store = (struct ana_store){
-        .message = ring(ANA_STORE_MESSAGES, sizeof *store->message),
-        .wait = ring(ANA_STORE_WAITS, sizeof *store->wait),
+        .message = make_ring(ANA_STORE_MESSAGES, sizeof *store->message),
+        .wait = make_ring(ANA_STORE_WAITS, sizeof *store->wait),
         .last_wait = calloc(ranks + 1, sizeof *store->last_wait),
         .instance = calloc(ANA_STORE_INSTANCES, sizeof *store->instance),
         .waits_since_ns = INT64_MIN,
@@ -42,8 +42,8 @@ void ana_store_free(struct ana_store *store)
     *store = (struct ana_store){0};
 }
 
-/* Instances of one communicator in a row lie in a row. */
-static struct ana_kept_instance *place(const struct ana_store *store, uint64_t identity, uint64_t sequence)
+/* The place of an instance.  Consecutive instances of one communicator lie side by side. */
+static struct ana_kept_instance *place_of(const struct ana_store *store, uint64_t identity, uint64_t sequence)
 {
     uint64_t h = (identity ^ (identity >> 31)) * 0x9e3779b97f4a7c15u;
     return &store->instance[((h >> 40) + sequence) % ANA_STORE_INSTANCES];
@@ -51,7 +51,7 @@ static struct ana_kept_instance *place(const struct ana_store *store, uint64_t i
 
 void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, int64_t lost_ns)
 {
-    struct ana_kept_instance *slot = place(store, instance->comm_identity, instance->sequence);
+    struct ana_kept_instance *slot = place_of(store, instance->comm_identity, instance->sequence);
     store->instances++;
     const struct ana_arrival *first = instance->arrival, *last = first + instance->arrivals - 1;
     *slot = (struct ana_kept_instance){
@@ -70,6 +70,6 @@ void ana_store_instance(struct ana_store *store, const struct ana_instance *inst
 
 const struct ana_kept_instance *ana_store_find(const struct ana_store *store, uint64_t identity, uint64_t sequence)
 {
-    const struct ana_kept_instance *slot = place(store, identity, sequence);
+    const struct ana_kept_instance *slot = place_of(store, identity, sequence);
     return slot->arrivals && slot->comm_identity == identity && slot->sequence == sequence ? slot : NULL;
 }

@@ -1,4 +1,4 @@
-/* Everything the screens and the report show, for a selection: puts together what the counters and the events say. */
+/* Summaries of a selection, for screens and report: joins the counters with what the events tell. */
 #include "trace/job/job_impl.h"
 #include <math.h>
 #include <stdio.h>
@@ -36,8 +36,7 @@ const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct t
     return *slot ? *slot : "?";
 }
 
-/* ---- calls and cells ------------------------------------------------------------------------------------------------
- */
+/* ---- calls and cells -------------------------------------------------------------------------------------------- */
 
 static int by_call_then_size(const void *a, const void *b)
 {
@@ -98,7 +97,7 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
             sum->received += cells[next]->received;
         }
         s->calls[s->call_count] = stat_of(job, sum, -1);
-        /* What was called inside other calls alone, by MPI itself, is no row of its own. */
+        /* A call that MPI itself made inside other calls only has no row of its own. */
         const struct ana_call_stat *last = &s->calls[s->call_count];
         if (last->times.count || last->time_ns || last->sent || last->received)
             s->call_count++;
@@ -106,7 +105,7 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
     }
     if (ok)
         qsort(s->calls, s->call_count, sizeof *s->calls, by_time);
-    /* The cells in the order of their calls. */
+    /* Sorts the cells in the order of their calls. */
     for (size_t c = 0; c < s->call_count; c++)
         for (size_t i = 0; i < n && s->cell_count < n; i++)
             if (sorted[i].name == s->calls[c].name)
@@ -156,7 +155,7 @@ void ana_summary_rank_time(const struct ana_process *p, struct ana_rank_stat *st
     stat->category_ns[TRC_CAT_COMPUTE] = stat->wall_ns - calls_ns;
 }
 
-/* How much of the ranks' time the analysis has come by. */
+/* Sets how much of the ranks' time the analysis has read. */
 static void set_seen(const struct ana_job *job, struct ana_summary *s)
 {
     for (size_t i = 0; i < s->rank_count; i++) {
@@ -200,8 +199,7 @@ static bool list_ranks(struct ana_job *job, struct ana_summary *s)
     return s->ranks != NULL;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------
- */
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selection, struct ana_summary *s)
 {

@@ -1,11 +1,11 @@
-/* Summaries from the counters in the live pages: exact, whatever became of the events. */
+/* Summaries from the counters in the live pages: exact, even where events were recycled. */
 #include "trace/job/job_impl.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A cell that is being summed.  Buckets of files whose ticks are equally long are added up first and put into
- * nanoseconds together. */
+/* A cell that is being summed.  Buckets of files with equally long ticks are added first, and converted to ns together.
+ */
 struct cell {
     struct ana_call_cell sum;
     double ns_per_tick;
@@ -42,13 +42,14 @@ static void add_row(struct cell *cell, const struct trc_row *row, double ns_per_
     uint64_t counted = 0;
     for (uint32_t b = 0; b < TRC_BUCKETS; b++)
         counted += row->histogram[b];
-    /* 1, unless the recorder had to halve it (trc_row_halve); just after a call they differ by that one. */
+    /* How many calls one count stands for: 1, unless the recorder halved the histogram (trc_row_halve).  Just after a
+     * call, calls and counts differ by that one. */
     double each = counted > UINT32_MAX / 4 ? fmin((double)row->calls / (double)counted, 1e6) : 1;
     for (uint32_t b = 0; b < TRC_BUCKETS; b++)
         cell->ticks[b] += each > 1 ? (uint64_t)((double)row->histogram[b] * each + 0.5) : row->histogram[b];
 }
 
-/* What counts as the rank's run begins after Init and ends with Finalize. */
+/* Whether a call lies outside the rank's run, which begins after Init and ends with Finalize. */
 static bool outside_run(enum trc_opclass opclass)
 {
     return trc_opclass_is(opclass, TRC_FACT_EDGE) || opclass == TRC_OP_ABORT;
@@ -85,7 +86,7 @@ static bool add_rows(struct ana_job *job, size_t index, size_t thread, struct an
     return true;
 }
 
-/* Time by category of the thread that spent most in MPI; the sum over all threads. */
+/* Adds a rank: time by category of the thread that spent most in MPI, and the sum over all threads. */
 static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana_summary *s, struct ana_map *cells)
 {
     const struct ana_process *p = &job->process[stat->index];
@@ -120,8 +121,7 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
     return true;
 }
 
-/* ---- pairs ----------------------------------------------------------------------------------------------------------
- */
+/* ---- pairs ------------------------------------------------------------------------------------------------------ */
 
 void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relations)
 {
@@ -134,7 +134,8 @@ void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relation
         pair->latency_p50_ns = ana_small_of(sum->latency).p50_ns;
 }
 
-/* Messages of rank `from` to ranks of other worlds, which only its events tell.  Returns how many. */
+/* Adds the messages of rank `from` to ranks of other worlds, which only its events tell.  Returns how many there are.
+ */
 static uint64_t add_remote(struct ana_job *job, struct ana_summary *s, struct ana_map *map, size_t from)
 {
     uint64_t told = 0;

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- relations ------------------------------------------------------------------------------------------------------
- */
+/* ---- relations -------------------------------------------------------------------------------------------------- */
 
 static bool knows_waits(const struct ana_job *job, const struct ana_summary *s)
 {
@@ -42,7 +41,7 @@ struct last {
     size_t index;
 };
 
-static void see_last(struct last *last, uint64_t count, size_t index)
+static void keep_most(struct last *last, uint64_t count, size_t index)
 {
     if (count > last->count || (count == last->count && index < last->index))
         *last = (struct last){count, index};
@@ -124,7 +123,7 @@ static bool add_collectives(struct ana_job *job, struct ana_summary *s, const st
         const struct ana_collective_sum *sum = ana_map_find(&t->collectives, key[0], key[1], 0);
         const struct ana_count_sum *n = ana_map_value(&t->last, i);
         if (sum)
-            see_last(&last[sum - (const struct ana_collective_sum *)t->collectives.values], n->count, key[2]);
+            keep_most(&last[sum - (const struct ana_collective_sum *)t->collectives.values], n->count, key[2]);
     }
     if (ok) {
         add_complete(job, s, t, last, &lost);
@@ -136,7 +135,7 @@ static bool add_collectives(struct ana_job *job, struct ana_summary *s, const st
     return ok;
 }
 
-/* What each rank lost, and made others lose. */
+/* Adds what each rank lost, and what others lost waiting for it. */
 static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
 {
     struct lost {
@@ -159,7 +158,7 @@ static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const
     return rank != NULL;
 }
 
-/* By who waits for whom and why, whatever calls they wait in. */
+/* Adds waits by kind, waiter and culprit, over all calls. */
 static bool add_waits(struct ana_summary *s, const struct ana_tally *t)
 {
     struct ana_map place; /* kind, waiter, culprit: index in s->waits + 1 */
@@ -267,7 +266,7 @@ static bool add_sites(struct ana_job *job, struct ana_summary *s, const struct a
     return s->sites != NULL;
 }
 
-/* Lost time and the last rank, by call. */
+/* Adds lost time, and who came last, to each call. */
 static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t,
                          const struct ana_tally *events)
 {
@@ -289,7 +288,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
     }
     for (size_t i = 0; ok && i < t->last_of_call.count; i++) {
         const uint64_t *key = ana_map_key(&t->last_of_call, i);
-        see_last(&last[key[0]], ((const struct ana_count_sum *)ana_map_value(&t->last_of_call, i))->count, key[1]);
+        keep_most(&last[key[0]], ((const struct ana_count_sum *)ana_map_value(&t->last_of_call, i))->count, key[1]);
     }
     for (size_t c = 0; ok && c < s->call_count; c++) {
         struct ana_call_stat *stat = &s->calls[c];
@@ -329,8 +328,8 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
 
 /* ---- time ranges ------------------------------------------------------------------------------------------------- */
 
-/* What the store has of the range. */
-static bool collect(struct ana_job *job, const struct ana_summary *s, struct ana_tally *t)
+/* Adds the relations in the store that lie in the range. */
+static bool collect_relations(struct ana_job *job, const struct ana_summary *s, struct ana_tally *t)
 {
     const struct ana_store *store = &job->store;
     const uint8_t *ranks = s->selection.ranks;
@@ -357,8 +356,8 @@ static bool collect(struct ana_job *job, const struct ana_summary *s, struct ana
     return !t->out_of_memory;
 }
 
-/* The calls that ranks have not come out of are no events yet, but their time passes.  Returns the cells there are now.
- */
+/* Adds calls that ranks are still inside: they are no events yet, but their time passes.  Returns how many cells there
+ * are now. */
 static size_t add_open_calls(struct ana_job *job, const struct ana_summary *s, struct ana_call_cell *cells, size_t n)
 {
     for (size_t i = 0; i < s->rank_count; i++) {
@@ -464,8 +463,8 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
     struct ana_tally relations = {0};
     const struct ana_tally *events = &job->range.pass.tally;
     range_ranks(job, s, events);
-    bool ok = collect(job, s, &relations) && range_calls(job, s, events) && range_pairs(s, events, &relations) &&
-              ana_summary_relations(job, s, &relations, events);
+    bool ok = collect_relations(job, s, &relations) && range_calls(job, s, events) &&
+              range_pairs(s, events, &relations) && ana_summary_relations(job, s, &relations, events);
     ana_tally_free(&relations);
     return ok;
 }

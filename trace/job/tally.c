@@ -37,7 +37,7 @@ void ana_tally_free(struct ana_tally *tally)
     *tally = (struct ana_tally){0};
 }
 
-/* The value of a key, or a place to add to in vain when memory is out. */
+/* The value of a key; when out of memory, a place whose contents nobody reads. */
 static void *sum_of(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
 {
     void *value = ana_map_add(map, a, b, c);
@@ -46,14 +46,14 @@ static void *sum_of(struct ana_tally *tally, struct ana_map *map, uint64_t a, ui
     return value;
 }
 
-static void count(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
+static void add_count(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
 {
     struct ana_count_sum *sum = sum_of(tally, map, a, b, c);
     if (sum)
         sum->count++;
 }
 
-/* Bytes and messages, also of items that are no call of their own. */
+/* Adds bytes and messages, also of items that are no call of their own. */
 static void tally_bytes(struct ana_tally *tally, const struct ana_event *e, uint64_t sent, uint64_t received)
 {
     struct ana_rank_sum *rank = &tally->rank[e->index];
@@ -147,7 +147,7 @@ void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, 
     pair->bytes += bytes;
 }
 
-/* Place of the key's value + 1; 0: out of memory. */
+/* The place of a key's value, + 1; 0: out of memory. */
 static uint32_t place_of(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
 {
     char *value = sum_of(tally, map, a, b, c);
@@ -189,9 +189,9 @@ void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance 
         ana_small_add(&sum->skew, k->last_ns - k->first_ns, 1);
         sum->lost_ns = ana_plus(sum->lost_ns, k->lost_ns);
     }
-    count(tally, &tally->instances, k->call, 0, 0);
-    count(tally, &tally->last, k->comm_identity, k->call, k->last_index);
-    count(tally, &tally->last_of_call, k->call, k->last_index, 0);
+    add_count(tally, &tally->instances, k->call, 0, 0);
+    add_count(tally, &tally->last, k->comm_identity, k->call, k->last_index);
+    add_count(tally, &tally->last_of_call, k->call, k->last_index, 0);
 }
 
 void ana_tally_part(struct ana_tally *tally, size_t index, bool last)

@@ -28,7 +28,7 @@ static void merge_into(struct ana_bucket *to, const struct ana_bucket *a, const 
     *to = sum;
 }
 
-/* Room for all there will ever be: what is not used yet costs addresses only. */
+/* Makes room for all buckets there will ever be: unused ones cost address space only. */
 static bool make_room(struct ana_lane *lane)
 {
     for (int l = ANA_LANE_LEVELS; l-- > 0;)
@@ -37,7 +37,7 @@ static bool make_room(struct ana_lane *lane)
     return true;
 }
 
-static void halve(struct ana_lane *lane)
+static void halve_resolution(struct ana_lane *lane)
 {
     struct ana_bucket *b = lane->level[0];
     if (lane->used % 2)
@@ -51,14 +51,14 @@ static void halve(struct ana_lane *lane)
     lane->clean = 0;
 }
 
-/* Makes bucket `at_ns` lies in usable and returns its number; SIZE_MAX: out of memory. */
-static size_t reach(struct ana_lane *lane, int64_t at_ns)
+/* Makes the bucket that `at_ns` lies in usable and returns its number; SIZE_MAX: out of memory. */
+static size_t reach_bucket(struct ana_lane *lane, int64_t at_ns)
 {
     int64_t offset = at_ns - lane->origin_ns;
     if (offset < 0)
         offset = 0;
     while (offset / lane->width_ns >= (int64_t)lane->max)
-        halve(lane);
+        halve_resolution(lane);
     size_t i = (size_t)(offset / lane->width_ns);
     if (!lane->level[0] && !make_room(lane))
         return SIZE_MAX;
@@ -72,19 +72,19 @@ static int64_t bucket_begin(const struct ana_lane *lane, size_t i)
     return lane->origin_ns + (int64_t)i * lane->width_ns;
 }
 
-/* The last bucket of [begin, end) first, so that the width no longer changes. */
+/* Makes all buckets of [begin, end) usable, the last one first: then the width no longer changes. */
 static bool reach_span(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, size_t *first, size_t *last)
 {
     if (begin_ns >= lane->hot_begin_ns && end_ns < lane->hot_end_ns) {
         *first = *last = (size_t)(lane->hot - lane->level[0]);
         return true;
     }
-    *last = reach(lane, end_ns > begin_ns ? end_ns - 1 : begin_ns);
+    *last = reach_bucket(lane, end_ns > begin_ns ? end_ns - 1 : begin_ns);
     if (*last == SIZE_MAX) {
         lane->hot_begin_ns = lane->hot_end_ns = 0;
         return false;
     }
-    *first = reach(lane, begin_ns);
+    *first = reach_bucket(lane, begin_ns);
     lane->hot = &lane->level[0][*last];
     lane->hot_begin_ns = bucket_begin(lane, *last);
     lane->hot_end_ns = lane->hot_begin_ns + lane->width_ns;

@@ -1,5 +1,4 @@
-/* Partners and members of a communicator as rank indices, also where they belong to another world; and what ranks are
- * called. */
+/* Partners and members of a communicator as rank indices, also in other worlds; and names of ranks. */
 #include "trace/job/job_impl.h"
 
 struct ana_label ana_rank_label(const struct ana_job *job, size_t index)

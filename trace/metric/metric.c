@@ -14,8 +14,7 @@ typedef struct ana_nccl_pair row_NCCL_PAIR;
 typedef struct ana_kernel_stat row_KERNEL;
 typedef struct ana_gpu_rank row_GPU;
 
-/* ---- the types of C as types of values ----------------------------------------------------------------------------
- */
+/* ---- the types of C as types of values -------------------------------------------------------------------------- */
 
 static struct ana_value of_unsigned(uint64_t x)
 {
@@ -59,8 +58,7 @@ static struct ana_value of_value(struct ana_value x)
              : of_text, struct ana_value                                                                               \
              : of_value)(x)
 
-/* ---- words of metrics.def ------------------------------------------------------------------------------------------
- */
+/* ---- words of metrics.def --------------------------------------------------------------------------------------- */
 
 #define HELP_P50 "half of the calls took no longer (within 1/16)"
 #define HELP_P99 "99 % of the calls took no longer (within 1/16)"
@@ -90,13 +88,14 @@ static double share_of(int64_t part, int64_t whole)
     return whole > 0 && part >= 0 ? (double)part / (double)whole : NAN;
 }
 
-/* Of a GPU's time in the run. */
+/* A time as a share of a GPU's time in the run. */
 static double part_of_run(const struct ana_gpu_rank *row, int64_t ns)
 {
     return row->wall_ns > 0 ? (double)ns / (double)row->wall_ns : NAN;
 }
 
-/* Threads can make it longer than all; start and end of MPI are not in the time of all ranks. */
+/* A call's share of the run.  Threads can make it longer than all; start and end of MPI are not in the time of all
+ * ranks. */
 static double share_of_run(const struct ana_call_stat *row, double wall_ns)
 {
     double share = (double)row->time_ns / wall_ns;
@@ -138,8 +137,7 @@ static bool is_inside(const struct ana_rank *rank)
     return rank->inside && rank->state != ANA_RANK_DONE;
 }
 
-/* ---- the table -----------------------------------------------------------------------------------------------------
- */
+/* ---- the table -------------------------------------------------------------------------------------------------- */
 
 #define METRIC(kind, id, key, title, unit, needs, known, help)                                                         \
     static struct ana_value value_##kind##_##id(const void *of, const struct ana_whole *whole)                         \

@@ -58,7 +58,7 @@ static void check_head(struct trc_file *file, uint32_t chunk, struct trc_chunk *
 
 /* Reads one chunk's head again.  A chunk that was begun anew is read until two reads agree: its writer may be just
  * making it. */
-static void look_at(struct trc_file *file, uint32_t chunk, bool *moved, bool *reordered)
+static void read_chunk(struct trc_file *file, uint32_t chunk, bool *moved, bool *reordered)
 {
     struct trc_chunk head = {0}, *old = &file->chunks[chunk];
     if (!read_chunk_head(file, chunk, &head))
@@ -163,7 +163,7 @@ bool trc_chunks_refresh(struct trc_file *file)
             file->chunks[i] = (struct trc_chunk){0};
         const struct trc_chunk *known = &file->chunks[i];
         if (!known->magic || known->state != TRC_CHUNK_FULL || file->check_again)
-            look_at(file, i, &moved, &reordered);
+            read_chunk(file, i, &moved, &reordered);
     }
     file->chunk_count = count;
     file->check_again = false;

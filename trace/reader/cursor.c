@@ -48,7 +48,7 @@ static const struct trc_event_ref *successor(const struct trc_cursor *cursor)
 }
 
 /* Begins a chunk.  Keeps the event that SUB items belong to: they may continue those of the chunk before. */
-static void enter(struct trc_cursor *cursor, const struct trc_event_ref *ref)
+static void enter_chunk(struct trc_cursor *cursor, const struct trc_event_ref *ref)
 {
     cursor->inside = true;
     cursor->chunk = ref->chunk;
@@ -67,7 +67,7 @@ static void enter(struct trc_cursor *cursor, const struct trc_event_ref *ref)
 }
 
 /* Ends a chunk, of which `records` were delivered or reported as lost. */
-static void leave(struct trc_cursor *cursor, uint64_t records, bool continued)
+static void leave_chunk(struct trc_cursor *cursor, uint64_t records, bool continued)
 {
     cursor->inside = false;
     cursor->continued = continued;
@@ -75,7 +75,7 @@ static void leave(struct trc_cursor *cursor, uint64_t records, bool continued)
 }
 
 /* Takes over the chunk's head from the last refresh.  False: the chunk was begun anew. */
-static bool update(struct trc_cursor *cursor)
+static bool update_chunk(struct trc_cursor *cursor)
 {
     const struct trc_file *file = cursor->file;
     const struct trc_chunk *now = &file->chunks[cursor->chunk];
@@ -111,11 +111,11 @@ void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks)
     if (low == end && file->chunks[file->events[end - 1].chunk].state != TRC_CHUNK_FULL)
         low = end - 1; /* times after its last one may still come */
     if (low < end) {
-        enter(cursor, &file->events[low]);
+        enter_chunk(cursor, &file->events[low]);
         return;
     }
     cursor->known = file->chunks[file->events[end - 1].chunk];
-    leave(cursor, cursor->known.records, false); /* all items so far are before it: later ones are delivered */
+    leave_chunk(cursor, cursor->known.records, false); /* all items so far are before it: later ones are delivered */
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks)
 enum fill { FILL_OK, FILL_NOTHING, FILL_RECYCLED };
 
 /* Fills the buffer from cursor->at on, with bytes of this chunk and no other. */
-static enum fill fill(struct trc_cursor *cursor)
+static enum fill fill_buffer(struct trc_cursor *cursor)
 {
     const struct trc_file *file = cursor->file;
     uint32_t wanted = cursor->limit - cursor->at < TRC_CURSOR_BUFFER ? cursor->limit - cursor->at : TRC_CURSOR_BUFFER;
@@ -145,7 +145,7 @@ static bool leave_recycled(struct trc_cursor *cursor, struct trc_record *out)
 {
     const struct trc_chunk *known = &cursor->known;
     bool full = known->state == TRC_CHUNK_FULL && known->records >= cursor->delivered;
-    leave(cursor, full ? known->records : cursor->delivered, false);
+    leave_chunk(cursor, full ? known->records : cursor->delivered, false);
     cursor->file->check_again = true;
     if (full ? known->records == cursor->delivered : successor(cursor) != NULL)
         return false;
@@ -166,7 +166,7 @@ static enum trc_status next_chunk(struct trc_cursor *cursor, struct trc_record *
         *out = trc_item_lost(cursor, head->first_ticks, head->earlier - cursor->through);
         cursor->continued = false;
     }
-    enter(cursor, next);
+    enter_chunk(cursor, next);
     return gap ? TRC_BAD : TRC_OK;
 }
 
@@ -193,25 +193,25 @@ static bool wait_or_leave(struct trc_cursor *cursor, bool may_come, const char *
         return true;
     trc_file_damage(cursor->file, "chunk %u, byte %u: %s: the rest of it is left out", cursor->chunk,
                     cursor->at + TRC_ITEMS_OFFSET, why);
-    leave(cursor, cursor->known.records, false);
+    leave_chunk(cursor, cursor->known.records, false);
     return false;
 }
 
 /* Goes on at the end of the buffer.  TRC_OK: it may have bytes now; TRC_END: nothing more at present; TRC_BAD: records
  * were missed, *out says how many. */
-static enum trc_status advance(struct trc_cursor *cursor, struct trc_record *out)
+static enum trc_status advance_buffer(struct trc_cursor *cursor, struct trc_record *out)
 {
     if (!cursor->inside)
         return next_chunk(cursor, out);
-    if (!update(cursor))
+    if (!update_chunk(cursor))
         return leave_recycled(cursor, out) ? TRC_BAD : TRC_OK;
     if (cursor->at == cursor->limit) {
         if (!successor(cursor))
             return TRC_END;
-        leave(cursor, cursor->known.records, true);
+        leave_chunk(cursor, cursor->known.records, true);
         return TRC_OK;
     }
-    switch (fill(cursor)) {
+    switch (fill_buffer(cursor)) {
     case FILL_RECYCLED:
         return leave_recycled(cursor, out) ? TRC_BAD : TRC_OK;
     case FILL_NOTHING:
@@ -226,7 +226,7 @@ static enum trc_status next_unusual(struct trc_cursor *cursor, struct trc_record
     for (;;) {
         struct trc_bytes bytes = trc_cursor_bytes(cursor);
         if (!cursor->inside || bytes.at >= bytes.end) {
-            enum trc_status status = advance(cursor, out);
+            enum trc_status status = advance_buffer(cursor, out);
             if (status == TRC_OK)
                 continue;
             return status == TRC_BAD ? TRC_OK : TRC_END;

@@ -203,7 +203,7 @@ static void add_note(struct notes *notes, const struct trc_def *def, const char 
                                                 named ? text_copy(text, def->text_bytes) : NULL};
 }
 
-static void apply(struct trc_file *file, struct notes *notes)
+static void apply_notes(struct trc_file *file, struct notes *notes)
 {
     for (size_t i = 0; i < notes->count; i++) {
         struct note *note = &notes->note[i];
@@ -233,7 +233,8 @@ static void apply(struct trc_file *file, struct notes *notes)
 
 /* ---- a chunk of them --------------------------------------------------------------------------------------------- */
 
-static void take(struct trc_file *file, uint32_t chunk, const struct trc_def *def, size_t size, struct notes *notes)
+static void take_definition(struct trc_file *file, uint32_t chunk, const struct trc_def *def, size_t size,
+                            struct notes *notes)
 {
     const char *payload = (const char *)(def + 1);
     switch (def->type) {
@@ -269,8 +270,8 @@ static void take(struct trc_file *file, uint32_t chunk, const struct trc_def *de
 }
 
 /* Reads `slots` slots of a chunk, the first of which is number `first`, and takes the definitions that are new. */
-static bool walk(struct trc_file *file, uint32_t chunk, const char *buffer, uint32_t first, uint32_t slots,
-                 struct notes *notes)
+static bool read_slots(struct trc_file *file, uint32_t chunk, const char *buffer, uint32_t first, uint32_t slots,
+                       struct notes *notes)
 {
     struct trc_defs_chunk *state = file->defs[chunk];
     bool found = false;
@@ -289,7 +290,7 @@ static bool walk(struct trc_file *file, uint32_t chunk, const char *buffer, uint
             trc_file_damage(file, "chunk %u: definition %u does not fit its slots: left out", chunk, at);
             span = 1;
         } else if (!(state->seen[at / 8] & bit)) {
-            take(file, chunk, def, size, notes);
+            take_definition(file, chunk, def, size, notes);
             found = true;
         }
         state->seen[at / 8] |= bit;
@@ -299,7 +300,7 @@ static bool walk(struct trc_file *file, uint32_t chunk, const char *buffer, uint
 }
 
 /* Reads what is new in one DEFS chunk. */
-static bool look_at(struct trc_file *file, uint32_t chunk, struct notes *notes)
+static bool read_chunk(struct trc_file *file, uint32_t chunk, struct notes *notes)
 {
     struct trc_defs_chunk *state = file->defs[chunk];
     uint32_t slots = file->chunks[chunk].committed / TRC_DEF_SLOT, first = state->first_hole;
@@ -324,7 +325,7 @@ static bool look_at(struct trc_file *file, uint32_t chunk, struct notes *notes)
     }
     /* The bytes must be of the chunk whose head was read: a chunk of stacks may be begun anew at any time. */
     bool same = file->chunks[chunk].kind == TRC_CHUNK_DEFS || trc_chunk_same(file, chunk, &file->chunks[chunk], NULL);
-    bool found = same && walk(file, chunk, buffer, first, whole, notes);
+    bool found = same && read_slots(file, chunk, buffer, first, whole, notes);
     free(buffer);
     return found;
 }
@@ -363,14 +364,14 @@ bool trc_defs_refresh(struct trc_file *file)
         if (!file->defs[i])
             continue;
         file->defs[i]->sequence = head->sequence;
-        moved |= look_at(file, i, &notes);
+        moved |= read_chunk(file, i, &notes);
     }
     table_seal(&file->comms);
     table_seal(&file->objects);
     table_seal(&file->sites);
     table_seal(&file->kernels);
     trc_facts_seal(file);
-    apply(file, &notes);
+    apply_notes(file, &notes);
     return moved;
 }
 

@@ -8,7 +8,7 @@
 #define STACKS_MAX 65536u /* a hostile file may hold many small ones */
 
 /* Makes room for one more pointer in an array; returns the array, or NULL when out of memory. */
-static void *grow(void *array, size_t count, size_t *room)
+static void *grow_array(void *array, size_t count, size_t *room)
 {
     if (count < *room)
         return array;
@@ -30,7 +30,7 @@ static int by_key(const void *a, const void *b)
 
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
 {
-    void *grown = file->fact_count < FACTS_MAX ? grow(file->facts, file->fact_count, &file->fact_room) : NULL;
+    void *grown = file->fact_count < FACTS_MAX ? grow_array(file->facts, file->fact_count, &file->fact_room) : NULL;
     if (!grown)
         return;
     file->facts = grown;
@@ -113,7 +113,8 @@ void trc_define_stack(struct trc_file *file, uint32_t chunk, const struct trc_de
         trc_file_damage(file, "a stack of snapshot %u is too short", def->id);
         return;
     }
-    void *grown = file->stack_count < STACKS_MAX ? grow(file->stacks, file->stack_count, &file->stack_room) : NULL;
+    void *grown =
+        file->stack_count < STACKS_MAX ? grow_array(file->stacks, file->stack_count, &file->stack_room) : NULL;
     if (!grown)
         return;
     file->stacks = grown;

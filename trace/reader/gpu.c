@@ -20,7 +20,7 @@ static int by_number(const void *a, const void *b)
 
 /* Takes the slots that are in use and did not change while they were copied, sorted.  Numbers out of range become NONE.
  */
-static void take(struct trc_gpu *gpu, const struct trc_gpu_op *first, const struct trc_gpu_op *second)
+static void take_slots(struct trc_gpu *gpu, const struct trc_gpu_op *first, const struct trc_gpu_op *second)
 {
     gpu->count = 0;
     bool over = true;
@@ -40,7 +40,7 @@ static void take(struct trc_gpu *gpu, const struct trc_gpu_op *first, const stru
         qsort(gpu->op, gpu->count, sizeof *gpu->op, by_number);
 }
 
-static bool look_at(struct trc_file *file, uint32_t chunk)
+static bool read_table(struct trc_file *file, uint32_t chunk)
 {
     uint64_t offset = trc_chunk_offset(file, chunk) + sizeof(struct trc_chunk);
     struct trc_gpu_head head;
@@ -80,7 +80,7 @@ static bool look_at(struct trc_file *file, uint32_t chunk)
     }
     trc_file_read(file, offset + sizeof head, copy, head.slots * sizeof *copy);
     trc_file_read(file, offset + sizeof head, copy + TRC_GPU_OPS, head.slots * sizeof *copy);
-    take(gpu, copy, copy + TRC_GPU_OPS);
+    take_slots(gpu, copy, copy + TRC_GPU_OPS);
     free(copy);
     return moved;
 }
@@ -90,7 +90,7 @@ bool trc_gpu_refresh(struct trc_file *file)
     bool moved = false;
     for (uint32_t i = 0; i < file->chunk_count; i++)
         if (file->chunks[i].magic && file->chunks[i].kind == TRC_CHUNK_GPU)
-            moved |= look_at(file, i);
+            moved |= read_table(file, i);
     return moved;
 }
 

@@ -110,7 +110,7 @@ static enum trc_step take_fold(struct trc_cursor *cursor, struct trc_bytes *byte
 
 /* `roomy` is a constant in each inlined copy: one copy checks every byte, one has room for the longest item. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-static ALWAYS_INLINE bool get(struct trc_bytes *bytes, uint64_t *value, bool roomy)
+static ALWAYS_INLINE bool get_varint(struct trc_bytes *bytes, uint64_t *value, bool roomy)
 {
     return roomy ? trc_get_varint_roomy(bytes, value) : trc_get_varint(bytes, value);
 }
@@ -120,7 +120,7 @@ static ALWAYS_INLINE bool take_request(struct trc_cursor *cursor, struct trc_byt
                                        bool roomy)
 {
     uint64_t v;
-    if (!get(bytes, &v, roomy))
+    if (!get_varint(bytes, &v, roomy))
         return false;
     if (v % 2 == 0) {
         if (v / 2 < cursor->next_start)
@@ -129,7 +129,7 @@ static ALWAYS_INLINE bool take_request(struct trc_cursor *cursor, struct trc_byt
     }
     if (v / 2 == cursor->thread)
         return true; /* unknown */
-    if (!get(bytes, &out->request, roomy))
+    if (!get_varint(bytes, &out->request, roomy))
         return false;
     if (v / 2 < TRC_MAX_THREADS)
         out->request_thread = (uint32_t)(v / 2);

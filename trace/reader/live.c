@@ -125,7 +125,7 @@ static size_t copy_page(struct trc_file *file, uint64_t offset, struct trc_threa
 
 /* Copies the page of chunk `chunk` if it changed, and returns whether it did.  Most threads of a large job are quiet
  * most of the time: if the thread's state was equal at two refreshes, the rest of the page did not change either. */
-static bool look_at(struct trc_file *file, uint32_t chunk)
+static bool read_page(struct trc_file *file, uint32_t chunk)
 {
     const struct trc_chunk *known = &file->chunks[chunk];
     uint32_t index = known->thread;
@@ -175,7 +175,7 @@ bool trc_live_refresh(struct trc_file *file)
     bool moved = false;
     for (uint32_t i = 0; i < file->chunk_count; i++)
         if (file->chunks[i].magic && file->chunks[i].kind == TRC_CHUNK_THREAD)
-            moved |= look_at(file, i);
+            moved |= read_page(file, i);
     return moved;
 }
 

@@ -54,7 +54,7 @@ const struct trc_call *trc_call(const struct trc_file *file, uint32_t id)
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-static void look(struct trc_file *file, bool *moved)
+static void read_all(struct trc_file *file, bool *moved)
 {
     file->refreshes++;
     /* Order matters: what an event or a live page refers to was defined before, so definitions are read last. */
@@ -65,7 +65,7 @@ static void look(struct trc_file *file, bool *moved)
 }
 
 /* Reads the file's size, after its head: space is allocated before the head counts it. */
-static bool measure(struct trc_file *file)
+static bool read_size(struct trc_file *file)
 {
     struct stat status;
     if (fstat(file->fd, &status) || file->size == (uint64_t)status.st_size)
@@ -126,8 +126,8 @@ enum trc_status trc_open(const char *path, struct trc_file **out, char *error, s
     why = "out of memory";
     if (read_schema(file))
         goto undo;
-    bool moved = measure(file);
-    look(file, &moved);
+    bool moved = read_size(file);
+    read_all(file, &moved);
     *out = file;
     return TRC_OK;
 
@@ -173,8 +173,8 @@ bool trc_refresh(struct trc_file *file)
     if (!trc_head_read(file, &head) || memcmp(head.magic, TRC_MAGIC, sizeof head.magic)) {
         trc_file_damage(file, "the head is gone: somebody truncated or overwrote the file");
         file->spoilt = true;
-        moved = measure(file);
-        look(file, &moved);
+        moved = read_size(file);
+        read_all(file, &moved);
         return moved;
     }
     /* The layout stays as it was read first: a writer never changes it. */
@@ -190,8 +190,8 @@ bool trc_refresh(struct trc_file *file)
     trc_head_adopt(file, &head);
     moved = memcmp(&before, &file->head, sizeof before) != 0;
     uint64_t size = file->size;
-    moved |= measure(file);
-    look(file, &moved);
+    moved |= read_size(file);
+    read_all(file, &moved);
     file->spoilt |= file->size < size && file->truncated; /* at its end a writer gives back unused space */
     return moved;
 }

@@ -25,7 +25,7 @@ struct trc_sig trc_sig_empty(void)
 }
 
 /* Takes the next word of the line at *at and terminates it; NULL at the end. */
-static char *word(char **at)
+static char *take_word(char **at)
 {
     char *p = *at;
     while (*p == ' ')
@@ -41,7 +41,7 @@ static char *word(char **at)
     return begin;
 }
 
-static bool number(const char *text, size_t limit, size_t *out)
+static bool parse_number(const char *text, size_t limit, size_t *out)
 {
     size_t value = 0;
     if (!text || !*text)
@@ -66,7 +66,7 @@ static enum trc_opclass class_of(const char *text)
 static void parse_sig(struct trc_schema *schema, char *line)
 {
     schema->field_count = 0;
-    for (char *name; schema->field_count < TRC_SCHEMA_FIELDS && (name = word(&line));) {
+    for (char *name; schema->field_count < TRC_SCHEMA_FIELDS && (name = take_word(&line));) {
         struct trc_schema_field *field = &schema->fields[schema->field_count++];
         char *kind = strchr(name, ':');
         *field = (struct trc_schema_field){.zigzag = kind && kind[1] == 's'};
@@ -84,9 +84,9 @@ static void parse_sig(struct trc_schema *schema, char *line)
 static int parse_call(struct trc_schema *schema, size_t *room, char *line)
 {
     size_t id;
-    if (!number(word(&line), TRC_CALLS_MAX, &id))
+    if (!parse_number(take_word(&line), TRC_CALLS_MAX, &id))
         return 0;
-    char *name = word(&line);
+    char *name = take_word(&line);
     if (!name)
         return 0;
     if (id >= *room) {
@@ -99,7 +99,7 @@ static int parse_call(struct trc_schema *schema, size_t *room, char *line)
         *room = wanted;
     }
     schema->calls[id].name = name;
-    schema->calls[id].opclass = class_of(word(&line));
+    schema->calls[id].opclass = class_of(take_word(&line));
     if (schema->call_count <= id)
         schema->call_count = id + 1;
     return 0;
@@ -124,7 +124,7 @@ int trc_schema_parse(struct trc_schema *schema, const char *text, size_t size, c
         if (rest)
             *rest++ = 0;
         trc_clean_text(line);
-        char *first = word(&line);
+        char *first = take_word(&line);
         if (!first)
             continue;
         if (!strcmp(first, "sig"))

@@ -7,7 +7,7 @@
 #define NONE        SIZE_MAX
 #define MOST_SIDES  512         /* at most so many are paired: it takes time by the square of their number */
 #define TOGETHER_NS 10000000000 /* the two sides of MPI_Comm_accept are made within */
-#define LEAST_NS    1000        /* the clocks of two hosts always differ by as much */
+#define LEAST_NS    1000        /* the error of two clocks, at least */
 
 /* One communicator as one world knows it; value of the map by (world, identity). */
 struct side {
@@ -64,8 +64,8 @@ static const char *made_by(const struct trc_file *file, const struct trc_comm *c
     return met && trc_head(file)->flags & TRC_HEAD_SPAWNED ? ASKED : trc_call(file, comm->def.created_by)->name;
 }
 
-static bool add(struct ana_bridges *bridges, const struct ana_bridge_rank *rank, uint32_t index,
-                const struct trc_comm *comm, int64_t made_ns, int64_t asked_ns)
+static bool add_side(struct ana_bridges *bridges, const struct ana_bridge_rank *rank, uint32_t index,
+                     const struct trc_comm *comm, int64_t made_ns, int64_t asked_ns)
 {
     struct side *side = ana_map_add(&bridges->sides, rank->world, comm->def.identity, 0);
     if (!side)
@@ -152,7 +152,7 @@ static bool began_in(const struct ana_bridges *bridges, const struct side *paren
 }
 
 /* How far apart in time the two sides were made, in ns; UINT64_MAX: they cannot be one communicator. */
-static uint64_t distance(const struct ana_bridges *bridges, const struct side *a, const struct side *b)
+static uint64_t distance_ns(const struct ana_bridges *bridges, const struct side *a, const struct side *b)
 {
     if (!groups_fit(a, b) || !calls_fit(a->made_by, b->made_by))
         return UINT64_MAX;
@@ -162,7 +162,7 @@ static uint64_t distance(const struct ana_bridges *bridges, const struct side *a
     return possible ? size : UINT64_MAX;
 }
 
-static void join(struct ana_bridges *bridges, size_t i, size_t k)
+static void join_sides(struct ana_bridges *bridges, size_t i, size_t k)
 {
     struct side *a = side_at(bridges, i), *b = side_at(bridges, k);
     const uint64_t *x = ana_map_key(&bridges->sides, i), *y = ana_map_key(&bridges->sides, k);
@@ -180,7 +180,7 @@ static bool is_first(const struct ana_bridges *bridges, size_t i)
 }
 
 /* The nearest side in time that has no twin yet; NONE: there is none. */
-static size_t nearest(const struct ana_bridges *bridges, size_t i)
+static size_t nearest_side(const struct ana_bridges *bridges, size_t i)
 {
     size_t best = NONE;
     uint64_t least = UINT64_MAX;
@@ -188,7 +188,7 @@ static size_t nearest(const struct ana_bridges *bridges, size_t i)
         const struct side *b = side_at(bridges, k);
         if (k == i || !is_first(bridges, k))
             continue;
-        uint64_t apart = distance(bridges, side_at(bridges, i), b);
+        uint64_t apart = distance_ns(bridges, side_at(bridges, i), b);
         if (apart == UINT64_MAX)
             continue;
         if (apart < least)
@@ -199,19 +199,19 @@ static size_t nearest(const struct ana_bridges *bridges, size_t i)
 }
 
 /* Whether the pair could as well be two other pairs. */
-static bool doubtful(const struct ana_bridges *bridges, size_t i, size_t k)
+static bool is_doubtful(const struct ana_bridges *bridges, size_t i, size_t k)
 {
     const struct side *a = side_at(bridges, i), *b = side_at(bridges, k);
     for (size_t p = 0; p < bridges->sides.count; p++) {
         const struct side *x = side_at(bridges, p);
-        uint64_t crossed = p == i || p == k || !is_first(bridges, p) ? UINT64_MAX : distance(bridges, x, b);
+        uint64_t crossed = p == i || p == k || !is_first(bridges, p) ? UINT64_MAX : distance_ns(bridges, x, b);
         for (size_t q = 0; crossed != UINT64_MAX && q < bridges->sides.count; q++) {
             const struct side *y = side_at(bridges, q);
             if (q == i || q == k || q == p || !is_first(bridges, q))
                 continue;
-            uint64_t other = distance(bridges, a, y), straight = distance(bridges, x, y);
+            uint64_t other = distance_ns(bridges, a, y), straight = distance_ns(bridges, x, y);
             if (other != UINT64_MAX && straight != UINT64_MAX &&
-                (other + crossed) / 2 <= straight + distance(bridges, a, b))
+                (other + crossed) / 2 <= straight + distance_ns(bridges, a, b))
                 return true;
         }
     }
@@ -219,12 +219,12 @@ static bool doubtful(const struct ana_bridges *bridges, size_t i, size_t k)
 }
 
 /* The only side that fits; NONE: none fits, or several do. */
-static size_t only(const struct ana_bridges *bridges, size_t i)
+static size_t only_side(const struct ana_bridges *bridges, size_t i)
 {
     size_t found = NONE;
     for (size_t k = 0; k < bridges->sides.count; k++) {
         if (k == i || !is_first(bridges, k) ||
-            distance(bridges, side_at(bridges, i), side_at(bridges, k)) == UINT64_MAX)
+            distance_ns(bridges, side_at(bridges, i), side_at(bridges, k)) == UINT64_MAX)
             continue;
         if (found != NONE)
             return NONE;
@@ -238,7 +238,7 @@ static bool join_only(struct ana_bridges *bridges)
 {
     size_t n = bridges->sides.count, sure[MOST_SIDES], wanted[MOST_SIDES] = {0}; /* by how many */
     for (size_t i = 0; i < n; i++) {
-        sure[i] = is_first(bridges, i) ? only(bridges, i) : NONE;
+        sure[i] = is_first(bridges, i) ? only_side(bridges, i) : NONE;
         if (sure[i] != NONE)
             wanted[sure[i]]++;
     }
@@ -248,7 +248,7 @@ static bool join_only(struct ana_bridges *bridges)
         if (k == NONE || wanted[k] > 1 || !is_first(bridges, k) ||
             !(is_child(side_at(bridges, i)) || is_child(side_at(bridges, k))))
             continue;
-        join(bridges, i, k);
+        join_sides(bridges, i, k);
         any = true;
     }
     return any;
@@ -263,10 +263,10 @@ static void join_first(struct ana_bridges *bridges)
     while (more) {
         more = false;
         for (size_t i = 0; i < bridges->sides.count; i++) {
-            size_t k = is_first(bridges, i) ? nearest(bridges, i) : NONE;
-            if (k == NONE || nearest(bridges, k) != i || doubtful(bridges, i, k))
+            size_t k = is_first(bridges, i) ? nearest_side(bridges, i) : NONE;
+            if (k == NONE || nearest_side(bridges, k) != i || is_doubtful(bridges, i, k))
                 continue;
-            join(bridges, i, k);
+            join_sides(bridges, i, k);
             more = true;
         }
     }
@@ -300,7 +300,7 @@ static bool join_derived(struct ana_bridges *bridges)
             if (b->twin != NONE || b->world != twin[0] || b->comm->def.parent != twin[1] || !groups_fit(a, b) ||
                 strcmp(a->made_by, b->made_by) != 0 || turn_of(bridges, b) != turn)
                 continue;
-            join(bridges, i, k);
+            join_sides(bridges, i, k);
             any = true;
         }
     }
@@ -325,7 +325,7 @@ struct ana_bridges *ana_bridges_make(const struct ana_bridge_rank *rank, size_t 
                 if (strcmp(made_by(rank[i].file, comm), ASKED) == 0)
                     created = trc_head(rank[i].file)->start.ticks;
                 int64_t asked_ns = comm->asked ? ana_clock_job_time(clock, i, comm->asked) : INT64_MIN;
-                ok = add(bridges, &rank[i], (uint32_t)i, comm, ana_clock_job_time(clock, i, created), asked_ns);
+                ok = add_side(bridges, &rank[i], (uint32_t)i, comm, ana_clock_job_time(clock, i, created), asked_ns);
             }
     }
     if (!ok || bridges->sides.count == 0) {

@@ -58,7 +58,7 @@ void ana_clock_free(struct ana_clock *clock)
 }
 
 /* Makes room for one more in an array; NULL: out of memory, and the array is as before. */
-static void *with_room(void *array, size_t *room, size_t count, size_t size)
+static void *grow_array(void *array, size_t *room, size_t count, size_t size)
 {
     if (count < *room)
         return array;
@@ -70,7 +70,7 @@ static void *with_room(void *array, size_t *room, size_t count, size_t size)
 }
 
 /* Limits a number of a file to a time that can be added and subtracted without overflow. */
-static int64_t sane(uint64_t ns, double most)
+static int64_t clamp_ns(uint64_t ns, double most)
 {
     return ns < (uint64_t)most ? (int64_t)ns : (int64_t)most;
 }
@@ -102,20 +102,20 @@ static void place_by_realtime(struct ana_clock *clock, struct domain *domain)
 
 bool ana_clock_add(struct ana_clock *clock, const struct trc_head *head, double ns_per_tick)
 {
-    struct file *files = with_room(clock->file, &clock->file_room, clock->files, sizeof *files);
+    struct file *files = grow_array(clock->file, &clock->file_room, clock->files, sizeof *files);
     if (!files)
         return false;
     clock->file = files;
-    struct domain *domains = with_room(clock->domain, &clock->domain_room, clock->domains, sizeof *domains);
+    struct domain *domains = grow_array(clock->domain, &clock->domain_room, clock->domains, sizeof *domains);
     if (!domains)
         return false;
     clock->domain = domains;
     size_t index = clock->files;
     struct file *file = &clock->file[index];
     *file = (struct file){.base = head->start.ticks,
-                          .mono_ns = sane(head->start.monotonic_ns, ANA_CLOCK_FAR),
+                          .mono_ns = clamp_ns(head->start.monotonic_ns, ANA_CLOCK_FAR),
                           .error_ticks = (double)head->start.error_ticks};
-    int64_t wall_ns = sane(head->start.realtime_ns, LAST_WALL) - file->mono_ns;
+    int64_t wall_ns = clamp_ns(head->start.realtime_ns, LAST_WALL) - file->mono_ns;
     size_t d = 0;
     while (d < clock->domains && !shares_clock(&clock->domain[d], head, wall_ns))
         d++;

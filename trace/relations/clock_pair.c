@@ -6,7 +6,7 @@
 
 static const struct ana_clock_bin no_bounds = {.upper = INT64_MAX, .lower = INT64_MIN};
 
-static void tighten(struct ana_clock_bin *bin, const struct ana_clock_bin *by)
+static void tighten_bin(struct ana_clock_bin *bin, const struct ana_clock_bin *by)
 {
     if (by->upper < bin->upper) {
         bin->upper = by->upper;
@@ -19,13 +19,13 @@ static void tighten(struct ana_clock_bin *bin, const struct ana_clock_bin *by)
 }
 
 /* Merges bins in twos: they cover twice the time in the same memory. */
-static void widen(struct ana_clock_pair *pair)
+static void widen_bins(struct ana_clock_pair *pair)
 {
     for (size_t i = 0; i < ANA_CLOCK_BINS; i++) {
         struct ana_clock_bin both = no_bounds;
         if (2 * i < ANA_CLOCK_BINS) {
             both = pair->bin[2 * i];
-            tighten(&both, &pair->bin[2 * i + 1]);
+            tighten_bin(&both, &pair->bin[2 * i + 1]);
         }
         pair->bin[i] = both;
     }
@@ -42,7 +42,7 @@ void ana_clock_pair_add(struct ana_clock_pair *pair, int64_t at, int64_t theta, 
             pair->bin[i] = no_bounds;
     }
     while (at - pair->first >= pair->width * ANA_CLOCK_BINS)
-        widen(pair);
+        widen_bins(pair);
     /* A bound of an earlier time holds in the first bin, too. */
     size_t i = at > pair->first ? (size_t)((at - pair->first) / pair->width) : 0;
     struct ana_clock_bin bound = no_bounds;
@@ -53,7 +53,7 @@ void ana_clock_pair_add(struct ana_clock_pair *pair, int64_t at, int64_t theta, 
         bound.lower_at = at;
         bound.lower = theta;
     }
-    tighten(&pair->bin[i], &bound);
+    tighten_bin(&pair->bin[i], &bound);
 }
 
 /* The bounds as points relative to their middle, so that doubles hold them exactly. */
@@ -65,7 +65,7 @@ struct points {
     int64_t x0, y0;
 };
 
-static void collect(const struct ana_clock_pair *pair, struct points *points)
+static void collect_points(const struct ana_clock_pair *pair, struct points *points)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
     *points = (struct points){0};
@@ -101,7 +101,7 @@ static void collect(const struct ana_clock_pair *pair, struct points *points)
 }
 
 /* The corridor for lines of drift b: its half width, and the height of its middle at x0. */
-static double room(const struct points *points, double b, double *middle)
+static double room_of(const struct points *points, double b, double *middle)
 {
     double upper = INFINITY, lower = -INFINITY;
     for (size_t i = 0; i < points->uppers; i++)
@@ -117,20 +117,20 @@ static double best_drift(const struct points *points)
     double low = -MAX_DRIFT, high = MAX_DRIFT, unused;
     for (int i = 0; i < 100; i++) {
         double left = low + (high - low) / 3, right = high - (high - low) / 3;
-        if (room(points, left, &unused) < room(points, right, &unused))
+        if (room_of(points, left, &unused) < room_of(points, right, &unused))
             low = left;
         else
             high = right;
     }
-    double best = (low + high) / 2, enough = 0.9 * room(points, best, &unused);
+    double best = (low + high) / 2, enough = 0.9 * room_of(points, best, &unused);
     if (enough <= 0)
         return best;
-    if (room(points, 0, &unused) >= enough)
+    if (room_of(points, 0, &unused) >= enough)
         return 0;
     double outside = 0, inside = best; /* of the drifts that leave enough room */
     for (int i = 0; i < 60; i++) {
         double half = (outside + inside) / 2;
-        if (room(points, half, &unused) >= enough)
+        if (room_of(points, half, &unused) >= enough)
             inside = half;
         else
             outside = half;
@@ -142,11 +142,11 @@ static double best_drift(const struct points *points)
 static double last_drift(const struct points *points, double drift, double limit)
 {
     double inside = drift, outside = limit, unused;
-    if (room(points, limit, &unused) >= 0)
+    if (room_of(points, limit, &unused) >= 0)
         return limit;
     for (int i = 0; i < 60; i++) {
         double half = (inside + outside) / 2;
-        if (room(points, half, &unused) >= 0)
+        if (room_of(points, half, &unused) >= 0)
             inside = half;
         else
             outside = half;
@@ -155,13 +155,13 @@ static double last_drift(const struct points *points, double drift, double limit
 }
 
 /* The highest (sign 1) or lowest (-1) that a line of such a drift can be at x. */
-static double extreme(const struct points *points, double low, double high, double x, int sign)
+static double extreme_height(const struct points *points, double low, double high, double x, int sign)
 {
     double best = -INFINITY;
     for (int i = 0; i < 80; i++) { /* concave: thirds */
         double drift[2] = {low + (high - low) / 3, high - (high - low) / 3}, at[2], middle;
         for (int k = 0; k < 2; k++) {
-            double half = room(points, drift[k], &middle);
+            double half = room_of(points, drift[k], &middle);
             at[k] = sign * (middle + drift[k] * x) + half;
             best = fmax(best, at[k]);
         }
@@ -175,13 +175,13 @@ static double extreme(const struct points *points, double low, double high, doub
 
 /* How far the true line can be from the chosen one, if clocks run on lines.  The distance is convex in time, so its
  * maximum is at an end. */
-static double farthest(const struct points *points, double drift, double middle, double first, double last)
+static double farthest_error(const struct points *points, double drift, double middle, double first, double last)
 {
     double low = last_drift(points, drift, -MAX_DRIFT), high = last_drift(points, drift, MAX_DRIFT), worst = 0;
     for (int end = 0; end < 2; end++) {
         double x = end ? last : first, here = middle + drift * x;
-        worst = fmax(worst, extreme(points, low, high, x, 1) - here);
-        worst = fmax(worst, here - extreme(points, low, high, x, -1));
+        worst = fmax(worst, extreme_height(points, low, high, x, 1) - here);
+        worst = fmax(worst, here - extreme_height(points, low, high, x, -1));
     }
     return worst;
 }
@@ -189,14 +189,14 @@ static double farthest(const struct points *points, double drift, double middle,
 struct ana_clock_pair_fit ana_clock_pair_fit(const struct ana_clock_pair *pair, int64_t since)
 {
     struct points points;
-    collect(pair, &points);
+    collect_points(pair, &points);
     if (points.uppers == 0 || points.lowers == 0)
         return (struct ana_clock_pair_fit){.known = false};
     struct ana_clock_pair_fit fit = {.known = true, .at_ns = points.x0, .drift = best_drift(&points)};
-    double middle, half = room(&points, fit.drift, &middle);
+    double middle, half = room_of(&points, fit.drift, &middle);
     fit.theta_ns = points.y0 + llround(middle);
     double first = fmin((double)(since - points.x0), points.first), last = points.last;
-    fit.error_ns = half < 0 ? -half : farthest(&points, fit.drift, middle, first, last);
+    fit.error_ns = half < 0 ? -half : farthest_error(&points, fit.drift, middle, first, last);
     return fit;
 }
 

@@ -49,7 +49,7 @@ void ana_match_free(struct ana_match *match)
 /* ---- ranks ----------------------------------------------------------------------------------------------------- */
 
 /* Makes an array at least `count` long; new elements are zero.  NULL: out of memory, and the array is as before. */
-static void *lengthened(void *array, uint32_t *length, size_t count, size_t size)
+static void *lengthen_array(void *array, uint32_t *length, size_t count, size_t size)
 {
     if (count <= *length)
         return array;
@@ -66,17 +66,17 @@ bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_
 {
     if (index >= MAX_RANKS || rank->world >= MAX_WORLDS || rank->rank >= (int32_t)MAX_RANKS)
         return false;
-    void *moved = lengthened(match->process, &match->processes, index + 1, sizeof *match->process);
+    void *moved = lengthen_array(match->process, &match->processes, index + 1, sizeof *match->process);
     if (!moved)
         return false;
     match->process = moved;
-    moved = lengthened(match->world, &match->worlds, rank->world + 1, sizeof *match->world);
+    moved = lengthen_array(match->world, &match->worlds, rank->world + 1, sizeof *match->world);
     if (!moved)
         return false;
     match->world = moved;
     struct ana_world *world = &match->world[rank->world];
     if (rank->rank >= 0) {
-        moved = lengthened(world->index, &world->size, (size_t)rank->rank + 1, sizeof *world->index);
+        moved = lengthen_array(world->index, &world->size, (size_t)rank->rank + 1, sizeof *world->index);
         if (!moved)
             return false;
         world->index = moved;
@@ -306,7 +306,7 @@ static struct ana_end *receive_begins(struct ana_match *match, const struct ana_
     return ana_end_begin(match, route->receive, &half);
 }
 
-static void completion(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
+static void complete_request(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
 {
     uint32_t index = (uint32_t)event->index, flags = event->sig->flags;
     struct ana_end_finish finish = {.call = call_of(match->process[index], event, route),
@@ -349,7 +349,7 @@ static void remember_call(struct ana_match_process *process, const struct ana_ev
     if (event->thread >= process->threads) {
         if (event->thread >= MAX_THREADS)
             return;
-        void *moved = lengthened(process->inside, &process->threads, event->thread + 1, sizeof *process->inside);
+        void *moved = lengthen_array(process->inside, &process->threads, event->thread + 1, sizeof *process->inside);
         if (!moved)
             return;
         process->inside = moved;
@@ -387,7 +387,7 @@ void ana_match_event(struct ana_match *match, const struct ana_event *event)
         if (send || receive)
             remember_request(match, event, send, receive);
     } else if (does & ANA_DOES_COMPLETE) {
-        completion(match, event, route);
+        complete_request(match, event, route);
     }
 }
 

@@ -12,7 +12,7 @@ static size_t members(const struct trc_comm *comm)
 }
 
 /* World rank of member i, those of the local group first. */
-static int32_t member(const struct trc_comm *comm, size_t i)
+static int32_t member_rank(const struct trc_comm *comm, size_t i)
 {
     size_t size = (size_t)comm->def.size;
     return i < size ? trc_comm_world_rank(comm, (int32_t)i, false)
@@ -53,7 +53,7 @@ static void sort_by_begin(struct ana_arrival *arrival, size_t n, struct ana_arri
         arrival[out++] = b < n && arrival[b].begin_ns < spare[a].begin_ns ? arrival[b++] : spare[a++];
 }
 
-static void report(struct ana_match *match, const struct ana_open_instance *open)
+static void report_instance(struct ana_match *match, const struct ana_open_instance *open)
 {
     match->counts.instances++;
     match->counts.mismatched += open->mismatched;
@@ -71,7 +71,7 @@ static void report(struct ana_match *match, const struct ana_open_instance *open
     match->sink.on_instance(match->sink.user, &instance);
 }
 
-static void forget(struct ana_match *match, struct ana_open_instance *open)
+static void forget_instance(struct ana_match *match, struct ana_open_instance *open)
 {
     *(open->older ? &open->older->newer : &match->oldest) = open->newer;
     *(open->newer ? &open->newer->older : &match->newest) = open->older;
@@ -85,7 +85,7 @@ static void forget(struct ana_match *match, struct ana_open_instance *open)
 static void give_up_oldest(struct ana_match *match)
 {
     match->counts.incomplete++;
-    forget(match, match->oldest);
+    forget_instance(match, match->oldest);
 }
 
 /* The rank index of the root that an event names; -1: none. */
@@ -104,8 +104,8 @@ static bool is_nonblocking(const struct ana_event *event)
 }
 
 /* Describes the operation by one event, without its arrivals. */
-static struct ana_open_instance described(const struct ana_match *match, const struct ana_event *event,
-                                          uint64_t identity)
+static struct ana_open_instance describe_instance(const struct ana_match *match, const struct ana_event *event,
+                                                  uint64_t identity)
 {
     return (struct ana_open_instance){.identity = identity,
                                       .sequence = event->sequence,
@@ -117,7 +117,7 @@ static struct ana_open_instance described(const struct ana_match *match, const s
                                       .expected = members(event->comm)};
 }
 
-static struct ana_open_instance *begin(struct ana_match *match, const struct ana_open_instance *like)
+static struct ana_open_instance *begin_instance(struct ana_match *match, const struct ana_open_instance *like)
 {
     while (match->oldest && (match->instances.count >= ANA_MATCH_INSTANCES || match->kept_arrivals > ANA_MATCH_ENDS))
         give_up_oldest(match);
@@ -138,7 +138,7 @@ static struct ana_open_instance *begin(struct ana_match *match, const struct ana
     return open;
 }
 
-static bool append(struct ana_match *match, struct ana_open_instance *open, struct ana_arrival arrival)
+static bool append_arrival(struct ana_match *match, struct ana_open_instance *open, struct ana_arrival arrival)
 {
     if (open->arrivals == open->room) {
         size_t room = open->room ? open->room * 2 : 4;
@@ -169,22 +169,22 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uin
                                   .end_ns = event->end_ns,
                                   .comm_rank = bystander ? -1 : event->comm->def.rank};
     if (members(event->comm) == 1) {
-        struct ana_open_instance alone = described(match, event, identity);
+        struct ana_open_instance alone = describe_instance(match, event, identity);
         alone.arrivals = 1;
         alone.arrival = &arrival;
-        report(match, &alone);
+        report_instance(match, &alone);
         return;
     }
     struct ana_open_instance **found = ana_map_find(&match->instances, identity, event->sequence, 0), *open;
     if (found) {
         open = *found;
     } else {
-        struct ana_open_instance fresh = described(match, event, identity);
-        open = begin(match, &fresh);
+        struct ana_open_instance fresh = describe_instance(match, event, identity);
+        open = begin_instance(match, &fresh);
     }
-    if (!open || !append(match, open, arrival)) {
+    if (!open || !append_arrival(match, open, arrival)) {
         if (open)
-            forget(match, open);
+            forget_instance(match, open);
         match->counts.incomplete++;
         return;
     }
@@ -200,14 +200,14 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uin
     struct ana_arrival *spare = open->arrivals > 24 ? malloc(open->arrivals / 2 * sizeof *spare) : NULL;
     sort_by_begin(open->arrival, open->arrivals, spare);
     free(spare);
-    report(match, open);
-    forget(match, open);
+    report_instance(match, open);
+    forget_instance(match, open);
 }
 
 void ana_coll_free(struct ana_match *match)
 {
     while (match->oldest)
-        forget(match, match->oldest);
+        forget_instance(match, match->oldest);
 }
 
 /* ---- what is open ---------------------------------------------------------------------------------------------- */
@@ -260,7 +260,7 @@ size_t ana_match_missing(struct ana_match *match, size_t i, size_t *out, size_t 
     /* Only as many members as there are ranks can be missing; the size is a number of a file. */
     size_t most = open->expected < match->processes + max ? open->expected : match->processes + max;
     for (size_t m = 0; came && m < most && n < missing && n < max; m++) {
-        uint32_t index = ana_match_index(match, open->first_index, member(open->comm, m));
+        uint32_t index = ana_match_index(match, open->first_index, member_rank(open->comm, m));
         if (index == ANA_NOBODY || !came[index])
             out[n++] = index == ANA_NOBODY ? SIZE_MAX : index;
     }

@@ -70,7 +70,7 @@ static inline bool before(const struct entry *a, const struct entry *b)
 }
 
 /* Replays the tournament along the way of the lane that was first and now has another item. */
-static inline void replay(struct ana_merge *merge)
+static inline void replay_lane(struct ana_merge *merge)
 {
     struct entry entry = entry_of(merge->tree[0].lane);
     for (size_t i = entry.lane->node; i > 0; i /= 2) {
@@ -141,7 +141,7 @@ static inline void set_times(const struct ana_clock_line *line, const struct trc
 }
 
 /* Makes events of the first `n` records. */
-static void describe(const struct source *source, struct lane *lane, size_t n)
+static void make_events(const struct source *source, struct lane *lane, size_t n)
 {
     struct ana_clock_line line = source->line;
     for (size_t i = 0; i < n; i++) {
@@ -162,7 +162,7 @@ static void describe(const struct source *source, struct lane *lane, size_t n)
 }
 
 /* Drops the lane's items that do not overlap the time range; returns how many are left. */
-static size_t clip(const struct ana_merge *merge, struct lane *lane, size_t n)
+static size_t clip_items(const struct ana_merge *merge, struct lane *lane, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n && !lane->ended; i++) {
@@ -178,7 +178,7 @@ static size_t clip(const struct ana_merge *merge, struct lane *lane, size_t n)
 }
 
 /* Decodes more items, if there are any now. */
-static void refill(struct ana_merge *merge, struct lane *lane)
+static void refill_lane(struct ana_merge *merge, struct lane *lane)
 {
     const struct source *source = &merge->source[lane->index];
     size_t n = 0;
@@ -188,9 +188,9 @@ static void refill(struct ana_merge *merge, struct lane *lane)
             lane->dry = true;
             break;
         }
-        describe(source, lane, n);
+        make_events(source, lane, n);
         if (merge->begin_ns != INT64_MIN || merge->end_ns != INT64_MAX)
-            n = clip(merge, lane, n);
+            n = clip_items(merge, lane, n);
     }
     lane->next = lane->event;
     lane->stop = lane->event + n;
@@ -246,7 +246,7 @@ static bool add_lane(struct ana_merge *merge, size_t index, size_t thread)
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
-static bool over(const struct trc_head *head)
+static bool is_over(const struct trc_head *head)
 {
     return head->state == TRC_STATE_FINALIZED || head->state == TRC_STATE_ABORTED || head->state == TRC_STATE_STOPPED;
 }
@@ -281,7 +281,7 @@ bool ana_merge_refresh(struct ana_merge *merge)
         struct ana_clock_line line = ana_clock_line(merge->clock, i);
         other_times |= line.job_ns != source->line.job_ns || line.rate != source->line.rate;
         source->line = line;
-        source->live = source->live && !over(trc_head(source->file));
+        source->live = source->live && !is_over(trc_head(source->file));
         source->horizon_ns = file_horizon(merge, i);
         size_t threads = source->selected ? trc_threads(source->file) : 0;
         while (complete && source->threads < threads) {
@@ -300,7 +300,7 @@ bool ana_merge_refresh(struct ana_merge *merge)
         if (!lane->dry)
             continue;
         lane->dry = false;
-        refill(merge, lane);
+        refill_lane(merge, lane);
     }
     play_all(merge);
     merge->horizon_ns = NOTHING - 1;
@@ -387,8 +387,8 @@ size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out,
     int64_t position_ns = merge->position_ns, horizon_ns = merge->horizon_ns;
     if (merge->spent) {
         merge->spent = false;
-        refill(merge, merge->tree[0].lane);
-        replay(merge);
+        refill_lane(merge, merge->tree[0].lane);
+        replay_lane(merge);
     }
     while (n < max && merge->lanes > 0 && merge->tree[0].end_ns <= horizon_ns) {
         struct lane *lane = merge->tree[0].lane;
@@ -405,7 +405,7 @@ size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out,
         }
         if (n == max || lane->order < BEGINS_ANEW)
             set_order(lane, n == max && event->end_ns == end_ns && is_sub(event));
-        replay(merge);
+        replay_lane(merge);
     }
     merge->position_ns = position_ns;
     merge->count += n;

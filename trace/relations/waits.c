@@ -5,7 +5,7 @@
 /* ---- collectives ----------------------------------------------------------------------------------------------- */
 
 /* Adds that `a` waits for `culprit`, until it comes or the call of `a` ends. */
-static size_t wait_for(const struct ana_instance *instance, const struct ana_arrival *a,
+static size_t add_wait(const struct ana_instance *instance, const struct ana_arrival *a,
                        const struct ana_arrival *culprit, struct ana_wait_span *out)
 {
     int64_t end = ana_earlier(culprit->begin_ns, a->end_ns);
@@ -49,7 +49,7 @@ static size_t waits_of_prefix(const struct ana_instance *instance, struct ana_wa
     qsort(by_rank, instance->arrivals, sizeof *by_rank, by_comm_rank);
     const struct ana_arrival *last = by_rank[0];
     for (size_t i = 1; i < instance->arrivals; i++) {
-        n += wait_for(instance, by_rank[i], last, out + n);
+        n += add_wait(instance, by_rank[i], last, out + n);
         if (by_rank[i]->begin_ns > last->begin_ns)
             last = by_rank[i];
     }
@@ -66,15 +66,15 @@ size_t ana_waits_of_instance(const struct ana_instance *instance, struct ana_wai
     switch (trc_opclass_shape(instance->call->opclass)) {
     case TRC_SHAPE_ALL:
         for (size_t i = 0; last && i < instance->arrivals; i++)
-            n += wait_for(instance, &instance->arrival[i], last, out + n);
+            n += add_wait(instance, &instance->arrival[i], last, out + n);
         break;
     case TRC_SHAPE_FROM_ROOT:
         for (size_t i = 0; root && i < instance->arrivals; i++)
-            n += wait_for(instance, &instance->arrival[i], root, out + n);
+            n += add_wait(instance, &instance->arrival[i], root, out + n);
         break;
     case TRC_SHAPE_TO_ROOT:
         if (root && last)
-            n += wait_for(instance, root, last, out);
+            n += add_wait(instance, root, last, out);
         break;
     case TRC_SHAPE_PREFIX:
         n = waits_of_prefix(instance, out);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Keys that explain most; the rest is in `hpctop dump`. */
+/* The keys that explain most; `hpctop dump` shows all. */
 static const char *const shown[] = {"python", "horovod", "nccl", "glibc", "affinity", "forks after MPI_Init"};
 #define SHOWN (sizeof shown / sizeof *shown)
 
@@ -13,7 +13,7 @@ static const char *value_of(const struct ana_job *job, size_t index, const char 
     return file ? trc_fact(file, key) : NULL;
 }
 
-/* File names of the communication libraries on rank `index`: "libmpi.so.40.30.4, libpmix.so.2.6.2". */
+/* Writes the file names of the communication libraries on rank `index`: "libmpi.so.40.30.4, libpmix.so.2.6.2". */
 static void put_libraries(const struct ana_job *job, size_t index, FILE *out)
 {
     static const char *const wanted[] = {"file.libmpi", "file.libucp", "file.libpmix", "file.libnccl",

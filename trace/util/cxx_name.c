@@ -25,7 +25,7 @@ static size_t operator_length(const char *at)
     return n + strspn(at + n, "+-*/%^&|~!=<>,[]");
 }
 
-static size_t closing(const char *at, char open, char close)
+static size_t find_closing(const char *at, char open, char close)
 {
     int depth = 0;
     size_t n = 0;
@@ -38,7 +38,7 @@ static size_t closing(const char *at, char open, char close)
 }
 
 /* Shortens a demangled name in place: "void a::b<int>(float) const" becomes "a::b". */
-static void strip(char *name)
+static void strip_name(char *name)
 {
     static const char anonymous[] = "(anonymous namespace)";
     char *out = name, *begin = name;
@@ -52,14 +52,14 @@ static void strip(char *name)
             out += whole;
             at += whole;
         } else if (*at == '<') {
-            at += closing(at, '<', '>');
+            at += find_closing(at, '<', '>');
         } else if (*at == '(') {
-            at += closing(at, '(', ')');
+            at += find_closing(at, '(', ')');
             if (strncmp(at, "::", 2) != 0 && strncmp(at, " const::", 8) != 0)
                 break; /* its parameters; else those of a function that it is local to */
             at = strstr(at, "::");
         } else if (*at == '{') { /* "{lambda(int)#1}" */
-            whole = closing(at, '{', '}');
+            whole = find_closing(at, '{', '}');
             memmove(out, at, whole);
             out += whole;
             at += whole;
@@ -97,7 +97,7 @@ void trc_cxx_name(char *name)
     free(mangled);
     if (!text)
         return;
-    strip(text);
+    strip_name(text);
     const char *from = text;
     while (strlen(from) > length && strstr(from, "::"))
         from = strstr(from, "::") + 2;

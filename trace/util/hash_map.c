@@ -15,7 +15,7 @@ void ana_map_free(struct ana_map *map)
     ana_map_init(map, map->value_size);
 }
 
-static bool grow(struct ana_map *map)
+static bool grow_map(struct ana_map *map)
 {
     size_t room = map->room ? map->room * 2 : 16, slot_count = room * 2;
     if (room > UINT32_MAX / 4)
@@ -44,7 +44,7 @@ static bool grow(struct ana_map *map)
 
 void *ana_map_make(struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
 {
-    if (map->count == map->room && !grow(map))
+    if (map->count == map->room && !grow_map(map))
         return NULL;
     size_t i = map->count++;
     *ana_map_slot(map, a, b, c) = (uint32_t)(i + 1);

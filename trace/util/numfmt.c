@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *dash(bool utf8)
+static const char *put_dash(bool utf8)
 {
     return utf8 ? "\xe2\x80\x93" : "-";
 }
@@ -18,7 +18,8 @@ static int decimals(double value)
 }
 
 /* Writes "412", "12.4k": `prefix` names the powers of 1000.  Whole numbers below 1000 have no decimals. */
-static void scaled(char *out, size_t size, double value, const char *const *prefix, size_t prefixes, const char *unit)
+static void put_scaled(char *out, size_t size, double value, const char *const *prefix, size_t prefixes,
+                       const char *unit)
 {
     const char *sign = value < 0 ? "-" : "";
     value = fabs(value);
@@ -31,13 +32,13 @@ static void scaled(char *out, size_t size, double value, const char *const *pref
     snprintf(out, size, "%s%.*f%s%s", sign, digits, value, prefix[p], unit);
 }
 
-static void duration(char *out, size_t size, double ns)
+static void put_duration(char *out, size_t size, double ns)
 {
     static const char *const prefix[] = {"n", "u", "m", ""};
     double s = fabs(ns) / 1e9;
     const char *sign = ns < 0 ? "-" : "";
     if (s < 99.95) {
-        scaled(out, size, ns < 0 || ns >= 100 ? ns : floor(ns + 0.5), prefix, 4, "s");
+        put_scaled(out, size, ns < 0 || ns >= 100 ? ns : floor(ns + 0.5), prefix, 4, "s");
         return;
     }
     uint64_t whole = s < 1e15 ? (uint64_t)(s + 0.5) : (uint64_t)1e15;
@@ -49,7 +50,7 @@ static void duration(char *out, size_t size, double ns)
         snprintf(out, size, "%s%" PRIu64 "d%02" PRIu64 "h", sign, whole / 86400, whole % 86400 / 3600);
 }
 
-static void share(char *out, size_t size, double value)
+static void put_share(char *out, size_t size, double value)
 {
     double percent = value * 100;
     if (percent > 0 && percent < 0.05)
@@ -65,27 +66,27 @@ char *ana_number(char *out, size_t size, enum ana_unit unit, double value, bool 
     static const char *const count[] = {"", "k", "M", "G", "T", "P", "E"};
     static const char *const bytes[] = {" ", " k", " M", " G", " T", " P", " E"};
     if (!isfinite(value)) {
-        snprintf(out, size, "%s", dash(utf8));
+        snprintf(out, size, "%s", put_dash(utf8));
         return out;
     }
     switch (unit) {
     case ANA_COUNT:
-        scaled(out, size, value, count, 7, "");
+        put_scaled(out, size, value, count, 7, "");
         break;
     case ANA_PER_S:
-        scaled(out, size, value, count, 7, "/s");
+        put_scaled(out, size, value, count, 7, "/s");
         break;
     case ANA_BYTES:
-        scaled(out, size, value, bytes, 7, "B");
+        put_scaled(out, size, value, bytes, 7, "B");
         break;
     case ANA_BYTES_PER_S:
-        scaled(out, size, value, bytes, 7, "B/s");
+        put_scaled(out, size, value, bytes, 7, "B/s");
         break;
     case ANA_NS:
-        duration(out, size, value);
+        put_duration(out, size, value);
         break;
     case ANA_SHARE:
-        share(out, size, value);
+        put_share(out, size, value);
         break;
     }
     return out;

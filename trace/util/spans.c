@@ -18,7 +18,7 @@ static size_t first_from(const struct ana_spans *s, int64_t ns)
     return low;
 }
 
-static bool add(struct ana_spans *s, struct ana_span span)
+static bool add_span(struct ana_spans *s, struct ana_span span)
 {
     size_t from = first_from(s, span.begin_ns), to = from;
     while (to < s->count && s->span[to].begin_ns <= span.end_ns)
@@ -48,7 +48,7 @@ static bool add(struct ana_spans *s, struct ana_span span)
 }
 
 /* Adds to ns[] how long each combination lasted before `until`, by a sweep over the ends of all kinds. */
-static void sweep(const struct ana_mix *mix, int64_t until, int64_t ns[ANA_GPU_MIXES])
+static void sweep_ends(const struct ana_mix *mix, int64_t until, int64_t ns[ANA_GPU_MIXES])
 {
     size_t at[ANA_GPU_KINDS] = {0};
     int64_t now = INT64_MIN;
@@ -78,10 +78,10 @@ static void sweep(const struct ana_mix *mix, int64_t until, int64_t ns[ANA_GPU_M
 }
 
 /* Sums up the older half of one kind, and the spans of the others that lie in that time. */
-static void settle(struct ana_mix *mix, enum ana_gpu_kind kind)
+static void settle_half(struct ana_mix *mix, enum ana_gpu_kind kind)
 {
     int64_t until = mix->of[kind].span[mix->of[kind].count / 2].begin_ns;
-    sweep(mix, until, mix->sum);
+    sweep_ends(mix, until, mix->sum);
     for (unsigned k = 0; k < ANA_GPU_KINDS; k++) {
         struct ana_spans *s = &mix->of[k];
         size_t gone = first_from(s, until + 1);
@@ -101,14 +101,14 @@ bool ana_mix_add(struct ana_mix *mix, enum ana_gpu_kind kind, int64_t begin_ns, 
     if (begin_ns >= end_ns)
         return true;
     if (mix->of[kind].count >= mix->max)
-        settle(mix, kind);
-    return add(&mix->of[kind], (struct ana_span){begin_ns, end_ns});
+        settle_half(mix, kind);
+    return add_span(&mix->of[kind], (struct ana_span){begin_ns, end_ns});
 }
 
 void ana_mix_sum(const struct ana_mix *mix, int64_t ns[ANA_GPU_MIXES])
 {
     memcpy(ns, mix->sum, sizeof mix->sum);
-    sweep(mix, INT64_MAX, ns);
+    sweep_ends(mix, INT64_MAX, ns);
 }
 
 void ana_mix_free(struct ana_mix *mix)

@@ -1,9 +1,9 @@
-/* Trace files that are cut off or damaged: what is not in them is not what did not happen. */
+/* Trace files that are cut off or damaged.  Missing records do not prove that a call was not made. */
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of those that are cut off, the first one, and how many; `counters` only those of which not even these are known. */
+/* The first file that is cut off, and how many there are; `counters`: only files whose counters are unknown, too. */
 static size_t first_cut(const struct ana_case *c, bool counters, size_t *n)
 {
     size_t first = SIZE_MAX;
@@ -33,7 +33,7 @@ void ana_say_cut(struct ana_case *c)
     ana_case_evidence(c, "%s: the verdict rests on what is left", which);
 }
 
-/* The heads are there in any case, and the states in them. */
+/* Writes what the heads tell: they are always there, with the states in them. */
 static void say_heads(struct ana_case *c)
 {
     size_t out = 0, dead = 0;

@@ -17,7 +17,8 @@ static size_t next_in_circle(struct ana_case *c, size_t index, size_t *edges)
     return SIZE_MAX;
 }
 
-/* Follows the waits from `start` until a rank comes again; out holds the circle, in its order; 0: there is none. */
+/* Follows the waits from `start` until a rank comes again.  Writes the circle to `out`, in its order, and returns its
+ * length; 0: there is none. */
 static size_t circle_from(struct ana_case *c, size_t start, size_t *edges, size_t *path, uint32_t *seen, uint32_t stamp)
 {
     size_t n = 0;
@@ -63,7 +64,7 @@ static void say_circle(struct ana_case *c, const size_t *path, size_t n)
     }
 }
 
-/* Two collectives on different communicators, each without some who are in the other. */
+/* Writes about two collectives on different communicators, each of which lacks ranks that are in the other. */
 static bool say_orders(struct ana_case *c, const size_t *path, size_t n)
 {
     struct ana_waiting *a = ana_rank_waiting(c, path[0]), *b = ana_rank_waiting(c, path[1]);

@@ -25,7 +25,7 @@ bool ana_case_fell(const struct ana_case *c, size_t index)
     return exited(c, index) || crashed(c, index);
 }
 
-/* "(inside MPI_Recv from rank 0, tag 7)", "(last call MPI_Send)". */
+/* Writes what a rank did last: "(inside MPI_Recv from rank 0, tag 7)", "(last call MPI_Send)". */
 static void last_words(const struct ana_case *c, size_t index, char *out, size_t size)
 {
     const struct ana_rank *r = &c->job->process[index].rank;
@@ -75,7 +75,7 @@ bool ana_find_abort(struct ana_case *c)
     return true;
 }
 
-/* Of several that are gone the one that went first is most likely the cause; one that fell by itself for sure. */
+/* The rank that is gone first.  It is most likely the cause; for certain, if it ended by itself. */
 static size_t first_to_go(const struct ana_case *c, bool gone_only, size_t *n)
 {
     size_t first = SIZE_MAX;
@@ -93,7 +93,7 @@ static size_t first_to_go(const struct ana_case *c, bool gone_only, size_t *n)
     return first;
 }
 
-/* All have come to the collective, but one of them does nothing more. */
+/* Whether all have come to a collective, but one of them does nothing more. */
 static bool waits_inside(const struct ana_case *c, uint32_t group)
 {
     for (size_t i = 0; i < c->waiting_count; i++)
@@ -173,8 +173,8 @@ static void fill(struct ana_case *c, size_t first, size_t n, enum ana_confidence
                           "all heartbeats ended together: killed then, or stopped (SIGSTOP, freezer) and killed later");
 }
 
-/* A job that hung is killed, and on a busy machine that takes seconds: who went first then is no cause.  Horovod's
- * loops had been stuck for longer before that than there was time after it. */
+/* A job that hung is killed, and on a busy machine that takes seconds: then the rank that ended first is not the cause.
+ * Horovod's loops hung for longer before that than there was time after it. */
 bool ana_hung_before(const struct ana_case *c, int64_t first_end_ns)
 {
     struct ana_hvd_finding f;
@@ -183,7 +183,7 @@ bool ana_hung_before(const struct ana_case *c, int64_t first_end_ns)
            first_end_ns - f.since_ns > c->job->end_ns - first_end_ns;
 }
 
-/* Then it is neither the host nor the way from there that is slow. */
+/* Whether other ranks of its host are heard: then neither the host nor the network to it is slow. */
 static bool others_there_are_heard(const struct ana_case *c, size_t index)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -218,7 +218,7 @@ bool ana_find_gone(struct ana_case *c)
     bool waits = ana_anybody_waits(c);
     bool silent = c->live && !p->by_pid && p->rank.state != ANA_RANK_ABORTED; /* all that is known of it */
     bool doubt = silent && p->rank.state == ANA_RANK_UNKNOWN;
-    /* Suspended or unheard for a moment, and nobody minds. */
+    /* Suspended or silent for a short time, and nobody waits for it. */
     if ((p->alive || doubt) && !waits)
         return false;
     c->out->state = !waits                                     ? ANA_VERDICT_ABORTED
@@ -233,7 +233,7 @@ bool ana_find_gone(struct ana_case *c)
     return true;
 }
 
-/* Not blocked itself, and others wait for it. */
+/* A rank that is not blocked itself and that others wait for. */
 static size_t waited_for(struct ana_case *c)
 {
     size_t found = SIZE_MAX, n = 0;
@@ -271,7 +271,7 @@ static bool any_unknown(const struct ana_case *c)
     return false;
 }
 
-/* It did nothing more for a while before its end. */
+/* Whether a rank did nothing more for a while before its end. */
 static bool stood_still(const struct ana_case *c, size_t index)
 {
     const struct ana_process *p = &c->job->process[index];
@@ -287,7 +287,7 @@ static bool all_stood_still(const struct ana_case *c)
     return true;
 }
 
-/* All went within moments, and nothing hung before: one of them took the others along, or all were killed. */
+/* All ended at about the same time, and nothing hung before: one of them took the others along, or all were killed. */
 bool ana_find_killed(struct ana_case *c)
 {
     size_t n, first = first_to_go(c, false, &n);
@@ -295,10 +295,10 @@ bool ana_find_killed(struct ana_case *c)
         return false;
     enum ana_confidence confidence = ana_case_fell(c, first) ? ANA_PROVEN : ANA_LIKELY;
     if (confidence != ANA_PROVEN && n > 1 && second_to_go(c, first) - c->job->process[first].rank.end_ns < APART_NS) {
-        /* Who went first cannot be told from the heartbeats. */
+        /* The heartbeats do not tell who ended first. */
         if (any_unknown(c))
             return false; /* it may have hung before */
-        /* Whom others had just begun to wait for is likely to have died, and the launcher to have ended the others. */
+        /* The rank that others had just begun to wait for has probably died, and the launcher ended the others. */
         bool stood = all_stood_still(c);
         first = stood ? SIZE_MAX : waited_for(c);
         if (first == SIZE_MAX) {
@@ -311,8 +311,7 @@ bool ana_find_killed(struct ana_case *c)
     return true;
 }
 
-/* ---- somebody has left ----------------------------------------------------------------------------------------------
- */
+/* ---- somebody has left ------------------------------------------------------------------------------------------ */
 
 static bool finalizes(const struct ana_case *c, size_t index)
 {

@@ -31,7 +31,7 @@ static void add_wait(struct ana_case *c, struct ana_gpu *gpu, size_t index, cons
     gpu->wait[gpu->waits++] = (struct ana_gpu_wait){index, op, comm, since, end > since ? end - since : 0};
 }
 
-/* One rank's table. */
+/* Takes one rank's table. */
 static void take(struct ana_case *c, struct ana_gpu *gpu, size_t index)
 {
     const struct ana_rank *r = &c->job->process[index].rank;
@@ -66,7 +66,7 @@ static int by_place(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Who is which rank of the communicators that somebody waits on, as all files define them. */
+/* Finds the members of the communicators that somebody waits on, as all files define them. */
 static void find_members(struct ana_case *c, struct ana_gpu *gpu)
 {
     struct ana_map wanted;
@@ -121,7 +121,8 @@ const struct trc_gpu_op *ana_gpu_op_of(const struct ana_case *c, size_t index, u
     return NULL;
 }
 
-/* Where its table has nothing of the communicator, what it did there is long over: the events tell. */
+/* Whether a rank has come to a meet.  Where its table has nothing of the communicator, what it did there is long over:
+ * then its events tell. */
 static bool has_come(struct ana_case *c, const struct ana_gpu *gpu, size_t index, uint64_t identity, uint64_t sequence)
 {
     const uint64_t *newest = ana_map_find(&gpu->newest, identity, index, 0);
@@ -182,7 +183,7 @@ static size_t meet_of(const struct ana_gpu *gpu, size_t wait)
     return SIZE_MAX;
 }
 
-/* The meet of an operation that one of this rank's must wait for: on its stream before it, or, where it has not come at
+/* The meet that an operation of this rank must wait for: before it on its stream or, where the rank has not come at
  * all, whatever it waits in. */
 static size_t before(const struct ana_case *c, const struct ana_gpu *gpu, size_t meet, size_t index,
                      const struct ana_gpu_wait *w)

@@ -49,8 +49,8 @@ bool ana_gpu_is_member(const struct ana_case *c, const struct ana_gpu *gpu, cons
  * the rank's table. */
 const struct trc_gpu_op *ana_gpu_op_of(const struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence);
 
-/* gpu_mismatch.c: finds ranks that called different operations, or with other sizes, under one number, and fills c->out.
- * False: there are none. */
+/* gpu_mismatch.c: finds ranks that called different operations, or with other sizes, under one number, and fills
+ * c->out.  False: there are none. */
 bool ana_gpu_mismatch(struct ana_case *c, const struct ana_gpu *gpu);
 
 #endif

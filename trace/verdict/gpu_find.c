@@ -1,4 +1,4 @@
-/* Hangs of device operations: one question after the other, surest first. */
+/* Hangs of device operations: one question after the other, the most certain first. */
 #include "trace/verdict/gpu.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void meet_words(const struct ana_case *c, const struct ana_gpu *gpu, cons
     snprintf(out, size, "%s on %s", op_name(c, &gpu->wait[m->first]), comm);
 }
 
-/* "; it is in MPI_Recv from rank 0": what keeps one rank that is not in NCCL. */
+/* Writes what holds up one rank that is not in NCCL: "; it is in MPI_Recv from rank 0". */
 static void elsewhere_words(struct ana_case *c, const size_t *index, size_t n, char *out, size_t size)
 {
     const struct ana_waiting *waiting = n == 1 ? ana_rank_waiting(c, index[0]) : NULL;
@@ -41,8 +41,7 @@ static void give_up(struct ana_case *c)
     c->out->culprits = 0;
 }
 
-/* ---- errors -------------------------------------------------------------------------------------------------------
- */
+/* ---- errors ----------------------------------------------------------------------------------------------------- */
 
 /* NCCL or the driver said that something is wrong, and operations hang, or the job is over without having finished. */
 static bool find_error(struct ana_case *c, const struct ana_gpu *gpu, bool waits)
@@ -95,10 +94,9 @@ static bool find_error(struct ana_case *c, const struct ana_gpu *gpu, bool waits
     return true;
 }
 
-/* ---- order across communicators -----------------------------------------------------------------------------------
- */
+/* ---- order across communicators --------------------------------------------------------------------------------- */
 
-/* A meet that waits for itself by way of others: SIZE_MAX if there is none. */
+/* A meet that waits for itself by way of others; SIZE_MAX: there is none. */
 static size_t find_cycle(const struct ana_gpu *gpu)
 {
     for (size_t i = 0; i < gpu->meets; i++) {
@@ -158,10 +156,9 @@ static bool find_order(struct ana_case *c, const struct ana_gpu *gpu)
     return true;
 }
 
-/* ---- one collective -----------------------------------------------------------------------------------------------
- */
+/* ---- one collective --------------------------------------------------------------------------------------------- */
 
-/* Those missing wait in MPI for those who wait here. */
+/* Whether the ranks that are missing wait in MPI for those who wait here. */
 static bool waits_back(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     for (size_t k = 0; k < m->missing_count; k++) {
@@ -248,7 +245,7 @@ static bool find_missing(struct ana_case *c, const struct ana_gpu *gpu, const st
     for (size_t i = 0; i < m->missing_count; i++)
         ana_case_blame(c, m->missing[i]);
     enum ana_verdict_class id = never && left ? ANA_CLASS_EARLY_EXIT : ANA_CLASS_MISSING;
-    /* One that spins in MPI computes nothing. */
+    /* A rank that spins in MPI computes nothing. */
     bool waits = never || (m->missing_count && in_mpi == m->missing_count);
     if (waits ? !ana_case_settle(c, id, never ? ANA_PROVEN : ANA_LIKELY, m->lasted_ns)
               : !ana_case_settle_by_time(c, id, m->lasted_ns)) {
@@ -267,7 +264,7 @@ static bool find_missing(struct ana_case *c, const struct ana_gpu *gpu, const st
     return true;
 }
 
-/* All have come.  On some ranks the stream has not: something before it on the device does not end. */
+/* All ranks have come, but on some the stream has not: something before it on the device does not end. */
 static bool find_blocked(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     size_t started = 0;
@@ -303,7 +300,7 @@ static bool find_blocked(struct ana_case *c, const struct ana_gpu *gpu, const st
     return true;
 }
 
-/* All have come, and it does not end on some or all. */
+/* All ranks have come, and the operation does not end on some or all. */
 static bool find_inside(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     size_t all = (size_t)m->comm->def.size;
@@ -333,8 +330,7 @@ static bool find_inside(struct ana_case *c, const struct ana_gpu *gpu, const str
     return true;
 }
 
-/* ---- messages -----------------------------------------------------------------------------------------------------
- */
+/* ---- messages --------------------------------------------------------------------------------------------------- */
 
 /* The other end of a message: NULL if its rank has not called it, or (*past) has by now called later ones, so that its
  * table may have forgotten it. */
@@ -393,10 +389,9 @@ static bool find_message(struct ana_case *c, const struct ana_gpu *gpu, const st
     return true;
 }
 
-/* ---- the driver ---------------------------------------------------------------------------------------------------
- */
+/* ---- the driver ------------------------------------------------------------------------------------------------- */
 
-/* Our own question to the driver has not returned: what is known of that rank's operations is as old as that. */
+/* The recorder's question to the driver has not returned: what is known of that rank's operations is as old as that. */
 static bool find_driver(struct ana_case *c, const struct ana_gpu *gpu)
 {
     int64_t lasted = INT64_MAX;
@@ -444,7 +439,7 @@ bool ana_find_gpu(struct ana_case *c)
     bool any = ana_gpu_gather(c, &gpu);
     bool found = find_error(c, &gpu, any);
     found = found || (any && (ana_gpu_mismatch(c, &gpu) || find_order(c, &gpu)));
-    /* Of those that wait for others only the last in the chain tells why. */
+    /* Only the last meet in a chain of waits tells why. */
     for (size_t i = 0; any && i < gpu.meets && !found; i++)
         if (gpu.meet[i].leads_to == SIZE_MAX && gpu.meet[i].lasted_ns >= c->rules.proof_ns)
             found = find_missing(c, &gpu, &gpu.meet[i]);

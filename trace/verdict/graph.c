@@ -5,8 +5,7 @@
 
 #define GROUPS_LOOKED 256u /* collectives whose members are looked at one by one */
 
-/* ---- collectives ---------------------------------------------------------------------------------------------------
- */
+/* ---- collectives ------------------------------------------------------------------------------------------------ */
 
 struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t sequence)
 {
@@ -29,7 +28,7 @@ static bool add_to_group(struct ana_case *c, struct ana_waiting *p, size_t at)
     return true;
 }
 
-/* Has the rank come to this collective, or gone past it? */
+/* Whether the rank has come to this collective, or is past it. */
 static bool has_come(struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence)
 {
     for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
@@ -81,8 +80,7 @@ static bool make_groups(struct ana_case *c)
     return true;
 }
 
-/* ---- who can move on ------------------------------------------------------------------------------------------------
- */
+/* ---- who can move on -------------------------------------------------------------------------------------------- */
 
 bool ana_rank_blocked(const struct ana_case *c, size_t index)
 {
@@ -101,13 +99,13 @@ struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index)
     return longest;
 }
 
-/* A partner without a file may do anything. */
+/* Whether a partner can move on; one without a file may do anything. */
 static bool partner_free(const struct ana_case *c, size_t index)
 {
     return index == SIZE_MAX || c->free[index];
 }
 
-/* Whom somebody in a collective needs, of those who have not come to it. */
+/* Whom a rank in a collective needs, of those who have not come to it. */
 struct need {
     bool all;    /* every one of them; else it is not known which */
     size_t root; /* data comes from there; SIZE_MAX: no root, or it is itself */
@@ -137,8 +135,8 @@ static void need_add(struct ana_case *c, struct need *need, size_t index)
     }
 }
 
-/* It can go on once those are free.  Where it is not known who they are, one is enough: no verdict is better than a
- * wrong one. */
+/* Whether the need is met: all that it names can move on.  Where it is not known whom it needs, one is enough: no
+ * verdict is better than a wrong one. */
 static bool need_met(const struct need *need)
 {
     if (need->root_missing)
@@ -216,7 +214,7 @@ static bool dependency_is_free(struct ana_case *c, const struct ana_waiting *p, 
     size_t partner = ana_dependency_partner(c, w);
     if (partner_free(c, partner))
         return true;
-    /* Of locks some MPIs ask the target, which answers when it is inside MPI. */
+    /* Some MPIs ask the target for a lock; it answers only inside MPI. */
     if (w->kind == ANA_DEPENDENCY_LOCK)
         return partner_free(c, ana_partner(c->job, w->index, w->comm, w->target));
     ana_dependency_check(c, p, w, partner);
@@ -274,8 +272,7 @@ bool ana_case_graph(struct ana_case *c)
     return true;
 }
 
-/* ---- edges --------------------------------------------------------------------------------------------------------
- */
+/* ---- edges ------------------------------------------------------------------------------------------------------ */
 
 static size_t add_edge(const struct ana_case *c, size_t index, size_t n, size_t *out, size_t max)
 {
@@ -325,8 +322,8 @@ bool ana_case_deadlocked(const struct ana_case *c, size_t index)
     return !c->free[index] && !c->gone[index] && !ana_case_ended(c, index) && ana_rank_blocked(c, index);
 }
 
-/* A deadlock is proven where all threads of its ranks are blocked inside a call: one that polls may do something else,
- * one outside MPI too.  What an RMA window waits for is not all known. */
+/* A deadlock is proven where all threads of its ranks are blocked inside calls.  A thread that polls or is outside MPI
+ * may do something else; for an RMA window not all dependencies are known. */
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-/* The first line: what is the matter with the job, the worst first. */
+/* The headline: what is the matter with the job, the worst first. */
 #include "trace/verdict/headline_impl.h"
 #include "trace/gpu/device.h"
 #include "trace/util/trouble.h"
@@ -17,7 +17,7 @@ void ana_line_say(struct ana_line line, const char *format, ...)
     va_end(args);
 }
 
-/* Files that were cut off, or of which what counts the calls is damaged. */
+/* Writes about files that are cut off, or whose counters are damaged. */
 static bool say_damaged(const struct ana_job *job, struct ana_line line)
 {
     size_t n = 0, first = 0;
@@ -34,7 +34,7 @@ static bool say_damaged(const struct ana_job *job, struct ana_line line)
     return true;
 }
 
-/* Files that somebody changed while they were looked at. */
+/* Writes about files that somebody changed while they were read. */
 static bool say_spoilt(const struct ana_job *job, struct ana_line line)
 {
     size_t n = 0;
@@ -129,7 +129,7 @@ static const char *share_text(char out[ANA_TEXT], double part, double whole)
     return ana_number(out, ANA_TEXT, ANA_SHARE, fmin(part / whole, 1), false);
 }
 
-/* Communication that nothing hides, where it costs more than ranks lose by waiting in MPI. */
+/* Writes about exposed communication, where it costs more than ranks lose waiting in MPI. */
 static bool say_exposed(const struct ana_summary *s, const struct gpus *gpus, struct ana_line line)
 {
     double exposed = gpus->exposed / gpus->wall, lost = ana_lost_share(s);
@@ -157,13 +157,13 @@ static void say_fine(const struct ana_summary *s, const struct gpus *gpus, struc
         ana_line_say(line, "nothing stands out: %s parallel efficiency, %s in MPI%s", parallel, share, device);
 }
 
-/* A time range of which no event has been seen: what is not known yet is not fine. */
+/* Whether no event of a time range has been read: what is not known is not fine. */
 static bool is_ahead(const struct ana_job *job, const struct ana_summary *s)
 {
     return !s->exact && (s->analysed <= 0 || (job->horizon_ns != INT64_MAX && s->begin_ns >= job->horizon_ns));
 }
 
-/* What is waited for much longer than usual is worth a word before it counts as hung. */
+/* A wait that is much longer than usual is worth a word before it counts as hung. */
 static bool say_verdict(const struct ana_job *job, struct ana_line line, enum ana_weight *weight)
 {
     const struct ana_verdict *verdict = ana_job_verdict(job);

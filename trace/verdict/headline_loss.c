@@ -1,4 +1,4 @@
-/* The first line, where ranks lose time to each other: who is waited for, and what that costs. */
+/* The headline where ranks lose time to each other: who is waited for, and what that costs. */
 #include "trace/verdict/headline_impl.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/times.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the losses only those of the ranks whose time they are compared with. */
+/* Whether a loss is of the selected ranks, with whose time it is compared. */
 static bool of_selected(const struct ana_summary *s, const struct ana_wait *w)
 {
     return ana_selected(s->selection.ranks, w->waiter);
@@ -18,7 +18,7 @@ static bool is_part(const struct ana_job *job, const struct ana_summary *s)
     return s->rank_count < job->count;
 }
 
-/* Over 1 only by calls that reach over the ends of a time range. */
+/* A loss as a share of all ranks' time.  It is over 1 only by calls that reach over the ends of a time range. */
 static double share_of_all(const struct ana_summary *s, int64_t lost_ns)
 {
     double seen = 0;
@@ -35,7 +35,7 @@ double ana_lost_share(const struct ana_summary *s)
     return share_of_all(s, lost_ns);
 }
 
-/* What the shares in a sentence are of, where that is not the run. */
+/* What the shares of a sentence refer to, where it is not the run. */
 static const char *span_words(const struct ana_summary *s)
 {
     return !s->exact ? " of this window" : s->analysed < 1 ? " so far" : "";
@@ -75,7 +75,7 @@ static struct latecomer worst_latecomer(const struct ana_job *job, const struct 
     return worst;
 }
 
-/* A few waits in a time range are no shares of anything: each is what it is. */
+/* Writes about a few waits, one by one: few waits make no shares. */
 static bool say_few(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     static const char *const why[] = {"sends late", "receives late", "comes last"};
@@ -166,7 +166,7 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
     return false;
 }
 
-/* The larger of the two losses: of a collective (of all ranks' time), or of one waiter at one partner. */
+/* Writes about the larger of two losses: in a collective (of all ranks' time), or of one waiter at one partner. */
 bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line, enum ana_weight *weight)
 {
     int64_t collective = s->collective_count ? s->collectives[0].lost_ns : 0, wait = 0;

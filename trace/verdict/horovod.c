@@ -25,7 +25,7 @@ static bool take(struct ana_case *c, bool straggler)
     for (size_t i = 0; i < f.culprits; i++) /* the rest of its file may say otherwise */
         if (!ana_case_events_known(c, f.culprit[i]))
             return false;
-    /* What a rank that was killed owed is no cause. */
+    /* What a killed rank had not submitted is not the cause. */
     if (!straggler && f.id != ANA_HVD_EARLY_EXIT && ana_died_first(c))
         return false;
     c->out->state = f.hung ? ANA_VERDICT_HUNG : f.id == ANA_HVD_EARLY_EXIT ? ANA_VERDICT_ABORTED : ANA_VERDICT_SLOW;

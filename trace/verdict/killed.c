@@ -1,4 +1,4 @@
-/* All ranks were killed at once: what is left to say is where each had been, and since when. */
+/* All ranks were killed at once: then the evidence is where each was, and since when. */
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>

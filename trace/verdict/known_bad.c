@@ -1,4 +1,4 @@
-/* Versions and settings that are known to be bad, each with its source: a line where they match. */
+/* Versions and settings that are known to be bad, each with its source: a line of evidence where they match. */
 #include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool python_duplicates(const struct ana_case *c)
     return threads_duplicate(c) && strstr(trc_head(c->job->process[0].rank.file)->exe, "python");
 }
 
-/* A rank that is to blame, or any where nobody is, has a fact that begins so. */
+/* Whether a culprit, or any rank where there is none, has a fact that begins so. */
 static bool has_fact(const struct ana_case *c, const char *key, const char *value)
 {
     for (size_t i = 0; i < c->count; i++) {

@@ -1,4 +1,4 @@
-/* The end of a rank's event streams: the last collectives, and the requests that are still open. */
+/* The last events of a rank: its last collectives, and the requests that are still open. */
 #include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static void note_collective(struct reading *r, const struct trc_record *rec, con
         t->collective[t->collectives++] = one;
 }
 
-/* Locks are of the process: another thread may unlock. */
+/* Keeps or drops a lock.  Locks are of the process: another thread may unlock. */
 static void note_lock(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
 {
     const struct trc_comm *win = trc_comm(r->c->job->process[r->index].rank.file, rec->sig->comm);

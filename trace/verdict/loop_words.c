@@ -1,8 +1,9 @@
-/* What a rank does whose Horovod loop turns. */
+/* What a rank does whose Horovod loop still turns. */
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 
-/* The loops turn: where their threads are says nothing.  What counts is whether the program waits for its tensors. */
+/* While the loops turn, the place of their threads tells nothing: what counts is whether the program waits for its
+ * tensors. */
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size)
 {
     const struct ana_hvd_set *set = c->loops;

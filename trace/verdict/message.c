@@ -2,7 +2,7 @@
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 
-/* A thread that waits for its partner in a call that is no message. */
+/* Whether a thread of the rank waits for partners in a call that is no message. */
 static bool in_collective(struct ana_case *c, size_t index)
 {
     struct ana_waiting *p = ana_rank_waiting(c, index);
@@ -45,7 +45,7 @@ void ana_say_near(struct ana_case *c, const struct ana_waiting *p, const struct 
                       tag_differs ? "the tag differs" : "the communicator differs");
 }
 
-/* Its source is in a collective, or waits itself: it will not send. */
+/* Writes that a message will not be sent: its source is in a collective, or waits itself. */
 static bool say_never_sent(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w,
                            size_t partner)
 {
@@ -119,8 +119,7 @@ bool ana_find_unmatched(struct ana_case *c)
     return false;
 }
 
-/* ---- more than there is room for ------------------------------------------------------------------------------------
- */
+/* ---- more than there is room for -------------------------------------------------------------------------------- */
 
 static bool truncated(struct ana_case *c, struct ana_waiting *p)
 {

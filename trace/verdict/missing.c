@@ -7,8 +7,7 @@
 #define BUSY_BYTES    4096.0 /* a second: a rank that reads or writes files, or whatever else it is that moves */
 #define BUSY_TIMES    10     /* it is slow, not hung, for so many times hang_ns */
 
-/* ---- somebody outside MPI is waited for -----------------------------------------------------------------------------
- */
+/* ---- somebody outside MPI is waited for ------------------------------------------------------------------------- */
 
 /* Ranks that compute, read or write are slow for a long while before they count as hung. */
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)
@@ -185,8 +184,7 @@ bool ana_find_missing(struct ana_case *c)
     return false;
 }
 
-/* ---- all are there, and nothing moves -------------------------------------------------------------------------------
- */
+/* ---- all are there, and nothing moves --------------------------------------------------------------------------- */
 
 /* Those inside poll, and want a processor that others have: what they do there takes as much longer. */
 static bool starved(const struct ana_case *c, const struct ana_group *g, int64_t lasted)

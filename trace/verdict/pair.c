@@ -1,20 +1,19 @@
-/* Is what a rank waits for under way?  Between two ranks: which messages were sent and never taken. */
+/* Whether what a rank waits for is under way: which messages between two ranks were sent and never taken. */
 #include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 
 #define SCANS_MAX 16u /* pairs of ranks whose streams are read in full for one verdict */
 
-/* Of one communicator and tag. */
+/* Messages of one communicator and tag. */
 struct flow {
     int64_t sent, taken;
     uint64_t next;            /* bytes of the first message that was not taken, once all that were are counted */
     int64_t completed, exact; /* of `taken`: by requests; requests that were posted for this source */
 };
 
-/* ---- by counters --------------------------------------------------------------------------------------------------
- */
+/* ---- by counters ------------------------------------------------------------------------------------------------ */
 
-/* Messages that `from` has sent to `to`, by the one's counters or, `received`, by the other's; -1 unknown. */
+/* How many messages `from` has sent to `to`, by the counters of `from` or, if `received`, of `to`; -1 unknown. */
 static int64_t counted(const struct ana_case *c, size_t from, size_t to, bool received)
 {
     const struct ana_rank *mine = &c->job->process[received ? to : from].rank;
@@ -34,7 +33,7 @@ static int64_t counted(const struct ana_case *c, size_t from, size_t to, bool re
     return sum;
 }
 
-/* Threads of `from` that are inside a send to `to` now: not counted yet. */
+/* Whether a thread of `from` is inside a send to `to` now, which is not counted yet. */
 static bool sends_now(const struct ana_case *c, size_t from, size_t to)
 {
     for (size_t i = c->first_waiting[from]; i < c->first_waiting[from + 1]; i++) {
@@ -45,8 +44,7 @@ static bool sends_now(const struct ana_case *c, size_t from, size_t to)
     return false;
 }
 
-/* ---- by events ----------------------------------------------------------------------------------------------------
- */
+/* ---- by events -------------------------------------------------------------------------------------------------- */
 
 static struct flow *flow_of(struct ana_case *c, struct ana_map *flows, size_t index, const struct trc_sig *sig,
                             int32_t tag)
@@ -62,7 +60,7 @@ static bool is_of(const struct ana_case *c, size_t index, const struct trc_sig *
     return ana_partner(c->job, index, trc_comm(c->job->process[index].rank.file, sig->comm), peer) == other;
 }
 
-/* Does a receive of rank `index` take from rank `from`? */
+/* Whether a receive of rank `index` takes messages of rank `from`. */
 static bool takes_from(const struct ana_case *c, size_t index, const struct trc_comm *comm, int32_t source, size_t from)
 {
     return source == TRC_PEER_ANY || ana_partner(c->job, index, comm, source) == from;
@@ -92,7 +90,7 @@ static void count_record(struct ana_case *c, struct ana_map *flows, size_t index
     flow->completed += flags & TRC_SIG_COMPLETE ? 1 : 0;
 }
 
-/* Adds what rank `index` sent to (or took from) rank `other`; false: some of it is not in the file any more. */
+/* Adds what rank `index` sent to (or took from) rank `other`.  False: some of it is no longer in the file. */
 static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index, size_t other, bool sender)
 {
     struct trc_file *file = c->job->process[index].rank.file;
@@ -115,7 +113,7 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
     return !head->recycled_records && !head->lost_records;
 }
 
-/* Open receives of `index`, posted before `before_ns`, that take a message of this kind; `tag` may be any. */
+/* How many open receives of `index`, posted before `before_ns`, take such a message; `tag` may be any. */
 static int64_t open_receives(struct ana_case *c, size_t index, size_t source, uint64_t identity, int32_t tag,
                              int64_t before_ns)
 {
@@ -131,8 +129,8 @@ static int64_t open_receives(struct ana_case *c, size_t index, size_t source, ui
     return n;
 }
 
-/* May the message that came have been meant for this receive?  One that differs in both has its own receive to come;
- * and another tag is the more likely slip. */
+/* Whether a message may have been meant for this receive.  One that differs in communicator and tag has its own receive
+ * to come; a wrong tag is the more likely mistake. */
 static bool is_near(const struct ana_dependency *dependency, uint64_t identity, int32_t tag)
 {
     bool better = dependency->near_messages == 0 || dependency->near_identity != dependency->identity;
@@ -140,7 +138,7 @@ static bool is_near(const struct ana_dependency *dependency, uint64_t identity, 
     return identity == dependency->identity || (same_tag && better);
 }
 
-/* Does the message fit, and if not: what came instead? */
+/* Finds whether a message fits and, if not, what came instead. */
 static void compare(struct ana_case *c, size_t receiver, size_t sender, struct ana_dependency *dependency)
 {
     struct ana_map flows;
@@ -217,7 +215,7 @@ static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dep
         dependency->met = 0;
 }
 
-/* A send that was started: was its message taken already? */
+/* Whether the message of a started send was taken already. */
 static bool was_taken(struct ana_case *c, size_t sender, const struct ana_dependency *dependency, size_t receiver)
 {
     int64_t sent = counted(c, sender, receiver, false), taken = counted(c, sender, receiver, true);
@@ -235,7 +233,7 @@ static bool was_taken(struct ana_case *c, size_t sender, const struct ana_depend
     return all;
 }
 
-/* A send: has its receiver a receive that takes it? */
+/* Finds whether the receiver of a send has a receive that takes it. */
 static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_dependency *dependency, size_t receiver)
 {
     const struct ana_rank *to = &c->job->process[receiver].rank;

@@ -1,4 +1,4 @@
-/* One rank in a few lines: what its threads are in, its stacks where there are some, and its last calls. */
+/* The detail of a rank: what its threads are in, its stacks where there are some, and its last calls. */
 #include "trace/job/stacks.h"
 #include "trace/verdict/verdict_impl.h"
 #include <stdarg.h>
@@ -66,7 +66,7 @@ static void add_last_calls(const struct ana_job *job, size_t index, size_t threa
         return;
     trc_cursor_seek(cursor, from);
     for (struct trc_record r; trc_next(cursor, &r) == TRC_OK;)
-        /* Local calls say nothing of what it did: Horovod asks for the size of a type again and again. */
+        /* Local calls tell nothing of what it did: Horovod asks for the size of a type again and again. */
         if (r.sig && !(r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)) &&
             trc_opclass_is(trc_call(file, r.sig->call)->opclass, TRC_FACT_WAITS))
             kept[n++ % LAST] =

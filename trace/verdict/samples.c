@@ -8,8 +8,8 @@
 
 #define SAMPLE_GAP_NS 500000000
 
-/* The second field of its main thread's schedstat: nanoseconds on a run queue (Linux, Documentation/scheduler/
- * sched-stats). */
+/* Reads the second field of the main thread's schedstat: ns on a run queue (Linux,
+ * Documentation/scheduler/sched-stats). */
 static uint64_t read_queued_ns(const struct ana_process *p)
 {
     char path[64];
@@ -59,7 +59,7 @@ void ana_samples_take(struct ana_job *job)
     samples->taken++;
 }
 
-/* Of a counter, each nanosecond between the samples. */
+/* The rate of a counter between the samples, per ns. */
 static double rate_between(const struct ana_samples *samples, uint64_t then, uint64_t now)
 {
     int64_t passed = samples->at_ns[1] - samples->at_ns[0];

@@ -1,5 +1,5 @@
-/* Processes that stand still together: stopped by a signal, frozen, or silent where nothing but a heartbeat can be
- * seen. One alone, of which others wait, is verdict_deaths.c's. */
+/* Processes that stopped together: stopped by a signal, frozen, or silent where only a heartbeat can be seen.  deaths.c
+ * judges a single one that others wait for. */
 #include "trace/util/numfmt.h"
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum ana_stop ana_case_stop(const struct ana_case *c, size_t index)
     const struct ana_process *p = &c->job->process[index];
     if (p->rank.state == ANA_RANK_DONE || p->rank.state == ANA_RANK_ABORTED)
         return ANA_MOVES;
-    /* A debugger or tracer stops it for a moment again and again: then its heart beats between. */
+    /* A debugger or tracer stops it again and again for a short time: then its heart beats in between. */
     if (p->alive && p->stopped && (!p->traced || p->silent_ns >= TRACED_NS))
         return ANA_STOPPED;
     const struct trc_head *head = trc_head(p->rank.file);
@@ -42,7 +42,7 @@ void ana_say_stopped(struct ana_case *c)
     }
 }
 
-/* Those that stand still, of those that have not ended. */
+/* The stopped processes, of those that have not ended. */
 struct crowd {
     size_t *index, n, left;
     size_t kinds[ANA_SILENT + 1];
@@ -98,7 +98,7 @@ static void who(const struct ana_case *c, const struct crowd *crowd, char *out, 
 
 static void settle(struct ana_case *c, const struct crowd *crowd, enum ana_confidence confidence)
 {
-    /* Silence alone: a busy node, file server or network may be as slow for a while. */
+    /* Only silence is known: a busy node, file server or network may be as slow for a while. */
     bool doubt = crowd->kinds[ANA_SILENT] && crowd->since_ns < c->rules.hang_ns;
     c->out->state = doubt ? ANA_VERDICT_UNKNOWN : ANA_VERDICT_HUNG;
     c->out->id = ANA_CLASS_DEAD;
@@ -160,7 +160,7 @@ bool ana_find_stopped(struct ana_case *c)
     return found;
 }
 
-/* A host that failed, or whose ranks were stopped: afterwards the files tell the same of both. */
+/* A host failed, or its ranks were stopped: afterwards the files tell no difference. */
 bool ana_find_host(struct ana_case *c)
 {
     struct crowd crowd = {.index = calloc(c->count + 1, sizeof *crowd.index)};
@@ -192,7 +192,7 @@ bool ana_find_host(struct ana_case *c)
     return found;
 }
 
-/* Of those elsewhere that fell silent together it cannot be told whether they still exist.  After a minute they count
+/* Processes of other hosts fell silent together: it cannot be told whether they still exist.  After a minute they count
  * as gone (process.c). */
 bool ana_find_silent(struct ana_case *c)
 {

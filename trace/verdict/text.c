@@ -13,14 +13,13 @@
 void ana_waiting_words(const struct ana_case *c, const struct ana_waiting *p, char *out, size_t size)
 {
     struct trc_sig sig = *p->sig;
-    /* MPI_Wait shows its request's partner, without saying what kind of request it is. */
+    /* MPI_Wait records its request's partner, but not what kind of request it is. */
     if (p->call->opclass == TRC_OP_WAIT || trc_opclass_is_probe(p->call->opclass))
         sig.flags |= sig.rtag != TRC_TAG_NONE ? TRC_SIG_P2P_IN : sig.tag != TRC_TAG_NONE ? TRC_SIG_P2P_OUT : 0;
     ana_call_words(c->job, p->index, p->call->name, &sig, out, size);
 }
 
-/* ---- who does what --------------------------------------------------------------------------------------------------
- */
+/* ---- who does what ---------------------------------------------------------------------------------------------- */
 
 void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size)
 {
@@ -61,12 +60,12 @@ static const struct trc_sig *last_call(const struct ana_rank *r, const char **na
     return found;
 }
 
-/* Where its stack was when it was taken, if that was after `since_ns`, when the rank came to where it is now. */
+/* Writes where its stack was taken, if that was after `since_ns`, when the rank came to where it is now. */
 static void stack_words(struct ana_case *c, size_t index, const struct ana_waiting *waiting, int64_t since_ns,
                         struct ana_verdict_group *g)
 {
     const struct ana_stack *stack = ana_stack_of(&c->stacks, index);
-    /* In a call the call's own line says more than native frames do. */
+    /* Inside a call, the call's own source line tells more than native frames. */
     if (!stack || (waiting && stack->python_count == 0 && g->where[0]))
         return;
     if (ana_clock_job_time(c->job->clock, index, stack->ticks) >= since_ns)
@@ -145,7 +144,7 @@ static int odd_first(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Of a job that is over a long read or write looks like one that never ends: nothing tells whether its bytes moved. */
+/* In a job that is over, a long read or write looks like one that never ends: nothing tells whether its bytes moved. */
 static void doubt_files(struct ana_case *c)
 {
     if (c->live || c->out->state != ANA_VERDICT_HUNG)
@@ -166,7 +165,7 @@ static void doubt_files(struct ana_case *c)
     }
 }
 
-/* Equal places are one group: O(ranks). */
+/* Makes one group of ranks at equal places: O(ranks). */
 void ana_case_groups(struct ana_case *c)
 {
     struct ana_map known;
@@ -194,7 +193,7 @@ void ana_case_groups(struct ana_case *c)
     for (size_t k = 0; k < known.count && group_of && member; k++) {
         struct ana_verdict_group *g = ana_map_value(&known, k);
         size_t n = 0;
-        /* Of a thousand groups of one only the first few are ever shown. */
+        /* Only the first few of many groups are ever shown. */
         for (size_t i = g->first; i < c->count && k < GROUPS_MAX; i++)
             if (group_of[i] == k)
                 member[n++] = i;

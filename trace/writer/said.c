@@ -17,7 +17,7 @@ bool trc_stream_said(struct trc_stream *stream, uint64_t begin, uint64_t end, co
         kept[0] = TRC_SAID_KEPT;
     if (kept[1] > TRC_SAID_KEPT - kept[0])
         kept[1] = TRC_SAID_KEPT - kept[0];
-    /* The FOLD that follows, with its signature, must land in the same chunk. */
+    /* The FOLD that follows, with its signature, must be in the same chunk. */
     if (!make_room(stream, FIXED + kept[0] + kept[1] + 4 * TRC_ITEM_MAX))
         return false;
     begin = begin > stream->base ? begin : stream->base;

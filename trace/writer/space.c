@@ -1,4 +1,4 @@
-/* The writer's file as the system sees it: space, pages, descriptor, and what others do to it. */
+/* The writer's file as the system sees it: space, pages, descriptor, and what others do to the file. */
 #include "trace/writer/stream.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #define PAGE           4096u
-#define HIGH_FD        4000 /* fork copies the table up to the highest: not higher than needed */
-#define ADDRESS_SHARE  8u   /* of what a limit on address space leaves, this part at most is ours */
+#define HIGH_FD        4000 /* no higher than needed: fork copies the descriptors up to the highest */
+#define ADDRESS_SHARE  8u   /* we take at most this part of what a limit on address space leaves */
 #define POPULATE_WRITE 23   /* MADV_POPULATE_WRITE, Linux 5.14 */
 
 static size_t chunks_offset(const struct trc_writer *writer)
@@ -36,15 +36,15 @@ int trc_writer_adopt(struct trc_writer *writer, int fd)
     return 0;
 }
 
-/* EBADF: the descriptor is not the trace's any more. */
-static int look(const struct trc_writer *writer, struct stat *is)
+/* Reads the file's status.  EBADF: the descriptor is no longer the trace's. */
+static int read_status(const struct trc_writer *writer, struct stat *is)
 {
     if (syscall(SYS_fstat, writer->fd, is))
         return errno;
     return is->st_dev == writer->device && is->st_ino == writer->inode ? 0 : EBADF;
 }
 
-/* What posix_fallocate does where the file system cannot, in larger pieces. */
+/* Allocates by writing zeros, as posix_fallocate does where the file system cannot, but in larger pieces. */
 static int write_zeros(int fd, uint64_t from, uint64_t bytes)
 {
     static const char zeros[65536];
@@ -63,15 +63,15 @@ static int write_zeros(int fd, uint64_t from, uint64_t bytes)
     return 0;
 }
 
-/* Space is allocated before it is mapped: a sparse page of a full disk would be a SIGBUS when it is touched.  Beyond
- * the process's limit on file sizes it would be a SIGXFSZ: not asked. */
+/* Space is allocated before it is mapped: on a full disk a sparse page would be a SIGBUS when it is touched.  Beyond
+ * the process's limit on file sizes allocation would be a SIGXFSZ: so nothing is asked for there. */
 int trc_writer_extend(struct trc_writer *writer, uint64_t from, uint64_t bytes)
 {
     struct rlimit limit;
     if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && from + bytes > limit.rlim_cur)
         return EFBIG;
     struct stat is;
-    int error = look(writer, &is);
+    int error = read_status(writer, &is);
     if (error)
         return error;
     if ((uint64_t)is.st_size < from)
@@ -100,14 +100,14 @@ int trc_writer_allocate(struct trc_writer *writer, unsigned wanted)
 int trc_writer_cut(struct trc_writer *writer, unsigned chunks)
 {
     struct stat is;
-    int error = look(writer, &is);
+    int error = read_status(writer, &is);
     off_t size = (off_t)(chunks_offset(writer) + (uint64_t)chunks * TRC_CHUNK_SIZE);
     if (error || is.st_size <= size)
         return error;
     return ftruncate(writer->fd, size) ? errno : 0;
 }
 
-/* What a limit on address space leaves of `wanted` to us: the program needs most of the rest. */
+/* How much of `wanted` we may take under a limit on address space: the program needs most of the rest. */
 static size_t allowance(size_t wanted)
 {
     struct rlimit limit;
@@ -131,8 +131,8 @@ unsigned trc_writer_map(struct trc_writer *writer, size_t offset, unsigned chunk
     size_t most = allowance(offset + (size_t)chunks * TRC_CHUNK_SIZE);
     most = most > offset ? (most - offset) / TRC_CHUNK_SIZE : 0;
     chunks = chunks < most ? chunks : (unsigned)most;
-    /* Address space for all of it at once, so that growing never moves the mapping; pages beyond the end of the file
-     * are not touched before they are allocated. */
+    /* Maps address space for all chunks at once, so that growing never moves the mapping.  Pages beyond the end of the
+     * file are not touched before they are allocated. */
     for (chunks = chunks < least ? least : chunks; chunks >= least; chunks /= 2) {
         size_t size = offset + (size_t)chunks * TRC_CHUNK_SIZE;
         char *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, writer->fd, 0);
@@ -147,8 +147,8 @@ unsigned trc_writer_map(struct trc_writer *writer, size_t offset, unsigned chunk
     return 0;
 }
 
-/* Writes to each page, and changes nothing. */
-static void touch(char *from, size_t bytes)
+/* Writes to each page without changing it. */
+static void touch_pages(char *from, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += PAGE)
         __atomic_fetch_add((uint32_t *)(void *)(from + at), 0, __ATOMIC_RELAXED);
@@ -164,11 +164,11 @@ void trc_writer_populate(struct trc_writer *writer, unsigned ahead)
         if (!writer->no_populate && !madvise(chunk, TRC_CHUNK_SIZE, POPULATE_WRITE))
             continue;
         if (!writer->no_populate && errno != EINVAL)
-            return; /* the file has gone wrong: whoever touches it next will see */
+            return; /* the file is damaged: the next thread that touches it gets SIGBUS */
         writer->no_populate = true;
         if (!writer->guarded)
             return;
-        touch(chunk, TRC_CHUNK_SIZE);
+        touch_pages(chunk, TRC_CHUNK_SIZE);
     }
 }
 
@@ -182,13 +182,13 @@ void trc_writer_say(struct trc_writer *writer, int error, const char *what)
     head->error[n] = 0;
 }
 
-static void stop(struct trc_writer *writer, int error)
+static void stop_recording(struct trc_writer *writer, int error)
 {
     int running = 0;
     atomic_compare_exchange_strong(&writer->stopped, &running, error);
 }
 
-static bool replace(uintptr_t from, size_t bytes)
+static bool replace_pages(uintptr_t from, size_t bytes)
 {
     return mmap((void *)from, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
                 -1, 0) != MAP_FAILED;
@@ -199,11 +199,11 @@ bool trc_writer_fault(struct trc_writer *writer, uintptr_t address)
     uintptr_t base = (uintptr_t)writer->base, end = base + writer->size;
     if (!base || address < base || address >= end)
         return false;
-    stop(writer, EIO);
-    /* Everything behind it, since that is gone too as a rule; where memory is short, a part. */
+    stop_recording(writer, EIO);
+    /* All pages behind it are gone, too, as a rule; where memory is short, a part is replaced. */
     uintptr_t page = address & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
     size_t part = end - page < TRC_CHUNK_SIZE ? end - page : TRC_CHUNK_SIZE;
-    if (!replace(page, end - page) && !replace(page, part))
+    if (!replace_pages(page, end - page) && !replace_pages(page, part))
         return false;
     uintptr_t gone = atomic_load(&writer->gone);
     while ((!gone || page < gone) && !atomic_compare_exchange_weak(&writer->gone, &gone, page))
@@ -215,7 +215,7 @@ const char *trc_writer_check(struct trc_writer *writer)
 {
     struct stat is;
     const char *why = NULL;
-    int error = look(writer, &is);
+    int error = read_status(writer, &is);
     size_t whole = chunks_offset(writer) + (size_t)atomic_load(&writer->allocated) * TRC_CHUNK_SIZE;
     if (error == EBADF) {
         if (atomic_exchange(&writer->limit, atomic_load(&writer->allocated)) && !writer->head->error[0])
@@ -235,20 +235,20 @@ const char *trc_writer_check(struct trc_writer *writer)
             writer->kept = *writer->head;
         return NULL;
     }
-    stop(writer, error ? error : EIO);
+    stop_recording(writer, error ? error : EIO);
     /* Before anybody touches it. */
     if (!error && (size_t)is.st_size < whole)
         trc_writer_fault(writer, (uintptr_t)writer->base + (((size_t)is.st_size + PAGE - 1) & ~(size_t)(PAGE - 1)));
     return why;
 }
 
-/* The file ends before the chunks: a trace without any. */
+/* Writes a head into a file that ends before the chunks: a trace without any. */
 static void write_anew(struct trc_writer *writer)
 {
     struct stat is;
     struct trc_head *head = &writer->kept;
     head->chunks_allocated = head->chunks_used = 0;
-    if (!look(writer, &is) && pwrite(writer->fd, writer->schema, head->schema_size, TRC_HEAD_SIZE) > 0 &&
+    if (!read_status(writer, &is) && pwrite(writer->fd, writer->schema, head->schema_size, TRC_HEAD_SIZE) > 0 &&
         pwrite(writer->fd, head, sizeof *head, 0) > 0)
         return;
 }
@@ -273,6 +273,6 @@ const char *trc_writer_sync(struct trc_writer *writer)
     used = used < allocated ? used : allocated;
     if (!msync(writer->base, chunks_offset(writer) + (size_t)used * TRC_CHUNK_SIZE, MS_SYNC))
         return NULL;
-    stop(writer, errno);
+    stop_recording(writer, errno);
     return "the trace file could not be written back: what came last is lost";
 }

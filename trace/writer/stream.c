@@ -1,4 +1,4 @@
-/* Streams: the slow halves of the record path. */
+/* Streams: the slow paths of the record path. */
 #include "trace/format/uses.h"
 #include "trace/writer/stream.h"
 
@@ -47,7 +47,7 @@ void trc_stream_step_back(struct trc_stream *stream, uint64_t ticks)
     stream->at = stream->stop; /* the next item finds no room here */
 }
 
-/* The row of a call and size class.  When few are left, a new size of a known call is counted with another size of it,
+/* The row of a call and size class.  When few rows are left, a new size of a known call shares the row of another size,
  * so that no call is missing. */
 static struct trc_row *row_of(struct trc_stream *stream, const struct trc_sig *sig)
 {
@@ -65,7 +65,7 @@ static struct trc_row *row_of(struct trc_stream *stream, const struct trc_sig *s
     return place.unused;
 }
 
-/* Its number + 1; 0: none free. */
+/* The place of a partner's counters, + 1; 0: none is free. */
 static uint16_t peer_of(struct trc_stream *stream, int32_t rank)
 {
     if (rank < 0)
@@ -83,9 +83,9 @@ static uint16_t peer_of(struct trc_stream *stream, int32_t rank)
     return 0;
 }
 
-/* Moves what was counted by signature into the counters that stay: the signature is about to go.  The fences keep the
- * stores in this order, for a kill between any two of them and for a reader that looks on. */
-static void settle(struct trc_stream *stream, uint32_t index)
+/* Moves what was counted by signature into the counters that stay, because the signature gives up its place.  The
+ * fences keep the stores in this order, for a kill between any two of them and for a reader. */
+static void settle_signature(struct trc_stream *stream, uint32_t index)
 {
     struct trc_thread_chunk *page = stream->page;
     if (page->uses[index] == 0)
@@ -123,7 +123,7 @@ static void settle(struct trc_stream *stream, uint32_t index)
 
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set)
 {
-    /* The way that was not in use by the call just made is given up; a way inside an open call is never given up. */
+    /* The way that the last call did not use is given up; a way of an open call never is. */
     struct trc_thread *thread = &stream->page->thread;
     uint32_t index = set;
     if (stream->state[set].epoch && (!stream->state[set + 1].epoch || thread->last == set + 1))
@@ -135,7 +135,7 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
             stream->folds = 0; /* of the signature that goes */
             break;
         }
-    settle(stream, index);
+    settle_signature(stream, index);
     stream->when++;
     stream->page->sigs[index] = *sig;
     stream->state[index] = (struct trc_sig_state){
@@ -152,7 +152,7 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
 bool trc_stream_room_slow(struct trc_stream *stream)
 {
     struct trc_writer *writer = stream->writer;
-    if (!stream->chunk && stream->lost % 1024 != 0) { /* a try now and then: looking for a chunk is not free */
+    if (!stream->chunk && stream->lost % 1024 != 0) { /* tried now and then: the search for a chunk costs time */
         stream->lost++;
         __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
         return false;

@@ -1,4 +1,4 @@
-/* The file behind the streams: layout, allocation, definitions. */
+/* The trace file: layout, allocation, definitions. */
 #include "trace/writer/writer.h"
 #include "trace/writer/stream.h"
 #include "trace/writer/now.h"
@@ -23,7 +23,8 @@ static struct trc_chunk *chunk_at(const struct trc_writer *writer, unsigned numb
 
 void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor)
 {
-    /* The narrowest of a few tries: a preemption between the reads would make the anchor wrong by milliseconds. */
+    /* Takes the narrowest of a few tries: a preemption between the reads would make the anchor wrong by milliseconds.
+     */
     anchor->error_ticks = UINT64_MAX;
     for (int i = 0; i < 5; i++) {
         uint64_t before = writer->ticks();
@@ -49,7 +50,7 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
     if (chunks > UINT32_MAX / 2)
         chunks = UINT32_MAX / 2;
 
-    /* 0600: it holds command lines.  O_EXCL follows no link that somebody planted. */
+    /* Mode 0600: the file holds command lines.  O_EXCL follows no link that somebody planted. */
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return errno;
@@ -116,7 +117,7 @@ bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
         int error = trc_writer_allocate(writer, wanted);
         grown = error == 0;
         if (error) {
-            /* What there is stays in use: old chunks are recycled from now on. */
+            /* The chunks that there are stay in use: old ones are recycled from now on. */
             atomic_store(&writer->limit, allocated);
             __atomic_store_n(&writer->head->chunk_limit, allocated, __ATOMIC_RELEASE);
             trc_writer_say(writer, error, error == EBADF ? TRC_SAY_TAKEN : TRC_SAY_FULL);
@@ -130,8 +131,8 @@ void trc_writer_trim(struct trc_writer *writer)
 {
     if (atomic_load(&writer->trimmed) || atomic_load(&writer->stopped))
         return; /* a second end, of sessions that were begun after the first */
-    /* Keeps `growing` taken: nothing may be allocated any more.  Who has it may never come back from a file system that
-     * hangs: then the file stays longer than needed, and the program ends. */
+    /* Keeps `growing` taken: nothing may be allocated any more.  Its owner may hang in a file system for ever: then the
+     * file stays longer than needed, and the program ends. */
     int idle = 0;
     for (int tries = 0; !atomic_compare_exchange_strong(&writer->growing, &idle, 1); tries++, idle = 0) {
         if (tries == TRIM_TRIES)
@@ -167,7 +168,7 @@ bool trc_writer_untrim(struct trc_writer *writer)
 }
 
 /* The oldest EVENTS chunk that is full, for reuse. */
-static struct trc_chunk *recycle(struct trc_writer *writer)
+static struct trc_chunk *recycle_chunk(struct trc_writer *writer)
 {
     unsigned used = atomic_load(&writer->allocated);
     for (unsigned tries = 0; tries < used; tries++) {
@@ -202,7 +203,7 @@ struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind
             sched_yield(); /* another thread is at it */
     }
     if (!chunk)
-        chunk = recycle(writer);
+        chunk = recycle_chunk(writer);
     errno = kept;
     if (!chunk)
         return NULL;
@@ -224,7 +225,7 @@ struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind
     return chunk; /* the caller fills the rest and stores the magic */
 }
 
-/* Place for `slots` in the current DEFS chunk, a new one if it is full. */
+/* Makes room for `slots` in the current DEFS chunk, or in a new one if it is full. */
 static struct trc_def *definition_room(struct trc_writer *writer, unsigned slots, struct trc_chunk **owner,
                                        uint32_t *end)
 {
@@ -257,8 +258,8 @@ static struct trc_def *definition_room(struct trc_writer *writer, unsigned slots
 }
 
 /* Fills a definition whose slots are zero; its type comes last. */
-static void fill(const struct trc_writer *writer, struct trc_def *def, unsigned slots, struct trc_def as,
-                 const void *payload, size_t payload_size, const char *text)
+static void fill_definition(const struct trc_writer *writer, struct trc_def *def, unsigned slots, struct trc_def as,
+                            const void *payload, size_t payload_size, const char *text)
 {
     def->slots = (uint16_t)slots;
     def->text_bytes = as.text_bytes;
@@ -288,9 +289,9 @@ bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32
         __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
         return false;
     }
-    fill(writer, def, slots,
-         (struct trc_def){.type = type, .text_bytes = (uint16_t)text_size, .id = id, .a = a, .b = b}, payload,
-         payload_size, text);
+    fill_definition(writer, def, slots,
+                    (struct trc_def){.type = type, .text_bytes = (uint16_t)text_size, .id = id, .a = a, .b = b},
+                    payload, payload_size, text);
     uint32_t committed = __atomic_load_n(&owner->committed, __ATOMIC_RELAXED);
     while (committed < end &&
            !__atomic_compare_exchange_n(&owner->committed, &committed, end, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -339,7 +340,7 @@ bool trc_writer_stack(struct trc_writer *writer, struct trc_stack_place *place, 
         return false;
     struct trc_def *def = (struct trc_def *)(void *)((char *)(chunk + 1) + chunk->committed);
     struct trc_def as = {.type = TRC_DEF_STACK, .text_bytes = (uint16_t)text_size, .id = snapshot, .a = tid, .b = b};
-    fill(writer, def, slots, as, stack, sizeof *stack, text);
+    fill_definition(writer, def, slots, as, stack, sizeof *stack, text);
     chunk->records++;
     chunk->last_ticks = def->ticks;
     __atomic_store_n(&chunk->committed, chunk->committed + slots * TRC_DEF_SLOT, __ATOMIC_RELEASE);
