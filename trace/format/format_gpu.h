@@ -82,7 +82,7 @@ enum trc_gpu_watch {
 struct trc_gpu_head {
     uint64_t begun;        /* operations that were given a number */
     uint64_t lost;         /* of these, without a slot: all were taken by operations that are not over */
-    uint64_t rounds;       /* looks of the watching thread, which asks the driver */
+    uint64_t rounds;       /* rounds of the watching thread, which asks the driver */
     uint64_t round_ticks;  /* when it last came back from asking */
     uint64_t inside_since; /* it is inside a call of the driver since then; 0: it is not */
     uint32_t watch;        /* enum trc_gpu_watch */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the ranks whose kernels are timed could not tell of all of them. */
+/* Writes why kernels are not known of all ranks. */
 static void not_all(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look)
 {
     size_t with = 0;

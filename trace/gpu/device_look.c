@@ -1,4 +1,4 @@
-/* A look at what GPUs did: kernels by name, ranks, NCCL's operations; of all time or of a range, of all ranks or some. */
+/* What GPUs did: kernels by name, ranks, NCCL's operations; of all time or of a time range, of all ranks or some. */
 #include "trace/gpu/device_data.h"
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"

@@ -11,7 +11,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Streams in the order of ranks and threads; made anew when there are more. */
+/* Stream i, in the order of ranks and threads; the list is made anew when there are more. */
 static struct stream *stream_at(const struct ana_job *job, size_t i)
 {
     struct ana_devices *gpu = job->gpu;

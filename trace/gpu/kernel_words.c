@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the Itanium ABI's names: lengths and identifiers; what stands between is stepped over, templates end it. */
+/* Reads the Itanium ABI's lengths and identifiers.  It steps over what is between them; templates end the name. */
 void ana_kernel_words(const char *name, char *out, size_t size)
 {
     size_t used = 0;

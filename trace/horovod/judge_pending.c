@@ -20,8 +20,8 @@ static bool same_kind(const struct ana_hvd_tensor *a, const struct ana_hvd_tenso
     return a->op == b->op && a->dtype == b->dtype && (a->elements == b->elements || !a->elements || !b->elements);
 }
 
-/* How many pending tensors the ranks that have submitted `of` lack, and how many they alone have. */
-static void balance(const struct hvd_judge *j, const struct ana_hvd_tensor *of, size_t *lack, size_t *alone)
+/* Counts pending tensors: how many the ranks that have submitted `of` lack, and how many only they have. */
+static void count_balance(const struct hvd_judge *j, const struct ana_hvd_tensor *of, size_t *lack, size_t *alone)
 {
     *lack = *alone = 0;
     for (size_t i = 0; i < j->set->tensors; i++) {
@@ -36,7 +36,7 @@ static void balance(const struct hvd_judge *j, const struct ana_hvd_tensor *of, 
     }
 }
 
-/* Two names, not both known before, that between them all ranks have submitted, each one of them. */
+/* Finds two names of one tensor: not both known before, and each rank has submitted exactly one of them. */
 static bool name_mismatch(struct hvd_judge *j, int64_t since)
 {
     const struct ana_hvd_set *set = j->set;
@@ -54,7 +54,7 @@ static bool name_mismatch(struct hvd_judge *j, int64_t since)
             }
             if (!fits || of_x == 0 || of_y == 0)
                 continue;
-            balance(j, x->done ? y : x, &lack, &alone);
+            count_balance(j, x->done ? y : x, &lack, &alone);
             if (lack != alone) /* it has something of its own, and everything else is what it lacks */
                 continue;
             const struct ana_hvd_tensor *odd = of_x < of_y ? x : y, *usual = odd == x ? y : x;
@@ -81,7 +81,7 @@ static bool name_mismatch(struct hvd_judge *j, int64_t since)
     return false;
 }
 
-/* The tensor that tells most: submitted before on all ranks (its absence is a change), else the first. */
+/* The tensor that tells most: one that all ranks submitted before (its absence is a change), else the first. */
 const struct ana_hvd_tensor *hvd_pending(const struct hvd_judge *j)
 {
     const struct ana_hvd_tensor *found = NULL;
@@ -93,7 +93,7 @@ const struct ana_hvd_tensor *hvd_pending(const struct hvd_judge *j)
     return found;
 }
 
-/* A new name that only few ranks know: they are the odd ones.  Of a known one, those who have not submitted it. */
+/* Marks the culprits: few ranks that alone know a new name; for a known name, those who have not submitted it. */
 static void mark_culprits(struct hvd_judge *j, const struct ana_hvd_tensor *t)
 {
     size_t yes = 0, no = 0;
@@ -134,7 +134,7 @@ static bool root_alone(struct hvd_judge *j)
     return true;
 }
 
-/* A new tensor that only the marked ranks have submitted: what they wait for while the others wait for them. */
+/* A new tensor that only the marked ranks have submitted: they wait for it while the others wait for them. */
 static const struct ana_hvd_tensor *own_tensor(const struct hvd_judge *j)
 {
     for (size_t i = 0; i < j->set->tensors; i++) {

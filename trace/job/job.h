@@ -1,7 +1,7 @@
 /* A job: every trace file of one or more folders, seen together and in one time.
  *
  * Job time is nanoseconds (int64_t) since the first rank's file was made, on the clock of that rank's host; clock.h
- * says how the other hosts' clocks are brought to it and how large the error may be.
+ * says how the other hosts' clocks are converted to it and how large the error may be.
  *
  * Three depths, cheapest first:
  *   ana_job_refresh   heads, live pages and counters: O(threads), for every redraw of a running job
@@ -92,7 +92,7 @@ struct ana_job_clock {
     double realtime_s; /* its CLOCK_REALTIME less that of clock 0: how far the wall clocks are apart */
     double drift_ppm;  /* how much faster it runs */
     double error_s;    /* uncertainty of the two offsets */
-    bool fitted;       /* by messages or collectives both ways; else the wall clocks are believed */
+    bool fitted;       /* by messages or collectives both ways; else by the wall clocks */
 };
 /* How many clocks the job has. */
 size_t ana_job_clocks(const struct ana_job *job);

@@ -1,5 +1,5 @@
-/* What the floors above a job do with it while it is read.  The job calls them by this table, so that it needs none of
- * them; trace/session/ fills it in. */
+/* What a job calls in the floors above it while it is read.  It calls them by this table, so that it does not include
+ * them; trace/session fills the table in. */
 #ifndef ANA_UPPER_H
 #define ANA_UPPER_H
 

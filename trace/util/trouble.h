@@ -1,7 +1,7 @@
 /* What is worth a word, and what is trouble: the one table of these thresholds.
  *
- * A loss is worth a word (the answer) by its share alone.  It is trouble (state `slow`, exit code 1) when a user would
- * go after it: seconds are lost, by a pattern that repeats, and one rank clearly causes it.  A share of a run of
+ * A loss is worth a word (in the headline) by its share alone.  It is trouble (state `slow`, exit code 1) when a user
+ * would go after it: seconds are lost, by a pattern that repeats, and one rank clearly causes it.  A share of a run of
  * milliseconds is the start of a program and the scheduler's noise.
  *
  *   threshold        below it                                          such as
@@ -20,7 +20,7 @@
 #define NOTABLE_SHARE     0.02 /* of all ranks' time */
 #define NOTABLE_IMBALANCE 0.1  /* of the run: what the busiest rank computes longer than the mean */
 #define NOTABLE_EXPOSED   0.1  /* of the GPUs' time: NCCL's kernels with no computation beside them */
-#define NOTABLE_WAITS     3    /* fewer in a time range are told one by one, not as a share */
+#define NOTABLE_WAITS     3    /* fewer in a time range are shown one by one, not as a share */
 
 #define SLOW_SHARE    0.1          /* of all ranks' time that is lost to one rank */
 #define SLOW_RUN_NS   1000000000.0 /* of the longest rank, as far as it was analysed */

@@ -60,7 +60,8 @@ static struct terms terms_of(size_t index, const struct trc_comm *comm, const st
                           sig->peer == TRC_PEER_ROOT};
 }
 
-/* Of "MPI_Allgatherv_init_c", with and without `loose`: "MPI_Allgather" and "MPI_Allgatherv_init". */
+/* The length of a call's name without its variants: "MPI_Allgatherv_init_c" is "MPI_Allgather" with `loose`, else
+ * "MPI_Allgatherv_init". */
 static size_t core(const char *name, bool loose)
 {
     static const char *const endings[] = {"_c", "_init", "_block"};
@@ -85,8 +86,8 @@ static bool same_call(const struct trc_call *a, const struct trc_call *b)
     return same_words(a->name, b->name, false);
 }
 
-/* Calls that MPI does not let meet, but that often come through together: MPI_Gather and MPI_Gatherv, those on files.
- */
+/* Whether MPI forbids two calls to meet that often complete together anyway: MPI_Gather and MPI_Gatherv, those on
+ * files. */
 static bool similar(const struct trc_call *a, const struct trc_call *b)
 {
     bool init = strstr(a->name, "_init"), file = trc_opclass_category(a->opclass) == TRC_CAT_IO;
@@ -94,7 +95,7 @@ static bool similar(const struct trc_call *a, const struct trc_call *b)
            (file || same_words(a->name, b->name, true));
 }
 
-/* `strict`: as MPI has it, else as it often comes through. */
+/* Whether two terms agree: `strict` by MPI's rules, else by what often completes anyway. */
 static bool agree(const struct terms *a, const struct terms *b, bool strict)
 {
     bool bytes = a->bytes == b->bytes || a->bytes == TRC_BYTES_UNKNOWN || b->bytes == TRC_BYTES_UNKNOWN;
@@ -116,7 +117,7 @@ static void join(struct ana_case *c, struct meeting *m, struct terms terms)
     m->terms[m->count++] = terms;
 }
 
-/* A collective that somebody is inside, or that was started and is waited for. */
+/* A collective that somebody is inside, or has started and waits for. */
 struct spot {
     uint64_t identity, sequence;
     const struct trc_comm *comm;
@@ -125,7 +126,7 @@ struct spot {
     bool sure; /* some wait can only end with it */
 };
 
-/* All records of one collective: of those inside it, and of those that went through or started it. */
+/* Collects all records of one collective: of ranks inside it, and of those that completed or started it. */
 static void meet(struct ana_case *c, const struct spot *spot, uint64_t sequence, bool past, struct meeting *m)
 {
     m->count = 0;
@@ -156,7 +157,7 @@ static void meet(struct ana_case *c, const struct spot *spot, uint64_t sequence,
     }
 }
 
-/* The terms that most ranks gave; of equally many those of the lowest rank. */
+/* The terms that most ranks gave; of equally many, those of the lowest rank. */
 static size_t usual(const struct meeting *m, bool strict)
 {
     size_t best = 0, best_count = 0;
@@ -209,7 +210,7 @@ static void say(struct ana_case *c, const struct spot *spot, uint64_t sequence, 
     say_line(c, usual);
 }
 
-/* All have come to a collective of an intercommunicator, and each side takes the other for its root's. */
+/* Whether all have come to a collective of an intercommunicator, and each side takes the other for the root's. */
 static bool has_no_root(const struct trc_comm *comm, const struct meeting *m)
 {
     if (comm->def.remote_size == 0 || m->count == 0 || !trc_opclass_is_rooted(m->terms[0].call->opclass) ||
@@ -236,7 +237,7 @@ static bool judge(struct ana_case *c, const struct spot *spot, uint64_t sequence
     bool all = sequence == spot->sequence && m->count >= (size_t)comm->def.size + (size_t)comm->def.remote_size;
     bool strict = false;
     size_t odd = SIZE_MAX, most = usual(m, false), odds = count_odd(m, most, false, &odd);
-    if (odds == 0 && all) { /* all are there, and do not come out: then what often comes through did not */
+    if (odds == 0 && all) { /* all are inside and none comes out: this time it did not complete */
         strict = true;
         most = usual(m, true);
         odds = count_odd(m, most, true, &odd);
@@ -264,7 +265,7 @@ static bool judge(struct ana_case *c, const struct spot *spot, uint64_t sequence
     return true;
 }
 
-/* A job that finished has got over it. */
+/* Whether a mismatch matters: a finished job completed in spite of it. */
 static bool worth_it(const struct ana_case *c)
 {
     if (c->live)
@@ -290,7 +291,7 @@ static void add_spot(struct ana_case *c, struct ana_map *spots, struct spot one)
     *spot = one;
 }
 
-/* What a rank that waits for requests has started and not completed; any of several may end the wait. */
+/* Adds the collectives that a rank has started and waits for; one of several may end the wait. */
 static void add_started(struct ana_case *c, struct ana_map *spots, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);

@@ -1,4 +1,4 @@
-/* Somebody is outside MPI and waited for; or all are there, and nothing moves. */
+/* A rank outside MPI is waited for; or all ranks are inside, and nothing moves. */
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 
@@ -34,7 +34,7 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
     return true;
 }
 
-/* Outside MPI, as far as is known; for how long it has done nothing there that is seen.  -1: it does something. */
+/* For how long, in ns, a rank outside MPI has done nothing that is seen; -1: it does something, or is inside. */
 static int64_t stands_outside(struct ana_case *c, size_t index)
 {
     if (!c->free[index] || ana_rank_blocked(c, index) || c->moved[index] || !ana_case_known(c, index))
@@ -49,8 +49,9 @@ static int64_t stands_outside(struct ana_case *c, size_t index)
     return last == INT64_MIN || last < r->begin_ns ? r->end_ns - r->begin_ns : r->end_ns > last ? r->end_ns - last : 0;
 }
 
-/* Who has not come and gets on elsewhere is no trouble for long: those who are here may have nothing to do until then.
- * When most of the communicator has waited many times as long as for a hang, it is worth a word. */
+/* Whether the missing rank still makes progress elsewhere.  That is no trouble for long: those who wait may have
+ * nothing else to do.  When most of the communicator has waited many times as long as for a hang, it is worth a word.
+ */
 static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t lasted)
 {
     size_t members = (size_t)(g->comm->def.size + g->comm->def.remote_size);
@@ -120,7 +121,7 @@ static void say_locked(struct ana_case *c, const struct ana_waiting *p, const st
     snprintf(c->out->next, sizeof c->out->next, "why that rank does not come to its MPI_Win_unlock");
 }
 
-/* A message from a rank that is outside MPI. */
+/* Finds a message that is waited for from a rank outside MPI. */
 static bool message_misses(struct ana_case *c, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);
@@ -163,7 +164,7 @@ static bool message_misses(struct ana_case *c, struct ana_waiting *p)
 
 bool ana_find_missing(struct ana_case *c)
 {
-    /* The fullest first: where most wait they have come to what is missing, others may have been passed on. */
+    /* The fullest group first: where most ranks wait, the missing rank is missing; the others may have gone on. */
     for (size_t below = SIZE_MAX, most = 1; most > 0; below = most) {
         most = 0;
         for (size_t i = 0; i < c->groups.count; i++) {
@@ -186,7 +187,7 @@ bool ana_find_missing(struct ana_case *c)
 
 /* ---- all are there, and nothing moves --------------------------------------------------------------------------- */
 
-/* Those inside poll, and want a processor that others have: what they do there takes as much longer. */
+/* Whether ranks inside a collective poll and get no processor, because others have it: then it takes as much longer. */
 static bool starved(const struct ana_case *c, const struct ana_group *g, int64_t lasted)
 {
     for (size_t i = 0; i < c->waiting_count && lasted / BUSY_TIMES < c->rules.hang_ns; i++) {
@@ -227,7 +228,7 @@ static void blame_partner(struct ana_case *c, const struct ana_dependency *w)
     c->out->id = ANA_CLASS_UNMATCHED;
 }
 
-/* Collectives wait for these, and what they wait for in their own calls is not known. */
+/* Writes about ranks that collectives wait for, and whose own calls wait for something unknown. */
 static bool say_unknown(struct ana_case *c)
 {
     for (size_t i = 0; i < c->groups.count; i++) {
@@ -268,8 +269,8 @@ static bool needs_message(struct ana_case *c, struct ana_waiting *p)
     return false;
 }
 
-/* Nothing fits, but nobody has completed a call for long, and somebody is in one.  Those in MPI_Finalize wait for all.
- */
+/* Nothing else fits, but nobody has completed a call for long, and somebody is in one.  A rank in MPI_Finalize waits
+ * for all. */
 bool ana_find_no_progress(struct ana_case *c)
 {
     size_t inside = 0, outside = 0, leaving = 0, connecting = 0, messages = 0, others = 0;
