@@ -75,7 +75,7 @@ void ana_gpu_match_free(struct ana_gpu_match *match)
     free(match);
 }
 
-static void pair(struct ana_gpu_match *match, const struct launch *l, const struct kernel *k)
+static void add_pair(struct ana_gpu_match *match, const struct launch *l, const struct kernel *k)
 {
     enum ana_nccl_share share = l->shared ? ANA_NCCL_SHARED : ANA_NCCL_ALONE;
     ana_nccl_rows_kernel(match->rows, &l->call, k->begin_ns, k->end_ns, share);
@@ -86,7 +86,7 @@ static void pair(struct ana_gpu_match *match, const struct launch *l, const stru
 /* ---- queues ----------------------------------------------------------------------------------------------------- */
 
 /* Makes room for one more at the end of a list that is read from `from` on.  NULL: too many wait, or out of memory. */
-static void *push(void **list, size_t *count, size_t *room, size_t *from, size_t size, size_t most)
+static void *make_list_room(void **list, size_t *count, size_t *room, size_t *from, size_t size, size_t most)
 {
     if (*from > 64 && *from * 2 > *count) {
         memmove(*list, (char *)*list + *from * size, (*count - *from) * size);
@@ -120,7 +120,7 @@ static bool can_be(struct ana_gpu_match *match, const struct queue *q, const str
     return true; /* names do not always tell the function */
 }
 
-static void meet(struct ana_gpu_match *match, struct queue *q)
+static void match_heads(struct ana_gpu_match *match, struct queue *q)
 {
     while (q->launch_from < q->launches && q->kernel_from < q->kernels) {
         const struct launch *l = &q->launch[q->launch_from];
@@ -136,7 +136,7 @@ static void meet(struct ana_gpu_match *match, struct queue *q)
             q->launch_from++;
             continue;
         }
-        pair(match, l, k);
+        add_pair(match, l, k);
         q->launch_from++;
         q->kernel_from++;
     }
@@ -147,32 +147,33 @@ void ana_gpu_match_kernel(struct ana_gpu_match *match, size_t index, uint32_t st
 {
     struct queue *q = ana_map_add(&match->queues, index, stream_number, 0);
     void *list = q ? q->kernel : NULL;
-    struct kernel *k = q ? push(&list, &q->kernels, &q->kernel_room, &q->kernel_from, sizeof *k, match->waiting) : NULL;
+    struct kernel *k =
+        q ? make_list_room(&list, &q->kernels, &q->kernel_room, &q->kernel_from, sizeof *k, match->waiting) : NULL;
     if (!k) {
         match->unmatched++;
         return;
     }
     q->kernel = list;
     *k = (struct kernel){begin_ns, end_ns, ana_nccl_function_of(name)};
-    meet(match, q);
+    match_heads(match, q);
 }
 
-static void launched(struct ana_gpu_match *match, size_t index, uint32_t number, const struct launch *launch)
+static void add_launch(struct ana_gpu_match *match, size_t index, uint32_t number, const struct launch *launch)
 {
     struct queue *q = number ? ana_map_add(&match->queues, index, number, 0) : NULL;
     void *list = q ? q->launch : NULL;
     struct launch *l =
-        q ? push(&list, &q->launches, &q->launch_room, &q->launch_from, sizeof *l, match->waiting) : NULL;
+        q ? make_list_room(&list, &q->launches, &q->launch_room, &q->launch_from, sizeof *l, match->waiting) : NULL;
     if (!l)
         return;
     q->launch = list;
     *l = *launch;
-    meet(match, q);
+    match_heads(match, q);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t both(uint64_t a, uint64_t b)
+static uint64_t add_known(uint64_t a, uint64_t b)
 {
     return a == UINT64_MAX || b == UINT64_MAX ? UINT64_MAX : a + b;
 }
@@ -186,18 +187,18 @@ static void add_to_group(struct group *group, const struct ana_nccl_call *one, u
             continue;
         l->shared |= !l->call.p2p || !one->p2p;
         if (one->call == l->call.call) {
-            l->call.bytes = both(l->call.bytes, one->bytes);
+            l->call.bytes = add_known(l->call.bytes, one->bytes);
         } else if (!l->has_other) {
             l->has_other = true;
             l->other = *one;
         } else if (one->call == l->other.call) {
-            l->other.bytes = both(l->other.bytes, one->bytes);
+            l->other.bytes = add_known(l->other.bytes, one->bytes);
         }
         return;
     }
     void *list = group->pending;
     size_t none = 0;
-    struct pending *p = push(&list, &group->count, &group->room, &none, sizeof *p, WAITING);
+    struct pending *p = make_list_room(&list, &group->count, &group->room, &none, sizeof *p, WAITING);
     if (!p)
         return;
     group->pending = list;
@@ -215,7 +216,7 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
                                   ? NULL
                                   : ana_map_find(&match->groups, e->index, e->thread, 0);
         for (size_t i = 0; group && i < group->count; i++)
-            launched(match, e->index, group->pending[i].number, &group->pending[i].launch);
+            add_launch(match, e->index, group->pending[i].number, &group->pending[i].launch);
         if (group)
             group->count = 0;
         return;
@@ -242,7 +243,7 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
     if (c.size < 2)
         return; /* one rank alone: NCCL copies, if anything */
     if (!grouped) {
-        launched(match, e->index, e->sig->object, &(struct launch){.call = c});
+        add_launch(match, e->index, e->sig->object, &(struct launch){.call = c});
         return;
     }
     struct group *group = ana_map_add(&match->groups, e->index, e->thread, 0);

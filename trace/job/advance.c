@@ -94,7 +94,7 @@ static bool is_device(const struct ana_event *e)
     return e->call && trc_opclass_is_device(e->call->opclass);
 }
 
-static bool sends(const struct ana_event *e)
+static bool is_send(const struct ana_event *e)
 {
     return (e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE);
 }
@@ -108,11 +108,11 @@ static void look_up(struct ana_job *job, struct ana_tally *tally, const struct a
     if (use->kind == ANA_USE_COUNTS)
         ana_tally_use(tally, e, ana_call_number_of(job, e->index, e->sig->call));
     use->is_nccl = trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL;
-    use->is_remote = e->sig->peer <= TRC_PEER_REMOTE && sends(e);
+    use->is_remote = e->sig->peer <= TRC_PEER_REMOTE && is_send(e);
 }
 
 /* Whether an event counts: its times are within reason. */
-static inline bool counts(struct ana_job *job, struct ana_tally *tally, const struct ana_event *e)
+static inline bool is_counted(struct ana_job *job, struct ana_tally *tally, const struct ana_event *e)
 {
     bool sane = e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
     if (!sane || !e->use)
@@ -123,7 +123,7 @@ static inline bool counts(struct ana_job *job, struct ana_tally *tally, const st
 }
 
 /* Adds the time and bytes of an event to its rank's lane. */
-static inline void draw(struct ana_lane *lane, const struct ana_event *e)
+static inline void add_to_lane(struct ana_lane *lane, const struct ana_event *e)
 {
     const struct ana_use *use = e->use;
     int64_t begin = use->is_sub ? e->end_ns : e->begin_ns, busy = e->end_ns - begin;
@@ -162,7 +162,7 @@ static void take_other(struct ana_job *job, const struct ana_event *e)
 
 static inline void take_event(struct ana_job *job, const struct ana_event *e)
 {
-    if (!counts(job, &job->pass.tally, e)) {
+    if (!is_counted(job, &job->pass.tally, e)) {
         take_other(job, e);
         return;
     }
@@ -173,13 +173,13 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
         ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
                        ana_event_sent(e->sig));
     ana_tally_event(&job->pass.tally, e);
-    draw(&job->lane[e->index], e);
+    add_to_lane(&job->lane[e->index], e);
 }
 
 static void take_range_event(struct ana_job *job, const struct ana_event *e)
 {
     struct ana_time_range *w = &job->range;
-    if (!counts(job, &w->pass.tally, e)) {
+    if (!is_counted(job, &w->pass.tally, e)) {
         if (is_device(e))
             job->upper->device_event(job, w->gpu, e);
         return;
@@ -187,7 +187,7 @@ static void take_range_event(struct ana_job *job, const struct ana_event *e)
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
         ana_tally_event(&w->pass.tally, e);
         ana_tally_call(&w->pass.tally, e);
-        if (sends(e))
+        if (is_send(e))
             ana_tally_pair(&w->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
                            ana_event_sent(e->sig));
         const struct ana_kept_instance *k = NULL;
@@ -249,7 +249,7 @@ static void look_for_bridges(struct ana_job *job)
     free(rank);
 }
 
-static void introduce(const struct ana_job *job, struct ana_match *match)
+static void set_ranks(const struct ana_job *job, struct ana_match *match)
 {
     ana_match_set_bridges(match, job->bridges);
     for (size_t i = 0; match && i < job->count; i++) {
@@ -297,13 +297,13 @@ bool ana_analysis_start(struct ana_job *job)
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
     look_for_bridges(job);
-    introduce(job, job->match);
+    set_ranks(job, job->match);
     start_lanes(job);
     if (job->clocks < 2)
         return true;
     struct ana_match_sink feed = {job->clock, feed_message, feed_instance};
     job->bounds_match = ana_match_new(feed);
-    introduce(job, job->bounds_match);
+    set_ranks(job, job->bounds_match);
     return job->bounds_match && pass_open(job, &job->bounds_pass);
 }
 
@@ -363,8 +363,8 @@ void ana_analysis_refresh(struct ana_job *job)
     if (job->flushed)
         return;
     look_for_bridges(job);
-    introduce(job, job->match);
-    introduce(job, job->bounds_match);
+    set_ranks(job, job->match);
+    set_ranks(job, job->bounds_match);
     pass_refresh(job, &job->bounds_pass);
     pass_refresh(job, &job->pass);
     pass_refresh(job, &job->range.pass);

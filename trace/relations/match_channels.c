@@ -3,7 +3,7 @@
 
 #define SWEEP_FROM 4096 /* channels that may lie unused */
 
-static void sweep(struct ana_match *match)
+static void sweep_channels(struct ana_match *match)
 {
     match->epoch++;
     for (size_t i = match->channels.count; i-- > 0;) {
@@ -24,7 +24,7 @@ struct ana_channel *ana_channel_of(struct ana_match *match, uint64_t identity, u
     if (found)
         return *found;
     if (match->channels.count >= match->sweep_at)
-        sweep(match);
+        sweep_channels(match);
     struct ana_channel *channel = ana_pool_take(&match->channel_pool);
     if (!channel)
         return NULL;

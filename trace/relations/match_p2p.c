@@ -36,7 +36,7 @@ static void unlink_end(struct ana_end *end)
     end->list = NULL;
 }
 
-/* To be paired from its end, once everything is there. */
+/* Whether a channel is kept to be paired from its end, once everything is there. */
 static inline bool is_kept(const struct ana_channel *channel)
 {
     return channel->kept || channel->from->gap || channel->to->gap;
@@ -49,8 +49,8 @@ static inline bool is_receive(const struct ana_half *half)
     return half->flags & ANA_END_RECEIVE;
 }
 
-/* Takes an end out of all lists; it lives on only as long as its request. */
-static void leave(struct ana_match *match, struct ana_end *end)
+/* Takes an end out of all lists; it is freed when no request leads to it. */
+static void remove_end(struct ana_match *match, struct ana_end *end)
 {
     if (end->list) {
         if (!is_receive(&end->half) && end->list != &match->waiting)
@@ -73,7 +73,7 @@ static void finish_half(struct ana_match *match, struct ana_half *half, const st
         match->open_receives--;
     half->flags = (half->flags & ~(uint32_t)ANA_END_REQUEST) | ANA_END_COMPLETE;
     if (finish->silent && !is_receive(half))
-        return; /* a send that nobody waited for: complete, at a time that is not known */
+        return; /* a send that nobody waited for: it is complete, at an unknown time */
     if (finish->silent)
         half->flags |= ANA_END_SILENT;
     half->wait_call = finish->call;
@@ -85,8 +85,8 @@ static void finish_half(struct ana_match *match, struct ana_half *half, const st
 
 /* ---- pairs ----------------------------------------------------------------------------------------------------- */
 
-static void report(struct ana_match *match, struct ana_channel *channel, const struct ana_half *send,
-                   const struct ana_half *receive)
+static void report_message(struct ana_match *match, struct ana_channel *channel, const struct ana_half *send,
+                           const struct ana_half *receive)
 {
     if ((send->flags | receive->flags) & ANA_END_SILENT) {
         match->counts.uncertain += 2;
@@ -119,12 +119,13 @@ static void report(struct ana_match *match, struct ana_channel *channel, const s
     match->sink.on_message(match->sink.user, &message);
 }
 
-/* A pair whose ends are in no queue any more: reports it and lets them go. */
-static void deliver(struct ana_match *match, struct ana_channel *channel, struct ana_end *send, struct ana_end *receive)
+/* Reports a pair whose ends are in no queue any more, and lets them go. */
+static void deliver_pair(struct ana_match *match, struct ana_channel *channel, struct ana_end *send,
+                         struct ana_end *receive)
 {
-    report(match, channel, &send->half, &receive->half);
-    leave(match, send);
-    leave(match, receive);
+    report_message(match, channel, &send->half, &receive->half);
+    remove_end(match, send);
+    remove_end(match, receive);
 }
 
 static void deliver_waiting(struct ana_match *match, struct ana_end *send)
@@ -132,16 +133,17 @@ static void deliver_waiting(struct ana_match *match, struct ana_end *send)
     struct ana_channel *channel = send->channel;
     unlink_end(send);
     channel->pairs--;
-    deliver(match, channel, send, send->partner);
+    deliver_pair(match, channel, send, send->partner);
 }
 
-static void pair(struct ana_match *match, struct ana_channel *channel, struct ana_end *send, struct ana_end *receive)
+static void pair_ends(struct ana_match *match, struct ana_channel *channel, struct ana_end *send,
+                      struct ana_end *receive)
 {
     unlink_end(send);
     match->queued_sends--;
     unlink_end(receive);
     if (send->half.flags & ANA_END_COMPLETE) {
-        deliver(match, channel, send, receive);
+        deliver_pair(match, channel, send, receive);
         return;
     }
     send->partner = receive;
@@ -163,7 +165,7 @@ static inline bool held_back(const struct ana_channel *channel, const struct ana
     return false;
 }
 
-/* Pairs what can be paired: both queues are in order, so their heads belong together. */
+/* Pairs the heads of both queues while it can: both are in order, so their heads belong together. */
 static void pump_both(struct ana_match *match, struct ana_channel *channel)
 {
     if (is_kept(channel))
@@ -181,54 +183,54 @@ static void pump_both(struct ana_match *match, struct ana_channel *channel)
             }
             return;
         }
-        pair(match, channel, channel->sends.head, receive);
+        pair_ends(match, channel, channel->sends.head, receive);
     }
 }
 
-static inline void pump(struct ana_match *match, struct ana_channel *channel)
+static inline void pump_channel(struct ana_match *match, struct ana_channel *channel)
 {
     if (channel->sends.head && channel->receives.head)
         pump_both(match, channel);
 }
 
-/* A wildcard has left: those that it held back may go on. */
-static void release(struct ana_match *match, uint32_t index)
+/* Pairs the channels that a wildcard held back, after it has left. */
+static void release_channels(struct ana_match *match, uint32_t index)
 {
     struct ana_channel *channel = match->process[index]->blocked;
     match->process[index]->blocked = NULL;
     while (channel) {
         struct ana_channel *next = channel->next_blocked;
         channel->blocked = false;
-        pump(match, channel);
+        pump_channel(match, channel);
         channel = next;
     }
 }
 
-static void drop(struct ana_match *match, struct ana_end *end)
+static void drop_end(struct ana_match *match, struct ana_end *end)
 {
     match->counts.uncertain++;
-    leave(match, end);
+    remove_end(match, end);
 }
 
-/* Puts an end in its channel's queue, within the room there is. */
-static void enter(struct ana_match *match, struct ana_channel *channel, struct ana_end *end)
+/* Adds an end to its channel's queue, within the room there is. */
+static void enqueue_end(struct ana_match *match, struct ana_channel *channel, struct ana_end *end)
 {
     bool receive = is_receive(&end->half);
     struct ana_ends *queue = receive ? &channel->receives : &channel->sends;
     end->channel = channel;
     link_in_order(queue, end);
     match->queued_sends += !receive;
-    pump(match, channel);
+    pump_channel(match, channel);
     bool crowded = match->end_pool.taken > ANA_MATCH_ENDS && queue->count > 1;
     if (queue->count > ANA_MATCH_KEPT || crowded) {
         channel->kept = true;
-        drop(match, queue->head);
+        drop_end(match, queue->head);
     }
 }
 
 /* ---- what events do -------------------------------------------------------------------------------------------- */
 
-/* A complete end whose other end waits at the head of the queue needs no place of its own: the usual case. */
+/* Pairs a complete end whose other end is the head of its queue, without a place of its own: the usual case. */
 static inline bool pair_at_once(struct ana_match *match, struct ana_channel *channel, const struct ana_half *half)
 {
     bool receive = is_receive(half);
@@ -239,7 +241,7 @@ static inline bool pair_at_once(struct ana_match *match, struct ana_channel *cha
         return false;
     unlink_end(other);
     match->queued_sends -= receive;
-    report(match, channel, receive ? &other->half : half, receive ? half : &other->half);
+    report_message(match, channel, receive ? &other->half : half, receive ? half : &other->half);
     ana_pool_give(&match->end_pool, other); /* complete: no request leads to it */
     return true;
 }
@@ -263,7 +265,7 @@ struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *chann
     end->half = *half;
     end->partner = NULL;
     match->open_receives += open && is_receive(half);
-    enter(match, channel, end);
+    enqueue_end(match, channel, end);
     return open ? end : NULL;
 }
 
@@ -287,13 +289,13 @@ void ana_end_unresolved(struct ana_match *match, uint32_t index, bool foreign)
         match->counts.unknown_peers++;
         return;
     }
-    /* Some channel of this rank has one receive more than is known: no order can be relied on before this point. */
+    /* Some channel of this rank has one receive more than is known: no order is certain before this point. */
     match->counts.uncertain++;
     ana_p2p_gap(match, index);
 }
 
-/* A wildcard learns what it received. */
-static void resolve(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish)
+/* Completes a wildcard, which now has its source and tag, and so its channel. */
+static void resolve_wildcard(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish)
 {
     const struct ana_asked *asked = &end->asked;
     uint32_t index = asked->destination, source = asked->source != ANA_NOBODY ? asked->source : finish->source;
@@ -303,12 +305,12 @@ static void resolve(struct ana_match *match, struct ana_end *end, const struct a
     if (source != ANA_NOBODY && tag != TRC_TAG_ANY && tag != TRC_TAG_NONE)
         channel = ana_channel_of(match, asked->identity, source, index, tag);
     if (channel) {
-        enter(match, channel, end);
+        enqueue_end(match, channel, end);
     } else {
-        leave(match, end);
+        remove_end(match, end);
         ana_end_unresolved(match, index, finish->foreign);
     }
-    release(match, index);
+    release_channels(match, index);
 }
 
 void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish)
@@ -321,9 +323,9 @@ void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct
     if (end->partner)
         deliver_waiting(match, end);
     else if (end->channel)
-        pump(match, end->channel);
+        pump_channel(match, end->channel);
     else
-        resolve(match, end, finish);
+        resolve_wildcard(match, end, finish);
 }
 
 void ana_end_cancel(struct ana_match *match, struct ana_end *end)
@@ -340,11 +342,11 @@ void ana_end_cancel(struct ana_match *match, struct ana_end *end)
     struct ana_channel *channel = end->channel;
     uint32_t index = end->asked.destination;
     match->counts.cancelled++;
-    leave(match, end);
+    remove_end(match, end);
     if (channel)
-        pump(match, channel);
+        pump_channel(match, channel);
     else
-        release(match, index);
+        release_channels(match, index);
 }
 
 static struct ana_end *oldest_open(struct ana_end *end, uint64_t identity, const struct ana_end_finish *finish)
@@ -382,7 +384,7 @@ void ana_end_complete_unknown(struct ana_match *match, uint32_t index, uint64_t 
         half.begin_ns = open->half.begin_ns;
         half.end_ns = open->half.end_ns;
         half.serial = open->half.serial;
-        leave(match, open);
+        remove_end(match, open);
     } else {
         half.serial = ++match->serial;
     }
@@ -391,10 +393,10 @@ void ana_end_complete_unknown(struct ana_match *match, uint32_t index, uint64_t 
         ana_end_begin(match, channel, &half);
     else
         ana_end_lost(match, index);
-    release(match, index);
+    release_channels(match, index);
 }
 
-/* Ends from before stay where they are until the flush, or until there is no room; but they are stale. */
+/* Ends from before the gap stay queued until the flush, or until there is no room; but they are stale. */
 void ana_p2p_gap(struct ana_match *match, uint32_t index)
 {
     match->process[index]->gap = true;
@@ -403,13 +405,13 @@ void ana_p2p_gap(struct ana_match *match, uint32_t index)
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
-/* Between these and the last ones of the same rank something is missing. */
+/* Drops stale ends: between these and the last ones of the same rank something is missing. */
 static void drop_stale(struct ana_match *match, struct ana_ends *queue, uint32_t gaps)
 {
     for (struct ana_end *end = queue->head, *next; end; end = next) {
         next = end->next;
         if (end->half.gaps != gaps)
-            drop(match, end);
+            drop_end(match, end);
     }
 }
 
@@ -423,7 +425,7 @@ static void flush_kept(struct ana_match *match, struct ana_channel *channel)
         next = end->next;
         if (!(end->half.flags & ANA_END_COMPLETE)) {
             match->counts.unmatched_receives++;
-            leave(match, end);
+            remove_end(match, end);
         }
     }
     bool over = channel->from->is.finalized && channel->to->is.finalized;
@@ -431,14 +433,14 @@ static void flush_kept(struct ana_match *match, struct ana_channel *channel)
     struct ana_end *send = sends->tail, *receive = receives->tail;
     for (size_t i = 0; i < pairs; i++, send = send->prev, receive = receive->prev)
         against += receive->half.complete_ns < send->half.begin_ns;
-    if (against > pairs / 2) /* most arrive before they leave: something else is missing in between */
+    if (against > pairs / 2) /* most would arrive before they leave: something in between is missing */
         pairs = 0;
     while (sends->count > pairs)
-        drop(match, sends->head);
+        drop_end(match, sends->head);
     while (receives->count > pairs)
-        drop(match, receives->head);
+        drop_end(match, receives->head);
     while (sends->head)
-        pair(match, channel, sends->head, receives->head);
+        pair_ends(match, channel, sends->head, receives->head);
 }
 
 static void flush_whole(struct ana_match *match, struct ana_channel *channel)
@@ -448,19 +450,19 @@ static void flush_whole(struct ana_match *match, struct ana_channel *channel)
         if (held_back(channel, &receive->half))
             break;
         if (receive->half.flags & ANA_END_COMPLETE) {
-            pair(match, channel, channel->sends.head, receive);
-        } else { /* took the message, as far as the order goes; nobody looked */
+            pair_ends(match, channel, channel->sends.head, receive);
+        } else { /* it took the message, by the order, but nobody completed it */
             match->counts.unmatched_receives++;
-            leave(match, receive);
-            leave(match, channel->sends.head);
+            remove_end(match, receive);
+            remove_end(match, channel->sends.head);
         }
     }
     bool unclear = (channel->sends.head && channel->receives.head) || channel->from->is.lossy || channel->to->is.lossy;
-    for (; channel->receives.head; leave(match, channel->receives.head)) {
+    for (; channel->receives.head; remove_end(match, channel->receives.head)) {
         bool complete = channel->receives.head->half.flags & ANA_END_COMPLETE;
         *(complete || unclear ? &match->counts.uncertain : &match->counts.unmatched_receives) += 1;
     }
-    for (; channel->sends.head; leave(match, channel->sends.head))
+    for (; channel->sends.head; remove_end(match, channel->sends.head))
         *(unclear ? &match->counts.uncertain : &match->counts.unmatched_sends) += 1;
 }
 
@@ -476,7 +478,7 @@ void ana_p2p_flush(struct ana_match *match)
     for (uint32_t i = 0; i < match->processes; i++)
         while (match->process[i] && match->process[i]->wildcards.head) {
             match->counts.unmatched_receives++;
-            leave(match, match->process[i]->wildcards.head);
+            remove_end(match, match->process[i]->wildcards.head);
         }
     while (match->waiting.head)
         deliver_waiting(match, match->waiting.head);
