@@ -17,10 +17,9 @@ const char *ana_rank_state_name(enum ana_rank_state state)
     return name[state];
 }
 
-/* ---- the state of the whole -----------------------------------------------------------------------------------------
- */
+/* ---- the state of the whole ------------------------------------------------------------------------------------- */
 
-static void judge(struct ana_job *job)
+static void set_state(struct ana_job *job)
 {
     bool alive = false, aborted = false, done = false, waits = false;
     uint64_t progress = 0;
@@ -46,7 +45,7 @@ static void judge(struct ana_job *job)
     }
     if (last_end == INT64_MIN)
         last_end = job->begin_ns;
-    /* Polling keeps last_end moving: then what counts is since when we have seen no progress. */
+    /* Polls keep last_end moving; then it counts since when no progress was seen. */
     if (progress != job->progress || job->progress_ns == INT64_MIN)
         job->progress_ns = last_end;
     job->progress = progress;
@@ -60,7 +59,7 @@ static void judge(struct ana_job *job)
         job->state = done ? ANA_FINISHED : ANA_ABORTED;
 }
 
-static void warn(struct ana_job *job, const char *path, const char *text)
+static void add_warning(struct ana_job *job, const char *path, const char *text)
 {
     size_t n = strlen(path) + strlen(text) + 3;
     char **grown = realloc(job->warning, (job->warnings + 1) * sizeof *grown);
@@ -82,7 +81,7 @@ static void forget_warnings(struct ana_job *job)
     job->warnings = 0;
 }
 
-/* Processes that have another MPI library beside the recorded one. */
+/* Warns of processes that have another MPI library beside the recorded one. */
 static void warn_of_other_mpi(struct ana_job *job)
 {
     const char *path = NULL;
@@ -98,7 +97,7 @@ static void warn_of_other_mpi(struct ana_job *job)
     char text[1200];
     snprintf(text, sizeof text, "%zu process%s loaded another MPI library too, whose calls are not recorded: %.1000s",
              n, n == 1 ? "" : "es", path);
-    warn(job, "", text);
+    add_warning(job, "", text);
 }
 
 static void collect_warnings(struct ana_job *job)
@@ -109,46 +108,45 @@ static void collect_warnings(struct ana_job *job)
         snprintf(text, sizeof text, "different jobs given: showing %s, left out %s (%zu file%s)",
                  job->bundle.folder[job->shown_folder], job->bundle.folder[job->other_folder], job->other_jobs,
                  job->other_jobs == 1 ? "" : "s");
-        warn(job, "", text);
+        add_warning(job, "", text);
     }
     if (job->count < job->world_size) {
         char text[128];
         snprintf(text, sizeof text, "%zu of %zu ranks have no trace file here", job->world_size - job->count,
                  job->world_size);
-        warn(job, "", text);
+        add_warning(job, "", text);
     }
     if (job->left_out) {
         char text[128];
         snprintf(text, sizeof text, "%zu file%s of an earlier run in the same folder left out", job->left_out,
                  job->left_out == 1 ? "" : "s");
-        warn(job, "", text);
+        add_warning(job, "", text);
     }
     warn_of_other_mpi(job);
     for (size_t i = 0; i < job->bundle.places; i++)
         if (job->bundle.error[i])
-            warn(job, "", job->bundle.error[i]);
+            add_warning(job, "", job->bundle.error[i]);
     for (size_t i = 0; i < job->bundle.count; i++) {
         const struct ana_bundle_file *f = &job->bundle.files[i];
         if (!f->file)
-            warn(job, "", f->error ? f->error : "out of memory");
+            add_warning(job, "", f->error ? f->error : "out of memory");
         for (size_t d = 0; f->file && trc_damage(f->file, d); d++)
-            warn(job, f->path, trc_damage(f->file, d));
+            add_warning(job, f->path, trc_damage(f->file, d));
         if (f->file && trc_head(f->file)->error[0])
-            warn(job, f->path, trc_head(f->file)->error);
+            add_warning(job, f->path, trc_head(f->file)->error);
     }
     for (size_t i = 1; i < job->count; i++)
         if (job->process[i].rank.world == job->process[i - 1].rank.world && job->process[i].rank.rank >= 0 &&
             job->process[i].rank.rank == job->process[i - 1].rank.rank)
-            warn(job, trc_path(job->process[i].rank.file), "a second file for this rank");
+            add_warning(job, trc_path(job->process[i].rank.file), "a second file for this rank");
         else if (job->process[i].rank.world != job->process[i - 1].rank.world &&
                  !ana_bridges_reach(job->bridges, job->process[i].rank.world) &&
                  !(trc_head(job->process[i].rank.file)->flags & TRC_HEAD_SPAWNED))
-            warn(job, trc_path(job->process[i].rank.file),
-                 "belongs to another run of MPI at the same time in the same folder");
+            add_warning(job, trc_path(job->process[i].rank.file),
+                        "belongs to another run of MPI at the same time in the same folder");
 }
 
-/* ---- the public way in ----------------------------------------------------------------------------------------------
- */
+/* ---- the public way in ------------------------------------------------------------------------------------------ */
 
 bool ana_job_refresh_state(struct ana_job *job)
 {
@@ -164,7 +162,7 @@ bool ana_job_refresh_state(struct ana_job *job)
         if (!p->alive && p->rank.state != ANA_RANK_UNKNOWN)
             trc_set_final(p->rank.file);
     }
-    judge(job);
+    set_state(job);
     job->revision++;
     job->upper->refreshed(job);
     return moved;

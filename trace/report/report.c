@@ -11,10 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- sections -------------------------------------------------------------------------------------------------------
- */
+/* ---- sections --------------------------------------------------------------------------------------------------- */
 
-static void job_section(const struct ana_page *p)
+static void write_job(const struct ana_page *p)
 {
     const struct ana_job_info *i = &p->info;
     char elapsed[ANA_TEXT], start[64] = "", headline[512];
@@ -48,8 +47,8 @@ static void job_section(const struct ana_page *p)
     ana_page_line(p, "%s %s", mark[p->utf8][weight], headline);
 }
 
-/* Who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */
-static void verdict_section(const struct ana_page *p)
+/* Writes who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */
+static void write_verdict(const struct ana_page *p)
 {
     enum { MOST = 8 };
     const struct ana_verdict *v = ana_job_verdict(p->job);
@@ -68,7 +67,7 @@ static void verdict_section(const struct ana_page *p)
         ana_page_line(p, "  next: look at %s", v->next);
 }
 
-static void efficiency_section(const struct ana_page *p)
+static void write_efficiency(const struct ana_page *p)
 {
     const struct ana_efficiency *e = &p->s->efficiency;
     char a[ANA_TEXT], b[ANA_TEXT], c[ANA_TEXT];
@@ -88,8 +87,8 @@ static bool any_fact(const struct ana_page *p, const char *key)
     return false;
 }
 
-/* What is not known, and what the tool itself did to the job. */
-static void limits_section(const struct ana_page *p)
+/* Writes what is not known, and what the recorder itself cost the job. */
+static void write_limits(const struct ana_page *p)
 {
     char a[ANA_TEXT], b[ANA_TEXT];
     const struct ana_summary *s = p->s;
@@ -134,10 +133,10 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
 {
     struct ana_page page;
     ana_page_open(&page, job, summary, utf8, out);
-    job_section(&page);
-    verdict_section(&page);
+    write_job(&page);
+    write_verdict(&page);
     ana_page_facts(&page);
-    efficiency_section(&page);
+    write_efficiency(&page);
     ana_page_summary(&page);
-    limits_section(&page);
+    write_limits(&page);
 }

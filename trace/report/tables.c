@@ -8,8 +8,7 @@
 #define MOST_RANKS 20
 #define MOST_ROWS  12
 
-/* ---- ranks --------------------------------------------------------------------------------------------------------
- */
+/* ---- ranks ------------------------------------------------------------------------------------------------------ */
 
 static int oddness_of(enum ana_rank_state state)
 {
@@ -73,8 +72,7 @@ static void put_ranks(struct ana_page *p)
     free(rows);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------
- */
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
 
 /* Which library carried what; only where there is more than MPI. */
 static void put_libraries(const struct ana_page *p)
@@ -133,8 +131,7 @@ static void put_collectives(struct ana_page *p)
                    MOST_ROWS, "collectives", put_incomplete);
 }
 
-/* ---- waits and messages -------------------------------------------------------------------------------------------
- */
+/* ---- waits and messages ----------------------------------------------------------------------------------------- */
 
 static void put_waits(struct ana_page *p)
 {
@@ -180,8 +177,7 @@ static void put_messages(struct ana_page *p)
     free(sorted);
 }
 
-/* ---- places -------------------------------------------------------------------------------------------------------
- */
+/* ---- places ----------------------------------------------------------------------------------------------------- */
 
 /* The source line, else the function, the module or the address. */
 static void describe_place(const void *row, char *out, size_t size)

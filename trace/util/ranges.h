@@ -1,4 +1,5 @@
-/* Sets of ranks as text: "rank 3", "ranks 0-4 and 7", "ranks 0, 2 and 40 more"; in columns without the noun: "0-4, 7". */
+/* Sets of ranks as text: "rank 3", "ranks 0-4 and 7", "ranks 0, 2 and 40 more"; in columns without the noun: "0-4, 7".
+ */
 #ifndef ANA_RANGES_H
 #define ANA_RANGES_H
 
@@ -32,8 +33,8 @@ struct ana_ranges {
     size_t growing;                 /* its ranks; 0: nothing was added yet */
 };
 
-/* Starts a text in `out`, which ends with "..." where `size` bytes do not suffice.  After `most` ranges the text only says how many more ranks
- * there are.  `noun`: as in a sentence, with "rank" before and "and" within. */
+/* Starts a text in `out`, which ends with "..." where `size` bytes do not suffice.  After `most` ranges the text only
+ * says how many more ranks there are.  `noun`: as in a sentence, with "rank" before and "and" within. */
 void ana_ranges_begin(struct ana_ranges *ranges, char *out, size_t size, size_t most, bool noun);
 /* Adds a rank.  Those that follow each other in their world become one range if they are added in this order. */
 void ana_ranges_add(struct ana_ranges *ranges, struct ana_rank_id id);

@@ -1,4 +1,4 @@
-/* One judging: what all detectors read and write. */
+/* One judgement: what all detectors read and write. */
 #include "trace/verdict/verdict_impl.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns)
 {
     int64_t least = confidence == ANA_PROVEN ? c->rules.proof_ns : c->rules.hang_ns;
-    /* Of a running job one look is not enough, unless what it shows began long ago. */
+    /* One sample of a running job is not enough, unless what it shows began long ago. */
     if (c->live && (c->samples->taken < 2) && least < c->rules.hang_ns)
         least = c->rules.hang_ns;
     if (lasted_ns < least)

@@ -1,4 +1,4 @@
-/* Jobs that do not get in or out: nobody comes back from MPI_Init or MPI_Finalize, or a process lives on after it. */
+/* Jobs that hang in MPI_Init or MPI_Finalize, and processes that live on after it. */
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static int64_t start_limit(const struct ana_case *c, bool left)
     return rule > least ? rule : least;
 }
 
-/* Somebody died on the way: then the others do not wait for a slow start. */
+/* Whether somebody died during start: then the others do not wait for a slow start. */
 static bool somebody_gone(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -175,7 +175,7 @@ bool ana_find_living_on(struct ana_case *c)
         ana_case_blame(c, i);
         lasted = now - r->end_ns < lasted ? now - r->end_ns : lasted;
     }
-    /* Two looks, as for anything that lives. */
+    /* Two samples, as for all that runs. */
     if (c->out->culprits == 0 || c->samples->taken < 2 || !ana_case_settle(c, ANA_CLASS_LIVES_ON, ANA_LIKELY, lasted)) {
         c->out->culprits = 0;
         return false;
@@ -188,7 +188,8 @@ bool ana_find_living_on(struct ana_case *c)
     return true;
 }
 
-/* By MPI_Comm_connect and the like, or by NCCL: MPI is not what holds such a job together. */
+/* Whether a process has met others by MPI_Comm_connect and the like, or by NCCL: then MPI_COMM_WORLD is not what holds
+ * the job together. */
 static bool has_met_others(const struct trc_file *file)
 {
     const struct trc_comm *comm;
@@ -199,8 +200,8 @@ static bool has_met_others(const struct trc_file *file)
     return false;
 }
 
-/* Each process is the only one of its MPI_COMM_WORLD: the launcher is not one that this MPI library knows, so that it
- * thinks it was started by hand. */
+/* Each process is alone in its MPI_COMM_WORLD: this MPI library does not know the launcher, and takes each process for
+ * one that was started by hand. */
 bool ana_find_alone(struct ana_case *c)
 {
     const struct trc_head *first = c->count ? trc_head(c->job->process[0].rank.file) : NULL;

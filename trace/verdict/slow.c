@@ -1,4 +1,4 @@
-/* Slow, not hung: one rank that all others wait for, again and again. */
+/* Slow, not hung: all others wait for one rank, again and again (trouble.h has the thresholds and why). */
 #include "trace/verdict/verdict_impl.h"
 
 bool ana_find_straggler(struct ana_case *c)

@@ -1,4 +1,4 @@
-/* The verdict: gathers what is known, asks one detector after the other, and puts the answer together. */
+/* The verdict: gathers what is known, and asks one detector after the other. */
 #include "trace/verdict/verdict.h"
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
@@ -32,7 +32,7 @@ const char *ana_verdict_class_name(enum ana_verdict_class id)
     return id == ANA_CLASS_NONE ? NULL : classes[id].name;
 }
 
-/* In this order: the first that finds its kind of trouble has the word. */
+/* In this order: the verdict is that of the first detector that finds something. */
 static bool (*const detectors[])(struct ana_case *) = {
     ana_find_abort,       ana_find_mismatch, ana_find_truncated, ana_find_stopped,           ana_find_host,
     ana_find_gone,        ana_find_gpu,      ana_find_horovod,   ana_find_unmatched,         ana_find_early_exit,
@@ -41,13 +41,13 @@ static bool (*const detectors[])(struct ana_case *) = {
     ana_find_straggler,   ana_find_cut,
 };
 
-/* What these prove rests on records alone, and stays true whatever comes later. */
+/* These prove by records alone: what they find stays true whatever comes later. */
 static bool (*const proofs[])(struct ana_case *) = {
     ana_find_mismatch, ana_find_gpu, ana_find_unmatched, ana_find_early_exit, ana_find_cycle,
 };
 
-/* One process alone that exists while its heartbeat stands still is not frozen by its host or container: its recorder
- * is held up, by the loader for one, and what its file says of its calls is so. */
+/* Whether a whole host has stopped.  A single process whose heartbeat has stopped is not frozen by its host or
+ * container: its recorder is held up, for example by the loader, and its file is right about its calls. */
 static bool is_host_stopped(const struct ana_case *c, size_t index)
 {
     size_t others = 0;
@@ -62,7 +62,7 @@ static bool is_host_stopped(const struct ana_case *c, size_t index)
     return others > 0;
 }
 
-/* Who did something between the samples, and who does nothing more. */
+/* Marks ranks that did something between the samples, and ranks that do nothing more. */
 static void look_at_ranks(struct ana_case *c)
 {
     bool runs = false;
@@ -85,7 +85,7 @@ static void look_at_ranks(struct ana_case *c)
     }
 }
 
-/* When the first rank was killed, where that is all that became of those that are gone; else INT64_MAX. */
+/* When the first rank was killed, in job time, if all ranks that are gone were killed; else INT64_MAX. */
 static int64_t first_death(const struct ana_case *c)
 {
     int64_t first = INT64_MAX;
@@ -100,7 +100,7 @@ static int64_t first_death(const struct ana_case *c)
     return first;
 }
 
-/* Nobody came out of MPI_Finalize since: what they did until then is in their records, too. */
+/* Whether nobody came out of MPI_Finalize since: then the records tell what they did until then, too. */
 static bool all_as_then(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -158,7 +158,7 @@ static void judge(struct ana_case *c)
         ana_known_bad(c);
 }
 
-/* As of `until_ns`; INT64_MAX: now, and then *death_ns becomes first_death. */
+/* Judges the job as of `until_ns`.  INT64_MAX: now, and then *death_ns becomes first_death. */
 static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death_ns, struct ana_verdict *out)
 {
     *out = (struct ana_verdict){.since_ns = -1};
@@ -195,7 +195,7 @@ bool ana_judge(const struct ana_job *job, struct ana_verdict *out)
     int64_t death_ns, none;
     if (!judge_at(job, INT64_MAX, &death_ns, out))
         return false;
-    /* A deadlock that was proven outlives the deaths that follow: of those who are killed in it nobody is its cause. */
+    /* A proven deadlock stays the verdict after its ranks were killed: none of the killed is its cause. */
     struct ana_verdict before;
     if (out->id != ANA_CLASS_DEAD || death_ns == INT64_MAX || !judge_at(job, death_ns, &none, &before))
         return true;

@@ -31,7 +31,8 @@ static enum ana_waiting_kind kind_of(const struct trc_sig *sig, const struct trc
     return collective ? ANA_WAITING_COLLECTIVE : ANA_WAITING_OTHER;
 }
 
-/* Is the thread between two polls of a loop?  Between two samples it has polled; at the end of a file it just had. */
+/* Whether the thread is between two polls of a loop: it polled between two samples, or just before the end of its file.
+ */
 static bool polls(const struct ana_case *c, size_t index, const struct trc_thread *thread, const struct trc_sig *last)
 {
     const struct ana_process *p = &c->job->process[index];
@@ -60,8 +61,8 @@ static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const
     bool waits = !inside || trc_opclass_is(p->call->opclass, TRC_FACT_WAITS) || p->kind != ANA_WAITING_OTHER;
     bool test = p->kind == ANA_WAITING_POLL && (!inside || p->call->opclass == TRC_OP_TEST);
     if (test || (p->kind == ANA_WAITING_POLL && sig->flags & TRC_SIG_POLL)) {
-        /* Since when it polls in vain only the events tell; they are not read of ranks that are seen to move, or before
-         * that can be seen. */
+        /* Only the events tell since when it polls in vain.  They are not read of ranks that move, or before that can
+         * be seen. */
         bool ask = !c->moved[index] && (!c->job->process[index].alive || (c->samples->taken >= 2));
         ask &= ana_case_events_known(c, index);
         int64_t progress = ask ? ana_case_last_events(c, index)->progress_ns[thread] : r->end_ns;
@@ -73,7 +74,7 @@ static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const
     return true;
 }
 
-/* Who is in a collective whose number may be another one on other ranks: what follows from that is no proof. */
+/* Marks ranks in a collective whose number may differ between ranks: what follows from them is no proof. */
 static bool doubt_orders(struct ana_case *c)
 {
     struct ana_map doubtful;
@@ -189,7 +190,7 @@ static void add_locks(struct ana_case *c, struct ana_waiting *p)
     }
 }
 
-/* A wait for one request shows its partner; else it may be any that is open. */
+/* Adds the requests that it waits for: a wait for one request records its partner; else it may be any open one. */
 static void add_requests(struct ana_case *c, struct ana_waiting *p)
 {
     struct ana_last_events *last_events = ana_case_last_events(c, p->index);
@@ -204,7 +205,7 @@ static void add_requests(struct ana_case *c, struct ana_waiting *p)
         if (one && p->dependencies)
             return;
     }
-    /* Started too long ago to be found: the live page says enough. */
+    /* Its start is no longer in the file, but the live page tells enough. */
     if (one && sig->rtag != TRC_TAG_NONE)
         add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, sig, 0, p->since_ns);
     else if (one && sig->tag != TRC_TAG_NONE)
@@ -222,7 +223,7 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *p)
         add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, sig, 0, p->since_ns);
     } else if (p->kind == ANA_WAITING_POLL || p->call->opclass == TRC_OP_WAIT) {
         add_requests(c, p);
-        /* Of several, MPI_Waitall needs all. */
+        /* Of several requests, MPI_Waitall needs all. */
         p->any = p->kind == ANA_WAITING_POLL || strstr(p->call->name, "any") || strstr(p->call->name, "some");
     } else if (trc_opclass_is_one_sided(p->call->opclass)) {
         add_locks(c, p);
