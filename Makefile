@@ -76,7 +76,11 @@ $(HPCTOP): $(BUILD)/tui/main.o $(BUILD)/libtui.a $(BUILD)/libana.a
 # A unit test is one program: exit 0 passed, 77 skipped, anything else failed.  tests/support/ is linked into each.
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(SUPPORT_OBJ) $(BUILD)/libtui.a $(BUILD)/libana.a
 	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS) -lpthread
-unit: $(UNIT_BIN)
+# How often the verdict is right, on random programs whose end is known.
+YARDSTICK = $(BUILD)/tests/yardstick/yardstick
+$(YARDSTICK): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/yardstick/*.c)) $(SUPPORT_OBJ) $(BUILD)/libtui.a $(BUILD)/libana.a
+	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS) -lpthread
+unit: $(UNIT_BIN) $(YARDSTICK)
 
 # The recorder for its unit tests: the objects of libtrace.so, whose hidden names a program can link, and a fake MPI.
 # The wrappers keep their own names (ipo_w_Send) and lose those that they have for programs.

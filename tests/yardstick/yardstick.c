@@ -1,0 +1,127 @@
+/* How often the verdict is right on random programs whose end is known: yardstick [PROGRAMS [FIRST SEED [-v]]].
+ *
+ * Of each program the files of one moment are judged, as after kill -9 of all ranks: of one that hangs, 40 s after
+ * anything moved; of one that does not, at its end or at a random moment.  Prints a row for each kind of fault. */
+#include "tests/yardstick/program.h"
+#include "trace/session/session.h"
+#include "trace/verdict/verdict.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LONG_NS INT64_C(40000000000)
+
+enum truth { FINISHES, CUT, HANGS, TRUTHS };
+
+struct row {
+    unsigned programs, right, missed, no_name, wrong_name, false_alarms, proven_wrong;
+};
+static struct row rows[FAULTS][TRUTHS];
+static unsigned classes[FAULTS][ANA_CLASSES];
+
+static void clear(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        unlink(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static const char *judge(const struct program *p, enum truth truth, const struct ana_job *job,
+                         const struct ana_verdict *v, struct row *row)
+{
+    bool trouble = v->state == ANA_VERDICT_HUNG || v->state == ANA_VERDICT_SLOW;
+    bool aborted = v->state == ANA_VERDICT_ABORTED, named = v->culprits + v->absents > 0, right_name = true;
+    for (size_t i = 0; i < v->culprits; i++)
+        right_name &= p->blame[ana_job_rank(job, v->culprit[i])->rank];
+    row->programs++;
+    if (truth != HANGS) {
+        bool bad = truth == FINISHES ? v->state != ANA_VERDICT_HEALTHY : trouble || named;
+        row->false_alarms += bad;
+        row->proven_wrong += bad && trouble && v->confidence == ANA_PROVEN;
+        row->right += !bad;
+        return bad ? "false alarm" : NULL;
+    }
+    bool seen = v->state == ANA_VERDICT_HUNG || (p->fault == FAULT_EXIT && aborted);
+    const char *wrong = !seen ? "missed" : !named ? "names nobody" : !right_name ? "names others" : NULL;
+    row->missed += !seen;
+    row->no_name += seen && !named;
+    row->wrong_name += seen && named && !right_name;
+    row->proven_wrong += wrong && v->confidence == ANA_PROVEN && seen;
+    row->right += !wrong;
+    return wrong;
+}
+
+static void try(uint64_t seed, const char *folder, bool verbose)
+{
+    static struct program program;
+    static struct run run;
+    generate(seed, &program);
+    simulate(&program, &run);
+    uint64_t random = seed * 31 + 7;
+    enum truth truth = run.finished ? (random_below(&random, 2) ? FINISHES : CUT) : HANGS;
+    int64_t ns = truth == FINISHES ? run.last + 1000000
+                 : truth == HANGS  ? run.last + LONG_NS
+                                   : 1000000 + (int64_t)(random_next(&random) % (uint64_t)(run.last - 1000000));
+    clear(folder);
+    record(&program, &run, ns, folder);
+    struct ana_job *job;
+    struct ana_verdict verdict;
+    char error[512];
+    if (ana_job_open((const char *const[]){folder}, 1, &job, error, sizeof error) != TRC_OK) {
+        fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, error);
+        exit(1);
+    }
+    if (!ana_verdict(job, NULL, &verdict))
+        exit(1);
+    classes[program.fault][verdict.id] += truth == HANGS;
+    const char *wrong = judge(&program, truth, job, &verdict, &rows[program.fault][truth]);
+    if (wrong && verbose)
+        printf("seed %llu, %d ranks, %s: %s: %s %s %s: %s\n", (unsigned long long)seed, program.ranks,
+               fault_name[program.fault], wrong, ana_verdict_state_name(verdict.state),
+               verdict.id ? ana_verdict_class_name(verdict.id) : "-", ana_confidence_name(verdict.confidence),
+               verdict.summary);
+    ana_verdict_free(&verdict);
+    ana_job_close(job);
+}
+
+static void print(void)
+{
+    static const char *const ends[] = {"finishes", "is cut off", "hangs"};
+    printf("| fault | the program | programs | right | missed | names nobody | names others | false alarms | proven, "
+           "wrong |\n"
+           "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    for (int f = 0; f < FAULTS; f++)
+        for (int t = 0; t < TRUTHS; t++) {
+            const struct row *r = &rows[f][t];
+            if (r->programs)
+                printf("| %s | %s | %u | %.1f %% | %u | %u | %u | %u | %u |\n", fault_name[f], ends[t], r->programs,
+                       100.0 * r->right / r->programs, r->missed, r->no_name, r->wrong_name, r->false_alarms,
+                       r->proven_wrong);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long programs = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
+    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    bool verbose = argc > 3 && strcmp(argv[3], "-v") == 0;
+    char folder[] = "/dev/shm/yardstick-XXXXXX";
+    if (!mkdtemp(folder)) {
+        perror(folder);
+        return 1;
+    }
+    for (uint64_t seed = first; seed < first + programs; seed++)
+        try(seed, folder, verbose);
+    clear(folder);
+    rmdir(folder);
+    print();
+    return 0;
+}
