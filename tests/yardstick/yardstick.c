@@ -1,4 +1,4 @@
-/* How often the verdict is right on random programs whose end is known: yardstick [PROGRAMS [FIRST SEED [-v]]].
+/* How often the verdict is right on random programs whose end is known: yardstick [PROGRAMS [FIRST SEED [-v | -vv]]].
  *
  * Of each program the files of one moment are judged, as after kill -9 of all ranks: of one that hangs, 40 s after
  * anything moved; of one that does not, at its end or at a random moment.  Prints a row for each kind of fault. */
@@ -17,7 +17,7 @@
 enum truth { FINISHES, CUT, HANGS, TRUTHS };
 
 struct row {
-    unsigned programs, right, missed, no_name, wrong_name, false_alarms, proven_wrong;
+    unsigned programs, right, missed, no_name, more_names, wrong_name, false_alarms, proven_wrong;
 };
 static struct row rows[FAULTS][TRUTHS];
 static unsigned classes[FAULTS][ANA_CLASSES];
@@ -38,9 +38,10 @@ static const char *judge(const struct program *p, enum truth truth, const struct
                          const struct ana_verdict *v, struct row *row)
 {
     bool trouble = v->state == ANA_VERDICT_HUNG || v->state == ANA_VERDICT_SLOW;
-    bool aborted = v->state == ANA_VERDICT_ABORTED, named = v->culprits + v->absents > 0, right_name = true;
+    bool aborted = v->state == ANA_VERDICT_ABORTED, named = v->culprits + v->absents > 0;
+    size_t right_names = 0;
     for (size_t i = 0; i < v->culprits; i++)
-        right_name &= p->blame[ana_job_rank(job, v->culprit[i])->rank];
+        right_names += p->blame[ana_job_rank(job, v->culprit[i])->rank];
     row->programs++;
     if (truth != HANGS) {
         bool bad = truth == FINISHES ? v->state != ANA_VERDICT_HEALTHY : trouble || named;
@@ -50,16 +51,38 @@ static const char *judge(const struct program *p, enum truth truth, const struct
         return bad ? "false alarm" : NULL;
     }
     bool seen = v->state == ANA_VERDICT_HUNG || (p->fault == FAULT_EXIT && aborted);
-    const char *wrong = !seen ? "missed" : !named ? "names nobody" : !right_name ? "names others" : NULL;
+    const char *wrong = !seen                       ? "missed"
+                        : !named                    ? "names nobody"
+                        : !right_names              ? "names others"
+                        : right_names < v->culprits ? "names others, too"
+                                                    : NULL;
     row->missed += !seen;
     row->no_name += seen && !named;
-    row->wrong_name += seen && named && !right_name;
-    row->proven_wrong += wrong && v->confidence == ANA_PROVEN && seen;
+    row->more_names += seen && right_names && right_names < v->culprits;
+    row->wrong_name += seen && named && !right_names;
+    row->proven_wrong += wrong && !right_names && v->confidence == ANA_PROVEN && seen;
     row->right += !wrong;
     return wrong;
 }
 
-static void try(uint64_t seed, const char *folder, bool verbose)
+/* The program, an operation a line: who may be blamed has a `!`, where a rank stands a `>`. */
+static void describe(const struct program *p, const struct run *run)
+{
+    static const char *const kinds[] = {"compute", "send",       "recv",        "sendrecv", "isend",
+                                        "irecv",   "collective", "icollective", "waitall",  "test",
+                                        "probe",   "iprobe",     "finalize",    "stuck",    "exit"};
+    for (int r = 0; r < p->ranks; r++)
+        for (int i = 0; i < p->ops[r]; i++) {
+            const struct op *op = &p->op[r][i];
+            if (op->kind != OP_COMPUTE)
+                printf("%s%s%d %s call %d comm %d to %d from %d tag %d rtag %d bytes %llu root %d\n",
+                       p->blame[r] ? "!" : " ", run->stuck[r] && i == run->done[r] - 1 ? ">" : " ", r, kinds[op->kind],
+                       (int)op->call, op->comm, op->to, op->from, op->tag, op->rtag, (unsigned long long)op->bytes,
+                       op->root);
+        }
+}
+
+static void try(uint64_t seed, const char *folder, int verbose)
 {
     static struct program program;
     static struct run run;
@@ -73,38 +96,38 @@ static void try(uint64_t seed, const char *folder, bool verbose)
     clear(folder);
     record(&program, &run, ns, folder);
     struct ana_job *job;
-    struct ana_verdict verdict;
     char error[512];
     if (ana_job_open((const char *const[]){folder}, 1, &job, error, sizeof error) != TRC_OK) {
         fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, error);
         exit(1);
     }
-    if (!ana_verdict(job, NULL, &verdict))
+    const struct ana_verdict *verdict = ana_job_verdict(job);
+    if (!verdict)
         exit(1);
-    classes[program.fault][verdict.id] += truth == HANGS;
-    const char *wrong = judge(&program, truth, job, &verdict, &rows[program.fault][truth]);
+    classes[program.fault][verdict->id] += truth == HANGS;
+    const char *wrong = judge(&program, truth, job, verdict, &rows[program.fault][truth]);
     if (wrong && verbose)
         printf("seed %llu, %d ranks, %s: %s: %s %s %s: %s\n", (unsigned long long)seed, program.ranks,
-               fault_name[program.fault], wrong, ana_verdict_state_name(verdict.state),
-               verdict.id ? ana_verdict_class_name(verdict.id) : "-", ana_confidence_name(verdict.confidence),
-               verdict.summary);
-    ana_verdict_free(&verdict);
+               fault_name[program.fault], wrong, ana_verdict_state_name(verdict->state),
+               verdict->id ? ana_verdict_class_name(verdict->id) : "-", ana_confidence_name(verdict->confidence),
+               verdict->summary);
+    if (verbose > 1)
+        describe(&program, &run);
     ana_job_close(job);
 }
 
 static void print(void)
 {
     static const char *const ends[] = {"finishes", "is cut off", "hangs"};
-    printf("| fault | the program | programs | right | missed | names nobody | names others | false alarms | proven, "
-           "wrong |\n"
-           "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    printf("| fault | the program | programs | right | missed | names nobody | names others, too | names others | "
+           "false alarms | proven, wrong |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (int f = 0; f < FAULTS; f++)
         for (int t = 0; t < TRUTHS; t++) {
             const struct row *r = &rows[f][t];
             if (r->programs)
-                printf("| %s | %s | %u | %.1f %% | %u | %u | %u | %u | %u |\n", fault_name[f], ends[t], r->programs,
-                       100.0 * r->right / r->programs, r->missed, r->no_name, r->wrong_name, r->false_alarms,
-                       r->proven_wrong);
+                printf("| %s | %s | %u | %.1f %% | %u | %u | %u | %u | %u | %u |\n", fault_name[f], ends[t],
+                       r->programs, 100.0 * r->right / r->programs, r->missed, r->no_name, r->more_names, r->wrong_name,
+                       r->false_alarms, r->proven_wrong);
         }
 }
 
@@ -112,7 +135,7 @@ int main(int argc, char **argv)
 {
     unsigned long programs = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    bool verbose = argc > 3 && strcmp(argv[3], "-v") == 0;
+    int verbose = argc > 3 ? (int)strlen(argv[3]) - 1 : 0;
     char folder[] = "/dev/shm/yardstick-XXXXXX";
     if (!mkdtemp(folder)) {
         perror(folder);

@@ -38,6 +38,24 @@ static size_t circle_from(struct ana_case *c, size_t start, size_t *edges, size_
     return 0;
 }
 
+static int by_index(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void list_sorted(const struct ana_case *c, const size_t *path, size_t n, char *who, size_t size)
+{
+    size_t *sorted = malloc(n * sizeof *sorted);
+    snprintf(who, size, "%zu ranks", n);
+    if (!sorted)
+        return;
+    memcpy(sorted, path, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_index);
+    ana_rank_list(c->job, sorted, n, who, size);
+    free(sorted);
+}
+
 static void say_circle(struct ana_case *c, const size_t *path, size_t n)
 {
     char who[128], call[256], ring[160];
@@ -47,7 +65,7 @@ static void say_circle(struct ana_case *c, const size_t *path, size_t n)
         ana_case_say(c, "rank %s waits for itself in %s", ana_rank_label(c->job, path[0]).text, call);
         return;
     }
-    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
+    list_sorted(c, path, n, who, sizeof who);
     for (size_t i = 0; i <= n && at < sizeof ring - 1; i++) {
         int k = i < 8 || i == n ? snprintf(ring + at, sizeof ring - at, "%s%s", i ? " -> " : "",
                                            ana_rank_label(c->job, path[i % n]).text)
@@ -107,12 +125,13 @@ bool ana_find_cycle(struct ana_case *c)
     size_t *edges = calloc(c->count + 1, sizeof *edges), *path = calloc(c->count + 1, sizeof *path), n = 0;
     uint32_t *seen = calloc(c->count + 1, sizeof *seen);
     for (size_t i = 0; edges && path && seen && i < c->count && n < 1; i++)
-        if (ana_case_deadlocked(c, i) && !seen[i])
+        if (c->knot[i] && !seen[i])
             n = circle_from(c, i, edges, path, seen, (uint32_t)i + 1);
     bool found =
         n >= 1 && ana_case_settle(c, ANA_CLASS_CYCLE, ana_case_certainty(c, path, n), ana_case_lasted(c, path, n));
     if (found) {
-        for (size_t i = 0; i < n; i++)
+        bool deviants = ana_blame_deviants(c, path, n);
+        for (size_t i = 0; i < n && !deviants; i++)
             ana_case_blame(c, path[i]);
         if (!say_orders(c, path, n))
             say_circle(c, path, n);

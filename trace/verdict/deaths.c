@@ -328,7 +328,7 @@ bool ana_find_early_exit(struct ana_case *c)
     int64_t lasted = INT64_MAX;
     for (size_t i = 0; edges && i < c->waiting_count; i++) {
         struct ana_waiting *p = &c->waiting[i];
-        if (!p->blocked || !ana_case_deadlocked(c, p->index) || p->kind == ANA_WAITING_FINALIZE)
+        if (!p->blocked || !c->knot[p->index] || p->kind == ANA_WAITING_FINALIZE)
             continue;
         size_t n = ana_waiting_for(c, p, edges, c->count), left = 0;
         for (size_t k = 0; k < n; k++)

@@ -109,8 +109,7 @@ bool ana_find_unmatched(struct ana_case *c)
     for (int near = 1; near >= 0; near--)
         for (size_t i = 0; i < c->waiting_count; i++) {
             struct ana_waiting *p = &c->waiting[i];
-            if (!p->blocked || !ana_case_deadlocked(c, p->index) ||
-                (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL))
+            if (!p->blocked || !c->knot[p->index] || (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL))
                 continue;
             for (uint32_t k = 0; k < p->dependencies; k++)
                 if (unmatched(c, p, &c->dependency[p->first_dependency + k], near))

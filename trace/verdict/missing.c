@@ -145,7 +145,8 @@ static bool message_misses(struct ana_case *c, struct ana_waiting *p)
             say_locked(c, p, w, partner);
             return true;
         }
-        ana_case_blame(c, p->index);
+        if (w->near_messages || w->taken)
+            ana_case_blame(c, p->index);
         char wanted[256], call[256];
         ana_dependency_words(c, w, wanted, sizeof wanted);
         ana_waiting_words(c, p, call, sizeof call);

@@ -219,7 +219,7 @@ static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dep
 static bool was_taken(struct ana_case *c, size_t sender, const struct ana_dependency *dependency, size_t receiver)
 {
     int64_t sent = counted(c, sender, receiver, false), taken = counted(c, sender, receiver, true);
-    if (sent >= 0 && sent == taken)
+    if (sent >= 0 && sent + dependency->half == taken)
         return true;
     if (taken <= 0 || c->send_scans++ >= SCANS_MAX)
         return false;
@@ -255,8 +255,13 @@ static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_depe
                           takes_from(c, receiver, comm, sig->source, sender) &&
                           (sig->rtag == dependency->tag || sig->rtag == TRC_TAG_ANY);
     }
-    if (!dependency->met && dependency->started)
+    if (!dependency->met && (dependency->started || dependency->half))
         dependency->met = was_taken(c, sender, dependency, receiver);
+}
+
+int64_t ana_messages_sent(const struct ana_case *c, size_t sender, size_t receiver)
+{
+    return counted(c, sender, receiver, false);
 }
 
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver)

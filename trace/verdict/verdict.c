@@ -119,7 +119,8 @@ static bool case_open(struct ana_case *c)
     c->moved = calloc(n, 1);
     c->free = calloc(n, 1);
     c->sure = calloc(n, 1);
-    return c->first_waiting && c->last_events && c->gone && c->moved && c->free && c->sure;
+    c->knot = calloc(n, 1);
+    return c->first_waiting && c->last_events && c->gone && c->moved && c->free && c->sure && c->knot;
 }
 
 static void case_close(struct ana_case *c)
@@ -137,6 +138,7 @@ static void case_close(struct ana_case *c)
     free(c->moved);
     free(c->free);
     free(c->sure);
+    free(c->knot);
 }
 
 static void judge(struct ana_case *c)
@@ -175,7 +177,7 @@ static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death
     if (done) {
         look_at_ranks(&c);
         *death_ns = first_death(&c);
-        done = ana_case_waiting(&c) && ana_case_graph(&c);
+        done = ana_case_waiting(&c) && ana_case_graph(&c) && ana_case_knots(&c);
     }
     if (done) {
         judge(&c);

@@ -34,6 +34,7 @@ struct ana_dependency {
     int32_t target;                         /* of a lock: whose window it is */
     bool shared;                            /* of a lock: the holder's is */
     bool started;                           /* a send whose request is open: its message may be taken already */
+    bool half;                              /* the send of an MPI_Sendrecv: the same, and it is not counted yet */
     bool taken; /* a message that fits was taken by an earlier receive that nobody completed */
 };
 
@@ -162,6 +163,7 @@ struct ana_case {
     uint8_t *gone;                   /* by rank index: died, or stopped, before the end: it does nothing more */
     uint8_t *moved;                  /* it did something between the samples */
     uint8_t *free;                   /* it can move on, as far as is known */
+    uint8_t *knot;                   /* it is in a knot: it waits for nobody outside of it who is deadlocked (knot.c) */
     uint8_t *sure;                   /* all its threads are accounted for */
     struct ana_stacks stacks;        /* while the groups are made */
     const struct ana_hvd_set *loops; /* Horovod's, if the verdict is on what they wait for; else NULL */
@@ -227,6 +229,8 @@ void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting,
 int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *dependency, size_t sender,
                                     int64_t *all);
 
+/* Messages that `sender` has sent to `receiver`, by its counters; -1 unknown. */
+int64_t ana_messages_sent(const struct ana_case *c, size_t sender, size_t receiver);
 /* Whether, by the counters, a message from `sender` is left that `receiver` has not taken. */
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver);
 
@@ -244,6 +248,11 @@ static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 }
 /* The rank indices that an operation waits for and that cannot move on, up to `max`; returns how many. */
 size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max);
+/* knot.c: finds the knots (c->knot).  False: out of memory. */
+bool ana_case_knots(struct ana_case *c);
+/* deviant.c: of a circle in which a rank waits for a message from any of many, blames those of the many who differ from
+ * the others, or only that rank where nobody does.  False: it is no such circle, nobody is blamed. */
+bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n);
 /* Whether a rank can never move on by itself, and nobody who can move frees it. */
 bool ana_case_deadlocked(const struct ana_case *c, size_t index);
 /* How certain a verdict on these ranks is: proven where all their threads and events are known. */

@@ -231,6 +231,8 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *p)
     } else if (p->kind == ANA_WAITING_MESSAGES) {
         if (sig->flags & TRC_SIG_P2P_OUT)
             add_dependency(c, p, ANA_DEPENDENCY_RECEIVER, sig, 0, p->since_ns);
+        if (sig->flags & TRC_SIG_P2P_OUT && sig->flags & TRC_SIG_P2P_IN && !c->memory)
+            c->dependency[c->dependencies - 1].half = true;
         if (sig->flags & TRC_SIG_P2P_IN)
             add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, sig, 0, p->since_ns);
     }
