@@ -1,14 +1,17 @@
-/* Memory of the recorder's own tables: taken from the system in pieces, never given back to it, but used again.
- * Lock-free; no system call but for a new piece. */
+/* Memory of the recorder's own tables.  It is taken from the system in pieces, is used again, and is never given
+ * back to the system.  Any thread, also on the record path: no lock, and no system call but for a new piece.  Keeps
+ * errno. */
 #ifndef IPO_ARENA_H
 #define IPO_ARENA_H
 
 #include "interpose/base/ours.h"
 #include <stddef.h>
 
-/* Zeroed, aligned to 64 bytes; NULL if there is none. */
+/* A zeroed block of at least `bytes`, aligned to 64 bytes; NULL if memory is short.  The caller owns it until it calls
+ * ipo_arena_give. */
 void *ipo_arena_get(size_t bytes);
-/* Takes it back: as many bytes as were asked for.  NULL is nothing.  Its first eight bytes change at once. */
+/* Takes a block back; `bytes` as they were asked for.  NULL does nothing.  The block's first eight bytes change at
+ * once, so a reader that still has the pointer must not trust them. */
 void ipo_arena_give(void *memory, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* The loader's list of objects and their symbols, read without a call: where none may be made (dlsym.c), or where the
- * program's own function would be reached by it (bind.c).  The list must not change meanwhile. */
+/* The loader's list of objects and their symbols, read without a call of the loader.  dlsym.c may make no such call; a
+ * call of bind.c would reach the program's own function.  The caller sees to it that the list does not change. */
 #ifndef IPO_ELF_H
 #define IPO_ELF_H
 
@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The tables of a loaded object; NULL or 0 where it has none.  They belong to the object. */
 struct ipo_elf {
-    uintptr_t base;
+    uintptr_t base; /* what the loader adds to the file's addresses */
     const char *strings, *soname;
     const ElfW(Sym) * symbols;
     const uint32_t *gnu, *sysv;
@@ -19,13 +20,17 @@ struct ipo_elf {
     size_t rela_n, plt_n;
 };
 
-/* First of the list, NULL where that is not known. */
+/* The first object of the loader's list; NULL where the list cannot be found. */
 const struct link_map *ipo_elf_first(void);
+/* Fills `out` from the dynamic section of an object. */
 void ipo_elf_of(const struct link_map *map, struct ipo_elf *out);
+/* Whether the object is libtrace.so. */
 bool ipo_elf_is_ours(const struct link_map *map);
 
+/* Whether two strings are equal.  Calls nothing, so it may run before libtrace.so is relocated. */
 bool ipo_same_text(const char *a, const char *b);
-/* A symbol that this object defines, NULL if it does not.  `version`: the hash of its version's name; 0: any. */
+/* The symbol of this name that the object defines, NULL if there is none; it belongs to the object.  `version`: hash of
+ * the name of the wanted version, 0 for any. */
 const ElfW(Sym) * ipo_elf_find(const struct ipo_elf *elf, const char *name, uint32_t version);
 
 #endif

@@ -12,7 +12,7 @@
 #error "libtrace.so is for x86-64 and aarch64"
 #endif
 
-/* The program's dlsym is ours (dlsym.c); in here it is the system's. */
+/* The program's dlsym is ours (load/lookup.c); the recorder itself calls the system's. */
 #define dlsym ipo_dlsym
 
 __asm__(".symver dlopen,dlopen@" IPO_OLD);

@@ -1,4 +1,5 @@
-/* What the kernel says of this process and its threads: system calls, no lock, no allocation. */
+/* What the kernel says of this process and its threads.  All functions make system calls, take no lock and allocate
+ * nothing: any thread, but not on the record path.  errno is not kept. */
 #ifndef IPO_PROCFS_H
 #define IPO_PROCFS_H
 
@@ -6,32 +7,36 @@
 #include <stdint.h>
 #include <stddef.h>
 
+/* A thread of this process at one moment. */
 struct ipo_task {
     uint32_t tid;
     char name[16];
     char state;   /* R S D T t Z, '?' unknown */
-    int32_t call; /* system call it is in; -1 none or unknown */
-    bool running; /* was on a processor, or about to be: no place to be read */
-    bool placed;  /* sp and pc are known: where the kernel will return to */
+    int32_t call; /* number of the system call it is in; -1: none, or not known */
+    bool running; /* it runs, so the kernel does not say where */
+    bool placed;  /* sp and pc are known: the kernel will return there */
     uint64_t sp, pc;
-    uint64_t argument[6];
-    uint64_t blocked; /* signals that it blocks */
+    uint64_t argument[6]; /* of the system call */
+    uint64_t blocked;     /* signals that it blocks, a bit each, SIGHUP the lowest */
 };
 
-/* Ids of all threads of the process, at most `max`; returns how many were written, *all how many there are. */
+/* Writes the ids of at most `max` threads of this process to `tid`.  Returns how many were written; *all: how many
+ * there are. */
 unsigned ipo_tasks(uint32_t *tid, unsigned max, unsigned *all);
-/* Looks at one; false: it has ended. */
+/* Fills `task` with what the kernel says of one thread.  False: it has ended. */
 bool ipo_task_read(uint32_t tid, struct ipo_task *task);
-/* Its state alone; 0: it has ended. */
+/* The state letter of one thread; 0: it has ended. */
 char ipo_task_state(uint32_t tid);
-/* What it waits for, in words: "read() on /data/shard-17", "futex()", "running"; "" unknown. */
+/* Writes what a thread waits for to `out`, terminated and cut at `size`: "read() on /data/shard-17", "futex()",
+ * "running"; "" where it is not known. */
 void ipo_task_on(const struct ipo_task *task, char *out, size_t size);
 
-/* Directory `path`: calls `found` with each name; false when it cannot be read.  (opendir would allocate.) */
+/* Calls `found` with each name in the directory `path` that does not begin with a dot.  The name is valid during that
+ * call only.  False: the directory cannot be read.  (opendir would allocate.) */
 bool ipo_directory(const char *path, void (*found)(void *context, const char *name), void *context);
 
-/* Reads a small file's start into `out`; terminated, without the newlines at its end.  Returns the bytes, 0 if it
- * cannot be read. */
+/* Reads the start of a file into the `size` bytes of `out`: terminated, without newlines at the end.  Returns the bytes
+ * without the terminator; 0 if the file cannot be read. */
 size_t ipo_read_file(const char *path, char *out, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* Reads of memory that may not be there: a wrong address gives false, not a crash.  No lock, no allocation; may be
- * called in a signal handler.  Keeps errno. */
+/* Reads of this process's memory that fail where there is none, in place of a crash.  System calls; no lock, no
+ * allocation: any thread, also in a signal handler.  errno is kept. */
 #ifndef IPO_SAFE_READ_H
 #define IPO_SAFE_READ_H
 
@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Copies `size` bytes at `address` to `out`.  False: not all of them can be read; what `out` holds is then
+ * undefined. */
 bool ipo_safe_read(uint64_t address, void *out, size_t size);
-/* A pointer-sized word; 0 if it cannot be read. */
+/* The eight bytes at `address` as a number; 0 if they cannot be read. */
 uint64_t ipo_safe_read_word(uint64_t address);
-/* At most `size` bytes, as many as there are. */
+/* Copies at most `size` bytes at `address` to `out`, up to the first page that cannot be read.  Returns how many. */
 size_t ipo_safe_read_some(uint64_t address, void *out, size_t size);
 
 #endif

@@ -1,7 +1,6 @@
-/* A fixed table from machine words to pointers: lock-free, no allocation, for handles and counters.
- * Key 0 means free; a removed key leaves its place to the next that fits.
- * The analysis has another (trace/util/hash_map.h), which allocates and is for one thread: a recorder may do neither.
- */
+/* A table of fixed size from machine words to pointers, for handles.  Any thread, also on the record path: no lock, no
+ * allocation.  A zeroed table is empty.  Keys 0 and UINT64_MAX are not allowed.
+ * The analysis has a hash map of its own (trace/util/hash_map.h), which allocates and is for one thread. */
 #ifndef IPO_TABLE_H
 #define IPO_TABLE_H
 
@@ -17,11 +16,13 @@ struct ipo_table {
     _Atomic(void *) value[IPO_TABLE_SIZE];
 };
 
+/* The place that is tried for a key as number `probe`. */
 static inline uint32_t ipo_table_slot(uint64_t key, uint32_t probe)
 {
     return ((uint32_t)((key * 0x9e3779b97f4a7c15u) >> 40) + probe) % IPO_TABLE_SIZE;
 }
 
+/* The value of a key; NULL where the table does not have it.  The pointer is the caller's who put it. */
 static inline void *ipo_table_get(struct ipo_table *table, uint64_t key)
 {
     for (uint32_t probe = 0; probe < IPO_TABLE_PROBES; probe++) {
@@ -32,7 +33,7 @@ static inline void *ipo_table_get(struct ipo_table *table, uint64_t key)
     return NULL;
 }
 
-/* Sets the value of a key, in its old place if it has one.  0: no room. */
+/* Sets the value of a key, in its old place if it has one.  1; 0: there is no room. */
 static inline int ipo_table_put(struct ipo_table *table, uint64_t key, void *value)
 {
     for (int again = 0; again < 2; again++)
@@ -45,7 +46,7 @@ static inline int ipo_table_put(struct ipo_table *table, uint64_t key, void *val
             }
             if (again == 0 || there != 0)
                 continue;
-            /* Taken in two steps: a reader of the key must not meet the value of the one before. */
+            /* The key comes last: who finds it must not read the value of the key before. */
             if (!atomic_compare_exchange_strong(&table->key[at], &there, UINT64_MAX))
                 continue;
             atomic_store_explicit(&table->value[at], value, memory_order_release);
@@ -55,6 +56,7 @@ static inline int ipo_table_put(struct ipo_table *table, uint64_t key, void *val
     return 0;
 }
 
+/* Takes a key out; its place is free for others.  A key that is not there is no error. */
 static inline void ipo_table_remove(struct ipo_table *table, uint64_t key)
 {
     for (uint32_t probe = 0; probe < IPO_TABLE_PROBES; probe++) {

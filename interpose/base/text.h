@@ -1,4 +1,4 @@
-/* A line of text on the stack: no stdio, no allocation. */
+/* Lines of text on the stack.  Any thread, also in a signal handler: no stdio, no allocation, no lock. */
 #ifndef IPO_TEXT_H
 #define IPO_TEXT_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Always terminated; what does not fit is cut. */
+/* Copies `text` to the `size` bytes of `out`: always terminated, cut where it does not fit.  `size` is at least 1. */
 static inline void ipo_copy(char *out, size_t size, const char *text)
 {
     size_t n = strnlen(text, size - 1);
@@ -14,11 +14,13 @@ static inline void ipo_copy(char *out, size_t size, const char *text)
     out[n] = 0;
 }
 
+/* A line; zeroed it is empty. */
 struct ipo_text {
     char text[4608]; /* always terminated; what does not fit is cut */
     size_t used;
 };
 
+/* Appends `more`; cuts what does not fit. */
 static inline void ipo_text_add(struct ipo_text *line, const char *more)
 {
     for (; *more && line->used + 1 < sizeof line->text; more++)
@@ -26,6 +28,7 @@ static inline void ipo_text_add(struct ipo_text *line, const char *more)
     line->text[line->used] = 0;
 }
 
+/* Appends a number in decimal digits. */
 static inline void ipo_text_add_number(struct ipo_text *line, uint64_t number)
 {
     char digits[24];
@@ -37,7 +40,7 @@ static inline void ipo_text_add_number(struct ipo_text *line, uint64_t number)
     ipo_text_add(line, digits + at);
 }
 
-/* The decimal number that begins there, after blanks; 0 where there is none.  New headers turn strtol into a function
+/* The decimal number at `at`, after blanks; 0 where there is none.  Not strtol: new headers turn it into a function
  * that old glibcs lack. */
 static inline uint64_t ipo_text_number(const char *at)
 {

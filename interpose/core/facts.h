@@ -5,9 +5,16 @@
 
 #include <stdbool.h>
 
-void ipo_facts_start(void); /* at the end of the first Init, in the program's thread: its environment; watches forks */
-void ipo_fact(const char *key, const char *value); /* one more; any thread, not on the record path */
-void ipo_facts_round(bool ripe); /* our own thread: the rest, once ripe, and the files again when MPI_Init is over; and
-                                    forks since */
+/* Writes the facts that are known at once, those of the environment, and begins to count forks.  Once, at the end of
+ * the first Init, in the program's thread. */
+void ipo_facts_start(void);
+
+/* Writes one fact; of several with the same key the last one counts.  Any thread, not on the record path.  Both
+ * texts are copied. */
+void ipo_fact(const char *key, const char *value);
+
+/* Writes the facts that take time, once the process has run for a while (`ripe`); those about loaded files again when
+ * the first Init is over; and the number of forks.  Our own thread, each round. */
+void ipo_facts_round(bool ripe);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* One member for each row of the table. */
 struct ipo_options {
 #define text                                       const char *
 #define bytes                                      uint64_t
@@ -19,7 +20,8 @@ struct ipo_options {
 #undef flag
 };
 
-/* Reads the environment; a value that makes no sense counts as the default. */
+/* Fills `options` from the environment; a value that cannot be parsed counts as the default.  Texts belong to the
+ * environment.  Off the record path, once. */
 void ipo_options_read(struct ipo_options *options);
 
 #endif

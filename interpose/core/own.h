@@ -1,21 +1,28 @@
-/* Threads of our own.  They take no signal: what the program blocks stays blocked, and its handlers run where they
- * would without us.  They end when only they are left. */
+/* Threads of our own.  They take no signal but SIGBUS: what the program blocks stays blocked, and its handlers run
+ * where they would without us.  They end when no other threads are left. */
 #ifndef IPO_OWN_H
 #define IPO_OWN_H
+
+#include "interpose/base/ours.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Finds what starting threads takes; asks the loader, so not in a thread that must never wait for it. */
+/* Finds the functions that start a thread.  Asks the loader: not in a thread that must never wait for its lock. */
 void ipo_own_prepare(void);
-/* False: there can be none. */
+
+/* Starts a detached thread that calls `run` with `argument`.  `name` is its name for the system, valid for ever. 
+ * False: it cannot be started.  Off the record path. */
 bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument);
+
+/* Whether the Linux thread `tid` is one of ours.  Any thread. */
 bool ipo_is_own(uint32_t tid);
 
-/* Whether every thread of the program has ended; for one of our threads, which is to end then. */
+/* Whether every thread of the program has ended.  For a thread of ours, which then sets ipo_own_ending and ends. */
 bool ipo_own_alone(void);
-extern __attribute__((visibility("hidden")))
-atomic_bool ipo_own_ending; /* for the others: set by the one that saw it */
+
+/* Set when only our threads are left; each of them reads it and ends. */
+extern IPO_OURS atomic_bool ipo_own_ending;
 
 #endif

@@ -1,30 +1,34 @@
-/* The recording of this process, from its file to its end; who starts it are the calls of MPI (mpi/start.h) and of NCCL
- * (nccl/start.h), whichever come first.  Each function is called once unless it says more.  errno is not kept. */
+/* The recording of this process, from its file to its end.  The calls of MPI (mpi/start.h) or of NCCL (nccl/start.h)
+ * start it, whichever come first.  In the thread of that call, off the record path.  Each function is called once
+ * unless it says more.  errno is not kept. */
 #ifndef IPO_PROCESS_H
 #define IPO_PROCESS_H
 
 #include "interpose/core/state.h"
 
-/* Reads the options.  False: this process is not to be traced (switched off, other privileges). */
+/* Reads the options.  False, and a message: this process is not to be traced (switched off, other privileges). */
 bool ipo_process_wanted(void);
 
-/* Makes the file, unless this process has it already: then true at once.  `nccl_size`, `nccl_hash`: of the NCCL
- * communicator that the recording begins with, else 0.  False, and a message: no file could be made. */
+/* Makes the file and fills its head; true at once where this process has its file already.  `nccl_size`,
+ * `nccl_hash`: of the NCCL communicator that the recording begins with, else 0.  False, and a message: no file could
+ * be made. */
 bool ipo_process_begin(int nccl_size, uint64_t nccl_hash);
 
-/* What ipo_arm is to say of wrappers that record. */
+/* The word for ipo_arm: IPO_ARMED, or IPO_ARMED_PYTHON where lines of Python are call sites.  Any number of times. */
 uint32_t ipo_process_arming(void);
 
-/* From here on there are signs of life, and stacks: also of a process that never comes out of MPI_Init.  May be called
- * again. */
+/* Starts the heartbeat and stacks, before the first Init: it may never return.  May be called again. */
 void ipo_process_live(void);
 
-/* From here on the process is traced: its rank is known.  May be called again. */
+/* Starts the trace proper, when the rank is known: state, cost of a call, facts, second clock anchor.  May be called
+ * again. */
 void ipo_process_run(void);
 
-/* The last call begins; it has returned, so that the file is closed; the process is about to be aborted. */
+/* Notes the time at which the last call (MPI_Finalize) begins. */
 void ipo_process_ending(void);
+/* Ends the recording after the last call: sources stop, the heartbeat ends, the file is trimmed. */
 void ipo_process_end(void);
+/* Notes that the program aborts itself with this code. */
 void ipo_process_abort(int code);
 
 #endif

@@ -1,5 +1,5 @@
-/* What the parts of the recorder that know MPI, NCCL, CUDA, Fortran and stacks are asked, by those below them, which
- * know none of them by name.  Each part enters itself: IPO_SOURCE(mpi_source).  All members but `name` may be NULL. */
+/* A source: a part of the recorder that knows MPI, NCCL, CUDA, Fortran or stacks.  core and load call its members and
+ * know no source by name.  Each source enters itself: IPO_SOURCE(mpi_source).  All members but `name` may be NULL. */
 #ifndef IPO_SOURCE_H
 #define IPO_SOURCE_H
 
@@ -9,14 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Objects whose slots are not led anywhere, or only by the source that claims them. */
+/* What a source says of a loaded object: nothing; nobody may change its slots; only this source may. */
 enum ipo_claim { IPO_UNCLAIMED, IPO_LEFT_ALONE, IPO_MINE };
 
-/* A loaded object whose slots are looked at. */
+/* A loaded object during the walk over slots. */
 struct ipo_object {
     uintptr_t base;                   /* what the loader adds to its addresses */
     const void *start;                /* of its first segment */
-    const struct ipo_source *claimed; /* by whom; NULL: nobody */
+    const struct ipo_source *claimed; /* the source that claimed it; NULL: none */
 };
 
 #define IPO_SCHEMA_CALLS 1024u /* room for the rows of all sources */
@@ -28,46 +28,69 @@ struct ipo_source {
 
     /* ---- names and slots (interpose/load).  Under the loader's lock, but for linked and looked_up. */
 
-    bool (*linked)(void);       /* the program is linked with this library.  Before main: no call of libc */
-    bool (*find)(const void *); /* finds the library; the address of a caller, or NULL.  False: it is not there */
-    unsigned (*found_n)(void);  /* changes when slots have to be looked at again though no object was loaded */
-    void (*before_walk)(void);  /* before slots are looked at */
-    bool (*after_walk)(void);   /* true: names that were met can be led now, so that slots are looked at again */
-    enum ipo_claim (*claim)(const char *path); /* of an object */
-    /* The wrapper that a slot of this name is to lead to; `bound`: where it leads now.  NULL: none of this source. */
+    /* Whether the program is linked with this library.  Before main, where no function of libc may be called. */
+    bool (*linked)(void);
+    /* Finds the library, in the scope of the code at an address, or (NULL) in any.  False: it is not loaded. */
+    bool (*find)(const void *caller);
+    /* A number that changes when slots must be read again though no object was loaded. */
+    unsigned (*found_n)(void);
+    /* Before the slots of all objects are read. */
+    void (*before_walk)(void);
+    /* After it.  True: read all slots again, for names that were met and have a wrapper now. */
+    bool (*after_walk)(void);
+    /* Claims an object by its path. */
+    enum ipo_claim (*claim)(const char *path);
+    /* The wrapper for a slot of this name, which leads to `bound` now; NULL: the slot is none of this source's. */
     ipo_function (*wrapper_of)(const char *name, const struct ipo_object *object, const void *bound);
-    const char *names;                                  /* dlsym on a real handle, of names that begin so, asks .. */
-    void *(*looked_up)(void *handle, const char *name); /* .. this, in the program's thread */
-    const char *sign;                                   /* dlsym of names that begin so calls .. */
-    void (*sign_seen)(void);                            /* .. this before, in the program's thread */
-    const char *library;                                /* a library whose file name begins so was loaded: calls .. */
-    void (*library_came)(void);                         /* .. this, in our own thread, maybe more than once */
-    void (*serve)(void); /* our thread that may ask the loader: each time it looks around */
+    /* A call of dlsym on a real handle for a name that begins with `names` returns what looked_up returns.  In the
+     * program's thread. */
+    const char *names;
+    void *(*looked_up)(void *handle, const char *name);
+    /* A call of dlsym for a name that begins with `sign` first calls sign_seen.  In the program's thread. */
+    const char *sign;
+    void (*sign_seen)(void);
+    /* When an object was loaded whose file name begins with `library`, library_came is called, maybe more than
+     * once.  In our own thread. */
+    const char *library;
+    void (*library_came)(void);
+    /* Each time that our thread wakes which may ask the loader. */
+    void (*serve)(void);
 
     /* ---- the recording (interpose/core) */
 
-    size_t (*schema)(
-        struct trc_schema_call *calls); /* writes its rows at its numbers; returns the number behind them */
-    void (*begun)(void);                /* the file is there */
-    void (*live)(void);                 /* before the first Init, which may never return; in its thread */
-    void (*run)(void);                  /* recording has begun; in that thread */
-    void (*arm)(uint32_t how);          /* wrappers other than MPI's may record */
-    void (*wake)(void);                 /* our own thread: each time it wakes, from 5 to 100 ms */
-    void (*round)(bool over);           /* our own thread: ten times a second; once a second when recording is over */
-    void (*second)(void);               /* our own thread: once a second */
-    void (*add_facts)(void);            /* our own thread: facts that need time; again when the first Init is over */
-    void (*thread_left)(struct ipo_thread *); /* its thread is dead, and another one is about to take its place */
-    void (*stop)(void);                       /* at the end of recording, in the program's thread */
-    void (*over)(void);                       /* only threads of ours are left: they are to end */
+    /* Writes the source's rows at their numbers; returns the number behind the last. */
+    size_t (*schema)(struct trc_schema_call *calls);
+    /* The file has been made. */
+    void (*begun)(void);
+    /* Before the first Init, which may never return, in its thread. */
+    void (*live)(void);
+    /* The recording has begun, in the thread that began it. */
+    void (*run)(void);
+    /* Wrappers other than MPI's may record now; `how` is for ipo_arm. */
+    void (*arm)(uint32_t how);
+    /* Each time that the heartbeat wakes, every 5 to 100 ms. */
+    void (*wake)(void);
+    /* By the heartbeat, ten times a second; once a second when the recording is over. */
+    void (*round)(bool over);
+    /* By the heartbeat, once a second. */
+    void (*second)(void);
+    /* Writes facts that take time; by the heartbeat, and again when the first Init is over. */
+    void (*add_facts)(void);
+    /* A thread has died, and another one takes its state over. */
+    void (*thread_left)(struct ipo_thread *);
+    /* The recording ends, in the program's thread. */
+    void (*stop)(void);
+    /* Only our own threads are left: they must end. */
+    void (*over)(void);
 };
 
-/* The linker puts the entries side by side. */
+/* Enters a source: the linker puts all entries side by side. */
 #define IPO_SOURCE(source)                                                                                             \
     __attribute__((used, section("ipo_sources"))) static const struct ipo_source *const enter_##source = &source
 extern IPO_OURS const struct ipo_source *const __start_ipo_sources[] __attribute__((weak));
 extern IPO_OURS const struct ipo_source *const __stop_ipo_sources[] __attribute__((weak));
 
-/* for (IPO_EACH_SOURCE(source)) ..: in no order that means anything. */
+/* for (IPO_EACH_SOURCE(source)) ..: all sources, in any order. */
 #define IPO_EACH_SOURCE(source)                                                                                        \
     const struct ipo_source *const *source = __start_ipo_sources;                                                      \
     source < __stop_ipo_sources;                                                                                       \

@@ -1,4 +1,4 @@
-/* What all of the recorder shares: the process, its clock, and whether wrappers record. */
+/* What all parts of the recorder share: the process, its clock, and whether wrappers record. */
 #ifndef IPO_STATE_H
 #define IPO_STATE_H
 
@@ -9,18 +9,20 @@
 struct ipo_process {
     struct trc_writer writer;
     struct ipo_options options;
-    char folder[4096]; /* empty: the name was too long */
+    char folder[4096]; /* of the trace; empty: the name was too long */
     bool concurrent;   /* MPI_THREAD_MULTIPLE: calls of several threads may overlap */
-    bool usual;        /* they do not, and statuses can be read: completions may go the usual way */
+    bool usual;        /* they do not, and statuses can be read: completions may take the fast path */
     bool write_back;   /* pages are written back: the folder is not local, or its file system reserves no space */
     uint32_t pid;
     size_t patched; /* slots that were led to wrappers before there was a file to say so */
 };
 extern IPO_OURS struct ipo_process ipo_process;
 
-/* Ticks of the process's clock; see enum trc_clock_source. */
+/* Whether the clock is the processor's time stamp counter; else it is CLOCK_MONOTONIC in nanoseconds. */
 extern IPO_OURS bool ipo_clock_is_tsc;
+/* CLOCK_MONOTONIC in nanoseconds.  Any thread. */
 uint64_t ipo_ticks_slow(void);
+/* The time in ticks of the process's clock; see enum trc_clock_source.  Any thread, record path. */
 static inline uint64_t ipo_ticks(void)
 {
 #if defined(__x86_64__)
@@ -30,26 +32,31 @@ static inline uint64_t ipo_ticks(void)
     return ipo_ticks_slow();
 }
 
-/* Whether wrappers record: one word in a page that fork wipes.  PYTHON: lines of Python are call sites. */
+/* Whether wrappers record: a word each for MPI, NCCL and the profiler plugin, in a page that fork wipes.  0: pass calls
+ * through.  PYTHON: record, with lines of Python as call sites. */
 enum { IPO_ARMED = 1, IPO_ARMED_PYTHON = 2 };
-extern IPO_OURS const uint32_t *ipo_armed;          /* behind it, in the same eight bytes, the epoch of sig_cache.h */
-extern IPO_OURS const uint32_t *ipo_nccl_armed;     /* the same for NCCL's, in that page too */
-extern IPO_OURS const uint32_t *ipo_profiler_armed; /* and for what NCCL itself tells of (profiler.h) */
+extern IPO_OURS const uint32_t *ipo_armed;          /* MPI; the upper half of the eight bytes is sig_cache.h's epoch */
+extern IPO_OURS const uint32_t *ipo_nccl_armed;     /* calls of NCCL */
+extern IPO_OURS const uint32_t *ipo_profiler_armed; /* events of NCCL's plugin and NVTX (nccl/profiler.h) */
 
-/* The words that say so, in one page; false: it cannot be had.  Then what one of them is to say. */
+/* Makes the page, with all words 0.  Returns at once where it exists; false: no memory.  One thread at a time. */
 bool ipo_arm_page(void);
+/* Which word; the numbers are places in the page. */
 enum ipo_armed_for { IPO_FOR_MPI = 0, IPO_FOR_NCCL = 2, IPO_FOR_PROFILER = 3 };
+/* Sets a word to IPO_ARMED or IPO_ARMED_PYTHON.  After ipo_arm_page; any thread. */
 void ipo_arm(enum ipo_armed_for whom, uint32_t how);
-/* Nothing is recorded any more, by no thread.  In a signal handler, too. */
+/* Ends recording for all threads at once: all words become 0.  Any thread, also in a signal handler. */
 void ipo_process_disarm(void);
 
-/* A communicator, window, file or datatype was made or freed. */
+/* Makes all cached signatures stale: a communicator, window, file or datatype was made or freed.  Any thread, record
+ * path. */
 void ipo_cache_forget(void);
 
-/* Calls these after each fork; NULL: nothing there.  False: this libc cannot. */
+/* Has libc call these around each fork: before it, then in the parent and in the child.  NULL: nothing.  False: this
+ * libc cannot. */
 bool ipo_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
 
-/* "hpctop: ..." on stderr if HPCTOP_VERBOSE=1; no stdio, no allocation. */
+/* Writes "hpctop: ", both texts and a newline to stderr if HPCTOP_VERBOSE=1.  No stdio, no allocation; any thread. */
 void ipo_say(const char *text, const char *more);
 
 #endif

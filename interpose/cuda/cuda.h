@@ -39,8 +39,8 @@ struct ipo_cuda {
 #undef CALL
 };
 
-/* Looked up at the first call that finds the library loaded; NULL until then, and where a function is missing.  Slow
- * path: asks the loader. */
+/* The driver's functions.  NULL while the library is not loaded, and where it lacks one of them.  Any thread; the first
+ * calls ask the loader. */
 const struct ipo_cuda *ipo_cuda(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* Kernels and copies of the GPU, with the times of the GPU, from CUPTI's activity records.  CUPTI is found in the
- * process or its container at run time; where it is not, or somebody else uses it, the trace's facts say so
- * ("gpu.kernels") and nothing else changes.  Only the activity API: there is one subscriber, and it is never us. */
+ * process or its container at run time.  Where it is not found, or another profiler uses it, the fact "gpu.kernels"
+ * says so and nothing else changes.  Only the activity API is used: CUPTI has room for one subscriber, which is
+ * never us. */
 #ifndef IPO_CUPTI_H
 #define IPO_CUPTI_H
 
@@ -8,59 +9,64 @@
 
 /* ---- cupti.c */
 
-/* Starts it if this process is recorded and uses CUDA by now; cheap afterwards.  Any thread, not on the record path.
- * Where another thread is at it, waits until that one has done so, two seconds at most.
- * `cuda_is_up`: known to be so; else the driver is asked, since CUPTI would initialise CUDA before its program does. */
+/* Starts CUPTI if this process is recorded and has initialised CUDA; returns at once when it runs.  Where another
+ * thread is starting it, waits two seconds at most.  `cuda_is_up`: CUDA is initialised; else the driver is asked,
+ * since CUPTI would initialise it too early.  Any thread, not on the record path. */
 void ipo_cupti_start(bool cuda_is_up);
-/* The driver calls this at cuInit in a process that has CUDA_INJECTION64_PATH=libtrace.so: from the first kernel on. */
+/* The driver calls this in cuInit where CUDA_INJECTION64_PATH names libtrace.so; then the first kernel is recorded,
+ * too. Returns 1: the injection succeeded. */
 int InitializeInjection(void);
-/* The same for programs that begin with CUDA later: the driver was seen to be loaded (any thread, no lock); and in the
- * thread that may ask the loader. */
+/* Notes that the driver was loaded, so that CUPTI is started when the program initialises CUDA.  Any thread, no
+ * lock. */
 void ipo_cupti_expect(void);
+/* Starts a thread that waits for that, if ipo_cupti_expect was called.  In the thread that may ask the loader. */
 void ipo_cupti_await(void);
-/* At the end: what has finished is written; waits for CUPTI a second at most, and another for what is
- * being written. */
+/* Ends CUPTI and writes what has finished.  Waits for CUPTI a second at most, and another one for the writing.  In the
+ * thread that ends the recording. */
 void ipo_cupti_stop(void);
-/* File name of the CUPTI in use; "" before there is one. */
+/* Path of the CUPTI in use, valid for ever; "" before it was started. */
 const char *ipo_cupti_object(void);
 
 /* ---- cupti_handles.c */
 
-/* Number of the stream (trc_sig.object) that an NCCL call is put on; 0: not known, or it is being captured.  Record
- * path: a question to the driver and a look into a table, but for the first call with a stream. */
+/* Number in the trace (trc_sig.object) of a CUDA stream; 0: not known, or the stream is being captured.  Record
+ * path: one call of the driver and a search in a table; more calls for a stream's first time. */
 uint32_t ipo_cupti_stream(uintptr_t stream);
 
 /* ---- cupti_others.c */
 
-/* What leads a caller of CUPTI here instead: NULL for all but the few calls that tell of another profiler.  And what
- * dlsym gives to one who looks a name up on a real handle. */
+/* The wrapper for a call of CUPTI by which another profiler shows itself; NULL for all other names. */
 ipo_function ipo_cupti_wrapper_of(const char *name);
+/* What the program's dlsym of a name of CUPTI on a real handle returns: that wrapper, or what the handle has. */
 void *ipo_cupti_looked_up(void *handle, const char *name);
 
 /* ---- cupti_find.c */
 
-/* A handle on libcupti: the one that is loaded already, else one that fits the driver.  NULL: there is none. */
+/* A handle of libcupti: the one that is loaded already, else one that fits the driver.  NULL: there is none.  This
+ * and the next take the loader's lock. */
 void *ipo_cupti_find(void);
-/* A loaded object whose file name begins so ("libcuda.so.1"), as a handle; NULL if there is none. */
+/* A handle of a loaded object whose file name begins with `name` ("libcuda.so.1"); NULL if there is none. */
 void *ipo_loaded(const char *name);
-/* Whether CUDA_INJECTION64_PATH names libtrace.so, so that the driver tells us at cuInit.  Takes the loader's lock. */
+/* Whether CUDA_INJECTION64_PATH names libtrace.so: then the driver calls InitializeInjection.  Takes the loader's
+ * lock. */
 bool ipo_cupti_is_injected(void);
-/* Why CUPTI must be left alone, in words: another tool started this process.  NULL: nothing against it. */
+/* The reason not to use CUPTI, in words: another tool started this process.  NULL: there is none. */
 const char *ipo_cupti_taken(void);
 
 /* ---- cupti_streams.c: from records to the streams of the trace.  One thread at a time, none of the program's; it may
  * allocate. */
 
-/* Number of a stream; 0: there are too many.  Any thread, no lock. */
+/* Number in the trace of a stream by CUPTI's ids; 0: there are too many.  Any thread, no lock. */
 uint32_t ipo_device_stream(uint32_t context, uint32_t stream);
+/* Converts CUPTI's times. */
 struct ipo_device_times {
-    uint64_t (*ticks)(uint64_t time); /* of CUPTI's times */
+    uint64_t (*ticks)(uint64_t time); /* of the trace */
 };
-/* One record; what is not finished is counted and left out. */
+/* Takes one activity record; one without an end is only counted. */
 void ipo_device_record(const void *record, const struct ipo_device_times *times);
-/* Writes what was given since, in the order of the streams' times. */
+/* Writes the records that were taken since the last call, sorted by stream and time. */
 void ipo_device_write(void);
-/* What could not be told: "3 kernels had not ended"; "" if all could. */
+/* What could not be recorded, in words: "3 kernels had not ended"; "" if nothing.  Valid until the next call. */
 const char *ipo_device_missing(void);
 
 #endif

@@ -1,5 +1,4 @@
-/* What the parts that talk to CUPTI share (cupti.c, cupti_buffers.c, cupti_handles.c, cupti_others.c); for nobody else.
- */
+/* What cupti.c, cupti_buffers.c, cupti_handles.c and cupti_others.c share; for no other file. */
 #ifndef IPO_CUPTI_INSIDE_H
 #define IPO_CUPTI_INSIDE_H
 
@@ -12,8 +11,8 @@
 typedef void (*ipo_cupti_requested)(uint8_t **buffer, size_t *size, size_t *records);
 typedef void (*ipo_cupti_completed)(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 
-/* The functions that are called: ASK(name, parameters); those of the second and third list tell of another user of
- * CUPTI, and name their arguments, too. */
+/* CUPTI's functions: ASK(name, parameters).  A call of one of the second and third list shows that another profiler
+ * uses CUPTI; these rows name their arguments, too. */
 #define IPO_CUPTI_CALLED(ASK)                                                                                          \
     ASK(GetVersion, (uint32_t * version))                                                                              \
     ASK(GetTimestamp, (uint64_t * now))                                                                                \
@@ -49,7 +48,7 @@ extern IPO_OURS struct ipo_cupti_calls ipo_cupti;
 
 enum ipo_cupti_state { IPO_CUPTI_OFF, IPO_CUPTI_STARTING, IPO_CUPTI_ON, IPO_CUPTI_STEPPING, IPO_CUPTI_NEVER };
 extern IPO_OURS atomic_int ipo_cupti_state;
-extern IPO_OURS __thread bool ipo_cupti_own; /* a call of ours to CUPTI, not somebody else's */
+extern IPO_OURS __thread bool ipo_cupti_own; /* the thread's call of CUPTI is ours */
 
 enum { IPO_CUPTI_KINDS = 3 };
 extern IPO_OURS const int ipo_cupti_kinds[IPO_CUPTI_KINDS];
@@ -57,27 +56,29 @@ extern IPO_OURS const int ipo_cupti_kinds[IPO_CUPTI_KINDS];
 
 /* ---- cupti.c */
 
-/* The fact "gpu.kernels". */
+/* Writes the fact "gpu.kernels": `what` and `more`.  Off the record path. */
 void ipo_cupti_fact(const char *what, const char *more);
-/* Where another thread is starting it: waits until it has, two seconds at most. */
+/* Waits while another thread is starting CUPTI, two seconds at most. */
 void ipo_cupti_settle(void);
 
 /* ---- cupti_buffers.c */
 
-/* Gives CUPTI our clock, if it takes one, and our buffers; false if it takes no buffers. */
+/* Registers our clock, if CUPTI takes one, and the functions that give it buffers.  False: it takes no buffers. */
 bool ipo_cupti_give_buffers(void);
+/* Whether that was done. */
 bool ipo_cupti_gave_buffers(void);
-/* Our thread: what came back, into the trace. */
+/* Writes the buffers that CUPTI has filled to the trace.  Our own thread. */
 void ipo_cupti_write_completed(void);
-/* The clock that CUPTI has when nobody registers one. */
+/* Registers the clock that CUPTI uses by itself. */
 void ipo_cupti_put_clock_back(void);
-/* Whether a buffer is one of ours; any thread.  And one that is empty again. */
+/* Whether a buffer is one of ours.  Any thread. */
 bool ipo_cupti_is_ours(uint8_t *buffer);
+/* Makes one of our buffers free again.  Any thread. */
 void ipo_cupti_give_back(uint8_t *buffer);
 
 /* ---- cupti_others.c */
 
-/* The first call of another profiler's, if there was one before ours began; else NULL. */
+/* The name of the first call that another profiler made before CUPTI was started; NULL: none. */
 const char *ipo_cupti_others_call(void);
 
 #endif

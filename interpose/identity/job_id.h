@@ -7,20 +7,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Adds to `job` what names the folder (no slash or space in it), and to `world` what tells this MPI_COMM_WORLD from
- * others of the job, such as spawned ones.  From the environment and /proc; at the first Init only.
+/* Appends the job's name to `job`, without slashes and blanks, and to `world` what distinguishes this MPI_COMM_WORLD
+ * from others of the job, such as spawned ones.  Reads the environment and /proc; called once, at the first Init.
  *
- * The launcher's own id for the run counts before any other: it reaches all ranks.  A batch system's variables may be
- * there on the first host only (a launcher that uses ssh), so they count where the batch system is the launcher.
- * Without any launcher it is what the ranks agreed on to meet in: `nccl`, the hash of the NCCL communicator of them
- * all, 0 where there is none; else the process is a job by itself. */
+ * The launcher's own id of the run comes first, since it reaches all ranks.  Variables of a batch system may be set on
+ * the first host only (a launcher that uses ssh), so they count where the batch system itself is the launcher.  Without
+ * a launcher the name is `nccl`, the hash of an NCCL communicator of all ranks; 0: none, the process is a job alone. */
 void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint64_t pid_start, uint64_t nccl);
 
-/* Whether this is a spawned process whose launcher gives nothing by which worlds that it spawned can be told apart;
- * after ipo_job_id. */
+/* Whether this process was spawned by a launcher that gives its spawned worlds no name of their own.  After
+ * ipo_job_id. */
 bool ipo_job_shares_world(void);
 
-/* Adds the batch system's id of the job, where its variables have reached this rank. */
+/* Appends the batch system's id of the job, where its variables have reached this rank. */
 void ipo_batch_id(struct ipo_text *batch);
 
 #endif

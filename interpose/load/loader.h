@@ -1,18 +1,19 @@
-/* The loader's lock.  Who walks over the loaded objects meets those that another thread is just loading: mapped, and
- * not yet relocated.  Who changes their slots then ends the program. */
+/* The loader's lock.  A walk over loaded objects may meet one that another thread is loading: it is mapped, but not yet
+ * relocated.  To change its slots then would crash the program. */
 #ifndef IPO_LOADER_H
 #define IPO_LOADER_H
 
 #include <link.h>
 
-/* Calls `what` while no other thread loads or unloads an object; waits for those that do, and what they load may in
- * turn wait for a call of MPI.  So only in our own thread, or where the program is calling the loader, or inside an
- * Init. Inside another such call it is called at once. */
+/* Calls `what(with)` while no other thread loads or unloads an object.  Waits for threads that do; what they load
+ * may in turn wait for a call of MPI.  So it may be called only by our own thread, inside the program's call of the
+ * loader, or inside an Init.  A call inside another one runs at once. */
 void ipo_loader_run(void (*what)(void *), void *with);
 
-/* dl_iterate_phdr.  It holds a lock that fork leaves locked in the child, which then hangs in its next dlopen: so a
- * walk waits for forks under way, and a fork for walks, but not for ever. */
+/* As dl_iterate_phdr, with the same callback and result.  That function's lock stays locked in a child that is forked
+ * meanwhile, which then hangs in its next dlopen.  So walks wait for forks and forks for walks, a second at most. */
 int ipo_loader_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *with);
-void ipo_loader_start(void); /* before there are threads of ours */
+/* Has forks wait for walks.  Once, before there are threads of ours. */
+void ipo_loader_start(void);
 
 #endif

@@ -1,19 +1,20 @@
-/* What the program loads while it runs: our own thread, and the program's calls of the loader, are where slots are
- * looked at and where the loader is asked.  Calls of MPI are not: what is being loaded may wait for them. */
+/* What the program loads while it runs.  Slots are read, and the loader is asked, by a thread of our own and inside the
+ * program's calls of the loader.  Never inside calls of MPI: what another thread is loading may wait for these. */
 #ifndef IPO_LOADS_H
 #define IPO_LOADS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts our thread: after Init, which may need the memory more. */
+/* Starts the thread.  Once, at the end of the first Init: during Init the memory may be needed by MPI. */
 void ipo_loads_live(void);
 
-/* In the program's dlsym of a handle: what it has just loaded is ready, and not called yet. */
+/* Reads the slots of objects that were loaded since.  In the program's dlsym of a handle: the object is loaded, and not
+ * called yet.  Keeps errno. */
 void ipo_loads_check(void);
 
-/* Has our thread call `what`, under the loader's lock.  False: it could not yet, since somebody is loading, and it will
- * be called later; or there is no such thread. */
+/* Has the thread call `what(with)` under the loader's lock, and waits for it, 0.2 s at most.  False: another thread is
+ * loading, and it will be called later; or our thread does not run.  Any thread of the program. */
 bool ipo_loads_ask(void (*what)(uintptr_t), uintptr_t with);
 
 #endif

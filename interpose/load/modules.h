@@ -1,11 +1,12 @@
-/* Which file is mapped where, by /proc/self/maps: dl_iterate_phdr would take the loader's lock, which a thread that
- * hangs may hold.  For our own thread; one user at a time. */
+/* Which file is mapped where, read from /proc/self/maps.  dl_iterate_phdr would take the loader's lock, which a thread
+ * that hangs may hold.  But for ipo_mapped_at: our own thread only. */
 #ifndef IPO_MODULES_H
 #define IPO_MODULES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A file with executable mappings. */
 struct ipo_module {
     uint64_t begin, end; /* of its mappings, the first to the last */
     uint64_t code_begin, code_end;
@@ -13,22 +14,24 @@ struct ipo_module {
     uint64_t table;      /* address of .eh_frame_hdr's search table; 0: none */
     uint64_t table_base; /* what its entries are relative to */
     uint32_t table_count;
-    bool looked; /* for the table */
+    bool looked; /* the table was searched for */
     char path[240];
 };
 
-/* Reads the list anew.  `executable` modules only. */
+/* Reads the list of modules anew; pointers to modules of the last list become invalid. */
 void ipo_modules_read(void);
-/* The module whose code holds `address`, its table looked up; NULL if there is none. */
+/* The module whose code holds `address`, with its table filled in; NULL if there is none.  Valid until
+ * ipo_modules_read. */
 struct ipo_module *ipo_module_of(uint64_t address);
-/* The i-th; NULL past the last. */
+/* The module number `i`; NULL past the last.  Valid until ipo_modules_read. */
 const struct ipo_module *ipo_module(unsigned i);
 
-/* The file that is mapped at an address; false: none.  Any thread, any number of them. */
+/* A file and where it is mapped, from its first mapping to its last. */
 struct ipo_mapped {
     uint64_t base, end;
     char path[1024];
 };
+/* Fills `out` with the file that is mapped at an address.  False: none.  Any thread, off the record path. */
 bool ipo_mapped_at(uint64_t address, struct ipo_mapped *out);
 
 #endif

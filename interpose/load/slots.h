@@ -1,15 +1,15 @@
-/* Slots of the global offset table: how calls are reached that libtrace.so does not export. */
+/* Slots of the global offset table (GOT), by which calls are reached that libtrace.so does not export. */
 #ifndef IPO_SLOTS_H
 #define IPO_SLOTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Leads the slots of all loaded objects that name a call of a source to its wrapper (core/source.h).  Exporting the
- * name would make programs that test for it believe every library has it.  Returns how many slots were changed; cheap
- * when no object was loaded since the last time.  Takes the loader's lock (loader.h). */
+/* Sets the slots of all loaded objects that name a call of a source to its wrapper (core/source.h).  Such names are not
+ * exported: a program that tests for one would believe that its library has it.  Returns how many slots were changed;
+ * returns at once when no object was loaded since the last time.  Takes the loader's lock (loader.h). */
 size_t ipo_patch_slots(void);
-/* True if objects had come; `anyway`: looks even if none have. */
+/* Calls ipo_patch_slots if objects were loaded since the last time, or if `anyway`.  True: objects were loaded. */
 bool ipo_patch_new(bool anyway);
 
 #endif

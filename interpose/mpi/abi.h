@@ -1,4 +1,4 @@
-/* What differs between the families of MPI: handle width, constants, layout of a status.
+/* What differs between the families of MPI: width of handles, constants, layout of a status.
  * Sources: mpi.h of Open MPI 3..6, of MPICH 3.3..5, and of the MPI-5 standard ABI. */
 #ifndef IPO_ABI_H
 #define IPO_ABI_H
@@ -13,9 +13,9 @@ struct ipo_abi {
     enum trc_abi id;
     unsigned handle_bytes; /* of everything but MPI_File, which is a pointer everywhere */
     unsigned status_bytes, source_at, tag_at;
-    int count_at; /* of the bytes received, two words, the lower first; -1: they have to be asked for */
+    int count_at; /* of the received bytes, two words, the lower first; -1: MPI must be asked for them */
     int any_source, any_tag, proc_null, root, undefined, truncate_class, lock_shared, cart, graph;
-    uint32_t refused_classes; /* of errors that are found in arguments, before anything is done: a bit each, from
+    uint32_t refused_classes; /* classes of errors in arguments, found before anything is done: a bit each, from
                                  MPI_ERR_BUFFER to MPI_ERR_ARG */
     uintptr_t in_place, status_ignore, statuses_ignore;
     /* Handles; 0 where the library has them as addresses that were not found. */
@@ -31,43 +31,49 @@ struct ipo_abi {
 };
 extern IPO_OURS struct ipo_abi ipo_abi;
 
-/* Finds out the family; the MPI library must have been found.  Callable before MPI_Init. */
+/* Finds the family and fills ipo_abi.  After ipo_resolve_all, also before MPI_Init; once. */
 void ipo_abi_detect(void);
 
-/* Asks the library for the shared handles that nothing but a request tells.  Once, after MPI_Init. */
+/* Starts requests that are complete at once, to learn the handles that the library shares between such requests.  Once,
+ * after MPI_Init. */
 void ipo_abi_find_shared(void);
-/* Finds out by trying where a status has its count of bytes; where MPI is initialized. */
+/* Finds where a status has its count of bytes, by setting it and reading it back.  Once, after MPI_Init. */
 void ipo_abi_learn_count(void);
 
-/* What the version of the library, as it names itself, tells. */
+/* Sets what depends on the library's version; `version` is its text for MPI_Get_library_version.  Once. */
 void ipo_abi_version(const char *version);
 
+/* Handle number `i` of the array at `address`, which must not be 0. */
 static inline uintptr_t ipo_handle_at(uintptr_t address, unsigned i)
 {
     if (ipo_abi.handle_bytes == 8)
         return ((const uintptr_t *)address)[i];
     return ((const uint32_t *)address)[i];
 }
+/* Handle number `i` of the array at `address`; 0 where the program passed NULL, about which MPI will complain. */
 static inline uintptr_t ipo_handle_load(uintptr_t address, unsigned i)
 {
-    return address ? ipo_handle_at(address, i) : 0; /* the program passed NULL: MPI will say so */
+    return address ? ipo_handle_at(address, i) : 0;
 }
+/* Whether a request's handle is one that many finished requests share. */
 static inline bool ipo_is_shared(uintptr_t request)
 {
     return request - ipo_abi.shared < ipo_abi.shared_span ||
            (request && (request == ipo_abi.shared_too[0] || request == ipo_abi.shared_too[1]));
 }
-/* A handle passed by value: the upper half of a 32-bit one is undefined. */
+/* A handle that was passed by value, without the undefined upper half of a 32-bit one. */
 static inline uintptr_t ipo_handle(uintptr_t word)
 {
     return ipo_abi.handle_bytes == 8 ? word : (uint32_t)word;
 }
+/* MPI_SOURCE of a status, as MPI has it. */
 static inline int ipo_status_source(const char *status)
 {
     int value;
     memcpy(&value, status + ipo_abi.source_at, sizeof value);
     return value;
 }
+/* MPI_TAG of a status, as MPI has it. */
 static inline int ipo_status_tag(const char *status)
 {
     int value;

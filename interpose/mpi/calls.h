@@ -15,13 +15,13 @@ enum ipo_call_id {
     IPO_CALLS
 };
 
-/* Where a number of a call is wanted and there is none. */
+/* In place of the number of a call: none. */
 #define IPO_NO_CALL UINT32_MAX
 
 /* Class of the rows that are known but never wrapped. */
 #define TRC_OP_PASS TRC_OPCLASSES
 
-#define IPO_ABSENT 0xffu
+#define IPO_ABSENT 0xffu /* position of a role that the call does not have */
 
 struct ipo_frame;
 
@@ -34,12 +34,12 @@ struct ipo_call {
     bool exported;
     bool large;                      /* counts are MPI_Count: the name ends in _c */
     bool persistent;                 /* ..._init of a collective or point-to-point call */
-    uint8_t position['z' - 'A' + 1]; /* of a role's first argument; IPO_ABSENT */
-    bool remembered;                 /* its signature is kept with its arguments (sig_cache.h) */
-    uint8_t cache_words;             /* arguments that decide it */
-    uint8_t cache_word[11];
-    uint8_t cache_key[2]; /* the two of them that vary most from call to call: partner and tag */
-    uint8_t buffers;      /* arguments that may be MPI_IN_PLACE */
+    uint8_t position['z' - 'A' + 1]; /* of a role's first argument, by its letter; IPO_ABSENT */
+    bool remembered;                 /* the signature cache has it (sig_cache.h) */
+    uint8_t cache_words;             /* how many arguments decide its signature */
+    uint8_t cache_word[11];          /* their positions */
+    uint8_t cache_key[2];            /* the two of them that vary most from call to call: partner and tag */
+    uint8_t buffers;                 /* arguments that may be MPI_IN_PLACE */
     uint8_t buffer[2];
     void (*prepare)(struct ipo_frame *, uintptr_t *args);
     void (*describe)(struct ipo_frame *, uintptr_t *args);     /* those of its class that have something to do */
@@ -48,25 +48,28 @@ struct ipo_call {
 
 extern IPO_OURS struct ipo_call ipo_calls[IPO_CALLS];
 extern IPO_OURS const ipo_function ipo_wrapper[IPO_CALLS]; /* NULL for PASS rows */
-extern IPO_OURS ipo_function ipo_real[IPO_CALLS]; /* what a wrapper calls: a second tool's, or the library's; NULL until
-                                            resolved,          and where this MPI lacks the call */
-extern IPO_OURS ipo_function
-    ipo_own[IPO_CALLS]; /* for calls of the recorder's own: the library's, past any other tool */
+/* What a wrapper calls: a second tool's function, or the library's.  NULL before ipo_resolve_all, and where this MPI
+ * lacks the call. */
+extern IPO_OURS ipo_function ipo_real[IPO_CALLS];
+/* What the recorder itself calls: the library's function, past any other tool. */
+extern IPO_OURS ipo_function ipo_own[IPO_CALLS];
 
-/* Fills positions and flags; once, before the first record. */
 struct ipo_class;
-void ipo_calls_prepare(const struct ipo_class *classes); /* ipo_classes, by enum trc_opclass */
+/* Fills what ipo_calls derives from roles, and the functions of each call's class.  `classes` is ipo_classes.  Once,
+ * before the first record. */
+void ipo_calls_prepare(const struct ipo_class *classes);
 
-/* Position of a role among the arguments or IPO_ABSENT. */
+/* Position of a role among the arguments; IPO_ABSENT.  This and the next two: any thread, record path. */
 static inline unsigned ipo_position(const struct ipo_call *call, enum ipo_role role)
 {
     return call->position[role - 'A'];
 }
+/* Whether the call has an argument with this role. */
 static inline bool ipo_has(const struct ipo_call *call, enum ipo_role role)
 {
     return ipo_position(call, role) != IPO_ABSENT;
 }
-/* The argument with a role; 0 if the call has none. */
+/* The first argument with a role; 0 if the call has none. */
 static inline uintptr_t ipo_arg(const struct ipo_call *call, const uintptr_t *args, enum ipo_role role)
 {
     unsigned at = ipo_position(call, role);

@@ -1,4 +1,5 @@
-/* From arguments to signatures: what describe*.c and completion.c share. */
+/* From arguments to signatures: what the files that know classes of calls share.  All functions run on the record
+ * path of the thread that makes the call. */
 #ifndef IPO_DESCRIBE_H
 #define IPO_DESCRIBE_H
 
@@ -8,26 +9,28 @@
 #include "interpose/mpi/record.h"
 #include "interpose/mpi/requests.h"
 
-/* Bytes of one element of a datatype; TRC_BYTES_UNKNOWN if MPI does not tell. */
+/* Bytes of one element of a datatype; TRC_BYTES_UNKNOWN if it is not known, or may not be asked for yet. */
 uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype);
 
-/* count x size of the first count and type argument with these roles. */
+/* Bytes of the data that a count and a datatype argument describe; 0 where the size is not known. */
 uint64_t ipo_bytes(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role count, enum ipo_role type);
 
-/* Scalar count argument at a role, 32 or 64 bits wide as the call has it. */
+/* A count argument, 32 or 64 bits wide as the call has it; 0 if it is negative or absent. */
 uint64_t ipo_count(const struct ipo_call *call, const uintptr_t *args, enum ipo_role role);
-/* Element i of a count array. */
+/* Element `i` of an array of counts; 0 if it is negative or absent. */
 uint64_t ipo_count_at(const struct ipo_call *call, const uintptr_t *args, enum ipo_role role, uint32_t i);
 
-/* Source, tag and bytes of a message out of its status, in job terms. */
+/* What a status says of a message: world rank or enum trc_peer_value, tag, bytes. */
 struct ipo_arrived {
     int32_t source, tag;
     uint64_t bytes;
     bool cancelled;
 };
+/* Reads a status.  `may_be_cancelled`: asks MPI whether the request was cancelled. */
 struct ipo_arrived ipo_arrived(const struct ipo_comm *comm, uintptr_t status, bool may_be_cancelled);
 
-/* What arrived is just this; source and tag as MPI has them.  Where ipo_abi.count_at is known. */
+/* Whether a status has exactly this source, tag and byte count; source and tag as MPI has them.  Only where
+ * ipo_abi.count_at is known. */
 static inline bool ipo_arrived_as(uintptr_t status, int source, int tag, uint64_t bytes)
 {
     uint32_t words[2]; /* read one by one, as some MPIs store them */
@@ -37,85 +40,123 @@ static inline bool ipo_arrived_as(uintptr_t status, int source, int tag, uint64_
            words[0] == bytes && !words[1];
 }
 
-/* The call was an unsuccessful poll: its signature says so, and it goes to a fold. */
+/* Marks the call as a poll that found nothing: it is counted into a fold in place of an event. */
 void ipo_mark_poll(struct ipo_frame *frame);
 
-/* What a request was started on; NULL: not known, or it was freed so long ago that its place is another's. */
+/* The communicator that a request was started on; NULL: not known, or freed so long ago that its memory was used
+ * again. */
 static inline struct ipo_comm *ipo_request_comm(const struct ipo_request *request)
 {
     return request->comm && request->comm->id == request->sig.comm ? request->comm : NULL;
 }
 
-/* A collective has failed: one that was refused at once gives its number back; where that is not known, the order on
- * its communicator is in doubt. */
+/* Handles a collective that failed.  If MPI refused its arguments, it gives its number back; else the order of
+ * collectives on its communicator is in doubt from here on. */
 void ipo_collective_failed(struct ipo_frame *frame);
 
-/* Gives it its number among the collectives of frame->comm, once. */
+/* Gives the call its number among the collectives of frame->comm; once a call. */
 void ipo_take_number(struct ipo_frame *frame);
 
-/* The class of an error code; 0 unknown. */
+/* The class of an MPI error code; 0: not known. */
 int ipo_error_class(int error);
 
-/* Makes sure the call gets a status we may read: the caller's, or one of ours in its place (single status, role S). */
+/* Sees to it that the call fills a status that can be read: where the caller ignores it, one of the thread's own
+ * replaces the argument (ROLE_STATUS_OUT). */
 void ipo_want_status(struct ipo_frame *frame, uintptr_t *args);
 
-/* Address of the program's request variable: what it is in Fortran, where args point to a C copy. */
+/* Address of the program's request variable number `at`; in a call from Fortran, where args point to C copies, the
+ * program's own. */
 static inline uintptr_t ipo_request_variable(const struct ipo_thread *thread, uintptr_t array, uint32_t at)
 {
     return thread->fortran ? thread->variable + at * sizeof(int) : array + at * ipo_abi.handle_bytes;
 }
 
-/* Element of an array of datatypes. */
+/* Element `i` of an array of datatypes, as a C handle. */
 static inline uintptr_t ipo_type_at(const struct ipo_thread *thread, uintptr_t array, uint32_t i)
 {
     return thread->fortran ? ipo_handle_of(IPO_KIND_TYPE, ((const int *)array)[i]) : ipo_handle_load(array, i);
 }
 
-/* PMPI_Type_free, for whoever calls it: its handle may come back as that of another datatype.  (objects.c) */
+/* Calls PMPI_Type_free and makes cached signatures stale: MPI may give the handle to another datatype.  Returns MPI's
+ * result. */
 int ipo_type_free_unseen(uintptr_t *datatype);
 
-/* Remembers the request that a call with role q has started (after ipo_emit) and takes its start number. */
+/* Notes the request that a call with ROLE_REQUEST_OUT has started, with the next start number of the thread.  After
+ * ipo_emit. */
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args);
 
-/* Statuses can be read: their layout is what the family's should be. */
+/* Whether statuses can be read: their layout was checked (mpi/start.c). */
 extern IPO_OURS bool ipo_status_known;
 
-/* Handles that a call makes or takes away, nested calls included: kept before, followed after it succeeded. */
+/* Before a call that frees an object: keeps its handle, which the call overwrites.  Nested calls, too. */
 void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args);
+/* After a call succeeded: learns the objects that it made, and forgets those that it freed.  Nested calls, too. */
 void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args);
 
-/* What classes.c puts together: before and after the real call; p2p.c, collective.c, completion.c, objects.c. */
+/* ---- The entries of classes.c.  ipo_prepare_x keeps what the call will overwrite; ipo_describe_x fills frame->sig
+ * from the arguments, before the call; ipo_finish_x completes the record from the results, after it. */
+
+/* Sends: blocking, nonblocking, persistent. */
 void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args);
+/* Receives, likewise. */
 void ipo_describe_recv(struct ipo_frame *frame, uintptr_t *args);
+/* Calls that send and receive. */
 void ipo_describe_sendrecv(struct ipo_frame *frame, uintptr_t *args);
+/* Probes, also those that claim a message. */
 void ipo_describe_probe(struct ipo_frame *frame, uintptr_t *args);
+/* Blocking sends. */
 void ipo_finish_send(struct ipo_frame *frame, const uintptr_t *args);
+/* Blocking receives: source, tag and bytes become those of the message. */
 void ipo_finish_recv(struct ipo_frame *frame, const uintptr_t *args);
+/* Nonblocking sends and receives: notes the request. */
 void ipo_finish_isend(struct ipo_frame *frame, const uintptr_t *args);
+/* Calls that make a persistent request: notes it with what each start will move. */
 void ipo_finish_init(struct ipo_frame *frame, const uintptr_t *args);
+/* Probes that claim nothing. */
 void ipo_finish_probe(struct ipo_frame *frame, const uintptr_t *args);
+/* Collectives: communicator, root, bytes, number. */
 void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args);
+/* Collectives: notes the request of one that does not block. */
 void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args);
-/* The thread's last call was left by a longjmp: what it had taken out of sight is there again. */
+/* Puts requests back into the table that a Wait or Test had claimed when a longjmp left it. */
 void ipo_completion_left(struct ipo_thread *thread);
+/* Wait and Test: keeps the handles and sees to statuses. */
 void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args);
+/* Cancel, Request_free, Start: keeps the handle. */
 void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args);
+/* Wait for one request: takes partner and tag from its start. */
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args);
+/* Wait and Test: writes and counts what has completed. */
 void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args);
+/* Start and Startall: notes the starts of persistent requests. */
 void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args);
+/* Cancel, Request_free and generalized requests: writes what the request comes to. */
 void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args);
+/* Cancel and Request_free: the communicator of the request. */
 void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args);
+/* Probes that claim a message: notes it as a posted receive. */
 void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args);
+/* Receives of a claimed message: finds the claim. */
 void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args);
+/* Blocking receives of a claimed message: completes the claim. */
 void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args);
+/* Nonblocking receives of a claimed message: the request takes the claim's number. */
 void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args);
+/* Calls that make and free communicators, windows and files. */
 void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args);
+/* Calls that make and free objects, after them: learns and forgets the objects. */
 void ipo_finish_create(struct ipo_frame *frame, const uintptr_t *args);
+/* Local calls on a communicator. */
 void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args);
+/* Local calls: learns names and new objects. */
 void ipo_finish_comm(struct ipo_frame *frame, const uintptr_t *args);
+/* One-sided operations: window, target, bytes. */
 void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args);
+/* One-sided synchronization. */
 void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args);
+/* Calls on files: file, bytes. */
 void ipo_describe_io(struct ipo_frame *frame, uintptr_t *args);
+/* Calls on files: the status says how many bytes were moved. */
 void ipo_finish_io(struct ipo_frame *frame, const uintptr_t *args);
 
 #endif

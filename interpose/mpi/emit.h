@@ -1,10 +1,10 @@
-/* The end of every recorded call: its event, and the counters. */
+/* The end of every recorded call: its event, and the counters.  Record path of the thread that made the call. */
 #ifndef IPO_EMIT_H
 #define IPO_EMIT_H
 
 #include "interpose/mpi/record.h"
 
-/* Of a call that has no partner, tag or communicator. */
+/* The signature of a call without partner, tag and communicator. */
 static inline struct trc_sig ipo_plain_sig(uint32_t call, uint64_t site)
 {
     return (struct trc_sig){.call = call,
@@ -15,10 +15,11 @@ static inline struct trc_sig ipo_plain_sig(uint32_t call, uint64_t site)
                             .site = site};
 }
 
-/* An event whose signature the chunk does not define yet, that took long or came late; or a poll. */
+/* Writes what ipo_emit_here cannot: a poll, an event whose signature the chunk does not define yet, and one with a long
+ * time or gap. */
 void ipo_emit_slow(struct ipo_frame *frame);
 
-/* Writes and counts the event: in one piece with ipo_leave for the calls that have nothing else to do. */
+/* Writes and counts the event of frame->sig.  Inlined into ipo_leave, for calls that have nothing else to do. */
 static inline __attribute__((always_inline)) void ipo_emit_here(struct ipo_frame *frame)
 {
     struct trc_stream *stream = &frame->thread->stream;

@@ -9,11 +9,12 @@
 
 struct ipo_family;
 
-/* The number of the next of a family, from 0 on.  `of_parent`: the list of the parent's families (NULL: no parent).
- * False: it cannot be told. */
+/* *number: how many communicators the family `family`, a hash, had so far; counts the new one.  `of_parent`: the
+ * list of the parent's families, NULL without a parent.  False: not known, since memory or the lock could not be
+ * had.  Any thread, record path. */
 bool ipo_family_next(uint64_t family, struct ipo_family **of_parent, uint64_t *number);
 
-/* The parent is gone, and nothing can be made of it any more. */
+/* Frees the list of a parent that was freed itself. */
 void ipo_families_gone(struct ipo_family **of_parent);
 
 #endif

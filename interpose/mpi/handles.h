@@ -1,9 +1,10 @@
-/* C handles of the integers that Fortran has for them. */
+/* From Fortran's integers to C handles. */
 #ifndef IPO_HANDLES_H
 #define IPO_HANDLES_H
 
 #include "interpose/mpi/abi.h"
 
+/* Kinds of handles. */
 enum ipo_kind {
     IPO_KIND_COMM,
     IPO_KIND_TYPE,
@@ -14,13 +15,13 @@ enum ipo_kind {
     IPO_KINDS
 };
 
-/* Whether handles of this kind are the same integers in C and Fortran: all but files (MPICH), or none (Open MPI). */
+/* Whether a handle of this kind is the same integer in C and Fortran.  MPICH: all kinds but files; Open MPI: none. */
 static inline bool ipo_is_integer(enum ipo_kind kind)
 {
     return ipo_abi.handle_bytes == 4 && kind != IPO_KIND_FILE;
 }
 
-/* The C handle; asks MPI where it is not the integer itself. */
+/* The C handle of an integer; asks MPI (MPI_x_f2c) where they differ.  Any thread. */
 uintptr_t ipo_handle_of(enum ipo_kind kind, int integer);
 
 #endif

@@ -1,4 +1,5 @@
-/* Who is in a communicator: world ranks, shared by those that have the same. */
+/* The members of a communicator as world ranks, in lists that several communicators may share.  Any thread; memory
+ * of the arena. */
 #ifndef IPO_MEMBERS_H
 #define IPO_MEMBERS_H
 
@@ -7,27 +8,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* One list. */
 struct ipo_members {
-    atomic_uint users;
+    atomic_uint users; /* references; the last one to go frees it */
     int32_t n;
-    bool foreign;    /* some are of another world: -1 */
+    bool foreign;    /* some belong to another world; they stand as -1 */
     int32_t world[]; /* ranks in MPI_COMM_WORLD */
 };
 
-/* Learns the world's group, of `size` ranks. */
+/* Learns the group of MPI_COMM_WORLD, with `size` ranks.  Once. */
 void ipo_members_start(uintptr_t world_group, int32_t size);
 
-/* Of a communicator: of its local or its remote group.  Asks MPI.  NULL: not known, or no room. */
+/* The members of the local or the remote group of a communicator; asks MPI.  The caller has a reference.  NULL: not
+ * known, or no room. */
 struct ipo_members *ipo_members_of(uintptr_t comm, bool remote);
-/* Of one rank. */
+/* A list of one world rank, with a reference; NULL: no room. */
 struct ipo_members *ipo_members_one(int32_t rank);
 
-/* One more and one less user; NULL is nobody.  The last one gives the memory back. */
+/* Takes another reference; returns `members`, which may be NULL. */
 struct ipo_members *ipo_members_share(struct ipo_members *members);
+/* Gives a reference back; with the last one the memory is free.  NULL does nothing. */
 void ipo_members_drop(struct ipo_members *members);
 
-/* The world itself, in its order. */
+/* Whether these are all ranks of the world in their order; false for NULL. */
 bool ipo_members_are_world(const struct ipo_members *members);
+/* Whether two lists have equal ranks in equal order; false where one is NULL. */
 bool ipo_members_same(const struct ipo_members *a, const struct ipo_members *b);
 
 #endif

@@ -18,34 +18,38 @@ struct ipo_mpi {
     ipo_function real[IPO_CALLS]; /* as ipo_real; NULL where it lacks the call */
 };
 
-/* The library that code at `address` reaches by the name MPI_Init; NULL: none in its scope.  Asks the loader, once for
- * each object. */
+/* The library that code at `address` reaches by the name MPI_Init; NULL: none in its scope.  Asks the loader once
+ * for each object that calls.  Any thread; keeps errno. */
 const struct ipo_mpi *ipo_mpi_at(uintptr_t address);
 
-/* Any that is loaded; NULL: this process has no MPI. */
+/* Any MPI library that is loaded; NULL: this process has none.  Takes the loader's lock. */
 const struct ipo_mpi *ipo_mpi_any(void);
 
-/* From now on `mpi` is active.  `caller`: where its Init was called, 0 if nobody did yet. */
+/* Makes `mpi` the active one.  `caller`: the code that called its Init, 0 if none did yet.  Once; takes the loader's
+ * lock. */
 void ipo_mpi_activate(const struct ipo_mpi *mpi, uintptr_t caller);
 extern IPO_OURS const struct ipo_mpi *ipo_active_mpi;
 
-/* Another than the active one that was met, by number; NULL past the last. */
+/* Library number `i` of those that were met beside the active one; NULL past the last. */
 const struct ipo_mpi *ipo_mpi_other(unsigned i);
-/* Names them in the trace, as facts "mpi.other", once each; those met later are named when they are. */
+/* Writes a fact "mpi.other" for each of these; for those that are met later when they are met.  Takes the loader's
+ * lock. */
 void ipo_mpi_name_others(void);
 
-/* For the walk over loaded objects, in which the loader must not be asked; under its lock: lists those that need
- * another MPI than the active one. Of such an object (by its load address) only the slots that lead to the active MPI
- * are led to wrappers. */
+/* Lists the loaded objects that need another MPI than the active one.  Before a walk over the objects, inside which the
+ * loader cannot be asked; under its lock. */
 void ipo_foreign_list(void);
+/* Whether a slot of the object with this load address must keep its value: the object is in that list, and the slot
+ * does not lead to the active MPI.  After ipo_foreign_list, under the same lock. */
 bool ipo_is_foreign(uintptr_t load_address, uintptr_t slot);
 
 /* Where calls of the active MPI come from: the object that made the first, or everywhere if that MPI is in the global
  * scope. */
 extern IPO_OURS struct ipo_range ipo_active_range;
+/* As ipo_is_active, for a call site outside of ipo_active_range. */
 bool ipo_is_active_slow(uintptr_t site);
 
-/* Whether a call from this place is one of the active MPI. */
+/* Whether a call from this call site is one of the active MPI.  Record path. */
 static inline bool ipo_is_active(uintptr_t site)
 {
     return __builtin_expect(site - ipo_active_range.base < ipo_active_range.size, 1) || ipo_is_active_slow(site);

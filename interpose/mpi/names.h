@@ -1,4 +1,4 @@
-/* Rows of the call table by their names.  Under the loader's lock: one thread at a time. */
+/* Rows of the call table by their names.  One thread at a time: under the loader's lock. */
 #ifndef IPO_NAMES_H
 #define IPO_NAMES_H
 

@@ -1,10 +1,10 @@
-/* Negotiation: what a background loop of the program asks all ranks a thousand times a second, and what they answer.
- * The loop is Horovod's.  Its rounds are told from the program's collectives by their arguments: the bitwise AND or OR
- * of a few 64-bit words in place, and lists of bytes that rank 0 gathers and answers, always on a thread that is not
- * the main one.  Source: Horovod 0.28.1, mpi_controller.cc (CrossRankBitwiseAnd, SendReadyTensors, RecvFinalTensors).
+/* Negotiation: a background loop (Horovod's) asks all ranks a thousand times a second what they are ready for.  Its
+ * collectives differ from the program's by their arguments: the bitwise AND or OR of a few 64-bit words in place,
+ * and lists of bytes that rank 0 gathers and answers.  They are always made on a thread that is not the main one. 
+ * Source: Horovod 0.28.1, mpi_controller.cc (CrossRankBitwiseAnd, SendReadyTensors, RecvFinalTensors).
  *
- * A round that says what the one before said is counted into its FOLD; any other is written with its words.  Record
- * path. */
+ * A round with the same words as the one before is counted into its FOLD; any other is written with its words. 
+ * Record path. */
 #ifndef IPO_NEGOTIATION_H
 #define IPO_NEGOTIATION_H
 
@@ -13,17 +13,17 @@
 
 struct ipo_negotiation; /* of one communicator; never given back */
 
-/* Whether the collective that frame and comm describe may be such a round. */
+/* Whether the collective of `frame` may be a negotiation round: it is not made on the main thread. */
 static inline bool ipo_negotiation_suspected(const struct ipo_frame *frame)
 {
     return frame->thread->tid != ipo_process.writer.head->pid;
 }
 
-/* Before the call, with frame->comm and the rest of the signature known: marks a negotiation round (TRC_SIG_CONTROL) and
- * keeps the words that go in. */
+/* Before the call, with frame->comm and the rest of the signature known: marks a negotiation round (TRC_SIG_CONTROL)
+ * and keeps the words that go in. */
 void ipo_negotiation_describe(struct ipo_frame *frame, const uintptr_t *args);
 
-/* After it, on a communicator that has a negotiation.  True: it was a round, and is recorded. */
+/* After the call, on a communicator that has a negotiation.  True: it was a round, and it is recorded now. */
 bool ipo_negotiation_finish(struct ipo_frame *frame, const uintptr_t *args);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* What a wrapper keeps on its stack during the call. */
 struct ipo_frame {
-    const void *address; /* of the wrapper's stack frame: tells nested calls from stale marks */
+    const void *address; /* of the wrapper's stack frame: shows nested calls and stale marks */
     uint64_t site;       /* return address: the call site */
     struct ipo_thread *thread;
     const struct ipo_call *call;
@@ -17,42 +17,42 @@ struct ipo_frame {
     struct ipo_nccl_copy *copy;     /* the NCCL that is called; set for its calls only */
     uint64_t begin, end;            /* ticks */
     uint64_t sequence;              /* of a collective */
-    uint64_t gpu_op, gpu_launch;    /* nccl_state.c: its operation, and what it is launched with; NCCL's calls only */
-    struct ipo_nccl_cached *cached; /* of NCCL's calls: where this one is remembered; NULL: nowhere */
+    uint64_t gpu_op, gpu_launch;    /* NCCL: its operation, and the first of its launch (nccl/state.c) */
+    struct ipo_nccl_cached *cached; /* NCCL: its place in the cache; NULL: none */
     uint32_t index;                 /* of the signature */
     bool nested;
-    bool late;        /* sizes are missing: to be described again when MPI has accepted the datatypes */
+    bool late;        /* sizes are missing: describe it again when MPI has accepted the datatypes */
     bool numbered;    /* it has its number among the communicator's collectives */
     int result;       /* of the real call */
-    bool failed;      /* it is an error */
-    bool poll;        /* nothing had happened: goes to a fold */
-    uintptr_t status; /* a status the real call was given: the caller's or ours; 0 none */
-    uintptr_t handle; /* of an object that the call takes away, the claim of a message, or what a Wait waits for */
-    uint64_t key;     /* what decides the signature where no argument does; IPO_NO_KEY: too much does */
+    bool failed;      /* `result` is an error */
+    bool poll;        /* it found nothing: counted into a fold */
+    uintptr_t status; /* address of the status that the real call fills, the caller's or ours; 0: none */
+    uintptr_t handle; /* of an object that the call frees; or the claim of a message, or a Wait's request */
+    uint64_t key;     /* what decides the signature where no argument does; IPO_NO_KEY: it is not cached */
     struct trc_sig sig;
 };
 
 #define IPO_NO_KEY UINT64_MAX
 
-/* Before the real call.  False: pass through, ipo_leave must not be called.  `args` may be changed: where the caller
- * ignores a status that is needed, one of ours takes its place. */
+/* Before the real call; frame->address and frame->site are set.  False: pass the call through without ipo_leave.  May
+ * change `args`: a status of the thread's own replaces one that the caller ignores.  Keeps errno. */
 bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args);
 
-/* After it.  Keeps errno. */
+/* After the real call, with the same frame and args and its result.  Keeps errno. */
 void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result);
 
-/* Whether the marked call is still there, of which the calling one would be a part.  (mark.c) */
+/* Whether the call that the thread has marked still runs; `frame` is that of a call below it.  (mark.c) */
 bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *frame);
 
-/* Whether a call is made inside another one.  A frame below the mark runs inside the marked call, if that is still
- * there: longjmp or a C++ exception may have left it without passing ipo_leave. */
+/* Whether a call is made inside another one: its stack frame is below the mark, and the marked call still runs.  A
+ * longjmp or a C++ exception may have left that one without ipo_leave. */
 static inline bool ipo_is_inside(const struct ipo_thread *thread, const struct ipo_frame *frame)
 {
     return __builtin_expect(frame->address < thread->mark, 0) && ipo_mark_stands(thread, frame);
 }
 
-/* Whether a nested call is the C function that the Fortran layer calls inside the wrapper of the same name (MPICH): the
- * same call, not another one.  Only the first is; what a callback calls in there counts as nested. */
+/* Whether a nested call is the C function that MPICH's Fortran layer calls for the Fortran call under way: the same
+ * call, not another one.  Only the first such call is; later ones, from callbacks, are nested. */
 static inline bool ipo_is_twin(const struct ipo_frame *frame)
 {
     struct ipo_thread *thread = frame->thread;
@@ -62,15 +62,15 @@ static inline bool ipo_is_twin(const struct ipo_frame *frame)
     return same;
 }
 
-/* The thread calls again, outside of the call that it has marked: that was left by a longjmp. */
+/* Closes a call that a longjmp or an exception left without ipo_leave. */
 void ipo_call_left(struct ipo_thread *thread);
 
 /* ---- for the files that know classes of calls */
 
 /* Before the call, first `prepare`: keeps what the call will overwrite, puts statuses of ours where they are needed.
- * Then `describe`: fills frame->sig from the arguments; left out where the signature is remembered (sig_cache.h).  After it,
- * `finish`: completes the signature from the results, and writes the event by ipo_emit, then what follows it.  NULL:
- * nothing to do, or just ipo_emit. */
+ * Then `describe`: fills frame->sig from the arguments; left out where the signature is remembered (sig_cache.h). 
+ * After it, `finish`: completes the signature from the results, and writes the event by ipo_emit, then what follows
+ * it.  NULL: nothing to do, or just ipo_emit. */
 struct ipo_class {
     void (*prepare)(struct ipo_frame *, uintptr_t *args);
     void (*describe)(struct ipo_frame *, uintptr_t *args);
@@ -81,14 +81,16 @@ extern IPO_OURS const struct ipo_class ipo_classes[];
 /* Writes the event (or fold) of frame->sig and counts it. */
 void ipo_emit(struct ipo_frame *frame);
 
-/* Takes the next start number of the thread for the request that the event just written started. */
+/* The next start number of the thread, for the request that the event just written started. */
 uint64_t ipo_next_start(struct ipo_thread *thread);
 
-/* Adds bytes to the counters of a call that is not the one being recorded (a receive that a Wait completed). */
+/* Adds bytes to the counters of an earlier call: of a receive that a Wait completed.  `call`, `site`: that
+ * receive's. */
 void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_t sent, uint64_t received);
 
-/* Counts a point-to-point message; `index` is the signature that carries P2P_OUT or P2P_IN. */
+/* Counts a sent point-to-point message; `index` of the signature with its partner and bytes. */
 void ipo_count_sent(struct ipo_thread *thread, uint32_t index);
+/* Counts a received message, likewise. */
 void ipo_count_received(struct ipo_thread *thread, uint32_t index);
 
 #endif

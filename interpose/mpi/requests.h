@@ -1,5 +1,5 @@
-/* Requests under way: from a handle back to the call that started it.  Lock-free, no allocation: a request may be
- * started in one thread and completed in another. */
+/* Requests under way: from a handle back to the call that started it.  A request may be started by one thread and
+ * completed by another.  All functions: record path, any thread; no lock, no allocation. */
 #ifndef IPO_REQUESTS_H
 #define IPO_REQUESTS_H
 
@@ -14,61 +14,63 @@ struct ipo_thread;
 enum ipo_request_flag {
     IPO_REQUEST_PERSISTENT = 1u << 0,
     IPO_REQUEST_ACTIVE = 1u << 1,
-    IPO_REQUEST_CANCELLING = 1u << 2, /* MPI_Cancel was called: the status has to be asked */
+    IPO_REQUEST_CANCELLING = 1u << 2, /* MPI_Cancel was called: the status says whether it was cancelled */
     IPO_REQUEST_READ = 1u << 3,       /* a file read: its bytes are counted at completion */
-    IPO_REQUEST_BY_STATUS = 1u << 4,  /* receives, but not as a plain receive does: `source` and `tag` do not count */
-    IPO_REQUEST_RECEIVES = 1u << 5,   /* a plain receive */
-    IPO_REQUEST_RESERVED = 1u << 6    /* no request: the place of a handle that means none (ipo_request_reserve) */
+    IPO_REQUEST_BY_STATUS =
+        1u << 4, /* not a plain send or receive: completed by its status, without `source` and `tag` */
+    IPO_REQUEST_RECEIVES = 1u << 5, /* a plain receive */
+    IPO_REQUEST_RESERVED = 1u << 6  /* the handle means no request (ipo_request_reserve) */
 };
 
-/* What a usual completion looks at is in the first of two cache lines. */
+/* A request.  The fast path of a completion reads only the first of its two cache lines. */
 struct ipo_request {
     _Alignas(64) uint32_t flags;
     uint32_t thread;         /* index of the thread that started it */
     uint64_t number;         /* its start number there */
     uint32_t index, version; /* of the signature that started it, in its thread's table */
-    int32_t source, tag;     /* that it was posted for, as the program gave them */
-    uintptr_t variable;      /* of a shared handle: see below; 0: completed */
+    int32_t source, tag;     /* of a receive, as the program gave them */
+    uintptr_t variable;      /* of a start behind the shared handle: address of the program's variable; 0: completed */
     struct ipo_comm *comm;
     uint32_t charge;    /* call that its received bytes are counted under */
-    struct trc_sig sig; /* that signature, for when the table has forgotten it */
+    struct trc_sig sig; /* that signature, in case the table has dropped it */
 };
 _Static_assert(sizeof(struct ipo_request) == 128, "two cache lines");
 
-/* Buckets of eight keys, one cache line, in an array of their own: a look-up that misses costs one line.  A handle has
- * a favourite way in its bucket, looked at first.  One that finds its bucket full goes to a second bucket; only after
- * that has happened is the second one looked at. */
+/* A bucket is eight keys in one cache line; keys have an array of their own, so that a search that fails reads one
+ * line. Each handle has a usual slot in its bucket, which is read first.  A handle whose bucket is full goes to a
+ * second bucket; second buckets are searched only after that has happened once. */
 #define IPO_REQUEST_BUCKETS 8192u
 #define IPO_REQUEST_WAYS    8u
 
 struct ipo_request_table {
-    _Atomic uint64_t *keys;    /* buckets x ways */
+    _Atomic uint64_t *keys;    /* IPO_REQUEST_BUCKETS x IPO_REQUEST_WAYS */
     struct ipo_request *slots; /* as many; only what is used becomes memory */
     atomic_bool spilled;       /* second buckets are in use */
 };
 extern IPO_OURS struct ipo_request_table ipo_requests;
 
-/* Handles are addresses of objects in pools, or small numbers: their low bits differ least.  The first 13 bits are the
- * bucket, the other three the way in it. */
+/* The usual slot of a handle: 13 bits of a hash are its bucket, three more the place in it. */
 static inline uint32_t ipo_request_usual_slot(uint64_t handle)
 {
     return (uint32_t)(handle * 0x9e3779b97f4a7c15u >> 48);
 }
 _Static_assert(IPO_REQUEST_BUCKETS *IPO_REQUEST_WAYS == 1u << 16, "ipo_request_usual_slot gives 16 bits");
 
-/* A place for the request or message with this handle, to be filled in and then published.  NULL: no room. */
+/* A place for the request or message with this handle.  The caller fills it in and then publishes it.  NULL: no
+ * room. */
 struct ipo_request *ipo_request_place(uint64_t handle);
-/* From now on it is found: a place of the table, or one of ipo_shared_add of this thread. */
+/* Makes a place of ipo_request_place or ipo_shared_add visible to searches. */
 void ipo_request_publish(struct ipo_thread *thread, struct ipo_request *request, uint64_t handle);
 
-/* A handle that means no request of its own: it is in the table, so that no way through the table takes it for one. */
+/* Enters a handle that means no request, so that no search takes it for one. */
 void ipo_request_reserve(uint64_t handle);
 
-/* Both, with a copy of `request`.  False: no room. */
+/* Enters a copy of `request` under a handle.  False: no room. */
 bool ipo_request_add(uint64_t handle, const struct ipo_request *request);
 
-/* The entry of a handle, or NULL.  Only its owner (who may wait for it) looks it up. */
+/* As ipo_request_find, for a handle that is not in its usual slot. */
 struct ipo_request *ipo_request_find_slow(uint64_t handle);
+/* The request of a handle; NULL: not known.  Valid until it is removed.  By the thread that completes the request. */
 static inline struct ipo_request *ipo_request_find(uint64_t handle)
 {
     uint32_t at = ipo_request_usual_slot(handle);
@@ -76,22 +78,24 @@ static inline struct ipo_request *ipo_request_find(uint64_t handle)
         return &ipo_requests.slots[at];
     return ipo_request_find_slow(handle);
 }
+/* Takes a request out of the table; its place is free at once. */
 void ipo_request_remove(struct ipo_request *request);
 
-/* Takes an entry out of sight during the call that may complete it: once that has, another thread may be given the same
- * handle, before the completion is written.  What did not complete is put back. */
+/* Finds a request and hides it from searches during the call that may complete it: MPI may give the handle to another
+ * thread before the completion is written.  NULL: not known. */
 struct ipo_request *ipo_request_claim(uint64_t handle);
+/* Makes a claimed request visible again: it did not complete. */
 void ipo_request_unclaim(uint64_t handle, struct ipo_request *request);
 
-/* The shared handle of sends that had finished when they were started: Open MPI gives all of them one, so they are told
- * apart by `variable`, the address where the program keeps it, and in order where that fails.  Returns a place to fill
- * in; NULL: memory is short. */
+/* A place for a start whose handle is shared: MPI gives it to all sends that had finished when they were started.  Such
+ * starts are distinguished by `variable`, the address of the program's request, and by their order where that fails.
+ * The caller fills the place in and publishes it.  NULL: memory is short. */
 struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable);
-/* The start that a completion of the shared handle at `variable` belongs to, given up by this; valid until the thread's
- * next call.  It may be another thread's.  NULL: none known. */
+/* Takes the start that a completion of the shared handle at `variable` belongs to, perhaps another thread's.  Valid
+ * until the calling thread's next call.  NULL: not known. */
 const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable);
 
-/* Makes the table's memory; once. */
+/* Maps the table's memory.  Once, before the first record; false: no memory. */
 bool ipo_requests_start(void);
 
 #endif

@@ -7,24 +7,27 @@
 
 struct ipo_mpi;
 
-/* Settles which MPI is recorded (multi_mpi.h) and fills ipo_real; `caller` is an address in the code that calls Init,
- * NULL if nobody does yet.  Once; later calls return at once.  False: no MPI in this process. */
+/* Decides which MPI is recorded (multi_mpi.h) and fills ipo_real and ipo_own.  `caller`: an address in the code that
+ * calls Init, NULL if none does yet.  Later calls return at once.  False: this process has no MPI.  Takes the
+ * loader's lock. */
 bool ipo_resolve_all(const void *caller);
 
-/* The library's own function of a call, past any other tool; NULL if it lacks it. */
+/* The function of this name ("MPI_Send") in a library, past any other tool; NULL: the library lacks it.  Asks the
+ * loader. */
 ipo_function ipo_mpi_own(const struct ipo_mpi *mpi, const char *name);
 
-/* A function by name, from the MPI library; NULL if it lacks it. */
+/* The function of this name in the active MPI library; NULL: the library lacks it.  Asks the loader. */
 ipo_function ipo_resolve_name(const char *name);
 
-/* Address of a data symbol as the program sees it (copy relocations make that the executable's); 0 if absent. */
+/* Address of a data symbol of MPI as the program sees it (a copy relocation puts it into the executable); 0: there is
+ * none.  Asks the loader. */
 uintptr_t ipo_resolve_data(const char *name);
 
-/* The real function of a call for passing through, which is that of the caller's MPI; `site` is the return address.
- * Never NULL: where no MPI has it, a function that returns an error code. */
+/* The function that a call must be passed on to, in the MPI of its caller; `site` is the return address.  Never
+ * NULL: where no MPI has it, a function that returns an error code.  Any thread. */
 ipo_function ipo_resolved(enum ipo_call_id id, const void *site);
 
-/* File name of the MPI library; "" before it is known. */
+/* Path of the active MPI library, valid for ever; "" before it is known. */
 const char *ipo_mpi_object(void);
 
 #endif

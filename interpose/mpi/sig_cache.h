@@ -1,30 +1,31 @@
-/* A memory of arguments: a call from the same place with the same words has the same signature, so that describing it
- * (communicator, world ranks, type sizes) can be left out.  Only for calls whose signature depends on words alone, not
- * on what arrays hold.  Whatever can give a handle a new meaning makes all memories stale. */
+/* The signature cache: a call from the same call site with the same argument words has the same signature, so that it
+ * need not be described again (communicator, world ranks, type sizes).  Only for calls whose signature depends on the
+ * words alone, not on what arrays hold.  Each thread has its own rows.  Whatever may give a handle a new meaning makes
+ * all rows stale (ipo_cache_forget).  All functions: record path of the thread that owns the rows. */
 #ifndef IPO_SIG_CACHE_H
 #define IPO_SIG_CACHE_H
 
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/record.h"
 
-/* How often memories went stale, in the upper half of the word that arms the wrappers. */
+/* How often all rows became stale: the upper half of the word that arms the wrappers. */
 static inline uint64_t ipo_cache_epoch(void)
 {
     return __atomic_load_n((const uint64_t *)(const void *)ipo_armed, __ATOMIC_RELAXED) & ~(uint64_t)UINT32_MAX;
 }
-/* A memory is good while its stamp is this; never 0, which is that of a free one. */
+/* The stamp of rows that are not stale; never 0, which marks a free row. */
 static inline uint64_t ipo_cache_stamp(void)
 {
     return ipo_cache_epoch() | 1;
 }
 
-/* Site and call in one word: no address has bits up there. */
+/* Call site and call in one word: the upper bits of an address are not used. */
 static inline uint64_t ipo_cache_site(uint64_t site, enum ipo_call_id id)
 {
     return site ^ (uint64_t)id << 54;
 }
 
-/* `first` and `second`: the arguments that vary most from call to call. */
+/* The row for a call site and the two arguments that vary most from call to call. */
 static inline struct ipo_cached *ipo_cache_at(struct ipo_thread *thread, uint64_t site, uintptr_t first,
                                               uintptr_t second)
 {
@@ -32,7 +33,7 @@ static inline struct ipo_cached *ipo_cache_at(struct ipo_thread *thread, uint64_
     return &thread->cache[(hash ^ hash >> 8) % IPO_CACHE_ROWS];
 }
 
-/* The place for a call with these arguments, or NULL if it is not one to remember. */
+/* The row for a call with these arguments; NULL: it is not cached. */
 static inline struct ipo_cached *ipo_cache_place(const struct ipo_frame *frame, const struct ipo_call *call,
                                                  const uintptr_t *args)
 {
@@ -46,7 +47,7 @@ static inline struct ipo_cached *ipo_cache_place(const struct ipo_frame *frame, 
     return ipo_cache_at(frame->thread, frame->site, args[call->cache_key[0]], args[call->cache_key[1]]);
 }
 
-/* Whether the place holds this very call; then frame->sig, comm and index are filled in. */
+/* Whether the row holds exactly this call; then frame->sig, comm and index are filled in. */
 static inline bool ipo_cache_recall(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id,
                                     const uintptr_t *args, const struct ipo_cached *cached)
 {
@@ -67,7 +68,8 @@ static inline bool ipo_cache_recall(struct ipo_frame *frame, const struct ipo_ca
     return true;
 }
 
-/* `stamp` as it was before the call was described, for what describing it may have made stale. */
+/* Stores a described call in its row.  `stamp` was read before the call was described: if describing it made rows
+ * stale, this one is stale too. */
 static inline void ipo_cache_keep(const struct ipo_frame *frame, const uintptr_t *args, struct ipo_cached *cached,
                                   uint64_t stamp)
 {

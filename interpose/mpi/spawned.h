@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-/* A spawned world's identity, out of the one that it may share with others.  The same on all ranks of the world,
- * another one in each; `shared` itself where it is alone, or where nothing can be found.  Once, after MPI_Init has
- * returned. */
+/* The identity of a spawned world, equal on all its ranks and different from that of other worlds.  `shared`: the
+ * identity that it may share with others; returned as it is where the library's data do not say more.  Reads the
+ * library's memory.  Once, after MPI_Init has returned. */
 uint64_t ipo_spawned_identity(uint64_t shared);
 
 #endif

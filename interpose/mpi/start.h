@@ -5,16 +5,16 @@
 #include <stdbool.h>
 
 /* Before the first Init call of the process: finds MPI, makes the file, arms the wrappers.  `caller`: an address in the
- * code that calls.  False: not traced (switched off, no file could be made ..).  errno is not kept. */
+ * calling code.  False: not traced (switched off, no file could be made).  In the calling thread; errno is not kept. */
 bool ipo_mpi_start(const void *caller);
 
-/* After an Init call succeeded: rank, size, world; the process is traced from the first one on. */
+/* After an Init call succeeded: learns rank, size and world.  With the first one tracing begins. */
 void ipo_mpi_ready(void);
 
-/* After a call of MPI_Finalize or MPI_Session_finalize succeeded: with the last one recording ends. */
+/* After MPI_Finalize or MPI_Session_finalize succeeded.  With the last one recording ends. */
 void ipo_mpi_finalized(void);
 
-/* MPI_Abort is entered with this code. */
+/* Before MPI_Abort with this code: ends the trace as aborted. */
 void ipo_mpi_aborting(int code);
 
 #endif

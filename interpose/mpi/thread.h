@@ -7,10 +7,8 @@
 #include "interpose/mpi/requests.h"
 #include "trace/writer/writer.h"
 
-#define IPO_TYPES 64u /* predefined datatypes whose size is remembered */
-#define IPO_SHARED                                                                                                     \
-    65536u /* outstanding starts behind the shared handle, in parts that are made when they are needed                 \
-            */
+#define IPO_TYPES       64u    /* predefined datatypes whose size is remembered */
+#define IPO_SHARED      65536u /* starts under way behind the shared handle, in parts that are made when needed */
 #define IPO_SHARED_PART 1024u
 
 struct ipo_type {
@@ -19,11 +17,11 @@ struct ipo_type {
 };
 
 #define IPO_CACHE_ROWS  256u
-#define IPO_CACHE_WORDS 11u /* Sendrecv has most; makes an ipo_memo 128 bytes */
+#define IPO_CACHE_WORDS 11u /* as many as Sendrecv needs; a row has 128 bytes */
 
-/* A call as it was last made: see sig_cache.h. */
+/* A row of the signature cache (sig_cache.h): a call as it was last made. */
 struct ipo_cached {
-    uint64_t site;  /* and call */
+    uint64_t site;  /* call site and call: ipo_cache_site */
     uint64_t stamp; /* 0: free */
     struct trc_sig_state *state;
     struct ipo_comm *comm;
@@ -34,7 +32,8 @@ struct ipo_cached {
 struct ipo_frame;
 struct ipo_nccl_own;
 
-/* MPI may be asked for the size of a datatype once a call has accepted it: before, its error would be the program's. */
+/* Whether MPI may be asked for the size of a datatype: only after a call has accepted it, since a wrong handle would
+ * raise the program's error.  MISSED: a size was needed and could not be asked for. */
 enum ipo_sizes { IPO_SIZES_ASKED, IPO_SIZES_KNOWN_ONLY, IPO_SIZES_MISSED };
 
 struct ipo_thread {
@@ -57,12 +56,12 @@ struct ipo_thread {
     char *statuses;
     uint32_t scratch;    /* how many of each fit */
     uint32_t claims;     /* requests that a call under way has taken out of sight */
-    const void *nccl;    /* the mark, if the outermost wrapper is one of NCCL's */
+    const void *nccl;    /* equal to the mark if the outermost wrapper is one of NCCL's */
     uint32_t nccl_depth; /* of groups */
     struct ipo_nccl_own
         *nccl_own; /* what its NCCL calls need; mapped at the first, kept for whoever takes the page over */
     /* A call from Fortran (fortran.c). */
-    bool fortran;                /* one is being described or finished: args are made up */
+    bool fortran;                /* such a call is described or finished: args are C copies */
     uintptr_t variable;          /* then: the program's own request variable, or the first of an array */
     const struct ipo_call *twin; /* the call whose C function the Fortran layer may call; NULL: none */
     const void *twin_below;      /* from frames below this one */
@@ -74,30 +73,32 @@ struct ipo_thread {
 /* The calling thread's state, made on first use; NULL if there can be none.  Keeps errno. */
 struct ipo_thread *ipo_thread_open(void);
 extern IPO_OURS __thread struct ipo_thread *ipo_thread_current;
+/* The calling thread's state, as ipo_thread_open.  Record path. */
 static inline struct ipo_thread *ipo_thread_self(void)
 {
     struct ipo_thread *thread = ipo_thread_current;
     return __builtin_expect(thread != NULL, 1) ? thread : ipo_thread_open();
 }
 
-/* A call ended on another thread than it began on: two threads would write one stream, so recording ends and says so.
- */
+/* Ends the recording, and says why: a call ended on another thread than it began on, so two threads write one
+ * stream. */
 void ipo_thread_moved(void);
 
-/* That of a Linux thread, or NULL.  For our own thread, which may only peek into it. */
+/* The state of a Linux thread, or NULL.  For our own thread, which only reads it. */
 const struct ipo_thread *ipo_thread_of(uint32_t tid);
 /* The first of all; `next` leads to the others. */
 const struct ipo_thread *ipo_thread_first(void);
+/* The first of all, for a thread of the program that takes starts of other threads (requests.c). */
 struct ipo_thread *ipo_threads(void);
 
-/* The n-th start behind the shared handle; NULL: its part has not been made. */
+/* Start number `n` behind the shared handle; NULL: its part does not exist.  Any thread. */
 static inline struct ipo_request *ipo_shared_at(const struct ipo_thread *thread, uint32_t n)
 {
     struct ipo_request *part = __atomic_load_n(&thread->shared[n % IPO_SHARED / IPO_SHARED_PART], __ATOMIC_ACQUIRE);
     return part ? part + n % IPO_SHARED_PART : NULL;
 }
 
-/* The oldest start behind the shared handle is completed.  Other threads may look at it meanwhile. */
+/* Drops the oldest start behind the shared handle.  By the owner; other threads may read it meanwhile. */
 static inline void ipo_shared_next(struct ipo_thread *thread)
 {
     uint32_t first = thread->shared_first;
@@ -109,7 +110,7 @@ static inline void ipo_shared_next(struct ipo_thread *thread)
     __atomic_store_n(&thread->shared_first, first, __ATOMIC_RELAXED);
 }
 
-/* Room for `n` requests and statuses in the thread's scratch memory; false if it cannot be had. */
+/* Makes room for `n` requests and statuses in the thread's scratch memory.  False: no memory.  Keeps errno. */
 bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n);
 
 #endif

@@ -1,43 +1,46 @@
-/* The hooks in NCCL, which of them are open, and how NCCL finds those that it opens itself.
+/* The hooks in NCCL: which of them see calls, and how NCCL finds the two that it calls itself.
  *
- * A profiler plugin and an NVTX injection are named by environment variables.  Setting them would change what the
- * program and its children see; so the getenv of the objects that have NCCL in them leads here, and answers for these
- * two names where the environment has nothing.  What the user set is never replaced. */
+ * Environment variables name a profiler plugin and an NVTX injection.  To set them would change what the program and
+ * its children see.  So getenv of the objects that contain NCCL leads here, and answers for these two names where
+ * the environment has no value.  A value that the user set is never replaced. */
 #ifndef IPO_NCCL_HOOKS_H
 #define IPO_NCCL_HOOKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A hook, a bit each. */
 enum ipo_nccl_hook {
     IPO_HOOK_SYMBOLS = 1u << 0,
     IPO_HOOK_DLSYM = 1u << 1,
     IPO_HOOK_PLUGIN = 1u << 2,
     IPO_HOOK_NVTX = 1u << 3,
-    IPO_HOOK_CHANNELS = 1u << 4 /* of the plugin: when the parts of a kernel begin and end; costs NCCL some percent */
+    IPO_HOOK_CHANNELS = 1u << 4 /* the plugin's events for parts of a kernel; costs NCCL some percent */
 };
 
-/* Whether the user lets a hook be used (HPCTOP_NCCL). */
+/* Whether the user allows a hook (HPCTOP_NCCL).  Any thread. */
 bool ipo_nccl_hook_allowed(enum ipo_nccl_hook hook);
 
-/* Something came through a hook; from the first time on the head's facts name it.  `object`: base address of the
- * object that has this NCCL.  Any thread; cheap when it was said before. */
+/* Notes that a hook has seen something of the NCCL in the object at base address `object` (NULL: not known).  The first
+ * time, the fact "nccl.hooks" names it; later calls are cheap.  Any thread. */
 void ipo_nccl_hook_live(enum ipo_nccl_hook hook, const void *object);
+/* Whether that was noted for a hook and an object.  Any thread. */
 bool ipo_nccl_hook_is_live(enum ipo_nccl_hook hook, const void *object);
 
-/* Once the process is traced: the facts so far. */
+/* Writes the fact "nccl.hooks" as it is now, and again with each hook that comes later.  When the process is traced,
+ * off the record path. */
 void ipo_nccl_hooks_report(void);
 
-/* The driver of CUDA is being looked up: what has NCCL in it without showing it (statically, as Horovod) may soon use
- * it.  Leads slots of getenv here. */
+/* Sets slots of getenv in all objects to ipo_nccl_getenv: the CUDA driver is being looked up, and an object with a
+ * hidden NCCL (linked statically, as in Horovod) may soon use it.  In the program's dlsym. */
 void ipo_cuda_coming(void);
-/* Whether slots of getenv are to be led here in all objects (else only in those that define NCCL). */
+/* Whether slots of getenv are to be set in all objects, not only in those that define NCCL. */
 bool ipo_nccl_may_be_hidden(void);
 
-/* getenv(3) of the objects that have NCCL, or may have. */
+/* What getenv(3) is for objects that contain NCCL, or may contain it.  Keeps getenv's contract; any thread. */
 char *ipo_nccl_getenv(const char *name);
 
-/* Whether NCCL was told that we are its profiler plugin. */
+/* Whether NCCL was given libtrace.so as its profiler plugin. */
 bool ipo_nccl_plugin_offered(void);
 
 #endif

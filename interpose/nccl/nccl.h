@@ -39,21 +39,22 @@ enum ipo_nccl_moves {
     IPO_MOVES_RECV
 };
 
-/* Roles that say what a data call is, and where they stand among its arguments; one that is not there stands behind the
- * last argument, where there is a 0. */
+/* The roles of a data call, for ipo_nccl_call.at.  A role that the call does not have is behind its last argument,
+ * where the array of arguments has a 0. */
 enum { IPO_AT_COUNT, IPO_AT_TYPE, IPO_AT_OP, IPO_AT_ROOT, IPO_AT_PEER, IPO_AT_COMM, IPO_AT_STREAM, IPO_ATS };
 
+/* One row of the call table. */
 struct ipo_nccl_call {
     const char *name;  /* "ncclAllReduce" */
     const char *roles; /* an enum ipo_nccl_role for each argument */
     uint8_t opclass;   /* enum trc_opclass, TRC_OP_PASS or TRC_OP_LOOK */
     uint8_t moves;     /* enum ipo_nccl_moves */
     uint8_t arity;
-    uint8_t at[IPO_ATS];
+    uint8_t at[IPO_ATS]; /* positions of these roles */
     bool exported;
 };
 extern IPO_OURS const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS];
-/* It puts work on a stream. */
+/* Whether the call puts work on a stream. */
 static inline bool ipo_nccl_is_data(enum ipo_nccl_id id)
 {
     return trc_opclass_is((enum trc_opclass)ipo_nccl_calls[id].opclass, TRC_FACT_ENQUEUES);
@@ -66,7 +67,7 @@ struct ipo_nccl_copy {
     ipo_function real[IPO_NCCL_CALLS]; /* NULL where this NCCL lacks it */
     const void *base, *end;            /* of the object that defines it */
     char object[1024];                 /* its file name */
-    int version;                       /* 22809; 0: it does not say */
+    int version;                       /* as NCCL_VERSION_CODE, 22809; 0: not known */
 };
 extern IPO_OURS struct ipo_nccl_copy ipo_nccl_copies[IPO_NCCL_COPIES];
 extern IPO_OURS const ipo_function ipo_nccl_wrapper[IPO_NCCL_COPIES][IPO_NCCL_CALLS]; /* NULL for PASS rows */
@@ -78,69 +79,77 @@ enum { IPO_NCCL_SUCCESS = 0, IPO_NCCL_SYSTEM_ERROR = 2, IPO_NCCL_IN_PROGRESS = 7
 
 /* The first argument of `call` with this role; 0 where the call has no such argument. */
 uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, enum ipo_nccl_role role);
-/* count x size of an ncclDataType_t; TRC_BYTES_UNKNOWN for a type of a later version. */
+/* Bytes of `count` elements of an ncclDataType_t; TRC_BYTES_UNKNOWN for a type that is not known here. */
 uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count);
-/* The row of a name; -1: it has none. */
+/* Number of the row with this name ("ncclAllReduce"); -1: there is none. */
 int ipo_nccl_row(const char *name);
 
-/* How many copies are known: the first of ipo_nccl_copies. */
+/* How many entries of ipo_nccl_copies are used.  Any thread. */
 unsigned ipo_nccl_copies_n(void);
-/* The next one is filled in.  One thread at a time. */
+/* Makes the next entry visible, which the caller has filled in.  One thread at a time. */
 void ipo_nccl_copies_add(void);
-/* The copy that an object is; NULL: it is none. */
+/* The copy in the object with this base address; NULL: none.  Any thread. */
 struct ipo_nccl_copy *ipo_nccl_copy_at(const void *base);
 
 /* ---- resolve.c */
 
-/* Finds NCCL, in whatever loaded objects define it, once more where objects were loaded since the last time.  `caller`:
- * an address in the code that called, whose scope is asked; NULL: only the global scope.  The copy that this code calls
- * by the public names; NULL: none. */
+/* The copy that code at `caller` calls by the public names; NULL: none.  `caller` NULL: the copy of the global scope.
+ * Searches loaded objects again where some were loaded since the last time.  Asks the loader. */
 struct ipo_nccl_copy *ipo_nccl_resolve(const void *caller);
 
-/* What passes a call on that is not recorded; never NULL: where no NCCL has it, a function that returns an error. */
+/* The function that a call which is not recorded must be passed on to.  Never NULL: where no NCCL has it, a function
+ * that returns an error.  `copy` NULL: the copy that `caller` reaches. */
 ipo_function ipo_nccl_pass(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const void *caller);
 
-/* The wrapper that a slot of an object is to lead to, where it has that name; NULL: none.  `base`: the object's;
- * `bound`: what the slot leads to now. */
+/* The wrapper for a slot with this name; NULL: none.  `base`: base address of the slot's object; `bound`: where the
+ * slot leads now.  Under the loader's lock. */
 ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void *bound);
 
-/* dlsym of a name of NCCL on a real handle: our wrapper, where the object has the function and it is one that is
- * recorded; else what is there. */
+/* What the program's dlsym of a name of NCCL on a real handle returns: the wrapper, where the object has the
+ * function and it is recorded; else what the object has. */
 void *ipo_nccl_looked_up(void *handle, const char *name);
 
-/* ---- nccl.c: as ipo_enter and ipo_leave */
+/* ---- nccl.c: record path */
 
-/* frame->copy is set, or NULL for the exported names. */
+/* Before the real call.  frame->copy is set; NULL for the exported names, where it is found.  False: pass the call
+ * through without ipo_nccl_leave. */
 bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args);
+/* After the real call, with its result.  Keeps errno. */
 void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, int result);
 
-/* The same for a call that NCCL itself tells of (profiler.h): `args` by the row's roles, `comm` may be NULL. */
+/* Begins the record of a call that the plugin or NVTX reports (profiler.h).  `args` as the row's roles; `comm` NULL:
+ * not known.  False: it is not recorded, and ipo_nccl_event_leave must not be called. */
 bool ipo_nccl_event_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *comm,
                           const void *site);
+/* Ends that record and writes it. */
 void ipo_nccl_event_leave(struct ipo_frame *frame, enum ipo_nccl_id id);
 
 /* ---- comms.c */
 
-/* What is read of an ncclConfig_t (`config` may be NULL); size, magic and version in front say whether it is one and
- * what it has.  Source: nccl.h of 2.14 (blocking) and 2.27 (commName). */
-bool ipo_nccl_config_blocks(const char *config);      /* true where it does not say */
-const char *ipo_nccl_config_name(const char *config); /* NULL: none */
+/* Whether calls on a communicator with this ncclConfig_t block; true where the config does not say, or is NULL.  Size,
+ * magic and version in front say what it has.  Source: nccl.h of 2.14 (blocking) and 2.27 (commName). */
+bool ipo_nccl_config_blocks(const char *config);
+/* The name in an ncclConfig_t, which owns it; NULL: none. */
+const char *ipo_nccl_config_name(const char *config);
 
-/* Hash of the 128 bytes of an ncclUniqueId, the one that NCCL of this version prints as commId: another one from 2.26
- * (22600) on.  Source: getHash in NCCL's src/misc/utils.cc (to 2.25) and src/include/bitops.h. */
+/* Hash of the 128 bytes of an ncclUniqueId, as NCCL of this version prints it for commId; 2.26 (22600) changed it. 
+ * Source: getHash in NCCL's src/misc/utils.cc (to 2.25) and src/include/bitops.h. */
 uint64_t ipo_nccl_hash(const void *id, int version);
 
-/* The communicator that an Init call is about to make, defined in the trace; NULL if there is no room. */
+/* Defines the communicator that an Init call is about to make.  NULL: it cannot be known before the call, or no
+ * room. */
 struct ipo_comm *ipo_nccl_comm_coming(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args);
-/* Those that it has made, after it succeeded; `coming` may be NULL. */
+/* Learns the communicators that an Init call has made.  `coming`: what ipo_nccl_comm_coming returned. */
 void ipo_nccl_comm_made(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args,
                         struct ipo_comm *coming);
-/* Those whose handles could not be told before the group's end. */
+/* Learns the communicators of Init calls in a group, at its end: their handles exist only now.  `failed`: the group
+ * failed. */
 void ipo_nccl_comms_of_group(bool failed);
-/* The communicator behind a handle; one that was never seen gets an identity of its own.  NULL: no room. */
+/* The communicator of a handle; one that was never seen is defined with an identity of its own.  NULL: no room. */
 struct ipo_comm *ipo_nccl_comm(const struct ipo_nccl_copy *copy, uintptr_t handle);
-/* The same, only if it is known. */
+/* The communicator of a handle; NULL: it is not known. */
 struct ipo_comm *ipo_nccl_comm_find(uintptr_t handle);
+/* Forgets the communicator of a handle that was destroyed. */
 void ipo_nccl_comm_freed(uintptr_t handle);
 
 #endif

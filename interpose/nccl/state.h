@@ -1,17 +1,17 @@
-/* From NCCL's calls to operations in the table (gpu_ops.h): which they are, what they are launched with, and when they
- * are on their streams.  Around the real call, on the record path. */
+/* From calls of NCCL to operations in the table (gpu_ops.h): which they are, what they are launched with, and when they
+ * are on their streams.  Record path, around the real call. */
 #ifndef IPO_NCCL_STATE_H
 #define IPO_NCCL_STATE_H
 
 #include "interpose/cuda/gpu_ops.h"
 #include "interpose/nccl/nccl.h"
 
-/* A call of NCCL's as a thread made it before: from the same place with the same words it has the same signature, and
- * is the same operation but for its number and times.  Data calls only. */
+/* The cache of a thread's data calls.  From the same call site with the same words a call has the same signature,
+ * and the same operation but for its number and times. */
 #define IPO_NCCL_CACHE_ROWS 64u
 struct ipo_nccl_cached {
     uint64_t site;  /* 0: free */
-    uint64_t stamp; /* of sig_cache.h; with whether it is in a group, and nested */
+    uint64_t stamp; /* of sig_cache.h, and whether the call is in a group, and nested */
     const struct ipo_nccl_copy *copy;
     uintptr_t count, type, op, root, peer, handle, stream;
     struct ipo_comm *comm;
@@ -23,8 +23,9 @@ struct ipo_nccl_cached {
     struct trc_gpu_op what;
 };
 
-/* Operations of the thread's open group; those beyond are known up to ENQUEUED. */
+/* How many operations of a group are watched; further ones are known up to ENQUEUED. */
 #define IPO_NCCL_GROUPED 1024u
+/* What a thread's calls of NCCL need. */
 struct ipo_nccl_own {
     struct ipo_nccl_cached cache[IPO_NCCL_CACHE_ROWS];
     uint64_t number; /* of the group */
@@ -36,28 +37,31 @@ struct ipo_nccl_own {
         uintptr_t stream;
     } item[IPO_NCCL_GROUPED];
 };
-/* The calling thread's; NULL: no memory. */
+/* Maps it for a thread; NULL: no memory. */
 struct ipo_nccl_own *ipo_nccl_own_make(struct ipo_thread *thread);
+/* The calling thread's, made at the first call; NULL: no memory. */
 static inline struct ipo_nccl_own *ipo_nccl_own(struct ipo_thread *thread)
 {
     return __builtin_expect(thread->nccl_own != NULL, 1) ? thread->nccl_own : ipo_nccl_own_make(thread);
 }
-/* Another thread has taken over what a dead one left: calls of an open group will never be launched. */
+/* Drops the open group of a dead thread whose state another one takes over: its calls will never be launched. */
 void ipo_nccl_thread_left(struct ipo_thread *thread);
 
-/* After a communicator's Init call succeeded, or began without blocking. */
+/* Prepares the table and the events for a communicator, after its Init call succeeded or began without blocking. */
 void ipo_nccl_state_start(struct ipo_comm *comm);
 
-/* Before and after the real call; `frame` as ipo_nccl_enter filled it, `frame->result` set for the latter. */
+/* Before the real call: enters its operation, and records the first event.  `frame` as ipo_nccl_enter filled it. */
 void ipo_nccl_state_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args);
+/* After the real call, with frame->result: records the second event, and sets the operation's state. */
 void ipo_nccl_state_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args);
 
-/* The same for calls that NCCL itself tells of: no stream is known, so no events are recorded; what becomes of an
- * operation only the plugin may say. */
+/* Enters the operation of a call that the plugin or NVTX reports.  Its stream is not known, so that no events are
+ * recorded: only the plugin can report its states. */
 void ipo_nccl_state_event(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args);
+/* After such a call: sets that its operation is on its stream. */
 void ipo_nccl_state_event_leave(struct ipo_frame *frame);
 
-/* ncclCommGetAsyncError has returned `result`, with *error. */
+/* Notes what ncclCommGetAsyncError returned (`result`) and gave (*error, NULL: nothing) for a communicator. */
 void ipo_nccl_state_async(const struct ipo_nccl_copy *copy, uintptr_t handle, const int *error, int result);
 
 #endif

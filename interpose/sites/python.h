@@ -1,22 +1,24 @@
-/* Python stacks of CPython 3.7 and later, read out of the interpreter's own structures: no GIL, no call into it, and
- * every read may fail without harm (safe_read.h). */
+/* Python stacks of CPython 3.7 and later, read out of the interpreter's structures.  No GIL is taken and the
+ * interpreter is not called; every read may fail without harm (safe_read.h). */
 #ifndef IPO_PYTHON_H
 #define IPO_PYTHON_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In a thread of the program: finds the interpreter, if there is one.  Cheap when there is none. */
+/* Finds the interpreter, if the process has one.  In a thread of the program, off the record path; asks the loader. */
 void ipo_python_find(void);
 
-/* Our own thread.  Lists the interpreter's threads; `tid` are those of the process. */
+/* Begins a snapshot: reads which threads the interpreter has.  `tid`: the `count` threads of the process.  Our own
+ * thread. */
 void ipo_python_begin(const uint32_t *tid, unsigned count);
-/* Tells the frames of thread `tid`, the innermost first, as lines: a word, then fields up to a NULL; *gil: it holds the
- * GIL. */
+/* Takes one line: a word and its fields, up to a NULL.  The texts are valid during the call. */
 typedef void (*ipo_line)(const char *first, const char *const *fields);
+/* Gives the frames of thread `tid` to `put_line`, the innermost first.  *gil: whether the thread holds the GIL.  After
+ * ipo_python_begin, in the same thread. */
 void ipo_python_stack(uint32_t tid, bool *gil, ipo_line put_line);
 
-/* "3.11", or "" without Python. */
+/* The version of the interpreter, "3.11"; "" without Python. */
 const char *ipo_python_version(void);
 
 #endif

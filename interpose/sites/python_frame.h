@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+/* The interpreter of this process; filled by ipo_python_find. */
 struct ipo_python {
     uint64_t runtime; /* 0: no interpreter, or not one that is known */
     uint64_t code_type;
@@ -16,15 +17,19 @@ struct ipo_python {
 };
 extern IPO_OURS struct ipo_python ipo_python;
 
+/* A place in a Python program. */
 struct ipo_python_place {
     char function[256], file[512];
     int32_t line;
 };
 
-uint64_t ipo_python_top(uint64_t state);  /* innermost frame; 0 none */
-uint64_t ipo_python_back(uint64_t frame); /* its caller; 0 none */
-/* The code that a frame runs, and where in it; false: a frame that is no Python function's. */
+/* Address of the innermost frame of a thread state; 0: none.  This and the next three read safely; any thread. */
+uint64_t ipo_python_top(uint64_t state);
+/* Address of a frame's caller; 0: none. */
+uint64_t ipo_python_back(uint64_t frame);
+/* *code: the code object that a frame runs; *at: where in it.  False: the frame is not that of a Python function. */
 bool ipo_python_code(uint64_t frame, uint64_t *code, uint64_t *at);
+/* Fills `out` with function, file and line of a place in a code object.  False: it cannot be read. */
 bool ipo_python_describe(uint64_t code, uint64_t at, struct ipo_python_place *out);
 
 #endif

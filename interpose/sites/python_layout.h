@@ -1,9 +1,10 @@
-/* Where CPython keeps what a stack is made of; one row a version.  Offsets in bytes; see python_layout.c. */
+/* Offsets in bytes of what a Python stack is made of, in the structures of one version of CPython. */
 #ifndef IPO_PYTHON_LAYOUT_H
 #define IPO_PYTHON_LAYOUT_H
 
 #include <stdint.h>
 
+/* The first part of a name is the structure, the second its member.  0: this version has none. */
 struct ipo_python_layout {
     uint16_t minor;  /* 3.minor */
     uint16_t interp; /* _PyRuntime: first interpreter */
@@ -17,7 +18,7 @@ struct ipo_python_layout {
     uint16_t ascii, compact;                                                /* sizes of the heads of strings */
 };
 
-/* The layout of an interpreter: `runtime` is where its _PyRuntime lies.  False: a version that is not known. */
+/* Fills `out` for version 3.`minor`; `runtime` is the address of its _PyRuntime.  False: the version is not known. */
 _Bool ipo_python_layout(unsigned minor, uint64_t runtime, struct ipo_python_layout *out);
 
 #endif

@@ -1,18 +1,18 @@
-/* Call sites: addresses seen by the record path, named off it. */
+/* Call sites: the record path notes addresses, and our own thread finds their names. */
 #ifndef IPO_SITES_H
 #define IPO_SITES_H
 
 #include <stdint.h>
 
-/* A call site that may be new.  Record path: remembers the address if there is room. */
+/* Notes a call site, if it is new and there is room.  Record path: no lock, no system call. */
 void ipo_site_seen(uint64_t address);
 
-/* Remembers the sites of the calls that threads are inside now: of one that never returns the record path knows none.
- * For the heartbeat thread. */
+/* Notes the sites of the calls that threads are inside now: the record path notes a call only when it returns.  Our own
+ * thread. */
 void ipo_sites_open(void);
 
-/* Writes definitions for the sites that have none yet: function by the dynamic symbol table, module by its file.  For
- * the heartbeat thread and the end; never on the record path, since the loader's lock is taken. */
+/* Writes definitions of the noted sites that have none yet: function, offset and module.  Reads files; takes no loader
+ * lock.  Our own thread, and the thread that ends the recording. */
 void ipo_sites_resolve(void);
 
 #endif

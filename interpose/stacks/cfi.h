@@ -5,6 +5,7 @@
 #include "interpose/load/modules.h"
 #include "interpose/stacks/unwind.h"
 
+/* How a register of the caller is found.  CFA: the canonical frame address. */
 enum ipo_rule {
     IPO_RULE_SAME, /* the caller's value is still in the register */
     IPO_RULE_UNDEFINED,
@@ -15,12 +16,14 @@ enum ipo_rule {
     IPO_RULE_VAL_EXPRESSION
 };
 
+/* A rule and its operand. */
 struct ipo_where {
     enum ipo_rule rule;
     int64_t value;   /* or address of the expression */
     uint64_t length; /* of the expression */
 };
 
+/* All rules for one place in a function. */
 struct ipo_row {
     struct ipo_where cfa; /* VAL_OFFSET to register cfa_register, or VAL_EXPRESSION */
     unsigned cfa_register;
@@ -30,7 +33,8 @@ struct ipo_row {
     bool signal_frame;
 };
 
-/* The row for `pc`; false: the module says nothing about it. */
+/* Fills `row` for the place `pc` of a module whose table is filled in.  False: the module says nothing about it. 
+ * Our own thread: one at a time. */
 bool ipo_cfi_row(const struct ipo_module *module, uint64_t pc, struct ipo_row *row);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "interpose/stacks/unwind.h"
 
-/* Evaluates the expression of `length` bytes at `address` with the registers of a frame.  `first`: what lies on its
- * stack at the beginning; NULL: nothing.  False: an operation, a register or memory is not known. */
+/* Evaluates the expression of `length` bytes at `address` with the registers of a frame.  `first`: the first value
+ * on its stack; NULL: none.  False: an operation or a register is not known, or memory cannot be read. */
 bool ipo_expression(const struct ipo_cursor *cursor, uint64_t address, uint64_t length, const uint64_t *first,
                     uint64_t *out);
 

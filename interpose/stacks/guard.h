@@ -1,20 +1,25 @@
-/* SIGBUS: a mapped file that somebody cuts, or that its disk cannot hold, must not end the program. */
+/* SIGBUS in the mapped file: a file that another process truncates, or that its disk cannot hold, must not end the
+ * program. */
 #ifndef IPO_GUARD_H
 #define IPO_GUARD_H
 
 #include <signal.h>
 #include <stdbool.h>
 
-/* Puts our handler in front of whatever is there; again when somebody may have put his there unseen. */
+/* Installs our handler in front of the one that is installed.  Called again when another one may have been installed
+ * without our seeing it.  In the program's thread. */
 void ipo_guard_start(void);
 
-/* For fatal.c: what the program has installed (false: we are not there); from now on a SIGBUS that ends the process is
- * told, also where that is the MPI library's handler; no more. */
+/* Fills `action` with the disposition behind our handler.  False: our handler was never installed. */
 bool ipo_guard_behind(struct sigaction *action);
+/* From now on a SIGBUS that ends the process is reported to fatal.c.  `is_library_handler`: the handler behind ours
+ * is the MPI library's, and ends the process, too. */
 void ipo_guard_report(bool is_library_handler);
+/* Ends these reports. */
 void ipo_guard_quiet(void);
 
-/* What the program's calls of sigaction, signal .. lead to, NULL for other names: it sees its own dispositions. */
+/* The wrapper for sigaction, signal and the like, by which the program sees its own dispositions; NULL for other
+ * names. */
 void (*ipo_guard_wrapper_of(const char *name))(void);
 
 #endif

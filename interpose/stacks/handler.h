@@ -8,13 +8,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Whether a disposition is this handler, SIG_DFL or SIG_IGN. */
 static inline bool ipo_action_is(const struct sigaction *action, void (*handler)(int))
 {
     return action->sa_handler == handler;
 }
 
-/* The kernel calls a handler so that the frame above it is the signal's; a handler that was put in front of ours, and
- * has kept ours as the old one, calls it from a frame of its own, perhaps without information and context. */
+/* Whether the kernel has called our handler: then the frame above `frame` is the signal's.  A handler that was
+ * installed in front of ours calls it from a frame of its own, perhaps without information and context. */
 static inline bool ipo_is_called_by_kernel(const char *frame, const void *context)
 {
 #if defined(__x86_64__)
@@ -25,7 +26,8 @@ static inline bool ipo_is_called_by_kernel(const char *frame, const void *contex
 #endif
 }
 
-/* As if ours had not been there.  The kernel gives the context to every handler, also without SA_SIGINFO. */
+/* Passes a signal on to the disposition behind ours.  The kernel gives the context to every handler, also without
+ * SA_SIGINFO.  `delivered`: the kernel called our handler. */
 static inline __attribute__((always_inline)) void ipo_hand_on(const struct sigaction *to, int number, siginfo_t *info,
                                                               void *context, bool delivered)
 {

@@ -1,23 +1,25 @@
-/* Registers of a thread that runs: it is stopped for a moment by a signal of its own.
+/* Registers of a thread that runs: a real-time signal stops it for a moment.
  *
- * Never sent to a thread that waits in a system call: that would end the wait with EINTR in programs that do not expect
- * it, and where such a thread is can be read without disturbing it (procfs.h). */
+ * The signal is never sent to a thread that waits in a system call.  It would end the wait with EINTR, which the
+ * program may not expect; and the registers of such a thread can be read without a signal (procfs.h). But for
+ * ipo_registers_of: our own thread. */
 #ifndef IPO_REGISTERS_H
 #define IPO_REGISTERS_H
 
 #include "interpose/base/procfs.h"
 #include "interpose/stacks/unwind.h"
 
-/* Begins: chooses a real-time signal whose disposition is the default one.  False: there is none.  Our own thread. */
+/* Chooses a real-time signal whose disposition is the default one, and installs our handler.  False: there is none. */
 bool ipo_registers_begin(void);
-/* Stops a running thread and gives its registers; it stays where it is until ipo_registers_release, half a second at
- * most.  False: it blocks the signal, or did not answer in 200 ms. */
+/* Stops a running thread and fills `out` with its registers.  The thread waits until ipo_registers_release, half a
+ * second at most.  False: it blocks the signal, or did not answer in 200 ms. */
 bool ipo_registers_hold(const struct ipo_task *task, struct ipo_cursor *out);
+/* Lets the stopped thread go on. */
 void ipo_registers_release(void);
-/* Puts the disposition back, if no signal is under way. */
+/* Restores the signal's disposition, if no signal is under way. */
 void ipo_registers_end(void);
 
-/* Out of what a signal handler is given. */
+/* Fills `out` with the registers of a signal handler's context.  In the handler. */
 void ipo_registers_of(const void *ucontext, struct ipo_cursor *out);
 
 #endif

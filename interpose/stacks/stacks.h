@@ -13,7 +13,8 @@ struct ipo_crash {
     int signal;
     struct ipo_cursor at;
 };
-/* Takes a snapshot now.  Our own thread.  `crash` NULL but for FATAL. */
+/* Takes a snapshot of all threads and writes it.  `why`: a text for the user, copied; `request_ns`: when it was
+ * requested, 0 where nobody did; `crash`: NULL unless the reason is FATAL.  Our own thread. */
 void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t request_ns, const struct ipo_crash *crash);
 
 #endif

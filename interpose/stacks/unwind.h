@@ -1,7 +1,6 @@
-/* From one frame to its caller, by the call frame information that compilers leave in every module (.eh_frame) for
- * exceptions.  All memory is read by ipo_safe_read, so a stack that changes meanwhile gives a short or a wrong stack and
- * never a crash; no lock is taken and nothing but memory and /proc is needed: no library that a container may lack.
- * For our own thread; one user at a time; ipo_modules_read first. */
+/* From one frame to its caller, by the call frame information (.eh_frame) that compilers write for exceptions.  All
+ * memory is read by ipo_safe_read: if the stack changes meanwhile the result is short or wrong, but nothing crashes.  No
+ * lock is taken and no library is needed.  Our own thread only, after ipo_modules_read. */
 #ifndef IPO_UNWIND_H
 #define IPO_UNWIND_H
 
@@ -15,17 +14,19 @@ enum { IPO_REGS = 17, IPO_REG_FP = 6, IPO_REG_SP = 7, IPO_REG_RA = 16 };
 enum { IPO_REGS = 33, IPO_REG_FP = 29, IPO_REG_SP = 31, IPO_REG_RA = 30 };
 #endif
 
+/* A frame: its registers, as far as they are known. */
 struct ipo_cursor {
     uint64_t pc;
     uint64_t reg[IPO_REGS];
     uint64_t known; /* bit n: reg[n] is known */
-    bool exact;   /* pc is where it will go on, not behind a call: the first frame, or one that a signal interrupted */
-    bool guessed; /* a frame was found by looking for return addresses */
+    bool exact;     /* pc is the next instruction, not a return address: the first frame, or an interrupted one */
+    bool guessed;   /* a frame was found by a search for return addresses */
 };
 
-/* Moves to the caller.  False: there is none (*ended), or it cannot be found. */
+/* Moves to the caller's frame.  False: there is no caller (*ended), or it cannot be found. */
 bool ipo_unwind_step(struct ipo_cursor *cursor, bool *ended);
 
+/* Sets a register that is known now. */
 static inline void ipo_cursor_set(struct ipo_cursor *cursor, unsigned reg, uint64_t value)
 {
     cursor->reg[reg] = value;

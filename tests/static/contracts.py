@@ -6,7 +6,7 @@ import re
 import sys
 
 TOP = os.environ["TOP"]
-DONE = ("trace", "tui")
+DONE = ("trace", "tui", "interpose")
 ATTRIBUTE = r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
 
 LABEL = r"/\*[- ]*[\w.*]+\.c[- ]*\*/$"  # where functions are: no contract
@@ -30,7 +30,7 @@ def declarations(text):
     for at, c in enumerate(code):
         if depth == 0 and c in ";{":
             head = blank(code[begin:at], ATTRIBUTE).strip()
-            name = re.match(r"(?!typedef|_Static_assert)[\w\s*]*?\b(\w+)\s*\((?!\*)", head)
+            name = re.match(r"(?!typedef|_Static_assert|__asm__)[\w\s*]*?\b(\w+)\s*\((?!\*)", head)
             if name and "=" not in head.split("(")[0]:
                 first = begin + len(code[begin:at]) - len(code[begin:at].lstrip())
                 yield name.group(1), code.count("\n", 0, first), code.count("\n", 0, at)
