@@ -7,38 +7,6 @@
 #define LONG_NS      2000000000 /* a shorter call is not worth a word */
 #define TIMES_LONGER 10.0       /* than calls of its kind usually take on that rank */
 
-const char *ana_comm_kind(const struct trc_comm *comm)
-{
-    return !comm || !comm->object ? "communicator" : comm->object->is_file ? "file" : "window";
-}
-
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size)
-{
-    char **known = comm ? ana_map_find(&job->comm_names, comm->def.identity, 0, 0) : NULL;
-    if (!comm)
-        snprintf(out, size, "an unknown communicator");
-    else if (comm->def.flags & TRC_COMM_WORLD)
-        snprintf(out, size, "MPI_COMM_WORLD");
-    else if (comm->object && comm->object->is_file)
-        snprintf(out, size, "file %.80s", comm->object->name ? file_name(comm->object->name) : "without a name");
-    else if (comm->object)
-        snprintf(out, size, "a window of %d", comm->def.size);
-    else if (comm->name && comm->name[0])
-        snprintf(out, size, "%s", comm->name);
-    else if (known && *known)
-        snprintf(out, size, "%s", *known);
-    else if (comm->def.flags & TRC_COMM_INTER)
-        snprintf(out, size, "an intercommunicator of %d and %d", comm->def.size, comm->def.remote_size);
-    else
-        snprintf(out, size, "a communicator of %d", comm->def.size);
-}
-
 /* " on NAME", empty for MPI_COMM_WORLD and where there is none. */
 static void add_comm(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
 {

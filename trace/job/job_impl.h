@@ -168,7 +168,7 @@ bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size);
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size);
 
-/* Writes what a communicator is called: "MPI_COMM_WORLD", its own name, or "a communicator of 4"; "a window of 4",
+/* comm_words.c: writes what a communicator is called in a sentence: "MPI_COMM_WORLD", its own name, or "a communicator of 4"; "a window of 4",
  * "file out.dat". */
 void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size);
 /* "communicator", "window", "file"; NULL counts as a communicator. */
@@ -222,8 +222,8 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
 void ana_summary_rank_time(const struct ana_process *process, struct ana_rank_stat *stat, int64_t begin_ns,
                            int64_t end_ns);
 
-/* The short name of a communicator: "WORLD", "SELF", its own name, or "#n of size k".  Valid until it is asked for
- * again. */
+/* comm_words.c: the short name of a communicator: "WORLD", "SELF", its own name, or "#n of size k".  Valid until it is
+ * asked for again. */
 const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm);
 
 #endif

@@ -5,37 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm)
-{
-    char text[128];
-    char **slot = ana_map_add(&job->comm_names, identity, 0, 0);
-    size_t number = slot ? (size_t)(slot - (char **)job->comm_names.values) + 1 : 0; /* in order of first naming */
-    if (comm && comm->def.flags & TRC_COMM_WORLD)
-        snprintf(text, sizeof text, "WORLD");
-    else if (comm && comm->def.flags & TRC_COMM_SELF)
-        snprintf(text, sizeof text, "SELF");
-    else if (comm && comm->object && comm->object->is_file && comm->object->name)
-        snprintf(text, sizeof text, "file %.100s", comm->object->name);
-    else if (comm && comm->object)
-        snprintf(text, sizeof text, "%s #%zu of size %d", ana_comm_kind(comm), number, comm->def.size);
-    else if (comm && comm->name && comm->name[0])
-        snprintf(text, sizeof text, "%s", comm->name);
-    else if (comm && comm->def.flags & TRC_COMM_INTER)
-        snprintf(text, sizeof text, "#%zu of size %d+%d", number, comm->def.size, comm->def.remote_size);
-    else if (comm)
-        snprintf(text, sizeof text, "#%zu of size %d", number, comm->def.size);
-    else
-        snprintf(text, sizeof text, "#%zu", number);
-    if (!slot)
-        return "?";
-    if (*slot && strcmp(*slot, text) == 0)
-        return *slot;
-    free(*slot);
-    *slot = strdup(text);
-    job->revision++;
-    return *slot ? *slot : "?";
-}
-
 /* ---- calls and cells -------------------------------------------------------------------------------------------- */
 
 static int by_call_then_size(const void *a, const void *b)

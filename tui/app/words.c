@@ -60,6 +60,20 @@ static void write_other_side(const struct tui_app *app, const struct ana_state_a
     }
 }
 
+void tui_words_partners(const struct trc_sig *sig, char *out, size_t size, size_t *n)
+{
+    char text[ANA_TEXT];
+    if (sig->flags & TRC_SIG_P2P_OUT)
+        add_message(out, size, n, ", to", sig->peer, sig->tag, sig->sent);
+    if (sig->flags & TRC_SIG_P2P_IN)
+        add_message(out, size, n, ", from", sig->source, sig->rtag, sig->received);
+    if (sig->flags & TRC_SIG_COLL) {
+        uint64_t bytes = sig->sent > sig->received && sig->sent != TRC_BYTES_UNKNOWN ? sig->sent : sig->received;
+        if (bytes && bytes != TRC_BYTES_UNKNOWN)
+            ana_append(out, size, n, ", %s", ana_number(text, sizeof text, ANA_BYTES, (double)bytes, true));
+    }
+}
+
 void tui_words_state(const struct tui_app *app, const struct ana_state_at *state, char *first, size_t first_size,
                      char *second, size_t second_size)
 {
@@ -89,15 +103,7 @@ void tui_words_state(const struct tui_app *app, const struct ana_state_at *state
         ana_append(first, first_size, &n, "outside MPI, after %s ", state->call);
     ana_append(first, first_size, &n, "%s",
                ana_number(text, sizeof text, ANA_NS, (double)(state->end_ns - state->begin_ns), true));
-    if (sig->flags & TRC_SIG_P2P_OUT)
-        add_message(first, first_size, &n, ", to", sig->peer, sig->tag, sig->sent);
-    if (sig->flags & TRC_SIG_P2P_IN)
-        add_message(first, first_size, &n, ", from", sig->source, sig->rtag, sig->received);
-    if (sig->flags & TRC_SIG_COLL) {
-        uint64_t bytes = sig->sent > sig->received && sig->sent != TRC_BYTES_UNKNOWN ? sig->sent : sig->received;
-        if (bytes && bytes != TRC_BYTES_UNKNOWN)
-            ana_append(first, first_size, &n, ", %s", ana_number(text, sizeof text, ANA_BYTES, (double)bytes, true));
-    }
+    tui_words_partners(sig, first, first_size, &n);
     if (state->comm_name)
         ana_append(first, first_size, &n, ", %s", state->comm_name);
     if (sig->flags & TRC_SIG_COLL)

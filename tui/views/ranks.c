@@ -1,5 +1,6 @@
 /* Ranks: what each does now, since when, how fast, how late. */
 #include "tui/app/view.h"
+#include "tui/app/words.h"
 #include "trace/util/hash.h"
 
 #include <string.h>
@@ -287,8 +288,7 @@ static void draw_row_words(const struct tui_app *app, size_t index, struct tui_g
         return;
     }
     const struct ana_rank *r = &app->rank[index];
-    const struct trc_sig *sig = r->inside_sig;
-    char name[ANA_TEXT], since[ANA_TEXT], bytes[ANA_TEXT], text[256];
+    char name[ANA_TEXT], since[ANA_TEXT], text[256];
     size_t n =
         (size_t)snprintf(text, sizeof text, "rank %s, pid %u on %s: ", tui_app_rank_name(app, index, name, sizeof name),
                          r->pid, r->host ? r->host : "?");
@@ -301,18 +301,10 @@ static void draw_row_words(const struct tui_app *app, size_t index, struct tui_g
         snprintf(text + n, sizeof text - n, "%s",
                  r->state == ANA_RANK_RUN ? "outside MPI" : ana_rank_state_name(r->state));
     } else {
-        n += (size_t)snprintf(text + n, sizeof text - n, "in %s for %s", r->inside,
-                              ana_spoken(since, sizeof since, (double)r->inside_ns));
-        if (sig && sig->flags & TRC_SIG_P2P_OUT && sig->peer >= 0)
-            n += (size_t)snprintf(text + n, sizeof text - n, ", to %d", sig->peer);
-        if (sig && sig->flags & TRC_SIG_P2P_IN)
-            n += (size_t)(sig->source >= 0 ? snprintf(text + n, sizeof text - n, ", from %d", sig->source)
-                                           : snprintf(text + n, sizeof text - n, "%s",
-                                                      sig->source == TRC_PEER_ANY ? ", from any rank" : ""));
-        uint64_t moved_bytes = sig ? (sig->sent && sig->sent != TRC_BYTES_UNKNOWN ? sig->sent : sig->received) : 0;
-        if (moved_bytes && moved_bytes != TRC_BYTES_UNKNOWN)
-            snprintf(text + n, sizeof text - n, ", %s",
-                     ana_number(bytes, sizeof bytes, ANA_BYTES, (double)moved_bytes, true));
+        ana_append(text, sizeof text, &n, "in %s for %s", r->inside,
+                   ana_spoken(since, sizeof since, (double)r->inside_ns));
+        if (r->inside_sig)
+            tui_words_partners(r->inside_sig, text, sizeof text, &n);
     }
     tui_put(grid, rect, 1, 0, TUI_STYLE_NORMAL, text);
 }

@@ -1,0 +1,73 @@
+/* What a communicator, window or file is called: in a sentence, and in a column, which is short and tells those that
+ * have no name apart by number. */
+#include "trace/job/job_impl.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *ana_comm_kind(const struct trc_comm *comm)
+{
+    return !comm || !comm->object ? "communicator" : comm->object->is_file ? "file" : "window";
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Writes the name that MPI or the program has given; false: none. */
+static bool write_given(const struct trc_comm *comm, bool column, char *out, size_t size)
+{
+    const char *prefix = column ? "" : "MPI_COMM_", *name = NULL;
+    *out = 0;
+    if (comm->def.flags & TRC_COMM_WORLD)
+        snprintf(out, size, "%sWORLD", prefix);
+    else if (comm->def.flags & TRC_COMM_SELF)
+        snprintf(out, size, "%sSELF", prefix);
+    else if (comm->object && comm->object->is_file && (name = comm->object->name))
+        snprintf(out, size, "file %.100s", column ? name : file_name(name));
+    else if (!comm->object && comm->name)
+        snprintf(out, size, "%s", comm->name);
+    return *out != 0;
+}
+
+void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size)
+{
+    char **column = comm && !comm->object ? ana_map_find(&job->comm_names, comm->def.identity, 0, 0) : NULL;
+    if (!comm)
+        snprintf(out, size, "an unknown communicator");
+    else if (write_given(comm, false, out, size))
+        return;
+    else if (comm->object && comm->object->is_file)
+        snprintf(out, size, "file without a name");
+    else if (column && *column)
+        snprintf(out, size, "%s", *column);
+    else if (comm->def.flags & TRC_COMM_INTER)
+        snprintf(out, size, "an intercommunicator of %d and %d", comm->def.size, comm->def.remote_size);
+    else
+        snprintf(out, size, "a %s of %d", ana_comm_kind(comm), comm->def.size);
+}
+
+const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm)
+{
+    char text[128];
+    char **slot = ana_map_add(&job->comm_names, identity, 0, 0);
+    size_t number = slot ? (size_t)(slot - (char **)job->comm_names.values) + 1 : 0; /* in order of first naming */
+    if (!comm)
+        snprintf(text, sizeof text, "#%zu", number);
+    else if (!write_given(comm, true, text, sizeof text) && comm->object)
+        snprintf(text, sizeof text, "%s #%zu of size %d", ana_comm_kind(comm), number, comm->def.size);
+    else if (!*text && comm->def.flags & TRC_COMM_INTER)
+        snprintf(text, sizeof text, "#%zu of size %d+%d", number, comm->def.size, comm->def.remote_size);
+    else if (!*text)
+        snprintf(text, sizeof text, "#%zu of size %d", number, comm->def.size);
+    if (!slot)
+        return "?";
+    if (*slot && strcmp(*slot, text) == 0)
+        return *slot;
+    free(*slot);
+    *slot = strdup(text);
+    job->revision++;
+    return *slot ? *slot : "?";
+}
