@@ -264,7 +264,11 @@ def main():
     options = parser.parse_args()
     build = os.path.join(TOP, options.build)
 
-    tests = [t for t in discover(build, options.kind) if not options.pattern or any(p in t.label() for p in options.pattern)]
+    there = discover(build, options.kind)
+    for pattern in options.pattern:
+        if not any(pattern in t.label() for t in there):
+            parser.error("no test has %r in its name; a unit test's is unit/NAME, without its folders" % pattern)
+    tests = [t for t in there if not options.pattern or any(p in t.label() for p in options.pattern)]
     tests = [t for t in tests if options.long or options.pattern or options.kind or not t.long]
     if os.path.basename(build) in ("asan", "tsan"):  # many times slower by nature
         for test in tests:

@@ -73,6 +73,20 @@ def needs(table, room):
             for source, (_, needed) in table.items() if source.startswith(room)}
 
 
+def declared_elsewhere(table):
+    """Functions whose only declaration stands in a header of another folder."""
+    headers = {}
+    for path in sources():
+        if path.endswith(".h"):
+            with open(os.path.join(TOP, path)) as f:
+                text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+            for name in set(re.findall(r"^[a-z][^;{}()=]*?\b(\w+)\([^;{]*\)[^;{]*;", text, re.M)):
+                headers.setdefault(name, set()).add(os.path.dirname(path))
+    return ["%s of %s in %s" % (symbol, source, " ".join(sorted(headers[symbol])))
+            for source, (defined, _) in sorted(table.items()) for symbol in sorted(defined)
+            if symbol in headers and os.path.dirname(source) not in headers[symbol]]
+
+
 def circles(edges):
     """Sets of nodes that reach each other, found by what each node reaches: rooms are small."""
     reach = {}
@@ -109,6 +123,8 @@ def main():
             if name.split("/")[0] in ROOMS + ("tests",)]
     check(not seen, "workloads see nothing of ours", ", ".join(seen))
     table = objects()
+    elsewhere = declared_elsewhere(table)
+    check(not elsewhere, "a function is declared in the folder that defines it", ", ".join(elsewhere))
     for room in ROOMS:
         edges = needs(table, room)
         long = [part for part in circles(edges) if len(part) > MOST]

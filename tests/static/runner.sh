@@ -25,6 +25,9 @@ before_last '^  e2e/one: not ok part: one stumbled'; result $? "what each said a
 before_last '^flaky: 3, of at most 3$'; result $? "and counted" "$(cat said)"
 before_last '^skipped: 1; tests/skips allows 1 in CI$'; result $? "so are skips" "$(cat said)"
 
+runs no_such_test
+[ "$code" = 2 ] && echo "$last" | grep -q "no test has 'no_such_test' in its name"; result $? "a name that no test has is an error" "exit $code: $last"
+
 flaky four
 runs
 [ "$code" = 1 ] && [ "$last" = "5 passed, 1 failed, 1 skipped" ]; result $? "four fail the run" "exit $code: $last"

@@ -286,14 +286,6 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
 /* Frees what a summary has; the struct is the caller's. */
 void ana_summary_free(struct ana_summary *summary);
 
-/* How much a headline matters. */
-enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
-struct ana_gpu_look;
-/* Writes the headline: what is the matter, and where; always a sentence.  `gpu` is of the summary's selection (NULL:
- * for the whole run it is looked up, else it is unknown).  Returns its weight. */
-enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
-                             const struct ana_gpu_look *gpu, char *out, size_t out_size);
-
 /* ---- over time ------------------------------------------------------------------------------------------------- */
 
 enum ana_series_kind { ANA_SERIES_SENT, ANA_SERIES_RECEIVED, ANA_SERIES_CALLS, ANA_SERIES_MPI_SHARE };

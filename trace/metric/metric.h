@@ -8,11 +8,11 @@
 
 enum { ANA_UNIT_TEXT = -1 }; /* beside enum ana_unit */
 
-/* What the rows of a table are. */
+/* What the rows of a table are, and the screens that show it.  All but SITE have a list in JSON. */
 enum ana_metric_kind {
-    ANA_KIND_CALL,       /* struct ana_call_stat */
-    ANA_KIND_RANK,       /* struct ana_rank_row */
-    ANA_KIND_SITE,       /* struct ana_site */
+    ANA_KIND_CALL,       /* struct ana_call_stat: Overview */
+    ANA_KIND_RANK,       /* struct ana_rank_row: Ranks, Imbalance */
+    ANA_KIND_SITE,       /* struct ana_site: Calls, whose rows are places that call */
     ANA_KIND_COLLECTIVE, /* struct ana_collective */
     ANA_KIND_PAIR,       /* struct ana_pair */
     ANA_KIND_WAIT,       /* struct ana_wait */

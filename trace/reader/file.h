@@ -7,7 +7,7 @@
 #define TRC_FILE_H
 
 #include "trace/reader/reader.h"
-#include "trace/format/schema.h"
+#include "trace/reader/schema.h"
 #include "trace/util/text.h"
 
 #define TRC_DAMAGE_MAX   32u        /* lines kept */

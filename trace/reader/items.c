@@ -1,5 +1,6 @@
 /* Items of a chunk, decoded: format.h's grammar, read without trust. */
 #include "trace/reader/cursor.h"
+#include "trace/reader/schema.h"
 
 #include <stdlib.h>
 

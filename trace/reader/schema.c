@@ -1,5 +1,5 @@
 /* Parses the schema's text.  What it does not understand it skips: names may then be missing, never wrong. */
-#include "trace/format/schema.h"
+#include "trace/reader/schema.h"
 #include "trace/util/text.h"
 
 #include <stdbool.h>

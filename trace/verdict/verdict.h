@@ -71,6 +71,7 @@ struct ana_verdict {
     char (*divergence)[ANA_DIVERGENCE_LINE];
 };
 
+struct ana_gpu_look;
 struct ana_verdict_rules {
     int64_t proof_ns; /* a deadlock that is proven must have lasted this long; default 1 s */
     int64_t hang_ns;  /* what is not proven must have lasted this long; default 30 s */
@@ -104,5 +105,12 @@ size_t ana_rank_detail(const struct ana_job *job, size_t index, char (*line)[ANA
 
 /* Writes state, time and summary in one line: "hung for 3 min 12 s: rank 5 ...". */
 void ana_verdict_headline(const struct ana_verdict *verdict, char *out, size_t size);
+
+/* How much a headline matters. */
+enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
+/* Writes the headline: what is the matter, and where; always a sentence.  `gpu` is of the summary's selection (NULL:
+ * for the whole run it is looked up, else it is unknown).  Returns its weight. */
+enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
+                             const struct ana_gpu_look *gpu, char *out, size_t out_size);
 
 #endif

@@ -2,7 +2,7 @@
 #include "tests/support/check.h"
 #include "trace/format/decode.h"
 #include "trace/format/encode.h"
-#include "trace/format/schema.h"
+#include "trace/reader/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* What the shares in the first line are of: of a run that is half analysed, of one whose older events are gone, of a
  * window, of the GPUs' time. */
 #include "tests/support/check.h"
+#include "trace/verdict/verdict.h"
 #include "tests/support/trace_folder.h"
 #include "trace/gpu/device.h"
 #include <math.h>
