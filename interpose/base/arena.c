@@ -34,8 +34,8 @@ static uint64_t pack_head(uint64_t unit, uint64_t head)
     return unit << TAG_BITS | ((head + 1) & ((1u << TAG_BITS) - 1));
 }
 
-/* The block may be somebody else's by now, who writes to it: then the stack has changed, and what is read here is not
- * used.  The sanitizer does not know that. */
+/* Another thread may have taken the block and write to it.  Then the stack has changed, and the value that is read here
+ * is not used.  The sanitizer does not know that. */
 __attribute__((no_sanitize("thread"))) static uint64_t read_next(const void *block)
 {
     return atomic_load_explicit((const _Atomic uint64_t *)block, memory_order_relaxed);

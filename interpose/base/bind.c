@@ -14,15 +14,15 @@
 #define IS_SLOT(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT)
 #endif
 
-/* A sanitizer means its own functions to be called by what it has compiled. */
+/* Code that a sanitizer has compiled must call the sanitizer's functions. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define WANTED 0
 #else
 #define WANTED 1
 #endif
 
-/* The loader's own: a program's may come back here by dlsym.  What others put in front of the rest (files, clocks, host
- * names) is meant for its trace, too. */
+/* Whether a name is one of the loader's functions: a program's own may call dlsym and so come back here.  Replacements
+ * of other functions (files, clocks, host names) are meant for the recorder, too. */
 static bool is_of_loader(const char *name)
 {
     static const char *const names[] = {"dl_iterate_phdr", "dladdr", "dlclose", "dlerror", "dlopen", "getauxval"};
@@ -54,8 +54,8 @@ static uint32_t version_of(const struct ipo_elf *ours, uint32_t index)
     return 0;
 }
 
-/* Plain functions only: variables may have been copied into the program, and what has several versions by the
- * processor's abilities (memcpy, strlen) is the loader's to choose. */
+/* Plain functions only.  A variable may have been copied into the program; of an indirect function (memcpy, strlen) the
+ * loader chooses the version for this processor. */
 static uintptr_t find_in_system(const struct ipo_elf *system, unsigned n, const char *name, uint32_t version)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -80,7 +80,7 @@ static void bind_table(const struct ipo_elf *ours, const ElfW(Rela) * table, siz
     }
 }
 
-/* The loader has made the slots read-only. */
+/* Changes the protection of the slots, which the loader has made read-only. */
 static bool open_slots(uintptr_t base, int protection)
 {
     extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));

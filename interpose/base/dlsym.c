@@ -1,5 +1,5 @@
-/* What the next object that defines dlsym has, as RTLD_NEXT would say.  Not by dlvsym: it allocates where it fails, as
- * one of the two versions always does (2.34 moved dlsym into libc), and other libcs lack it. */
+/* Finds dlsym in the next object that defines it, as RTLD_NEXT would.  Not by dlvsym: it allocates when it fails,
+ * and for one of two versions it always fails (glibc 2.34 moved dlsym into libc); other libcs lack it. */
 #include "interpose/base/dlsym.h"
 #include "interpose/base/elf.h"
 
@@ -56,7 +56,7 @@ __attribute__((cold)) ipo_lookup ipo_dlsym_find(void)
     return search.found;
 }
 
-/* While there is one thread: nothing holds the loader's list still. */
+/* While there is only one thread: nothing protects the loader's list from changes by others. */
 __attribute__((constructor)) static void find_early(void)
 {
     ipo_system_dlsym();

@@ -6,8 +6,8 @@
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
-/* What the loader tells debuggers: by its name, which glibc exports (as a variable, so that nothing is called), or by
- * the program's own headers. */
+/* The loader's interface for debuggers.  glibc exports it by this name; else the program's dynamic section has its
+ * address. */
 extern struct r_debug _r_debug __attribute__((weak));
 
 const struct link_map *ipo_elf_first(void)

@@ -1,16 +1,15 @@
-/* Copies and comparisons of libtrace.so's own, hidden: those of the process may be a sanitizer's, which would report
- * our reads and writes as the program's errors (data races between threads that meet without its knowledge, redzones).
- */
+/* libtrace.so's own memcpy and the like, hidden.  Those of the process may be a sanitizer's, which would report our
+ * reads and writes as errors of the program (data races, redzones). */
 #include "interpose/base/oldglibc.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* there they are to be seen */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* a test with a sanitizer must see them */
 
 #ifdef __clang__
-#define PLAINLY __attribute__((no_builtin)) /* else a loop that copies becomes a call of memcpy */
+#define PLAINLY __attribute__((no_builtin)) /* else the compiler turns a copying loop into a call of memcpy */
 #else
 #define PLAINLY __attribute__((optimize("no-tree-loop-distribute-patterns")))
 #endif
@@ -31,7 +30,7 @@ PLAINLY void *memmove(void *to, const void *from, size_t n)
 {
     char *at = to;
     const char *with = from;
-    if ((uintptr_t)to - (uintptr_t)from >= n) { /* forwards nothing is written that is still to be read */
+    if ((uintptr_t)to - (uintptr_t)from >= n) { /* forwards: no byte is overwritten before it is read */
         while (n--)
             *at++ = *with++;
     } else {

@@ -12,7 +12,7 @@ size_t ipo_read_file(const char *path, char *out, size_t size)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t used = 0;
     for (ssize_t n = 1; fd >= 0 && n > 0 && used + 1 < size; used += n > 0 ? (size_t)n : 0)
-        n = read(fd, out + used, size - 1 - used); /* /proc gives tables in pieces */
+        n = read(fd, out + used, size - 1 - used); /* one read gives only a part of a table */
     if (fd >= 0)
         close(fd);
     while (used > 0 && out[used - 1] == '\n')
@@ -174,8 +174,7 @@ bool ipo_task_read(uint32_t tid, struct ipo_task *task)
         memcpy(task->name, begin + 1, n < 15 ? n : 15);
         task->state = end[1] == ' ' && end[2] ? end[2] : '?';
     }
-    /* "running", or: number, six arguments, stack pointer, program counter; a thread may always read its own process's
-     */
+    /* "running", or: number, six arguments, stack pointer, program counter. */
     if (read_task_file(tid, "/syscall", text, sizeof text)) {
         const char *at = text;
         task->running = !strncmp(text, "running", 7);
@@ -240,7 +239,7 @@ void ipo_task_on(const struct ipo_task *task, char *out, size_t size)
         ipo_text_add(&text, " in the kernel's ");
         ipo_text_add(&text, where);
     }
-    for (size_t i = 0; i < text.used; i++) /* it becomes a field of a line */
+    for (size_t i = 0; i < text.used; i++) /* the text becomes a field of a line */
         if (text.text[i] == '\n' || text.text[i] == '\t')
             text.text[i] = '?';
     size_t n = text.used < size - 1 ? text.used : size - 1;

@@ -7,9 +7,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* By our own thread, since the main one may have left and have no memory any more.
- * A process may always read itself this way, whatever ptrace rules there are; where a container's filter refuses the
- * system call, /proc/self/mem does the same. */
+/* Reads by the id of the calling thread: a main thread that has left has no memory any more.  A process may always
+ * read itself, whatever the rules for ptrace.  Where a container's filter refuses the system call, /proc/self/mem
+ * does it. */
 static ssize_t read_at(uint64_t address, void *out, size_t size)
 {
     struct iovec here = {out, size}, there = {(void *)(uintptr_t)address, size};
@@ -30,7 +30,7 @@ size_t ipo_safe_read_some(uint64_t address, void *out, size_t size)
 {
     int kept = errno;
     size_t got = 0;
-    /* Page by page: what lies before a hole is there. */
+    /* Page by page: what comes before a hole can be read. */
     while (got < size) {
         size_t part = 4096 - (size_t)((address + got) & 4095);
         part = part < size - got ? part : size - got;

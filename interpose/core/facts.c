@@ -26,7 +26,7 @@ static void write_fact(const char *first, const char *second, const char *value)
     ipo_text_add(&text, first);
     ipo_text_add(&text, second);
     size_t key = text.used + 1;
-    text.used = key; /* the NUL stays between */
+    text.used = key; /* a NUL separates key and value */
     ipo_text_add(&text, value);
     trc_writer_define(&ipo_process.writer, TRC_DEF_FACT, 0, 0, 0, NULL, 0, text.text, text.used);
 }
@@ -44,7 +44,7 @@ static bool starts_with(const char *text, const char *const *prefixes)
     return false;
 }
 
-/* Settings of the libraries that carry a job.  Nothing that looks like a secret. */
+/* Settings of the libraries that a job runs on; none that looks like a secret. */
 static void write_settings(void)
 {
     static const char *const wanted[] = {"HOROVOD_",
@@ -177,7 +177,7 @@ void ipo_facts_round(bool ripe)
         write_limit("stack", RLIMIT_STACK);
         write_affinity();
     }
-    /* Told again as it doubles: facts cannot be taken back. */
+    /* The number is written again each time it has doubled: facts cannot be changed. */
     unsigned now = atomic_load_explicit(&forks, memory_order_relaxed);
     if (now && (!forks_written || now >= forks_written * 2) && fork_facts < FORK_FACTS) {
         struct ipo_text text = {0};

@@ -15,14 +15,14 @@
 #define BUSY_ROUND_NS 5000000   /* while chunks are used up fast */
 #define READY         4u        /* chunks ahead of need, usually */
 #define BUSY_READY    64u
-#define BUSY_PAGES    8u         /* of these so many have their pages */
+#define BUSY_PAGES    8u         /* so many of these get their pages at once */
 #define LONG_START    100u       /* rounds in MPI_Init after which it may never come out of it */
 #define LATE_ROUND_NS 1000000000 /* after MPI_Finalize */
 
 static atomic_int stopping;
 static atomic_int running;
 
-/* Sleeps, unless the end comes: then at once, since MPI_Finalize waits for the last round. */
+/* Sleeps, but ends at once when recording ends: MPI_Finalize waits for the last round. */
 static void pause_ns(long ns)
 {
     struct timespec pause = {.tv_nsec = ns};
@@ -60,14 +60,15 @@ void ipo_heartbeat_file(void)
     end_recording(trc_writer_check(&ipo_process.writer));
 }
 
-/* On a network file system a mapped page stays in this machine's cache: other nodes see what was written back. */
+/* On a network file system a mapped page stays in this host's cache; other hosts see only what was written back. */
 static void write_back(void)
 {
     if (ipo_process.write_back && !atomic_load(&ipo_process.writer.stopped))
         end_recording(trc_writer_sync(&ipo_process.writer));
 }
 
-/* The main thread may leave by pthread_exit, and the process ends with its last one: that must not be ours. */
+/* Whether the program's threads have all ended.  The main thread may leave by pthread_exit, and the process ends
+ * with its last thread, which must not be ours. */
 static bool is_over(void)
 {
     if (!ipo_own_alone())
@@ -77,7 +78,7 @@ static bool is_over(void)
     return true;
 }
 
-/* After MPI_Finalize: a process that does not end, for whatever keeps it, still shows that it is there, and where. */
+/* After MPI_Finalize: a process that does not end still shows that it lives, and where it is. */
 static void *run_after_end(void)
 {
     for (unsigned rounds = 1; !is_over(); rounds++) {
@@ -94,7 +95,7 @@ static void *run_after_end(void)
 
 static void make_room(struct trc_writer *writer, bool busy)
 {
-    /* Where nobody else may make room there is more of it. */
+    /* Where the program's threads may not make room themselves, more chunks are kept ready. */
     unsigned ready = busy || atomic_load(&writer->emulates) ? BUSY_READY : READY;
     if (trc_writer_ready(writer) < ready / 2)
         trc_writer_grow(writer, ready);
@@ -117,7 +118,7 @@ static void *run_heartbeat(void *unused)
         if (busy && ++busy_rounds % 20 != 0)
             continue;
         write_beat();
-        if (++rounds % 10 == 0) { /* a second or so: what takes that long is worth a name */
+        if (++rounds % 10 == 0) { /* about a second: call sites of calls that take that long get names */
             IPO_ASK_SOURCES(second);
             if (is_over())
                 break;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define THREADS 8u
-#define STACK   ((size_t)4 << 20) /* what a user's limit says may be a gigabyte of address space */
+#define STACK   ((size_t)4 << 20) /* the user's limit may be a gigabyte of address space */
 
 atomic_bool ipo_own_ending;
 static struct own {
@@ -21,8 +21,8 @@ static struct own {
     void *argument;
 } threads[THREADS];
 
-/* By name at run time: these moved from libpthread to libc in glibc 2.34, and an MPI program has them loaded.  Those
- * that the program sees: a tool must know of every thread it meets. */
+/* Found by name at run time: they moved from libpthread to libc in glibc 2.34, and an MPI program has them loaded.  The
+ * program's own are taken, since another tool must know of every thread it meets. */
 static struct {
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     int (*mask)(int, const sigset_t *, sigset_t *);
@@ -76,8 +76,8 @@ bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument)
     calls.begin_attributes(&attributes);
     calls.detached(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
-    sigdelset(&all, SIGBUS);              /* a fault of our own (guard.h) */
-    calls.mask(SIG_SETMASK, &all, &kept); /* inherited */
+    sigdelset(&all, SIGBUS);              /* our own fault in the mapped file (stacks/guard.h) */
+    calls.mask(SIG_SETMASK, &all, &kept); /* the thread inherits the mask */
     calls.stack(&attributes, STACK);
     bool created =
         !calls.create(&thread, &attributes, enter_thread, own) || !calls.create(&thread, NULL, enter_thread, own);
@@ -96,8 +96,8 @@ bool ipo_is_own(uint32_t tid)
     return false;
 }
 
-/* A process goes on without its main thread, which stands there as a zombie then.  Whoever is left can start others, so
- * nobody left means that nobody will come. */
+/* A main thread that has left stays as a zombie while the process goes on.  Only a thread of the program can start
+ * another one, so when none is left none will come. */
 bool ipo_own_alone(void)
 {
     uint32_t main_thread = (uint32_t)getpid(), tid[THREADS + 2];

@@ -37,7 +37,7 @@ static size_t write_schema(void)
     return trc_schema_write(schema, sizeof schema, calls, n);
 }
 
-/* The folder and those above it; 0 or an errno.  Others never get to write to one that is made here. */
+/* Makes the folder and those above it.  0 or an errno.  Other users may never write to a folder that is made here. */
 static int make_folder(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -50,8 +50,8 @@ static int make_folder(char *path)
     return mkdir(path, 0775) && errno != EEXIST ? errno : 0;
 }
 
-/* Why a folder may not be used: another user's, or anyone's, could hold what they planted.  Root may well work in the
- * folder of the user who started a container. */
+/* Why a folder may not be used; NULL: it may.  Others could have planted links in a folder that they can write to. 
+ * Root may use the folder of the user who started a container. */
 static const char *find_refusal(const char *path)
 {
     struct stat is;
@@ -148,7 +148,7 @@ void ipo_process_live(void)
     ipo_heartbeat_start();
 }
 
-/* What recording one call costs here: the usual path, on a stream that goes nowhere. */
+/* Measures what recording one call costs on the fast path, with a stream that is not part of the file. */
 static uint64_t measure_cost(void)
 {
     enum { ROUNDS = 512 };
@@ -197,7 +197,7 @@ void ipo_process_run(void)
     head->state = TRC_STATE_RUNNING;
     ipo_facts_start();
     IPO_ASK_SOURCES(run);
-    ipo_heartbeat_now(); /* the second anchor, some time after the first: now ticks can be turned into time */
+    ipo_heartbeat_now(); /* the second clock anchor: from now on ticks can be converted to time */
 }
 
 void ipo_process_ending(void)
@@ -223,15 +223,15 @@ void ipo_process_abort(int code)
     head->state = TRC_STATE_ABORTED;
 }
 
-/* A hint, where exit() runs it: the program left by itself.  Nothing relies on it. */
+/* Notes that the program left by exit().  Nothing relies on it. */
 __attribute__((destructor)) static void unload(void)
 {
     struct trc_head *head = *ipo_armed || *ipo_profiler_armed ? ipo_process.writer.head : NULL;
     if (atomic_load(&ipo_process.writer.stopped) && ipo_process.pid == (uint32_t)getpid())
-        ipo_heartbeat_file(); /* it may not have come to it yet */
+        ipo_heartbeat_file(); /* the heartbeat may not have done it yet */
     if (!head || head->state != TRC_STATE_RUNNING)
         return;
-    if (!*ipo_armed) { /* NCCL has no Finalize: this is it */
+    if (!*ipo_armed) { /* NCCL has no Finalize: recording ends here */
         ipo_process_ending();
         ipo_process_end();
         return;

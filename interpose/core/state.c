@@ -31,10 +31,11 @@ void ipo_say(const char *text, const char *more)
     ipo_text_add(&line, more);
     ipo_text_add(&line, "\n");
     if (write(STDERR_FILENO, line.text, line.used) < 0)
-        return; /* nobody to tell */
+        return; /* stderr is closed */
 }
 
-/* What pthread_atfork is in glibc.  By name at run time: other libcs lack it, and would refuse to load us. */
+/* pthread_atfork of glibc calls this function.  Found by name at run time: other libcs lack it, and would refuse to
+ * load libtrace.so. */
 bool ipo_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
 {
     int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *) =
@@ -66,7 +67,7 @@ bool ipo_arm_page(void)
     if (page == MAP_FAILED)
         return false;
     armed_page = page;
-    __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE); /* not yet: the word is 0 */
+    __atomic_store_n(&ipo_armed, armed_page, __ATOMIC_RELEASE); /* wrappers do not record yet: the word is 0 */
     bool wiped = !madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */);
     return wiped || ipo_at_fork(NULL, NULL, ipo_process_disarm);
 }

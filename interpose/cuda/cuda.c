@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* cuda.h renames functions by macros where they were revised: what compiles as cuCtxPushCurrent is cuCtxPushCurrent_v2.
- * Where there are both the plain one is the old one, with a context of another kind. */
+/* cuda.h renames revised functions by macros: cuCtxPushCurrent compiles as cuCtxPushCurrent_v2.  Where a driver has
+ * both, the plain name is the old function, with another kind of context. */
 static void *find_function(void *library, const char *name)
 {
     char later[64];
@@ -44,7 +44,7 @@ static bool fill_functions(struct ipo_cuda *cuda, void *library)
 const struct ipo_cuda *ipo_cuda(void)
 {
     static struct ipo_cuda cuda;
-    static atomic_int state; /* 0 not found, 1 somebody is at it, 2 found, 3 of no use */
+    static atomic_int state; /* 0 not found, 1 a thread is searching, 2 found, 3 a function is missing */
     int fresh = 0;
     if (!atomic_compare_exchange_strong(&state, &fresh, 1))
         return fresh == 2 ? &cuda : NULL;

@@ -1,4 +1,4 @@
-/* CUPTI's activity API: started when CUDA is up, read by a thread of our own, left to others who want it. */
+/* CUPTI's activity API: started when CUDA is initialised, read by a thread of our own, left to any other profiler. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_inside.h"
@@ -32,7 +32,7 @@ const int ipo_cupti_kinds[IPO_CUPTI_KINDS] = {IPO_CUPTI_CONCURRENT_KERNEL, IPO_C
 #define PATIENCE_S 2
 
 static atomic_int stopping, running, writing;
-enum { ASKED = 1, GIVEN_UP }; /* of stopping.  Given up: what comes then finds no file */
+enum { ASKED = 1, GIVEN_UP }; /* of stopping.  GIVEN_UP: nothing is written any more */
 
 /* Ends when recording does. */
 static void pause_us(long us)
@@ -44,10 +44,11 @@ static void pause_us(long us)
 static void announce_end(atomic_int *of)
 {
     atomic_store(of, 0);
-    syscall(SYS_futex, of, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0); /* two threads may end the program at once */
+    syscall(SYS_futex, of, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0); /* two threads may wait */
 }
 
-/* Waits until it is 0.  False: it was not by then, of CLOCK_MONOTONIC: signals do not make it longer. */
+/* Waits until a word is 0.  False: it is not 0 at the time `until` (CLOCK_MONOTONIC, so that signals do not prolong
+ * it). */
 static bool wait_until(const struct timespec *until, atomic_int *of)
 {
     while (atomic_load(of))
@@ -57,7 +58,7 @@ static bool wait_until(const struct timespec *until, atomic_int *of)
     return true;
 }
 
-/* Not when it was given up; who gives up in the midst of it waits a while for its end. */
+/* Writes nothing after GIVEN_UP; a thread that gives up meanwhile waits for the end of the writing. */
 static void write_completed(bool last)
 {
     atomic_store(&writing, 1);
@@ -72,7 +73,7 @@ static void write_completed(bool last)
 
 static bool is_ours(void)
 {
-    return atomic_load(&ipo_cupti_state) <= IPO_CUPTI_ON; /* our thread may be there before that is said */
+    return atomic_load(&ipo_cupti_state) <= IPO_CUPTI_ON; /* our thread may run before the state is set */
 }
 
 static void *run_thread(void *unused_)
@@ -97,25 +98,25 @@ static void *run_thread(void *unused_)
 void ipo_cupti_stop(void)
 {
     int going = 0;
-    atomic_compare_exchange_strong(&stopping, &going, ASKED); /* nor is anything begun any more */
+    atomic_compare_exchange_strong(&stopping, &going, ASKED); /* from now on CUPTI is not started either */
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     if (going == GIVEN_UP)
         return;
-    struct timespec until; /* a GPU that hangs must not hang the program's end */
+    struct timespec until; /* a GPU that hangs must not delay the program's end for ever */
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec++;
     if (wait_until(&until, &running))
         return;
     atomic_store(&stopping, GIVEN_UP);
-    /* Nor may a disk that hangs, or a lock that the caller of exit() holds: what is written later stays in chunks that
-     * the file keeps. */
+    /* Nor may a disk that hangs, or a lock that the caller of exit() holds.  What is written later stays in the file's
+     * chunks. */
     until.tv_sec++;
     wait_until(&until, &writing);
     ipo_fact("gpu.missing", "what CUPTI had not given back when recording ended");
 }
 
-/* A program that ends without MPI_Finalize: its driver is taken down by handlers that were registered before ours and
- * run after it.  Nobody should be inside then. */
+/* A program that ends without MPI_Finalize: exit handlers that were registered before ours take the driver down
+ * after it. No thread should be inside the driver then. */
 static void stop_at_exit(void *unused_)
 {
     (void)unused_;
@@ -158,7 +159,8 @@ static bool resolve_calls(void *handle)
     return good;
 }
 
-/* Whether the program has initialised CUDA: doing so for it would be too early for its CUDA_VISIBLE_DEVICES. */
+/* Whether the program has initialised CUDA.  To do it for the program would be too early for its
+ * CUDA_VISIBLE_DEVICES. */
 static bool cuda_is_up(void)
 {
     void *driver = ipo_loaded("libcuda.so.1");
@@ -167,7 +169,7 @@ static bool cuda_is_up(void)
     return count && count(&n) == 0;
 }
 
-/* NULL: it is on; else why not. */
+/* Starts CUPTI.  NULL: it runs; else the reason why not. */
 static const char *start_activity(void)
 {
     uint32_t version = 0;
@@ -213,17 +215,17 @@ static void begin_activity(void)
         __cxa_atexit(stop_at_exit, NULL, NULL);
     }
     enter_state(why ? IPO_CUPTI_NEVER : IPO_CUPTI_ON);
-    ipo_patch_slots(); /* CUPTI's calls, too, now that there is one */
+    ipo_patch_slots(); /* now also the slots of CUPTI's calls */
 }
 
-/* Not for ever: where the caller is inside cuInit, CUPTI may want a lock that the driver holds. */
+/* Not for ever: inside cuInit the driver holds a lock that CUPTI may need. */
 void ipo_cupti_settle(void)
 {
     struct timespec until;
     if (ipo_cupti_own || atomic_load(&ipo_cupti_state) != IPO_CUPTI_STARTING)
-        return; /* CUPTI may come here itself, by cuInit */
+        return; /* CUPTI itself may call this, by cuInit */
     if (!*ipo_armed && !*ipo_nccl_armed)
-        return; /* a child that was forked meanwhile has nobody who starts it */
+        return; /* in a child that was forked meanwhile no thread starts it */
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += PATIENCE_S;
     while (atomic_load(&ipo_cupti_state) == IPO_CUPTI_STARTING)
@@ -239,13 +241,13 @@ void ipo_cupti_start(bool up)
     if (atomic_load(&ipo_cupti_state) == IPO_CUPTI_OFF && !atomic_load(&stopping) && (up || cuda_is_up()) &&
         atomic_compare_exchange_strong(&ipo_cupti_state, &fresh, IPO_CUPTI_STARTING)) {
         atomic_store(&running, 1);
-        if (atomic_load(&stopping)) { /* it did not wait for us */
+        if (atomic_load(&stopping)) { /* the stop did not wait for the start */
             announce_end(&running);
             enter_state(IPO_CUPTI_NEVER);
         } else {
             begin_activity();
         }
-    } else { /* another thread is at it: the caller's next kernel is to be timed, too */
+    } else { /* another thread starts it: wait, so that the caller's next kernel is timed, too */
         ipo_cupti_settle();
     }
     errno = kept;
@@ -253,7 +255,7 @@ void ipo_cupti_start(bool up)
 
 static atomic_bool was_injected; /* by the driver */
 
-/* CUDA's driver was loaded; the program will initialise it in a moment. */
+/* The driver was loaded: waits until the program has initialised it. */
 static void *await_cuda(void *unused_)
 {
     (void)unused_;
@@ -261,7 +263,7 @@ static void *await_cuda(void *unused_)
          atomic_load(&ipo_cupti_state) == IPO_CUPTI_OFF && !atomic_load(&stopping) && !atomic_load(&ipo_own_ending);
          rounds++) {
         if (cuda_is_up()) {
-            if (ipo_cupti_is_injected() && !atomic_load(&was_injected)) /* it is about to tell us, or will never */
+            if (ipo_cupti_is_injected() && !atomic_load(&was_injected)) /* it will start CUPTI, or never */
                 pause_us(GRACE_US);
             ipo_cupti_start(true);
         }

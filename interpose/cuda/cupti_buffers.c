@@ -81,8 +81,8 @@ static void queue_block(struct block *block)
         munmap(block, BLOCK);
 }
 
-/* NULL: somebody else's, who gave it before our functions replaced theirs.  Ours begin behind the start of a page, so
- * that what stands before any that could be one may be read. */
+/* The block of a buffer; NULL: another profiler's, from before our functions replaced its own.  Our buffers never
+ * begin at the start of a page, so the bytes before any that may be ours can be read. */
 static struct block *find_block(uint8_t *buffer)
 {
     if (!buffer)
@@ -91,7 +91,7 @@ static struct block *find_block(uint8_t *buffer)
     return (uintptr_t)block % 4096 == 0 && block->self == block ? block : NULL;
 }
 
-/* On a thread of CUPTI's, or on one that flushes. */
+/* Called on a thread of CUPTI, or on one that flushes. */
 static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
     (void)size;

@@ -1,4 +1,4 @@
-/* Where CUPTI is.  It is not always there: a container with CUDA's runtime alone lacks it. */
+/* Finds CUPTI.  A container with CUDA's runtime alone does not have it. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/load/objects.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct search {
-    const char *name; /* wanted: a file name that begins so */
+    const char *name; /* the file name must begin with this */
     char *path;       /* out */
     size_t size;
 };
@@ -50,7 +50,7 @@ static void *try_folder(const char *folder, const char *name)
     return dlopen(path.text, RTLD_LAZY | RTLD_LOCAL);
 }
 
-/* The folder of a loaded object, without `up` of its last parts, and with `more` behind it. */
+/* Tries the folder of a loaded object without its last `up` parts, with `more` appended. */
 static void *try_beside(const char *object, unsigned up, const char *more, const char *name)
 {
     char path[1024];
@@ -101,7 +101,7 @@ static void *find_named(const char *name)
     return found ? found : try_folder("/usr/local/cuda/lib64", name);
 }
 
-/* The driver's CUDA; an older CUPTI works with it, a newer one does not. */
+/* Major version of the driver's CUDA.  A CUPTI of this or an older version works with it. */
 static int driver_major(void)
 {
     void *driver = ipo_loaded("libcuda.so.1");
@@ -112,7 +112,7 @@ static int driver_major(void)
 
 void *ipo_cupti_find(void)
 {
-    void *found = ipo_loaded("libcupti.so"); /* two copies in a process get in each other's way */
+    void *found = ipo_loaded("libcupti.so"); /* two copies in a process disturb each other */
     int major = driver_major();
     if (!found && major >= 13)
         found = find_named("libcupti.so.13");
@@ -130,7 +130,7 @@ bool ipo_cupti_is_injected(void)
 {
     const char *named = getenv("CUDA_INJECTION64_PATH");
     void *library = named && *named ? dlopen(named, RTLD_LAZY | RTLD_NOLOAD) : NULL; /* by whatever path */
-    /* Not by the address of ours: another tool that is preloaded may be in front of it. */
+    /* Compared by object, not by address: another preloaded tool may define the name, too. */
     const void *entry = library ? dlsym(library, "InitializeInjection") : NULL;
     bool is_ours = entry && ipo_object_base(entry) == ipo_object_base((const void *)(uintptr_t)&ipo_cupti_is_injected);
     if (library)

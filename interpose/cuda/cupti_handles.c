@@ -5,8 +5,8 @@
 
 #define HANDLES 256u
 static struct {
-    _Atomic uint64_t key;    /* of the driver's number for a stream, or the context for its special ones; 0 free */
-    _Atomic uint64_t number; /* in the upper half the key's lower one, in case that two threads fill the place */
+    _Atomic uint64_t key;    /* from the driver's number of a stream, or its context for the special streams; 0: free */
+    _Atomic uint64_t number; /* upper half: the lower half of the key, since two threads may fill the place */
 } handles[HANDLES];
 
 static uint32_t ask_number(uintptr_t stream)
@@ -26,10 +26,10 @@ uint32_t ipo_cupti_stream(uintptr_t stream)
         return 0;
     int capturing = 0;
     if (ipo_cupti.is_capturing && (ipo_cupti.is_capturing((void *)stream, &capturing) || capturing))
-        return 0; /* its kernel comes with the graph, as often as that is launched */
+        return 0; /* its kernel runs with the graph, each time that is launched */
     unsigned long long id = 0;
     uint64_t key = 0;
-    if (stream > 2) { /* by a number that is never used again; an older driver is asked each time */
+    if (stream > 2) { /* keyed by a number that is never used again; older drivers have none */
         if (!ipo_cupti.stream_id || ipo_cupti.stream_id((void *)stream, &id))
             return ask_number(stream);
         key = ((uint64_t)id + 1) * 0x9e3779b97f4a7c15u | (uint64_t)1 << 63;
@@ -48,7 +48,7 @@ uint32_t ipo_cupti_stream(uintptr_t stream)
     if (known >> 32 == (uint32_t)key && (uint32_t)known)
         return (uint32_t)known;
     const uint32_t number = ask_number(stream);
-    at = there && there != key ? home : at; /* no room: the first one has to make it */
+    at = there && there != key ? home : at; /* no room: replaces the first one */
     if (number) {
         atomic_store(&handles[at].key, key);
         atomic_store(&handles[at].number, key << 32 | number);

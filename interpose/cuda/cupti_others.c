@@ -1,4 +1,4 @@
-/* Other profilers: the calls by which they use CUPTI lead here, and ours leaves it to them. */
+/* Other profilers: their calls of CUPTI lead here, and we stop using CUPTI. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_inside.h"
@@ -8,14 +8,14 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static _Atomic(const char *) first_foreign; /* a call of somebody else's, before we began */
+static _Atomic(const char *) first_foreign; /* another profiler's first call, before CUPTI was started */
 
 const char *ipo_cupti_others_call(void)
 {
     return atomic_load(&first_foreign);
 }
 
-/* Leaves CUPTI as if we had not been there, but for what was recorded so far. */
+/* Stops using CUPTI and restores its state; what was recorded so far is kept. */
 static void step_aside(const char *because)
 {
     int on = IPO_CUPTI_ON;
@@ -32,8 +32,8 @@ static void step_aside(const char *because)
     atomic_store(&ipo_cupti_state, IPO_CUPTI_NEVER);
 }
 
-/* What a caller means by a name: another copy of CUPTI than the one in use may be in its scope.  An object that was
- * linked without CUPTI has the scope of the one that loaded it: then it means the one there is. */
+/* The function that a caller reaches by a name: its scope may have another copy of CUPTI.  An object that was linked
+ * without CUPTI has no CUPTI in its scope: then it is the copy in use. */
 static void *find_meant(const void *caller, const char *name)
 {
     Dl_info info;
@@ -58,8 +58,8 @@ static void meet_other(const char *call)
     step_aside(call);
 }
 
-/* CUPTI may still have a buffer of ours when somebody else takes over, and put records of his into it: they go to him
- * in one of his own. */
+/* When another profiler takes over, CUPTI may still have a buffer of ours and put that profiler's records into it. 
+ * They are copied into a buffer of that profiler. */
 static _Atomic(ipo_cupti_requested) their_request;
 static _Atomic(ipo_cupti_completed) their_completed;
 
@@ -81,8 +81,7 @@ static void take_for_them(void *context, uint32_t stream, uint8_t *buffer, size_
     ipo_cupti_give_back(buffer);
 }
 
-/* Two wrappers for each: for those who call by name, and for those who looked the name up (what they found: looked_up).
- */
+/* Two wrappers for each call: for callers by name, and for callers that found the function by dlsym (looked_up). */
 static struct {
 #define ASK(name, parameters, ...) int(*name) parameters;
     IPO_CUPTI_REGISTER(ASK)
@@ -153,7 +152,7 @@ void *ipo_cupti_looked_up(void *handle, const char *name)
         if (strcmp(name, wrappers[i].name) == 0) {
             _Atomic(void *) *place = (_Atomic(void *) *)(void *)((char *)&looked_up + wrappers[i].at);
             void *none = NULL;
-            if (atomic_compare_exchange_strong(place, &none, found) || none == found) /* else of a second copy */
+            if (atomic_compare_exchange_strong(place, &none, found) || none == found) /* else it is a second copy's */
                 return (void *)(uintptr_t)wrappers[i].found;
         }
     return found;

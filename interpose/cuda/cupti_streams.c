@@ -1,6 +1,6 @@
-/* From CUPTI's records to streams of the trace.  Records come by buffers, and a buffer with an unfinished kernel is
- * held back: so what came is sorted by stream and time before it is written, and what is earlier than what is written
- * already goes into a chunk of its own. */
+/* From CUPTI's records to streams of the trace.  Records come in buffers, and CUPTI keeps a buffer with an
+ * unfinished kernel back.  So records are sorted by stream and time before they are written; a record that is
+ * earlier than those already written gets a chunk of its own. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_records.h"
@@ -16,7 +16,7 @@
 
 #define STREAMS   48u   /* each takes half a megabyte of the file at least */
 #define KERNELS   8192u /* names, open addressing */
-#define NAME_MAX_ 1024u /* templates go on for kilobytes */
+#define NAME_MAX_ 1024u /* names of templates may have kilobytes */
 
 static struct {
     _Atomic uint64_t key; /* context, stream, + 1; 0 free.  Numbers are indices + 1 */
@@ -163,7 +163,7 @@ static struct trc_stream *find_stream(const struct item *item)
         .number = item->number, .device = item->device, .context = (uint32_t)(key >> 32), .stream = (uint32_t)key};
     struct trc_stream *stream = map_memory(sizeof *stream);
     if (stream && trc_stream_open_device(stream, &ipo_process.writer, &of, "gpu")) {
-        stream->base = item->begin; /* it was there before its page was */
+        stream->base = item->begin; /* it began before its page was made */
         streams[slot].stream = stream;
     } else {
         streams[slot].hopeless = true;

@@ -15,9 +15,9 @@
 #define SLOT(op)    ((uint32_t)((op) & (TRC_GPU_OPS - 1)))
 #define CONTEXTS    16u
 #define QUEUE       (4 * TRC_GPU_OPS)
-#define BUSY_NS     5000000  /* between two looks while something is under way */
-#define IDLE_NS     50000000 /* and else, at memory only */
-#define STREAMS     64u      /* of which the first launch under way is told from the others */
+#define BUSY_NS     5000000  /* between two rounds of queries while a launch is under way */
+#define IDLE_NS     50000000 /* otherwise, when only memory is read */
+#define STREAMS     64u      /* streams of which the first launch under way is queried */
 #define PATIENCE_NS 100000000
 
 /* By slot of the launch's first operation. */
@@ -27,7 +27,7 @@ static struct launch {
     _Atomic uint64_t deferred; /* the operation, until its second event is recorded */
 } launches[TRC_GPU_OPS];
 
-/* The operations of a launch are a chain.  An entry is another operation's by now where `op` says so. */
+/* The operations of a launch form a chain.  If `op` differs, the entry belongs to another operation now. */
 static struct link {
     ipo_gpu_op op, next, last; /* last: of the chain, in its first entry */
 } links[TRC_GPU_OPS];
@@ -37,16 +37,15 @@ static struct pair {
 } pairs[CONTEXTS][TRC_GPU_OPS];
 static _Atomic uintptr_t contexts[CONTEXTS];
 static _Atomic uint64_t context_ids[CONTEXTS]; /* the driver's, unique for ever; 0: it has none (before CUDA 12) */
-#define CLEARING UINT64_MAX                    /* its pairs are being forgotten: nobody may make one meanwhile */
+#define CLEARING UINT64_MAX                    /* its pairs are being dropped: none may be made meanwhile */
 
 static const struct ipo_cuda *_Atomic driver;
 
-/* Launches on their way to the watching thread: places are handed out by `put`; one that is filled holds an operation.
- */
+/* Launches for the watching thread.  `put` hands out places; a place that is filled holds an operation. */
 static _Atomic uint64_t queue[QUEUE];
 static atomic_uint queue_put, queue_taken;
 
-/* Where a context is in `contexts`, from now on if it was not yet; CONTEXTS: no room. */
+/* The place of a context in `contexts`, which is entered if it is new; CONTEXTS: no room. */
 static unsigned find_context(uintptr_t context)
 {
     for (unsigned i = 0; i < CONTEXTS; i++) {
@@ -59,7 +58,7 @@ static unsigned find_context(uintptr_t context)
     return CONTEXTS;
 }
 
-/* A context may stand where another stood before a reset; then what was made in that one is forgotten. */
+/* A context may have the address of one that was reset: then the events of the old one are dropped. */
 static void check_context(const struct ipo_cuda *cuda, uintptr_t context)
 {
     unsigned long long id = 0;
@@ -70,9 +69,9 @@ static void check_context(const struct ipo_cuda *cuda, uintptr_t context)
     if (before == id || before == CLEARING)
         return;
     if (!atomic_compare_exchange_strong(&context_ids[i], &before, before ? CLEARING : id) || !before)
-        return; /* another thread is at it, or there was none before */
+        return; /* another thread does it, or no context was here before */
     for (unsigned k = 0; k < TRC_GPU_OPS; k++) {
-        atomic_store(&pairs[i][k].start, 0); /* what it was may be an event of the program's by now */
+        atomic_store(&pairs[i][k].start, 0); /* its address may be an event of the program now */
         atomic_store(&pairs[i][k].stop, 0);
     }
     atomic_store(&context_ids[i], id);
@@ -90,7 +89,7 @@ uintptr_t ipo_cuda_context(void)
 
 /* ---- launches */
 
-/* NULL: no room, or what is there is being forgotten. */
+/* The events of a context and a slot; NULL: no room, or they are being dropped. */
 static struct pair *find_pair(uintptr_t context, uint32_t slot)
 {
     unsigned i = find_context(context);
@@ -107,14 +106,14 @@ static __attribute__((noinline, cold)) bool make_pair(const struct ipo_cuda *cud
     return true;
 }
 
-/* The driver's word for a handle of a context that is no more. */
+/* Whether a result means that the handle's context was destroyed. */
 static bool is_context_gone(int result)
 {
     return result == IPO_CUDA_INVALID_HANDLE || result == IPO_CUDA_INVALID_CONTEXT ||
            result == IPO_CUDA_CONTEXT_IS_DESTROYED;
 }
 
-/* Makes `context` current, if it is not; *pushed tells to take it off again. */
+/* Makes `context` current, if it is not.  *pushed: leave_context must pop it. */
 static bool enter_context(const struct ipo_cuda *cuda, uintptr_t context, bool *pushed)
 {
     uintptr_t current = 0;
@@ -151,14 +150,14 @@ enum ipo_launch ipo_cuda_launch_begin(ipo_gpu_op op, uintptr_t stream, uintptr_t
         return IPO_LAUNCH_CAPTURED;
     if ((!special && cuda->cuStreamGetCtx(stream, &context)) || !context)
         return IPO_LAUNCH_BLIND;
-    if (context != home) /* not looked at when the communicator was made */
+    if (context != home) /* not checked when the communicator was made */
         check_context(cuda, context);
     struct pair *pair = find_pair(context, SLOT(op));
     if (!pair || !enter_context(cuda, context, &pushed))
         return IPO_LAUNCH_BLIND;
     bool good = __builtin_expect(pair->stop != 0, 1) || make_pair(cuda, pair);
     int result = good ? cuda->cuEventRecord(pair->start, stream) : 0;
-    if (__builtin_expect(result != 0, 0)) /* made before its context was reset: once more */
+    if (__builtin_expect(result != 0, 0)) /* the event was made before its context was reset: once more */
         good = is_context_gone(result) && make_pair(cuda, pair) && !cuda->cuEventRecord(pair->start, stream);
     leave_context(cuda, pushed);
     launch->stream = stream;
@@ -175,7 +174,7 @@ void ipo_cuda_launch_add(ipo_gpu_op first, ipo_gpu_op op)
     links[SLOT(first)].last = op;
 }
 
-/* Says the same of all operations of a launch. */
+/* Sets a state of all operations of a launch. */
 static void set_all(ipo_gpu_op first, void (*what)(ipo_gpu_op, uint64_t, uint8_t), uint64_t ticks, uint8_t how)
 {
     for (ipo_gpu_op op = first; op && links[SLOT(op)].op == op;) {
@@ -201,7 +200,7 @@ void ipo_cuda_launch_end(ipo_gpu_op first, uint8_t how)
     const struct ipo_cuda *cuda = atomic_load_explicit(&driver, memory_order_acquire);
     const struct launch *launch = &launches[SLOT(first)];
     bool pushed = false, good = false;
-    if (cuda) { /* it may have been given up since the launch began */
+    if (cuda) { /* events may have been given up since the launch began */
         good =
             enter_context(cuda, launch->context, &pushed) && !cuda->cuEventRecord(launch->events->stop, launch->stream);
         leave_context(cuda, pushed);
@@ -217,7 +216,8 @@ void ipo_cuda_launch_defer(ipo_gpu_op first, _Atomic uint64_t *deferred)
     atomic_store(deferred, 1);
 }
 
-/* Whoever takes an operation out of its place ends its launch.  One whose slot is another's by now was aborted. */
+/* The thread that takes an operation out of its place ends its launch.  If the slot has another operation now, the
+ * launch was aborted. */
 void ipo_cuda_launch_settle(uint32_t comm, _Atomic uint64_t *deferred)
 {
     if (__builtin_expect(atomic_load_explicit(deferred, memory_order_relaxed) == 0, 1))
@@ -234,10 +234,10 @@ void ipo_cuda_launch_settle(uint32_t comm, _Atomic uint64_t *deferred)
 
 /* ---- the thread that asks */
 
-static atomic_int stopping, ended, refused; /* refused: the driver has said that it is of no use any more */
+static atomic_int stopping, ended, refused; /* refused: the driver does not work any more */
 
-/* Asks for one event; the table says since when, in case that the driver never answers. */
-#define PAST (-1) /* nobody can tell any more */
+/* Queries one event.  The table has the time at which the query began, in case it never returns. */
+#define PAST (-1) /* the state will never be known */
 static int query_event(const struct ipo_cuda *cuda, uintptr_t event)
 {
     if (!event)
@@ -252,7 +252,7 @@ static int query_event(const struct ipo_cuda *cuda, uintptr_t event)
         return result == IPO_CUDA_SUCCESS ? IPO_CUDA_SUCCESS : IPO_CUDA_NOT_READY;
     if (is_context_gone(result))
         return PAST;
-    /* At the end of the process the driver goes first: no news. */
+    /* At the end of the process the driver ends first: this is no error. */
     head->error = result == IPO_CUDA_DEINITIALIZED ? 0 : result;
     __atomic_store_n(&head->watch, TRC_GPU_WATCH_STOPPED, __ATOMIC_RELEASE);
     atomic_store(&driver, NULL);
@@ -270,7 +270,7 @@ static void take_new(void)
     while (at != atomic_load(&queue_put) && under_way_n < sizeof under_way / sizeof *under_way) {
         uint64_t first = atomic_exchange(&queue[at % QUEUE], 0);
         if (!first)
-            return; /* handed out, not filled yet */
+            return; /* the place is handed out and not filled yet */
         under_way[under_way_n++] = first;
         atomic_store(&queue_taken, ++at);
     }
@@ -282,7 +282,7 @@ static void lose_operation(ipo_gpu_op op, uint64_t ticks, uint8_t how)
     ipo_gpu_op_lost(op);
 }
 
-/* Its end is in the table, or that nobody will know it. */
+/* Whether the table has its end, or says that it will never be known. */
 static bool is_settled(ipo_gpu_op op)
 {
     const struct trc_gpu_op *slot = ipo_gpu_op_of(op);
@@ -290,8 +290,8 @@ static bool is_settled(ipo_gpu_op op)
            __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & TRC_GPU_BLIND;
 }
 
-/* Says how a launch ended, of its first operation last: as long as that one has no end, it is looked at again.  False:
- * somebody else held an operation for too long, and it has to be said once more. */
+/* Sets the end of all operations of a launch, of the first one last: while that one has no end the launch is queried
+ * again. False: another thread held an operation for too long, so it must be set again. */
 static bool set_end(ipo_gpu_op first, void (*what)(ipo_gpu_op, uint64_t, uint8_t))
 {
     bool all = true;
@@ -305,7 +305,7 @@ static bool set_end(ipo_gpu_op first, void (*what)(ipo_gpu_op, uint64_t, uint8_t
     return all && is_settled(first);
 }
 
-/* Where a launch is; true: it is over. */
+/* Queries a launch and sets its state.  True: it is over. */
 static bool query_launch(const struct ipo_cuda *cuda, ipo_gpu_op first)
 {
     const struct trc_gpu_op *slot = ipo_gpu_op_of(first);
@@ -323,7 +323,7 @@ static bool query_launch(const struct ipo_cuda *cuda, ipo_gpu_op first)
     return result == PAST && set_end(first, lose_operation);
 }
 
-/* Of each stream only the first launch that is not over has to be asked for. */
+/* Queries of each stream only the first launch that is not over. */
 static void query_all(const struct ipo_cuda *cuda)
 {
     uintptr_t waiting[STREAMS];
@@ -346,7 +346,7 @@ static void *run_watch(void *of)
 {
     const struct ipo_cuda *cuda = of;
     int mode = IPO_CUDA_CAPTURE_RELAXED;
-    /* Else a query would invalidate what the program captures meanwhile. */
+    /* Else a query would invalidate a capture of the program. */
     if (cuda->cuThreadExchangeStreamCaptureMode)
         cuda->cuThreadExchangeStreamCaptureMode(&mode);
     struct trc_gpu_head *head = &ipo_gpu_table->head;
@@ -364,8 +364,8 @@ static void *run_watch(void *of)
     return NULL;
 }
 
-/* At exit the driver is taken down by handlers of its own, which were registered before ours and run after it: nobody
- * should be inside then.  One more look before.  Nothing relies on this. */
+/* At exit the driver's own handlers, which were registered before ours, take it down after it.  No thread should be
+ * inside the driver then.  Queries once more before.  Nothing relies on this. */
 static void stop_at_exit(void *unused)
 {
     (void)unused;

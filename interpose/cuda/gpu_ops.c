@@ -5,7 +5,7 @@
 #include <sched.h>
 
 #define SLOT_BITS 10
-#define TRIES     64u /* slots that are looked at for one that may be taken */
+#define TRIES     64u /* slots that are tried for a free one */
 _Static_assert(TRC_GPU_OPS == 1u << SLOT_BITS, "a slot in a handle");
 
 struct trc_gpu_table *ipo_gpu_table;
@@ -13,14 +13,14 @@ __thread ipo_gpu_op ipo_gpu_current;
 static atomic_uint next_slot;
 static _Atomic uint64_t groups;
 
-/* What a slot holds, in a word: number and state of its operation.  Who writes to the slot holds its word by BUSY, so
- * that meanwhile it is not given to another operation; some ten stores.  BLIND: it counts as over when enqueued.
- * DUE: a later state, DUE_BLIND and DUE_RESULT, that somebody could not wait to say; who holds it says it for him. */
+/* A word for each slot: number and state of its operation.  A writer holds the slot by BUSY for some ten stores, so
+ * that it is not given to another operation.  BLIND: the operation counts as over when it is enqueued.  DUE,
+ * DUE_BLIND, DUE_RESULT: a later state that another thread left there; the holder sets it. */
 static _Atomic uint64_t words[TRC_GPU_OPS];
 enum { STATE = 0x0f, BLIND = 0x10, BUSY = 0x20, DUE_SHIFT = 6, DUE = 0x3c0, DUE_BLIND = 0x400, RESULT_SHIFT = 11 };
 enum { RESULT_MOST = 0xff, DUE_RESULT = RESULT_MOST << RESULT_SHIFT, NUMBER_SHIFT = 19 };
 #define SPINS  100
-#define YIELDS 1000 /* the one who holds it was interrupted */
+#define YIELDS 1000 /* the holder was interrupted */
 
 void ipo_gpu_start(void)
 {
@@ -53,7 +53,7 @@ static bool is_over(uint64_t word)
     return !(word & BUSY) && (state == TRC_GPU_FREE || state >= TRC_GPU_COMPLETED || word & BLIND);
 }
 
-/* A slot that nobody has, or whose operation is over: then ours, and held. */
+/* Takes a slot that is free or whose operation is over, and holds it. */
 static uint32_t claim_slot(void)
 {
     for (unsigned tries = 0; tries < TRIES; tries++) {
@@ -78,7 +78,7 @@ ipo_gpu_op ipo_gpu_op_begin(const struct trc_gpu_op *what)
     }
     struct trc_gpu_op *slot = &table->op[at];
     __atomic_store_n(&slot->number, 0, __ATOMIC_RELEASE);
-    atomic_thread_fence(memory_order_release); /* a reader that sees what follows sees that the number is gone */
+    atomic_thread_fence(memory_order_release); /* a reader of what follows must see that the old number is gone */
     *slot = *what;
     slot->called = what->called ? what->called : ipo_ticks();
     slot->state = TRC_GPU_CALLED;
@@ -100,7 +100,7 @@ static __attribute__((noinline, cold)) bool hold_slot_slow(ipo_gpu_op op, uint64
     return false;
 }
 
-/* Whether the slot is still that operation's; then it is held, and *word is what it was. */
+/* Holds the slot of an operation.  *word: its word before.  False: the slot belongs to another operation. */
 static inline bool hold_slot(ipo_gpu_op op, uint64_t *word)
 {
     _Atomic uint64_t *of = &words[find_slot(op)];
@@ -111,8 +111,8 @@ static inline bool hold_slot(ipo_gpu_op op, uint64_t *word)
     return __builtin_expect(ours, 1) || hold_slot_slow(op, word);
 }
 
-/* Says a state of an operation that is held; the word that it has then.  In the file the state comes last, and only if
- * it is a later one. */
+/* Sets a state of an operation that is held; returns its new word.  In the file the state is written last, and only
+ * a later one. */
 static inline __attribute__((always_inline)) uint64_t set_state(ipo_gpu_op op, uint64_t word, enum trc_gpu_state to,
                                                                 uint64_t ticks, uint8_t how, int result)
 {
@@ -131,14 +131,14 @@ static inline __attribute__((always_inline)) uint64_t set_state(ipo_gpu_op op, u
             slot->result = result;
         __atomic_store_n(&slot->state, (uint8_t)to, __ATOMIC_RELEASE);
         state = to;
-    } else if (state == to && how & TRC_GPU_BLIND) { /* on the stream, as was known; now, that no more will be known */
+    } else if (state == to && how & TRC_GPU_BLIND) { /* enqueued before; now no later state will be known */
         slot->flags |= TRC_GPU_BLIND;
     }
     bool blind = state == TRC_GPU_ENQUEUED && slot->flags & TRC_GPU_BLIND;
     return op >> SLOT_BITS << NUMBER_SHIFT | state | (blind ? BLIND : 0);
 }
 
-/* The same with what others had to leave meanwhile: when it was so is known roughly. */
+/* Sets the states that others left meanwhile, with an approximate time, and releases the slot. */
 static __attribute__((noinline, cold)) void release_slot_slow(ipo_gpu_op op, uint64_t word)
 {
     _Atomic uint64_t *of = &words[find_slot(op)];
@@ -151,7 +151,7 @@ static __attribute__((noinline, cold)) void release_slot_slow(ipo_gpu_op op, uin
     } while (!atomic_compare_exchange_weak_explicit(of, &there, word, memory_order_release, memory_order_relaxed));
 }
 
-/* `was`: its word when it was held; `word`: what it is to be, as held by nobody. */
+/* Releases the slot.  `was`: its word while it was held; `word`: its new word. */
 static inline void release_slot(ipo_gpu_op op, uint64_t was, uint64_t word)
 {
     uint64_t held = was | BUSY;
@@ -161,8 +161,8 @@ static inline void release_slot(ipo_gpu_op op, uint64_t was, uint64_t word)
         release_slot_slow(op, word);
 }
 
-/* Leaves word of a state with the one who holds the slot.  False: nobody does any more, or it is another's.  Of results
- * (NCCL has ten or so) one that finds no room in the word is lost. */
+/* Leaves a state with the holder of the slot.  False: nobody holds it any more, or it has another operation.  A
+ * result that does not fit into the word is lost; NCCL has about ten. */
 static bool leave_word(ipo_gpu_op op, enum trc_gpu_state to, uint8_t how, int result)
 {
     _Atomic uint64_t *of = &words[find_slot(op)];
@@ -227,7 +227,7 @@ static ipo_gpu_op make_handle(unsigned slot)
 void ipo_gpu_ops_aborted(uint32_t comm)
 {
     for (unsigned i = 0; ipo_gpu_table && i < TRC_GPU_OPS; i++) {
-        ipo_gpu_op op = make_handle(i); /* before the look, so that it is not said of another one */
+        ipo_gpu_op op = make_handle(i); /* before the check, so that no other operation is set */
         if (ipo_gpu_table->op[i].comm == comm)
             advance_state(op, TRC_GPU_ABORTED, 0, 0, 0);
     }

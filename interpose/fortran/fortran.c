@@ -1,4 +1,4 @@
-/* A call from Fortran: the real one is made as the program wrote it; for the record it is told as its C twin. */
+/* A call from Fortran.  The real call gets the program's arguments unchanged; the record is that of its C twin. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/fortran/fortran.h"
 #include "interpose/mpi/handles.h"
@@ -14,7 +14,7 @@ typedef uintptr_t w;
 #define MOST        13u /* arguments of a row that Fortran has */
 #define NO_IERR     0xffu
 #define MOST_TEXT   512u
-#define MOST_BLANKS 65536u /* of a CHARACTER argument what is looked at */
+#define MOST_BLANKS 65536u /* characters that are read of a CHARACTER argument */
 
 /* ---- the real call, with as many words as the wrapper was declared with */
 
@@ -101,11 +101,11 @@ static unsigned find_ierr(enum ipo_call_id id)
 
 /* ---- arguments */
 
-/* A Fortran call as its C twin would have been made. */
+/* The C call with the same meaning as a Fortran call. */
 struct twin {
     uintptr_t args[MOST + 1];
-    uintptr_t cell[MOST + 1]; /* C variables that args point to where the program's hold something else */
-    uint32_t later;           /* arguments to be looked at after the call, a bit each */
+    uintptr_t cell[MOST + 1]; /* C variables for arguments that Fortran has in another form */
+    uint32_t later;           /* arguments to convert after the call, a bit each */
     uintptr_t variable;       /* the program's request, or the first of them */
     char text[MOST_TEXT];
 };
@@ -296,12 +296,12 @@ static uintptr_t convert_argument(struct twin *twin, const struct ipo_call *call
     case ROLE_RECEIVE_TYPES:
         return word;
     default:
-        return 0; /* the record does not look at it */
+        return 0; /* the record does not need it */
     }
 }
 
-/* What indices count from: one; in mpi_f08 of MPICH 4.0, zero.  Told by the request that went away: until the call it
- * was as the thread's snapshot has it (completion.c). */
+/* What indices count from: one; in mpi_f08 of MPICH 4.0, zero.  The request that became null shows it: the thread's
+ * snapshot (mpi/completion.c) still has its handle. */
 static int find_first_index(const struct ipo_call *call, const struct ipo_thread *thread, const uintptr_t *words,
                             int index)
 {
@@ -331,7 +331,7 @@ static void convert_results(struct twin *twin, const struct ipo_call *call, cons
             if (word && (!failed || *known == ROLE_REQUEST_INOUT))
                 twin->cell[at] = ipo_handle_of((enum ipo_kind)kinds[known - role], *(const int *)word);
         } else if (call->roles[at] == ROLE_REQUESTS_INOUT) {
-            /* Looked at again where some have not completed, and by Startall. */
+            /* They are read again where some have not completed, and by Startall. */
             if (failed || call->opclass == TRC_OP_START)
                 load_requests((const int *)word, (uintptr_t *)twin->args[at], count_requests(call, words));
         } else if (call->roles[at] == ROLE_INDEX_OUT) {
@@ -351,7 +351,7 @@ static void convert_results(struct twin *twin, const struct ipo_call *call, cons
 
 /* ---- the call */
 
-/* A status of the recorder's in place of an ignored one goes to the real call: it has the same layout in both
+/* Gives the real call the recorder's status in place of an ignored one: a status has the same layout in both
  * languages. */
 static void pass_status(const struct ipo_call *call, const uintptr_t *given, const uintptr_t *args, uintptr_t *words)
 {

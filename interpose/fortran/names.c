@@ -1,4 +1,4 @@
-/* From the names of Fortran symbols to rows and back, and the addresses that Fortran's constants are. */
+/* From names of Fortran symbols to rows and back; and the addresses of Fortran's constants. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/fortran/fortran.h"
@@ -14,7 +14,7 @@
 
 ipo_function ipo_fortran_real[IPO_BINDINGS][IPO_CALLS];
 
-extern IPO_OURS const int32_t ipo_fortran_distance[IPO_CALLS][IPO_BINDINGS]; /* fortran_wrap.c */
+extern IPO_OURS const int32_t ipo_fortran_distance[IPO_CALLS][IPO_BINDINGS]; /* wrap.c */
 
 /* ---- symbols */
 
@@ -70,12 +70,12 @@ static bool parse_symbol(const char *symbol, int *row, enum spelling *spelling)
     return *row >= 0 && ipo_wrapper[*row];
 }
 
-/* What is known of a spelling of a row. */
+/* What is known of a row in one spelling. */
 enum { UNKNOWN, LISTED, FOUND };
 static uint8_t state[SPELLINGS][IPO_CALLS];
 
 #define LIST 512u
-static char listed[LIST][64]; /* what the walk has met and nobody has looked up yet */
+static char listed[LIST][64]; /* names that the walk has met and that are not resolved yet */
 static unsigned listed_n;
 
 static enum ipo_binding get_binding(enum spelling spelling)
@@ -105,11 +105,11 @@ static bool is_same_object(void *a, void *b)
     return a == b || ipo_object_base(a) == ipo_object_base(b);
 }
 
-/* The real function of a symbol.  What calls mpi_send must mean the MPI library's: a name without underscores may well
- * be a function of the program.  Nor is a tool left out that has the name in front of the library. */
+/* The real function of a symbol: the MPI library's, since a name without underscores may be a function of the
+ * program; or that of a tool in front of the library, which must see the call, too. */
 static void *find_real(const char *symbol)
 {
-    static void *scope; /* where the last was found that is not in the global scope */
+    static void *scope; /* the last scope that was used other than the global one */
     char profiling[2][80];
     profiling[0][0] = symbol[0] == 'M' ? 'P' : 'p';
     strcpy(profiling[0] + 1, symbol);
@@ -125,7 +125,7 @@ static void *find_real(const char *symbol)
         if (own)
             return front && is_same_object(front, own) ? own : NULL;
     }
-    /* Open MPI 5.0 has forgotten two.  The call itself will do: nothing of ours is exported under its name. */
+    /* Open MPI 5.0 lacks two of these.  Then the call itself is taken: we export nothing of that name. */
     return strstr(symbol, "_f08") ? dlsym(scope ? scope : RTLD_DEFAULT, symbol) : NULL;
 }
 
@@ -165,9 +165,9 @@ IPO_SOURCE(fortran_source);
 
 /* ---- sentinels */
 
-/* Variables whose address the constant is, or that hold it.  Open MPI has one variable for each; MPICH lays them out in
- * two COMMON blocks (mpif.h: MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE; MPI_STATUSES_IGNORE) and has others for
- * mpi_f08.  A COMMON block's name is mangled like a subroutine's. */
+/* Variables whose address is the constant, or that contain it.  Open MPI has one variable for each; MPICH lays them
+ * out in two COMMON blocks (mpif.h: MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE; MPI_STATUSES_IGNORE) and has others
+ * for mpi_f08.  A COMMON block's name is mangled like a subroutine's. */
 static const struct {
     const char *symbol;
     uint8_t which, offset;

@@ -56,8 +56,8 @@ typedef uintptr_t w;
 #include "interpose/mpi/mpi_calls.def"
 #undef CALL
 
-/* Where they are, as distances: a table of 2000 pointers would have to be relocated in every process that loads us, and
- * C has no constant for the distance of two functions. */
+/* The wrappers' addresses as distances: 2000 pointers would have to be relocated in every process that loads us.  In
+ * assembler, since C has no constant for the distance of two functions. */
 #define DISTANCE(name, binding) ".long ipo_" #binding "_" #name " - ipo_fortran_distance\n"
 #define PLACE_0(name)           DISTANCE(name, F77) DISTANCE(name, F08) DISTANCE(name, F08TS)
 #define PLACE_1(name)           ".long 0, 0, 0\n"

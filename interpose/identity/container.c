@@ -16,9 +16,9 @@
  *   docker                   /.dockerenv */
 static const struct runtime {
     const char *name;
-    const char *mark; /* variable that is set in it */
-    const char *kind; /* value of the variable `container` in it */
-    const char *file; /* that is there in it */
+    const char *mark; /* a variable that is set in this runtime */
+    const char *kind; /* value of the variable `container` */
+    const char *file; /* a file that exists */
     const char *images[3];
 } runtimes[] = {
     {"apptainer", "APPTAINER_CONTAINER", NULL, NULL, {"APPTAINER_CONTAINER"}},
@@ -43,7 +43,7 @@ static const struct runtime *find_runtime(const char *kind)
 }
 
 /* The folder or file that was mounted as root: fields 4 (the place within its file system) and 9 (the device) of the
- * line of /proc/self/mountinfo whose field 5 is `/`; proc(5).  The last such line is the one that is seen. */
+ * line of /proc/self/mountinfo whose field 5 is `/`; proc(5).  The last such line counts. */
 static void find_root_source(char *out, size_t size)
 {
     char table[8192];
@@ -79,7 +79,7 @@ static void find_root_source(char *out, size_t size)
     }
 }
 
-/* The value of image="..." in the file that Podman leaves; there in privileged containers only. */
+/* The value of image="..." in Podman's file, which has it in privileged containers only. */
 static void read_podman_image(char *out, size_t size)
 {
     char text[2048];

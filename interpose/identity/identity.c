@@ -41,7 +41,7 @@ static uint64_t read_pid_start(void)
 {
     char stat[1024];
     ipo_read_file("/proc/self/stat", stat, sizeof stat);
-    const char *at = strrchr(stat, ')'); /* the name before it may hold anything */
+    const char *at = strrchr(stat, ')'); /* the name before it may contain any character */
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
     return at ? ipo_text_number(at) : 0;
@@ -68,7 +68,7 @@ void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE", NULL};
     head->pid = (uint32_t)getpid();
     head->pid_start = read_pid_start();
-    bool by_torch = getenv("TORCHELASTIC_RUN_ID") != NULL; /* which may itself be started by srun or mpirun */
+    bool by_torch = getenv("TORCHELASTIC_RUN_ID") != NULL; /* torchrun may itself be started by srun or mpirun */
     head->rank = read_number(by_torch ? (const char *const[]){"RANK", NULL} : ranks);
     head->world_size = read_number(by_torch ? (const char *const[]){"WORLD_SIZE", NULL} : sizes);
     gethostname(head->host, sizeof head->host - 1);

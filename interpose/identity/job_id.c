@@ -14,8 +14,9 @@ static const char *read_variable(const char *name)
     return value ? value : "";
 }
 
-/* Open MPI.  Up to 4: a number, whose upper half is the job family that spawned jobs share; families repeat, so the
- * start of a random key is added that all ranks have.  From 5 (prterun): a name, with @1, @2 .. for spawned jobs. */
+/* Open MPI up to 4: a number, whose upper half is the job family, shared by spawned jobs.  Families repeat, so the
+ * start of a random key that all ranks have is appended.  From 5 on (prterun): a name, with @1, @2 .. for spawned
+ * jobs. */
 static void add_open_mpi(struct ipo_text *job)
 {
     const char *space = read_variable("PMIX_NAMESPACE"), *key = read_variable("OMPI_MCA_orte_precondition_transports");
@@ -50,8 +51,8 @@ static const char *find_argument(const char *line, size_t size, const char *name
     return "";
 }
 
-/* Hydra hands its ranks nothing that names the run.  But its proxies, one a host, are all told the address of the same
- * mpiexec; ours is among our ancestors.  Intel's start with other words. */
+/* Hydra gives its ranks no name of the run.  But the command lines of its proxies, one a host, have the address of the
+ * same mpiexec; a rank's proxy is among its ancestors.  Intel's proxies have another name. */
 static bool add_hydra(struct ipo_text *job, struct ipo_text *world)
 {
     char text[4096];
@@ -89,7 +90,7 @@ void ipo_batch_id(struct ipo_text *id)
         ipo_text_add(id, read_variable(names[i]));
 }
 
-/* Of the run inside the batch job, where the batch system starts the ranks itself. */
+/* The run inside the batch job, where the batch system itself starts the ranks. */
 static void add_batch(struct ipo_text *job)
 {
     ipo_batch_id(job);
@@ -99,8 +100,8 @@ static void add_batch(struct ipo_text *job)
     }
 }
 
-/* torchrun, and what else starts ranks for PyTorch: all are told where the first of them listens.  The name of the run
- * is "none" unless the user gave one, and the port is often the usual one: so the batch job's name comes first. */
+/* torchrun and other launchers of PyTorch give all ranks the address where the first one listens.  The name of the
+ * run is "none" unless the user gave one, and the port is often the default: so the batch job's name comes first. */
 static void add_torch(struct ipo_text *job, struct ipo_text *world)
 {
     const char *run = read_variable("TORCHELASTIC_RUN_ID"), *address = read_variable("MASTER_ADDR");
@@ -126,7 +127,7 @@ void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint
     bool to_torch = *read_variable("RANK") && *read_variable("WORLD_SIZE") && *read_variable("MASTER_ADDR") &&
                     *read_variable("MASTER_PORT");
     if (to_torch &&
-        *read_variable("TORCHELASTIC_RUN_ID")) { /* its own variables count before those of who started it */
+        *read_variable("TORCHELASTIC_RUN_ID")) { /* torchrun's variables count before those of its own launcher */
         add_torch(job, world);
     } else if (*read_variable("OMPI_COMM_WORLD_RANK") || (*space && strncmp(space, "slurm.", 6) != 0)) {
         add_open_mpi(job);
@@ -136,18 +137,18 @@ void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint
         ipo_text_add(job, read_variable("MPISPAWN_MPIRUN_ID"));
     } else if (*read_variable("PMI_FD") || *read_variable("PMI_PORT") || (*read_variable("PMI_RANK") && !by_srun)) {
         if (!add_hydra(job, world) &&
-            !by_srun) { /* out of sight, in a pid namespace: one host's ranks have one parent */
+            !by_srun) { /* a pid namespace hides the proxy: the ranks of a host have one parent */
             ipo_text_add(job, "p");
             ipo_text_add_number(job, (uint64_t)getppid());
         }
         shares_world = *read_variable("PMI_SPAWNED") && (!world->used || strcmp(world->text, "0") == 0);
-        ipo_text_add(world, shares_world ? "spawned" : ""); /* by this or another: spawned.h */
+        ipo_text_add(world, shares_world ? "spawned" : ""); /* mpi/spawned.h may say by whom */
     }
     if (job->used == 0)
         add_batch(job);
     if (job->used == 0 && to_torch)
         add_torch(job, world);
-    if (job->used == 0 && nccl) { /* started by hand, and yet not alone */
+    if (job->used == 0 && nccl) { /* started by hand, with other ranks */
         ipo_text_add(job, "nccl-");
         ipo_text_add_number(job, nccl);
     }
@@ -156,7 +157,7 @@ void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint
         ipo_text_add(job, "-");
         ipo_text_add_number(job, pid_start);
     }
-    for (size_t i = 0; i < job->used; i++) /* it becomes a file name */
+    for (size_t i = 0; i < job->used; i++) /* the name becomes a file name */
         if (job->text[i] == '/' || job->text[i] == ' ' || job->text[i] == ':')
             job->text[i] = '_';
     ipo_text_add(world, "/");

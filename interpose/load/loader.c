@@ -1,5 +1,5 @@
-/* No function gives the loader's lock.  But dlsym looks names up under it, and where a name is that of an indirect
- * function (STT_GNU_IFUNC) it calls the function that chooses one: ours does what is to be done. */
+/* No function takes the loader's lock for a caller.  But dlsym searches names under it, and for an indirect function
+ * (STT_GNU_IFUNC) it calls the function that chooses the version.  Ours is such a function, and does the work there. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/loader.h"
 #include "interpose/base/bind.h"
@@ -47,7 +47,7 @@ void ipo_loader_run(void (*what)(void *), void *with)
     job = &mine;
     if (handle)
         dlsym(handle, "hpctop_quiet");
-    if (job == &mine) /* another libc, which knows no such functions */
+    if (job == &mine) /* another libc, without indirect functions */
         what(with);
     job = before;
 }

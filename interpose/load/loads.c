@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_NS 200000000 /* of a call of MPI, once for all that somebody's dlopen takes */
+#define PATIENCE_NS 200000000 /* how long a call of MPI waits, in all, while another thread's dlopen runs */
 
 static atomic_int kicks, alive;
 
@@ -41,7 +41,7 @@ static void wake_thread(void)
 /* ---- questions ------------------------------------------------------------------------------------------------------
  */
 
-enum { FREE, FILLING, ASKED, LEFT, ANSWERED }; /* LEFT: who asked did not wait for the end */
+enum { FREE, FILLING, ASKED, LEFT, ANSWERED }; /* LEFT: the asking thread has stopped waiting */
 static struct {
     atomic_int state;
     void (*what)(uintptr_t);
@@ -91,7 +91,7 @@ static void *run_thread(void *unused)
         if (state == ASKED || state == LEFT)
             ipo_loader_run(answer_question, NULL);
         IPO_ASK_SOURCES(serve);
-        /* Once more a second later: a thread that was just binding a slot may have overwritten it since. */
+        /* Again a second later: a thread that was binding a slot may have overwritten it. */
         again = ipo_patch_new(again);
         wait_at_word(&kicks, seen, again ? 1000000000 : 0);
     }
@@ -106,13 +106,12 @@ void ipo_loads_check(void)
     errno = kept;
 }
 
-/* ---- whether there is more: the loader's list, by reads that may fail, since a thread that hangs may hold its lock.
- * What is loaded stands at its end; where the last one known was taken off again, it is read from the front.  Another
- * object may stand at the address of one that was unloaded: so the last one's name is read again, and all of them now
- * and then. */
-#define WHOLE 16 /* looks */
+/* ---- new objects.  The loader's list is read by reads that may fail, since a thread that hangs may hold its lock. 
+ * New objects are at its end; if the last known one was unloaded, the list is read from the front.  A new object may
+ * have the address of an unloaded one: so the last one is read again, and from time to time the whole list. */
+#define WHOLE 16 /* checks between two reads of the whole list */
 
-struct map { /* struct link_map, as it is read */
+struct map { /* a copy of the start of struct link_map */
     uint64_t bias, name, dynamic, next, previous;
 };
 _Static_assert(sizeof(struct map) == offsetof(struct link_map, l_prev) + sizeof(void *), "link_map");
@@ -145,8 +144,8 @@ static void announce(const char *path)
             (*source)->library_came();
 }
 
-/* Tells the sources of the objects that were loaded since the last call: the first tells of all; what was said may be
- * said again.  True: there were any. */
+/* Announces the objects that were loaded since the last call to the sources; the first call announces all.  An
+ * object may be announced again.  True: there were any. */
 static bool announce_new(void)
 {
     struct map map;

@@ -1,10 +1,10 @@
-/* dlsym, which libtrace.so exports: how calls of programs that look NCCL up by name are seen (JAX, TensorFlow, XGBoost,
- * CuPy, ctypes).
+/* The dlsym that libtrace.so exports, by which calls of programs that search NCCL by name are seen (JAX, TensorFlow,
+ * XGBoost, CuPy, ctypes).
  *
- * Everything but the names of a source on a real handle goes on by a jump: what RTLD_NEXT and RTLD_DEFAULT mean is
- * decided by the return address, which must stay the caller's.  It may be called before our constructor, even before
- * our own relocations, by an allocator that is itself not ready: so no allocation, no lock and no call but the jump,
- * once the real one is known. */
+ * Only names of a source on a real handle are answered here; all others are passed on by a jump, since the return
+ * address decides what RTLD_NEXT and RTLD_DEFAULT mean.  An allocator may call it before our constructor, even
+ * before our relocations.  So there is no allocation, no lock, and no call but the jump once the real dlsym is
+ * known. */
 #include "interpose/base/dlsym.h"
 #include "interpose/core/source.h"
 #include "interpose/core/state.h"

@@ -42,7 +42,7 @@ static void add_mapping(const char *line)
     const char *path = strpbrk(at, "/[");
     struct ipo_module *last = modules ? &module[modules - 1] : NULL;
     bool named = path && (*path == '/' || !strcmp(path, "[vdso]"));
-    /* Until code is seen the last entry is a candidate: the mapping of a file's beginning. */
+    /* A mapping of a file's beginning is kept as the last entry until its code is found. */
     if (named && last && offset && !strncmp(last->path, path, sizeof last->path - 1)) {
         last->end = end;
     } else if (named && (last == NULL || last->code_end || modules < MODULES)) {
@@ -65,10 +65,10 @@ static void add_mapping(const char *line)
         last->code_end = end;
 }
 
-/* Every line of the process's maps, until `line` has had enough.  `buffer` is of the caller's. */
+/* Calls `line` with each line of the process's maps until it returns false.  `buffer` is the caller's. */
 static void read_lines(char *buffer, size_t size, bool (*line)(const char *text, void *with), void *with)
 {
-    /* By our own thread: of a process whose main thread has left, /proc/self/maps is empty.  Linux 3.17. */
+    /* By the calling thread (Linux 3.17): /proc/self/maps is empty once the main thread has left. */
     int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -111,8 +111,8 @@ struct mapped_search {
     struct ipo_mapped *out;
 };
 
-/* A file's mappings follow one another; between them may be memory without a file, with what was moved there (huge
- * pages). */
+/* The mappings of a file follow one another.  Between them may be memory without a file, to which parts were moved
+ * (huge pages). */
 static bool match_line(const char *line, void *with)
 {
     struct mapped_search *search = with;

@@ -1,4 +1,4 @@
-/* GOT patching: how calls that only some MPIs have, and those of Fortran, NCCL and CUPTI, are reached. */
+/* Patching of GOT slots: how calls that are not exported are reached (of some MPIs, Fortran, NCCL, CUPTI). */
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/slots.h"
 #include "interpose/base/elf.h"
@@ -27,7 +27,7 @@ struct patching {
     struct ipo_object object;
     struct ipo_elf elf;
     uintptr_t relro, relro_end; /* what the loader has made read-only after it relocated the object */
-    bool opened;                /* that can be written now */
+    bool opened;                /* that range is writable now */
     size_t patched;
 };
 
@@ -74,10 +74,10 @@ static void patch_table(struct patching *at, const ElfW(Rela) * table, size_t n)
     }
 }
 
-/* Whose an object is; false: its slots stay as they are. */
+/* Asks the sources whose an object is.  False: its slots stay as they are. */
 static bool claim_object(struct ipo_object *object, const char *path)
 {
-    if (!*path) /* the program has no name, nor has a library that was not found */
+    if (!*path) /* the program, or a library without a name */
         return true;
     enum ipo_claim claimed = strstr(path, "linux-vdso") ? IPO_LEFT_ALONE : IPO_UNCLAIMED;
     for (IPO_EACH_SOURCE(source))
@@ -122,7 +122,7 @@ static int patch_object(struct dl_phdr_info *info, size_t size, void *patched)
     return 0;
 }
 
-/* What the last walk has seen: how often objects were loaded, and what the sources had found. */
+/* The state at the last walk: how many objects were loaded, and what the sources had found. */
 struct seen {
     unsigned long long loads;
     unsigned found;
@@ -137,7 +137,7 @@ static struct seen read_seen(void)
     return now;
 }
 
-static struct seen last; /* written under the loader's lock; read by all, who may be wrong for a moment */
+static struct seen last; /* written under the loader's lock; other readers may get an old value */
 static bool is_new(const struct seen *now)
 {
     return !now->loads || now->loads != __atomic_load_n(&last.loads, __ATOMIC_ACQUIRE) || now->found != last.found;
@@ -188,9 +188,9 @@ bool ipo_patch_new(bool anyway)
     return patch_new(anyway).came;
 }
 
-/* In a process that is linked with MPI or NCCL, calls that are not exported (MPI_Session_init among them), and those of
- * a tool in front of us, are led here before main.  In all other processes nothing happens; not even dlsym, since one
- * that fails allocates, and the program's own malloc may not be ready for it. */
+/* Before main, sets slots in a process that is linked with MPI or NCCL: for calls that are not exported, such as
+ * MPI_Session_init, and for those of a tool in front of us.  In other processes it does nothing, not even call dlsym:
+ * one that fails allocates, and the program's malloc may not be ready. */
 __attribute__((constructor)) static void patch_early(void)
 {
     bool linked = false, found = false;

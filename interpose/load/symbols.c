@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A file that somebody else wrote, mapped: every range is checked before it is looked at. */
+/* A mapped file that is not trusted: every range is checked before it is read. */
 struct image {
     const char *bytes;
     size_t size;
@@ -90,7 +90,7 @@ uint64_t ipo_symbol_of(const char *module, uint64_t offset, char *out, size_t ou
     if (!image.bytes)
         return UINT64_MAX;
     uint64_t into = search_table(&image, SHT_SYMTAB, offset, out, out_size);
-    if (into == UINT64_MAX) /* stripped: what it exports is still named */
+    if (into == UINT64_MAX) /* stripped: exported functions still have names */
         into = search_table(&image, SHT_DYNSYM, offset, out, out_size);
     munmap((void *)(uintptr_t)image.bytes, image.size);
     return into;

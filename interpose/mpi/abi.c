@@ -8,8 +8,7 @@
 
 struct ipo_abi ipo_abi;
 
-/* MPICH's built-in requests (mpir_request.h: MPIR_REQUEST_COMPLETE and those behind it, one for each kind of request).
- */
+/* MPICH's built-in requests, one for each kind (mpir_request.h: MPIR_REQUEST_COMPLETE and the next). */
 #define SHARED      0x6c000001
 #define SHARED_LAST 0x6c000008
 
@@ -105,7 +104,7 @@ static void find_shared(void)
     ipo_abi.shared = ipo_resolve_data("ompi_request_empty");
     ipo_abi.shared_span = ipo_abi.shared != 0;
     ipo_abi.shared_too[0] = ipo_resolve_data("ompi_request_empty_send");
-    if (ipo_abi.shared || !ipo_resolve_data("MPIR_Err_create_code")) /* no other library has to stand such numbers */
+    if (ipo_abi.shared || !ipo_resolve_data("MPIR_Err_create_code")) /* other libraries must not see such numbers */
         return;
     uintptr_t (*from_number)(int) = (uintptr_t(*)(int))ipo_resolve_name("PMPI_Request_fromint");
     uintptr_t first = from_number ? from_number(SHARED) : 0, last = first ? from_number(SHARED_LAST) : 0;
@@ -160,8 +159,8 @@ void ipo_abi_detect(void)
 }
 
 /* Open MPI over UCX has a shared handle of its own for sends that finished at once: a request within its module's one
- * variable (completed_send_req of ompi_pml_ucx, ompi/mca/pml/ucx/pml_ucx.h).  Its place there differs between versions,
- * so it is known by what each object of Open MPI begins with: its class, after a mark in debugging builds. */
+ * variable (completed_send_req of ompi_pml_ucx, ompi/mca/pml/ucx/pml_ucx.h).  Its offset differs between versions.
+ * So it is found by the first member of each object of Open MPI: its class, after a mark in debugging builds. */
 static uintptr_t find_ucx_shared(void)
 {
     const uint64_t mark = 0xdeafbeeddeafbeed;
@@ -177,7 +176,8 @@ static uintptr_t find_ucx_shared(void)
     return 0;
 }
 
-/* Requests that have nothing to do are finished at once: where two of a kind have one handle, it is a shared one. */
+/* Starts two requests of each kind with nothing to do, which are finished at once.  If both have the same handle, it is
+ * shared. */
 void ipo_abi_find_shared(void)
 {
     typedef uintptr_t w;
@@ -198,8 +198,8 @@ void ipo_abi_find_shared(void)
         ipo_abi.shared_too[1] = find_ucx_shared();
 }
 
-/* Whether the count of a status is the word at `at`, as long as the next one is 0: what MPI sets is found there, and
- * what is put there is what MPI tells. */
+/* Whether the word at `at` is a status's count of bytes (while the next word is 0): what MPI sets is found there,
+ * and MPI returns what is written there. */
 static bool has_count_at(unsigned at, int count)
 {
     typedef uintptr_t w;

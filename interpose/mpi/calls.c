@@ -105,7 +105,7 @@ void ipo_calls_prepare(const struct ipo_class *classes)
     for (int i = 0; i < IPO_CALLS; i++) {
         struct ipo_call *call = &ipo_calls[i];
         memset(call->position, IPO_ABSENT, sizeof call->position);
-        for (unsigned at = call->arity; at-- > 0;) /* backwards: the first of equals stays */
+        for (unsigned at = call->arity; at-- > 0;) /* backwards: of equal roles the first one stays */
             if (call->roles[at] >= 'A' && call->roles[at] <= 'z')
                 call->position[call->roles[at] - 'A'] = (uint8_t)at;
         call->large = ends_with(call->name, "_c");
@@ -115,7 +115,7 @@ void ipo_calls_prepare(const struct ipo_class *classes)
         call->prepare = classes[call->opclass].prepare;
         call->describe = classes[call->opclass].describe;
         call->finish = classes[call->opclass].finish;
-        /* Most local calls have nothing to remember afterwards. */
+        /* After most local calls there is nothing to learn. */
         bool local = trc_opclass_is(call->opclass, TRC_FACT_LOCAL);
         if (local && !ipo_has(call, ROLE_COMM_INOUT) && !ipo_has(call, ROLE_REQUEST_OUT) &&
             !ipo_has(call, ROLE_REQUEST_INOUT) && !ipo_has(call, ROLE_NAME) && !ipo_has(call, ROLE_TYPE_INOUT))

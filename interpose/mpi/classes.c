@@ -1,4 +1,4 @@
-/* Which functions know which class of calls; and the few calls that begin and end the recording. */
+/* The functions for each class of calls; and the few calls that begin and end the recording. */
 #include "interpose/mpi/describe.h"
 #include "interpose/core/process.h"
 #include "interpose/mpi/start.h"

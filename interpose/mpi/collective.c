@@ -54,7 +54,7 @@ static uint64_t count_received(const struct ipo_frame *frame, const uintptr_t *a
     return ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE) * factor;
 }
 
-/* One's own block on the receiving (sending) side of a rooted call with an array of counts, or the scalar. */
+/* The rank's own block on the receiving (sending) side of a rooted call: of an array of counts, or the scalar. */
 static uint64_t count_own_received(const struct ipo_frame *frame, const uintptr_t *args, uint32_t rank)
 {
     return ipo_has(frame->call, ROLE_RECEIVE_COUNTS)

@@ -30,7 +30,7 @@ static uint64_t hash_members(const struct ipo_members *members, int32_t n)
     return members ? XXH64(members->world, (size_t)members->n * sizeof *members->world, 1) : XXH64(&n, sizeof n, 1);
 }
 
-/* Of nobody else: what it is called on other ranks is not known, and it is not to be taken for one of theirs. */
+/* An identity that no other rank has: what other ranks call this communicator is not known. */
 static uint64_t make_lonely_identity(const struct ipo_comm *comm)
 {
     const struct trc_head *head = ipo_process.writer.head;
@@ -38,7 +38,7 @@ static uint64_t make_lonely_identity(const struct ipo_comm *comm)
     return XXH64(key, sizeof key, 6);
 }
 
-/* Both groups of an intercommunicator must come to the same hash on either side: the smaller hash goes first. */
+/* The two sides of an intercommunicator must compute the same hash, so the smaller group hash goes first. */
 static void identify_comm(struct ipo_comm *comm, struct ipo_comm *parent, uint32_t call)
 {
     const char *made_by = call < IPO_CALLS ? ipo_calls[call].name : "";
@@ -128,7 +128,7 @@ static void release_comm(struct ipo_comm *comm)
     ipo_arena_give(comm, sizeof *comm);
 }
 
-/* Those that are gone, oldest first: requests, and calls under way in other threads, may still have the pointer. */
+/* Freed communicators, the oldest first: requests and calls of other threads may still have a pointer to them. */
 #define PARKED 4096u
 static _Atomic(struct ipo_comm *) parked[PARKED];
 
@@ -144,7 +144,7 @@ static void park_comm(struct ipo_comm *comm)
 
 /* ---- communicators */
 
-/* World ranks of those that ranks mean. */
+/* Finds the world ranks behind rank arguments. */
 static void find_peers(struct ipo_comm *comm)
 {
     const struct ipo_members *peers = comm->remote_size > 0 ? comm->remote : comm->local;
@@ -152,7 +152,7 @@ static void find_peers(struct ipo_comm *comm)
     comm->peers_n = peers ? peers->n : 0;
 }
 
-/* A list that the parent has, too, is kept once. */
+/* Takes the parent's list where it is equal, so that one is kept for both. */
 static struct ipo_members *share_members(struct ipo_members *members, const struct ipo_comm *parent)
 {
     struct ipo_members *theirs = parent && ipo_members_same(members, parent->local)    ? parent->local
@@ -190,7 +190,7 @@ static struct ipo_comm *learn_comm(uintptr_t handle, struct ipo_comm *parent, ui
     return comm;
 }
 
-/* The same ranks on the same places: nothing has to be asked. */
+/* A duplicate has the parent's ranks in the parent's order: MPI is not asked. */
 static struct ipo_comm *copy_comm(struct ipo_comm *parent, uint32_t call)
 {
     struct ipo_comm *comm = make_comm();
@@ -207,7 +207,7 @@ static struct ipo_comm *copy_comm(struct ipo_comm *parent, uint32_t call)
     return comm;
 }
 
-/* Programs that make and free communicators in a loop get no definition of those that nothing is done with. */
+/* Communicators beyond this number are defined when they are used: a program may make and free them in a loop. */
 #define DEFINED_AT_ONCE 4096u
 
 static struct ipo_comm *keep_comm(struct ipo_table *table, uintptr_t handle, struct ipo_comm *comm)

@@ -25,7 +25,7 @@ static bool is_private(uintptr_t handle)
     return handle && handle != ipo_abi.request_null && !ipo_is_shared(handle);
 }
 
-/* What did not complete is put back where its next Wait or Test will look for it. */
+/* Makes requests visible again that did not complete, for their next Wait or Test. */
 static void unclaim_requests(struct ipo_thread *thread, uint32_t n)
 {
     for (uint32_t i = 0; ipo_process.concurrent && i < n; i++)
@@ -39,7 +39,7 @@ void ipo_completion_left(struct ipo_thread *thread)
     unclaim_requests(thread, thread->claims);
 }
 
-/* The handles as they are before the call overwrites them, in the thread's scratch memory. */
+/* Saves the handles in the thread's scratch memory before the call overwrites them. */
 static bool save_requests(struct ipo_frame *frame, const uintptr_t *args)
 {
     uint32_t n = count_requests(frame->call, args);
@@ -55,7 +55,7 @@ static bool save_requests(struct ipo_frame *frame, const uintptr_t *args)
     return true;
 }
 
-/* The thread's own start whose signature is still in its table; NULL if it has to do without. */
+/* The table's entry for the signature of a start of this thread; NULL: the table has dropped it. */
 static inline struct trc_sig_state *find_start(struct ipo_thread *thread, const struct ipo_request *request)
 {
     struct trc_sig_state *state = &thread->stream.state[request->index];
@@ -63,7 +63,7 @@ static inline struct trc_sig_state *find_start(struct ipo_thread *thread, const 
     return own && state->version == request->version ? state : NULL;
 }
 
-/* What decides the signature of a wait for this request (NULL: unknown); IPO_NO_KEY: it has to be described. */
+/* The key of the signature of a wait for this request (NULL: not known); IPO_NO_KEY: it must be described. */
 static uint64_t make_wait_key(struct ipo_thread *thread, const struct ipo_request *request)
 {
     if (!request)
@@ -99,7 +99,7 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
 {
     (void)args;
     const struct ipo_request *request = (const struct ipo_request *)frame->handle;
-    if (!request || request->flags & IPO_REQUEST_RESERVED) /* nothing known, or nothing there to wait for */
+    if (!request || request->flags & IPO_REQUEST_RESERVED) /* not known, or not a request */
         return;
     frame->sig.comm = request->sig.comm;
     frame->sig.peer = request->sig.peer;
@@ -117,7 +117,7 @@ static __attribute__((noinline)) uint32_t define_completion(struct ipo_thread *t
     struct trc_sig sig = request->sig;
     sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
     uint32_t index = trc_stream_intern(stream, &sig);
-    struct trc_sig_state *state = find_start(thread, request); /* it may have made room for the new one */
+    struct trc_sig_state *state = find_start(thread, request); /* the table may have dropped it for the new one */
     if (state) {
         state->completed_as = index;
         state->completed_version = stream->state[index].version;
@@ -125,7 +125,7 @@ static __attribute__((noinline)) uint32_t define_completion(struct ipo_thread *t
     return index;
 }
 
-/* Index of the completion's signature when all came as it was posted: the start's signature knows it from last time. */
+/* Index of the completion's signature where the receive came as posted: kept beside the start's signature. */
 static inline uint32_t find_completion(struct ipo_thread *thread, const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
@@ -148,7 +148,7 @@ static inline __attribute__((always_inline)) void write_completion(struct ipo_th
     if (!start || start->completed_as != index || !trc_completion_known(stream, start) ||
         stream->state[index].epoch != stream->epoch)
         return;
-    start->completed_item = stream->state[index].item; /* next time it is a usual case */
+    start->completed_item = stream->state[index].item; /* next time it takes the fast path */
     start->completed_when = stream->when;
 }
 
@@ -166,12 +166,11 @@ static void complete_arrival(struct ipo_thread *thread, uint32_t index, const st
     }
     if (sig->flags & TRC_SIG_P2P_IN)
         ipo_count_received(thread, index);
-    ipo_charge(thread, request->charge, sig->site, 0, sig->received); /* may take the signature's place: comes last */
+    ipo_charge(thread, request->charge, sig->site, 0, sig->received); /* comes last: the table may drop the signature */
 }
 
-/* MPICH (4.0 to 5.0) never fills the status of an MPI_Isendrecv that has two partners: it is empty, or an older
- * request's. What was posted is the better guess.  Where another library gives what was not asked for, it is the same.
- */
+/* Replaces a status that does not fit the request by what was posted.  MPICH 4.0 to 5.0 never fills the status of an
+ * MPI_Isendrecv with two partners: it is empty, or an older request's. */
 static void replace_unasked(struct ipo_arrived *arrived, const struct trc_sig *posted)
 {
     bool any = posted->source == TRC_PEER_ANY, any_tag = posted->rtag == TRC_TAG_ANY;
@@ -183,7 +182,7 @@ static void replace_unasked(struct ipo_arrived *arrived, const struct trc_sig *p
     arrived->bytes = posted->received;
 }
 
-/* A receive, or what may have been cancelled: the status says what came. */
+/* Completes a receive, or a request that may have been cancelled, with what the status says. */
 static void complete_by_status(struct ipo_thread *thread, const struct ipo_request *request, uintptr_t status)
 {
     struct ipo_arrived arrived =
@@ -193,7 +192,7 @@ static void complete_by_status(struct ipo_thread *thread, const struct ipo_reque
     if (receives && posted->flags & TRC_SIG_P2P_OUT)
         replace_unasked(&arrived, posted);
     if (receives && arrived.bytes > posted->received)
-        arrived.bytes = posted->received; /* truncated: the status tells what was sent */
+        arrived.bytes = posted->received; /* truncated: the status has the size that was sent */
     bool as_posted = !arrived.cancelled &&
                      (!receives || (arrived.source == posted->source && arrived.tag == posted->rtag)) &&
                      (!(receives || reads) || arrived.bytes == posted->received);
@@ -218,7 +217,7 @@ static void complete_by_status(struct ipo_thread *thread, const struct ipo_reque
         write_completion(thread, index, request);
 }
 
-/* A send, or a receive whose status cannot be read. */
+/* Completes a send, or a receive whose status cannot be read. */
 static void complete_blindly(struct ipo_thread *thread, uint32_t index, const struct ipo_request *request)
 {
     write_completion(thread, index, request);
@@ -253,14 +252,14 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
     else if (entry)
         ipo_request_remove(entry);
     if (ipo_process.concurrent && !persistent)
-        thread->entries[at] = NULL; /* gone: not to be put back */
+        thread->entries[at] = NULL; /* completed: must not be made visible again */
 }
 
-/* ---- the usual case: a request that the completing thread started, whose signature has completed before, and that
- * brought what it was posted for */
+/* ---- the fast path: the completing thread started the request, its signature has completed before, and the message is
+ * the one that was posted */
 
-/* Its completion is known and defined in the current chunk, and what it received is what was posted: puts it.  NULL:
- * something is otherwise.  `own`: the thread's number in the upper half. */
+/* Writes the completion, where its signature is defined in the current chunk and the message is the one that was
+ * posted. NULL: it is not so.  `own`: the thread's number in the upper half. */
 static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc_stream *stream, unsigned char *at,
                                                                       const struct ipo_request *request, uint64_t own,
                                                                       uint64_t newest, uintptr_t status)
@@ -282,7 +281,7 @@ static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc
     return trc_put_varint(trc_put_item_word(at, start->completed_item), back);
 }
 
-/* Commits what has been put so far, `done` items, and completes a request in any case; returns where the next item
+/* The slow path: commits the `done` items written so far, and completes a request.  Returns where the next item
  * goes. */
 static __attribute__((noinline)) unsigned char *complete_slow(struct ipo_thread *thread, unsigned char *at,
                                                               uint32_t done, uint32_t which, uintptr_t array,
@@ -294,8 +293,8 @@ static __attribute__((noinline)) unsigned char *complete_slow(struct ipo_thread 
     return thread->stream.at;
 }
 
-/* Completes the `n` requests from `first` on, where MPI calls of several threads do not overlap; not from Fortran.
- * `statuses`: of these; 0 none. */
+/* Completes the `n` requests from `first` on.  Only where calls of several threads do not overlap, and not for Fortran.
+ * `statuses`: theirs; 0: none. */
 static void complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses)
 {
     struct trc_stream *stream = &thread->stream;
@@ -303,7 +302,7 @@ static void complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t 
     const uint64_t own = (uint64_t)live->index << 32, newest = live->starts - 1;
     const uint32_t step = statuses ? ipo_abi.status_bytes : 0, end = first + n;
     unsigned char *at = stream->at;
-    uint32_t from = first; /* what has been put and is not committed begins with this one */
+    uint32_t from = first; /* the first one that is written and not committed */
     for (uint32_t i = first; i != end; i++, statuses += step) {
         const uintptr_t handle = thread->requests[i];
         unsigned char *next = NULL;
@@ -482,7 +481,7 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
     const struct ipo_request *request = shared ? ipo_shared_take(frame->thread, variable) : entry;
     if (!request)
         return;
-    /* Given up while under way: nobody will complete it, so that the trace lets go of it here. */
+    /* The program gives up an active request: it will never complete, so the trace ends it here. */
     if (!(request->flags & IPO_REQUEST_PERSISTENT) || (request->flags & IPO_REQUEST_ACTIVE)) {
         struct trc_sig sig = request->sig;
         sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;

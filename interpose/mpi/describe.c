@@ -38,7 +38,7 @@ uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype)
 {
     datatype = ipo_handle(datatype);
     if (!datatype || datatype == ipo_abi.datatype_null)
-        return TRC_BYTES_UNKNOWN; /* asking would raise the error that the program is about to get */
+        return TRC_BYTES_UNKNOWN; /* a wrong handle would raise the program's error twice */
     struct ipo_type *slot = &thread->type[(datatype ^ datatype >> 9) % IPO_TYPES];
     if (__builtin_expect(slot->handle == datatype, 1))
         return slot->size;
@@ -49,7 +49,7 @@ uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype)
     return ask_type_size(slot, datatype);
 }
 
-/* Partitioned calls have an MPI_Count without saying so in their name. */
+/* Whether counts have 64 bits.  Partitioned calls have an MPI_Count, though their names do not end in _c. */
 static bool has_wide_counts(const struct ipo_call *call)
 {
     return call->large || ipo_has(call, ROLE_PARTITIONS);
@@ -141,13 +141,13 @@ void ipo_collective_failed(struct ipo_frame *frame)
         comm->sequence = frame->sequence;
         frame->sig.flags &= ~(uint32_t)TRC_SIG_COLL;
     } else if ((int)class != ipo_abi.truncate_class && opclass != TRC_OP_FILE_OPEN && opclass != TRC_OP_IO_COLL) {
-        ipo_comm_doubt(comm, frame->sequence); /* what files refuse they refuse all ranks, afterwards */
+        ipo_comm_doubt(comm, frame->sequence); /* a file call that fails fails on all ranks, after the communication */
     }
 }
 
 /* ---- starts */
 
-/* The place of a request that is told by its handle; NULL: none, or no request. */
+/* A place for a request; NULL: no room, or the handle means no request. */
 static inline struct ipo_request *make_place(struct ipo_thread *thread, uintptr_t variable, uintptr_t handle)
 {
     if (handle == ipo_abi.request_null)
@@ -187,7 +187,7 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     struct ipo_request *request = make_place(thread, variable, handle);
     if (!request)
         return;
-    bool plain = frame->call->opclass == TRC_OP_IRECV; /* of the others that receive each is another case */
+    bool plain = frame->call->opclass == TRC_OP_IRECV; /* other calls that receive take the slow path */
     fill_request(request, thread, number, &frame->sig, frame->index, frame->comm,
                  (int)ipo_arg(frame->call, args, ROLE_SOURCE), (int)ipo_arg(frame->call, args, ROLE_RECEIVE_TAG));
     if (request->flags && !plain)
@@ -206,14 +206,14 @@ void ipo_mark_poll(struct ipo_frame *frame)
     const uint32_t plain = frame->index, version = state->version;
     frame->poll = true;
     frame->sig.flags |= TRC_SIG_POLL;
-    /* A call that can poll starts no request: the place for the completions of its signature is free for this. */
+    /* A call that can poll starts no request, so its signature's place for completions is used for the poll. */
     if (trc_completion_known(stream, state)) {
         frame->index = state->completed_as;
         return;
     }
     frame->index = trc_stream_intern(stream, &frame->sig);
     if (stream->state[plain].version != version)
-        return; /* it had to make room */
+        return; /* the table has dropped the entry */
     state->completed_as = frame->index;
     state->completed_version = stream->state[frame->index].version;
 }

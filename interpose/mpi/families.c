@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #define BUCKETS 16384u
-#define MOST    65536u /* a program whose living communicators have more is told that the number is unknown */
+#define MOST    65536u /* families of living communicators; with more, numbers are not known */
 #define PATIENT 100000
 
 struct ipo_family {
@@ -17,7 +17,7 @@ struct ipo_family {
 static struct ipo_family *bucket[BUCKETS];
 static unsigned families;
 
-/* Held for some dozen instructions without a call.  Who does not get it goes without. */
+/* A lock that is held for some dozen instructions.  A thread that cannot take it does without a number. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
 static bool take_lock(void)

@@ -1,4 +1,4 @@
-/* The mark of a call that longjmp, an exception or another coroutine left behind. */
+/* The mark of a call that was left by a longjmp, an exception or another coroutine. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/mpi/comms.h"
@@ -9,16 +9,16 @@
 
 #define MAIN_STACK ((uintptr_t)1 << 20)
 
-/* Memory that is there for sure: the page that the calling wrapper stands on, and the first part of the main stack,
- * which the kernel keeps for it.  Any other stack may have been unmapped since. */
+/* Whether memory is mapped for sure: the page of the calling wrapper's frame, and the first part of the main stack,
+ * which the kernel reserves.  Any other stack may have been unmapped. */
 static bool is_there(const void *what, const struct ipo_frame *frame)
 {
     const uintptr_t at = (uintptr_t)what, here = (uintptr_t)frame->address;
     return (at ^ here) >> 12 == 0 || (uintptr_t)getauxval(AT_RANDOM) - at < MAIN_STACK;
 }
 
-/* What was left soon has other frames on its place: the return address above the mark goes with the next call from the
- * same function, what the wrapper kept below it with deeper ones. */
+/* A call that was left is soon overwritten by other frames: the return address above the mark by the next call of the
+ * same function, the wrapper's data below it by deeper calls. */
 bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *frame)
 {
     uint64_t pair[2];
@@ -33,7 +33,7 @@ bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *fr
     return pair[1] == thread->outer_site && address == thread->mark;
 }
 
-/* Whether the collective that was left took place, and so whether its number counts, is not known. */
+/* Nobody knows whether a collective that was left took place: the order on its communicator is in doubt. */
 void ipo_call_left(struct ipo_thread *thread)
 {
     const struct trc_thread_chunk *live = thread->stream.page;

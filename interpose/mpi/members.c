@@ -11,7 +11,7 @@ typedef uintptr_t w;
 static uintptr_t world_group;
 static int32_t world_size;
 
-/* 0, 1, 2 ..: what is translated into world ranks. */
+/* The list 0, 1, 2 .., which is translated into world ranks. */
 static _Atomic(const struct ipo_members *) counting;
 
 static size_t count_bytes(int32_t n)

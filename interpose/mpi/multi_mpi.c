@@ -22,7 +22,7 @@ const struct ipo_mpi *ipo_active_mpi;
 static struct ipo_mpi mpis[MAX_MPIS];
 static atomic_uint mpis_n;
 
-/* Where calls came from so far, and what they reach; only grows. */
+/* The objects that have called so far, and the MPI that each reaches; only grows. */
 static struct place {
     struct ipo_range range;
     const struct ipo_mpi *mpi; /* NULL: nothing in its scope, so the active one */
@@ -34,7 +34,7 @@ static bool is_ours(const void *address)
     return ipo_object_base(address) == ipo_object_base((const void *)(uintptr_t)&ipo_mpi_at);
 }
 
-/* MPI_x of a second tool that is loaded behind us and in front of the library: it must see the call too. */
+/* A second tool's function, loaded behind us and in front of the library: it must see the call, too. */
 static void *find_next_tool(const struct ipo_mpi *mpi, const char *name)
 {
     void *next = dlsym(RTLD_NEXT, name);
@@ -54,7 +54,7 @@ static const struct ipo_mpi *add_library(void *init, void *scope)
     if (n == MAX_MPIS)
         return NULL;
     struct ipo_mpi *mpi = &mpis[n];
-    /* The defining object itself, not the scope that led to it: its own dependencies come first. */
+    /* A handle of the defining object itself: in its scope its own dependencies come first. */
     void *own = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     mpi->handle = own ? own : scope;
     mpi->range = ipo_object_range((uintptr_t)init);
@@ -74,7 +74,7 @@ static const struct ipo_mpi *find_in_scope(void *scope)
     return add_library(init ? init : dlsym(scope, "MPI_Init"), scope);
 }
 
-/* What the global scope has, behind us, is reached by everybody. */
+/* The library in the global scope behind us, which all objects reach. */
 static const struct ipo_mpi *find_global(void)
 {
     return add_library(dlsym(RTLD_NEXT, "PMPI_Init"), RTLD_NEXT);
@@ -89,7 +89,7 @@ static const struct ipo_mpi *find_reached(const void *address)
     void *scope = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     found = scope ? find_in_scope(scope) : NULL;
     if (scope && (!found || found->handle != scope))
-        dlclose(scope); /* not ours to keep */
+        dlclose(scope); /* the handle is not needed any more */
     return found;
 }
 
@@ -128,7 +128,7 @@ static void write_others(void)
 
 static void place_address(uintptr_t address)
 {
-    if (!find_place(address)) /* another thread may have asked meanwhile */
+    if (!find_place(address)) /* another thread may have done it meanwhile */
         add_place(address);
     write_others();
 }
@@ -137,9 +137,8 @@ static void place_caller(void *address)
     place_address(*(uintptr_t *)address);
 }
 
-/* Who calls from an object for the first time has the loader asked: by our thread, since what somebody is just loading
- * may wait for this call.  Where that cannot be answered yet it is the one library there is; only among several the
- * call itself asks. */
+/* For the first call from an object the loader is asked, by our thread: an object that is being loaded may wait for
+ * this very call.  If our thread cannot answer, it is the only library there is; among several the call itself asks. */
 const struct ipo_mpi *ipo_mpi_at(uintptr_t address)
 {
     const struct place *place = find_place(address);
@@ -190,7 +189,7 @@ void ipo_mpi_name_others(void)
 static uintptr_t foreign[MAX_FOREIGN];
 static unsigned foreign_n;
 
-/* What the object of this name and what it needs define as PMPI_Init; 0: nothing.  And what says where it is. */
+/* Address of PMPI_Init in the scope of the object of this name; 0: none.  *found: the object's entry in the list. */
 static uintptr_t find_init(const char *name, struct link_map *found)
 {
     struct link_map *object = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
@@ -207,7 +206,7 @@ static bool is_in(const struct ipo_mpi *mpi, uintptr_t address)
     return address - mpi->range.base < mpi->range.size;
 }
 
-/* Whether another MPI than this is loaded: by name first, since most processes have one only, and many objects. */
+/* Whether another MPI than this is loaded.  Names are compared first: most processes have one MPI and many objects. */
 static bool has_other(const struct ipo_mpi *mpi)
 {
     struct link_map object;
@@ -222,8 +221,8 @@ static bool has_other(const struct ipo_mpi *mpi)
     return false;
 }
 
-/* Takes note of what each object that needs MPI reaches now: Open MPI makes itself global in its Init, which changes
- * nothing for those that are bound already. */
+/* Notes which MPI each object reaches now.  Open MPI makes itself global in its Init, which does not change objects
+ * that are bound already. */
 static void place_all(void)
 {
     struct link_map object;

@@ -8,8 +8,8 @@
 
 #define CONTROLS   64u       /* communicators with a loop: one a process set */
 #define SHORT_LIST 64u       /* lists up to this size are compared with the one before: empty ones, above all */
-#define PROVEN     2u        /* negotiations in a row that show that a communicator is a loop's */
-#define LONG_NS    100000000 /* a round, or a pause, of this length is not folded away */
+#define PROVEN     2u        /* after so many negotiations in a row a communicator is a loop's */
+#define LONG_NS    100000000 /* a round or a pause of this length gets an event of its own */
 
 /* The four calls of a negotiation, in their order. */
 enum step { LENGTHS, REQUESTS, LENGTH, RESPONSES, STEPS };
@@ -21,7 +21,7 @@ struct list {
 
 struct ipo_negotiation {
     bool proven;
-    enum step step; /* what a negotiation would go on with */
+    enum step step; /* the step that a negotiation would take next */
     uint32_t negotiations;
     uint64_t rounds;   /* ANDs so far: the same number on all ranks, the loop's clock */
     uint64_t last_end; /* of the last AND */
@@ -48,7 +48,7 @@ static struct ipo_negotiation *get_negotiation(struct ipo_comm *comm)
         }
         controls[i].long_ticks = UINT64_MAX;
         comm->negotiation = &controls[i];
-        ipo_cache_forget(); /* from now on its collectives are looked at each time */
+        ipo_cache_forget(); /* from now on each of its collectives must be described */
     }
     return comm->negotiation;
 }
@@ -121,7 +121,7 @@ void ipo_negotiation_describe(struct ipo_frame *frame, const uintptr_t *args)
         is_round = state && state->proven && (is_part_of_negotiation(state, step) || step == RESPONSES);
     } else if (call->opclass == TRC_OP_ALLGATHER && !ipo_has(call, ROLE_RECEIVE_COUNTS)) {
         is_round =
-            state && state->proven && !ipo_has(call, ROLE_REQUEST_OUT); /* process sets; tensors go by Allgatherv */
+            state && state->proven && !ipo_has(call, ROLE_REQUEST_OUT); /* process sets; tensors use Allgatherv */
     }
     if (is_round)
         frame->sig.flags |= TRC_SIG_CONTROL;
@@ -139,7 +139,7 @@ static void learn_ticks(struct ipo_negotiation *state)
         state->long_ticks = (uint64_t)((double)(head->latest.ticks - head->start.ticks) / (double)ns * LONG_NS);
 }
 
-/* This and the next: false if the words cannot be read, as where they are a device's: no loop says such. */
+/* This and the next return false if the words cannot be read, as in device memory, which the loop never uses. */
 static bool write_round(struct ipo_frame *frame, const uintptr_t *args)
 {
     struct ipo_negotiation *state = frame->comm->negotiation;
@@ -199,13 +199,13 @@ static bool write_list(struct ipo_frame *frame, enum trc_said_kind kind, uintptr
     return true;
 }
 
-/* Follows a negotiation; on a communicator that is not known for one, counts them. */
+/* Follows the steps of a negotiation; before a communicator is known as a loop's, counts them. */
 static void follow_steps(struct ipo_negotiation *state, enum step step)
 {
     bool expected = is_part_of_negotiation(state, step);
     if (!state->proven && expected && step == RESPONSES && ++state->negotiations == PROVEN) {
         state->proven = true;
-        ipo_cache_forget(); /* calls that were taken for the program's own */
+        ipo_cache_forget(); /* cached signatures are those of the program's own calls */
     }
     if (!expected && !state->proven)
         state->negotiations = 0;

@@ -19,7 +19,7 @@ static void use_comm(struct ipo_frame *frame, struct ipo_comm *comm)
     frame->sig.object = comm ? comm->object : 0;
 }
 
-/* What takes a pointer to a handle away leaves the null handle there: it is read before. */
+/* A call that frees an object overwrites the program's handle, so it is read before. */
 void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
@@ -28,7 +28,7 @@ void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args)
     frame->handle = 0;
     if (ipo_has(
             call,
-            ROLE_TYPE_INOUT)) /* before it is gone: another thread may be given its handle with another size at once */
+            ROLE_TYPE_INOUT)) /* before the call: another thread may be given the handle for another datatype at once */
         ipo_cache_forget();
     if (ipo_has(call, ROLE_COMM_INOUT)) {
         frame->handle = ipo_handle_load(ipo_arg(call, args, ROLE_COMM_INOUT), 0);
@@ -48,14 +48,14 @@ int ipo_type_free_unseen(uintptr_t *datatype)
     return ((int (*)(uintptr_t *))ipo_own[IPO_Type_free])(datatype);
 }
 
-/* Two groups meet in an intercommunicator, or it is made of a group: no communicator is the parent for all. */
+/* Whether all members have the same parent: not where two groups join, nor where a group is the source. */
 static bool has_common_parent(const struct ipo_call *call, uint32_t id)
 {
     return id != IPO_Intercomm_create && call->opclass != TRC_OP_SPAWN;
 }
 
-/* Members and ranks are the parent's: nothing has to be asked.  Of Idup nothing may be, before its request completes.
- */
+/* Whether the call makes a duplicate, so that MPI need not be asked.  After Idup it must not be, before the request
+ * completes. */
 static bool is_copy(uint32_t id)
 {
     return id == IPO_Comm_dup || id == IPO_Comm_dup_with_info || id == IPO_Comm_idup || id == IPO_Comm_idup_with_info;
@@ -99,7 +99,7 @@ void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args)
     } else if (ipo_has(call, ROLE_COMM)) {
         comm = ipo_comm(ipo_arg(call, args, ROLE_COMM));
     }
-    /* One that nothing else was done with needs no definition for this. */
+    /* A communicator that was not used otherwise is not defined for this. */
     if (comm && (comm->defined || frame->sig.call == IPO_Comm_disconnect))
         use_comm(frame, comm);
     frame->comm = comm;
@@ -202,7 +202,7 @@ void ipo_describe_io(struct ipo_frame *frame, uintptr_t *args)
         sig->flags |= TRC_SIG_START;
     if (call->opclass == TRC_OP_IO_COLL)
         take_sequence(frame);
-    /* Room or data known now; the status, where there is one, says what it came to. */
+    /* The size of the buffer; the status, where there is one, has the bytes that were moved. */
     if (ipo_has(call, ROLE_SEND_COUNT))
         sig->sent = ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);
     if (ipo_has(call, ROLE_RECEIVE_COUNT) && (ipo_has(call, ROLE_REQUEST_OUT) || ipo_has(call, ROLE_STATUS_OUT)))

@@ -90,12 +90,12 @@ static bool is_truncation(const struct ipo_frame *frame)
     return ipo_error_class(frame->result) == ipo_abi.truncate_class;
 }
 
-/* Blocking receives: what was asked for gives way to what came. */
+/* Blocking receives: the message's source, tag and size replace those that were posted. */
 void ipo_finish_recv(struct ipo_frame *frame, const uintptr_t *args)
 {
     (void)args;
     struct trc_sig *sig = &frame->sig;
-    bool cut = frame->failed && is_truncation(frame); /* received, but more than there was room for */
+    bool cut = frame->failed && is_truncation(frame); /* received, but cut at the buffer's size */
     if (frame->failed && !cut) {
         drop_message(frame);
         intern_signature(frame);
@@ -122,7 +122,7 @@ void ipo_finish_isend(struct ipo_frame *frame, const uintptr_t *args)
         ipo_started(frame, args);
 }
 
-/* Persistent: only prepared.  The event shows the partner; the request keeps what each start will move. */
+/* Persistent requests move nothing yet.  The event shows the partner; the request keeps what each start will move. */
 void ipo_finish_init(struct ipo_frame *frame, const uintptr_t *args)
 {
     struct trc_sig moves = frame->sig;
@@ -152,7 +152,7 @@ void ipo_finish_probe(struct ipo_frame *frame, const uintptr_t *args)
     ipo_emit(frame);
 }
 
-/* A claimed message is a posted receive: it is this one that later sends cannot overtake. */
+/* A claimed message counts as a posted receive: later sends cannot overtake it. */
 void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
 {
     uintptr_t flag = ipo_arg(frame->call, args, ROLE_FLAG_OUT), message = ipo_arg(frame->call, args, ROLE_MESSAGE_OUT);
@@ -182,8 +182,8 @@ void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
     ipo_request_add(handle, &request);
 }
 
-/* The claim behind the message handle, found before the call overwrites it; and out of sight meanwhile where another
- * thread may be given the same handle as soon as the message is received. */
+/* Finds the claim before the call overwrites the message handle.  Where threads overlap it is hidden meanwhile: MPI may
+ * give the handle to another thread as soon as the message is received. */
 void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args)
 {
     const uintptr_t handle = ipo_handle_load(ipo_arg(frame->call, args, ROLE_MESSAGE_INOUT), 0);
@@ -200,7 +200,7 @@ void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args)
     frame->sig.received = claim->sig.received;
 }
 
-/* NULL: nothing is known of the message, or the call `failed` and has left it. */
+/* The claim; NULL: not known, or the call `failed` and has not received the message. */
 static struct ipo_request *get_claimed(const struct ipo_frame *frame, const uintptr_t *args, bool failed)
 {
     struct ipo_request *claim = (struct ipo_request *)frame->handle;
@@ -235,7 +235,7 @@ void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
     ipo_request_remove(claim);
 }
 
-/* The new request goes on under the number of the claim; where there was no message, it is one of its own. */
+/* The new request takes over the claim's start number; without a message it gets a number of its own. */
 void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
 {
     struct ipo_request *claim = get_claimed(frame, args, frame->failed);

@@ -1,5 +1,5 @@
-/* Has this process moved?  Judged from its own live pages, which other threads write meanwhile: a number may be a
- * moment old, which does not matter here. */
+/* Whether this process makes progress, from its own live pages.  Other threads write them meanwhile, so a number may be
+ * slightly old, which does not matter here. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/calls.h"
 #include "interpose/core/state.h"
@@ -13,7 +13,7 @@ static bool is_moving(enum trc_opclass opclass)
     return !trc_opclass_is(opclass, TRC_FACT_LOCAL) && !trc_opclass_is(opclass, TRC_FACT_POLLS);
 }
 
-/* Completed calls of a thread by which something moved. */
+/* How many calls of a thread have completed by which data moved. */
 static uint64_t count_moved(const struct ipo_thread *thread)
 {
     const struct trc_thread_chunk *page = thread->stream.page;
@@ -21,15 +21,15 @@ static uint64_t count_moved(const struct ipo_thread *thread)
     for (uint32_t i = 0; i < TRC_ROWS; i++) {
         const struct trc_row *row = &page->rows[i];
         uint32_t call = __atomic_load_n(&row->call_plus_1, __ATOMIC_RELAXED);
-        bool nccl = call > IPO_CALLS; /* what it polls is not recorded */
+        bool nccl = call > IPO_CALLS; /* polls of NCCL are not recorded */
         if (nccl || (call && is_moving((enum trc_opclass)ipo_calls[call - 1].opclass)))
             sum += __atomic_load_n(&row->calls, __ATOMIC_RELAXED);
     }
     return sum;
 }
 
-/* Without the negotiation rounds, which Horovod's loop makes a thousand times a second whether anything happens or not.
- * A round that ends while the rows are read would look like progress: then they are read again. */
+/* Negotiation rounds do not count: Horovod makes a thousand a second even when nothing happens.  If a round ends while
+ * the rows are read, they are read again. */
 uint64_t ipo_progress(void)
 {
     uint64_t sum = 0;

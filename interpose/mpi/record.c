@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* Out of the way of the record path: the first Init arms the process, everything else passes through. */
+/* A call in a process that is not armed: the first Init arms it, all other calls are passed through. */
 static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame *frame, const struct ipo_call *call)
 {
     if (call->opclass != TRC_OP_INIT)
@@ -20,7 +20,7 @@ static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame
     return started;
 }
 
-/* Not the usual way: unarmed, or in a Python program whose own lines are wanted as call sites. */
+/* The slow path: the process is not armed, or lines of Python are call sites. */
 static __attribute__((noinline, cold)) bool enter_slow(struct ipo_frame *frame, const struct ipo_call *call)
 {
     if (!*ipo_armed && !enter_unarmed(frame, call))
@@ -32,14 +32,15 @@ static __attribute__((noinline, cold)) bool enter_slow(struct ipo_frame *frame, 
     return true;
 }
 
-/* A collective without a communicator is about to fail; one beside negotiation rounds may be one of them next time. */
+/* Whether a signature may be cached.  A collective without a communicator is about to fail; one on a loop's
+ * communicator may be a negotiation round next time. */
 static bool is_cacheable(const struct ipo_frame *frame)
 {
     bool collective = trc_opclass_category(frame->call->opclass) == TRC_CAT_COLLECTIVE;
     return !collective || (frame->comm && !frame->comm->negotiation);
 }
 
-/* Signature, communicator and index of a call: from memory, or worked out. */
+/* Fills signature, communicator and index of a call, from the cache or from the arguments. */
 static inline void describe_call(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id,
                                  uintptr_t *args)
 {
@@ -63,7 +64,7 @@ static inline void describe_call(struct ipo_frame *frame, const struct ipo_call 
         ipo_cache_keep(frame, args, cached, stamp);
 }
 
-/* Inside another call: recorded with a flag, not counted; what changes the meaning of handles is followed. */
+/* A call inside another one is recorded with a flag and not counted.  Handles that it makes or frees are followed. */
 static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame, enum ipo_call_id id,
                                                          const uintptr_t *args)
 {
@@ -112,7 +113,7 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     return true;
 }
 
-/* MPI has accepted a communicator that was never seen, or datatypes: it can be asked now, and the call be described. */
+/* Describes a call after MPI has accepted a new communicator or datatypes: now MPI may be asked about them. */
 static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *frame, const uintptr_t *args)
 {
     const uint64_t stamp = ipo_cache_stamp();
@@ -123,7 +124,7 @@ static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *fram
         return;
     struct ipo_cached *cached = ipo_cache_place(frame, frame->call, args);
     frame->sig = ipo_plain_sig(frame->sig.call, frame->site);
-    frame->call->describe(frame, (uintptr_t *)(uintptr_t)args); /* changes no argument: that is for `prepare` */
+    frame->call->describe(frame, (uintptr_t *)(uintptr_t)args); /* only `prepare` changes arguments */
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
     if (cached && !failed && is_cacheable(frame))
         ipo_cache_keep(frame, args, cached, stamp);
@@ -163,13 +164,13 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
 {
     frame->end = ipo_ticks();
     if (__builtin_expect(!*ipo_armed, 0))
-        return; /* a child that a callback forked returns from its parent's call */
+        return; /* a child that was forked in a callback returns from its parent's call */
     if (__builtin_expect(frame->thread != ipo_thread_current, 0)) {
         ipo_thread_moved();
         return;
     }
     if (__builtin_expect(frame->nested, 0)) {
-        frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig); /* calls inside it may have taken it */
+        frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig); /* nested calls may have dropped it */
         trc_stream_event(&frame->thread->stream, frame->index, frame->begin, frame->end, 0);
         if (!result)
             ipo_follow_handles(frame, args);

@@ -31,7 +31,7 @@ static bool is_spilled(void)
     return atomic_load_explicit(&ipo_requests.spilled, memory_order_relaxed);
 }
 
-/* The first way of the bucket; the second bucket is another part of the same product. */
+/* The first slot of a handle's first or second bucket. */
 static uint32_t find_bucket(uint64_t handle, uint32_t second)
 {
     uint32_t bucket =
@@ -60,7 +60,7 @@ struct ipo_request *ipo_request_find_slow(uint64_t handle)
     return NULL;
 }
 
-/* The slot that has the handle already (left behind by a request that ended out of our sight), or else a free one. */
+/* The slot that has the handle already, from a request whose end was not seen; else a free one. */
 static struct ipo_request *choose_slot(uint64_t handle)
 {
     struct ipo_request *known = ipo_process.concurrent || is_spilled() ? ipo_request_find(handle) : NULL;
@@ -93,8 +93,8 @@ struct ipo_request *ipo_request_place(uint64_t handle)
     return choose_slot(handle);
 }
 
-/* A mark in the variable of a shared handle's start, whose address is even: its owner fills the place in, or another
- * thread copies it.  Nobody else reads it meanwhile. */
+/* A bit in a start's `variable`, an even address: its owner fills the place in, or another thread copies it, and no
+ * other thread reads it meanwhile. */
 #define BUSY 1u
 
 static void publish_shared(struct ipo_thread *thread, struct ipo_request *request)
@@ -137,7 +137,7 @@ void ipo_request_unclaim(uint64_t handle, struct ipo_request *request)
 void ipo_request_reserve(uint64_t handle)
 {
     uint32_t at = ipo_request_usual_slot(handle);
-    uint64_t unused = 0; /* as is a handle that there is not */
+    uint64_t unused = 0; /* also where the handle is 0: there is none */
     if (atomic_compare_exchange_strong(&ipo_requests.keys[at], &unused, handle))
         ipo_requests.slots[at].flags = IPO_REQUEST_BY_STATUS | IPO_REQUEST_RESERVED;
 }
@@ -161,7 +161,7 @@ struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable
 {
     drop_completed(thread);
     if (thread->shared_end - thread->shared_first == IPO_SHARED)
-        /* the oldest was never completed in our sight */
+        /* the completion of the oldest was never seen */
         __atomic_store_n(&thread->shared_first, thread->shared_first + 1, __ATOMIC_RELAXED);
     struct ipo_request *request = ipo_shared_at(thread, thread->shared_end);
     if (__builtin_expect(!request, 0)) {
@@ -181,12 +181,12 @@ static bool is_wanted(uintptr_t kept, uintptr_t variable)
     return kept && !(kept & BUSY) && (kept == (variable & ~(uintptr_t)BUSY) || !variable);
 }
 
-/* The oldest of a thread's starts that is wanted. */
+/* The oldest wanted start of a thread. */
 static struct ipo_request *find_shared(struct ipo_thread *thread, uintptr_t variable)
 {
     uint32_t first = __atomic_load_n(&thread->shared_first, __ATOMIC_ACQUIRE);
     uint32_t n = __atomic_load_n(&thread->shared_end, __ATOMIC_ACQUIRE) - first;
-    for (uint32_t i = 0; i < n && n <= IPO_SHARED; i++) { /* more: its owner has just begun from the front again */
+    for (uint32_t i = 0; i < n && n <= IPO_SHARED; i++) { /* more: its owner restarts at the front */
         struct ipo_request *request = ipo_shared_at(thread, first + i);
         if (request && is_wanted(__atomic_load_n(&request->variable, __ATOMIC_ACQUIRE), variable))
             return request;
@@ -194,7 +194,7 @@ static struct ipo_request *find_shared(struct ipo_thread *thread, uintptr_t vari
     return NULL;
 }
 
-/* Takes the start unless somebody else was faster; `left`: what its variable becomes. */
+/* Takes a start, unless another thread was faster.  `left`: the new value of its variable. */
 static bool take_start(struct ipo_request *request, uintptr_t variable, uintptr_t left)
 {
     uintptr_t kept = __atomic_load_n(&request->variable, __ATOMIC_ACQUIRE);
@@ -202,14 +202,14 @@ static bool take_start(struct ipo_request *request, uintptr_t variable, uintptr_
            __atomic_compare_exchange_n(&request->variable, &kept, left, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* All but the variable, which others may look at meanwhile. */
+/* Copies all but the variable, which other threads may read meanwhile. */
 static void copy_around_variable(struct ipo_request *to, const struct ipo_request *from)
 {
     memcpy(to, from, offsetof(struct ipo_request, variable));
     memcpy(&to->comm, &from->comm, sizeof *to - offsetof(struct ipo_request, comm));
 }
 
-/* One of another thread, copied: once taken, its owner may use the place again. */
+/* Takes a start of another thread as a copy: its owner may use the place again at once. */
 static const struct ipo_request *take_of_others(struct ipo_thread *thread, uintptr_t variable)
 {
     for (struct ipo_thread *other = ipo_threads(); other; other = other->next) {

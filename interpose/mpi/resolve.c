@@ -73,7 +73,7 @@ static int return_absent(void)
     return 16; /* MPI_ERR_OTHER in the families we know: some error code */
 }
 
-/* Without MPI in the process, a program that asks (it found our name) is told the truth. */
+/* MPI_Initialized and the like in a process without MPI, for a program that found our exported name. */
 static int return_absent_flag(int *flag)
 {
     *flag = 0;

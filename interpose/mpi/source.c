@@ -17,8 +17,8 @@ static bool is_linked(void)
     return PMPI_Init != NULL;
 }
 
-/* Objects in front of us that define MPI calls of their own: another tool, or a program with wrappers in it.  What they
- * pass on goes to PMPI, past us, unless their slots of those names lead here. */
+/* Objects in front of us that define MPI calls: another tool, or a program with wrappers.  They pass calls on to
+ * PMPI, past us, unless their slots of these names lead here. */
 #define MAX_TOOLS 8
 static const void *tools[MAX_TOOLS];
 static unsigned tools_n;

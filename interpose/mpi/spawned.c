@@ -1,9 +1,8 @@
-/* A process manager has a space of keys for each group that it starts, and tells the group's processes its name as one
- * of the first things in MPI_Init: "kvs_PID_GROUP_RANDOM_HOST", PID that of mpiexec.  No function of MPI gives it, the
- * library's own are not exported, and to ask once more on the library's socket would be to speak in its name.  But the
- * library keeps it among its variables, so that is where it is read.  A spawned process has its parents' name there
- * too, which it was told in order to reach them; groups are numbered as they are started, so that its own is the later
- * one. */
+/* A process manager has a space of keys for each group that it starts, and tells the group's processes its name as
+ * one of the first things in MPI_Init: "kvs_PID_GROUP_RANDOM_HOST", with the PID of mpiexec.  No function of MPI
+ * returns it, the library's own are not exported, and its socket must not be used by others.  But the library keeps
+ * the name in its variables, where it is read here.  A spawned process has its parents' name there, too.  Groups are
+ * numbered as they are started, so its own name has the higher number. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/identity/job_id.h"
 #include "interpose/mpi/multi_mpi.h"
@@ -24,7 +23,7 @@ struct search {
     uint64_t group, name; /* the latest group's, and its name's hash */
 };
 
-/* The three numbers of a name: all that tells it from others, and without what the library may have put behind it. */
+/* Reads the three numbers of a name, which identify it; the library may have appended more. */
 static void take_name(struct search *search, const char *at, const char *end)
 {
     uint64_t number[3] = {0};
@@ -44,7 +43,7 @@ static void take_name(struct search *search, const char *at, const char *end)
     search->name = XXH64(from, (size_t)(at - from), 0);
 }
 
-/* In what the library can write to. */
+/* Searches the writable segments of the library. */
 static int search_segments(struct dl_phdr_info *info, size_t size, void *of)
 {
     (void)size;

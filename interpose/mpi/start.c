@@ -20,7 +20,7 @@ static atomic_int inits; /* Init calls that succeeded, less the finalized ones *
 bool ipo_mpi_start(const void *caller)
 {
     static atomic_flag started = ATOMIC_FLAG_INIT;
-    /* Another thread's Init, or a child of the traced process: either way not ours to start. */
+    /* Another thread's Init runs, or this is a child of the traced process: nothing is started. */
     if (atomic_flag_test_and_set(&started) || !ipo_process_wanted())
         return false;
     ipo_process.concurrent = true; /* until the thread level is known */
@@ -42,7 +42,7 @@ bool ipo_mpi_start(const void *caller)
     return true;
 }
 
-/* A receive from nobody tells whether the status lies where the table says. */
+/* Checks the layout of a status by a receive from MPI_PROC_NULL, whose result is known. */
 static void check_status_layout(struct trc_head *head)
 {
     union {
@@ -62,7 +62,8 @@ static void check_status_layout(struct trc_head *head)
     }
 }
 
-/* MPI_COMM_WORLD is there.  A session before it may have brought threads that know nothing of the level asked for. */
+/* Learns rank, size and thread level when MPI_COMM_WORLD exists.  After a session other threads may call MPI, whatever
+ * level was requested. */
 static void learn_world(struct trc_head *head, bool after_session)
 {
     typedef uintptr_t w;

@@ -20,7 +20,8 @@ static void *map_memory(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Without a destructor (those cost newer glibc symbols and run in odd places) a dead thread is known by its tid. */
+/* Whether a thread has died, by its tid.  A destructor would need newer glibc symbols, and may run at any point of the
+ * thread's end. */
 static bool is_dead(uint32_t tid, uint32_t mine)
 {
     return tid == mine || (syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH);

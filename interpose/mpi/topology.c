@@ -1,4 +1,4 @@
-/* Neighbourhoods: who of a topology's neighbours exists. */
+/* Neighbourhoods: which neighbours of a topology exist. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/base/arena.h"

@@ -5,7 +5,7 @@
 #include "interpose/mpi/record.h"
 #include "interpose/mpi/resolve.h"
 
-/* The same out of the array, where describing the call may have put a status of ours. */
+/* The arguments out of the array, where ipo_enter may have put a status of its own. */
 #define X0
 #define X1  a[0]
 #define X2  X1, a[1]

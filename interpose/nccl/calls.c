@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Place of a role; the first behind the last where there is none.  Worked out by the compiler. */
+/* Position of a role, or of the place behind the last argument where there is none.  Computed by the compiler. */
 #define IS(roles, i, a, b) ((roles "         ")[i] == (a) || (roles "         ")[i] == (b))
 #define AT2(roles, a, b)                                                                                               \
     (IS(roles, 0, a, b)   ? 0                                                                                          \

@@ -1,6 +1,5 @@
-/* NCCL's communicators.  All ranks hand over the same unique id, so its hash is an identity that needs no
- * communication; those made out of others get one from the parent's, the number of such calls on it, and their
- * arguments. */
+/* NCCL's communicators.  All ranks pass the same unique id, so its hash is an identity without communication.  The
+ * identity of one made out of another comes from the parent's, the number of such calls on it, and their arguments. */
 #include "interpose/nccl/nccl.h"
 #include "interpose/mpi/sig_cache.h"
 #include "interpose/nccl/profiler.h"
@@ -18,11 +17,11 @@
 static struct ipo_table comms;    /* handle -> ipo_comm */
 static struct ipo_table reported; /* identity, with the rank and without -> ipo_comm */
 
-/* What was begun in a group: the program's variable has the handle when the group has ended. */
+/* An Init call in a group: the program's variable has the handle when the group has ended. */
 struct promise {
     const struct ipo_nccl_copy *copy;
     uintptr_t variable;
-    struct ipo_comm *comm; /* NULL: rank and size have to be asked for */
+    struct ipo_comm *comm; /* NULL: NCCL must be asked for rank and size */
     uint64_t identity, parent;
     uint32_t call;
 };
@@ -40,7 +39,7 @@ static uint64_t hash_old(const signed char *bytes)
     return hash;
 }
 
-/* Pieces of up to 8 bytes go into state[0] after both accumulators were stirred. */
+/* Mixes both accumulators and adds up to 8 bytes at a time to state[0]. */
 static void feed_hash(uint64_t state[2], const void *bytes, size_t size)
 {
     state[0] ^= size;
@@ -82,7 +81,7 @@ uint64_t ipo_nccl_hash(const void *id, int version)
     return version < 22600 ? hash_old(id) : hash_new(id);
 }
 
-/* Shared by nobody: what is behind it on other ranks is not known. */
+/* An identity that no other rank has: the communicator's name on other ranks is not known. */
 static uint64_t make_lonely_identity(uintptr_t handle)
 {
     static atomic_uint number;
@@ -91,8 +90,8 @@ static uint64_t make_lonely_identity(uintptr_t handle)
     return XXH64(key, sizeof key, 7);
 }
 
-/* Of what a call on all members makes.  Split from 2.26 on: as NCCL names it.  Else NCCL gives the same name twice, so
- * it is a name of ours; excluded ranks may stand in any order. */
+/* The identity of a communicator that is made by a call on all members.  Split from 2.26 on: NCCL's own.  Else NCCL
+ * may give two the same name, so we make one; excluded ranks may be listed in any order. */
 static uint64_t make_child_identity(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const uintptr_t *args,
                                     struct ipo_comm *parent)
 {
@@ -117,7 +116,7 @@ static uint64_t make_child_identity(const struct ipo_nccl_copy *copy, enum ipo_n
 static void remember_comm(uintptr_t handle, struct ipo_comm *comm)
 {
     ipo_table_put(&comms, handle, comm);
-    ipo_cache_forget(); /* it may have been another's */
+    ipo_cache_forget(); /* the handle may have meant another communicator */
 }
 
 struct config {
@@ -155,7 +154,7 @@ const char *ipo_nccl_config_name(const char *config)
     return name;
 }
 
-/* As NCCL's own messages name it, unless the program did (config.commName, from 2.27 on). */
+/* Names it as NCCL's messages do, unless the program has (config.commName, from 2.27 on). */
 static void name_it(const struct ipo_comm *comm, const char *config)
 {
     char text[] = "nccl 00000000";
@@ -166,7 +165,7 @@ static void name_it(const struct ipo_comm *comm, const char *config)
     trc_writer_define(&ipo_process.writer, TRC_DEF_NAME, comm->id, 0, 0, NULL, 0, name, strnlen(name, 128));
 }
 
-/* rank -1: whichever */
+/* rank -1: any */
 static uint64_t make_key(uint64_t identity, int rank)
 {
     return identity ^ (uint64_t)(rank + 1) * 0x9e3779b97f4a7c15u;
@@ -176,7 +175,7 @@ static struct ipo_comm *define_comm(uint64_t identity, uint64_t parent, int rank
                                     const char *config)
 {
     const struct trc_head *head = ipo_process.writer.head;
-    /* Its ranks are the world's, as far as one of them can tell. */
+    /* Size and rank equal the world's: its ranks are taken for those of the world. */
     bool all = size == head->world_size && rank == head->rank && head->rank >= 0;
     struct ipo_comm *comm = ipo_comm_foreign(identity, parent, rank, size, all, call);
     if (comm) {
@@ -250,7 +249,8 @@ void ipo_nccl_comm_freed(uintptr_t handle)
     ipo_nccl_comm_gone(comm);
 }
 
-/* Its name comes from a number that starts an id; members of the old one, who need no id, work it out. */
+/* Its identity comes from a number at the start of the id; members of the old communicator, who have no id, compute
+ * it. */
 static struct ipo_comm *define_grown(const struct ipo_nccl_copy *copy, const uintptr_t *args, const void *unique)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[IPO_NCCL_CommGrow];
@@ -316,7 +316,7 @@ static void add_promise(struct promise p)
 void ipo_nccl_comms_of_group(bool failed)
 {
     for (uint32_t i = 0; i < promises; i++)
-        if (!failed || promised[i].comm) /* else what the variable holds may not be asked for its rank */
+        if (!failed || promised[i].comm) /* after a failure the variable may not hold a handle */
             keep_promise(&promised[i]);
     promises = 0;
     if (promised)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OBJECTS 16u /* with an NCCL of their own */
+#define OBJECTS 16u /* objects with an NCCL of their own */
 
 static const char *const names[] = {"symbols", "dlsym", "plugin", "NVTX", "channels"};
 #define HOOKS (sizeof names / sizeof *names)
@@ -27,7 +27,8 @@ static struct {
 static atomic_uint live_anywhere, reported;
 static atomic_bool cuda_came, offered, plugin_of_others;
 
-/* "symbols,plugin": only these.  Empty: all but the channels, NVTX where nothing else sees the calls. */
+/* "symbols,plugin": only these hooks.  Empty: all but the channels; NVTX is used only where no other hook sees
+ * calls. */
 static unsigned parse_allowed(const char *list)
 {
     unsigned all = 0;
@@ -44,7 +45,7 @@ static unsigned parse_allowed(const char *list)
 
 bool ipo_nccl_hook_allowed(enum ipo_nccl_hook hook)
 {
-    static atomic_uint known; /* the lowest bit: it is */
+    static atomic_uint known; /* the lowest bit: the rest is valid */
     unsigned now = atomic_load_explicit(&known, memory_order_relaxed);
     if (!now)
         atomic_store(&known, now = parse_allowed(getenv("HPCTOP_NCCL")) << 1 | 1);
@@ -102,8 +103,8 @@ bool ipo_nccl_hook_is_live(enum ipo_nccl_hook hook, const void *object)
 
 /* ---- getenv */
 
-/* A program that asks for these variables itself is to be told the truth.  NCCL and NVTX ask with a literal of their
- * own, near which there is the name of what they look up afterwards. */
+/* A program that reads these variables itself must get the true value.  NCCL and NVTX ask with a string literal of
+ * their own; near it is the name that they search afterwards. */
 #define NEAR ((size_t)8 << 20)
 struct literal {
     const char *at, *begin, *end;
@@ -134,12 +135,12 @@ static bool is_near(const char *name, const char *other)
     return memmem(begin, (size_t)(end - begin), other, strlen(other)) != NULL;
 }
 
-/* A library of the name that NCCL looks for by itself is somebody's plugin. */
+/* Whether a plugin exists under the name that NCCL searches by default. */
 static bool has_own_plugin(void)
 {
     static atomic_int known; /* 1 no, 2 yes */
     if (!atomic_load(&known)) {
-        bool found = dlopen("libnccl-profiler.so", RTLD_NOW | RTLD_LOCAL) != NULL; /* as NCCL is about to */
+        bool found = dlopen("libnccl-profiler.so", RTLD_NOW | RTLD_LOCAL) != NULL; /* NCCL is about to do the same */
         dlerror();
         atomic_store(&known, found ? 2 : 1);
         atomic_store(&plugin_of_others, found);
@@ -149,7 +150,7 @@ static bool has_own_plugin(void)
 
 static char *find_plugin_name(void)
 {
-    static char name[] = "STATIC_PLUGIN"; /* NCCL's word for: already in the process */
+    static char name[] = "STATIC_PLUGIN"; /* means to NCCL: already in the process */
     if (!ipo_nccl_hook_allowed(IPO_HOOK_PLUGIN) || has_own_plugin())
         return NULL;
     atomic_store(&offered, true);
@@ -160,7 +161,7 @@ static char *find_injection(const void *caller)
 {
     const char *list = getenv("HPCTOP_NCCL");
     const void *object = ipo_object_base(caller);
-    /* Unless it is asked for: only where the calls are not seen otherwise. */
+    /* Unless the user asks for it: only where no other hook sees the calls. */
     if ((!list || !*list) && ipo_nccl_copy_at(object))
         return NULL;
     Dl_info info;

@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Times count x size, of the root and of the others; N: the size of the communicator. */
+/* Factors of count x size, for the root and for the others; N: the communicator's size. */
 enum { N = -1 };
 static const struct {
     int8_t sent, root_sent, received, root_received;
@@ -74,7 +74,7 @@ static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *c
     uint64_t bytes = count == TRC_BYTES_UNKNOWN ? count : ipo_nccl_bytes(type, count);
     bool is_root = comm && root == (uint64_t)comm->rank;
     for (int received = 0; received < 2; received++, factor += 2) {
-        bool depends = factor[0] != factor[1] && !comm; /* on who is the root */
+        bool depends = factor[0] != factor[1] && !comm; /* on the root's rank */
         *(received ? &sig->received : &sig->sent) =
             depends ? TRC_BYTES_UNKNOWN : scale_bytes(factor[is_root], bytes, comm);
     }
@@ -111,7 +111,7 @@ static void describe_call(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
 
 /* ---- beginning */
 
-/* What this trace says of a copy of NCCL. */
+/* Writes what the trace says of a copy of NCCL, once. */
 static void write_copy_facts(const struct ipo_nccl_copy *copy)
 {
     static atomic_uint written;
@@ -125,7 +125,7 @@ static void write_copy_facts(const struct ipo_nccl_copy *copy)
     ipo_text_add_number(&text, (uint64_t)(copy->version % (old ? 1000 : 10000) / 100));
     ipo_text_add(&text, ".");
     ipo_text_add_number(&text, (uint64_t)(copy->version % 100));
-    if (before) { /* a second one in the process */
+    if (before) { /* a second copy in the process */
         ipo_text_add(&text, " ");
         ipo_text_add(&text, copy->object);
         ipo_fact("nccl.also", text.text);
@@ -135,7 +135,7 @@ static void write_copy_facts(const struct ipo_nccl_copy *copy)
     ipo_nccl_hooks_report();
 }
 
-/* Out of the way: the first calls of all, and those that are only a moment to look around. */
+/* The slow path: the first calls of all, and exported calls that are only an occasion to search for NCCL. */
 static __attribute__((noinline, cold)) bool begin_recording(struct ipo_frame *frame, enum ipo_nccl_id id,
                                                             const uintptr_t *args)
 {
@@ -164,15 +164,14 @@ static __attribute__((noinline, cold)) bool begin_recording(struct ipo_frame *fr
     return good;
 }
 
-/* Which call it is, when its arguments were understood, and what else decides its signature. */
+/* The stamp of a cache entry: call, epoch of the cache, and what else decides the signature. */
 static uint64_t make_stamp(const struct ipo_frame *frame, enum ipo_nccl_id id)
 {
     return ipo_cache_epoch() | (uint32_t)id | (uint64_t)(frame->thread->nccl_depth > 0) << 24 |
            (uint64_t)frame->nested << 25;
 }
 
-/* Whether a data call is one that was made before: then communicator, index and sequence are known.  frame->cached: where
- * to remember it else. */
+/* Whether the cache has a data call: then communicator, index and sequence are filled in.  frame->cached: its row. */
 static bool recall_call(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
@@ -181,7 +180,7 @@ static bool recall_call(struct ipo_frame *frame, enum ipo_nccl_id id, const uint
         return false;
     const uint8_t *at = call->at;
     uint64_t hash = frame->site + args[at[IPO_AT_COUNT]] * 33 + args[at[IPO_AT_PEER]] * 7 +
-                    (args[at[IPO_AT_COMM]] * 0x9e3779b97f4a7c15u >> 32); /* one line of code serves many devices */
+                    (args[at[IPO_AT_COMM]] * 0x9e3779b97f4a7c15u >> 32); /* one call site may serve many devices */
     struct ipo_nccl_cached *cached = frame->cached = &own->cache[(hash ^ hash >> 6) % IPO_NCCL_CACHE_ROWS];
     uint64_t differ = (cached->site ^ frame->site) | (cached->stamp ^ make_stamp(frame, id)) |
                       ((uintptr_t)cached->copy ^ (uintptr_t)frame->copy);
@@ -222,7 +221,7 @@ static __attribute__((noinline)) void remember(struct ipo_frame *frame, enum ipo
     cached->known = false;
 }
 
-/* What was not recalled. */
+/* Describes a call that the cache does not have. */
 static __attribute__((noinline)) void describe_new(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     uint64_t stamp = frame->cached ? make_stamp(frame, id) : 0;
@@ -234,7 +233,7 @@ static __attribute__((noinline)) void describe_new(struct ipo_frame *frame, enum
         remember(frame, id, args, stamp);
 }
 
-/* What the call is, since when, and that the thread is inside it. */
+/* Notes that the thread is inside this call, and since when. */
 static void go_inside(struct ipo_thread *thread, struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     frame->cached = NULL;
@@ -261,7 +260,7 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     int kept = errno;
     frame->nested = ipo_is_inside(thread, frame);
     if (frame->nested && thread->nccl == thread->mark)
-        return false; /* NCCL's own, by its public names */
+        return false; /* NCCL calls its own public names */
     if (*ipo_nccl_armed == IPO_ARMED_PYTHON)
         frame->site = ipo_python_site(frame->site);
     frame->thread = thread;
@@ -279,14 +278,14 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     go_inside(thread, frame, id, args);
     ipo_nccl_state_enter(frame, id, args);
     if (frame->gpu_launch)
-        frame->begin = ipo_ticks(); /* recording its events is no part of the call */
+        frame->begin = ipo_ticks(); /* the call's time does not include recording its events */
     errno = kept;
     return true;
 }
 
 /* ---- afterwards */
 
-/* What the call changed of groups and communicators. */
+/* Follows what the call changed: groups and communicators. */
 static __attribute__((noinline)) void follow_call(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     struct ipo_thread *thread = frame->thread;
@@ -313,7 +312,7 @@ static __attribute__((noinline)) void follow_call(struct ipo_frame *frame, enum 
     }
 }
 
-/* As ipo_emit, in one piece for a call that was recalled. */
+/* As ipo_emit, inlined for a call that the cache had. */
 static inline void emit_call(struct ipo_frame *frame)
 {
     struct trc_stream *stream = &frame->thread->stream;
@@ -365,7 +364,7 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     errno = kept;
 }
 
-/* ---- what NCCL itself tells of */
+/* ---- events of the plugin and NVTX */
 
 bool ipo_nccl_event_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args, struct ipo_comm *comm,
                           const void *site)

@@ -2,7 +2,7 @@
  * the profiler plugin, and for all others that ask for an injection.
  *
  * NVTX is a header: every library has a copy of its own, which asks for NVTX_INJECTION64_PATH once and calls what is
- * exported here.  Only domains of the name NCCL matter; the rest of a program's ranges cost it an empty call.
+ * exported here.  Only domains with the name NCCL are read; other ranges of a program cost it an empty call.
  * Layouts: nvtxTypes.h, nvToolsExt.h and nvToolsExtPayload.h of NVTX 3; payloads: NCCL's src/include/nvtx*.h. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/profiler.h"
@@ -58,7 +58,7 @@ struct extension {
 
 static struct domain {
     _Atomic(const void *) base; /* of the object */
-    atomic_uint comms;          /* made and not destroyed, where they have no hash */
+    atomic_uint comms;          /* communicators that exist, where they have no hash */
     _Atomic(struct ipo_comm *) last;
 } domains[8];
 enum { DOMAINS = sizeof domains / sizeof *domains };
@@ -166,12 +166,12 @@ static struct said read_payload(enum ipo_nccl_id id, const struct payload *paylo
 
 /* ---- ranges */
 
-/* Only the outermost range of a thread is a call of the program's: ncclBcast calls ncclBroadcast. */
+/* Only the outermost range of a thread is a call of the program: ncclBcast calls ncclBroadcast. */
 static __thread unsigned depth;
 static __thread const struct domain *outermost;
 static __thread struct ipo_profiler_event call;
 
-/* Without a hash: the communicator, if there is just one. */
+/* The communicator of a call; without a hash only if there is just one. */
 static struct ipo_comm *find_comm(struct domain *domain, const struct said *said)
 {
     if (said->comm_known)
@@ -192,11 +192,11 @@ static void begin_range(struct domain *domain, int row, const struct attributes 
     ipo_profiler_set(&call, NCCL_ROLE_COUNT, said.data_known ? said.bytes : TRC_BYTES_UNKNOWN);
     ipo_profiler_set_partner(&call, (uintptr_t)said.number);
     ipo_profiler_open(&call, find_comm(domain, &said), atomic_load(&domain->base));
-    if (said.made && about->opclass == TRC_OP_NCCL_INIT) { /* before 2.25: who we are, and not in what */
+    if (said.made && about->opclass == TRC_OP_NCCL_INIT) { /* before 2.25: without the communicator */
         const struct trc_head *head = ipo_process.writer.head;
         static atomic_uint made;
         uint64_t key[3] = {head->world_identity, atomic_fetch_add(&made, 1), (uint64_t)said.size};
-        bool world = said.size == head->world_size; /* the same on all, in the order in which they are made */
+        bool world = said.size == head->world_size; /* equal on all ranks, which make them in the same order */
         uint64_t identity = XXH64(key, sizeof key, world ? 10 : 11 + (uint64_t)head->rank);
         struct ipo_comm *comm =
             said.comm_known ? NULL
@@ -233,7 +233,7 @@ static void end_range(struct domain *domain, const struct payload *payload)
         int last = said.devices ? said.devices - 1 : 0;
         for (int i = last; i >= 0; i--)
             made = ipo_nccl_comm_define(said.comm, said.rank + i, said.size, NULL, IPO_NCCL_NUMBER(call.id));
-        ipo_profiler_made(&call, parent ? parent : made); /* a collective of those who made it */
+        ipo_profiler_made(&call, parent ? parent : made); /* a collective of the communicator's ranks */
     }
     struct ipo_comm *comm = call.frame.comm;
     bool ends = call.open && (call.id == IPO_NCCL_CommDestroy || call.id == IPO_NCCL_CommAbort);

@@ -1,8 +1,8 @@
-/* NCCL by its profiler plugin interface, which libtrace.so has in versions 1 to 6: algorithm, protocol and channels of
- * every operation, which parts of its kernel have begun, and, where nothing else sees the calls, the calls.
+/* NCCL by its profiler plugin interface, which libtrace.so has in versions 1 to 6: algorithm, protocol and channels
+ * of every operation, which parts of its kernel have begun, and, where nothing else sees the calls, the calls.
  *
- * NCCL is told of us by ipo_nccl_getenv.  Versions differ in where a descriptor has what (layouts below), in whether
- * functions and types are numbers or names, and in what init is given.  Source: plugins/profiler and
+ * ipo_nccl_getenv names us to NCCL.  Versions differ in the layout of a descriptor (below), in whether functions and
+ * types are numbers or names, and in the parameters of init.  Source: plugins/profiler and
  * src/include/plugin/profiler of NCCL 2.23 to 2.30. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/facts.h"
@@ -18,8 +18,8 @@
 
 enum { COLL = 1 << 1, P2P = 1 << 2, KERNEL_CHANNEL = 1 << 6, GROUP_API = 1 << 8, COLL_API = 1 << 9, P2P_API = 1 << 10 };
 
-/* Where a descriptor has what; 0: it does not.  Descriptors begin with the type (a byte to version 4, then 8), at 8 the
- * handle of the parent, at 16 the rank. */
+/* Offsets in a descriptor; 0: it does not have this.  A descriptor begins with the type (one byte up to version 4,
+ * then 8); at 8 is the parent's handle, at 16 the rank. */
 struct layout {
     uint8_t hash, func, count, root, type, channels, algorithm, protocol;
 };
@@ -50,20 +50,20 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- what we keep: no allocation, so both are rings.  An event whose kernel runs keeps its place; parts of kernels
- * have none: their handle is that of their event, + 1. */
+/* ---- contexts and events, in rings without allocation.  An event whose kernel runs keeps its place.  Parts of a
+ * kernel have no place: their handle is that of their event, + 1. */
 
 struct context { /* of a communicator of one rank */
     atomic_bool used;
     uint64_t hash;
     int rank, size;
-    const void *object; /* whose NCCL */
+    const void *object; /* address in the object of its NCCL */
     struct ipo_comm *comm;
 };
 static struct context contexts[256];
 
 struct event {
-    _Atomic uint64_t number; /* of the event: handles are numbers, which outlive their places */
+    _Atomic uint64_t number; /* of the event: a handle is a number that outlives the event's place */
     int kind;
     struct context *context;
     struct ipo_profiler_event call;
@@ -148,7 +148,7 @@ static uint64_t count_bytes(const char *descriptor, const struct layout *layout,
 
 /* ---- calls */
 
-/* To version 3 only descriptors say who we are. */
+/* Up to version 3 only descriptors have the rank. */
 static void learn_rank(struct context *context, const char *descriptor, const struct layout *layout)
 {
     if (!layout->hash || context->hash)
@@ -159,14 +159,14 @@ static void learn_rank(struct context *context, const char *descriptor, const st
     context->size = context->comm ? context->comm->size : 0;
 }
 
-/* Whether the calls of this communicator are seen by themselves. */
+/* Whether another hook sees the calls of this communicator. */
 static bool is_seen_by_others(const struct context *context)
 {
     return ipo_nccl_hook_is_live(IPO_HOOK_SYMBOLS, context->object) ||
            ipo_nccl_hook_is_live(IPO_HOOK_NVTX, context->object);
 }
 
-/* The record of a call that nothing else sees. */
+/* Begins the record of a call that no other hook sees. */
 static void open_call(struct event *event, const char *descriptor, const struct layout *layout, int version)
 {
     struct context *context = event->context;
@@ -190,7 +190,7 @@ static void open_call(struct event *event, const char *descriptor, const struct 
     }
 }
 
-/* How NCCL does an operation of a size: told once for each way, as a fact.  "ncclAllReduce 65536 B" : "RING LL, 2
+/* Writes how NCCL does an operation of a size, as a fact, once for each way: "ncclAllReduce 65536 B" : "RING LL, 2
  * channels". */
 static void write_how(const struct event *event, const char *descriptor, const struct layout *layout, int version)
 {
@@ -209,7 +209,7 @@ static void write_how(const struct event *event, const char *descriptor, const s
     uint64_t before = atomic_load_explicit(&said[key % COUNT(said)], memory_order_relaxed);
     if (before == key)
         return;
-    if (before) /* its place is taken: not told, rather than told again and again */
+    if (before) /* its place is taken: not written, in place of again and again */
         return;
     atomic_store_explicit(&said[key % COUNT(said)], key, memory_order_relaxed);
     struct ipo_text what = {0}, how = {0};
@@ -229,13 +229,13 @@ static void write_how(const struct event *event, const char *descriptor, const s
     ipo_fact(what.text, how.text);
 }
 
-/* The operation in the table that an event is about: of the calls that are not yet known to have started, the oldest
- * that looks the same.  Where a group is launched this is not the call that runs. */
+/* The operation of an event in the table: the oldest one with the same call and size that is not known to have started.
+ * When a group is launched, the call that runs is another one. */
 static ipo_gpu_op find_operation(const struct event *event, const char *descriptor, const struct layout *layout,
                                  int version)
 {
     struct context *context = event->context;
-    if (!context->comm) /* NVTX says who it is when it has been made, after our init */
+    if (!context->comm) /* NVTX defines it after our init */
         context->comm = ipo_nccl_comm_reported(context->hash, context->rank);
     const struct ipo_comm *comm = context->comm;
     const char *name = read_name(descriptor, layout->func, version, functions, COUNT(functions));
@@ -286,7 +286,7 @@ static int stop_event(void *handle)
 {
     struct event *event = find_event(handle);
     int kept = errno;
-    if (!event || !*ipo_profiler_armed) /* a child has the file of its parent */
+    if (!event || !*ipo_profiler_armed) /* a forked child must not write to its parent's file */
         return 0;
     if (is_part(handle)) {
         if (atomic_fetch_add(&event->ended, 1) + 1 >= event->channels && event->channels)
@@ -325,7 +325,7 @@ static int begin_context(void **out, uint64_t hash, int *mask, const char *name,
             atomic_store(&context->used, false);
         *out = NULL;
         errno = kept;
-        return 0; /* without a mask nothing more is told */
+        return 0; /* without a mask NCCL reports nothing */
     }
     context->hash = hash;
     context->rank = rank;

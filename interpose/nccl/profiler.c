@@ -35,7 +35,7 @@ bool ipo_profiler_start(int rank, int size, uint64_t hash)
     if (!atomic_flag_test_and_set(&said))
         ipo_nccl_hooks_report();
     ipo_gpu_start();                   /* once */
-    if (head->rank < 0 && rank >= 0) { /* it began before that was known */
+    if (head->rank < 0 && rank >= 0) { /* recording began before the rank was known */
         head->rank = rank;
         head->world_size = size;
     }
@@ -77,7 +77,7 @@ void ipo_profiler_close(struct ipo_profiler_event *call)
 {
     if (call->open && call->frame.thread == ipo_thread_current)
         ipo_nccl_event_leave(&call->frame, call->id);
-    else if (call->open && *ipo_profiler_armed) /* each thread writes its own only */
+    else if (call->open && *ipo_profiler_armed) /* the event ends on another thread, whose stream it is not */
         __atomic_fetch_add(&ipo_process.writer.head->lost_records, 1, __ATOMIC_RELAXED);
     call->open = false;
 }

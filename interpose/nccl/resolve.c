@@ -1,6 +1,6 @@
-/* Finding NCCL.  Where it is in the global scope, what the program would have called without us is what RTLD_NEXT
- * finds. Else (a Python module and what it needs are loaded with RTLD_LOCAL) the caller's scope tells.  Or the program
- * looks names up itself: then the handle says which object is meant. */
+/* Finds NCCL.  In the global scope RTLD_NEXT finds what the program would call without us.  A Python module and its
+ * libraries are loaded with RTLD_LOCAL: then the caller's scope has it.  If the program searches names itself, its
+ * handle says which object is meant. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/nccl.h"
 #include "interpose/nccl/hooks.h"
@@ -13,15 +13,15 @@
 
 #define FIRST "ncclCommInitRank"
 
-static atomic_flag busy = ATOMIC_FLAG_INIT; /* one thread looks at a time; for the others calls are passed on unseen */
+static atomic_flag busy = ATOMIC_FLAG_INIT; /* one thread searches; others pass calls on */
 
-/* Which copy the code of an object calls by the public names. */
+/* The copy that the code of an object calls by the public names. */
 static struct scope {
     const void *object;
     struct ipo_nccl_copy *copy;
 } scopes[IPO_MAX_OBJECTS];
 static atomic_uint scopes_n;
-static _Atomic(struct ipo_nccl_copy *) global; /* that of all who are bound by the global scope */
+static _Atomic(struct ipo_nccl_copy *) global; /* the copy of the global scope */
 
 static bool is_ours(const void *address)
 {
@@ -56,7 +56,7 @@ static struct ipo_nccl_copy *get_copy(const void *found, void *scope)
     if (copy || n == IPO_NCCL_COPIES)
         return copy;
     copy = &ipo_nccl_copies[n];
-    scope = scope ? scope : open_object(found); /* keeps it loaded, too */
+    scope = scope ? scope : open_object(found); /* the handle keeps it loaded */
     for (int i = 0; i < IPO_NCCL_CALLS; i++)
         copy->real[i] = (ipo_function)(uintptr_t)find_known(scope, ipo_nccl_calls[i].name);
     struct ipo_range range = ipo_object_range((uintptr_t)found);
@@ -134,7 +134,7 @@ ipo_function ipo_nccl_pass(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id
     return found ? (ipo_function)(uintptr_t)found : (ipo_function)return_absent;
 }
 
-/* A slot that was bound says which copy it leads to; one that is not yet, is bound by the scope.  No dladdr: this is
+/* A bound slot shows its copy; one that is not bound yet gets the copy of the object's scope.  No dladdr: this runs
  * inside a walk over the objects. */
 ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void *bound)
 {
@@ -155,7 +155,7 @@ void *ipo_nccl_looked_up(void *handle, const char *name)
 {
     void *found = dlsym(handle, name);
     if (found && is_ours(found) && strncmp(name, "ncclProfiler_", 13) == 0)
-        return ipo_nccl_plugin_offered() ? found : find_known(RTLD_NEXT, name); /* the user's own was meant */
+        return ipo_nccl_plugin_offered() ? found : find_known(RTLD_NEXT, name); /* the user's own plugin is meant */
     int kept = errno, row = found && !is_ours(found) ? ipo_nccl_row(name) : -1;
     if (row < 0 || !ipo_nccl_wrapper[0][row] || ipo_nccl_calls[row].opclass == TRC_OP_LOOK)
         return found;
@@ -163,7 +163,7 @@ void *ipo_nccl_looked_up(void *handle, const char *name)
     if (!copy && !atomic_flag_test_and_set(&busy)) {
         copy = get_copy(found, NULL);
         atomic_flag_clear(&busy);
-        dlerror(); /* names that this NCCL lacks are no error of the program's */
+        dlerror(); /* the program must not see errors of our own searches */
     }
     errno = kept;
     if (copy)

@@ -67,8 +67,7 @@ static const struct ipo_source nccl_source = {.name = "nccl",
                                               .wrapper_of = find_wrapper,
                                               .names = "nccl",
                                               .looked_up = ipo_nccl_looked_up,
-                                              .sign =
-                                                  "cuGetProcAddress", /* what the CUDA runtime asks the driver for */
+                                              .sign = "cuGetProcAddress", /* used by the CUDA runtime */
                                               .sign_seen = ipo_cuda_coming,
                                               .schema = write_schema,
                                               .arm = arm_calls,

@@ -72,7 +72,7 @@ static struct trc_gpu_op describe_operation(const struct ipo_frame *frame, enum 
     return what;
 }
 
-/* What is not the same at each such call. */
+/* Fills in what differs from call to call. */
 static void fill_changing(struct trc_gpu_op *what, const struct ipo_frame *frame, enum ipo_nccl_id id)
 {
     struct ipo_comm *comm = frame->comm;
@@ -94,7 +94,7 @@ static __attribute__((noinline)) void fill(struct ipo_nccl_cached *cached, const
     cached->known = true;
 }
 
-/* The operation of a call, as it was remembered or as it will be.  NULL: no memory. */
+/* The operation of a call, from the cache or described anew.  NULL: no memory. */
 static struct trc_gpu_op *get_operation(const struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     struct ipo_nccl_cached *cached = frame->cached;
@@ -106,7 +106,7 @@ static struct trc_gpu_op *get_operation(const struct ipo_frame *frame, enum ipo_
     return &cached->what;
 }
 
-/* The first event of a launch; tells those that will not be watched. */
+/* Records the first event of a launch, and marks operations that will not be watched. */
 static ipo_gpu_op open_launch(ipo_gpu_op op, const struct ipo_comm *comm, uintptr_t stream)
 {
     switch (ipo_cuda_launch_begin(op, stream, comm->gpu_context)) {
@@ -120,7 +120,7 @@ static ipo_gpu_op open_launch(ipo_gpu_op op, const struct ipo_comm *comm, uintpt
     }
 }
 
-/* What follows the real call, for an operation of the launch named by `launch` (0: not watched). */
+/* After the real call: closes an operation of the launch named by `launch` (0: not watched). */
 static void close_launch(ipo_gpu_op op, ipo_gpu_op launch, struct ipo_comm *comm, int result, uint64_t ticks)
 {
     if (result == IPO_NCCL_IN_PROGRESS)
@@ -130,7 +130,7 @@ static void close_launch(ipo_gpu_op op, ipo_gpu_op launch, struct ipo_comm *comm
     else if (launch == 0)
         ipo_gpu_op_enqueued(op, ticks, TRC_GPU_BLIND);
     else if (launch != op)
-        return; /* its first operation says it for all */
+        return; /* the launch's first operation does it for all */
     else if (comm->nonblocking)
         ipo_cuda_launch_defer(launch, &comm->deferred);
     else
@@ -149,7 +149,7 @@ static void add_to_group(struct ipo_nccl_own *group, ipo_gpu_op op, struct ipo_c
     group->item[group->count++].stream = stream;
 }
 
-/* Those of one communicator and stream are launched together. */
+/* Operations of one communicator and stream are launched together. */
 static void launch_group(struct ipo_nccl_own *group)
 {
     for (uint32_t i = 0; i < group->count; i++) {
@@ -238,7 +238,7 @@ void ipo_nccl_state_event(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
         return;
     struct trc_gpu_op what = describe_operation(frame, id, args);
     fill_changing(&what, frame, id);
-    what.bytes = what.count; /* bytes are told, not counts and types */
+    what.bytes = what.count; /* events have bytes in place of counts and types */
     what.type = 255;
     what.op = TRC_GPU_OP_NONE;
     what.group = ipo_gpu_next_group();

@@ -1,14 +1,14 @@
-/* The wrappers of NCCL, expanded from its call table.  No wrapper holds logic; see wrap.c. */
+/* The wrappers of NCCL, expanded from its call table.  No wrapper holds logic; see mpi/wrap.c. */
 #include "interpose/mpi/arity.h"
 #include "interpose/nccl/nccl.h"
 #include "interpose/nccl/state.h"
 
-/* ncclUniqueId: the one thing that is handed over by value and is larger than a word. */
+/* ncclUniqueId: the only argument that is passed by value and larger than a word. */
 struct unique_id {
     char bytes[128];
 };
 
-/* With an id as the third: its address stands for it in the array. */
+/* Parameters with an id as the third; the array of arguments has its address. */
 #define ID_P4 w a0, w a1, struct unique_id a2, w a3
 #define ID_P5 ID_P4, w a4
 #define ID_W4 a0, a1, (w)&a2, a3
@@ -37,7 +37,7 @@ struct unique_id {
     BODY(arity, name, ipo_nccl_w2_##name, &ipo_nccl_copies[2], parameters, arguments, __VA_ARGS__)                     \
     how(arity, name, parameters, arguments, __VA_ARGS__)
 
-/* Which copy is called is found out each time. */
+/* The exported names: which copy is called is found at each call. */
 #define PATCH(...)
 #define EXPORT(arity, name, parameters, arguments, ...)                                                                \
     __attribute__((visibility("default"))) BODY(arity, name, nccl##name, NULL, parameters, arguments, __VA_ARGS__)

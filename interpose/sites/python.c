@@ -15,7 +15,7 @@
 
 struct ipo_python ipo_python;
 
-/* Linux thread -> the interpreter's state of it, of the snapshot that is being taken. */
+/* From Linux threads to the interpreter's thread states, for the snapshot under way. */
 static struct {
     uint32_t tid;
     bool gil;
@@ -78,7 +78,7 @@ static size_t put_utf8(char *out, uint32_t c)
     return 4;
 }
 
-/* A str as UTF-8; a long one keeps its end, which for paths says more. */
+/* A str as UTF-8; of a long one the end is kept, which says more of a path. */
 static bool read_string(uint64_t object, char *out, size_t size)
 {
     const struct ipo_python_layout *l = &ipo_python.layout;

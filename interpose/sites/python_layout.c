@@ -36,7 +36,7 @@ _Bool ipo_python_layout(unsigned minor, uint64_t runtime, struct ipo_python_layo
         }
     uint64_t word[52];
     if (minor < 13 || minor > 14 || !ipo_safe_read(runtime, word, sizeof word) || memcmp(word, "xdebugpy", 8) != 0 ||
-        word[2]) /* without a GIL objects are laid out otherwise */
+        word[2]) /* without a GIL objects have another layout */
         return 0;
     const struct said *said = minor == 13 ? &said_13 : &said_14;
 #define SAID(field) ((uint16_t)word[said->field])

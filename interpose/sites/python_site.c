@@ -1,8 +1,9 @@
-/* The call site of a Python program: the line of Python that led to an MPI call, instead of the interpreter's address.
+/* The call site of a Python program: the line of Python that led to an MPI call, instead of the interpreter's
+ * address.
  *
- * On the way of a call: the interpreter is asked which state this thread has (thread-local storage, no GIL), and three
- * to five words of this thread's own frames are read.  Code and place make the number that stands for the site; its
- * name is worked out once, when it is seen first. */
+ * On the record path: the interpreter gives this thread's state (thread-local storage, no GIL), and three to five
+ * words of the thread's own frames are read.  Code object and place in it make the site's number; its name is found
+ * once, when it is new. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/sites/python_site.h"
 #include "interpose/core/state.h"
@@ -19,7 +20,7 @@ static _Atomic uint64_t known[SITES]; /* open addressing; 0 free */
 static uint64_t load_word(uint64_t address)
 {
     uint64_t word;
-    memcpy(&word, (const void *)(uintptr_t)address, sizeof word); /* of this thread: it cannot go away now */
+    memcpy(&word, (const void *)(uintptr_t)address, sizeof word); /* this thread's memory: it is not freed now */
     return word;
 }
 

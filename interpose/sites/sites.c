@@ -57,7 +57,7 @@ static size_t append_offset(char *out, size_t size, size_t at, uint64_t value)
 
 #define MODULES 256u
 
-/* Whose lines these are: a reader takes those of no other build of the module.  Once for each. */
+/* Writes a module's build id, once: source lines of another build would be wrong. */
 static void write_build_id(const char *path, const char *file)
 {
     static uint64_t written[MODULES]; /* by hash; 0 free */
@@ -78,8 +78,8 @@ static void write_build_id(const char *path, const char *file)
         ipo_fact(key.text, id);
 }
 
-/* "function+0xoffset" by the module's own symbol table, else by what it exports; then NUL, then "module+0xoffset".
- * By /proc and by the file: the loader would have to be waited for where somebody's dlopen hangs. */
+/* Writes a definition: "function+0xoffset", NUL, "module+0xoffset".  Names come from the file itself and from /proc,
+ * not from the loader, for which we might wait while another thread's dlopen hangs. */
 static void define_site(uint64_t address, struct ipo_mapped *module)
 {
     char text[1600] = "", name[400], exe[512];
@@ -124,7 +124,7 @@ void ipo_sites_resolve(void)
     int idle = 0;
     if (!atomic_compare_exchange_strong(&resolving, &idle, 1))
         return;
-    struct ipo_mapped module = {0}; /* the last: sites of one module come together */
+    struct ipo_mapped module = {0}; /* the last one: sites of a module follow one another */
     for (uint32_t i = 0; i < SITES; i++) {
         uint64_t address = atomic_load_explicit(&site[i], memory_order_relaxed);
         if (!address || resolved[i])

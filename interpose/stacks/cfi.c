@@ -6,7 +6,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#define ENTRY_MAX 4096u /* bytes of one CIE or FDE that are looked at */
+#define ENTRY_MAX 4096u /* bytes of one CIE or FDE that are read */
 #define DEPTH     8u    /* of remembered states */
 
 /* Parts of a DW_EH_PE_* encoding and of an instruction's first byte; <dwarf.h> names only their values. */
@@ -14,7 +14,7 @@ enum { ENCODING_FORMAT = 0x0f, ENCODING_BASE = 0x70, PRIMARY_CODE = 0xc0, PRIMAR
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-/* A pointer.  DW_EH_PE_indirect is not followed: only personality routines have it, and they are stepped over. */
+/* A pointer.  DW_EH_PE_indirect is not followed: only personality routines have it, and they are skipped. */
 static uint64_t read_encoded(struct ipo_bytes *b, uint8_t encoding)
 {
     uint64_t here = ipo_bytes_here(b), value;
@@ -67,7 +67,7 @@ static bool read_entry(uint64_t address, uint8_t *buffer, struct ipo_bytes *out)
     return true;
 }
 
-/* A block that begins with its size; what is behind it comes next, whatever was read of it. */
+/* The end of a block that begins with its size: reading goes on there, whatever was read of it. */
 static const uint8_t *find_block_end(struct ipo_bytes *b)
 {
     uint64_t size = ipo_bytes_uleb(b);

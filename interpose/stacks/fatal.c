@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_S 3 /* for our thread to write the stacks; it may be stuck itself */
+#define PATIENCE_S 3 /* how long the handler waits for our thread, which may hang itself */
 
 static const struct {
     int number;
@@ -31,12 +31,12 @@ static const struct {
 #define SIGNALS (sizeof signals / sizeof *signals)
 
 static struct sigaction before[SIGNALS];
-static bool mine[SIGNALS]; /* from Init to Finalize: ours was put there */
+static bool mine[SIGNALS]; /* our handler was installed, and not yet removed */
 static struct ipo_crash crash;
 static const char *crash_why;
 enum { NOTHING, CRASHED, TAKING, TAKEN };
 static atomic_int state;
-static atomic_bool gave_up; /* our thread is stuck: nobody waits for it again */
+static atomic_bool gave_up; /* our thread hangs: no handler waits for it again */
 
 static size_t find_index(int number)
 {
@@ -46,11 +46,11 @@ static size_t find_index(int number)
     return i;
 }
 
-/* In the thread that crashed, on whatever stack it has left: system calls and stores only. */
+/* Runs in the thread that crashed, on the stack that it has left: system calls and stores only. */
 void ipo_fatal_seen(int number, void *context)
 {
     int kept = errno, nothing = NOTHING;
-    /* A child's death, forked or by vfork, is not this process's. */
+    /* A forked child's death (also after vfork) is not this process's. */
     if ((*ipo_armed || *ipo_profiler_armed) && ipo_process.pid == (uint32_t)getpid() &&
         atomic_compare_exchange_strong(&state, &nothing, CRASHED + 100)) {
         crash.tid = (uint32_t)syscall(SYS_gettid);
@@ -85,10 +85,10 @@ static void handle_signal(int number, siginfo_t *info, void *context)
         none.sa_handler = SIG_DFL;
         sigaction(number, &none, NULL);
     }
-    ipo_hand_on(to, number, info, context, delivered); /* by a jump, see guard.c */
+    ipo_hand_on(to, number, info, context, delivered); /* by a jump, as in guard.c */
 }
 
-/* Ours, as theirs would be called: its mask, which stack it runs on, what it interrupts. */
+/* Installs our handler with the mask, stack and flags of the one behind it. */
 static bool install_handler(size_t i)
 {
     struct sigaction ours = {.sa_sigaction = handle_signal, .sa_mask = before[i].sa_mask};
@@ -102,7 +102,7 @@ const struct sigaction *ipo_fatal_shown(int number, const struct sigaction *seen
     return signals[i].number == number && seen->sa_sigaction == handle_signal ? &before[i] : seen;
 }
 
-/* A child that shares our memory (vfork) sets its own dispositions, not ours. */
+/* Nothing in a child that shares our memory (vfork): it sets its own dispositions. */
 void ipo_fatal_again(int number, const struct sigaction *set)
 {
     int kept = errno;

@@ -12,16 +12,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What the program believes to be installed.  A handful in turn, so that a handler that interrupts a change reads a
- * whole one. */
+/* The disposition that the program believes to be installed.  Several entries are used in turn, so that a handler which
+ * interrupts a change reads a whole one. */
 struct theirs {
     struct sigaction action;
-    bool is_reported; /* by fatal.c, when it is about to end the process */
+    bool is_reported; /* to fatal.c, when the signal is about to end the process */
 };
 #define TURNS 16u
 static struct theirs turns[TURNS];
 static atomic_uint next_turn;
-static _Atomic(struct theirs *) theirs; /* NULL: ours was never installed */
+static _Atomic(struct theirs *) theirs; /* NULL: our handler was never installed */
 static struct sigaction first;          /* what was there before us */
 static atomic_bool reporting;
 
@@ -31,9 +31,7 @@ static bool is_ours(const struct sigaction *action)
 {
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == handle_bus;
 }
-/* SIG_DFL or SIG_IGN, which mean the same with SA_SIGINFO. */
-
-/* Ours, as theirs would be called: its mask, which stack it runs on, what it interrupts. */
+/* Installs our handler with the mask, stack and flags of the one behind it. */
 static void install_handler(const struct sigaction *behind)
 {
     struct sigaction ours = {.sa_sigaction = handle_bus, .sa_mask = behind->sa_mask};
@@ -49,7 +47,8 @@ static void remember_theirs(const struct sigaction *action)
     atomic_store(&theirs, turn);
 }
 
-/* Goes in front of what the system has now.  An ignored signal stays ignored, also for what is executed later. */
+/* Installs our handler in front of the current one.  An ignored signal stays ignored, also for programs that are
+ * executed. */
 static void go_in_front(void)
 {
     struct sigaction now;
@@ -83,7 +82,7 @@ static void handle_bus(int number, siginfo_t *info, void *context)
     }
     errno = kept;
     ipo_hand_on(to, number, info, context,
-                delivered); /* by a jump: a handler that prints its callers sees none of ours */
+                delivered); /* by a jump: a handler that prints a backtrace does not show ours */
 }
 
 void ipo_guard_start(void)
@@ -114,13 +113,13 @@ void ipo_guard_quiet(void)
     atomic_store(&reporting, false);
 }
 
-/* ---- what the program asks of the system: done, and then we are in front again */
+/* ---- the program's calls: they are made, and then our handler is installed in front again */
 
 static bool is_guarded(int number)
 {
     return number == SIGBUS && atomic_load(&theirs);
 }
-/* A child that shares our memory (vfork) sets its own dispositions, not ours. */
+/* Nothing in a child that shares our memory (vfork): it sets its own dispositions. */
 static void restore_front(int number)
 {
     int kept = errno;

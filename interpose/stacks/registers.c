@@ -17,7 +17,7 @@
 enum { IDLE, ASKED, ARRIVED, RELEASED };
 static struct {
     atomic_int state;
-    atomic_uint tid; /* who is asked */
+    atomic_uint tid; /* the thread that is stopped */
     struct ipo_cursor at;
 } hold;
 static int number;           /* of the signal; 0: none installed */
@@ -70,7 +70,7 @@ static void wake_waiter(atomic_int *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 16, NULL, NULL, 0);
 }
 
-/* In the thread that was asked: system calls only. */
+/* Runs in the thread that is stopped: system calls only. */
 static void stop_thread(int sent, siginfo_t *info, void *context)
 {
     (void)sent;
@@ -117,7 +117,7 @@ bool ipo_registers_hold(const struct ipo_task *task, struct ipo_cursor *out)
     wait_for_change(&hold.state, ASKED, ANSWER_NS);
     int asked = ASKED;
     if (atomic_compare_exchange_strong(&hold.state, &asked, IDLE))
-        return false; /* it may still come: then it goes on at once */
+        return false; /* the signal may still arrive: then its handler returns at once */
     *out = hold.at;
     return true;
 }
@@ -130,7 +130,7 @@ void ipo_registers_release(void)
 
 void ipo_registers_end(void)
 {
-    /* A signal that comes when its disposition is the default one again would end the process. */
+    /* A signal that arrives after its disposition is the default one again would end the process. */
     for (int tries = 0; atomic_load(&under_way) && tries < 20; tries++) {
         struct timespec pause = {.tv_nsec = 1000000};
         syscall(SYS_nanosleep, &pause, NULL);

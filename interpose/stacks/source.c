@@ -6,7 +6,7 @@
 
 static void start_recording(void)
 {
-    ipo_guard_start(); /* the MPI library may have put a handler of its own in front */
+    ipo_guard_start(); /* the MPI library may have installed a handler in front of ours */
     ipo_fatal_start();
 }
 

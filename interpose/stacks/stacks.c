@@ -1,4 +1,4 @@
-/* A snapshot of all threads: where each is, named and written. */
+/* A snapshot of all threads: their stacks, with names. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/load/modules.h"
@@ -20,7 +20,7 @@
 #define THREADS   TRC_MAX_THREADS
 #define FRAMES    64u
 #define NAMES     4096u
-#define NAMING_NS 3000000000 /* of one snapshot: then addresses have to do */
+#define NAMING_NS 3000000000 /* of one snapshot: afterwards only addresses are written */
 
 static struct trc_stack_place place[TRC_STACK_REASONS];
 static uint32_t snapshots;
@@ -62,10 +62,10 @@ static void format_hex(char *out, uint64_t value)
     *out = 0;
 }
 
-/* Names that were looked up, by address; the process's modules rarely change. */
+/* Names that were found, by address; modules rarely change. */
 static struct {
     uint64_t address;
-    char function[248]; /* C++ names that are cut cannot be read any more */
+    char function[248]; /* a C++ name that is cut cannot be demangled */
 } names[NAMES];
 static uint64_t naming_ends;
 
@@ -95,7 +95,7 @@ static void put_native(uint64_t address)
     const struct ipo_module *module = ipo_module_of(address);
     uint64_t ours = (uint64_t)(uintptr_t)&ipo_stacks_take;
     if (module && module->code_begin <= ours && ours < module->code_end)
-        return; /* a wrapper between the program and MPI is no part of the story */
+        return; /* our wrappers between program and MPI are not shown */
     char where[300] = "";
     size_t n = module ? strlen(module->path) : 0;
     if (module)
@@ -184,7 +184,7 @@ static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t ti
     struct ipo_task task;
     if (!ipo_task_read(tid, &task))
         return;
-    /* A thread that was just leaving or entering a system call: where it settles says more. */
+    /* A thread that was leaving or entering a system call is read again: where it settles says more. */
     for (int tries = 0; tries < 3 && !task.placed && task.state == 'S' && ipo_task_read(tid, &task); tries++)
         ;
     ipo_task_on(&task, on, sizeof on);
@@ -194,7 +194,7 @@ static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t ti
     walk_thread(&task, crash, &walked);
     add_line("name", (const char *const[]){task.name, 0});
     if (crash && crash->tid == tid) {
-        on[0] = 0; /* it waits for this in its handler */
+        on[0] = 0; /* the crashed thread waits for us in its handler */
         task.state = 'R';
         task.call = -1;
     }

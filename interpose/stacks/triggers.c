@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define LOOK_NS    500000000u
-#define OVERDUE_NS 5000000000u /* a call that never took long is not suspected before */
+#define OVERDUE_NS 5000000000u /* a call is not overdue before */
 #define LONGEST_NS 3600000000000u
 #define DEMAND_NS  2000000000u /* at most one request is served in this time */
 
@@ -30,14 +30,14 @@ static struct {
     char request[4608];
 } trigger;
 
-/* fstat and stat have newer symbol versions than we may use. */
+/* By system call: fstat and stat have newer symbol versions than we may use. */
 static bool read_file_state(const char *path, struct stat *there)
 {
     return path[0] && !syscall(SYS_newfstatat, AT_FDCWD, path, there, AT_SYMLINK_NOFOLLOW);
 }
 
-/* When stacks were last asked for; 0: never.  Only a plain file of this user, of root or of the folder's owner counts,
- * in a folder that others may not write to. */
+/* When stacks were last requested; 0: never.  A request is a plain file of this user, of root or of the folder's
+ * owner, in a folder that others may not write to. */
 static uint64_t read_request_time(void)
 {
     struct stat file, folder;
@@ -82,8 +82,8 @@ static void add_seconds(struct ipo_text *line, uint64_t ns)
     ipo_text_add(line, " s");
 }
 
-/* Nothing moved for HPCTOP_HANG seconds, and again after twice as long; or one call takes 50 times what it ever took.
- */
+/* Takes stacks when nothing has moved for HPCTOP_HANG seconds, and again after twice as long; or when one call takes 50
+ * times longer than ever. */
 static void check_for_hang(uint64_t now)
 {
     uint64_t progress = ipo_progress();

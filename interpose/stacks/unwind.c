@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-#define GUESS_WORDS 4096u /* of stack that are searched for a return address */
+#define GUESS_WORDS 4096u /* words of stack that are searched for a return address */
 
 /* ---- guessing ---------------------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
-/* Does a call that returns to `to` lead to `function` (0: to anything)? */
+/* Whether a call instruction before `to` calls `function` (0: any). */
 static bool is_call_to(uint64_t to, uint64_t function)
 {
     uint8_t code[7];
@@ -44,9 +44,8 @@ static bool is_call_to(uint64_t to, uint64_t function)
     return (code[5] == 0xff && (code[6] & 0x38) == 0x10) || (code[4] == 0xff && (code[5] & 0x38) == 0x10);
 }
 
-/* The function keeps its frame by a register that is not known here (a thread blocked in the kernel shows only its
- * stack pointer).  Its return address is searched for on the stack: one behind a call that leads to it, else behind any
- * call. */
+/* The function's frame depends on a register that is not known: a thread blocked in the kernel shows only its stack
+ * pointer. So the stack is searched for a return address behind a call of the function, else behind any call. */
 static bool guess_caller(struct ipo_cursor *cursor, uint64_t function)
 {
     static uint64_t words[GUESS_WORDS];
@@ -131,7 +130,7 @@ bool ipo_unwind_step(struct ipo_cursor *cursor, bool *ended)
     if (!module || !ipo_cfi_row(module, pc, &row))
         return guess_caller(cursor, 0);
     if (row.reg[row.return_register].rule == IPO_RULE_UNDEFINED) {
-        *ended = true; /* the thread's first function says so */
+        *ended = true; /* the thread's first function has no caller */
         return false;
     }
     if (!find_frame_address(cursor, &row, &cfa))
