@@ -4,7 +4,8 @@
 command -v clang-format >/dev/null || { echo "clang-format is missing"; exit 77; }
 version=$(clang-format --version | grep -o 'version [0-9]*' | grep -o '[0-9]*')
 [ "$version" = 14 ] || { echo "clang-format is version $version, the tree is formatted with 14"; exit 77; }
-said=$PWD/said
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
 cd "$TOP" || exit 1
 if git rev-parse --git-dir >/dev/null 2>&1; then
     list=$(git ls-files '*.c' '*.h')
