@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the linker version script of libtrace.so: of the tables given, the calls that are exported; dlsym (dlsym.c); what NCCL looks up
-# (nvtx.c, plugin.c).
+# Prints the linker version script of libtrace.so: the exported calls of the tables given, dlsym (load/lookup.c), and
+# what NCCL searches (nccl/nvtx.c, nccl/plugin.c).
 # Usage: export-map.sh mpi_calls.def nccl_calls.def > export.map
 set -eu
 awk -F '[(, ]+' '

@@ -21,7 +21,7 @@
 static struct {
     bool on;
     uint64_t hang_ns;    /* 0: never */
-    uint64_t sampled_ns; /* last look */
+    uint64_t sampled_ns; /* last check */
     uint64_t progress, moved_ns, next_ns, wait_ns;
     const char *overdue;
     uint64_t request_ns; /* modification time of the last request seen */
