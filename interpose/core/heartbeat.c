@@ -86,7 +86,7 @@ static void *run_after_end(void)
         nanosleep(&pause, NULL);
         write_beat();
         ipo_heartbeat_file();
-        IPO_ASK_SOURCES(round, true);
+        IPO_ASK_SOURCES(round, IPO_ROUND_OVER);
         if (rounds % 2 == 0)
             write_back();
     }
@@ -123,13 +123,13 @@ static void *run_heartbeat(void *unused)
             if (is_over())
                 break;
         }
-        IPO_ASK_SOURCES(round, false);
+        IPO_ASK_SOURCES(round, IPO_ROUND);
         ipo_facts_round(writer->head->state != TRC_STATE_STARTING || rounds == LONG_START);
         ipo_heartbeat_file();
         if (++beats % 5 == 0)
             write_back();
     }
-    IPO_ASK_SOURCES(round, false);
+    IPO_ASK_SOURCES(round, IPO_ROUND_LAST);
     ipo_facts_round(true);
     write_beat();
     ipo_heartbeat_file();

@@ -19,6 +19,9 @@ struct ipo_object {
     const struct ipo_source *claimed; /* the source that claimed it; NULL: none */
 };
 
+/* LAST: the recording ends, and MPI_Finalize waits for this round.  OVER: it has ended; once a second. */
+enum ipo_round { IPO_ROUND, IPO_ROUND_LAST, IPO_ROUND_OVER };
+
 #define IPO_SCHEMA_CALLS 1024u /* room for the rows of all sources */
 
 struct ipo_thread;
@@ -42,6 +45,9 @@ struct ipo_source {
     enum ipo_claim (*claim)(const char *path);
     /* The wrapper for a slot of this name, which leads to `bound` now; NULL: the slot is none of this source's. */
     ipo_function (*wrapper_of)(const char *name, const struct ipo_object *object, const void *bound);
+    /* Whether a slot of the object with this load address, which leads to `bound`, belongs to another library than the
+     * one that is recorded: no source leads it to a wrapper. */
+    bool (*foreign)(uintptr_t base, const void *bound);
     /* A call of dlsym on a real handle for a name that begins with `names` returns what looked_up returns.  In the
      * program's thread. */
     const char *names;
@@ -70,8 +76,8 @@ struct ipo_source {
     void (*arm)(uint32_t how);
     /* Each time that the heartbeat wakes, every 5 to 100 ms. */
     void (*wake)(void);
-    /* By the heartbeat, ten times a second; once a second when the recording is over. */
-    void (*round)(bool over);
+    /* By the heartbeat, ten times a second. */
+    void (*round)(enum ipo_round round);
     /* By the heartbeat, once a second. */
     void (*second)(void);
     /* Writes facts that take time; by the heartbeat, and again when the first Init is over. */

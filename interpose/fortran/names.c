@@ -4,7 +4,6 @@
 #include "interpose/fortran/fortran.h"
 #include "interpose/mpi/names.h"
 #include "interpose/mpi/resolve.h"
-#include "interpose/mpi/multi_mpi.h"
 #include "interpose/core/source.h"
 #include "interpose/load/objects.h"
 
@@ -150,8 +149,8 @@ static unsigned resolve_listed(void)
 
 static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
 {
-    bool wanted = *ipo_mpi_object() && !object->claimed && !ipo_is_foreign(object->base, (uintptr_t)bound);
-    return wanted ? get_wrapper(name) : NULL;
+    (void)bound;
+    return *ipo_mpi_object() && !object->claimed ? get_wrapper(name) : NULL;
 }
 
 static bool resolve_met(void)

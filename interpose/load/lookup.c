@@ -2,9 +2,8 @@
  * XGBoost, CuPy, ctypes).
  *
  * Only names of a source on a real handle are answered here; all others are passed on by a jump, since the return
- * address decides what RTLD_NEXT and RTLD_DEFAULT mean.  An allocator may call it before our constructor, even
- * before our relocations.  So there is no allocation, no lock, and no call but the jump once the real dlsym is
- * known. */
+ * address decides what RTLD_NEXT and RTLD_DEFAULT mean.  An allocator may call it before our constructor.  So there is
+ * no allocation, no lock, and no call but the jump once the real dlsym is known. */
 #include "interpose/base/dlsym.h"
 #include "interpose/core/source.h"
 #include "interpose/core/state.h"
@@ -26,14 +25,12 @@ __attribute__((visibility("default"))) void *dlsym(void *restrict handle, const 
     ipo_lookup system = ipo_system_dlsym();
     bool real = handle != RTLD_DEFAULT && handle != RTLD_NEXT;
     for (IPO_EACH_SOURCE(source)) {
-        if (!*source)
-            continue; /* not relocated yet */
         if (begins_with(name, (*source)->sign))
             (*source)->sign_seen();
         if (real && begins_with(name, (*source)->names))
             return (*source)->looked_up(handle, name);
     }
-    if (__builtin_expect(real && ipo_armed && *ipo_armed, 0))
+    if (__builtin_expect(real && *ipo_armed, 0))
         ipo_loads_check();
     return system(handle, name);
 }

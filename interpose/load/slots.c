@@ -40,6 +40,14 @@ static ipo_function find_wrapper(const char *name, const struct ipo_object *obje
     return found;
 }
 
+static bool is_foreign(const struct ipo_object *object, const void *bound)
+{
+    bool foreign = false;
+    for (IPO_EACH_SOURCE(source))
+        foreign |= (*source)->foreign && (*source)->foreign(object->base, bound);
+    return foreign;
+}
+
 static bool protect_slots(const struct patching *at, int protection)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = at->relro & ~(page - 1);
@@ -69,7 +77,7 @@ static void patch_table(struct patching *at, const ElfW(Rela) * table, size_t n)
         uintptr_t *slot = (uintptr_t *)(at->elf.base + table[i].r_offset);
         ipo_function wrapper = find_wrapper(at->elf.strings + symbol->st_name, &at->object, (const void *)*slot);
         /* An empty slot is a weak name that the program tests: it stays empty. */
-        if (wrapper && *slot && *slot != (uintptr_t)wrapper)
+        if (wrapper && *slot && *slot != (uintptr_t)wrapper && !is_foreign(&at->object, (const void *)*slot))
             patch_slot(at, slot, wrapper);
     }
 }

@@ -59,11 +59,16 @@ static enum ipo_claim claim_object(const char *path)
     return strcmp(path, ipo_mpi_object()) == 0 ? IPO_LEFT_ALONE : IPO_UNCLAIMED;
 }
 
+static bool is_foreign(uintptr_t base, const void *bound)
+{
+    return ipo_is_foreign(base, (uintptr_t)bound);
+}
+
 static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
 {
     bool of_tool = strncmp(name, "PMPI_", 5) == 0;
-    if ((!of_tool && strncmp(name, "MPI_", 4) != 0) || !*ipo_mpi_object() || object->claimed ||
-        ipo_is_foreign(object->base, (uintptr_t)bound))
+    (void)bound;
+    if ((!of_tool && strncmp(name, "MPI_", 4) != 0) || !*ipo_mpi_object() || object->claimed)
         return NULL;
     if (of_tool && !is_tool(object->start))
         return ipo_own[IPO_Type_free] && strcmp(name, "PMPI_Type_free") == 0 ? (ipo_function)ipo_type_free_unseen
@@ -88,6 +93,7 @@ static const struct ipo_source mpi_source = {.name = "mpi",
                                              .before_walk = prepare_walk,
                                              .claim = claim_object,
                                              .wrapper_of = find_wrapper,
+                                             .foreign = is_foreign,
                                              .schema = write_schema,
                                              .run = ipo_mpi_name_others,
                                              .thread_left = ipo_completion_left};

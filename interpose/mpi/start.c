@@ -115,7 +115,7 @@ void ipo_mpi_ready(void)
 
 void ipo_mpi_finalized(void)
 {
-    if (atomic_fetch_sub(&inits, 1) == 1) /* else a session has ended, not the last */
+    if (atomic_fetch_sub(&inits, 1) <= 1) /* else a session has ended, not the last */
         ipo_process_end();
 }
 

@@ -4,9 +4,9 @@
 #include "interpose/sites/python.h"
 #include "interpose/sites/sites.h"
 
-static void resolve_sites(bool over)
+static void resolve_sites(enum ipo_round round)
 {
-    if (!over)
+    if (round != IPO_ROUND_OVER)
         ipo_sites_resolve();
 }
 

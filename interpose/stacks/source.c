@@ -16,10 +16,10 @@ static ipo_function find_wrapper(const char *name, const struct ipo_object *obje
     return ipo_guard_wrapper_of(name);
 }
 
-static void run_round(bool over)
+static void look_for_triggers(enum ipo_round round)
 {
-    (void)over; /* makes room in the file if any are due */
-    ipo_triggers_round();
+    if (round != IPO_ROUND_LAST) /* MPI_Finalize does not wait for stacks */
+        ipo_triggers_round();
 }
 
 static const struct ipo_source stacks_source = {.name = "stacks",
@@ -28,6 +28,6 @@ static const struct ipo_source stacks_source = {.name = "stacks",
                                                 .live = ipo_triggers_start,
                                                 .run = start_recording,
                                                 .wake = ipo_fatal_round,
-                                                .round = run_round,
+                                                .round = look_for_triggers,
                                                 .stop = ipo_fatal_stop};
 IPO_SOURCE(stacks_source);

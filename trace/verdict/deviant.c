@@ -25,31 +25,41 @@ static bool same_place(const struct place *a, const struct place *b)
     return strcmp(a->call, b->call) == 0 && a->peer == b->peer && a->source == b->source && a->rtag == b->rtag;
 }
 
-static size_t same_places(const struct place *place, size_t n, size_t i)
+/* The one of `n` that more than half are equal to; SIZE_MAX: there is none. */
+static size_t find_most_place(const struct place *place, size_t n)
 {
-    size_t same = 0;
-    for (size_t k = 0; k < n; k++)
-        same += same_place(&place[i], &place[k]);
-    return same;
+    size_t most = 0, votes = 0, same = 0;
+    for (size_t i = 0; i < n; i++) { /* only one that outnumbers the others is left by this vote */
+        most = votes ? most : i;
+        votes = same_place(&place[i], &place[most]) ? votes + 1 : votes - 1;
+    }
+    for (size_t i = 0; i < n; i++)
+        same += same_place(&place[i], &place[most]);
+    return same * 2 > n ? most : SIZE_MAX;
 }
 
-static size_t same_counts(const int64_t *count, size_t n, size_t i)
+static size_t find_most_count(const int64_t *count, size_t n)
 {
-    size_t same = 0;
-    for (size_t k = 0; k < n; k++)
-        same += count[k] == count[i];
-    return n == 2 ? n * (count[i] >= count[1 - i]) : same; /* of two the one that sent more is right */
+    size_t most = 0, votes = 0, same = 0;
+    if (n == 2) /* of two the one that sent more is right */
+        return count[0] >= count[1] ? 0 : 1;
+    for (size_t i = 0; i < n; i++) {
+        most = votes ? most : i;
+        votes = count[i] == count[most] ? votes + 1 : votes - 1;
+    }
+    for (size_t i = 0; i < n; i++)
+        same += count[i] == count[most];
+    return same * 2 > n ? most : SIZE_MAX;
 }
 
-/* Of `n` peers those that stand elsewhere than most; the present ones are replaced.  0: there are no most. */
-static size_t elsewhere(struct ana_case *c, const size_t *peer, size_t n, size_t *out)
+/* Writes those of `n` peers that stand elsewhere than most of them; returns how many. */
+static size_t find_elsewhere(struct ana_case *c, const size_t *peer, size_t n, size_t *out)
 {
     struct place *place = calloc(n, sizeof *place);
-    size_t most = SIZE_MAX, found = 0;
+    c->memory |= !place;
     for (size_t i = 0; place && i < n; i++)
         place[i] = place_of(c, peer[i]);
-    for (size_t i = 0; place && i < n && most == SIZE_MAX; i++)
-        most = same_places(place, n, i) * 2 > n ? i : SIZE_MAX;
+    size_t most = place ? find_most_place(place, n) : SIZE_MAX, found = 0;
     for (size_t i = 0; most != SIZE_MAX && i < n; i++)
         if (!same_place(&place[i], &place[most]))
             out[found++] = peer[i];
@@ -57,15 +67,14 @@ static size_t elsewhere(struct ana_case *c, const size_t *peer, size_t n, size_t
     return found;
 }
 
-/* Those that have sent fewer messages to `center` than most. */
-static size_t sent_less(struct ana_case *c, size_t center, const size_t *peer, size_t n, size_t *out)
+/* Writes those of `n` peers that have sent fewer messages to `center` than most of them; returns how many. */
+static size_t find_sent_less(struct ana_case *c, size_t center, const size_t *peer, size_t n, size_t *out)
 {
     int64_t *count = calloc(n, sizeof *count);
-    size_t most = SIZE_MAX, found = 0;
+    c->memory |= !count;
     for (size_t i = 0; count && i < n; i++)
         count[i] = ana_messages_sent(c, peer[i], center);
-    for (size_t i = 0; count && i < n && most == SIZE_MAX; i++)
-        most = same_counts(count, n, i) * 2 > n ? i : SIZE_MAX;
+    size_t most = count ? find_most_count(count, n) : SIZE_MAX, found = 0;
     for (size_t i = 0; most != SIZE_MAX && i < n; i++)
         if (count[i] < count[most])
             out[found++] = peer[i];
@@ -76,33 +85,54 @@ static size_t sent_less(struct ana_case *c, size_t center, const size_t *peer, s
     return found;
 }
 
-bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n)
+/* The rank of a circle that waits for a message from any source; SIZE_MAX: none. */
+static size_t find_center(struct ana_case *c, const size_t *path, size_t n)
 {
-    size_t center = SIZE_MAX, peers = 0, found;
-    const struct ana_dependency *any = NULL;
-    for (size_t i = 0; i < n && !any; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct ana_waiting *p = ana_rank_waiting(c, path[i]);
-        for (uint32_t k = 0; p && p->tested && k < p->dependencies && !any; k++) {
+        for (uint32_t k = 0; p && p->tested && k < p->dependencies; k++) {
             const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
-            any = d->kind == ANA_DEPENDENCY_MESSAGE && d->peer == TRC_PEER_ANY ? d : NULL;
-            center = any ? path[i] : SIZE_MAX;
+            if (d->kind == ANA_DEPENDENCY_MESSAGE && d->peer == TRC_PEER_ANY)
+                return path[i];
         }
     }
-    size_t *peer = any ? calloc(2 * c->count + 2, sizeof *peer) : NULL, *out = peer + c->count + 1;
-    for (size_t i = 0; peer && i < c->count; i++)
-        if (i != center && c->knot[i])
-            peer[peers++] = i;
-    if (peers < 2) {
-        free(peer);
+    return SIZE_MAX;
+}
+
+/* Whether a rank waits for this one by name. */
+static bool waits_for(struct ana_case *c, size_t index, size_t center, size_t *room)
+{
+    struct ana_waiting *p = ana_rank_waiting(c, index);
+    const struct ana_dependency *any;
+    size_t n = p ? ana_waiting_for_known(c, p, room, c->count, &any) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (room[i] == center)
+            return true;
+    return false;
+}
+
+bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n)
+{
+    size_t center = find_center(c, path, n), peers = 0, waiting = 0, found = 0;
+    if (center == SIZE_MAX)
         return false;
-    }
-    found = elsewhere(c, peer, peers, out);
-    if (!found)
-        found = sent_less(c, center, peer, peers, out);
+    size_t *peer = calloc(c->count + 1, sizeof *peer), *out = calloc(c->count + 1, sizeof *out);
+    c->memory |= !peer || !out;
+    for (size_t i = 0; peer && out && i < c->count; i++)
+        if (i != center && c->knot[i] == c->knot[center]) {
+            peer[peers++] = i;
+            waiting += waits_for(c, i, center, out);
+        }
+    bool star = peers >= 2 && waiting * 2 > peers;
+    if (star)
+        found = find_elsewhere(c, peer, peers, out);
+    if (star && !found)
+        found = find_sent_less(c, center, peer, peers, out);
     for (size_t i = 0; i < found; i++)
         ana_case_blame(c, out[i]);
-    if (!found)
+    if (star && !found)
         ana_case_blame(c, center);
     free(peer);
-    return true;
+    free(out);
+    return star;
 }

@@ -274,16 +274,24 @@ bool ana_case_graph(struct ana_case *c)
 
 /* ---- edges ------------------------------------------------------------------------------------------------------ */
 
-static size_t add_edge(const struct ana_case *c, size_t index, size_t n, size_t *out, size_t max)
+/* Each rank once. */
+static size_t add_edge(struct ana_case *c, size_t index, size_t n, size_t *out, size_t max)
 {
-    if (index != SIZE_MAX && !c->free[index] && n < max)
+    if (index != SIZE_MAX && !c->free[index] && n < max && c->edge_to[index] != c->edges_asked) {
+        c->edge_to[index] = c->edges_asked;
         out[n++] = index;
+    }
     return n;
 }
 
-size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *p, size_t *out, size_t max)
+/* `any` not NULL: without the edges of a message from any source; *any becomes the last such dependency, else NULL. */
+static size_t find_edges(struct ana_case *c, struct ana_waiting *p, size_t *out, size_t max,
+                         const struct ana_dependency **any)
 {
     size_t n = 0;
+    c->edges_asked++;
+    if (any)
+        *any = NULL;
     if (p->kind == ANA_WAITING_COLLECTIVE) {
         const struct ana_group *g = ana_group_at(c, p->group);
         for (size_t i = 0; i < g->missing_count; i++)
@@ -300,6 +308,10 @@ size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *p, size_t *out, s
             n = add_edge(c, ana_dependency_partner(c, w), n, out, max);
             continue;
         }
+        if (any && w->kind == ANA_DEPENDENCY_MESSAGE) {
+            *any = w;
+            continue;
+        }
         struct ana_range range = w->comm ? ana_members(c->job, w->index, w->comm, false) : (struct ana_range){0, 0};
         for (size_t m = range.from; m < range.to; m++) {
             size_t index = ana_member(c->job, w->index, w->comm, m);
@@ -310,6 +322,17 @@ size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *p, size_t *out, s
         }
     }
     return n;
+}
+
+size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max)
+{
+    return find_edges(c, waiting, out, max, NULL);
+}
+
+size_t ana_waiting_for_known(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max,
+                             const struct ana_dependency **any)
+{
+    return find_edges(c, waiting, out, max, any);
 }
 
 size_t ana_dependency_partner(const struct ana_case *c, const struct ana_dependency *w)

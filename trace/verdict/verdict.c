@@ -119,8 +119,9 @@ static bool case_open(struct ana_case *c)
     c->moved = calloc(n, 1);
     c->free = calloc(n, 1);
     c->sure = calloc(n, 1);
-    c->knot = calloc(n, 1);
-    return c->first_waiting && c->last_events && c->gone && c->moved && c->free && c->sure && c->knot;
+    c->knot = calloc(n, sizeof *c->knot);
+    c->edge_to = calloc(n, sizeof *c->edge_to);
+    return c->first_waiting && c->last_events && c->gone && c->moved && c->free && c->sure && c->knot && c->edge_to;
 }
 
 static void case_close(struct ana_case *c)
@@ -139,6 +140,7 @@ static void case_close(struct ana_case *c)
     free(c->free);
     free(c->sure);
     free(c->knot);
+    free(c->edge_to);
 }
 
 static void judge(struct ana_case *c)

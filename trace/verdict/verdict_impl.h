@@ -160,10 +160,11 @@ struct ana_case {
     size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
-    uint8_t *gone;                   /* by rank index: died, or stopped, before the end: it does nothing more */
-    uint8_t *moved;                  /* it did something between the samples */
-    uint8_t *free;                   /* it can move on, as far as is known */
-    uint8_t *knot;                   /* it is in a knot: it waits for nobody outside of it who is deadlocked (knot.c) */
+    uint8_t *gone;  /* by rank index: died, or stopped, before the end: it does nothing more */
+    uint8_t *moved; /* it did something between the samples */
+    uint8_t *free;  /* it can move on, as far as is known */
+    uint32_t *knot; /* number of its knot: it waits for nobody outside of it who is deadlocked; 0 none */
+    uint32_t *edge_to, edges_asked;  /* by rank: when it was last found to be waited for (graph.c) */
     uint8_t *sure;                   /* all its threads are accounted for */
     struct ana_stacks stacks;        /* while the groups are made */
     const struct ana_hvd_set *loops; /* Horovod's, if the verdict is on what they wait for; else NULL */
@@ -248,6 +249,10 @@ static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 }
 /* The rank indices that an operation waits for and that cannot move on, up to `max`; returns how many. */
 size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max);
+/* As ana_waiting_for, without the ranks that a message from any source may come from: *any becomes such a dependency, or
+ * NULL. */
+size_t ana_waiting_for_known(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max,
+                             const struct ana_dependency **any);
 /* knot.c: finds the knots (c->knot).  False: out of memory. */
 bool ana_case_knots(struct ana_case *c);
 /* deviant.c: of a circle in which a rank waits for a message from any of many, blames those of the many who differ from

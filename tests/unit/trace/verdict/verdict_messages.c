@@ -105,6 +105,22 @@ static void received(struct tb *tb, int rank)
     inside(tb, TB_WAITALL, 20 * S, 0, 0);
 }
 
+/* A helper thread of each rank has waited in a receive for longer than its main thread in MPI_Finalize. */
+static void finalize_beside(struct tb *tb, int rank)
+{
+    struct trc_sig leaving = tb_sig(TB_FINALIZE);
+    tb_barrier(tb, 1, 3 * S, 3 * S + 10, TB_WORLD, 1);
+    inside(tb, TB_RECV, 20 * S, (rank + 1) % 3, 7);
+    tb_inside(tb, 1, &leaving, 30 * S, 0);
+}
+
+/* Everybody waits for anybody: nobody differs. */
+static void any_of_all(struct tb *tb, int rank)
+{
+    (void)rank;
+    inside(tb, TB_RECV, 20 * S, TRC_PEER_ANY, 7);
+}
+
 static const struct {
     const char *what;
     int ranks;
@@ -122,6 +138,9 @@ static const struct {
     {"many under way", 2, under_way, ANA_CLASS_NONE, "nothing moves: all ranks are inside MPI"},
     {"a send that was received", 2, received, ANA_CLASS_UNMATCHED,
      "a message from rank 1 with tag 5 on MPI_COMM_WORLD, which has not sent it; it is outside MPI"},
+    {"a receive beside MPI_Finalize", 3, finalize_beside, ANA_CLASS_EARLY_EXIT,
+     "ranks 0-2 are in MPI_Finalize while rank 0 and 2 more still wait in MPI_Recv from rank 1, tag 7"},
+    {"everybody waits for anybody", 4, any_of_all, ANA_CLASS_CYCLE, "ranks 0 and 1 wait for each other in a circle"},
 };
 
 int main(void)
