@@ -85,5 +85,5 @@ with open("linked.c", "w") as f:
     f.write("int main(void) { return 0; }\n")
 subprocess.run(["cc", "-o", "linked", "linked.c", "-Wl,--no-as-needed", "./openmpi.so", "./mpich.so"], check=True)
 r = hpctop("doctor", "--", "./linked")
-check("doctor names both", re.search(r"MPI .*libmpi(ch)?\.so.* too: the one that is initialized first", r.out), r)
+check("doctor names both", re.search(r"MPI .*libmpi(ch)?\.so.* too; the MPI that is initialized first", r.out), r)
 end()

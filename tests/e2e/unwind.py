@@ -14,7 +14,7 @@ CC, CXX = os.environ.get("CC", "gcc").split(), os.environ.get("CXX", "g++").spli
 HERE = os.path.join(TOP, "tests/e2e/unwind")
 MOMENTS = 250  # of each kind in each build
 BUILDS = {"without frame pointers": ["-O2", "-fomit-frame-pointer"], "with frame pointers": ["-O1", "-fno-omit-frame-pointer"]}
-OURS = ["stacks/unwind.c", "stacks/cfi.c", "stacks/expression.c", "stacks/registers.c", "stacks/procfs.c", "load/modules.c",
+OURS = ["stacks/unwind.c", "stacks/cfi.c", "stacks/expression.c", "stacks/registers.c", "base/procfs.c", "load/modules.c",
         "base/safe_read.c"]
 
 
