@@ -128,6 +128,8 @@ static void page(bool utf8)
     folder_make("page");
     struct two two = two_ranks();
     tb_head(two.rank[0])->recycled_records = 17;
+    tb_site(two.rank[0], 0x1000u + TB_ALLREDUCE, "a_function_whose_name_is_longer_than_any_column_of_places+0x10",
+            "app+0x1300");
     two_write(two);
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
