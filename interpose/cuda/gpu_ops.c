@@ -245,18 +245,6 @@ void ipo_gpu_async_error(uint32_t comm, uint32_t call, int result)
     ipo_gpu_op_failed(ipo_gpu_op_begin(&what), result);
 }
 
-ipo_gpu_op ipo_gpu_op_find(uint32_t comm, uint32_t call, uint64_t sequence)
-{
-    ipo_gpu_op newest = 0;
-    for (unsigned i = 0; ipo_gpu_table && i < TRC_GPU_OPS; i++) {
-        const struct trc_gpu_op *slot = &ipo_gpu_table->op[i];
-        ipo_gpu_op op = make_handle(i);
-        if (op > newest && slot->comm == comm && slot->call == call && slot->sequence == sequence)
-            newest = op;
-    }
-    return newest;
-}
-
 ipo_gpu_op ipo_gpu_op_oldest(uint32_t comm, uint32_t call, uint64_t bytes)
 {
     ipo_gpu_op oldest = 0;

@@ -52,10 +52,6 @@ const struct trc_gpu_op *ipo_gpu_op_of(ipo_gpu_op op);
  * of the plugin on the same thread. */
 extern IPO_OURS __thread ipo_gpu_op ipo_gpu_current;
 
-/* The newest operation of a communicator with this call and sequence number; 0: none.  For events of the plugin on
- * other threads.  Searches all slots. */
-ipo_gpu_op ipo_gpu_op_find(uint32_t comm, uint32_t call, uint64_t sequence);
-
 /* The oldest operation of a communicator with this call and size that has not started, and that this function has not
  * returned before; 0: none.  Searches all slots. */
 ipo_gpu_op ipo_gpu_op_oldest(uint32_t comm, uint32_t call, uint64_t bytes);

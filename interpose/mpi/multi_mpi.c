@@ -67,7 +67,7 @@ static const struct ipo_mpi *add_library(void *init, void *scope)
     return mpi;
 }
 
-/* A stub MPI may lack a profiling interface. */
+/* Some MPI libraries have no profiling interface. */
 static const struct ipo_mpi *find_in_scope(void *scope)
 {
     void *init = dlsym(scope, "PMPI_Init");

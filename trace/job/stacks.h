@@ -88,9 +88,6 @@ void ana_stack_line(const struct ana_stack *stack, char *out, size_t size);
 /* Writes one frame: "train.py:57 in load_batch", "MPI_Recv (libmpi.so.40)". */
 void ana_frame_line(const struct ana_frame *frame, char *out, size_t size);
 
-/* Whether two stacks are equal: by functions, and lines of Python.  Offsets in native code do not count. */
-bool ana_stack_equal(const struct ana_stack *a, const struct ana_stack *b);
-
 /* Ranks whose main (or crashed) thread has an equal stack. */
 struct ana_stack_group {
     size_t *member; /* indices into stacks->stack, by rank */

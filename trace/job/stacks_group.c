@@ -134,11 +134,6 @@ static int compare(const struct ana_stack *a, const struct ana_stack *b)
     return x.count < y.count ? -1 : x.count > y.count;
 }
 
-bool ana_stack_equal(const struct ana_stack *a, const struct ana_stack *b)
-{
-    return compare(a, b) == 0;
-}
-
 static size_t shared_frames(const struct ana_stack *a, const struct ana_stack *b)
 {
     struct frames x = frames_of(a), y = frames_of(b);

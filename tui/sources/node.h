@@ -43,15 +43,12 @@ _Noreturn void tui_node_exit(int status);
 
 struct tui_nvml;
 
-/* Opens libnvidia-ml.so.1, where the loader finds it; free with tui_nvml_close.  NULL: it is not there or not ready. */
+/* Opens libnvidia-ml.so.1, where the loader finds it; it stays until hpctop ends.  NULL: it is not there or not ready. */
 struct tui_nvml *tui_nvml_open(void);
 
 /* Asks the first TUI_NODE_GPUS GPUs; returns how many of them answered, at most `most`.  Rates are of the time since
  * the last call, and unknown in the first.  Takes about 20 ms a GPU. */
 size_t tui_nvml_ask(struct tui_nvml *nvml, struct tui_node_gpu *out, size_t most);
-
-/* Closes the library and frees `nvml`, which may be NULL. */
-void tui_nvml_close(struct tui_nvml *nvml);
 
 /* ---- node_ras.c: for the thread that asks ------------------------------------------------------------------------ */
 

@@ -28,7 +28,6 @@ struct before {
 };
 struct tui_nvml {
     void *library;
-    int (*shut)(void);
     int (*count)(unsigned *);
     int (*device)(unsigned, void **);
     int (*name)(void *, char *, unsigned);
@@ -49,7 +48,6 @@ struct tui_nvml *tui_nvml_open(void)
         const char *name;
         void *to; /* a pointer to a function */
     } wanted[] = {{"nvmlInit_v2", &start},
-                  {"nvmlShutdown", &nvml->shut},
                   {"nvmlDeviceGetCount_v2", &nvml->count},
                   {"nvmlDeviceGetHandleByIndex_v2", &nvml->device},
                   {"nvmlDeviceGetName", &nvml->name},
@@ -68,15 +66,6 @@ struct tui_nvml *tui_nvml_open(void)
         dlclose(nvml->library);
     free(nvml);
     return NULL;
-}
-
-void tui_nvml_close(struct tui_nvml *nvml)
-{
-    if (!nvml)
-        return;
-    nvml->shut();
-    dlclose(nvml->library);
-    free(nvml);
 }
 
 /* Reads the rates of all links at once.  Some drivers give the sum for each link: adding them up would be wrong. */
