@@ -105,7 +105,7 @@ static void say(struct ana_job *job, struct ana_summary *summary, const struct a
     char *text = tui_report_json(job, summary);
     sum += text ? strlen(text) : 0;
     free(text);
-    text = tui_verdict_json(job, verdict, verdict->summary);
+    text = tui_verdict_json(job, verdict, verdict->summary.text);
     sum += text ? strlen(text) : 0;
     free(text);
     char line[8][ANA_DETAIL_LINE];

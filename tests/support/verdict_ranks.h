@@ -114,9 +114,9 @@ static inline void judge(const char *what, struct ana_job *job, enum ana_verdict
     for (size_t i = 0; i < v->culprits && i < 16; i++)
         snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d", i ? "," : "",
                  ana_job_rank(job, v->culprit[i])->rank);
-    CHECK(v->state == state && v->id == id && strcmp(got, culprits) == 0 && (!says || strstr(v->summary, says)),
+    CHECK(v->state == state && v->id == id && strcmp(got, culprits) == 0 && (!says || strstr(v->summary.text, says)),
           "%s: %s %s culprits %s: %s\n  want %s %s culprits %s: %s", what, ana_verdict_state_name(v->state),
-          v->id ? ana_verdict_class_name(v->id) : "-", got, v->summary, ana_verdict_state_name(state),
+          v->id ? ana_verdict_class_name(v->id) : "-", got, v->summary.text, ana_verdict_state_name(state),
           id ? ana_verdict_class_name(id) : "-", culprits, says ? says : "");
     size_t members = 0;
     for (size_t i = 0; i < v->groups; i++)

@@ -110,7 +110,7 @@ static void try(uint64_t seed, const char *folder, int verbose)
         printf("seed %llu, %d ranks, %s: %s: %s %s %s: %s\n", (unsigned long long)seed, program.ranks,
                fault_name[program.fault], wrong, ana_verdict_state_name(verdict->state),
                verdict->id ? ana_verdict_class_name(verdict->id) : "-", ana_confidence_name(verdict->confidence),
-               verdict->summary);
+               verdict->summary.text);
     if (verbose > 1)
         describe(&program, &run);
     ana_job_close(job);

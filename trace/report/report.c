@@ -61,8 +61,8 @@ static void write_verdict(const struct ana_page *p)
     }
     if (places)
         ana_page_more(p, ana_shown(v->groups, MOST), v->groups, "places");
-    for (size_t i = 0; i < v->lines; i++)
-        ana_page_line(p, "  why: %s", v->line[i]);
+    for (size_t i = 0; i < v->facts; i++)
+        ana_page_line(p, "  why: %s", v->fact[i].text);
     if (v->next[0])
         ana_page_line(p, "  next: look at %s", v->next);
 }

@@ -62,7 +62,6 @@ bool ana_find_cut(struct ana_case *c)
     c->out->state = ANA_VERDICT_UNKNOWN;
     ana_case_say(c, "%s: what it did is not %sknown", which, counters ? "" : "all ");
     say_heads(c);
-    snprintf(c->out->next, sizeof c->out->next,
-             "the files where they were written: a copy that ended early, a full disk, a limit of size");
+    ana_case_next(c, "the files where they were written: a copy that ended early, a full disk, a limit of size");
     return true;
 }

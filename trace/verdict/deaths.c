@@ -135,11 +135,11 @@ static void say_gone(struct ana_case *c, size_t first, size_t n)
                                           : "is gone without MPI_Finalize";
     ana_case_say(c, "rank %s %s (%s)%s", ana_rank_label(c->job, first).text, how, last, more);
     if (p->traced)
-        snprintf(c->out->next, sizeof c->out->next, "who debugs process %u on %s (TracerPid in /proc/%u/status)",
-                 p->rank.pid, p->rank.host, p->rank.pid);
+        ana_case_next(c, "who debugs process %u on %s (TracerPid in /proc/%u/status)", p->rank.pid, p->rank.host,
+                      p->rank.pid);
     else if (p->stopped)
-        snprintf(c->out->next, sizeof c->out->next, "who stopped process %u on %s; kill -CONT %u lets it go on",
-                 p->rank.pid, p->rank.host, p->rank.pid);
+        ana_case_next(c, "who stopped process %u on %s; kill -CONT %u lets it go on", p->rank.pid, p->rank.host,
+                      p->rank.pid);
 }
 
 static int64_t last_to_go(const struct ana_case *c)
@@ -203,8 +203,7 @@ static void say_silent(struct ana_case *c, size_t index)
         ana_spoken(since, sizeof since, (double)p->silent_ns));
     if (others_there_are_heard(c, index))
         ana_case_evidence(c, "other ranks on %s are heard", p->host);
-    snprintf(c->out->next, sizeof c->out->next, "whether process %u still exists on %s, and its state there (ps)",
-             p->rank.pid, p->rank.host);
+    ana_case_next(c, "whether process %u still exists on %s, and its state there (ps)", p->rank.pid, p->rank.host);
 }
 
 bool ana_find_gone(struct ana_case *c)

@@ -108,8 +108,8 @@ static bool stuck_in_init(struct ana_case *c, const struct door *door)
                      missing > 1 ? "have" : "has", door->call, door->inside, c->job->world_size);
         ana_case_evidence(c, "%s: no trace file, which a process makes when it calls MPI_Init; or it is not recorded",
                           missing > 1 ? "they have" : "it has");
-        snprintf(
-            c->out->next, sizeof c->out->next,
+        ana_case_next(
+            c,
             "what that process does before MPI_Init, if it was started at all (ps on its host, the launcher's output)");
         return true;
     }
@@ -121,8 +121,7 @@ static bool stuck_in_init(struct ana_case *c, const struct door *door)
                      door->call, door->past, door->past > 1 ? "s have" : " has");
     else
         ana_case_say(c, "all %zu ranks are inside %s and do not come out of it", door->inside, door->call);
-    snprintf(c->out->next, sizeof c->out->next,
-             "whether the launcher fits this MPI library (hpctop doctor), and the network between the hosts");
+    ana_case_next(c, "whether the launcher fits this MPI library (hpctop doctor), and the network between the hosts");
     return true;
 }
 
@@ -143,8 +142,8 @@ static bool stuck_in_finalize(struct ana_case *c, const struct door *door)
                      door->inside > 1 ? "do" : "does", door->past, door->past > 1 ? "s have" : " has");
     else
         ana_case_say(c, "all %zu ranks are inside MPI_Finalize and do not come out of it", door->inside);
-    snprintf(
-        c->out->next, sizeof c->out->next,
+    ana_case_next(
+        c,
         "the stacks: what one of them does there that the others do not (a callback, an open window, a forked child)");
     return true;
 }
@@ -220,6 +219,6 @@ bool ana_find_alone(struct ana_case *c)
     ana_case_say(c, "%zu jobs of one rank each: the launcher does not fit this MPI library (%s)", c->count,
                  c->job->mpi[0] ? c->job->mpi : "unknown");
     ana_case_evidence(c, "each process is rank 0 of an MPI_COMM_WORLD of one, and knows nothing of the others");
-    snprintf(c->out->next, sizeof c->out->next, "the launcher that belongs to this library (hpctop doctor -- COMMAND)");
+    ana_case_next(c, "the launcher that belongs to this library (hpctop doctor -- COMMAND)");
     return true;
 }

@@ -89,8 +89,8 @@ static bool find_error(struct ana_case *c, const struct ana_gpu *gpu, bool waits
     if (stuck && gpu->meets)
         meet_words(c, gpu, &gpu->meet[0], at, sizeof at);
     ana_case_say(c, "%s to %s%s%s%s", what, who, *at ? ", and " : "", at, *at ? " does not end" : "");
-    snprintf(c->out->next, sizeof c->out->next,
-             "the standard error of these ranks with NCCL_DEBUG=WARN, and `dmesg` of their nodes for Xid messages");
+    ana_case_next(
+        c, "the standard error of these ranks with NCCL_DEBUG=WARN, and `dmesg` of their nodes for Xid messages");
     return true;
 }
 
@@ -135,7 +135,7 @@ static bool find_order(struct ana_case *c, const struct ana_gpu *gpu)
     meet_words(c, gpu, other, b, sizeof b);
     ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
     ana_case_say(c, "%s came to %s and %s in different orders, and each waits for the others", who, a, b);
-    for (at = first; c->out->lines < 4;) {
+    for (at = first; c->out->facts < 4;) {
         m = &gpu->meet[at];
         size_t running[8], n = 0;
         for (size_t i = m->first; i < m->first + m->count && n < 8; i++)
@@ -149,10 +149,9 @@ static bool find_order(struct ana_case *c, const struct ana_gpu *gpu)
         if (at == first)
             break;
     }
-    snprintf(
-        c->out->next, sizeof c->out->next,
-        "the order in which the program calls NCCL on these communicators: it must be the same on all ranks, or on "
-        "streams of their own that nothing else orders");
+    ana_case_next(
+        c, "the order in which the program calls NCCL on these communicators: it must be the same on all ranks, or on "
+           "streams of their own that nothing else orders");
     return true;
 }
 
@@ -195,8 +194,7 @@ static bool say_both(struct ana_case *c, const struct ana_gpu *gpu, const struct
     ana_waiting_words(c, ana_rank_waiting(c, m->missing[0]), call, sizeof call);
     ana_case_say(c, "%s wait%s in %s for %s, which wait%s in %s for %s", who, n == 1 ? "s" : "", where, missing,
                  m->missing_count == 1 ? "s" : "", call, n == 1 ? "it" : "them");
-    snprintf(c->out->next, sizeof c->out->next,
-             "the branch in the program by which these ranks came to different calls");
+    ana_case_next(c, "the branch in the program by which these ranks came to different calls");
     return true;
 }
 
@@ -292,9 +290,8 @@ static bool find_blocked(struct ana_case *c, const struct ana_gpu *gpu, const st
         ana_case_say(c,
                      "the stream of %s has not come to %s, which %zu of %d have started: work before it does not end",
                      who, where, started, m->comm->def.size);
-        snprintf(c->out->next, sizeof c->out->next,
-                 "the kernel or copy that was put on stream %#llx of that rank before it",
-                 (unsigned long long)behind->op->stream);
+        ana_case_next(c, "the kernel or copy that was put on stream %#llx of that rank before it",
+                      (unsigned long long)behind->op->stream);
     }
     add_meet_evidence(c, m);
     return true;
@@ -324,9 +321,9 @@ static bool find_inside(struct ana_case *c, const struct ana_gpu *gpu, const str
     else
         ana_case_say(c, "all %zu ranks have started %s (%s), and none completes it", all, where, bytes);
     add_meet_evidence(c, m);
-    snprintf(c->out->next, sizeof c->out->next,
-             "NCCL's transport and the network (NCCL_DEBUG=INFO), and the state of the GPUs: the program's calls fit "
-             "together");
+    ana_case_next(
+        c, "NCCL's transport and the network (NCCL_DEBUG=INFO), and the state of the GPUs: the program's calls fit "
+           "together");
     return true;
 }
 
@@ -417,8 +414,7 @@ static bool find_driver(struct ana_case *c, const struct ana_gpu *gpu)
         meet_words(c, gpu, &gpu->meet[0], where, sizeof where);
     ana_case_say(c, "the CUDA driver of %s does not answer%s%s", who, *where ? "; under way: " : "", where);
     ana_case_evidence(c, "a cuEventQuery of ours has not returned for %.1f s", (double)lasted / 1e9);
-    snprintf(c->out->next, sizeof c->out->next,
-             "`nvidia-smi` and `dmesg` on that node: a GPU that fell off, or its driver");
+    ana_case_next(c, "`nvidia-smi` and `dmesg` on that node: a GPU that fell off, or its driver");
     return true;
 }
 

@@ -43,7 +43,7 @@ static bool take(struct ana_case *c, bool straggler)
     ana_case_say(c, "%s", f.summary);
     for (size_t i = 0; i < f.lines; i++)
         ana_case_evidence(c, "%s", f.line[i]);
-    snprintf(c->out->next, sizeof c->out->next, "%s", f.next);
+    ana_case_next(c, "%s", f.next);
     if (f.id == ANA_HVD_NOT_SUBMITTED || f.id == ANA_HVD_NAME_MISMATCH || f.id == ANA_HVD_CROSS_LIBRARY) {
         c->loops = &hvd->set[f.set];
         c->loops_since_ns = f.since_ns;

@@ -144,7 +144,7 @@ static bool truncated(struct ana_case *c, struct ana_waiting *p)
                      ana_rank_label(c->job, sender).text, (unsigned long long)w->came, w->tag, comm);
         ana_case_evidence(
             c, "MPI calls that an error, MPI_ERR_TRUNCATE, which ends the job unless the program handles it");
-        snprintf(c->out->next, sizeof c->out->next, "count and datatype of these two calls");
+        ana_case_next(c, "count and datatype of these two calls");
         return true;
     }
     return false;

@@ -118,7 +118,7 @@ static void say_locked(struct ana_case *c, const struct ana_waiting *p, const st
                  ana_rank_label(c->job, p->index).text, p->call->name, ana_rank_label(c->job, holder).text, w->target);
     ana_case_evidence(c, "rank %s called MPI_Win_lock (%s) on %s for rank %d, and not MPI_Win_unlock",
                       ana_rank_label(c->job, holder).text, w->shared ? "shared" : "exclusive", comm, w->target);
-    snprintf(c->out->next, sizeof c->out->next, "why that rank does not come to its MPI_Win_unlock");
+    ana_case_next(c, "why that rank does not come to its MPI_Win_unlock");
 }
 
 /* Finds a message that is waited for from a rank outside MPI. */
@@ -255,7 +255,7 @@ static bool say_unknown(struct ana_case *c)
             blame_partner(c, &c->dependency[odd->first_dependency]);
         ana_case_say(c, "%s %s not come out of %s, and %zu of %d wait in %s on %s", who, many ? "do" : "does", call,
                      g->inside, g->comm->def.size + g->comm->def.remote_size, first->call->name, comm);
-        snprintf(c->out->next, sizeof c->out->next, "who has to do its part there, and whether it came to that");
+        ana_case_next(c, "who has to do its part there, and whether it came to that");
         return true;
     }
     return false;

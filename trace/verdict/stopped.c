@@ -115,31 +115,29 @@ static void say(struct ana_case *c, const struct crowd *crowd)
     const struct ana_process *first = &c->job->process[crowd->index[0]];
     who(c, crowd, subject, sizeof subject);
     ana_spoken(since, sizeof since, (double)crowd->since_ns);
-    struct ana_verdict *v = c->out;
     if (crowd->kinds[ANA_STOPPED] == crowd->n) {
         bool traced = true;
         for (size_t i = 0; i < crowd->n; i++)
             traced &= c->job->process[crowd->index[i]].traced;
         settle(c, crowd, ANA_LIKELY); /* what exists may go on */
         ana_case_say(c, "%s %s stopped by a %s", subject, are, traced ? "debugger" : "signal");
-        snprintf(v->next, sizeof v->next,
-                 "who stopped them: Ctrl-Z, the batch system, a debugger; kill -CONT lets process %u on %s go on",
-                 first->rank.pid, first->rank.host);
+        ana_case_next(c,
+                      "who stopped them: Ctrl-Z, the batch system, a debugger; kill -CONT lets process %u on %s go on",
+                      first->rank.pid, first->rank.host);
     } else if (crowd->kinds[ANA_SILENT]) {
         settle(c, crowd, crowd->n < crowd->left ? ANA_LIKELY : ANA_POSSIBLE);
         ana_case_say(c, "%s %s no sign of life: stopped, frozen or killed, or the host or its network is down", subject,
                      crowd->n == 1 ? "gives" : "give");
         ana_case_evidence(c, "their processes cannot be seen from here; the last heartbeat came %s ago", since);
-        snprintf(v->next, sizeof v->next, "whether process %u still exists on %s, and its state there (ps)",
-                 first->rank.pid, first->rank.host);
+        ana_case_next(c, "whether process %u still exists on %s, and its state there (ps)", first->rank.pid,
+                      first->rank.host);
     } else {
         settle(c, crowd, ANA_LIKELY);
         ana_case_say(c, "%s %s still: %s exist%s and %s frozen", subject, crowd->n == 1 ? "stands" : "stand", they,
                      crowd->n == 1 ? "s" : "", are);
         ana_case_evidence(c, "they exist; the last heartbeat came %s ago, ten a second are usual", since);
-        snprintf(
-            v->next, sizeof v->next,
-            "what froze them: the batch system's suspend, a paused container or virtual machine, a disk that hangs");
+        ana_case_next(
+            c, "what froze them: the batch system's suspend, a paused container or virtual machine, a disk that hangs");
     }
 }
 

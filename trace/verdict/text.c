@@ -10,13 +10,19 @@
 
 #define GROUPS_MAX 64
 
+void ana_call_fact_words(const struct ana_case *c, const struct ana_call *call, char *out, size_t size)
+{
+    struct trc_sig sig = *call->sig;
+    /* MPI_Wait records its request's partner, but not what kind of request it is. */
+    if (call->opclass == TRC_OP_WAIT || trc_opclass_is_probe(call->opclass))
+        sig.flags |= sig.rtag != TRC_TAG_NONE ? TRC_SIG_P2P_IN : sig.tag != TRC_TAG_NONE ? TRC_SIG_P2P_OUT : 0;
+    ana_call_words(c->job, call->index, call->name, &sig, out, size);
+}
+
 void ana_waiting_words(const struct ana_case *c, const struct ana_waiting *p, char *out, size_t size)
 {
-    struct trc_sig sig = *p->sig;
-    /* MPI_Wait records its request's partner, but not what kind of request it is. */
-    if (p->call->opclass == TRC_OP_WAIT || trc_opclass_is_probe(p->call->opclass))
-        sig.flags |= sig.rtag != TRC_TAG_NONE ? TRC_SIG_P2P_IN : sig.tag != TRC_TAG_NONE ? TRC_SIG_P2P_OUT : 0;
-    ana_call_words(c->job, p->index, p->call->name, &sig, out, size);
+    struct ana_call call = ana_waiting_call(p);
+    ana_call_fact_words(c, &call, out, size);
 }
 
 /* ---- who does what ---------------------------------------------------------------------------------------------- */
@@ -121,7 +127,7 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
     stack_words(c, index, waiting, waiting ? waiting->since_ns : p->last_end_ns, g);
 }
 
-static bool is_culprit(const struct ana_verdict *v, size_t index)
+static bool is_culprit(const struct ana_finding *v, size_t index)
 {
     size_t low = 0, high = v->culprits;
     while (low < high) {
@@ -145,7 +151,7 @@ static int odd_first(const void *a, const void *b)
 }
 
 /* In a job that is over, a long read or write looks like one that never ends: nothing tells whether its bytes moved. */
-static void doubt_files(struct ana_case *c)
+void ana_doubt_files(struct ana_case *c)
 {
     if (c->live || c->out->state != ANA_VERDICT_HUNG)
         return;
@@ -166,17 +172,13 @@ static void doubt_files(struct ana_case *c)
 }
 
 /* Makes one group of ranks at equal places: O(ranks). */
-void ana_case_groups(struct ana_case *c)
+void ana_case_groups(struct ana_case *c, struct ana_verdict *v)
 {
     struct ana_map known;
-    struct ana_verdict *v = c->out;
     size_t *group_of = calloc(c->count + 1, sizeof *group_of), *member = calloc(c->count + 1, sizeof *member);
     ana_map_init(&known, sizeof(struct ana_verdict_group));
-    if (v->state != ANA_VERDICT_HEALTHY)
-        c->memory |= !ana_stacks_take(c->job, &c->stacks);
-    doubt_files(c);
     for (size_t i = 0; i < c->count && group_of && member; i++) {
-        struct ana_verdict_group one = {.culprit = is_culprit(v, i)};
+        struct ana_verdict_group one = {.culprit = is_culprit(c->out, i)};
         describe(c, i, &one);
         struct ana_verdict_group *g =
             ana_map_add(&known, ana_hash_text(one.doing), ana_hash_text(one.where), one.culprit);
@@ -200,7 +202,6 @@ void ana_case_groups(struct ana_case *c)
         ana_rank_list(c->job, member, n, g->who, sizeof g->who);
     }
     v->divergences = ana_stacks_divergence(c->job, &c->stacks, &v->divergence);
-    ana_stacks_free(&c->stacks);
     v->groups = known.count;
     v->group = known.values;
     if (v->groups)

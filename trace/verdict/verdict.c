@@ -141,6 +141,8 @@ static void case_close(struct ana_case *c)
     free(c->sure);
     free(c->knot);
     free(c->edge_to);
+    ana_stacks_free(&c->stacks);
+    ana_case_free_kept(c);
 }
 
 static void judge(struct ana_case *c)
@@ -152,14 +154,44 @@ static void judge(struct ana_case *c)
             break;
     if (c->out->state == ANA_VERDICT_HEALTHY)
         return;
+    c->memory |= !ana_stacks_take(c->job, &c->stacks);
     if (c->out->state != ANA_VERDICT_UNKNOWN) {
         ana_say_cut(c);
         ana_say_stopped(c);
     }
-    if (!c->out->next[0])
-        snprintf(c->out->next, sizeof c->out->next, "%s", classes[c->out->id].next);
     if (c->out->state == ANA_VERDICT_HUNG || c->out->state == ANA_VERDICT_ABORTED)
         ana_known_bad(c);
+    ana_doubt_files(c);
+    if (!now)
+        ana_case_evidence(c, "it was so when the first of those that are gone was killed: that is no cause of it");
+}
+
+/* Makes the verdict of the finding. */
+static bool publish(struct ana_case *c, struct ana_verdict *out)
+{
+    struct ana_finding *f = c->out;
+    *out = (struct ana_verdict){.state = f->state,
+                                .id = f->id,
+                                .confidence = f->confidence,
+                                .since_ns = f->since_ns,
+                                .usual_ns = f->usual_ns,
+                                .absents = f->absents};
+    memcpy(out->absent, f->absent, sizeof out->absent);
+    out->fact = calloc(f->facts + 1, sizeof *out->fact);
+    bool done = out->fact && ana_render_fact(c, f, &f->summary, &out->summary);
+    for (size_t i = 0; done && i < f->facts; i++) {
+        done = ana_render_fact(c, f, &f->fact[i], &out->fact[i]);
+        out->facts += done;
+    }
+    if (f->next.id != ANA_SAY_NOTHING)
+        ana_render(c, f, &f->next, out->next, sizeof out->next);
+    else if (f->state != ANA_VERDICT_HEALTHY)
+        snprintf(out->next, sizeof out->next, "%s", classes[f->id].next);
+    ana_case_groups(c, out);
+    out->culprits = f->culprits; /* they are the verdict's now */
+    out->culprit = f->culprit;
+    f->culprit = NULL;
+    return done;
 }
 
 /* Judges the job as of `until_ns`.  INT64_MAX: now, and then *death_ns becomes first_death. */
@@ -168,13 +200,14 @@ static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death
     *out = (struct ana_verdict){.since_ns = -1};
     const struct ana_judgement *judgement = job->judgement;
     const struct ana_straggler *straggler = &judgement->straggler;
+    struct ana_finding finding = {.since_ns = -1};
     struct ana_case c = {.job = job,
                          .rules = judgement->rules,
                          .samples = &judgement->samples,
                          .straggler = straggler->known && straggler->generation == job->generation ? straggler : NULL,
                          .until_ns = until_ns,
                          .count = job->count,
-                         .out = out};
+                         .out = &finding};
     bool done = case_open(&c);
     if (done) {
         look_at_ranks(&c);
@@ -183,11 +216,10 @@ static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death
     }
     if (done) {
         judge(&c);
-        ana_case_groups(&c);
+        done = publish(&c, out);
     }
-    if (done && until_ns != INT64_MAX)
-        ana_case_evidence(&c, "it was so when the first of those that are gone was killed: that is no cause of it");
     case_close(&c);
+    free(finding.culprit);
     if (done && !c.memory)
         return true;
     ana_verdict_free(out);
@@ -212,9 +244,10 @@ bool ana_judge(const struct ana_job *job, struct ana_verdict *out)
 
 void ana_verdict_free(struct ana_verdict *v)
 {
-    for (size_t i = 0; i < v->lines; i++)
-        free(v->line[i]);
-    free(v->line);
+    for (size_t i = 0; i < v->facts; i++)
+        ana_verdict_fact_free(&v->fact[i]);
+    free(v->fact);
+    ana_verdict_fact_free(&v->summary);
     free(v->culprit);
     free(v->group);
     free(v->divergence);
@@ -225,11 +258,11 @@ void ana_verdict_headline(const struct ana_verdict *v, char *out, size_t size)
 {
     char since[ANA_TEXT], usual[ANA_TEXT];
     if (v->state == ANA_VERDICT_HUNG && v->since_ns >= 0)
-        snprintf(out, size, "hung for %s: %s", ana_spoken(since, sizeof since, (double)v->since_ns), v->summary);
+        snprintf(out, size, "hung for %s: %s", ana_spoken(since, sizeof since, (double)v->since_ns), v->summary.text);
     else if (v->state == ANA_VERDICT_SLOW && v->since_ns >= 0 && v->usual_ns > 0)
-        snprintf(out, size, "%s, for %s (a step usually takes %s)", v->summary,
+        snprintf(out, size, "%s, for %s (a step usually takes %s)", v->summary.text,
                  ana_spoken(since, sizeof since, (double)v->since_ns),
                  ana_spoken(usual, sizeof usual, (double)v->usual_ns));
     else
-        snprintf(out, size, "%s", v->summary);
+        snprintf(out, size, "%s", v->summary.text);
 }

@@ -50,6 +50,22 @@ struct ana_verdict_group {
     bool culprit;
 };
 
+/* A fact as a sentence, and what the sentence tells, for programs. */
+enum ana_value_kind { ANA_VALUE_RANKS, ANA_VALUE_TEXT, ANA_VALUE_COUNT, ANA_VALUE_NS };
+struct ana_verdict_value {
+    const char *name; /* "who", "call" ... (terms.def) */
+    enum ana_value_kind kind;
+    size_t *rank, ranks; /* indices */
+    char *text;
+    int64_t number;
+};
+struct ana_verdict_fact {
+    const char *id; /* its row in sentences.def: "SENT_FEWER" */
+    char *text;
+    size_t values;
+    struct ana_verdict_value *value;
+};
+
 enum { ANA_ABSENTS = 64 };
 struct ana_verdict {
     enum ana_verdict_state state;
@@ -61,9 +77,9 @@ struct ana_verdict {
     size_t *culprit;
     size_t absents; /* ranks that are to blame, too, and have no file: the first few of them */
     int32_t absent[ANA_ABSENTS];
-    char summary[512]; /* one sentence, without state and time */
-    size_t lines;      /* of evidence */
-    char **line;
+    struct ana_verdict_fact summary; /* one sentence, without state and time; an empty one where nothing is wrong */
+    size_t facts;                    /* the evidence */
+    struct ana_verdict_fact *fact;
     char next[256]; /* what to look at; empty: nothing */
     size_t groups;  /* all ranks, the culprits first, then the smallest groups */
     struct ana_verdict_group *group;

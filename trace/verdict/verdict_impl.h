@@ -6,7 +6,8 @@
 #include "trace/job/job_impl.h"
 #include "trace/util/numfmt.h"
 #include "trace/job/stacks.h"
-#include "trace/verdict/verdict.h"
+#include "trace/verdict/fact.h"
+#include "trace/verdict/render.h"
 
 #define ANA_NO_GROUP UINT32_MAX
 
@@ -171,7 +172,11 @@ struct ana_case {
     int64_t loops_since_ns;          /* job time since when */
     size_t scans, send_scans;        /* pairs of ranks whose streams were compared, for receives and for sends */
     bool memory;                     /* ran out */
-    struct ana_verdict *out;
+    struct ana_finding *out;
+    struct ana_kept *kept; /* memory that facts point to */
+};
+struct ana_kept {
+    struct ana_kept *before;
 };
 
 /* case.c */
@@ -187,8 +192,20 @@ static inline int64_t ana_case_end(const struct ana_case *c, size_t index)
 bool ana_case_known(const struct ana_case *c, size_t index);
 /* Whether all events of a rank are in its file. */
 bool ana_case_events_known(const struct ana_case *c, size_t index);
+
+/* finding.c */
+/* Adds a fact to the evidence; beyond ANA_FACTS_MOST it is dropped. */
+void ana_case_fact(struct ana_case *c, struct ana_fact fact);
+/* A copy of a set of ranks that lives as long as the case; empty when out of memory. */
+struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t n);
+/* A copy of a text that lives as long as the case; NULL when out of memory. */
+const char *ana_case_text(struct ana_case *c, const char *text);
+/* Frees all that. */
+void ana_case_free_kept(struct ana_case *c);
 /* Writes the verdict's summary. */
 void ana_case_say(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Writes what to look at next. */
+void ana_case_next(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a line of evidence to the verdict. */
 void ana_case_evidence(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a rank to the culprits, once. */
@@ -266,6 +283,11 @@ enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *i
 bool ana_rank_blocked(const struct ana_case *c, size_t index);
 /* The blocked operation of a rank that has lasted longest; NULL: none. */
 struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index);
+/* The call of a waiting operation, as a term of a fact. */
+static inline struct ana_call ana_waiting_call(const struct ana_waiting *waiting)
+{
+    return (struct ana_call){waiting->call->name, waiting->call->opclass, waiting->index, waiting->sig};
+}
 
 /* The rank index that a dependency is on; SIZE_MAX: any rank, or not known. */
 size_t ana_dependency_partner(const struct ana_case *c, const struct ana_dependency *dependency);
@@ -328,8 +350,12 @@ bool ana_hung_before(const struct ana_case *c, int64_t end_ns);
 void ana_waiting_words(const struct ana_case *c, const struct ana_waiting *waiting, char *out, size_t size);
 /* Writes a call site: "app.c:17 in step"; empty where it is not known. */
 void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size);
+/* Makes the verdict on a read or write of a file in a job that is over less certain: c->stacks are taken. */
+void ana_doubt_files(struct ana_case *c);
 /* Fills the verdict's groups: all ranks by what they do. */
-void ana_case_groups(struct ana_case *c);
+void ana_case_groups(struct ana_case *c, struct ana_verdict *verdict);
+/* Writes the call of a fact: "MPI_Recv from rank 1, tag 7". */
+void ana_call_fact_words(const struct ana_case *c, const struct ana_call *call, char *out, size_t size);
 
 /* Each of these looks for one kind of trouble.  Where it finds it, it fills c->out and returns true.
  *

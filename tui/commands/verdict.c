@@ -30,8 +30,8 @@ static void print_text(const struct ana_verdict *v, const char *healthy)
     }
     if (v->groups > ana_shown(v->groups, MOST))
         printf("  and %zu more places\n", v->groups - MOST);
-    for (size_t i = 0; i < v->lines; i++)
-        printf("  why: %s\n", v->line[i]);
+    for (size_t i = 0; i < v->facts; i++)
+        printf("  why: %s\n", v->fact[i].text);
     if (v->next[0])
         printf("  next: look at %s\n", v->next);
     printf("  certainty: %s%s%s\n", ana_confidence_name(v->confidence), v->id ? "; class " : "",
@@ -75,7 +75,7 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
         read_events(job, healthy, sizeof healthy);
         v = ana_job_verdict(job);
     }
-    char *text = v && json ? tui_verdict_json(job, v, *healthy ? healthy : v->summary) : NULL;
+    char *text = v && json ? tui_verdict_json(job, v, *healthy ? healthy : v->summary.text) : NULL;
     if (text)
         fputs(text, stdout);
     else if (v && !json)

@@ -2,6 +2,7 @@
 #include "tui/sources/node.h"
 #include "trace/verdict/verdict.h"
 #include "tui/output/json.h"
+#include <ctype.h>
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
@@ -114,6 +115,39 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     return print_object(root);
 }
 
+/* "SENT_FEWER" as "sent-fewer". */
+static void add_kind(cJSON *to, const char *id)
+{
+    char kind[64];
+    size_t n = 0;
+    for (; id[n] && n + 1 < sizeof kind; n++)
+        kind[n] = id[n] == '_' ? '-' : (char)tolower(id[n]);
+    kind[n] = 0;
+    cJSON_AddStringToObject(to, "kind", kind);
+}
+
+/* Adds what a sentence tells: {"kind": "sent-fewer", "who": [3], "count": 7}. */
+static void add_fact(cJSON *to, const struct ana_job *job, const struct ana_verdict_fact *fact)
+{
+    cJSON *one = cJSON_CreateObject();
+    add_kind(one, fact->id);
+    for (size_t i = 0; i < fact->values; i++) {
+        const struct ana_verdict_value *value = &fact->value[i];
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", value->name, value->kind == ANA_VALUE_NS ? "_s" : "");
+        if (value->kind == ANA_VALUE_TEXT)
+            tui_json_text(one, name, value->text);
+        else if (value->kind == ANA_VALUE_COUNT)
+            cJSON_AddNumberToObject(one, name, (double)value->number);
+        else if (value->kind == ANA_VALUE_NS)
+            tui_json_ns(one, name, value->number);
+        cJSON *ranks = value->kind == ANA_VALUE_RANKS ? cJSON_AddArrayToObject(one, name) : NULL;
+        for (size_t k = 0; ranks && k < value->ranks; k++)
+            cJSON_AddItemToArray(ranks, cJSON_CreateNumber(ana_job_rank(job, value->rank[k])->rank));
+    }
+    cJSON_AddItemToArray(to, one);
+}
+
 char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v, const char *summary)
 {
     cJSON *root = cJSON_CreateObject();
@@ -140,8 +174,13 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v, c
         snprintf(line, sizeof line, "%s: %s%s%s", g->who, g->doing, g->where[0] ? ", at " : "", g->where);
         cJSON_AddItemToArray(evidence, cJSON_CreateString(line));
     }
-    for (size_t i = 0; i < v->lines; i++)
-        cJSON_AddItemToArray(evidence, cJSON_CreateString(v->line[i]));
+    for (size_t i = 0; i < v->facts; i++)
+        cJSON_AddItemToArray(evidence, cJSON_CreateString(v->fact[i].text));
+    cJSON *facts = cJSON_AddArrayToObject(root, "facts"); /* the summary's, then the evidence's */
+    if (v->state != ANA_VERDICT_HEALTHY)
+        add_fact(facts, job, &v->summary);
+    for (size_t i = 0; i < v->facts; i++)
+        add_fact(facts, job, &v->fact[i]);
     tui_json_text(root, "next", v->next[0] ? v->next : NULL);
     tui_json_text(root, "confidence", v->state == ANA_VERDICT_HEALTHY ? NULL : ana_confidence_name(v->confidence));
     return print_object(root);

@@ -107,8 +107,8 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
     const struct ana_verdict *v = app->verdict;
     char text[160];
     int y = 0;
-    for (size_t i = 0; i < v->lines && y < rect.h; i++)
-        y = put_paragraph(grid, rect, y, i ? "" : "WHY", v->line[i]);
+    for (size_t i = 0; i < v->facts && y < rect.h; i++)
+        y = put_paragraph(grid, rect, y, i ? "" : "WHY", v->fact[i].text);
     if (v->next[0] && y < rect.h)
         y = put_paragraph(grid, rect, y, "LOOK NEXT", v->next);
     if (v->state == ANA_VERDICT_HEALTHY || y >= rect.h)

@@ -142,9 +142,9 @@ static void unknown_siblings(void)
     const struct ana_verdict *v = ana_job_verdict(job);
     CHECK(v);
     CHECK(v->state == ANA_VERDICT_HUNG && v->confidence == ANA_POSSIBLE, "%d %d", v->state, v->confidence);
-    CHECK(!strstr(v->summary, "without a trace file"), "%s", v->summary);
-    CHECK(strstr(v->summary, "a rank of another world, which cannot be told from its siblings, has not come"), "%s",
-          v->summary);
+    CHECK(!strstr(v->summary.text, "without a trace file"), "%s", v->summary.text);
+    CHECK(strstr(v->summary.text, "a rank of another world, which cannot be told from its siblings, has not come"),
+          "%s", v->summary.text);
     ana_job_close(job);
     folder_remove();
 }

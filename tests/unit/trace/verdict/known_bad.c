@@ -86,8 +86,8 @@ static bool says(const struct setting *s, const char *source, enum ana_verdict_c
     CHECK(v, "out of memory");
     if (v) {
         *id = v->id;
-        for (size_t i = 0; i < v->lines; i++)
-            said |= strncmp(v->line[i], "known: ", 7) == 0 && strstr(v->line[i], source);
+        for (size_t i = 0; i < v->facts; i++)
+            said |= strncmp(v->fact[i].text, "known: ", 7) == 0 && strstr(v->fact[i].text, source);
     }
     ana_job_close(job);
     folder_remove();

@@ -66,7 +66,7 @@ static void judge(const char *what, int ranks, int times, int64_t step_ns, laten
     const struct ana_verdict *v = ana_job_verdict(job);
     CHECK(v, "a verdict");
     CHECK(v->state == (culprit < 0 ? ANA_VERDICT_HEALTHY : ANA_VERDICT_SLOW), "%s: %s, %s", what,
-          ana_verdict_state_name(v->state), v->summary);
+          ana_verdict_state_name(v->state), v->summary.text);
     if (culprit >= 0)
         CHECK(v->id == ANA_CLASS_STRAGGLER && v->culprits == 1 && v->culprit[0] == (size_t)culprit, "%s: who", what);
     ana_summary_free(&s);

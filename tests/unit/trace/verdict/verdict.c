@@ -262,8 +262,8 @@ static void known(void)
         const struct ana_verdict *v = ana_job_verdict(job);
         CHECK(v, "out of memory");
         if (v) {
-            for (size_t i = 0; i < v->lines; i++)
-                said |= strstr(v->line[i], "forked after MPI_Init") != NULL;
+            for (size_t i = 0; i < v->facts; i++)
+                said |= strstr(v->fact[i].text, "forked after MPI_Init") != NULL;
         }
         CHECK(said == (who == 2), "known: rank %d has forked, and that is %ssaid", who, said ? "" : "not ");
         ana_job_close(job);
@@ -293,8 +293,8 @@ static void reads(bool file)
     const struct ana_verdict *v = ana_job_verdict(job);
     CHECK(v, "out of memory");
     if (v) {
-        for (size_t i = 0; i < v->lines; i++)
-            said |= strstr(v->line[i], "rank 1 was in read() on /data/shard-17: the files do not tell") != NULL;
+        for (size_t i = 0; i < v->facts; i++)
+            said |= strstr(v->fact[i].text, "rank 1 was in read() on /data/shard-17: the files do not tell") != NULL;
         CHECK(said == file && v->confidence == (file ? ANA_POSSIBLE : ANA_LIKELY),
               "in a read: %ssaid that it may have moved, %s", said ? "" : "not ", ana_confidence_name(v->confidence));
     }

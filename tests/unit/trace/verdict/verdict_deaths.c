@@ -253,7 +253,7 @@ static void test_killed_at_once(void)
     const struct ana_verdict *v = ana_job_verdict(job);
     CHECK(v, "out of memory");
     if (v) {
-        CHECK(v->lines >= 2 && v->groups == 2, "where each had been: %zu lines, %zu groups", v->lines, v->groups);
+        CHECK(v->facts >= 2 && v->groups == 2, "where each had been: %zu lines, %zu groups", v->facts, v->groups);
     }
     finish(job, 4);
 

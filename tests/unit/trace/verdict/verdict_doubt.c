@@ -28,7 +28,7 @@ static const struct ana_verdict *verdict_of(struct ana_job *job)
     if (!v)
         abort();
     printf("  %s %s %s: %s\n", ana_verdict_state_name(v->state), v->id ? ana_verdict_class_name(v->id) : "-",
-           ana_confidence_name(v->confidence), v->summary);
+           ana_confidence_name(v->confidence), v->summary.text);
     return v;
 }
 

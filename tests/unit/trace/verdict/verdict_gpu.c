@@ -99,9 +99,9 @@ static void judge(const char *what, enum ana_verdict_state state, enum ana_verdi
     for (size_t i = 0; i < v->culprits && i < 16; i++)
         snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d", i ? "," : "",
                  ana_job_rank(job, v->culprit[i])->rank);
-    CHECK(v->state == state && v->id == id && strcmp(got, culprits) == 0 && strstr(v->summary, says),
+    CHECK(v->state == state && v->id == id && strcmp(got, culprits) == 0 && strstr(v->summary.text, says),
           "%s: %s %s culprits %s: %s\n  want %s %s culprits %s: %s", what, ana_verdict_state_name(v->state),
-          v->id ? ana_verdict_class_name(v->id) : "-", got, v->summary, ana_verdict_state_name(state),
+          v->id ? ana_verdict_class_name(v->id) : "-", got, v->summary.text, ana_verdict_state_name(state),
           id ? ana_verdict_class_name(id) : "-", culprits, says);
     ana_job_close(job);
 }

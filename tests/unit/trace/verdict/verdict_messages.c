@@ -157,8 +157,8 @@ int main(void)
         }
         struct ana_job *job = folder_open();
         const struct ana_verdict *v = ana_job_verdict(job);
-        CHECK(v && v->state == ANA_VERDICT_HUNG && v->id == cases[k].id && strstr(v->summary, cases[k].says), "%s: %s",
-              cases[k].what, v ? v->summary : "no verdict");
+        CHECK(v && v->state == ANA_VERDICT_HUNG && v->id == cases[k].id && strstr(v->summary.text, cases[k].says),
+              "%s: %s", cases[k].what, v ? v->summary.text : "no verdict");
         ana_job_close(job);
         folder_remove();
     }

@@ -111,11 +111,12 @@ static void expect(const uint32_t *mine, const uint32_t *other, bool differ)
     CHECK(v, "out of memory");
     if (v) {
         bool right = v->state == ANA_VERDICT_HUNG && v->id == ANA_CLASS_MISMATCHED && v->culprits == 2;
-        bool called = strstr(v->summary, table[mine[0]].name) && strstr(v->summary, table[other[0]].name);
-        called |= mine[1] && strstr(v->summary, table[mine[1]].name) && strstr(v->summary, table[other[1]].name);
+        bool called = strstr(v->summary.text, table[mine[0]].name) && strstr(v->summary.text, table[other[0]].name);
+        called |=
+            mine[1] && strstr(v->summary.text, table[mine[1]].name) && strstr(v->summary.text, table[other[1]].name);
         CHECK(differ ? right && called : v->id != ANA_CLASS_MISMATCHED, "%s and %s: %s %s, %zu culprits, %s",
               table[mine[0]].name, table[other[0]].name, ana_verdict_state_name(v->state),
-              ana_verdict_class_name(v->id), v->culprits, v->summary);
+              ana_verdict_class_name(v->id), v->culprits, v->summary.text);
     }
     ana_job_close(job);
     folder_remove();

@@ -69,9 +69,9 @@ static bool one(size_t k)
     if (v && in_time) {
         bool fine = v->state == ANA_VERDICT_HEALTHY;
         bool blames = v->culprits == 1 && v->culprit[0] == 2 && v->id == ANA_CLASS_DEAD &&
-                      v->confidence == cases[k].confidence && strstr(v->summary, "rank 2 gives no sign of life");
+                      v->confidence == cases[k].confidence && strstr(v->summary.text, "rank 2 gives no sign of life");
         CHECK(v->state == cases[k].state && (fine || blames), "%s: %s, %s, %zu culprits: %s", cases[k].what,
-              ana_verdict_state_name(v->state), ana_confidence_name(v->confidence), v->culprits, v->summary);
+              ana_verdict_state_name(v->state), ana_confidence_name(v->confidence), v->culprits, v->summary.text);
     }
     CHECK(v, "%s: out of memory", cases[k].what);
     ana_job_close(job);

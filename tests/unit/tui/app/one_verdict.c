@@ -68,8 +68,8 @@ static void compare_page(const char *what, struct ana_summary *s)
     fclose(out);
     squeeze(page);
     CHECK(page_says(page, app.headline), "%s: the page has another headline than \"%s\"", what, app.headline);
-    for (size_t i = 0; i < v->lines; i++)
-        CHECK(page_says(page, v->line[i]), "%s: the page lacks \"%s\"", what, v->line[i]);
+    for (size_t i = 0; i < v->facts; i++)
+        CHECK(page_says(page, v->fact[i].text), "%s: the page lacks \"%s\"", what, v->fact[i].text);
     CHECK((strstr(page, " next: look at ") != NULL) == (v->next[0] != 0), "%s: what is next", what);
     free(page);
     enum ana_weight weight = ana_headline(app.job, s, NULL, headline, sizeof headline);
@@ -84,7 +84,7 @@ static void compare_json(const char *what, struct ana_summary *s)
     free(text);
     CHECK(is(cJSON_GetObjectItem(report, "job"), "answer", app.headline), "%s: the report's answer", what);
     cJSON_Delete(report);
-    text = tui_verdict_json(app.job, ana_job_verdict(app.job), v->summary);
+    text = tui_verdict_json(app.job, ana_job_verdict(app.job), v->summary.text);
     cJSON *verdict = cJSON_Parse(text);
     free(text);
     CHECK(is(verdict, "state", ana_verdict_state_name(v->state)) &&
@@ -111,8 +111,8 @@ static void compare_screen(const char *what)
     fclose(out);
     squeeze(screen);
     CHECK(page_says(screen, app.headline), "%s: the screen lacks \"%s\"", what, app.headline);
-    for (size_t i = 0; i < v->lines && v->state != ANA_VERDICT_HEALTHY; i++)
-        CHECK(page_says(screen, v->line[i]), "%s: the Why screen lacks \"%s\"", what, v->line[i]);
+    for (size_t i = 0; i < v->facts && v->state != ANA_VERDICT_HEALTHY; i++)
+        CHECK(page_says(screen, v->fact[i].text), "%s: the Why screen lacks \"%s\"", what, v->fact[i].text);
     CHECK(v->state == ANA_VERDICT_HEALTHY || page_says(screen, v->group[0].who), "%s: the Why screen lacks \"%s\"",
           what, v->group[0].who);
     app.view = before;

@@ -1,0 +1,62 @@
+/* What a detector has found, as facts: which ranks, calls, communicators, counts and times.  A detector never writes
+ * words.  render.c makes a sentence of each fact, by the table sentences.def.
+ *
+ * The facts of a finding live as long as the case that they were found in. */
+#ifndef ANA_VERDICT_FACT_H
+#define ANA_VERDICT_FACT_H
+
+#include "trace/verdict/verdict.h"
+
+enum ana_sentence {
+#define SENTENCE(id, words) ANA_SAY_##id,
+#include "trace/verdict/sentences.def"
+#undef SENTENCE
+    ANA_SENTENCES
+};
+
+/* Ranks by their indices, ascending: n of them at `index` or, where that is NULL, those from `first` on. */
+struct ana_ranks {
+    const size_t *index;
+    size_t first, n;
+};
+#define ANA_CULPRITS ((struct ana_ranks){.n = SIZE_MAX}) /* the finding's culprits, whoever they are in the end */
+/* One rank; none for SIZE_MAX. */
+static inline struct ana_ranks ana_one_rank(size_t index)
+{
+    return (struct ana_ranks){.first = index, .n = index != SIZE_MAX};
+}
+
+/* A call of a rank.  `sig` NULL: only its name is told. */
+struct ana_call {
+    const char *name; /* NULL: no call */
+    enum trc_opclass opclass;
+    size_t index;
+    const struct trc_sig *sig;
+};
+
+struct ana_dependency;
+struct ana_fact {
+    enum ana_sentence id;
+#define TERM(name, kind, type) type name;
+#include "trace/verdict/terms.def"
+#undef TERM
+};
+
+enum { ANA_FACTS_MOST = 24 };
+struct ana_finding {
+    enum ana_verdict_state state; /* ANA_VERDICT_HEALTHY: nothing was found */
+    enum ana_verdict_class id;
+    enum ana_confidence confidence;
+    int64_t since_ns; /* how long it has lasted; -1 unknown */
+    int64_t usual_ns; /* what is waited for usually takes so long; 0 unknown */
+    size_t culprits;  /* rank indices, ascending */
+    size_t *culprit;
+    size_t absents; /* culprits without a file, by their ranks in the first world: the first few of them */
+    int32_t absent[ANA_ABSENTS];
+    struct ana_fact summary;
+    struct ana_fact next; /* what to look at; of ANA_SAY_NOTHING: what its class says */
+    size_t facts;
+    struct ana_fact fact[ANA_FACTS_MOST]; /* the evidence */
+};
+
+#endif

@@ -1,0 +1,111 @@
+/* The finding that is being made: who is to blame, how certain that is, and the facts. */
+#include "trace/verdict/verdict_impl.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns)
+{
+    int64_t least = confidence == ANA_PROVEN ? c->rules.proof_ns : c->rules.hang_ns;
+    /* One sample of a running job is not enough, unless what it shows began long ago. */
+    if (c->live && (c->samples->taken < 2) && least < c->rules.hang_ns)
+        least = c->rules.hang_ns;
+    if (lasted_ns < least)
+        return false;
+    c->out->state = ANA_VERDICT_HUNG;
+    c->out->id = id;
+    c->out->confidence = confidence;
+    c->out->since_ns = lasted_ns;
+    return true;
+}
+
+void ana_case_fact(struct ana_case *c, struct ana_fact fact)
+{
+    if (c->out->facts < ANA_FACTS_MOST)
+        c->out->fact[c->out->facts++] = fact;
+}
+
+void ana_case_blame(struct ana_case *c, size_t index)
+{
+    struct ana_finding *f = c->out;
+    size_t at = 0;
+    while (at < f->culprits && f->culprit[at] < index)
+        at++;
+    if (index == SIZE_MAX || (at < f->culprits && f->culprit[at] == index))
+        return;
+    size_t *grown = realloc(f->culprit, (f->culprits + 1) * sizeof *grown);
+    if (!grown) {
+        c->memory = true;
+        return;
+    }
+    f->culprit = grown;
+    memmove(grown + at + 1, grown + at, (f->culprits++ - at) * sizeof *grown);
+    grown[at] = index;
+}
+
+/* ---- what lives as long as the case ----------------------------------------------------------------------------- */
+
+/* Memory of the case, freed with it; NULL: out of memory. */
+static void *keep(struct ana_case *c, const void *from, size_t size)
+{
+    struct ana_kept *kept = malloc(sizeof *kept + size);
+    if (!kept) {
+        c->memory = true;
+        return NULL;
+    }
+    kept->before = c->kept;
+    c->kept = kept;
+    memcpy(kept + 1, from, size);
+    return kept + 1;
+}
+
+void ana_case_free_kept(struct ana_case *c)
+{
+    while (c->kept) {
+        struct ana_kept *before = c->kept->before;
+        free(c->kept);
+        c->kept = before;
+    }
+}
+
+struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t n)
+{
+    const size_t *kept = n ? keep(c, index, n * sizeof *index) : NULL;
+    return (struct ana_ranks){.index = kept, .n = kept ? n : 0};
+}
+
+const char *ana_case_text(struct ana_case *c, const char *text)
+{
+    return keep(c, text, strlen(text) + 1);
+}
+
+void ana_case_say(struct ana_case *c, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    c->out->summary = (struct ana_fact){ANA_SAY_TEXT, .name = ana_case_text(c, text)};
+}
+
+void ana_case_evidence(struct ana_case *c, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    ana_case_fact(c, (struct ana_fact){ANA_SAY_TEXT, .name = ana_case_text(c, text)});
+}
+
+void ana_case_next(struct ana_case *c, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    c->out->next = (struct ana_fact){ANA_SAY_TEXT, .name = ana_case_text(c, text)};
+}
