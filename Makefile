@@ -258,9 +258,9 @@ check-tsan:
 	@$(MAKE) --no-print-directory TSAN=1 OPT="-O1 -g" unit
 	@tests/run.py -b build/tsan $(RUNFLAGS) unit/
 tested: all unit fuzz workloads fortran nccl
-# How often the verdict is right on random programs: PROGRAMS=100000 of them, from SEED=1 on.
+# How often the verdict is right on random programs: PROGRAMS=4000 of them, from SEED=1 on.
 yardstick: $(YARDSTICK)
-	@$(YARDSTICK) $(or $(PROGRAMS),4000) $(or $(SEED),1)
+	@$(YARDSTICK) -n $(or $(PROGRAMS),100000) -s $(or $(SEED),1)
 format-check:
 	@TOP=$(CURDIR) tests/static/format.sh
 expand: interpose/mpi/wrap.c
@@ -299,7 +299,7 @@ help:
 	@echo "make check-horovod a real Horovod and what goes wrong with it; builds it once"
 	@echo "make check-gpu    NCCL and CUDA on this machine's GPU; GPU=double on the GPU double; gpu-kit: for where nothing can be built"
 	@echo "make check-versions every NCCL of PyPI against the table of its calls; VERSIONS=\"2.28.9 ..\" only those"
-	@echo "make yardstick   how often the verdict is right on random programs; PROGRAMS=100000 of them, from SEED=1 on"
+	@echo "make yardstick   how often the verdict is right on random programs; PROGRAMS=4000 of them, from SEED=1 on"
 	@echo "make check-asan   unit tests and fuzz corpus under AddressSanitizer and UBSan"
 	@echo "make check-tsan   unit tests under ThreadSanitizer"
 	@echo "make fuzz-run     libFuzzer on the reader, FUZZ_SECONDS=20 of it; needs clang"

@@ -22,6 +22,8 @@ void *tb_chunk_at(struct tb *tb, uint32_t chunk)
 
 static void resize(struct tb *tb, size_t size)
 {
+    if (size > tb->room && tb->mapped)
+        tb_die("trace builder: no more room in the file");
     if (size > tb->room) {
         size_t room = size + size / 2;
         uint8_t *grown = realloc(tb->image, room);
@@ -55,11 +57,15 @@ struct tb *tb_new(int32_t rank, int32_t world_size)
     return tb_new_small(rank, world_size, TRC_CHUNK_SIZE, 1u << 20);
 }
 
-struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, uint32_t limit)
+static struct tb *make_builder(int32_t rank, int32_t world_size, uint32_t chunk_size, uint32_t limit, uint8_t *image,
+                               size_t room)
 {
     struct tb *tb = calloc(1, sizeof *tb);
     if (!tb)
         tb_die("trace builder");
+    tb->image = image;
+    tb->room = room;
+    tb->mapped = image != NULL;
     size_t schema = trc_schema_write(NULL, 0, used, used_count);
     resize(tb, (TRC_HEAD_SIZE + schema + PAGE - 1) / PAGE * PAGE);
     trc_schema_write((char *)tb->image + TRC_HEAD_SIZE, schema, used, used_count);
@@ -105,11 +111,22 @@ struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, u
     return tb;
 }
 
+struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, uint32_t limit)
+{
+    return make_builder(rank, world_size, chunk_size, limit, NULL, 0);
+}
+
+struct tb *tb_new_in(int32_t rank, int32_t world_size, void *image, size_t room)
+{
+    return make_builder(rank, world_size, TRC_CHUNK_SIZE, 1u << 20, image, room);
+}
+
 void tb_free(struct tb *tb)
 {
     for (size_t i = 0; i < TRC_MAX_THREADS; i++)
         free(tb->threads[i].sigs);
-    free(tb->image);
+    if (!tb->mapped)
+        free(tb->image);
     free(tb);
 }
 
@@ -220,13 +237,13 @@ uint32_t tb_take_chunk(struct tb *tb, enum trc_chunk_kind kind, uint32_t thread,
         const struct trc_chunk *old = tb_chunk_at(tb, number);
         tb->head.recycled_chunks++;
         tb->head.recycled_records += old->records;
+        memset(tb_chunk_at(tb, number), 0, tb->head.chunk_size);
     } else {
         number = tb->head.chunks_used++;
         tb->head.chunks_allocated = tb->head.chunks_used;
         resize(tb, tb->head.chunks_offset + (size_t)tb->head.chunks_used * tb->head.chunk_size);
     }
     struct trc_chunk *chunk = tb_chunk_at(tb, number);
-    memset(chunk, 0, tb->head.chunk_size);
     *chunk = (struct trc_chunk){.magic = TRC_CHUNK_MAGIC,
                                 .kind = (uint8_t)kind,
                                 .state = TRC_CHUNK_OPEN,

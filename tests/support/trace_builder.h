@@ -98,6 +98,10 @@ void tb_use_calls(const struct trc_schema_call *calls, size_t n);
  * `limit` chunks full EVENTS chunks are recycled. */
 struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, uint32_t limit);
 
+/* As tb_new, but the file is made in this memory, which is all zero and belongs to the caller: a mapped file, so that
+ * nothing has to be written.  Ends the program when it needs more than `room` bytes. */
+struct tb *tb_new_in(int32_t rank, int32_t world_size, void *image, size_t room);
+
 /* Frees a builder. */
 void tb_free(struct tb *tb);
 

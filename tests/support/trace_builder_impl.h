@@ -39,6 +39,7 @@ struct tb {
     uint32_t recycle;
     uint32_t gpu; /* chunk + 1 */
     bool open;    /* tb_running */
+    bool mapped;  /* the image belongs to the caller */
     struct thread threads[TRC_MAX_THREADS];
 };
 

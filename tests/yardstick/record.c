@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define POLL_NS 2000 /* from one poll to the next */
@@ -129,20 +131,24 @@ static void write_begun(struct writer *w, int i, int64_t ns)
         tb_inside(w->tb, 0, &sig, done->begin, done->sequence);
 }
 
-/* Most of a file are pages that nobody has touched. */
-static void write_sparse(const char *path, const uint8_t *image, size_t size)
+enum { MOST_BYTES = 4 << 20 }; /* of a file */
+
+/* Files are made where they lie, as the recorder does: most of their pages nobody touches. */
+static uint8_t *map_file(const char *folder, int rank, int *fd)
 {
-    static const uint8_t zero[4096];
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool good = fd >= 0 && !ftruncate(fd, (off_t)size);
-    for (size_t at = 0; good && at < size; at += sizeof zero) {
-        size_t n = size - at < sizeof zero ? size - at : sizeof zero;
-        if (memcmp(image + at, zero, n) != 0)
-            good = pwrite(fd, image + at, n, (off_t)at) == (ssize_t)n;
-    }
-    if (!good)
+    char path[512];
+    snprintf(path, sizeof path, "%s/%d.hpctop", folder, rank);
+    *fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (*fd < 0 || ftruncate(*fd, MOST_BYTES)) {
         perror(path);
-    close(fd);
+        exit(1);
+    }
+    uint8_t *at = mmap(NULL, MOST_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+    if (at == MAP_FAILED) {
+        perror(path);
+        exit(1);
+    }
+    return at;
 }
 
 static void record_rank(struct writer *w, int64_t ns, const char *folder)
@@ -151,7 +157,9 @@ static void record_rank(struct writer *w, int64_t ns, const char *folder)
     const struct done *done = w->run->op[w->rank];
     int64_t ended = 0;
     bool finalized = false;
-    w->tb = tb_new(w->rank, p->ranks);
+    int fd;
+    uint8_t *image = map_file(folder, w->rank, &fd);
+    w->tb = tb_new_in(w->rank, p->ranks, image, MOST_BYTES);
     for (int c = 1; c < p->comms; c++)
         for (int i = 0; i < p->comm[c].size; i++)
             if (p->comm[c].member[i] == w->rank)
@@ -168,12 +176,13 @@ static void record_rank(struct writer *w, int64_t ns, const char *folder)
         tb_running(w->tb, ended ? ended : ns);
     if (ended)
         tb_head(w->tb)->flags |= TRC_HEAD_EXITED;
-    char path[512];
     size_t size;
-    const uint8_t *image = tb_image(w->tb, &size);
-    snprintf(path, sizeof path, "%s/%d.hpctop", folder, w->rank);
-    write_sparse(path, image, size);
+    tb_image(w->tb, &size);
     tb_free(w->tb);
+    munmap(image, MOST_BYTES);
+    if (ftruncate(fd, (off_t)size))
+        perror("ftruncate");
+    close(fd);
 }
 
 void record(const struct program *program, const struct run *run, int64_t ns, const char *folder)

@@ -1,4 +1,5 @@
-/* How often the verdict is right on random programs whose end is known: yardstick [PROGRAMS [FIRST SEED [-v | -vv]]].
+/* How often the verdict is right on random programs whose end is known:
+ * yardstick [-j PROCESSES] [-n PROGRAMS] [-s FIRST SEED] [-v | -vv].
  *
  * Of each program the files of one moment are judged, as after kill -9 of all ranks: of one that hangs, 40 s after
  * anything moved; of one that does not, at its end or at a random moment.  Prints a row for each kind of fault. */
@@ -7,9 +8,12 @@
 #include "trace/verdict/verdict.h"
 
 #include <dirent.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LONG_NS INT64_C(40000000000)
@@ -19,8 +23,8 @@ enum truth { FINISHES, CUT, HANGS, TRUTHS };
 struct row {
     unsigned programs, right, missed, no_name, more_names, wrong_name, false_alarms, proven_wrong;
 };
-static struct row rows[FAULTS][TRUTHS];
-static unsigned classes[FAULTS][ANA_CLASSES];
+typedef struct row table[FAULTS][TRUTHS];
+static table *rows; /* of this process */
 
 static void clear(const char *folder)
 {
@@ -104,8 +108,7 @@ static void try(uint64_t seed, const char *folder, int verbose)
     const struct ana_verdict *verdict = ana_job_verdict(job);
     if (!verdict)
         exit(1);
-    classes[program.fault][verdict->id] += truth == HANGS;
-    const char *wrong = judge(&program, truth, job, verdict, &rows[program.fault][truth]);
+    const char *wrong = judge(&program, truth, job, verdict, &(*rows)[program.fault][truth]);
     if (wrong && verbose)
         printf("seed %llu, %d ranks, %s: %s: %s %s %s: %s\n", (unsigned long long)seed, program.ranks,
                fault_name[program.fault], wrong, ana_verdict_state_name(verdict->state),
@@ -116,35 +119,89 @@ static void try(uint64_t seed, const char *folder, int verbose)
     ana_job_close(job);
 }
 
-static void print(void)
+static void print(const table *all, unsigned processes)
 {
     static const char *const ends[] = {"finishes", "is cut off", "hangs"};
     printf("| fault | the program | programs | right | missed | names nobody | names others, too | names others | "
            "false alarms | proven, wrong |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (int f = 0; f < FAULTS; f++)
         for (int t = 0; t < TRUTHS; t++) {
-            const struct row *r = &rows[f][t];
-            if (r->programs)
+            struct row sum = {0};
+            for (unsigned i = 0; i < processes; i++)
+                for (size_t k = 0; k < sizeof sum / sizeof(unsigned); k++)
+                    ((unsigned *)&sum)[k] += ((const unsigned *)&all[i][f][t])[k];
+            if (sum.programs)
                 printf("| %s | %s | %u | %.1f %% | %u | %u | %u | %u | %u | %u |\n", fault_name[f], ends[t],
-                       r->programs, 100.0 * r->right / r->programs, r->missed, r->no_name, r->more_names, r->wrong_name,
-                       r->false_alarms, r->proven_wrong);
+                       sum.programs, 100.0 * sum.right / sum.programs, sum.missed, sum.no_name, sum.more_names,
+                       sum.wrong_name, sum.false_alarms, sum.proven_wrong);
         }
 }
 
-int main(int argc, char **argv)
+struct options {
+    uint64_t programs, first;
+    unsigned processes;
+    int verbose;
+};
+
+/* Every `processes`-th program, from `first` + `index` on. */
+static int judge_share(const struct options *o, unsigned index)
 {
-    unsigned long programs = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
-    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    int verbose = argc > 3 ? (int)strlen(argv[3]) - 1 : 0;
     char folder[] = "/dev/shm/yardstick-XXXXXX";
+    /* A large block is given back at once, so that a new one is of zeros without anybody writing them. */
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
     if (!mkdtemp(folder)) {
         perror(folder);
         return 1;
     }
-    for (uint64_t seed = first; seed < first + programs; seed++)
-        try(seed, folder, verbose);
+    for (uint64_t i = index; i < o->programs; i += o->processes)
+        try(o->first + i, folder, o->verbose);
     clear(folder);
     rmdir(folder);
-    print();
     return 0;
+}
+
+static bool parse(int argc, char **argv, struct options *o)
+{
+    for (int c; (c = getopt(argc, argv, "j:n:s:v")) != -1;)
+        switch (c) {
+        case 'j':
+            o->processes = (unsigned)strtoul(optarg, NULL, 10);
+            break;
+        case 'n':
+            o->programs = strtoull(optarg, NULL, 10);
+            break;
+        case 's':
+            o->first = strtoull(optarg, NULL, 10);
+            break;
+        case 'v':
+            o->verbose++;
+            break;
+        default:
+            return false;
+        }
+    return optind == argc && o->processes > 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.programs = 1000, .first = 1, .processes = (unsigned)sysconf(_SC_NPROCESSORS_ONLN)};
+    if (!parse(argc, argv, &o)) {
+        fprintf(stderr, "usage: yardstick [-j PROCESSES] [-n PROGRAMS] [-s FIRST SEED] [-v | -vv]\n");
+        return 64;
+    }
+    table *all = mmap(NULL, o.processes * sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) {
+        perror("yardstick");
+        return 1;
+    }
+    for (unsigned i = 0; i < o.processes; i++)
+        if (fork() == 0) {
+            rows = &all[i];
+            exit(judge_share(&o, i));
+        }
+    bool good = true;
+    for (int status; wait(&status) > 0;)
+        good &= status == 0;
+    print(all, o.processes);
+    return !good;
 }
