@@ -217,7 +217,8 @@ static void find_order(const struct ana_case *c, struct ana_gpu *gpu)
 
 bool ana_gpu_gather(struct ana_case *c, struct ana_gpu *gpu)
 {
-    *gpu = (struct ana_gpu){0};
+    *gpu = (struct ana_gpu){.room = calloc(c->count + 1, sizeof *gpu->room)};
+    c->memory |= !gpu->room;
     ana_map_init(&gpu->member, sizeof(size_t));
     ana_map_init(&gpu->freed, 1);
     ana_map_init(&gpu->newest, sizeof(uint64_t));
@@ -244,6 +245,7 @@ void ana_gpu_free(struct ana_gpu *gpu)
         free(gpu->meet[i].missing);
     free(gpu->meet);
     free(gpu->wait);
+    free(gpu->room);
     ana_map_free(&gpu->member);
     ana_map_free(&gpu->freed);
     ana_map_free(&gpu->newest);

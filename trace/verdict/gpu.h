@@ -30,10 +30,17 @@ struct ana_gpu {
     size_t waits, wait_room, collectives;
     struct ana_gpu_meet *meet;
     size_t meets;
+    size_t *room;          /* for the indices of a set of ranks */
     struct ana_map member; /* identity, rank in it -> rank index + 1, size_t */
     struct ana_map freed;  /* identity, rank index -> it gave the communicator up, uint8_t */
     struct ana_map newest; /* identity, rank index -> sequence of the newest collective that it came to + 1, uint64_t */
 };
+
+/* The name of an operation's call, as a term of a fact. */
+static inline struct ana_call ana_gpu_call_of(const struct ana_case *c, const struct ana_gpu_wait *wait)
+{
+    return (struct ana_call){.name = trc_call(c->job->process[wait->index].rank.file, wait->op->call)->name};
+}
 
 /* Gathers the device operations under way.  False: there are none, or out of memory (then c->memory). */
 bool ana_gpu_gather(struct ana_case *c, struct ana_gpu *gpu);

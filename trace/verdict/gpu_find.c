@@ -1,96 +1,112 @@
 /* Hangs of device operations: one question after the other, the most certain first. */
 #include "trace/verdict/gpu.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const char *op_name(const struct ana_case *c, const struct ana_gpu_wait *w)
+static void say(struct ana_case *c, struct ana_fact summary, enum ana_sentence next)
 {
-    return trc_call(c->job->process[w->index].rank.file, w->op->call)->name;
+    c->out->summary = summary;
+    c->out->next = (struct ana_fact){.id = next};
 }
 
-/* "ncclAllReduce on nccl 5a3c99f0". */
-static void meet_words(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m, char *out,
-                       size_t size)
+/* A fact about a collective: who is told by the finding's culprits. */
+static struct ana_fact about(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m,
+                             enum ana_sentence id)
 {
-    char comm[128];
-    ana_comm_words(c->job, m->comm, comm, sizeof comm);
-    snprintf(out, size, "%s on %s", op_name(c, &gpu->wait[m->first]), comm);
+    return (struct ana_fact){.id = id,
+                             .who = ANA_CULPRITS,
+                             .call = ana_gpu_call_of(c, &gpu->wait[m->first]),
+                             .comm = m->comm,
+                             .count = (int64_t)m->count,
+                             .of = m->comm->def.size};
 }
 
-/* Writes what holds up one rank that is not in NCCL: "; it is in MPI_Recv from rank 0". */
-static void elsewhere_words(struct ana_case *c, const size_t *index, size_t n, char *out, size_t size)
+static void add_place(struct ana_case *c, const struct ana_gpu_meet *m)
 {
-    const struct ana_waiting *waiting = n == 1 ? ana_rank_waiting(c, index[0]) : NULL;
-    char call[200];
-    *out = 0;
-    if (!waiting)
-        return;
-    ana_waiting_words(c, waiting, call, sizeof call);
-    snprintf(out, size, "; it is in %s", call);
+    ana_case_fact(c, (struct ana_fact){ANA_SAY_DEVICE_PLACE, .number = (int64_t)m->sequence + 1, .time = m->lasted_ns});
 }
 
-static void add_meet_evidence(struct ana_case *c, const struct ana_gpu_meet *m)
+/* Settles a verdict on these ranks; with `computes`, on ranks that may be about to come. */
+static bool settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns,
+                   const size_t *index, size_t n, bool computes)
 {
-    ana_case_evidence(c, "it is collective %llu on that communicator; the last to come came %.1f s ago",
-                      (unsigned long long)m->sequence + 1, (double)m->lasted_ns / 1e9);
+    if (!ana_case_settle(c, id, confidence, lasted_ns))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        ana_case_blame(c, index[i]);
+    return !computes || ana_case_settle_by_time(c, id, lasted_ns);
 }
 
-static void give_up(struct ana_case *c)
+/* Adds a rank to gpu->room unless it was the last one.  A damaged table may have an operation twice. */
+static void add_rank(struct ana_gpu *gpu, size_t *n, size_t index)
 {
-    c->out->culprits = 0;
+    if (*n == 0 || gpu->room[*n - 1] != index)
+        gpu->room[(*n)++] = index;
+}
+
+/* Writes the ranks that wait in a collective to gpu->room; returns how many. */
+static size_t waiting_in(struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+{
+    size_t n = 0;
+    for (size_t i = m->first; i < m->first + m->count; i++)
+        add_rank(gpu, &n, gpu->wait[i].index);
+    return n;
 }
 
 /* ---- errors ----------------------------------------------------------------------------------------------------- */
 
+/* Writes what NCCL or the driver reported on a rank.  False: nothing. */
+static bool error_of(const struct ana_case *c, size_t index, struct ana_fact *out)
+{
+    const struct trc_file *file = c->job->process[index].rank.file;
+    const struct trc_gpu_head *head = trc_gpu(file);
+    if (head && head->watch == TRC_GPU_WATCH_STOPPED && head->error) {
+        *out = (struct ana_fact){ANA_SAY_DEVICE_DRIVER_ERROR, .number = head->error};
+        return true;
+    }
+    for (size_t k = trc_gpu_ops(file); k-- > 0;) {
+        const struct trc_gpu_op *op = trc_gpu_op(file, k);
+        if (op->flags & TRC_GPU_ASYNC_ERROR) {
+            *out = (struct ana_fact){ANA_SAY_DEVICE_NCCL_ERROR, .name = trc_gpu_result_name(op->result),
+                                     .other_comm = trc_comm(file, op->comm)};
+            return true;
+        }
+    }
+    return false;
+}
+
 /* NCCL or the driver said that something is wrong, and operations hang, or the job is over without having finished. */
-static bool find_error(struct ana_case *c, const struct ana_gpu *gpu, bool waits)
+static bool find_error(struct ana_case *c, struct ana_gpu *gpu, bool waits)
 {
     int64_t lasted = INT64_MAX;
-    size_t first = SIZE_MAX, dead = 0;
-    char what[160] = "";
+    size_t errors = 0, dead = 0;
+    struct ana_fact first, other;
     for (size_t i = 0; waits && i < gpu->waits; i++)
         lasted = gpu->wait[i].lasted_ns < lasted ? gpu->wait[i].lasted_ns : lasted;
     for (size_t i = 0; i < c->count; i++) {
-        const struct ana_rank *r = &c->job->process[i].rank;
-        const struct trc_gpu_head *head = trc_gpu(r->file);
-        dead += r->state == ANA_RANK_DEAD || r->state == ANA_RANK_ABORTED;
-        bool found = head && head->watch == TRC_GPU_WATCH_STOPPED && head->error;
-        if (found && first == SIZE_MAX)
-            snprintf(what, sizeof what, "the CUDA driver reports error %d", head->error);
-        for (size_t k = trc_gpu_ops(r->file); k-- > 0 && !found;) {
-            const struct trc_gpu_op *op = trc_gpu_op(r->file, k);
-            const struct trc_comm *comm = trc_comm(r->file, op->comm);
-            char name[128];
-            found = op->flags & TRC_GPU_ASYNC_ERROR;
-            if (!found || first != SIZE_MAX)
-                continue;
-            ana_comm_words(c->job, comm, name, sizeof name);
-            snprintf(what, sizeof what, "NCCL reports %s on %s", trc_gpu_result_name(op->result), name);
-        }
-        if (found) {
-            ana_case_blame(c, i);
-            first = first == SIZE_MAX ? i : first;
-        }
+        enum ana_rank_state state = c->job->process[i].rank.state;
+        dead += state == ANA_RANK_DEAD || state == ANA_RANK_ABORTED;
+        if (error_of(c, i, errors ? &other : &first))
+            gpu->room[errors++] = i;
     }
-    bool stuck =
-        first != SIZE_MAX && waits && lasted != INT64_MAX && ana_case_settle(c, ANA_CLASS_DEVICE, ANA_PROVEN, lasted);
-    if (!stuck && (first == SIZE_MAX || c->live || !dead)) {
-        give_up(c);
+    if (errors == 0)
         return false;
+    bool stuck = lasted != INT64_MAX && settle(c, ANA_CLASS_DEVICE, ANA_PROVEN, lasted, gpu->room, errors, false);
+    if (!stuck && (c->live || !dead))
+        return false;
+    first.who = ANA_CULPRITS;
+    if (stuck && gpu->meets) {
+        first.call = ana_gpu_call_of(c, &gpu->wait[gpu->meet[0].first]);
+        first.comm = gpu->meet[0].comm;
     }
     if (!stuck) {
         c->out->state = ANA_VERDICT_ABORTED;
         c->out->id = ANA_CLASS_DEVICE;
         c->out->confidence = ANA_LIKELY;
+        for (size_t i = 0; i < errors; i++)
+            ana_case_blame(c, gpu->room[i]);
     }
-    char who[128], at[200] = "";
-    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    if (stuck && gpu->meets)
-        meet_words(c, gpu, &gpu->meet[0], at, sizeof at);
-    ana_case_say(c, "%s to %s%s%s%s", what, who, *at ? ", and " : "", at, *at ? " does not end" : "");
-    ana_case_next(
-        c, "the standard error of these ranks with NCCL_DEBUG=WARN, and `dmesg` of their nodes for Xid messages");
+    say(c, first, ANA_SAY_DEVICE_ERROR_NEXT);
     return true;
 }
 
@@ -109,7 +125,25 @@ static size_t find_cycle(const struct ana_gpu *gpu)
     return SIZE_MAX;
 }
 
-static bool find_order(struct ana_case *c, const struct ana_gpu *gpu)
+/* Tells who is in each collective of a circle: its kernel runs there. */
+static void add_circle(struct ana_case *c, struct ana_gpu *gpu, size_t first)
+{
+    size_t at = first;
+    do {
+        const struct ana_gpu_meet *m = &gpu->meet[at];
+        size_t n = 0;
+        for (size_t i = m->first; i < m->first + m->count; i++)
+            if (gpu->wait[i].op->state == TRC_GPU_STARTED || m->missing_count)
+                add_rank(gpu, &n, gpu->wait[i].index);
+        struct ana_fact fact = about(c, gpu, m, ANA_SAY_DEVICE_IN);
+        fact.who = ana_case_ranks(c, gpu->room, n);
+        if (n)
+            ana_case_fact(c, fact);
+        at = m->leads_to;
+    } while (at != first && c->out->facts < 4);
+}
+
+static bool find_order(struct ana_case *c, struct ana_gpu *gpu)
 {
     size_t first = find_cycle(gpu);
     if (first == SIZE_MAX)
@@ -121,37 +155,22 @@ static bool find_order(struct ana_case *c, const struct ana_gpu *gpu)
         const struct ana_gpu_meet *m = &gpu->meet[at];
         lasted = m->lasted_ns < lasted ? m->lasted_ns : lasted;
         sure &= m->missing_count == 0 && m->nowhere == 0;
+        at = m->leads_to;
+    } while (at != first);
+    if (!ana_case_settle(c, ANA_CLASS_CYCLE, sure ? ANA_PROVEN : ANA_LIKELY, lasted))
+        return false;
+    do {
+        const struct ana_gpu_meet *m = &gpu->meet[at];
         for (size_t i = m->first; i < m->first + m->count; i++)
             ana_case_blame(c, gpu->wait[i].index);
         at = m->leads_to;
     } while (at != first);
-    if (!ana_case_settle(c, ANA_CLASS_CYCLE, sure ? ANA_PROVEN : ANA_LIKELY, lasted)) {
-        give_up(c);
-        return false;
-    }
-    const struct ana_gpu_meet *m = &gpu->meet[first], *other = &gpu->meet[m->leads_to];
-    char a[200], b[200], who[128];
-    meet_words(c, gpu, m, a, sizeof a);
-    meet_words(c, gpu, other, b, sizeof b);
-    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    ana_case_say(c, "%s came to %s and %s in different orders, and each waits for the others", who, a, b);
-    for (at = first; c->out->facts < 4;) {
-        m = &gpu->meet[at];
-        size_t running[8], n = 0;
-        for (size_t i = m->first; i < m->first + m->count && n < 8; i++)
-            if (gpu->wait[i].op->state == TRC_GPU_STARTED || m->missing_count)
-                running[n++] = gpu->wait[i].index;
-        meet_words(c, gpu, m, a, sizeof a);
-        ana_rank_list(c->job, running, n, who, sizeof who);
-        if (n)
-            ana_case_evidence(c, "%s %s in %s", who, n == 1 ? "is" : "are", a);
-        at = m->leads_to;
-        if (at == first)
-            break;
-    }
-    ana_case_next(
-        c, "the order in which the program calls NCCL on these communicators: it must be the same on all ranks, or on "
-           "streams of their own that nothing else orders");
+    const struct ana_gpu_meet *other = &gpu->meet[gpu->meet[first].leads_to];
+    struct ana_fact fact = about(c, gpu, &gpu->meet[first], ANA_SAY_DEVICE_ORDER);
+    fact.other_call = ana_gpu_call_of(c, &gpu->wait[other->first]);
+    fact.other_comm = other->comm;
+    say(c, fact, ANA_SAY_DEVICE_ORDER_NEXT);
+    add_circle(c, gpu, first);
     return true;
 }
 
@@ -174,27 +193,20 @@ static bool waits_back(struct ana_case *c, const struct ana_gpu *gpu, const stru
     return m->missing_count > 0;
 }
 
-static bool say_both(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m, const char *where)
+/* Blames those of whom there are fewer. */
+static bool say_both(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
-    bool few = m->count <= m->missing_count, many = m->count >= m->missing_count;
-    for (size_t i = m->first; i < m->first + m->count && few; i++)
-        ana_case_blame(c, gpu->wait[i].index);
-    for (size_t i = 0; i < m->missing_count && many; i++)
-        ana_case_blame(c, m->missing[i]);
-    if (!ana_case_settle(c, ANA_CLASS_CYCLE, ANA_LIKELY, m->lasted_ns)) {
-        give_up(c);
+    if (!ana_case_settle(c, ANA_CLASS_CYCLE, ANA_LIKELY, m->lasted_ns))
         return false;
-    }
-    size_t waiting[64], n = 0;
-    char missing[128], who[128], call[200];
-    for (size_t i = m->first; i < m->first + m->count && n < 64; i++)
-        waiting[n++] = gpu->wait[i].index;
-    ana_rank_list(c->job, m->missing, m->missing_count, missing, sizeof missing);
-    ana_rank_list(c->job, waiting, n, who, sizeof who);
-    ana_waiting_words(c, ana_rank_waiting(c, m->missing[0]), call, sizeof call);
-    ana_case_say(c, "%s wait%s in %s for %s, which wait%s in %s for %s", who, n == 1 ? "s" : "", where, missing,
-                 m->missing_count == 1 ? "s" : "", call, n == 1 ? "it" : "them");
-    ana_case_next(c, "the branch in the program by which these ranks came to different calls");
+    for (size_t i = m->first; i < m->first + m->count && m->count <= m->missing_count; i++)
+        ana_case_blame(c, gpu->wait[i].index);
+    for (size_t i = 0; i < m->missing_count && m->count >= m->missing_count; i++)
+        ana_case_blame(c, m->missing[i]);
+    struct ana_fact fact = about(c, gpu, m, ANA_SAY_DEVICE_AND_HOST);
+    fact.who = ana_case_ranks(c, gpu->room, waiting_in(gpu, m));
+    fact.others = ana_case_ranks(c, m->missing, m->missing_count);
+    fact.other_call = ana_waiting_call(ana_rank_waiting(c, m->missing[0]));
+    say(c, fact, ANA_SAY_DEVICE_AND_HOST_NEXT);
     return true;
 }
 
@@ -216,118 +228,117 @@ static bool may_take_long(const struct ana_case *c, const struct ana_gpu *gpu, c
     return !is_waited_in(gpu, m) && m->lasted_ns / PATIENCE < c->rules.hang_ns;
 }
 
-static bool find_missing(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+/* What is known of those who have not come. */
+struct absence {
+    size_t failed, left; /* they never will: their call failed, or they gave the communicator up */
+    size_t in_mpi;
+    int result; /* of the first call that failed */
+};
+
+static struct absence absence_of(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
-    char where[200], who[128] = "", more[256], result[96] = "";
-    if (m->missing_count == 0 && m->nowhere == 0)
-        return false;
-    meet_words(c, gpu, m, where, sizeof where);
-    size_t failed = 0, left = 0, in_mpi = 0;
+    struct absence a = {0};
     for (size_t i = 0; i < m->missing_count; i++) {
         const struct trc_gpu_op *op = ana_gpu_op_of(c, m->missing[i], m->identity, m->sequence);
         const struct ana_waiting *waiting = ana_rank_waiting(c, m->missing[i]);
         const uint8_t *freed = ana_map_find(&gpu->freed, m->identity, m->missing[i], 0);
-        failed += op && op->state == TRC_GPU_FAILED;
-        left += freed && *freed;
-        in_mpi += waiting && waiting->kind != ANA_WAITING_POLL;
-        if (op && op->state == TRC_GPU_FAILED && !*result)
-            snprintf(result, sizeof result, ": the call returned %s", trc_gpu_result_name(op->result));
-        else if (freed && *freed && !*result)
-            snprintf(result, sizeof result, ": it has given the communicator up");
+        if (op && op->state == TRC_GPU_FAILED && a.failed++ == 0)
+            a.result = op->result;
+        a.left += freed && *freed;
+        a.in_mpi += waiting && waiting->kind != ANA_WAITING_POLL;
     }
-    bool never = m->missing_count > 0 && failed + left >= m->missing_count; /* it is known that they will not come */
+    return a;
+}
+
+static struct ana_fact missing_fact(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m,
+                                    const struct absence *a)
+{
+    struct ana_fact fact = about(c, gpu, m, ANA_SAY_DEVICE_MISSING);
+    if (m->missing_count == 0) {
+        fact.id = ANA_SAY_DEVICE_NOWHERE;
+        fact.more = (int64_t)m->nowhere;
+    } else if (a->failed) {
+        fact.id = ANA_SAY_DEVICE_FAILED;
+        fact.name = trc_gpu_result_name(a->result);
+    } else if (a->left) {
+        fact.id = ANA_SAY_DEVICE_GIVEN_UP;
+    } else if (m->missing_count == 1 && ana_rank_waiting(c, m->missing[0])) {
+        fact.other_call = ana_waiting_call(ana_rank_waiting(c, m->missing[0]));
+    }
+    return fact;
+}
+
+static bool find_missing(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+{
+    if (m->missing_count == 0 && m->nowhere == 0)
+        return false;
+    struct absence a = absence_of(c, gpu, m);
+    bool never = m->missing_count > 0 && a.failed + a.left >= m->missing_count;
     if (!never && may_take_long(c, gpu, m))
         return false;
     if (!never && waits_back(c, gpu, m))
-        return say_both(c, gpu, m, where);
-    for (size_t i = 0; i < m->missing_count; i++)
-        ana_case_blame(c, m->missing[i]);
-    enum ana_verdict_class id = never && left ? ANA_CLASS_EARLY_EXIT : ANA_CLASS_MISSING;
+        return say_both(c, gpu, m);
     /* A rank that spins in MPI computes nothing. */
-    bool waits = never || (m->missing_count && in_mpi == m->missing_count);
-    if (waits ? !ana_case_settle(c, id, never ? ANA_PROVEN : ANA_LIKELY, m->lasted_ns)
-              : !ana_case_settle_by_time(c, id, m->lasted_ns)) {
-        give_up(c);
+    bool waits = never || (m->missing_count && a.in_mpi == m->missing_count);
+    if (!settle(c, never && a.left ? ANA_CLASS_EARLY_EXIT : ANA_CLASS_MISSING, never ? ANA_PROVEN : ANA_LIKELY,
+                m->lasted_ns, m->missing, m->missing_count, !waits))
         return false;
-    }
-    elsewhere_words(c, m->missing, m->missing_count, more, sizeof more);
-    if (m->missing_count)
-        ana_rank_list(c->job, m->missing, m->missing_count, who, sizeof who);
-    else
-        snprintf(who, sizeof who, "%zu rank%s without a trace file", m->nowhere, m->nowhere == 1 ? "" : "s");
-    ana_case_say(c, "%s %s not come to %s, where %zu of %d wait%s", who,
-                 (m->missing_count ? m->missing_count : m->nowhere) == 1 ? "has" : "have", where, m->count,
-                 m->comm->def.size, *result ? result : more);
-    add_meet_evidence(c, m);
+    c->out->summary = missing_fact(c, gpu, m, &a);
+    add_place(c, m);
     return true;
 }
 
 /* All ranks have come, but on some the stream has not: something before it on the device does not end. */
-static bool find_blocked(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+static bool find_blocked(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
-    size_t started = 0;
+    size_t started = 0, n = 0;
     const struct ana_gpu_wait *behind = NULL;
-    if (may_take_long(c, gpu, m))
-        return false;
     for (size_t i = m->first; i < m->first + m->count; i++) {
         const struct ana_gpu_wait *w = &gpu->wait[i];
         started += w->op->state == TRC_GPU_STARTED;
         if (w->op->state == TRC_GPU_STARTED || c->moved[w->index])
             continue;
         behind = behind ? behind : w;
-        ana_case_blame(c, w->index);
+        add_rank(gpu, &n, w->index);
     }
-    if (!behind || !ana_case_settle(c, ANA_CLASS_DEVICE, ANA_LIKELY, m->lasted_ns)) {
-        give_up(c);
+    if (!behind || may_take_long(c, gpu, m) ||
+        !settle(c, ANA_CLASS_DEVICE, ANA_LIKELY, m->lasted_ns, gpu->room, n, false))
         return false;
+    c->out->summary = about(c, gpu, m, ANA_SAY_DEVICE_NOT_ENQUEUED);
+    if (behind->op->state != TRC_GPU_CALLED) {
+        char stream[32];
+        snprintf(stream, sizeof stream, "%#llx", (unsigned long long)behind->op->stream);
+        c->out->summary.id = ANA_SAY_DEVICE_BEHIND;
+        c->out->summary.count = (int64_t)started;
+        c->out->next = (struct ana_fact){ANA_SAY_DEVICE_BEHIND_NEXT, .name = ana_case_text(c, stream)};
     }
-    char where[200], who[128];
-    meet_words(c, gpu, m, where, sizeof where);
-    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    if (behind->op->state == TRC_GPU_CALLED) {
-        ana_case_say(c, "all have come to %s, and on %s the call has not put it on the stream", where, who);
-    } else {
-        ana_case_say(c,
-                     "the stream of %s has not come to %s, which %zu of %d have started: work before it does not end",
-                     who, where, started, m->comm->def.size);
-        ana_case_next(c, "the kernel or copy that was put on stream %#llx of that rank before it",
-                      (unsigned long long)behind->op->stream);
-    }
-    add_meet_evidence(c, m);
+    add_place(c, m);
     return true;
 }
 
 /* All ranks have come, and the operation does not end on some or all. */
-static bool find_inside(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+static bool find_inside(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
-    size_t all = (size_t)m->comm->def.size;
-    for (size_t i = m->first; i < m->first + m->count; i++) {
+    bool some = m->count < (size_t)m->comm->def.size;
+    for (size_t i = m->first; i < m->first + m->count; i++)
         if (c->moved[gpu->wait[i].index] || gpu->wait[i].op->state != TRC_GPU_STARTED)
             return false;
-        if (m->count < all)
-            ana_case_blame(c, gpu->wait[i].index);
-    }
-    if (!ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, m->lasted_ns)) {
-        give_up(c);
+    size_t n = some ? waiting_in(gpu, m) : 0;
+    if (!settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, m->lasted_ns, gpu->room, n, false))
         return false;
-    }
-    char where[200], bytes[ANA_TEXT], who[128];
-    meet_words(c, gpu, m, where, sizeof where);
-    ana_number(bytes, sizeof bytes, ANA_BYTES, (double)gpu->wait[m->first].op->bytes, false);
-    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    if (m->count < all)
-        ana_case_say(c, "%s %s not come out of %s (%s), which the others have completed", who,
-                     c->out->culprits == 1 ? "has" : "have", where, bytes);
-    else
-        ana_case_say(c, "all %zu ranks have started %s (%s), and none completes it", all, where, bytes);
-    add_meet_evidence(c, m);
-    ana_case_next(
-        c, "NCCL's transport and the network (NCCL_DEBUG=INFO), and the state of the GPUs: the program's calls fit "
-           "together");
+    struct ana_fact fact = about(c, gpu, m, some ? ANA_SAY_DEVICE_NOT_OUT : ANA_SAY_DEVICE_INSIDE);
+    fact.size = gpu->wait[m->first].op->bytes;
+    say(c, fact, ANA_SAY_DEVICE_INSIDE_NEXT);
+    add_place(c, m);
     return true;
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */
+
+static bool receives(const struct ana_case *c, const struct ana_gpu_wait *w)
+{
+    return strcmp(ana_gpu_call_of(c, w).name, "ncclRecv") == 0;
+}
 
 /* The other end of a message: NULL if its rank has not called it, or (*past) has by now called later ones, so that its
  * table may have forgotten it. */
@@ -341,13 +352,25 @@ static const struct trc_gpu_op *other_end(const struct ana_case *c, size_t index
         const struct trc_comm *comm = trc_comm(file, op->comm);
         if (!(op->flags & TRC_GPU_MESSAGE) || op->sequence < w->op->sequence || op->root != w->comm->def.rank ||
             !comm || comm->def.identity != w->comm->def.identity ||
-            strcmp(trc_call(file, op->call)->name, op_name(c, w)) == 0)
+            strcmp(trc_call(file, op->call)->name, ana_gpu_call_of(c, w).name) == 0)
             continue;
         if (op->sequence == w->op->sequence)
             return op;
         *past = true;
     }
     return NULL;
+}
+
+static void say_size(struct ana_case *c, const struct ana_gpu_wait *w, size_t partner, const struct trc_gpu_op *other)
+{
+    bool in = receives(c, w);
+    c->out->summary = (struct ana_fact){ANA_SAY_DEVICE_OTHER_SIZE,
+                                        .who = ana_one_rank(in ? w->index : partner),
+                                        .others = ana_one_rank(in ? partner : w->index),
+                                        .count = (int64_t)(in ? w->op->bytes : other->bytes),
+                                        .of = (int64_t)(in ? other->bytes : w->op->bytes),
+                                        .number = (int64_t)w->op->sequence + 1,
+                                        .comm = w->comm};
 }
 
 static bool find_message(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_wait *w)
@@ -357,64 +380,53 @@ static bool find_message(struct ana_case *c, const struct ana_gpu *gpu, const st
         return false;
     bool past, waits_now = w->op->state == TRC_GPU_STARTED || w->lasted_ns / PATIENCE >= c->rules.hang_ns;
     const struct trc_gpu_op *other = other_end(c, partner, w, &past);
-    if (past || (!other && !waits_now))
+    if (past || (!other && !waits_now) || (other && other->bytes == w->op->bytes))
         return false;
-    bool in = strcmp(op_name(c, w), "ncclRecv") == 0;
-    bool fits = other && other->bytes == w->op->bytes;
-    ana_case_blame(c, w->index);
-    ana_case_blame(c, partner);
     const struct ana_waiting *waiting = ana_rank_waiting(c, partner);
-    enum ana_verdict_class id = other ? ANA_CLASS_MISMATCHED : ANA_CLASS_UNMATCHED;
-    bool waits = other || (waiting && waiting->kind != ANA_WAITING_POLL); /* one that spins in MPI computes nothing */
-    if (fits || (waits ? !ana_case_settle(c, id, other ? ANA_PROVEN : ANA_LIKELY, w->lasted_ns)
-                       : !ana_case_settle_by_time(c, id, w->lasted_ns))) {
-        give_up(c);
+    const size_t both[] = {w->index, partner};
+    /* One that spins in MPI computes nothing. */
+    bool computes = !other && !(waiting && waiting->kind != ANA_WAITING_POLL);
+    if (!settle(c, other ? ANA_CLASS_MISMATCHED : ANA_CLASS_UNMATCHED, other ? ANA_PROVEN : ANA_LIKELY, w->lasted_ns,
+                both, 2, computes))
         return false;
+    if (other) {
+        say_size(c, w, partner, other);
+        return true;
     }
-    char comm[128], more[256];
-    ana_comm_words(c->job, w->comm, comm, sizeof comm);
-    elsewhere_words(c, &partner, 1, more, sizeof more);
-    struct ana_label mine = ana_rank_label(c->job, w->index), its = ana_rank_label(c->job, partner);
-    const char *me = mine.text, *it = its.text;
-    if (other)
-        ana_case_say(c, "rank %s %s %llu bytes, rank %s %s %llu: message %llu between them on %s", me,
-                     in ? "receives" : "sends", (unsigned long long)w->op->bytes, it, in ? "sends" : "receives",
-                     (unsigned long long)other->bytes, (unsigned long long)w->op->sequence + 1, comm);
-    else
-        ana_case_say(c, "rank %s waits in %s %s rank %s on %s, which has not called %s%s", me, op_name(c, w),
-                     in ? "from" : "to", it, comm, in ? "ncclSend" : "ncclRecv", more);
+    c->out->summary = (struct ana_fact){receives(c, w) ? ANA_SAY_DEVICE_NOT_SENT : ANA_SAY_DEVICE_NOT_RECEIVED,
+                                        .who = ana_one_rank(w->index), .others = ana_one_rank(partner),
+                                        .call = ana_gpu_call_of(c, w), .comm = w->comm};
+    if (waiting)
+        c->out->summary.other_call = ana_waiting_call(waiting);
     return true;
 }
 
 /* ---- the driver ------------------------------------------------------------------------------------------------- */
 
 /* The recorder's question to the driver has not returned: what is known of that rank's operations is as old as that. */
-static bool find_driver(struct ana_case *c, const struct ana_gpu *gpu)
+static bool find_driver(struct ana_case *c, struct ana_gpu *gpu)
 {
     int64_t lasted = INT64_MAX;
-    for (size_t i = 0; i < gpu->waits; i++) {
-        size_t index = gpu->wait[i].index;
-        const struct ana_rank *r = &c->job->process[index].rank;
+    size_t n = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_rank *r = &c->job->process[i].rank;
         const struct trc_gpu_head *head = trc_gpu(r->file);
-        int64_t since = head->inside_since
-                            ? ana_time_within(ana_clock_job_time(c->job->clock, index, head->inside_since))
-                            : r->end_ns;
-        if (c->moved[index] || r->end_ns - since < c->rules.proof_ns)
+        uint64_t inside = head ? head->inside_since : 0;
+        int64_t since = inside ? ana_time_within(ana_clock_job_time(c->job->clock, i, inside)) : r->end_ns;
+        if (c->moved[i] || ana_case_ended(c, i) || r->end_ns - since < c->rules.proof_ns)
             continue;
         lasted = r->end_ns - since < lasted ? r->end_ns - since : lasted;
-        ana_case_blame(c, index);
+        gpu->room[n++] = i;
     }
-    if (c->out->culprits == 0 || !ana_case_settle(c, ANA_CLASS_DEVICE, ANA_LIKELY, lasted)) {
-        give_up(c);
+    if (n == 0 || !settle(c, ANA_CLASS_DEVICE, ANA_LIKELY, lasted, gpu->room, n, false))
         return false;
+    struct ana_fact fact = {ANA_SAY_DEVICE_NO_ANSWER, .who = ANA_CULPRITS};
+    if (gpu->meets) {
+        fact.call = ana_gpu_call_of(c, &gpu->wait[gpu->meet[0].first]);
+        fact.comm = gpu->meet[0].comm;
     }
-    char who[128], where[200] = "";
-    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    if (gpu->meets)
-        meet_words(c, gpu, &gpu->meet[0], where, sizeof where);
-    ana_case_say(c, "the CUDA driver of %s does not answer%s%s", who, *where ? "; under way: " : "", where);
-    ana_case_evidence(c, "a cuEventQuery of ours has not returned for %.1f s", (double)lasted / 1e9);
-    ana_case_next(c, "`nvidia-smi` and `dmesg` on that node: a GPU that fell off, or its driver");
+    say(c, fact, ANA_SAY_DEVICE_NO_ANSWER_NEXT);
+    ana_case_fact(c, (struct ana_fact){ANA_SAY_DEVICE_QUERY, .time = lasted});
     return true;
 }
 
@@ -433,7 +445,7 @@ bool ana_find_gpu(struct ana_case *c)
 {
     struct ana_gpu gpu;
     bool any = ana_gpu_gather(c, &gpu);
-    bool found = find_error(c, &gpu, any);
+    bool found = gpu.room && find_error(c, &gpu, any);
     found = found || (any && (ana_gpu_mismatch(c, &gpu) || find_order(c, &gpu)));
     /* Only the last meet in a chain of waits tells why. */
     for (size_t i = 0; any && i < gpu.meets && !found; i++)

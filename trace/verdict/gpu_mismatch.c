@@ -1,111 +1,123 @@
 /* Ranks that are in the same collective of a communicator with other arguments. */
+#include "trace/util/hash.h"
+#include "trace/verdict/differs.h"
 #include "trace/verdict/gpu.h"
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+/* What all must agree on, as terms of struct ana_agreed. */
+enum { CALL, COUNT, TYPE, ROOT, OPERATION };
+
 /* "ncclBcast" and "ncclBroadcastConfig" are "ncclBroadcast". */
-static bool same_call(const char *a, const char *b)
+static uint64_t call_of(const char *name)
 {
-    size_t n = strlen(a), m = strlen(b);
-    if (strcmp(a, "ncclBcast") == 0)
-        return same_call("ncclBroadcast", b);
-    if (strcmp(b, "ncclBcast") == 0)
-        return same_call(a, "ncclBroadcast");
-    n -= n > 6 && strcmp(a + n - 6, "Config") == 0 ? 6 : 0;
-    m -= m > 6 && strcmp(b + m - 6, "Config") == 0 ? 6 : 0;
-    return n == m && memcmp(a, b, n) == 0;
+    char core[64];
+    size_t n = strlen(name), end = sizeof "Config" - 1;
+    if (strcmp(name, "ncclBcast") == 0)
+        return ana_hash_text("ncclBroadcast");
+    n -= n > end && strcmp(name + n - end, "Config") == 0 ? end : 0;
+    n = n < sizeof core ? n : sizeof core - 1;
+    memcpy(core, name, n);
+    core[n] = 0;
+    return ana_hash_text(core);
 }
 
-struct terms {
-    size_t index;
-    const char *call;
-    const struct trc_gpu_op *op;
+/* A reduction that the program made has a number of the rank's own. */
+static struct ana_agreed terms_of(const struct trc_gpu_op *op, const char *call)
+{
+    return (struct ana_agreed){{[CALL] = call_of(call),
+                                [COUNT] = op->count,
+                                [TYPE] = op->type,
+                                [ROOT] = (uint32_t)op->root,
+                                [OPERATION] = op->op == TRC_GPU_OP_OWN ? ANA_AGREES_WITH_ALL : op->op}};
+}
+
+/* Those that came to one collective. */
+struct meeting {
+    struct ana_gpu_wait *op; /* only rank, operation and communicator of these are set */
+    struct ana_agreed *terms;
+    size_t count;
 };
 
-static bool agree(const struct terms *a, const struct terms *b)
+static struct ana_fact fact_of(const struct ana_case *c, const struct ana_gpu_wait *odd,
+                               const struct ana_gpu_wait *usual, size_t term)
 {
-    bool own = a->op->op == TRC_GPU_OP_OWN || b->op->op == TRC_GPU_OP_OWN; /* numbers of a rank's own */
-    return same_call(a->call, b->call) && a->op->count == b->op->count && a->op->type == b->op->type &&
-           a->op->root == b->op->root && (own || a->op->op == b->op->op);
+    struct ana_fact fact = {.call = ana_gpu_call_of(c, odd), .comm = odd->comm};
+    fact.number = (int64_t)odd->op->sequence + 1;
+    switch (term) {
+    case CALL:
+        fact.id = ANA_SAY_DEVICE_OTHER_CALL;
+        fact.other_call = ana_gpu_call_of(c, usual);
+        break;
+    case ROOT:
+        fact.id = ANA_SAY_DEVICE_OTHER_ROOT;
+        fact.count = odd->op->root;
+        fact.of = usual->op->root;
+        break;
+    case OPERATION:
+        fact.id = ANA_SAY_DEVICE_OTHER_OPERATION;
+        fact.name = trc_gpu_op_name(odd->op);
+        fact.other_name = trc_gpu_op_name(usual->op);
+        break;
+    default:
+        fact.id = ANA_SAY_DEVICE_OTHER_DATA;
+        fact.count = (int64_t)odd->op->count;
+        fact.of = (int64_t)usual->op->count;
+        fact.name = trc_gpu_type_name(odd->op);
+        fact.other_name = trc_gpu_type_name(usual->op);
+    }
+    return fact;
 }
 
-/* "1024 x float32". */
-static void data_words(const struct trc_gpu_op *op, char *out, size_t size)
+/* Where one half stands against the other, all of them are named, and one of each is told. */
+static bool judge(struct ana_case *c, const struct ana_gpu_meet *m, const struct meeting *meeting)
 {
-    const char *type = trc_gpu_type_name(op);
-    snprintf(out, size, type ? "%llu x %s" : "%llu bytes", (unsigned long long)op->count, type);
+    struct ana_difference d;
+    if (!ana_find_difference(meeting->terms, meeting->count, &d)) {
+        c->memory = true;
+        return false;
+    }
+    if (d.odds == 0 || !ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, m->lasted_ns))
+        return false;
+    bool tie = d.odds * 2 == meeting->count;
+    for (size_t i = 0; i < meeting->count; i++)
+        if (tie || !ana_agree(&meeting->terms[i], &d.most))
+            ana_case_blame(c, meeting->op[i].index);
+    struct ana_fact fact = fact_of(c, &meeting->op[d.odd], &meeting->op[d.usual], d.term);
+    size_t others = meeting->count - d.odds;
+    fact.who = tie ? ana_one_rank(meeting->op[d.odd].index) : ANA_CULPRITS;
+    fact.others = ana_one_rank(meeting->op[d.usual].index);
+    fact.more = tie || others == 1 ? 0 : (int64_t)others;
+    c->out->summary = fact;
+    ana_case_fact(c, (struct ana_fact){ANA_SAY_DEVICE_BOTH, .number = fact.number});
+    return true;
 }
 
-static void say(struct ana_case *c, const struct ana_gpu_meet *m, const struct terms *odd, size_t odds,
-                const struct terms *usual, size_t all)
+static void gather(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m, struct meeting *out)
 {
-    char who[128], others[64], comm[128], a[64], b[64];
-    bool tie = odds * 2 == all;
-    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    if (odds == 1 || tie)
-        snprintf(who, sizeof who, "rank %s", ana_rank_label(c->job, odd->index).text);
-    if (all - odds == 1 || tie)
-        snprintf(others, sizeof others, "rank %s", ana_rank_label(c->job, usual->index).text);
-    else
-        snprintf(others, sizeof others, "the other %zu", all - odds);
-    ana_comm_words(c->job, m->comm, comm, sizeof comm);
-    data_words(odd->op, a, sizeof a);
-    data_words(usual->op, b, sizeof b);
-    unsigned long long n = (unsigned long long)m->sequence + 1;
-    if (!same_call(odd->call, usual->call))
-        ana_case_say(c, "%s called %s where %s called %s: collective %llu on %s", who, odd->call, others, usual->call,
-                     n, comm);
-    else if (strcmp(a, b) != 0)
-        ana_case_say(c, "%s gave %s to %s where %s gave %s: collective %llu on %s", who, a, odd->call, others, b, n,
-                     comm);
-    else if (odd->op->root != usual->op->root)
-        ana_case_say(c, "%s gave root %d to %s where %s gave root %d: collective %llu on %s", who, odd->op->root,
-                     odd->call, others, usual->op->root, n, comm);
-    else
-        ana_case_say(c, "%s gave %s to %s where %s gave %s: collective %llu on %s", who, trc_gpu_op_name(odd->op),
-                     odd->call, others, trc_gpu_op_name(usual->op), n, comm);
-    ana_case_evidence(c, "both are collective %llu on that communicator in the ranks' own tables of operations", n);
-}
-
-#define MOST 1024u
-
-static bool judge(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
-{
-    static _Thread_local struct terms terms[MOST];
-    size_t n = 0, best = 0, best_count = 0, odd = SIZE_MAX, odds = 0;
-    for (size_t i = 0; i < c->count && n < MOST; i++) {
+    out->count = 0;
+    for (size_t i = 0; i < c->count; i++) {
         bool in = ana_gpu_is_member(c, gpu, m, i);
         const struct trc_gpu_op *op = in ? ana_gpu_op_of(c, i, m->identity, m->sequence) : NULL;
-        if (op && op->state != TRC_GPU_FAILED)
-            terms[n++] = (struct terms){i, trc_call(c->job->process[i].rank.file, op->call)->name, op};
+        if (!op || op->state == TRC_GPU_FAILED)
+            continue;
+        const struct trc_file *file = c->job->process[i].rank.file;
+        out->op[out->count] = (struct ana_gpu_wait){.index = i, .op = op, .comm = trc_comm(file, op->comm)};
+        out->terms[out->count++] = terms_of(op, trc_call(file, op->call)->name);
     }
-    for (size_t i = 0; i < n; i++) {
-        size_t same = 0;
-        for (size_t k = 0; k < n; k++)
-            same += agree(&terms[i], &terms[k]);
-        if (same > best_count) {
-            best = i;
-            best_count = same;
-        }
-        if (same == n)
-            return false; /* as nearly always */
-    }
-    for (size_t i = 0; i < n; i++)
-        if (!agree(&terms[best], &terms[i]) && odds++ == 0)
-            odd = i;
-    if (odds == 0 || !ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, m->lasted_ns))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (odds * 2 == n || !agree(&terms[best], &terms[i]))
-            ana_case_blame(c, terms[i].index);
-    say(c, m, &terms[odd], odds, &terms[best], n);
-    return true;
 }
 
 bool ana_gpu_mismatch(struct ana_case *c, const struct ana_gpu *gpu)
 {
-    for (size_t i = 0; i < gpu->meets; i++)
-        if (gpu->meet[i].lasted_ns >= c->rules.proof_ns && judge(c, gpu, &gpu->meet[i]))
-            return true;
-    return false;
+    struct meeting all = {.op = calloc(c->count + 1, sizeof *all.op), .terms = calloc(c->count + 1, sizeof *all.terms)};
+    bool found = false;
+    c->memory |= !all.op || !all.terms;
+    for (size_t i = 0; i < gpu->meets && all.op && all.terms && !found; i++)
+        if (gpu->meet[i].lasted_ns >= c->rules.proof_ns) {
+            gather(c, gpu, &gpu->meet[i], &all);
+            found = judge(c, &gpu->meet[i], &all);
+        }
+    free(all.op);
+    free(all.terms);
+    return found;
 }

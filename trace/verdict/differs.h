@@ -1,0 +1,32 @@
+/* Who differs from most: of many that should agree in all their terms, those that do not.  For trace/verdict only. */
+#ifndef ANA_VERDICT_DIFFERS_H
+#define ANA_VERDICT_DIFFERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ANA_AGREED_MOST = 5 };
+#define ANA_AGREES_WITH_ALL UINT64_MAX /* as a term: not known, or of no matter */
+
+/* What one of them says, the most telling term first. */
+struct ana_agreed {
+    uint64_t term[ANA_AGREED_MOST];
+};
+
+struct ana_difference {
+    size_t odds;  /* how many differ from what most say; 0: none */
+    size_t odd;   /* the first of them */
+    size_t term;  /* the first term in which that one differs */
+    size_t usual; /* one that says in this term what most say */
+    struct ana_agreed most;
+};
+
+/* Whether two agree in all terms. */
+bool ana_agree(const struct ana_agreed *a, const struct ana_agreed *b);
+/* Finds what most of `n` say, and who differs from it, in time linear in n for the few ways in which they usually
+ * differ.  Where two say the same number of times different things, the first counts as most.  *out is then complete.
+ * False: out of memory. */
+bool ana_find_difference(const struct ana_agreed *all, size_t n, struct ana_difference *out);
+
+#endif
