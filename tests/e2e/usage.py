@@ -23,6 +23,7 @@ def wrong_usage():
         "report without a folder": ["report", "--json"],
         "dump without a folder": ["dump"],
         "verdict without a folder": ["verdict", "--json"],
+        "check without a folder": ["check", "--json"],
         "help on nothing there is": ["help", "nothing"],
         "a value that is missing": ["verdict", "--hang"],
         "verdict with a word for seconds": ["verdict", "--hang", "soon", "trace"],
@@ -36,7 +37,7 @@ def unreadable():
     with open("text.hpctop", "w") as f:
         f.write("this is not a trace\n" * 1000)
     open("zero.hpctop", "w").close()
-    for command in ("report", "dump", "verdict"):
+    for command in ("report", "dump", "verdict", "check"):
         for name in ("no-such-folder", "nothing", "text.hpctop", "zero.hpctop"):
             r = hpctop(command, name)
             check("2 for: %s %s" % (command, name), r.code == 2 and one_line(r.err) and not r.out, r)

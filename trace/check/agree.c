@@ -1,0 +1,136 @@
+/* What the ranks of one collective must agree on. */
+#include "trace/check/check_impl.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CANDIDATES 64u /* ranks whose terms may be those that most ranks gave */
+
+enum difference { SAME, CALLS, ROOTS, BYTES };
+
+static bool varies(const char *name)
+{
+    return strstr(name, "therv") || strstr(name, "tterv") || strstr(name, "toallv") || strstr(name, "toallw");
+}
+
+/* The length of a call's name without the ending of 64-bit counts. */
+static size_t core(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 2 && memcmp(name + n - 2, "_c", 2) == 0 ? n - 2 : n;
+}
+
+static bool same_call(const struct trc_call *a, const struct trc_call *b)
+{
+    size_t n = core(a->name);
+    return a == b || (n == core(b->name) && memcmp(a->name, b->name, n) == 0);
+}
+
+static bool is_compared(const struct ana_act *act)
+{
+    return !act->comm->def.remote_size && !(act->sig.flags & TRC_SIG_FAILED);
+}
+
+/* What must be equal on all ranks; TRC_BYTES_UNKNOWN: nothing. */
+static uint64_t contribution(const struct ana_act *act)
+{
+    switch (trc_opclass_agreed(act->call->opclass)) {
+    case TRC_AGREED_SENT:
+        return act->sig.sent;
+    case TRC_AGREED_RECEIVED:
+        return act->sig.received;
+    case TRC_AGREED_LARGER:
+        return act->sig.sent > act->sig.received ? act->sig.sent : act->sig.received;
+    case TRC_AGREED_SENT_EACH:
+        return varies(act->call->name) ? TRC_BYTES_UNKNOWN : act->sig.sent;
+    case TRC_AGREED_RECV_EACH:
+        return varies(act->call->name) ? TRC_BYTES_UNKNOWN : act->sig.received;
+    case TRC_AGREED_NOTHING:
+        break;
+    }
+    return TRC_BYTES_UNKNOWN;
+}
+
+static enum difference compare(const struct ana_act *a, const struct ana_act *b)
+{
+    if (!same_call(a->call, b->call))
+        return CALLS;
+    if (!is_compared(a) || !is_compared(b))
+        return SAME;
+    if (trc_opclass_is_rooted(a->call->opclass) && a->sig.peer >= 0 && b->sig.peer >= 0 && a->sig.peer != b->sig.peer)
+        return ROOTS;
+    uint64_t x = contribution(a), y = contribution(b);
+    return x != y && x != TRC_BYTES_UNKNOWN && y != TRC_BYTES_UNKNOWN ? BYTES : SAME;
+}
+
+/* The act that most ranks agree with. */
+static const struct ana_act *usual(const struct ana_act *const *act, size_t n)
+{
+    size_t best = 0, most = 0;
+    for (size_t i = 0; i < n && i < CANDIDATES && most * 2 <= n; i++) {
+        size_t agree = 0;
+        for (size_t k = 0; k < n; k++)
+            agree += compare(act[i], act[k]) == SAME;
+        if (agree > most) {
+            most = agree;
+            best = i;
+        }
+    }
+    return act[best];
+}
+
+static void report(struct ana_check *c, const struct ana_act *odd, const struct ana_act *like)
+{
+    const struct ana_act *both[] = {odd, like};
+    switch (compare(odd, like)) {
+    case CALLS:
+        ana_found_add(c, ANA_CHECK_COLLECTIVE, both, 2, "different calls");
+        break;
+    case ROOTS:
+        ana_found_add(c, ANA_CHECK_COLLECTIVE, both, 2, "roots %d and %d", odd->sig.peer, like->sig.peer);
+        break;
+    case BYTES:
+        ana_found_add(c, ANA_CHECK_COLLECTIVE, both, 2, "%" PRIu64 " and %" PRIu64 " bytes", contribution(odd),
+                      contribution(like));
+        break;
+    case SAME:
+        break;
+    }
+}
+
+/* Where each rank has counts of its own, what is sent must still be what is received. */
+static void compare_sums(struct ana_check *c, const struct ana_act *const *act, size_t n)
+{
+    uint64_t sent = 0, received = 0, at_root = TRC_BYTES_UNKNOWN;
+    enum trc_opclass opclass = act[0]->call->opclass;
+    bool gather = opclass == TRC_OP_GATHER, scatter = opclass == TRC_OP_SCATTER;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_compared(act[i]))
+            return;
+        sent += act[i]->sig.sent;
+        received += act[i]->sig.received;
+        if (act[i]->sig.peer == c->job->process[act[i]->rank].rank.rank)
+            at_root = gather ? act[i]->sig.received : act[i]->sig.sent;
+    }
+    if (gather || opclass == TRC_OP_ALLGATHER)
+        received = gather ? at_root : act[0]->sig.received;
+    else if (scatter)
+        sent = at_root;
+    else if (opclass != TRC_OP_ALLTOALL)
+        return;
+    if (sent != received && sent != TRC_BYTES_UNKNOWN && received != TRC_BYTES_UNKNOWN)
+        ana_found_add(c, ANA_CHECK_COLLECTIVE, act, n, "%" PRIu64 " bytes are sent, %" PRIu64 " received", sent,
+                      received);
+}
+
+void ana_check_agree(struct ana_check *c, const struct ana_act *const *act, size_t n, bool all)
+{
+    bool same = true;
+    for (size_t i = 1; i < n && same; i++)
+        same = compare(act[0], act[i]) == SAME;
+    if (same && all)
+        compare_sums(c, act, n);
+    const struct ana_act *like = same ? NULL : usual(act, n);
+    for (size_t i = 0; i < n && !same; i++)
+        report(c, act[i], like);
+}

@@ -1,0 +1,56 @@
+/* Errors of a program that did not bite in the recorded run, but are errors by MPI's rules.  Findings follow from
+ * records alone: who ran, what matched, what was left.  Pure: a job in, findings out. */
+#ifndef ANA_CHECK_H
+#define ANA_CHECK_H
+
+#include "trace/job/job.h"
+
+enum ana_check_class {
+#define CHECK_CLASS(id, name, weight, text) ANA_CHECK_##id,
+#include "trace/check/check_class.def"
+#undef CHECK_CLASS
+    ANA_CHECK_CLASSES
+};
+
+enum ana_check_weight { ANA_CHECK_WEIGHT_ERROR, ANA_CHECK_WEIGHT_NOTE };
+
+/* The name of a class, as in texts and JSON; static. */
+const char *ana_check_name(enum ana_check_class id);
+/* Whether a class is an error of the program, or only worth a look. */
+enum ana_check_weight ana_check_weight(enum ana_check_class id);
+/* What is wrong with a program of this class, in words; static. */
+const char *ana_check_text(enum ana_check_class id);
+
+/* A call at a place in the program. */
+struct ana_place {
+    const char *call; /* "MPI_Send" */
+    const char *site; /* "app.c:17"; where lines are not known "function+0x12" or "module+0x34"; "" unknown */
+};
+
+/* An error, wherever and whenever it shows at the same places. */
+struct ana_finding {
+    enum ana_check_class id;
+    const struct ana_place *place; /* each once, in order of call and site */
+    size_t places;
+    const size_t *rank; /* rank indices of all who took part, rising */
+    size_t ranks;
+    uint64_t times;
+    const char *detail; /* of the first time, in words: "roots 0 and 1"; "" none */
+};
+
+struct ana_findings {
+    struct ana_finding *finding; /* errors before notes, then by class, places */
+    size_t count;
+    size_t errors;            /* of these */
+    uint64_t calls;           /* that were looked at */
+    const char *const *limit; /* what could not be checked, and why: one line each */
+    size_t limits;
+};
+
+/* Checks all events that the files have; the job must have ended, or what still runs is not judged.  NULL: out of
+ * memory.  Free with ana_findings_free, before the job is closed. */
+const struct ana_findings *ana_check(struct ana_job *job);
+/* Frees findings with all that they point to; NULL is none. */
+void ana_findings_free(const struct ana_findings *findings);
+
+#endif

@@ -1,0 +1,234 @@
+/* What the files of the check share; nobody else includes this.
+ *
+ *   load     each thread's calls become steps; a request's completion is known when its start is reached
+ *   replay   the steps are played again, every send synchronous: message ends are paired, ranks of collectives meet
+ *   found    what disagrees there, and what is left over, becomes findings */
+#ifndef ANA_CHECK_IMPL_H
+#define ANA_CHECK_IMPL_H
+
+#include "trace/check/check.h"
+#include "trace/job/job_impl.h"
+#include "trace/util/hash_map.h"
+#include "trace/util/pool.h"
+
+#define ANA_NO_RANK UINT32_MAX
+
+/* What all steps of one signature share. */
+struct ana_act {
+    struct trc_sig sig;
+    const struct trc_call *call;
+    const struct trc_comm *comm; /* or NULL */
+    uint64_t identity;           /* of comm, in all of its worlds */
+    uint32_t to, from;           /* rank indices of the partners; ANA_NO_RANK: none, any, or not known */
+    uint32_t rank;               /* whose it is */
+};
+#define ANA_ACTS 256u /* in a piece of them */
+struct ana_acts {
+    struct ana_act **piece;
+    size_t count;
+};
+
+/* An event, or a SUB item of the one before. */
+struct ana_step {
+    uint32_t act;
+    uint32_t request_thread;
+    uint64_t request, sequence;
+    uint64_t begin; /* ticks */
+};
+
+struct ana_end;
+struct ana_meeting;
+struct ana_stamp;
+
+/* A request, by its start number on its thread; or what a blocking call has under way. */
+struct ana_request {
+    const struct ana_act *start, *end; /* NULL: not seen */
+    bool freed;                        /* by MPI_Request_free: when it completes is not known */
+    struct ana_end *send, *receive;    /* in the replay: what it has begun and nobody has completed; NULL: nothing */
+    struct ana_meeting *meeting;
+};
+
+/* One thread of one rank, and how far the replay has come with it. */
+struct ana_actor {
+    uint32_t rank, thread;
+    struct ana_step *step;
+    size_t steps, room;
+    struct ana_request *request;
+    size_t requests, request_room;
+    size_t at;      /* the step that comes next */
+    size_t waiting; /* where the call begins that it is inside; == at: in none */
+    size_t missing; /* ends and meetings that this call still waits for */
+    bool let_go;    /* it goes on, whatever is missing */
+    bool stuck;     /* while the replay is: nobody can ever move it */
+    size_t visited; /* likewise: its place on the way along who waits for whom, 0 none */
+    struct ana_request blocking;
+    uint32_t *clock; /* vector clock, one word an actor; NULL: none is kept */
+};
+
+/* One rank: its threads, and what holds for all of them. */
+struct ana_player {
+    size_t first, actors;
+    struct ana_acts acts;
+    bool finalized;         /* it ended in its own way: what it left is left */
+    bool whole;             /* all its events are there */
+    bool queued;            /* it has its turn */
+    bool unknown_receives;  /* it received what cannot be told: any message may have been received */
+    struct ana_map windows; /* struct ana_epoch by object, target + 1 (0: the window itself) */
+    struct ana_wild *wild;  /* its last receives from any source */
+};
+
+/* One end of a message. */
+struct ana_end {
+    const struct ana_act *act;        /* of its start */
+    const struct ana_act *got;        /* of a receive: what came, by its completion */
+    struct ana_actor *owner, *waiter; /* owner NULL: gone on without it */
+    struct ana_end *next;             /* in its channel's queue */
+    struct ana_stamp *stamp;          /* when the message was sent; owned by the receive once it is paired */
+    uint64_t serial;                  /* order of posting */
+    bool receive, paired, done;       /* done: nobody has to wait for it */
+};
+
+struct ana_check {
+    struct ana_job *job;
+    struct ana_player *player; /* by rank index */
+    struct ana_actor *actor;   /* by rank, then thread */
+    size_t actors;
+    uint64_t calls;
+    bool memory;  /* ran out */
+    bool partial; /* events are missing somewhere: what was matched with what is not known */
+    bool free;    /* nobody waits in the replay: it has lost its way, or is partial */
+    bool wild;    /* somebody receives from any source: clocks are kept */
+
+    struct ana_pool ends, stamps;
+    struct ana_map channels; /* struct ana_queue by identity, source and destination, tag */
+    struct ana_map meetings; /* struct ana_meeting * by identity, sequence */
+    struct ana_map groups;   /* struct ana_group by identity */
+    uint64_t serial;
+    uint32_t *turn; /* ring of the ranks that have somebody to move */
+    size_t turn_first, turns;
+    struct ana_found *found;
+};
+
+/* load.c */
+/* Reads all files into players and actors.  False: out of memory. */
+bool ana_check_load(struct ana_check *c);
+/* Frees them. */
+void ana_check_unload(struct ana_check *c);
+/* The actor of a rank's thread; NULL: there is none. */
+static inline struct ana_actor *ana_actor_of(const struct ana_check *c, uint32_t rank, uint32_t thread)
+{
+    const struct ana_player *p = &c->player[rank];
+    return thread < p->actors ? &c->actor[p->first + thread] : NULL;
+}
+/* What a step does. */
+static inline const struct ana_act *ana_act_of(const struct ana_check *c, const struct ana_actor *actor,
+                                               const struct ana_step *step)
+{
+    return &c->player[actor->rank].acts.piece[step->act / ANA_ACTS][step->act % ANA_ACTS];
+}
+/* The request that a step starts or completes; NULL: not known. */
+static inline struct ana_request *ana_request_of(const struct ana_check *c, const struct ana_actor *actor,
+                                                 const struct ana_step *step)
+{
+    struct ana_actor *owner = ana_actor_of(c, actor->rank, step->request_thread);
+    return owner && step->request < owner->requests ? &owner->request[step->request] : NULL;
+}
+/* Whether the actor is inside a call that does not end. */
+static inline bool ana_actor_blocked(const struct ana_actor *actor)
+{
+    return actor->waiting < actor->at && actor->missing > 0;
+}
+
+/* replay.c */
+/* Plays all steps again.  False: out of memory. */
+bool ana_check_replay(struct ana_check *c);
+/* Something that the actor waits for is there now. */
+void ana_actor_wake(struct ana_check *c, struct ana_actor *actor);
+/* Gives a rank a turn. */
+void ana_rank_queue(struct ana_check *c, uint32_t rank);
+
+/* stuck.c */
+/* Nobody can move: reports who waits for whom in a circle, and lets somebody go on.  False: nobody is blocked. */
+bool ana_check_stuck(struct ana_check *c);
+
+/* ends.c */
+/* Begins without any. */
+void ana_ends_begin(struct ana_check *c);
+/* Frees all that are left. */
+void ana_ends_free(struct ana_check *c);
+/* Begins an end of a message; NULL: its partner is not known. */
+struct ana_end *ana_end_post(struct ana_check *c, struct ana_actor *actor, const struct ana_act *act,
+                             const struct ana_act *got, bool receive);
+/* Its owner goes on: the end is freed now or when it is paired.  NULL is none. */
+void ana_end_leave(struct ana_check *c, struct ana_end *end);
+/* Lets a send complete without its receive. */
+void ana_end_buffer(struct ana_check *c, struct ana_end *end);
+/* Whether a receive from any source could take another message that waits. */
+bool ana_end_has_other(const struct ana_check *c, const struct ana_end *end);
+/* Whether a receive with this signature takes messages from anyone. */
+static inline bool ana_act_is_wild(const struct ana_act *act)
+{
+    return act->sig.source == TRC_PEER_ANY;
+}
+/* Reports the messages that nobody received. */
+void ana_check_unreceived(struct ana_check *c);
+
+/* race.c */
+/* Begins the clocks, where somebody receives from any source.  False: out of memory. */
+bool ana_clocks_begin(struct ana_check *c);
+/* Copies the actor's clock; NULL: none is kept.  Free with ana_stamp_drop. */
+struct ana_stamp *ana_stamp_take(struct ana_check *c, const struct ana_actor *actor);
+/* The stamp now includes what the actor knows.  NULL: nothing. */
+void ana_stamp_meet(struct ana_stamp *into, const struct ana_actor *actor);
+/* Lets go of a stamp; NULL is none. */
+void ana_stamp_drop(struct ana_check *c, struct ana_stamp *stamp);
+/* What the actor knows now includes what the stamp knew.  NULL: nothing. */
+void ana_clock_join(struct ana_actor *actor, const struct ana_stamp *stamp);
+/* Both ends were paired: reports the receives from any source that could have taken the message before. */
+void ana_check_race(struct ana_check *c, const struct ana_end *send, const struct ana_end *receive);
+/* A receive has completed.  Nothing unless it was from any source. */
+void ana_race_open(struct ana_check *c, const struct ana_actor *actor, const struct ana_end *receive);
+
+/* meet.c */
+/* Begins without any. */
+void ana_meetings_begin(struct ana_check *c);
+/* An actor comes to a collective; NULL: it is not known who the others are. */
+struct ana_meeting *ana_meeting_come(struct ana_check *c, struct ana_actor *actor, const struct ana_act *act,
+                                     uint64_t sequence);
+/* The actor waits for the others, if they are not there.  NULL: nothing. */
+void ana_meeting_wait(struct ana_meeting *meeting, struct ana_actor *actor);
+/* The actor goes on, and takes with it what the others knew.  NULL: nothing. */
+void ana_meeting_leave(struct ana_check *c, struct ana_meeting *meeting, struct ana_actor *actor);
+/* The next member that has not come, from number *at on, as a rank index; ANA_NO_RANK: no more. */
+uint32_t ana_meeting_missing(const struct ana_check *c, const struct ana_meeting *meeting, size_t *at);
+/* Compares the collectives that not all have come to. */
+void ana_check_incomplete(struct ana_check *c);
+/* Frees all that are left. */
+void ana_meetings_free(struct ana_check *c);
+
+/* agree.c */
+/* Compares what the ranks of one collective gave, and reports what differs.  `all`: nobody is missing. */
+void ana_check_agree(struct ana_check *c, const struct ana_act *const *act, size_t n, bool all);
+
+/* epochs.c */
+/* Follows the epochs of windows: its rank's next call on one. */
+void ana_check_epoch(struct ana_check *c, const struct ana_act *act);
+/* Reports the epochs that are open at the end. */
+void ana_check_open_epochs(struct ana_check *c);
+
+/* left.c */
+/* Reports calls that failed, and requests and objects that were left. */
+void ana_check_left(struct ana_check *c);
+
+/* findings.c */
+/* Begins the findings of a check.  False: out of memory. */
+bool ana_found_begin(struct ana_check *c);
+/* Adds one: these acts (of any ranks) are to blame.  The detail is kept of the first at the same places. */
+void ana_found_add(struct ana_check *c, enum ana_check_class id, const struct ana_act *const *act, size_t n,
+                   const char *detail, ...) __attribute__((format(printf, 5, 6)));
+/* Says what could not be checked; each text once. */
+void ana_found_limit(struct ana_check *c, const char *text);
+/* Ends them, sorted; NULL: out of memory.  Free with ana_findings_free. */
+const struct ana_findings *ana_found_end(struct ana_check *c);
+
+#endif

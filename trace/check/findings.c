@@ -1,0 +1,256 @@
+/* Findings: the same error at the same places is one, with all of its ranks. */
+#include "trace/check/check_impl.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACES 16u /* of one finding */
+
+static const struct {
+    const char *name;
+    enum ana_check_weight weight;
+    const char *text;
+} class_of[] = {
+#define CHECK_CLASS(id, name, weight, text) {name, ANA_CHECK_WEIGHT_##weight, text},
+#include "trace/check/check_class.def"
+#undef CHECK_CLASS
+};
+
+const char *ana_check_name(enum ana_check_class id)
+{
+    return class_of[id].name;
+}
+
+enum ana_check_weight ana_check_weight(enum ana_check_class id)
+{
+    return class_of[id].weight;
+}
+
+const char *ana_check_text(enum ana_check_class id)
+{
+    return class_of[id].text;
+}
+
+/* One finding while others are still added to it. */
+struct draft {
+    struct ana_finding is;
+    struct ana_place place[PLACES];
+    uint8_t *ranks; /* one byte a rank index */
+    char detail[160];
+};
+
+struct ana_found {
+    struct ana_findings is;
+    struct draft **draft;
+    size_t count, room, ranks;
+    char **text; /* owned: sites */
+    size_t texts, text_room;
+    const char **limit;
+};
+
+/* ---- places ----------------------------------------------------------------------------------------------------- */
+
+/* A copy of a text that lives as long as the findings; equal texts are one.  Findings are few. */
+static const char *keep_text(struct ana_check *c, const char *text)
+{
+    struct ana_found *f = c->found;
+    for (size_t i = 0; i < f->texts; i++)
+        if (strcmp(f->text[i], text) == 0)
+            return f->text[i];
+    if (f->texts == f->text_room) {
+        size_t room = f->text_room ? f->text_room * 2 : 64;
+        char **moved = realloc(f->text, room * sizeof *moved);
+        if (!moved) {
+            c->memory = true;
+            return "";
+        }
+        f->text = moved;
+        f->text_room = room;
+    }
+    char *copy = strdup(text);
+    c->memory |= !copy;
+    return copy ? (f->text[f->texts++] = copy) : "";
+}
+
+static const char *site_of(struct ana_check *c, uint32_t rank, uint64_t site)
+{
+    const struct trc_file *file = c->job->process[rank].rank.file;
+    const char *function = NULL, *module = NULL, *line = NULL;
+    trc_site(file, site, &function, &module);
+    if (module && c->job->line_finder)
+        line = c->job->line_finder(c->job->line_context, file, module);
+    const char *base = module && strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
+    return keep_text(c, line ? line : function ? function : base ? base : "");
+}
+
+static int by_call_and_site(const void *a, const void *b)
+{
+    const struct ana_place *x = a, *y = b;
+    int order = strcmp(x->call, y->call);
+    return order ? order : strcmp(x->site, y->site);
+}
+
+/* Adds a place to a list that has each once.  Returns the new length. */
+static size_t add_place(struct ana_place *list, size_t n, struct ana_place one)
+{
+    for (size_t i = 0; i < n; i++)
+        if (by_call_and_site(&list[i], &one) == 0)
+            return n;
+    if (n < PLACES)
+        list[n++] = one;
+    return n;
+}
+
+/* ---- drafts ----------------------------------------------------------------------------------------------------- */
+
+static bool same_places(const struct draft *d, enum ana_check_class id, const struct ana_place *place, size_t n)
+{
+    if (d->is.id != id || d->is.places != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (by_call_and_site(&d->place[i], &place[i]) != 0)
+            return false;
+    return true;
+}
+
+/* The draft of this class and places, made if there is none. */
+static struct draft *find_draft(struct ana_check *c, enum ana_check_class id, const struct ana_place *place, size_t n)
+{
+    struct ana_found *f = c->found;
+    for (size_t i = 0; i < f->count; i++)
+        if (same_places(f->draft[i], id, place, n))
+            return f->draft[i];
+    if (f->count == f->room) {
+        size_t room = f->room ? f->room * 2 : 16;
+        struct draft **moved = realloc(f->draft, room * sizeof *moved);
+        if (!moved)
+            return NULL;
+        f->draft = moved;
+        f->room = room;
+    }
+    struct draft *d = calloc(1, sizeof *d);
+    if (!d || !(d->ranks = calloc(f->ranks + 1, 1))) {
+        free(d);
+        return NULL;
+    }
+    d->is.id = id;
+    d->is.places = n;
+    memcpy(d->place, place, n * sizeof *place);
+    return f->draft[f->count++] = d;
+}
+
+void ana_found_add(struct ana_check *c, enum ana_check_class id, const struct ana_act *const *act, size_t n,
+                   const char *detail, ...)
+{
+    struct ana_place place[PLACES];
+    size_t places = 0;
+    for (size_t i = 0; i < n; i++)
+        places =
+            add_place(place, places,
+                      (struct ana_place){keep_text(c, act[i]->call->name), site_of(c, act[i]->rank, act[i]->sig.site)});
+    qsort(place, places, sizeof *place, by_call_and_site);
+    struct draft *d = find_draft(c, id, place, places);
+    if (!d) {
+        c->memory = true;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        d->ranks[act[i]->rank] = 1;
+    if (d->is.times++ > 0)
+        return;
+    va_list words;
+    va_start(words, detail);
+    vsnprintf(d->detail, sizeof d->detail, detail, words);
+    va_end(words);
+}
+
+void ana_found_limit(struct ana_check *c, const char *text)
+{
+    struct ana_found *f = c->found;
+    for (size_t i = 0; i < f->is.limits; i++)
+        if (strcmp(f->limit[i], text) == 0)
+            return;
+    const char **moved = realloc(f->limit, (f->is.limits + 1) * sizeof *moved);
+    c->memory |= !moved;
+    if (!moved)
+        return;
+    f->limit = moved;
+    f->limit[f->is.limits++] = keep_text(c, text);
+}
+
+/* ---- begin and end ---------------------------------------------------------------------------------------------- */
+
+bool ana_found_begin(struct ana_check *c)
+{
+    c->found = calloc(1, sizeof *c->found);
+    if (c->found)
+        c->found->ranks = c->job->count;
+    return c->found;
+}
+
+static int by_weight_and_class(const void *a, const void *b)
+{
+    const struct ana_finding *x = &(*(struct draft *const *)a)->is, *y = &(*(struct draft *const *)b)->is;
+    int wx = (int)ana_check_weight(x->id), wy = (int)ana_check_weight(y->id);
+    if (wx != wy || x->id != y->id)
+        return wx != wy ? wx - wy : (int)x->id - (int)y->id;
+    size_t n = x->places < y->places ? x->places : y->places;
+    for (size_t i = 0; i < n; i++) {
+        int order = by_call_and_site(&x->place[i], &y->place[i]);
+        if (order)
+            return order;
+    }
+    return x->places < y->places ? -1 : x->places > y->places;
+}
+
+static bool finish(struct ana_found *f, struct draft *d)
+{
+    size_t *rank = malloc((f->ranks + 1) * sizeof *rank);
+    for (size_t i = 0; rank && i < f->ranks; i++)
+        if (d->ranks[i])
+            rank[d->is.ranks++] = i;
+    d->is.rank = rank;
+    d->is.place = d->place;
+    d->is.detail = d->detail;
+    return rank;
+}
+
+const struct ana_findings *ana_found_end(struct ana_check *c)
+{
+    struct ana_found *f = c->found;
+    f->is.calls = c->calls;
+    f->is.limit = f->limit;
+    f->is.finding = calloc(f->count + 1, sizeof *f->is.finding);
+    bool fine = f->is.finding && !c->memory;
+    for (size_t i = 0; i < f->count; i++)
+        fine = finish(f, f->draft[i]) && fine;
+    qsort(f->draft, f->count, sizeof *f->draft, by_weight_and_class);
+    for (size_t i = 0; fine && i < f->count; i++) {
+        f->is.finding[f->is.count++] = f->draft[i]->is;
+        f->is.errors += ana_check_weight(f->draft[i]->is.id) == ANA_CHECK_WEIGHT_ERROR;
+    }
+    if (fine)
+        return &f->is;
+    ana_findings_free(&f->is);
+    return NULL;
+}
+
+void ana_findings_free(const struct ana_findings *findings)
+{
+    struct ana_found *f = (struct ana_found *)(uintptr_t)findings; /* its first member */
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->count; i++) {
+        free((void *)(uintptr_t)f->draft[i]->is.rank);
+        free(f->draft[i]->ranks);
+        free(f->draft[i]);
+    }
+    for (size_t i = 0; i < f->texts; i++)
+        free(f->text[i]);
+    free(f->is.finding);
+    free(f->draft);
+    free(f->text);
+    free(f->limit);
+    free(f);
+}

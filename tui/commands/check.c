@@ -1,0 +1,97 @@
+/* hpctop check [--json] DIR..: errors of the program that did not bite in this run. */
+#include "tui/commands/command.h"
+#include "tui/output/json.h"
+#include "tui/sources/lines.h"
+#include "trace/check/check.h"
+#include "trace/session/session.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_finding(const struct ana_job *job, const struct ana_finding *f)
+{
+    char who[160];
+    ana_rank_list(job, f->rank, f->ranks, who, sizeof who);
+    bool note = ana_check_weight(f->id) == ANA_CHECK_WEIGHT_NOTE;
+    printf("%s%s: %s\n", note ? "note: " : "", ana_check_name(f->id), ana_check_text(f->id));
+    for (size_t i = 0; i < f->places; i++)
+        printf("  %s%s%s\n", f->place[i].call, f->place[i].site[0] ? " at " : "", f->place[i].site);
+    printf("  %s, %" PRIu64 " time%s%s%s\n", who, f->times, f->times == 1 ? "" : "s", f->detail[0] ? "; first: " : "",
+           f->detail);
+}
+
+static void print_text(const struct ana_job *job, const struct ana_findings *found)
+{
+    for (size_t i = 0; i < found->count; i++)
+        print_finding(job, &found->finding[i]);
+    if (found->errors == 0)
+        printf("no errors found in %" PRIu64 " calls of %zu rank%s\n", found->calls, ana_job_info(job).ranks,
+               ana_job_info(job).ranks == 1 ? "" : "s");
+    for (size_t i = 0; i < found->limits; i++)
+        printf("not checked: %s\n", found->limit[i]);
+}
+
+static cJSON *finding_object(const struct ana_job *job, const struct ana_finding *f)
+{
+    cJSON *object = cJSON_CreateObject();
+    tui_json_text(object, "class", ana_check_name(f->id));
+    tui_json_text(object, "weight", ana_check_weight(f->id) == ANA_CHECK_WEIGHT_NOTE ? "note" : "error");
+    cJSON *ranks = cJSON_AddArrayToObject(object, "ranks");
+    for (size_t i = 0; i < f->ranks; i++)
+        cJSON_AddItemToArray(ranks, cJSON_CreateNumber(ana_job_rank(job, f->rank[i])->rank));
+    cJSON *calls = cJSON_AddArrayToObject(object, "calls"), *sites = cJSON_AddArrayToObject(object, "sites");
+    for (size_t i = 0; i < f->places; i++) {
+        cJSON_AddItemToArray(calls, cJSON_CreateString(f->place[i].call));
+        cJSON_AddItemToArray(sites, cJSON_CreateString(f->place[i].site));
+    }
+    tui_json_integer(object, "times", f->times);
+    tui_json_text(object, "detail", f->detail);
+    return object;
+}
+
+static void print_json(const struct ana_job *job, const struct ana_findings *found)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(root, "findings");
+    for (size_t i = 0; i < found->count; i++)
+        cJSON_AddItemToArray(list, finding_object(job, &found->finding[i]));
+    tui_json_integer(root, "calls", found->calls);
+    cJSON *limits = cJSON_AddArrayToObject(root, "not_checked");
+    for (size_t i = 0; i < found->limits; i++)
+        cJSON_AddItemToArray(limits, cJSON_CreateString(found->limit[i]));
+    char *text = cJSON_Print(root);
+    if (text)
+        puts(text);
+    free(text);
+    cJSON_Delete(root);
+}
+
+int tui_command_check(int argc, char **argv)
+{
+    static const struct option names[] = {{"json", no_argument, NULL, 'j'}, {0}};
+    bool json = false;
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        if (option != 'j')
+            return tui_usage_error("check", "unknown option %s", argv[optind - 1]);
+        json = true;
+    }
+    if (optind == argc)
+        return tui_usage_error("check", "check needs a trace folder");
+    char error[512];
+    struct ana_job *job;
+    if (ana_job_open((const char *const *)argv + optind, (size_t)(argc - optind), &job, error, sizeof error) != TRC_OK)
+        return tui_input_error("%s", error);
+    tui_lines_use(job, TUI_LINES_PATIENCE);
+    const struct ana_findings *found = ana_check(job);
+    if (found)
+        (json ? print_json : print_text)(job, found);
+    bool trouble = found && found->errors > 0, done = found;
+    ana_findings_free(found);
+    ana_job_close(job);
+    return done ? tui_finish(trouble ? TUI_EXIT_TROUBLE : TUI_EXIT_OK) : tui_input_error("out of memory");
+}
