@@ -7,14 +7,18 @@
 /* The first deadlocked rank that `index` waits for; SIZE_MAX: none. */
 static size_t next_in_circle(struct ana_case *c, size_t index, size_t *edges)
 {
+    size_t own = SIZE_MAX;
     for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
         struct ana_waiting *p = &c->waiting[i];
         size_t n = p->blocked ? ana_waiting_for(c, p, edges, c->count) : 0;
-        for (size_t k = 0; k < n; k++)
-            if (ana_case_deadlocked(c, edges[k]))
+        for (size_t k = 0; k < n; k++) {
+            if (edges[k] == index)
+                own = index; /* a message from anybody may be its own */
+            else if (ana_case_deadlocked(c, edges[k]))
                 return edges[k];
+        }
     }
-    return SIZE_MAX;
+    return own;
 }
 
 /* Follows the waits from `start` until a rank comes again.  Writes the circle to `out`, in its order, and returns its
@@ -125,7 +129,7 @@ bool ana_find_cycle(struct ana_case *c)
     size_t *edges = calloc(c->count + 1, sizeof *edges), *path = calloc(c->count + 1, sizeof *path), n = 0;
     uint32_t *seen = calloc(c->count + 1, sizeof *seen);
     for (size_t i = 0; edges && path && seen && i < c->count && n < 1; i++)
-        if (c->knot[i] && !seen[i])
+        if (ana_rank_knot(c, i) && !seen[i])
             n = circle_from(c, i, edges, path, seen, (uint32_t)i + 1);
     bool found =
         n >= 1 && ana_case_settle(c, ANA_CLASS_CYCLE, ana_case_certainty(c, path, n), ana_case_lasted(c, path, n));

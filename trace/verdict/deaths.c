@@ -108,7 +108,7 @@ bool ana_anybody_waits(struct ana_case *c)
         if (c->gone[c->waiting[i].index] && c->waiting[i].group != ANA_NO_GROUP && waits_inside(c, c->waiting[i].group))
             return true;
     for (size_t i = 0; i < c->count; i++)
-        if (!c->free[i] && !c->gone[i] && ana_rank_blocked(c, i))
+        if (!ana_rank_moves(c, i) && !c->gone[i] && ana_rank_blocked(c, i))
             return true;
     return ana_gpu_anybody_waits(c);
 }
@@ -327,7 +327,7 @@ bool ana_find_early_exit(struct ana_case *c)
     int64_t lasted = INT64_MAX;
     for (size_t i = 0; edges && i < c->waiting_count; i++) {
         struct ana_waiting *p = &c->waiting[i];
-        if (!p->blocked || !c->knot[p->index] || p->kind == ANA_WAITING_FINALIZE)
+        if (!p->blocked || !ana_rank_knot(c, p->index) || p->kind == ANA_WAITING_FINALIZE)
             continue;
         size_t n = ana_waiting_for(c, p, edges, c->count), left = 0;
         for (size_t k = 0; k < n; k++)

@@ -103,8 +103,11 @@ static size_t find_center(struct ana_case *c, const size_t *path, size_t n)
 static bool waits_for(struct ana_case *c, size_t index, size_t center, size_t *room)
 {
     struct ana_waiting *p = ana_rank_waiting(c, index);
-    const struct ana_dependency *any;
-    size_t n = p ? ana_waiting_for_known(c, p, room, c->count, &any) : 0;
+    bool any = false;
+    for (uint32_t k = 0; p && k < p->dependencies; k++)
+        any |= c->dependency[p->first_dependency + k].kind == ANA_DEPENDENCY_MESSAGE &&
+               c->dependency[p->first_dependency + k].peer == TRC_PEER_ANY;
+    size_t n = p && !any ? ana_waiting_for(c, p, room, c->count) : 0;
     for (size_t i = 0; i < n; i++)
         if (room[i] == center)
             return true;
@@ -119,7 +122,7 @@ bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n)
     size_t *peer = calloc(c->count + 1, sizeof *peer), *out = calloc(c->count + 1, sizeof *out);
     c->memory |= !peer || !out;
     for (size_t i = 0; peer && out && i < c->count; i++)
-        if (i != center && c->knot[i] == c->knot[center]) {
+        if (i != center && ana_rank_knot(c, i) == ana_rank_knot(c, center)) {
             peer[peers++] = i;
             waiting += waits_for(c, i, center, out);
         }

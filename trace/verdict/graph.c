@@ -1,365 +1,248 @@
-/* Who waits for whom, and who can still move on. */
-#include "trace/verdict/verdict_impl.h"
+/* Who can still move: a least fixed point; and who is the cause of a standstill: Tarjan's strongly connected parts,
+ * without recursion, since jobs are large. */
+#include "trace/verdict/graph.h"
 #include <stdlib.h>
-#include <string.h>
 
-#define GROUPS_LOOKED 256u /* collectives whose members are looked at one by one */
-
-/* ---- collectives ------------------------------------------------------------------------------------------------ */
-
-struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t sequence)
+static bool grow(struct ana_graph *g, void **at, size_t count, size_t *room, size_t size)
 {
-    return ana_map_find(&c->groups, identity, sequence, 0);
-}
-
-static bool add_to_group(struct ana_case *c, struct ana_waiting *p, size_t at)
-{
-    struct ana_group *g = ana_map_add(&c->groups, p->identity, p->sequence, 0);
-    if (!g)
+    if (count < *room)
+        return true;
+    size_t more = *room ? *room * 2 : 256;
+    void *grown = more < UINT32_MAX ? realloc(*at, more * size) : NULL;
+    if (!grown) {
+        g->memory = true;
         return false;
-    if (g->inside++ == 0) {
-        g->identity = p->identity;
-        g->sequence = p->sequence;
-        g->comm = p->comm;
-        g->first_waiting = at;
     }
-    g->blocked |= p->blocked;
-    p->group = (uint32_t)(g - (struct ana_group *)c->groups.values);
+    *at = grown;
+    *room = more;
     return true;
 }
 
-/* Whether the rank has come to this collective, or is past it. */
-static bool has_come(struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence)
+void ana_graph_init(struct ana_graph *g, size_t ranks)
 {
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
-        if (p->kind == ANA_WAITING_COLLECTIVE && p->identity == identity && p->sequence >= sequence)
-            return true;
-    }
-    const uint64_t *newest = ana_map_find(&ana_case_last_events(c, index)->newest, identity, 0, 0);
-    return newest && *newest > sequence;
+    *g = (struct ana_graph){.ranks = ranks, .edges = 1};
+    g->knot = calloc(ranks + 1, sizeof *g->knot);
+    g->node_room = ranks + 64;
+    g->node = calloc(g->node_room, sizeof *g->node);
+    g->memory = !g->knot || !g->node;
+    g->nodes = g->node ? ranks : 0;
 }
 
-static size_t members_of(const struct trc_comm *comm)
+void ana_graph_free(struct ana_graph *g)
 {
-    return comm->def.flags & TRC_COMM_SELF ? 0 : (size_t)comm->def.size + (size_t)comm->def.remote_size;
+    free(g->node);
+    free(g->edge);
+    free(g->knot);
+    *g = (struct ana_graph){0};
 }
 
-void ana_group_look(struct ana_case *c, struct ana_group *g)
+size_t ana_graph_node(struct ana_graph *g, enum ana_node_kind kind)
 {
-    if (g->looked)
+    if (!grow(g, (void **)&g->node, g->nodes, &g->node_room, sizeof *g->node))
+        return SIZE_MAX;
+    g->node[g->nodes] = (struct ana_graph_node){.kind = (uint8_t)kind};
+    return g->nodes++;
+}
+
+void ana_graph_wait(struct ana_graph *g, size_t node, size_t other)
+{
+    if (node >= g->nodes || other >= g->nodes || !grow(g, (void **)&g->edge, g->edges, &g->edge_room, sizeof *g->edge))
         return;
-    g->looked = true;
-    size_t all = members_of(g->comm), mine = c->waiting[g->first_waiting].index, found = 0;
-    if (all <= g->inside)
-        return;
-    struct ana_range range = ana_members(c->job, mine, g->comm, false);
-    g->missing = calloc(range.to - range.from + 1, sizeof *g->missing);
-    if (!g->missing) {
-        c->memory = true;
-        return;
+    g->edge[g->edges] =
+        (struct ana_graph_edge){(uint32_t)node, (uint32_t)other, g->node[node].first, g->node[other].waited};
+    g->node[node].first = g->node[other].waited = (uint32_t)g->edges++;
+}
+
+/* Lets those move that wait for the `depth` nodes on the stack and need nobody else.  The stack has room for all. */
+static void propagate(struct ana_graph *g, uint32_t *stack, size_t depth)
+{
+    while (depth) {
+        for (uint32_t e = g->node[stack[--depth]].waited; e; e = g->edge[e].next_waited) {
+            struct ana_graph_node *node = &g->node[g->edge[e].from];
+            bool needs_more = node->kind == ANA_NEVER_MOVES || (node->kind == ANA_WAITS_ALL && --node->open > 0);
+            if (node->moves || needs_more)
+                continue;
+            node->moves = 1;
+            stack[depth++] = g->edge[e].from;
+        }
     }
-    for (size_t m = range.from; m < range.to; m++) {
-        size_t index = ana_member(c->job, mine, g->comm, m);
-        found += index != SIZE_MAX;
-        if (index != SIZE_MAX && !has_come(c, index, g->identity, g->sequence))
-            g->missing[g->missing_count++] = index;
+}
+
+static uint32_t *make_stack(struct ana_graph *g)
+{
+    uint32_t *stack = malloc((g->nodes + 1) * sizeof *stack);
+    g->memory |= !stack;
+    return stack;
+}
+
+void ana_graph_set_moving(struct ana_graph *g, size_t node)
+{
+    if (node >= g->nodes || g->node[node].moves)
+        return;
+    g->node[node].moves = 1;
+    uint32_t *stack = g->solved ? make_stack(g) : NULL;
+    if (stack) {
+        stack[0] = (uint32_t)node;
+        propagate(g, stack, 1);
     }
-    g->nowhere = all > found ? all - found : 0;
+    free(stack);
 }
 
-static bool make_groups(struct ana_case *c)
+void ana_graph_remove(struct ana_graph *g, size_t node)
 {
-    for (size_t i = 0; i < c->waiting_count; i++)
-        if (c->waiting[i].kind == ANA_WAITING_COLLECTIVE && !add_to_group(c, &c->waiting[i], i))
-            return false;
-    size_t looked = 0;
-    for (size_t i = 0; i < c->groups.count; i++)
-        if (ana_group_at(c, i)->blocked && looked++ < GROUPS_LOOKED)
-            ana_group_look(c, ana_group_at(c, i));
-    return true;
+    if (node < g->nodes) {
+        g->node[node].kind = ANA_NEVER_MOVES;
+        g->node[node].removed = 1;
+    }
 }
 
-/* ---- who can move on -------------------------------------------------------------------------------------------- */
-
-bool ana_rank_blocked(const struct ana_case *c, size_t index)
+void ana_graph_solve(struct ana_graph *g)
 {
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].blocked)
-            return true;
-    return false;
+    uint32_t *stack = make_stack(g);
+    size_t seeds = 0;
+    for (size_t i = 0; stack && i < g->nodes; i++) {
+        struct ana_graph_node *node = &g->node[i];
+        node->open = 0;
+        for (uint32_t e = node->first; e; e = g->edge[e].next)
+            node->open++;
+        node->moves |= node->kind == ANA_WAITS_ALL && !node->open;
+        if (node->moves)
+            stack[seeds++] = (uint32_t)i;
+    }
+    if (stack)
+        propagate(g, stack, seeds);
+    free(stack);
+    g->solved = true;
 }
 
-struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index)
-{
-    struct ana_waiting *longest = NULL;
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].blocked && (!longest || c->waiting[i].lasted_ns > longest->lasted_ns))
-            longest = &c->waiting[i];
-    return longest;
-}
+/* ---- knots ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a partner can move on; one without a file may do anything. */
-static bool partner_free(const struct ana_case *c, size_t index)
-{
-    return index == SIZE_MAX || c->free[index];
-}
-
-/* Whom a rank in a collective needs, of those who have not come to it. */
-struct need {
-    bool all;    /* every one of them; else it is not known which */
-    size_t root; /* data comes from there; SIZE_MAX: no root, or it is itself */
-    size_t missing, free;
-    bool root_missing, root_free;
+struct walk {
+    struct ana_graph *g;
+    uint32_t *number, *low; /* by node; number 0: not visited */
+    uint32_t visited;
+    uint32_t *stack, *path, *edge; /* open nodes; the path to where it is; the next edge of each node on the path */
+    size_t stacked, depth;
+    uint8_t *on_stack;
+    uint8_t *leaves; /* of an open part's node: somebody waits for another part; of a closed one: it holds ranks */
 };
 
-static struct need need_of(const struct ana_case *c, size_t index, const struct trc_comm *comm,
-                           const struct trc_call *call, const struct trc_sig *sig)
+static void enter(struct walk *w, uint32_t node)
 {
-    enum trc_shape shape = trc_opclass_shape(call->opclass);
-    size_t root = ana_partner(c->job, index, comm, sig->peer);
-    bool from = shape == TRC_SHAPE_FROM_ROOT, to = shape == TRC_SHAPE_TO_ROOT;
-    bool inter = comm && comm->def.remote_size > 0; /* each side waits for the other */
-    return (struct need){.all = !inter && (shape == TRC_SHAPE_ALL || (to && root == index)),
-                         .root = from && root != index ? root : SIZE_MAX};
+    w->number[node] = w->low[node] = ++w->visited;
+    w->stack[w->stacked++] = node;
+    w->on_stack[node] = 1;
+    w->path[w->depth] = node;
+    w->edge[w->depth++] = w->g->node[node].first;
 }
 
-static void need_add(struct ana_case *c, struct need *need, size_t index)
+/* The part that begins with this node is complete.  It is a knot unless somebody in it waits for another part. */
+static void close_part(struct walk *w, uint32_t first)
 {
-    bool free = partner_free(c, index);
-    need->missing++;
-    need->free += free;
-    if (index == need->root) {
-        need->root_missing = true;
-        need->root_free = free;
+    struct ana_graph *g = w->g;
+    size_t from = w->stacked;
+    bool leaves = false, ranks = false;
+    uint32_t node;
+    do {
+        node = w->stack[--from];
+        leaves |= w->leaves[node];
+        ranks |= node < g->ranks;
+    } while (node != first);
+    uint32_t knot = ranks && !leaves ? ++g->knots : 0;
+    for (size_t i = from; i < w->stacked; i++) {
+        node = w->stack[i];
+        w->on_stack[node] = 0;
+        w->leaves[node] = ranks || leaves;
+        if (node < g->ranks)
+            g->knot[node] = knot;
     }
+    w->stacked = from;
 }
 
-/* Whether the need is met: all that it names can move on.  Where it is not known whom it needs, one is enough: no
- * verdict is better than a wrong one. */
-static bool need_met(const struct need *need)
+/* Follows one edge.  False: the node has no more. */
+static bool follow(struct walk *w)
 {
-    if (need->root_missing)
-        return need->root_free;
-    return need->missing == 0 || (need->all ? need->free == need->missing : need->free > 0);
-}
-
-static bool missing_free(struct ana_case *c, const struct ana_group *g, struct need need)
-{
-    for (size_t i = 0; i < g->missing_count; i++)
-        need_add(c, &need, g->missing[i]);
-    need.missing += g->nowhere;
-    need.free += g->nowhere; /* who has no file may do anything */
-    return need_met(&need);
-}
-
-static bool collective_free(struct ana_case *c, const struct ana_dependency *w)
-{
-    struct ana_group *g = ana_case_group(c, w->identity, w->sequence);
-    struct need need = need_of(c, w->index, w->comm, w->request->call, &w->request->sig);
-    if (g) {
-        ana_group_look(c, g);
-        return missing_free(c, g, need);
-    }
-    if (!w->comm)
-        return true;
-    size_t all = members_of(w->comm), found = 0;
-    struct ana_range range = ana_members(c->job, w->index, w->comm, false);
-    for (size_t m = range.from; m < range.to; m++) {
-        size_t index = ana_member(c->job, w->index, w->comm, m);
-        found += index != SIZE_MAX;
-        if (index != SIZE_MAX && !has_come(c, index, w->identity, w->sequence))
-            need_add(c, &need, index);
-    }
-    size_t nowhere = all > found ? all - found : 0;
-    need.missing += nowhere;
-    need.free += nowhere;
-    return need_met(&need);
-}
-
-static bool any_source_free(struct ana_case *c, const struct ana_waiting *p, struct ana_dependency *w)
-{
-    if (!w->comm)
-        return true;
-    bool remote = w->comm->def.remote_size > 0;
-    size_t all = (size_t)(remote ? w->comm->def.remote_size : w->comm->def.size), found = 0;
-    struct ana_range range = ana_members(c->job, w->index, w->comm, remote);
-    for (size_t m = range.from; m < range.to; m++) {
-        size_t index = ana_member(c->job, w->index, w->comm, m);
-        found += index != SIZE_MAX;
-        if (index != SIZE_MAX && index != p->index && partner_free(c, index))
-            return true;
-    }
-    if (found < all && !(w->comm->def.flags & TRC_COMM_SELF))
-        return true; /* one without a file may send */
-    if (w->met < 0) {
-        range = ana_members(c->job, w->index, w->comm, false);
-        for (size_t m = range.from; m < range.to && w->met <= 0; m++) {
-            size_t index = ana_member(c->job, w->index, w->comm, m);
-            if (index != SIZE_MAX && index != p->index) {
-                w->met = -1;
-                ana_dependency_check(c, p, w, index);
-            }
-        }
-    }
-    return w->met > 0;
-}
-
-static bool dependency_is_free(struct ana_case *c, const struct ana_waiting *p, struct ana_dependency *w)
-{
-    if (w->kind == ANA_DEPENDENCY_COLLECTIVE)
-        return collective_free(c, w);
-    if (w->peer == TRC_PEER_ANY)
-        return any_source_free(c, p, w);
-    size_t partner = ana_dependency_partner(c, w);
-    if (partner_free(c, partner))
-        return true;
-    /* Some MPIs ask the target for a lock; it answers only inside MPI. */
-    if (w->kind == ANA_DEPENDENCY_LOCK)
-        return partner_free(c, ana_partner(c->job, w->index, w->comm, w->target));
-    ana_dependency_check(c, p, w, partner);
-    return w->met > 0;
-}
-
-static bool can_move_on(struct ana_case *c, struct ana_waiting *p)
-{
-    if (p->kind == ANA_WAITING_FINALIZE)
+    uint32_t at = w->path[w->depth - 1], edge = w->edge[w->depth - 1];
+    if (!edge)
         return false;
-    if (p->kind == ANA_WAITING_COLLECTIVE) {
-        struct ana_group *g = ana_group_at(c, p->group);
-        return !g->looked || missing_free(c, g, need_of(c, p->index, p->comm, p->call, p->sig));
-    }
-    if (p->kind == ANA_WAITING_OTHER)
+    w->edge[w->depth - 1] = w->g->edge[edge].next;
+    uint32_t to = w->g->edge[edge].to;
+    if (w->g->node[to].moves || w->g->node[to].removed)
         return true;
-    ana_waiting_dependencies(c, p);
-    bool all = true, any = p->dependencies == 0;
-    for (uint32_t i = 0; i < p->dependencies; i++) {
-        bool one = dependency_is_free(c, p, &c->dependency[p->first_dependency + i]);
-        all &= one;
-        any |= one;
-    }
-    return p->any ? any : all;
-}
-
-static bool rank_free(struct ana_case *c, size_t index)
-{
-    bool blocked = false;
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
-        struct ana_waiting *p = &c->waiting[i];
-        blocked |= p->blocked;
-        if (p->blocked && can_move_on(c, p))
-            return true;
-    }
-    return !blocked;
-}
-
-bool ana_case_graph(struct ana_case *c)
-{
-    if (!make_groups(c))
-        return false;
-    for (size_t i = 0; i < c->count; i++) {
-        bool ended = c->gone[i] || ana_case_ended(c, i);
-        c->free[i] = !ended && !ana_rank_blocked(c, i);
-    }
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t i = 0; i < c->count; i++)
-            if (!c->free[i] && !c->gone[i] && !ana_case_ended(c, i) && rank_free(c, i)) {
-                c->free[i] = 1;
-                more = true;
-            }
-    }
+    if (!w->number[to])
+        enter(w, to);
+    else if (w->on_stack[to])
+        w->low[at] = w->number[to] < w->low[at] ? w->number[to] : w->low[at];
+    else
+        w->leaves[at] |= w->leaves[to];
     return true;
 }
 
-/* ---- edges ------------------------------------------------------------------------------------------------------ */
-
-/* Each rank once. */
-static size_t add_edge(struct ana_case *c, size_t index, size_t n, size_t *out, size_t max)
+static void walk_from(struct walk *w, uint32_t start)
 {
-    if (index != SIZE_MAX && !c->free[index] && n < max && c->edge_to[index] != c->edges_asked) {
-        c->edge_to[index] = c->edges_asked;
-        out[n++] = index;
+    enter(w, start);
+    while (w->depth) {
+        if (follow(w))
+            continue;
+        uint32_t at = w->path[--w->depth], above = w->depth ? w->path[w->depth - 1] : at;
+        bool part = w->low[at] == w->number[at];
+        if (part)
+            close_part(w, at);
+        if (part && w->depth)
+            w->leaves[above] |= w->leaves[at];
+        else if (w->low[at] < w->low[above])
+            w->low[above] = w->low[at];
     }
-    return n;
 }
 
-/* `any` not NULL: without the edges of a message from any source; *any becomes the last such dependency, else NULL. */
-static size_t find_edges(struct ana_case *c, struct ana_waiting *p, size_t *out, size_t max,
-                         const struct ana_dependency **any)
+void ana_graph_find_knots(struct ana_graph *g)
 {
-    size_t n = 0;
-    c->edges_asked++;
-    if (any)
-        *any = NULL;
-    if (p->kind == ANA_WAITING_COLLECTIVE) {
-        const struct ana_group *g = ana_group_at(c, p->group);
-        for (size_t i = 0; i < g->missing_count; i++)
-            n = add_edge(c, g->missing[i], n, out, max);
-    }
-    if (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL)
-        return n;
-    ana_waiting_dependencies(c, p);
-    for (uint32_t i = 0; i < p->dependencies; i++) {
-        struct ana_dependency *w = &c->dependency[p->first_dependency + i];
-        if (dependency_is_free(c, p, w))
-            continue;
-        if (w->kind != ANA_DEPENDENCY_COLLECTIVE && w->peer != TRC_PEER_ANY) {
-            n = add_edge(c, ana_dependency_partner(c, w), n, out, max);
-            continue;
-        }
-        if (any && w->kind == ANA_DEPENDENCY_MESSAGE) {
-            *any = w;
-            continue;
-        }
-        struct ana_range range = w->comm ? ana_members(c->job, w->index, w->comm, false) : (struct ana_range){0, 0};
-        for (size_t m = range.from; m < range.to; m++) {
-            size_t index = ana_member(c->job, w->index, w->comm, m);
-            if (index == SIZE_MAX || index == p->index)
+    size_t n = g->nodes + 1;
+    struct walk w = {.g = g};
+    uint32_t *numbers = calloc(n, 5 * sizeof *numbers);
+    uint8_t *marks = calloc(n, 2);
+    g->memory |= !numbers || !marks;
+    w.number = numbers;
+    w.low = numbers + n;
+    w.stack = numbers + 2 * n;
+    w.path = numbers + 3 * n;
+    w.edge = numbers + 4 * n;
+    w.on_stack = marks;
+    w.leaves = marks + n;
+    for (size_t i = 0; numbers && marks && i < g->ranks; i++)
+        if (!g->node[i].moves && !g->node[i].removed && !w.number[i])
+            walk_from(&w, (uint32_t)i);
+    free(numbers);
+    free(marks);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+size_t ana_graph_blockers(struct ana_graph *g, size_t node, size_t *out, size_t max)
+{
+    size_t n = 0, depth = 0;
+    uint32_t *stack = node < g->nodes ? make_stack(g) : NULL;
+    if (!stack)
+        return 0;
+    g->asked++;
+    stack[depth++] = (uint32_t)node;
+    while (depth)
+        for (uint32_t e = g->node[stack[--depth]].first; e; e = g->edge[e].next) {
+            uint32_t to = g->edge[e].to;
+            if (g->node[to].moves || g->node[to].asked == g->asked)
                 continue;
-            if (w->kind == ANA_DEPENDENCY_MESSAGE || !has_come(c, index, w->identity, w->sequence))
-                n = add_edge(c, index, n, out, max);
+            g->node[to].asked = g->asked;
+            if (to >= g->ranks)
+                stack[depth++] = to;
+            else if (n < max)
+                out[n++] = to;
         }
-    }
+    free(stack);
+    if (n > 1)
+        qsort(out, n, sizeof *out, by_number);
     return n;
-}
-
-size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max)
-{
-    return find_edges(c, waiting, out, max, NULL);
-}
-
-size_t ana_waiting_for_known(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max,
-                             const struct ana_dependency **any)
-{
-    return find_edges(c, waiting, out, max, any);
-}
-
-size_t ana_dependency_partner(const struct ana_case *c, const struct ana_dependency *w)
-{
-    return ana_partner(c->job, w->index, w->comm, w->peer);
-}
-
-bool ana_case_deadlocked(const struct ana_case *c, size_t index)
-{
-    return !c->free[index] && !c->gone[index] && !ana_case_ended(c, index) && ana_rank_blocked(c, index);
-}
-
-/* A deadlock is proven where all threads of its ranks are blocked inside calls.  A thread that polls or is outside MPI
- * may do something else; for an RMA window not all dependencies are known. */
-enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (index[i] != SIZE_MAX && !c->sure[index[i]] && !ana_case_ended(c, index[i]))
-            return ANA_LIKELY;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = index[i] == SIZE_MAX ? c->waiting_count : c->first_waiting[index[i]]; k < c->waiting_count;
-             k++) {
-            if (c->waiting[k].index != index[i])
-                break;
-            bool window = trc_opclass_is_one_sided(c->waiting[k].call->opclass);
-            if (c->waiting[k].kind == ANA_WAITING_POLL || window)
-                return ANA_LIKELY;
-        }
-    return ANA_PROVEN;
 }

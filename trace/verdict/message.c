@@ -76,7 +76,7 @@ static size_t near_sender(struct ana_case *c, const struct ana_waiting *p, struc
         struct ana_dependency one = *w;
         one.met = -1;
         one.near_messages = 0;
-        if (i != p->index && !c->free[i])
+        if (i != p->index && !ana_rank_moves(c, i))
             ana_dependency_check(c, p, &one, i);
         if (one.near_messages)
             found = i;
@@ -109,7 +109,8 @@ bool ana_find_unmatched(struct ana_case *c)
     for (int near = 1; near >= 0; near--)
         for (size_t i = 0; i < c->waiting_count; i++) {
             struct ana_waiting *p = &c->waiting[i];
-            if (!p->blocked || !c->knot[p->index] || (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL))
+            if (!p->blocked || !ana_rank_knot(c, p->index) ||
+                (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL))
                 continue;
             for (uint32_t k = 0; k < p->dependencies; k++)
                 if (unmatched(c, p, &c->dependency[p->first_dependency + k], near))

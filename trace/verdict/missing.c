@@ -37,7 +37,7 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
 /* For how long, in ns, a rank outside MPI has done nothing that is seen; -1: it does something, or is inside. */
 static int64_t stands_outside(struct ana_case *c, size_t index)
 {
-    if (!c->free[index] || ana_rank_blocked(c, index) || c->moved[index] || !ana_case_known(c, index))
+    if (!ana_rank_moves(c, index) || ana_rank_blocked(c, index) || c->moved[index] || !ana_case_known(c, index))
         return -1;
     const struct ana_last_events *last_events = ana_case_last_events(c, index);
     int64_t last = INT64_MIN;
@@ -59,11 +59,11 @@ static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t las
         return false;
     bool free = false;
     for (size_t i = 0; i < g->missing_count; i++)
-        free |= c->free[g->missing[i]] && ana_case_known(c, g->missing[i]);
+        free |= ana_rank_moves(c, g->missing[i]) && ana_case_known(c, g->missing[i]);
     if (!free || !ana_case_settle(c, ANA_CLASS_MISSING, ANA_POSSIBLE, lasted))
         return false;
     for (size_t i = 0; i < g->missing_count; i++)
-        if (c->free[g->missing[i]] && ana_case_known(c, g->missing[i]))
+        if (ana_rank_moves(c, g->missing[i]) && ana_case_known(c, g->missing[i]))
             ana_case_blame(c, g->missing[i]);
     c->out->state = ANA_VERDICT_SLOW;
     return true;
@@ -71,12 +71,7 @@ static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t las
 
 static bool group_misses(struct ana_case *c, const struct ana_group *g)
 {
-    int64_t lasted = INT64_MAX;
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
-        if (p->blocked && p->kind == ANA_WAITING_COLLECTIVE && ana_group_at(c, p->group) == g && p->lasted_ns < lasted)
-            lasted = p->lasted_ns;
-    }
+    int64_t lasted = g->lasted_ns;
     for (size_t i = 0; i < g->missing_count; i++) {
         int64_t is_stopped = stands_outside(c, g->missing[i]);
         if (is_stopped < c->rules.hang_ns)
@@ -91,18 +86,17 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
         return false;
     }
     char who[128] = "a rank without a trace file", comm[128];
-    const struct ana_waiting *first = &c->waiting[g->first_waiting];
-    if (first->sig->flags & TRC_SIG_CONTROL) /* its background loop stands still */
+    if (g->call.sig->flags & TRC_SIG_CONTROL) /* its background loop stands still */
         c->out->id = ANA_CLASS_LOOP_DEAD;
     if (c->out->culprits) {
         ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    } else if (ana_remote_unknown(c->job, first->index, g->comm)) { /* it has a file: which one is not known */
+    } else if (ana_remote_unknown(c->job, g->call.index, g->comm)) { /* it has a file: which one is not known */
         snprintf(who, sizeof who, "a rank of another world, which cannot be told from its siblings,");
         c->out->confidence = ANA_POSSIBLE;
     }
     ana_comm_words(c->job, g->comm, comm, sizeof comm);
     ana_case_say(c, "%s %s not come to %s on %s, where %zu of %d wait", who, c->out->culprits > 1 ? "have" : "has",
-                 first->call->name, comm, g->inside, g->comm->def.size + g->comm->def.remote_size);
+                 g->call.name, comm, g->inside, g->comm->def.size + g->comm->def.remote_size);
     ana_case_evidence(c, "it is collective %llu on that %s; the last to come came %.1f s ago",
                       (unsigned long long)g->sequence + 1, ana_comm_kind(g->comm), (double)lasted / 1e9);
     if (slow)
@@ -204,16 +198,15 @@ bool ana_find_inside(struct ana_case *c)
 {
     for (size_t i = 0; i < c->groups.count; i++) {
         const struct ana_group *g = ana_group_at(c, i);
-        const struct ana_waiting *first = &c->waiting[g->first_waiting];
-        int64_t lasted = ana_case_lasted(c, &first->index, 1);
-        if (!g->blocked || !g->looked || g->missing_count || g->nowhere || !first->blocked || starved(c, g, lasted) ||
+        int64_t lasted = g->lasted_ns;
+        if (!g->blocked || !g->looked || g->missing_count || g->nowhere || starved(c, g, lasted) ||
             !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, lasted))
             continue;
         char comm[128], bytes[ANA_TEXT];
         ana_comm_words(c->job, g->comm, comm, sizeof comm);
-        uint64_t most = first->sig->sent > first->sig->received ? first->sig->sent : first->sig->received;
+        uint64_t most = g->call.sig->sent > g->call.sig->received ? g->call.sig->sent : g->call.sig->received;
         ana_case_say(c, "all %d ranks have come to %s on %s (%s), and %zu do not come out of it",
-                     g->comm->def.size + g->comm->def.remote_size, first->call->name, comm,
+                     g->comm->def.size + g->comm->def.remote_size, g->call.name, comm,
                      ana_number(bytes, sizeof bytes, ANA_BYTES, (double)most, false), g->inside);
         return true;
     }
@@ -234,7 +227,7 @@ static bool say_unknown(struct ana_case *c)
 {
     for (size_t i = 0; i < c->groups.count; i++) {
         const struct ana_group *g = ana_group_at(c, i);
-        const struct ana_waiting *first = &c->waiting[g->first_waiting], *odd = NULL;
+        const struct ana_waiting *odd = NULL;
         for (size_t k = 0; k < g->missing_count && g->blocked; k++) {
             const struct ana_waiting *waiting = ana_rank_waiting(c, g->missing[k]);
             if (!waiting || waiting->kind == ANA_WAITING_COLLECTIVE || waiting->kind == ANA_WAITING_FINALIZE)
@@ -254,7 +247,7 @@ static bool say_unknown(struct ana_case *c)
             odd->dependencies == 1) /* a message that was begun and does not come, as of partitions */
             blame_partner(c, &c->dependency[odd->first_dependency]);
         ana_case_say(c, "%s %s not come out of %s, and %zu of %d wait in %s on %s", who, many ? "do" : "does", call,
-                     g->inside, g->comm->def.size + g->comm->def.remote_size, first->call->name, comm);
+                     g->inside, g->comm->def.size + g->comm->def.remote_size, g->call.name, comm);
         ana_case_next(c, "who has to do its part there, and whether it came to that");
         return true;
     }

@@ -117,17 +117,17 @@ static bool case_open(struct ana_case *c)
     c->last_events = calloc(n, sizeof *c->last_events);
     c->gone = calloc(n, 1);
     c->moved = calloc(n, 1);
-    c->free = calloc(n, 1);
     c->sure = calloc(n, 1);
-    c->knot = calloc(n, sizeof *c->knot);
-    c->edge_to = calloc(n, sizeof *c->edge_to);
-    return c->first_waiting && c->last_events && c->gone && c->moved && c->free && c->sure && c->knot && c->edge_to;
+    ana_map_init(&c->sources, sizeof(size_t));
+    return c->first_waiting && c->last_events && c->gone && c->moved && c->sure;
 }
 
 static void case_close(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->groups.count; i++)
+    for (size_t i = 0; i < c->groups.count; i++) {
         free(ana_group_at(c, i)->missing);
+        free(ana_group_at(c, i)->place);
+    }
     ana_map_free(&c->groups);
     for (size_t i = 0; c->last_events && i < c->count; i++)
         ana_last_events_free(c->last_events[i]);
@@ -137,10 +137,9 @@ static void case_close(struct ana_case *c)
     free(c->first_waiting);
     free(c->gone);
     free(c->moved);
-    free(c->free);
     free(c->sure);
-    free(c->knot);
-    free(c->edge_to);
+    ana_graph_free(&c->graph);
+    ana_map_free(&c->sources);
     ana_stacks_free(&c->stacks);
     ana_case_free_kept(c);
 }
@@ -212,7 +211,7 @@ static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death
     if (done) {
         look_at_ranks(&c);
         *death_ns = first_death(&c);
-        done = ana_case_waiting(&c) && ana_case_graph(&c) && ana_case_knots(&c);
+        done = ana_case_waiting(&c) && ana_case_graph(&c);
     }
     if (done) {
         judge(&c);

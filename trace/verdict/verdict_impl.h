@@ -7,6 +7,7 @@
 #include "trace/util/numfmt.h"
 #include "trace/job/stacks.h"
 #include "trace/verdict/fact.h"
+#include "trace/verdict/graph.h"
 #include "trace/verdict/render.h"
 
 #define ANA_NO_GROUP UINT32_MAX
@@ -36,7 +37,8 @@ struct ana_dependency {
     bool shared;                            /* of a lock: the holder's is */
     bool started;                           /* a send whose request is open: its message may be taken already */
     bool half;                              /* the send of an MPI_Sendrecv: the same, and it is not counted yet */
-    bool taken; /* a message that fits was taken by an earlier receive that nobody completed */
+    bool taken;  /* a message that fits was taken by an earlier receive that nobody completed */
+    size_t node; /* in the graph; of a collective that of its group is used */
 };
 
 enum ana_waiting_kind {
@@ -63,19 +65,23 @@ struct ana_waiting {
     bool tested;                             /* its dependencies are known */
     uint32_t first_dependency, dependencies; /* into case.dependency */
     uint32_t group;                          /* of a collective: into case.group */
+    size_t node;                             /* in the graph: what it waits for; SIZE_MAX: that is not known */
 };
 
-/* One collective that somebody is inside. */
+/* One collective that somebody is inside, or has started and waits for. */
 struct ana_group {
     uint64_t identity, sequence;
     const struct trc_comm *comm;
-    size_t first_waiting; /* who is inside */
-    size_t inside;        /* threads */
-    bool blocked;         /* somebody is blocked in it */
+    struct ana_call call; /* of the first who came */
+    size_t inside;        /* threads that wait for it */
+    bool blocked;         /* somebody is blocked, and only it can free them */
+    int64_t lasted_ns;    /* of the youngest of those waits; INT64_MAX: none is blocked */
     bool looked;          /* `missing` is known */
     size_t *missing;      /* rank indices of those that have not come */
+    size_t *place;        /* of each of them, in the communicator */
     size_t missing_count;
-    size_t nowhere; /* members without a file */
+    size_t nowhere;            /* members without a file */
+    size_t node_all, node_any; /* for those who need all, or any one, of the missing; 0: not made */
 };
 
 /* The end of a rank's event streams. */
@@ -161,11 +167,11 @@ struct ana_case {
     size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
-    uint8_t *gone;  /* by rank index: died, or stopped, before the end: it does nothing more */
-    uint8_t *moved; /* it did something between the samples */
-    uint8_t *free;  /* it can move on, as far as is known */
-    uint32_t *knot; /* number of its knot: it waits for nobody outside of it who is deadlocked; 0 none */
-    uint32_t *edge_to, edges_asked;  /* by rank: when it was last found to be waited for (graph.c) */
+    uint8_t *gone;                   /* by rank index: died, or stopped, before the end: it does nothing more */
+    uint8_t *moved;                  /* it did something between the samples */
+    struct ana_graph graph;          /* its nodes 0 .. count - 1 are the ranks */
+    size_t finalize;                 /* node of MPI_Finalize */
+    struct ana_map sources;          /* communicators of which somebody waits for any message -> their node, size_t */
     uint8_t *sure;                   /* all its threads are accounted for */
     struct ana_stacks stacks;        /* while the groups are made */
     const struct ana_hvd_set *loops; /* Horovod's, if the verdict is on what they wait for; else NULL */
@@ -252,11 +258,19 @@ int64_t ana_messages_sent(const struct ana_case *c, size_t sender, size_t receiv
 /* Whether, by the counters, a message from `sender` is left that `receiver` has not taken. */
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver);
 
-/* graph.c */
-/* Finds who can move on and who cannot.  False: out of memory. */
+/* model.c */
+/* Finds who can move on and who cannot, and the knots.  False: out of memory. */
 bool ana_case_graph(struct ana_case *c);
-/* Finds the members of a group that have not come to it, once. */
-void ana_group_look(struct ana_case *c, struct ana_group *group);
+/* Whether a rank can move on, as far as is known. */
+static inline bool ana_rank_moves(const struct ana_case *c, size_t index)
+{
+    return ana_graph_moves(&c->graph, index);
+}
+/* The number of a rank's knot: with others of that number it waits for nobody else who cannot move; 0: none. */
+static inline uint32_t ana_rank_knot(const struct ana_case *c, size_t index)
+{
+    return c->graph.knot[index];
+}
 /* The group of a collective that somebody is inside; NULL: nobody is. */
 struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t sequence);
 /* Group i, 0 <= i < c->groups.count. */
@@ -266,12 +280,6 @@ static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 }
 /* The rank indices that an operation waits for and that cannot move on, up to `max`; returns how many. */
 size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max);
-/* As ana_waiting_for, without the ranks that a message from any source may come from: *any becomes such a dependency, or
- * NULL. */
-size_t ana_waiting_for_known(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max,
-                             const struct ana_dependency **any);
-/* knot.c: finds the knots (c->knot).  False: out of memory. */
-bool ana_case_knots(struct ana_case *c);
 /* deviant.c: of a circle in which a rank waits for a message from any of many, blames those of the many who differ from
  * the others, or only that rank where nobody does.  False: it is no such circle, nobody is blamed. */
 bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n);

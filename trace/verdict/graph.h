@@ -1,0 +1,79 @@
+/* A graph of who waits for whom.  A node moves when all, or any one, of the nodes that it waits for move.  Nodes 0 to
+ * ranks - 1 are ranks; others stand between: an operation, a collective, a message that anybody may send.
+ *
+ *     ana_graph_init(&graph, ranks);
+ *     node = ana_graph_node(&graph, ANA_WAITS_ALL);
+ *     ana_graph_wait(&graph, rank, node);              the rank waits for the node ...
+ *     ana_graph_wait(&graph, node, other);             ... and that for another rank
+ *     ana_graph_solve(&graph);
+ *     ... ana_graph_moves(&graph, rank), graph.knot[rank] ...
+ *     ana_graph_free(&graph);
+ *
+ * Knows nothing of MPI. */
+#ifndef ANA_VERDICT_GRAPH_H
+#define ANA_VERDICT_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ana_node_kind {
+    ANA_WAITS_ANY, /* moves when one that it waits for moves; waiting for nobody, never by itself */
+    ANA_WAITS_ALL, /* moves when all do; waiting for nobody, at once */
+    ANA_NEVER_MOVES
+};
+
+struct ana_graph_node {
+    uint8_t kind;    /* enum ana_node_kind */
+    uint8_t removed; /* it does not move, and is in no knot */
+    uint8_t moves;   /* by itself, or because of others once it is solved */
+    uint32_t first;  /* edge; 0: none */
+    uint32_t waited; /* first edge in which others wait for it */
+    uint32_t open;   /* ANA_WAITS_ALL: of those that it waits for and that do not move */
+    uint32_t asked;  /* when ana_graph_blockers last came here */
+};
+struct ana_graph_edge {
+    uint32_t from, to;
+    uint32_t next, next_waited; /* of the same `from`, of the same `to`; 0: none */
+};
+
+struct ana_graph {
+    size_t ranks, nodes, node_room;
+    struct ana_graph_node *node;
+    size_t edges, edge_room; /* edge 0 is none */
+    struct ana_graph_edge *edge;
+    bool solved;
+    uint32_t asked;
+    uint32_t *knot; /* by rank: number of its knot, from 1; 0: it moves, or waits for another knot */
+    uint32_t knots;
+    bool memory; /* ran out: what is asked of the graph is not to be trusted */
+};
+
+/* Makes a graph of `ranks` nodes that wait for any, and for nobody yet. */
+void ana_graph_init(struct ana_graph *graph, size_t ranks);
+/* Frees what it has; the struct is the caller's. */
+void ana_graph_free(struct ana_graph *graph);
+/* Adds a node and returns its number. */
+size_t ana_graph_node(struct ana_graph *graph, enum ana_node_kind kind);
+/* Makes a node wait for another one. */
+void ana_graph_wait(struct ana_graph *graph, size_t node, size_t other);
+/* Says that a node moves, and so all that need no more than that.  Before or after ana_graph_solve. */
+void ana_graph_set_moving(struct ana_graph *graph, size_t node);
+/* Says that a node does nothing any more: it neither moves nor is the cause that others do not. */
+void ana_graph_remove(struct ana_graph *graph, size_t node);
+/* Finds all that can move, in time linear in nodes and edges: those who wait for all move when the last one moves. */
+void ana_graph_solve(struct ana_graph *graph);
+/* Finds the knots of those that cannot move: ranks that wait for each other and for nobody else who cannot.  They are
+ * the strongly connected parts that no edge leaves; a part without a rank counts as nobody. */
+void ana_graph_find_knots(struct ana_graph *graph);
+
+/* Whether a node can move. */
+static inline bool ana_graph_moves(const struct ana_graph *graph, size_t node)
+{
+    return node >= graph->nodes || graph->node[node].moves;
+}
+/* Writes the ranks that cannot move and that a node waits for, itself or through nodes that are no ranks; each once, at
+ * most `max`, ascending.  Returns how many. */
+size_t ana_graph_blockers(struct ana_graph *graph, size_t node, size_t *out, size_t max);
+
+#endif

@@ -1,0 +1,397 @@
+/* The model of MPI's waiting: what each operation that somebody is in waits for, as nodes of the wait-for graph.
+ *
+ *     MPI_Recv, MPI_Probe       its message: its source, or anybody of the communicator
+ *     MPI_Send, MPI_Ssend       its receiver
+ *     MPI_Sendrecv, MPI_Wait*   all of their messages and collectives; MPI_Waitany, _Waitsome, polls: any of them
+ *     a collective              by its shape: all who have not come, the root, the ranks before it, or any of them where
+ *                               it is not known whom it needs
+ *     MPI_Win_lock ..           who holds the lock, or its target, who may have to answer
+ *     MPI_Finalize              all; nobody who is in it frees others
+ *     anything else             is not known: it may move
+ *
+ * A rank moves while one of its threads does.  Who has no file may do anything. */
+#include "trace/verdict/verdict_impl.h"
+#include <stdlib.h>
+
+#define GROUPS_LOOKED 256u /* collectives whose members are looked at one by one */
+
+/* ---- collectives ------------------------------------------------------------------------------------------------ */
+
+struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t sequence)
+{
+    return ana_map_find(&c->groups, identity, sequence, 0);
+}
+
+/* Somebody is in it, or has started it and waits. */
+static void enter_group(struct ana_group *g, const struct ana_waiting *p, const struct trc_comm *comm,
+                        struct ana_call call, bool blocked)
+{
+    if (g->inside++ == 0) {
+        g->comm = comm;
+        g->call = call;
+        g->lasted_ns = INT64_MAX;
+    }
+    g->blocked |= blocked;
+    if (blocked && p->lasted_ns < g->lasted_ns)
+        g->lasted_ns = p->lasted_ns;
+}
+
+static struct ana_group *add_group(struct ana_case *c, uint64_t identity, uint64_t sequence)
+{
+    struct ana_group *g = ana_map_add(&c->groups, identity, sequence, 0);
+    c->memory |= !g;
+    if (g) {
+        g->identity = identity;
+        g->sequence = sequence;
+    }
+    return g;
+}
+
+static bool add_to_group(struct ana_case *c, struct ana_waiting *p)
+{
+    struct ana_group *g = add_group(c, p->identity, p->sequence);
+    if (!g)
+        return false;
+    enter_group(g, p, p->comm, ana_waiting_call(p), p->blocked);
+    p->group = (uint32_t)(g - (struct ana_group *)c->groups.values);
+    return true;
+}
+
+/* Whether the rank has come to this collective, or is past it. */
+static bool has_come(struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence)
+{
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        if (p->kind == ANA_WAITING_COLLECTIVE && p->identity == identity && p->sequence >= sequence)
+            return true;
+    }
+    const uint64_t *newest = ana_map_find(&ana_case_last_events(c, index)->newest, identity, 0, 0);
+    return newest && *newest > sequence;
+}
+
+static size_t members_of(const struct trc_comm *comm)
+{
+    return comm->def.flags & TRC_COMM_SELF ? 0 : (size_t)comm->def.size + (size_t)comm->def.remote_size;
+}
+
+/* Finds the members that have not come, once. */
+static void find_missing(struct ana_case *c, struct ana_group *g)
+{
+    if (g->looked)
+        return;
+    g->looked = true;
+    size_t all = members_of(g->comm), mine = g->call.index, found = 0;
+    if (all <= g->inside)
+        return;
+    struct ana_range range = ana_members(c->job, mine, g->comm, false);
+    g->missing = calloc(range.to - range.from + 1, sizeof *g->missing);
+    g->place = calloc(range.to - range.from + 1, sizeof *g->place);
+    if (!g->missing || !g->place) {
+        c->memory = true;
+        return;
+    }
+    for (size_t m = range.from; m < range.to; m++) {
+        size_t index = ana_member(c->job, mine, g->comm, m);
+        found += index != SIZE_MAX;
+        if (index == SIZE_MAX || has_come(c, index, g->identity, g->sequence))
+            continue;
+        g->place[g->missing_count] = m - range.from;
+        g->missing[g->missing_count++] = index;
+    }
+    g->nowhere = all > found ? all - found : 0;
+}
+
+static bool make_groups(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->waiting_count; i++)
+        if (c->waiting[i].kind == ANA_WAITING_COLLECTIVE && !add_to_group(c, &c->waiting[i]))
+            return false;
+    size_t looked = 0;
+    for (size_t i = 0; i < c->groups.count; i++)
+        if (ana_group_at(c, i)->blocked && looked++ < GROUPS_LOOKED)
+            find_missing(c, ana_group_at(c, i));
+    return true;
+}
+
+/* ---- what it needs of a collective ------------------------------------------------------------------------------ */
+
+/* A node that moves when any one of those moves who have not come. */
+static size_t any_missing(struct ana_case *c, const struct ana_group *g)
+{
+    size_t node = ana_graph_node(&c->graph, ANA_WAITS_ANY);
+    for (size_t i = 0; i < g->missing_count; i++)
+        ana_graph_wait(&c->graph, node, g->missing[i]);
+    if (g->missing_count == 0 || g->nowhere)
+        ana_graph_set_moving(&c->graph, node);
+    return node;
+}
+
+/* A node that moves when all of those move who have not come and have a lower place than `below`. */
+static size_t all_missing(struct ana_case *c, const struct ana_group *g, size_t below)
+{
+    size_t node = ana_graph_node(&c->graph, ANA_WAITS_ALL);
+    for (size_t i = 0; i < g->missing_count; i++)
+        if (g->place[i] < below)
+            ana_graph_wait(&c->graph, node, g->missing[i]);
+    return node;
+}
+
+/* One node for all who need the same; 0: not made yet, since node 0 is a rank. */
+static size_t shared(struct ana_case *c, struct ana_group *g, bool all)
+{
+    size_t *node = all ? &g->node_all : &g->node_any;
+    if (!*node)
+        *node = all ? all_missing(c, g, SIZE_MAX) : any_missing(c, g);
+    return *node;
+}
+
+static size_t need_of_group(struct ana_case *c, struct ana_group *g, size_t index, const struct trc_comm *comm,
+                            const struct trc_call *call, const struct trc_sig *sig)
+{
+    size_t root = ana_partner(c->job, index, comm, sig->peer);
+    if (comm && comm->def.remote_size > 0) /* each side waits for the other: whom it needs is not known */
+        return shared(c, g, false);
+    switch (trc_opclass_shape(call->opclass)) {
+    case TRC_SHAPE_ALL:
+        return shared(c, g, true);
+    case TRC_SHAPE_PREFIX:
+        return comm && comm->def.rank >= 0 ? all_missing(c, g, (size_t)comm->def.rank) : shared(c, g, false);
+    case TRC_SHAPE_TO_ROOT:
+        return shared(c, g, root == index);
+    case TRC_SHAPE_FROM_ROOT:
+        for (size_t i = 0; root != index && i < g->missing_count; i++)
+            if (g->missing[i] == root)
+                return root;
+        return shared(c, g, false);
+    default:
+        return shared(c, g, false);
+    }
+}
+
+/* The node of a collective that a rank has started and waits for; SIZE_MAX: it may end. */
+static size_t need_of_started(struct ana_case *c, const struct ana_waiting *p, struct ana_dependency *d)
+{
+    const struct ana_open_request *r = d->request;
+    struct ana_group *g = d->comm ? add_group(c, d->identity, d->sequence) : NULL;
+    if (!g)
+        return SIZE_MAX;
+    bool needed = p->blocked && (p->dependencies == 1 || !p->any);
+    enter_group(g, p, d->comm, (struct ana_call){r->call->name, r->call->opclass, d->index, &r->sig}, needed);
+    find_missing(c, g);
+    return need_of_group(c, g, d->index, d->comm, r->call, &r->sig);
+}
+
+/* ---- what it needs of others ------------------------------------------------------------------------------------ */
+
+/* The node of a message that anybody of a communicator may send. */
+static size_t any_source(struct ana_case *c, const struct ana_dependency *d)
+{
+    size_t *node = ana_map_add(&c->sources, d->identity, d->comm->def.remote_size > 0 ? d->index : 0, 0);
+    bool remote = d->comm->def.remote_size > 0;
+    size_t all = (size_t)(remote ? d->comm->def.remote_size : d->comm->def.size), found = 0;
+    if (!node || *node) {
+        c->memory |= !node;
+        return node ? *node : SIZE_MAX;
+    }
+    *node = ana_graph_node(&c->graph, ANA_WAITS_ANY);
+    struct ana_range range = ana_members(c->job, d->index, d->comm, remote);
+    for (size_t m = range.from; m < range.to; m++) {
+        size_t index = ana_member(c->job, d->index, d->comm, m);
+        found += index != SIZE_MAX;
+        if (index != SIZE_MAX)
+            ana_graph_wait(&c->graph, *node, index);
+    }
+    if (found < all && !(d->comm->def.flags & TRC_COMM_SELF))
+        ana_graph_set_moving(&c->graph, *node);
+    return *node;
+}
+
+static void wait_for_rank(struct ana_case *c, size_t node, size_t index)
+{
+    if (index == SIZE_MAX) /* who has no file may do anything */
+        ana_graph_set_moving(&c->graph, node);
+    else
+        ana_graph_wait(&c->graph, node, index);
+}
+
+static size_t need_of_dependency(struct ana_case *c, const struct ana_waiting *p, struct ana_dependency *d)
+{
+    if (d->kind == ANA_DEPENDENCY_COLLECTIVE)
+        return need_of_started(c, p, d);
+    d->node = ana_graph_node(&c->graph, ANA_WAITS_ANY);
+    if (d->peer != TRC_PEER_ANY)
+        wait_for_rank(c, d->node, ana_dependency_partner(c, d));
+    else if (d->comm)
+        ana_graph_wait(&c->graph, d->node, any_source(c, d));
+    else
+        ana_graph_set_moving(&c->graph, d->node);
+    if (d->kind == ANA_DEPENDENCY_LOCK) /* some MPIs ask the target for it, which answers only inside MPI */
+        wait_for_rank(c, d->node, ana_partner(c->job, d->index, d->comm, d->target));
+    return d->node;
+}
+
+/* Waits of a thread for messages, requests or locks. */
+static size_t need_of_dependencies(struct ana_case *c, struct ana_waiting *p)
+{
+    ana_waiting_dependencies(c, p);
+    size_t node = ana_graph_node(&c->graph, p->any ? ANA_WAITS_ANY : ANA_WAITS_ALL);
+    for (uint32_t i = 0; i < p->dependencies; i++) {
+        size_t need = need_of_dependency(c, p, &c->dependency[p->first_dependency + i]);
+        if (need == SIZE_MAX)
+            ana_graph_set_moving(&c->graph, node);
+        else
+            ana_graph_wait(&c->graph, node, need);
+    }
+    if (p->dependencies == 0)
+        ana_graph_set_moving(&c->graph, node);
+    return node;
+}
+
+/* SIZE_MAX: it may move. */
+static size_t need_of(struct ana_case *c, struct ana_waiting *p)
+{
+    switch (p->kind) {
+    case ANA_WAITING_FINALIZE:
+        return c->finalize;
+    case ANA_WAITING_COLLECTIVE:
+        return ana_group_at(c, p->group)->looked
+                   ? need_of_group(c, ana_group_at(c, p->group), p->index, p->comm, p->call, p->sig)
+                   : SIZE_MAX;
+    case ANA_WAITING_MESSAGES:
+    case ANA_WAITING_POLL:
+        return need_of_dependencies(c, p);
+    case ANA_WAITING_OTHER:
+        break;
+    }
+    return SIZE_MAX;
+}
+
+static bool is_in_finalize(const struct ana_case *c, size_t index)
+{
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].blocked && c->waiting[i].kind == ANA_WAITING_FINALIZE)
+            return true;
+    return false;
+}
+
+static void add_rank(struct ana_case *c, size_t index)
+{
+    bool blocked = false;
+    if (c->gone[index] || ana_case_ended(c, index)) {
+        ana_graph_remove(&c->graph, index);
+        return;
+    }
+    if (!is_in_finalize(c, index))
+        ana_graph_wait(&c->graph, c->finalize, index);
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        if (!p->blocked)
+            continue;
+        blocked = true;
+        p->node = need_of(c, p);
+        wait_for_rank(c, index, p->node);
+    }
+    if (!blocked)
+        ana_graph_set_moving(&c->graph, index);
+}
+
+/* Whether a message from any source is under way. */
+static bool find_any_message(struct ana_case *c, const struct ana_waiting *p, struct ana_dependency *d)
+{
+    struct ana_range range = ana_members(c->job, d->index, d->comm, false);
+    for (size_t m = range.from; m < range.to && d->met <= 0; m++) {
+        size_t index = ana_member(c->job, d->index, d->comm, m);
+        if (index == SIZE_MAX || index == p->index)
+            continue;
+        d->met = -1;
+        ana_dependency_check(c, p, d, index);
+    }
+    return d->met > 0;
+}
+
+/* Asks of each message that somebody stuck waits for whether it is under way, or was taken.  That is asked last, since
+ * it may mean to read two ranks' events in full. */
+static void find_messages(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        for (uint32_t k = 0; k < p->dependencies && !ana_graph_moves(&c->graph, p->index); k++) {
+            struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+            if (!p->blocked || d->kind == ANA_DEPENDENCY_COLLECTIVE || ana_graph_moves(&c->graph, d->node))
+                continue;
+            if (d->peer == TRC_PEER_ANY)
+                find_any_message(c, p, d);
+            else
+                ana_dependency_check(c, p, d, ana_dependency_partner(c, d));
+            if (d->met > 0)
+                ana_graph_set_moving(&c->graph, d->node);
+        }
+    }
+}
+
+bool ana_case_graph(struct ana_case *c)
+{
+    if (!make_groups(c))
+        return false;
+    ana_graph_init(&c->graph, c->count);
+    c->finalize = ana_graph_node(&c->graph, ANA_NEVER_MOVES);
+    for (size_t i = 0; i < c->count; i++)
+        add_rank(c, i);
+    ana_graph_solve(&c->graph);
+    find_messages(c);
+    ana_graph_find_knots(&c->graph);
+    return !c->graph.memory;
+}
+
+/* ---- what it says ----------------------------------------------------------------------------------------------- */
+
+bool ana_rank_blocked(const struct ana_case *c, size_t index)
+{
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].blocked)
+            return true;
+    return false;
+}
+
+struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index)
+{
+    struct ana_waiting *longest = NULL;
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].blocked && (!longest || c->waiting[i].lasted_ns > longest->lasted_ns))
+            longest = &c->waiting[i];
+    return longest;
+}
+
+size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max)
+{
+    return ana_graph_blockers(&c->graph, waiting->node, out, max);
+}
+
+size_t ana_dependency_partner(const struct ana_case *c, const struct ana_dependency *d)
+{
+    return ana_partner(c->job, d->index, d->comm, d->peer);
+}
+
+bool ana_case_deadlocked(const struct ana_case *c, size_t index)
+{
+    return !ana_graph_moves(&c->graph, index) && !c->gone[index] && !ana_case_ended(c, index);
+}
+
+/* A deadlock is proven where all threads of its ranks are blocked inside calls.  A thread that polls or is outside MPI
+ * may do something else; for an RMA window not all dependencies are known. */
+enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (index[i] != SIZE_MAX && !c->sure[index[i]] && !ana_case_ended(c, index[i]))
+            return ANA_LIKELY;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = index[i] == SIZE_MAX ? c->waiting_count : c->first_waiting[index[i]]; k < c->waiting_count;
+             k++) {
+            if (c->waiting[k].index != index[i])
+                break;
+            bool window = trc_opclass_is_one_sided(c->waiting[k].call->opclass);
+            if (c->waiting[k].kind == ANA_WAITING_POLL || window)
+                return ANA_LIKELY;
+        }
+    return ANA_PROVEN;
+}
