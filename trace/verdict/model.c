@@ -145,6 +145,15 @@ static size_t shared(struct ana_case *c, struct ana_group *g, bool all)
     return *node;
 }
 
+static size_t root_node(struct ana_case *c, struct ana_group *g, size_t root)
+{
+    if (!g->node_root) {
+        g->node_root = ana_graph_node(&c->graph, ANA_WAITS_ALL);
+        ana_graph_wait(&c->graph, g->node_root, root);
+    }
+    return g->node_root;
+}
+
 static size_t need_of_group(struct ana_case *c, struct ana_group *g, size_t index, const struct trc_comm *comm,
                             const struct trc_call *call, const struct trc_sig *sig)
 {
@@ -161,7 +170,7 @@ static size_t need_of_group(struct ana_case *c, struct ana_group *g, size_t inde
     case TRC_SHAPE_FROM_ROOT:
         for (size_t i = 0; root != index && i < g->missing_count; i++)
             if (g->missing[i] == root)
-                return root;
+                return root_node(c, g, root);
         return shared(c, g, false);
     default:
         return shared(c, g, false);

@@ -82,6 +82,7 @@ struct ana_group {
     size_t missing_count;
     size_t nowhere;            /* members without a file */
     size_t node_all, node_any; /* for those who need all, or any one, of the missing; 0: not made */
+    size_t node_root;          /* for those who need the root */
 };
 
 /* The end of a rank's event streams. */
