@@ -10,83 +10,6 @@
 #define LANES_BUCKETS 1048576 /* of all ranks, about */
 #define REFIT_NS      10000000000
 
-/* ---- what the match reports ------------------------------------------------------------------------------------- */
-
-_Static_assert(sizeof(struct ana_tally_note) <= sizeof(struct trc_note), "a note holds what we look up");
-
-/* Counts a wait; returns what is left of its span without the time that was counted before. */
-static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note)
-{
-    if (!ana_wait_clip(job->clip, span))
-        return 0;
-    if (note->call != span->call) {
-        note->call = span->call;
-        note->number = ana_call_number(job, span->call);
-        note->waits = 0;
-    }
-    ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, note->number), note);
-    struct ana_lane *lane = &job->lane[span->waiter];
-    struct ana_bucket *bucket = ana_lane_hot(lane, span->begin_ns, span->end_ns);
-    if (bucket)
-        bucket->waiting_ns = ana_plus(bucket->waiting_ns, span->end_ns - span->begin_ns);
-    else
-        ana_lane_wait(lane, span->begin_ns, span->end_ns);
-    return span->end_ns - span->begin_ns;
-}
-
-static void take_message(void *user, const struct ana_message *message)
-{
-    struct ana_job *job = user;
-    struct ana_tally_note *note = (struct ana_tally_note *)message->note;
-    struct ana_wait_span span;
-    ana_tally_message(&job->pass.tally, ana_store_message(&job->store, message), note);
-    if (ana_late_sender(message, &span))
-        take_wait(job, &span, &note->wait[0]);
-    if (ana_late_receiver(message, &span))
-        take_wait(job, &span, &note->wait[1]);
-    if (job->clocks > 1)
-        ana_clock_add_message(job->clock, message);
-}
-
-static bool room_for_spans(struct ana_job *job, size_t n)
-{
-    if (n <= job->spans)
-        return true;
-    struct ana_wait_span *grown = realloc(job->span, n * sizeof *grown);
-    if (!grown)
-        return false;
-    job->span = grown;
-    job->spans = n;
-    return true;
-}
-
-static void take_instance(void *user, const struct ana_instance *instance)
-{
-    struct ana_job *job = user;
-    if (instance->arrivals == 0 || !room_for_spans(job, instance->arrivals))
-        return;
-    int64_t lost = 0;
-    size_t n = ana_waits_of_instance(instance, job->span);
-    for (size_t i = 0; i < n; i++)
-        lost += take_wait(job, &job->span[i], &(struct ana_tally_note_wait){0});
-    ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), lost);
-    ana_clock_add_instance(job->clock, instance);
-    if (instance->arrivals < 2 || instance->mismatched)
-        return; /* nobody to be late for */
-    ana_tally_instance(&job->pass.tally, ana_store_find(&job->store, instance->comm_identity, instance->sequence));
-    for (size_t i = 0; i < instance->arrivals; i++)
-        ana_tally_part(&job->pass.tally, instance->arrival[i].index, i + 1 == instance->arrivals);
-}
-
-static void feed_message(void *user, const struct ana_message *message)
-{
-    ana_clock_add_message(user, message);
-}
-static void feed_instance(void *user, const struct ana_instance *instance)
-{
-    ana_clock_add_instance(user, instance);
-}
-
 /* ---- one event -------------------------------------------------------------------------------------------------- */
 
 static bool is_device(const struct ana_event *e)
@@ -101,24 +24,27 @@ static bool is_send(const struct ana_event *e)
 
 /* Looks up what events of one signature share.  Nested calls do not count (the outer call has their time), nor do
  * losses and what ran on a GPU. */
-static void look_up(struct ana_job *job, struct ana_tally *tally, const struct ana_event *e)
+static void look_up(struct ana_job *job, struct ana_pass *pass, const struct ana_event *e)
 {
     struct ana_use *use = e->use;
     use->kind = e->sig->flags & TRC_SIG_NESTED || is_device(e) ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
-    if (use->kind == ANA_USE_COUNTS)
-        ana_tally_use(tally, e, ana_call_number_of(job, e->index, e->sig->call));
+    if (use->kind == ANA_USE_COUNTS) {
+        uint32_t call = ana_call_number_of(job, e->index, e->sig->call);
+        ana_tally_use(&pass->tally, e, call);
+        ana_why_use(&pass->why, e, call, job->process[e->index].rank.file);
+    }
     use->is_nccl = trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL;
     use->is_remote = e->sig->peer <= TRC_PEER_REMOTE && is_send(e);
 }
 
 /* Whether an event counts: its times are within reason. */
-static inline bool is_counted(struct ana_job *job, struct ana_tally *tally, const struct ana_event *e)
+static inline bool is_counted(struct ana_job *job, struct ana_pass *pass, const struct ana_event *e)
 {
     bool sane = e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
     if (!sane || !e->use)
         return false;
     if (e->use->kind == ANA_USE_NEW)
-        look_up(job, tally, e);
+        look_up(job, pass, e);
     return e->use->kind == ANA_USE_COUNTS;
 }
 
@@ -157,17 +83,20 @@ static void take_other(struct ana_job *job, const struct ana_event *e)
     }
     if (e->call && trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL)
         job->upper->nccl_call(job, job->gpu, e);
+    if (e->kind == TRC_RECORD_LOST)
+        ana_why_gap(&job->pass.why, e->index, e->thread);
     ana_match_event(job->match, e);
 }
 
 static inline void take_event(struct ana_job *job, const struct ana_event *e)
 {
-    if (!is_counted(job, &job->pass.tally, e)) {
+    if (!is_counted(job, &job->pass, e)) {
         take_other(job, e);
         return;
     }
     if (e->use->is_nccl)
         job->upper->nccl_call(job, job->gpu, e);
+    ana_why_event(&job->pass.why, e); /* before the waits in it are found */
     ana_match_event(job->match, e);
     if (e->use->is_remote) /* the counters know partners of this world only */
         ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
@@ -179,11 +108,14 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
 static void take_range_event(struct ana_job *job, const struct ana_event *e)
 {
     struct ana_time_range *w = &job->range;
-    if (!is_counted(job, &w->pass.tally, e)) {
+    if (!is_counted(job, &w->pass, e)) {
         if (is_device(e))
             job->upper->device_event(job, w->gpu, e);
+        if (e->kind == TRC_RECORD_LOST)
+            ana_why_gap(&w->pass.why, e->index, e->thread);
         return;
     }
+    ana_why_event(&w->pass.why, e);
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
         ana_tally_event(&w->pass.tally, e);
         ana_tally_call(&w->pass.tally, e);
@@ -205,10 +137,20 @@ static void take_range_event(struct ana_job *job, const struct ana_event *e)
 
 /* ---- passes ----------------------------------------------------------------------------------------------------- */
 
+static void feed_message(void *user, const struct ana_message *message)
+{
+    ana_clock_add_message(user, message);
+}
+static void feed_instance(void *user, const struct ana_instance *instance)
+{
+    ana_clock_add_instance(user, instance);
+}
+
 static void pass_close(struct ana_pass *pass)
 {
     ana_merge_close(pass->merge);
     ana_tally_free(&pass->tally);
+    ana_why_free(&pass->why);
     *pass = (struct ana_pass){0};
 }
 
@@ -223,7 +165,7 @@ static bool pass_open(struct ana_job *job, struct ana_pass *pass)
 {
     struct trc_file **files = calloc(job->count + 1, sizeof *files);
     *pass = (struct ana_pass){0};
-    if (files && ana_tally_init(&pass->tally, job->count)) {
+    if (files && ana_tally_init(&pass->tally, job->count) && ana_why_init(&pass->why, job->count, pass == &job->pass)) {
         for (size_t i = 0; i < job->count; i++)
             files[i] = job->process[i].rank.file;
         pass->merge = ana_merge_open(files, job->count, job->clock);
@@ -288,8 +230,7 @@ bool ana_analysis_start(struct ana_job *job)
     job->clocks = ana_clock_domains(job->clock);
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();
-    struct ana_match_sink sink = {job, take_message, take_instance};
-    job->match = ana_match_new(sink);
+    job->match = ana_match_new((struct ana_match_sink){job, ana_take_message, ana_take_instance});
     job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
         !pass_open(job, &job->pass))
@@ -401,11 +342,13 @@ static void advance_main(struct ana_job *job)
     size_t n = ana_merge_next_few(job->pass.merge, e, SLICE);
     for (size_t i = 0; i < n; i++)
         take_event(job, e[i]);
+    ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge));
     if (n)
         return;
     job->pass.done = true;
     if (!anyone_alive(job) && !job->flushed) {
         ana_match_flush(job->match);
+        ana_why_settle(&job->pass.why, INT64_MAX);
         job->flushed = true;
     } else if (job->clocks > 1 && ana_now_ns() >= job->next_fit_ns) {
         ana_clock_fit(job->clock, ana_merge_position(job->pass.merge));

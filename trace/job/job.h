@@ -244,6 +244,29 @@ struct ana_site {
     const char *line; /* "app.c:17" or NULL */
 };
 
+/* What threads do outside MPI from one place that calls to the next: the same two places on all ranks are one segment.
+ * Only its ranks in view count. */
+struct ana_segment_stat {
+    struct ana_segment_end {
+        const char *call; /* NULL: segments of several places, which had no row of their own */
+        char place[80];   /* "app.c:17"; without its source function or else module, and offset; "" as call */
+    } from, to;
+    uint64_t times;
+    size_t ranks; /* that have it */
+    int64_t total_ns;
+    double median_ns, p99_ns; /* the median of its ranks' medians (of two the smaller); of all times */
+    size_t worst_index;       /* the rank whose times cost most; where none do, that with the longest median */
+    double worst_ns;          /* its median */
+    int64_t shortest_ns, longest_ns, longest_at_ns; /* and when the longest began, in job time */
+    size_t longest_index;
+    int64_t cost_ns,
+        direct_ns;            /* waiting of other ranks that it caused, delay.h; of it at the rank itself; -1 unknown */
+    double *by_rank_ns;       /* by rank index: its median; NAN: has none */
+    int64_t *cost_by_rank_ns; /* by rank index */
+    uint64_t *times_by_rank;  /* by rank index */
+};
+#define ANA_SEGMENT_ROWS 128u /* in a summary; what costs less, and takes less time, shares the last one */
+
 /* POP efficiencies, 0..1, NAN unknown: parallel = load_balance x communication.
  * load balance = mean(useful) / max(useful), communication = max(useful) / wall, useful = time outside MPI.
  * Source: POP Centre of Excellence, "POP Standard Metrics for Parallel Performance Analysis". */
@@ -272,6 +295,10 @@ struct ana_summary {
     struct ana_wait *waits;
     size_t site_count; /* sorted by time */
     struct ana_site *sites;
+    size_t segment_count; /* sorted by cost, then by how much longer than its median it took, then by time */
+    struct ana_segment_stat *segments;
+    void *segment_block[3];                  /* what they point to; for ana_summary_free */
+    int64_t cost_inside_ns, cost_unknown_ns; /* waiting that time inside calls caused; that nothing known did */
     struct ana_efficiency efficiency;
     uint64_t unmatched_sends, unmatched_receives;
     uint64_t uncertain_messages;      /* ends that could not be paired for sure: records before them are gone */

@@ -16,6 +16,7 @@
 #include "trace/job/upper.h"
 #include "trace/relations/waits.h"
 #include "trace/util/spans.h"
+#include "trace/why/why.h"
 
 #define ANA_HUNG_NS 30000000000 /* a running job in which nothing completes for this long hangs */
 
@@ -24,6 +25,7 @@
 struct ana_pass {
     struct ana_merge *merge;
     struct ana_tally tally;
+    struct ana_why why;
     bool done; /* nothing more now */
 };
 
@@ -174,6 +176,11 @@ void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char
 /* "communicator", "window", "file"; NULL counts as a communicator. */
 const char *ana_comm_kind(const struct trc_comm *comm);
 
+/* take.c: what the match of all events reports, to a struct ana_job; as the sink of a match wants it. */
+void ana_take_message(void *user, const struct ana_message *message);
+/* take.c: the same of collectives. */
+void ana_take_instance(void *user, const struct ana_instance *instance);
+
 /* advance.c */
 /* Starts the analysis of events anew, for the processes as they are now.  False: out of memory. */
 bool ana_analysis_start(struct ana_job *job);
@@ -201,6 +208,10 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s);
 /* summary_events.c: fills what only events tell: waits, collectives, sites, latencies.  False: out of memory. */
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events);
+/* summary_segments.c: fills the segments.  False: out of memory. */
+bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_why *why);
+/* summary_segments.c: frees them. */
+void ana_summary_segments_free(struct ana_summary *s);
 /* Sorts the pairs by source, then destination. */
 void ana_summary_sort_pairs(struct ana_summary *s);
 /* Fills the latencies of a pair, as far as they are known. */

@@ -40,13 +40,13 @@ static void test_messages(void)
     struct ana_message m = blocking(5000, 5100, 1000, 5200);
     CHECK(ana_waits_of_message(&m, span) == 1, "late sender");
     SPAN(span[0], ANA_LATE_SENDER, 1, 0, 1000, 5000);
-    CHECK(span[0].call == &call_recv, "in MPI_Recv");
+    CHECK(span[0].call == &call_recv && span[0].came_ns == 5000, "in MPI_Recv");
     m = blocking(1000, 1100, 5000, 5100);
     CHECK(ana_waits_of_message(&m, span) == 0, "an eager send is gone before the receive is posted");
     m = blocking(1000, 5200, 5000, 5100);
     CHECK(ana_waits_of_message(&m, span) == 1, "late receiver");
     SPAN(span[0], ANA_LATE_RECEIVER, 0, 1, 1000, 5000);
-    CHECK(span[0].call == &call_send, "in MPI_Send");
+    CHECK(span[0].call == &call_send && span[0].came_ns == 5000, "in MPI_Send");
     m = blocking(1000, 4900, 5000, 5100); /* clocks: a synchronous one cannot have ended before */
     m.synchronous = true;
     CHECK(ana_waits_of_message(&m, span) == 1, "never more than the call itself");
@@ -126,17 +126,17 @@ static void test_instances(void)
 static void test_clip(void)
 {
     struct ana_wait_clip *clip = ana_wait_clip_new();
-    struct ana_wait_span span = {ANA_LATE_SENDER, 3, 0, 100, 150, &call_wait};
+    struct ana_wait_span span = {ANA_LATE_SENDER, 3, 0, 100, 150, &call_wait, 0};
     CHECK(ana_wait_clip(clip, &span) && span.begin_ns == 100 && span.end_ns == 150, "first");
-    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 1, 100, 180, &call_wait};
+    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 1, 100, 180, &call_wait, 0};
     CHECK(ana_wait_clip(clip, &span) && span.begin_ns == 150 && span.end_ns == 180, "the rest");
-    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 100, 170, &call_wait};
+    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 100, 170, &call_wait, 0};
     CHECK(!ana_wait_clip(clip, &span), "nothing left");
-    span = (struct ana_wait_span){ANA_LATE_SENDER, 2, 2, 100, 170, &call_wait};
+    span = (struct ana_wait_span){ANA_LATE_SENDER, 2, 2, 100, 170, &call_wait, 0};
     CHECK(ana_wait_clip(clip, &span) && span.begin_ns == 100, "another rank");
-    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 200, 210, &call_wait};
+    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 200, 210, &call_wait, 0};
     CHECK(ana_wait_clip(clip, &span) && span.begin_ns == 200, "another call");
-    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 100, 190, &call_wait};
+    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 100, 190, &call_wait, 0};
     CHECK(ana_wait_clip(clip, &span) && span.begin_ns == 180, "the first call is remembered");
     ana_wait_clip_free(clip);
     ana_wait_clip_free(NULL);

@@ -1,0 +1,209 @@
+/* Planted delays, whose cost is known by arithmetic: each wait is charged to what caused it, and to nothing else. */
+#include "tests/support/planted.h"
+#include "trace/session/session.h"
+
+#define ALL UINT64_MAX
+
+/* What a segment costs, by rank. */
+static int64_t cost(const struct ana_segment_stat *segment, size_t rank)
+{
+    return segment->cost_by_rank_ns ? segment->cost_by_rank_ns[rank] : -1;
+}
+
+static void check_sum(const char *what, const struct ana_summary *s)
+{
+    CHECK(planted_costs(s) == planted_waits(s), "%s: costs %lld, waits %lld", what, (long long)planted_costs(s),
+          (long long)planted_waits(s));
+}
+
+/* Each iteration all compute 2 ms and rank 2 4.5 ms. */
+static void one_late_segment(void)
+{
+    enum { TIMES = 100 };
+    struct planted p = planted_begin("one", 4);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int i = 0; i < TIMES; i++) {
+        for (int r = 0; r < 4; r++)
+            p.at[r] += r == 2 ? 4500 * US : 2 * MS;
+        planted_meet(&p, 0x30, TB_WORLD, ALL);
+        for (int r = 0; r < 4; r++)
+            p.at[r] += 100 * US;
+        planted_meet(&p, 0x20, TB_WORLD, ALL);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_segment_stat *late = planted_segment(&s, "0x20", "0x30");
+    check_sum("one", &s);
+    CHECK(late == &s.segments[0] && late->worst_index == 2 && late->worst_ns == 4.5e6 && late->median_ns == 2e6);
+    CHECK(late->times == 4 * TIMES && late->ranks == 4 && late->longest_ns == 4500 * US && late->longest_index == 2);
+    CHECK(cost(late, 2) == 3 * TIMES * 2500 * US && late->direct_ns == late->cost_ns && cost(late, 0) == 0, "%lld",
+          (long long)cost(late, 2));
+    CHECK(s.cost_inside_ns == 0 && s.cost_unknown_ns == 0 && late->cost_ns == planted_waits(&s));
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* Rank 0 is late, rank 1 therefore, and therefore rank 2: the first of the chain is to blame, not the middle. */
+static void chain(void)
+{
+    enum { TIMES = 50 };
+    struct planted p = planted_begin("chain", 3);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int i = 0; i < TIMES; i++) {
+        for (int r = 0; r < 3; r++)
+            p.at[r] += r == 0 ? 12 * MS : 2 * MS;
+        planted_message(&p, 0, 1);
+        planted_message(&p, 1, 2);
+        planted_meet(&p, 0x20, TB_WORLD, ALL);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    check_sum("chain", &s);
+    /* Rank 0 computes before it sends, the others before they receive: rank 1 alone has no partner of its kind. */
+    const struct ana_segment_stat *first = planted_segment(&s, "0x20", "0x100");
+    int64_t all = planted_waits(&s);
+    CHECK(first == &s.segments[0] && first->worst_index == 0 && cost(first, 0) >= all * 999 / 1000, "%lld of %lld",
+          (long long)cost(first, 0), (long long)all);
+    CHECK(first->cost_ns - first->direct_ns >= TIMES * 10 * MS, "passed on: %lld",
+          (long long)(first->cost_ns - first->direct_ns));
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* Rank 1 is 10 ms late, rank 2 8 ms: the second delay is hidden by the first, and costs nothing. */
+static void one_hides_the_other(void)
+{
+    struct planted p = planted_begin("hidden", 3);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    p.at[0] += 1 * MS;
+    p.at[1] += 11 * MS;
+    p.at[2] += 9 * MS;
+    planted_meet(&p, 0x30, TB_WORLD, ALL);
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_segment_stat *late = planted_segment(&s, "0x20", "0x30");
+    check_sum("hidden", &s);
+    CHECK(cost(late, 1) == 12 * MS && cost(late, 2) == 0 && cost(late, 0) == 0);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* Each iteration another rank is 3 ms late: each has its share of the costs. */
+static void it_moves(int ranks)
+{
+    enum { ROUNDS = 25 };
+    struct planted p = planted_begin("moves", ranks);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int i = 0; i < ROUNDS * ranks; i++) {
+        for (int r = 0; r < ranks; r++)
+            p.at[r] += r == i % ranks ? 4 * MS : MS;
+        planted_meet(&p, 0x20, TB_WORLD, ALL);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_segment_stat *late = planted_segment(&s, "0x20", "0x20");
+    check_sum("moves", &s);
+    for (size_t r = 0; r < (size_t)ranks; r++)
+        CHECK(cost(late, r) == (ranks - 1) * ROUNDS * 3 * MS, "rank %zu of %d: %lld", r, ranks,
+              (long long)cost(late, r));
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* Rank 2 comes late to a collective with rank 0, which therefore sends late to rank 1: rank 2 is to blame for both. */
+static void sender_late_by_a_collective(void)
+{
+    struct planted p = planted_begin("sender", 3);
+    static const int32_t members[] = {0, 2};
+    for (int r = 0; r < 3; r += 2)
+        tb_comm(p.tb[r], 5, 0x5005, r / 2, members, 2);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    p.at[0] += MS;
+    p.at[1] += MS;
+    p.at[2] += 11 * MS;
+    planted_meet(&p, 0x30, 5, 5);
+    planted_message(&p, 0, 1);
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_segment_stat *late = planted_segment(&s, "0x20", "0x30");
+    check_sum("sender", &s);
+    /* Rank 1 waits 10.001 ms: the microsecond inside the collective is no segment of rank 2's. */
+    CHECK(cost(late, 2) >= 19990 * US && late->direct_ns == 10 * MS && cost(late, 0) == 0, "%lld, %lld",
+          (long long)cost(late, 2), (long long)late->direct_ns);
+    CHECK(s.cost_unknown_ns == 0);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* Rank 0 computes 10 ms longer after it has sent: nobody waits for it, so it costs nothing. */
+static void overlapped(void)
+{
+    struct planted p = planted_begin("overlap", 2);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int i = 0; i < 10; i++) {
+        planted_message(&p, 0, 1);
+        p.at[0] += 12 * MS;
+        p.at[1] += 12 * MS;
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    check_sum("overlap", &s);
+    CHECK(planted_segment(&s, "0x100", "0x100")->cost_ns == 0);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* Rank 1 polls until rank 0's message is there, and is therefore late for rank 2. */
+static void polled(void)
+{
+    struct planted p = planted_begin("polled", 3);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    int64_t at = p.at[1];
+    uint64_t request = tb_irecv(p.tb[1], 0, at, at + US, 0, 1, 8);
+    struct trc_sig poll = tb_sig(TB_TEST), test = tb_sig(TB_TEST), send = tb_sig(TB_SEND), recv = tb_sig(TB_RECV);
+    poll.flags = TRC_SIG_POLL;
+    poll.site = test.site = 0x300;
+    tb_fold(p.tb[1], 0, &poll, at + 2 * US, at + 9990 * US, 40000, 9000 * US);
+    send.flags = TRC_SIG_P2P_OUT;
+    recv.flags = TRC_SIG_P2P_IN;
+    test.flags = TRC_SIG_COMPLETE | TRC_SIG_P2P_IN;
+    send.comm = recv.comm = test.comm = TB_WORLD;
+    send.peer = 1;
+    send.tag = recv.rtag = test.rtag = 1;
+    send.sent = recv.received = test.received = 8;
+    send.site = 0x100;
+    recv.site = 0x200;
+    tb_event(p.tb[0], 0, &send, at + 9980 * US, at + 9981 * US, (struct tb_more){0});
+    tb_event(p.tb[1], 0, &test, at + 9991 * US, at + 9992 * US, (struct tb_more){.request = request});
+    send.peer = 2;
+    recv.source = 1;
+    tb_event(p.tb[1], 0, &send, at + 9993 * US, at + 9994 * US, (struct tb_more){0});
+    tb_event(p.tb[2], 0, &recv, at, at + 9995 * US, (struct tb_more){0});
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_segment_stat *late = planted_segment(&s, "0x20", "0x100");
+    check_sum("polled", &s);
+    CHECK(cost(late, 0) >= 9900 * US, "%lld of %lld", (long long)cost(late, 0), (long long)planted_waits(&s));
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+int main(void)
+{
+    one_late_segment();
+    chain();
+    one_hides_the_other();
+    it_moves(2);
+    it_moves(4);
+    sender_late_by_a_collective();
+    overlapped();
+    polled();
+    return check_result();
+}

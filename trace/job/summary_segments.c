@@ -1,0 +1,296 @@
+/* Summaries of what threads do between their calls: the segments of all ranks, joined by the places in the program. */
+#include "trace/job/job_impl.h"
+#include "trace/util/hash.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A row in the making. */
+struct row {
+    uint32_t from, to; /* places, + 1; 0: several */
+    int64_t cost_ns, total_ns;
+    uint32_t at; /* in the summary */
+};
+
+struct rows {
+    struct ana_map by_places; /* struct row by (from, to) */
+    uint32_t *place;          /* of each place of the pass the one of the same name, + 1 */
+};
+
+/* ---- places ----------------------------------------------------------------------------------------------------- */
+
+/* Joins places that were called before their names were known with those that were called later. */
+static bool join_places(const struct ana_job *job, const struct ana_why *why, uint32_t *place)
+{
+    struct ana_map names; /* uint32_t by hash of the module or else address, call, whether it is a module */
+    ana_map_init(&names, sizeof(uint32_t));
+    bool ok = true;
+    for (size_t i = 0; ok && i < why->places.count; i++) {
+        const struct ana_why_place *of = ana_map_value(&why->places, i);
+        const char *function, *module;
+        trc_site(job->process[of->index].rank.file, of->address, &function, &module);
+        uint32_t *first = ana_map_add(&names, module ? ana_hash_text(module) : of->address, of->call, module != NULL);
+        ok = first;
+        if (ok && !*first)
+            *first = (uint32_t)i + 1;
+        place[i] = ok ? *first : 0;
+    }
+    ana_map_free(&names);
+    return ok;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void describe_end(const struct ana_job *job, const struct ana_why *why, uint32_t place,
+                         struct ana_segment_end *out)
+{
+    if (!place)
+        return;
+    const struct ana_why_place *of = ana_map_value(&why->places, place - 1);
+    const struct trc_file *file = job->process[of->index].rank.file;
+    const char *function, *module;
+    trc_site(file, of->address, &function, &module);
+    const char *line = job->line_finder && module ? job->line_finder(job->line_context, file, module) : NULL;
+    out->call = job->call[of->call].name;
+    if (line)
+        snprintf(out->place, sizeof out->place, "%s", base_name(line));
+    else if (function && function[0])
+        snprintf(out->place, sizeof out->place, "%s", function);
+    else if (module && module[0])
+        snprintf(out->place, sizeof out->place, "%s", base_name(module));
+    else
+        snprintf(out->place, sizeof out->place, "0x%" PRIx64, of->address);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
+
+static struct row *row_of(const struct rows *rows, const struct ana_segment *segment)
+{
+    uint32_t from = segment->from ? rows->place[segment->from - 1] : 0;
+    uint32_t to = segment->to ? rows->place[segment->to - 1] : 0;
+    return ana_map_find(&rows->by_places, from, to, 0);
+}
+
+static bool list_rows(struct rows *rows, const struct ana_summary *s, const struct ana_why *why)
+{
+    for (size_t i = 0; i < why->segments.count; i++) {
+        const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+        if (!segment->count || !ana_selected(s->selection.ranks, segment->index))
+            continue;
+        uint32_t from = segment->from ? rows->place[segment->from - 1] : 0;
+        uint32_t to = segment->to ? rows->place[segment->to - 1] : 0;
+        struct row *row = ana_map_add(&rows->by_places, from, to, 0);
+        if (!row)
+            return false;
+        row->from = from;
+        row->to = to;
+        row->total_ns = ana_plus(row->total_ns, segment->total_ns);
+        row->cost_ns = ana_plus(row->cost_ns, ana_plus(segment->cost.direct_ns, segment->cost.passed_ns));
+    }
+    return true;
+}
+
+/* Those of several places last; then by cost and time. */
+static int by_weight(const void *a, const void *b)
+{
+    const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+    if (!x->from != !y->from)
+        return !x->from ? 1 : -1;
+    if (x->cost_ns != y->cost_ns)
+        return x->cost_ns > y->cost_ns ? -1 : 1;
+    if (x->total_ns != y->total_ns)
+        return x->total_ns > y->total_ns ? -1 : 1;
+    return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
+}
+
+/* Gives the heaviest rows a place in the summary each, all others the last one.  SIZE_MAX: out of memory. */
+static size_t choose_rows(struct rows *rows)
+{
+    size_t n = rows->by_places.count, used = 0;
+    struct row **sorted = malloc((n + 1) * sizeof *sorted);
+    if (!sorted)
+        return SIZE_MAX;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = ana_map_value(&rows->by_places, i);
+    qsort(sorted, n, sizeof *sorted, by_weight);
+    for (size_t i = 0; i < n; i++) {
+        sorted[i]->at = (uint32_t)(used < ANA_SEGMENT_ROWS ? used++ : used - 1);
+        if (i >= ANA_SEGMENT_ROWS) {
+            sorted[ANA_SEGMENT_ROWS - 1]->from = sorted[ANA_SEGMENT_ROWS - 1]->to = 0;
+            sorted[i]->from = sorted[i]->to = 0;
+        }
+    }
+    free(sorted);
+    return used;
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+static double median_of(const struct ana_segment *segment)
+{
+    double median = segment->bucket ? ana_bucket_percentile(segment->bucket, 0.5)
+                                    : (double)segment->total_ns / (double)segment->count;
+    return fmin(fmax(median, (double)segment->min_ns), (double)segment->longest_ns);
+}
+
+static void add_to_row(struct ana_segment_stat *row, const struct ana_segment *segment, uint32_t *bucket)
+{
+    size_t index = segment->index;
+    if (segment->count > row->times_by_rank[index])
+        row->by_rank_ns[index] = median_of(segment);
+    row->ranks += row->times_by_rank[index] == 0;
+    row->times_by_rank[index] += segment->count;
+    row->times += segment->count;
+    row->total_ns = ana_plus(row->total_ns, segment->total_ns);
+    int64_t cost_ns = ana_plus(segment->cost.direct_ns, segment->cost.passed_ns);
+    row->cost_by_rank_ns[index] = ana_plus(row->cost_by_rank_ns[index], cost_ns);
+    row->cost_ns = ana_plus(row->cost_ns, cost_ns);
+    row->direct_ns = ana_plus(row->direct_ns, segment->cost.direct_ns);
+    row->shortest_ns = segment->min_ns < row->shortest_ns ? segment->min_ns : row->shortest_ns;
+    if (segment->longest_ns > row->longest_ns) {
+        row->longest_ns = segment->longest_ns;
+        row->longest_at_ns = segment->longest_at_ns;
+        row->longest_index = index;
+    }
+    for (size_t b = 0; segment->bucket && b < TRC_BUCKETS; b++) {
+        uint64_t n = (uint64_t)bucket[b] + segment->bucket[b];
+        bucket[b] = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Compares the ranks of a row; `room` is for `ranks` numbers. */
+static void compare_ranks(struct ana_segment_stat *row, size_t ranks, const uint32_t *bucket, double *room)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < ranks; i++) {
+        if (!row->times_by_rank[i])
+            continue;
+        room[n++] = row->by_rank_ns[i];
+        int64_t cost = row->cost_by_rank_ns[i], worst = row->cost_by_rank_ns[row->worst_index];
+        if (n == 1 || cost > worst || (cost == worst && row->by_rank_ns[i] > row->by_rank_ns[row->worst_index]))
+            row->worst_index = i;
+    }
+    qsort(room, n, sizeof *room, by_number);
+    row->median_ns = room[(n - 1) / 2];
+    row->worst_ns = row->by_rank_ns[row->worst_index];
+    double p99_ns = ana_bucket_percentile(bucket, 0.99);
+    row->p99_ns = fmin(fmax(p99_ns, (double)row->shortest_ns), (double)row->longest_ns);
+}
+
+/* By how much all its ranks together took longer than if each had taken the median, in ns. */
+static double excess_of(const struct ana_segment_stat *row)
+{
+    return (double)row->total_ns - row->median_ns * (double)row->times;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct ana_segment_stat *x = a, *y = b;
+    if (x->cost_ns != y->cost_ns)
+        return x->cost_ns > y->cost_ns ? -1 : 1;
+    double more = excess_of(x) - excess_of(y);
+    if (more != 0)
+        return more > 0 ? -1 : 1;
+    return x->total_ns > y->total_ns ? -1 : x->total_ns < y->total_ns;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+/* Makes room for `n` rows with their numbers by rank, which lie in blocks that the first row begins. */
+static bool make_rows(struct ana_summary *s, size_t n, size_t ranks)
+{
+    double *by_rank = calloc(n * ranks + 1, sizeof *by_rank);
+    int64_t *cost = calloc(n * ranks + 1, sizeof *cost);
+    uint64_t *times = calloc(n * ranks + 1, sizeof *times);
+    s->segments = calloc(n + 1, sizeof *s->segments);
+    s->segment_block[0] = by_rank;
+    s->segment_block[1] = cost;
+    s->segment_block[2] = times;
+    if (!by_rank || !cost || !times || !s->segments)
+        return false;
+    for (size_t i = 0; i < n * ranks; i++)
+        by_rank[i] = NAN;
+    for (size_t i = 0; i < n; i++)
+        s->segments[i] = (struct ana_segment_stat){.by_rank_ns = by_rank + i * ranks,
+                                                   .cost_by_rank_ns = cost + i * ranks,
+                                                   .times_by_rank = times + i * ranks,
+                                                   .shortest_ns = INT64_MAX,
+                                                   .longest_ns = -1};
+    s->segment_count = n;
+    return true;
+}
+
+/* Fills the rows in; `bucket` has TRC_BUCKETS counts for each, `room` a number for each rank. */
+static void fill_rows(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why,
+                      const struct rows *rows, uint32_t *bucket, double *room)
+{
+    for (size_t i = 0; i < why->segments.count; i++) {
+        const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+        if (segment->count && ana_selected(s->selection.ranks, segment->index)) {
+            uint32_t at = row_of(rows, segment)->at;
+            add_to_row(&s->segments[at], segment, bucket + (size_t)at * TRC_BUCKETS);
+        }
+    }
+    for (size_t i = 0; i < rows->by_places.count; i++) {
+        const struct row *row = ana_map_value(&rows->by_places, i);
+        describe_end(job, why, row->from, &s->segments[row->at].from);
+        describe_end(job, why, row->to, &s->segments[row->at].to);
+    }
+    for (size_t i = 0; i < s->segment_count; i++) {
+        compare_ranks(&s->segments[i], job->count, bucket + i * TRC_BUCKETS, room);
+        if (!why->delays)
+            s->segments[i].cost_ns = s->segments[i].direct_ns = -1;
+    }
+    qsort(s->segments, s->segment_count, sizeof *s->segments, by_cost);
+}
+
+static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
+{
+    s->cost_inside_ns = s->cost_unknown_ns = why->delays ? 0 : -1;
+    for (size_t i = 0; why->delays && i < why->ranks; i++) {
+        const struct ana_why_steps *rank = &why->delays->rank[i];
+        if (!ana_selected(s->selection.ranks, i))
+            continue;
+        s->cost_inside_ns = ana_plus(s->cost_inside_ns, ana_plus(rank->inside.direct_ns, rank->inside.passed_ns));
+        s->cost_unknown_ns = ana_plus(s->cost_unknown_ns, ana_plus(rank->unknown.direct_ns, rank->unknown.passed_ns));
+    }
+}
+
+bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_why *why)
+{
+    struct rows rows = {.place = calloc(why->places.count + 1, sizeof *rows.place)};
+    ana_map_init(&rows.by_places, sizeof(struct row));
+    bool ok = rows.place && join_places(job, why, rows.place) && list_rows(&rows, s, why);
+    size_t n = ok ? choose_rows(&rows) : SIZE_MAX;
+    ok = n != SIZE_MAX && make_rows(s, n, job->count);
+    uint32_t *bucket = ok ? calloc(n * TRC_BUCKETS + 1, sizeof *bucket) : NULL;
+    double *room = ok ? calloc(job->count + 1, sizeof *room) : NULL;
+    ok = bucket && room;
+    if (ok)
+        fill_rows(job, s, why, &rows, bucket, room);
+    add_other_costs(s, why);
+    free(bucket);
+    free(room);
+    free(rows.place);
+    ana_map_free(&rows.by_places);
+    return ok;
+}
+
+void ana_summary_segments_free(struct ana_summary *s)
+{
+    free(s->segments);
+    for (size_t i = 0; i < sizeof s->segment_block / sizeof *s->segment_block; i++)
+        free(s->segment_block[i]);
+}

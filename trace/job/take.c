@@ -1,0 +1,74 @@
+/* What the match reports of all events: messages, collectives, and the waits in them, added up and kept. */
+#include "trace/job/job_impl.h"
+#include <stdlib.h>
+
+_Static_assert(sizeof(struct ana_tally_note) <= sizeof(struct trc_note), "a note holds what we look up");
+
+/* Counts a wait; returns what is left of its span without the time that was counted before. */
+static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note)
+{
+    struct ana_wait_span whole = *span;
+    bool counts = ana_wait_clip(job->clip, span);
+    ana_why_wait(&job->pass.why, &whole, counts ? span->end_ns - span->begin_ns : 0);
+    if (!counts)
+        return 0;
+    if (note->call != span->call) {
+        note->call = span->call;
+        note->number = ana_call_number(job, span->call);
+        note->waits = 0;
+    }
+    ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, note->number), note);
+    struct ana_lane *lane = &job->lane[span->waiter];
+    struct ana_bucket *bucket = ana_lane_hot(lane, span->begin_ns, span->end_ns);
+    if (bucket)
+        bucket->waiting_ns = ana_plus(bucket->waiting_ns, span->end_ns - span->begin_ns);
+    else
+        ana_lane_wait(lane, span->begin_ns, span->end_ns);
+    return span->end_ns - span->begin_ns;
+}
+
+void ana_take_message(void *user, const struct ana_message *message)
+{
+    struct ana_job *job = user;
+    struct ana_tally_note *note = (struct ana_tally_note *)message->note;
+    struct ana_wait_span span;
+    ana_tally_message(&job->pass.tally, ana_store_message(&job->store, message), note);
+    if (ana_late_sender(message, &span))
+        take_wait(job, &span, &note->wait[0]);
+    else
+        ana_why_polled(&job->pass.why, message);
+    if (ana_late_receiver(message, &span))
+        take_wait(job, &span, &note->wait[1]);
+    if (job->clocks > 1)
+        ana_clock_add_message(job->clock, message);
+}
+
+static bool room_for_spans(struct ana_job *job, size_t n)
+{
+    if (n <= job->spans)
+        return true;
+    struct ana_wait_span *grown = realloc(job->span, n * sizeof *grown);
+    if (!grown)
+        return false;
+    job->span = grown;
+    job->spans = n;
+    return true;
+}
+
+void ana_take_instance(void *user, const struct ana_instance *instance)
+{
+    struct ana_job *job = user;
+    if (instance->arrivals == 0 || !room_for_spans(job, instance->arrivals))
+        return;
+    int64_t lost = 0;
+    size_t n = ana_waits_of_instance(instance, job->span);
+    for (size_t i = 0; i < n; i++)
+        lost += take_wait(job, &job->span[i], &(struct ana_tally_note_wait){0});
+    ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), lost);
+    ana_clock_add_instance(job->clock, instance);
+    if (instance->arrivals < 2 || instance->mismatched)
+        return; /* nobody to be late for */
+    ana_tally_instance(&job->pass.tally, ana_store_find(&job->store, instance->comm_identity, instance->sequence));
+    for (size_t i = 0; i < instance->arrivals; i++)
+        ana_tally_part(&job->pass.tally, instance->arrival[i].index, i + 1 == instance->arrivals);
+}

@@ -1,0 +1,145 @@
+/* Segments: what threads do between their calls. */
+#include "trace/reader/reader.h"
+#include "trace/util/hash.h"
+#include "trace/why/why.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_THREADS 65536u
+
+bool ana_why_init(struct ana_why *why, size_t ranks, bool delays)
+{
+    *why = (struct ana_why){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *why->rank)};
+    ana_map_init(&why->segments, sizeof(struct ana_segment));
+    ana_map_init(&why->places, sizeof(struct ana_why_place));
+    ana_map_init(&why->stretches, sizeof(uint32_t));
+    if (why->rank && delays)
+        why->delays = ana_delays_new(ranks);
+    if (why->rank && !(delays && !why->delays))
+        return true;
+    ana_why_free(why);
+    return false;
+}
+
+void ana_why_free(struct ana_why *why)
+{
+    ana_delays_free(why->delays);
+    for (size_t i = 0; i < why->segments.count; i++)
+        free(((struct ana_segment *)ana_map_value(&why->segments, i))->bucket);
+    for (size_t i = 0; why->rank && i < why->ranks; i++)
+        free(why->rank[i].thread);
+    ana_map_free(&why->segments);
+    ana_map_free(&why->places);
+    ana_map_free(&why->stretches);
+    free(why->rank);
+    *why = (struct ana_why){0};
+}
+
+/* ---- places ----------------------------------------------------------------------------------------------------- */
+
+/* The value of a key, + 1, made if there is none yet: 0: out of memory. */
+static uint32_t number_of(struct ana_why *why, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
+{
+    char *value = ana_map_add(map, a, b, c);
+    why->out_of_memory |= !value;
+    return value ? (uint32_t)((size_t)(value - (char *)map->values) / map->value_size) + 1 : 0;
+}
+
+void ana_why_use(struct ana_why *why, const struct ana_event *e, uint32_t call, const struct trc_file *file)
+{
+    const char *function, *module;
+    trc_site(file, e->sig->site, &function, &module);
+    uint64_t where = module ? ana_hash_text(module) : e->sig->site;
+    bool full = why->places.count >= ANA_PLACES && !ana_map_find(&why->places, where, call, module != NULL);
+    uint32_t number =
+        full ? number_of(why, &why->places, 0, 0, 0) : number_of(why, &why->places, where, call, module != NULL);
+    struct ana_why_place *place = number ? ana_map_value(&why->places, number - 1) : NULL;
+    if (place && !place->address)
+        *place = (struct ana_why_place){(uint32_t)e->index, call, e->sig->site};
+    e->use->place = number;
+    e->use->from = e->use->segment = 0;
+    e->use->is_quiet = e->sig->flags & (TRC_SIG_POLL | TRC_SIG_CONTROL);
+}
+
+/* ---- segments --------------------------------------------------------------------------------------------------- */
+
+uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *e, uint32_t from)
+{
+    struct ana_why_rank *rank = &why->rank[e->index];
+    uint32_t to = e->use->place;
+    if (!to)
+        return 0;
+    if (rank->segments >= ANA_SEGMENTS_OF_RANK && !ana_map_find(&why->segments, e->index, (uint64_t)from << 32 | to, 0))
+        from = to = 0;
+    uint64_t key = (uint64_t)from << 32 | to;
+    uint32_t number = number_of(why, &why->segments, e->index, key, 0);
+    struct ana_segment *segment = number ? ana_segment_at(why, number) : NULL;
+    if (!segment || segment->stretch)
+        return number;
+    segment->index = (uint32_t)e->index;
+    segment->from = from;
+    segment->to = to;
+    segment->stretch = number_of(why, &why->stretches, key, 0, 0);
+    segment->longest_ns = -1;
+    if (why->spread < ANA_SEGMENTS_SPREAD && (segment->bucket = calloc(TRC_BUCKETS, sizeof *segment->bucket)))
+        why->spread++;
+    rank->segments++;
+    return number;
+}
+
+/* ---- threads ---------------------------------------------------------------------------------------------------- */
+
+/* The thread of an event; NULL: there is no room for it. */
+static struct ana_why_thread *thread_of(struct ana_why *why, size_t index, uint32_t thread)
+{
+    struct ana_why_rank *rank = &why->rank[index];
+    if (thread < rank->threads)
+        return &rank->thread[thread];
+    uint32_t more = thread + 1 + thread / 2;
+    struct ana_why_thread *moved = thread < MOST_THREADS ? realloc(rank->thread, more * sizeof *moved) : NULL;
+    if (!moved) {
+        why->out_of_memory = true;
+        return NULL;
+    }
+    memset(moved + rank->threads, 0, (more - rank->threads) * sizeof *moved);
+    for (uint32_t i = rank->threads; i < more; i++)
+        moved[i].spins_ns = INT64_MIN;
+    rank->thread = moved;
+    rank->threads = more;
+    return &moved[thread];
+}
+
+void ana_why_gap(struct ana_why *why, size_t index, uint32_t thread)
+{
+    struct ana_why_thread *of = thread < why->rank[index].threads ? &why->rank[index].thread[thread] : NULL;
+    if (of)
+        of->place = of->step = 0;
+}
+
+/* Polls do not end what the thread does.  Where they come so close that nothing is done between, it waits. */
+static void take_polls(struct ana_why *why, struct ana_why_thread *thread, const struct ana_event *e)
+{
+    int64_t whole = e->end_ns - e->begin_ns, busy = e->kind == TRC_RECORD_FOLD ? e->busy_ns : whole;
+    busy = busy < whole ? busy : whole;
+    bool spins = e->kind == TRC_RECORD_FOLD && e->count > 1 && whole - busy < ana_product(ANA_SPIN_NS, e->count);
+    thread->polled_ns = ana_earlier(ana_plus(thread->polled_ns, spins ? whole : busy), INT64_MAX / 4);
+    if (spins && thread->spins_ns == INT64_MIN) {
+        thread->spins_ns = e->begin_ns;
+        why->rank[e->index].spins = true;
+    }
+    if (!spins)
+        thread->spins_ns = INT64_MIN;
+}
+
+void ana_why_other(struct ana_why *why, const struct ana_event *e)
+{
+    struct ana_why_thread *thread = thread_of(why, e->index, e->thread);
+    if (!thread)
+        return;
+    if (e->sig->flags & TRC_SIG_CONTROL)
+        thread->place = thread->step = 0;
+    else if (e->use->is_quiet || e->kind == TRC_RECORD_FOLD)
+        take_polls(why, thread, e);
+    else
+        ana_why_event(why, e);
+}

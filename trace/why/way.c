@@ -1,0 +1,219 @@
+/* The ways back from a wait: from the call of who came late and from that of who waited, until they meet. */
+#include "trace/why/way.h"
+#include "trace/why/why.h"
+#include <stdlib.h>
+
+#define SLOTS  1024             /* a power of two, at least twice as many as there can be pieces */
+#define INSIDE UINT32_MAX       /* a stretch: time in calls */
+#define GAP    (UINT32_MAX - 1) /* a stretch: time of which nothing is known */
+
+/* What a way has passed through: a segment, or one rank's time in calls; or, over all ranks, a stretch. */
+struct piece {
+    uint64_t key; /* 0: free */
+    uint32_t stretch, segment, index;
+    int64_t late_ns, waiter_ns; /* on the way of who came late, and of who waited */
+};
+
+struct ana_ways {
+    struct piece slot[SLOTS];
+    uint32_t used[SLOTS]; /* slots, in order of their making */
+    size_t count;
+};
+
+struct ana_ways *ana_ways_new(void)
+{
+    return calloc(1, sizeof(struct ana_ways));
+}
+
+void ana_ways_free(struct ana_ways *ways)
+{
+    free(ways);
+}
+
+/* ---- pieces ----------------------------------------------------------------------------------------------------- */
+
+static struct piece *piece_of(struct ana_ways *ways, uint64_t key)
+{
+    uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) % SLOTS;
+    while (ways->slot[at].key && ways->slot[at].key != key)
+        at = (at + 1) % SLOTS;
+    struct piece *piece = &ways->slot[at];
+    if (!piece->key) {
+        *piece = (struct piece){.key = key};
+        ways->used[ways->count++] = at;
+    }
+    return piece;
+}
+
+static uint64_t stretch_key(uint32_t stretch)
+{
+    return (uint64_t)stretch << 1 | 1;
+}
+
+/* Of a segment, or of a rank's time in a stretch that is none. */
+static uint64_t own_key(uint32_t segment, uint32_t stretch, uint32_t index)
+{
+    uint64_t key = segment ? (uint64_t)segment << 32 : (uint64_t)stretch << 32 | (index + 1u);
+    return key << 1;
+}
+
+/* Adds a part of a way to its stretch and, of who came late, to whose it is. */
+static void add_part(struct ana_why *why, bool late, uint32_t index, uint32_t segment, uint32_t stretch, int64_t ns)
+{
+    struct ana_ways *ways = why->delays->ways;
+    if (ns <= 0)
+        return;
+    struct piece *all = piece_of(ways, stretch_key(stretch));
+    int64_t *sum = late ? &all->late_ns : &all->waiter_ns;
+    *sum = ana_plus(*sum, ns);
+    if (!late)
+        return;
+    struct piece *own = piece_of(ways, own_key(segment, stretch, index));
+    own->segment = segment;
+    own->stretch = stretch;
+    own->index = index;
+    own->late_ns = ana_plus(own->late_ns, ns);
+}
+
+/* ---- ways ------------------------------------------------------------------------------------------------------- */
+
+/* Where a way has come to: the begin of a step. */
+struct at {
+    uint32_t index, number;
+    bool late, ended;
+};
+
+static const struct ana_why_step *step_of(const struct ana_delays *delays, uint32_t index, uint32_t number)
+{
+    const struct ana_why_steps *rank = &delays->rank[index];
+    bool kept = number && rank->so_far - number < delays->room;
+    return kept ? &rank->step[number & (delays->room - 1)] : NULL;
+}
+
+/* Goes on at who ended a wait. */
+static void jump(const struct ana_delays *delays, struct at *at, const struct ana_why_step *step)
+{
+    at->index = step->releaser - 1;
+    at->number = step->releaser_step;
+    at->ended = !step_of(delays, at->index, at->number);
+}
+
+/* Goes back from the begin of a step to that of the step before, or of another rank's. */
+static void go_back(struct ana_why *why, struct at *at)
+{
+    const struct ana_delays *delays = why->delays;
+    const struct ana_why_step *step = step_of(delays, at->index, at->number);
+    int64_t until_ns = step->begin_ns;
+    if (step->release_ns != INT64_MIN && step->release_ns <= step->begin_ns) { /* it was polled for */
+        add_part(why, at->late, at->index, 0, INSIDE, step->begin_ns - step->release_ns);
+        until_ns = step->release_ns;
+        if (step->releaser) {
+            jump(delays, at, step);
+            return;
+        }
+    }
+    const struct ana_why_step *before = step_of(delays, at->index, step->back);
+    if (!before) {
+        at->ended = true;
+        return;
+    }
+    uint32_t stretch = step->segment ? ana_segment_at(why, step->segment)->stretch : GAP;
+    add_part(why, at->late, at->index, step->segment, stretch, until_ns - before->end_ns);
+    bool waited = before->releaser && before->release_ns > before->begin_ns;
+    add_part(why, at->late, at->index, 0, INSIDE, before->end_ns - (waited ? before->release_ns : before->begin_ns));
+    at->number = step->back;
+    if (waited)
+        jump(delays, at, before);
+}
+
+/* Goes both ways until they meet, the later one first. */
+static void go_ways(struct ana_why *why, const struct ana_late_wait *wait)
+{
+    struct ana_delays *delays = why->delays;
+    struct at late = {wait->culprit, wait->culprit_step, true, false};
+    struct at waiter = {wait->waiter, wait->waiter_step, false, false};
+    late.ended = !step_of(delays, late.index, late.number);
+    waiter.ended = !step_of(delays, waiter.index, waiter.number);
+    int64_t left = delays->way_left > ANA_WAY_MOST ? ANA_WAY_MOST : delays->way_left < 8 ? 8 : delays->way_left;
+    while (left > 0 && !late.ended && !waiter.ended && delays->ways->count < SLOTS / 2) {
+        if (late.index == waiter.index && late.number == waiter.number)
+            break;
+        int64_t late_ns = step_of(delays, late.index, late.number)->begin_ns;
+        int64_t waiter_ns = step_of(delays, waiter.index, waiter.number)->begin_ns;
+        go_back(why, late_ns >= waiter_ns ? &late : &waiter);
+        left--;
+        delays->way_left--;
+    }
+}
+
+/* ---- costs ------------------------------------------------------------------------------------------------------ */
+
+static struct ana_cost *cost_of(const struct ana_why *why, const struct piece *piece)
+{
+    if (piece->segment)
+        return &ana_segment_at(why, piece->segment)->cost;
+    struct ana_why_steps *rank = &why->delays->rank[piece->index];
+    return piece->stretch == INSIDE ? &rank->inside : &rank->unknown;
+}
+
+static void charge(struct ana_cost *cost, int64_t ns, bool direct)
+{
+    int64_t *sum = direct ? &cost->direct_ns : &cost->passed_ns;
+    *sum = ana_plus(*sum, ns);
+    cost->waits++;
+    cost->squares += (double)ns * (double)ns;
+}
+
+/* What of a piece the late one's way has more than the waiter's: of the piece alone; `all`: where all its ranks
+ * together have more, however little each. */
+static double excess_of(struct ana_ways *ways, const struct piece *piece, bool all)
+{
+    if (piece->key & 1)
+        return 0;
+    const struct piece *stretch = piece_of(ways, stretch_key(piece->stretch));
+    int64_t more = piece->late_ns - stretch->waiter_ns;
+    if (all)
+        return stretch->late_ns > stretch->waiter_ns ? (double)piece->late_ns : 0;
+    return more > 0 ? (double)more : 0;
+}
+
+/* Charges a wait to the pieces by their excess.  False: none has any. */
+static bool share_out(struct ana_why *why, const struct ana_late_wait *wait, bool all)
+{
+    struct ana_ways *ways = why->delays->ways;
+    size_t count = ways->count;
+    double sum = 0, most = 0;
+    const struct piece *worst = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct piece *piece = &ways->slot[ways->used[i]];
+        double excess = excess_of(ways, piece, all);
+        sum += excess;
+        if (excess > most) {
+            most = excess;
+            worst = piece;
+        }
+    }
+    if (!worst)
+        return false;
+    int64_t left = wait->ns;
+    for (size_t i = 0; i < count; i++) {
+        const struct piece *piece = &ways->slot[ways->used[i]];
+        int64_t ns = piece == worst ? 0 : (int64_t)((double)wait->ns * (excess_of(ways, piece, all) / sum));
+        if (ns > 0)
+            charge(cost_of(why, piece), ns, piece->index == wait->culprit);
+        left -= ns;
+    }
+    charge(cost_of(why, worst), left, worst->index == wait->culprit);
+    return true;
+}
+
+void ana_ways_follow(struct ana_why *why, const struct ana_late_wait *wait)
+{
+    struct ana_ways *ways = why->delays->ways;
+    go_ways(why, wait);
+    if (!share_out(why, wait, false) && !share_out(why, wait, true))
+        charge(&why->delays->rank[wait->culprit].unknown, wait->ns, true);
+    for (size_t i = 0; i < ways->count; i++)
+        ways->slot[ways->used[i]].key = 0;
+    ways->count = 0;
+}

@@ -1,0 +1,146 @@
+/* What threads do between their calls, and what waiting that causes.
+ *
+ * A *segment* is what a thread does outside MPI between two of its calls: it is known by the two places that call.
+ * Unsuccessful polls do not end a segment, control rounds of a background loop have none.
+ *
+ * Fed with events and waits in one pass; memory is bounded, whatever the length of the trace:
+ *   segments   ANA_SEGMENTS_OF_RANK a rank with places of their own; all others of the rank are added up in one
+ *   steps      the latest calls of each rank, and who ended its waits: see delay.h
+ * Everything counts for one rank and can be added to what another reader found for it.
+ *
+ * One thread at a time. */
+#ifndef ANA_WHY_H
+#define ANA_WHY_H
+
+#include "trace/format/histogram.h"
+#include "trace/relations/relations.h"
+#include "trace/util/hash_map.h"
+#include "trace/util/times.h"
+#include "trace/why/delay.h"
+
+#define ANA_SEGMENTS_OF_RANK 1024u
+#define ANA_SEGMENTS_SPREAD  65536u /* segments with a distribution of their times; others know their mean */
+#define ANA_PLACES           65536u /* places that call; all others are one */
+#define ANA_SPIN_NS          10000  /* polls that come closer than this, on average, wait: nothing is done between */
+
+/* A place in the program that calls, the same on all ranks that call there. */
+struct ana_why_place {
+    uint32_t index, call; /* a rank that calls there; job-wide number of the call */
+    uint64_t address;     /* in that rank's process */
+};
+
+/* A segment of one rank. */
+struct ana_segment {
+    uint32_t index;    /* of the rank */
+    uint32_t from, to; /* places, + 1; both 0: the segments that had no room */
+    uint32_t stretch;  /* number of (from, to), + 1: equal on all ranks */
+    uint64_t count;
+    int64_t total_ns, min_ns, longest_ns, longest_at_ns; /* longest_at: when that began, in job time */
+    uint32_t *bucket;                                    /* TRC_BUCKETS counts, or NULL */
+    struct ana_cost cost;
+};
+
+/* A thread after its last call. */
+struct ana_why_thread {
+    int64_t end_ns, polled_ns; /* when it ended; of the time since then, what was spent in polls */
+    int64_t spins_ns;          /* since when it does nothing but poll; INT64_MIN: it does not */
+    uint32_t place, step;      /* 0: the next segment has no beginning; number of its last step, 0 none */
+};
+
+struct ana_why_rank {
+    struct ana_why_thread *thread;
+    uint32_t threads, segments;
+    bool spins; /* it has waited by polling */
+};
+
+struct ana_why {
+    size_t ranks;
+    struct ana_why_rank *rank;
+    struct ana_map segments;  /* struct ana_segment by index, from << 32 | to */
+    struct ana_map places;    /* struct ana_why_place by hash of module or else address, call, whether it is a module */
+    struct ana_map stretches; /* uint32_t, unused: their number is their place; by from << 32 | to */
+    size_t spread;            /* segments with buckets */
+    struct ana_delays *delays; /* NULL: costs are not looked for */
+    bool out_of_memory;        /* something is missing */
+};
+
+/* Empty sums of a job of `ranks` ranks; `delays`: waits will be told, and their causes are wanted.  False: out of
+ * memory, and nothing is left to free. */
+bool ana_why_init(struct ana_why *why, size_t ranks, bool delays);
+/* Frees them; the struct is the caller's.  Zeros are allowed. */
+void ana_why_free(struct ana_why *why);
+
+/* Looks up what all events of the signature share, into event->use; `call` is the job-wide number of its call, and
+ * `file` the one that the event is from. */
+void ana_why_use(struct ana_why *why, const struct ana_event *event, uint32_t call, const struct trc_file *file);
+/* Notes that events of a thread are missing here. */
+void ana_why_gap(struct ana_why *why, size_t index, uint32_t thread);
+/* The slow path of ana_why_event: polls and control rounds, and a thread's first event. */
+void ana_why_other(struct ana_why *why, const struct ana_event *event);
+/* The segment from a place to that of an event, + 1; 0: out of memory. */
+uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *event, uint32_t from);
+/* The segment with this number + 1; valid until another is made. */
+static inline struct ana_segment *ana_segment_at(const struct ana_why *why, uint32_t number)
+{
+    return ana_map_value(&why->segments, number - 1);
+}
+
+/* Adds what a thread did, for `ns` until `end_ns`.  Without any division: each event comes by here. */
+static inline void ana_segment_add(struct ana_segment *segment, int64_t ns, int64_t end_ns)
+{
+    ns = ns < 0 ? 0 : ns; /* clocks */
+    if (__builtin_expect(segment->count++ == 0, 0) || ns < segment->min_ns)
+        segment->min_ns = ns;
+    segment->total_ns = ana_plus(segment->total_ns, ns);
+    if (ns > segment->longest_ns) {
+        segment->longest_ns = ns;
+        segment->longest_at_ns = end_ns - ns;
+    }
+    if (!segment->bucket)
+        return;
+    uint32_t *count = &segment->bucket[trc_bucket((uint64_t)ns)];
+    if (__builtin_expect(++*count == 0, 0))
+        *count = UINT32_MAX;
+}
+
+/* Adds a call of a rank to its steps; returns its number, 0: out of memory. */
+static inline uint32_t ana_why_step_add(struct ana_why *why, size_t index, const struct ana_why_step *step)
+{
+    struct ana_delays *delays = why->delays;
+    struct ana_why_steps *rank = &delays->rank[index];
+    if (__builtin_expect(rank->so_far % (ANA_STEPS_LEAST / 4) == 0, 0) && !ana_why_steps_turn(why, index))
+        return 0;
+    rank->step[++rank->so_far & (delays->room - 1)] = *step;
+    return rank->so_far;
+}
+
+/* Takes an event, in the order of its thread.  Not for nested ones; its use must have been looked up. */
+static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *why, const struct ana_event *e)
+{
+    struct ana_use *use = e->use;
+    const struct ana_why_rank *rank = &why->rank[e->index];
+    if (use->is_sub)
+        return;
+    if (__builtin_expect(use->is_quiet || e->kind != TRC_RECORD_EVENT || e->thread >= rank->threads, 0)) {
+        ana_why_other(why, e);
+        return;
+    }
+    struct ana_why_thread *thread = &rank->thread[e->thread];
+    uint32_t segment = 0;
+    if (thread->place) {
+        if (use->from != thread->place) {
+            use->segment = ana_why_segment(why, e, thread->place);
+            use->from = thread->place;
+        }
+        segment = use->segment;
+    }
+    if (segment)
+        ana_segment_add(ana_segment_at(why, segment), e->begin_ns - thread->end_ns - thread->polled_ns, e->begin_ns);
+    if (why->delays)
+        thread->step = ana_why_step_add(
+            why, e->index,
+            &(struct ana_why_step){e->begin_ns, e->end_ns, thread->spins_ns, segment, thread->step, 0, 0});
+    *thread = (struct ana_why_thread){e->end_ns, 0, INT64_MIN, use->place, thread->step};
+}
+
+#endif
