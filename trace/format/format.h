@@ -119,6 +119,29 @@ struct trc_anchor {
     uint64_t error_ticks;
 };
 
+/* How the process noted its own end; all zero where it could not, as when it was killed. */
+enum trc_end_by {
+    TRC_END_UNSEEN,
+    TRC_END_SIGNAL,   /* a signal whose action is to end it */
+    TRC_END_EXIT,     /* exit() */
+    TRC_END_RETURN,   /* exit() by nobody who was seen: as a rule main returned */
+    TRC_END_EXIT_NOW, /* _exit() or _Exit() */
+    TRC_END_QUICK     /* quick_exit() */
+};
+#define TRC_END_WAYS 6u
+struct trc_end {
+    uint64_t ticks;
+    uint32_t by;            /* enum trc_end_by; written last */
+    int32_t signal;         /* its number */
+    int32_t code;           /* given to exit and the like */
+    uint32_t sender;        /* pid of the process that sent the signal, as this one sees pids; 0: the kernel did */
+    uint64_t watched;       /* signals whose coming it would have noted: a bit each, SIGHUP the lowest */
+    uint64_t memory_before; /* processes of this host that the kernel had killed for memory: when recording began, */
+    uint64_t memory_kills;  /* ... and when a signal ended this one */
+    char sender_name[16];   /* of that process; empty: unknown */
+    char message[128];      /* with SIGABRT: what libc says of it, as of a failed assert */
+};
+
 struct trc_head {
     char magic[8];
     uint32_t version;
@@ -172,6 +195,7 @@ struct trc_head {
     char batch[48];      /* id in the batch system; empty where it has not reached this rank, or there is none */
     char runtime[16];    /* of the container, "apptainer" for one; empty: in none that shows */
     uint64_t namespaces[TRC_NAMESPACES]; /* inode numbers below /proc/PID/ns, by enum trc_namespace; 0 unknown */
+    struct trc_end end;
 };
 
 enum trc_chunk_kind {
@@ -404,17 +428,18 @@ struct trc_def_comm {
  *   python  function, file, line       frames of its Python stack
  *   native  function+0xoffset or ?, module+0xoffset or an address
  *   why     (of the closing one) why the snapshot was taken, in words */
-enum trc_stack_reason { TRC_STACK_HANG = 1, TRC_STACK_DEMAND = 2, TRC_STACK_FATAL = 3 };
-#define TRC_STACK_REASONS 4u
+enum trc_stack_reason { TRC_STACK_HANG = 1, TRC_STACK_DEMAND = 2, TRC_STACK_FATAL = 3, TRC_STACK_EXIT = 4 };
+#define TRC_STACK_REASONS 5u
 enum trc_stack_flag {
     TRC_STACK_MAIN = 1u << 0,      /* the process's first thread */
     TRC_STACK_CLOSING = 1u << 1,   /* no thread: the snapshot is complete */
-    TRC_STACK_CRASHED = 1u << 2,   /* the thread that got the fatal signal */
+    TRC_STACK_CRASHED = 1u << 2,   /* the thread that got the fatal signal, or called exit (EXIT: only this one) */
     TRC_STACK_NO_ANSWER = 1u << 3, /* it was asked for its registers and did not answer: its state says why */
     TRC_STACK_SHORT = 1u << 4,     /* the walk ended before the thread's first frame */
     TRC_STACK_IN_CALL = 1u << 5,   /* frames inside the MPI library are left out: they begin at the recorded call */
     TRC_STACK_GIL = 1u << 6,       /* it held Python's GIL */
-    TRC_STACK_GUESSED = 1u << 7    /* a frame was found by looking for return addresses: others may be missing */
+    TRC_STACK_GUESSED = 1u << 7,   /* a frame was found by looking for return addresses: others may be missing */
+    TRC_STACK_OVERFLOW = 1u << 8   /* the signal came because the stack was full */
 };
 
 struct trc_def_stack {

@@ -136,6 +136,8 @@ uint64_t ana_process_end_ticks(const struct ana_process *p, const struct ana_her
     const struct trc_head *head = trc_head(p->rank.file);
     bool ended = head->state == TRC_STATE_FINALIZED || head->state == TRC_STATE_ABORTED;
     uint64_t end = ended && head->end_ticks ? head->end_ticks : head->latest.ticks;
+    if (head->end.by && head->end.ticks > end)
+        end = head->end.ticks;
     if (end < head->start.ticks)
         end = head->start.ticks;
     for (size_t i = 0; i < trc_threads(p->rank.file); i++) {

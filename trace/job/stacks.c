@@ -62,11 +62,11 @@ static struct ana_frame frame_of(bool python, char *rest)
     if (python) {
         frame.line = (uint32_t)strtoul(take_field(&rest), NULL, 10);
     } else {
-        uint64_t in_module = cut_offset(file);
+        frame.in_module = cut_offset(file);
         frame.offset = cut_offset(function);
         trc_cxx_name(function);
         if (!*function || !strcmp(function, "?"))
-            frame.offset = in_module;
+            frame.offset = frame.in_module;
     }
     frame.function = *function ? function : "?";
     return frame;
@@ -198,7 +198,7 @@ static size_t newest_snapshot(const struct trc_file *file)
         if (i && trc_stack(file, i - 1)->snapshot != record->snapshot)
             begin = i;
         bool closing = record->def.flags & TRC_STACK_CLOSING;
-        int weight = record->def.reason == TRC_STACK_FATAL ? 3 : closing ? 2 : 1;
+        int weight = record->def.reason >= TRC_STACK_FATAL ? 3 : closing ? 2 : 1;
         if (weight >= best_weight) {
             best_weight = weight;
             best = begin;

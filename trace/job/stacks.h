@@ -22,6 +22,7 @@ struct ana_frame {
     const char *file;     /* Python: source file as the interpreter has it; native: module, "" unknown */
     uint32_t line;        /* Python; 0 unknown */
     uint64_t offset;      /* native: into the function, into the module where that is "?" */
+    uint64_t in_module;   /* native: into the module; 0 unknown */
 };
 
 /* One thread of one process at one moment. */
@@ -64,8 +65,8 @@ struct ana_stacks {
     void *owned; /* text and frames */
 };
 
-/* Takes the newest complete snapshot of every rank, an incomplete one where there is no other.  A FATAL one counts as
- * the newest whatever follows.  False: out of memory; *out is then empty.  Free with ana_stacks_free. */
+/* Takes the newest complete snapshot of every rank, an incomplete one where there is no other.  One of the process's
+ * end counts as the newest whatever follows.  False: out of memory; *out is then empty.  Free with ana_stacks_free. */
 bool ana_stacks_take(const struct ana_job *job, struct ana_stacks *out);
 /* Takes all snapshots of one file, oldest first; `index` is written into them.  False: out of memory; *out is then
  * empty. */
@@ -73,8 +74,8 @@ bool ana_stacks_of_file(const struct trc_file *file, size_t index, struct ana_st
 /* Frees them with their text and frames; the struct is the caller's. */
 void ana_stacks_free(struct ana_stacks *stacks);
 
-/* The stack of rank `index`: its main thread's, or the crashed thread's of a process that crashed.  NULL: there is
- * none. */
+/* The stack of rank `index`: its main thread's, or that of the thread that crashed or called exit.  NULL: there
+ * is none. */
 const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t index);
 
 /* The frame that says most; NULL if there is none.  The innermost Python frame of the user's own code (not of an

@@ -171,6 +171,25 @@ static void put_clock(const struct trc_file *file, FILE *out)
     fprintf(out, "slow paths: %.9f\n", seconds(file, head->slow_ticks));
 }
 
+/* Writes how the process noted its own end. */
+static void put_end(const struct trc_file *file, FILE *out)
+{
+    static const char *const by[TRC_END_WAYS] = {"-", "signal", "exit", "return", "_exit", "quick_exit"};
+    const struct trc_end *end = &trc_head(file)->end;
+    if (!end->by)
+        return;
+    fprintf(out, "ended: %.9f by=%s", since_start(file, end->ticks), by[end->by]);
+    if (end->by != TRC_END_SIGNAL) {
+        fprintf(out, " code=%" PRId32 "\n", end->code);
+        return;
+    }
+    fprintf(out, " signal=%" PRId32 " sender=%" PRIu32 " name=%s memory_kills=%" PRIu64 " of %" PRIu64 "\n",
+            end->signal, end->sender, end->sender_name[0] ? end->sender_name : "-",
+            end->memory_kills - end->memory_before, end->memory_kills);
+    if (end->message[0])
+        fprintf(out, "message: %s\n", end->message);
+}
+
 static void dump_head(const struct trc_file *file, FILE *out)
 {
     const struct trc_head *head = trc_head(file);
@@ -201,6 +220,7 @@ static void dump_head(const struct trc_file *file, FILE *out)
     fprintf(out, "state: %s\n", ONE_OF(state_words, head->state));
     if (head->state == TRC_STATE_ABORTED)
         fprintf(out, "abort code: %" PRId32 "\n", head->abort_code);
+    put_end(file, out);
     if (head->error_errno)
         fprintf(out, "errno: %" PRId32 "\n", head->error_errno);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -252,9 +272,9 @@ static void dump_definitions(const struct trc_file *file, FILE *out)
 }
 
 static const char *const reason_words[TRC_STACK_REASONS] = {
-    [TRC_STACK_HANG] = "hang", [TRC_STACK_DEMAND] = "demand", [TRC_STACK_FATAL] = "fatal"};
-static const char *const stack_flag_words[] = {"main",  "closing", "crashed", "no_answer",
-                                               "short", "in_call", "gil",     "guessed"};
+    [TRC_STACK_HANG] = "hang", [TRC_STACK_DEMAND] = "demand", [TRC_STACK_FATAL] = "fatal", [TRC_STACK_EXIT] = "exit"};
+static const char *const stack_flag_words[] = {"main",    "closing", "crashed", "no_answer", "short",
+                                               "in_call", "gil",     "guessed", "overflow"};
 
 static void dump_facts_and_stacks(const struct trc_file *file, FILE *out)
 {

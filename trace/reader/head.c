@@ -57,6 +57,10 @@ static void clamp_head(struct trc_file *file, struct trc_head *head)
     CLEAN(job);
     CLEAN(exe);
     CLEAN(command);
+    CLEAN(end.sender_name);
+    CLEAN(end.message);
+    if (head->end.by >= TRC_END_WAYS)
+        head->end = (struct trc_end){0};
     CLEAN(mpi);
     CLEAN(container);
     CLEAN(error);

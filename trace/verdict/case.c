@@ -26,3 +26,11 @@ bool ana_case_events_known(const struct ana_case *c, size_t index)
 {
     return ana_case_known(c, index) && !trc_truncated(c->job->process[index].rank.file);
 }
+
+const struct ana_stacks *ana_case_stacks(struct ana_case *c)
+{
+    if (!c->stacks_taken)
+        c->memory |= !ana_stacks_take(c->job, &c->stacks);
+    c->stacks_taken = true;
+    return &c->stacks;
+}

@@ -1,56 +1,7 @@
 /* Processes that are gone, stopped or left early. */
-#include "trace/verdict/verdict_impl.h"
-#include <stdio.h>
+#include "trace/verdict/death.h"
 #include <stdlib.h>
 #include <string.h>
-
-#define APART_NS 300000000 /* ends that differ by less may be in either order: a heartbeat comes ten times a second */
-
-static bool exited(const struct ana_case *c, size_t index)
-{
-    return trc_head(c->job->process[index].rank.file)->flags & TRC_HEAD_EXITED;
-}
-
-static bool crashed(const struct ana_case *c, size_t index)
-{
-    const struct trc_file *file = c->job->process[index].rank.file;
-    for (size_t i = 0; i < trc_stacks(file); i++)
-        if (trc_stack(file, i)->def.flags & TRC_STACK_CRASHED)
-            return true;
-    return false;
-}
-
-bool ana_case_fell(const struct ana_case *c, size_t index)
-{
-    return exited(c, index) || crashed(c, index);
-}
-
-/* Writes what a rank did last: "(inside MPI_Recv from rank 0, tag 7)", "(last call MPI_Send)". */
-static void last_words(const struct ana_case *c, size_t index, char *out, size_t size)
-{
-    const struct ana_rank *r = &c->job->process[index].rank;
-    const char *name = NULL;
-    uint64_t end = 0;
-    char call[200];
-    if (!ana_case_known(c, index)) {
-        snprintf(out, size, "what it did last is not known");
-        return;
-    }
-    if (r->inside) {
-        ana_inside(c->job, index, call, sizeof call);
-        snprintf(out, size, "inside %s", call);
-        return;
-    }
-    for (size_t t = 0; t < trc_threads(r->file); t++) {
-        const struct trc_thread *thread = trc_thread(r->file, t);
-        const struct trc_sig *sig = trc_live_sig(r->file, t, thread->last);
-        if (sig && thread->last_end >= end) {
-            end = thread->last_end;
-            name = trc_call(r->file, sig->call)->name;
-        }
-    }
-    snprintf(out, size, "%s%s", name ? "last call " : "outside MPI", name ? name : "");
-}
 
 bool ana_find_abort(struct ana_case *c)
 {
@@ -70,27 +21,9 @@ bool ana_find_abort(struct ana_case *c)
     c->out->id = ANA_CLASS_EARLY_EXIT;
     c->out->confidence = ANA_PROVEN;
     c->out->since_ns = c->job->end_ns - p->rank.end_ns;
-    ana_case_say(c, "rank %s called MPI_Abort(%d)%s", ana_rank_label(c->job, first).text,
-                 trc_head(p->rank.file)->abort_code, n > 1 ? ", others too" : "");
+    c->out->summary = (struct ana_fact){ANA_SAY_ABORTED, .who = ana_one_rank(first),
+                                        .number = trc_head(p->rank.file)->abort_code, .more = (int64_t)n - 1};
     return true;
-}
-
-/* The rank that is gone first.  It is most likely the cause; for certain, if it ended by itself. */
-static size_t first_to_go(const struct ana_case *c, bool gone_only, size_t *n)
-{
-    size_t first = SIZE_MAX;
-    *n = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        const struct ana_process *p = &c->job->process[i];
-        if (gone_only ? !c->gone[i] : p->rank.state != ANA_RANK_DEAD)
-            continue;
-        ++*n;
-        bool fell = ana_case_fell(c, i), other = first != SIZE_MAX && ana_case_fell(c, first);
-        if (first == SIZE_MAX || (fell && !other) ||
-            (fell == other && p->rank.end_ns < c->job->process[first].rank.end_ns))
-            first = i;
-    }
-    return first;
 }
 
 /* Whether all have come to a collective, but one of them does nothing more. */
@@ -113,64 +46,147 @@ bool ana_anybody_waits(struct ana_case *c)
     return ana_gpu_anybody_waits(c);
 }
 
-static void say_gone(struct ana_case *c, size_t first, size_t n)
+/* ---- one rank's end ---------------------------------------------------------------------------------------------- */
+
+/* The call that a rank is inside, or else, as *last, the one that it completed last. */
+static struct ana_call last_call(const struct ana_case *c, size_t index, struct ana_call *last)
+{
+    const struct ana_rank *r = &c->job->process[index].rank;
+    uint64_t end = 0;
+    *last = (struct ana_call){0};
+    if (r->inside && r->inside_sig && ana_case_known(c, index))
+        return (struct ana_call){r->inside, trc_call(r->file, r->inside_sig->call)->opclass, index, r->inside_sig};
+    for (size_t t = 0; t < trc_threads(r->file) && ana_case_known(c, index); t++) {
+        const struct trc_thread *thread = trc_thread(r->file, t);
+        const struct trc_sig *sig = trc_live_sig(r->file, t, thread->last);
+        if (sig && thread->last_end >= end) {
+            end = thread->last_end;
+            last->name = trc_call(r->file, sig->call)->name;
+        }
+    }
+    return (struct ana_call){0};
+}
+
+/* The others that are gone, too. */
+static struct ana_ranks others_gone(struct ana_case *c, size_t first)
+{
+    size_t *index = calloc(c->count + 1, sizeof *index), n = 0;
+    c->memory |= !index;
+    for (size_t i = 0; index && i < c->count; i++)
+        if (i != first && (c->gone[first] ? c->gone[i] : c->job->process[i].rank.state == ANA_RANK_DEAD))
+            index[n++] = i;
+    struct ana_ranks ranks = ana_case_ranks(c, index, n);
+    free(index);
+    return ranks;
+}
+
+/* Where it crashed or called exit, by its stack; NULL: not known. */
+static const char *place_of_end(struct ana_case *c, size_t index, bool *overflow)
+{
+    char words[256] = "";
+    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
+    if (!stack || !(stack->flags & TRC_STACK_CRASHED))
+        return NULL;
+    *overflow = stack->flags & TRC_STACK_OVERFLOW;
+    ana_stack_place_words(c->job, stack, words, sizeof words);
+    return words[0] ? ana_case_text(c, words) : NULL;
+}
+
+/* How it left, of what its file says of that. */
+static enum ana_sentence say_left(const struct trc_end *end)
+{
+    static const enum ana_sentence by[TRC_END_WAYS] = {[TRC_END_UNSEEN] = ANA_SAY_LEFT,
+                                                       [TRC_END_EXIT] = ANA_SAY_LEFT_BY_EXIT,
+                                                       [TRC_END_RETURN] = ANA_SAY_LEFT_BY_MAIN,
+                                                       [TRC_END_EXIT_NOW] = ANA_SAY_LEFT_AT_ONCE,
+                                                       [TRC_END_QUICK] = ANA_SAY_LEFT_BY_QUICK};
+    return by[end->by];
+}
+
+static enum ana_sentence say_how(const struct ana_case *c, size_t index, bool overflow)
+{
+    const struct ana_process *p = &c->job->process[index];
+    if (p->traced)
+        return ANA_SAY_HELD_BY_DEBUGGER;
+    if (p->stopped)
+        return ANA_SAY_HELD_BY_SIGNAL;
+    if (p->alive || (!p->by_pid && (c->live || p->rank.state == ANA_RANK_UNKNOWN)))
+        return ANA_SAY_SILENT;
+    switch (ana_death_of(c, index).how) {
+    case ANA_END_CRASHED:
+        return overflow ? ANA_SAY_STACK_FULL : ANA_SAY_CRASHED;
+    case ANA_END_LEFT:
+        return say_left(&trc_head(p->rank.file)->end);
+    default:
+        return ANA_SAY_GONE;
+    }
+}
+
+static int signal_of(const struct ana_case *c, size_t index)
+{
+    const struct trc_file *file = c->job->process[index].rank.file;
+    int number = trc_head(file)->end.signal;
+    for (size_t i = 0; i < trc_stacks(file) && !number; i++)
+        if (trc_stack(file, i)->def.flags & TRC_STACK_CRASHED)
+            number = trc_stack(file, i)->def.signal;
+    return number;
+}
+
+static void say_gone(struct ana_case *c, size_t first)
 {
     const struct ana_process *p = &c->job->process[first];
-    char last[256], more[64] = "";
-    last_words(c, first, last, sizeof last);
-    size_t other = first;
-    for (size_t k = 0; k < c->count && n == 2; k++)
-        if (k != first && (c->gone[first] ? c->gone[k] : c->job->process[k].rank.state == ANA_RANK_DEAD))
-            other = k;
-    if (n == 2 && other != first)
-        snprintf(more, sizeof more, "; so is rank %s", ana_rank_label(c->job, other).text);
-    else if (n > 2)
-        snprintf(more, sizeof more, "; so are %zu others", n - 1);
-    const char *how = p->traced    ? "is stopped by a debugger"
-                      : p->stopped ? "is stopped by a signal"
-                      : p->alive || (!p->by_pid && (c->live || p->rank.state == ANA_RANK_UNKNOWN))
-                          ? "gives no sign of life"
-                      : exited(c, first)  ? "left by exit() without MPI_Finalize"
-                      : crashed(c, first) ? "crashed"
-                                          : "is gone without MPI_Finalize";
-    ana_case_say(c, "rank %s %s (%s)%s", ana_rank_label(c->job, first).text, how, last, more);
-    if (p->traced)
-        ana_case_next(c, "who debugs process %u on %s (TracerPid in /proc/%u/status)", p->rank.pid, p->rank.host,
-                      p->rank.pid);
-    else if (p->stopped)
-        ana_case_next(c, "who stopped process %u on %s; kill -CONT %u lets it go on", p->rank.pid, p->rank.host,
-                      p->rank.pid);
+    const struct trc_end *end = &trc_head(p->rank.file)->end;
+    bool overflow = false;
+    struct ana_fact fact = {ANA_SAY_GONE, .who = ana_one_rank(first), .number = end->code};
+    fact.of = !ana_case_known(c, first);
+    fact.other_name = place_of_end(c, first, &overflow);
+    fact.id = say_how(c, first, overflow);
+    fact.call = last_call(c, first, &fact.other_call);
+    fact.others = others_gone(c, first);
+    fact.name = ana_signal_name(signal_of(c, first));
+    c->out->summary = fact;
+    if (end->message[0])
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_LAST_WORDS, .name = ana_case_text(c, end->message)});
+    if (p->traced || p->stopped)
+        c->out->next = (struct ana_fact){p->traced ? ANA_SAY_NEXT_DEBUGGER : ANA_SAY_NEXT_STOPPED,
+                                         .number = p->rank.pid, .name = p->rank.host};
 }
 
-static int64_t last_to_go(const struct ana_case *c)
+/* Adds what the ends of the others tell of the first one. */
+static void say_others(struct ana_case *c, const struct ana_deaths *d, int64_t since)
 {
-    int64_t last = INT64_MIN;
-    for (size_t i = 0; i < c->count; i++)
-        if (c->job->process[i].rank.end_ns > last)
-            last = c->job->process[i].rank.end_ns;
-    return last;
+    const struct ana_rank *first = &c->job->process[d->first].rank;
+    if (ana_death_of(c, d->first).how != ANA_END_VANISHED || first->state != ANA_RANK_DEAD || c->live)
+        return;
+    if (d->told) {
+        const struct ana_rank *teller = &c->job->process[d->teller].rank;
+        const struct trc_end *end = &trc_head(teller->file)->end;
+        if (end->memory_kills > end->memory_before && strcmp(teller->host, first->host) == 0)
+            ana_case_fact(c, (struct ana_fact){ANA_SAY_MEMORY_KILLS,
+                                               .count = (int64_t)(end->memory_kills - end->memory_before),
+                                               .name = first->host});
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_OTHERS_TOLD, .name = ana_signal_name(end->signal),
+                                           .other_name = end->sender_name, .time = d->told_ns - first->end_ns});
+    } else if (c->gone[d->first]) {
+        /* A stopped process that was killed with the others looks the same: its heartbeat ended before theirs. */
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_HEART_FIRST, .time = since});
+    }
 }
 
-static void fill(struct ana_case *c, size_t first, size_t n, enum ana_confidence confidence)
+static void fill(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
 {
-    c->out->id = exited(c, first) ? ANA_CLASS_EARLY_EXIT : ANA_CLASS_DEAD;
+    const struct ana_process *p = &c->job->process[d->first];
+    c->out->id = ana_death_of(c, d->first).how == ANA_END_LEFT ? ANA_CLASS_EARLY_EXIT : ANA_CLASS_DEAD;
     c->out->confidence = confidence;
-    int64_t since = c->job->end_ns - c->job->process[first].rank.end_ns;
-    if (c->live && !c->job->process[first].by_pid)
-        since = c->job->process[first].silent_ns;
-    else if (c->job->process[first].alive)
-        since = c->job->end_ns - c->job->process[first].heartbeat_ns;
+    int64_t since = c->job->end_ns - p->rank.end_ns;
+    if (c->live && !p->by_pid)
+        since = p->silent_ns;
+    else if (p->alive)
+        since = c->job->end_ns - p->heartbeat_ns;
     c->out->since_ns = since > 0 ? since : 0;
-    ana_case_blame(c, first);
-    say_gone(c, first, n);
-    /* A stopped process that was killed with the others looks the same: its heartbeat ended before theirs. */
-    if (!c->live && !exited(c, first) && c->gone[first] && c->job->process[first].rank.state == ANA_RANK_DEAD)
-        ana_case_evidence(c,
-                          "it was killed, or stopped (SIGSTOP): its heartbeat ended %.1f s before that of the others",
-                          (double)since / 1e9);
-    else if (!c->live && !exited(c, first) && n > 1 && last_to_go(c) - c->job->process[first].rank.end_ns < APART_NS)
-        ana_case_evidence(c,
-                          "all heartbeats ended together: killed then, or stopped (SIGSTOP, freezer) and killed later");
+    ana_case_blame(c, d->first);
+    say_gone(c, d->first);
+    say_others(c, d, c->out->since_ns);
 }
 
 /* A job that hung is killed, and on a busy machine that takes seconds: then the rank that ended first is not the cause.
@@ -194,72 +210,58 @@ static bool others_there_are_heard(const struct ana_case *c, size_t index)
 
 static void say_silent(struct ana_case *c, size_t index)
 {
-    char since[ANA_TEXT];
     const struct ana_process *p = &c->job->process[index];
-    ana_case_evidence(
-        c,
-        "its process cannot be seen from here, and its last heartbeat came %s ago: it is killed, stopped or "
-        "frozen, or its host, the network or the file system is slow",
-        ana_spoken(since, sizeof since, (double)p->silent_ns));
+    ana_case_fact(c, (struct ana_fact){ANA_SAY_UNSEEN, .time = p->silent_ns});
     if (others_there_are_heard(c, index))
-        ana_case_evidence(c, "other ranks on %s are heard", p->host);
-    ana_case_next(c, "whether process %u still exists on %s, and its state there (ps)", p->rank.pid, p->rank.host);
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_OTHERS_HEARD, .name = p->host});
+    c->out->next = (struct ana_fact){ANA_SAY_NEXT_EXISTS, .number = p->rank.pid, .name = p->host};
+}
+
+static bool is_anybody_gone(const struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->gone[i])
+            return true;
+    return false;
 }
 
 bool ana_find_gone(struct ana_case *c)
 {
-    size_t n, first = first_to_go(c, true, &n);
-    if (first == SIZE_MAX)
+    struct ana_deaths d = ana_deaths_look(c, c->live ? ANA_OF_GONE : ANA_OF_GONE | ANA_OF_DEAD);
+    if (!is_anybody_gone(c) || d.gone == 0 || ana_hung_before(c, d.first_ns))
         return false;
-    const struct ana_process *p = &c->job->process[first];
-    if (ana_hung_before(c, p->rank.end_ns))
-        return false;
+    if (d.first == SIZE_MAX) {
+        ana_say_killed(c, &d, d.told == d.gone ? ANA_PROVEN : ANA_POSSIBLE);
+        return true;
+    }
+    const struct ana_process *p = &c->job->process[d.first];
     bool waits = ana_anybody_waits(c);
     bool silent = c->live && !p->by_pid && p->rank.state != ANA_RANK_ABORTED; /* all that is known of it */
     bool doubt = silent && p->rank.state == ANA_RANK_UNKNOWN;
     /* Suspended or silent for a short time, and nobody waits for it. */
     if ((p->alive || doubt) && !waits)
         return false;
+    /* That a job did not end at once with one of its ranks is its launcher's way, not what is the matter. */
+    if (!c->live && c->job->end_ns - ana_death_of(c, d.first).at_ns < c->rules.hang_ns)
+        waits = false;
     c->out->state = !waits                                     ? ANA_VERDICT_ABORTED
                     : doubt && p->silent_ns < c->rules.hang_ns ? ANA_VERDICT_UNKNOWN
                                                                : ANA_VERDICT_HUNG;
-    fill(c, first, n,
-         !silent                                      ? (p->alive ? ANA_LIKELY : ANA_PROVEN)
-         : doubt && !others_there_are_heard(c, first) ? ANA_POSSIBLE
-                                                      : ANA_LIKELY);
+    fill(c, &d,
+         !silent                                        ? (p->alive ? ANA_LIKELY : ANA_PROVEN)
+         : doubt && !others_there_are_heard(c, d.first) ? ANA_POSSIBLE
+                                                        : ANA_LIKELY);
     if (silent)
-        say_silent(c, first);
+        say_silent(c, d.first);
     return true;
-}
-
-/* A rank that is not blocked itself and that others wait for. */
-static size_t waited_for(struct ana_case *c)
-{
-    size_t found = SIZE_MAX, n = 0;
-    for (size_t i = 0; i < c->count; i++)
-        if (c->first_waiting[i] == c->first_waiting[i + 1] && c->job->process[i].rank.state == ANA_RANK_DEAD) {
-            found = i;
-            n++;
-        }
-    return n == 1 && c->count > 1 ? found : SIZE_MAX;
-}
-
-static int64_t second_to_go(const struct ana_case *c, size_t first)
-{
-    int64_t second = INT64_MAX;
-    for (size_t i = 0; i < c->count; i++)
-        if (i != first && c->job->process[i].rank.end_ns < second)
-            second = c->job->process[i].rank.end_ns;
-    return second;
 }
 
 bool ana_died_first(const struct ana_case *c)
 {
-    size_t n, first = c->live ? SIZE_MAX : first_to_go(c, false, &n);
-    if (first == SIZE_MAX)
+    if (c->live)
         return false;
-    int64_t end = c->job->process[first].rank.end_ns;
-    return second_to_go(c, first) - end >= APART_NS && !ana_hung_before(c, end);
+    struct ana_deaths d = ana_deaths_look(c, ANA_OF_DEAD);
+    return d.first != SIZE_MAX && d.in_turn && !ana_hung_before(c, d.first_ns);
 }
 
 static bool any_unknown(const struct ana_case *c)
@@ -289,76 +291,16 @@ static bool all_stood_still(const struct ana_case *c)
 /* All ended at about the same time, and nothing hung before: one of them took the others along, or all were killed. */
 bool ana_find_killed(struct ana_case *c)
 {
-    size_t n, first = first_to_go(c, false, &n);
-    if (first == SIZE_MAX)
+    struct ana_deaths d = ana_deaths_look(c, ANA_OF_DEAD);
+    if (d.gone == 0)
         return false;
-    enum ana_confidence confidence = ana_case_fell(c, first) ? ANA_PROVEN : ANA_LIKELY;
-    if (confidence != ANA_PROVEN && n > 1 && second_to_go(c, first) - c->job->process[first].rank.end_ns < APART_NS) {
-        /* The heartbeats do not tell who ended first. */
-        if (any_unknown(c))
-            return false; /* it may have hung before */
-        /* The rank that others had just begun to wait for has probably died, and the launcher ended the others. */
-        bool stood = all_stood_still(c);
-        first = stood ? SIZE_MAX : waited_for(c);
-        if (first == SIZE_MAX) {
-            ana_say_killed(c, n, stood ? ANA_LIKELY : ANA_POSSIBLE);
-            return true;
-        }
+    if (d.first != SIZE_MAX) {
+        c->out->state = ANA_VERDICT_ABORTED;
+        fill(c, &d, d.certain ? ANA_PROVEN : ANA_LIKELY);
+        return true;
     }
-    c->out->state = ANA_VERDICT_ABORTED;
-    fill(c, first, n, confidence);
-    return true;
-}
-
-/* ---- somebody has left ------------------------------------------------------------------------------------------ */
-
-static bool finalizes(const struct ana_case *c, size_t index)
-{
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].kind == ANA_WAITING_FINALIZE)
-            return true;
-    return ana_case_ended(c, index);
-}
-
-bool ana_find_early_exit(struct ana_case *c)
-{
-    size_t *edges = calloc(c->count + 1, sizeof *edges), waiters = 0, waiter = 0;
-    struct ana_waiting *what = NULL;
-    int64_t lasted = INT64_MAX;
-    for (size_t i = 0; edges && i < c->waiting_count; i++) {
-        struct ana_waiting *p = &c->waiting[i];
-        if (!p->blocked || !ana_rank_knot(c, p->index) || p->kind == ANA_WAITING_FINALIZE)
-            continue;
-        size_t n = ana_waiting_for(c, p, edges, c->count), left = 0;
-        for (size_t k = 0; k < n; k++)
-            left += finalizes(c, edges[k]);
-        for (size_t k = 0; k < n && left; k++)
-            if (finalizes(c, edges[k]))
-                ana_case_blame(c, edges[k]);
-        if (left && waiters++ == 0) {
-            waiter = p->index;
-            what = p;
-        }
-        if (left && p->lasted_ns < lasted)
-            lasted = p->lasted_ns;
-    }
-    free(edges);
-    if (!what)
-        return false;
-    size_t both[] = {waiter};
-    if (!ana_case_settle(c, ANA_CLASS_EARLY_EXIT, ana_case_certainty(c, both, 1), lasted)) {
-        c->out->culprits = 0;
-        return false;
-    }
-    char who[128], call[256], more[48] = "";
-    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    ana_waiting_words(c, what, call, sizeof call);
-    if (waiters > 1)
-        snprintf(more, sizeof more, " and %zu more", waiters - 1);
-    ana_case_say(c, "%s %s while rank %s%s still wait%s in %s", who,
-                 ana_case_ended(c, c->out->culprit[0]) ? "finished"
-                 : c->out->culprits == 1               ? "is in MPI_Finalize"
-                                                       : "are in MPI_Finalize",
-                 ana_rank_label(c->job, waiter).text, more, waiters == 1 ? "s" : "", call);
+    if (d.told < d.gone && any_unknown(c))
+        return false; /* it may have hung before */
+    ana_say_killed(c, &d, d.told == d.gone ? ANA_PROVEN : all_stood_still(c) ? ANA_LIKELY : ANA_POSSIBLE);
     return true;
 }

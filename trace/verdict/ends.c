@@ -1,6 +1,5 @@
 /* Jobs that hang in MPI_Init or MPI_Finalize, and processes that live on after it. */
 #include "trace/verdict/verdict_impl.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +41,7 @@ static bool open_door(const struct ana_case *c, enum trc_opclass opclass, struct
     return door->inside > 0;
 }
 
-/* Ranks of the first world that have made no file. */
+/* Ranks of the first world that have made no file: writes the first few to `rank`, and as words to `out`. */
 static size_t absent(const struct ana_case *c, int32_t rank[ANA_ABSENTS], char *out, size_t size)
 {
     size_t first, all = c->job->world_size, at = 0, n = 0;
@@ -57,8 +56,6 @@ static size_t absent(const struct ana_case *c, int32_t rank[ANA_ABSENTS], char *
         if (++n <= 4)
             ana_append(out, size, &at, "%s%zu", n > 1 ? ", " : "", r);
     }
-    if (absents > 4)
-        ana_append(out, size, &at, " and %zu more", absents - 4);
     return absents;
 }
 
@@ -89,39 +86,47 @@ bool ana_case_starting(const struct ana_case *c)
     return youngest < start_limit(c, left) && !somebody_gone(c);
 }
 
+/* Tells who does not come out of this door. */
+static void say_inside(struct ana_case *c, const struct door *door, bool blame, enum ana_sentence next)
+{
+    for (size_t i = 0; blame && i < door->inside; i++)
+        ana_case_blame(c, door->index[i]);
+    c->out->summary = (struct ana_fact){
+        door->past ? ANA_SAY_SOME_INSIDE : ANA_SAY_ALL_INSIDE, .who = ana_case_ranks(c, door->index, door->inside),
+        .call = {.name = door->call}, .number = (int64_t)(door->past ? door->past : door->inside)};
+    c->out->next = (struct ana_fact){.id = next};
+}
+
+static void say_not_started(struct ana_case *c, const struct door *door, size_t missing, const char *list)
+{
+    c->out->absents = missing < ANA_ABSENTS ? missing : ANA_ABSENTS;
+    c->out->summary = (struct ana_fact){ANA_SAY_NOT_STARTED,
+                                        .name = ana_case_text(c, list),
+                                        .count = (int64_t)missing,
+                                        .more = missing > 4 ? (int64_t)missing - 4 : 0,
+                                        .call = {.name = door->call},
+                                        .number = (int64_t)door->inside,
+                                        .other_number = (int64_t)c->job->world_size};
+    ana_case_fact(c, (struct ana_fact){ANA_SAY_NO_FILE, .count = (int64_t)missing});
+    c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_BEFORE_START};
+}
+
 /* MPI_Init waits for all; who has not called it has no file. */
 static bool stuck_in_init(struct ana_case *c, const struct door *door)
 {
-    char who[128], list[128] = "";
-    size_t missing = absent(c, c->out->absent, list, sizeof list), some = door->past || missing;
+    char list[128] = "";
+    int32_t rank[ANA_ABSENTS];
+    size_t missing = absent(c, rank, list, sizeof list);
     if (ana_case_starting(c) ||
         !ana_case_settle(c, missing && !door->past ? ANA_CLASS_MISSING : ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
         return false;
-    if (!door->past) {
-        char limit[ANA_TEXT];
-        ana_case_evidence(c, "nobody has come out of it: up to %s that is a slow start, not a hang",
-                          ana_spoken(limit, sizeof limit, (double)start_limit(c, false)));
-    }
-    if (missing && !door->past) {
-        c->out->absents = missing < ANA_ABSENTS ? missing : ANA_ABSENTS;
-        ana_case_say(c, "rank%s %s %s not called %s, where %zu of %zu wait", missing > 1 ? "s" : "", list,
-                     missing > 1 ? "have" : "has", door->call, door->inside, c->job->world_size);
-        ana_case_evidence(c, "%s: no trace file, which a process makes when it calls MPI_Init; or it is not recorded",
-                          missing > 1 ? "they have" : "it has");
-        ana_case_next(
-            c,
-            "what that process does before MPI_Init, if it was started at all (ps on its host, the launcher's output)");
-        return true;
-    }
-    ana_rank_list(c->job, door->index, door->inside, who, sizeof who);
-    for (size_t i = 0; some && i < door->inside; i++)
-        ana_case_blame(c, door->index[i]);
-    if (door->past)
-        ana_case_say(c, "%s %s not come out of %s, which %zu other%s left", who, door->inside > 1 ? "do" : "does",
-                     door->call, door->past, door->past > 1 ? "s have" : " has");
+    memcpy(c->out->absent, rank, sizeof rank);
+    if (!door->past)
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_SLOW_START, .time = start_limit(c, false)});
+    if (missing && !door->past)
+        say_not_started(c, door, missing, list);
     else
-        ana_case_say(c, "all %zu ranks are inside %s and do not come out of it", door->inside, door->call);
-    ana_case_next(c, "whether the launcher fits this MPI library (hpctop doctor), and the network between the hosts");
+        say_inside(c, door, door->past > 0, ANA_SAY_NEXT_START);
     return true;
 }
 
@@ -133,18 +138,7 @@ static bool stuck_in_finalize(struct ana_case *c, const struct door *door)
     if (door->inside < left || c->count < c->job->world_size ||
         !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
         return false;
-    char who[128];
-    ana_rank_list(c->job, door->index, door->inside, who, sizeof who);
-    for (size_t i = 0; door->past && i < door->inside; i++)
-        ana_case_blame(c, door->index[i]);
-    if (door->past)
-        ana_case_say(c, "%s %s not come out of MPI_Finalize, which %zu other%s left", who,
-                     door->inside > 1 ? "do" : "does", door->past, door->past > 1 ? "s have" : " has");
-    else
-        ana_case_say(c, "all %zu ranks are inside MPI_Finalize and do not come out of it", door->inside);
-    ana_case_next(
-        c,
-        "the stacks: what one of them does there that the others do not (a callback, an open window, a forked child)");
+    say_inside(c, door, door->past > 0, ANA_SAY_NEXT_FINALIZE);
     return true;
 }
 
@@ -163,27 +157,28 @@ bool ana_find_init_finalize(struct ana_case *c)
 /* All have finalized, and somebody's process is still there, doing nothing. */
 bool ana_find_living_on(struct ana_case *c)
 {
+    size_t *index = calloc(c->count + 1, sizeof *index), n = 0, done = 0;
     int64_t lasted = INT64_MAX;
-    for (size_t i = 0; i < c->count; i++) {
+    c->memory |= !index;
+    for (size_t i = 0; index && i < c->count; i++) {
         const struct ana_rank *r = &c->job->process[i].rank;
         int64_t now = c->job->process[i].heartbeat_ns;
-        if (r->state != ANA_RANK_DONE)
-            return false;
+        done += r->state == ANA_RANK_DONE;
         if (!r->lives_on || !(ana_samples_cpu(c, i) < IDLE_SHARE)) /* what it uses may be unknown, too */
             continue;
-        ana_case_blame(c, i);
+        index[n++] = i;
         lasted = now - r->end_ns < lasted ? now - r->end_ns : lasted;
     }
     /* Two samples, as for all that runs. */
-    if (c->out->culprits == 0 || c->samples->taken < 2 || !ana_case_settle(c, ANA_CLASS_LIVES_ON, ANA_LIKELY, lasted)) {
-        c->out->culprits = 0;
+    bool found =
+        n && done == c->count && c->samples->taken >= 2 && ana_case_settle(c, ANA_CLASS_LIVES_ON, ANA_LIKELY, lasted);
+    for (size_t i = 0; found && i < n; i++)
+        ana_case_blame(c, index[i]);
+    free(index);
+    if (!found)
         return false;
-    }
-    char who[128];
-    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    ana_case_say(c, "%s %s called MPI_Finalize, and %s not end", who, c->out->culprits > 1 ? "have" : "has",
-                 c->out->culprits > 1 ? "their processes do" : "its process does");
-    ana_case_evidence(c, "MPI has nothing to do with it any more: all ranks came out of MPI_Finalize");
+    c->out->summary = (struct ana_fact){ANA_SAY_LIVES_ON, .who = ANA_CULPRITS};
+    ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_ALL_FINALIZED});
     return true;
 }
 
@@ -216,9 +211,8 @@ bool ana_find_alone(struct ana_case *c)
         return false;
     c->out->state = ANA_VERDICT_UNKNOWN;
     c->out->confidence = ANA_LIKELY;
-    ana_case_say(c, "%zu jobs of one rank each: the launcher does not fit this MPI library (%s)", c->count,
-                 c->job->mpi[0] ? c->job->mpi : "unknown");
-    ana_case_evidence(c, "each process is rank 0 of an MPI_COMM_WORLD of one, and knows nothing of the others");
-    ana_case_next(c, "the launcher that belongs to this library (hpctop doctor -- COMMAND)");
+    c->out->summary = (struct ana_fact){ANA_SAY_ALONE, .count = (int64_t)c->count, .name = c->job->mpi};
+    ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_KNOWS_NOBODY});
+    c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_LAUNCHER};
     return true;
 }

@@ -1,6 +1,5 @@
-/* All ranks were killed at once: then the evidence is where each was, and since when. */
-#include "trace/verdict/verdict_impl.h"
-#include <stdio.h>
+/* Ranks that were killed, all at once or one after the other: then the evidence is where each was, and since when. */
+#include "trace/verdict/death.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,13 +35,13 @@ static struct place *place_of(struct place *place, size_t *n, const char *call)
 
 static void say_place(struct ana_case *c, const struct place *p)
 {
-    char who[128], least[ANA_TEXT], most[ANA_TEXT];
-    ana_rank_list(c->job, p->index, p->n, who, sizeof who);
+    char least[ANA_TEXT], most[ANA_TEXT];
     ana_spoken(least, sizeof least, (double)p->least_ns);
     ana_spoken(most, sizeof most, (double)p->most_ns);
     bool same = strcmp(least, most) == 0;
-    ana_case_evidence(c, "%s had been %s%s for %s%s%s", who, p->call ? "in " : "outside MPI", p->call ? p->call : "",
-                      least, same ? "" : " to ", same ? "" : most);
+    ana_case_fact(c, (struct ana_fact){p->call ? ANA_SAY_STOOD_IN : ANA_SAY_STOOD_OUTSIDE,
+                                       .who = ana_case_ranks(c, p->index, p->n), .call = {.name = p->call},
+                                       .time = p->least_ns, .other_time = same ? 0 : p->most_ns});
 }
 
 static void say_places(struct ana_case *c)
@@ -68,14 +67,27 @@ static void say_places(struct ana_case *c)
     }
 }
 
-void ana_say_killed(struct ana_case *c, size_t n, enum ana_confidence confidence)
+void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
 {
     c->out->state = ANA_VERDICT_ABORTED;
     c->out->id = ANA_CLASS_KILLED;
     c->out->confidence = confidence;
     c->out->since_ns = 0;
-    ana_case_say(c, "%s%zu ranks are gone at once without MPI_Finalize: killed from outside%s",
-                 n == c->count ? "all " : "", n, confidence == ANA_LIKELY ? "" : ", or one took the others along");
-    ana_case_evidence(c, "all heartbeats ended together: killed then, or stopped (SIGSTOP, freezer) and killed later");
+    struct ana_fact fact = {.count = (int64_t)d->gone, .of = d->gone == c->count};
+    if (d->told) {
+        const struct trc_end *end = &trc_head(c->job->process[d->teller].rank.file)->end;
+        fact.id = ANA_SAY_TOLD_TO_END;
+        fact.name = ana_signal_name(end->signal);
+        fact.other_name = end->sender_name;
+        fact.number = end->sender;
+    } else if (d->in_turn) {
+        fact.id = ANA_SAY_KILLED_IN_TURN;
+        fact.time = d->last_ns - d->first_ns;
+    } else {
+        fact.id = confidence == ANA_POSSIBLE ? ANA_SAY_KILLED_OR_ONE : ANA_SAY_KILLED;
+    }
+    c->out->summary = fact;
+    if (!d->told && !d->in_turn)
+        ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_HEARTS_TOGETHER});
     say_places(c);
 }

@@ -1,4 +1,4 @@
-/* Versions and settings that are known to be bad, each with its source: a line of evidence where they match. */
+/* Versions and settings that are known to be bad: a line of evidence where they match. */
 #include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
@@ -49,24 +49,14 @@ static const struct {
     const char *mpi;                           /* its name and version begin so; NULL: any */
     enum ana_verdict_class id;                 /* of this class only; ANA_CLASS_NONE: any */
     bool (*applies)(const struct ana_case *c); /* NULL: always */
-    const char *line, *source;
+    enum ana_sentence say;                     /* with its source */
 } known[] = {
-    {"Open MPI 3.1.3", ANA_CLASS_NONE, NULL,
-     "its shared memory transport (vader) hangs on one host; 3.0.0 and 4.0.0 do not", "open-mpi/ompi#5638, #6088"},
-    {"Open MPI", ANA_CLASS_INSIDE, in_container,
-     "ranks in different user namespaces may not read each other's memory; try "
-     "OMPI_MCA_btl_vader_single_copy_mechanism=none",
-     "open-mpi/ompi#4948, #6997"},
-    {NULL, ANA_CLASS_CYCLE, python_duplicates,
-     "mpi4py may call MPI_Comm_dup with Python's lock held, while the other rank's thread waits for that lock",
-     "mpi4py/mpi4py#784, mended by #789"},
-    {"Open MPI", ANA_CLASS_NONE, threads_duplicate,
-     "MPI_Comm_dup in several threads at once: MPI asks the program to order them on each communicator",
-     "open-mpi/ompi#2025"},
-    {NULL, ANA_CLASS_NONE, has_forked,
-     "it has forked after MPI_Init, which many transports do not bear; for data loaders: forkserver or spawn",
-     "horovod/horovod#1102, #2898"},
-    {NULL, ANA_CLASS_DEVICE, nccl_2_8_3, "all-to-all hangs in NCCL 2.8.3; mended in 2.8.4", "horovod/horovod#2601"},
+    {"Open MPI 3.1.3", ANA_CLASS_NONE, NULL, ANA_SAY_KNOWN_VADER},
+    {"Open MPI", ANA_CLASS_INSIDE, in_container, ANA_SAY_KNOWN_CONTAINER},
+    {NULL, ANA_CLASS_CYCLE, python_duplicates, ANA_SAY_KNOWN_PYTHON_DUP},
+    {"Open MPI", ANA_CLASS_NONE, threads_duplicate, ANA_SAY_KNOWN_THREADS_DUP},
+    {NULL, ANA_CLASS_NONE, has_forked, ANA_SAY_KNOWN_FORK},
+    {NULL, ANA_CLASS_DEVICE, nccl_2_8_3, ANA_SAY_KNOWN_NCCL},
 };
 
 void ana_known_bad(struct ana_case *c)
@@ -75,6 +65,6 @@ void ana_known_bad(struct ana_case *c)
         bool version = !known[i].mpi || strncmp(c->job->mpi, known[i].mpi, strlen(known[i].mpi)) == 0;
         bool id = known[i].id == ANA_CLASS_NONE || known[i].id == c->out->id;
         if (version && id && (!known[i].applies || known[i].applies(c)))
-            ana_case_evidence(c, "known: %s (%s)", known[i].line, known[i].source);
+            ana_case_fact(c, (struct ana_fact){.id = known[i].say});
     }
 }

@@ -5,7 +5,7 @@ bool ana_find_straggler(struct ana_case *c)
 {
     if (!c->straggler || !c->straggler->found)
         return false;
-    ana_case_say(c, "%s", c->straggler->summary);
+    c->out->summary = (struct ana_fact){ANA_SAY_TEXT, .name = c->straggler->summary};
     c->out->state = ANA_VERDICT_SLOW;
     c->out->id = ANA_CLASS_STRAGGLER;
     c->out->confidence = ANA_LIKELY;

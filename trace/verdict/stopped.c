@@ -1,8 +1,6 @@
 /* Processes that stopped together: stopped by a signal, frozen, or silent where only a heartbeat can be seen.  deaths.c
  * judges a single one that others wait for. */
-#include "trace/util/numfmt.h"
 #include "trace/verdict/verdict_impl.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,13 +30,10 @@ void ana_say_stopped(struct ana_case *c)
 {
     for (size_t i = 0; i < c->out->culprits; i++) {
         size_t index = c->out->culprit[i];
-        char since[ANA_TEXT];
         if (c->out->id == ANA_CLASS_DEAD || ana_case_stop(c, index) != ANA_FROZEN)
             continue;
-        ana_case_evidence(c,
-                          "rank %s exists, and its heartbeat has stood still for %s: its recorder is held up (dlopen?)",
-                          ana_rank_label(c->job, index).text,
-                          ana_spoken(since, sizeof since, (double)c->job->process[index].silent_ns));
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_HELD_UP, .who = ana_one_rank(index),
+                                           .time = c->job->process[index].silent_ns});
     }
 }
 
@@ -84,16 +79,18 @@ static void look(const struct ana_case *c, struct crowd *crowd)
     place(c, crowd);
 }
 
-static void who(const struct ana_case *c, const struct crowd *crowd, char *out, size_t size)
+/* A fact about all of them. */
+static struct ana_fact fact_of(const struct ana_case *c, const struct crowd *crowd, enum ana_sentence say)
 {
-    char ranks[128];
-    ana_rank_list(c->job, crowd->index, crowd->n, ranks, sizeof ranks);
-    if (crowd->n == crowd->left && crowd->n > 1)
-        snprintf(out, size, "all %zu processes%s", crowd->n, crowd->left < c->count ? " that are left" : "");
-    else if (crowd->n > 1 && crowd->one_host && crowd->whole_host)
-        snprintf(out, size, "all %zu processes on %s (%s)", crowd->n, c->job->process[crowd->index[0]].host, ranks);
-    else
-        snprintf(out, size, "%s", ranks);
+    struct ana_fact fact = {.id = say, .who = ANA_CULPRITS};
+    if (crowd->n == crowd->left && crowd->n > 1) {
+        fact.count = (int64_t)crowd->n;
+        fact.number = crowd->left < c->count;
+    } else if (crowd->n > 1 && crowd->one_host && crowd->whole_host) {
+        fact.count = (int64_t)crowd->n;
+        fact.name = c->job->process[crowd->index[0]].host;
+    }
+    return fact;
 }
 
 static void settle(struct ana_case *c, const struct crowd *crowd, enum ana_confidence confidence)
@@ -110,35 +107,30 @@ static void settle(struct ana_case *c, const struct crowd *crowd, enum ana_confi
 
 static void say(struct ana_case *c, const struct crowd *crowd)
 {
-    char subject[256], since[ANA_TEXT];
-    const char *are = crowd->n == 1 ? "is" : "are", *they = crowd->n == 1 ? "it" : "they";
     const struct ana_process *first = &c->job->process[crowd->index[0]];
-    who(c, crowd, subject, sizeof subject);
-    ana_spoken(since, sizeof since, (double)crowd->since_ns);
+    struct ana_fact how = {.who = ANA_CULPRITS, .time = crowd->since_ns};
+    c->out->next = (struct ana_fact){ANA_SAY_NEXT_CONTINUE, .who = ANA_CULPRITS, .number = first->rank.pid,
+                                     .name = first->rank.host};
     if (crowd->kinds[ANA_STOPPED] == crowd->n) {
         bool traced = true;
         for (size_t i = 0; i < crowd->n; i++)
             traced &= c->job->process[crowd->index[i]].traced;
         settle(c, crowd, ANA_LIKELY); /* what exists may go on */
-        ana_case_say(c, "%s %s stopped by a %s", subject, are, traced ? "debugger" : "signal");
-        ana_case_next(c,
-                      "who stopped them: Ctrl-Z, the batch system, a debugger; kill -CONT lets process %u on %s go on",
-                      first->rank.pid, first->rank.host);
-    } else if (crowd->kinds[ANA_SILENT]) {
+        c->out->summary = fact_of(c, crowd, traced ? ANA_SAY_CROWD_DEBUGGED : ANA_SAY_CROWD_STOPPED);
+        return;
+    }
+    if (crowd->kinds[ANA_SILENT]) {
         settle(c, crowd, crowd->n < crowd->left ? ANA_LIKELY : ANA_POSSIBLE);
-        ana_case_say(c, "%s %s no sign of life: stopped, frozen or killed, or the host or its network is down", subject,
-                     crowd->n == 1 ? "gives" : "give");
-        ana_case_evidence(c, "their processes cannot be seen from here; the last heartbeat came %s ago", since);
-        ana_case_next(c, "whether process %u still exists on %s, and its state there (ps)", first->rank.pid,
-                      first->rank.host);
+        c->out->summary = fact_of(c, crowd, ANA_SAY_CROWD_SILENT);
+        how.id = ANA_SAY_CROWD_UNSEEN;
+        c->out->next.id = ANA_SAY_NEXT_EXISTS;
     } else {
         settle(c, crowd, ANA_LIKELY);
-        ana_case_say(c, "%s %s still: %s exist%s and %s frozen", subject, crowd->n == 1 ? "stands" : "stand", they,
-                     crowd->n == 1 ? "s" : "", are);
-        ana_case_evidence(c, "they exist; the last heartbeat came %s ago, ten a second are usual", since);
-        ana_case_next(
-            c, "what froze them: the batch system's suspend, a paused container or virtual machine, a disk that hangs");
+        c->out->summary = fact_of(c, crowd, ANA_SAY_CROWD_FROZEN);
+        how.id = ANA_SAY_CROWD_EXISTS;
+        c->out->next.id = ANA_SAY_NEXT_FROZEN;
     }
+    ana_case_fact(c, how);
 }
 
 bool ana_find_stopped(struct ana_case *c)
@@ -177,13 +169,9 @@ bool ana_find_host(struct ana_case *c)
     bool found = crowd.n > 1 && crowd.n < crowd.left && crowd.one_host && crowd.whole_host &&
                  last - first < TOGETHER_NS && ana_anybody_waits(c) && !ana_hung_before(c, first);
     if (found) {
-        char subject[256];
         crowd.since_ns = c->job->end_ns - last;
-        who(c, &crowd, subject, sizeof subject);
-        ana_case_say(c, "%s are gone without MPI_Finalize", subject);
-        ana_case_evidence(
-            c, "killed, stopped or frozen, or their host failed: their heartbeats ended %.1f s before the others'",
-            (double)crowd.since_ns / 1e9);
+        c->out->summary = fact_of(c, &crowd, ANA_SAY_CROWD_GONE);
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_HOST_FIRST, .time = crowd.since_ns});
         settle(c, &crowd, ANA_PROVEN);
     }
     free(crowd.index);

@@ -42,6 +42,23 @@ void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char
         snprintf(out, size, "%s", name ? function : file);
 }
 
+void ana_stack_place_words(const struct ana_job *job, const struct ana_stack *stack, char *out, size_t size)
+{
+    const struct ana_frame *frame = ana_stack_place(stack);
+    const char *line = NULL;
+    char place[1100];
+    *out = 0;
+    if (!frame)
+        return;
+    snprintf(place, sizeof place, "%s+0x%llx", frame->file, (unsigned long long)frame->in_module);
+    if (!frame->python && frame->in_module && job->line_finder)
+        line = job->line_finder(job->line_context, job->process[stack->index].rank.file, place);
+    if (line)
+        snprintf(out, size, "%s in %s", line, frame->function);
+    else
+        ana_frame_line(frame, out, size);
+}
+
 static void where_words(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
 {
     *out = 0;
@@ -161,11 +178,7 @@ void ana_doubt_files(struct ana_case *c)
         if (!stack || !strstr(stack->on, "() on /") || strstr(stack->on, "() on /dev/") ||
             ana_clock_job_time(c->job->clock, index, stack->ticks) < c->job->process[index].last_end_ns)
             continue;
-        char on[200];
-        snprintf(on, sizeof on, "%s", stack->on);
-        ana_case_evidence(c,
-                          "rank %s was in %s: the files do not tell whether bytes moved there, slowly, until the end",
-                          ana_rank_label(c->job, index).text, on);
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_FILE_DOUBT, .who = ana_one_rank(index), .name = stack->on});
         if (c->out->confidence == ANA_LIKELY)
             c->out->confidence = ANA_POSSIBLE;
     }

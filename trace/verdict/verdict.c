@@ -1,6 +1,6 @@
 /* The verdict: gathers what is known, and asks one detector after the other. */
+#include "trace/verdict/death.h"
 #include "trace/verdict/verdict.h"
-#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +46,12 @@ static bool (*const proofs[])(struct ana_case *) = {
     ana_find_mismatch, ana_find_gpu, ana_find_unmatched, ana_find_early_exit, ana_find_cycle,
 };
 
+/* These need time, too: what they find was so at an earlier moment if nobody has done anything since. */
+static bool (*const standstills[])(struct ana_case *) = {
+    ana_find_mismatch, ana_find_gpu,     ana_find_unmatched, ana_find_early_exit,
+    ana_find_cycle,    ana_find_missing, ana_find_inside,    ana_find_init_finalize,
+};
+
 /* Whether a whole host has stopped.  A single process whose heartbeat has stopped is not frozen by its host or
  * container: its recorder is held up, for example by the loader, and its file is right about its calls. */
 static bool is_host_stopped(const struct ana_case *c, size_t index)
@@ -85,27 +91,23 @@ static void look_at_ranks(struct ana_case *c)
     }
 }
 
-/* When the first rank was killed, in job time, if all ranks that are gone were killed; else INT64_MAX. */
-static int64_t first_death(const struct ana_case *c)
-{
-    int64_t first = INT64_MAX;
-    for (size_t i = 0; i < c->count; i++) {
-        const struct ana_rank *r = &c->job->process[i].rank;
-        if (!c->gone[i])
-            continue;
-        if (r->state != ANA_RANK_DEAD || ana_case_fell(c, i))
-            return INT64_MAX;
-        first = r->end_ns < first ? r->end_ns : first;
-    }
-    return first;
-}
-
 /* Whether nobody came out of MPI_Finalize since: then the records tell what they did until then, too. */
 static bool all_as_then(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++)
         if (ana_case_ended(c, i) && c->job->process[i].rank.end_ns > c->until_ns)
             return false;
+    return true;
+}
+
+/* Whether nobody has come into a call or out of one since. */
+static bool all_stood_since(const struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_process *p = &c->job->process[i];
+        if (p->last_end_ns > c->until_ns || (p->rank.inside && p->open_begin_ns > c->until_ns) || p->rank.gpu_op)
+            return false;
+    }
     return true;
 }
 
@@ -144,16 +146,25 @@ static void case_close(struct ana_case *c)
     ana_case_free_kept(c);
 }
 
+static void ask(struct ana_case *c, bool (*const detector[])(struct ana_case *), size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (detector[i](c))
+            return;
+}
+
 static void judge(struct ana_case *c)
 {
     bool now = c->until_ns == INT64_MAX;
-    size_t n = now ? sizeof detectors / sizeof *detectors : all_as_then(c) ? sizeof proofs / sizeof *proofs : 0;
-    for (size_t i = 0; i < n; i++)
-        if (now ? detectors[i](c) : proofs[i](c))
-            break;
+    if (now)
+        ask(c, detectors, sizeof detectors / sizeof *detectors);
+    else if (all_stood_since(c))
+        ask(c, standstills, sizeof standstills / sizeof *standstills);
+    else if (all_as_then(c))
+        ask(c, proofs, sizeof proofs / sizeof *proofs);
     if (c->out->state == ANA_VERDICT_HEALTHY)
         return;
-    c->memory |= !ana_stacks_take(c->job, &c->stacks);
+    ana_case_stacks(c);
     if (c->out->state != ANA_VERDICT_UNKNOWN) {
         ana_say_cut(c);
         ana_say_stopped(c);
@@ -162,7 +173,7 @@ static void judge(struct ana_case *c)
         ana_known_bad(c);
     ana_doubt_files(c);
     if (!now)
-        ana_case_evidence(c, "it was so when the first of those that are gone was killed: that is no cause of it");
+        ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_WAS_SO});
 }
 
 /* Makes the verdict of the finding. */
@@ -193,7 +204,7 @@ static bool publish(struct ana_case *c, struct ana_verdict *out)
     return done;
 }
 
-/* Judges the job as of `until_ns`.  INT64_MAX: now, and then *death_ns becomes first_death. */
+/* Judges the job as of `until_ns`.  INT64_MAX: now.  *death_ns becomes ana_first_killed_ns. */
 static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death_ns, struct ana_verdict *out)
 {
     *out = (struct ana_verdict){.since_ns = -1};
@@ -210,7 +221,7 @@ static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death
     bool done = case_open(&c);
     if (done) {
         look_at_ranks(&c);
-        *death_ns = first_death(&c);
+        *death_ns = ana_first_killed_ns(&c);
         done = ana_case_waiting(&c) && ana_case_graph(&c);
     }
     if (done) {
@@ -230,13 +241,15 @@ bool ana_judge(const struct ana_job *job, struct ana_verdict *out)
     int64_t death_ns, none;
     if (!judge_at(job, INT64_MAX, &death_ns, out))
         return false;
-    /* A proven deadlock stays the verdict after its ranks were killed: none of the killed is its cause. */
+    /* A proven deadlock stays the verdict after its ranks were killed: none of the killed is its cause.  Where nobody
+     * is, a standstill stays it, too. */
     struct ana_verdict before;
-    if (out->id != ANA_CLASS_DEAD || death_ns == INT64_MAX || !judge_at(job, death_ns, &none, &before))
+    if ((out->id != ANA_CLASS_DEAD && out->id != ANA_CLASS_KILLED) || death_ns == INT64_MAX ||
+        !judge_at(job, death_ns, &none, &before))
         return true;
-    bool proven = before.state == ANA_VERDICT_HUNG && before.confidence == ANA_PROVEN;
-    ana_verdict_free(proven ? out : &before);
-    if (proven)
+    bool stays = before.state == ANA_VERDICT_HUNG && (before.confidence == ANA_PROVEN || out->id == ANA_CLASS_KILLED);
+    ana_verdict_free(stays ? out : &before);
+    if (stays)
         *out = before;
     return true;
 }

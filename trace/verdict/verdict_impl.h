@@ -168,13 +168,14 @@ struct ana_case {
     size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
-    uint8_t *gone;                   /* by rank index: died, or stopped, before the end: it does nothing more */
-    uint8_t *moved;                  /* it did something between the samples */
-    struct ana_graph graph;          /* its nodes 0 .. count - 1 are the ranks */
-    size_t finalize;                 /* node of MPI_Finalize */
-    struct ana_map sources;          /* communicators of which somebody waits for any message -> their node, size_t */
-    uint8_t *sure;                   /* all its threads are accounted for */
-    struct ana_stacks stacks;        /* while the groups are made */
+    uint8_t *gone;            /* by rank index: died, or stopped, before the end: it does nothing more */
+    uint8_t *moved;           /* it did something between the samples */
+    struct ana_graph graph;   /* its nodes 0 .. count - 1 are the ranks */
+    size_t finalize;          /* node of MPI_Finalize */
+    struct ana_map sources;   /* communicators of which somebody waits for any message -> their node, size_t */
+    uint8_t *sure;            /* all its threads are accounted for */
+    struct ana_stacks stacks; /* ana_case_stacks */
+    bool stacks_taken;
     const struct ana_hvd_set *loops; /* Horovod's, if the verdict is on what they wait for; else NULL */
     int64_t loops_since_ns;          /* job time since when */
     size_t scans, send_scans;        /* pairs of ranks whose streams were compared, for receives and for sends */
@@ -197,6 +198,8 @@ static inline int64_t ana_case_end(const struct ana_case *c, size_t index)
 }
 /* Whether the live pages of a rank's file are there.  A rank whose file cannot be read is not blamed. */
 bool ana_case_known(const struct ana_case *c, size_t index);
+/* The stacks of all ranks, taken when they are first asked for; empty when out of memory. */
+const struct ana_stacks *ana_case_stacks(struct ana_case *c);
 /* Whether all events of a rank are in its file. */
 bool ana_case_events_known(const struct ana_case *c, size_t index);
 
@@ -345,10 +348,9 @@ void ana_say_stopped(struct ana_case *c);
 
 /* deaths.c: whether a rank that is there is blocked, and only others can free it. */
 bool ana_anybody_waits(struct ana_case *c);
-/* Whether a rank left by exit() or by a fatal signal of its own: nobody killed it. */
-bool ana_case_fell(const struct ana_case *c, size_t index);
-/* killed.c: writes that all ranks were gone at once, and where each of the `n` had been since when. */
-void ana_say_killed(struct ana_case *c, size_t n, enum ana_confidence confidence);
+struct ana_deaths;
+/* killed.c: tells that ranks were killed or told to end, and where each had been since when; nobody is blamed. */
+void ana_say_killed(struct ana_case *c, const struct ana_deaths *deaths, enum ana_confidence confidence);
 /* Whether, in a job that is over, one rank died clearly before the others, and nothing hung before. */
 bool ana_died_first(const struct ana_case *c);
 /* Whether a job that is over hung longer before `end_ns` than it went on after it. */
@@ -357,9 +359,11 @@ bool ana_hung_before(const struct ana_case *c, int64_t end_ns);
 /* text.c */
 /* Writes a waiting operation: "MPI_Recv from rank 1, tag 7". */
 void ana_waiting_words(const struct ana_case *c, const struct ana_waiting *waiting, char *out, size_t size);
+/* Writes where a stack is: "app.c:17 in step", else its frame's function and module; empty where there is none. */
+void ana_stack_place_words(const struct ana_job *job, const struct ana_stack *stack, char *out, size_t size);
 /* Writes a call site: "app.c:17 in step"; empty where it is not known. */
 void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size);
-/* Makes the verdict on a read or write of a file in a job that is over less certain: c->stacks are taken. */
+/* Makes the verdict on a read or write of a file in a job that is over less certain. */
 void ana_doubt_files(struct ana_case *c);
 /* Fills the verdict's groups: all ranks by what they do. */
 void ana_case_groups(struct ana_case *c, struct ana_verdict *verdict);

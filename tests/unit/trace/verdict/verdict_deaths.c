@@ -231,7 +231,7 @@ static void test_killed_before(void)
     in_recv(2, 1, 12 * S);
     write_all(3);
     struct ana_job *job = folder_open();
-    expect("deadlocked after a death", job, "hung dead-rank proven 0");
+    expect("deadlocked after a death", job, "aborted dead-rank proven 0");
     finish(job, 3);
 }
 
@@ -257,7 +257,7 @@ static void test_killed_at_once(void)
     }
     finish(job, 4);
 
-    /* They had just come to it: then it may well be the one that is waited for. */
+    /* They had just come to it: the one that is waited for may have died, or it worked when all were killed. */
     folder_make("one-died");
     for (int r = 0; r < 4; r++) {
         over(r, 4, 8 * S + r * MS);
@@ -266,7 +266,7 @@ static void test_killed_at_once(void)
     }
     write_all(4);
     job = folder_open();
-    expect("one died", job, "aborted dead-rank likely 2");
+    expect("one may have died", job, "aborted killed possible ");
     finish(job, 4);
 
     /* One that crashed is the cause, whoever's heart stopped first. */
@@ -288,8 +288,130 @@ static void test_killed_at_once(void)
     finish(job, 4);
 }
 
+/* ---- what they noted of their ends ---------------------------------------------------------------------------------
+ */
+
+/* Its last heartbeat came 50 ms before it noted this. */
+static void noted(int r, int64_t at, enum trc_end_by by, int what, uint32_t sender)
+{
+    struct trc_end *end = &tb_head(tb[r])->end;
+    tb_running(tb[r], at - 50 * MS);
+    end->ticks = tb_ticks(tb[r], at);
+    end->by = by;
+    end->signal = by == TRC_END_SIGNAL ? what : 0;
+    end->code = by == TRC_END_SIGNAL ? 0 : what;
+    end->sender = sender;
+    snprintf(end->sender_name, sizeof end->sender_name, "%s", sender ? "mpirun" : "");
+}
+
+/* Ranks 0, 1 and 3 wait in a barrier, not for long; rank 2 is outside MPI.  All would note SIGTERM. */
+static void four(const char *folder, int64_t end)
+{
+    folder_make(folder);
+    for (int r = 0; r < 4; r++) {
+        over(r, 4, end);
+        tb_head(tb[r])->end.watched = UINT64_C(1) << (SIGTERM - 1);
+        if (r != 2)
+            in_barrier(r, end - 400 * MS);
+    }
+}
+
+static void expect_four(const char *what, const char *want)
+{
+    write_all(4);
+    struct ana_job *job = folder_open();
+    expect(what, job, want);
+    finish(job, 4);
+}
+
+static void test_noted_ends(void)
+{
+    four("told", 8 * S);
+    for (int r = 0; r < 4; r++)
+        noted(r, 8 * S + 3 * MS * r, TRC_END_SIGNAL, SIGTERM, 4711);
+    expect_four("all were told to end", "aborted killed proven ");
+
+    four("told-in-turn", 8 * S);
+    for (int r = 0; r < 4; r++)
+        noted(r, 8 * S + 900 * MS * r, TRC_END_SIGNAL, SIGTERM, 4711);
+    expect_four("one after the other was told to end", "aborted killed proven ");
+
+    four("one-first", 8 * S);
+    for (int r = 0; r < 4; r++)
+        if (r != 2)
+            noted(r, 8 * S + 20 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
+    expect_four("one was killed, then the others were told to end", "aborted dead-rank likely 2");
+
+    /* It would not have noted it: it has a handler of its own. */
+    four("own-handler", 8 * S);
+    tb_head(tb[2])->end.watched = 0;
+    for (int r = 0; r < 4; r++)
+        if (r != 2)
+            noted(r, 8 * S + 20 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
+    expect_four("it may have been told, too", "aborted killed possible ");
+
+    /* It lived on after the others had been told. */
+    four("stubborn", 8 * S);
+    tb_running(tb[2], 9 * S);
+    for (int r = 0; r < 4; r++)
+        if (r != 2)
+            noted(r, 8 * S, TRC_END_SIGNAL, SIGTERM, 4711);
+    expect_four("one did not listen, and was killed later", "aborted killed possible ");
+
+    four("crash", 8 * S);
+    for (int r = 0; r < 4; r++)
+        noted(r, 8 * S + 20 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
+    noted(1, 8 * S, TRC_END_SIGNAL, SIGABRT, 0);
+    expect_four("one crashed, then the others were told to end", "aborted dead-rank proven 1");
+
+    four("exit", 8 * S);
+    for (int r = 0; r < 4; r++)
+        noted(r, 8 * S + 20 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
+    noted(3, 8 * S, TRC_END_EXIT_NOW, 3, 0);
+    expect_four("one left", "aborted early-exit proven 3");
+
+    /* It left because it was told to, by a handler of its own. */
+    four("exit-after", 8 * S);
+    for (int r = 0; r < 4; r++)
+        noted(r, 8 * S, TRC_END_SIGNAL, SIGTERM, 4711);
+    noted(3, 8 * S + 200 * MS, TRC_END_EXIT, 1, 0);
+    expect_four("one left when it was told to", "aborted killed possible ");
+}
+
+/* ---- one after the other -------------------------------------------------------------------------------------------
+ */
+
+static void test_killed_in_turn(void)
+{
+    four("in-turn", 8 * S);
+    for (int r = 0; r < 4; r++)
+        tb_running(tb[r], 8 * S + 700 * MS * r);
+    expect_four("killed in turn", "aborted killed possible ");
+
+    four("backwards", 8 * S);
+    for (int r = 0; r < 4; r++)
+        tb_running(tb[r], 10 * S - 500 * MS * r);
+    expect_four("killed in turn, backwards", "aborted killed possible ");
+
+    /* Before that three had waited for the fourth for long: that is no proof, and nobody did anything since. */
+    folder_make("stood");
+    for (int r = 0; r < 4; r++) {
+        over(r, 4, 50 * S + 700 * MS * r);
+        if (r != 2)
+            in_barrier(r, 5 * S);
+    }
+    expect_four("killed in turn after a long wait", "hung missing-in-collective likely 2");
+
+    /* Three ended together, three seconds later. */
+    four("alone", 8 * S);
+    tb_running(tb[2], 5 * S);
+    expect_four("one ended alone, and the others together", "aborted dead-rank proven 2");
+}
+
 int main(void)
 {
+    test_noted_ends();
+    test_killed_in_turn();
     test_ends_meanwhile();
     test_open_look();
     test_killed_in_a_deadlock();

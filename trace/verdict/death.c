@@ -1,0 +1,139 @@
+#include "trace/verdict/death.h"
+#include <signal.h>
+
+#define PAIR_NS INT64_C(3000000000) /* of two ranks that were killed in turn the first is not the cause: so far apart */
+#define STEADY  3                   /* the first ended that many times further from the others than they did together */
+
+static const struct {
+    int number;
+    const char *name;
+    bool own; /* the process, or what it did, brought it about */
+} signals[] = {
+    {SIGHUP, "SIGHUP", false},   {SIGINT, "SIGINT", false},   {SIGQUIT, "SIGQUIT", false}, {SIGILL, "SIGILL", true},
+    {SIGABRT, "SIGABRT", true},  {SIGBUS, "SIGBUS", true},    {SIGFPE, "SIGFPE", true},    {SIGSEGV, "SIGSEGV", true},
+    {SIGSYS, "SIGSYS", true},    {SIGPIPE, "SIGPIPE", true},  {SIGALRM, "SIGALRM", true},  {SIGTERM, "SIGTERM", false},
+    {SIGUSR1, "SIGUSR1", false}, {SIGUSR2, "SIGUSR2", false}, {SIGXCPU, "SIGXCPU", true},  {SIGXFSZ, "SIGXFSZ", true}};
+
+const char *ana_signal_name(int number)
+{
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (signals[i].number == number)
+            return signals[i].name;
+    return "a signal";
+}
+
+static bool is_own_signal(const struct trc_end *end)
+{
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (signals[i].number == end->signal)
+            return signals[i].own && end->sender == 0;
+    return false;
+}
+
+/* Whether a file says by a stack only that its process crashed. */
+static bool has_crash_stack(const struct trc_file *file)
+{
+    for (size_t i = 0; i < trc_stacks(file); i++)
+        if (trc_stack(file, i)->def.flags & TRC_STACK_CRASHED && trc_stack(file, i)->def.signal)
+            return true;
+    return false;
+}
+
+struct ana_death ana_death_of(const struct ana_case *c, size_t index)
+{
+    const struct ana_rank *r = &c->job->process[index].rank;
+    const struct trc_head *head = trc_head(r->file);
+    struct ana_death death = {ANA_END_NONE, r->end_ns};
+    if (r->state != ANA_RANK_DEAD)
+        return death;
+    bool left = head->flags & TRC_HEAD_EXITED || (head->end.by && head->end.by != TRC_END_SIGNAL);
+    if (head->end.by == TRC_END_SIGNAL)
+        death.how = is_own_signal(&head->end) ? ANA_END_CRASHED : ANA_END_TOLD;
+    else
+        death.how = left ? ANA_END_LEFT : has_crash_stack(r->file) ? ANA_END_CRASHED : ANA_END_VANISHED;
+    if (head->end.by)
+        death.at_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, head->end.ticks));
+    return death;
+}
+
+/* Whether it would have noted a signal that told it to end.  A program with a handler of its own may be told, and
+ * nobody learns of it. */
+static bool would_have_noted(const struct ana_case *c, size_t index)
+{
+    return trc_head(c->job->process[index].rank.file)->end.watched >> (SIGTERM - 1) & 1;
+}
+
+/* What the walk over the ends has seen. */
+struct walk {
+    size_t own, vanished; /* the earliest of each; SIZE_MAX none */
+    int64_t own_ns, vanished_ns, next_ns;
+    size_t before; /* how many vanished before anybody was told to end */
+};
+
+static void walk_ends(const struct ana_case *c, unsigned of, struct ana_deaths *d, struct walk *w)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct ana_death death = ana_death_of(c, i);
+        if (death.how == ANA_END_NONE && of & ANA_OF_GONE && c->gone[i])
+            death.how = ANA_END_VANISHED; /* it is stopped, or silent */
+        if (death.how == ANA_END_NONE || (!(of & ANA_OF_DEAD) && !c->gone[i]))
+            continue;
+        d->gone++;
+        d->first_ns = death.at_ns < d->first_ns ? death.at_ns : d->first_ns;
+        d->last_ns = death.at_ns > d->last_ns ? death.at_ns : d->last_ns;
+        if (death.how == ANA_END_TOLD) {
+            d->told++;
+            if (death.at_ns < d->told_ns) {
+                d->told_ns = death.at_ns;
+                d->teller = i;
+            }
+        } else if (death.how == ANA_END_VANISHED && death.at_ns < w->vanished_ns) {
+            w->next_ns = w->vanished_ns;
+            w->vanished_ns = death.at_ns;
+            w->vanished = i;
+        } else if (death.how == ANA_END_VANISHED) {
+            w->next_ns = death.at_ns < w->next_ns ? death.at_ns : w->next_ns;
+        } else if (death.at_ns < w->own_ns) {
+            w->own_ns = death.at_ns;
+            w->own = i;
+        }
+    }
+    for (size_t i = 0; i < c->count && d->told; i++) {
+        struct ana_death death = ana_death_of(c, i);
+        w->before += death.how == ANA_END_VANISHED && would_have_noted(c, i) && death.at_ns <= d->told_ns;
+    }
+}
+
+/* Whether heartbeats alone tell that one ended first: clearly before all others, which ended together. */
+static bool is_clear(const struct ana_deaths *d, const struct walk *w)
+{
+    int64_t ahead = w->next_ns - w->vanished_ns, together = d->last_ns - w->next_ns - ANA_APART_NS / 3;
+    if (d->gone == 1)
+        return true;
+    return ahead >= (d->gone == 2 ? PAIR_NS : ANA_APART_NS) && ahead >= STEADY * together;
+}
+
+struct ana_deaths ana_deaths_look(const struct ana_case *c, unsigned of)
+{
+    struct ana_deaths d = {
+        .first_ns = INT64_MAX, .last_ns = INT64_MIN, .told_ns = INT64_MAX, .teller = SIZE_MAX, .first = SIZE_MAX};
+    struct walk w = {SIZE_MAX, SIZE_MAX, INT64_MAX, INT64_MAX, INT64_MAX, 0};
+    walk_ends(c, of, &d, &w);
+    d.in_turn = d.gone > 1 && d.last_ns - d.first_ns >= ANA_APART_NS;
+    bool vanished_before = w.vanished != SIZE_MAX && w.own_ns - w.vanished_ns >= ANA_APART_NS;
+    if (w.own != SIZE_MAX && w.own_ns <= d.told_ns && !vanished_before) {
+        d.first = w.own;
+        d.certain = true;
+    } else if (d.told && w.before && (w.before == 1 || w.next_ns - w.vanished_ns >= ANA_APART_NS)) {
+        d.first = would_have_noted(c, w.vanished) ? w.vanished : SIZE_MAX; /* and then the others were told to end */
+    } else if (!d.told && w.vanished != SIZE_MAX && (c->live || is_clear(&d, &w))) {
+        d.first = w.vanished;
+    }
+    return d;
+}
+
+int64_t ana_first_killed_ns(const struct ana_case *c)
+{
+    struct ana_deaths d = ana_deaths_look(c, ANA_OF_DEAD);
+    return d.gone && !d.certain ? d.first_ns : INT64_MAX;
+}

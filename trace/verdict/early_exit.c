@@ -1,0 +1,70 @@
+/* Ranks that came to MPI_Finalize while others wait for them. */
+#include "trace/verdict/verdict_impl.h"
+#include <stdlib.h>
+
+static bool finalizes(const struct ana_case *c, size_t index)
+{
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].kind == ANA_WAITING_FINALIZE)
+            return true;
+    return ana_case_ended(c, index);
+}
+
+/* Who waits for ranks that have left. */
+struct left {
+    bool *by; /* by rank index: it has left, and somebody waits for it */
+    size_t *edges, waiters;
+    struct ana_waiting *first; /* the first of the waiters */
+    int64_t lasted_ns;         /* of the youngest of them */
+};
+
+static void look_for_waiters(struct ana_case *c, struct left *left)
+{
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        if (!p->blocked || !ana_rank_knot(c, p->index) || p->kind == ANA_WAITING_FINALIZE)
+            continue;
+        size_t n = ana_waiting_for(c, p, left->edges, c->count), gone = 0;
+        for (size_t k = 0; k < n; k++)
+            if (finalizes(c, left->edges[k])) {
+                left->by[left->edges[k]] = true;
+                gone++;
+            }
+        if (gone == 0)
+            continue;
+        if (left->waiters++ == 0)
+            left->first = p;
+        if (p->lasted_ns < left->lasted_ns)
+            left->lasted_ns = p->lasted_ns;
+    }
+}
+
+static bool say_left(struct ana_case *c, const struct left *left)
+{
+    size_t waiter = left->first->index;
+    if (!ana_case_settle(c, ANA_CLASS_EARLY_EXIT, ana_case_certainty(c, &waiter, 1), left->lasted_ns))
+        return false;
+    for (size_t i = 0; i < c->count; i++)
+        if (left->by[i])
+            ana_case_blame(c, i);
+    bool ended = c->out->culprits && ana_case_ended(c, c->out->culprit[0]);
+    c->out->summary = (struct ana_fact){ended ? ANA_SAY_FINISHED_EARLY : ANA_SAY_FINALIZES_EARLY, .who = ANA_CULPRITS,
+                                        .others = ana_one_rank(waiter), .more = (int64_t)left->waiters - 1,
+                                        .call = ana_waiting_call(left->first)};
+    return true;
+}
+
+bool ana_find_early_exit(struct ana_case *c)
+{
+    struct left left = {.by = calloc(c->count + 1, sizeof *left.by),
+                        .edges = calloc(c->count + 1, sizeof *left.edges),
+                        .lasted_ns = INT64_MAX};
+    if (left.by && left.edges)
+        look_for_waiters(c, &left);
+    else
+        c->memory = true;
+    bool found = left.first && say_left(c, &left);
+    free(left.by);
+    free(left.edges);
+    return found;
+}
