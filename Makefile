@@ -261,6 +261,9 @@ tested: all unit fuzz workloads fortran nccl
 # How often the verdict is right on random programs: PROGRAMS=4000 of them, from SEED=1 on.
 yardstick: $(YARDSTICK)
 	@$(YARDSTICK) -n $(or $(PROGRAMS),100000) -s $(or $(SEED),1)
+# How often it is right on programs as users write them, hanging, dying, slow and healthy: half an hour under MPI=openmpi or mpich.
+field: all
+	@nice -n 19 tests/field/run.py --mpi $(or $(MPI),openmpi) -j 2 $(TESTS)
 format-check:
 	@TOP=$(CURDIR) tests/static/format.sh
 expand: interpose/mpi/wrap.c
@@ -300,6 +303,7 @@ help:
 	@echo "make check-gpu    NCCL and CUDA on this machine's GPU; GPU=double on the GPU double; gpu-kit: for where nothing can be built"
 	@echo "make check-versions every NCCL of PyPI against the table of its calls; VERSIONS=\"2.28.9 ..\" only those"
 	@echo "make yardstick   how often the verdict is right on random programs; PROGRAMS=4000 of them, from SEED=1 on"
+	@echo "make field        and on programs as users write them; MPI=mpich; TESTS=\"word ..\" only those"
 	@echo "make check-asan   unit tests and fuzz corpus under AddressSanitizer and UBSan"
 	@echo "make check-tsan   unit tests under ThreadSanitizer"
 	@echo "make fuzz-run     libFuzzer on the reader, FUZZ_SECONDS=20 of it; needs clang"
@@ -315,6 +319,6 @@ clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
 .PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench man help clean
-.PHONY: check-releases check-horovod check-programs check-versions check-gpu gpu-kit yardstick
+.PHONY: check-releases check-horovod check-programs check-versions check-gpu gpu-kit yardstick field
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)
