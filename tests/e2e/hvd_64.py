@@ -11,8 +11,8 @@ RANKS, ODD = 64, 37
 job = mpirun(RANKS, [workload("hvd_standin"), "-s", "12", "-c", "100000", "-x", "200000"], "healthy", timeout=200)
 check("healthy: the program ends", job.code == 0 and job.out.count("done after 12 steps") == RANKS, job)
 found = look("healthy", 30)
-f = found and found["finding"]
-check("healthy: not hung", f and (f["class"] == "healthy" or f["hung"] is False), f)
+f = found and found["verdict"]
+check("healthy: not hung", f and f["state"] != "hung", f)
 check("healthy: one set of 64 ranks, 12 steps",
       found and [(len(s["ranks"]), s["steps"]) for s in found["sets"]] == [(RANKS, 12)], found and found["sets"])
 said = verdict("healthy", 30)

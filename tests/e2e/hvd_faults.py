@@ -28,12 +28,12 @@ def root():
 
     def told():
         found = look("root", 1.5)
-        f = found["finding"] if found else {}
-        return found if f.get("class") == "not-submitted" and f["culprits"] == [0] and f["hung"] else None
+        f = found["verdict"] if found else {}
+        return found if f.get("class") == "not-submitted" and f["culprits"] == [0] and f["state"] == "hung" else None
 
     found = wait_for(told, 60)
     check("root: rank 0 is named", found, look("root", 1.5))
-    check("root: and that its tensor's name is on no wire", found and "on no wire" in " ".join(found["finding"]["evidence"]), found)
+    check("root: and that its tensor's name is on no wire", found and "on no wire" in " ".join(found["verdict"]["evidence"]), found)
     job.wait()
 
 
@@ -41,7 +41,7 @@ def ends(name, fault, *more):
     job = mpirun(3, [STANDIN, "-f", fault, "-s", "60"] + list(more), name)
     found = look(name, 30)
     check(name + ": the program ends", job.code == 0, job)
-    return found or {"sets": [], "finding": {}}
+    return found or {"sets": [], "verdict": {}}
 
 
 def healthy():
@@ -50,7 +50,7 @@ def healthy():
                               ("many tensors", "none", ["-t", "200"]), ("no cache", "none", ["-k", "0"]),
                               ("pause", "pause", ["-d", "1500"])]:
         found = ends(name.replace(" ", "-"), fault, *more)
-        check(name + ": healthy", found["finding"].get("class") == "healthy", found["finding"])
+        check(name + ": healthy", found["verdict"].get("state") == "healthy", found["verdict"])
         if not check(name + ": one set", len(found["sets"]) == 1, found["sets"]):
             continue
         s = found["sets"][0]
@@ -72,7 +72,7 @@ def without(rank):
         if ".%d." % pids[rank] not in os.path.basename(path):
             shutil.copy(path, folder)
     found = look(folder, 30)
-    f = found["finding"] if found else {}
+    f = found["verdict"] if found else {}
     check("without rank %d's file: rank 1 is named, and nobody else" % rank,
           f.get("class") == "not-submitted" and "rank 1 has not submitted 4 of 4" in f["summary"], f)
     check("without rank %d's file: not called proven" % rank, (verdict(folder, 30) or {}).get("confidence") == ("possible" if rank == 1 else "likely"),
@@ -101,8 +101,8 @@ def progress():
 
 def straggler():
     found = ends("straggler", "straggler", "-r", "2", "-d", "50")
-    f = found["finding"]
-    check("straggler: slow, not hung, and who", f.get("class") == "straggler" and f["culprits"] == [2] and not f["hung"], f)
+    f = found["verdict"]
+    check("straggler: slow, not hung, and who", f.get("class") == "straggler" and f["culprits"] == [2] and f["state"] != "hung", f)
     r = found["sets"][0]["ranks"][2] if found["sets"] else {"last": 0, "steps": 1, "late_s": 0}
     check("straggler: in 95% of the steps at least", r["last"] >= 0.95 * r["steps"], r)
     check("straggler: by what it was late", r["late_s"] >= 0.045, r)
@@ -111,13 +111,13 @@ def straggler():
 def straggler_of_milliseconds():
     """As late in each step, but all of the run is a share of a second: no trouble."""
     found = ends("short", "straggler", "-r", "2", "-d", "10", "-s", "22", "-m", "2")
-    check("a straggler of a third of a second is no trouble", found["finding"].get("class") == "healthy", found["finding"])
+    check("a straggler of a third of a second is no trouble", found["verdict"].get("state") == "healthy", found["verdict"])
 
 
 def leaves():
     found = ends("shutdown", "shutdown", "-r", "2")
-    f = found["finding"]
-    check("shutdown: who left first", f.get("class") == "early-exit" and f["culprits"] == [2] and not f["hung"], f)
+    f = found["verdict"]
+    check("shutdown: who left first", f.get("class") == "early-exit" and f["culprits"] == [2] and f["state"] != "hung", f)
 
 
 hung(list(FAULTS)[:4])

@@ -40,7 +40,7 @@ def missing():
     check("missing: the same in 60 columns of ASCII", row(narrow)[1:] == ("1", "**.*") and narrow.isascii(), narrow)
     check("missing: the key bar has it", "9Hvd" in wide and "9Hvd" in narrow, narrow)
     job.wait()
-    over = wait_for(lambda: (lambda x: x if x and x["finding"]["culprits"] == [2] else None)(look("missing", 30)), 10)
+    over = wait_for(lambda: (lambda x: x if x and x["verdict"]["culprits"] == [2] else None)(look("missing", 30)), 10)
     check("missing: judged afterwards", over, look("missing", 30))
     why = screens("missing", ["8", "Enter", "Enter"], "80x24")[2]
     check("missing: from the verdict to the tensors, from the files", row(why)[1:] == ("1", "**.*"), why)

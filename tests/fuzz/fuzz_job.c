@@ -116,13 +116,12 @@ static void say(struct ana_job *job, struct ana_summary *summary, const struct a
 static void look(struct ana_job *job)
 {
     struct ana_summary s;
-    struct ana_hvd_finding finding;
     struct ana_timeline_cell cell[8];
     ana_job_advance(job, 0);
     look_at_gpus(job);
     bool summed = ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK;
     const struct ana_verdict *v = ana_job_verdict(job);
-    sum += ana_hvd_judge(job, ana_job_horovod(job), 1000000000, &finding);
+    sum += ana_job_horovod(job)->sets;
     ana_timeline(job, 0, 0, ana_job_info(job).elapsed_ns, 8, cell);
     if (summed && v)
         say(job, &s, v);

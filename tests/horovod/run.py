@@ -121,16 +121,20 @@ def ask(command, folder, hang):
 
 
 def said(found):
-    return json.dumps(found["finding"] if found and "finding" in found else found)[:500]
+    return json.dumps(found["verdict"] if found and "verdict" in found else found)[:500]
+
+
+STOPPED = {"stop": ("dead-rank",), "gil": ("dead-rank",)}  # a stopped process may be called so
 
 
 def is_right(case, found):
-    f = (found or {}).get("finding") or {}
+    f = (found or {}).get("verdict") or {}
     if f and "healthy" in case.classes:  # on a busy machine somebody may really be late
-        return bool(found["sets"]) and not f.get("hung") and f["class"] in ("healthy", "straggler")
-    if f.get("class") not in case.classes:
+        return bool(found["sets"]) and f["state"] != "hung" and f["class"] in (None, "straggler")
+    if f.get("class") not in case.classes + STOPPED.get(case.fault, ()):
         return False
-    return f["culprits"] == [case.rank] and (not case.tensor or bool(case.tensor.match(f["tensor"])))
+    tensors = [fact.get(k) or "" for fact in f["facts"] for k in ("name", "other_name")]
+    return f["culprits"] == [case.rank] and (not case.tensor or any(map(case.tensor.match, tensors)))
 
 
 def dead_rank(case):
@@ -140,8 +144,8 @@ def dead_rank(case):
 
 
 def verdict_agrees(case):
-    """What users ask first names the same, while it hangs.  A stopped process it calls stopped."""
-    classes = case.classes + (("dead-rank",) if case.fault in ("stop", "gil") else ())
+    """What users ask first names the same, while it hangs."""
+    classes = case.classes + STOPPED.get(case.fault, ())
     v = {}
     for _ in range(20):
         v = ask("verdict", "trace", HANG) or {}
@@ -156,14 +160,15 @@ def follow(case, job, quick):
     began, named, alarms, slow_seen = time.time(), None, 0, False
     while not job.ended() and time.time() - began < PATIENCE:
         found = ask("horovod", "trace", HANG if case.live and not case.slow else 30)
-        f = (found or {}).get("finding") or {}
+        f = (found or {}).get("verdict") or {}
+        hung = f.get("state") == "hung"
         right_rank = job.fault_at and not case.slow and f.get("culprits") == [case.rank]
-        if f.get("hung") and not right_rank and (not job.fault_at or case.slow or not case.live):
+        if hung and not right_rank and (not job.fault_at or case.slow or not case.live):
             alarms += 1
             print("    false alarm: " + said(found))
         if case.slow and f.get("class") != "straggler" and is_right(case, found):
             slow_seen = slow_seen or time.time() - job.fault_at
-        if case.live and not case.slow and f.get("hung"):
+        if case.live and not case.slow and hung:
             if is_right(case, found):
                 named = time.time() - job.fault_at
                 break
@@ -236,7 +241,7 @@ def one(case, python, quick):
         right = check("%s: from the files by hpctop verdict, too" % case.name, agreed, said(v)) and right
     if case.fault == "straggler":
         right = agrees(case, found) and right
-    summary = ((found.get("finding") or found).get("summary") or "healthy") if found else "no answer"
+    summary = ((found.get("verdict") or found).get("summary") or "healthy") if found else "no answer"
     return {"case": case.name, "live": named, "right": right, "alarms": alarms, "own": job.stall, "says": summary}
 
 

@@ -20,7 +20,8 @@ const char *ana_hvd_op_name(enum ana_hvd_op op)
 
 const char *ana_hvd_phase_name(enum ana_hvd_phase phase)
 {
-    static const char *const name[] = {"between cycles", "cycle", "negotiation", "operation", "other call", "ended"};
+    static const char *const name[] = {"between cycles", "cycle",      "negotiation", "operation",
+                                       "other set",      "other call", "ended"};
     return name[phase];
 }
 
@@ -39,13 +40,12 @@ static void free_set(struct ana_hvd_set *set, struct hvd_work *work)
             free(member->queue[i].bytes);
         free(member->queue);
     }
-    for (size_t t = 0; t < set->tensors; t++) {
-        free(set->tensor[t].name);
-        free(set->tensor[t].submitted);
-        free(set->tensor[t].submitted_ns);
-        free(set->tensor[t].submitted_cycle);
-    }
+    for (size_t t = 0; t < set->tensors; t++)
+        hvd_free_tensor(&set->tensor[t]);
     ana_map_free(&work->names);
+    ana_map_free(&work->forms);
+    free(set->form);
+    free(set->refusal.said);
     free(work->member);
     free(work->step);
     free(set->tensor);
@@ -104,6 +104,7 @@ static bool add_set(struct ana_hvd_state *state, const struct trc_comm *comm, co
                                 .step = calloc(2 * HVD_STEPS, sizeof(struct ana_hvd_step)),
                                 .cells = &state->cells};
     ana_map_init(&work[n].names, sizeof(uint32_t));
+    ana_map_init(&work[n].forms, sizeof(uint32_t));
     ana_hvd_cache_init(&work[n].cache, capacity_of(file));
     state->seen.sets = n + 1;
     if (!set[n].rank || !work[n].member) {
@@ -294,8 +295,17 @@ static void find_lanes(struct ana_hvd_state *state, const struct ana_job *job)
 
 /* ---- now -------------------------------------------------------------------------------------------------------- */
 
+static bool is_loops(const struct ana_hvd *all, const struct trc_comm *comm)
+{
+    for (size_t s = 0; comm && s < all->sets; s++)
+        if (all->set[s].comm_identity == comm->def.identity)
+            return true;
+    return false;
+}
+
 /* Sets a member's phase by what the loop's thread is inside; cycles and their time while its FOLD still grows. */
-static void look_at(const struct ana_job *job, struct ana_hvd_set *set, struct hvd_work *work, size_t m)
+static void look_at(const struct ana_job *job, const struct ana_hvd *all, struct ana_hvd_set *set,
+                    struct hvd_work *work, size_t m)
 {
     struct ana_hvd_rank *rank = &set->rank[m];
     struct hvd_member *member = &work->member[m];
@@ -317,8 +327,10 @@ static void look_at(const struct ana_job *job, struct ana_hvd_set *set, struct h
     else if (sig && sig->comm == member->comm && sig->flags & TRC_SIG_CONTROL)
         rank->phase =
             trc_call(member->file, sig->call)->opclass == TRC_OP_ALLREDUCE ? ANA_HVD_ROUND : ANA_HVD_NEGOTIATING;
+    else if (sig && sig->comm == member->comm)
+        rank->phase = ANA_HVD_OPERATION;
     else if (sig)
-        rank->phase = sig->comm == member->comm ? ANA_HVD_OPERATION : ANA_HVD_OTHER;
+        rank->phase = is_loops(all, trc_comm(member->file, sig->comm)) ? ANA_HVD_OTHER_SET : ANA_HVD_OTHER;
     if (member->held && live->inside_sequence >= member->said_sequence) {
         /* Only rounds came since the last one that was written, and each took a number. */
         uint64_t done = live->inside_sequence - member->said_sequence + (live->inside == 0);
@@ -356,18 +368,19 @@ static void mark_submitters(struct ana_hvd_set *set, const struct hvd_work *work
                 all &= t->submitted[m] == ANA_HVD_YES || t->submitted[m] == ANA_HVD_JOINED;
         }
         /* Without a cache, its words do not even tell that it asks for something. */
-        bool hidden = !cached && !all && (work->member[0].uncached_open || !set->cache);
-        if (t->submitted[0] == ANA_HVD_NO && (hidden || work->member[0].maybe_joined))
+        bool hidden = !cached && !all && (set->rank[0].asks || !set->cache);
+        if (t->submitted[0] == ANA_HVD_NO && (hidden || set->rank[0].maybe_joined))
             t->submitted[0] = ANA_HVD_UNKNOWN;
     }
 }
 
-static void look_at_set(const struct ana_job *job, struct ana_hvd_set *set, struct hvd_work *work)
+static void look_at_set(const struct ana_job *job, const struct ana_hvd *all, struct ana_hvd_set *set,
+                        struct hvd_work *work)
 {
     int64_t now_ns = INT64_MIN, first_ns = INT64_MAX;
     set->cycles = 0;
     for (size_t m = 0; m < set->ranks; m++) {
-        look_at(job, set, work, m);
+        look_at(job, all, set, work, m);
         if (set->rank[m].cycles > set->cycles)
             set->cycles = set->rank[m].cycles;
         if (work->member[m].file && set->rank[m].cycle_ns > now_ns)
@@ -416,9 +429,9 @@ const struct ana_hvd *ana_job_horovod(const struct ana_job *job)
     for (size_t i = 0; i < state->seen.sets; i++) {
         hvd_rounds(&state->seen.set[i], &state->work[i],
                    horizon_ns == INT64_MAX ? horizon_ns : horizon_ns - HORIZON_NS);
-        if (!alive && state->work[i].pending == 0)
+        if (!alive && state->seen.set[i].pending == 0)
             hvd_end_step(&state->seen.set[i], &state->work[i]);
-        look_at_set(job, &state->seen.set[i], &state->work[i]);
+        look_at_set(job, &state->seen, &state->seen.set[i], &state->work[i]);
     }
     return &state->seen;
 }

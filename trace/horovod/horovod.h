@@ -1,4 +1,5 @@
-/* Horovod in a trace: who has submitted which tensor and when, what was agreed on, what runs, who comes last.
+/* Horovod in a trace: who has submitted which tensor and when, what was agreed on or refused, what runs, who comes
+ * last.  These are facts; what they mean for the job is the verdict's business (trace/verdict/horovod.c).
  *
  * Horovod's background loop asks all ranks once a cycle (1 ms) who has what ready: the bitwise AND of one word a rank
  * (more with many tensors), whose bits are the entries of a cache of earlier answers; what is not in the cache is sent
@@ -52,6 +53,37 @@ struct ana_hvd_tensor {
     uint8_t *submitted;    /* of each rank of the set, since it was agreed on last: enum ana_hvd_submitted */
     int64_t *submitted_ns; /* when it was the last time, though it has been agreed on since; ANA_HVD_NEVER */
     uint64_t *submitted_cycle;
+    uint32_t *form; /* what each rank's request said of it since: 1 + the place in ana_hvd_set.form; 0: nothing seen */
+};
+
+/* What a request says of its tensor.  All ranks must say the same; of an allgather the first dimension is free. */
+struct ana_hvd_form {
+    int op; /* enum ana_hvd_op */
+    int dtype, reduction;
+    int32_t root;   /* of a broadcast */
+    char shape[40]; /* "[64, 32]", as Horovod writes it; cut off where it is longer */
+};
+
+/* Why the coordinator refuses to carry out a tensor. */
+enum ana_hvd_reason {
+    ANA_HVD_TYPES, /* ranks differ in this */
+    ANA_HVD_OPERATIONS,
+    ANA_HVD_SHAPES,
+    ANA_HVD_ROOTS,
+    ANA_HVD_REDUCTIONS,
+    ANA_HVD_WITH_JOIN, /* ranks have joined, and the operation does not go with that */
+    ANA_HVD_OTHER_REASON
+};
+#define ANA_HVD_VALUE 48u
+struct ana_hvd_refusal {
+    size_t count;  /* tensors refused since the program has last got over it; 0: none, and the rest means nothing */
+    size_t tensor; /* the first of them */
+    uint64_t cycle;
+    int64_t ns;
+    uint64_t step; /* under way then */
+    enum ana_hvd_reason reason;
+    char error[200];             /* as Horovod words it; cut off where it is longer */
+    char (*said)[ANA_HVD_VALUE]; /* by member, that in which they differ: "float32", "[64, 32]" ..; "" unknown */
 };
 
 enum ana_hvd_phase {
@@ -59,6 +91,7 @@ enum ana_hvd_phase {
     ANA_HVD_ROUND,       /* in the AND or OR of a cycle */
     ANA_HVD_NEGOTIATING, /* in the lists */
     ANA_HVD_OPERATION,   /* in a data operation */
+    ANA_HVD_OTHER_SET,   /* in any of these of another process set */
     ANA_HVD_OTHER,       /* in another MPI call */
     ANA_HVD_ENDED        /* its loop has left, or its process has ended */
 };
@@ -78,7 +111,12 @@ struct ana_hvd_rank {
     uint64_t inside_bytes;   /* of a data operation */
     const char *main_inside; /* MPI call that another thread of the process is in, else NULL */
     int64_t main_since_ns;
-    bool wants_shutdown, joined;
+    bool wants_shutdown;
+    bool joined, maybe_joined; /* member 0: its join is on no wire, and only its ready bits hint at it */
+    int64_t joined_ns;
+    bool asks; /* member 0: it asked for something by name, on no wire, and nothing that it can be was agreed on */
+    int64_t asks_ns;
+    uint64_t asks_cycle;
     int64_t shutdown_ns; /* when it asked for it first; ANA_HVD_NEVER */
     uint64_t shutdown_cycle;
     size_t ready;                /* cached tensors that it has ready now and not all have */
@@ -108,6 +146,10 @@ struct ana_hvd_set {
     struct ana_hvd_rank *rank;
     size_t tensors; /* in the order in which they were seen first */
     struct ana_hvd_tensor *tensor;
+    size_t pending; /* of them */
+    size_t forms;
+    struct ana_hvd_form *form;
+    struct ana_hvd_refusal refusal;
     uint64_t cycles;   /* by the rank that is farthest */
     double cycle_rate; /* a second, over the last second or so of the job; NAN unknown */
     bool cache;        /* the response cache is on */
@@ -134,42 +176,5 @@ struct ana_hvd {
 /* What is known of Horovod in this job.  The first call reads the files from their begin, each later one what was added
  * since the last ana_job_refresh.  Never NULL; owned by the job, valid until the next call. */
 const struct ana_hvd *ana_job_horovod(const struct ana_job *job);
-
-/* ---- judgement --------------------------------------------------------------------------------------------------- */
-
-/* States of a set; S-1 .. S-13 are their signatures. */
-enum ana_hvd_class {
-    ANA_HVD_FINE,
-    ANA_HVD_NOT_SUBMITTED,    /* S-1, S-2: others wait for tensors of the culprits */
-    ANA_HVD_NAME_MISMATCH,    /* S-3: the same tensor under two names */
-    ANA_HVD_LOOP_DEAD,        /* S-4: its loop stands still outside MPI */
-    ANA_HVD_INSIDE_OPERATION, /* S-5 */
-    ANA_HVD_STRAGGLER,        /* S-6: slow, not hung */
-    ANA_HVD_EARLY_EXIT,       /* S-7: one rank asked for shutdown while others had tensors under way */
-    ANA_HVD_CROSS_LIBRARY     /* S-9: not submitted, because it is in an MPI call of another communicator */
-};
-/* The class as verdicts call it: "not-submitted" ...; that of CROSS_LIBRARY is "wait-cycle".  Never NULL. */
-const char *ana_hvd_class_name(enum ana_hvd_class id);
-
-struct ana_hvd_finding {
-    enum ana_hvd_class id;
-    bool hung; /* false: slow (or over: EARLY_EXIT) */
-    size_t set;
-    size_t culprits; /* rank indices of the job, ascending */
-    size_t culprit[64];
-    size_t tensors; /* how many are waited for; the first of them by name */
-    char tensor[128];
-    int64_t since_ns;  /* job time */
-    int64_t usual_ns;  /* that a step takes; 0 unknown */
-    char summary[512]; /* one sentence without state and time: "rank 5 has not submitted 142 of 161 tensors .." */
-    size_t lines;
-    char line[8][256]; /* evidence */
-    char next[256];    /* what to look at, as a noun phrase: "the output of that rank" */
-};
-
-/* Judges a set as it is now.  It counts as hung when nothing was agreed on for `hang_ns` while something is pending.
- * Of a job that is over (or whose processes are gone), what was pending at the end counts whatever its age.  The caller
- * makes sure that a running job was sampled twice.  Returns false, and *out is FINE, where nothing is wrong. */
-bool ana_hvd_judge(const struct ana_job *job, const struct ana_hvd *hvd, int64_t hang_ns, struct ana_hvd_finding *out);
 
 #endif

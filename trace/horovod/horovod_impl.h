@@ -1,10 +1,11 @@
 /* What the files of Horovod's analysis share: horovod.c (reading, and what callers see), round.c (one cycle after the
- * other), judge.c. */
+ * other), tensor.c (what a cycle does to tensors and steps). */
 #ifndef ANA_HOROVOD_IMPL_H
 #define ANA_HOROVOD_IMPL_H
 
 #include "trace/horovod/horovod.h"
 #include "trace/horovod/cache.h"
+#include "trace/horovod/wire.h"
 #include "trace/job/job_impl.h"
 
 #define HVD_STEPS 4096u /* kept of a set */
@@ -29,11 +30,7 @@ struct hvd_member {
     uint32_t comm;          /* of the set, in this file */
     struct hvd_said *queue; /* read and not yet looked at, in order of cycles */
     size_t queued, queue_room, queue_at;
-    uint64_t in[TRC_SAID_WORDS]; /* the words it puts in now, what was agreed on left out */
-    uint64_t uncached_cycle;     /* it asked for something by name, last */
-    int64_t uncached_ns;
-    bool uncached_open; /* ... and nothing was agreed on by name since */
-    bool maybe_joined;  /* the root: everything is ready since it asked for something; a join is on no wire */
+    uint64_t in[TRC_SAID_WORDS];        /* the words it puts in now, what was agreed on left out */
     uint64_t said_cycle, said_sequence; /* its last AND that was written */
     int64_t first_ns;
     bool held; /* nothing was read behind that */
@@ -50,9 +47,10 @@ struct hvd_work {
     struct hvd_member *member;
     struct ana_hvd_cache cache;
     struct ana_map names; /* hash of a name, number among equals: uint32_t tensor */
+    struct ana_map forms; /* hash of a form: uint32_t 1 + its place */
+    size_t form_room;
     size_t tensor_room;
-    size_t *cells; /* of all sets together */
-    size_t pending;
+    size_t *cells;             /* of all sets together */
     struct ana_hvd_step *step; /* ring of HVD_STEPS, twice, so that the newest always lie in a row */
     uint64_t cycle;            /* looked at so far, + 1 */
     uint32_t batch;            /* tensors agreed on in the batch under way */
@@ -88,9 +86,33 @@ static inline bool hvd_cells(size_t *used, size_t n)
     return true;
 }
 
-/* round.c */
+/* ---- tensor.c ---------------------------------------------------------------------------------------------------- */
+
+#define HVD_STATUS_BITS 3u /* of the first word; bit b of the cache is bit b + HVD_STATUS_BITS of the words */
+
+/* Frees what a tensor has. */
+void hvd_free_tensor(struct ana_hvd_tensor *tensor);
+/* The number of a tensor by its name; -1 when there can be no more. */
+int32_t hvd_tensor_of(struct ana_hvd_set *set, struct hvd_work *work, const char *name, size_t size);
+/* The number of the tensor behind a bit; where its name is lost it gets one. */
+int32_t hvd_tensor_at_bit(struct ana_hvd_set *set, struct hvd_work *work, uint32_t bit);
+/* Takes what a request or response tells of a tensor. */
+void hvd_learn(struct ana_hvd_tensor *tensor, const struct ana_hvd_entry *entry);
+/* The place, from 1 on, of what a request says of its tensor; 0: there are too many of them. */
+uint32_t hvd_form_of(struct ana_hvd_set *set, struct hvd_work *work, const struct ana_hvd_entry *entry);
+/* A rank has submitted a tensor, by a request of this form (0: by its bit). */
+void hvd_submit(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, size_t member, uint64_t cycle,
+                int64_t ns, uint32_t form);
+/* What all have submitted by this cycle was agreed on, by name or by its bit, or was refused.  Returns whether member 0
+ * can only now be known to have submitted it. */
+bool hvd_agree(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, uint64_t cycle, int64_t ns, bool by_name,
+               const struct ana_hvd_entry *refused);
+/* refusal.c: keeps that a tensor was refused, before its submitters are forgotten. */
+void hvd_refuse(struct ana_hvd_set *set, size_t tensor, uint64_t cycle, int64_t ns, const struct ana_hvd_entry *entry);
 /* Ends the step under way, if any tensor was agreed on in it. */
 void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work);
+
+/* round.c */
 /* Replays the rounds that members have queued, as far as they ended before `horizon_ns`, in job time. */
 void hvd_rounds(struct ana_hvd_set *set, struct hvd_work *work, int64_t horizon_ns);
 

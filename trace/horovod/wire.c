@@ -55,6 +55,13 @@ static int byte_field(const struct wire *w, size_t table, unsigned i)
     return find_field(w, table, i, &at) && load_bytes(w, at, &value, 1) ? value : 0;
 }
 
+static int32_t int_field(const struct wire *w, size_t table, unsigned i)
+{
+    size_t at;
+    int32_t value = 0;
+    return find_field(w, table, i, &at) && load_bytes(w, at, &value, sizeof value) ? value : 0;
+}
+
 /* Finds a vector: the place of its first element, and how many of `each` bytes it really has. */
 static bool find_vector(const struct wire *w, size_t slot, size_t each, size_t *first, size_t *n)
 {
@@ -114,7 +121,7 @@ static bool find_root(const struct wire *w, size_t *first, size_t *n, bool *shut
 bool ana_hvd_requests(const uint8_t *bytes, size_t size, ana_hvd_take *take, void *user, bool *shutdown)
 {
     struct wire w = {bytes, size, size};
-    size_t first, n, table, at, shape, dimensions;
+    size_t first, n, table, at, shape;
     if (!find_root(&w, &first, &n, shutdown))
         return false;
     for (size_t i = 0; i < n && spend_entry(&w); i++) {
@@ -125,8 +132,12 @@ bool ana_hvd_requests(const uint8_t *bytes, size_t size, ana_hvd_take *take, voi
         entry.dtype = byte_field(&w, table, 2);
         if (find_field(&w, table, 3, &at) && !find_string(&w, at, &entry.name, &entry.name_size))
             continue;
-        if (read_vector(&w, table, 6, 8, &shape, &dimensions))
-            entry.elements = multiply_dimensions(&w, shape, dimensions);
+        entry.root = int_field(&w, table, 4);
+        entry.reduction = byte_field(&w, table, 9);
+        if (read_vector(&w, table, 6, 8, &shape, &entry.dimensions)) {
+            entry.shape = w.bytes + shape;
+            entry.elements = multiply_dimensions(&w, shape, entry.dimensions);
+        }
         take(user, &entry);
     }
     return true;

@@ -16,8 +16,12 @@ struct ana_hvd_entry {
     int dtype;
     const char *name; /* not terminated; inside the bytes */
     size_t name_size;
-    uint64_t elements; /* 0 unknown */
-    size_t devices;    /* of a response: how many ranks it is for */
+    uint64_t elements;    /* 0 unknown */
+    int32_t root;         /* of a request for a broadcast */
+    int reduction;        /* of a request; 0: the default */
+    const uint8_t *shape; /* of a request: so many dimensions, 8 bytes each, not aligned */
+    size_t dimensions;
+    size_t devices; /* of a response: how many ranks it is for */
     const char *error;
     size_t error_size;
 };

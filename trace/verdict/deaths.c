@@ -191,12 +191,10 @@ static void fill(struct ana_case *c, const struct ana_deaths *d, enum ana_confid
 
 /* A job that hung is killed, and on a busy machine that takes seconds: then the rank that ended first is not the cause.
  * Horovod's loops hung for longer before that than there was time after it. */
-bool ana_hung_before(const struct ana_case *c, int64_t first_end_ns)
+bool ana_hung_before(struct ana_case *c, int64_t first_end_ns)
 {
-    struct ana_hvd_finding f;
-    const struct ana_hvd *hvd = c->live ? NULL : ana_job_horovod(c->job);
-    return hvd && hvd->sets > 0 && ana_hvd_judge(c->job, hvd, c->rules.hang_ns, &f) && f.hung &&
-           first_end_ns - f.since_ns > c->job->end_ns - first_end_ns;
+    int64_t since_ns = c->live ? INT64_MAX : ana_loops_hung_since(c);
+    return since_ns != INT64_MAX && first_end_ns - since_ns > c->job->end_ns - first_end_ns;
 }
 
 /* Whether other ranks of its host are heard: then neither the host nor the network to it is slow. */
@@ -256,7 +254,7 @@ bool ana_find_gone(struct ana_case *c)
     return true;
 }
 
-bool ana_died_first(const struct ana_case *c)
+bool ana_died_first(struct ana_case *c)
 {
     if (c->live)
         return false;

@@ -1,62 +1,361 @@
-/* What Horovod's loops say is the matter (horovod.h), as a verdict. */
-#include "trace/verdict/verdict_impl.h"
-#include <stdio.h>
+/* What the facts of Horovod's loops (trace/horovod) mean for the job. */
+#include "trace/util/trouble.h"
+#include "trace/verdict/horovod_impl.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-static const struct {
-    enum ana_verdict_class id;
-    enum ana_confidence confidence;
-} as[] = {
-    [ANA_HVD_FINE] = {ANA_CLASS_NONE, ANA_LIKELY},
-    [ANA_HVD_NOT_SUBMITTED] = {ANA_CLASS_NOT_SUBMITTED, ANA_PROVEN}, /* by the rank's own words */
-    [ANA_HVD_NAME_MISMATCH] = {ANA_CLASS_NAME_MISMATCH, ANA_LIKELY},
-    [ANA_HVD_LOOP_DEAD] = {ANA_CLASS_LOOP_DEAD, ANA_PROVEN},
-    [ANA_HVD_INSIDE_OPERATION] = {ANA_CLASS_INSIDE, ANA_LIKELY},
-    [ANA_HVD_STRAGGLER] = {ANA_CLASS_STRAGGLER, ANA_PROVEN},
-    [ANA_HVD_EARLY_EXIT] = {ANA_CLASS_EARLY_EXIT, ANA_PROVEN},
-    [ANA_HVD_CROSS_LIBRARY] = {ANA_CLASS_CYCLE, ANA_LIKELY},
-};
+#define ENOUGH_STEPS 20u  /* before anybody is called a straggler */
+#define STRAGGLES    0.67 /* of the steps it comes last in: of two ranks one always does in half of them */
+#define DEVIATIONS   3.0  /* and so many standard deviations more than chance between two would have it */
+#define LATE_CYCLES  2.5  /* after the first: one cycle is as close as two can be told apart */
+#define COSTS        0.1  /* of a step: what would be gained if it came as early as the next slowest */
+#define LONG_STEPS   10   /* so many usual steps are long */
 
-static bool take(struct ana_case *c, bool straggler)
+/* ---- what the rules share --------------------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+    const size_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+struct ana_ranks hvd_ranks(const struct loops *l, const uint8_t *mark, uint8_t value)
+{
+    size_t n = 0, *index = malloc(l->set->ranks * sizeof *index);
+    for (size_t m = 0; index && m < l->set->ranks; m++)
+        if (mark[m] == value && hvd_has_file(l, m))
+            index[n++] = l->set->rank[m].index;
+    if (n)
+        qsort(index, n, sizeof *index, ascending);
+    struct ana_ranks ranks = ana_case_ranks(l->c, index, n);
+    free(index);
+    return ranks;
+}
+
+struct ana_ranks hvd_of_set(const struct loops *l)
+{
+    size_t n = l->hvd->sets > 1 ? l->set->ranks : 0;
+    uint8_t *all = calloc(n + 1, 1);
+    struct ana_ranks ranks = all && n ? hvd_ranks(l, all, 0) : (struct ana_ranks){.n = 0};
+    free(all);
+    return ranks;
+}
+
+int32_t hvd_absent_rank(const struct loops *l, size_t member)
+{
+    for (size_t m = 0; m < l->set->ranks; m++) {
+        const struct trc_file *file = hvd_has_file(l, m) ? l->c->job->process[l->set->rank[m].index].rank.file : NULL;
+        const struct trc_comm *comm;
+        for (size_t i = 0; file && (comm = trc_comm_at(file, i, &(uint64_t){0})); i++)
+            if (comm->def.identity == l->set->comm_identity)
+                return trc_comm_world_rank(comm, (int32_t)member, false);
+    }
+    return TRC_PEER_UNKNOWN;
+}
+
+void hvd_settle(const struct loops *l, enum ana_verdict_class id, enum ana_confidence confidence, int64_t since_ns)
+{
+    struct ana_finding *f = l->c->out;
+    bool unseen = false;
+    for (size_t m = 0; m < l->set->ranks; m++) {
+        unseen |= !hvd_has_file(l, m);
+        if (!l->mark[m])
+            continue;
+        if (hvd_has_file(l, m))
+            ana_case_blame(l->c, l->set->rank[m].index);
+        else if (f->absents < ANA_ABSENTS && hvd_absent_rank(l, m) >= 0)
+            f->absent[f->absents++] = hvd_absent_rank(l, m);
+    }
+    f->id = id;
+    f->confidence = f->culprits == 0 ? ANA_POSSIBLE : unseen && confidence == ANA_PROVEN ? ANA_LIKELY : confidence;
+    f->since_ns = l->set->now_ns - since_ns;
+    f->usual_ns = l->usual_ns;
+    f->state = f->since_ns >= l->hang_ns ? ANA_VERDICT_HUNG : ANA_VERDICT_SLOW;
+}
+
+void hvd_where(const struct loops *l, size_t m)
+{
+    const struct ana_hvd_rank *r = &l->set->rank[m];
+    struct ana_fact fact = {ANA_SAY_HVD_TURNS, .who = ana_one_rank(r->index), .number = (int64_t)r->cycles};
+    if (!hvd_has_file(l, m)) {
+        fact = (struct ana_fact){ANA_SAY_HVD_NO_FILE, .number = hvd_absent_rank(l, m)};
+    } else if (!r->alive && l->c->job->process[r->index].rank.state == ANA_RANK_DEAD && !l->over) {
+        fact.id = ANA_SAY_HVD_GONE;
+    } else if (hvd_is_silent(l, m)) {
+        fact.id = l->over ? ANA_SAY_HVD_MISSED_BEATS : ANA_SAY_HVD_SILENT;
+        fact.time = l->set->now_ns - l->c->job->process[r->index].heartbeat_ns;
+    } else if (r->main_inside) {
+        fact.id = ANA_SAY_HVD_MAIN_INSIDE;
+        fact.call.name = r->main_inside;
+        fact.time = l->set->now_ns - r->main_since_ns;
+    } else if (r->phase == ANA_HVD_OUTSIDE && l->set->now_ns - r->cycle_ns >= HVD_NOTABLE_NS) {
+        fact.id = ANA_SAY_HVD_OUTSIDE;
+        fact.time = l->set->now_ns - r->cycle_ns;
+    }
+    ana_case_fact(l->c, fact);
+}
+
+void hvd_submitters(const struct loops *l)
+{
+    enum { MOST = 3 };
+    const struct ana_hvd_set *set = l->set;
+    for (size_t i = 0, n = 0; i < set->tensors && n < MOST; i++) {
+        const struct ana_hvd_tensor *t = &set->tensor[i];
+        if (!t->pending || !++n)
+            continue;
+        ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_SUBMITTED, .name = t->name,
+                                              .who = hvd_ranks(l, t->submitted, ANA_HVD_YES),
+                                              .others = hvd_ranks(l, t->submitted, ANA_HVD_NO)});
+    }
+}
+
+/* ---- refused, left, late ---------------------------------------------------------------------------------------- */
+
+/* Marks who said something else of a refused tensor than most.  Of equally many on both sides all are marked.  *odd and
+ * *usual: members of the two sides. */
+static void mark_odd(struct loops *l, const struct ana_hvd_refusal *f, size_t *odd, size_t *usual)
+{
+    size_t best = 0, least = SIZE_MAX;
+    *odd = *usual = 0;
+    for (size_t m = 0; m < l->set->ranks; m++) {
+        size_t like = 0;
+        for (size_t k = 0; *f->said[m] && k < l->set->ranks; k++)
+            like += strcmp(f->said[m], f->said[k]) == 0;
+        if (like > best) {
+            best = like;
+            *usual = m;
+        }
+        if (like && like <= least) {
+            least = like;
+            *odd = m;
+        }
+    }
+    for (size_t m = 0; m < l->set->ranks; m++) {
+        bool other = strcmp(f->said[m], f->said[*usual]) != 0;
+        l->mark[m] = *f->said[m] && (other || (best == least && *odd != *usual));
+    }
+}
+
+/* The coordinator has answered that a tensor cannot be carried out, and the program has not got over it. */
+static bool refused(struct loops *l)
+{
+    static const enum ana_sentence says[] = {
+        [ANA_HVD_TYPES] = ANA_SAY_HVD_TYPES,           [ANA_HVD_OPERATIONS] = ANA_SAY_HVD_OPERATIONS,
+        [ANA_HVD_SHAPES] = ANA_SAY_HVD_SHAPES,         [ANA_HVD_ROOTS] = ANA_SAY_HVD_ROOTS,
+        [ANA_HVD_REDUCTIONS] = ANA_SAY_HVD_REDUCTIONS, [ANA_HVD_WITH_JOIN] = ANA_SAY_HVD_WITH_JOIN,
+        [ANA_HVD_OTHER_REASON] = ANA_SAY_HVD_REFUSED};
+    const struct ana_hvd_refusal *f = &l->set->refusal;
+    size_t odd = 0, usual = 0;
+    if (!f->count)
+        return false;
+    const struct ana_hvd_tensor *t = &l->set->tensor[f->tensor];
+    struct ana_fact say = {says[f->reason], .name = t->name, .other_number = (int64_t)f->cycle};
+    if (f->reason < ANA_HVD_WITH_JOIN) {
+        mark_odd(l, f, &odd, &usual);
+        uint8_t *side = calloc(l->set->ranks + 1, 1);
+        for (size_t m = 0; side && m < l->set->ranks; m++)
+            side[m] = !*f->said[m]                              ? 0
+                      : strcmp(f->said[m], f->said[usual]) == 0 ? 1
+                      : strcmp(f->said[m], f->said[odd]) == 0   ? 2
+                                                                : 3;
+        if (side) {
+            say.who = hvd_ranks(l, side, 2);
+            say.others = hvd_ranks(l, side, 1);
+        }
+        free(side);
+        if (odd == usual) /* the requests do not tell who differs */
+            say.id = ANA_SAY_HVD_REFUSED;
+        say.value = ana_case_text(l->c, f->said[odd]);
+        say.other_value = ana_case_text(l->c, f->said[usual]);
+    } else if (f->reason == ANA_HVD_WITH_JOIN) {
+        for (size_t m = 0; m < l->set->ranks; m++)
+            l->mark[m] = l->set->rank[m].joined || l->set->rank[m].maybe_joined;
+        say.who = ANA_CULPRITS;
+        say.call.name = ana_hvd_op_name(t->op);
+    }
+    l->c->out->summary = say;
+    ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_ERROR, .name = f->error, .number = (int64_t)f->cycle,
+                                          .who = hvd_of_set(l), .more = (int64_t)f->count - 1});
+    hvd_settle(l, ANA_CLASS_MISMATCHED, ANA_PROVEN, f->ns);
+    l->c->out->state = ANA_VERDICT_ABORTED;
+    l->c->out->next.id = f->reason == ANA_HVD_WITH_JOIN ? ANA_SAY_HVD_NEXT_JOIN : ANA_SAY_HVD_NEXT_TENSOR;
+    return true;
+}
+
+static bool early_exit(struct loops *l)
+{
+    const struct ana_hvd_set *set = l->set;
+    uint64_t first = UINT64_MAX;
+    int64_t since = 0;
+    size_t joined = 0;
+    for (size_t m = 0; m < set->ranks; m++) {
+        const struct ana_hvd_rank *r = &set->rank[m];
+        joined += r->joined && !r->wants_shutdown;
+        if (r->wants_shutdown && r->shutdown_cycle < first) {
+            first = r->shutdown_cycle;
+            since = r->shutdown_ns;
+        }
+    }
+    bool unseen = set->rank[0].asks && !set->rank[0].maybe_joined;
+    if (first == UINT64_MAX || (!set->pending && !unseen && !joined))
+        return false;
+    bool innocent = false;
+    for (size_t m = 0; m < set->ranks; m++) {
+        l->mark[m] = set->rank[m].wants_shutdown && set->rank[m].shutdown_cycle == first;
+        innocent |= !l->mark[m];
+    }
+    if (!innocent)
+        return false;
+    l->c->out->summary = (struct ana_fact){ANA_SAY_HVD_LEFT,
+                                           .who = ANA_CULPRITS,
+                                           .number = (int64_t)first,
+                                           .other_number = (int64_t)set->steps,
+                                           .count = (int64_t)set->pending,
+                                           .more = set->pending ? 0 : (int64_t)joined};
+    hvd_submitters(l);
+    l->c->out->next.id = ANA_SAY_HVD_NEXT_OUTPUT;
+    hvd_settle(l, ANA_CLASS_EARLY_EXIT, ANA_PROVEN, since);
+    l->c->out->state = ANA_VERDICT_ABORTED;
+    return true;
+}
+
+static bool straggler(struct loops *l)
+{
+    const struct ana_hvd_set *set = l->set;
+    if (set->steps < ENOUGH_STEPS || set->kept_steps < 2)
+        return false;
+    size_t worst = 0;
+    for (size_t m = 1; m < set->ranks; m++)
+        if (set->rank[m].last > set->rank[worst].last)
+            worst = m;
+    const struct ana_hvd_rank *r = &set->rank[worst];
+    double steps = (double)set->steps, next_late = 0;
+    double step_ms =
+        (double)(set->step[set->kept_steps - 1].end_ns - set->step[0].begin_ns) / 1e6 / (double)set->kept_steps;
+    for (size_t m = 0; m < set->ranks; m++)
+        if (m != worst && set->rank[m].late_ms > next_late)
+            next_late = set->rank[m].late_ms;
+    double gain = r->late_ms - next_late, chance = steps / 2 + DEVIATIONS * sqrt(steps) / 2;
+    if ((double)r->last < STRAGGLES * steps || (double)r->last < chance || r->last_cycles < LATE_CYCLES ||
+        step_ms <= 0 || gain < COSTS * step_ms || steps * step_ms * 1e6 < SLOW_RUN_NS ||
+        steps * gain * 1e6 < SLOW_LOST_NS)
+        return false;
+    l->mark[worst] = 1;
+    l->c->out->summary = (struct ana_fact){ANA_SAY_HVD_LAST,
+                                           .who = ANA_CULPRITS,
+                                           .count = (int64_t)r->last,
+                                           .of = (int64_t)set->steps,
+                                           .number = (int64_t)(r->last_cycles + 0.5),
+                                           .time = (int64_t)(r->last_ms * 1e6),
+                                           .more = (int64_t)(100 * fmin(gain / step_ms, 1) + 0.5)};
+    for (size_t m = 0; m < set->ranks && m < 4; m++)
+        if (hvd_has_file(l, m))
+            ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_LATE, .who = ana_one_rank(set->rank[m].index),
+                                                  .count = (int64_t)set->rank[m].last,
+                                                  .number = (int64_t)(set->rank[m].late_cycles + 0.5),
+                                                  .time = (int64_t)(set->rank[m].late_ms * 1e6)});
+    l->c->out->next.id = ANA_SAY_HVD_NEXT_LATE;
+    hvd_settle(l, ANA_CLASS_STRAGGLER, ANA_PROVEN, set->step[0].begin_ns);
+    l->c->out->state = ANA_VERDICT_SLOW;
+    l->c->out->usual_ns = 0;
+    return true;
+}
+
+/* ---- asking the rules ------------------------------------------------------------------------------------------- */
+
+static int64_t usual_step_ns(const struct ana_hvd_set *set)
+{
+    if (set->kept_steps < 2)
+        return 0;
+    return (set->step[set->kept_steps - 1].end_ns - set->step[0].end_ns) / (int64_t)(set->kept_steps - 1);
+}
+
+static struct loops loops_of(struct ana_case *c, const struct ana_hvd *hvd, size_t s)
+{
+    struct loops l = {.c = c,
+                      .hvd = hvd,
+                      .set = &hvd->set[s],
+                      .hang_ns = c->rules.hang_ns,
+                      .usual_ns = usual_step_ns(&hvd->set[s]),
+                      .over = true,
+                      .mark = calloc(hvd->set[s].ranks + 1, 1)};
+    for (size_t m = 0; m < l.set->ranks; m++)
+        l.over &= !l.set->rank[m].alive;
+    l.notable_ns = LONG_STEPS * l.usual_ns > HVD_NOTABLE_NS ? LONG_STEPS * l.usual_ns : HVD_NOTABLE_NS;
+    if (l.notable_ns > l.hang_ns)
+        l.notable_ns = l.hang_ns;
+    if (l.over)
+        l.hang_ns = l.notable_ns; /* nothing will move any more */
+    return l;
+}
+
+/* Asks each rule about each set; *found: the set that the finding is on.  False: nothing is wrong. */
+static bool ask(struct ana_case *c, bool (*const *rule)(struct loops *), size_t rules, const struct ana_hvd_set **found)
 {
     const struct ana_hvd *hvd = ana_job_horovod(c->job);
-    struct ana_hvd_finding f;
-    if (hvd->sets == 0 || !ana_hvd_judge(c->job, hvd, c->rules.hang_ns, &f) || (f.id == ANA_HVD_STRAGGLER) != straggler)
-        return false;
-    for (size_t i = 0; i < f.culprits; i++) /* the rest of its file may say otherwise */
-        if (!ana_case_events_known(c, f.culprit[i]))
-            return false;
-    /* What a killed rank had not submitted is not the cause. */
-    if (!straggler && f.id != ANA_HVD_EARLY_EXIT && ana_died_first(c))
-        return false;
-    c->out->state = f.hung ? ANA_VERDICT_HUNG : f.id == ANA_HVD_EARLY_EXIT ? ANA_VERDICT_ABORTED : ANA_VERDICT_SLOW;
-    c->out->id = as[f.id].id;
-    c->out->confidence = as[f.id].confidence;
-    for (size_t m = 0; m < hvd->set[f.set].ranks; m++) /* has no file */
-        if (hvd->set[f.set].rank[m].index == SIZE_MAX && c->out->confidence == ANA_PROVEN)
-            c->out->confidence = ANA_LIKELY;
-    if (f.culprits == 0)
-        c->out->confidence = ANA_POSSIBLE;
-    c->out->since_ns = hvd->set[f.set].now_ns - f.since_ns;
-    c->out->usual_ns = straggler ? 0 : f.usual_ns;
-    for (size_t i = 0; i < f.culprits; i++)
-        ana_case_blame(c, f.culprit[i]);
-    ana_case_say(c, "%s", f.summary);
-    for (size_t i = 0; i < f.lines; i++)
-        ana_case_evidence(c, "%s", f.line[i]);
-    ana_case_next(c, "%s", f.next);
-    if (f.id == ANA_HVD_NOT_SUBMITTED || f.id == ANA_HVD_NAME_MISMATCH || f.id == ANA_HVD_CROSS_LIBRARY) {
-        c->loops = &hvd->set[f.set];
-        c->loops_since_ns = f.since_ns;
-    }
-    return true;
+    for (size_t k = 0; k < rules; k++)
+        for (size_t s = 0; s < hvd->sets; s++) {
+            struct loops l = loops_of(c, hvd, s);
+            c->out->culprits = c->out->absents = c->out->facts = 0;
+            *found = l.mark && rule[k](&l) ? &hvd->set[s] : NULL;
+            free(l.mark);
+            if (*found)
+                return true;
+        }
+    return false;
+}
+
+static bool (*const hanging[])(struct loops *) = {early_exit,        hvd_loops_hang, hvd_stalled_to_the_end,
+                                                  hvd_not_submitted, hvd_sets_wait,  hvd_joined_alone};
+
+/* Takes back a finding. */
+static bool take_back(struct ana_case *c)
+{
+    free(c->out->culprit);
+    *c->out = (struct ana_finding){.since_ns = -1};
+    return false;
 }
 
 bool ana_find_horovod(struct ana_case *c)
 {
-    return take(c, false);
+    const struct ana_hvd_set *set;
+    if (!ask(c, hanging, sizeof hanging / sizeof *hanging, &set))
+        return take_back(c);
+    for (size_t i = 0; i < c->out->culprits; i++) /* the rest of its file may say otherwise */
+        if (!ana_case_events_known(c, c->out->culprit[i]))
+            return take_back(c);
+    /* What a killed rank had not submitted is not the cause. */
+    enum ana_verdict_class id = c->out->id;
+    if (id != ANA_CLASS_EARLY_EXIT && ana_died_first(c))
+        return take_back(c);
+    if (id == ANA_CLASS_NOT_SUBMITTED || id == ANA_CLASS_NAME_MISMATCH || id == ANA_CLASS_CYCLE) {
+        c->loops = set;
+        c->loops_since_ns = set->now_ns - c->out->since_ns;
+    }
+    return true;
+}
+
+bool ana_find_horovod_refused(struct ana_case *c)
+{
+    const struct ana_hvd_set *set;
+    return ask(c, (bool (*const[])(struct loops *)){refused}, 1, &set) || take_back(c);
 }
 
 bool ana_find_horovod_straggler(struct ana_case *c)
 {
-    return take(c, true);
+    const struct ana_hvd_set *set;
+    return ask(c, (bool (*const[])(struct loops *)){straggler}, 1, &set) || take_back(c);
+}
+
+int64_t ana_loops_hung_since(struct ana_case *c)
+{
+    const struct ana_hvd_set *set = NULL;
+    struct ana_finding other = {.since_ns = -1}, *own = c->out;
+    c->out = &other;
+    bool hung = ask(c, hanging, sizeof hanging / sizeof *hanging, &set) && other.state == ANA_VERDICT_HUNG;
+    int64_t since_ns = hung ? set->now_ns - other.since_ns : INT64_MAX;
+    take_back(c);
+    c->out = own;
+    return since_ns;
 }

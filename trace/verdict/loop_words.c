@@ -1,6 +1,5 @@
 /* What a rank does whose Horovod loop still turns. */
 #include "trace/verdict/verdict_impl.h"
-#include <stdio.h>
 
 /* While the loops turn, the place of their threads tells nothing: what counts is whether the program waits for its
  * tensors. */
@@ -17,13 +16,11 @@ bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t si
         waits += t->pending && t->submitted[m] == ANA_HVD_YES;
         unknown += t->pending && t->submitted[m] == ANA_HVD_UNKNOWN;
     }
-    if (set->rank[m].joined)
-        snprintf(out, size, "has joined");
-    else if (waits)
-        snprintf(out, size, "waiting for %zu tensor%s", waits, waits == 1 ? "" : "s");
-    else if (unknown)
-        snprintf(out, size, "what it asks for is on no wire");
-    else
-        snprintf(out, size, "awaited");
+    struct ana_fact fact = {set->rank[m].joined ? ANA_SAY_HVD_HAS_JOINED
+                            : waits             ? ANA_SAY_HVD_WAITS
+                            : unknown           ? ANA_SAY_HVD_ASKS_UNSEEN
+                                                : ANA_SAY_HVD_AWAITED,
+                            .count = (int64_t)waits};
+    ana_render(c, c->out, &fact, out, size);
     return true;
 }

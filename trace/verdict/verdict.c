@@ -34,11 +34,12 @@ const char *ana_verdict_class_name(enum ana_verdict_class id)
 
 /* In this order: the verdict is that of the first detector that finds something. */
 static bool (*const detectors[])(struct ana_case *) = {
-    ana_find_abort,       ana_find_mismatch, ana_find_truncated, ana_find_stopped,           ana_find_host,
-    ana_find_gone,        ana_find_gpu,      ana_find_horovod,   ana_find_unmatched,         ana_find_early_exit,
-    ana_find_cycle,       ana_find_missing,  ana_find_inside,    ana_find_init_finalize,     ana_find_living_on,
-    ana_find_no_progress, ana_find_silent,   ana_find_killed,    ana_find_horovod_straggler, ana_find_alone,
-    ana_find_straggler,   ana_find_cut,
+    ana_find_horovod_refused, ana_find_abort,     ana_find_mismatch,      ana_find_truncated,
+    ana_find_stopped,         ana_find_host,      ana_find_gone,          ana_find_gpu,
+    ana_find_horovod,         ana_find_unmatched, ana_find_early_exit,    ana_find_cycle,
+    ana_find_missing,         ana_find_inside,    ana_find_init_finalize, ana_find_living_on,
+    ana_find_no_progress,     ana_find_silent,    ana_find_killed,        ana_find_horovod_straggler,
+    ana_find_alone,           ana_find_straggler, ana_find_cut,
 };
 
 /* These prove by records alone: what they find stays true whatever comes later. */

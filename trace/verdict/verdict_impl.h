@@ -322,6 +322,8 @@ void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summa
 /* cut.c: adds evidence about files that are cut off. */
 void ana_say_cut(struct ana_case *c);
 
+/* horovod.c: the job time since when Horovod's loops hang; INT64_MAX: they do not. */
+int64_t ana_loops_hung_since(struct ana_case *c);
 /* loop_words.c: writes what Horovod's loop on a rank of c->loops does.  False: its MPI calls say more. */
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
 
@@ -352,9 +354,9 @@ struct ana_deaths;
 /* killed.c: tells that ranks were killed or told to end, and where each had been since when; nobody is blamed. */
 void ana_say_killed(struct ana_case *c, const struct ana_deaths *deaths, enum ana_confidence confidence);
 /* Whether, in a job that is over, one rank died clearly before the others, and nothing hung before. */
-bool ana_died_first(const struct ana_case *c);
+bool ana_died_first(struct ana_case *c);
 /* Whether a job that is over hung longer before `end_ns` than it went on after it. */
-bool ana_hung_before(const struct ana_case *c, int64_t end_ns);
+bool ana_hung_before(struct ana_case *c, int64_t end_ns);
 
 /* text.c */
 /* Writes a waiting operation: "MPI_Recv from rank 1, tag 7". */
@@ -403,8 +405,9 @@ bool ana_find_no_progress(struct ana_case *c);
 bool ana_find_alone(struct ana_case *c); /* N jobs of one rank where one of N was meant */
 /* One rank is late again and again; needs a summary. */
 bool ana_find_straggler(struct ana_case *c);
-bool ana_find_cut(struct ana_case *c);     /* files are cut off, and nothing else is the matter */
-bool ana_find_horovod(struct ana_case *c); /* its loops turn, so that nothing else here sees that it hangs */
+bool ana_find_cut(struct ana_case *c);             /* files are cut off, and nothing else is the matter */
+bool ana_find_horovod(struct ana_case *c);         /* its loops turn, so that nothing else here sees that it hangs */
+bool ana_find_horovod_refused(struct ana_case *c); /* its coordinator answered that a tensor cannot be carried out */
 /* One rank is late again and again in Horovod's steps. */
 bool ana_find_horovod_straggler(struct ana_case *c);
 /* Settles a verdict as ana_case_settle, with culprits that may come back at any time: seen computing, they are slow for

@@ -1,6 +1,8 @@
 /* hpctop horovod [--json] [--hang SECONDS] DIR..: what the loops of a Horovod job did. */
 #include "tui/commands/command.h"
 #include "tui/output/horovod_words.h"
+#include "tui/output/json.h"
+#include "tui/output/report_json.h"
 
 #include "trace/horovod/horovod.h"
 #include "trace/util/numfmt.h"
@@ -74,24 +76,22 @@ static void print_set(const struct ana_job *job, const struct ana_hvd_set *set, 
     print_tensors(set);
 }
 
-static void print_finding(const struct ana_hvd_set *set, const struct ana_hvd_finding *f)
+static void print_verdict(const struct ana_verdict *v)
 {
-    char age[ANA_TEXT];
-    printf("%s for %s: %s.\n",
-           f->hung                       ? "hung"
-           : f->id == ANA_HVD_EARLY_EXIT ? "over"
-                                         : "slow",
-           ana_spoken(age, sizeof age, (double)(set->now_ns - f->since_ns)), f->summary);
-    for (size_t i = 0; i < f->lines; i++)
-        printf("  %s\n", f->line[i]);
-    if (f->next[0])
-        printf("  next: look at %s\n", f->next);
+    char line[768];
+    ana_verdict_headline(v, line, sizeof line);
+    printf("%s%s%s.\n", v->state == ANA_VERDICT_HUNG ? "" : ana_verdict_state_name(v->state),
+           v->state == ANA_VERDICT_HUNG ? "" : ": ", line);
+    for (size_t i = 0; i < v->facts; i++)
+        printf("  %s\n", v->fact[i].text);
+    if (v->next[0])
+        printf("  next: look at %s\n", v->next);
     printf("\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------- */
 
-static void add_tensors(cJSON *o, const struct ana_hvd_set *set)
+static void add_tensors(cJSON *o, const struct ana_job *job, const struct ana_hvd_set *set)
 {
     cJSON *tensors = cJSON_AddArrayToObject(o, "tensors");
     for (size_t i = 0; i < set->tensors; i++) {
@@ -106,8 +106,8 @@ static void add_tensors(cJSON *o, const struct ana_hvd_set *set)
         if (t->pending)
             cJSON_AddNumberToObject(x, "since_s", to_seconds(set->now_ns - t->since_ns));
         for (size_t m = 0; m < set->ranks; m++)
-            if (t->submitted[m] == ANA_HVD_YES)
-                cJSON_AddItemToArray(who, cJSON_CreateNumber((double)m));
+            if (t->submitted[m] == ANA_HVD_YES) /* so it has a file */
+                cJSON_AddItemToArray(who, cJSON_CreateNumber(ana_job_rank(job, set->rank[m].index)->rank));
         cJSON_AddItemToObject(x, "submitted", who);
     }
 }
@@ -138,27 +138,19 @@ static void add_ranks(cJSON *o, const struct ana_job *job, const struct ana_hvd_
     }
 }
 
-static void add_finding(cJSON *root, const struct ana_job *job, const struct ana_hvd *hvd,
-                        const struct ana_hvd_finding *f)
+static void add_refusal(cJSON *o, const struct ana_hvd_set *set)
 {
-    cJSON *o = cJSON_AddObjectToObject(root, "finding"), *culprits = cJSON_CreateArray(), *lines = cJSON_CreateArray();
-    cJSON_AddStringToObject(o, "class", ana_hvd_class_name(f->id));
-    for (size_t i = 0; i < f->culprits; i++)
-        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, f->culprit[i])->rank));
-    for (size_t i = 0; i < f->lines; i++)
-        cJSON_AddItemToArray(lines, cJSON_CreateString(f->line[i]));
-    cJSON_AddItemToObject(o, "culprits", culprits);
-    if (f->id != ANA_HVD_FINE) {
-        cJSON_AddBoolToObject(o, "hung", f->hung);
-        cJSON_AddNumberToObject(o, "since_s", to_seconds(hvd->set[f->set].now_ns - f->since_ns));
-        cJSON_AddNumberToObject(o, "tensors", (double)f->tensors);
-        cJSON_AddStringToObject(o, "tensor", f->tensor);
-        cJSON_AddStringToObject(o, "summary", f->summary);
-    }
-    cJSON_AddItemToObject(o, "evidence", lines);
+    cJSON *refused = cJSON_AddObjectToObject(o, "refused"), *said = cJSON_CreateArray();
+    tui_json_text(refused, "tensor", set->tensor[set->refusal.tensor].name);
+    tui_json_text(refused, "error", set->refusal.error);
+    cJSON_AddNumberToObject(refused, "cycle", (double)set->refusal.cycle);
+    for (size_t m = 0; m < set->ranks; m++)
+        cJSON_AddItemToArray(said,
+                             *set->refusal.said[m] ? cJSON_CreateString(set->refusal.said[m]) : cJSON_CreateNull());
+    cJSON_AddItemToObject(refused, "said", said); /* by rank, that in which they differ */
 }
 
-static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, const struct ana_hvd_finding *f)
+static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, const struct ana_verdict *v)
 {
     cJSON *root = cJSON_CreateObject(), *sets = cJSON_AddArrayToObject(root, "sets");
     for (size_t i = 0; i < hvd->sets; i++) {
@@ -176,9 +168,14 @@ static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, con
                                            ? cJSON_CreateNull()
                                            : cJSON_CreateNumber(set->step[k].last_rank));
         add_ranks(o, job, set);
-        add_tensors(o, set);
+        add_tensors(o, job, set);
+        if (set->refusal.count)
+            add_refusal(o, set);
     }
-    add_finding(root, job, hvd, f);
+    char *verdict = tui_verdict_json(job, v, v->summary.text);
+    if (verdict)
+        cJSON_AddRawToObject(root, "verdict", verdict);
+    free(verdict);
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
     return text;
@@ -192,27 +189,28 @@ static int show_job(const char *const *folders, int n, bool json, double hang_s)
     struct ana_job *job;
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
-    struct ana_hvd_finding finding;
-    const struct ana_hvd *hvd = ana_job_horovod(job);
+    int64_t hang_ns = (int64_t)(hang_s * 1e9);
+    ana_job_set_rules(job, (struct ana_verdict_rules){hang_ns < 1000000000 ? hang_ns : 1000000000, hang_ns});
     tui_sample_twice(job, 0.6);
     if (ana_job_samples(job) < 2 && ana_job_info(job).quiet_ns >= 0) { /* it runs: one sample tells little */
         nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL);
         ana_job_refresh(job);
-        hvd = ana_job_horovod(job);
     }
-    ana_hvd_judge(job, hvd, (int64_t)(hang_s * 1e9), &finding);
-    char *text = json ? make_json(job, hvd, &finding) : NULL;
+    const struct ana_verdict *v = ana_job_verdict(job);
+    const struct ana_hvd *hvd = ana_job_horovod(job);
+    char *text = v && json ? make_json(job, hvd, v) : NULL;
     if (text)
         puts(text);
-    if (!json && finding.id != ANA_HVD_FINE)
-        print_finding(&hvd->set[finding.set], &finding);
+    if (v && !json && v->state != ANA_VERDICT_HEALTHY)
+        print_verdict(v);
     if (!json && hvd->sets == 0)
         puts(TUI_HVD_NONE);
     for (size_t i = 0; !json && i < hvd->sets; i++)
         print_set(job, &hvd->set[i], i);
+    bool done = v && (text || !json);
     free(text);
     ana_job_close(job);
-    return tui_finish(TUI_EXIT_OK);
+    return done ? tui_finish(TUI_EXIT_OK) : tui_input_error("out of memory");
 }
 
 int tui_command_horovod(int argc, char **argv)

@@ -47,10 +47,11 @@ def right(found, fault, rank):
     kind, _, tensor, words = FAULTS[fault]
     if not found or not found["sets"]:
         return False
-    f = found["finding"]
-    words = words.replace("rank 1", "rank %d" % rank)
-    return (f["class"] == kind and f["culprits"] == [rank] and f.get("hung") is True and f["tensor"] == tensor
-            and words in f["summary"])
+    f = found["verdict"]
+    kinds = (kind, "dead-rank") if fault == "stop" else (kind,)
+    words = "rank %d" % rank if fault == "stop" else words.replace("rank 1", "rank %d" % rank)
+    return (f["class"] in kinds and f["culprits"] == [rank] and f["state"] == "hung" and words in f["summary"]
+            and (not tensor or tensor in (f["facts"][0].get("name"), f["facts"][0].get("other_name"))))
 
 
 class Hung:
@@ -81,7 +82,7 @@ class Hung:
     def last(self, hang):
         found = look(self.name, hang)
         if found:
-            return json.dumps(found["finding"])
+            return json.dumps(found["verdict"])
         self.job.said.seek(0)
         return "%s; the job: exit %s, %r" % (hpctop("horovod", "--hang", str(hang), self.name), self.job.poll(),
                                              self.job.said.read()[-600:])
