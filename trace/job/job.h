@@ -265,6 +265,8 @@ struct ana_segment_stat {
     int64_t *cost_by_rank_ns; /* by rank index */
     uint64_t *times_by_rank;  /* by rank index */
 };
+/* Writes "Waitall app.c:20 -> Allreduce app.c:30"; "all others" for the row of several places. */
+void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size);
 #define ANA_SEGMENT_ROWS 128u /* in a summary; what costs less, and takes less time, shares the last one */
 
 /* POP efficiencies, 0..1, NAN unknown: parallel = load_balance x communication.

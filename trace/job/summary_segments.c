@@ -68,6 +68,20 @@ static void describe_end(const struct ana_job *job, const struct ana_why *why, u
         snprintf(out->place, sizeof out->place, "0x%" PRIx64, of->address);
 }
 
+static const char *short_name(const char *call)
+{
+    return strncmp(call, "MPI_", 4) == 0 ? call + 4 : call;
+}
+
+void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size)
+{
+    if (segment->from.call)
+        snprintf(out, size, "%s %s -> %s %s", short_name(segment->from.call), segment->from.place,
+                 short_name(segment->to.call), segment->to.place);
+    else
+        snprintf(out, size, "all others");
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
 static struct row *row_of(const struct rows *rows, const struct ana_segment *segment)

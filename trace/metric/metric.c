@@ -4,6 +4,7 @@
 typedef struct ana_call_stat row_CALL;
 typedef struct ana_rank_row row_RANK;
 typedef struct ana_site row_SITE;
+typedef struct ana_segment_stat row_SEGMENT;
 typedef struct ana_collective row_COLLECTIVE;
 typedef struct ana_pair row_PAIR;
 typedef struct ana_wait row_WAIT;

@@ -1,4 +1,4 @@
-/* The report's tables of ranks, calls, collectives, waits, messages and places. */
+/* The report's tables of ranks, calls, collectives, waits, segments, messages and places. */
 #include "trace/report/page.h"
 
 #include <inttypes.h>
@@ -177,6 +177,26 @@ static void put_messages(struct ana_page *p)
     free(sorted);
 }
 
+/* ---- segments --------------------------------------------------------------------------------------------------- */
+
+static void describe_segment(const void *row, char *out, size_t size)
+{
+    ana_segment_words(row, out, size);
+}
+
+static void put_segments(struct ana_page *p)
+{
+    static const struct ana_column columns[] = {ANA_COLUMN_WORDS(-40, "from -> to", describe_segment),
+                                                ANA_COLUMN(7, "times", SEGMENT_TIMES),
+                                                ANA_COLUMN(8, "median", SEGMENT_MEDIAN),
+                                                ANA_COLUMN(6, "worst", SEGMENT_WORST_RANK),
+                                                ANA_COLUMN(8, "takes", SEGMENT_WORST),
+                                                ANA_COLUMN(8, "cost", SEGMENT_COSTS)};
+    struct ana_table table = ANA_TABLE(columns, p->s->segments, p->s->segment_count);
+    ana_page_table(p, "BETWEEN CALLS, by what it costs other ranks (as a share of all ranks' time)", table, MOST_ROWS,
+                   "segments", NULL);
+}
+
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
 /* The source line, else the function, the module or the address. */
@@ -214,6 +234,7 @@ void ana_page_summary(struct ana_page *p)
     put_collectives(p);
     ana_page_devices(p);
     put_waits(p);
+    put_segments(p);
     put_messages(p);
     put_places(p);
 }

@@ -1,6 +1,7 @@
 #include "tui/output/report_json.h"
 #include "tui/sources/node.h"
 #include "trace/verdict/verdict.h"
+#include "tui/output/exact.h"
 #include "tui/output/json.h"
 #include <ctype.h>
 #include <cjson/cJSON.h>
@@ -44,6 +45,30 @@ static void add_ranks(cJSON *root, const struct ana_summary *s, const struct ana
         rows[i] = (struct ana_rank_row){.rank = ana_job_rank(whole->job, s->ranks[i].index), .stat = &s->ranks[i]};
     tui_json_rows(root, "ranks", ANA_KIND_RANK, rows, sizeof *rows, rows ? s->rank_count : 0, whole);
     free(rows);
+}
+
+/* Adds the segments, and what all of them cost together. */
+static void add_segments(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
+                         const struct ana_whole *whole)
+{
+    size_t i = 0, ranks = ana_job_info(job).ranks;
+    int64_t waits_ns = 0, costs_ns = s->cost_inside_ns;
+    cJSON *row;
+    tui_json_rows(root, "segments", ANA_KIND_SEGMENT, s->segments, sizeof *s->segments, s->segment_count, whole);
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "segments"))
+    {
+        cJSON *list = cJSON_AddArrayToObject(row, "by_rank_s");
+        for (size_t r = 0; r < ranks; r++) {
+            char text[TUI_EXACT];
+            const char *exact = tui_exact_real(s->segments[i].by_rank_ns[r] / 1e9, text);
+            cJSON_AddItemToArray(list, cJSON_CreateRaw(exact ? exact : "null"));
+        }
+        costs_ns = ana_plus(costs_ns, s->segments[i++].cost_ns);
+    }
+    for (size_t w = 0; w < s->wait_count; w++)
+        waits_ns = ana_plus(waits_ns, s->waits[w].lost_ns);
+    tui_json_ns(root, "waits_s", waits_ns);
+    tui_json_ns(root, "delays_s", ana_plus(costs_ns, s->cost_unknown_ns));
 }
 
 /* Adds the clocks, if there is more than one. */
@@ -105,6 +130,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     tui_json_rows(root, "collectives", ANA_KIND_COLLECTIVE, s->collectives, sizeof *s->collectives, s->collective_count,
                   &whole);
     tui_json_rows(root, "waits", ANA_KIND_WAIT, s->waits, sizeof *s->waits, s->wait_count, &whole);
+    add_segments(root, job, s, &whole);
     add_clocks(root, &whole);
     add_devices(root, s, &whole);
     tui_node_json(root, job);

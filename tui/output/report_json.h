@@ -26,6 +26,14 @@
  *
  *   waits[]     kind (late-sender, late-receiver, late-in-collective), waiter, culprit, count, lost_s
  *
+ *   segments[]  what threads do outside MPI between two places that call: from, to ("app.c:17"; null: several together),
+ *               times, median_s (of the ranks' medians), worst_rank (whose times cost the others most), worst_s (its
+ *               median), costs_s (waiting of others that it caused), ranks, total_s, p99_s, longest_s, longest_rank,
+ *               longest_at_s, direct_s (of costs_s: waited for the rank itself), by_rank_s[] (medians, in the order of
+ *               ranks[])
+ *
+ *   waits_s     all waiting; delays_s: all that was charged to a cause
+ *
  *   clocks[]    host (of its first rank), ranks, offset_s (its CLOCK_MONOTONIC less that of the first), realtime_s (the
  *               same for CLOCK_REALTIME), drift_ppm, error_s, fitted; empty where all ranks share one clock
  *

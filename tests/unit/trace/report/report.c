@@ -34,6 +34,18 @@ static const cJSON *call_named(const cJSON *root, const char *name)
     return NULL;
 }
 
+/* Rank 1 computes 1880 us after its receive and comes 900 us late; nothing is known of what rank 0 did before its first
+ * call, for which rank 1 waits 900 us, too. */
+static void segments(const cJSON *root)
+{
+    CHECK(cJSON_GetArraySize(get(root, "segments")) == 2 && is(root, "waits_s", 18e-4) && is(root, "delays_s", 18e-4));
+    const cJSON *o = cJSON_GetArrayItem(get(root, "segments"), 0);
+    CHECK(says(o, "from", "0x1005") && says(o, "to", "0x101a") && is(o, "times", 1) && is(o, "median_s", 1880e-6));
+    CHECK(is(o, "worst_rank", 1) && is(o, "worst_s", 1880e-6) && get(o, "costs_s")->valuedouble > 890e-6);
+    CHECK(cJSON_GetArraySize(get(o, "by_rank_s")) == 2 && cJSON_IsNull(cJSON_GetArrayItem(get(o, "by_rank_s"), 0)));
+    CHECK(cJSON_GetArrayItem(get(o, "by_rank_s"), 1)->valuedouble == 1880e-6);
+}
+
 static void json(void)
 {
     folder_make("json");
@@ -82,6 +94,7 @@ static void json(void)
         CHECK(sender || says(w, "kind", "late-in-collective"));
         CHECK(is(w, "waiter", sender) && is(w, "culprit", !sender) && is(w, "count", 1) && is(w, "lost_s", 9e-4));
     }
+    segments(root);
     o = cJSON_GetArrayItem(get(root, "collectives"), 0);
     CHECK(says(o, "name", "MPI_Allreduce") && says(o, "communicator", "WORLD") && is(o, "instances", 1));
     CHECK(is(o, "skew_max_s", 9e-4) && is(o, "lost_s", 9e-4) && is(o, "last_rank", 1) && is(o, "last_share", 1));
