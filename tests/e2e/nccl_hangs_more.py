@@ -7,11 +7,11 @@ from verdicts import count, hung
 
 MISMATCH, CYCLE, MISSING = "mismatched-collective", "wait-cycle", "missing-in-collective"
 
-fault("in_mpi", hung(MISSING, [1]), "it is in MPI_Recv from rank 0, tag 7")
+fault("in_mpi", hung(CYCLE, [1]), "for rank 1, which waits in MPI_Recv from rank 0, tag 7")
 fault("operation", hung(MISMATCH, [1]), "rank 1 called ncclAllGather where the other 2 called ncclAllReduce")
 fault("type", hung(MISMATCH, [1]), "1024 x int32")
 fault("root", hung(MISMATCH, [1]), "root 1 to ncclBroadcast")
-fault("order_host", hung(CYCLE, [0, 1, 2]), "in different orders")
+fault("order_host", hung(CYCLE, [1]), ", which wait")
 fault("message", hung("unmatched-receive", [0, 1]), "has not called ncclSend")
 fault("gives_up", hung("early-exit", [1]), "it has given the communicator up")
 fault("init", hung(MISSING, [1]), "rank 1 has not come to ncclCommInitRank")

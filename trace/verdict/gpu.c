@@ -28,7 +28,21 @@ static void add_wait(struct ana_case *c, struct ana_gpu *gpu, size_t index, cons
     }
     uint64_t ticks = op->state == TRC_GPU_STARTED ? op->started : op->state == TRC_GPU_ENQUEUED ? op->enqueued : 0;
     int64_t since = time_of(c, index, ticks ? ticks : op->called), end = ana_case_end(c, index);
-    gpu->wait[gpu->waits++] = (struct ana_gpu_wait){index, op, comm, since, end > since ? end - since : 0};
+    struct ana_gpu_wait *w = &gpu->wait[gpu->waits++];
+    *w = (struct ana_gpu_wait){.index = index,
+                               .op = op,
+                               .comm = comm,
+                               .since_ns = since,
+                               .lasted_ns = end > since ? end - since : 0,
+                               .from = ANA_GPU_NO_RANK,
+                               .to = ANA_GPU_NO_RANK,
+                               .ahead = SIZE_MAX,
+                               .ended = SIZE_MAX};
+    if (op->flags & TRC_GPU_MESSAGE) {
+        bool in = strcmp(ana_gpu_call_of(c, w).name, "ncclRecv") == 0;
+        w->from = in ? op->root : comm->def.rank;
+        w->to = in ? comm->def.rank : op->root;
+    }
 }
 
 /* Takes one rank's table. */
@@ -52,18 +66,34 @@ static void take(struct ana_case *c, struct ana_gpu *gpu, size_t index)
     }
 }
 
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Equal for what meets. */
+static int by_meeting(const struct ana_gpu_wait *x, const struct ana_gpu_wait *y)
+{
+    int by = compare((uint32_t)(x->from + 1), (uint32_t)(y->from + 1)); /* collectives first */
+    by = by ? by : compare((uint32_t)x->to, (uint32_t)y->to);
+    by = by ? by : compare(x->comm->def.identity, y->comm->def.identity);
+    return by ? by : compare(x->op->sequence, y->op->sequence);
+}
+
 static int by_place(const void *a, const void *b)
 {
     const struct ana_gpu_wait *x = a, *y = b;
-    bool k = is_collective(x->op), l = is_collective(y->op);
-    uint64_t i = x->comm->def.identity, j = y->comm->def.identity;
-    if (k != l)
-        return k ? -1 : 1;
-    if (i != j)
-        return i < j ? -1 : 1;
-    if (x->op->sequence != y->op->sequence)
-        return x->op->sequence < y->op->sequence ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
+    int by = by_meeting(x, y);
+    return by ? by : compare(x->index, y->index);
+}
+
+static int by_stream(const void *a, const void *b, void *waits)
+{
+    const struct ana_gpu_wait *x = (struct ana_gpu_wait *)waits + *(const size_t *)a;
+    const struct ana_gpu_wait *y = (struct ana_gpu_wait *)waits + *(const size_t *)b;
+    int by = compare(x->index, y->index);
+    by = by ? by : compare(x->op->stream, y->op->stream);
+    return by ? by : compare(x->op->number, y->op->number);
 }
 
 /* Finds the members of the communicators that somebody waits on, as all files define them. */
@@ -131,12 +161,46 @@ static bool has_come(struct ana_case *c, const struct ana_gpu *gpu, size_t index
     return newest && *newest > sequence;
 }
 
+const struct trc_gpu_op *ana_gpu_other_end(const struct ana_case *c, size_t index, const struct ana_gpu_wait *w,
+                                           bool *past)
+{
+    *past = false;
+    const struct trc_file *file = c->job->process[index].rank.file;
+    for (size_t i = trc_gpu_ops(file); i-- > 0;) {
+        const struct trc_gpu_op *op = trc_gpu_op(file, i);
+        const struct trc_comm *comm = trc_comm(file, op->comm);
+        if (!(op->flags & TRC_GPU_MESSAGE) || op->sequence < w->op->sequence || op->root != w->comm->def.rank ||
+            !comm || comm->def.identity != w->comm->def.identity ||
+            strcmp(trc_call(file, op->call)->name, ana_gpu_call_of(c, w).name) == 0)
+            continue;
+        if (op->sequence == w->op->sequence)
+            return op;
+        *past = true;
+    }
+    return NULL;
+}
+
+static void find_missing_end(const struct ana_case *c, const struct ana_gpu *gpu, struct ana_gpu_meet *m)
+{
+    const struct ana_gpu_wait *w = &gpu->wait[m->first];
+    size_t partner = ana_gpu_member(c, gpu, w->comm, w->index, w->op->root);
+    bool past;
+    m->nowhere = partner == SIZE_MAX;
+    if (partner == SIZE_MAX || ana_gpu_other_end(c, partner, w, &past) || past)
+        return;
+    m->missing[m->missing_count++] = partner;
+}
+
 static void find_missing(struct ana_case *c, struct ana_gpu *gpu, struct ana_gpu_meet *m)
 {
-    size_t size = (size_t)m->comm->def.size, found = 0;
+    size_t found = 0;
     m->missing = calloc(c->count + 1, sizeof *m->missing);
     if (!m->missing) {
         c->memory = true;
+        return;
+    }
+    if (ana_gpu_is_message(m)) {
+        find_missing_end(c, gpu, m);
         return;
     }
     for (size_t i = 0; i < c->count; i++) {
@@ -146,107 +210,97 @@ static void find_missing(struct ana_case *c, struct ana_gpu *gpu, struct ana_gpu
         if (!has_come(c, gpu, i, m->identity, m->sequence))
             m->missing[m->missing_count++] = i;
     }
-    m->nowhere = size > found ? size - found : 0;
+    m->nowhere = m->size > found ? m->size - found : 0;
 }
 
 static bool make_meets(struct ana_gpu *gpu)
 {
-    if (gpu->waits)
-        qsort(gpu->wait, gpu->waits, sizeof *gpu->wait, by_place);
+    qsort(gpu->wait, gpu->waits, sizeof *gpu->wait, by_place);
     gpu->meet = calloc(gpu->waits + 1, sizeof *gpu->meet);
     if (!gpu->meet)
         return false;
-    for (size_t i = 0; i < gpu->waits && is_collective(gpu->wait[i].op); i++) {
-        const struct ana_gpu_wait *w = &gpu->wait[i];
-        struct ana_gpu_meet *m = gpu->meets ? &gpu->meet[gpu->meets - 1] : NULL;
-        if (!m || m->identity != w->comm->def.identity || m->sequence != w->op->sequence) {
-            m = &gpu->meet[gpu->meets++];
-            *m = (struct ana_gpu_meet){.identity = w->comm->def.identity,
-                                       .sequence = w->op->sequence,
-                                       .comm = w->comm,
-                                       .first = i,
-                                       .lasted_ns = INT64_MAX,
-                                       .leads_to = SIZE_MAX};
-        }
+    for (size_t i = 0; i < gpu->waits; i++) {
+        struct ana_gpu_wait *w = &gpu->wait[i];
+        if (i == 0 || by_meeting(w, w - 1) != 0)
+            gpu->meet[gpu->meets++] = (struct ana_gpu_meet){.identity = w->comm->def.identity,
+                                                            .sequence = w->op->sequence,
+                                                            .comm = w->comm,
+                                                            .from = w->from,
+                                                            .to = w->to,
+                                                            .first = i,
+                                                            .lasted_ns = INT64_MAX,
+                                                            .node = SIZE_MAX};
+        struct ana_gpu_meet *m = &gpu->meet[gpu->meets - 1];
         m->count++;
+        m->size = w->from != ANA_GPU_NO_RANK ? 2 : (size_t)w->comm->def.size;
         m->lasted_ns = w->lasted_ns < m->lasted_ns ? w->lasted_ns : m->lasted_ns;
-        gpu->collectives = i + 1;
+        w->meet = gpu->meets - 1;
     }
     return true;
 }
 
-static size_t meet_of(const struct ana_gpu *gpu, size_t wait)
+/* Finds for each operation the one that it is behind on its stream. */
+static bool make_order(struct ana_gpu *gpu)
 {
-    for (size_t i = 0; i < gpu->meets; i++)
-        if (wait >= gpu->meet[i].first && wait < gpu->meet[i].first + gpu->meet[i].count)
-            return i;
-    return SIZE_MAX;
-}
-
-/* The meet that an operation of this rank must wait for: before it on its stream or, where the rank has not come at
- * all, whatever it waits in. */
-static size_t before(const struct ana_case *c, const struct ana_gpu *gpu, size_t meet, size_t index,
-                     const struct ana_gpu_wait *w)
-{
-    for (size_t i = 0; i < gpu->collectives; i++) {
-        const struct ana_gpu_wait *other = &gpu->wait[i];
-        if (other->index != index || other->lasted_ns < c->rules.proof_ns)
+    gpu->order = calloc(gpu->waits + 1, sizeof *gpu->order);
+    if (!gpu->order)
+        return false;
+    for (size_t i = 0; i < gpu->waits; i++)
+        gpu->order[i] = i;
+    qsort_r(gpu->order, gpu->waits, sizeof *gpu->order, by_stream, gpu->wait);
+    for (size_t i = 1; i < gpu->waits; i++) {
+        const struct ana_gpu_wait *before = &gpu->wait[gpu->order[i - 1]];
+        struct ana_gpu_wait *w = &gpu->wait[gpu->order[i]];
+        if (before->index != w->index || before->op->stream != w->op->stream)
             continue;
-        bool ahead = !w || (other->op->stream == w->op->stream && other->op->number < w->op->number &&
-                            other->op->group != w->op->group);
-        size_t to = ahead ? meet_of(gpu, i) : SIZE_MAX;
-        if (to != SIZE_MAX && to != meet)
-            return to;
+        w->ahead = before->op->group == w->op->group ? before->ahead : gpu->order[i - 1];
     }
-    return SIZE_MAX;
+    return true;
 }
 
-static void find_order(const struct ana_case *c, struct ana_gpu *gpu)
+bool ana_case_gpu(struct ana_case *c)
 {
-    for (size_t i = 0; i < gpu->meets; i++) {
-        struct ana_gpu_meet *m = &gpu->meet[i];
-        if (m->lasted_ns < c->rules.proof_ns)
-            continue; /* nobody asks, and a busy job has thousands of them */
-        for (size_t k = 0; k < m->missing_count && m->leads_to == SIZE_MAX; k++)
-            m->leads_to = before(c, gpu, i, m->missing[k], NULL);
-        for (size_t k = m->first; k < m->first + m->count && m->leads_to == SIZE_MAX; k++)
-            if (gpu->wait[k].op->state < TRC_GPU_STARTED)
-                m->leads_to = before(c, gpu, i, gpu->wait[k].index, &gpu->wait[k]);
-    }
-}
-
-bool ana_gpu_gather(struct ana_case *c, struct ana_gpu *gpu)
-{
-    *gpu = (struct ana_gpu){.room = calloc(c->count + 1, sizeof *gpu->room)};
-    c->memory |= !gpu->room;
+    struct ana_gpu *gpu = c->gpu = calloc(1, sizeof *gpu);
+    if (!gpu)
+        return false;
     ana_map_init(&gpu->member, sizeof(size_t));
     ana_map_init(&gpu->freed, 1);
     ana_map_init(&gpu->newest, sizeof(uint64_t));
+    gpu->room = calloc(c->count + 1, sizeof *gpu->room);
     for (size_t i = 0; i < c->count; i++)
         if (trc_gpu(c->job->process[i].rank.file))
             take(c, gpu, i);
-    if (gpu->waits == 0 || c->memory)
+    if (!gpu->room || c->memory)
         return false;
+    if (gpu->waits == 0)
+        return true;
     find_members(c, gpu);
-    if (!make_meets(gpu)) {
-        c->memory = true;
+    gpu->sig = calloc(c->count + 1, sizeof *gpu->sig);
+    if (!gpu->sig || !make_meets(gpu) || !make_order(gpu))
         return false;
-    }
-    for (size_t i = 0; i < gpu->meets; i++)
-        if (gpu->meet[i].lasted_ns >= c->rules.proof_ns)
+    for (size_t i = 0; i < gpu->meets; i++) {
+        gpu->meet[i].old = gpu->meet[i].lasted_ns >= c->rules.proof_ns;
+        if (gpu->meet[i].old) /* nobody asks about others, and a busy job has thousands of them */
             find_missing(c, gpu, &gpu->meet[i]);
-    find_order(c, gpu);
+    }
     return !c->memory;
 }
 
-void ana_gpu_free(struct ana_gpu *gpu)
+void ana_case_free_gpu(struct ana_case *c)
 {
+    struct ana_gpu *gpu = c->gpu;
+    if (!gpu)
+        return;
     for (size_t i = 0; i < gpu->meets; i++)
         free(gpu->meet[i].missing);
     free(gpu->meet);
     free(gpu->wait);
+    free(gpu->order);
     free(gpu->room);
+    free(gpu->sig);
     ana_map_free(&gpu->member);
     ana_map_free(&gpu->freed);
     ana_map_free(&gpu->newest);
+    free(gpu);
+    c->gpu = NULL;
 }

@@ -1,7 +1,6 @@
 /* Hangs of device operations: one question after the other, the most certain first. */
 #include "trace/verdict/gpu.h"
 #include <stdio.h>
-#include <string.h>
 
 static void say(struct ana_case *c, struct ana_fact summary, enum ana_sentence next)
 {
@@ -9,8 +8,7 @@ static void say(struct ana_case *c, struct ana_fact summary, enum ana_sentence n
     c->out->next = (struct ana_fact){.id = next};
 }
 
-/* A fact about a collective: who is told by the finding's culprits. */
-static struct ana_fact about(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m,
+struct ana_fact ana_gpu_fact(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m,
                              enum ana_sentence id)
 {
     return (struct ana_fact){.id = id,
@@ -18,12 +16,13 @@ static struct ana_fact about(const struct ana_case *c, const struct ana_gpu *gpu
                              .call = ana_gpu_call_of(c, &gpu->wait[m->first]),
                              .comm = m->comm,
                              .count = (int64_t)m->count,
-                             .of = m->comm->def.size};
+                             .of = (int64_t)m->size};
 }
 
 static void add_place(struct ana_case *c, const struct ana_gpu_meet *m)
 {
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_DEVICE_PLACE, .number = (int64_t)m->sequence + 1, .time = m->lasted_ns});
+    enum ana_sentence id = ana_gpu_is_message(m) ? ANA_SAY_DEVICE_MESSAGE_PLACE : ANA_SAY_DEVICE_PLACE;
+    ana_case_fact(c, (struct ana_fact){id, .number = (int64_t)m->sequence + 1, .time = m->lasted_ns});
 }
 
 /* Settles a verdict on these ranks; with `computes`, on ranks that may be about to come. */
@@ -44,8 +43,7 @@ static void add_rank(struct ana_gpu *gpu, size_t *n, size_t index)
         gpu->room[(*n)++] = index;
 }
 
-/* Writes the ranks that wait in a collective to gpu->room; returns how many. */
-static size_t waiting_in(struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+size_t ana_gpu_waiting_in(struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     size_t n = 0;
     for (size_t i = m->first; i < m->first + m->count; i++)
@@ -76,12 +74,12 @@ static bool error_of(const struct ana_case *c, size_t index, struct ana_fact *ou
 }
 
 /* NCCL or the driver said that something is wrong, and operations hang, or the job is over without having finished. */
-static bool find_error(struct ana_case *c, struct ana_gpu *gpu, bool waits)
+static bool find_error(struct ana_case *c, struct ana_gpu *gpu)
 {
     int64_t lasted = INT64_MAX;
     size_t errors = 0, dead = 0;
     struct ana_fact first, other;
-    for (size_t i = 0; waits && i < gpu->waits; i++)
+    for (size_t i = 0; i < gpu->waits; i++)
         lasted = gpu->wait[i].lasted_ns < lasted ? gpu->wait[i].lasted_ns : lasted;
     for (size_t i = 0; i < c->count; i++) {
         enum ana_rank_state state = c->job->process[i].rank.state;
@@ -110,111 +108,11 @@ static bool find_error(struct ana_case *c, struct ana_gpu *gpu, bool waits)
     return true;
 }
 
-/* ---- order across communicators --------------------------------------------------------------------------------- */
-
-/* A meet that waits for itself by way of others; SIZE_MAX: there is none. */
-static size_t find_cycle(const struct ana_gpu *gpu)
-{
-    for (size_t i = 0; i < gpu->meets; i++) {
-        size_t at = gpu->meet[i].leads_to;
-        for (size_t n = 0; at != SIZE_MAX && at != i && n < gpu->meets; n++)
-            at = gpu->meet[at].leads_to;
-        if (at == i)
-            return i;
-    }
-    return SIZE_MAX;
-}
-
-/* Tells who is in each collective of a circle: its kernel runs there. */
-static void add_circle(struct ana_case *c, struct ana_gpu *gpu, size_t first)
-{
-    size_t at = first;
-    do {
-        const struct ana_gpu_meet *m = &gpu->meet[at];
-        size_t n = 0;
-        for (size_t i = m->first; i < m->first + m->count; i++)
-            if (gpu->wait[i].op->state == TRC_GPU_STARTED || m->missing_count)
-                add_rank(gpu, &n, gpu->wait[i].index);
-        struct ana_fact fact = about(c, gpu, m, ANA_SAY_DEVICE_IN);
-        fact.who = ana_case_ranks(c, gpu->room, n);
-        if (n)
-            ana_case_fact(c, fact);
-        at = m->leads_to;
-    } while (at != first && c->out->facts < 4);
-}
-
-static bool find_order(struct ana_case *c, struct ana_gpu *gpu)
-{
-    size_t first = find_cycle(gpu);
-    if (first == SIZE_MAX)
-        return false;
-    int64_t lasted = INT64_MAX;
-    bool sure = true; /* all are on their streams: no program can take that back */
-    size_t at = first;
-    do {
-        const struct ana_gpu_meet *m = &gpu->meet[at];
-        lasted = m->lasted_ns < lasted ? m->lasted_ns : lasted;
-        sure &= m->missing_count == 0 && m->nowhere == 0;
-        at = m->leads_to;
-    } while (at != first);
-    if (!ana_case_settle(c, ANA_CLASS_CYCLE, sure ? ANA_PROVEN : ANA_LIKELY, lasted))
-        return false;
-    do {
-        const struct ana_gpu_meet *m = &gpu->meet[at];
-        for (size_t i = m->first; i < m->first + m->count; i++)
-            ana_case_blame(c, gpu->wait[i].index);
-        at = m->leads_to;
-    } while (at != first);
-    const struct ana_gpu_meet *other = &gpu->meet[gpu->meet[first].leads_to];
-    struct ana_fact fact = about(c, gpu, &gpu->meet[first], ANA_SAY_DEVICE_ORDER);
-    fact.other_call = ana_gpu_call_of(c, &gpu->wait[other->first]);
-    fact.other_comm = other->comm;
-    say(c, fact, ANA_SAY_DEVICE_ORDER_NEXT);
-    add_circle(c, gpu, first);
-    return true;
-}
-
-/* ---- one collective --------------------------------------------------------------------------------------------- */
-
-/* Whether the ranks that are missing wait in MPI for those who wait here. */
-static bool waits_back(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
-{
-    for (size_t k = 0; k < m->missing_count; k++) {
-        const struct ana_waiting *waiting = ana_rank_waiting(c, m->missing[k]);
-        const struct ana_group *g =
-            waiting && waiting->kind == ANA_WAITING_COLLECTIVE ? ana_group_at(c, waiting->group) : NULL;
-        bool back = false;
-        for (size_t i = 0; g && i < g->missing_count && !back; i++)
-            for (size_t w = m->first; w < m->first + m->count; w++)
-                back |= g->missing[i] == gpu->wait[w].index;
-        if (!back)
-            return false;
-    }
-    return m->missing_count > 0;
-}
-
-/* Blames those of whom there are fewer. */
-static bool say_both(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
-{
-    if (!ana_case_settle(c, ANA_CLASS_CYCLE, ANA_LIKELY, m->lasted_ns))
-        return false;
-    for (size_t i = m->first; i < m->first + m->count && m->count <= m->missing_count; i++)
-        ana_case_blame(c, gpu->wait[i].index);
-    for (size_t i = 0; i < m->missing_count && m->count >= m->missing_count; i++)
-        ana_case_blame(c, m->missing[i]);
-    struct ana_fact fact = about(c, gpu, m, ANA_SAY_DEVICE_AND_HOST);
-    fact.who = ana_case_ranks(c, gpu->room, waiting_in(gpu, m));
-    fact.others = ana_case_ranks(c, m->missing, m->missing_count);
-    fact.other_call = ana_waiting_call(ana_rank_waiting(c, m->missing[0]));
-    say(c, fact, ANA_SAY_DEVICE_AND_HOST_NEXT);
-    return true;
-}
+/* ---- one collective or message ---------------------------------------------------------------------------------- */
 
 #define PATIENCE 10 /* what nobody waits for takes long, and does not hang, for so many times hang_ns */
 
-/* Whether somebody waits in it by now: its kernel runs, or the host is held up in the call.  Where all are behind other
- * work on their streams, that work may just take long. */
-static bool is_waited_in(const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+bool ana_gpu_is_waited_in(const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     for (size_t i = m->first; i < m->first + m->count; i++) {
         const struct trc_gpu_op *op = gpu->wait[i].op;
@@ -223,37 +121,73 @@ static bool is_waited_in(const struct ana_gpu *gpu, const struct ana_gpu_meet *m
     }
     return false;
 }
+
 static bool may_take_long(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
-    return !is_waited_in(gpu, m) && m->lasted_ns / PATIENCE < c->rules.hang_ns;
+    return !ana_gpu_is_waited_in(gpu, m) && m->lasted_ns / PATIENCE < c->rules.hang_ns;
+}
+
+/* Whether an operation of it is behind one that is not over: then that one tells why. */
+static bool is_behind(const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+{
+    for (size_t i = m->first; i < m->first + m->count; i++) {
+        const struct ana_gpu_wait *w = &gpu->wait[i];
+        if (w->op->state < TRC_GPU_STARTED && w->ahead != SIZE_MAX && gpu->meet[gpu->wait[w->ahead].meet].old)
+            return true;
+    }
+    return false;
 }
 
 /* What is known of those who have not come. */
 struct absence {
     size_t failed, left; /* they never will: their call failed, or they gave the communicator up */
-    size_t in_mpi;
-    int result; /* of the first call that failed */
+    size_t outside; /* of those in gpu->room: who can come by themselves; the others wait, and somebody else is why */
+    size_t in_mpi;  /* of these, who wait in a call of which it is not known for whom */
+    int result;     /* of the first call that failed */
 };
 
-static struct absence absence_of(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+/* Writes to gpu->room who is to blame if they do not come. */
+static struct absence find_absence(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     struct absence a = {0};
     for (size_t i = 0; i < m->missing_count; i++) {
-        const struct trc_gpu_op *op = ana_gpu_op_of(c, m->missing[i], m->identity, m->sequence);
-        const struct ana_waiting *waiting = ana_rank_waiting(c, m->missing[i]);
-        const uint8_t *freed = ana_map_find(&gpu->freed, m->identity, m->missing[i], 0);
+        size_t index = m->missing[i];
+        const struct trc_gpu_op *op = ana_gpu_op_of(c, index, m->identity, m->sequence);
+        const struct ana_waiting *waiting = ana_rank_waiting(c, index);
+        const uint8_t *freed = ana_map_find(&gpu->freed, m->identity, index, 0);
         if (op && op->state == TRC_GPU_FAILED && a.failed++ == 0)
             a.result = op->result;
         a.left += freed && *freed;
+        bool knows = waiting && (waiting->kind == ANA_WAITING_COLLECTIVE || waiting->kind == ANA_WAITING_MESSAGES ||
+                                 waiting->kind == ANA_WAITING_DEVICE);
+        if (knows)
+            continue;
         a.in_mpi += waiting && waiting->kind != ANA_WAITING_POLL;
+        gpu->room[a.outside++] = index;
     }
     return a;
+}
+
+void ana_gpu_say_unmatched(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+{
+    const struct ana_gpu_wait *w = &gpu->wait[m->first];
+    bool in = m->to == w->comm->def.rank;
+    struct ana_fact fact = ana_gpu_fact(c, gpu, m, in ? ANA_SAY_DEVICE_NOT_SENT : ANA_SAY_DEVICE_NOT_RECEIVED);
+    const struct ana_waiting *waiting = ana_rank_waiting(c, m->missing[0]);
+    fact.who = ana_one_rank(w->index);
+    fact.others = ana_one_rank(m->missing[0]);
+    if (waiting)
+        fact.other_call = ana_waiting_call(waiting);
+    if (waiting) /* it is somewhere else, and which of the two is wrong is not known */
+        ana_case_blame(c, w->index);
+    ana_case_blame(c, m->missing[0]);
+    c->out->summary = fact;
 }
 
 static struct ana_fact missing_fact(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m,
                                     const struct absence *a)
 {
-    struct ana_fact fact = about(c, gpu, m, ANA_SAY_DEVICE_MISSING);
+    struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SAY_DEVICE_MISSING);
     if (m->missing_count == 0) {
         fact.id = ANA_SAY_DEVICE_NOWHERE;
         fact.more = (int64_t)m->nowhere;
@@ -268,27 +202,35 @@ static struct ana_fact missing_fact(struct ana_case *c, const struct ana_gpu *gp
     return fact;
 }
 
-static bool find_missing(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+/* `sure`: only of whom it is known that they never will come. */
+static bool find_missing(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m, bool sure)
 {
-    if (m->missing_count == 0 && m->nowhere == 0)
+    if (m->missing_count == 0 && (m->nowhere == 0 || ana_gpu_is_message(m)))
         return false;
-    struct absence a = absence_of(c, gpu, m);
+    struct absence a = find_absence(c, gpu, m);
     bool never = m->missing_count > 0 && a.failed + a.left >= m->missing_count;
-    if (!never && may_take_long(c, gpu, m))
+    if (never != sure || (!never && is_behind(gpu, m)))
         return false;
-    if (!never && waits_back(c, gpu, m))
-        return say_both(c, gpu, m);
+    if (!never && (may_take_long(c, gpu, m) || (a.outside == 0 && m->nowhere == 0)))
+        return false;
     /* A rank that spins in MPI computes nothing. */
-    bool waits = never || (m->missing_count && a.in_mpi == m->missing_count);
-    if (!settle(c, never && a.left ? ANA_CLASS_EARLY_EXIT : ANA_CLASS_MISSING, never ? ANA_PROVEN : ANA_LIKELY,
-                m->lasted_ns, m->missing, m->missing_count, !waits))
+    bool waits = never || (a.outside && a.in_mpi == a.outside);
+    enum ana_verdict_class id = never && a.left         ? ANA_CLASS_EARLY_EXIT
+                                : ana_gpu_is_message(m) ? ANA_CLASS_UNMATCHED
+                                                        : ANA_CLASS_MISSING;
+    if (!settle(c, id, never ? ANA_PROVEN : ANA_LIKELY, m->lasted_ns, never ? m->missing : gpu->room,
+                never ? m->missing_count : a.outside, !waits))
         return false;
-    c->out->summary = missing_fact(c, gpu, m, &a);
-    add_place(c, m);
+    if (ana_gpu_is_message(m)) {
+        ana_gpu_say_unmatched(c, gpu, m);
+    } else {
+        c->out->summary = missing_fact(c, gpu, m, &a);
+        add_place(c, m);
+    }
     return true;
 }
 
-/* All ranks have come, but on some the stream has not: something before it on the device does not end. */
+/* All have come, but on some the stream has not: something before it on the device does not end. */
 static bool find_blocked(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     size_t started = 0, n = 0;
@@ -304,7 +246,8 @@ static bool find_blocked(struct ana_case *c, struct ana_gpu *gpu, const struct a
     if (!behind || may_take_long(c, gpu, m) ||
         !settle(c, ANA_CLASS_DEVICE, ANA_LIKELY, m->lasted_ns, gpu->room, n, false))
         return false;
-    c->out->summary = about(c, gpu, m, ANA_SAY_DEVICE_NOT_ENQUEUED);
+    c->out->summary = ana_gpu_fact(c, gpu, m, ANA_SAY_DEVICE_NOT_ENQUEUED);
+    c->out->summary.call = ana_gpu_call_of(c, behind);
     if (behind->op->state != TRC_GPU_CALLED) {
         char stream[32];
         snprintf(stream, sizeof stream, "%#llx", (unsigned long long)behind->op->stream);
@@ -319,85 +262,19 @@ static bool find_blocked(struct ana_case *c, struct ana_gpu *gpu, const struct a
 /* All ranks have come, and the operation does not end on some or all. */
 static bool find_inside(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
-    bool some = m->count < (size_t)m->comm->def.size;
+    bool some = m->count < m->size;
+    if (some && ana_gpu_is_message(m))
+        return false; /* one end may complete long before the other */
     for (size_t i = m->first; i < m->first + m->count; i++)
         if (c->moved[gpu->wait[i].index] || gpu->wait[i].op->state != TRC_GPU_STARTED)
             return false;
-    size_t n = some ? waiting_in(gpu, m) : 0;
+    size_t n = some ? ana_gpu_waiting_in(gpu, m) : 0;
     if (!settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, m->lasted_ns, gpu->room, n, false))
         return false;
-    struct ana_fact fact = about(c, gpu, m, some ? ANA_SAY_DEVICE_NOT_OUT : ANA_SAY_DEVICE_INSIDE);
+    struct ana_fact fact = ana_gpu_fact(c, gpu, m, some ? ANA_SAY_DEVICE_NOT_OUT : ANA_SAY_DEVICE_INSIDE);
     fact.size = gpu->wait[m->first].op->bytes;
     say(c, fact, ANA_SAY_DEVICE_INSIDE_NEXT);
     add_place(c, m);
-    return true;
-}
-
-/* ---- messages --------------------------------------------------------------------------------------------------- */
-
-static bool receives(const struct ana_case *c, const struct ana_gpu_wait *w)
-{
-    return strcmp(ana_gpu_call_of(c, w).name, "ncclRecv") == 0;
-}
-
-/* The other end of a message: NULL if its rank has not called it, or (*past) has by now called later ones, so that its
- * table may have forgotten it. */
-static const struct trc_gpu_op *other_end(const struct ana_case *c, size_t index, const struct ana_gpu_wait *w,
-                                          bool *past)
-{
-    *past = false;
-    const struct trc_file *file = c->job->process[index].rank.file;
-    for (size_t i = trc_gpu_ops(file); i-- > 0;) {
-        const struct trc_gpu_op *op = trc_gpu_op(file, i);
-        const struct trc_comm *comm = trc_comm(file, op->comm);
-        if (!(op->flags & TRC_GPU_MESSAGE) || op->sequence < w->op->sequence || op->root != w->comm->def.rank ||
-            !comm || comm->def.identity != w->comm->def.identity ||
-            strcmp(trc_call(file, op->call)->name, ana_gpu_call_of(c, w).name) == 0)
-            continue;
-        if (op->sequence == w->op->sequence)
-            return op;
-        *past = true;
-    }
-    return NULL;
-}
-
-static void say_size(struct ana_case *c, const struct ana_gpu_wait *w, size_t partner, const struct trc_gpu_op *other)
-{
-    bool in = receives(c, w);
-    c->out->summary = (struct ana_fact){ANA_SAY_DEVICE_OTHER_SIZE,
-                                        .who = ana_one_rank(in ? w->index : partner),
-                                        .others = ana_one_rank(in ? partner : w->index),
-                                        .count = (int64_t)(in ? w->op->bytes : other->bytes),
-                                        .of = (int64_t)(in ? other->bytes : w->op->bytes),
-                                        .number = (int64_t)w->op->sequence + 1,
-                                        .comm = w->comm};
-}
-
-static bool find_message(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_wait *w)
-{
-    size_t partner = ana_gpu_member(c, gpu, w->comm, w->index, w->op->root);
-    if (partner == SIZE_MAX || w->lasted_ns < c->rules.proof_ns || c->moved[w->index])
-        return false;
-    bool past, waits_now = w->op->state == TRC_GPU_STARTED || w->lasted_ns / PATIENCE >= c->rules.hang_ns;
-    const struct trc_gpu_op *other = other_end(c, partner, w, &past);
-    if (past || (!other && !waits_now) || (other && other->bytes == w->op->bytes))
-        return false;
-    const struct ana_waiting *waiting = ana_rank_waiting(c, partner);
-    const size_t both[] = {w->index, partner};
-    /* One that spins in MPI computes nothing. */
-    bool computes = !other && !(waiting && waiting->kind != ANA_WAITING_POLL);
-    if (!settle(c, other ? ANA_CLASS_MISMATCHED : ANA_CLASS_UNMATCHED, other ? ANA_PROVEN : ANA_LIKELY, w->lasted_ns,
-                both, 2, computes))
-        return false;
-    if (other) {
-        say_size(c, w, partner, other);
-        return true;
-    }
-    c->out->summary = (struct ana_fact){receives(c, w) ? ANA_SAY_DEVICE_NOT_SENT : ANA_SAY_DEVICE_NOT_RECEIVED,
-                                        .who = ana_one_rank(w->index), .others = ana_one_rank(partner),
-                                        .call = ana_gpu_call_of(c, w), .comm = w->comm};
-    if (waiting)
-        c->out->summary.other_call = ana_waiting_call(waiting);
     return true;
 }
 
@@ -432,31 +309,26 @@ static bool find_driver(struct ana_case *c, struct ana_gpu *gpu)
 
 bool ana_gpu_anybody_waits(struct ana_case *c)
 {
-    struct ana_gpu gpu;
-    bool found = false;
-    if (ana_gpu_gather(c, &gpu))
-        for (size_t i = 0; i < gpu.waits && !found; i++)
-            found = !c->gone[gpu.wait[i].index] && gpu.wait[i].lasted_ns >= c->rules.proof_ns;
-    ana_gpu_free(&gpu);
-    return found;
+    for (size_t i = 0; i < c->gpu->waits; i++)
+        if (!c->gone[c->gpu->wait[i].index] && c->gpu->wait[i].lasted_ns >= c->rules.proof_ns)
+            return true;
+    return false;
 }
 
 bool ana_find_gpu(struct ana_case *c)
 {
-    struct ana_gpu gpu;
-    bool any = ana_gpu_gather(c, &gpu);
-    bool found = gpu.room && find_error(c, &gpu, any);
-    found = found || (any && (ana_gpu_mismatch(c, &gpu) || find_order(c, &gpu)));
-    /* Only the last meet in a chain of waits tells why. */
-    for (size_t i = 0; any && i < gpu.meets && !found; i++)
-        if (gpu.meet[i].leads_to == SIZE_MAX && gpu.meet[i].lasted_ns >= c->rules.proof_ns)
-            found = find_missing(c, &gpu, &gpu.meet[i]);
-    for (size_t i = gpu.collectives; any && i < gpu.waits && !found; i++)
-        found = find_message(c, &gpu, &gpu.wait[i]);
-    found = found || (any && find_driver(c, &gpu));
-    for (size_t i = 0; any && i < gpu.meets && !found; i++)
-        if (gpu.meet[i].leads_to == SIZE_MAX && gpu.meet[i].lasted_ns >= c->rules.proof_ns)
-            found = find_blocked(c, &gpu, &gpu.meet[i]) || find_inside(c, &gpu, &gpu.meet[i]);
-    ana_gpu_free(&gpu);
+    struct ana_gpu *gpu = c->gpu;
+    bool found = find_error(c, gpu) || ana_gpu_mismatch(c, gpu);
+    for (size_t i = 0; i < gpu->meets && !found; i++)
+        found = gpu->meet[i].old && find_missing(c, gpu, &gpu->meet[i], true);
+    found = found || ana_gpu_knot(c, gpu);
+    for (size_t i = 0; i < gpu->meets && !found; i++)
+        found = gpu->meet[i].old && find_missing(c, gpu, &gpu->meet[i], false);
+    found = found || (gpu->waits && find_driver(c, gpu));
+    for (size_t i = 0; i < gpu->meets && !found; i++) {
+        const struct ana_gpu_meet *m = &gpu->meet[i];
+        if (m->old && m->missing_count == 0 && m->nowhere == 0 && !is_behind(gpu, m))
+            found = find_blocked(c, gpu, m) || find_inside(c, gpu, m);
+    }
     return found;
 }

@@ -93,6 +93,27 @@ static bool judge(struct ana_case *c, const struct ana_gpu_meet *m, const struct
     return true;
 }
 
+/* The two ends of a message. */
+static bool judge_message(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+{
+    const struct ana_gpu_wait *w = &gpu->wait[m->first];
+    size_t partner = ana_gpu_member(c, gpu, w->comm, w->index, w->op->root);
+    bool past, in = m->to == w->comm->def.rank;
+    const struct trc_gpu_op *other = partner == SIZE_MAX ? NULL : ana_gpu_other_end(c, partner, w, &past);
+    if (!other || other->bytes == w->op->bytes || !ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, m->lasted_ns))
+        return false;
+    ana_case_blame(c, w->index);
+    ana_case_blame(c, partner);
+    c->out->summary = (struct ana_fact){ANA_SAY_DEVICE_OTHER_SIZE,
+                                        .who = ana_one_rank(in ? w->index : partner),
+                                        .others = ana_one_rank(in ? partner : w->index),
+                                        .count = (int64_t)(in ? w->op->bytes : other->bytes),
+                                        .of = (int64_t)(in ? other->bytes : w->op->bytes),
+                                        .number = (int64_t)w->op->sequence + 1,
+                                        .comm = w->comm};
+    return true;
+}
+
 static void gather(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m, struct meeting *out)
 {
     out->count = 0;
@@ -112,11 +133,14 @@ bool ana_gpu_mismatch(struct ana_case *c, const struct ana_gpu *gpu)
     struct meeting all = {.op = calloc(c->count + 1, sizeof *all.op), .terms = calloc(c->count + 1, sizeof *all.terms)};
     bool found = false;
     c->memory |= !all.op || !all.terms;
-    for (size_t i = 0; i < gpu->meets && all.op && all.terms && !found; i++)
-        if (gpu->meet[i].lasted_ns >= c->rules.proof_ns) {
-            gather(c, gpu, &gpu->meet[i], &all);
-            found = judge(c, &gpu->meet[i], &all);
-        }
+    for (size_t i = 0; i < gpu->meets && all.op && all.terms && !found; i++) {
+        const struct ana_gpu_meet *m = &gpu->meet[i];
+        if (!m->old)
+            continue;
+        if (!ana_gpu_is_message(m))
+            gather(c, gpu, m, &all);
+        found = ana_gpu_is_message(m) ? judge_message(c, gpu, m) : judge(c, m, &all);
+    }
     free(all.op);
     free(all.terms);
     return found;

@@ -2,6 +2,7 @@
  * without recursion, since jobs are large. */
 #include "trace/verdict/graph.h"
 #include <stdlib.h>
+#include <string.h>
 
 static bool grow(struct ana_graph *g, void **at, size_t count, size_t *room, size_t size)
 {
@@ -51,6 +52,12 @@ void ana_graph_wait(struct ana_graph *g, size_t node, size_t other)
     g->edge[g->edges] =
         (struct ana_graph_edge){(uint32_t)node, (uint32_t)other, g->node[node].first, g->node[other].waited};
     g->node[node].first = g->node[other].waited = (uint32_t)g->edges++;
+}
+
+void ana_graph_count(struct ana_graph *g, size_t node)
+{
+    if (node < g->nodes)
+        g->node[node].counts = 1;
 }
 
 /* Lets those move that wait for the `depth` nodes on the stack and need nobody else.  The stack has room for all. */
@@ -136,6 +143,11 @@ static void enter(struct walk *w, uint32_t node)
     w->edge[w->depth++] = w->g->node[node].first;
 }
 
+static bool counts(const struct ana_graph *g, size_t node)
+{
+    return node < g->ranks || g->node[node].counts;
+}
+
 /* The part that begins with this node is complete.  It is a knot unless somebody in it waits for another part. */
 static void close_part(struct walk *w, uint32_t first)
 {
@@ -146,15 +158,14 @@ static void close_part(struct walk *w, uint32_t first)
     do {
         node = w->stack[--from];
         leaves |= w->leaves[node];
-        ranks |= node < g->ranks;
+        ranks |= counts(g, node);
     } while (node != first);
     uint32_t knot = ranks && !leaves ? ++g->knots : 0;
     for (size_t i = from; i < w->stacked; i++) {
         node = w->stack[i];
         w->on_stack[node] = 0;
         w->leaves[node] = ranks || leaves;
-        if (node < g->ranks)
-            g->knot[node] = knot;
+        g->knot[node] = knot;
     }
     w->stacked = from;
 }
@@ -201,7 +212,12 @@ void ana_graph_find_knots(struct ana_graph *g)
     struct walk w = {.g = g};
     uint32_t *numbers = calloc(n, 5 * sizeof *numbers);
     uint8_t *marks = calloc(n, 2);
-    g->memory |= !numbers || !marks;
+    uint32_t *knot = realloc(g->knot, n * sizeof *knot);
+    g->memory |= !numbers || !marks || !knot;
+    if (knot) {
+        g->knot = knot;
+        memset(knot, 0, n * sizeof *knot);
+    }
     w.number = numbers;
     w.low = numbers + n;
     w.stack = numbers + 2 * n;
@@ -209,8 +225,8 @@ void ana_graph_find_knots(struct ana_graph *g)
     w.edge = numbers + 4 * n;
     w.on_stack = marks;
     w.leaves = marks + n;
-    for (size_t i = 0; numbers && marks && i < g->ranks; i++)
-        if (!g->node[i].moves && !g->node[i].removed && !w.number[i])
+    for (size_t i = 0; numbers && marks && knot && i < g->nodes; i++)
+        if (counts(g, i) && !g->node[i].moves && !g->node[i].removed && !w.number[i])
             walk_from(&w, (uint32_t)i);
     free(numbers);
     free(marks);

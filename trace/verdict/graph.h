@@ -26,6 +26,7 @@ enum ana_node_kind {
 struct ana_graph_node {
     uint8_t kind;    /* enum ana_node_kind */
     uint8_t removed; /* it does not move, and is in no knot */
+    uint8_t counts;  /* it makes a knot, as a rank does */
     uint8_t moves;   /* by itself, or because of others once it is solved */
     uint32_t first;  /* edge; 0: none */
     uint32_t waited; /* first edge in which others wait for it */
@@ -44,7 +45,7 @@ struct ana_graph {
     struct ana_graph_edge *edge;
     bool solved;
     uint32_t asked;
-    uint32_t *knot; /* by rank: number of its knot, from 1; 0: it moves, or waits for another knot */
+    uint32_t *knot; /* by node: number of its knot, from 1; 0: it moves, or waits for another knot */
     uint32_t knots;
     bool memory; /* ran out: what is asked of the graph is not to be trusted */
 };
@@ -61,10 +62,12 @@ void ana_graph_wait(struct ana_graph *graph, size_t node, size_t other);
 void ana_graph_set_moving(struct ana_graph *graph, size_t node);
 /* Says that a node does nothing any more: it neither moves nor is the cause that others do not. */
 void ana_graph_remove(struct ana_graph *graph, size_t node);
+/* Makes a node count in knots as a rank does: an operation that waits by itself, whatever its rank does. */
+void ana_graph_count(struct ana_graph *graph, size_t node);
 /* Finds all that can move, in time linear in nodes and edges: those who wait for all move when the last one moves. */
 void ana_graph_solve(struct ana_graph *graph);
 /* Finds the knots of those that cannot move: ranks that wait for each other and for nobody else who cannot.  They are
- * the strongly connected parts that no edge leaves; a part without a rank counts as nobody. */
+ * the strongly connected parts that no edge leaves; a part without a rank, or another node that counts, is nobody. */
 void ana_graph_find_knots(struct ana_graph *graph);
 
 /* Whether a node can move. */

@@ -37,7 +37,10 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
 /* For how long, in ns, a rank outside MPI has done nothing that is seen; -1: it does something, or is inside. */
 static int64_t stands_outside(struct ana_case *c, size_t index)
 {
-    if (!ana_rank_moves(c, index) || ana_rank_blocked(c, index) || c->moved[index] || !ana_case_known(c, index))
+    const struct ana_waiting *waiting = ana_rank_waiting(c, index);
+    bool in_call =
+        waiting && waiting->kind != ANA_WAITING_DEVICE; /* whether the host waits for its device is not sure */
+    if (!ana_rank_moves(c, index) || in_call || c->moved[index] || !ana_case_known(c, index))
         return -1;
     const struct ana_last_events *last_events = ana_case_last_events(c, index);
     int64_t last = INT64_MIN;
@@ -276,7 +279,8 @@ bool ana_find_no_progress(struct ana_case *c)
         int64_t end = waiting ? waiting->since_ns : p->last_end_ns;
         if (ana_case_ended(c, i))
             continue;
-        if (!ana_case_known(c, i)) {
+        bool device = waiting && waiting->kind == ANA_WAITING_DEVICE; /* it may compute there */
+        if (device || !ana_case_known(c, i)) {
             c->out->culprits = 0;
             return false;
         }

@@ -6,6 +6,7 @@
  *     a collective              by its shape: all who have not come, the root, the ranks before it, or any of them where
  *                               it is not known whom it needs
  *     MPI_Win_lock ..           who holds the lock, or its target, who may have to answer
+ *     operations on a device    gpu_model.c
  *     MPI_Finalize              all; nobody who is in it frees others
  *     anything else             is not known: it may move
  *
@@ -269,6 +270,8 @@ static size_t need_of(struct ana_case *c, struct ana_waiting *p)
     case ANA_WAITING_MESSAGES:
     case ANA_WAITING_POLL:
         return need_of_dependencies(c, p);
+    case ANA_WAITING_DEVICE:
+        return ana_gpu_need(c, p->index);
     case ANA_WAITING_OTHER:
         break;
     }
@@ -344,6 +347,7 @@ bool ana_case_graph(struct ana_case *c)
         return false;
     ana_graph_init(&c->graph, c->count);
     c->finalize = ana_graph_node(&c->graph, ANA_NEVER_MOVES);
+    ana_gpu_model(c);
     for (size_t i = 0; i < c->count; i++)
         add_rank(c, i);
     ana_graph_solve(&c->graph);
@@ -399,7 +403,7 @@ enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *i
             if (c->waiting[k].index != index[i])
                 break;
             bool window = trc_opclass_is_one_sided(c->waiting[k].call->opclass);
-            if (c->waiting[k].kind == ANA_WAITING_POLL || window)
+            if (c->waiting[k].kind == ANA_WAITING_POLL || c->waiting[k].kind == ANA_WAITING_DEVICE || window)
                 return ANA_LIKELY;
         }
     return ANA_PROVEN;

@@ -100,6 +100,8 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
     const struct ana_process *p = &c->job->process[index];
     const struct ana_rank *r = &p->rank;
     struct ana_waiting *waiting = ana_rank_waiting(c, index);
+    if (waiting && waiting->kind == ANA_WAITING_DEVICE)
+        waiting = NULL; /* the call or the operation itself tells more */
     const char *name = NULL;
     const struct trc_sig *sig = waiting ? waiting->sig : r->inside_sig;
     char call[200] = "";

@@ -46,7 +46,8 @@ enum ana_waiting_kind {
     ANA_WAITING_MESSAGES, /* depends on messages, requests, locks */
     ANA_WAITING_POLL,     /* outside, or in and out of MPI_Test or MPI_Iprobe */
     ANA_WAITING_FINALIZE,
-    ANA_WAITING_OTHER /* who it waits for is not known: MPI_Init, I/O, MPI_Win_start */
+    ANA_WAITING_DEVICE, /* outside MPI, or in a call of NCCL, with operations under way on its device */
+    ANA_WAITING_OTHER   /* who it waits for is not known: MPI_Init, I/O, MPI_Win_start */
 };
 
 /* Where a thread is: one for each that is inside a call or polls. */
@@ -168,7 +169,6 @@ struct ana_case {
     size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
-    struct ana_steps **steps; /* by rank index; NULL: nobody has asked */
     uint8_t *gone;            /* by rank index: died, or stopped, before the end: it does nothing more */
     uint8_t *moved;           /* it did something between the samples */
     struct ana_graph graph;   /* its nodes 0 .. count - 1 are the ranks */
@@ -181,6 +181,7 @@ struct ana_case {
     int64_t loops_since_ns;          /* job time since when */
     size_t scans, send_scans;        /* pairs of ranks whose streams were compared, for receives and for sends */
     bool memory;                     /* ran out */
+    struct ana_gpu *gpu;             /* operations on devices (gpu.h) */
     struct ana_finding *out;
     struct ana_kept *kept; /* memory that facts point to */
 };
@@ -247,20 +248,6 @@ struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index);
 /* Frees them; NULL is none. */
 void ana_last_events_free(struct ana_last_events *last_events);
 
-/* steps.c */
-struct ana_step {
-    uint64_t place;              /* in the program: the same number on all ranks */
-    uint64_t identity, sequence; /* of a collective */
-};
-struct ana_steps {
-    struct ana_step *step;
-    size_t count;
-};
-/* The last steps of a blocked rank, read when they are first asked for.  Never NULL: empty when out of memory. */
-const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index);
-/* Frees all steps. */
-void ana_case_free_steps(struct ana_case *c);
-
 /* pair.c */
 /* Finds whether what a dependency needs is under way (dependency->met), and what came instead. */
 void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *dependency,
@@ -276,6 +263,17 @@ int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_depende
 int64_t ana_messages_sent(const struct ana_case *c, size_t sender, size_t receiver);
 /* Whether, by the counters, a message from `sender` is left that `receiver` has not taken. */
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver);
+
+/* gpu.c: gathers the operations under way on devices, as c->gpu.  False: out of memory. */
+bool ana_case_gpu(struct ana_case *c);
+/* Frees them. */
+void ana_case_free_gpu(struct ana_case *c);
+/* gpu_model.c: writes what the host of a rank waits for on its device.  False: nothing is under way there. */
+bool ana_gpu_waiting(struct ana_case *c, size_t index, struct ana_waiting *out);
+/* Adds the operations to the graph. */
+void ana_gpu_model(struct ana_case *c);
+/* Adds a node that moves when any operation of the rank can end, and returns it. */
+size_t ana_gpu_need(struct ana_case *c, size_t index);
 
 /* model.c */
 /* Finds who can move on and who cannot, and the knots.  False: out of memory. */
@@ -403,11 +401,9 @@ bool ana_gpu_anybody_waits(struct ana_case *c); /* an operation of somebody who 
 bool ana_find_mismatch(struct ana_case *c);
 /* A receive waits for a message that nobody sends, or a send for a receive that nobody posts. */
 bool ana_find_unmatched(struct ana_case *c);
-bool ana_find_near(struct ana_case *c);      /* another message came than the one that is waited for */
 bool ana_find_truncated(struct ana_case *c); /* a message was longer than the room for it, and MPI ended the job */
 /* Ranks came to MPI_Finalize while others wait for them. */
 bool ana_find_early_exit(struct ana_case *c);
-bool ana_find_left_out(struct ana_case *c); /* a rank went past a collective in which the others wait */
 /* Ranks wait for each other in a circle. */
 bool ana_find_cycle(struct ana_case *c);
 /* A rank has not come to a collective that others wait in. */

@@ -90,6 +90,25 @@ static bool doubt_orders(struct ana_case *c)
     return done;
 }
 
+/* A host in no other call waits for what is under way on its device, as far as is known. */
+static bool wait_for_device(struct ana_case *c, size_t index)
+{
+    struct ana_waiting device;
+    size_t first = c->first_waiting[index];
+    if (ana_case_ended(c, index) || !ana_gpu_waiting(c, index, &device))
+        return true;
+    for (size_t i = first; i < c->waiting_count; i++)
+        if (c->waiting[i].kind == ANA_WAITING_OTHER &&
+            trc_opclass_category(c->waiting[i].call->opclass) == TRC_CAT_NCCL)
+            c->waiting[i].kind = ANA_WAITING_DEVICE;
+    if (c->waiting_count > first)
+        return true;
+    if (!room((void **)&c->waiting, c->waiting_count, &c->waiting_room, sizeof *c->waiting))
+        return false;
+    c->waiting[c->waiting_count++] = device;
+    return true;
+}
+
 bool ana_case_waiting(struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -105,6 +124,8 @@ bool ana_case_waiting(struct ana_case *c)
                 return false;
         }
         c->sure[i] = r->counted && c->waiting_count - c->first_waiting[i] >= threads;
+        if (!wait_for_device(c, i))
+            return false;
     }
     c->first_waiting[c->count] = c->waiting_count;
     return doubt_orders(c);

@@ -1,0 +1,142 @@
+/* Operations on devices that wait for each other: in other orders on their streams, or by way of hosts that wait
+ * elsewhere for those that wait here. */
+#include "trace/verdict/gpu.h"
+
+static uint32_t knot_of(const struct ana_case *c, const struct ana_gpu_meet *m)
+{
+    return ana_graph_moves(&c->graph, m->node) ? 0 : c->graph.knot[m->node];
+}
+
+/* ---- hosts ------------------------------------------------------------------------------------------------------ */
+
+/* Writes those who have not come and wait, in MPI or for another operation, for those who wait here. */
+static size_t find_hosts(struct ana_case *c, const struct ana_gpu_meet *m, size_t *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->missing_count; i++)
+        if (ana_rank_waiting(c, m->missing[i]) && ana_rank_knot(c, m->missing[i]) == knot_of(c, m))
+            out[n++] = m->missing[i];
+    return n;
+}
+
+/* Blames those of whom there are fewer. */
+static bool judge_hosts(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+{
+    size_t hosts = find_hosts(c, m, gpu->room);
+    bool message = ana_gpu_is_message(m);
+    if (hosts == 0 || !ana_case_settle(c, message ? ANA_CLASS_UNMATCHED : ANA_CLASS_CYCLE, ANA_LIKELY, m->lasted_ns))
+        return false;
+    struct ana_ranks others = ana_case_ranks(c, gpu->room, hosts);
+    size_t n = ana_gpu_waiting_in(gpu, m);
+    for (size_t i = 0; i < n && n <= hosts; i++)
+        ana_case_blame(c, gpu->room[i]);
+    for (size_t i = 0; i < others.n && n >= hosts; i++)
+        ana_case_blame(c, others.index[i]);
+    if (message) {
+        ana_gpu_say_unmatched(c, gpu, m);
+        return true;
+    }
+    struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SAY_DEVICE_AND_HOST);
+    fact.who = ana_case_ranks(c, gpu->room, n);
+    fact.others = others;
+    if (others.n)
+        fact.other_call = ana_waiting_call(ana_rank_waiting(c, others.index[0]));
+    c->out->summary = fact;
+    c->out->next = (struct ana_fact){.id = ANA_SAY_DEVICE_AND_HOST_NEXT};
+    return true;
+}
+
+/* ---- orders on streams ------------------------------------------------------------------------------------------ */
+
+/* One of its knot that comes before it on a stream. */
+static size_t next_of(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+{
+    for (size_t i = m->first; i < m->first + m->count; i++) {
+        const struct ana_gpu_wait *w = &gpu->wait[i], *other;
+        bool starts = w->op->state >= TRC_GPU_STARTED;
+        for (size_t at = ana_gpu_first(gpu, w->index); !starts && (other = ana_gpu_at(gpu, at, w->index)); at++)
+            if (other->op->stream == w->op->stream && other->op->number < w->op->number &&
+                other->op->group != w->op->group && knot_of(c, &gpu->meet[other->meet]) == knot_of(c, m))
+                return other->meet;
+    }
+    return SIZE_MAX;
+}
+
+/* The first of a circle that this one leads to; SIZE_MAX: none. */
+static size_t find_circle(const struct ana_case *c, const struct ana_gpu *gpu, size_t at)
+{
+    for (size_t n = 0; n < gpu->meets && at != SIZE_MAX; n++) /* so many steps end within it */
+        at = next_of(c, gpu, &gpu->meet[at]);
+    return at;
+}
+
+/* Tells who is in each of a circle: its kernel runs there. */
+static void add_circle(struct ana_case *c, struct ana_gpu *gpu, size_t first)
+{
+    size_t at = first;
+    do {
+        const struct ana_gpu_meet *m = &gpu->meet[at];
+        size_t n = 0;
+        for (size_t i = m->first; i < m->first + m->count; i++)
+            if (gpu->wait[i].op->state == TRC_GPU_STARTED && (n == 0 || gpu->room[n - 1] != gpu->wait[i].index))
+                gpu->room[n++] = gpu->wait[i].index;
+        struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SAY_DEVICE_IN);
+        fact.who = ana_case_ranks(c, gpu->room, n);
+        if (n)
+            ana_case_fact(c, fact);
+        at = next_of(c, gpu, m);
+    } while (at != first && c->out->facts < 4);
+}
+
+static bool judge_circle(struct ana_case *c, struct ana_gpu *gpu, size_t first)
+{
+    int64_t lasted = INT64_MAX;
+    size_t at = first;
+    do {
+        lasted = gpu->meet[at].lasted_ns < lasted ? gpu->meet[at].lasted_ns : lasted;
+        at = next_of(c, gpu, &gpu->meet[at]);
+    } while (at != first);
+    /* All are on their streams: no program can take that back. */
+    if (!ana_case_settle(c, ANA_CLASS_CYCLE, ANA_PROVEN, lasted))
+        return false;
+    bool message = false;
+    do {
+        const struct ana_gpu_meet *m = &gpu->meet[at];
+        message |= ana_gpu_is_message(m);
+        for (size_t i = m->first; i < m->first + m->count; i++)
+            ana_case_blame(c, gpu->wait[i].index);
+        at = next_of(c, gpu, m);
+    } while (at != first);
+    const struct ana_gpu_meet *other = &gpu->meet[next_of(c, gpu, &gpu->meet[first])];
+    struct ana_fact fact =
+        ana_gpu_fact(c, gpu, &gpu->meet[first], message ? ANA_SAY_DEVICE_CIRCLE : ANA_SAY_DEVICE_ORDER);
+    fact.other_call = ana_gpu_call_of(c, &gpu->wait[other->first]);
+    fact.other_comm = other->comm;
+    c->out->summary = fact;
+    c->out->next = (struct ana_fact){.id = ANA_SAY_DEVICE_ORDER_NEXT};
+    add_circle(c, gpu, first);
+    return true;
+}
+
+static bool find_hosts_of(struct ana_case *c, struct ana_gpu *gpu, bool message, bool running)
+{
+    for (size_t i = 0; i < gpu->meets; i++) {
+        const struct ana_gpu_meet *m = &gpu->meet[i];
+        if (m->old && ana_gpu_is_message(m) == message && knot_of(c, m) && ana_gpu_is_waited_in(gpu, m) == running &&
+            judge_hosts(c, gpu, m))
+            return true;
+    }
+    return false;
+}
+
+bool ana_gpu_knot(struct ana_case *c, struct ana_gpu *gpu)
+{
+    for (size_t i = 0; i < gpu->meets; i++) {
+        size_t first = gpu->meet[i].old && knot_of(c, &gpu->meet[i]) ? find_circle(c, gpu, i) : SIZE_MAX;
+        if (first != SIZE_MAX && judge_circle(c, gpu, first))
+            return true;
+    }
+    /* A message without its other end tells most; what is behind others on its streams, least. */
+    return find_hosts_of(c, gpu, true, true) || find_hosts_of(c, gpu, false, true) ||
+           find_hosts_of(c, gpu, true, false) || find_hosts_of(c, gpu, false, false);
+}
