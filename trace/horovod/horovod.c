@@ -354,6 +354,8 @@ static void look_at(const struct ana_job *job, const struct ana_hvd *all, struct
 
 static void mark_submitters(struct ana_hvd_set *set, const struct hvd_work *work)
 {
+    if (work->member[0].answered && !set->pending)
+        set->rank[0].asks = false;
     for (size_t i = 0; i < set->tensors; i++) {
         struct ana_hvd_tensor *t = &set->tensor[i];
         bool cached = ana_hvd_cache_bit(&work->cache, (int32_t)i) != ANA_HVD_NO_BIT, all = true;

@@ -54,6 +54,7 @@ struct ana_hvd_tensor {
     int64_t *submitted_ns; /* when it was the last time, though it has been agreed on since; ANA_HVD_NEVER */
     uint64_t *submitted_cycle;
     uint32_t *form; /* what each rank's request said of it since: 1 + the place in ana_hvd_set.form; 0: nothing seen */
+    uint32_t agreed_form; /* ... and when it was agreed on by name last */
 };
 
 /* What a request says of its tensor.  All ranks must say the same; of an allgather the first dimension is free. */
@@ -82,6 +83,7 @@ struct ana_hvd_refusal {
     int64_t ns;
     uint64_t step; /* under way then */
     enum ana_hvd_reason reason;
+    char usual[ANA_HVD_VALUE];   /* that in which they differ as all had it when they agreed before; "" unknown */
     char error[200];             /* as Horovod words it; cut off where it is longer */
     char (*said)[ANA_HVD_VALUE]; /* by member, that in which they differ: "float32", "[64, 32]" ..; "" unknown */
 };

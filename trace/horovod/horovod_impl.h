@@ -30,7 +30,10 @@ struct hvd_member {
     uint32_t comm;          /* of the set, in this file */
     struct hvd_said *queue; /* read and not yet looked at, in order of cycles */
     size_t queued, queue_room, queue_at;
-    uint64_t in[TRC_SAID_WORDS];        /* the words it puts in now, what was agreed on left out */
+    uint64_t in[TRC_SAID_WORDS]; /* the words it puts in now, what was agreed on left out */
+    bool asking;                 /* by name, in its last words, which hold until it says others */
+    uint64_t words_cycle;
+    bool answered;                      /* member 0: of what it asked for, something was agreed on */
     uint64_t said_cycle, said_sequence; /* its last AND that was written */
     int64_t first_ns;
     bool held; /* nothing was read behind that */

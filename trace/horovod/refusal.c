@@ -117,6 +117,9 @@ void hvd_refuse(struct ana_hvd_set *set, size_t tensor, uint64_t cycle, int64_t 
     trc_clean_text(f->error);
     f->reason = reason_of(f->error);
     read_values(f->error, f->reason, value);
+    f->usual[0] = 0;
+    if (t->agreed_form)
+        write_value(&set->form[t->agreed_form - 1], f->reason, f->usual);
     for (size_t m = 0; m < set->ranks; m++)
         if (t->form[m])
             write_value(&set->form[t->form[m] - 1], f->reason, f->said[m]);

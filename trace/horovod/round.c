@@ -42,6 +42,27 @@ static size_t ready_words(const struct hvd_work *work, size_t n)
     return n == 2 * expected ? expected : n;
 }
 
+static void ask_for_shutdown(const struct round *r, size_t m, int64_t ns)
+{
+    struct ana_hvd_rank *rank = &r->set->rank[m];
+    if (rank->wants_shutdown)
+        return;
+    rank->wants_shutdown = true;
+    rank->shutdown_ns = ns;
+    rank->shutdown_cycle = r->cycle;
+}
+
+static void ask_by_name(const struct round *r, size_t m, int64_t ns)
+{
+    struct ana_hvd_rank *rank = &r->set->rank[m];
+    if (rank->asks && !r->work->member[m].answered)
+        return;
+    r->work->member[m].answered = false;
+    rank->asks = true;
+    rank->asks_cycle = r->cycle;
+    rank->asks_ns = ns;
+}
+
 static void put_in(struct round *r, size_t m, const struct hvd_said *said)
 {
     struct hvd_member *member = &r->work->member[m];
@@ -52,27 +73,27 @@ static void put_in(struct round *r, size_t m, const struct hvd_said *said)
         return;
     size_t ready = ready_words(r->work, n);
     uint64_t status = word_at(in, 0);
-    if (!(status & NO_SHUTDOWN) && !rank->wants_shutdown) {
-        rank->wants_shutdown = true;
-        rank->shutdown_ns = said->begin_ns;
-        rank->shutdown_cycle = r->cycle;
-    }
-    if (!(status & NO_UNCACHED) && !rank->asks) {
-        rank->asks = true;
-        rank->asks_cycle = r->cycle;
-        rank->asks_ns = said->begin_ns;
-    }
+    if (!(status & NO_SHUTDOWN))
+        ask_for_shutdown(r, m, said->begin_ns);
+    member->asking = !(status & NO_UNCACHED);
+    member->words_cycle = r->cycle;
+    if (member->asking)
+        ask_by_name(r, m, said->begin_ns);
     size_t set = 0;
     for (size_t i = 0; i < ready; i++)
         set += (size_t)__builtin_popcountll(i == 0 ? word_at(in, 0) & ~7ull : word_at(in, i));
     bool all = set > 0 && set == r->work->cache.used;
     rank->maybe_joined = m == 0 && all && (rank->maybe_joined || !(status & NO_UNCACHED));
+    if (rank->maybe_joined) { /* or it has submitted all: then what stays set when others change tells */
+        memset(member->in, 0, sizeof member->in);
+        return;
+    }
     for (size_t i = 0; i < ready; i++) {
         uint64_t word = word_at(in, i), fresh = word & ~member->in[i];
         member->in[i] = word;
         if (i == 0)
             fresh &= ~7ull;
-        for (; fresh && !rank->joined && !rank->maybe_joined; fresh &= fresh - 1) {
+        for (; fresh && !rank->joined; fresh &= fresh - 1) {
             uint32_t bit = (uint32_t)(i * 64 + (unsigned)__builtin_ctzll(fresh)) - HVD_STATUS_BITS;
             int32_t t = hvd_tensor_at_bit(r->set, r->work, bit);
             if (t >= 0)
@@ -228,8 +249,18 @@ static void take_words(struct round *r, size_t m)
 static void take_requests(struct round *r, size_t m)
 {
     bool shutdown = false;
-    (void)m;
     ana_hvd_requests(r->said->bytes, r->said->size, take_request, r, &shutdown);
+    if (shutdown)
+        ask_for_shutdown(r, m, r->said->begin_ns);
+}
+
+/* Whether others still wait for something by name: then the root may have asked for that, too. */
+static bool names_pending(const struct round *r)
+{
+    for (size_t i = 0; r->set->pending && i < r->set->tensors; i++)
+        if (r->set->tensor[i].pending && ana_hvd_cache_bit(&r->work->cache, (int32_t)i) == ANA_HVD_NO_BIT)
+            return true;
+    return false;
 }
 
 static void play_cycle(struct round *r)
@@ -242,6 +273,9 @@ static void play_cycle(struct round *r)
     find_stall(r);
     const struct hvd_said *invalid = take_each(r, TRC_SAID_OR, NULL);
     const struct hvd_said *answer = take_each(r, TRC_SAID_RESPONSE, NULL);
+    struct hvd_member *root = &r->work->member[0];
+    if (answer && root->asking && root->words_cycle != r->cycle) /* the same words as before are not said again */
+        ask_by_name(r, 0, answer->begin_ns);
     const uint8_t *in, *out;
     size_t n = round ? words_of(round, &in, &out) : 0;
     if (n && !answer && (word_at(out, 0) & NO_UNCACHED)) {
@@ -254,9 +288,16 @@ static void play_cycle(struct round *r)
         if (answer) {
             r->work->cache.capacity = r->set->cache ? r->work->cache.capacity : 0;
             ana_hvd_responses(answer->bytes, answer->size, take_response, r, &shutdown);
+            bool asked = !shutdown;
+            for (size_t m = 0; m < r->set->ranks; m++)
+                asked |= r->set->rank[m].wants_shutdown;
+            if (!asked) /* nobody else did */
+                ask_for_shutdown(r, 0, answer->begin_ns);
         }
-        if (r->root_answered) /* all of it, as far as can be told */
-            r->set->rank[0].asks = false;
+        if (r->root_answered) {
+            root->answered = true;
+            r->set->rank[0].asks &= names_pending(r); /* else that was all of it, as far as can be told */
+        }
     }
     if (r->work->cache.dropped) /* the bits are about to get other meanings */
         for (size_t m = 0; m < r->set->ranks; m++)

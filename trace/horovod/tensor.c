@@ -182,6 +182,8 @@ bool hvd_agree(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, u
     if (refused) {
         hvd_refuse(set, (size_t)tensor, cycle, ns, refused);
     } else {
+        for (size_t m = 0; m < set->ranks; m++)
+            t->agreed_form = t->form[m] ? t->form[m] : t->agreed_form;
         count_lateness(set, work, t);
         t->done++;
         t->step = set->steps + 1;

@@ -112,7 +112,7 @@ void hvd_submitters(const struct loops *l)
 
 /* ---- refused, left, late ---------------------------------------------------------------------------------------- */
 
-/* Marks who said something else of a refused tensor than most.  Of equally many on both sides all are marked.  *odd and
+/* Marks who said something else of a refused tensor than when it was agreed on before, else than most.  Of equally many on both sides all are marked.  *odd and
  * *usual: members of the two sides. */
 static void mark_odd(struct loops *l, const struct ana_hvd_refusal *f, size_t *odd, size_t *usual)
 {
@@ -131,6 +131,14 @@ static void mark_odd(struct loops *l, const struct ana_hvd_refusal *f, size_t *o
             *odd = m;
         }
     }
+    for (size_t m = 0; m < l->set->ranks; m++)
+        if (*f->usual && strcmp(f->said[m], f->usual) == 0) { /* what all said before is right, however few say it */
+            *usual = m;
+            best = SIZE_MAX;
+        }
+    for (size_t m = 0; m < l->set->ranks && best == SIZE_MAX; m++)
+        if (*f->said[m] && strcmp(f->said[m], f->usual) != 0)
+            *odd = m;
     for (size_t m = 0; m < l->set->ranks; m++) {
         bool other = strcmp(f->said[m], f->said[*usual]) != 0;
         l->mark[m] = *f->said[m] && (other || (best == least && *odd != *usual));
@@ -197,7 +205,7 @@ static bool early_exit(struct loops *l)
             since = r->shutdown_ns;
         }
     }
-    bool unseen = set->rank[0].asks && !set->rank[0].maybe_joined;
+    bool unseen = set->rank[0].asks;
     if (first == UINT64_MAX || (!set->pending && !unseen && !joined))
         return false;
     bool innocent = false;

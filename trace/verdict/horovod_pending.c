@@ -107,12 +107,35 @@ static bool name_mismatch(struct loops *l, int64_t since)
 
 /* ---- not submitted ---------------------------------------------------------------------------------------------- */
 
+/* A tensor of another process set that a rank waits for; NULL: none.  What a coordinator asks for has no name. */
+static const struct ana_hvd_tensor *waits_elsewhere(const struct loops *l, size_t member)
+{
+    static const struct ana_hvd_tensor unnamed;
+    for (size_t s = 0; s < l->hvd->sets; s++) {
+        const struct ana_hvd_set *set = &l->hvd->set[s];
+        size_t m = 0;
+        while (m < set->ranks && set->rank[m].index != l->set->rank[member].index)
+            m++;
+        if (set == l->set || m == set->ranks || !hvd_has_file(l, member))
+            continue;
+        for (size_t i = 0; i < set->tensors; i++)
+            if (set->tensor[i].pending && has(&set->tensor[i], m))
+                return &set->tensor[i];
+        if (m == 0 && set->rank[0].asks)
+            return &unnamed;
+    }
+    return NULL;
+}
+
 /* Only member 0 waits, for what is on no wire. */
-static bool root_alone(struct loops *l)
+static bool root_alone(struct loops *l, bool across)
 {
     const struct ana_hvd_rank *root = &l->set->rank[0];
     if (!root->asks || root->maybe_joined || root->wants_shutdown || l->set->now_ns - root->asks_ns < l->notable_ns)
         return false;
+    for (size_t m = 1; m < l->set->ranks; m++)
+        if (!across && waits_elsewhere(l, m)) /* that set tells for whom */
+            return false;
     l->mark[0] = 1;
     l->c->out->summary =
         (struct ana_fact){ANA_SAY_HVD_ROOT_ALONE, .who = ANA_CULPRITS, .number = (int64_t)root->asks_cycle};
@@ -136,21 +159,6 @@ static const struct ana_hvd_tensor *own_tensor(const struct loops *l)
     return NULL;
 }
 
-/* Whether a rank waits for a tensor of another process set. */
-static const struct ana_hvd_tensor *waits_elsewhere(const struct loops *l, size_t member)
-{
-    for (size_t s = 0; s < l->hvd->sets; s++) {
-        const struct ana_hvd_set *set = &l->hvd->set[s];
-        size_t m = 0;
-        while (m < set->ranks && set->rank[m].index != l->set->rank[member].index)
-            m++;
-        for (size_t i = 0; set != l->set && m < set->ranks && hvd_has_file(l, member) && i < set->tensors; i++)
-            if (set->tensor[i].pending && has(&set->tensor[i], m))
-                return &set->tensor[i];
-    }
-    return NULL;
-}
-
 /* Who keeps the others waiting, and what of theirs can be told. */
 struct lagging {
     const struct ana_hvd_tensor *tensor;    /* that the others wait for, or that only they submitted */
@@ -163,26 +171,46 @@ struct lagging {
     bool tie;                               /* as many have submitted it as have not, and it is new */
 };
 
+/* Whether those who have not submitted a tensor have submitted nothing else either that is pending. */
+static bool are_idle(const struct loops *l, const struct ana_hvd_tensor *t)
+{
+    for (size_t i = 0; i < l->set->tensors; i++)
+        for (size_t m = 0; l->set->tensor[i].pending && m < l->set->ranks; m++)
+            if (t->submitted[m] == ANA_HVD_NO && has(&l->set->tensor[i], m))
+                return false;
+    return true;
+}
+
 /* Marks the culprits: few ranks that alone know a new name; for a known name, those who have not submitted it. */
 static void find_culprits(struct loops *l, struct lagging *g)
 {
     const struct ana_hvd_tensor *t = g->tensor;
     size_t yes = hvd_count(l, t->submitted, ANA_HVD_YES), no = hvd_count(l, t->submitted, ANA_HVD_NO);
     size_t unknown = hvd_count(l, t->submitted, ANA_HVD_UNKNOWN);
-    g->minority = !t->done && yes < no;
-    g->tie = !t->done && yes == no;
-    uint8_t odd = g->minority ? ANA_HVD_YES : no == 0 && unknown == 1 ? ANA_HVD_UNKNOWN : ANA_HVD_NO;
-    bool elsewhere = true;
+    g->minority = !t->done && yes + unknown < no;
+    g->tie = !t->done && !g->minority && yes <= no && !(unknown && are_idle(l, t));
+    bool only_root = no == 0 && unknown == 1; /* all others have: so it has not */
+    g->tie |= only_root && yes == 1 && l->set->rank[0].asks;
+    uint8_t odd = g->minority ? ANA_HVD_YES : only_root ? ANA_HVD_UNKNOWN : ANA_HVD_NO;
+    size_t victims = 0, marked = 0;
+    for (size_t m = 0; m < l->set->ranks; m++)
+        if (t->submitted[m] == odd) {
+            const struct ana_hvd_tensor *other = g->minority ? NULL : waits_elsewhere(l, m);
+            l->mark[m] = other ? 2 : 1;
+            g->elsewhere = other ? other : g->elsewhere;
+            victims += other != NULL;
+            marked++;
+        }
+    if (victims < marked) /* who waits in another process set only waits, where another does not */
+        g->elsewhere = NULL;
     for (size_t m = l->set->ranks; m-- > 0;) {
-        if (!(l->mark[m] = t->submitted[m] == odd))
+        l->mark[m] = l->mark[m] == 1 || (l->mark[m] && g->elsewhere);
+        if (!l->mark[m])
             continue;
         g->culprit = m;
         if (l->set->rank[m].main_inside && l->set->now_ns - l->set->rank[m].main_since_ns >= l->notable_ns)
             g->crossed = m;
-        elsewhere &= (g->elsewhere = waits_elsewhere(l, m)) != NULL;
     }
-    if (!elsewhere || g->minority)
-        g->elsewhere = NULL;
 }
 
 /* Counts the tensors that a culprit lacks, and those that a step has: those of the last step, and what is lacking. */
@@ -196,6 +224,25 @@ static void count_lacking(const struct loops *l, struct lagging *g)
         g->lacking += lacking;
         g->of += lacking || (t->done && t->step >= l->set->steps);
     }
+}
+
+/* Of two sides with a new tensor each, the smaller one is odd; of equal ones neither. */
+static void weigh_sides(struct loops *l, struct lagging *g)
+{
+    size_t waiting = hvd_count(l, g->tensor->submitted, ANA_HVD_YES), own = hvd_count(l, l->mark, 1);
+    if (waiting == own) {
+        g->own = NULL;
+        return;
+    }
+    g->tie = false;
+    if (waiting > own)
+        return;
+    const struct ana_hvd_tensor *swapped = g->tensor;
+    g->tensor = g->own;
+    g->own = swapped;
+    for (size_t m = l->set->ranks; m-- > 0;)
+        if ((l->mark[m] = has(swapped, m)))
+            g->culprit = m;
 }
 
 static void say_lagging(const struct loops *l, const struct lagging *g)
@@ -230,7 +277,7 @@ static void say_lagging(const struct loops *l, const struct lagging *g)
     } else if (g->tie) {
         say.id = ANA_SAY_HVD_HALF;
         say.who = hvd_ranks(l, t->submitted, ANA_HVD_YES);
-        say.others = hvd_ranks(l, t->submitted, ANA_HVD_NO);
+        say.others = hvd_ranks(l, l->mark, 1);
     } else {
         say.id = ANA_SAY_HVD_LACKS;
     }
@@ -260,7 +307,7 @@ static bool pending(struct loops *l, bool across)
     const struct ana_hvd_set *set = l->set;
     struct lagging g = {.tensor = hvd_pending(l), .culprit = SIZE_MAX, .crossed = SIZE_MAX};
     if (!g.tensor)
-        return root_alone(l);
+        return root_alone(l, across);
     int64_t since = last_move(l);
     if (since < g.tensor->since_ns)
         since = g.tensor->since_ns;
@@ -271,8 +318,10 @@ static bool pending(struct loops *l, bool across)
     find_culprits(l, &g);
     if (g.elsewhere && !across)
         return false;
-    count_lacking(l, &g);
     g.own = g.minority ? NULL : own_tensor(l);
+    if (g.own && g.tie)
+        weigh_sides(l, &g);
+    count_lacking(l, &g);
     bool hidden = g.culprit == 0 && !g.minority && set->rank[0].asks;
     bool circle = g.own && g.tensor->done && g.own->done && g.crossed == SIZE_MAX;
     say_lagging(l, &g);
