@@ -262,8 +262,11 @@ struct ana_segment_stat {
     int64_t cost_ns,
         direct_ns;            /* waiting of other ranks that it caused, delay.h; of it at the rank itself; -1 unknown */
     double *by_rank_ns;       /* by rank index: its median; NAN: has none */
-    int64_t *cost_by_rank_ns; /* by rank index */
-    uint64_t *times_by_rank;  /* by rank index */
+    int64_t *cost_by_rank_ns; /* by rank index, and so what follows */
+    uint64_t *times_by_rank, *waits_by_rank;
+    double *squares_by_rank; /* of the waits that it cost, in ns^2, as in ana_wait */
+    uint64_t spikes;         /* of the worst rank: times that are SPIKE_TIMES its median, or more */
+    double spikes_ns;        /* all of these together */
 };
 /* Writes "Waitall app.c:20 -> Allreduce app.c:30"; "all others" for the row of several places. */
 void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size);
@@ -299,7 +302,7 @@ struct ana_summary {
     struct ana_site *sites;
     size_t segment_count; /* sorted by cost, then by how much longer than its median it took, then by time */
     struct ana_segment_stat *segments;
-    void *segment_block[3];                  /* what they point to; for ana_summary_free */
+    void *segment_block[5];                  /* what they point to; for ana_summary_free */
     int64_t cost_inside_ns, cost_unknown_ns; /* waiting that time inside calls caused; that nothing known did */
     struct ana_efficiency efficiency;
     uint64_t unmatched_sends, unmatched_receives;

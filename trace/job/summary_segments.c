@@ -1,6 +1,7 @@
 /* Summaries of what threads do between their calls: the segments of all ranks, joined by the places in the program. */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
+#include "trace/util/trouble.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -164,6 +165,8 @@ static void add_to_row(struct ana_segment_stat *row, const struct ana_segment *s
     row->total_ns = ana_plus(row->total_ns, segment->total_ns);
     int64_t cost_ns = ana_plus(segment->cost.direct_ns, segment->cost.passed_ns);
     row->cost_by_rank_ns[index] = ana_plus(row->cost_by_rank_ns[index], cost_ns);
+    row->waits_by_rank[index] += segment->cost.waits;
+    row->squares_by_rank[index] += segment->cost.squares;
     row->cost_ns = ana_plus(row->cost_ns, cost_ns);
     row->direct_ns = ana_plus(row->direct_ns, segment->cost.direct_ns);
     row->shortest_ns = segment->min_ns < row->shortest_ns ? segment->min_ns : row->shortest_ns;
@@ -175,6 +178,19 @@ static void add_to_row(struct ana_segment_stat *row, const struct ana_segment *s
     for (size_t b = 0; segment->bucket && b < TRC_BUCKETS; b++) {
         uint64_t n = (uint64_t)bucket[b] + segment->bucket[b];
         bucket[b] = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+    }
+}
+
+/* Adds those times of the worst rank that are far longer than usual; their buckets tell them within 1/16. */
+static void add_spikes(struct ana_segment_stat *row, const struct ana_segment *segment)
+{
+    double usual = row->by_rank_ns[row->worst_index];
+    for (uint32_t b = 0; segment->index == row->worst_index && segment->bucket && b < TRC_BUCKETS; b++) {
+        double low = (double)trc_bucket_low(b), each = (low + (double)trc_bucket_low(b + 1) - 1) / 2;
+        if (low < SPIKE_TIMES * usual || !segment->bucket[b])
+            continue;
+        row->spikes += segment->bucket[b];
+        row->spikes_ns += segment->bucket[b] * fmin(each, (double)segment->longest_ns);
     }
 }
 
@@ -227,12 +243,12 @@ static bool make_rows(struct ana_summary *s, size_t n, size_t ranks)
 {
     double *by_rank = calloc(n * ranks + 1, sizeof *by_rank);
     int64_t *cost = calloc(n * ranks + 1, sizeof *cost);
-    uint64_t *times = calloc(n * ranks + 1, sizeof *times);
+    uint64_t *times = calloc(n * ranks + 1, sizeof *times), *waits = calloc(n * ranks + 1, sizeof *waits);
+    double *squares = calloc(n * ranks + 1, sizeof *squares);
     s->segments = calloc(n + 1, sizeof *s->segments);
-    s->segment_block[0] = by_rank;
-    s->segment_block[1] = cost;
-    s->segment_block[2] = times;
-    if (!by_rank || !cost || !times || !s->segments)
+    void *block[] = {by_rank, cost, times, waits, squares};
+    memcpy(s->segment_block, block, sizeof block);
+    if (!by_rank || !cost || !times || !waits || !squares || !s->segments)
         return false;
     for (size_t i = 0; i < n * ranks; i++)
         by_rank[i] = NAN;
@@ -240,6 +256,8 @@ static bool make_rows(struct ana_summary *s, size_t n, size_t ranks)
         s->segments[i] = (struct ana_segment_stat){.by_rank_ns = by_rank + i * ranks,
                                                    .cost_by_rank_ns = cost + i * ranks,
                                                    .times_by_rank = times + i * ranks,
+                                                   .waits_by_rank = waits + i * ranks,
+                                                   .squares_by_rank = squares + i * ranks,
                                                    .shortest_ns = INT64_MAX,
                                                    .longest_ns = -1};
     s->segment_count = n;
@@ -262,11 +280,15 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
         describe_end(job, why, row->from, &s->segments[row->at].from);
         describe_end(job, why, row->to, &s->segments[row->at].to);
     }
-    for (size_t i = 0; i < s->segment_count; i++) {
+    for (size_t i = 0; i < s->segment_count; i++)
         compare_ranks(&s->segments[i], job->count, bucket + i * TRC_BUCKETS, room);
-        if (!why->delays)
-            s->segments[i].cost_ns = s->segments[i].direct_ns = -1;
+    for (size_t i = 0; i < why->segments.count; i++) {
+        const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+        if (segment->count && ana_selected(s->selection.ranks, segment->index))
+            add_spikes(&s->segments[row_of(rows, segment)->at], segment);
     }
+    for (size_t i = 0; i < s->segment_count && !why->delays; i++)
+        s->segments[i].cost_ns = s->segments[i].direct_ns = -1;
     qsort(s->segments, s->segment_count, sizeof *s->segments, by_cost);
 }
 

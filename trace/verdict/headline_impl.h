@@ -15,6 +15,8 @@ void ana_line_say(struct ana_line line, const char *format, ...) __attribute__((
  * written. */
 bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line,
                   enum ana_weight *weight);
+/* What the shares of a sentence refer to, where it is not the run: " so far". */
+const char *ana_span_words(const struct ana_summary *s);
 /* The share of the ranks' analysed time that they lost waiting for others; NAN unknown. */
 double ana_lost_share(const struct ana_summary *s);
 

@@ -35,8 +35,7 @@ double ana_lost_share(const struct ana_summary *s)
     return share_of_all(s, lost_ns);
 }
 
-/* What the shares of a sentence refer to, where it is not the run. */
-static const char *span_words(const struct ana_summary *s)
+const char *ana_span_words(const struct ana_summary *s)
 {
     return !s->exact ? " of this window" : s->analysed < 1 ? " so far" : "";
 }
@@ -99,7 +98,7 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     const struct ana_collective *c = s->collective_count ? &s->collectives[0] : NULL;
     struct latecomer late = worst_latecomer(job, s);
     bool part_of_job = is_part(job, s);
-    const char *all = part_of_job ? "those selected" : "all", *span = span_words(s);
+    const char *all = part_of_job ? "those selected" : "all", *span = ana_span_words(s);
     double share = c ? share_of_all(s, part_of_job ? late.all_ns : c->lost_ns) : 0;
     if (!c || c->instances == 0 || !(share >= NOTABLE_SHARE))
         return false;
@@ -130,8 +129,11 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
     struct latecomer late = worst_latecomer(job, s);
     struct ana_line line = {text, size};
     double lost = (double)late.lost_ns;
+    if (ana_late_segment(job, s, out, text, size))
+        return true;
     *out = (struct ana_late){
-        .index = late.index,
+        .rank = {late.index},
+        .ranks = 1,
         .share = late.lost_ns > 0 ? share_of_all(s, late.lost_ns) : 0,
         .times = late.squares > 0 ? lost * lost / late.squares : 0,
         .lost_ns = lost,
@@ -160,7 +162,7 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
         bool sends = w->kind == ANA_LATE_SENDER;
         ana_line_say(line, "rank %s %s rank %s: +%s each, %s of rank %s's time%s", ana_rank_label(job, w->culprit).text,
                      sends ? "sends late to" : "receives late from", ana_rank_label(job, w->waiter).text, each, cost,
-                     ana_rank_label(job, w->waiter).text, s->exact ? span_words(s) : " in this window");
+                     ana_rank_label(job, w->waiter).text, s->exact ? ana_span_words(s) : " in this window");
         return true;
     }
     return false;
@@ -174,6 +176,9 @@ bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct
     if (say_few(job, s, line))
         return true;
     *weight = ANA_NOTABLE;
+    struct ana_late late;
+    if (ana_late_segment(job, s, &late, line.out, line.size))
+        return true;
     collective = collective > 0 ? collective : 0;
     if (is_part(job, s))
         collective = worst_latecomer(job, s).all_ns;

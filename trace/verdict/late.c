@@ -1,4 +1,4 @@
-/* Who is late: one rank that all others wait for, again and again, as a summary of the whole run tells (trouble.h has
+/* Who is late: ranks that the others wait for, again and again, as a summary of the whole run tells (trouble.h has
  * the thresholds and why). */
 #include "trace/verdict/verdict_impl.h"
 #include "trace/util/trouble.h"
@@ -24,12 +24,12 @@ static bool is_trouble(const struct ana_late *late, const struct ana_summary *s,
 void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summary)
 {
     struct ana_straggler *known = &job->judgement->straggler, now = {.known = true, .generation = job->generation};
-    struct ana_late late;
-    now.found = job->count >= 2 && ana_late_rank(job, summary, &late, now.summary, sizeof now.summary) &&
-                is_trouble(&late, summary, job->count);
-    now.index = now.found ? late.index : 0;
-    if (!known->known || now.found != known->found || now.generation != known->generation ||
-        now.index != known->index || strcmp(now.summary, known->summary) != 0)
+    now.found = job->count >= 2 && ana_late_rank(job, summary, &now.late, now.summary, sizeof now.summary) &&
+                is_trouble(&now.late, summary, job->count);
+    bool same =
+        now.late.ranks == known->late.ranks && memcmp(now.late.rank, known->late.rank, sizeof now.late.rank) == 0;
+    if (!known->known || now.found != known->found || now.generation != known->generation || (now.found && !same) ||
+        strcmp(now.summary, known->summary) != 0)
         job->revision++;
     *known = now;
 }

@@ -1,4 +1,4 @@
-/* Slow, not hung: all others wait for one rank, again and again (trouble.h has the thresholds and why). */
+/* Slow, not hung: the others wait for one rank, or for some that do the same, again and again (trouble.h has the thresholds and why). */
 #include "trace/verdict/verdict_impl.h"
 
 bool ana_find_straggler(struct ana_case *c)
@@ -9,6 +9,7 @@ bool ana_find_straggler(struct ana_case *c)
     c->out->state = ANA_VERDICT_SLOW;
     c->out->id = ANA_CLASS_STRAGGLER;
     c->out->confidence = ANA_LIKELY;
-    ana_case_blame(c, c->straggler->index);
+    for (size_t i = 0; i < c->straggler->late.ranks && i < ANA_LATE_RANKS; i++)
+        ana_case_blame(c, c->straggler->late.rank[i]);
     return true;
 }

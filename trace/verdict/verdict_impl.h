@@ -129,12 +129,23 @@ struct ana_samples {
     size_t count;
 };
 
+/* headline_loss.c, headline_segment.c: the ranks that make others wait most. */
+#define ANA_LATE_RANKS 64u /* that are named one by one */
+struct ana_late {
+    size_t rank[ANA_LATE_RANKS], ranks; /* the first of them by index; all of them */
+    double share;                       /* of all ranks' time, as far as it was analysed */
+    double times;   /* that one rank waited for it, were all waits alike: what one long wait adds is 1 */
+    double lost_ns; /* to it, by all others together */
+    double waits;   /* all of them together */
+    double next_ns; /* lost to the next worst rank */
+};
+
 /* A rank that the others wait for again and again, if the newest summary of the whole run tells one. */
 struct ana_straggler {
     bool known; /* there was such a summary */
     bool found;
     unsigned generation; /* of the job's rank indices */
-    size_t index;
+    struct ana_late late;
     char summary[512]; /* the sentence about it */
 };
 
@@ -427,16 +438,11 @@ bool ana_find_horovod_straggler(struct ana_case *c);
  * ten times as long before they count as hung. */
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted);
 
-/* headline_loss.c: the rank that others wait for most in collectives. */
-struct ana_late {
-    size_t index;
-    double share;   /* of all ranks' time, as far as it was analysed */
-    double times;   /* that one rank waited for it, were all waits alike: what one long wait adds is 1 */
-    double lost_ns; /* to it, by all others together */
-    double waits;   /* all of them together */
-    double next_ns; /* lost to the next worst rank */
-};
-/* Finds that rank and writes a sentence about it.  False: none stands out. */
+/* Finds what ranks do between two calls that makes the others wait, and writes a sentence about it.  False: no segment
+ * stands out, or it is not known. */
+bool ana_late_segment(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
+                      size_t size);
+/* The same; else of the rank that others wait for most in collectives.  False: none stands out. */
 bool ana_late_rank(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
                    size_t size);
 

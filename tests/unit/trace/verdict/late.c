@@ -1,0 +1,85 @@
+/* Who is late, and by what: the sentence and the verdict on planted delays. */
+#include "tests/support/planted.h"
+#include "trace/session/session.h"
+#include "trace/verdict/verdict.h"
+#include <stdlib.h>
+
+#define ALL UINT64_MAX
+
+/* What a rank does in iteration i, in ns. */
+typedef int64_t work_of(int rank, int i);
+
+static int64_t one(int rank, int i)
+{
+    (void)i;
+    return rank == 2 ? 9 * MS : 4 * MS;
+}
+static int64_t every_fourth(int rank, int i)
+{
+    (void)i;
+    return rank % 4 == 1 ? 9 * MS : 4 * MS;
+}
+static int64_t spikes(int rank, int i)
+{
+    return rank == 3 && i % 50 == 25 ? 300 * MS : 4 * MS;
+}
+static int64_t moves(int rank, int i)
+{
+    return rank == i % 4 ? 9 * MS : 4 * MS;
+}
+
+static void expect(const char *what, struct planted *p, bool slow, const char *culprits, const char *says)
+{
+    struct ana_job *job = planted_open(p);
+    struct ana_summary s = folder_summary(job);
+    char out[512], got[256] = "";
+    ana_headline(job, &s, NULL, out, sizeof out);
+    const struct ana_verdict *v = ana_job_verdict(job);
+    for (size_t i = 0; i < v->culprits; i++)
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%s%zu", i ? "," : "", v->culprit[i]);
+    CHECK(strncmp(out, says, strlen(says)) == 0, "%s\n  got  %s\n  want %s", what, out, says);
+    CHECK((v->state == ANA_VERDICT_SLOW) == slow && strcmp(got, culprits) == 0, "%s: %s, culprits %s", what,
+          ana_verdict_state_name(v->state), got);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+static void meetings(const char *what, int ranks, work_of *work, bool slow, const char *culprits, const char *says)
+{
+    struct planted p = planted_begin("late", ranks);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int i = 0; i < 500; i++) {
+        for (int r = 0; r < ranks; r++)
+            p.at[r] += work(r, i);
+        planted_meet(&p, 0x30, TB_WORLD, ALL);
+        planted_meet(&p, 0x20, TB_WORLD, ALL);
+    }
+    expect(what, &p, slow, culprits, says);
+}
+
+/* No collectives: rank 0 sends late; where there is a third rank, rank 1 therefore too. */
+static void senders(int ranks, const char *says)
+{
+    struct planted p = planted_begin("sender", ranks);
+    for (int i = 0; i < 500; i++) {
+        for (int r = 0; r < ranks; r++)
+            p.at[r] += r == 0 ? 9 * MS : MS;
+        for (int r = 0; r + 1 < ranks; r++)
+            planted_message(&p, r, r + 1);
+    }
+    expect("sender", &p, true, "0", says);
+}
+
+int main(void)
+{
+    meetings("one", 4, one, true, "2",
+             "rank 2 is late: computes 9.0 ms between 0x20 and 0x30, others 4.0 ms; costs all 41.7%");
+    meetings("every fourth", 16, every_fourth, true, "1,5,9,13",
+             "4 ranks are late (1, 5, ... every 4th): compute 9.0 ms between 0x20 and 0x30, others 4.0 ms; costs all");
+    meetings("spikes", 4, spikes, true, "3", "rank 3 is late: 10 x 300 ms between 0x20 and 0x30, else 4.");
+    meetings("moves", 4, moves, false, "", "waiting in MPI_Allreduce costs all");
+    senders(2, "rank 0 is late: computes 9.0 ms between calls at 0x100, where no other does; costs all 44");
+    senders(3, "rank 0 is late: computes 9.0 ms between calls at 0x100, ");
+    return check_result();
+}

@@ -1,0 +1,186 @@
+/* The headline where what some ranks do between two calls makes others wait: the segment, whose, and what it costs. */
+#include "trace/verdict/headline_impl.h"
+#include "trace/util/numfmt.h"
+#include "trace/util/trouble.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who -------------------------------------------------------------------------------------------------------- */
+
+/* Whether the worst rank takes longer as a rule, not only now and then. */
+static bool is_regular(const struct ana_segment_stat *segment)
+{
+    if (segment->ranks == 1)
+        return 2 * segment->spikes_ns < (double)segment->total_ns;
+    double usual_ns = segment->worst_ns - segment->median_ns,
+           times = (double)segment->times_by_rank[segment->worst_index];
+    return usual_ns * times >= segment->spikes_ns && usual_ns > 0.1 * segment->median_ns;
+}
+
+/* Whether a rank is late like the worst one: by what it takes longer as a rule, else by what it costs. */
+static bool is_alike(const struct ana_segment_stat *segment, size_t index, bool regular)
+{
+    double worst_ns = (double)segment->cost_by_rank_ns[segment->worst_index];
+    if (index == segment->worst_index)
+        return true;
+    if (!segment->times_by_rank[index])
+        return false;
+    if (regular)
+        return segment->by_rank_ns[index] - segment->median_ns >= LATE_ALIKE * (segment->worst_ns - segment->median_ns);
+    return (double)segment->cost_by_rank_ns[index] >= LATE_ALIKE * worst_ns;
+}
+
+/* Lists those that are late alike, and adds up what they cost. */
+static void list_late(const struct ana_segment_stat *segment, size_t count, bool regular, struct ana_late *late)
+{
+    double squares = 0;
+    *late = (struct ana_late){0};
+    for (size_t i = 0; i < count; i++) {
+        if (!is_alike(segment, i, regular))
+            continue;
+        if (late->ranks < ANA_LATE_RANKS)
+            late->rank[late->ranks] = i;
+        late->ranks++;
+        late->lost_ns += (double)segment->cost_by_rank_ns[i];
+        late->waits += (double)segment->waits_by_rank[i];
+        squares += segment->squares_by_rank[i];
+    }
+    late->times = squares > 0 ? late->lost_ns * late->lost_ns / squares : 0;
+}
+
+/* The most that any other rank costs in all its segments together. */
+static double next_worst(const struct ana_summary *s, size_t count, bool regular)
+{
+    double next = 0;
+    for (size_t r = 0; r < count; r++) {
+        double cost = 0;
+        for (size_t i = 0; i < s->segment_count; i++)
+            cost += (double)s->segments[i].cost_by_rank_ns[r];
+        if (!is_alike(&s->segments[0], r, regular))
+            next = fmax(next, cost);
+    }
+    return next;
+}
+
+/* All that was charged, in ns. */
+static double charged_ns(const struct ana_summary *s)
+{
+    double sum = (double)s->cost_inside_ns + (double)s->cost_unknown_ns;
+    for (size_t i = 0; i < s->segment_count; i++)
+        sum += (double)s->segments[i].cost_ns;
+    return sum;
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------ */
+
+/* The ranks that are late: "7, 71, ... every 64th, node003", or as ranges. */
+static void say_ranks(const struct ana_job *job, const struct ana_late *late, char *out, size_t size)
+{
+    size_t named = late->ranks < ANA_LATE_RANKS ? late->ranks : ANA_LATE_RANKS;
+    size_t step = named > 1 ? late->rank[1] - late->rank[0] : 0;
+    bool even = named > 3 && step > 1, one_host = true;
+    struct ana_ranges ranges;
+    const char *host = ana_job_rank(job, late->rank[0])->host;
+    for (size_t i = 1; i < named; i++) {
+        even = even && late->rank[i] - late->rank[i - 1] == step;
+        one_host = one_host && strcmp(ana_job_rank(job, late->rank[i])->host, host) == 0;
+    }
+    ana_ranges_begin(&ranges, out, size, ANA_RANGES_MOST, false);
+    for (size_t i = 0; i < (even ? 2 : named); i++)
+        ana_ranges_add(&ranges, ana_rank_id(ana_job_rank(job, late->rank[i])));
+    ana_ranges_end(&ranges);
+    size_t at = strlen(out);
+    const char *th = step % 10 == 1 && step % 100 != 11   ? "st"
+                     : step % 10 == 2 && step % 100 != 12 ? "nd"
+                     : step % 10 == 3 && step % 100 != 13 ? "rd"
+                                                          : "th";
+    if (even)
+        at += (size_t)snprintf(out + at, size - at, ", ... every %zu%s", step, th);
+    if (one_host && ana_job_info(job).hosts > 1 && at < size)
+        snprintf(out + at, size - at, ", %s", host);
+}
+
+/* "between app.c:20 and app.c:30". */
+static void say_where(const struct ana_segment_stat *segment, char *out, size_t size)
+{
+    if (strcmp(segment->from.place, segment->to.place) == 0)
+        snprintf(out, size, "between calls at %s", segment->to.place);
+    else
+        snprintf(out, size, "between %s and %s", segment->from.place, segment->to.place);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The median of the ranks that are not late, of their medians; NAN: there are none. */
+static double others_ns(const struct ana_segment_stat *segment, size_t count, bool regular)
+{
+    double *room = malloc((count + 1) * sizeof *room), median = NAN;
+    size_t n = 0;
+    for (size_t i = 0; room && i < count; i++)
+        if (segment->times_by_rank[i] && !is_alike(segment, i, regular))
+            room[n++] = segment->by_rank_ns[i];
+    if (n) {
+        qsort(room, n, sizeof *room, by_number);
+        median = room[(n - 1) / 2];
+    }
+    free(room);
+    return median;
+}
+
+/* How long the late ones compute, and the others: "computes 4.5 ms between .., others 2.1 ms". */
+static void say_times(const struct ana_segment_stat *segment, size_t count, const struct ana_late *late, bool regular,
+                      char *out, size_t size)
+{
+    char takes[ANA_TEXT], usual[ANA_TEXT], where[200];
+    double others = others_ns(segment, count, regular);
+    say_where(segment, where, sizeof where);
+    if (!regular && segment->spikes) {
+        double each = segment->spikes_ns / (double)segment->spikes, longest = (double)segment->longest_ns;
+        if (each >= 0.85 * longest && segment->longest_index == segment->worst_index)
+            each = longest; /* all are in the bucket of the longest */
+        snprintf(out, size, "%" PRIu64 " x %s %s, else %s", segment->spikes, ana_spoken(takes, sizeof takes, each),
+                 where, ana_spoken(usual, sizeof usual, segment->worst_ns));
+        return;
+    }
+    ana_spoken(takes, sizeof takes, segment->worst_ns);
+    if (isnan(others))
+        snprintf(out, size, "compute%s %s %s, where no other does", late->ranks > 1 ? "" : "s", takes, where);
+    else
+        snprintf(out, size, "compute%s %s %s, others %s", late->ranks > 1 ? "" : "s", takes, where,
+                 ana_spoken(usual, sizeof usual, others));
+}
+
+bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, struct ana_late *late, char *text,
+                      size_t size)
+{
+    const struct ana_segment_stat *segment = s->segment_count ? &s->segments[0] : NULL;
+    if (!segment || !segment->from.call || segment->cost_ns <= 0 || s->selection.ranks)
+        return false;
+    bool regular = is_regular(segment);
+    list_late(segment, job->count, regular, late);
+    late->next_ns = next_worst(s, job->count, regular);
+    double part = late->lost_ns / charged_ns(s); /* the latest waits have not been followed yet */
+    late->share = part * ana_lost_share(s);
+    bool sole = part >= LATE_SOLE && late->share >= NOTABLE_SHARE;
+    bool few = late->ranks * 2 <= segment->ranks || segment->ranks == 1;
+    if (!sole || !few || (!regular && !segment->spikes))
+        return false;
+    char who[160], times[400], cost[ANA_TEXT];
+    say_times(segment, job->count, late, regular, times, sizeof times);
+    say_ranks(job, late, who, sizeof who);
+    ana_number(cost, sizeof cost, ANA_SHARE, late->share, false);
+    if (late->ranks > 1)
+        snprintf(text, size, "%zu ranks are late (%s): %s; costs all %s%s", late->ranks, who, times, cost,
+                 ana_span_words(s));
+    else
+        snprintf(text, size, "rank %s is late: %s; costs all %s%s", ana_rank_label(job, late->rank[0]).text, times,
+                 cost, ana_span_words(s));
+    return true;
+}
