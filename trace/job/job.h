@@ -251,6 +251,7 @@ struct ana_segment_stat {
         const char *call; /* NULL: segments of several places, which had no row of their own */
         char place[80];   /* "app.c:17"; without its source function or else module, and offset; "" as call */
     } from, to;
+    uint64_t identity; /* of the two places, as long as their names are */
     uint64_t times;
     size_t ranks; /* that have it */
     int64_t total_ns;
@@ -268,7 +269,7 @@ struct ana_segment_stat {
     uint64_t spikes;         /* of the worst rank: times that are SPIKE_TIMES its median, or more */
     double spikes_ns;        /* all of these together */
 };
-/* Writes "Waitall app.c:20 -> Allreduce app.c:30"; "all others" for the row of several places. */
+/* Writes "Waitall app.c:20 -> Allreduce :30", with the file once where it is the same; "all others" for the row of several places. */
 void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size);
 #define ANA_SEGMENT_ROWS 128u /* in a summary; what costs less, and takes less time, shares the last one */
 

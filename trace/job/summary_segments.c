@@ -42,6 +42,15 @@ static bool join_places(const struct ana_job *job, const struct ana_why *why, ui
     return ok;
 }
 
+/* Of a place's name, so that it stays when places are numbered anew. */
+static uint64_t place_hash(const struct ana_job *job, const struct ana_why *why, uint32_t place)
+{
+    const struct ana_why_place *of = ana_map_value(&why->places, place - 1);
+    const char *function, *module;
+    trc_site(job->process[of->index].rank.file, of->address, &function, &module);
+    return (module ? ana_hash_text(module) : of->address) * 31 + of->call;
+}
+
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -76,9 +85,11 @@ static const char *short_name(const char *call)
 
 void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size)
 {
+    size_t file = strcspn(segment->from.place, ":");
+    bool same = segment->from.place[file] && strncmp(segment->from.place, segment->to.place, file + 1) == 0;
     if (segment->from.call)
         snprintf(out, size, "%s %s -> %s %s", short_name(segment->from.call), segment->from.place,
-                 short_name(segment->to.call), segment->to.place);
+                 short_name(segment->to.call), segment->to.place + (same ? file : 0));
     else
         snprintf(out, size, "all others");
 }
@@ -279,6 +290,8 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
         const struct row *row = ana_map_value(&rows->by_places, i);
         describe_end(job, why, row->from, &s->segments[row->at].from);
         describe_end(job, why, row->to, &s->segments[row->at].to);
+        s->segments[row->at].identity =
+            row->from ? place_hash(job, why, row->from) * 31 + place_hash(job, why, row->to) : 0;
     }
     for (size_t i = 0; i < s->segment_count; i++)
         compare_ranks(&s->segments[i], job->count, bucket + i * TRC_BUCKETS, room);

@@ -7,6 +7,7 @@
 
 #define MOST_RANKS 20
 #define MOST_ROWS  12
+#define FEW        3 /* rows that are shown whatever they say */
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------ */
 
@@ -193,6 +194,8 @@ static void put_segments(struct ana_page *p)
                                                 ANA_COLUMN(8, "takes", SEGMENT_WORST),
                                                 ANA_COLUMN(8, "cost", SEGMENT_COSTS)};
     struct ana_table table = ANA_TABLE(columns, p->s->segments, p->s->segment_count);
+    while (table.count > FEW && !(p->s->segments[table.count - 1].cost_ns >= 0.001 * p->whole.seen_ns))
+        table.count--; /* what costs nothing is on the screen */
     ana_page_table(p, "BETWEEN CALLS, by what it costs other ranks (as a share of all ranks' time)", table, MOST_ROWS,
                    "segments", NULL);
 }

@@ -442,7 +442,8 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
  * stands out, or it is not known. */
 bool ana_late_segment(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
                       size_t size);
-/* The same; else of the rank that others wait for most in collectives.  False: none stands out. */
+/* Finds who is late by ana_late_segment, else the rank that others wait for most in collectives, and writes a sentence
+ * about it.  False: nobody stands out. */
 bool ana_late_rank(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
                    size_t size);
 

@@ -133,6 +133,10 @@ static void draw_calls(struct tui_app *app, struct tui_grid *grid, struct tui_re
 static int act_on_site(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : find_site(app, row);
+    if (action == TUI_ACTION_SEGMENTS) {
+        tui_app_open(app, TUI_VIEW_SEGMENTS);
+        return TUI_REDRAW;
+    }
     if (action != TUI_ACTION_DEEPER || i == SIZE_MAX)
         return TUI_UNHANDLED;
     tui_app_choose_rank(app, app->summary.sites[i].index);
@@ -143,7 +147,7 @@ static int act_on_site(struct tui_app *app, enum tui_action action)
 const struct tui_view tui_view_calls = {
     .title = "Calls",
     .about = "Where in the program does the time go?  One row a place that calls MPI.  Enter: the timeline of the rank "
-             "that spends most time there.",
+             "that spends most time there.  Tab: what threads do between the calls.",
     .table = &spec,
     .shared = find_call_row,
     .moved = follow_site,
