@@ -15,6 +15,8 @@
  *   shutdown   leaves early                           barrier    waits in MPI_Barrier instead
  *   join       has no more data and joins             reshape    one tensor changes its shape there, on all ranks
  *   kill       SIGKILL to itself                      stop       SIGSTOP to itself
+ *   shape      one tensor has another shape here      type       one tensor has another type here
+ *   alone      joins, and the others neither join nor submit anything more
  * A job that hangs is killed by its own ranks -x ms after the start, as a batch system would.  Prints
  * "standin: rank R pid P done after N steps". */
 #include "hvd_tensors.h"
@@ -39,7 +41,7 @@ static MPI_Comm comm;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct tensor queue[TENSORS];
-static int queued, pending, up, down, leaving, joined_here, join_over, dead_loop, dead_inside;
+static int queued, pending, up, down, leaving, joined_here, join_over, dead_loop, dead_inside, failed;
 
 static void sleep_ms(int ms)
 {
@@ -60,7 +62,8 @@ static int is(const char *name)
 
 static struct tensor asked[TENSORS];
 static uint64_t askers[TENSORS], joined;
-static int asked_n, asked_to_leave;
+static char differs[TENSORS][128];           /* why it is refused; empty: it is not */
+static int asked_n, asked_to_leave, refuses; /* in the next cycle */
 
 static void ask(int who, const struct tensor *t)
 {
@@ -73,8 +76,18 @@ static void ask(int who, const struct tensor *t)
         i++;
     if (i == asked_n) {
         asked[asked_n] = *t;
+        differs[asked_n][0] = 0;
         askers[asked_n++] = 0;
     }
+    if (asked[i].dtype != t->dtype)
+        snprintf(differs[i], sizeof *differs,
+                 "Mismatched data types: One rank had type float%d, but another rank had type float%d.",
+                 asked[i].dtype == FLOAT32 ? 32 : 64, t->dtype == FLOAT32 ? 32 : 64);
+    else if (asked[i].elements != t->elements)
+        snprintf(differs[i], sizeof *differs,
+                 "Mismatched ALLREDUCE tensor shapes: One rank sent a tensor of shape [%lld], but another rank sent a "
+                 "tensor of shape [%lld].",
+                 (long long)asked[i].elements, (long long)t->elements);
     askers[i] |= 1ull << who;
 }
 static void ask_all(int who, const unsigned char *bytes)
@@ -83,8 +96,9 @@ static void ask_all(int who, const unsigned char *bytes)
     asked_to_leave |= leave && *leave;
     requests = requests ? follow(requests) : NULL;
     for (uint32_t i = 0; requests && i < load(requests); i++) {
-        const unsigned char *table = follow(requests + 4 + 4 * i), *shape = field(table, 6), *type = field(table, 1);
-        struct tensor t = {.elements = 1, .type = type ? *type : 0};
+        const unsigned char *table = follow(requests + 4 + 4 * i), *shape = field(table, 6), *type = field(table, 1),
+                            *dtype = field(table, 2);
+        struct tensor t = {.elements = 1, .type = type ? *type : 0, .dtype = dtype ? *dtype : 0};
         snprintf(t.name, sizeof t.name, "%s", (const char *)follow(field(table, 3)) + 4);
         if (shape)
             memcpy(&t.elements, follow(shape) + 4, 8);
@@ -92,8 +106,7 @@ static void ask_all(int who, const unsigned char *bytes)
     }
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------------------
- */
+/* ---- the loop -------------------------------------------------------------------------------------------------- */
 
 static void carry_out(const struct tensor *tensor, int n)
 {
@@ -116,6 +129,7 @@ static void coordinate(struct list *list, const struct tensor *mine, int n, cons
 {
     static struct tensor ready[TENSORS];
     int lengths[64] = {0}, places[64] = {0}, total = 0, ready_n = 0, kept = 0, type = ALLREDUCE;
+    char why[sizeof *differs] = "";
     MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm);
     lengths[0] = 0;
     for (int i = 1; i < size; i++) {
@@ -132,20 +146,25 @@ static void coordinate(struct list *list, const struct tensor *mine, int n, cons
     for (int b = 0; __builtin_popcountll(joined) < size && b < bits; b++)
         if (common[(b + 3) / 64] >> (b + 3) % 64 & 1)
             ready[ready_n++] = cached[by_bit[b]];
+    refuses = 0;
     for (int i = 0; i < asked_n; i++)
-        if (__builtin_popcountll(askers[i] | joined) == size) {
+        if (__builtin_popcountll(askers[i] | joined) == size && !*why && (!*differs[i] || ready_n == 0)) {
             ready[ready_n++] = asked[i];
+            memcpy(why, differs[i], sizeof why); /* alone in its response */
         } else {
             asked[kept] = asked[i];
+            memmove(differs[kept], differs[i], sizeof *differs);
+            refuses |= __builtin_popcountll(askers[i] | joined) == size;
             askers[kept++] = askers[i];
         }
     asked_n = kept;
+    type = *why ? REFUSED : type;
     if (ready_n == 0 && __builtin_popcountll(joined) == size) {
         ready[ready_n++] = (struct tensor){.name = "join.noname", .type = JOIN};
         type = JOIN;
         joined = 0;
     }
-    write_responses(list, size, type, ready, ready_n, shutdown || asked_to_leave);
+    write_responses(list, size, type, ready, ready_n, why, shutdown || asked_to_leave);
 }
 
 /* Does what rank 0 has said: one response at most. */
@@ -161,10 +180,18 @@ static void respond(const unsigned char *responses)
         pthread_mutex_unlock(&lock);
         return;
     }
+    if (kind && *kind == REFUSED) { /* what a program gets as an exception */
+        pthread_mutex_lock(&lock);
+        failed = 1;
+        pending = 0;
+        pthread_cond_broadcast(&changed);
+        pthread_mutex_unlock(&lock);
+        return;
+    }
     const unsigned char *names = follow(field(table, 1)), *sizes = follow(field(table, 4));
     int n = (int)load(names);
     for (int i = 0; i < n; i++) {
-        ready[i] = (struct tensor){.type = ALLREDUCE};
+        ready[i] = (struct tensor){.type = ALLREDUCE, .dtype = FLOAT32};
         snprintf(ready[i].name, sizeof ready[i].name, "%s", (const char *)follow(names + 4 + 4 * i) + 4);
         memcpy(&ready[i].elements, sizes + 4 + 8 * i, 8);
         cache(&ready[i]);
@@ -209,7 +236,8 @@ struct turn {
 static int bit_as_is(const struct tensor *t, int *any)
 {
     *any = t->type == JOIN ? -1 : bit_of(t->name);
-    return *any >= 0 && cached[by_bit[*any]].elements == t->elements ? *any : -1;
+    return *any >= 0 && cached[by_bit[*any]].elements == t->elements && cached[by_bit[*any]].dtype == t->dtype ? *any
+                                                                                                               : -1;
 }
 
 static void take_queue(struct turn *turn)
@@ -240,6 +268,7 @@ static void agree(struct turn *turn)
         if (turn->mine[i].type == JOIN)
             joined_here = 1;
     }
+    turn->uncached |= refuses;
     for (int b = 0; joined_here && b < bits; b++)
         turn->word[(b + 3) / 64] |= 1ull << (b + 3) % 64;
     turn->word[0] |= (uint64_t)!turn->shutdown | (uint64_t)!turn->uncached << 1 | (uint64_t)!turn->invalid << 2;
@@ -346,15 +375,15 @@ static void *loop(void *unused)
     return NULL;
 }
 
-/* ---- the program ---------------------------------------------------------------------------------------------------
- */
+/* ---- the program ----------------------------------------------------------------------------------------------- */
 
-static void submit(const char *name, int64_t elements, int type)
+static void submit(const char *name, int64_t elements, int type, int dtype)
 {
     pthread_mutex_lock(&lock);
     if (queued < TENSORS) {
         snprintf(queue[queued].name, NAME, "%s", name);
         queue[queued].elements = elements;
+        queue[queued].dtype = dtype;
         queue[queued++].type = type;
         pending += type == ALLREDUCE;
     }
@@ -399,12 +428,12 @@ static int misbehave(int step)
     else if (is("inside"))
         dead_inside = 1;
     else if (is("metric")) {
-        submit("allreduce.val_loss", 1, ALLREDUCE);
+        submit("allreduce.val_loss", 1, ALLREDUCE, FLOAT32);
         wait_for_all();
     }
     if (is("shutdown")) /* who leaves before the others have submitted anything leaves them nothing to miss */
         sleep_ms(50);
-    return is("shutdown") || is("join");
+    return is("shutdown") || is("join") || is("alone");
 }
 
 int main(int argc, char **argv)
@@ -431,26 +460,29 @@ int main(int argc, char **argv)
     pthread_mutex_unlock(&lock);
 
     int step = 0, here = rank == culprit;
-    for (; step < steps && !down; step++) {
+    for (; step < steps && !down && !failed; step++) {
         sleep_ms(compute_ms);
         if (here && misbehave(step))
             break;
+        if (is("alone") && step == at_step + 3)
+            for_ever();
         for (int i = 0; i < tensors; i++) {
             char name[NAME];
             int64_t elements = first_elements + i;
             snprintf(name, sizeof name, "allreduce.layer%d.weight", i);
             if (here && is("name") && step == at_step && i == 0)
                 snprintf(name, sizeof name, "allreduce.layer%d_1.weight", i);
-            if (is("reshape") && step >= at_step && i == 1)
+            int odd = here && step == at_step && i == 1;
+            if ((is("reshape") && step >= at_step && i == 1) || (is("shape") && odd))
                 elements += 10;
-            submit(name, elements, ALLREDUCE);
+            submit(name, elements, ALLREDUCE, is("type") && odd ? FLOAT64 : FLOAT32);
         }
         wait_for_all();
     }
     if (is("idle"))
         sleep_ms(late_ms);
-    if (is("join")) {
-        submit("join.noname", 0, JOIN);
+    if (is("join") || is("alone")) {
+        submit("join.noname", 0, JOIN, FLOAT32);
         pthread_mutex_lock(&lock);
         while (!join_over && !down)
             pthread_cond_wait(&changed, &lock);

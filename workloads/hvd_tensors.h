@@ -10,12 +10,13 @@
 #define TENSORS 512
 #define NAME    48
 
-enum { ALLREDUCE = 0, JOIN = 3 }; /* types of requests and responses */
+enum { ALLREDUCE = 0, JOIN = 3, REFUSED = 8 }; /* types of requests and responses */
+enum { FLOAT32 = 7, FLOAT64 = 8 };
 
 struct tensor {
     char name[NAME];
     int64_t elements;
-    int type;
+    int type, dtype;
 };
 
 /* ---- the two lists ----------------------------------------------------------------------------------------------- */
@@ -35,7 +36,7 @@ static void write_requests(struct list *l, int rank, const struct tensor *tensor
         put_table(l, slots + 4 * (uint32_t)i, (const unsigned char[]){0, 1, 2, 3, 6, 0xff}, at);
         memcpy(l->bytes + at[0], &rank, 4);
         l->bytes[at[1]] = (unsigned char)tensor[i].type;
-        l->bytes[at[2]] = 7; /* FLOAT32 */
+        l->bytes[at[2]] = (unsigned char)tensor[i].dtype;
         put_string(l, at[3], tensor[i].name);
         link_here(l, at[4]);
         put32(l, 1);
@@ -44,7 +45,9 @@ static void write_requests(struct list *l, int rank, const struct tensor *tensor
     l->bytes[l->used++] = 0;
 }
 
-static void write_responses(struct list *l, int size, int type, const struct tensor *tensor, int n, int shutdown)
+/* `error`: why it is refused, of type REFUSED. */
+static void write_responses(struct list *l, int size, int type, const struct tensor *tensor, int n, const char *error,
+                            int shutdown)
 {
     uint32_t at[8], one[8];
     l->used = 0;
@@ -53,9 +56,10 @@ static void write_responses(struct list *l, int size, int type, const struct ten
     link_here(l, at[0]);
     put32(l, n > 0);
     if (n > 0) {
-        put_table(l, put32(l, 0), (const unsigned char[]){0, 1, 3, 4, 5, 0xff}, one);
+        put_table(l, put32(l, 0), (const unsigned char[]){0, 1, 3, 4, 5, 2, 0xff}, one);
         l->bytes[one[0]] = (unsigned char)type;
-        l->bytes[one[4]] = 7;
+        l->bytes[one[4]] = FLOAT32;
+        put_string(l, one[5], error);
         link_here(l, one[1]);
         put32(l, (uint32_t)n);
         uint32_t slots = l->used;

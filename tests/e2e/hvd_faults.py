@@ -114,6 +114,19 @@ def straggler_of_milliseconds():
     check("a straggler of a third of a second is no trouble", found["verdict"].get("state") == "healthy", found["verdict"])
 
 
+def refused():
+    """The coordinator answers that a tensor differs between ranks: the program ends by itself, and who differs is named."""
+    for fault, words in (("shape", "rank 1 submitted it with shape [1011], ranks 0 and 2 with [1001]"),
+                         ("type", "rank 1 submitted it as float64, ranks 0 and 2 as float32")):
+        found = ends(fault, fault)
+        f = found["verdict"]
+        check(fault + ": refused, and who is odd", f.get("class") == "mismatched-collective" and f["culprits"] == [1]
+              and f["state"] == "aborted" and words in f["summary"], f)
+        refusal = found["sets"][0].get("refused", {}) if found["sets"] else {}
+        check(fault + ": with Horovod's own words", refusal.get("tensor") == "allreduce.layer1.weight" and
+              "Mismatched" in refusal.get("error", ""), refusal)
+
+
 def leaves():
     found = ends("shutdown", "shutdown", "-r", "2")
     f = found["verdict"]
@@ -130,4 +143,5 @@ healthy()
 straggler()
 straggler_of_milliseconds()
 leaves()
+refused()
 end()

@@ -72,24 +72,28 @@ static void write_value(const struct ana_hvd_form *form, enum ana_hvd_reason rea
     }
 }
 
-/* What member 0 said is on no wire.  Where all others agree, it is the odd one.  Else the error names first what came
- * first, and of those that come in one cycle that is its own. */
+/* What member 0 said is on no wire.  Where others differ from what all said before, it has said that; where all others
+ * agree, it is the odd one.  Of a new tensor the error names first what came first, and of the requests of one cycle
+ * that is its own. */
 static void guess_root(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t,
-                       const char (*value)[ANA_HVD_VALUE], char (*said)[ANA_HVD_VALUE])
+                       const char (*value)[ANA_HVD_VALUE], const char *usual, char (*said)[ANA_HVD_VALUE])
 {
-    bool alike = true, first = t->submitted[0] == ANA_HVD_YES;
+    bool alike = true, first = !t->done && t->submitted[0] == ANA_HVD_YES, unusual = false;
     const char *other = NULL;
     for (size_t m = 1; m < set->ranks; m++) {
         if (!*said[m])
             continue;
         alike &= !other || strcmp(said[m], other) == 0;
+        unusual |= *usual && strcmp(said[m], usual) != 0;
         other = said[m];
         first &= t->submitted_cycle[0] <= t->submitted_cycle[m];
     }
     size_t odd = other && strcasecmp(value[0], other) == 0;
-    if (other && alike)
+    if (unusual)
+        snprintf(said[0], sizeof *said, "%s", usual);
+    else if (other && alike)
         snprintf(said[0], sizeof *said, "%s", *value[odd] ? value[odd] : "another");
-    for (size_t m = 1; m < set->ranks && !alike && first; m++)
+    for (size_t m = 1; m < set->ranks && !unusual && !alike && first; m++)
         if (strcasecmp(said[m], value[0]) == 0)
             memcpy(said[0], said[m], sizeof *said);
 }
@@ -124,5 +128,5 @@ void hvd_refuse(struct ana_hvd_set *set, size_t tensor, uint64_t cycle, int64_t 
         if (t->form[m])
             write_value(&set->form[t->form[m] - 1], f->reason, f->said[m]);
     if (f->reason < ANA_HVD_WITH_JOIN)
-        guess_root(set, t, (const char(*)[ANA_HVD_VALUE])value, f->said);
+        guess_root(set, t, (const char(*)[ANA_HVD_VALUE])value, f->usual, f->said);
 }

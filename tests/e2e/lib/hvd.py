@@ -13,6 +13,7 @@ FAULTS = {
     "loopdead": ("loop-dead", 1, "", "still outside MPI"),
     "inside": ("inside-operation", 1, "", "inside MPI_Allreduce"),
     "barrier": ("wait-cycle", 1, T, "MPI_Barrier"),
+    "alone": ("not-submitted", 1, "", "only rank 1 has joined"),
     "stop": ("loop-dead", 1, "", "rank 1 st"),
 }
 
