@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { HVD_RANKS = 8, HVD_SETS = 3, HVD_TENSORS = 40, HVD_NAME = 40 };
+enum { HVD_RANKS = 8, HVD_SETS = 3, HVD_TENSORS = 40, HVD_NAME = 64 };
 
 #define HVD_FAULTS(FAULT)                                                                                              \
     FAULT(NONE, "none")                                                                                                \
