@@ -47,6 +47,7 @@ struct ana_finding {
     enum ana_verdict_state state; /* ANA_VERDICT_HEALTHY: nothing was found */
     enum ana_verdict_class id;
     enum ana_confidence confidence;
+    bool deadlock;    /* that nobody of them can move is proven, though not whose fault it is */
     int64_t since_ns; /* how long it has lasted; -1 unknown */
     int64_t usual_ns; /* what is waited for usually takes so long; 0 unknown */
     size_t culprits;  /* rank indices, ascending */

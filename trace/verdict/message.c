@@ -104,19 +104,28 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
     return true;
 }
 
+static bool find_unmatched(struct ana_case *c, bool near)
+{
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        if (!p->blocked || !ana_rank_knot(c, p->index) ||
+            (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL))
+            continue;
+        for (uint32_t k = 0; k < p->dependencies; k++)
+            if (unmatched(c, p, &c->dependency[p->first_dependency + k], near))
+                return true;
+    }
+    return false;
+}
+
+bool ana_find_near(struct ana_case *c)
+{
+    return find_unmatched(c, true);
+}
+
 bool ana_find_unmatched(struct ana_case *c)
 {
-    for (int near = 1; near >= 0; near--)
-        for (size_t i = 0; i < c->waiting_count; i++) {
-            struct ana_waiting *p = &c->waiting[i];
-            if (!p->blocked || !ana_rank_knot(c, p->index) ||
-                (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL))
-                continue;
-            for (uint32_t k = 0; k < p->dependencies; k++)
-                if (unmatched(c, p, &c->dependency[p->first_dependency + k], near))
-                    return true;
-        }
-    return false;
+    return find_unmatched(c, false);
 }
 
 /* ---- more than there is room for -------------------------------------------------------------------------------- */

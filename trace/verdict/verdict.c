@@ -34,23 +34,43 @@ const char *ana_verdict_class_name(enum ana_verdict_class id)
 
 /* In this order: the verdict is that of the first detector that finds something. */
 static bool (*const detectors[])(struct ana_case *) = {
-    ana_find_horovod_refused, ana_find_abort,     ana_find_mismatch,      ana_find_truncated,
-    ana_find_stopped,         ana_find_host,      ana_find_gone,          ana_find_gpu,
-    ana_find_horovod,         ana_find_unmatched, ana_find_early_exit,    ana_find_cycle,
-    ana_find_missing,         ana_find_inside,    ana_find_init_finalize, ana_find_living_on,
-    ana_find_no_progress,     ana_find_silent,    ana_find_killed,        ana_find_horovod_straggler,
-    ana_find_alone,           ana_find_straggler, ana_find_cut,
+    ana_find_horovod_refused,
+    ana_find_abort,
+    ana_find_mismatch,
+    ana_find_truncated,
+    ana_find_stopped,
+    ana_find_host,
+    ana_find_gone,
+    ana_find_gpu,
+    ana_find_horovod,
+    ana_find_near,
+    ana_find_left_out,
+    ana_find_unmatched,
+    ana_find_early_exit,
+    ana_find_cycle,
+    ana_find_missing,
+    ana_find_inside,
+    ana_find_init_finalize,
+    ana_find_living_on,
+    ana_find_no_progress,
+    ana_find_silent,
+    ana_find_killed,
+    ana_find_horovod_straggler,
+    ana_find_alone,
+    ana_find_straggler,
+    ana_find_cut,
 };
 
 /* These prove by records alone: what they find stays true whatever comes later. */
 static bool (*const proofs[])(struct ana_case *) = {
-    ana_find_mismatch, ana_find_gpu, ana_find_unmatched, ana_find_early_exit, ana_find_cycle,
+    ana_find_mismatch,  ana_find_gpu,        ana_find_near,  ana_find_left_out,
+    ana_find_unmatched, ana_find_early_exit, ana_find_cycle,
 };
 
 /* These need time, too: what they find was so at an earlier moment if nobody has done anything since. */
 static bool (*const standstills[])(struct ana_case *) = {
-    ana_find_mismatch, ana_find_gpu,     ana_find_unmatched, ana_find_early_exit,
-    ana_find_cycle,    ana_find_missing, ana_find_inside,    ana_find_init_finalize,
+    ana_find_mismatch,   ana_find_gpu,   ana_find_near,    ana_find_left_out, ana_find_unmatched,
+    ana_find_early_exit, ana_find_cycle, ana_find_missing, ana_find_inside,   ana_find_init_finalize,
 };
 
 /* Whether a whole host has stopped.  A single process whose heartbeat has stopped is not frozen by its host or
@@ -145,6 +165,7 @@ static void case_close(struct ana_case *c)
     ana_graph_free(&c->graph);
     ana_map_free(&c->sources);
     ana_stacks_free(&c->stacks);
+    ana_case_free_steps(c);
     ana_case_free_kept(c);
 }
 
@@ -206,8 +227,9 @@ static bool publish(struct ana_case *c, struct ana_verdict *out)
     return done;
 }
 
-/* Judges the job as of `until_ns`.  INT64_MAX: now.  *death_ns becomes ana_first_killed_ns. */
-static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death_ns, struct ana_verdict *out)
+/* Judges the job as of `until_ns`.  INT64_MAX: now.  *death_ns becomes ana_first_killed_ns.  *proven: that it hangs is. */
+static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death_ns, bool *proven,
+                     struct ana_verdict *out)
 {
     *out = (struct ana_verdict){.since_ns = -1};
     const struct ana_judgement *judgement = job->judgement;
@@ -229,6 +251,7 @@ static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death
     if (done) {
         judge(&c);
         done = publish(&c, out);
+        *proven = finding.state == ANA_VERDICT_HUNG && (finding.deadlock || finding.confidence == ANA_PROVEN);
     }
     case_close(&c);
     free(finding.culprit);
@@ -241,15 +264,16 @@ static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death
 bool ana_judge(const struct ana_job *job, struct ana_verdict *out)
 {
     int64_t death_ns, none;
-    if (!judge_at(job, INT64_MAX, &death_ns, out))
+    bool proven = false;
+    if (!judge_at(job, INT64_MAX, &death_ns, &proven, out))
         return false;
     /* A proven deadlock stays the verdict after its ranks were killed: none of the killed is its cause.  Where nobody
      * is, a standstill stays it, too. */
     struct ana_verdict before;
     if ((out->id != ANA_CLASS_DEAD && out->id != ANA_CLASS_KILLED) || death_ns == INT64_MAX ||
-        !judge_at(job, death_ns, &none, &before))
+        !judge_at(job, death_ns, &none, &proven, &before))
         return true;
-    bool stays = before.state == ANA_VERDICT_HUNG && (before.confidence == ANA_PROVEN || out->id == ANA_CLASS_KILLED);
+    bool stays = before.state == ANA_VERDICT_HUNG && (proven || out->id == ANA_CLASS_KILLED);
     ana_verdict_free(stays ? out : &before);
     if (stays)
         *out = before;

@@ -180,6 +180,7 @@ struct ana_case {
     size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
+    struct ana_steps **steps; /* by rank index; NULL: nobody has asked */
     uint8_t *gone;            /* by rank index: died, or stopped, before the end: it does nothing more */
     uint8_t *moved;           /* it did something between the samples */
     struct ana_graph graph;   /* its nodes 0 .. count - 1 are the ranks */
@@ -258,6 +259,20 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
 struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index);
 /* Frees them; NULL is none. */
 void ana_last_events_free(struct ana_last_events *last_events);
+
+/* steps.c */
+struct ana_step {
+    uint64_t place;              /* in the program: the same number on all ranks */
+    uint64_t identity, sequence; /* of a collective */
+};
+struct ana_steps {
+    struct ana_step *step;
+    size_t count;
+};
+/* The last steps of a blocked rank, read when they are first asked for.  Never NULL: empty when out of memory. */
+const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index);
+/* Frees all steps. */
+void ana_case_free_steps(struct ana_case *c);
 
 /* pair.c */
 /* Finds whether what a dependency needs is under way (dependency->met), and what came instead. */
@@ -412,9 +427,11 @@ bool ana_gpu_anybody_waits(struct ana_case *c); /* an operation of somebody who 
 bool ana_find_mismatch(struct ana_case *c);
 /* A receive waits for a message that nobody sends, or a send for a receive that nobody posts. */
 bool ana_find_unmatched(struct ana_case *c);
+bool ana_find_near(struct ana_case *c);      /* another message came than the one that is waited for */
 bool ana_find_truncated(struct ana_case *c); /* a message was longer than the room for it, and MPI ended the job */
 /* Ranks came to MPI_Finalize while others wait for them. */
 bool ana_find_early_exit(struct ana_case *c);
+bool ana_find_left_out(struct ana_case *c); /* a rank went past a collective in which the others wait */
 /* Ranks wait for each other in a circle. */
 bool ana_find_cycle(struct ana_case *c);
 /* A rank has not come to a collective that others wait in. */

@@ -57,7 +57,7 @@ int main(void)
                              reduce = {.call = TB_REDUCE, .since = 20 * S, .sequence = 1};
     many(1000, 1000, &outside, ANA_CLASS_MISSING);
     many(1000, 8, &outside, ANA_CLASS_MISSING);
-    many(1000, 1000, &recv, ANA_CLASS_UNMATCHED);
+    many(1000, 1000, &recv, ANA_CLASS_MISSING);
     many(1000, 1000, &reduce, ANA_CLASS_MISMATCHED);
     return check_result();
 }
