@@ -123,6 +123,26 @@ static void note_lock(struct reading *r, const struct trc_record *rec, const str
         t->lock[t->locks++] = one;
 }
 
+bool ana_may_be_vain(enum trc_opclass opclass)
+{
+    return opclass == TRC_OP_WAIT || opclass == TRC_OP_TEST || trc_opclass_is_probe(opclass) ||
+           trc_opclass_is_one_sided(opclass);
+}
+
+static void note_effect(struct reading *r, const struct trc_record *rec, enum trc_opclass opclass)
+{
+    struct ana_last_events *t = r->last_events;
+    uint32_t flags = rec->sig->flags;
+    int64_t end_ns = time_of(r, rec->end);
+    bool completes = flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE);
+    if (!completes && (ana_may_be_vain(opclass) || !trc_opclass_is(opclass, TRC_FACT_WAITS))) {
+        t->vain += rec->count;
+    } else if (end_ns > t->effect_ns) {
+        t->effect_ns = end_ns;
+        t->vain = 0;
+    }
+}
+
 static void note(struct reading *r, const struct trc_record *rec)
 {
     if (rec->kind != TRC_RECORD_EVENT || !rec->sig)
@@ -139,6 +159,7 @@ static void note(struct reading *r, const struct trc_record *rec)
         note_collective(r, rec, call);
     if (call->opclass == TRC_OP_RMA_SYNC && !(flags & TRC_SIG_FAILED))
         note_lock(r, rec, call);
+    note_effect(r, rec, call->opclass);
     bool moves = flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE) ||
                  (!(flags & TRC_SIG_POLL) && trc_opclass_is(call->opclass, TRC_FACT_WAITS));
     if (moves)
@@ -217,6 +238,7 @@ struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index)
         return &none;
     }
     ana_map_init(&last_events->newest, sizeof(uint64_t));
+    last_events->effect_ns = INT64_MIN;
     for (size_t t = 0; t < TRC_MAX_THREADS; t++)
         last_events->progress_ns[t] = INT64_MIN;
     read_last_events(c, index, last_events);

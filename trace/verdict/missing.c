@@ -276,7 +276,9 @@ bool ana_find_no_progress(struct ana_case *c)
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
         struct ana_waiting *waiting = ana_rank_waiting(c, i);
-        int64_t end = waiting ? waiting->since_ns : p->last_end_ns;
+        int64_t end = waiting && (waiting->kind == ANA_WAITING_POLL || waiting->since_ns > p->last_end_ns)
+                          ? waiting->since_ns
+                          : p->last_end_ns;
         if (ana_case_ended(c, i))
             continue;
         bool device = waiting && waiting->kind == ANA_WAITING_DEVICE; /* it may compute there */

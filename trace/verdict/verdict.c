@@ -48,6 +48,7 @@ static bool (*const detectors[])(struct ana_case *) = {
     ana_find_unmatched,
     ana_find_early_exit,
     ana_find_cycle,
+    ana_find_live_lock,
     ana_find_missing,
     ana_find_inside,
     ana_find_init_finalize,

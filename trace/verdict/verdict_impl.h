@@ -62,6 +62,8 @@ struct ana_waiting {
     uint64_t sequence;
     int64_t since_ns, lasted_ns;
     bool blocked;                            /* it has lasted long enough to count */
+    bool spins;                              /* it makes calls that complete nothing */
+    uint64_t vain;                           /* so many, then */
     bool any;                                /* one of its dependencies is enough */
     bool tested;                             /* its dependencies are known */
     uint32_t first_dependency, dependencies; /* into case.dependency */
@@ -115,6 +117,8 @@ struct ana_last_events {
     struct ana_open_request *open; /* started and not completed, in order of start */
     size_t opens, open_room;
     int64_t progress_ns[TRC_MAX_THREADS]; /* end of each thread's last event that is no poll; INT64_MIN none */
+    int64_t effect_ns;                    /* end of the last call that completed anything; INT64_MIN none */
+    uint64_t vain;                        /* calls since */
 };
 
 struct ana_rank_sample {
@@ -257,6 +261,8 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
 /* last_events.c */
 /* The last events of a rank, read when they are first asked for.  Never NULL: empty when out of memory. */
 struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index);
+/* Calls that may return without having completed anything, so that a program can make them for ever. */
+bool ana_may_be_vain(enum trc_opclass opclass);
 /* Frees them; NULL is none. */
 void ana_last_events_free(struct ana_last_events *last_events);
 
@@ -431,7 +437,8 @@ bool ana_find_near(struct ana_case *c);      /* another message came than the on
 bool ana_find_truncated(struct ana_case *c); /* a message was longer than the room for it, and MPI ended the job */
 /* Ranks came to MPI_Finalize while others wait for them. */
 bool ana_find_early_exit(struct ana_case *c);
-bool ana_find_left_out(struct ana_case *c); /* a rank went past a collective in which the others wait */
+bool ana_find_live_lock(struct ana_case *c); /* a rank makes calls that complete nothing, and others wait for it */
+bool ana_find_left_out(struct ana_case *c);  /* a rank went past a collective in which the others wait */
 /* Ranks wait for each other in a circle. */
 bool ana_find_cycle(struct ana_case *c);
 /* A rank has not come to a collective that others wait in. */

@@ -44,6 +44,56 @@ static bool polls(const struct ana_case *c, size_t index, const struct trc_threa
     return p->rank.end_ns - end < POLLED_NS;
 }
 
+/* The thread that made the rank's last call; SIZE_MAX: none has made one. */
+static size_t last_thread(const struct trc_file *file)
+{
+    size_t found = SIZE_MAX;
+    for (size_t t = 0; t < trc_threads(file); t++)
+        if (trc_thread(file, t)->last &&
+            (found == SIZE_MAX || trc_thread(file, t)->last_end >= trc_thread(file, found)->last_end))
+            found = t;
+    return found;
+}
+
+/* Whether somebody has waited in a call for so long that what others do meanwhile is worth a look. */
+static bool somebody_waits_long(const struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->job->process[i].rank.inside && c->job->process[i].rank.inside_ns >= c->rules.hang_ns)
+            return true;
+    return false;
+}
+
+/* The thread of a rank that makes call after call and has completed nothing by them for long; SIZE_MAX: none. */
+static size_t spinning_thread(struct ana_case *c, size_t index)
+{
+    const struct ana_process *p = &c->job->process[index];
+    const struct trc_file *file = p->rank.file;
+    size_t t = c->gone[index] || ana_case_ended(c, index) ? SIZE_MAX : last_thread(file);
+    const struct trc_sig *last = t == SIZE_MAX ? NULL : trc_live_sig(file, t, trc_thread(file, t)->last);
+    if (!last || !ana_case_events_known(c, index) || !ana_may_be_vain(trc_call(file, last->call)->opclass))
+        return SIZE_MAX;
+    if (p->alive ? c->samples->taken < 2 || c->samples->seen[1][index].calls == c->samples->seen[0][index].calls
+                 : p->rank.end_ns -
+                           ana_time_within(ana_clock_job_time(c->job->clock, index, trc_thread(file, t)->last_end)) >=
+                       POLLED_NS)
+        return SIZE_MAX;
+    int64_t effect_ns = ana_case_last_events(c, index)->effect_ns;
+    int64_t since = effect_ns == INT64_MIN ? p->rank.begin_ns : effect_ns;
+    return ana_case_end(c, index) - since >= c->rules.hang_ns ? t : SIZE_MAX;
+}
+
+static void set_spinning(struct ana_case *c, struct ana_waiting *p)
+{
+    const struct ana_last_events *last_events = ana_case_last_events(c, p->index);
+    const struct ana_rank *r = &c->job->process[p->index].rank;
+    c->moved[p->index] = 0;
+    p->since_ns = last_events->effect_ns == INT64_MIN ? r->begin_ns : last_events->effect_ns;
+    p->lasted_ns = ana_case_end(c, p->index) - p->since_ns;
+    p->spins = p->blocked = true;
+    p->vain = last_events->vain;
+}
+
 static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const struct trc_sig *sig, bool inside)
 {
     const struct ana_rank *r = &c->job->process[index].rank;
@@ -111,15 +161,22 @@ static bool wait_for_device(struct ana_case *c, size_t index)
 
 bool ana_case_waiting(struct ana_case *c)
 {
+    bool long_wait = somebody_waits_long(c);
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_rank *r = &c->job->process[i].rank;
         c->first_waiting[i] = c->waiting_count;
-        size_t threads = 0;
+        size_t threads = 0, spinning = long_wait ? spinning_thread(c, i) : SIZE_MAX;
         for (uint32_t t = 0; t < trc_threads(r->file) && !ana_case_ended(c, i); t++) {
             const struct trc_thread *thread = trc_thread(r->file, t);
-            const struct trc_sig *inside = trc_live_sig(r->file, t, thread->inside);
+            const struct trc_sig *inside = t == spinning ? NULL : trc_live_sig(r->file, t, thread->inside);
             const struct trc_sig *last = trc_live_sig(r->file, t, thread->last);
             threads += thread->tid != 0;
+            if (t == spinning) {
+                if (!add_waiting(c, i, t, last, false))
+                    return false;
+                set_spinning(c, &c->waiting[c->waiting_count - 1]);
+                continue;
+            }
             if ((inside || polls(c, i, thread, last)) && !add_waiting(c, i, t, inside ? inside : last, inside != NULL))
                 return false;
         }
