@@ -1,7 +1,7 @@
 /* A live-lock: a rank makes call after call that complete nothing, and others wait for it. */
 #include "trace/verdict/verdict_impl.h"
 
-#define WINDOW_TIMES 10 /* loops on a window may be work: they are slow, not hung, for so many times hang_ns */
+#define WINDOW_TIMES 3 /* loops on a window may be work: they are slow, not hung, for so many times hang_ns */
 
 static bool needs(const struct ana_case *c, const struct ana_waiting *p, size_t index)
 {
