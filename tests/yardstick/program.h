@@ -1,90 +1,129 @@
 /* Random MPI programs whose end is known: what the verdict is measured with.
  *
- *   generate  a correct program of 2 to 16 ranks, then one fault planted, or none
+ *   generate  a correct program of 2 to 64 ranks, then one fault planted, or none
  *   simulate  MPI's rules: who completes what and when, who can never move
- *   record    the files that a recorder would have left at one moment
+ *   record    the files that a recorder would have written by one moment, or by two
+ *   process   what /proc and the clocks say at that moment
  *
- * The engine sees only the files. */
+ * The engine sees only the files, /proc and the clocks. */
 #ifndef YARDSTICK_PROGRAM_H
 #define YARDSTICK_PROGRAM_H
 
 #include "tests/support/trace_builder.h"
 
-enum { MOST_RANKS = 16, MOST_OPS = 160, MOST_COMMS = 6, MOST_PLACES = 200, ANY = -2 };
+enum {
+    MOST_RANKS = 64,
+    MOST_ACTORS = 2 * MOST_RANKS,
+    MOST_OPS = 400,
+    MOST_LOG = 1600,
+    MOST_COMMS = 24,
+    MOST_SLOTS = 16,
+    EAGER = 4096 /* bytes of a message that is kept until somebody receives it */
+};
+enum { NOBODY = -1, ANY = -2, REPLY = -3 }; /* REPLY: whoever sent, or the tag of, what this thread got last */
+
+enum call {
+#define CALL(id, name, class) CALL_##id,
+#include "tests/yardstick/calls.def"
+#undef CALL
+    CALLS
+};
 
 enum kind {
-    OP_COMPUTE, /* for `ns` */
-    OP_SEND,    /* call: MPI_Send (waits for its receive where it has more than EAGER bytes) or MPI_Ssend */
-    OP_RECV,
-    OP_SENDRECV,
-    OP_ISEND,
-    OP_IRECV,
-    OP_COLLECTIVE,
-    OP_ICOLLECTIVE,
-    OP_WAITALL,  /* for all requests that this rank has started */
-    OP_TEST,     /* polls with MPI_Test until its last request is complete */
-    OP_PROBE,    /* until a message is there; it stays there */
-    OP_IPROBE,   /* polls until a message is there */
-    OP_FINALIZE, /* waits for all ranks */
-    OP_STUCK,    /* outside MPI, for ever */
-    OP_EXIT      /* leaves without MPI_Finalize */
+#define KIND(id, name) OP_##id,
+#include "tests/yardstick/kinds.def"
+#undef KIND
+    KINDS
 };
-#define EAGER 4096u
+
+enum how { ALL_OF, ONE_OF, SOME_OF };
 
 struct op {
     enum kind kind;
-    enum tb_call call;
-    int comm;       /* index of program.comm */
-    int to, from;   /* world ranks; ANY */
-    int tag, rtag;  /* of what is sent, of what is received; ANY */
-    uint64_t bytes; /* each way */
-    int root;       /* of a collective, a world rank; -1: it has none */
-    int64_t ns;
-    int phase; /* of the program: operations that belong together */
+    enum call call;
+    int comm;  /* index of program.comm */
+    int makes; /* the communicator that this collective makes; 0: none */
+    int to, from;
+    int tag, rtag;        /* of what is sent, of what is received */
+    uint64_t bytes, room; /* sent, or each way; for what is received (0: as many as `bytes`) */
+    int root;             /* world rank; NOBODY */
+    int slot, slots;      /* requests: the first, how many */
+    enum how how;         /* a wait: of its requests */
+    bool polls;           /* Test, Iprobe .. in a loop until it says yes */
+    bool shared;          /* a lock */
+    bool idle;            /* a computation that uses no processor */
+    uint64_t group;       /* world ranks, of an epoch */
+    int64_t ns;           /* of a computation; between two polls */
+    int count;            /* polls during a computation; OP_LOOP: how many operations back; a lost result: which */
+    int phase;            /* of the program: operations that belong together */
 };
 
+enum comm_kind { COMM_PLAIN, COMM_NEIGHBOURS, COMM_INTER, COMM_WINDOW, COMM_FILE };
 struct comm {
-    int size, member[MOST_RANKS]; /* world ranks */
+    enum comm_kind kind;
+    int size, remote; /* of an intercommunicator: the two groups, one after the other */
+    int member[MOST_RANKS];
+    uint64_t from[MOST_RANKS]; /* COMM_NEIGHBOURS: world ranks that a world rank gets from */
+    int parent;
+    enum call by;
+    int thread; /* which may use it */
 };
 
 enum fault {
-    FAULT_NONE,
-    FAULT_SKIPPED,    /* one rank leaves a collective out */
-    FAULT_OTHER_CALL, /* one rank calls another collective instead */
-    FAULT_OTHER_ROOT, /* one rank thinks that another one is the root */
-    FAULT_SWAPPED,    /* one rank calls two collectives in the other order */
-    FAULT_NO_SEND,
-    FAULT_NO_RECV,
-    FAULT_TAG,     /* a receive waits for another tag than is sent */
-    FAULT_CIRCLE,  /* all send, synchronously, before they receive; or receive before they send */
-    FAULT_OUTSIDE, /* one rank never comes back to MPI */
-    FAULT_EXIT,    /* one rank leaves early */
+#define FAULT(id, name) FAULT_##id,
+#include "tests/yardstick/faults.def"
+#undef FAULT
     FAULTS
 };
 extern const char *const fault_name[FAULTS];
 
-struct program {
-    uint64_t seed;
-    int ranks, comms;
-    struct comm comm[MOST_COMMS]; /* the first is the world */
-    int ops[MOST_RANKS];
-    struct op op[MOST_RANKS][MOST_OPS];
-    enum fault fault;
-    bool blame[MOST_RANKS]; /* who may be called the culprit of it */
+/* A thread of a rank: its main one, or the second. */
+struct actor {
+    int rank, thread, ops;
+    struct op op[MOST_OPS];
 };
 
-/* What a rank did. */
-struct done {
-    int64_t begin, end; /* ns; end INT64_MAX: never */
-    uint64_t sequence;  /* of a collective */
-    int from, tag;      /* what was received, or is there */
+struct program {
+    uint64_t seed;
+    int ranks, actors, comms;
+    struct comm comm[MOST_COMMS]; /* the first is the world */
+    struct actor actor[MOST_ACTORS];
+    enum fault fault;
+    bool blame[MOST_RANKS]; /* who may be called the culprit of it */
+    bool pauses;            /* some ranks compute or sleep for long */
+    bool spins;             /* who waits in MPI uses a processor */
+    bool one_processor;
+    int pace;        /* how long computations are */
+    bool lazy_locks; /* MPI_Win_lock returns before it has the lock */
 };
+
+/* A message that came. */
+struct got {
+    int from, tag; /* NOBODY: its receive was cancelled */
+    uint64_t bytes;
+};
+
+/* One execution of an operation. */
+struct done {
+    int op;
+    int64_t begin, end; /* ns; NEVER */
+    uint64_t sequence;  /* of a collective */
+    int to, from, tag;  /* whom it went to, what came */
+    uint64_t bytes;
+    uint32_t completed;    /* bit i: of its requests the i-th */
+    uint64_t sequences[4]; /* of collectives that MPI_Start began */
+    struct got got[6];     /* by its requests */
+};
+#define NEVER INT64_MAX
+
 struct run {
-    int done[MOST_RANKS]; /* how many operations were begun */
-    struct done op[MOST_RANKS][MOST_OPS];
-    int64_t last;  /* when anything happened for the last time */
-    bool finished; /* all ranks came to the end of MPI_Finalize */
-    bool stuck[MOST_RANKS];
+    int done[MOST_ACTORS]; /* executions begun */
+    struct done log[MOST_ACTORS][MOST_LOG];
+    int64_t last;             /* when anything happened for the last time */
+    bool finished;            /* all ranks came to the end of MPI_Finalize */
+    bool stuck[MOST_RANKS];   /* no thread of it can move */
+    int64_t gone[MOST_RANKS]; /* when the process ended without MPI_Finalize; NEVER */
+    bool ended_all;           /* one ended the job for all */
 };
 
 uint64_t random_next(uint64_t *state);
@@ -94,10 +133,19 @@ int random_below(uint64_t *state, int n);
 /* The program of a seed. */
 void generate(uint64_t seed, struct program *out);
 
-/* Runs it to where nobody can move any more. */
-void simulate(const struct program *program, struct run *out);
+/* Runs it to where nobody can move any more.  `killed`: when each rank is ended from outside (NEVER); NULL: nobody. */
+void simulate(const struct program *program, const int64_t *killed, struct run *out);
 
-/* The files in `folder` as they were at `ns`; those of ranks that left before end there. */
-void record(const struct program *program, const struct run *run, int64_t ns, const char *folder);
+/* Makes the files of a job in `folder`. */
+void record_begin(const struct program *program, const struct run *run, const char *folder);
+/* Brings the file of a rank to `ns`. */
+void record_until(int rank, int64_t ns);
+/* Done with the files. */
+void record_end(void);
+
+/* Puts host, pid and start of the process of a rank into the head of its file. */
+void process_fill(struct trc_head *head, int rank);
+/* Sets the clocks to `ns` of the job, and what /proc says of its processes then; `exist`: whether they do. */
+void process_set(const struct program *program, const struct run *run, int64_t ns, bool exist);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a recorder would have written of a run by one moment. */
-#include "tests/yardstick/program.h"
+/* What a recorder would have written of a run by a moment; it goes on from there for a later one. */
+#include "tests/yardstick/record.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,187 +8,371 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define POLL_NS 2000 /* from one poll to the next */
+enum { MOST_BYTES = 8 << 20 }; /* of a file */
+#define LAST_POLL_NS 300
 
-/* Of the builder's communicators the second is MPI_COMM_SELF. */
-static uint32_t comm_id(int comm)
-{
-    return comm ? (uint32_t)comm + TB_SELF : TB_WORLD;
-}
-
-static struct trc_sig sig_of(const struct op *op)
-{
-    struct trc_sig sig = tb_sig(op->call);
-    sig.site = 0x1000u + (uint64_t)op->phase * 64 + (uint64_t)op->kind;
-    sig.comm = comm_id(op->comm);
-    if (op->kind == OP_SEND || op->kind == OP_SENDRECV || op->kind == OP_ISEND) {
-        sig.flags |= TRC_SIG_P2P_OUT | (op->call == TB_SSEND ? TRC_SIG_SYNC : 0);
-        sig.peer = op->to;
-        sig.tag = op->tag;
-        sig.sent = op->bytes;
-    }
-    if (op->kind == OP_RECV || op->kind == OP_SENDRECV || op->kind == OP_IRECV) {
-        sig.flags |= TRC_SIG_P2P_IN;
-        sig.source = op->from == ANY ? TRC_PEER_ANY : op->from;
-        sig.rtag = op->rtag;
-        sig.received = op->bytes;
-    }
-    if (op->kind == OP_COLLECTIVE || op->kind == OP_ICOLLECTIVE) {
-        sig.flags |= TRC_SIG_COLL;
-        sig.peer = op->root >= 0 ? op->root : TRC_PEER_NONE;
-        sig.sent = sig.received = op->call == TB_BARRIER ? 0 : op->bytes;
-    }
-    if (op->kind == OP_ISEND || op->kind == OP_IRECV || op->kind == OP_ICOLLECTIVE)
-        sig.flags |= TRC_SIG_START;
-    if (op->kind == OP_PROBE || op->kind == OP_IPROBE) {
-        sig.call = op->kind == OP_PROBE ? TB_PROBE : TB_IPROBE;
-        sig.source = op->from == ANY ? TRC_PEER_ANY : op->from;
-        sig.rtag = op->rtag;
-    }
-    if (op->kind == OP_WAITALL || op->kind == OP_TEST || op->kind == OP_FINALIZE) {
-        sig.call = op->kind == OP_WAITALL ? TB_WAITALL : op->kind == OP_TEST ? TB_TEST : TB_FINALIZE;
-        sig.comm = 0;
-    }
-    return sig;
-}
-
-struct writer {
-    const struct program *p;
-    const struct run *run;
-    struct tb *tb;
-    int rank, started, of[MOST_OPS];
-    uint64_t request[MOST_OPS];
+static const struct trc_schema_call calls[] = {
+#define CALL(id, name, class) {name, TRC_OP_##class, "-"},
+#include "tests/yardstick/calls.def"
+#undef CALL
 };
 
-static void completed(struct writer *w, int i)
+/* A request whose start is in the file. */
+struct opened {
+    const struct op *op; /* that made it */
+    uint64_t number;
+    const struct done *done; /* what it got, if it was a claimed message */
+};
+
+/* The file of a thread, as far as it is written. */
+struct written {
+    int next;             /* execution */
+    int64_t polled, busy; /* of the present execution: until when its polls are in the file */
+    uint64_t polls;
+    struct opened open[MOST_SLOTS], claim;
+};
+
+struct file {
+    struct tb *tb;
+    uint8_t *image;
+    int fd;
+    struct written thread[2];
+};
+
+static struct recording {
+    const struct program *p;
+    const struct run *run;
+    struct file file[MOST_RANKS];
+} rec;
+
+static struct tb *tb_of(int rank)
 {
-    const struct op *op = &w->p->op[w->rank][w->of[i]];
-    const struct done *done = &w->run->op[w->rank][w->of[i]];
-    struct trc_sig sig = sig_of(op);
-    sig.flags = (sig.flags & ~(uint32_t)(TRC_SIG_START | TRC_SIG_COLL | TRC_SIG_P2P_OUT)) | TRC_SIG_COMPLETE;
-    sig.site = 0;
-    if (op->kind == OP_IRECV) {
-        sig.source = done->from;
-        sig.rtag = done->tag;
-    } else {
-        sig = (struct trc_sig){.call = sig.call,
-                               .flags = sig.flags,
-                               .comm = sig.comm,
-                               .peer = TRC_PEER_NONE,
-                               .tag = TRC_TAG_NONE,
-                               .source = TRC_PEER_NONE,
-                               .rtag = TRC_TAG_NONE};
-    }
-    tb_sub(w->tb, 0, &sig, (struct tb_more){.request = w->request[i]});
+    return rec.file[rank].tb;
 }
 
-static void polls(struct writer *w, struct trc_sig sig, int64_t begin, int64_t end)
+/* ---- requests */
+
+static void write_started(const struct actor *actor, struct written *w, const struct op *start, const struct done *done)
 {
-    uint64_t count = (uint64_t)(end - begin) / POLL_NS;
+    for (int i = 0; i < start->slots; i++) {
+        struct opened *open = &w->open[start->slot + i];
+        if (!open->op)
+            continue;
+        struct trc_sig sig = sig_of(rec.p, actor->rank, open->op, done);
+        sig.flags |= TRC_SIG_START;
+        sig.site = 0x1000u + (uint64_t)start->phase * 64 + (uint64_t)start->kind;
+        open->number = tb_sub(tb_of(actor->rank), (uint32_t)actor->thread, &sig,
+                              (struct tb_more){.sequence = done->sequences[i % 4]});
+    }
+}
+
+static void write_completed(const struct actor *actor, struct opened *open, const struct done *wait, int slot)
+{
+    if (!open->op)
+        return;
+    const struct op *op = open->op;
+    struct trc_sig sig = sig_of(rec.p, actor->rank, op, open->done ? open->done : wait);
+    if (open->done)
+        sig_received(&sig, op, open->done);
+    uint32_t kept = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC;
+    sig.flags = (sig.flags & kept) | TRC_SIG_COMPLETE;
+    if (op->kind == OP_IRECV || op->kind == OP_RECV_INIT) {
+        sig.source = wait->got[slot].from;
+        sig.rtag = wait->got[slot].tag;
+        sig.received = wait->got[slot].bytes;
+        if (wait->got[slot].from == NOBODY) {
+            sig = sig_of(rec.p, actor->rank, op, wait);
+            sig.flags = TRC_SIG_P2P_IN | TRC_SIG_COMPLETE | TRC_SIG_CANCELLED;
+            sig.received = 0;
+        }
+    }
+    tb_sub(tb_of(actor->rank), (uint32_t)actor->thread, &sig,
+           (struct tb_more){.request = open->number, .request_thread = (uint32_t)actor->thread});
+}
+
+/* A wait for one request says for which. */
+static void put_waited(struct trc_sig *sig, const struct actor *actor, const struct written *w, const struct op *op)
+{
+    const struct opened *open = &w->open[op->slot];
+    if (op->call != CALL_WAIT || !open->op)
+        return;
+    struct done none = {.from = NOBODY};
+    struct trc_sig of = sig_of(rec.p, actor->rank, open->op, open->done ? open->done : &none);
+    sig->comm = of.comm;
+    sig->peer = of.peer;
+    sig->tag = of.tag;
+    sig->source = of.source;
+    sig->rtag = of.rtag;
+}
+
+/* ---- calls */
+
+/* Polls in vain from `begin` to `end`, or those that are not yet in the file. */
+static void write_polls(const struct actor *actor, struct written *w, struct trc_sig sig, int64_t begin, int64_t end,
+                        int64_t gap)
+{
+    uint64_t polls = end > begin ? (uint64_t)((end - begin) / gap) : 0;
+    if (polls <= w->polls)
+        return;
     sig.flags |= TRC_SIG_POLL;
-    if (count)
-        tb_fold(w->tb, 0, &sig, begin, end, count, (end - begin) / 2);
-}
-
-static void write_done(struct writer *w, int i)
-{
-    const struct op *op = &w->p->op[w->rank][i];
-    const struct done *done = &w->run->op[w->rank][i];
-    struct trc_sig sig = sig_of(op);
-    int64_t begin = done->begin;
-    if (op->kind == OP_COMPUTE)
-        return;
-    if (op->kind == OP_TEST || op->kind == OP_IPROBE) {
-        polls(w, sig, begin, done->end - 300);
-        begin = done->end - 300;
-    }
-    if (op->kind == OP_RECV || op->kind == OP_SENDRECV || op->kind == OP_PROBE || op->kind == OP_IPROBE) {
-        sig.source = done->from;
-        sig.rtag = done->tag;
-    }
-    uint64_t request = tb_event(w->tb, 0, &sig, begin, done->end, (struct tb_more){.sequence = done->sequence});
-    if (sig.flags & TRC_SIG_START) {
-        w->of[w->started] = i;
-        w->request[w->started++] = request;
-    }
-    if (op->kind == OP_TEST)
-        completed(w, --w->started);
-    for (int k = 0; op->kind == OP_WAITALL && k < w->started; k++)
-        completed(w, k);
-    w->started = op->kind == OP_WAITALL ? 0 : w->started;
-}
-
-static void write_begun(struct writer *w, int i, int64_t ns)
-{
-    const struct op *op = &w->p->op[w->rank][i];
-    const struct done *done = &w->run->op[w->rank][i];
-    struct trc_sig sig = sig_of(op);
-    if (op->kind == OP_COMPUTE || op->kind == OP_STUCK || op->kind == OP_EXIT)
-        return;
-    if (op->kind == OP_TEST || op->kind == OP_IPROBE)
-        polls(w, sig, done->begin, ns);
+    int64_t busy = gap < 10000 ? gap / 2 : 1000, until = begin + (int64_t)polls * gap;
+    uint64_t more = polls - w->polls;
+    if (w->polls)
+        tb_fold_more(tb_of(actor->rank), (uint32_t)actor->thread, until, more, (int64_t)more * busy);
     else
-        tb_inside(w->tb, 0, &sig, done->begin, done->sequence);
+        tb_fold(tb_of(actor->rank), (uint32_t)actor->thread, &sig, begin, until, polls, (int64_t)polls * busy);
+    w->polls = polls;
 }
 
-enum { MOST_BYTES = 4 << 20 }; /* of a file */
+static void write_event(const struct actor *actor, const struct trc_sig *sig, int64_t begin, int64_t end)
+{
+    tb_event(tb_of(actor->rank), (uint32_t)actor->thread, sig, begin, end, (struct tb_more){0});
+}
+
+/* Rounds of a loop that gets nothing: MPI_Waitany without requests; or a lock, MPI_Get and unlock. */
+static void write_rounds(const struct actor *actor, struct written *w, const struct op *op, const struct done *done,
+                         int64_t until)
+{
+    for (; done->begin + (int64_t)(w->polls + 1) * op->ns < until; w->polls++) {
+        int64_t at = done->begin + (int64_t)w->polls * op->ns;
+        struct op one = *op;
+        struct trc_sig sig = sig_of(rec.p, actor->rank, op, done);
+        if (op->kind == OP_SPIN) {
+            one.shared = true;
+            one.kind = OP_LOCK;
+            one.call = CALL_WIN_LOCK;
+            sig = sig_of(rec.p, actor->rank, &one, done);
+            write_event(actor, &sig, at, at + 300);
+            one.kind = OP_MOVE;
+            one.call = CALL_GET;
+            sig = sig_of(rec.p, actor->rank, &one, done);
+            write_event(actor, &sig, at + 400, at + 700);
+            one.kind = OP_UNLOCK;
+            one.call = CALL_WIN_UNLOCK;
+            sig = sig_of(rec.p, actor->rank, &one, done);
+        }
+        write_event(actor, &sig, at + 800, at + 1200);
+    }
+}
+
+static bool is_outside(const struct op *op)
+{
+    switch (op->kind) {
+    case OP_COMPUTE:
+    case OP_STUCK:
+    case OP_EXIT:
+    case OP_KILLED:
+    case OP_FORK:
+    case OP_FORKED:
+    case OP_JOIN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Communicators, windows and files that a collective has made. */
+static void define(int rank, int made)
+{
+    const struct comm *c = &rec.p->comm[made];
+    int32_t members[MOST_RANKS], me = 0, n = c->size + c->remote;
+    bool far = false;
+    for (int i = c->size; i < n; i++)
+        far |= c->member[i] == rank;
+    int first = far ? c->size : 0, local = far ? c->remote : c->size;
+    for (int i = 0; i < n; i++)
+        members[i] = c->member[(first + i) % n];
+    for (int i = 0; i < local; i++)
+        me = members[i] == rank ? i : me;
+    struct tb *tb = tb_of(rank);
+    if (c->remote)
+        tb_intercomm(tb, comm_id(made), 0x2000u + (uint64_t)made, me, members, local, n - local);
+    else
+        tb_comm(tb, comm_id(made), 0x2000u + (uint64_t)made, me, members, n);
+    if (c->kind == COMM_WINDOW)
+        tb_win(tb, comm_id(made), comm_id(made));
+    if (c->kind == COMM_FILE)
+        tb_file(tb, comm_id(made), comm_id(made), "/data/out");
+}
+
+static void note_requests(struct written *w, const struct op *op, const struct done *done, uint64_t number)
+{
+    bool init = op->kind == OP_SEND_INIT || op->kind == OP_RECV_INIT || op->kind == OP_COLL_INIT;
+    if (init || op->kind == OP_ISEND || op->kind == OP_IRECV || op->kind == OP_ICOLL)
+        w->open[op->slot] = (struct opened){op, number, NULL};
+    if (op->kind == OP_MPROBE)
+        w->claim = (struct opened){op, number, done};
+    if (op->kind == OP_IMRECV) /* takes over the number of the claim */
+        w->open[op->slot] = w->claim;
+}
+
+static void write_call(const struct actor *actor, struct written *w, const struct op *op, const struct done *done)
+{
+    struct trc_sig sig = sig_of(rec.p, actor->rank, op, done);
+    int64_t begin = done->begin;
+    bool init = op->kind == OP_SEND_INIT || op->kind == OP_RECV_INIT || op->kind == OP_COLL_INIT;
+    if (init) { /* moves nothing yet */
+        sig.flags = 0;
+        sig.sent = sig.received = 0;
+    }
+    if (op->kind == OP_WAIT)
+        put_waited(&sig, actor, w, op);
+    if (is_poll(op)) {
+        write_polls(actor, w, sig, begin, done->end - LAST_POLL_NS, op->ns);
+        begin = done->end - LAST_POLL_NS;
+    }
+    if (op->kind == OP_SPIN) {
+        write_rounds(actor, w, op, done, done->end);
+        return;
+    }
+    sig_received(&sig, op, done);
+    uint64_t number = tb_event(tb_of(actor->rank), (uint32_t)actor->thread, &sig, begin, done->end,
+                               (struct tb_more){.sequence = done->sequence});
+    note_requests(w, op, done, number);
+    if (op->kind == OP_START)
+        write_started(actor, w, op, done);
+    if (op->kind == OP_MRECV)
+        write_completed(actor, &w->claim, done, 0);
+    for (int i = 0; op->kind == OP_WAIT && i < op->slots; i++)
+        if (done->completed >> i & 1)
+            write_completed(actor, &w->open[op->slot + i], done, i);
+    if (op->makes)
+        define(actor->rank, op->makes);
+}
+
+/* Now and then a look at a request, while it computes. */
+static void write_looks(const struct actor *actor, struct written *w, const struct op *op, const struct done *done,
+                        int64_t until)
+{
+    struct trc_sig sig = sig_of(rec.p, actor->rank, op, done);
+    if (op->count)
+        write_polls(actor, w, sig, done->begin, until, op->ns / (op->count + 1));
+}
+
+static void write_begun(const struct actor *actor, struct written *w, const struct op *op, const struct done *done,
+                        int64_t ns)
+{
+    struct trc_sig sig = sig_of(rec.p, actor->rank, op, done);
+    if (op->kind == OP_WAIT)
+        put_waited(&sig, actor, w, op);
+    if (op->kind == OP_COMPUTE)
+        write_looks(actor, w, op, done, ns);
+    else if (is_poll(op))
+        write_polls(actor, w, sig, done->begin, ns, op->ns);
+    else if (op->kind == OP_SPIN || op->kind == OP_VAIN)
+        write_rounds(actor, w, op, done, ns);
+    else if (!is_outside(op))
+        tb_inside(tb_of(actor->rank), (uint32_t)actor->thread, &sig, done->begin, done->sequence);
+}
+
+static void write_thread(const struct actor *actor, int index, int64_t ns, bool *finalized)
+{
+    struct written *w = &rec.file[actor->rank].thread[actor->thread];
+    for (; w->next < rec.run->done[index]; w->next++) {
+        const struct done *done = &rec.run->log[index][w->next];
+        const struct op *op = &actor->op[done->op];
+        if (done->begin > ns)
+            return;
+        if (done->end > ns) {
+            write_begun(actor, w, op, done, ns);
+            return;
+        }
+        if (op->kind == OP_COMPUTE)
+            write_looks(actor, w, op, done, done->end);
+        else if (!is_outside(op))
+            write_call(actor, w, op, done);
+        *finalized |= op->kind == OP_FINALIZE;
+        w->polls = 0;
+    }
+}
+
+/* ---- files */
 
 /* Files are made where they lie, as the recorder does: most of their pages nobody touches. */
-static uint8_t *map_file(const char *folder, int rank, int *fd)
+static void map_file(struct file *file, const char *folder, int rank)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/%d.hpctop", folder, rank);
-    *fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (*fd < 0 || ftruncate(*fd, MOST_BYTES)) {
-        perror(path);
-        exit(1);
+    file->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file->fd >= 0 && !ftruncate(file->fd, MOST_BYTES)) {
+        file->image = mmap(NULL, MOST_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+        if (file->image != MAP_FAILED)
+            return;
     }
-    uint8_t *at = mmap(NULL, MOST_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-    if (at == MAP_FAILED) {
-        perror(path);
-        exit(1);
-    }
-    return at;
+    perror(path);
+    exit(1);
 }
 
-static void record_rank(struct writer *w, int64_t ns, const char *folder)
+void record_begin(const struct program *p, const struct run *run, const char *folder)
 {
-    const struct program *p = w->p;
-    const struct done *done = w->run->op[w->rank];
-    int64_t ended = 0;
-    bool finalized = false;
-    int fd;
-    uint8_t *image = map_file(folder, w->rank, &fd);
-    w->tb = tb_new_in(w->rank, p->ranks, image, MOST_BYTES);
-    for (int c = 1; c < p->comms; c++)
-        for (int i = 0; i < p->comm[c].size; i++)
-            if (p->comm[c].member[i] == w->rank)
-                tb_comm(w->tb, comm_id(c), 0x2000u + (uint64_t)c, i, p->comm[c].member, p->comm[c].size);
-    for (int i = 0; i < w->run->done[w->rank] && done[i].begin <= ns; i++) {
-        if (done[i].end <= ns)
-            write_done(w, i);
-        else
-            write_begun(w, i, ns);
-        finalized = p->op[w->rank][i].kind == OP_FINALIZE && done[i].end <= ns;
-        ended = p->op[w->rank][i].kind == OP_EXIT ? done[i].begin : 0;
+    rec.p = p;
+    rec.run = run;
+    tb_use_calls(calls, sizeof calls / sizeof *calls);
+    for (int r = 0; r < p->ranks; r++) {
+        struct file *file = &rec.file[r];
+        memset(file->thread, 0, sizeof file->thread);
+        map_file(file, folder, r);
+        file->tb = tb_new_in(r, p->ranks, file->image, MOST_BYTES);
+        struct trc_head *head = tb_head(file->tb);
+        process_fill(head, r);
+        head->thread_level = p->actors > p->ranks ? 3 : 0;
     }
-    if (!finalized)
-        tb_running(w->tb, ended ? ended : ns);
-    if (ended)
-        tb_head(w->tb)->flags |= TRC_HEAD_EXITED;
-    size_t size;
-    tb_image(w->tb, &size);
-    tb_free(w->tb);
-    munmap(image, MOST_BYTES);
-    if (ftruncate(fd, (off_t)size))
+}
+
+/* How a process ended that did so by itself. */
+static void put_end(int rank, struct trc_head *head, int64_t gone)
+{
+    for (int a = rank; a < rec.p->actors; a += rec.p->ranks) {
+        const struct written *w = &rec.file[rank].thread[rec.p->actor[a].thread];
+        if (w->next >= rec.run->done[a] || rec.run->log[a][w->next].begin > gone)
+            continue;
+        enum kind kind = rec.p->actor[a].op[rec.run->log[a][w->next].op].kind;
+        head->flags |= kind == OP_EXIT ? TRC_HEAD_EXITED : 0;
+        if (kind == OP_ABORT) {
+            head->state = TRC_STATE_ABORTED;
+            head->end_ticks = tb_ticks(tb_of(rank), gone);
+            head->abort_code = 1;
+        }
+    }
+}
+
+/* A process says twice a second that it lives. */
+static int64_t last_heartbeat(int rank, int64_t ns)
+{
+    int64_t since = (ns + rank * INT64_C(137000000)) % 500000000;
+    return ns > since ? ns - since : ns;
+}
+
+void record_until(int rank, int64_t ns)
+{
+    struct file *file = &rec.file[rank];
+    if (ftruncate(file->fd, MOST_BYTES))
         perror("ftruncate");
-    close(fd);
+    int64_t gone = rec.run->gone[rank], until = gone < ns ? gone : ns;
+    bool finalized = false;
+    size_t size;
+    for (int a = rank; a < rec.p->actors; a += rec.p->ranks)
+        write_thread(&rec.p->actor[a], a, until, &finalized);
+    struct trc_head *head = tb_head(file->tb);
+    tb_running(file->tb, finalized ? until : last_heartbeat(rank, until));
+    if (finalized) {
+        head->state = TRC_STATE_FINALIZED;
+        head->end_ticks = tb_ticks(file->tb, until);
+    }
+    if (gone <= ns)
+        put_end(rank, head, gone);
+    tb_image(file->tb, &size);
+    if (ftruncate(file->fd, (off_t)size))
+        perror("ftruncate");
 }
 
-void record(const struct program *program, const struct run *run, int64_t ns, const char *folder)
+void record_end(void)
 {
-    for (int r = 0; r < program->ranks; r++) {
-        struct writer w = {.p = program, .run = run, .rank = r};
-        record_rank(&w, ns, folder);
+    for (int r = 0; r < rec.p->ranks; r++) {
+        struct file *file = &rec.file[r];
+        tb_free(file->tb);
+        munmap(file->image, MOST_BYTES);
+        close(file->fd);
     }
+    tb_use_calls(NULL, 0);
 }

@@ -1,291 +1,354 @@
-/* MPI's rules, one operation at a time: always of the rank whose clock is behind among those that can go on. */
-#include "tests/yardstick/program.h"
+/* MPI's rules, one operation at a time: always of the thread whose clock is behind among those that can go on. */
+#include "tests/yardstick/simulate.h"
 
 #include <string.h>
 
-#define NEVER   INT64_MAX
 #define CALL_NS 500 /* what a call takes that waits for nobody */
-enum { MOST_MESSAGES = 4096, MOST_INSTANCES = 512 };
 
-struct message {
-    int from, to, tag;
-    bool waits;          /* for its receive: synchronous, or too large to be kept */
-    int64_t sent, taken; /* NEVER: nobody has received it */
-};
+struct sim sim;
 
-struct posted { /* a receive */
-    int from, tag;
-    int64_t at;
-    int message; /* -1: none yet */
-};
-
-struct instance { /* of a collective: the k-th on its communicator */
-    enum tb_call call;
-    int root, entered;
-    bool differs, waits;
-    int64_t at[MOST_RANKS]; /* when a member came; NEVER */
-};
-
-struct rank {
-    int next; /* operation */
-    bool entered, gone;
-    int64_t clock;
-    int posted_n, sent_n, started_n, collectives[MOST_COMMS];
-    struct posted posted[MOST_OPS];
-    int mine;              /* of the present operation: its receive, message .. */
-    int sent;              /* and its send */
-    int started[MOST_OPS]; /* operations whose requests are open */
-    int of[MOST_OPS];      /* their receive, message or instance */
-};
-
-static struct sim {
-    const struct program *p;
-    struct run *run;
-    struct rank rank[MOST_RANKS];
-    int messages, instances[MOST_COMMS];
-    struct message message[MOST_MESSAGES];
-    struct instance instance[MOST_COMMS][MOST_INSTANCES];
-    int64_t finalize[MOST_RANKS];
-} s;
-
-static bool fits(const struct posted *recv, const struct message *message)
+/* Whom a thread means by REPLY. */
+static int meant(int value, int reply)
 {
-    return (recv->from == ANY || recv->from == message->from) && (recv->tag == ANY || recv->tag == message->tag);
+    return value == REPLY ? reply : value;
 }
 
-static int64_t later(int64_t a, int64_t b)
+static void begin_message(struct thread *t, int rank, const struct op *op, struct done *done)
 {
-    return a > b ? a : b;
-}
-
-static int post(int rank, int from, int tag, int64_t at)
-{
-    struct rank *r = &s.rank[rank];
-    struct posted *recv = &r->posted[r->posted_n];
-    *recv = (struct posted){from, tag, at, -1};
-    for (int i = 0; i < s.messages && recv->message < 0; i++)
-        if (s.message[i].to == rank && s.message[i].taken == NEVER && fits(recv, &s.message[i])) {
-            recv->message = i;
-            s.message[i].taken = later(at, s.message[i].sent);
-        }
-    return r->posted_n++;
-}
-
-static int deposit(int rank, const struct op *op, int64_t at)
-{
-    struct message *message = &s.message[s.messages];
-    *message = (struct message){rank, op->to, op->tag, op->call == TB_SSEND || op->bytes > EAGER, at, NEVER};
-    struct rank *to = &s.rank[op->to];
-    for (int i = 0; i < to->posted_n && message->taken == NEVER; i++)
-        if (to->posted[i].message < 0 && fits(&to->posted[i], message)) {
-            to->posted[i].message = s.messages;
-            message->taken = later(at, to->posted[i].at);
-        }
-    return s.messages++;
-}
-
-static int64_t sent_at(int message)
-{
-    return s.message[message].waits ? s.message[message].taken : s.message[message].sent;
-}
-
-static int64_t received_at(int rank, int recv)
-{
-    int message = s.rank[rank].posted[recv].message;
-    return message < 0 ? NEVER : s.message[message].taken;
-}
-
-static int waiting_for(int rank, const struct op *op)
-{
-    struct posted recv = {op->from, op->rtag, 0, -1};
-    for (int i = 0; i < s.messages; i++)
-        if (s.message[i].to == rank && s.message[i].taken == NEVER && fits(&recv, &s.message[i]))
-            return i;
-    return -1;
-}
-
-/* ---- collectives */
-
-static int enter(int rank, const struct op *op, int64_t at, uint64_t *sequence)
-{
-    int k = s.rank[rank].collectives[op->comm]++;
-    struct instance *in = &s.instance[op->comm][k];
-    *sequence = (uint64_t)k;
-    if (k == s.instances[op->comm]) {
-        s.instances[op->comm]++;
-        uint64_t random = s.p->seed + (uint64_t)(k * 8 + op->comm);
-        *in = (struct instance){.call = op->call, .root = op->root, .waits = random_below(&random, 2)};
-        for (int r = 0; r < MOST_RANKS; r++)
-            in->at[r] = NEVER;
+    int64_t at = done->begin;
+    done->to = meant(op->to, t->reply_from);
+    if (op->kind == OP_SEND || op->kind == OP_SENDRECV)
+        t->sent = sim_deposit(rank, op, done->to, at);
+    if (op->kind == OP_RECV || op->kind == OP_SENDRECV) {
+        done->from = meant(op->from, t->reply_from);
+        done->tag = meant(op->rtag, t->reply_tag);
+        t->mine = sim_post(rank, op, done->from, done->tag, at);
     }
-    in->differs |= in->call != op->call || in->root != op->root;
-    in->at[rank] = at;
-    in->entered++;
-    return k;
 }
 
-static int64_t all_at(const struct comm *c, const struct instance *in)
+/* Ends the job: the launcher ends all others a moment later. */
+static void end_all(int rank, int64_t at)
 {
-    int64_t last = 0;
-    for (int i = 0; i < c->size; i++)
-        last = later(last, in->at[c->member[i]]);
-    return last;
-}
-
-static int64_t collective_at(int rank, int comm, int k)
-{
-    const struct instance *in = &s.instance[comm][k];
-    if (in->differs)
-        return NEVER;
-    if (!in->waits && (in->call == TB_BCAST || in->call == TB_SCATTER))
-        return later(in->at[rank], in->at[in->root]);
-    if (!in->waits && (in->call == TB_GATHER || in->call == TB_REDUCE) && rank != in->root)
-        return in->at[rank];
-    return all_at(&s.p->comm[comm], in);
-}
-
-/* ---- requests */
-
-static int64_t request_at(int rank, int i)
-{
-    const struct rank *r = &s.rank[rank];
-    const struct op *op = &s.p->op[rank][r->started[i]];
-    if (op->kind == OP_ISEND)
-        return sent_at(r->of[i]);
-    return op->kind == OP_IRECV ? received_at(rank, r->of[i]) : collective_at(rank, op->comm, r->of[i]);
-}
-
-static void took(int rank, struct done *done, int message)
-{
-    (void)rank;
-    done->from = s.message[message].from;
-    done->tag = s.message[message].tag;
-}
-
-static void close_requests(int rank)
-{
-    struct rank *r = &s.rank[rank];
-    for (int i = 0; i < r->started_n; i++)
-        if (s.p->op[rank][r->started[i]].kind == OP_IRECV)
-            took(rank, &s.run->op[rank][r->started[i]], r->posted[r->of[i]].message);
-    r->started_n = 0;
-}
-
-/* ---- one rank */
-
-static void begin(int rank, const struct op *op, struct done *done)
-{
-    struct rank *r = &s.rank[rank];
-    int64_t at = r->clock;
-    *done = (struct done){.begin = at, .end = NEVER};
-    if (op->kind == OP_SEND || op->kind == OP_SENDRECV || op->kind == OP_ISEND)
-        r->sent = deposit(rank, op, at);
-    if (op->kind == OP_RECV || op->kind == OP_SENDRECV || op->kind == OP_IRECV)
-        r->mine = post(rank, op->from, op->rtag, at);
-    if (op->kind == OP_COLLECTIVE || op->kind == OP_ICOLLECTIVE)
-        r->mine = enter(rank, op, at, &done->sequence);
-    if (op->kind == OP_ISEND || op->kind == OP_IRECV || op->kind == OP_ICOLLECTIVE) {
-        r->of[r->started_n] = op->kind == OP_ISEND ? r->sent : r->mine;
-        r->started[r->started_n++] = r->next;
+    sim.run->ended_all = true;
+    for (int r = 0; r < sim.p->ranks; r++) {
+        uint64_t random = sim.p->seed + (uint64_t)r;
+        int64_t gone = r == rank ? at : at + 1000000 + random_below(&random, 200000000);
+        sim.run->gone[r] = gone < sim.run->gone[r] ? gone : sim.run->gone[r];
     }
-    if (op->kind == OP_FINALIZE)
-        s.finalize[rank] = at;
+}
+
+static void begin(struct thread *t, int rank, const struct op *op, struct done *done)
+{
+    int64_t at = t->clock;
+    *done = (struct done){.op = t->next, .begin = at, .end = NEVER, .to = op->to, .from = op->from, .tag = op->rtag};
+    switch (op->kind) {
+    case OP_SEND:
+    case OP_RECV:
+    case OP_SENDRECV:
+        begin_message(t, rank, op, done);
+        break;
+    case OP_ISEND:
+    case OP_IRECV:
+    case OP_SEND_INIT:
+    case OP_RECV_INIT:
+    case OP_COLL_INIT:
+    case OP_ICOLL:
+    case OP_START:
+        sim_start_request(t, rank, op, at, done);
+        break;
+    case OP_COLL:
+        t->mine = sim_enter(rank, op->comm, op, at);
+        done->sequence = (uint64_t)t->mine;
+        if (op->makes && sim.p->comm[op->makes].kind == COMM_INTER) /* all of both groups meet */
+            sim_enter(rank, op->makes, op, at);
+        else if (sim.p->comm[op->comm].kind == COMM_INTER)
+            done->sequence--;
+        break;
+    case OP_LOCK:
+        sim_ask_lock(rank, op, at);
+        break;
+    case OP_POST:
+        sim_tell(rank, op, false, at);
+        break;
+    case OP_COMPLETE:
+        break;
+    case OP_FINALIZE:
+        sim.finalize[rank] = at;
+        break;
+    case OP_FORK:
+        sim.forked[rank] = at;
+        break;
+    case OP_EXIT:
+    case OP_KILLED:
+        sim.run->gone[rank] = at < sim.run->gone[rank] ? at : sim.run->gone[rank];
+        break;
+    case OP_ABORT:
+        end_all(rank, at);
+        break;
+    default:
+        break;
+    }
+}
+
+static int64_t completed_collective(const struct thread *t, int rank, const struct op *op)
+{
+    int64_t at = sim_collective_at(rank, op->comm, t->mine);
+    if (at != NEVER && op->makes && sim.p->comm[op->makes].kind == COMM_INTER)
+        at = later(at, sim_collective_at(rank, op->makes, 0));
+    return at;
+}
+
+static int64_t all_finalize(void)
+{
+    int64_t at = 0;
+    for (int r = 0; r < sim.p->ranks; r++)
+        at = later(at, sim.finalize[r]);
+    return at;
 }
 
 /* When the operation is complete; NEVER: not yet. */
-static int64_t complete(int rank, const struct op *op, int64_t begin)
+static int64_t complete(const struct thread *t, int rank, const struct op *op, int64_t begin)
 {
-    const struct rank *r = &s.rank[rank];
-    int64_t at = begin, message;
+    int message;
     switch (op->kind) {
     case OP_COMPUTE:
+    case OP_WRITE:
         return begin + op->ns;
     case OP_SEND:
-        return sent_at(r->sent);
+        return sim_sent_at(t->sent);
     case OP_RECV:
-        return received_at(rank, r->mine);
+        return sim_received_at(rank, t->mine);
     case OP_SENDRECV:
-        return later(sent_at(r->sent), received_at(rank, r->mine));
-    case OP_COLLECTIVE:
-        return collective_at(rank, op->comm, r->mine);
-    case OP_WAITALL:
-        for (int i = 0; i < r->started_n; i++)
-            at = later(at, request_at(rank, i));
-        return at;
-    case OP_TEST:
-        return r->started_n ? later(at, request_at(rank, r->started_n - 1)) : at;
+        return later(sim_sent_at(t->sent), sim_received_at(rank, t->mine));
+    case OP_COLL:
+        return completed_collective(t, rank, op);
+    case OP_WAIT:
+        return sim_waited_at(t, rank, op, begin);
     case OP_PROBE:
-    case OP_IPROBE:
-        message = waiting_for(rank, op);
-        return message < 0 ? NEVER : later(begin, s.message[message].sent);
+    case OP_MPROBE:
+        message = sim_waiting(rank, op);
+        return message < 0 ? NEVER : later(begin, sim.message[message].sent);
+    case OP_LOCK:
+        return sim.p->lazy_locks ? begin : sim_locked_at(rank, op);
+    case OP_UNLOCK:
+    case OP_FLUSH:
+        return later(begin, sim_locked_at(rank, op));
+    case OP_OPEN:
+        return sim.p->lazy_locks ? begin : later(begin, sim_told_at(rank, op, false, false));
+    case OP_COMPLETE:
+        return later(begin, sim_told_at(rank, op, false, false));
+    case OP_CLOSE:
+        return later(begin, sim_told_at(rank, op, true, false));
+    case OP_SPIN:
+        return later(begin, sim.flag[op->tag]);
+    case OP_FORKED:
+        return later(begin, sim.forked[rank]);
+    case OP_JOIN:
+        return later(begin, sim.joined[rank]);
     case OP_FINALIZE:
-        for (int i = 0; i < s.p->ranks; i++)
-            at = later(at, s.finalize[i]);
-        return at;
+        return all_finalize();
+    case OP_VAIN:
     case OP_STUCK:
     case OP_EXIT:
+    case OP_KILLED:
+    case OP_ABORT:
         return NEVER;
     default:
         return begin;
     }
 }
 
-static bool step(int rank)
+static void take_message(struct thread *t, struct done *done, int message)
 {
-    struct rank *r = &s.rank[rank];
-    if (r->next == s.p->ops[rank])
-        return false;
-    const struct op *op = &s.p->op[rank][r->next];
-    struct done *done = &s.run->op[rank][r->next];
-    bool fresh = !r->entered;
-    if (fresh) {
-        begin(rank, op, done);
-        r->entered = true;
-        s.run->done[rank] = r->next + 1;
-        s.run->last = later(s.run->last, r->clock);
+    t->reply_from = done->from = sim.message[message].from;
+    t->reply_tag = done->tag = sim.message[message].tag;
+    done->bytes = sim.message[message].bytes;
+}
+
+/* What a rank has done when its operation is complete. */
+static void finish(struct thread *t, int rank, const struct op *op, struct done *done, int64_t at)
+{
+    switch (op->kind) {
+    case OP_RECV:
+    case OP_SENDRECV:
+        take_message(t, done, sim.rank[rank].posted[t->mine].message);
+        break;
+    case OP_MPROBE:
+        t->claimed = sim_waiting(rank, op);
+        sim.message[t->claimed].claimed = true; /* fall through */
+    case OP_PROBE:
+        take_message(t, done, op->kind == OP_MPROBE ? t->claimed : sim_waiting(rank, op));
+        break;
+    case OP_MRECV:
+    case OP_IMRECV:
+        sim.message[t->claimed].taken = at;
+        done->from = t->reply_from;
+        done->tag = t->reply_tag;
+        done->bytes = sim.message[t->claimed].bytes;
+        if (op->kind == OP_IMRECV) {
+            struct rank *r = &sim.rank[rank];
+            r->posted[r->posted_n] =
+                (struct posted){.comm = op->comm, .room = UINT64_MAX, .at = at, .message = t->claimed};
+            t->request[op->slot] =
+                (struct request){.kind = REQUEST_RECV, .active = true, .op = op, .of = r->posted_n++};
+        }
+        break;
+    case OP_PREADY: {
+        struct message *message = &sim.message[t->request[op->slot].of];
+        message->ready = --message->parts == 0 ? at : message->ready;
+        break;
     }
-    int64_t end = complete(rank, op, done->begin);
-    if (end == NEVER)
-        return fresh;
-    done->end = end + CALL_NS;
+    case OP_CANCEL: {
+        struct posted *posted = &sim.rank[rank].posted[t->request[op->slot].of];
+        posted->cancelled = posted->message < 0;
+        posted->at = at;
+        break;
+    }
+    case OP_WAIT:
+        sim_end_requests(t, rank, op, at, done);
+        break;
+    case OP_UNLOCK:
+        sim_unlock(rank, op, at);
+        break;
+    case OP_OPEN:
+        break;
+    case OP_COMPLETE:
+        sim_told_at(rank, op, false, true);
+        sim_tell(rank, op, true, at);
+        break;
+    case OP_CLOSE:
+        sim_told_at(rank, op, true, true);
+        break;
+    case OP_MOVE:
+        if (op->tag)
+            sim.flag[op->tag] = at;
+        break;
+    default:
+        break;
+    }
+}
+
+static bool is_cut_by(int rank, int recv)
+{
+    const struct posted *posted = &sim.rank[rank].posted[recv];
+    return posted->message >= 0 && sim.message[posted->message].bytes > posted->room;
+}
+
+/* A message that is longer than its receive ends the job. */
+static bool is_cut(const struct thread *t, int rank, const struct op *op)
+{
     if (op->kind == OP_RECV || op->kind == OP_SENDRECV)
-        took(rank, done, r->posted[r->mine].message);
-    if (op->kind == OP_PROBE || op->kind == OP_IPROBE)
-        took(rank, done, waiting_for(rank, op));
-    if (op->kind == OP_WAITALL)
-        close_requests(rank);
-    r->clock = done->end + 100;
-    s.run->last = later(s.run->last, done->end);
-    r->entered = false;
-    r->next++;
+        return is_cut_by(rank, t->mine);
+    for (int i = 0; op->kind == OP_WAIT && i < op->slots; i++) {
+        const struct request *request = &t->request[op->slot + i];
+        if (request->active && request->kind == REQUEST_RECV && is_cut_by(rank, request->of))
+            return true;
+    }
+    return false;
+}
+
+/* Steps over what costs no time: loops, and a result that is not returned. */
+static bool jump(struct thread *t, const struct op *op)
+{
+    if (op->kind == OP_SEND && op->count && ++t->runs[t->next] == op->count) {
+        t->next++;
+        return true;
+    }
+    if (op->kind != OP_LOOP)
+        return false;
+    bool again = op->tag != NOBODY && t->reply_tag != op->tag;
+    for (int i = 0; i < op->slots; i++)
+        again |= t->request[op->slot + i].active;
+    t->next += again ? -op->count : 1;
     return true;
 }
 
-void simulate(const struct program *program, struct run *out)
+/* The second thread of a rank has come to its end. */
+static void note_joined(int index)
 {
-    memset(&s, 0, sizeof s);
-    memset(out, 0, sizeof *out);
-    s.p = program;
-    s.run = out;
-    for (int r = 0; r < program->ranks; r++) {
-        s.rank[r].clock = 1000000;
-        s.finalize[r] = NEVER;
+    const struct actor *actor = &sim.p->actor[index];
+    if (actor->thread && sim.thread[index].next == actor->ops)
+        sim.joined[actor->rank] = sim.thread[index].clock;
+}
+
+static bool step(int index)
+{
+    const struct actor *actor = &sim.p->actor[index];
+    struct thread *t = &sim.thread[index];
+    int rank = actor->rank;
+    if (t->next == actor->ops || t->gone || sim.run->done[index] == MOST_LOG)
+        return false;
+    const struct op *op = &actor->op[t->next];
+    if (!t->entered && jump(t, op)) {
+        note_joined(index);
+        return true;
     }
+    bool fresh = !t->entered;
+    if (t->clock > sim.run->gone[rank])
+        return false;
+    if (fresh) {
+        begin(t, rank, op, &sim.run->log[index][sim.run->done[index]++]);
+        t->entered = true;
+        sim.run->last = later(sim.run->last, t->clock);
+    }
+    struct done *done = &sim.run->log[index][sim.run->done[index] - 1];
+    int64_t end = complete(t, rank, op, done->begin);
+    if (end == NEVER || end + CALL_NS > sim.run->gone[rank])
+        return fresh;
+    if (is_cut(t, rank, op)) {
+        end_all(rank, end);
+        return true;
+    }
+    finish(t, rank, op, done, end);
+    done->end = end + CALL_NS;
+    t->clock = done->end + 100;
+    sim.run->last = later(sim.run->last, done->end);
+    t->entered = false;
+    t->next++;
+    note_joined(index);
+    return true;
+}
+
+static void reset(const struct program *p, const int64_t *killed, struct run *out)
+{
+    sim.p = p;
+    sim.run = out;
+    sim.messages = sim.locks = sim.epochs = 0;
+    memset(sim.instances, 0, sizeof sim.instances);
+    memset(sim.thread, 0, (size_t)p->actors * sizeof *sim.thread);
+    memset(out->done, 0, sizeof out->done);
+    out->last = 0;
+    out->ended_all = false;
+    for (int i = 0; i < 256; i++)
+        sim.flag[i] = NEVER;
+    for (int a = 0; a < p->actors; a++)
+        sim.thread[a].clock = 1000000;
+    for (int r = 0; r < p->ranks; r++) {
+        sim.rank[r].posted_n = 0;
+        memset(sim.rank[r].collectives, 0, sizeof sim.rank[r].collectives);
+        sim.finalize[r] = sim.forked[r] = sim.joined[r] = NEVER;
+        out->gone[r] = killed ? killed[r] : NEVER;
+    }
+}
+
+void simulate(const struct program *p, const int64_t *killed, struct run *out)
+{
+    reset(p, killed, out);
     for (bool moved = true; moved;) {
+        bool tried[MOST_ACTORS] = {false};
         moved = false;
-        bool tried[MOST_RANKS] = {false};
-        for (int n = 0; n < program->ranks && !moved; n++) {
-            int rank = -1;
-            for (int r = 0; r < program->ranks; r++)
-                if (!tried[r] && (rank < 0 || s.rank[r].clock < s.rank[rank].clock))
-                    rank = r;
-            tried[rank] = true;
-            moved = step(rank);
+        for (int n = 0; n < p->actors && !moved; n++) {
+            int next = -1;
+            for (int a = 0; a < p->actors; a++)
+                if (!tried[a] && (next < 0 || sim.thread[a].clock < sim.thread[next].clock))
+                    next = a;
+            tried[next] = true;
+            moved = step(next);
         }
     }
     out->finished = true;
-    for (int r = 0; r < program->ranks; r++) {
-        out->stuck[r] = s.rank[r].next < program->ops[r];
+    for (int r = 0; r < p->ranks; r++) {
+        out->stuck[r] = sim.thread[r].next < p->actor[r].ops;
         out->finished &= !out->stuck[r];
     }
 }

@@ -1,11 +1,15 @@
 /* How often the verdict is right on random programs whose end is known:
- * yardstick [-j PROCESSES] [-n PROGRAMS] [-s FIRST SEED] [-v | -vv].
+ * yardstick [-j PROCESSES] [-n PROGRAMS] [-s FIRST SEED] [-k FILE] [-v | -vv], or yardstick -w SEED [-r FOLDER].
  *
- * Of each program the files of one moment are judged, as after kill -9 of all ranks: of one that hangs, 40 s after
- * anything moved; of one that does not, at its end or at a random moment.  Prints a row for each kind of fault. */
-#include "tests/yardstick/program.h"
+ * Each program is met at one moment.  One that hangs: mostly 40 s after anything moved for the last time.  One that does
+ * not: at its end or at a random moment.  Prints a table of those that hang or are broken, by fault, and one of those
+ * that move.  -k: what was judged is kept in FILE, from where a later run goes on.  -v: and a line for each wrong
+ * verdict; -vv: and the programs.
+ *
+ * -w: prints the program of a seed, for real/play.c, with its truth; -r: and makes its files in FOLDER, 40 s after all
+ * has ended. */
+#include "tests/yardstick/judge.h"
 #include "trace/session/session.h"
-#include "trace/verdict/verdict.h"
 
 #include <dirent.h>
 #include <malloc.h>
@@ -16,15 +20,33 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LONG_NS INT64_C(40000000000)
+#define SECOND  INT64_C(1000000000)
+#define LONG_NS (40 * SECOND)
 
-enum truth { FINISHES, CUT, HANGS, TRUTHS };
+/* Programs that move, by what else they do; those that do not are counted by their fault. */
+enum moving { CORRECT, PAUSING, ONE_PROCESSOR, SLOW, FAULTY, MOVING };
+static const char *const moving_name[MOVING] = {"correct", "correct, some ranks pause for long",
+                                                "correct, on one processor", "one rank is slow", "faulty"};
 
 struct row {
-    unsigned programs, right, missed, no_name, more_names, wrong_name, false_alarms, proven_wrong;
+    unsigned programs[MOMENTS], right[MOMENTS], answers[ANSWERS], proven_wrong;
 };
-typedef struct row table[FAULTS][TRUTHS];
-static table *rows; /* of this process */
+typedef struct row table[FAULTS + MOVING];
+
+struct options {
+    uint64_t programs, first;
+    unsigned processes;
+    int verbose;
+    const char *keep, *folder;
+    bool writes;
+};
+
+/* What was judged so far: programs from the first seed on. */
+struct kept {
+    uint64_t first, programs;
+    table rows;
+};
+enum { BATCH = 100000 };
 
 static void clear(const char *folder)
 {
@@ -32,119 +54,170 @@ static void clear(const char *folder)
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         char path[512];
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        unlink(path);
+        if (entry->d_name[0] != '.')
+            unlink(path);
     }
     if (dir)
         closedir(dir);
 }
 
-static const char *judge(const struct program *p, enum truth truth, const struct ana_job *job,
-                         const struct ana_verdict *v, struct row *row)
+static const char *const moment_name[MOMENTS] = {"at its end", "all killed", "killed one by one", "live"};
+static const char *const truth_name[TRUTHS] = {"moves", "hangs", "broken"};
+static const char *const answer_name[ANSWERS] = {
+    "right", "missed", "names nobody", "names others, too", "names others", "false alarm", "proven, then moved"};
+
+static struct program program;
+static struct run run;
+static int64_t killed[MOST_RANKS];
+
+/* Chooses the moment; simulates anew where the ranks go one by one. */
+static struct instant choose(uint64_t *random)
 {
-    bool trouble = v->state == ANA_VERDICT_HUNG || v->state == ANA_VERDICT_SLOW;
-    bool aborted = v->state == ANA_VERDICT_ABORTED, named = v->culprits + v->absents > 0;
-    size_t right_names = 0;
-    for (size_t i = 0; i < v->culprits; i++)
-        right_names += p->blame[ana_job_rank(job, v->culprit[i])->rank];
-    row->programs++;
-    if (truth != HANGS) {
-        bool bad = truth == FINISHES ? v->state != ANA_VERDICT_HEALTHY : trouble || named;
-        row->false_alarms += bad;
-        row->proven_wrong += bad && trouble && v->confidence == ANA_PROVEN;
-        row->right += !bad;
-        return bad ? "false alarm" : NULL;
-    }
-    bool seen = v->state == ANA_VERDICT_HUNG || (p->fault == FAULT_EXIT && aborted);
-    const char *wrong = !seen                       ? "missed"
-                        : !named                    ? "names nobody"
-                        : !right_names              ? "names others"
-                        : right_names < v->culprits ? "names others, too"
-                                                    : NULL;
-    row->missed += !seen;
-    row->no_name += seen && !named;
-    row->more_names += seen && right_names && right_names < v->culprits;
-    row->wrong_name += seen && named && !right_names;
-    row->proven_wrong += wrong && !right_names && v->confidence == ANA_PROVEN && seen;
-    row->right += !wrong;
-    return wrong;
+    struct instant at = {.moment = (enum moment)random_below(random, MOMENTS), .ns = run.last + LONG_NS};
+    bool early = random_below(random, 4) == 0;
+    if (run.ended_all || (!run.finished && at.moment == AT_END))
+        at.moment = ALL_KILLED;
+    if (run.ended_all || at.moment == AT_END)
+        at.ns = run.last + SECOND;
+    else if (run.finished || early)
+        at.ns = 1000000 + (int64_t)(random_next(random) % (uint64_t)run.last);
+    at.truth = truth_at(&program, &run, at.ns);
+    if (at.moment != ONE_BY_ONE)
+        return at;
+    for (int r = 0; r < program.ranks; r++)
+        killed[r] = at.ns + random_below(random, 10000) * INT64_C(1000000);
+    simulate(&program, killed, &run);
+    at.killed = killed;
+    return at;
 }
 
-/* The program, an operation a line: who may be blamed has a `!`, where a rank stands a `>`. */
-static void describe(const struct program *p, const struct run *run)
+static struct ana_job *open_job(const char *folder)
 {
-    static const char *const kinds[] = {"compute", "send",       "recv",        "sendrecv", "isend",
-                                        "irecv",   "collective", "icollective", "waitall",  "test",
-                                        "probe",   "iprobe",     "finalize",    "stuck",    "exit"};
-    for (int r = 0; r < p->ranks; r++)
-        for (int i = 0; i < p->ops[r]; i++) {
-            const struct op *op = &p->op[r][i];
-            if (op->kind != OP_COMPUTE)
-                printf("%s%s%d %s call %d comm %d to %d from %d tag %d rtag %d bytes %llu root %d\n",
-                       p->blame[r] ? "!" : " ", run->stuck[r] && i == run->done[r] - 1 ? ">" : " ", r, kinds[op->kind],
-                       (int)op->call, op->comm, op->to, op->from, op->tag, op->rtag, (unsigned long long)op->bytes,
-                       op->root);
-        }
-}
-
-static void try(uint64_t seed, const char *folder, int verbose)
-{
-    static struct program program;
-    static struct run run;
-    generate(seed, &program);
-    simulate(&program, &run);
-    uint64_t random = seed * 31 + 7;
-    enum truth truth = run.finished ? (random_below(&random, 2) ? FINISHES : CUT) : HANGS;
-    int64_t ns = truth == FINISHES ? run.last + 1000000
-                 : truth == HANGS  ? run.last + LONG_NS
-                                   : 1000000 + (int64_t)(random_next(&random) % (uint64_t)(run.last - 1000000));
-    clear(folder);
-    record(&program, &run, ns, folder);
     struct ana_job *job;
     char error[512];
-    if (ana_job_open((const char *const[]){folder}, 1, &job, error, sizeof error) != TRC_OK) {
-        fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, error);
-        exit(1);
+    if (ana_job_open((const char *const[]){folder}, 1, &job, error, sizeof error) == TRC_OK)
+        return job;
+    fprintf(stderr, "seed %llu: %s\n", (unsigned long long)program.seed, error);
+    exit(1);
+}
+
+/* Opens the job as it is met. */
+static struct ana_job *meet(const struct instant *at, const char *folder)
+{
+    bool live = at->moment == LIVE;
+    int64_t ns = at->moment == ONE_BY_ONE ? at->ns + 20 * SECOND : at->ns, first = ns > SECOND ? ns - SECOND : ns / 2;
+    record_begin(&program, &run, folder);
+    for (int r = 0; r < program.ranks; r++)
+        record_until(r, live ? first : at->moment == ONE_BY_ONE ? killed[r] : ns);
+    process_set(&program, &run, live ? first : ns + 3600 * SECOND, live);
+    struct ana_job *job = open_job(folder);
+    if (live) {
+        for (int r = 0; r < program.ranks; r++)
+            record_until(r, ns);
+        process_set(&program, &run, ns, true);
+        ana_job_refresh(job);
     }
-    const struct ana_verdict *verdict = ana_job_verdict(job);
-    if (!verdict)
+    record_end();
+    return job;
+}
+
+static size_t row_of(const struct program *p, enum truth truth)
+{
+    if (truth != MOVES)
+        return p->fault;
+    enum moving moving = p->fault == FAULT_SLOW ? SLOW
+                         : p->fault             ? FAULTY
+                         : p->one_processor     ? ONE_PROCESSOR
+                         : p->pauses            ? PAUSING
+                                                : CORRECT;
+    return FAULTS + moving;
+}
+
+static void try(uint64_t seed, const char *folder, const struct options *o, table *rows)
+{
+    uint64_t random = seed * 31 + 7;
+    bool proven_wrong;
+    generate(seed, &program);
+    simulate(&program, NULL, &run);
+    struct instant at = choose(&random);
+    clear(folder);
+    struct ana_job *job = meet(&at, folder);
+    const struct ana_verdict *v = ana_job_verdict(job);
+    if (!v)
         exit(1);
-    const char *wrong = judge(&program, truth, job, verdict, &(*rows)[program.fault][truth]);
-    if (wrong && verbose)
-        printf("seed %llu, %d ranks, %s: %s: %s %s %s: %s\n", (unsigned long long)seed, program.ranks,
-               fault_name[program.fault], wrong, ana_verdict_state_name(verdict->state),
-               verdict->id ? ana_verdict_class_name(verdict->id) : "-", ana_confidence_name(verdict->confidence),
-               verdict->summary.text);
-    if (verbose > 1)
+    enum answer answer = judge(&program, &run, &at, job, v, &proven_wrong);
+    struct row *row = &(*rows)[row_of(&program, at.truth)];
+    row->programs[at.moment]++;
+    row->right[at.moment] += answer == RIGHT;
+    row->answers[answer]++;
+    row->proven_wrong += proven_wrong;
+    char said[768];
+    ana_verdict_headline(v, said, sizeof said);
+    if (answer != RIGHT && o->verbose)
+        printf("seed %llu, %d ranks, %s, %s, %s: %s: %s %s %s: %s\n", (unsigned long long)seed, program.ranks,
+               fault_name[program.fault], truth_name[at.truth], moment_name[at.moment], answer_name[answer],
+               ana_verdict_state_name(v->state), v->id ? ana_verdict_class_name(v->id) : "-",
+               ana_confidence_name(v->confidence), said);
+    if (o->verbose > 1)
         describe(&program, &run);
     ana_job_close(job);
 }
 
-static void print(const table *all, unsigned processes)
+static void add_row(struct row *sum, const struct row *row)
 {
-    static const char *const ends[] = {"finishes", "is cut off", "hangs"};
-    printf("| fault | the program | programs | right | missed | names nobody | names others, too | names others | "
-           "false alarms | proven, wrong |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
-    for (int f = 0; f < FAULTS; f++)
-        for (int t = 0; t < TRUTHS; t++) {
-            struct row sum = {0};
-            for (unsigned i = 0; i < processes; i++)
-                for (size_t k = 0; k < sizeof sum / sizeof(unsigned); k++)
-                    ((unsigned *)&sum)[k] += ((const unsigned *)&all[i][f][t])[k];
-            if (sum.programs)
-                printf("| %s | %s | %u | %.1f %% | %u | %u | %u | %u | %u | %u |\n", fault_name[f], ends[t],
-                       sum.programs, 100.0 * sum.right / sum.programs, sum.missed, sum.no_name, sum.more_names,
-                       sum.wrong_name, sum.false_alarms, sum.proven_wrong);
-        }
+    for (size_t k = 0; k < sizeof *sum / sizeof(unsigned); k++)
+        ((unsigned *)sum)[k] += ((const unsigned *)row)[k];
 }
 
-struct options {
-    uint64_t programs, first;
-    unsigned processes;
-    int verbose;
-};
+static void print_shares(const struct row *row, enum moment first)
+{
+    for (int m = first; m < MOMENTS; m++)
+        if (row->programs[m])
+            printf(" %.1f |", 100.0 * row->right[m] / row->programs[m]);
+        else
+            printf(" |");
+}
+
+static unsigned programs_of(const struct row *row)
+{
+    unsigned sum = 0;
+    for (int m = 0; m < MOMENTS; m++)
+        sum += row->programs[m];
+    return sum;
+}
+
+static void print_stuck(const table *rows)
+{
+    printf("| fault | programs | all killed | one by one | live | missed | names nobody | names others, too | names "
+           "others | proven, wrong |\n|---|---|---|---|---|---|---|---|---|---|\n");
+    for (int f = 0; f < FAULTS; f++) {
+        const struct row *row = &(*rows)[f];
+        if (!programs_of(row))
+            continue;
+        printf("| %s | %u |", fault_name[f], programs_of(row));
+        print_shares(row, ALL_KILLED);
+        for (int a = MISSED; a <= OTHER_NAMES; a++)
+            printf(" %u |", row->answers[a]);
+        printf(" %u |\n", row->proven_wrong);
+    }
+}
+
+static void print_moving(const table *rows)
+{
+    printf("\n| program | programs | at its end | all killed | one by one | live | false alarms | proven, then moved | "
+           "proven, wrong |\n|---|---|---|---|---|---|---|---|---|\n");
+    for (int m = 0; m < MOVING; m++) {
+        const struct row *row = &(*rows)[FAULTS + m];
+        if (!programs_of(row))
+            continue;
+        printf("| %s | %u |", moving_name[m], programs_of(row));
+        print_shares(row, AT_END);
+        printf(" %u | %u | %u |\n", row->answers[FALSE_ALARM], row->answers[PROVEN_MOVES], row->proven_wrong);
+    }
+}
 
 /* Every `processes`-th program, from `first` + `index` on. */
-static int judge_share(const struct options *o, unsigned index)
+static int judge_share(const struct options *o, unsigned index, table *rows)
 {
     char folder[] = "/dev/shm/yardstick-XXXXXX";
     /* A large block is given back at once, so that a new one is of zeros without anybody writing them. */
@@ -154,18 +227,62 @@ static int judge_share(const struct options *o, unsigned index)
         return 1;
     }
     for (uint64_t i = index; i < o->programs; i += o->processes)
-        try(o->first + i, folder, o->verbose);
+        try(o->first + i, folder, o, rows);
     clear(folder);
     rmdir(folder);
     return 0;
 }
 
+/* Judges so many programs in all processes; adds to the table.  False: something failed. */
+static bool judge_batch(const struct options *o, table *sum)
+{
+    bool good = true;
+    table *all = mmap(NULL, o->processes * sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED)
+        return false;
+    fflush(stdout);
+    for (unsigned i = 0; i < o->processes; i++)
+        if (fork() == 0) {
+            setvbuf(stdout, NULL, _IOLBF, 0);
+            exit(judge_share(o, i, &all[i]));
+        }
+    for (int status; wait(&status) > 0;)
+        good &= status == 0;
+    for (unsigned i = 0; i < o->processes; i++)
+        for (int f = 0; f < FAULTS + MOVING; f++)
+            add_row(&(*sum)[f], &all[i][f]);
+    munmap(all, o->processes * sizeof *all);
+    return good;
+}
+
+static bool load(const struct options *o, struct kept *kept)
+{
+    *kept = (struct kept){.first = o->first};
+    FILE *f = o->keep ? fopen(o->keep, "r") : NULL;
+    bool good = !f || (fread(kept, sizeof *kept, 1, f) == 1 && kept->first == o->first);
+    if (f)
+        fclose(f);
+    return good;
+}
+
+static bool save(const struct options *o, const struct kept *kept)
+{
+    char anew[512];
+    snprintf(anew, sizeof anew, "%s.new", o->keep);
+    FILE *f = fopen(anew, "w");
+    bool good = f && fwrite(kept, sizeof *kept, 1, f) == 1;
+    return f && fclose(f) == 0 && good && rename(anew, o->keep) == 0;
+}
+
 static bool parse(int argc, char **argv, struct options *o)
 {
-    for (int c; (c = getopt(argc, argv, "j:n:s:v")) != -1;)
+    for (int c; (c = getopt(argc, argv, "j:k:n:r:s:vw:")) != -1;)
         switch (c) {
         case 'j':
             o->processes = (unsigned)strtoul(optarg, NULL, 10);
+            break;
+        case 'k':
+            o->keep = optarg;
             break;
         case 'n':
             o->programs = strtoull(optarg, NULL, 10);
@@ -173,8 +290,15 @@ static bool parse(int argc, char **argv, struct options *o)
         case 's':
             o->first = strtoull(optarg, NULL, 10);
             break;
+        case 'r':
+            o->folder = optarg;
+            break;
         case 'v':
             o->verbose++;
+            break;
+        case 'w':
+            o->first = strtoull(optarg, NULL, 10);
+            o->writes = true;
             break;
         default:
             return false;
@@ -182,26 +306,43 @@ static bool parse(int argc, char **argv, struct options *o)
     return optind == argc && o->processes > 0;
 }
 
+static int write_one(const struct options *o)
+{
+    generate(o->first, &program);
+    simulate(&program, NULL, &run);
+    write_program(&program, &run);
+    if (!o->folder)
+        return 0;
+    record_begin(&program, &run, o->folder);
+    for (int r = 0; r < program.ranks; r++)
+        record_until(r, run.last + LONG_NS);
+    record_end();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    static struct kept kept;
     struct options o = {.programs = 1000, .first = 1, .processes = (unsigned)sysconf(_SC_NPROCESSORS_ONLN)};
     if (!parse(argc, argv, &o)) {
-        fprintf(stderr, "usage: yardstick [-j PROCESSES] [-n PROGRAMS] [-s FIRST SEED] [-v | -vv]\n");
+        fprintf(stderr, "usage: yardstick [-j PROCESSES] [-n PROGRAMS] [-s FIRST SEED] [-k FILE] [-v | -vv] | -w SEED "
+                        "[-r FOLDER]\n");
         return 64;
     }
-    table *all = mmap(NULL, o.processes * sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED) {
-        perror("yardstick");
-        return 1;
+    if (o.writes)
+        return write_one(&o);
+    bool good = load(&o, &kept);
+    while (good && kept.programs < o.programs) {
+        struct options batch = o;
+        uint64_t left = o.programs - kept.programs;
+        batch.first = o.first + kept.programs;
+        batch.programs = left < BATCH ? left : BATCH;
+        good = judge_batch(&batch, &kept.rows);
+        kept.programs += batch.programs;
+        if (o.keep)
+            good &= save(&o, &kept);
     }
-    for (unsigned i = 0; i < o.processes; i++)
-        if (fork() == 0) {
-            rows = &all[i];
-            exit(judge_share(&o, i));
-        }
-    bool good = true;
-    for (int status; wait(&status) > 0;)
-        good &= status == 0;
-    print(all, o.processes);
+    print_stuck((const table *)&kept.rows);
+    print_moving((const table *)&kept.rows);
     return !good;
 }

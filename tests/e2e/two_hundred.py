@@ -1,0 +1,9 @@
+# timeout: 3000
+# long
+"""200 programs of the yardstick, run by each MPI: the same records as simulated, and no worse a verdict."""
+from common import end
+from played_programs import MPIS, hold
+
+for mpi in MPIS:
+    hold(range(1000, 10000), 200, mpi)
+end()
