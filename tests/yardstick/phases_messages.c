@@ -204,7 +204,7 @@ static void add_persistent(struct maker *m)
 {
     struct program *p = m->program;
     int n = p->ranks, parts = below(m, 3) == 0, one_by_one = below(m, 2), rounds = 1 + below(m, 2), way = below(m, 8);
-    uint64_t bytes = some_bytes(m);
+    uint64_t bytes = some_bytes(m) & ~UINT64_C(1); /* two partitions of it */
     enum call call = parts ? CALL_PSEND_INIT : below(m, 3) ? CALL_SEND_INIT : CALL_SSEND_INIT;
     for (int r = 0; r < n; r++) {
         struct op init = {.kind = OP_SEND_INIT,

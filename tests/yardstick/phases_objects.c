@@ -194,13 +194,14 @@ bool add_flag(struct maker *m, bool never)
     int window = make_comm(m, 0, CALL_WIN_ALLOCATE, COMM_WINDOW);
     add(m, a,
         (struct op){
-            .kind = OP_SPIN, .call = CALL_GET, .comm = window, .to = a, .bytes = 8, .tag = m->phase, .ns = 20000000});
-    if (never)
-        return true;
-    add_compute(m, b);
-    add(m, b, (struct op){.kind = OP_LOCK, .call = CALL_WIN_LOCK, .comm = window, .to = a});
-    add(m, b, (struct op){.kind = OP_MOVE, .call = CALL_PUT, .comm = window, .to = a, .bytes = 8, .tag = m->phase});
-    add(m, b, (struct op){.kind = OP_UNLOCK, .call = CALL_WIN_UNLOCK, .comm = window, .to = a});
+            .kind = OP_SPIN, .call = CALL_GET, .comm = window, .to = a, .bytes = 4, .tag = m->phase, .ns = 20000000});
+    if (!never) {
+        add_compute(m, b);
+        add(m, b, (struct op){.kind = OP_LOCK, .call = CALL_WIN_LOCK, .comm = window, .to = a});
+        add(m, b, (struct op){.kind = OP_MOVE, .call = CALL_PUT, .comm = window, .to = a, .bytes = 8, .tag = m->phase});
+        add(m, b, (struct op){.kind = OP_UNLOCK, .call = CALL_WIN_UNLOCK, .comm = window, .to = a});
+    }
+    add_collective(m, window, CALL_WIN_FREE);
     return true;
 }
 
@@ -225,10 +226,13 @@ bool add_mixed_circle(struct maker *m)
         add_move(m, b, window, a);
         add(m, b, unlock);
         add(m, b, send);
+        add_collective(m, window, CALL_WIN_FREE);
         return true;
     }
     add(m, a, recv); /* b sends only after the barrier or fence, which a enters later */
     add_collective(m, window, way ? CALL_WIN_FENCE : CALL_BARRIER);
     add(m, b, send);
+    if (way)
+        add_collective(m, window, CALL_WIN_FREE);
     return true;
 }

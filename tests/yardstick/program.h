@@ -113,6 +113,7 @@ struct done {
     uint32_t completed;    /* bit i: of its requests the i-th */
     uint64_t sequences[4]; /* of collectives that MPI_Start began */
     struct got got[6];     /* by its requests */
+    int64_t looked;        /* when a computation that polls saw its request complete; 0: never */
 };
 #define NEVER INT64_MAX
 

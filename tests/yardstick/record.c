@@ -26,9 +26,9 @@ struct opened {
 
 /* The file of a thread, as far as it is written. */
 struct written {
-    int next;             /* execution */
-    int64_t polled, busy; /* of the present execution: until when its polls are in the file */
-    uint64_t polls;
+    int next;       /* execution */
+    uint64_t polls; /* of the present execution: those that are in the file */
+    bool looked;    /* .. and its look that saw a request complete */
     struct opened open[MOST_SLOTS], claim;
 };
 
@@ -240,13 +240,21 @@ static void write_call(const struct actor *actor, struct written *w, const struc
         define(actor->rank, op->makes);
 }
 
-/* Now and then a look at a request, while it computes. */
+/* Now and then a look at a request, while it computes; the last one may see that it is complete. */
 static void write_looks(const struct actor *actor, struct written *w, const struct op *op, const struct done *done,
                         int64_t until)
 {
+    int64_t gap = op->ns / (op->count + 1);
+    bool seen = done->looked && done->looked <= until;
     struct trc_sig sig = sig_of(rec.p, actor->rank, op, done);
-    if (op->count)
-        write_polls(actor, w, sig, done->begin, until, op->ns / (op->count + 1));
+    if (!op->count || w->looked)
+        return;
+    write_polls(actor, w, sig, done->begin, seen ? done->looked - gap : until, gap);
+    if (!seen)
+        return;
+    write_event(actor, &sig, done->looked, done->looked + LAST_POLL_NS);
+    write_completed(actor, &w->open[op->slot], done, 0);
+    w->looked = true;
 }
 
 static void write_begun(const struct actor *actor, struct written *w, const struct op *op, const struct done *done,
@@ -283,6 +291,7 @@ static void write_thread(const struct actor *actor, int index, int64_t ns, bool 
             write_call(actor, w, op, done);
         *finalized |= op->kind == OP_FINALIZE;
         w->polls = 0;
+        w->looked = false;
     }
 }
 

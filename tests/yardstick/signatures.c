@@ -1,5 +1,4 @@
-/* Signatures of calls.  They are what `hpctop dump` shows of a small program under Open MPI and MPICH that makes each of
- * these calls: which fields and flags, and when bytes are known. */
+/* Signatures of calls, as the recorder has them: e2e/played runs programs by real MPIs, and compares every record. */
 #include "tests/yardstick/record.h"
 
 /* Of the builder's communicators the second is MPI_COMM_SELF. */
@@ -20,7 +19,8 @@ static int32_t tag_of(int tag)
 
 static void put_send(struct trc_sig *sig, const struct op *op, int to)
 {
-    bool synchronous = op->call == CALL_SSEND || op->call == CALL_ISSEND || op->call == CALL_SSEND_INIT;
+    bool synchronous =
+        op->call == CALL_SSEND || op->call == CALL_ISSEND; /* the recorder does not say it of persistent */
     sig->flags |= TRC_SIG_P2P_OUT | (synchronous ? TRC_SIG_SYNC : 0);
     sig->peer = to;
     sig->tag = op->tag;

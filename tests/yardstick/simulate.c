@@ -158,11 +158,35 @@ static int64_t complete(const struct thread *t, int rank, const struct op *op, i
     }
 }
 
+/* A computation that looks at a request now and then sees that it is complete. */
+static void look(struct thread *t, int rank, const struct op *op, struct done *done)
+{
+    int64_t gap = op->count ? op->ns / (op->count + 1) : 0;
+    int64_t at = gap && t->request[op->slot].active ? sim_waited_at(t, rank, op, done->begin) : NEVER;
+    if (at >= done->begin + op->count * gap)
+        return;
+    done->looked = done->begin + ((at - done->begin) / gap + 1) * gap;
+    sim_end_requests(t, rank, op, at, done);
+}
+
 static void take_message(struct thread *t, struct done *done, int message)
 {
     t->reply_from = done->from = sim.message[message].from;
     t->reply_tag = done->tag = sim.message[message].tag;
     done->bytes = sim.message[message].bytes;
+}
+
+static void receive_claimed(struct thread *t, int rank, const struct op *op, struct done *done, int64_t at)
+{
+    struct rank *r = &sim.rank[rank];
+    sim.message[t->claimed].taken = at;
+    done->from = t->reply_from;
+    done->tag = t->reply_tag;
+    done->bytes = sim.message[t->claimed].bytes;
+    if (op->kind != OP_IMRECV)
+        return;
+    r->posted[r->posted_n] = (struct posted){.comm = op->comm, .room = UINT64_MAX, .at = at, .message = t->claimed};
+    t->request[op->slot] = (struct request){.kind = REQUEST_RECV, .active = true, .op = op, .of = r->posted_n++};
 }
 
 /* What a rank has done when its operation is complete. */
@@ -181,17 +205,7 @@ static void finish(struct thread *t, int rank, const struct op *op, struct done 
         break;
     case OP_MRECV:
     case OP_IMRECV:
-        sim.message[t->claimed].taken = at;
-        done->from = t->reply_from;
-        done->tag = t->reply_tag;
-        done->bytes = sim.message[t->claimed].bytes;
-        if (op->kind == OP_IMRECV) {
-            struct rank *r = &sim.rank[rank];
-            r->posted[r->posted_n] =
-                (struct posted){.comm = op->comm, .room = UINT64_MAX, .at = at, .message = t->claimed};
-            t->request[op->slot] =
-                (struct request){.kind = REQUEST_RECV, .active = true, .op = op, .of = r->posted_n++};
-        }
+        receive_claimed(t, rank, op, done, at);
         break;
     case OP_PREADY: {
         struct message *message = &sim.message[t->request[op->slot].of];
@@ -204,6 +218,9 @@ static void finish(struct thread *t, int rank, const struct op *op, struct done 
         posted->at = at;
         break;
     }
+    case OP_COMPUTE:
+        look(t, rank, op, done);
+        break;
     case OP_WAIT:
         sim_end_requests(t, rank, op, at, done);
         break;

@@ -124,8 +124,10 @@ static void compute(struct thread *t, const struct op *op)
     }
     for (int i = 0; i <= op->count; i++) {
         pause_ns(ns / (op->count + 1));
-        if (i < op->count)
-            MPI_Test(&t->request[op->slot], &flag, MPI_STATUS_IGNORE);
+        if (i == op->count || !t->active[op->slot])
+            continue;
+        MPI_Test(&t->request[op->slot], &flag, MPI_STATUS_IGNORE);
+        t->active[op->slot] = !flag;
     }
 }
 
