@@ -106,14 +106,16 @@ static void draw_segments(struct tui_app *app, struct tui_grid *grid, struct tui
                    (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
     struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
     const struct ana_segment_stat *segment = find_chosen(app);
-    char rank[ANA_TEXT], longest[ANA_TEXT], at[ANA_TEXT];
-    if (segment)
-        tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "longest: rank %s, %s at %s (Enter: there; Tab: calls)",
+    char words[256], rank[ANA_TEXT], longest[ANA_TEXT], at[ANA_TEXT];
+    if (segment) {
+        ana_segment_words(segment, words, sizeof words);
+        tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "%s  longest: rank %s, %s at %s (Enter)", words,
                  tui_app_rank_name(app, segment->longest_index, rank, sizeof rank),
                  ana_spoken(longest, sizeof longest, (double)segment->longest_ns),
                  ana_spoken(at, sizeof at, (double)segment->longest_at_ns));
-    else
-        tui_put(grid, line, 1, 0, TUI_STYLE_DIM, "no two calls of a thread so far (Tab: calls)");
+        return;
+    }
+    tui_put(grid, line, 1, 0, TUI_STYLE_DIM, "no two calls of a thread so far (Tab: calls)");
 }
 
 /* Shows the longest one in the timeline, with as much before and after it. */
