@@ -59,8 +59,8 @@ static const struct ipo_abi mpich = {
     .request_null = 0x2c000000,
     .datatype_null = 0x0c000000,
     .byte_type = 0x4c00010d,
-    .op_band = 0x58000006,
-    .op_bor = 0x58000008,
+    .ops = {0, 0x58000001, 0x58000002, 0x58000003, 0x58000004, 0x58000005, 0x58000006, 0x58000007, 0x58000008,
+            0x58000009, 0x5800000a, 0x5800000b, 0x5800000c, 0x5800000d, 0x5800000e},
     .shared = SHARED,
     .shared_span = 0xff,
     .types = 0x4c000000,
@@ -94,8 +94,7 @@ static const struct ipo_abi standard = {
     .byte_type = 0x247,
     .types = 0x200,
     .types_span = 0x100,
-    .op_band = 0x28,
-    .op_bor = 0x29,
+    .ops = {0, 0x23, 0x22, 0x21, 0x24, 0x30, 0x28, 0x31, 0x29, 0x32, 0x2a, 0x38, 0x39, 0x3c, 0x3d},
 };
 
 /* Shared handles that are addresses: Open MPI's by their names, those of MPICH's standard library by their numbers. */
@@ -130,6 +129,22 @@ static int find_segment(struct dl_phdr_info *info, size_t size, void *ignored)
     return 0;
 }
 
+/* Open MPI's operations: its variables have the names in small letters. */
+static void find_operations(void)
+{
+    static const char *const names[] = {NULL,
+#define REDUCTION(name) #name,
+                                        TRC_REDUCTIONS(REDUCTION)
+#undef REDUCTION
+    };
+    for (unsigned i = 1; i < TRC_REDUCTION_OWN; i++) {
+        char variable[32] = "ompi_mpi_op_";
+        for (unsigned k = 0; names[i][k]; k++)
+            variable[12 + k] = (char)(names[i][k] == '_' ? '_' : names[i][k] + 'a' - 'A');
+        ipo_abi.ops[i] = ipo_resolve_data(variable);
+    }
+}
+
 void ipo_abi_detect(void)
 {
     /* The standard ABI's query comes first: Open MPI's standard library also has ompi_mpi_comm_world; native libraries
@@ -152,8 +167,7 @@ void ipo_abi_detect(void)
     ipo_abi.request_null = ipo_resolve_data("ompi_request_null");
     ipo_abi.datatype_null = ipo_resolve_data("ompi_mpi_datatype_null");
     ipo_abi.byte_type = ipo_resolve_data("ompi_mpi_byte");
-    ipo_abi.op_band = ipo_resolve_data("ompi_mpi_op_band");
-    ipo_abi.op_bor = ipo_resolve_data("ompi_mpi_op_bor");
+    find_operations();
     find_shared();
     dl_iterate_phdr(find_segment, NULL);
 }

@@ -27,19 +27,13 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* Arguments that decide a signature. */
-static const char deciding[] = {ROLE_SEND_COUNT,
-                                ROLE_RECEIVE_COUNT,
-                                ROLE_SEND_TYPE,
-                                ROLE_RECEIVE_TYPE,
-                                ROLE_DESTINATION,
-                                ROLE_SOURCE,
-                                ROLE_SEND_TAG,
-                                ROLE_RECEIVE_TAG,
-                                ROLE_ROOT,
-                                ROLE_TARGET,
-                                ROLE_COMM,
-                                ROLE_WINDOW,
-                                0};
+static const char deciding[] = {ROLE_SEND_COUNT,  ROLE_RECEIVE_COUNT,
+                                ROLE_SEND_TYPE,   ROLE_RECEIVE_TYPE,
+                                ROLE_OPERATION,   ROLE_DESTINATION,
+                                ROLE_SOURCE,      ROLE_SEND_TAG,
+                                ROLE_RECEIVE_TAG, ROLE_ROOT,
+                                ROLE_TARGET,      ROLE_COMM,
+                                ROLE_WINDOW,      0};
 
 /* Arguments that keep a call out of the signature cache: arrays, and handles that the call changes. */
 static const char uncacheable[] = {ROLE_SEND_COUNTS,

@@ -16,8 +16,7 @@ static uint64_t sum_array(const struct ipo_frame *frame, const uintptr_t *args, 
     if (!each) {
         for (uint32_t i = 0; i < n; i++)
             total += !real || real[i] ? ipo_count_at(call, args, counts, i) : 0;
-        uint64_t size = total ? ipo_type_size(frame->thread, ipo_arg(call, args, type)) : 0;
-        return size == TRC_BYTES_UNKNOWN ? 0 : total * size;
+        return total ? total * ipo_moves(frame, type, ipo_arg(call, args, type)) : 0;
     }
     uintptr_t array = ipo_arg(call, args, types);
     for (uint32_t i = 0; array && i < n; i++) {
@@ -33,8 +32,7 @@ static uint64_t count_block(const struct ipo_frame *frame, const uintptr_t *args
                             enum ipo_role type, uint32_t i)
 {
     uint64_t count = ipo_count_at(frame->call, args, counts, i);
-    uint64_t size = count ? ipo_type_size(frame->thread, ipo_arg(frame->call, args, type)) : 0;
-    return size == TRC_BYTES_UNKNOWN ? 0 : count * size;
+    return count ? count * ipo_moves(frame, type, ipo_arg(frame->call, args, type)) : 0;
 }
 
 /* The two directions of a call in their general form: scalar count x factor, or the sum of an array. */

@@ -7,48 +7,6 @@ typedef uintptr_t w;
 
 /* ---- sizes */
 
-/* A predefined type has no constituents and cannot be freed, so that its size can be remembered by its handle. */
-static bool is_predefined(uintptr_t datatype)
-{
-    int integers = 1, addresses = 1, types = 1, combiner = 0;
-    int (*envelope)(w, int *, int *, int *, int *) =
-        (int (*)(w, int *, int *, int *, int *))ipo_own[IPO_Type_get_envelope];
-    return envelope && !envelope(datatype, &integers, &addresses, &types, &combiner) && !integers && !addresses &&
-           !types;
-}
-
-static __attribute__((noinline)) uint64_t ask_type_size(struct ipo_type *slot, uintptr_t datatype)
-{
-    int64_t size = -1;
-    int small = -1;
-    if (ipo_own[IPO_Type_size_x]) {
-        if (((int (*)(w, int64_t *))ipo_own[IPO_Type_size_x])(datatype, &size))
-            size = -1;
-    } else if (!((int (*)(w, int *))ipo_own[IPO_Type_size])(datatype, &small)) {
-        size = small;
-    }
-    if (size < 0)
-        return TRC_BYTES_UNKNOWN;
-    if (slot && is_predefined(datatype))
-        *slot = (struct ipo_type){.handle = datatype, .size = (uint64_t)size};
-    return (uint64_t)size;
-}
-
-uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype)
-{
-    datatype = ipo_handle(datatype);
-    if (!datatype || datatype == ipo_abi.datatype_null)
-        return TRC_BYTES_UNKNOWN; /* a wrong handle would raise the program's error twice */
-    struct ipo_type *slot = &thread->type[(datatype ^ datatype >> 9) % IPO_TYPES];
-    if (__builtin_expect(slot->handle == datatype, 1))
-        return slot->size;
-    if (thread->sizes != IPO_SIZES_ASKED && datatype - ipo_abi.types >= ipo_abi.types_span) {
-        thread->sizes = IPO_SIZES_MISSED;
-        return TRC_BYTES_UNKNOWN;
-    }
-    return ask_type_size(slot, datatype);
-}
-
 /* Whether counts have 64 bits.  Partitioned calls have an MPI_Count, though their names do not end in _c. */
 static bool has_wide_counts(const struct ipo_call *call)
 {
@@ -78,8 +36,14 @@ uint64_t ipo_bytes(const struct ipo_frame *frame, const uintptr_t *args, enum ip
         n *= (uint64_t)(int32_t)ipo_arg(frame->call, args, ROLE_PARTITIONS);
     if (n == 0)
         return 0;
-    uint64_t size = ipo_type_size(frame->thread, ipo_arg(frame->call, args, type));
-    return size == TRC_BYTES_UNKNOWN ? 0 : n * size;
+    return n * ipo_moves(frame, type, ipo_arg(frame->call, args, type));
+}
+
+uint64_t ipo_moves(const struct ipo_frame *frame, enum ipo_role role, uintptr_t datatype)
+{
+    const struct ipo_type *type = ipo_type_of(frame->thread, datatype);
+    frame->thread->moves[role == ROLE_RECEIVE_TYPE] = type ? type->signature : 0;
+    return type ? type->size : 0;
 }
 
 /* ---- statuses */

@@ -5,12 +5,13 @@
 
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/comms.h"
+#include "interpose/mpi/datatypes.h"
 #include "interpose/mpi/handles.h"
 #include "interpose/mpi/record.h"
 #include "interpose/mpi/requests.h"
 
-/* Bytes of one element of a datatype; TRC_BYTES_UNKNOWN if it is not known, or may not be asked for yet. */
-uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype);
+/* Bytes of one element of a datatype, 0 if it is not known; notes that the call moves it (`role`: the argument's). */
+uint64_t ipo_moves(const struct ipo_frame *frame, enum ipo_role role, uintptr_t datatype);
 
 /* Bytes of the data that a count and a datatype argument describe; 0 where the size is not known. */
 uint64_t ipo_bytes(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role count, enum ipo_role type);

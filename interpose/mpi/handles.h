@@ -12,6 +12,7 @@ enum ipo_kind {
     IPO_KIND_WIN,
     IPO_KIND_FILE,
     IPO_KIND_MESSAGE,
+    IPO_KIND_OP,
     IPO_KINDS
 };
 

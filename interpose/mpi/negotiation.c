@@ -63,9 +63,9 @@ static bool is_bit_round(struct ipo_frame *frame, const uintptr_t *args, bool *i
     if (!op || ipo_has(call, ROLE_REQUEST_OUT) || call->persistent ||
         ipo_arg(call, args, ROLE_SEND_BUFFER) != ipo_abi.in_place)
         return false;
-    *is_or = op == ipo_abi.op_bor;
+    *is_or = op == ipo_abi.ops[TRC_REDUCTION_BOR];
     uint64_t n = ipo_count(call, args, ROLE_SEND_COUNT);
-    return (*is_or || op == ipo_abi.op_band) && n > 0 && n <= TRC_SAID_WORDS &&
+    return (*is_or || op == ipo_abi.ops[TRC_REDUCTION_BAND]) && n > 0 && n <= TRC_SAID_WORDS &&
            ipo_type_size(frame->thread, ipo_arg(call, args, ROLE_SEND_TYPE)) == sizeof(uint64_t);
 }
 

@@ -104,6 +104,8 @@ void ipo_finish_recv(struct ipo_frame *frame, const uintptr_t *args)
         if (cut && arrived.bytes > sig->received)
             arrived.bytes = sig->received;
         if (arrived.source != sig->source || arrived.tag != sig->rtag || arrived.bytes != sig->received) {
+            sig->flags |= sig->source == TRC_PEER_ANY ? TRC_SIG_ANY_SOURCE : 0;
+            sig->flags |= sig->rtag == TRC_TAG_ANY ? TRC_SIG_ANY_TAG : 0;
             sig->source = arrived.source;
             sig->rtag = arrived.tag;
             sig->received = arrived.bytes;

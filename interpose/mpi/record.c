@@ -40,6 +40,15 @@ static bool is_cacheable(const struct ipo_frame *frame)
     return !collective || (frame->comm && !frame->comm->negotiation);
 }
 
+/* Describes a call as its class is described, and what it moves. */
+static void describe_class(struct ipo_frame *frame, uintptr_t *args)
+{
+    frame->thread->moves[0] = frame->thread->moves[1] = 0;
+    frame->call->describe(frame, args);
+    if (trc_opclass_moves_data((enum trc_opclass)frame->call->opclass))
+        frame->sig.object = ipo_data_number(frame, args);
+}
+
 /* Fills signature, communicator and index of a call, from the cache or from the arguments. */
 static inline void describe_call(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id,
                                  uintptr_t *args)
@@ -56,7 +65,7 @@ static inline void describe_call(struct ipo_frame *frame, const struct ipo_call 
     frame->sig = ipo_plain_sig((uint32_t)id, frame->site);
     frame->thread->sizes = IPO_SIZES_KNOWN_ONLY;
     if (call->describe)
-        call->describe(frame, args);
+        describe_class(frame, args);
     frame->late = frame->thread->sizes == IPO_SIZES_MISSED;
     frame->thread->sizes = IPO_SIZES_ASKED;
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
@@ -124,7 +133,7 @@ static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *fram
         return;
     struct ipo_cached *cached = ipo_cache_place(frame, frame->call, args);
     frame->sig = ipo_plain_sig(frame->sig.call, frame->site);
-    frame->call->describe(frame, (uintptr_t *)(uintptr_t)args); /* only `prepare` changes arguments */
+    describe_class(frame, (uintptr_t *)(uintptr_t)args); /* only `prepare` changes arguments */
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
     if (cached && !failed && is_cacheable(frame))
         ipo_cache_keep(frame, args, cached, stamp);

@@ -7,13 +7,15 @@
 #include "interpose/mpi/requests.h"
 #include "trace/writer/writer.h"
 
-#define IPO_TYPES       64u    /* predefined datatypes whose size is remembered */
+#define IPO_TYPES       64u    /* datatypes that are remembered */
 #define IPO_SHARED      65536u /* starts under way behind the shared handle, in parts that are made when needed */
 #define IPO_SHARED_PART 1024u
 
 struct ipo_type {
     uintptr_t handle; /* 0: free */
     uint64_t size;
+    uint64_t signature; /* of its type signature (datatypes.h); 0: not known */
+    uint64_t stamp;     /* of the signature cache when MPI was asked; 0: it is predefined, and stays what it is */
 };
 
 #define IPO_CACHE_ROWS  256u
@@ -45,6 +47,7 @@ struct ipo_thread {
     uint64_t rounds; /* calls that were negotiation rounds (negotiation.h) */
     struct ipo_thread *next;
     enum ipo_sizes sizes;
+    uint64_t moves[2]; /* type signatures of what the call that is described sends and receives; 0: none or not known */
     struct ipo_type type[IPO_TYPES];
     struct ipo_cached cache[IPO_CACHE_ROWS];
     uint32_t shared_first, shared_end;

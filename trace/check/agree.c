@@ -6,7 +6,7 @@
 
 #define CANDIDATES 64u /* ranks whose terms may be those that most ranks gave */
 
-enum difference { SAME, CALLS, ROOTS, BYTES };
+enum difference { SAME, CALLS, ROOTS, OPERATIONS, TYPES, BYTES };
 
 static bool varies(const char *name)
 {
@@ -51,26 +51,43 @@ static uint64_t contribution(const struct ana_act *act)
     return TRC_BYTES_UNKNOWN;
 }
 
-static enum difference compare(const struct ana_act *a, const struct ana_act *b)
+/* Whether the basic types differ of what both send, or both receive. */
+static bool types_differ(struct ana_check *c, const struct ana_act *a, const struct ana_act *b, const char **text)
 {
+    const struct trc_sig *x = &a->sig, *y = &b->sig;
+    bool one = trc_opclass_agreed(a->call->opclass) == TRC_AGREED_LARGER; /* some send it, the others receive it */
+    if (one)
+        return !ana_same_types(c, a, 0, x->sent + x->received, b, 0, y->sent + y->received, text);
+    return !ana_same_types(c, a, 0, x->sent, b, 0, y->sent, text) ||
+           !ana_same_types(c, a, 1, x->received, b, 1, y->received, text);
+}
+
+static enum difference compare(struct ana_check *c, const struct ana_act *a, const struct ana_act *b)
+{
+    const char *text[2];
     if (!same_call(a->call, b->call))
         return CALLS;
     if (!is_compared(a) || !is_compared(b))
         return SAME;
     if (trc_opclass_is_rooted(a->call->opclass) && a->sig.peer >= 0 && b->sig.peer >= 0 && a->sig.peer != b->sig.peer)
         return ROOTS;
+    enum trc_reduction p = ana_operation_of(c, a), q = ana_operation_of(c, b);
+    if (p && q && p != q)
+        return OPERATIONS;
+    if (types_differ(c, a, b, text))
+        return TYPES;
     uint64_t x = contribution(a), y = contribution(b);
     return x != y && x != TRC_BYTES_UNKNOWN && y != TRC_BYTES_UNKNOWN ? BYTES : SAME;
 }
 
 /* The act that most ranks agree with. */
-static const struct ana_act *usual(const struct ana_act *const *act, size_t n)
+static const struct ana_act *usual(struct ana_check *c, const struct ana_act *const *act, size_t n)
 {
     size_t best = 0, most = 0;
     for (size_t i = 0; i < n && i < CANDIDATES && most * 2 <= n; i++) {
         size_t agree = 0;
         for (size_t k = 0; k < n; k++)
-            agree += compare(act[i], act[k]) == SAME;
+            agree += compare(c, act[i], act[k]) == SAME;
         if (agree > most) {
             most = agree;
             best = i;
@@ -82,12 +99,21 @@ static const struct ana_act *usual(const struct ana_act *const *act, size_t n)
 static void report(struct ana_check *c, const struct ana_act *odd, const struct ana_act *like)
 {
     const struct ana_act *both[] = {odd, like};
-    switch (compare(odd, like)) {
+    const char *text[2];
+    switch (compare(c, odd, like)) {
     case CALLS:
         ana_found_add(c, ANA_CHECK_COLLECTIVE, both, 2, "different calls");
         break;
     case ROOTS:
         ana_found_add(c, ANA_CHECK_COLLECTIVE, both, 2, "roots %d and %d", odd->sig.peer, like->sig.peer);
+        break;
+    case OPERATIONS:
+        ana_found_add(c, ANA_CHECK_COLLECTIVE, both, 2, "%s and %s", trc_reduction_name(ana_operation_of(c, odd)),
+                      trc_reduction_name(ana_operation_of(c, like)));
+        break;
+    case TYPES:
+        types_differ(c, odd, like, text);
+        ana_found_add(c, ANA_CHECK_COLLECTIVE, both, 2, "datatypes %s and %s", text[0], text[1]);
         break;
     case BYTES:
         ana_found_add(c, ANA_CHECK_COLLECTIVE, both, 2, "%" PRIu64 " and %" PRIu64 " bytes", contribution(odd),
@@ -96,6 +122,26 @@ static void report(struct ana_check *c, const struct ana_act *odd, const struct 
     case SAME:
         break;
     }
+}
+
+/* What one rank sends is what another receives: the root, or any. */
+static void compare_ways(struct ana_check *c, const struct ana_act *const *act, size_t n)
+{
+    const struct ana_act *root = act[0], *other = act[n - 1];
+    const char *text[2];
+    enum trc_opclass opclass = root->call->opclass;
+    bool scatters = opclass == TRC_OP_SCATTER, rooted = scatters || opclass == TRC_OP_GATHER;
+    for (size_t i = 0; rooted && i < n; i++)
+        if (act[i]->sig.peer == c->job->process[act[i]->rank].rank.rank) {
+            root = act[i];
+            other = act[i == 0 ? n - 1 : 0];
+        }
+    if ((!rooted && opclass != TRC_OP_ALLGATHER && opclass != TRC_OP_ALLTOALL) || !is_compared(root) ||
+        !is_compared(other))
+        return;
+    const struct ana_act *both[] = {scatters ? root : other, scatters ? other : root};
+    if (!ana_same_types(c, both[0], 0, both[0]->sig.sent, both[1], 1, both[1]->sig.received, text))
+        ana_found_add(c, ANA_CHECK_COLLECTIVE, both, 2, "%s is sent, %s received", text[0], text[1]);
 }
 
 /* Where each rank has counts of its own, what is sent must still be what is received. */
@@ -127,10 +173,12 @@ void ana_check_agree(struct ana_check *c, const struct ana_act *const *act, size
 {
     bool same = true;
     for (size_t i = 1; i < n && same; i++)
-        same = compare(act[0], act[i]) == SAME;
-    if (same && all)
+        same = compare(c, act[0], act[i]) == SAME;
+    if (same && all) {
         compare_sums(c, act, n);
-    const struct ana_act *like = same ? NULL : usual(act, n);
+        compare_ways(c, act, n);
+    }
+    const struct ana_act *like = same ? NULL : usual(c, act, n);
     for (size_t i = 0; i < n && !same; i++)
         report(c, act[i], like);
 }

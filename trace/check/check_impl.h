@@ -168,7 +168,12 @@ bool ana_end_has_other(const struct ana_check *c, const struct ana_end *end);
 /* Whether a receive with this signature takes messages from anyone. */
 static inline bool ana_act_is_wild(const struct ana_act *act)
 {
-    return act->sig.source == TRC_PEER_ANY;
+    return act->sig.source == TRC_PEER_ANY || act->sig.flags & TRC_SIG_ANY_SOURCE;
+}
+/* The tag that a receive asks for; TRC_TAG_ANY. */
+static inline int32_t ana_act_asks_tag(const struct ana_act *act)
+{
+    return act->sig.flags & TRC_SIG_ANY_TAG ? TRC_TAG_ANY : act->sig.rtag;
 }
 /* Reports the messages that nobody received. */
 void ana_check_unreceived(struct ana_check *c);
@@ -209,6 +214,16 @@ void ana_meetings_free(struct ana_check *c);
 /* agree.c */
 /* Compares what the ranks of one collective gave, and reports what differs.  `all`: nobody is missing. */
 void ana_check_agree(struct ana_check *c, const struct ana_act *const *act, size_t n, bool all);
+
+/* types.c */
+/* Whether what `a` sends (which_a 0) or receives (1) has the basic types of what `b` does, as far as both go.  If not,
+ * text[0] and text[1] are their signatures.  What is not known is equal. */
+bool ana_same_types(struct ana_check *c, const struct ana_act *a, unsigned which_a, uint64_t bytes_a,
+                    const struct ana_act *b, unsigned which_b, uint64_t bytes_b, const char **text);
+/* The reduction operation of an act. */
+enum trc_reduction ana_operation_of(const struct ana_check *c, const struct ana_act *act);
+/* Compares the datatypes of a message's ends, and reports what differs. */
+void ana_check_message(struct ana_check *c, const struct ana_act *send, const struct ana_act *receive);
 
 /* epochs.c */
 /* Follows the epochs of windows: its rank's next call on one. */

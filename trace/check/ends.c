@@ -49,6 +49,7 @@ static void pair_ends(struct ana_check *c, struct ana_end *send, struct ana_end 
 {
     receive->stamp = send->stamp;
     send->stamp = NULL;
+    ana_check_message(c, send->act, receive->act);
     if (c->wild)
         ana_check_race(c, send, receive);
     end_is_done(c, send);
@@ -113,7 +114,7 @@ bool ana_end_has_other(const struct ana_check *c, const struct ana_end *end)
         const struct ana_queue *queue = ana_map_value(&c->channels, i);
         const struct ana_act *send = queue->head && !queue->head->receive ? queue->head->act : NULL;
         if (send && send->to == end->act->rank && send->identity == end->act->identity &&
-            (end->act->sig.rtag == TRC_TAG_ANY || end->act->sig.rtag == send->sig.tag))
+            (ana_act_asks_tag(end->act) == TRC_TAG_ANY || ana_act_asks_tag(end->act) == send->sig.tag))
             return true;
     }
     return false;

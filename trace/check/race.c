@@ -97,7 +97,7 @@ static bool could_take(const struct wild *wild, const struct ana_end *send, cons
 {
     return wild->serial < receive->serial && wild->got->from != send->act->rank &&
            wild->act->identity == send->act->identity &&
-           (wild->act->sig.rtag == TRC_TAG_ANY || wild->act->sig.rtag == send->act->sig.tag);
+           (ana_act_asks_tag(wild->act) == TRC_TAG_ANY || ana_act_asks_tag(wild->act) == send->act->sig.tag);
 }
 
 void ana_check_race(struct ana_check *c, const struct ana_end *send, const struct ana_end *receive)

@@ -133,6 +133,13 @@ static inline bool trc_opclass_is_one_sided(enum trc_opclass opclass)
     return trc_opclass_category(opclass) == TRC_CAT_RMA && trc_opclass_shape(opclass) == TRC_SHAPE_NONE;
 }
 
+/* Its signatures' object is a TRC_DEF_DATA. */
+static inline bool trc_opclass_moves_data(enum trc_opclass opclass)
+{
+    enum trc_category category = trc_opclass_category(opclass);
+    return category == TRC_CAT_P2P || category == TRC_CAT_COLLECTIVE;
+}
+
 /* It ran on a stream of a GPU: no call of the program's. */
 static inline bool trc_opclass_is_device(enum trc_opclass opclass)
 {

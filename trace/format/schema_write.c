@@ -66,7 +66,9 @@ size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *ca
             "def 8 stack: id snapshot, a thread; u8 reason (1 hang 2 demand 3 fatal), char state, u16 flags, i32 "
             "signal, "
             "i32 system call, u32 count; lines name, on, python function file line, native function module, why\n"
-            "def 9 kernel: id; text its name\n");
+            "def 9 kernel: id; text its name\n"
+            "def 11 data: id; u64 size sent, u64 size received, u32 operation; text type signature sent NUL received\n"
+            "def 12 left: id how many, a call, b site; text what: not freed at MPI_Finalize\n");
     for (size_t i = 0; i < n; i++)
         put_line(&sink, "call", i,
                  (const char *const[]){calls[i].name, trc_opclass_text(calls[i].opclass), calls[i].roles, 0});

@@ -7,7 +7,7 @@
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-static bool table_add(struct trc_table *table, uint64_t key, void *value)
+bool trc_table_add(struct trc_table *table, uint64_t key, void *value)
 {
     if (table->count == table->room) {
         size_t room = table->room ? table->room * 2 : 32;
@@ -143,7 +143,7 @@ static void define_comm(struct trc_file *file, const struct trc_def *def, const 
         memcpy(kept + 1, payload + sizeof comm, comm.members * sizeof(int32_t));
         kept->comm.members = (const int32_t *)(kept + 1);
     }
-    if (!table_add(&file->comms, def->id, kept))
+    if (!trc_table_add(&file->comms, def->id, kept))
         free(kept);
 }
 
@@ -157,14 +157,14 @@ static void define_object(struct trc_file *file, const struct trc_def *def, cons
     kept->object = (struct trc_object){
         .id = def->id, .comm = def->a, .is_file = def->type == TRC_DEF_FILE, .name = kept->name[0] ? kept->name : NULL};
     kept->created = def->ticks;
-    if (!table_add(&file->objects, def->id, kept))
+    if (!trc_table_add(&file->objects, def->id, kept))
         free(kept);
 }
 
 static void define_kernel(struct trc_file *file, const struct trc_def *def, const char *text)
 {
     char *name = text_copy(text, def->text_bytes);
-    if (name && !table_add(&file->kernels, def->id, name))
+    if (name && !trc_table_add(&file->kernels, def->id, name))
         free(name);
 }
 
@@ -180,7 +180,7 @@ static void define_site(struct trc_file *file, const struct trc_def *def, const 
     trc_clean_text(module);
     kept->function = kept->text[0] ? kept->text : NULL;
     kept->module = module[0] ? module : NULL;
-    if (!table_add(&file->sites, def->b, kept))
+    if (!trc_table_add(&file->sites, def->b, kept))
         free(kept);
 }
 
@@ -251,6 +251,12 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
         break;
     case TRC_DEF_KERNEL:
         define_kernel(file, def, payload);
+        break;
+    case TRC_DEF_DATA:
+        trc_define_data(file, def, payload, size);
+        break;
+    case TRC_DEF_LEFT:
+        trc_define_left(file, def, payload, def->text_bytes);
         break;
     case TRC_DEF_NAME:
     case TRC_DEF_FREE:
@@ -370,6 +376,8 @@ bool trc_defs_refresh(struct trc_file *file)
     table_seal(&file->objects);
     table_seal(&file->sites);
     table_seal(&file->kernels);
+    table_seal(&file->data);
+    table_seal(&file->left);
     trc_facts_seal(file);
     apply_notes(file, &notes);
     return moved;
@@ -383,6 +391,8 @@ void trc_defs_free(struct trc_file *file)
     table_free(&file->objects);
     table_free(&file->sites);
     table_free(&file->kernels);
+    table_free(&file->data);
+    table_free(&file->left);
     trc_facts_free(file);
     for (uint32_t i = 0; i < file->defs_room; i++)
         free(file->defs[i]);

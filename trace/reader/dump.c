@@ -21,9 +21,9 @@ static const char *const abi_words[] = {"unknown", "openmpi", "mpich", "standard
 static const char *const level_words[] = {"single", "funneled", "serialized", "multiple"};
 
 /* Names of bits, in the order of the bits. */
-static const char *const sig_flag_words[] = {"sub",       "start",   "complete", "coll",    "nested", "poll",
-                                             "cancelled", "failed",  "p2p_out",  "p2p_in",  "rma",    "io",
-                                             "sync",      "control", "enqueue",  "grouped", "shared"};
+static const char *const sig_flag_words[] = {
+    "sub", "start", "complete", "coll",    "nested",  "poll",    "cancelled", "failed",     "p2p_out", "p2p_in",
+    "rma", "io",    "sync",     "control", "enqueue", "grouped", "shared",    "any_source", "any_tag"};
 static const char *const comm_flag_words[] = {"inter", "world", "self", "foreign", "all"};
 static const char *const head_flag_words[] = {"spawned", "write_back", "status_unknown"};
 
@@ -97,7 +97,8 @@ static void put_sig(const struct trc_file *file, FILE *out, const struct trc_sig
     if (kernel)
         fprintf(out, " name=%s", kernel);
     else if (sig->object)
-        fprintf(out, " object=%" PRIu32, sig->object);
+        fprintf(out, " %s=%" PRIu32, trc_opclass_moves_data(trc_call(file, sig->call)->opclass) ? "data" : "object",
+                sig->object);
     put_rank(out, "peer", sig->peer);
     put_tag(out, "tag", sig->tag);
     put_rank(out, "source", sig->source);
@@ -269,6 +270,20 @@ static void dump_definitions(const struct trc_file *file, FILE *out)
         fprintf(out, "site %#" PRIx64 ": %s %s\n", file->sites.entries[i].key, def->function ? def->function : "-",
                 def->module ? def->module : "-");
     }
+}
+
+static void dump_data(const struct trc_file *file, FILE *out)
+{
+    for (size_t i = 0; i < file->data.sealed; i++) {
+        const struct trc_data *data = trc_data(file, (uint32_t)file->data.entries[i].key);
+        fprintf(out, "data %" PRIu64 ": sent=%s received=%s operation=%s\n", file->data.entries[i].key,
+                *data->signature[0] ? data->signature[0] : "-", *data->signature[1] ? data->signature[1] : "-",
+                trc_reduction_name(data->operation));
+    }
+    const struct trc_left *left;
+    for (size_t i = 0; (left = trc_left_at(file, i)); i++)
+        fprintf(out, "left %" PRIu32 ": %s by=%s site=%#" PRIx64 "\n", left->count, left->kind, left->call->name,
+                left->site);
 }
 
 static const char *const reason_words[TRC_STACK_REASONS] = {
@@ -462,6 +477,7 @@ enum trc_status trc_dump(struct trc_file *file, FILE *out)
     trc_set_final(file);
     dump_head(file, out);
     dump_definitions(file, out);
+    dump_data(file, out);
     dump_facts_and_stacks(file, out);
     dump_gpu(file, out);
     for (size_t i = 0; i < trc_threads(file); i++)

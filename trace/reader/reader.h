@@ -102,6 +102,25 @@ int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote)
 const struct trc_object *trc_object(const struct trc_file *file, uint32_t id);
 /* Name of a kernel as the compiler mangled it; NULL if it is not defined. */
 const char *trc_kernel(const struct trc_file *file, uint32_t id);
+/* What a message or collective moves (trc_sig.object): [0] what is sent, [1] what is received. */
+struct trc_data {
+    const char *signature[2]; /* of the datatype, as in format.h; "" none, or not known */
+    uint64_t size[2];         /* bytes of one element of it */
+    enum trc_reduction operation;
+};
+/* What is moved, by its id; NULL if it is not defined. */
+const struct trc_data *trc_data(const struct trc_file *file, uint32_t id);
+/* "MPI_SUM"; "an own operation".  Never NULL. */
+const char *trc_reduction_name(enum trc_reduction operation);
+/* Objects that the program had made at one place and not freed when it called MPI_Finalize. */
+struct trc_left {
+    const char *kind; /* "communicator"; never NULL */
+    const struct trc_call *call;
+    uint64_t site;
+    uint32_t count;
+};
+/* The i-th kind of these; NULL past the last. */
+const struct trc_left *trc_left_at(const struct trc_file *file, size_t i);
 /* Names of a call site; either may be NULL (not resolved). */
 void trc_site(const struct trc_file *file, uint64_t address, const char **function, const char **module);
 

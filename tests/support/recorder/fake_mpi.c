@@ -168,8 +168,7 @@ static void describe_openmpi(void)
                                .shared_span = 1,
                                .types = (uintptr_t)fake_types.row,
                                .types_span = FAKE_PREDEFINED * sizeof *fake_types.row,
-                               .op_band = 0x1001,
-                               .op_bor = 0x1002};
+                               .ops = {[TRC_REDUCTION_BAND] = 0x1001, [TRC_REDUCTION_BOR] = 0x1002}};
 }
 
 static void describe_mpich(void)

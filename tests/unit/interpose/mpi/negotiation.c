@@ -96,7 +96,7 @@ static void say_words(const struct item *item, uintptr_t comm)
     now = item;
     memcpy(words, item->in[own_rank], sizeof words);
     MPI(SITE, Allreduce, ipo_abi.in_place, (w)words, item->words, fake_type_predefined(8),
-        item->kind == TRC_SAID_AND ? ipo_abi.op_band : ipo_abi.op_bor, comm);
+        item->kind == TRC_SAID_AND ? ipo_abi.ops[TRC_REDUCTION_BAND] : ipo_abi.ops[TRC_REDUCTION_BOR], comm);
 }
 
 /* Lengths, requests, length, responses. */
@@ -243,14 +243,16 @@ static void *near_misses(void *argument)
     uintptr_t comm = ipo_abi.comm_world, wide = fake_type_predefined(8);
     (void)argument;
     now = &item;
-    MPI(SITE, Allreduce, 0x1000, (w)words, 1, wide, ipo_abi.op_band, comm);            /* not in place */
-    MPI(SITE, Allreduce, ipo_abi.in_place, (w)words, 65, wide, ipo_abi.op_band, comm); /* too many */
-    MPI(SITE, Allreduce, ipo_abi.in_place, (w)words, 1, fake_type_predefined(4), ipo_abi.op_band, comm); /* narrow */
+    MPI(SITE, Allreduce, 0x1000, (w)words, 1, wide, ipo_abi.ops[TRC_REDUCTION_BAND], comm); /* not in place */
+    MPI(SITE, Allreduce, ipo_abi.in_place, (w)words, 65, wide, ipo_abi.ops[TRC_REDUCTION_BAND], comm); /* too many */
+    MPI(SITE, Allreduce, ipo_abi.in_place, (w)words, 1, fake_type_predefined(4), ipo_abi.ops[TRC_REDUCTION_BAND],
+        comm);                                                             /* narrow */
     MPI(SITE, Allreduce, ipo_abi.in_place, (w)words, 1, wide, 0x99, comm); /* another operation */
     MPI(SITE, Bcast, (w)words, 8, ipo_abi.byte_type, 0, comm);             /* no loop is known yet */
     void *hole = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ipo_real[IPO_Allreduce] = ipo_real[IPO_Barrier];                                 /* which touches nothing */
-    MPI(SITE, Allreduce, ipo_abi.in_place, (w)hole, 1, wide, ipo_abi.op_band, comm); /* a device's memory */
+    ipo_real[IPO_Allreduce] = ipo_real[IPO_Barrier]; /* which touches nothing */
+    MPI(SITE, Allreduce, ipo_abi.in_place, (w)hole, 1, wide, ipo_abi.ops[TRC_REDUCTION_BAND],
+        comm); /* a device's memory */
     return NULL;
 }
 

@@ -1,7 +1,6 @@
 /* The memory of calls: one that was made before is not described again, and a call that differs in anything that
  * counts is, wherever its place is taken and whatever handles have come to mean.  That a call was described shows in
- * the question after the size of its datatype, which no predefined type needs.  What it was taken for stands in the
- * trace. */
+ * what the thread notes of the data that it moves.  What it was taken for stands in the trace. */
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/sig_cache.h"
 #include "interpose/mpi/describe.h"
@@ -17,16 +16,31 @@ enum { SITE = 0x400000, CALLS = 40000, SITES = 7, PEERS = 5, TAGS = 40, TYPES = 
 
 static uintptr_t world;
 
-static unsigned asked(void)
+enum { UNTOUCHED = 77 };
+
+static void forget(void)
 {
-    return fake_mpi_calls(IPO_Type_size_x);
+    ipo_thread_self()->moves[0] = UNTOUCHED;
+}
+
+/* Whether the call since was described; 0 or 1. */
+static unsigned described(void)
+{
+    return ipo_thread_self()->moves[0] != UNTOUCHED;
+}
+
+static void free_type(uintptr_t type)
+{
+    uintptr_t cell = 0;
+    fake_mpi_store(&cell, type);
+    ipo_type_free_unseen(&cell);
 }
 
 static unsigned send(uint64_t site, int n, uintptr_t type, int peer, int tag)
 {
-    unsigned before = asked();
+    forget();
     MPI(site, Send, 0x1000, (w)n, type, (w)peer, (w)tag, world);
-    return asked() - before;
+    return described();
 }
 
 /* Each argument that counts, and the place of the call, makes it another call; the address of the data does not. */
@@ -42,12 +56,15 @@ static void check_what_counts(void)
     CHECK(send(SITE, 10, type, 2, 5) == 1, "another partner");
     CHECK(send(SITE, 10, type, 1, 6) == 1, "another tag");
     CHECK(send(SITE + 64, 10, type, 1, 5) == 1, "another place in the program");
-    unsigned before = asked();
+    forget();
     MPI(SITE, Ssend, 0x1000, 10, type, 1, 5, world);
-    CHECK(asked() - before == 1, "another function");
-    CHECK(send(SITE, 0, type, 1, 5) == 0, "no data: nobody asks for the size");
-    fake_type_free(type);
-    fake_type_free(other);
+    CHECK(described() == 1, "another function");
+    unsigned asked = fake_mpi_calls(IPO_Type_size_x);
+    CHECK(send(SITE, 0, fake_type_new(7), 1, 5) == 1 && fake_mpi_calls(IPO_Type_size_x) == asked,
+          "no data: nobody asks for the size");
+    CHECK(send(SITE, 2, type, 1, 5) == 1 && fake_mpi_calls(IPO_Type_size_x) == asked, "a datatype is asked about once");
+    free_type(type);
+    free_type(other);
 }
 
 /* Two calls with one place in the memory: each takes it from the other, and both are what they are. */
@@ -66,22 +83,23 @@ static void check_collision(void)
     while (ipo_cache_at(thread, site, 1, 0) != ipo_cache_at(thread, SITE, 1, 0))
         site++;
     CHECK(send(site, 3, type, 1, 0) == 1, "the same from %#lx, which has the same place", (unsigned long)site);
-    fake_type_free(type);
+    free_type(type);
 }
 
 /* A buffer in place is not remembered: it changes what the rest means. */
 static void check_in_place(void)
 {
     uintptr_t type = fake_type_new(8);
-    unsigned before = asked();
-    for (int i = 0; i < 3; i++)
-        MPI(SITE, Allreduce, ipo_abi.in_place, 0x1000, 4, type, 0x77, world);
-    CHECK(asked() - before == 3, "in place: %u of 3 described", asked() - before);
-    before = asked();
-    for (int i = 0; i < 3; i++)
-        MPI(SITE, Allreduce, 0x2000, 0x1000, 4, type, 0x77, world);
-    CHECK(asked() - before == 1, "not in place: %u of 3 described", asked() - before);
-    fake_type_free(type);
+    for (unsigned in_place = 0; in_place < 2; in_place++) {
+        unsigned times = 0;
+        for (int i = 0; i < 3; i++) {
+            forget();
+            MPI(SITE, Allreduce, in_place ? ipo_abi.in_place : 0x2000, 0x1000, 4, type, 0x77, world);
+            times += described();
+        }
+        CHECK(times == (in_place ? 3 : 1), "in place %u: %u of 3 described", in_place, times);
+    }
+    free_type(type);
 }
 
 /* A datatype is freed and its handle comes back with another size: what was remembered is stale. */
@@ -106,7 +124,7 @@ static void check_stale(void)
     CHECK(send(SITE, 1, again, 1, 9) == 1 && send(SITE, 1, again, 1, 9) == 0, "a communicator was made");
     MPI(SITE, Comm_free, (w)&copy);
     CHECK(send(SITE, 1, again, 1, 9) == 1, "a communicator was freed");
-    fake_type_free(again);
+    free_type(again);
 }
 
 /* A call that failed is not what the next one is taken for. */
@@ -119,7 +137,7 @@ static void check_failed(void)
         int result = MPI(SITE, Recv, 0x1000, 2, type, 1, 70, world, (w)status);
         CHECK(result == (i == 1 ? 305 : 0), "call %d gives %d", i, result);
     }
-    fake_type_free(type);
+    free_type(type);
 }
 
 /* ---- at random, against the list of what was called */
@@ -154,11 +172,12 @@ static void compare(struct trc_file *file, size_t thread, const struct call *cal
     trc_cursor_close(cursor);
 }
 
-/* Datatypes go and come back with other sizes, between calls that differ in little. */
-static void make_calls(struct call *made, uint64_t first, unsigned n, uint64_t state)
+/* Datatypes go and come back with other sizes, between calls that differ in little.  Returns how many were described. */
+static unsigned make_calls(struct call *made, uint64_t first, unsigned n, uint64_t state)
 {
     uintptr_t type[TYPES];
     int size[TYPES];
+    unsigned times = 0;
     for (unsigned i = 0; i < TYPES; i++)
         type[i] = fake_type_new(size[i] = 4 + (int)i);
     for (unsigned i = 0; i < n; i++) {
@@ -176,11 +195,14 @@ static void make_calls(struct call *made, uint64_t first, unsigned n, uint64_t s
                               .tag = (int)draw(&state, TAGS),
                               .bytes = (uint64_t)(count * size[t]),
                               .receives = draw(&state, 2)};
+        forget();
         if (call->receives)
             MPI(call->site, Recv, 0x1000, (w)count, type[t], (w)call->peer, (w)call->tag, world, ipo_abi.status_ignore);
         else
             MPI(call->site, Send, 0x1000, (w)count, type[t], (w)call->peer, (w)call->tag, world);
+        times += described();
     }
+    return times;
 }
 
 static struct call calls[THREADS][CALLS];
@@ -194,9 +216,7 @@ static int by_hand_and_random(int family)
     check_in_place();
     check_stale();
     check_failed();
-    unsigned before = asked();
-    make_calls(calls[0], 2 * SITE, CALLS, 17);
-    CHECK(asked() - before < CALLS, "some of %d calls are remembered", CALLS);
+    CHECK(make_calls(calls[0], 2 * SITE, CALLS, 17) < CALLS, "some of %d calls are remembered", CALLS);
     struct trc_file *file = recorder_read();
     compare(file, 0, calls[0], CALLS, 2 * SITE);
     trc_close(file);
