@@ -58,6 +58,7 @@ static const struct ipo_abi mpich = {
     .comm_null = 0x04000000,
     .request_null = 0x2c000000,
     .datatype_null = 0x0c000000,
+    .group_empty = 0x48000000,
     .byte_type = 0x4c00010d,
     .ops = {0, 0x58000001, 0x58000002, 0x58000003, 0x58000004, 0x58000005, 0x58000006, 0x58000007, 0x58000008,
             0x58000009, 0x5800000a, 0x5800000b, 0x5800000c, 0x5800000d, 0x5800000e},
@@ -91,6 +92,7 @@ static const struct ipo_abi standard = {
     .comm_null = 0x100,
     .request_null = 0x180,
     .datatype_null = 0x200,
+    .group_empty = 0x109,
     .byte_type = 0x247,
     .types = 0x200,
     .types_span = 0x100,
@@ -167,6 +169,7 @@ void ipo_abi_detect(void)
     ipo_abi.request_null = ipo_resolve_data("ompi_request_null");
     ipo_abi.datatype_null = ipo_resolve_data("ompi_mpi_datatype_null");
     ipo_abi.byte_type = ipo_resolve_data("ompi_mpi_byte");
+    ipo_abi.group_empty = ipo_resolve_data("ompi_mpi_group_empty");
     find_operations();
     find_shared();
     dl_iterate_phdr(find_segment, NULL);

@@ -19,7 +19,7 @@ struct ipo_abi {
                                  MPI_ERR_BUFFER to MPI_ERR_ARG */
     uintptr_t in_place, status_ignore, statuses_ignore;
     /* Handles; 0 where the library has them as addresses that were not found. */
-    uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type;
+    uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type, group_empty;
     uintptr_t ops[TRC_REDUCTION_OWN]; /* predefined operations by enum trc_reduction */
     /* Handles that many finished requests share.  Open MPI: ompi_request_empty, since 6.0 ompi_request_empty_send, and
      * one more over UCX; MPICH: one for each kind of request, `shared` and what lies shared_span behind it; Intel MPI:

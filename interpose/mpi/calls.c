@@ -50,6 +50,7 @@ static const char uncacheable[] = {ROLE_SEND_COUNTS,
                                    ROLE_FILE_INOUT,
                                    ROLE_COMM_INOUT,
                                    ROLE_TYPE_INOUT,
+                                   ROLE_HANDLE_INOUT,
                                    ROLE_PARTITIONS,
                                    ROLE_COMM_OUT,
                                    ROLE_WINDOW_OUT,
@@ -94,6 +95,40 @@ static void prepare_cache(struct ipo_call *call)
     call->remembered = call->cache_words > 0 || call->opclass == TRC_OP_WAIT || call->opclass == TRC_OP_TEST;
 }
 
+/* Whether a call gives a datatype that is the program's own: the predefined ones that some find must not be freed. */
+static bool makes_type(const char *name)
+{
+    return strncmp(name, "MPI_Type_", 9) == 0 && !strstr(name, "_f90_") && !strstr(name, "match") &&
+           !strstr(name, "value_index");
+}
+
+/* What a call makes that must be freed. */
+static enum ipo_makes find_made(const struct ipo_call *call)
+{
+    if (call->opclass == TRC_OP_COMM_CREATE || call->opclass == TRC_OP_SPAWN)
+        return ipo_has(call, ROLE_COMM_OUT) ? IPO_MAKES_COMM : IPO_MAKES_NOTHING;
+    if (ipo_has(call, ROLE_WINDOW_OUT) || ipo_has(call, ROLE_FILE_OUT))
+        return ipo_has(call, ROLE_WINDOW_OUT) ? IPO_MAKES_WIN : IPO_MAKES_FILE;
+    if (!ipo_has(call, ROLE_HANDLE_OUT))
+        return IPO_MAKES_NOTHING;
+    if (strncmp(call->name, "MPI_Op_create", 13) == 0)
+        return IPO_MAKES_OP;
+    if (strstr(call->name, "_group") || strstr(call->name, "Group_"))
+        return IPO_MAKES_GROUP;
+    return makes_type(call->name) ? IPO_MAKES_TYPE : IPO_MAKES_NOTHING;
+}
+
+static enum ipo_makes find_freed(const struct ipo_call *call)
+{
+    return ipo_has(call, ROLE_COMM_INOUT)           ? IPO_MAKES_COMM
+           : ipo_has(call, ROLE_WINDOW_INOUT)       ? IPO_MAKES_WIN
+           : ipo_has(call, ROLE_FILE_INOUT)         ? IPO_MAKES_FILE
+           : ipo_has(call, ROLE_TYPE_INOUT)         ? IPO_MAKES_TYPE
+           : !ipo_has(call, ROLE_HANDLE_INOUT)      ? IPO_MAKES_NOTHING
+           : strcmp(call->name, "MPI_Op_free") == 0 ? IPO_MAKES_OP
+                                                    : IPO_MAKES_GROUP;
+}
+
 void ipo_calls_prepare(const struct ipo_class *classes)
 {
     for (int i = 0; i < IPO_CALLS; i++) {
@@ -106,15 +141,17 @@ void ipo_calls_prepare(const struct ipo_class *classes)
         call->persistent =
             call->opclass != TRC_OP_INIT && (ends_with(call->name, "_init") || ends_with(call->name, "_init_c"));
         prepare_cache(call);
+        call->makes = (uint8_t)find_made(call);
+        call->frees = (uint8_t)find_freed(call);
         call->prepare = classes[call->opclass].prepare;
         call->describe = classes[call->opclass].describe;
         call->finish = classes[call->opclass].finish;
         /* After most local calls there is nothing to learn. */
         bool local = trc_opclass_is(call->opclass, TRC_FACT_LOCAL);
-        if (local && !ipo_has(call, ROLE_COMM_INOUT) && !ipo_has(call, ROLE_REQUEST_OUT) &&
-            !ipo_has(call, ROLE_REQUEST_INOUT) && !ipo_has(call, ROLE_NAME) && !ipo_has(call, ROLE_TYPE_INOUT))
+        if (local && !call->makes && !call->frees && !ipo_has(call, ROLE_REQUEST_OUT) &&
+            !ipo_has(call, ROLE_REQUEST_INOUT) && !ipo_has(call, ROLE_NAME))
             call->finish = NULL;
-        if (call->opclass == TRC_OP_OTHER && !ipo_has(call, ROLE_REQUEST_OUT) && !ipo_has(call, ROLE_TYPE_INOUT))
+        if (call->opclass == TRC_OP_OTHER && !ipo_has(call, ROLE_REQUEST_OUT) && !call->frees)
             call->prepare = call->describe = NULL;
     }
 }

@@ -25,6 +25,17 @@ enum ipo_call_id {
 
 struct ipo_frame;
 
+/* Kinds of objects that a program makes and frees (living.h). */
+enum ipo_makes {
+    IPO_MAKES_NOTHING,
+    IPO_MAKES_COMM,
+    IPO_MAKES_GROUP,
+    IPO_MAKES_TYPE,
+    IPO_MAKES_OP,
+    IPO_MAKES_WIN,
+    IPO_MAKES_FILE
+};
+
 /* One row.  `position`, `describe` and `finish` are filled from `roles` by ipo_calls_prepare. */
 struct ipo_call {
     const char *name;  /* "MPI_Send" */
@@ -39,6 +50,7 @@ struct ipo_call {
     uint8_t cache_words;             /* how many arguments decide its signature */
     uint8_t cache_word[11];          /* their positions */
     uint8_t cache_key[2];            /* the two of them that vary most from call to call: partner and tag */
+    uint8_t makes, frees;            /* enum ipo_makes: an object that must be freed, or one that it frees */
     uint8_t buffers;                 /* arguments that may be MPI_IN_PLACE */
     uint8_t buffer[2];
     void (*prepare)(struct ipo_frame *, uintptr_t *args);

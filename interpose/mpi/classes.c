@@ -1,6 +1,7 @@
 /* The functions for each class of calls; and the few calls that begin and end the recording. */
 #include "interpose/mpi/describe.h"
 #include "interpose/core/process.h"
+#include "interpose/mpi/living.h"
 #include "interpose/mpi/start.h"
 
 #include <errno.h>
@@ -23,6 +24,8 @@ static void finish_finalize(struct ipo_frame *frame, const uintptr_t *args)
     (void)args;
     int kept = errno;
     ipo_emit(frame);
+    if (!frame->failed && frame->sig.call == IPO_Finalize)
+        ipo_living_write();
     if (!frame->failed)
         ipo_mpi_finalized();
     errno = kept;

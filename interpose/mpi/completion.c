@@ -443,7 +443,7 @@ void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args)
 {
     if (ipo_has(frame->call, ROLE_REQUEST_INOUT))
         save_requests(frame, args);
-    else if (ipo_has(frame->call, ROLE_TYPE_INOUT))
+    else if (frame->call->frees)
         ipo_keep_handle(frame, args);
 }
 

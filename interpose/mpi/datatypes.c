@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 #define XXH_INLINE_ALL
-#define XXH_NO_STREAM
+#define XXH_NO_STDLIB
 #include <xxhash.h>
 
 #define TEXT     512u /* of a signature; longer ones are not told apart */

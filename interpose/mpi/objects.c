@@ -1,5 +1,6 @@
 /* Communicators, windows and files: calls that make, use and free them. */
 #include "interpose/mpi/describe.h"
+#include "interpose/mpi/living.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/sig_cache.h"
 #include "interpose/core/state.h"
@@ -26,10 +27,12 @@ void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args)
     const uintptr_t *file =
         (const uintptr_t *)ipo_arg(call, args, ROLE_FILE_INOUT); /* MPI_File is a pointer everywhere */
     frame->handle = 0;
-    if (ipo_has(
-            call,
-            ROLE_TYPE_INOUT)) /* before the call: another thread may be given the handle for another datatype at once */
+    bool cached = ipo_has(call, ROLE_TYPE_INOUT) || ipo_has(call, ROLE_HANDLE_INOUT);
+    if (cached) { /* before the call: another thread may be given the handle for another datatype at once */
         ipo_cache_forget();
+        frame->handle = ipo_handle_load(
+            ipo_arg(call, args, ipo_has(call, ROLE_TYPE_INOUT) ? ROLE_TYPE_INOUT : ROLE_HANDLE_INOUT), 0);
+    }
     if (ipo_has(call, ROLE_COMM_INOUT)) {
         frame->handle = ipo_handle_load(ipo_arg(call, args, ROLE_COMM_INOUT), 0);
         frame->comm = ipo_comm(frame->handle);
@@ -61,10 +64,25 @@ static bool is_copy(uint32_t id)
     return id == IPO_Comm_dup || id == IPO_Comm_dup_with_info || id == IPO_Comm_idup || id == IPO_Comm_idup_with_info;
 }
 
+/* The handle of what the call has made. */
+static uintptr_t made_handle(const struct ipo_call *call, const uintptr_t *args)
+{
+    static const char roles[] = {ROLE_COMM_OUT, ROLE_WINDOW_OUT, ROLE_HANDLE_OUT, 0};
+    const uintptr_t *file = (const uintptr_t *)ipo_arg(call, args, ROLE_FILE_OUT);
+    uintptr_t at = 0;
+    for (unsigned i = 0; roles[i] && !at; i++)
+        at = ipo_arg(call, args, (enum ipo_role)roles[i]);
+    return file ? *file : ipo_handle_load(at, 0);
+}
+
 void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     uint32_t id = frame->sig.call;
+    if (call->frees)
+        ipo_living_gone((enum ipo_makes)call->frees, frame->handle);
+    if (call->makes && !frame->nested)
+        ipo_living_made((enum ipo_makes)call->makes, made_handle(call, args), id, frame->site);
     if (ipo_has(call, ROLE_COMM_INOUT))
         ipo_comm_freed(frame->handle, frame->comm);
     if (ipo_has(call, ROLE_WINDOW_INOUT) || ipo_has(call, ROLE_FILE_INOUT))
@@ -93,7 +111,7 @@ void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     struct ipo_comm *comm = NULL;
-    if (ipo_has(call, ROLE_COMM_INOUT)) {
+    if (ipo_has(call, ROLE_COMM_INOUT) || ipo_has(call, ROLE_HANDLE_INOUT)) {
         ipo_keep_handle(frame, args);
         comm = frame->comm;
     } else if (ipo_has(call, ROLE_COMM)) {

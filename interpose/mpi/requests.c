@@ -93,6 +93,13 @@ struct ipo_request *ipo_request_place(uint64_t handle)
     return choose_slot(handle);
 }
 
+void ipo_requests_walk(void (*tell)(const struct ipo_request *request))
+{
+    for (uint32_t at = 0; at < BUCKETS * WAYS; at++)
+        if (atomic_load_explicit(&ipo_requests.keys[at], memory_order_relaxed) > CLAIMED)
+            tell(&ipo_requests.slots[at]);
+}
+
 /* A bit in a start's `variable`, an even address: its owner fills the place in, or another thread copies it, and no
  * other thread reads it meanwhile. */
 #define BUSY 1u

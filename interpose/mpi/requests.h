@@ -95,6 +95,10 @@ struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable
  * until the calling thread's next call.  NULL: not known. */
 const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable);
 
+/* Calls `tell` with each request in the table; not with starts behind the shared handle.  While no other thread calls
+ * MPI. */
+void ipo_requests_walk(void (*tell)(const struct ipo_request *request));
+
 /* Maps the table's memory.  Once, before the first record; false: no memory. */
 bool ipo_requests_start(void);
 

@@ -43,7 +43,8 @@ enum ipo_role {
     ROLE_FILE_INOUT = 'j',
     ROLE_HANDLE = 'h', /* of any other kind; the second communicator of a call that has two */
     ROLE_HANDLE_OUT = 'H',
-    ROLE_TYPE_INOUT = 'P', /* datatype */
+    ROLE_HANDLE_INOUT = '^', /* group or operation */
+    ROLE_TYPE_INOUT = 'P',   /* datatype */
     ROLE_MESSAGE_OUT = 'u',
     ROLE_MESSAGE_INOUT = 'U',
 

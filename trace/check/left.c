@@ -1,5 +1,8 @@
 /* What is left at the end of a rank that finalized: requests that nobody completed; and calls that failed. */
 #include "trace/check/check_impl.h"
+#include <string.h>
+
+#define COUNTED 10000u /* of one place; more are not counted */
 
 static void requests_left(struct ana_check *c, const struct ana_actor *actor)
 {
@@ -21,6 +24,32 @@ static void failed_calls(struct ana_check *c, const struct ana_actor *actor)
     }
 }
 
+/* Objects that the program made and did not free; counted by the recorder. */
+static void objects_left(struct ana_check *c, uint32_t rank)
+{
+    const struct trc_left *left;
+    for (size_t i = 0; (left = trc_left_at(c->job->process[rank].rank.file, i)); i++) {
+        const struct ana_act act = {.sig = {.site = left->site}, .call = left->call, .rank = rank}, *made = &act;
+        for (uint32_t n = 0; n < left->count && n < COUNTED; n++)
+            ana_found_add(c, ANA_CHECK_LEFT, &made, 1, "%s", left->kind);
+    }
+}
+
+/* A receive that was given up while a message could still come: nobody will know when it does. */
+static void freed_receives(struct ana_check *c, const struct ana_actor *actor)
+{
+    bool cancels = false;
+    for (size_t i = 0; i < actor->steps && !cancels; i++)
+        cancels = strcmp(ana_act_of(c, actor, &actor->step[i])->call->name, "MPI_Cancel") == 0;
+    for (size_t i = 0; i < actor->requests && !cancels; i++) {
+        const struct ana_request *request = &actor->request[i];
+        if (request->start && request->freed && request->end->sig.flags & TRC_SIG_P2P_IN &&
+            request->start->sig.source != TRC_PEER_NULL)
+            ana_found_add(c, ANA_CHECK_INCOMPLETE, &request->start, 1,
+                          "a receive that was freed before it was complete");
+    }
+}
+
 void ana_check_left(struct ana_check *c)
 {
     for (size_t a = 0; a < c->actors; a++) {
@@ -29,5 +58,8 @@ void ana_check_left(struct ana_check *c)
         failed_calls(c, &c->actor[a]);
         if (p->finalized && p->whole && !head->unknown_requests)
             requests_left(c, &c->actor[a]);
+        freed_receives(c, &c->actor[a]);
     }
+    for (uint32_t i = 0; i < c->job->count; i++)
+        objects_left(c, i);
 }

@@ -164,12 +164,27 @@ uint32_t ana_meeting_missing(const struct ana_check *c, const struct ana_meeting
     return ANA_NO_RANK;
 }
 
+/* Some members never came.  That is an error where all have finalized: they will not come any more. */
+static void judge_incomplete(struct ana_check *c, const struct ana_meeting *meeting)
+{
+    const struct ana_group *group = ana_map_find(&c->groups, meeting->identity, 0, 0);
+    bool over = group->known && !c->partial;
+    size_t first = 0;
+    for (size_t i = 0; i < group->count && over; i++)
+        over = c->player[group->rank[i]].finalized;
+    if (over)
+        ana_found_add(c, ANA_CHECK_ALONE, meeting->act, meeting->came, "rank %s never called it",
+                      ana_rank_label(c->job, ana_meeting_missing(c, meeting, &first)).text);
+    else
+        ana_check_agree(c, meeting->act, meeting->came, false);
+}
+
 void ana_check_incomplete(struct ana_check *c)
 {
     for (size_t i = 0; i < c->meetings.count; i++) {
         const struct ana_meeting *meeting = *(struct ana_meeting **)ana_map_value(&c->meetings, i);
         if (meeting && meeting->came > 0 && !is_complete(meeting))
-            ana_check_agree(c, meeting->act, meeting->came, false);
+            judge_incomplete(c, meeting);
     }
 }
 

@@ -66,6 +66,7 @@
 #ifndef TRC_FORMAT_H
 #define TRC_FORMAT_H
 
+#include "trace/format/format_data.h"
 #include "trace/format/format_gpu.h"
 #include <stdint.h>
 
@@ -387,13 +388,10 @@ enum trc_def_type {
         7, /* text = key, NUL, value: what is known of the process; a later one of the same key replaces it */
     TRC_DEF_STACK = 8,  /* thread a in snapshot `id`: trc_def_stack, then text; b: see there */
     TRC_DEF_KERNEL = 9, /* kernel `id`: text = its name, as the compiler mangled it */
-    TRC_DEF_DOUBT =
-        10,            /* communicator `id`: collectives from number b on may be numbered otherwise than on other ranks;
-                          b = 0: its identity may be another there, too.  The lowest b holds */
-    TRC_DEF_DATA = 11, /* what messages and collectives move, `id`: trc_def_data; text = type signature of what is
-                          sent, NUL, of what is received, NUL; empty: none, or not known */
-    TRC_DEF_LEFT = 12  /* `id` objects, made by call a at site b, were not freed when MPI_Finalize was called; text =
-                          what they are */
+    TRC_DEF_DOUBT = 10, /* communicator `id`: collectives from number b on may be numbered otherwise than on other
+                           ranks; b = 0: its identity may be another there, too.  The lowest b holds */
+    TRC_DEF_DATA = 11,  /* format_data.h: what messages and collectives move, `id` */
+    TRC_DEF_LEFT = 12   /* `id` objects, made by call a at site b, were not freed by MPI_Finalize; text = their kind */
 };
 
 struct trc_def {
@@ -424,28 +422,6 @@ struct trc_def_comm {
     uint32_t flags;   /* enum trc_comm_flag */
     uint32_t members; /* world ranks that follow (-1 = not in this world); none with TRC_COMM_WORLD or TRC_COMM_ALL */
     uint32_t created_by; /* call */
-};
-
-/* Reduction operations.  REDUCTION(name) is MPI_name. */
-#define TRC_REDUCTIONS(REDUCTION)                                                                                      \
-    REDUCTION(MAX)                                                                                                     \
-    REDUCTION(MIN)                                                                                                     \
-    REDUCTION(SUM) REDUCTION(PROD) REDUCTION(LAND) REDUCTION(BAND) REDUCTION(LOR) REDUCTION(BOR) REDUCTION(LXOR)       \
-        REDUCTION(BXOR) REDUCTION(MINLOC) REDUCTION(MAXLOC) REDUCTION(REPLACE) REDUCTION(NO_OP)
-enum trc_reduction {
-    TRC_REDUCTION_NONE, /* it reduces nothing */
-#define REDUCTION(name) TRC_REDUCTION_##name,
-    TRC_REDUCTIONS(REDUCTION)
-#undef REDUCTION
-        TRC_REDUCTION_OWN, /* made by the program */
-    TRC_REDUCTION_COUNT
-};
-
-/* Type signatures are texts: names of basic datatypes as MPI has them, "3*MPI_INT", "2*(MPI_INT MPI_DOUBLE)". */
-struct trc_def_data {
-    uint64_t size[2];   /* bytes of one element of what is sent and received; 0 where its signature is empty */
-    uint32_t operation; /* enum trc_reduction */
-    uint32_t reserved;
 };
 
 /* Stacks.  A snapshot is taken of all threads of the process at nearly the same time; it is a TRC_DEF_STACK for each
@@ -494,8 +470,7 @@ _Static_assert(sizeof(struct trc_thread_chunk) <= TRC_CHUNK_SIZE, "a live page i
 _Static_assert(sizeof(struct trc_chunk) + sizeof(struct trc_gpu_head) + TRC_GPU_OPS * sizeof(struct trc_gpu_op) <=
                    TRC_CHUNK_SIZE,
                "the operations are one chunk");
-_Static_assert(sizeof(struct trc_def) == 32 && sizeof(struct trc_def_comm) == 40 &&
-                   sizeof(struct trc_def_stack) == 16 && sizeof(struct trc_def_data) == 24,
+_Static_assert(sizeof(struct trc_def) == 32 && sizeof(struct trc_def_comm) == 40 && sizeof(struct trc_def_stack) == 16,
                "definitions");
 
 /* What SAID holds.  Words are 64 bits; of a round, those that this rank put in, then as many that came out. */

@@ -75,6 +75,7 @@ static const char *const probe =
     "    HANDLE(request_null, MPI_REQUEST_NULL);\n"
     "    HANDLE(datatype_null, MPI_DATATYPE_NULL);\n"
     "    HANDLE(byte_type, MPI_BYTE);\n"
+    "    HANDLE(group_empty, MPI_GROUP_EMPTY);\n"
     "#define REDUCTION(name) HANDLE(ops[TRC_REDUCTION_##name], MPI_##name);\n"
     "    TRC_REDUCTIONS(REDUCTION)\n"
     "    is_predefined(\"MPI_CHAR\", MPI_CHAR);\n"

@@ -1,0 +1,131 @@
+#include "interpose/base/oldglibc.h"
+#include "interpose/mpi/living.h"
+#include "interpose/base/arena.h"
+#include "interpose/core/state.h"
+#include "interpose/mpi/abi.h"
+#include "interpose/mpi/requests.h"
+#include "interpose/sites/sites.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define BUCKETS 4096u
+#define MOST    65536u /* objects at a time; with more nothing is known of any */
+#define PLACES  256u   /* calls at a site that left something */
+#define PATIENT 100000
+
+struct living {
+    struct living *next;
+    uintptr_t handle;
+    uint64_t site;
+    uint32_t call;
+    enum ipo_makes kind;
+};
+static struct living *bucket[BUCKETS];
+static unsigned count;
+static atomic_bool lost; /* something was not followed: nothing is certain */
+
+/* A lock that is held for some dozen instructions; who cannot take it gives up, for good. */
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+static bool take_lock(void)
+{
+    for (int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire); i++) {
+        if (i == PATIENT) {
+            atomic_store(&lost, true);
+            return false;
+        }
+        if (i % 100 == 99)
+            sched_yield();
+    }
+    return true;
+}
+
+static struct living **find_bucket(enum ipo_makes kind, uintptr_t handle)
+{
+    return &bucket[((uint64_t)handle + kind) * 0x9e3779b97f4a7c15u >> 40 & (BUCKETS - 1)];
+}
+
+void ipo_living_made(enum ipo_makes kind, uintptr_t handle, uint32_t call, uint64_t site)
+{
+    if (!handle || handle == ipo_abi.comm_null || handle == ipo_abi.group_empty || handle == ipo_abi.datatype_null)
+        return;
+    struct living *fresh = ipo_arena_get(sizeof *fresh);
+    bool kept = fresh && take_lock();
+    if (kept && count < MOST) {
+        struct living **at = find_bucket(kind, handle);
+        *fresh = (struct living){.next = *at, .handle = handle, .site = site, .call = call, .kind = kind};
+        *at = fresh;
+        fresh = NULL;
+        count++;
+    }
+    if (kept)
+        atomic_flag_clear_explicit(&busy, memory_order_release);
+    if (!kept || fresh)
+        atomic_store(&lost, true);
+    ipo_arena_give(fresh, sizeof *fresh);
+}
+
+void ipo_living_gone(enum ipo_makes kind, uintptr_t handle)
+{
+    if (!take_lock())
+        return;
+    struct living **at = find_bucket(kind, handle), *gone;
+    while (*at && ((*at)->handle != handle || (*at)->kind != kind))
+        at = &(*at)->next;
+    gone = *at;
+    if (gone) {
+        *at = gone->next;
+        count--;
+    }
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+    ipo_arena_give(gone, sizeof *gone);
+}
+
+/* ---- what is left */
+
+struct place {
+    uint32_t call, count;
+    uint64_t site;
+    const char *what;
+};
+static struct place left[PLACES];
+static unsigned places;
+
+static void add_left(const char *what, uint32_t call, uint64_t site)
+{
+    unsigned i = 0;
+    while (i < places && (left[i].call != call || left[i].site != site || left[i].what != what))
+        i++;
+    if (i == PLACES)
+        return;
+    if (i == places)
+        left[places++] = (struct place){.call = call, .site = site, .what = what};
+    left[i].count++;
+}
+
+static void add_request(const struct ipo_request *request)
+{
+    if (request->flags & IPO_REQUEST_PERSISTENT)
+        add_left("persistent request", request->sig.call, request->sig.site);
+}
+
+void ipo_living_write(void)
+{
+    static const char *const what[] = {
+        [IPO_MAKES_COMM] = "communicator", [IPO_MAKES_GROUP] = "group", [IPO_MAKES_TYPE] = "datatype",
+        [IPO_MAKES_OP] = "operation",      [IPO_MAKES_WIN] = "window",  [IPO_MAKES_FILE] = "file"};
+    if (atomic_load(&lost) || !take_lock())
+        return;
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (const struct living *one = bucket[i]; one; one = one->next)
+            add_left(what[one->kind], one->call, one->site);
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+    ipo_requests_walk(add_request);
+    for (unsigned i = 0; i < places; i++) {
+        ipo_site_seen(left[i].site);
+        trc_writer_define(&ipo_process.writer, TRC_DEF_LEFT, left[i].count, left[i].call, left[i].site, NULL, 0,
+                          left[i].what, strlen(left[i].what));
+    }
+}

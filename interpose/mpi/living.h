@@ -1,0 +1,18 @@
+/* Objects that the program has made and must free: communicators, groups, datatypes, operations, windows, files.  What
+ * is left after MPI_Finalize is written to the trace.  Any thread, record path: no lock that is waited for long, memory
+ * of the arena only. */
+#ifndef IPO_LIVING_H
+#define IPO_LIVING_H
+
+#include "interpose/mpi/calls.h"
+
+/* A call has made an object at `site`.  Handles may be given out several times (groups): each must be freed. */
+void ipo_living_made(enum ipo_makes kind, uintptr_t handle, uint32_t call, uint64_t site);
+/* A call has freed the object; nothing where it is not known. */
+void ipo_living_gone(enum ipo_makes kind, uintptr_t handle);
+
+/* Writes what is left, with persistent requests that were not freed.  Once, after MPI_Finalize has returned: it may have
+ * run the program's own callbacks. */
+void ipo_living_write(void);
+
+#endif

@@ -1,0 +1,58 @@
+# timeout: 900
+"""hpctop check on real programs: what each mode of workloads/check_modes.c must be found to be, and nothing else; and what
+is printed and returned."""
+import json
+import shutil
+
+from common import check, end, hpctop, mpirun, run, workload
+
+
+def errors(folder):
+    """(exit code, classes of errors, findings) of hpctop check; None where it is no JSON."""
+    r = hpctop("check", "--json", folder)
+    try:
+        findings = json.loads(r.out)["findings"]
+    except (ValueError, KeyError):
+        return r.code, None, r
+    return r.code, sorted({f["class"] for f in findings if f["weight"] == "error"}), findings
+
+
+modes = [line.split() for line in run([workload("check_modes")]).out.splitlines()]
+check("there are modes, right and wrong", len(modes) > 40 and 20 < sum(want == "-" for _, want in modes) < len(modes) - 20,
+      len(modes))
+found = alarms = 0
+for name, want in modes:
+    folder = "c-" + name
+    ran = mpirun(3, [workload("check_modes"), name], folder)
+    code, got, findings = errors(folder)
+    good = got == ([] if want == "-" else [want]) and code == (want != "-")
+    check("%s: %s" % (name, want), ran.code == 0 and good, (ran, code, got, findings))
+    found += want != "-" and got == [want]
+    alarms += want == "-" and got != []
+wrong = sum(want != "-" for _, want in modes)
+print("%d of %d wrong programs named, %d false alarms on %d correct ones" % (found, wrong, alarms, len(modes) - wrong))
+
+code, got, findings = errors("c-types")
+one = findings[0]
+check("a finding has class, ranks, calls, lines and times",
+      one["ranks"] == [0, 1] and one["calls"] == ["MPI_Recv", "MPI_Send"] and one["times"] == 1 and
+      all(site.startswith("check_modes.c:") for site in one["sites"]), one)
+text = hpctop("check", "c-types")
+check("as text", text.code == 1 and "type-mismatch: " in text.out and "MPI_Send at check_modes.c:" in text.out, text)
+text = hpctop("check", "c-workers")
+check("a note is shown, and no error", text.code == 0 and text.out.startswith("note: message-race") and
+      "no errors found in " in text.out, text)
+
+code, got, findings = errors("c-comm_left")
+check("as often as on all ranks", [f["times"] for f in findings if f["class"] == "not-freed"] == [3], findings)
+
+if shutil.which("mpicc.mpich") and shutil.which("mpiexec.hydra"):
+    built = run(["mpicc.mpich", "-g", "-o", "modes-mpich", workload("check_modes").replace("build/plain/", "") + ".c"])
+    few = ["types_struct", "types_built", "reduce_op", "type_left", "groups", "comm_kept", "persistent_left", "starves"]
+    for name, want in modes if built.code == 0 else []:
+        if name in few:
+            folder = "m-" + name
+            ran = mpirun(3, ["./modes-mpich", name], folder, launcher="mpiexec.hydra")
+            code, got, findings = errors(folder)
+            check("MPICH, %s: %s" % (name, want), got == ([] if want == "-" else [want]), (ran, got, findings))
+end()
