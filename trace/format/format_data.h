@@ -10,8 +10,16 @@
     REDUCTION(MIN)                                                                                                     \
     REDUCTION(SUM)                                                                                                     \
     REDUCTION(PROD)                                                                                                    \
-    REDUCTION(LAND) REDUCTION(BAND) REDUCTION(LOR) REDUCTION(BOR) REDUCTION(LXOR) REDUCTION(BXOR) REDUCTION(MINLOC)    \
-        REDUCTION(MAXLOC) REDUCTION(REPLACE) REDUCTION(NO_OP)
+    REDUCTION(LAND)                                                                                                    \
+    REDUCTION(BAND)                                                                                                    \
+    REDUCTION(LOR)                                                                                                     \
+    REDUCTION(BOR)                                                                                                     \
+    REDUCTION(LXOR)                                                                                                    \
+    REDUCTION(BXOR)                                                                                                    \
+    REDUCTION(MINLOC)                                                                                                  \
+    REDUCTION(MAXLOC)                                                                                                  \
+    REDUCTION(REPLACE)                                                                                                 \
+    REDUCTION(NO_OP)
 enum trc_reduction {
     TRC_REDUCTION_NONE, /* it reduces nothing */
 #define REDUCTION(name) TRC_REDUCTION_##name,
