@@ -50,6 +50,22 @@ static void freed_receives(struct ana_check *c, const struct ana_actor *actor)
     }
 }
 
+/* Calls of several threads, where MPI promised to serve the main one (MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED).  Local
+ * calls are no steps: some of these are allowed. */
+static void thread_level(struct ana_check *c, uint32_t rank)
+{
+    const struct ana_player *p = &c->player[rank];
+    const struct ana_act *act[2];
+    size_t threads = 0;
+    int32_t level = trc_head(c->job->process[rank].rank.file)->thread_level;
+    for (size_t i = p->first; i < p->first + p->actors; i++)
+        if (c->actor[i].steps > 0 && threads++ < 2)
+            act[threads - 1] = ana_act_of(c, &c->actor[i], &c->actor[i].step[c->actor[i].steps / 2]);
+    if (threads > 1 && (level == 0 || level == 1))
+        ana_found_add(c, ANA_CHECK_THREADS, act, 2, "%zu threads, level %s", threads,
+                      level ? "MPI_THREAD_FUNNELED" : "MPI_THREAD_SINGLE");
+}
+
 void ana_check_left(struct ana_check *c)
 {
     for (size_t a = 0; a < c->actors; a++) {
@@ -60,6 +76,8 @@ void ana_check_left(struct ana_check *c)
             requests_left(c, &c->actor[a]);
         freed_receives(c, &c->actor[a]);
     }
-    for (uint32_t i = 0; i < c->job->count; i++)
+    for (uint32_t i = 0; i < c->job->count; i++) {
         objects_left(c, i);
+        thread_level(c, i);
+    }
 }

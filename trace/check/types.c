@@ -170,6 +170,12 @@ static bool same_sequence(const struct runs *a, const struct runs *b, uint64_t n
     return true;
 }
 
+/* How many basic types lie in so many bytes; of a part of a datatype at least the first. */
+static uint64_t count_basic(const struct runs *runs, uint64_t bytes, uint64_t size)
+{
+    return bytes / size * runs->elements + (bytes % size > 0);
+}
+
 bool ana_same_types(struct ana_check *c, const struct ana_act *a, unsigned which_a, uint64_t bytes_a,
                     const struct ana_act *b, unsigned which_b, uint64_t bytes_b, const char **text)
 {
@@ -187,7 +193,7 @@ bool ana_same_types(struct ana_check *c, const struct ana_act *a, unsigned which
     add_text(&runs_b, text[1]);
     if (runs_a.unknown || runs_b.unknown || !runs_a.elements || !runs_b.elements)
         return true;
-    uint64_t n = bytes_a / size_a * runs_a.elements, m = bytes_b / size_b * runs_b.elements;
+    uint64_t n = count_basic(&runs_a, bytes_a, size_a), m = count_basic(&runs_b, bytes_b, size_b);
     return same_sequence(&runs_a, &runs_b, n < m ? n : m);
 }
 
