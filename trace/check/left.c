@@ -35,16 +35,28 @@ static void objects_left(struct ana_check *c, uint32_t rank)
     }
 }
 
+/* Whether the thread receives something, or meets others, after the last request that it freed: that may tell it that
+ * what it gave up has come.  Or it cancelled some. */
+static bool learns_later(const struct ana_check *c, const struct ana_actor *actor)
+{
+    bool freed = false;
+    for (size_t i = actor->steps; i-- > 0;) {
+        const struct ana_act *act = ana_act_of(c, actor, &actor->step[i]);
+        freed |= act->call->opclass == TRC_OP_REQUEST;
+        if (strcmp(act->call->name, "MPI_Cancel") == 0 ||
+            (!freed && !(act->sig.flags & TRC_SIG_CANCELLED) && act->sig.flags & (TRC_SIG_P2P_IN | TRC_SIG_COLL)))
+            return true;
+    }
+    return false;
+}
+
 /* A receive that was given up while a message could still come: nobody will know when it does. */
 static void freed_receives(struct ana_check *c, const struct ana_actor *actor)
 {
-    bool cancels = false;
-    for (size_t i = 0; i < actor->steps && !cancels; i++)
-        cancels = strcmp(ana_act_of(c, actor, &actor->step[i])->call->name, "MPI_Cancel") == 0;
-    for (size_t i = 0; i < actor->requests && !cancels; i++) {
+    for (size_t i = 0; i < actor->requests; i++) {
         const struct ana_request *request = &actor->request[i];
         if (request->start && request->freed && request->end->sig.flags & TRC_SIG_P2P_IN &&
-            request->start->sig.source != TRC_PEER_NULL)
+            request->start->sig.source != TRC_PEER_NULL && !learns_later(c, actor))
             ana_found_add(c, ANA_CHECK_INCOMPLETE, &request->start, 1,
                           "a receive that was freed before it was complete");
     }

@@ -3,7 +3,8 @@
 #include "trace/check/check_impl.h"
 #include <string.h>
 
-#define RUNS 512u /* of equal basic types in one datatype; longer ones are not compared */
+#define RUNS  512u   /* of equal basic types in one datatype; longer ones are not compared */
+#define STEPS 65536u /* a text may say: a billion times */
 
 /* So many of one kind of basic type. */
 struct run {
@@ -15,7 +16,8 @@ struct runs {
     struct run run[RUNS];
     size_t count;
     uint64_t elements; /* in all runs */
-    bool unknown;      /* too many, or MPI_PACKED, which is anything */
+    unsigned steps;    /* that reading the text took */
+    bool unknown;      /* too many, too long, or MPI_PACKED, which is anything */
 };
 
 /* Basic types that are represented alike are one kind: programs mix them, and nothing comes of it.  The first word of
@@ -75,6 +77,7 @@ static bool same_kind(const struct run *a, const struct run *b)
 
 static void add_run(struct runs *out, struct run run)
 {
+    out->unknown |= ++out->steps > STEPS;
     if (out->count > 0 && same_kind(&out->run[out->count - 1], &run))
         out->run[out->count - 1].count += run.count;
     else if (out->count < RUNS)
@@ -114,8 +117,10 @@ static const char *add_text(struct runs *out, const char *at)
         }
         if (*at == '(') {
             const char *inside = at + 1, *end = inside;
-            for (; times > 0 && !out->unknown; times--)
+            for (; times > 0 && !out->unknown; times--) {
                 end = add_text(out, inside);
+                out->unknown |= ++out->steps > STEPS;
+            }
             at = end + (*end == ')');
         } else {
             size_t length = strcspn(at, " )");

@@ -217,6 +217,97 @@ static void not_closed(struct tb *tb, int me)
     window(tb, me, true, false);
 }
 
+/* Defines what moves, as number `id`: so many bytes a datatype. */
+static void moved(struct tb *tb, uint32_t id, const char *sent, const char *received, uint64_t size,
+                  enum trc_reduction operation)
+{
+    struct {
+        struct trc_def_data def;
+        char text[200];
+    } data = {.def = {.size = {*sent ? size : 0, *received ? size : 0}, .operation = operation}};
+    size_t n = (size_t)snprintf(data.text, sizeof data.text, "%s%c%s", sent, 0, received) + 1;
+    tb_define(tb, TRC_DEF_DATA, id, 0, 0, &data, sizeof data.def + n, n);
+}
+
+/* Rank 0 sends 48 bytes of one datatype, rank 1 receives them as another. */
+static void typed(struct tb *tb, int me, const char *sent, uint64_t sent_size, const char *received, uint64_t size)
+{
+    struct trc_sig sig = tb_sig(me ? TB_RECV : TB_SEND);
+    moved(tb, 1, sent, "", sent_size, TRC_REDUCTION_NONE);
+    moved(tb, 2, "", received, size, TRC_REDUCTION_NONE);
+    sig.comm = TB_WORLD;
+    sig.flags = me ? TRC_SIG_P2P_IN : TRC_SIG_P2P_OUT;
+    *(me ? &sig.source : &sig.peer) = !me;
+    *(me ? &sig.rtag : &sig.tag) = 1;
+    *(me ? &sig.received : &sig.sent) = 48;
+    sig.object = me ? 2 : 1;
+    if (me < 2)
+        tb_event(tb, 0, at(&sig, 0x700 + (uint64_t)me), 10 * US, 15 * US, (struct tb_more){0});
+}
+
+static void types(struct tb *tb, int me)
+{
+    typed(tb, me, "MPI_INT", 4, "MPI_FLOAT", 4);
+}
+
+static void types_nested(struct tb *tb, int me) /* the same in other words */
+{
+    typed(tb, me, "2*(2*MPI_INT MPI_DOUBLE)", 32, "MPI_INT MPI_INT32_T MPI_REAL8", 16);
+}
+
+static void types_later(struct tb *tb, int me) /* the third one differs */
+{
+    typed(tb, me, "MPI_INT MPI_DOUBLE", 16, "MPI_DOUBLE_INT", 16);
+}
+
+static void types_part(struct tb *tb, int me) /* less than one datatype has come */
+{
+    typed(tb, me, "12*MPI_INT", 48, "100*MPI_DOUBLE", 800);
+}
+
+static void types_packed(struct tb *tb, int me)
+{
+    typed(tb, me, "MPI_PACKED", 1, "3*(MPI_INT MPI_DOUBLE)", 48);
+}
+
+static void types_broken(struct tb *tb, int me) /* what no recorder writes must do no harm */
+{
+    typed(tb, me, "99999999999*(((MPI_INT", 1, "0*MPI_INT )(3*", 4);
+}
+
+static void operations(struct tb *tb, int me)
+{
+    struct trc_sig sig = tb_sig(TB_ALLREDUCE);
+    moved(tb, 1, "MPI_INT", "", 4, me == 2 ? TRC_REDUCTION_MAX : TRC_REDUCTION_SUM);
+    sig.comm = TB_WORLD;
+    sig.flags = TRC_SIG_COLL;
+    sig.sent = sig.received = 8;
+    sig.object = 1;
+    tb_event(tb, 0, at(&sig, 0x800), 10 * US, 15 * US, (struct tb_more){.sequence = 0});
+}
+
+static void left(struct tb *tb, int me)
+{
+    tb_define(tb, TRC_DEF_LEFT, 2, TB_COMM_DUP, 0x900, "communicator", 12, 12);
+    (void)me;
+}
+
+static void threads(struct tb *tb, int me)
+{
+    tb_head(tb)->thread_level = me == 1 ? 3 : 1;
+    for (uint32_t thread = 0; thread < 2; thread++) {
+        uint64_t out = tb_isend(tb, thread, 10 * US, 15 * US, me, 1 + (int)thread, 8);
+        tb_recv(tb, thread, 20 * US, 25 * US, me, 1 + (int)thread, 8);
+        tb_wait_send(tb, thread, 30 * US, 35 * US, out);
+    }
+}
+
+static void incomplete(struct tb *tb, int me)
+{
+    if (me != 0)
+        collective(tb, TB_REDUCE, 10, 0, 0, 8, 0);
+}
+
 static void failed(struct tb *tb, int me)
 {
     struct trc_sig sig = tb_sig(TB_SEND);
@@ -277,6 +368,16 @@ static const struct {
     {"fenced", fenced, 0, ""},
     {"not opened", not_opened, 1, "outside-epoch: MPI_Put; 0 1 2; 3"},
     {"not closed", not_closed, 1, "epoch-not-closed: MPI_Put; 0 1 2; 3"},
+    {"types", types, 1, "type-mismatch: MPI_Recv MPI_Send; 0 1; 1"},
+    {"types nested", types_nested, 0, ""},
+    {"types later", types_later, 1, "type-mismatch: MPI_Recv MPI_Send; 0 1; 1"},
+    {"types in part", types_part, 1, "type-mismatch: MPI_Recv MPI_Send; 0 1; 1"},
+    {"types packed", types_packed, 0, ""},
+    {"types broken", types_broken, 0, ""},
+    {"operations", operations, 1, "collective-mismatch: MPI_Allreduce; 0 2; 1"},
+    {"left", left, 1, "not-freed: MPI_Comm_dup; 0 1 2; 6"},
+    {"threads", threads, 1, "thread-level: MPI_Wait; 0 2; 2"},
+    {"incomplete", incomplete, 1, "collective-incomplete: MPI_Reduce; 1 2; 1"},
     {"failed", failed, 1, "failed-call: MPI_Send; 1; 1"},
     {"lossy", lossy, 1, "collective-mismatch: MPI_Bcast; 0 1; 1"},
 };
