@@ -213,46 +213,45 @@ class Result:
                 if why not in ("", "broad") and a and a.get("confidence") == "proven" and a.get("state") != "healthy"]
 
 
+def note(result, answer, lasted):
+    """Keeps a live answer.  One right answer is enough about a slow program, one alarm too much about a healthy one."""
+    why, case = judge(answer, result.case.live), result.case
+    if why and answer.get("state") not in ("healthy", "unknown"):
+        if not any(a.get("summary") == answer.get("summary") for _, a in result.early):
+            result.early.append((why, answer))
+    if not why and result.seconds is None:
+        result.seconds = lasted
+    kept = result.live and (result.live[0] == "alarm" or case.kind == "slow" and not result.live[0])
+    if not kept:
+        result.live = (why, answer)
+    return not why
+
+
 def watch(job, result, case):
-    """Asks while the job runs."""
+    """Asks while the job runs; does to it what the case says."""
     limit = time.monotonic() + STARTED
     while job.runs() and job.traces() < case.ranks and time.monotonic() < limit:
         time.sleep(0.1)
     job.known = job.ranks().values()
-    began = time.monotonic()
-    acted = not case.act
-    answer, why = None, "missed"
+    began, acted = time.monotonic(), not case.act
+    by_itself = case.ends or case.kind == "die" and not case.survive
+    patience = (ENDED if by_itself else ASKED) + (case.act_after if case.act else 0)
     while job.runs():
         lasted = time.monotonic() - began
+        if lasted > patience:
+            if case.ends:
+                result.bad.append("the program does not end")
+            return
         if not acted and lasted > case.act_after:
             job.act()
             acted = True
-        if case.ends and lasted > ENDED:
-            result.bad.append("the program does not end")
-            return
-        patience = ENDED if case.kind == "die" and not case.survive else ASKED
-        if not case.ends and acted and lasted > patience + (case.act_after if case.act else 0):
-            break
-        given = ask(job, case.hang, result.bad)
-        if not job.runs() or given is None or not acted and case.kind != "healthy":
+        answer = ask(job, case.hang, result.bad)
+        if not job.runs() or answer is None or not acted:
             time.sleep(0.2)
-            continue
-        answer, why = given, judge(given, case.live)
-        result.live = (why, answer)
-        if not why and result.seconds is None:
-            result.seconds = time.monotonic() - began
-        if not why and not case.ends:
-            break
-        if why and given.get("state") not in ("healthy", "unknown"):
-            if not any(a.get("summary") == given.get("summary") for _, a in result.early):
-                result.early.append((why, given))
-        if why == "alarm":
-            result.alarm = result.live
-        time.sleep(1)
-    if getattr(result, "alarm", None):
-        result.live = result.alarm
-    if case.kind == "slow" and result.seconds is not None:
-        result.live = ("", answer)
+        elif note(result, answer, lasted) and not case.ends:
+            return
+        else:
+            time.sleep(1)
 
 
 def run(case, mpi, base, programs):
