@@ -36,7 +36,8 @@ bool ana_find_live_lock(struct ana_case *c)
     for (size_t i = 0; i < c->waiting_count; i++) {
         const struct ana_waiting *p = &c->waiting[i];
         int64_t lasted_ns = p->lasted_ns;
-        size_t first = SIZE_MAX, waiters = p->spins ? find_waiters(c, p->index, &first, &lasted_ns) : 0;
+        size_t first = SIZE_MAX,
+               waiters = p->spins && ana_rank_moves(c, p->index) ? find_waiters(c, p->index, &first, &lasted_ns) : 0;
         if (!waiters || !ana_case_settle(c, ANA_CLASS_LIVE_LOCK, ANA_LIKELY, lasted_ns))
             continue;
         if (trc_opclass_is_one_sided(p->call->opclass)) {

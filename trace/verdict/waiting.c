@@ -71,7 +71,8 @@ static size_t spinning_thread(struct ana_case *c, size_t index)
     const struct trc_file *file = p->rank.file;
     size_t t = c->gone[index] || ana_case_ended(c, index) ? SIZE_MAX : last_thread(file);
     const struct trc_sig *last = t == SIZE_MAX ? NULL : trc_live_sig(file, t, trc_thread(file, t)->last);
-    if (!last || !ana_case_events_known(c, index) || !ana_may_be_vain(trc_call(file, last->call)->opclass))
+    bool polls = last && last->flags & TRC_SIG_POLL; /* what it polls for is known */
+    if (!last || polls || !ana_case_events_known(c, index) || !ana_may_be_vain(trc_call(file, last->call)->opclass))
         return SIZE_MAX;
     if (p->alive ? c->samples->taken < 2 || c->samples->seen[1][index].calls == c->samples->seen[0][index].calls
                  : p->rank.end_ns -
