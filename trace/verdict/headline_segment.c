@@ -10,14 +10,17 @@
 
 /* ---- who -------------------------------------------------------------------------------------------------------- */
 
-/* Whether the worst rank takes longer as a rule, not only now and then. */
-static bool is_regular(const struct ana_segment_stat *segment)
+/* Whether the worst rank takes longer as a rule, not only now and then: that explains what all `ranks` lose to it.  Medians
+ * are right within a bucket, an eighth. */
+static bool is_regular(const struct ana_segment_stat *segment, size_t ranks)
 {
     if (segment->ranks == 1)
         return 2 * segment->spikes_ns < (double)segment->total_ns;
-    double usual_ns = segment->worst_ns - segment->median_ns,
-           times = (double)segment->times_by_rank[segment->worst_index];
-    return usual_ns * times >= segment->spikes_ns && usual_ns > 0.1 * segment->median_ns;
+    double usual_ns = segment->worst_ns - segment->median_ns;
+    double times = (double)segment->times_by_rank[segment->worst_index];
+    double cost_ns = (double)segment->cost_by_rank_ns[segment->worst_index];
+    return usual_ns > 0.15 * segment->median_ns && usual_ns * times >= segment->spikes_ns &&
+           usual_ns * times * (double)(ranks - 1) >= 0.5 * cost_ns;
 }
 
 /* Whether a rank is late like the worst one: by what it takes longer as a rule, else by what it costs. */
@@ -163,7 +166,7 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, st
     const struct ana_segment_stat *segment = s->segment_count ? &s->segments[0] : NULL;
     if (!segment || !segment->from.call || segment->cost_ns <= 0 || s->selection.ranks)
         return false;
-    bool regular = is_regular(segment);
+    bool regular = is_regular(segment, job->count);
     list_late(segment, job->count, regular, late);
     late->next_ns = next_worst(s, job->count, regular);
     double part = late->lost_ns / charged_ns(s); /* the latest waits have not been followed yet */

@@ -28,6 +28,11 @@ static int64_t moves(int rank, int i)
     return rank == i % 4 ? 9 * MS : 4 * MS;
 }
 
+static int64_t moves_uneven(int rank, int i)
+{
+    return rank == i % 4 ? 30 * MS : rank % 2 ? 11400 * US : 10 * MS;
+}
+
 static void expect(const char *what, struct planted *p, bool slow, const char *culprits, const char *says)
 {
     struct ana_job *job = planted_open(p);
@@ -79,6 +84,7 @@ int main(void)
              "4 ranks are late (1, 5, ... every 4th): compute 9.0 ms between 0x20 and 0x30, others 4.0 ms; costs all");
     meetings("spikes", 4, spikes, true, "3", "rank 3 is late: 10 x 300 ms between 0x20 and 0x30, else 4.");
     meetings("moves", 4, moves, false, "", "waiting in MPI_Allreduce costs all");
+    meetings("moves, and two are a little slower", 4, moves_uneven, false, "", "waiting in MPI_Allreduce costs all");
     senders(2, "rank 0 is late: computes 9.0 ms between calls at 0x100, where no other does; costs all 44");
     senders(3, "rank 0 is late: computes 9.0 ms between calls at 0x100, ");
     return check_result();
