@@ -82,6 +82,8 @@ struct ipo_source {
     void (*second)(void);
     /* Writes facts that take time; by the heartbeat, and again when the first Init is over. */
     void (*add_facts)(void);
+    /* A thread of the program records for the first time; in that thread. */
+    void (*thread_came)(struct ipo_thread *);
     /* A thread has died, and another one takes its state over. */
     void (*thread_left)(struct ipo_thread *);
     /* The recording ends, in the program's thread. */

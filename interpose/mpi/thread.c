@@ -77,6 +77,8 @@ struct ipo_thread *ipo_thread_open(void)
     int kept = errno;
     struct ipo_thread *thread = open_thread();
     hopeless = !thread;
+    if (thread)
+        IPO_ASK_SOURCES(thread_came, thread);
     ipo_thread_current = thread;
     errno = kept;
     return ipo_thread_current;

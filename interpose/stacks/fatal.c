@@ -1,10 +1,12 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/fatal.h"
+#include "interpose/stacks/ending.h"
 #include "interpose/stacks/guard.h"
 #include "interpose/stacks/handler.h"
 #include "interpose/core/heartbeat.h"
 #include "interpose/core/state.h"
-#include "interpose/mpi/record.h"
+#include "interpose/base/safe_read.h"
+#include "interpose/mpi/thread.h"
 #include "interpose/stacks/registers.h"
 #include "interpose/stacks/stacks.h"
 #include "trace/writer/now.h"
@@ -15,26 +17,42 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_S 3 /* how long the handler waits for our thread, which may hang itself */
+#define PATIENCE_S  3 /* how long the handler waits for our thread, which may hang itself */
+#define BELOW_STACK 65536
+#define STACK_SIZE  131072 /* for handlers: the MPI library's, which prints a backtrace, may run there, too */
+#define GUARD_SIZE  65536  /* a multiple of any page size */
 
 static const struct {
     int number;
-    const char *why;
+    const char *why; /* NULL: it comes from outside, and no stacks are taken */
 } signals[] = {{SIGSEGV, "killed by SIGSEGV"},
                {SIGFPE, "killed by SIGFPE"},
                {SIGILL, "killed by SIGILL"},
-               {SIGABRT, "killed by SIGABRT"}};
+               {SIGABRT, "killed by SIGABRT"},
+               {SIGSYS, "killed by SIGSYS"},
+               {SIGXCPU, "killed by SIGXCPU"},
+               {SIGXFSZ, "killed by SIGXFSZ"},
+               {SIGPIPE, "killed by SIGPIPE"},
+               {SIGALRM, "killed by SIGALRM"},
+               {SIGTERM, NULL},
+               {SIGINT, NULL},
+               {SIGHUP, NULL},
+               {SIGQUIT, NULL},
+               {SIGUSR1, NULL},
+               {SIGUSR2, NULL}};
 #define SIGNALS (sizeof signals / sizeof *signals)
 
 static struct sigaction before[SIGNALS];
 static bool mine[SIGNALS]; /* our handler was installed, and not yet removed */
 static struct ipo_crash crash;
+static enum trc_stack_reason crash_reason;
 static const char *crash_why;
-enum { NOTHING, CRASHED, TAKING, TAKEN };
+enum { NOTHING, CLAIMED, CRASHED, TAKING, TAKEN };
 static atomic_int state;
 static atomic_bool gave_up; /* our thread hangs: no handler waits for it again */
 
@@ -43,24 +61,22 @@ static size_t find_index(int number)
     size_t i = 0;
     while (i + 1 < SIGNALS && signals[i].number != number)
         i++;
-    return i;
+    return i; /* the last for a number that is none of these */
 }
 
-/* Runs in the thread that crashed, on the stack that it has left: system calls and stores only. */
-void ipo_fatal_seen(int number, void *context)
+/* Runs in the thread that ends the process, maybe on what is left of its stack: system calls and stores only. */
+void ipo_fatal_take(enum trc_stack_reason reason, const char *why, const struct ipo_crash *from)
 {
     int kept = errno, nothing = NOTHING;
-    /* A forked child's death (also after vfork) is not this process's. */
-    if ((*ipo_armed || *ipo_profiler_armed) && ipo_process.pid == (uint32_t)getpid() &&
-        atomic_compare_exchange_strong(&state, &nothing, CRASHED + 100)) {
-        crash.tid = (uint32_t)syscall(SYS_gettid);
-        crash.signal = number;
-        crash_why = number == SIGBUS ? "killed by SIGBUS" : signals[find_index(number)].why;
-        ipo_registers_of(context, &crash.at);
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    if (ipo_process.options.stacks && atomic_compare_exchange_strong(&state, &nothing, CLAIMED)) {
+        crash = *from;
+        crash_reason = reason;
+        crash_why = why;
         atomic_store(&state, CRASHED);
         ipo_heartbeat_wake();
     }
-    if ((*ipo_armed || *ipo_profiler_armed) && crash.tid == (uint32_t)syscall(SYS_gettid)) {
+    if (atomic_load(&state) >= CRASHED && crash.tid == tid) {
         const struct timespec pause = {.tv_nsec = 100000000};
         const uint64_t begin = trc_now_ns();
         for (int seen; (seen = atomic_load(&state)) != TAKEN;) {
@@ -74,12 +90,50 @@ void ipo_fatal_seen(int number, void *context)
     errno = kept;
 }
 
+/* Whether a fault came because the thread's stack was full: nothing is where its stack pointer leads, or the fault was
+ * right below it. */
+static bool is_overflow(int number, const siginfo_t *info, const struct ipo_cursor *at)
+{
+    uint64_t sp = at->reg[IPO_REG_SP], address = info ? (uint64_t)(uintptr_t)info->si_addr : 0, word;
+    if (number != SIGSEGV || !info || info->si_code <= 0)
+        return false;
+    return (address < sp && sp - address <= BELOW_STACK) || !ipo_safe_read(sp, &word, sizeof word);
+}
+
+void ipo_fatal_seen(int number, const siginfo_t *info, void *context)
+{
+    int kept = errno;
+    const char *why = number == SIGBUS ? "killed by SIGBUS" : signals[find_index(number)].why;
+    struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid), .signal = number};
+    /* A forked child's death (also after vfork) is not this process's. */
+    if ((*ipo_armed || *ipo_profiler_armed) && ipo_process.pid == (uint32_t)syscall(SYS_getpid)) {
+        ipo_ending_signal(number, info);
+        ipo_registers_of(context, &here.at);
+        here.overflow = is_overflow(number, info, &here.at);
+        if (why)
+            ipo_fatal_take(TRC_STACK_FATAL, why, &here);
+    }
+    errno = kept;
+}
+
+/* Whether the signal comes again by itself, to the handler that is installed then. */
+static bool will_fault_again(int number, const siginfo_t *info)
+{
+    return ipo_is_fault(number) && info->si_code > 0;
+}
+
 static void handle_signal(int number, siginfo_t *info, void *context)
 {
     const struct sigaction *to = &before[find_index(number)];
     bool delivered = ipo_is_called_by_kernel(__builtin_frame_address(0), context);
     if (delivered)
-        ipo_fatal_seen(number, context);
+        ipo_fatal_seen(number, info, context);
+    /* Ours runs on the thread's other stack.  The library's handler is called where it expects to be. */
+    if (delivered && number == SIGSEGV && !ipo_action_is(to, SIG_DFL) && !(to->sa_flags & SA_ONSTACK) &&
+        will_fault_again(number, info)) {
+        sigaction(number, to, NULL);
+        return;
+    }
     if (delivered && (to->sa_flags & SA_RESETHAND)) {
         struct sigaction none = *to; /* its flags and mask stay */
         none.sa_handler = SIG_DFL;
@@ -92,7 +146,9 @@ static void handle_signal(int number, siginfo_t *info, void *context)
 static bool install_handler(size_t i)
 {
     struct sigaction ours = {.sa_sigaction = handle_signal, .sa_mask = before[i].sa_mask};
-    ours.sa_flags = SA_SIGINFO | (ipo_action_is(&before[i], SIG_DFL) ? SA_ONSTACK : before[i].sa_flags & ~SA_RESETHAND);
+    ours.sa_flags = SA_SIGINFO | (ipo_action_is(&before[i], SIG_DFL) ? 0 : before[i].sa_flags & ~SA_RESETHAND);
+    if (ipo_action_is(&before[i], SIG_DFL) || signals[i].number == SIGSEGV)
+        ours.sa_flags |= SA_ONSTACK;
     return !sigaction(signals[i].number, &ours, NULL);
 }
 
@@ -129,6 +185,7 @@ static bool is_library_handler(const struct sigaction *action)
 
 void ipo_fatal_start(void)
 {
+    ipo_ending_start();
     for (size_t i = 0; ipo_process.options.stacks && i < SIGNALS; i++) {
         if (sigaction(signals[i].number, NULL, &before[i]))
             continue;
@@ -140,6 +197,38 @@ void ipo_fatal_start(void)
     struct sigaction bus;
     if (ipo_process.options.stacks && ipo_guard_behind(&bus))
         ipo_guard_report(is_library_handler(&bus));
+    ipo_fatal_watch();
+}
+
+void ipo_fatal_watch(void)
+{
+    uint64_t watched = 0;
+    for (size_t i = 0; i < SIGNALS; i++) {
+        struct sigaction now;
+        if (mine[i] && !sigaction(signals[i].number, NULL, &now) && (now.sa_flags & SA_SIGINFO) &&
+            now.sa_sigaction == handle_signal)
+            watched |= UINT64_C(1) << (signals[i].number - 1);
+    }
+    ipo_ending_watch(watched);
+}
+
+/* A handler cannot run on a stack that is full.  What is mapped here is touched by such a handler only; it stays with
+ * the thread's state, which another thread takes over when this one has ended. */
+void ipo_fatal_thread(struct ipo_thread *thread)
+{
+    stack_t has;
+    if (!ipo_process.options.stacks || sigaltstack(NULL, &has) || !(has.ss_flags & SS_DISABLE))
+        return;
+    if (!thread->signal_stack) {
+        char *room = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if ((void *)room == MAP_FAILED)
+            return;
+        mprotect(room, GUARD_SIZE, PROT_NONE);
+        thread->signal_stack = room + GUARD_SIZE;
+    }
+    has = (stack_t){.ss_sp = thread->signal_stack, .ss_size = STACK_SIZE};
+    sigaltstack(&has, NULL);
 }
 
 void ipo_fatal_round(void)
@@ -147,7 +236,7 @@ void ipo_fatal_round(void)
     int crashed = CRASHED;
     if (!atomic_compare_exchange_strong(&state, &crashed, TAKING))
         return;
-    ipo_stacks_take(TRC_STACK_FATAL, crash_why, 0, &crash);
+    ipo_stacks_take(crash_reason, crash_why, 0, &crash);
     atomic_store(&state, TAKEN);
     syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, 64, NULL, NULL, 0);
 }

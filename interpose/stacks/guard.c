@@ -73,7 +73,7 @@ static void handle_bus(int number, siginfo_t *info, void *context)
     const struct theirs *turn = atomic_load(&theirs);
     const struct sigaction *to = delivered ? &turn->action : &first;
     if (delivered && turn->is_reported && atomic_load(&reporting))
-        ipo_fatal_seen(number, context);
+        ipo_fatal_seen(number, info, context);
     if (delivered && (to->sa_flags & SA_RESETHAND)) {
         struct sigaction none = turn->action; /* its flags and mask stay */
         none.sa_handler = SIG_DFL;

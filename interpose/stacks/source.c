@@ -1,5 +1,6 @@
 /* Stacks and signals, as a source of the recorder. */
 #include "interpose/core/source.h"
+#include "interpose/stacks/ending.h"
 #include "interpose/stacks/fatal.h"
 #include "interpose/stacks/guard.h"
 #include "interpose/stacks/triggers.h"
@@ -13,7 +14,8 @@ static void start_recording(void)
 static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
 {
     (void)object, (void)bound;
-    return ipo_guard_wrapper_of(name);
+    ipo_function found = ipo_guard_wrapper_of(name);
+    return found ? found : ipo_ending_wrapper_of(name);
 }
 
 static void look_for_triggers(enum ipo_round round)
@@ -28,6 +30,8 @@ static const struct ipo_source stacks_source = {.name = "stacks",
                                                 .live = ipo_triggers_start,
                                                 .run = start_recording,
                                                 .wake = ipo_fatal_round,
+                                                .second = ipo_fatal_watch,
+                                                .thread_came = ipo_fatal_thread,
                                                 .round = look_for_triggers,
                                                 .stop = ipo_fatal_stop};
 IPO_SOURCE(stacks_source);

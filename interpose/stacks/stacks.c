@@ -116,9 +116,10 @@ struct walk {
 static void walk_frames(struct ipo_cursor *at, struct walk *out)
 {
     bool ended = false;
-    do
+    do {
+        out->flags |= out->count && at->exact ? TRC_STACK_IN_HANDLER : 0;
         out->address[out->count++] = at->exact ? at->pc + 1 : at->pc; /* as if behind a call: named by address - 1 */
-    while (out->count < FRAMES && ipo_unwind_step(at, &ended));
+    } while (out->count < FRAMES && ipo_unwind_step(at, &ended));
     if (!ended)
         out->flags |= TRC_STACK_SHORT;
     if (at->guessed)
@@ -146,7 +147,7 @@ static void walk_thread(const struct ipo_task *task, const struct ipo_crash *cra
     struct ipo_cursor at = {0};
     if (crash && crash->tid == task->tid) {
         at = crash->at;
-        out->flags |= TRC_STACK_CRASHED;
+        out->flags |= (uint16_t)(TRC_STACK_CRASHED | (crash->overflow ? TRC_STACK_OVERFLOW : 0));
         walk_frames(&at, out);
         return;
     }
@@ -226,7 +227,7 @@ void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t req
     ipo_registers_begin();
     if (crash)
         take_thread(def, snapshot, crash->tid, crash);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count && reason != TRC_STACK_EXIT; i++)
         if (!ipo_is_own(tid[i]) && (!crash || tid[i] != crash->tid))
             take_thread(def, snapshot, tid[i], crash);
     ipo_registers_end();

@@ -7,14 +7,16 @@
 #include "interpose/stacks/unwind.h"
 #include "trace/format/format.h"
 
-/* A thread whose registers are known: the one that crashed. */
+/* A thread whose registers are known: the one that ends the process. */
 struct ipo_crash {
     uint32_t tid;
-    int signal;
+    int signal;    /* 0: it called exit or the like */
+    bool overflow; /* its stack was full */
     struct ipo_cursor at;
 };
 /* Takes a snapshot of all threads and writes it.  `why`: a text for the user, copied; `request_ns`: when it was
- * requested, 0 where nobody did; `crash`: NULL unless the reason is FATAL.  Our own thread. */
+ * requested, 0 where nobody did; `crash`: NULL unless the reason is FATAL, or EXIT: then only
+ * that thread's stack is taken.  Our own thread. */
 void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t request_ns, const struct ipo_crash *crash);
 
 #endif

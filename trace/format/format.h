@@ -444,7 +444,8 @@ enum trc_stack_flag {
     TRC_STACK_IN_CALL = 1u << 5,   /* frames inside the MPI library are left out: they begin at the recorded call */
     TRC_STACK_GIL = 1u << 6,       /* it held Python's GIL */
     TRC_STACK_GUESSED = 1u << 7,   /* a frame was found by looking for return addresses: others may be missing */
-    TRC_STACK_OVERFLOW = 1u << 8   /* the signal came because the stack was full */
+    TRC_STACK_OVERFLOW = 1u << 8,  /* the signal came because the stack was full */
+    TRC_STACK_IN_HANDLER = 1u << 9 /* the thread was in a handler for another signal */
 };
 
 struct trc_def_stack {

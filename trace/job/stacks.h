@@ -83,9 +83,14 @@ const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t ind
  * loader; else the innermost. */
 const struct ana_frame *ana_stack_place(const struct ana_stack *stack);
 
+/* Whether all its frames are of libc, the MPI library and what that uses: a thread of theirs. */
+bool ana_stack_is_library(const struct ana_stack *stack);
+
 /* Writes one line about where a thread is: "train.py:57 in load_batch <- read() on /data/shard-17 (blocked, file)",
  * "train.py:63 in step -> synchronize (mpi_ops.py) <- futex (blocked)". */
 void ana_stack_line(const struct ana_stack *stack, char *out, size_t size);
+/* Writes that line with other words for the frame; NULL: its own. */
+void ana_stack_line_at(const struct ana_stack *stack, const char *at, char *out, size_t size);
 /* Writes one frame: "train.py:57 in load_batch", "MPI_Recv (libmpi.so.40)". */
 void ana_frame_line(const struct ana_frame *frame, char *out, size_t size);
 

@@ -27,14 +27,23 @@ void ana_frame_line(const struct ana_frame *frame, char *out, size_t size)
 /* Whether a module only tells how a thread waits, not what for. */
 static bool is_plumbing(const char *module)
 {
-    static const char *const known[] = {
-        "libc.so",   "libc-",  "libpthread", "ld-linux",  "libmpi",   "libopen-pal", "libopen-rte", "libucp.so",
-        "libucs.so", "libuct", "libpmix",    "libfabric", "libevent", "libtrace.so", "mca_",        "[vdso]"};
+    static const char *const known[] = {"libc.so",     "libc-",       "libpthread", "ld-linux",    "libmpi",
+                                        "libopen-pal", "libopen-rte", "libucp.so",  "libucs.so",   "libuct",
+                                        "libpmix",     "libfabric",   "libevent",   "libtrace.so", "mca_",
+                                        "[vdso]",      "libstdc++",   "libgcc_s"};
     const char *name = base_name(module);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strncmp(name, known[i], strlen(known[i])))
             return true;
     return false;
+}
+
+bool ana_stack_is_library(const struct ana_stack *stack)
+{
+    bool library = stack->python_count == 0 && stack->native_count > 0;
+    for (size_t i = 0; library && i < stack->native_count; i++)
+        library = is_plumbing(stack->native[i].file);
+    return library;
 }
 
 /* Whether a frame is of an installed package or the interpreter, not the user's. */
@@ -82,9 +91,16 @@ static const char *state_text(char state)
 
 void ana_stack_line(const struct ana_stack *stack, char *out, size_t size)
 {
+    ana_stack_line_at(stack, NULL, out, size);
+}
+
+void ana_stack_line_at(const struct ana_stack *stack, const char *at, char *out, size_t size)
+{
     const struct ana_frame *place = ana_stack_place(stack);
     char frame[512] = "";
-    if (place)
+    if (at)
+        snprintf(frame, sizeof frame, "%s", at);
+    else if (place)
         ana_frame_line(place, frame, sizeof frame);
     if (stack->python_count && place != stack->python) { /* which call of a package it is in */
         const char *slash = strrchr(stack->python->file, '/');

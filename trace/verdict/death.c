@@ -39,7 +39,16 @@ static bool has_crash_stack(const struct trc_file *file)
     return false;
 }
 
-struct ana_death ana_death_of(const struct ana_case *c, size_t index)
+/* Whether it left for others: in a signal's handler, or in a thread of the MPI library, which ends the process when its
+ * launcher is gone. */
+static bool was_made_to_leave(struct ana_case *c, size_t index)
+{
+    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
+    return stack && stack->reason == TRC_STACK_EXIT &&
+           (stack->flags & TRC_STACK_IN_HANDLER || ana_stack_is_library(stack));
+}
+
+struct ana_death ana_death_of(struct ana_case *c, size_t index)
 {
     const struct ana_rank *r = &c->job->process[index].rank;
     const struct trc_head *head = trc_head(r->file);
@@ -50,7 +59,10 @@ struct ana_death ana_death_of(const struct ana_case *c, size_t index)
     if (head->end.by == TRC_END_SIGNAL)
         death.how = is_own_signal(&head->end) ? ANA_END_CRASHED : ANA_END_TOLD;
     else
-        death.how = left ? ANA_END_LEFT : has_crash_stack(r->file) ? ANA_END_CRASHED : ANA_END_VANISHED;
+        death.how = left && head->end.by && was_made_to_leave(c, index) ? ANA_END_TOLD
+                    : left                                              ? ANA_END_LEFT
+                    : has_crash_stack(r->file)                          ? ANA_END_CRASHED
+                                                                        : ANA_END_VANISHED;
     if (head->end.by)
         death.at_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, head->end.ticks));
     return death;
@@ -58,7 +70,7 @@ struct ana_death ana_death_of(const struct ana_case *c, size_t index)
 
 /* Whether it would have noted a signal that told it to end.  A program with a handler of its own may be told, and
  * nobody learns of it. */
-static bool would_have_noted(const struct ana_case *c, size_t index)
+static bool would_have_noted(struct ana_case *c, size_t index)
 {
     return trc_head(c->job->process[index].rank.file)->end.watched >> (SIGTERM - 1) & 1;
 }
@@ -67,10 +79,22 @@ static bool would_have_noted(const struct ana_case *c, size_t index)
 struct walk {
     size_t own, vanished; /* the earliest of each; SIZE_MAX none */
     int64_t own_ns, vanished_ns, next_ns;
-    size_t before; /* how many vanished before anybody was told to end */
+    size_t before; /* how many vanished clearly before anybody was told to end */
 };
 
-static void walk_ends(const struct ana_case *c, unsigned of, struct ana_deaths *d, struct walk *w)
+static void note_told(struct ana_case *c, size_t index, int64_t at_ns, struct ana_deaths *d)
+{
+    const struct trc_head *head = trc_head(c->job->process[index].rank.file);
+    bool better = d->teller == SIZE_MAX || (head->end.by == TRC_END_SIGNAL && (at_ns < d->told_ns || d->teller_left));
+    if (better) {
+        d->teller = index;
+        d->teller_left = head->end.by != TRC_END_SIGNAL;
+    }
+    d->told++;
+    d->told_ns = at_ns < d->told_ns ? at_ns : d->told_ns;
+}
+
+static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, struct walk *w)
 {
     for (size_t i = 0; i < c->count; i++) {
         struct ana_death death = ana_death_of(c, i);
@@ -82,11 +106,7 @@ static void walk_ends(const struct ana_case *c, unsigned of, struct ana_deaths *
         d->first_ns = death.at_ns < d->first_ns ? death.at_ns : d->first_ns;
         d->last_ns = death.at_ns > d->last_ns ? death.at_ns : d->last_ns;
         if (death.how == ANA_END_TOLD) {
-            d->told++;
-            if (death.at_ns < d->told_ns) {
-                d->told_ns = death.at_ns;
-                d->teller = i;
-            }
+            note_told(c, i, death.at_ns, d);
         } else if (death.how == ANA_END_VANISHED && death.at_ns < w->vanished_ns) {
             w->next_ns = w->vanished_ns;
             w->vanished_ns = death.at_ns;
@@ -100,7 +120,8 @@ static void walk_ends(const struct ana_case *c, unsigned of, struct ana_deaths *
     }
     for (size_t i = 0; i < c->count && d->told; i++) {
         struct ana_death death = ana_death_of(c, i);
-        w->before += death.how == ANA_END_VANISHED && would_have_noted(c, i) && death.at_ns <= d->told_ns;
+        w->before +=
+            death.how == ANA_END_VANISHED && would_have_noted(c, i) && d->told_ns - death.at_ns >= ANA_APART_NS;
     }
 }
 
@@ -113,7 +134,7 @@ static bool is_clear(const struct ana_deaths *d, const struct walk *w)
     return ahead >= (d->gone == 2 ? PAIR_NS : ANA_APART_NS) && ahead >= STEADY * together;
 }
 
-struct ana_deaths ana_deaths_look(const struct ana_case *c, unsigned of)
+struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
 {
     struct ana_deaths d = {
         .first_ns = INT64_MAX, .last_ns = INT64_MIN, .told_ns = INT64_MAX, .teller = SIZE_MAX, .first = SIZE_MAX};
@@ -132,7 +153,7 @@ struct ana_deaths ana_deaths_look(const struct ana_case *c, unsigned of)
     return d;
 }
 
-int64_t ana_first_killed_ns(const struct ana_case *c)
+int64_t ana_first_killed_ns(struct ana_case *c)
 {
     struct ana_deaths d = ana_deaths_look(c, ANA_OF_DEAD);
     return d.gone && !d.certain ? d.first_ns : INT64_MAX;

@@ -10,7 +10,7 @@ enum ana_end {
     ANA_END_NONE,    /* it lives, or it finished */
     ANA_END_CRASHED, /* a signal for what it did itself */
     ANA_END_LEFT,    /* by exit() and the like */
-    ANA_END_TOLD,    /* a signal from outside told it to end, or its launcher was lost */
+    ANA_END_TOLD,    /* it was told to: by a signal, or by the MPI library that lost its launcher */
     ANA_END_VANISHED /* it noted nothing: killed, or its host failed */
 };
 struct ana_death {
@@ -18,7 +18,7 @@ struct ana_death {
     int64_t at_ns; /* job time; VANISHED: of its last heartbeat */
 };
 /* How a rank of the case ended. */
-struct ana_death ana_death_of(const struct ana_case *c, size_t index);
+struct ana_death ana_death_of(struct ana_case *c, size_t index);
 /* "SIGSEGV"; "a signal" for a number without a name. */
 const char *ana_signal_name(int number);
 
@@ -27,7 +27,8 @@ struct ana_deaths {
     size_t gone, told;
     int64_t first_ns, last_ns; /* of all ends */
     int64_t told_ns;           /* when the first was told to end; INT64_MAX: nobody noted it */
-    size_t teller;             /* a rank that noted it; SIZE_MAX none */
+    size_t teller;             /* the first rank that noted it, and by which signal if any did; SIZE_MAX none */
+    bool teller_left;          /* ... and it noted no signal */
     size_t first;              /* the rank whose end came first; SIZE_MAX: not known, or all were ended from outside */
     bool certain;              /* its own record says why it ended */
     bool in_turn;              /* they ended one after the other */
@@ -35,9 +36,9 @@ struct ana_deaths {
 /* Of whom, as bits: processes that are gone; all ranks in c->gone. */
 enum ana_deaths_of { ANA_OF_DEAD = 1, ANA_OF_GONE = 2 };
 /* Looks at the ends of these. */
-struct ana_deaths ana_deaths_look(const struct ana_case *c, unsigned of);
+struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of);
 
 /* The earliest end, in job time, if everybody who is gone was killed or told to end; else INT64_MAX. */
-int64_t ana_first_killed_ns(const struct ana_case *c);
+int64_t ana_first_killed_ns(struct ana_case *c);
 
 #endif

@@ -93,8 +93,10 @@ static const char *place_of_end(struct ana_case *c, size_t index, bool *overflow
 }
 
 /* How it left, of what its file says of that. */
-static enum ana_sentence say_left(const struct trc_end *end)
+static enum ana_sentence say_left(const struct trc_end *end, const char *place)
 {
+    if (end->by == TRC_END_RETURN && place && strncmp(place, "_start", 6) != 0)
+        return ANA_SAY_LEFT_BY_EXIT; /* in a library whose calls are not seen */
     static const enum ana_sentence by[TRC_END_WAYS] = {[TRC_END_UNSEEN] = ANA_SAY_LEFT,
                                                        [TRC_END_EXIT] = ANA_SAY_LEFT_BY_EXIT,
                                                        [TRC_END_RETURN] = ANA_SAY_LEFT_BY_MAIN,
@@ -103,7 +105,7 @@ static enum ana_sentence say_left(const struct trc_end *end)
     return by[end->by];
 }
 
-static enum ana_sentence say_how(const struct ana_case *c, size_t index, bool overflow)
+static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *place, bool overflow)
 {
     const struct ana_process *p = &c->job->process[index];
     if (p->traced)
@@ -116,7 +118,7 @@ static enum ana_sentence say_how(const struct ana_case *c, size_t index, bool ov
     case ANA_END_CRASHED:
         return overflow ? ANA_SAY_STACK_FULL : ANA_SAY_CRASHED;
     case ANA_END_LEFT:
-        return say_left(&trc_head(p->rank.file)->end);
+        return p->rank.inside ? ANA_SAY_ENDED_BY_MPI : say_left(&trc_head(p->rank.file)->end, place);
     default:
         return ANA_SAY_GONE;
     }
@@ -140,7 +142,7 @@ static void say_gone(struct ana_case *c, size_t first)
     struct ana_fact fact = {ANA_SAY_GONE, .who = ana_one_rank(first), .number = end->code};
     fact.of = !ana_case_known(c, first);
     fact.other_name = place_of_end(c, first, &overflow);
-    fact.id = say_how(c, first, overflow);
+    fact.id = say_how(c, first, fact.other_name, overflow);
     fact.call = last_call(c, first, &fact.other_call);
     fact.others = others_gone(c, first);
     fact.name = ana_signal_name(signal_of(c, first));

@@ -67,6 +67,22 @@ static void say_places(struct ana_case *c)
     }
 }
 
+static void say_told(struct ana_case *c, const struct ana_deaths *d, struct ana_fact *fact)
+{
+    const struct trc_end *end = &trc_head(c->job->process[d->teller].rank.file)->end;
+    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), d->teller);
+    if (!d->teller_left) {
+        fact->id = ANA_SAY_TOLD_TO_END;
+        fact->name = ana_signal_name(end->signal);
+        fact->other_name = end->sender_name;
+        fact->number = end->sender;
+    } else {
+        bool handler = stack && stack->flags & TRC_STACK_IN_HANDLER;
+        fact->id = handler ? ANA_SAY_LEFT_IN_HANDLER : ANA_SAY_ENDED_BY_LIBRARY;
+        fact->number = end->code;
+    }
+}
+
 void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
 {
     c->out->state = ANA_VERDICT_ABORTED;
@@ -75,11 +91,7 @@ void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_con
     c->out->since_ns = 0;
     struct ana_fact fact = {.count = (int64_t)d->gone, .of = d->gone == c->count};
     if (d->told) {
-        const struct trc_end *end = &trc_head(c->job->process[d->teller].rank.file)->end;
-        fact.id = ANA_SAY_TOLD_TO_END;
-        fact.name = ana_signal_name(end->signal);
-        fact.other_name = end->sender_name;
-        fact.number = end->sender;
+        say_told(c, d, &fact);
     } else if (d->in_turn) {
         fact.id = ANA_SAY_KILLED_IN_TURN;
         fact.time = d->last_ns - d->first_ns;

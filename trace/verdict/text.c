@@ -91,8 +91,14 @@ static void stack_words(struct ana_case *c, size_t index, const struct ana_waiti
     /* Inside a call, the call's own source line tells more than native frames. */
     if (!stack || (waiting && stack->python_count == 0 && g->where[0]))
         return;
-    if (ana_clock_job_time(c->job->clock, index, stack->ticks) >= since_ns)
-        ana_stack_line(stack, g->where, sizeof g->where);
+    if (ana_clock_job_time(c->job->clock, index, stack->ticks) < since_ns)
+        return;
+    char place[200];
+    ana_stack_place_words(c->job, stack, place, sizeof place);
+    if (stack->flags & TRC_STACK_CRASHED)
+        snprintf(g->where, sizeof g->where, "%s", place);
+    else
+        ana_stack_line_at(stack, stack->python_count ? NULL : place, g->where, sizeof g->where);
 }
 
 static void describe(struct ana_case *c, size_t index, struct ana_verdict_group *g)

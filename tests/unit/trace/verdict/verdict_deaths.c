@@ -339,7 +339,7 @@ static void test_noted_ends(void)
     four("one-first", 8 * S);
     for (int r = 0; r < 4; r++)
         if (r != 2)
-            noted(r, 8 * S + 20 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
+            noted(r, 8 * S + 700 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
     expect_four("one was killed, then the others were told to end", "aborted dead-rank likely 2");
 
     /* It would not have noted it: it has a handler of its own. */

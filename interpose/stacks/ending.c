@@ -1,0 +1,158 @@
+#include "interpose/base/oldglibc.h"
+#include "interpose/stacks/ending.h"
+#include "interpose/stacks/fatal.h"
+#include "interpose/base/procfs.h"
+#include "interpose/base/safe_read.h"
+#include "interpose/base/text.h"
+#include "interpose/core/state.h"
+#include "interpose/stacks/stacks.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static atomic_flag noted = ATOMIC_FLAG_INIT;
+static const void *abort_message; /* glibc's pointer to its last words; NULL: it has none */
+
+static struct trc_end *this_end(void)
+{
+    /* Not of a forked child, also after vfork; not after MPI_Finalize. */
+    bool ours = *ipo_armed && ipo_process.pid == (uint32_t)syscall(SYS_getpid);
+    struct trc_head *head = ours ? ipo_process.writer.head : NULL;
+    return head && head->state == TRC_STATE_RUNNING ? &head->end : NULL;
+}
+
+static void write_note(struct trc_end *end, enum trc_end_by by)
+{
+    end->ticks = ipo_ticks();
+    __atomic_store_n(&end->by, (uint32_t)by, __ATOMIC_RELEASE);
+}
+
+/* How many processes of this host the kernel has killed for memory; 0 where it does not say. */
+static uint64_t read_memory_kills(void)
+{
+    static char text[16384];
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    uint64_t kills = 0;
+    if (atomic_flag_test_and_set(&busy))
+        return 0;
+    const char *at = ipo_read_file("/proc/vmstat", text, sizeof text) ? strstr(text, "\noom_kill ") : NULL;
+    for (at = at ? at + 10 : ""; *at >= '0' && *at <= '9'; at++)
+        kills = kills * 10 + (uint64_t)(*at - '0');
+    atomic_flag_clear(&busy);
+    return kills;
+}
+
+/* libc keeps what assert and its own checks have said before abort: a size, then the text. */
+static void copy_abort_message(char *out, size_t size)
+{
+    uint64_t at = abort_message ? ipo_safe_read_word((uint64_t)(uintptr_t)abort_message) : 0;
+    size_t n = at ? ipo_safe_read_some(at + sizeof(unsigned), out, size - 1) : 0;
+    out[n] = 0;
+    out[strcspn(out, "\n")] = 0;
+}
+
+static void copy_sender(struct trc_end *end, uint32_t pid)
+{
+    char path[40] = "/proc/", digits[12];
+    size_t n = sizeof digits;
+    end->sender = pid;
+    digits[--n] = 0;
+    for (uint32_t rest = pid; rest; rest /= 10)
+        digits[--n] = (char)('0' + rest % 10);
+    ipo_copy(path + 6, sizeof path - 6, digits + n);
+    size_t used = strlen(path);
+    ipo_copy(path + used, sizeof path - used, "/comm");
+    ipo_read_file(path, end->sender_name, sizeof end->sender_name);
+}
+
+bool ipo_ending_signal(int number, const siginfo_t *info)
+{
+    struct trc_end *end = this_end();
+    if (!end || atomic_flag_test_and_set(&noted))
+        return false;
+    end->signal = number;
+    if (info && info->si_code <= 0 && info->si_pid > 0 && (uint32_t)info->si_pid != ipo_process.pid)
+        copy_sender(end, (uint32_t)info->si_pid);
+    if (number == SIGABRT)
+        copy_abort_message(end->message, sizeof end->message);
+    end->memory_kills = read_memory_kills();
+    write_note(end, TRC_END_SIGNAL);
+    return true;
+}
+
+void ipo_ending_watch(uint64_t signals)
+{
+    __atomic_store_n(&ipo_process.writer.head->end.watched, signals, __ATOMIC_RELAXED);
+}
+
+/* ---- exit and the like ------------------------------------------------------------------------------------------- */
+
+/* `frame` is that of the wrapper, which its caller's frame lies above. */
+static void note_exit(enum trc_end_by by, int code, const uintptr_t *frame, uintptr_t caller)
+{
+    int kept = errno;
+    struct trc_end *end = this_end();
+    if (end && !atomic_flag_test_and_set(&noted)) {
+        struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid), .at = {.pc = caller}};
+        end->code = code;
+        write_note(end, by);
+        ipo_cursor_set(&here.at, IPO_REG_FP, frame[0]);
+#if defined(__x86_64__)
+        ipo_cursor_set(&here.at, IPO_REG_SP, (uint64_t)(uintptr_t)(frame + 2));
+#endif
+        ipo_fatal_take(TRC_STACK_EXIT, "left without MPI_Finalize", &here);
+    }
+    errno = kept;
+}
+#define NOTE_EXIT(by, code) note_exit(by, code, __builtin_frame_address(0), (uintptr_t)__builtin_return_address(0))
+
+static void leave(int code)
+{
+    NOTE_EXIT(TRC_END_EXIT, code);
+    exit(code);
+}
+
+static void leave_now(int code)
+{
+    NOTE_EXIT(TRC_END_EXIT_NOW, code);
+    _exit(code);
+}
+
+static void leave_quickly(int code)
+{
+    NOTE_EXIT(TRC_END_QUICK, code);
+    quick_exit(code);
+}
+
+/* By exit(), before the destructors: nobody has noted it, so main has returned, or its caller was not seen. */
+static void exit_runs(int code, void *unused)
+{
+    (void)unused;
+    NOTE_EXIT(TRC_END_RETURN, code);
+}
+
+void (*ipo_ending_wrapper_of(const char *name))(void)
+{
+    typedef void (*function)(void);
+    if (strcmp(name, "exit") == 0)
+        return (function)leave;
+    if (strcmp(name, "_exit") == 0 || strcmp(name, "_Exit") == 0)
+        return (function)leave_now;
+    return strcmp(name, "quick_exit") == 0 ? (function)leave_quickly : NULL;
+}
+
+void ipo_ending_start(void)
+{
+    /* By name: other libcs lack these, and would refuse to load libtrace.so. */
+    int (*tell_exit)(void (*)(int, void *), void *) =
+        (int (*)(void (*)(int, void *), void *))(uintptr_t)dlsym(RTLD_DEFAULT, "on_exit");
+    if (tell_exit)
+        tell_exit(exit_runs, NULL);
+    abort_message = dlsym(RTLD_DEFAULT, "__abort_msg");
+    ipo_process.writer.head->end.memory_before = read_memory_kills();
+}

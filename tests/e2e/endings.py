@@ -1,0 +1,89 @@
+# timeout: 420
+"""How ranks end, under real Open MPI: each is named with its signal or code and its place, and what ended the others is
+no cause.  Jobs that are ended from outside blame nobody."""
+import os
+import re
+import shutil
+import signal
+import time
+
+from common import check, end, traces, wait_for, workload
+from verdicts import kill_group, ranks_of, start, verdict
+
+
+def of_itself(how, class_name, words, place="end_here", evidence=""):
+    """Rank 1 of 3 ends by itself, and the launcher ends the others."""
+    p = start(3, [workload("deaths"), how], how)
+    try:
+        p.wait(timeout=90)
+    finally:
+        kill_group(p)
+    code, v = verdict(how)
+    good = code == 1 and v and (v["state"], v["class"], v["culprits"]) == ("aborted", class_name, [1])
+    good = good and re.search(words, v["summary"]) and re.search(place, v["summary"])
+    check("%s: rank 1 is named, with how it ended and where" % how, good and re.search(evidence, " ".join(v["evidence"])), v)
+    shutil.rmtree(how)
+
+
+def from_outside(name, how, act, words, confidence):
+    """Ends a job that is well by act(launcher's process, pids of its ranks)."""
+    p = start(3, [workload("deaths"), how], name)
+    there = wait_for(lambda: len(traces(name)) == 3 and len(ranks_of(name)) == 3, 60)
+    time.sleep(2.5)
+    if there:
+        act(p, ranks_of(name))
+        wait_for(lambda: p.poll() is not None, 20)
+    kill_group(p)
+    code, v = verdict(name)
+    good = code == 1 and v and (v["state"], v["class"], v["culprits"]) == ("aborted", "killed", [])
+    check("%s: nobody is blamed" % name, there and good and re.search(words, v["summary"]) and v["confidence"] in confidence, v)
+    shutil.rmtree(name, ignore_errors=True)
+
+
+def kill(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def one_by_one(number, seconds):
+    def act(_, pids):
+        for pid in pids:
+            kill(pid, number)
+            time.sleep(seconds)
+    return act
+
+
+def everything(p, pids):
+    kill(p.pid, signal.SIGKILL)  # the launcher first: it would tell the others
+    one_by_one(signal.SIGKILL, 0.5)(p, pids)
+
+
+of_itself("exit", "early-exit", r"left by exit\(3\)", r"deaths\.c:\d+ in end_here")
+of_itself("_exit", "early-exit", r"left by _exit\(3\)")
+of_itself("quick_exit", "early-exit", r"left by quick_exit\(3\)")
+of_itself("return", "early-exit", r"returned 3 from main", "")
+of_itself("thread_exit", "early-exit", r"left by exit\(3\)")
+of_itself("error", "early-exit", "an error that MPI found ended rank 1", r"end_here \(inside MPI_Send")
+of_itself("segv", "dead-rank", "crashed by SIGSEGV", r"deaths\.c:\d+ in end_here")
+of_itself("thread_segv", "dead-rank", "crashed by SIGSEGV")
+of_itself("stack", "dead-rank", "its stack was full", "fill_stack")
+of_itself("thread_stack", "dead-rank", "its stack was full", "fill_stack")
+of_itself("fpe", "dead-rank", "crashed by SIGFPE")
+of_itself("assert", "dead-rank", "crashed by SIGABRT", evidence="its last words: .*Assertion `zero == 1' failed")
+of_itself("sys", "dead-rank", "crashed by SIGSYS")
+of_itself("pipe", "dead-rank", "crashed by SIGPIPE")
+of_itself("alarm", "dead-rank", "crashed by SIGALRM", "compute")
+of_itself("cpu", "dead-rank", "crashed by SIGXCPU", "compute")
+of_itself("size", "dead-rank", "crashed by SIGXFSZ", "write_much")
+of_itself("kill", "dead-rank", "rank 1 is gone", "", "the others were told to end .*SIGTERM from mpirun")
+
+from_outside("term", "well", one_by_one(signal.SIGTERM, 0), "all 3 ranks were told to end: SIGTERM from python3", ("proven",))
+from_outside("term-each", "well", one_by_one(signal.SIGTERM, 0.7), "all 3 ranks were told to end: SIGTERM", ("proven",))
+from_outside("launcher", "well", lambda p, _: kill(p.pid, signal.SIGTERM), "told to end|gone at once", ("proven", "possible"))
+from_outside("lost", "well", lambda p, _: kill(p.pid, signal.SIGKILL), "ended by the MPI library", ("proven",))
+from_outside("kill", "well", lambda p, q: kill_group(p), "killed from outside", ("likely", "possible"))
+from_outside("kill-each", "well", everything, "killed from outside|ended by the MPI library", ("likely", "possible", "proven"))
+from_outside("handler", "handler", lambda p, _: kill(p.pid, signal.SIGTERM), "told to end|gone at once", ("proven", "possible"))
+end()
