@@ -1,5 +1,6 @@
 /* Processes that are gone, stopped or left early. */
 #include "trace/verdict/death.h"
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,31 @@ static enum ana_sentence say_left(const struct trc_end *end, const char *place)
     return by[end->by];
 }
 
+static int signal_of(const struct ana_case *c, size_t index)
+{
+    const struct trc_file *file = c->job->process[index].rank.file;
+    int number = trc_head(file)->end.signal;
+    for (size_t i = 0; i < trc_stacks(file) && !number; i++)
+        if (trc_stack(file, i)->def.flags & TRC_STACK_CRASHED)
+            number = trc_stack(file, i)->def.signal;
+    return number;
+}
+
+static enum ana_sentence say_crash(int number)
+{
+    switch (number) {
+    case SIGXCPU:
+        return ANA_SAY_OUT_OF_TIME;
+    case SIGXFSZ:
+        return ANA_SAY_FILE_TOO_LARGE;
+    case SIGALRM:
+    case SIGPIPE:
+        return ANA_SAY_ENDED_BY_SIGNAL;
+    default:
+        return ANA_SAY_CRASHED;
+    }
+}
+
 static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *place, bool overflow)
 {
     const struct ana_process *p = &c->job->process[index];
@@ -116,22 +142,12 @@ static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *p
         return ANA_SAY_SILENT;
     switch (ana_death_of(c, index).how) {
     case ANA_END_CRASHED:
-        return overflow ? ANA_SAY_STACK_FULL : ANA_SAY_CRASHED;
+        return overflow ? ANA_SAY_STACK_FULL : say_crash(signal_of(c, index));
     case ANA_END_LEFT:
         return p->rank.inside ? ANA_SAY_ENDED_BY_MPI : say_left(&trc_head(p->rank.file)->end, place);
     default:
         return ANA_SAY_GONE;
     }
-}
-
-static int signal_of(const struct ana_case *c, size_t index)
-{
-    const struct trc_file *file = c->job->process[index].rank.file;
-    int number = trc_head(file)->end.signal;
-    for (size_t i = 0; i < trc_stacks(file) && !number; i++)
-        if (trc_stack(file, i)->def.flags & TRC_STACK_CRASHED)
-            number = trc_stack(file, i)->def.signal;
-    return number;
 }
 
 static void say_gone(struct ana_case *c, size_t first)

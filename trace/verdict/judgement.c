@@ -63,6 +63,12 @@ void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules)
     job->revision++;
 }
 
+void ana_job_set_hang(struct ana_job *job, int64_t hang_ns)
+{
+    int64_t proof_ns = hang_ns < 1000000000 ? hang_ns : 1000000000;
+    ana_job_set_rules(job, (struct ana_verdict_rules){proof_ns, hang_ns});
+}
+
 void ana_verdict_refreshed(struct ana_job *job)
 {
     ana_samples_take(job);

@@ -94,6 +94,9 @@ struct ana_verdict_rules {
 };
 /* Sets how long standstill must last; for the next verdicts. */
 void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules);
+/* Sets the rules of --hang: what is not proven must have lasted `hang_ns`, what is proven no longer than that, nor than 1 s.
+ */
+void ana_job_set_hang(struct ana_job *job, int64_t hang_ns);
 
 /* How many samples were taken of a running job, half a second or more apart.  ana_job_refresh takes them; two are
  * enough. */

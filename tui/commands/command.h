@@ -32,8 +32,12 @@ int tui_usage_error(const char *command, const char *format, ...) __attribute__(
 /* Prints one line on stderr about input that cannot be used; returns TUI_EXIT_INPUT. */
 int tui_input_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+#define TUI_HANG_S 30.0 /* how long what is not proven must stand still, where --hang does not say */
+/* Reads a number of seconds, more than 0 and less than 1e6.  False: it is none. */
+bool tui_parse_seconds(const char *text, double *out);
+
 /* Prints the report of n trace folders, as text or JSON; returns the exit status. */
-int tui_report(const char *const *folders, int n, bool json);
+int tui_report(const char *const *folders, int n, bool json, double hang_s);
 
 struct ana_job;
 

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #define SAMPLE_S 1.0 /* between two samples of a running job */
-#define HANG_S   30.0
-#define MOST     12 /* groups of ranks that are printed */
+#define MOST     12  /* groups of ranks that are printed */
 
 /* Prints the verdict; of a healthy job `healthy`, which says what is worth a look. */
 static void print_text(const struct ana_verdict *v, const char *healthy)
@@ -32,17 +31,12 @@ static void print_text(const struct ana_verdict *v, const char *healthy)
         printf("  and %zu more places\n", v->groups - MOST);
     for (size_t i = 0; i < v->facts; i++)
         printf("  why: %s\n", v->fact[i].text);
+    for (size_t i = 0; i < v->divergences; i++)
+        printf("%s    %s\n", i ? "" : "  where they part:\n", v->divergence[i]);
     if (v->next[0])
         printf("  next: look at %s\n", v->next);
     printf("  certainty: %s%s%s\n", ana_confidence_name(v->confidence), v->id ? "; class " : "",
            v->id ? ana_verdict_class_name(v->id) : "");
-}
-
-static int parse_seconds(const char *text, double *out)
-{
-    char *end;
-    *out = strtod(text, &end);
-    return *text && !*end && *out > 0 && *out < 1e6;
 }
 
 /* Reads all events, which tell who is slow, and writes what is worth a look in a healthy job. */
@@ -67,8 +61,7 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
-    int64_t hang_ns = (int64_t)(hang_s * 1e9);
-    ana_job_set_rules(job, (struct ana_verdict_rules){hang_ns < 1000000000 ? hang_ns : 1000000000, hang_ns});
+    ana_job_set_hang(job, (int64_t)(hang_s * 1e9));
     tui_sample_twice(job, sample_s);
     const struct ana_verdict *v = ana_job_verdict(job);
     if (v && v->state == ANA_VERDICT_HEALTHY) {
@@ -93,15 +86,15 @@ int tui_command_verdict(int argc, char **argv)
                                           {"look", required_argument, NULL, 'l'},
                                           {0}};
     bool json = false;
-    double hang_s = HANG_S, sample_s = SAMPLE_S;
+    double hang_s = TUI_HANG_S, sample_s = SAMPLE_S;
     int option;
     optind = 1;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
         if (option == 'j')
             json = true;
-        else if ((option == 'h' && !parse_seconds(optarg, &hang_s)) ||
-                 (option == 'l' && !parse_seconds(optarg, &sample_s)))
+        else if ((option == 'h' && !tui_parse_seconds(optarg, &hang_s)) ||
+                 (option == 'l' && !tui_parse_seconds(optarg, &sample_s)))
             return tui_usage_error("verdict", "%s is not a number of seconds", optarg);
         else if (option != 'h' && option != 'l')
             return tui_usage_error("verdict", "unknown option %s", argv[optind - 1]);

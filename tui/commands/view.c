@@ -90,7 +90,7 @@ int tui_command_view(int argc, char **argv)
     if (!strchr(folders[0], '/') && access(folders[0], F_OK) != 0 && errno == ENOENT)
         return tui_input_error("%s is neither a folder here nor a command (see: hpctop help)", folders[0]);
     if (!options.script && !isatty(STDOUT_FILENO))
-        return tui_report(folders, (int)n, false);
+        return tui_report(folders, (int)n, false, TUI_HANG_S);
     if (!options.script && !isatty(STDIN_FILENO))
         return tui_input_error("the screens need a terminal on stdin; hpctop report does not");
     struct ana_job *job;

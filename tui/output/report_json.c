@@ -207,6 +207,9 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v, c
         add_fact(facts, job, &v->summary);
     for (size_t i = 0; i < v->facts; i++)
         add_fact(facts, job, &v->fact[i]);
+    cJSON *part = cJSON_AddArrayToObject(root, "where_they_part"); /* indented by two columns a shared frame */
+    for (size_t i = 0; i < v->divergences; i++)
+        cJSON_AddItemToArray(part, cJSON_CreateString(v->divergence[i]));
     tui_json_text(root, "next", v->next[0] ? v->next : NULL);
     tui_json_text(root, "confidence", v->state == ANA_VERDICT_HEALTHY ? NULL : ana_confidence_name(v->confidence));
     return print_object(root);
