@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 static atomic_flag noted = ATOMIC_FLAG_INIT;
-static const void *abort_message; /* glibc's pointer to its last words; NULL: it has none */
+static void (*real_quick_exit)(int); /* newer than the glibc that must do */
+static const void *abort_message;    /* glibc's pointer to its last words; NULL: it has none */
 
 static struct trc_end *this_end(void)
 {
@@ -123,10 +124,17 @@ static void leave_now(int code)
     _exit(code);
 }
 
+static void find_quick_exit(void)
+{
+    real_quick_exit = (void (*)(int))(uintptr_t)dlsym(RTLD_DEFAULT, "quick_exit");
+}
+
 static void leave_quickly(int code)
 {
     NOTE_EXIT(TRC_END_QUICK, code);
-    quick_exit(code);
+    if (!real_quick_exit)
+        find_quick_exit();
+    real_quick_exit(code);
 }
 
 /* By exit(), before the destructors: nobody has noted it, so main has returned, or its caller was not seen. */
@@ -153,6 +161,7 @@ void ipo_ending_start(void)
         (int (*)(void (*)(int, void *), void *))(uintptr_t)dlsym(RTLD_DEFAULT, "on_exit");
     if (tell_exit)
         tell_exit(exit_runs, NULL);
+    find_quick_exit();
     abort_message = dlsym(RTLD_DEFAULT, "__abort_msg");
     ipo_process.writer.head->end.memory_before = read_memory_kills();
 }

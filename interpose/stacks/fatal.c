@@ -116,10 +116,11 @@ void ipo_fatal_seen(int number, const siginfo_t *info, void *context)
     errno = kept;
 }
 
-/* Whether the signal comes again by itself, to the handler that is installed then. */
-static bool will_fault_again(int number, const siginfo_t *info)
+/* Has the signal come again, as it came, to the handler that is behind ours: when we return. */
+static void send_again(int number, siginfo_t *info)
 {
-    return ipo_is_fault(number) && info->si_code > 0;
+    if (!ipo_is_fault(number) || info->si_code <= 0)
+        syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), number, info);
 }
 
 static void handle_signal(int number, siginfo_t *info, void *context)
@@ -129,9 +130,9 @@ static void handle_signal(int number, siginfo_t *info, void *context)
     if (delivered)
         ipo_fatal_seen(number, info, context);
     /* Ours runs on the thread's other stack.  The library's handler is called where it expects to be. */
-    if (delivered && number == SIGSEGV && !ipo_action_is(to, SIG_DFL) && !(to->sa_flags & SA_ONSTACK) &&
-        will_fault_again(number, info)) {
+    if (delivered && number == SIGSEGV && !ipo_action_is(to, SIG_DFL) && !(to->sa_flags & SA_ONSTACK)) {
         sigaction(number, to, NULL);
+        send_again(number, info);
         return;
     }
     if (delivered && (to->sa_flags & SA_RESETHAND)) {
@@ -210,6 +211,25 @@ void ipo_fatal_watch(void)
             watched |= UINT64_C(1) << (signals[i].number - 1);
     }
     ipo_ending_watch(watched);
+}
+
+/* What a program sees of that stack: nothing. */
+static int show_stack(const stack_t *set, stack_t *old)
+{
+    stack_t seen;
+    const struct ipo_thread *thread = ipo_thread_current;
+    int failed = sigaltstack(set, &seen);
+    if (failed || !old)
+        return failed;
+    *old = seen;
+    if (thread && thread->signal_stack && seen.ss_sp == thread->signal_stack)
+        *old = (stack_t){.ss_flags = SS_DISABLE};
+    return 0;
+}
+
+void (*ipo_fatal_wrapper_of(const char *name))(void)
+{
+    return strcmp(name, "sigaltstack") == 0 ? (void (*)(void))show_stack : NULL;
 }
 
 /* A handler cannot run on a stack that is full.  What is mapped here is touched by such a handler only; it stays with

@@ -26,6 +26,9 @@ void ipo_fatal_take(enum trc_stack_reason reason, const char *why, const struct 
 /* Gives the calling thread a stack for signal handlers if it has none: one that overflows its own can say so. */
 void ipo_fatal_thread(struct ipo_thread *thread);
 
+/* The wrapper for sigaltstack, which does not show that stack to the program; NULL for other names. */
+void (*ipo_fatal_wrapper_of(const char *name))(void);
+
 /* Notes which signals still come to our handler.  Our own thread, once a second. */
 void ipo_fatal_watch(void);
 

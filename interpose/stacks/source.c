@@ -15,6 +15,8 @@ static ipo_function find_wrapper(const char *name, const struct ipo_object *obje
 {
     (void)object, (void)bound;
     ipo_function found = ipo_guard_wrapper_of(name);
+    if (!found)
+        found = ipo_fatal_wrapper_of(name);
     return found ? found : ipo_ending_wrapper_of(name);
 }
 
