@@ -184,6 +184,10 @@ void sig_received(struct trc_sig *sig, const struct op *op, const struct done *d
 {
     if (op->kind != OP_RECV && op->kind != OP_SENDRECV && op->kind != OP_MPROBE)
         return;
+    if (op->kind != OP_MPROBE) {
+        sig->flags |= sig->source == TRC_PEER_ANY ? TRC_SIG_ANY_SOURCE : 0;
+        sig->flags |= sig->rtag == TRC_TAG_ANY ? TRC_SIG_ANY_TAG : 0;
+    }
     sig->source = done->from;
     sig->rtag = done->tag;
     sig->received = done->bytes;
