@@ -95,7 +95,7 @@ def progress():
         check(name + ": named by the verdict", found, verdict(name, 1.5))
         text = hpctop("verdict", "--hang", "1.5", name).out
         others = r"ranks 0 and 2 +waiting for" if not more else r"rank 0 +what it asks for is on no wire.*\n +rank 2 +waiting for"
-        check(name + ": and where it is", re.search(r"rank 1 +awaited   <- \w+ .*\n +" + others, text), text)
+        check(name + ": and where it is", re.search(r"rank 1 +awaited   <- (?:\w+\.c:\d+ in )?\w+ .*\n +" + others, text), text)
         job.wait()
 
 
