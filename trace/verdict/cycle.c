@@ -1,6 +1,5 @@
 /* Ranks that wait for each other in a circle. */
 #include "trace/verdict/verdict_impl.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,85 +41,44 @@ static size_t circle_from(struct ana_case *c, size_t start, size_t *edges, size_
     return 0;
 }
 
-static int by_index(const void *a, const void *b)
+static struct ana_call call_of(struct ana_case *c, size_t index)
 {
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void list_sorted(const struct ana_case *c, const size_t *path, size_t n, char *who, size_t size)
-{
-    size_t *sorted = malloc(n * sizeof *sorted);
-    snprintf(who, size, "%zu ranks", n);
-    if (!sorted)
-        return;
-    memcpy(sorted, path, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_index);
-    ana_rank_list(c->job, sorted, n, who, size);
-    free(sorted);
+    return ana_waiting_call(ana_rank_waiting(c, index));
 }
 
 static void say_circle(struct ana_case *c, const size_t *path, size_t n)
 {
-    char who[128], call[256], ring[160];
-    size_t at = 0;
-    if (n == 1) {
-        ana_waiting_words(c, ana_rank_waiting(c, path[0]), call, sizeof call);
-        ana_case_say(c, "rank %s waits for itself in %s", ana_rank_label(c->job, path[0]).text, call);
-        return;
-    }
-    list_sorted(c, path, n, who, sizeof who);
-    for (size_t i = 0; i <= n && at < sizeof ring - 1; i++) {
-        int k = i < 8 || i == n ? snprintf(ring + at, sizeof ring - at, "%s%s", i ? " -> " : "",
-                                           ana_rank_label(c->job, path[i % n]).text)
-                                : snprintf(ring + at, sizeof ring - at, "%s", i == 8 ? " -> ..." : "");
-        at += k > 0 ? (size_t)k : 0;
-    }
-    ana_waiting_words(c, ana_rank_waiting(c, path[0]), call, sizeof call);
-    ana_case_say(c, "%s wait for each other in a circle: %s (rank %s in %s)", who, ring,
-                 ana_rank_label(c->job, path[0]).text, call);
-    for (size_t i = 0; i < n && i < 8; i++) {
-        ana_waiting_words(c, ana_rank_waiting(c, path[i]), call, sizeof call);
-        ana_case_evidence(c, "rank %s waits for rank %s: %s", ana_rank_label(c->job, path[i]).text,
-                          ana_rank_label(c->job, path[(i + 1) % n]).text, call);
-    }
+    enum { MOST = 8 }; /* links that are told */
+    c->out->summary = (struct ana_fact){ANA_SAY_CIRCLE, .count = (int64_t)n, .circle = ana_case_ranks(c, path, n),
+                                        .who = ana_one_rank(path[0]), .call = call_of(c, path[0])};
+    for (size_t i = 0; i < n && i < MOST; i++)
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_WAITS_FOR, .who = ana_one_rank(path[i]),
+                                           .others = ana_one_rank(path[(i + 1) % n]), .call = call_of(c, path[i])});
 }
 
-/* Writes about two collectives on different communicators, each of which lacks ranks that are in the other. */
+/* Blames all who are in the same collective as this one. */
+static struct ana_ranks blame_all_with(struct ana_case *c, const struct ana_waiting *one)
+{
+    size_t *in = calloc(c->waiting_count, sizeof *in), n = 0;
+    c->memory |= !in;
+    for (size_t i = 0; in && i < c->waiting_count; i++)
+        if (c->waiting[i].kind == ANA_WAITING_COLLECTIVE && c->waiting[i].group == one->group) {
+            ana_case_blame(c, c->waiting[i].index);
+            in[n++] = c->waiting[i].index;
+        }
+    struct ana_ranks ranks = ana_case_ranks(c, in, n);
+    free(in);
+    return ranks;
+}
+
+/* Tells of two collectives on different communicators, each of which lacks ranks that are in the other. */
 static bool say_orders(struct ana_case *c, const size_t *path, size_t n)
 {
-    struct ana_waiting *a = ana_rank_waiting(c, path[0]), *b = ana_rank_waiting(c, path[1]);
+    const struct ana_waiting *a = ana_rank_waiting(c, path[0]), *b = ana_rank_waiting(c, path[1]);
     if (n != 2 || a->kind != ANA_WAITING_COLLECTIVE || b->kind != ANA_WAITING_COLLECTIVE)
         return false;
-    size_t *in_a = calloc(c->waiting_count + 1, sizeof *in_a), *in_b = calloc(c->waiting_count + 1, sizeof *in_b),
-           na = 0, nb = 0;
-    for (size_t i = 0; in_a && in_b && i < c->waiting_count; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
-        if (p->kind != ANA_WAITING_COLLECTIVE || (p->group != a->group && p->group != b->group))
-            continue;
-        ana_case_blame(c, p->index);
-        if (p->group == a->group)
-            in_a[na++] = p->index;
-        else
-            in_b[nb++] = p->index;
-    }
-    char first[128], second[128], call_a[256], call_b[256];
-    if (in_a && in_b) {
-        ana_rank_list(c->job, in_a, na, first, sizeof first);
-        ana_rank_list(c->job, in_b, nb, second, sizeof second);
-        ana_waiting_words(c, a, call_a, sizeof call_a);
-        ana_waiting_words(c, b, call_b, sizeof call_b);
-        const char *kind = ana_comm_kind(a->comm), *other = ana_comm_kind(b->comm);
-        char two[48];
-        if (kind == other)
-            snprintf(two, sizeof two, "two %ss", kind);
-        else
-            snprintf(two, sizeof two, "a %s and a %s", kind, other);
-        ana_case_say(c, "collectives on %s, in opposite order or with one left out: %s %s in %s, %s in %s", two, first,
-                     na == 1 ? "waits" : "wait", call_a, second, call_b);
-    }
-    free(in_a);
-    free(in_b);
+    c->out->summary = (struct ana_fact){ANA_SAY_TWO_ORDERS, .who = blame_all_with(c, a), .call = ana_waiting_call(a),
+                                        .others = blame_all_with(c, b), .other_call = ana_waiting_call(b)};
     return true;
 }
 
@@ -137,15 +95,16 @@ bool ana_find_cycle(struct ana_case *c)
         bool deviants = ana_blame_deviants(c, path, n);
         for (size_t i = 0; i < n && !deviants; i++)
             ana_case_blame(c, path[i]);
-        if (!say_orders(c, path, n))
+        if (n == 1)
+            c->out->summary =
+                (struct ana_fact){ANA_SAY_WAITS_FOR_ITSELF, .who = ana_one_rank(path[0]), .call = call_of(c, path[0])};
+        else if (!say_orders(c, path, n))
             say_circle(c, path, n);
         bool outside = false;
         for (size_t i = 0; i < n; i++)
             outside |= !c->sure[path[i]];
         if (outside)
-            ana_case_evidence(c,
-                              "other threads of these ranks are outside MPI: they may hold or wait for a lock, such as "
-                              "Python's");
+            ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_OTHER_THREADS});
     }
     free(edges);
     free(path);

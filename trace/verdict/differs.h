@@ -12,6 +12,7 @@ enum { ANA_AGREED_MOST = 5 };
 /* What one of them says, the most telling term first. */
 struct ana_agreed {
     uint64_t term[ANA_AGREED_MOST];
+    size_t who; /* for the caller */
 };
 
 struct ana_difference {

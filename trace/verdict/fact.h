@@ -14,7 +14,8 @@ enum ana_sentence {
     ANA_SENTENCES
 };
 
-/* Ranks by their indices, ascending: n of them at `index` or, where that is NULL, those from `first` on. */
+/* Ranks by their indices: n of them at `index` or, where that is NULL, those from `first` on.  Ascending, but in a circle
+ * each before the one that it waits for. */
 struct ana_ranks {
     const size_t *index;
     size_t first, n;
@@ -26,12 +27,24 @@ static inline struct ana_ranks ana_one_rank(size_t index)
     return (struct ana_ranks){.first = index, .n = index != SIZE_MAX};
 }
 
+/* The index of the i-th of them, i < ranks.n. */
+static inline size_t ana_rank_at(struct ana_ranks ranks, size_t i)
+{
+    return ranks.index ? ranks.index[i] : ranks.first + i;
+}
+
 /* A call of a rank.  `sig` NULL: only its name is told. */
 struct ana_call {
     const char *name; /* NULL: no call */
     enum trc_opclass opclass;
     size_t index;
     const struct trc_sig *sig;
+};
+
+/* A place in the program, by the address that a rank's file has for it. */
+struct ana_code_site {
+    size_t index;
+    uint64_t address; /* 0: not known */
 };
 
 struct ana_dependency;

@@ -1,7 +1,5 @@
 /* The finding that is being made: who is to blame, how certain that is, and the facts. */
 #include "trace/verdict/verdict_impl.h"
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +42,21 @@ void ana_case_blame(struct ana_case *c, size_t index)
     grown[at] = index;
 }
 
+void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, size_t n, const struct ana_difference *d,
+                             struct ana_fact fact)
+{
+    bool tie = d->odds * 2 == n;
+    size_t others = n - d->odds;
+    for (size_t i = 0; i < n; i++)
+        if (tie || !ana_agree(&all[i], &d->most))
+            ana_case_blame(c, all[i].who);
+    fact.who = tie ? ana_one_rank(all[d->odd].who) : ANA_CULPRITS;
+    fact.others = ana_one_rank(all[d->usual].who);
+    fact.more = tie || others == 1 ? 0 : (int64_t)others;
+    c->out->summary = fact;
+    ana_case_fact(c, (struct ana_fact){ANA_SAY_SAME_PLACE, .number = fact.number, .comm = fact.comm});
+}
+
 /* ---- what lives as long as the case ----------------------------------------------------------------------------- */
 
 /* Memory of the case, freed with it; NULL: out of memory. */
@@ -78,34 +91,4 @@ struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t 
 const char *ana_case_text(struct ana_case *c, const char *text)
 {
     return keep(c, text, strlen(text) + 1);
-}
-
-void ana_case_say(struct ana_case *c, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    c->out->summary = (struct ana_fact){ANA_SAY_TEXT, .name = ana_case_text(c, text)};
-}
-
-void ana_case_evidence(struct ana_case *c, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_TEXT, .name = ana_case_text(c, text)});
-}
-
-void ana_case_next(struct ana_case *c, const char *format, ...)
-{
-    char text[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    c->out->next = (struct ana_fact){ANA_SAY_TEXT, .name = ana_case_text(c, text)};
 }

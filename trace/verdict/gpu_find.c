@@ -21,8 +21,8 @@ struct ana_fact ana_gpu_fact(const struct ana_case *c, const struct ana_gpu *gpu
 
 static void add_place(struct ana_case *c, const struct ana_gpu_meet *m)
 {
-    enum ana_sentence id = ana_gpu_is_message(m) ? ANA_SAY_DEVICE_MESSAGE_PLACE : ANA_SAY_DEVICE_PLACE;
-    ana_case_fact(c, (struct ana_fact){id, .number = (int64_t)m->sequence + 1, .time = m->lasted_ns});
+    enum ana_sentence id = ana_gpu_is_message(m) ? ANA_SAY_DEVICE_MESSAGE_PLACE : ANA_SAY_COLLECTIVE_NUMBER;
+    ana_case_fact(c, (struct ana_fact){id, .number = (int64_t)m->sequence + 1, .comm = m->comm, .time = m->lasted_ns});
 }
 
 /* Settles a verdict on these ranks; with `computes`, on ranks that may be about to come. */
@@ -187,7 +187,7 @@ void ana_gpu_say_unmatched(struct ana_case *c, const struct ana_gpu *gpu, const 
 static struct ana_fact missing_fact(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m,
                                     const struct absence *a)
 {
-    struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SAY_DEVICE_MISSING);
+    struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SAY_NOT_COME);
     if (m->missing_count == 0) {
         fact.id = ANA_SAY_DEVICE_NOWHERE;
         fact.more = (int64_t)m->nowhere;

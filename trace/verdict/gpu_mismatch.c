@@ -1,6 +1,5 @@
 /* Ranks that are in the same collective of a communicator with other arguments. */
 #include "trace/util/hash.h"
-#include "trace/verdict/differs.h"
 #include "trace/verdict/gpu.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +22,14 @@ static uint64_t call_of(const char *name)
 }
 
 /* A reduction that the program made has a number of the rank's own. */
-static struct ana_agreed terms_of(const struct trc_gpu_op *op, const char *call)
+static struct ana_agreed terms_of(size_t index, const struct trc_gpu_op *op, const char *call)
 {
     return (struct ana_agreed){{[CALL] = call_of(call),
                                 [COUNT] = op->count,
                                 [TYPE] = op->type,
                                 [ROOT] = (uint32_t)op->root,
-                                [OPERATION] = op->op == TRC_GPU_OP_OWN ? ANA_AGREES_WITH_ALL : op->op}};
+                                [OPERATION] = op->op == TRC_GPU_OP_OWN ? ANA_AGREES_WITH_ALL : op->op},
+                               index};
 }
 
 /* Those that came to one collective. */
@@ -46,21 +46,21 @@ static struct ana_fact fact_of(const struct ana_case *c, const struct ana_gpu_wa
     fact.number = (int64_t)odd->op->sequence + 1;
     switch (term) {
     case CALL:
-        fact.id = ANA_SAY_DEVICE_OTHER_CALL;
+        fact.id = ANA_SAY_OTHER_CALL;
         fact.other_call = ana_gpu_call_of(c, usual);
         break;
     case ROOT:
-        fact.id = ANA_SAY_DEVICE_OTHER_ROOT;
+        fact.id = ANA_SAY_OTHER_ROOT;
         fact.count = odd->op->root;
         fact.of = usual->op->root;
         break;
     case OPERATION:
-        fact.id = ANA_SAY_DEVICE_OTHER_OPERATION;
+        fact.id = ANA_SAY_OTHER_OPERATION;
         fact.name = trc_gpu_op_name(odd->op);
         fact.other_name = trc_gpu_op_name(usual->op);
         break;
     default:
-        fact.id = ANA_SAY_DEVICE_OTHER_DATA;
+        fact.id = ANA_SAY_OTHER_DATA;
         fact.count = (int64_t)odd->op->count;
         fact.of = (int64_t)usual->op->count;
         fact.name = trc_gpu_type_name(odd->op);
@@ -69,27 +69,14 @@ static struct ana_fact fact_of(const struct ana_case *c, const struct ana_gpu_wa
     return fact;
 }
 
-/* Where one half stands against the other, all of them are named, and one of each is told. */
 static bool judge(struct ana_case *c, const struct ana_gpu_meet *m, const struct meeting *meeting)
 {
     struct ana_difference d;
-    if (!ana_find_difference(meeting->terms, meeting->count, &d)) {
-        c->memory = true;
-        return false;
-    }
+    c->memory |= !ana_find_difference(meeting->terms, meeting->count, &d);
     if (d.odds == 0 || !ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, m->lasted_ns))
         return false;
-    bool tie = d.odds * 2 == meeting->count;
-    for (size_t i = 0; i < meeting->count; i++)
-        if (tie || !ana_agree(&meeting->terms[i], &d.most))
-            ana_case_blame(c, meeting->op[i].index);
-    struct ana_fact fact = fact_of(c, &meeting->op[d.odd], &meeting->op[d.usual], d.term);
-    size_t others = meeting->count - d.odds;
-    fact.who = tie ? ana_one_rank(meeting->op[d.odd].index) : ANA_CULPRITS;
-    fact.others = ana_one_rank(meeting->op[d.usual].index);
-    fact.more = tie || others == 1 ? 0 : (int64_t)others;
-    c->out->summary = fact;
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_DEVICE_BOTH, .number = fact.number});
+    ana_case_say_difference(c, meeting->terms, meeting->count, &d,
+                            fact_of(c, &meeting->op[d.odd], &meeting->op[d.usual], d.term));
     return true;
 }
 
@@ -124,7 +111,7 @@ static void gather(struct ana_case *c, const struct ana_gpu *gpu, const struct a
             continue;
         const struct trc_file *file = c->job->process[i].rank.file;
         out->op[out->count] = (struct ana_gpu_wait){.index = i, .op = op, .comm = trc_comm(file, op->comm)};
-        out->terms[out->count++] = terms_of(op, trc_call(file, op->call)->name);
+        out->terms[out->count++] = terms_of(i, op, trc_call(file, op->call)->name);
     }
 }
 

@@ -1,25 +1,26 @@
 /* Ranks that meet in one collective (same communicator, same number) with different calls or arguments. */
+#include "trace/util/hash.h"
 #include "trace/verdict/verdict_impl.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MEMBERS_MAX 64u /* of a communicator, whose past records are compared */
 #define BACK        8u  /* collectives before the one that hangs that are compared too: it may have gone wrong there */
 
-/* What all ranks of one collective must agree on. */
-struct terms {
-    size_t index;
+/* What all ranks of one collective must agree on, as terms of struct ana_agreed. */
+enum { CALL, ROOT, BYTES };
+
+/* The call of one that came to it. */
+struct record {
     const struct trc_call *call;
-    uint64_t site;
-    int32_t root;   /* world rank; TRC_PEER_NONE: none */
-    uint64_t bytes; /* one contribution; TRC_BYTES_UNKNOWN: may differ */
-    bool here;      /* it is the root of an intercommunicator's */
+    const struct trc_sig *sig;
 };
 
+/* Those that came to one collective. */
 struct meeting {
-    struct terms *terms;
-    size_t count, room;
+    struct record *record;
+    struct ana_agreed *terms; /* of each record */
+    size_t count;
     bool doubt; /* some may count otherwise than the others: then nothing can be compared */
 };
 
@@ -47,19 +48,6 @@ static uint64_t contribution(const struct trc_call *call, const struct trc_sig *
     return TRC_BYTES_UNKNOWN;
 }
 
-static struct terms terms_of(size_t index, const struct trc_comm *comm, const struct trc_call *call,
-                             const struct trc_sig *sig)
-{
-    bool rooted = trc_opclass_is_rooted(call->opclass);
-    bool inter = comm->def.remote_size > 0 || sig->flags & TRC_SIG_FAILED;
-    return (struct terms){index,
-                          call,
-                          sig->site,
-                          rooted && !inter ? sig->peer : TRC_PEER_NONE,
-                          inter ? TRC_BYTES_UNKNOWN : contribution(call, sig),
-                          sig->peer == TRC_PEER_ROOT};
-}
-
 /* The length of a call's name without its variants: "MPI_Allgatherv_init_c" is "MPI_Allgather" with `loose`, else
  * "MPI_Allgatherv_init". */
 static size_t core(const char *name, bool loose)
@@ -73,48 +61,14 @@ static size_t core(const char *name, bool loose)
     return loose && (name[n - 1] == 'v' || name[n - 1] == 'w') ? n - 1 : n;
 }
 
-static bool same_words(const char *a, const char *b, bool loose)
+/* A number that is equal for calls that match: `strict` by the rules of MPI, else also for those that often complete
+ * together anyway, such as MPI_Gather and MPI_Gatherv, or those on files. */
+static uint64_t call_term(const struct trc_call *call, bool strict)
 {
-    size_t n = core(a, loose);
-    return n == core(b, loose) && memcmp(a, b, n) == 0;
-}
-
-static bool same_call(const struct trc_call *a, const struct trc_call *b)
-{
-    if (trc_opclass_category(a->opclass) == TRC_CAT_NCCL)
-        return a->opclass == b->opclass;
-    return same_words(a->name, b->name, false);
-}
-
-/* Whether MPI forbids two calls to meet that often complete together anyway: MPI_Gather and MPI_Gatherv, those on
- * files. */
-static bool similar(const struct trc_call *a, const struct trc_call *b)
-{
-    bool init = strstr(a->name, "_init"), file = trc_opclass_category(a->opclass) == TRC_CAT_IO;
-    return a->opclass == b->opclass && init == !!strstr(b->name, "_init") &&
-           (file || same_words(a->name, b->name, true));
-}
-
-/* Whether two terms agree: `strict` by MPI's rules, else by what often completes anyway. */
-static bool agree(const struct terms *a, const struct terms *b, bool strict)
-{
-    bool bytes = a->bytes == b->bytes || a->bytes == TRC_BYTES_UNKNOWN || b->bytes == TRC_BYTES_UNKNOWN;
-    return (same_call(a->call, b->call) || (!strict && similar(a->call, b->call))) && a->root == b->root && bytes;
-}
-
-static void join(struct ana_case *c, struct meeting *m, struct terms terms)
-{
-    if (m->count == m->room) {
-        size_t room = m->room ? m->room * 2 : 16;
-        struct terms *grown = realloc(m->terms, room * sizeof *grown);
-        if (!grown) {
-            c->memory = true;
-            return;
-        }
-        m->terms = grown;
-        m->room = room;
-    }
-    m->terms[m->count++] = terms;
+    enum trc_category category = trc_opclass_category(call->opclass);
+    bool by_name = category != TRC_CAT_NCCL && (strict || category != TRC_CAT_IO);
+    return ana_hash(call->name, by_name ? core(call->name, !strict) : 0) + 2 * (uint64_t)call->opclass +
+           !!strstr(call->name, "_init");
 }
 
 /* A collective that somebody is inside, or has started and waits for. */
@@ -126,6 +80,27 @@ struct spot {
     bool sure; /* some wait can only end with it */
 };
 
+static void join(struct meeting *m, const struct trc_comm *comm, size_t who, struct record record)
+{
+    const struct trc_sig *sig = record.sig;
+    bool inter = comm->def.remote_size > 0 || sig->flags & TRC_SIG_FAILED;
+    bool rooted = trc_opclass_is_rooted(record.call->opclass) && !inter;
+    m->terms[m->count] = (struct ana_agreed){{[ROOT] = (uint32_t)(rooted ? sig->peer : TRC_PEER_NONE),
+                                              [BYTES] = inter ? TRC_BYTES_UNKNOWN : contribution(record.call, sig)},
+                                             who};
+    m->record[m->count++] = record;
+}
+
+static const struct ana_last_collective *find_past(struct ana_case *c, size_t index, uint64_t identity,
+                                                   uint64_t sequence)
+{
+    const struct ana_last_events *last_events = ana_case_last_events(c, index);
+    for (size_t k = last_events->collectives; k-- > 0;)
+        if (last_events->collective[k].identity == identity && last_events->collective[k].sequence == sequence)
+            return &last_events->collective[k];
+    return NULL;
+}
+
 /* Collects all records of one collective: of ranks inside it, and of those that completed or started it. */
 static void meet(struct ana_case *c, const struct spot *spot, uint64_t sequence, bool past, struct meeting *m)
 {
@@ -135,115 +110,89 @@ static void meet(struct ana_case *c, const struct spot *spot, uint64_t sequence,
         const struct ana_waiting *p = &c->waiting[i];
         if (p->kind != ANA_WAITING_COLLECTIVE || p->sequence != sequence || p->identity != spot->identity)
             continue;
-        join(c, m, terms_of(p->index, p->comm, p->call, p->sig));
+        join(m, spot->comm, p->index, (struct record){p->call, p->sig});
         m->doubt |= trc_order_in_doubt(p->comm, sequence);
     }
     size_t inside = m->count, looked = 0;
-    for (size_t i = 0; past && i < c->count && looked < MEMBERS_MAX; i++) {
-        bool here = false;
-        for (size_t k = 0; k < inside && !here; k++)
-            here = m->terms[k].index == i;
-        if (here)
+    for (size_t i = 0, k = 0; past && i < c->count && looked < MEMBERS_MAX; i++) {
+        while (k < inside && m->terms[k].who < i)
+            k++;
+        if (k < inside && m->terms[k].who == i)
             continue;
+        const struct ana_last_collective *one = find_past(c, i, spot->identity, sequence);
         looked++;
-        const struct ana_last_events *last_events = ana_case_last_events(c, i);
-        for (size_t k = last_events->collectives; k-- > 0;)
-            if (last_events->collective[k].identity == spot->identity &&
-                last_events->collective[k].sequence == sequence) {
-                join(c, m, terms_of(i, spot->comm, last_events->collective[k].call, &last_events->collective[k].sig));
-                m->doubt |= last_events->collective[k].doubt;
-                break;
-            }
+        if (!one)
+            continue;
+        join(m, spot->comm, i, (struct record){one->call, &one->sig});
+        m->doubt |= one->doubt;
     }
 }
 
-/* The terms that most ranks gave; of equally many, those of the lowest rank. */
-static size_t usual(const struct meeting *m, bool strict)
+static struct ana_difference compare(struct ana_case *c, const struct meeting *m, bool strict)
 {
-    size_t best = 0, best_count = 0;
-    for (size_t i = 0; i < m->count && i < MEMBERS_MAX; i++) {
-        size_t n = 0;
-        for (size_t k = 0; k < m->count; k++)
-            n += agree(&m->terms[i], &m->terms[k], strict);
-        if (n > best_count) {
-            best = i;
-            best_count = n;
-        }
+    struct ana_difference d;
+    for (size_t i = 0; i < m->count; i++)
+        m->terms[i].term[CALL] = call_term(m->record[i].call, strict);
+    c->memory |= !ana_find_difference(m->terms, m->count, &d);
+    return d;
+}
+
+/* A root, or bytes. */
+static int64_t value_of(const struct ana_agreed *terms, size_t term)
+{
+    return term == ROOT ? (int32_t)terms->term[ROOT] : (int64_t)terms->term[BYTES];
+}
+
+static void say(struct ana_case *c, const struct spot *spot, uint64_t sequence, const struct meeting *m,
+                const struct ana_difference *d)
+{
+    static const enum ana_sentence says[] = {
+        [CALL] = ANA_SAY_OTHER_CALL, [ROOT] = ANA_SAY_OTHER_ROOT, [BYTES] = ANA_SAY_OTHER_DATA};
+    const size_t both[] = {d->odd, d->usual};
+    struct ana_fact fact = {says[d->term], .call = {.name = m->record[d->odd].call->name},
+                            .other_call = {.name = m->record[d->usual].call->name}, .comm = spot->comm,
+                            .number = (int64_t)sequence + 1};
+    if (d->term != CALL) {
+        fact.count = value_of(&m->terms[d->odd], d->term);
+        fact.of = value_of(&m->terms[d->usual], d->term);
     }
-    return best;
-}
-
-static void say_line(struct ana_case *c, const struct terms *t)
-{
-    char where[256];
-    ana_site_words(c->job, t->index, t->site, where, sizeof where);
-    if (where[0])
-        ana_case_evidence(c, "rank %s called %s at %s", ana_rank_label(c->job, t->index).text, t->call->name, where);
-}
-
-static void say(struct ana_case *c, const struct spot *spot, uint64_t sequence, const struct terms *usual,
-                const struct terms *odd, size_t odds, size_t all)
-{
-    char who[128], others[128], comm[128];
-    bool tie = odds * 2 == all;
-    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    if (odds == 1 || tie)
-        snprintf(who, sizeof who, "rank %s", ana_rank_label(c->job, odd->index).text);
-    if (all - odds == 1 || tie)
-        snprintf(others, sizeof others, "rank %s", ana_rank_label(c->job, usual->index).text);
-    else
-        snprintf(others, sizeof others, "the other %zu", all - odds);
-    ana_comm_words(c->job, spot->comm, comm, sizeof comm);
-    if (!same_call(odd->call, usual->call))
-        ana_case_say(c, "%s called %s where %s called %s: collective %llu on %s", who, odd->call->name, others,
-                     usual->call->name, (unsigned long long)sequence + 1, comm);
-    else if (odd->root != usual->root)
-        ana_case_say(c, "%s gave root %d to %s where %s gave root %d: collective %llu on %s", who, odd->root,
-                     odd->call->name, others, usual->root, (unsigned long long)sequence + 1, comm);
-    else
-        ana_case_say(c, "%s gave %llu bytes to %s where %s gave %llu: collective %llu on %s", who,
-                     (unsigned long long)odd->bytes, odd->call->name, others, (unsigned long long)usual->bytes,
-                     (unsigned long long)sequence + 1, comm);
-    ana_case_evidence(c, "both are collective %llu on that %s in the ranks' own records",
-                      (unsigned long long)sequence + 1, ana_comm_kind(spot->comm));
-    say_line(c, odd);
-    say_line(c, usual);
+    ana_case_say_difference(c, m->terms, m->count, d, fact);
+    for (size_t i = 0; i < 2; i++)
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_CALLED_AT, .who = ana_one_rank(m->terms[both[i]].who),
+                                           .call = {.name = m->record[both[i]].call->name},
+                                           .site = {m->terms[both[i]].who, m->record[both[i]].sig->site}});
 }
 
 /* Whether all have come to a collective of an intercommunicator, and each side takes the other for the root's. */
 static bool has_no_root(const struct trc_comm *comm, const struct meeting *m)
 {
-    if (comm->def.remote_size == 0 || m->count == 0 || !trc_opclass_is_rooted(m->terms[0].call->opclass) ||
+    if (comm->def.remote_size == 0 || m->count == 0 || !trc_opclass_is_rooted(m->record[0].call->opclass) ||
         m->count < (size_t)comm->def.size + (size_t)comm->def.remote_size)
         return false;
     for (size_t i = 0; i < m->count; i++)
-        if (m->terms[i].here || m->terms[i].root == TRC_PEER_UNKNOWN)
+        if (m->record[i].sig->peer == TRC_PEER_ROOT || m->record[i].sig->peer == TRC_PEER_UNKNOWN)
             return false;
     return true;
 }
 
-static size_t count_odd(const struct meeting *m, size_t most, bool strict, size_t *odd)
+static void say_no_root(struct ana_case *c, const struct trc_comm *comm, const struct meeting *m)
 {
-    size_t odds = 0;
     for (size_t i = 0; i < m->count; i++)
-        if (!agree(&m->terms[most], &m->terms[i], strict) && odds++ == 0)
-            *odd = i;
-    return odds;
+        ana_case_blame(c, m->terms[i].who);
+    c->out->summary = (struct ana_fact){ANA_SAY_NO_ROOT, .call = {.name = m->record[0].call->name},
+                                        .count = comm->def.size, .of = comm->def.remote_size};
 }
 
 static bool judge(struct ana_case *c, const struct spot *spot, uint64_t sequence, const struct meeting *m)
 {
     const struct trc_comm *comm = spot->comm;
     bool all = sequence == spot->sequence && m->count >= (size_t)comm->def.size + (size_t)comm->def.remote_size;
-    bool strict = false;
-    size_t odd = SIZE_MAX, most = usual(m, false), odds = count_odd(m, most, false, &odd);
-    if (odds == 0 && all) { /* all are inside and none comes out: this time it did not complete */
-        strict = true;
-        most = usual(m, true);
-        odds = count_odd(m, most, true, &odd);
-    }
-    bool rootless = odds == 0 && has_no_root(comm, m);
-    if (odds == 0 && !rootless)
+    struct ana_difference d = compare(c, m, false);
+    bool strict = d.odds == 0 && all; /* all are inside and none comes out: this time it did not complete */
+    if (strict)
+        d = compare(c, m, true);
+    bool rootless = d.odds == 0 && has_no_root(comm, m);
+    if (d.odds == 0 && !rootless)
         return false;
     enum ana_confidence confidence = spot->sure && (!strict || rootless) ? ANA_PROVEN : ANA_LIKELY;
     if (!ana_case_settle(c, ANA_CLASS_MISMATCHED, confidence, spot->lasted_ns)) {
@@ -253,15 +202,10 @@ static bool judge(struct ana_case *c, const struct spot *spot, uint64_t sequence
         c->out->id = ANA_CLASS_MISMATCHED;
         c->out->confidence = ANA_LIKELY;
     }
-    for (size_t i = 0; i < m->count; i++)
-        if (rootless || odds * 2 == m->count || !agree(&m->terms[most], &m->terms[i], strict))
-            ana_case_blame(c, m->terms[i].index);
     if (rootless)
-        ana_case_say(c,
-                     "nobody gave MPI_ROOT to %s on an intercommunicator of %d and %d: each side waits for the other",
-                     m->terms[0].call->name, comm->def.size, comm->def.remote_size);
+        say_no_root(c, comm, m);
     else
-        say(c, spot, sequence, &m->terms[most], &m->terms[odd], odds, m->count);
+        say(c, spot, sequence, m, &d);
     return true;
 }
 
@@ -318,11 +262,13 @@ static void find_spots(struct ana_case *c, struct ana_map *spots)
 
 bool ana_find_mismatch(struct ana_case *c)
 {
-    struct meeting m = {0};
+    size_t most = c->waiting_count + MEMBERS_MAX;
+    struct meeting m = {.record = calloc(most, sizeof *m.record), .terms = calloc(most, sizeof *m.terms)};
     struct ana_map spots;
     bool found = false;
+    c->memory |= !m.record || !m.terms;
     ana_map_init(&spots, sizeof(struct spot));
-    if (worth_it(c))
+    if (m.record && m.terms && worth_it(c))
         find_spots(c, &spots);
     for (size_t i = 0; i < spots.count && !found; i++) {
         const struct spot *spot = ana_map_value(&spots, i);
@@ -333,6 +279,7 @@ bool ana_find_mismatch(struct ana_case *c)
         }
     }
     ana_map_free(&spots);
+    free(m.record);
     free(m.terms);
     return found;
 }

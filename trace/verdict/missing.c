@@ -1,6 +1,5 @@
 /* A rank outside MPI is waited for; or all ranks are inside, and nothing moves. */
 #include "trace/verdict/verdict_impl.h"
-#include <stdio.h>
 
 #define BUSY_SHARE    0.05   /* of a core: a rank outside MPI that does something (with more ranks than cores) */
 #define STARVED_SHARE 0.3    /* of the time: a rank that is ready to run and seldom gets a processor */
@@ -23,13 +22,9 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
         busy &= computes || moves >= BUSY_BYTES;
     }
     if (busy && lasted / BUSY_TIMES < c->rules.hang_ns) {
-        char amount[ANA_TEXT];
         c->out->state = ANA_VERDICT_SLOW;
         c->out->confidence = ANA_POSSIBLE;
-        if (bytes > 0)
-            ana_case_evidence(c, "it reads or writes %s/s", ana_number(amount, sizeof amount, ANA_BYTES, bytes, false));
-        else
-            ana_case_evidence(c, "it uses a processor: it computes, or spins");
+        ana_case_fact(c, (struct ana_fact){bytes > 0 ? ANA_SAY_READS : ANA_SAY_COMPUTES, .size = (uint64_t)bytes});
     }
     return true;
 }
@@ -50,6 +45,17 @@ static int64_t stands_outside(struct ana_case *c, size_t index)
     if (!ana_case_events_known(c, index) && c->job->process[index].last_end_ns > last)
         last = c->job->process[index].last_end_ns;
     return last == INT64_MIN || last < r->begin_ns ? r->end_ns - r->begin_ns : r->end_ns > last ? r->end_ns - last : 0;
+}
+
+/* A fact about a collective in which some wait. */
+static struct ana_fact fact_of(const struct ana_group *g, enum ana_sentence id)
+{
+    return (struct ana_fact){id,
+                             .who = ANA_CULPRITS,
+                             .call = {.name = g->call.name},
+                             .comm = g->comm,
+                             .count = (int64_t)g->inside,
+                             .of = (int64_t)g->comm->def.size + g->comm->def.remote_size};
 }
 
 /* Whether the missing rank still makes progress elsewhere.  That is no trouble for long: those who wait may have
@@ -76,11 +82,11 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
 {
     int64_t lasted = g->lasted_ns;
     for (size_t i = 0; i < g->missing_count; i++) {
-        int64_t is_stopped = stands_outside(c, g->missing[i]);
-        if (is_stopped < c->rules.hang_ns)
+        int64_t stood = stands_outside(c, g->missing[i]);
+        if (stood < c->rules.hang_ns)
             continue;
         ana_case_blame(c, g->missing[i]);
-        lasted = is_stopped < lasted ? is_stopped : lasted;
+        lasted = stood < lasted ? stood : lasted;
     }
     bool slow = c->out->culprits == 0 && g->nowhere == 0 && elsewhere(c, g, lasted);
     if (!slow && ((c->out->culprits == 0 && g->nowhere == 0) || lasted == INT64_MAX ||
@@ -88,34 +94,38 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
         c->out->culprits = 0;
         return false;
     }
-    char who[128] = "a rank without a trace file", comm[128];
+    struct ana_fact fact = fact_of(g, c->out->culprits ? ANA_SAY_NOT_COME : ANA_SAY_NOT_COME_NO_FILE);
     if (g->call.sig->flags & TRC_SIG_CONTROL) /* its background loop stands still */
         c->out->id = ANA_CLASS_LOOP_DEAD;
-    if (c->out->culprits) {
-        ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-    } else if (ana_remote_unknown(c->job, g->call.index, g->comm)) { /* it has a file: which one is not known */
-        snprintf(who, sizeof who, "a rank of another world, which cannot be told from its siblings,");
+    if (!c->out->culprits && ana_remote_unknown(c->job, g->call.index, g->comm)) { /* which file it has is not known */
+        fact.id = ANA_SAY_NOT_COME_WORLD;
         c->out->confidence = ANA_POSSIBLE;
     }
-    ana_comm_words(c->job, g->comm, comm, sizeof comm);
-    ana_case_say(c, "%s %s not come to %s on %s, where %zu of %d wait", who, c->out->culprits > 1 ? "have" : "has",
-                 g->call.name, comm, g->inside, g->comm->def.size + g->comm->def.remote_size);
-    ana_case_evidence(c, "it is collective %llu on that %s; the last to come came %.1f s ago",
-                      (unsigned long long)g->sequence + 1, ana_comm_kind(g->comm), (double)lasted / 1e9);
+    c->out->summary = fact;
+    ana_case_fact(c, (struct ana_fact){ANA_SAY_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm,
+                                       .time = lasted});
     if (slow)
-        ana_case_evidence(c, "meanwhile other calls of MPI get on there");
+        ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_OTHERS_GET_ON});
     return true;
 }
 
-static void say_locked(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w, size_t holder)
+static void say_outside(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w, size_t partner)
 {
-    char comm[128];
-    ana_comm_words(c->job, w->comm, comm, sizeof comm);
-    ana_case_say(c, "rank %s is in %s: rank %s has locked the window of rank %d and is outside MPI",
-                 ana_rank_label(c->job, p->index).text, p->call->name, ana_rank_label(c->job, holder).text, w->target);
-    ana_case_evidence(c, "rank %s called MPI_Win_lock (%s) on %s for rank %d, and not MPI_Win_unlock",
-                      ana_rank_label(c->job, holder).text, w->shared ? "shared" : "exclusive", comm, w->target);
-    ana_case_next(c, "why that rank does not come to its MPI_Win_unlock");
+    static const enum ana_sentence says[] = {[ANA_DEPENDENCY_MESSAGE] = ANA_SAY_SENDER_OUTSIDE,
+                                             [ANA_DEPENDENCY_RECEIVER] = ANA_SAY_RECEIVER_OUTSIDE,
+                                             [ANA_DEPENDENCY_LOCK] = ANA_SAY_LOCKED};
+    c->out->summary = (struct ana_fact){says[w->kind],
+                                        .who = ana_one_rank(p->index),
+                                        .message = w,
+                                        .call = ana_waiting_call(p),
+                                        .others = ana_one_rank(partner),
+                                        .number = w->target};
+    if (w->kind != ANA_DEPENDENCY_LOCK)
+        return;
+    ana_case_fact(c,
+                  (struct ana_fact){ANA_SAY_LOCKS, .who = ana_one_rank(partner), .comm = w->comm,
+                                    .name = w->shared ? "MPI_LOCK_SHARED" : "MPI_LOCK_EXCLUSIVE", .number = w->target});
+    c->out->next.id = ANA_SAY_NEXT_UNLOCK;
 }
 
 /* Finds a message that is waited for from a rank outside MPI. */
@@ -125,36 +135,24 @@ static bool message_misses(struct ana_case *c, struct ana_waiting *p)
     for (uint32_t i = 0; i < p->dependencies; i++) {
         struct ana_dependency *w = &c->dependency[p->first_dependency + i];
         size_t partner = ana_dependency_partner(c, w);
-        int64_t is_stopped =
-            w->kind == ANA_DEPENDENCY_COLLECTIVE || partner == SIZE_MAX ? -1 : stands_outside(c, partner);
-        if (is_stopped < c->rules.hang_ns)
+        int64_t stood = w->kind == ANA_DEPENDENCY_COLLECTIVE || partner == SIZE_MAX ? -1 : stands_outside(c, partner);
+        if (stood < c->rules.hang_ns)
             continue; /* a server, or a worker that is idle, waits for as long as the others have no need of it */
         ana_dependency_check(c, p, w, partner);
         if (w->met > 0)
             continue;
         ana_case_blame(c, partner);
         if (!ana_case_settle_by_time(c, w->kind == ANA_DEPENDENCY_MESSAGE ? ANA_CLASS_UNMATCHED : ANA_CLASS_CYCLE,
-                                     is_stopped < p->lasted_ns ? is_stopped : p->lasted_ns)) {
+                                     stood < p->lasted_ns ? stood : p->lasted_ns)) {
             c->out->culprits = 0;
             continue;
         }
-        if (w->kind == ANA_DEPENDENCY_LOCK) {
-            say_locked(c, p, w, partner);
-            return true;
-        }
-        if (w->near_messages || w->taken)
+        if (w->near_messages || w->taken) {
             ana_case_blame(c, p->index);
-        char wanted[256], call[256];
-        ana_dependency_words(c, w, wanted, sizeof wanted);
-        ana_waiting_words(c, p, call, sizeof call);
-        if (w->near_messages || w->taken)
-            ana_say_near(c, p, w, partner);
-        else if (w->kind == ANA_DEPENDENCY_MESSAGE)
-            ana_case_say(c, "rank %s waits for %s, which has not sent it; it is outside MPI",
-                         ana_rank_label(c->job, p->index).text, wanted);
-        else
-            ana_case_say(c, "rank %s is in %s, which rank %s does not receive; it is outside MPI",
-                         ana_rank_label(c->job, p->index).text, call, ana_rank_label(c->job, partner).text);
+            ana_say_near(c, w, partner);
+        } else {
+            say_outside(c, p, w, partner);
+        }
         return true;
     }
     return false;
@@ -205,12 +203,9 @@ bool ana_find_inside(struct ana_case *c)
         if (!g->blocked || !g->looked || g->missing_count || g->nowhere || starved(c, g, lasted) ||
             !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, lasted))
             continue;
-        char comm[128], bytes[ANA_TEXT];
-        ana_comm_words(c->job, g->comm, comm, sizeof comm);
-        uint64_t most = g->call.sig->sent > g->call.sig->received ? g->call.sig->sent : g->call.sig->received;
-        ana_case_say(c, "all %d ranks have come to %s on %s (%s), and %zu do not come out of it",
-                     g->comm->def.size + g->comm->def.remote_size, g->call.name, comm,
-                     ana_number(bytes, sizeof bytes, ANA_BYTES, (double)most, false), g->inside);
+        const struct trc_sig *sig = g->call.sig;
+        c->out->summary = fact_of(g, ANA_SAY_ALL_HAVE_COME);
+        c->out->summary.size = sig->sent > sig->received ? sig->sent : sig->received;
         return true;
     }
     return false;
@@ -225,7 +220,7 @@ static void blame_partner(struct ana_case *c, const struct ana_dependency *w)
     c->out->id = ANA_CLASS_UNMATCHED;
 }
 
-/* Writes about ranks that collectives wait for, and whose own calls wait for something unknown. */
+/* Tells of ranks that collectives wait for, and whose own calls wait for something unknown. */
 static bool say_unknown(struct ana_case *c)
 {
     for (size_t i = 0; i < c->groups.count; i++) {
@@ -240,18 +235,16 @@ static bool say_unknown(struct ana_case *c)
         }
         if (!odd)
             continue;
-        char who[128], call[256], comm[128];
-        ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
-        ana_waiting_words(c, odd, call, sizeof call);
-        ana_comm_words(c->job, g->comm, comm, sizeof comm);
-        bool many = c->out->culprits > 1;
+        struct ana_fact fact = fact_of(g, ANA_SAY_NOT_OUT);
+        fact.who = ana_case_ranks(c, c->out->culprit, c->out->culprits);
+        fact.other_call = fact.call;
+        fact.call = ana_waiting_call(odd);
+        c->out->summary = fact;
+        c->out->next.id = ANA_SAY_NEXT_PART;
         c->out->id = ANA_CLASS_MISSING;
-        if (c->out->culprits == 1 &&
+        if (fact.who.n == 1 &&
             odd->dependencies == 1) /* a message that was begun and does not come, as of partitions */
             blame_partner(c, &c->dependency[odd->first_dependency]);
-        ana_case_say(c, "%s %s not come out of %s, and %zu of %d wait in %s on %s", who, many ? "do" : "does", call,
-                     g->inside, g->comm->def.size + g->comm->def.remote_size, g->call.name, comm);
-        ana_case_next(c, "who has to do its part there, and whether it came to that");
         return true;
     }
     return false;
@@ -301,8 +294,8 @@ bool ana_find_no_progress(struct ana_case *c)
                                 : others || !outside ? ANA_CLASS_NONE
                                 : messages           ? ANA_CLASS_UNMATCHED
                                                      : ANA_CLASS_MISSING;
-    char who[128];
-    ana_rank_list(c->job, c->out->culprit, c->out->culprits, who, sizeof who);
+    struct ana_fact fact = {ANA_SAY_NOTHING_MOVES, .who = ana_case_ranks(c, c->out->culprit, outside),
+                            .count = (int64_t)inside};
     if (!inside || ana_case_starting(c) || !ana_case_settle_by_time(c, id, c->job->end_ns - last)) {
         c->out->culprits = 0;
         return false;
@@ -310,17 +303,16 @@ bool ana_find_no_progress(struct ana_case *c)
     if (others) /* whose part it is to come there is not known */
         c->out->culprits = 0;
     if (at_end) {
-        ana_case_say(c, "%s %s not come to MPI_Finalize, where %zu wait", who, outside == 1 ? "has" : "have", inside);
-        return true;
+        fact.id = ANA_SAY_NOT_COME_FINALIZE;
+    } else if (at_connect) { /* MPI_Comm_accept, MPI_Comm_connect .. */
+        fact.id = ANA_SAY_NOBODY_MEETS;
+        fact.call.name = connect->call->name;
+    } else if (!outside) {
+        fact.id = ANA_SAY_NOTHING_MOVES_INSIDE;
     }
-    c->out->confidence = ANA_POSSIBLE;
-    if (at_connect) /* MPI_Comm_accept, MPI_Comm_connect .. */
-        ana_case_say(c, "%zu rank%s in %s, and nobody meets %s there", inside, inside == 1 ? " waits" : "s wait",
-                     connect->call->name, inside == 1 ? "it" : "them");
-    else if (outside)
-        ana_case_say(c, "nothing moves: %s %s outside MPI, %zu inside", who, outside == 1 ? "is" : "are", inside);
-    else
-        ana_case_say(c, "nothing moves: %s inside MPI", inside == 1 ? "the rank is" : "all ranks are");
+    c->out->summary = fact;
+    if (!at_end)
+        c->out->confidence = ANA_POSSIBLE;
     if (!outside && leaving != inside && say_unknown(c))
         c->out->confidence = ANA_LIKELY;
     return true;

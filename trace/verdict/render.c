@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum term_kind { RANKS, CALL, MESSAGE, COMM, TEXT, COUNT, NS, BYTES };
+enum term_kind { RANKS, CIRCLE, CALL, SITE, MESSAGE, COMM, TEXT, COUNT, NS, BYTES };
 static const struct term {
     const char *name;
     enum term_kind kind;
@@ -66,9 +66,12 @@ static int64_t count_of(const struct text *t, const struct term *term)
     const char *const *name = value;
     switch (term->kind) {
     case RANKS:
+    case CIRCLE:
         return (int64_t)ranks_of(t->fact, term, t->finding).n;
     case CALL:
         return ((const struct ana_call *)value)->name != NULL;
+    case SITE:
+        return ((const struct ana_code_site *)value)->address != 0;
     case MESSAGE:
     case COMM:
         return *(const void *const *)value != NULL;
@@ -95,17 +98,31 @@ static void put_ranks(struct text *t, struct ana_ranks ranks)
     char words[128];
     size_t *all = ranks.index || !ranks.n ? NULL : malloc(ranks.n * sizeof *all);
     for (size_t i = 0; all && i < ranks.n; i++)
-        all[i] = ranks.first + i;
+        all[i] = ana_rank_at(ranks, i);
     ana_rank_list(t->c->job, ranks.index ? ranks.index : all, ranks.index || all ? ranks.n : 0, words, sizeof words);
     put(t, words, strlen(words));
     free(all);
+}
+
+/* Puts "0 -> 2 -> 1 -> 0", of more than a few the first ones. */
+static void put_circle(struct text *t, struct ana_ranks ranks)
+{
+    enum { MOST = 8 };
+    for (size_t i = 0; ranks.n && i <= ranks.n; i++) {
+        const struct ana_label label = ana_rank_label(t->c->job, ana_rank_at(ranks, i % ranks.n));
+        const char *word = i == MOST && i < ranks.n ? "..." : label.text;
+        if (i > MOST && i < ranks.n)
+            continue;
+        put(t, " -> ", i ? 4 : 0);
+        put(t, word, strlen(word));
+    }
 }
 
 static void put_call(struct text *t, const struct ana_call *call)
 {
     char words[256] = "";
     if (call->sig)
-        ana_call_fact_words(t->c, call, words, sizeof words);
+        ana_call_fact_words(t->c, *call, words, sizeof words);
     else if (call->name)
         snprintf(words, sizeof words, "%s", call->name);
     put(t, words, strlen(words));
@@ -114,17 +131,26 @@ static void put_call(struct text *t, const struct ana_call *call)
 static void put_value(struct text *t, const struct term *term)
 {
     const void *value = value_of(t->fact, term);
+    const struct ana_code_site *site;
     char words[256] = "";
     t->told |= 1u << (term - terms);
     switch (term->kind) {
     case RANKS:
         put_ranks(t, ranks_of(t->fact, term, t->finding));
         return;
+    case CIRCLE:
+        put_circle(t, *(const struct ana_ranks *)value);
+        return;
     case CALL:
         put_call(t, value);
         return;
+    case SITE:
+        site = value;
+        ana_site_words(t->c->job, site->index, site->address, words, sizeof words);
+        break;
     case MESSAGE:
-        ana_dependency_words(t->c, *(const struct ana_dependency *const *)value, words, sizeof words);
+        if (count_of(t, term))
+            ana_dependency_words(t->c, *(const struct ana_dependency *const *)value, words, sizeof words);
         break;
     case COMM:
         ana_comm_words(t->c->job, *(const struct trc_comm *const *)value, words, sizeof words);
@@ -215,7 +241,7 @@ static bool keep_ranks(struct ana_ranks ranks, struct ana_verdict_value *out)
 {
     out->rank = malloc((ranks.n + 1) * sizeof *out->rank);
     for (size_t i = 0; out->rank && i < ranks.n; i++)
-        out->rank[i] = ranks.index ? ranks.index[i] : ranks.first + i;
+        out->rank[i] = ana_rank_at(ranks, i);
     out->ranks = ranks.n;
     return out->rank != NULL;
 }
@@ -225,7 +251,7 @@ static bool keep_value(struct text *t, const struct term *term, struct ana_verdi
     char words[256];
     struct text one = {t->c, t->finding, t->fact, words, sizeof words, 0, 0};
     out->name = term->name;
-    if (term->kind == RANKS) {
+    if (term->kind == RANKS || term->kind == CIRCLE) {
         out->kind = ANA_VALUE_RANKS;
         return keep_ranks(ranks_of(t->fact, term, t->finding), out);
     }

@@ -10,19 +10,25 @@
 
 #define GROUPS_MAX 64
 
-void ana_call_fact_words(const struct ana_case *c, const struct ana_call *call, char *out, size_t size)
+void ana_call_fact_words(const struct ana_case *c, struct ana_call call, char *out, size_t size)
 {
-    struct trc_sig sig = *call->sig;
+    struct trc_sig sig = *call.sig;
     /* MPI_Wait records its request's partner, but not what kind of request it is. */
-    if (call->opclass == TRC_OP_WAIT || trc_opclass_is_probe(call->opclass))
+    if (call.opclass == TRC_OP_WAIT || trc_opclass_is_probe(call.opclass))
         sig.flags |= sig.rtag != TRC_TAG_NONE ? TRC_SIG_P2P_IN : sig.tag != TRC_TAG_NONE ? TRC_SIG_P2P_OUT : 0;
-    ana_call_words(c->job, call->index, call->name, &sig, out, size);
+    ana_call_words(c->job, call.index, call.name, &sig, out, size);
 }
 
-void ana_waiting_words(const struct ana_case *c, const struct ana_waiting *p, char *out, size_t size)
+void ana_dependency_words(const struct ana_case *c, const struct ana_dependency *w, char *out, size_t size)
 {
-    struct ana_call call = ana_waiting_call(p);
-    ana_call_fact_words(c, &call, out, size);
+    char comm[128], tag[32] = "any tag", from[64] = "any rank";
+    size_t partner = ana_dependency_partner(c, w);
+    ana_comm_words(c->job, w->comm, comm, sizeof comm);
+    if (w->tag != TRC_TAG_ANY)
+        snprintf(tag, sizeof tag, "tag %d", w->tag);
+    if (w->peer != TRC_PEER_ANY)
+        snprintf(from, sizeof from, "rank %s", partner == SIZE_MAX ? "?" : ana_rank_label(c->job, partner).text);
+    snprintf(out, size, "a message from %s with %s on %s", from, tag, comm);
 }
 
 /* ---- who does what ---------------------------------------------------------------------------------------------- */
@@ -121,7 +127,7 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
         return;
     }
     if (waiting)
-        ana_waiting_words(c, waiting, call, sizeof call);
+        ana_call_fact_words(c, ana_waiting_call(waiting), call, sizeof call);
     else if (r->inside)
         ana_inside(c->job, index, call, sizeof call);
     const char *how = p->traced                                                ? "stopped by a debugger, "

@@ -6,6 +6,7 @@
 #include "trace/job/job_impl.h"
 #include "trace/util/numfmt.h"
 #include "trace/job/stacks.h"
+#include "trace/verdict/differs.h"
 #include "trace/verdict/fact.h"
 #include "trace/verdict/graph.h"
 #include "trace/verdict/render.h"
@@ -230,12 +231,10 @@ struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t 
 const char *ana_case_text(struct ana_case *c, const char *text);
 /* Frees all that. */
 void ana_case_free_kept(struct ana_case *c);
-/* Writes the verdict's summary. */
-void ana_case_say(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Writes what to look at next. */
-void ana_case_next(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a line of evidence to the verdict. */
-void ana_case_evidence(struct ana_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Blames those who differ from what most of `n` say, all where one half stands against the other, and makes the
+ * summary of `fact`, which has what the odd one and the usual one say, the communicator and the number on it. */
+void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, size_t n,
+                             const struct ana_difference *difference, struct ana_fact fact);
 /* Adds a rank to the culprits, once. */
 void ana_case_blame(struct ana_case *c, size_t index);
 /* Sets state and time of a verdict that rests on `lasted_ns` of standstill.  False: too short for one. */
@@ -372,11 +371,8 @@ int64_t ana_loops_hung_since(struct ana_case *c);
 /* loop_words.c: writes what Horovod's loop on a rank of c->loops does.  False: its MPI calls say more. */
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
 
-/* message.c: writes what a dependency needs: "a message from rank 1 with tag 7 on rows". */
-void ana_dependency_words(const struct ana_case *c, const struct ana_dependency *dependency, char *out, size_t size);
-/* Writes that a message that nobody takes was sent in place of the one that is waited for. */
-void ana_say_near(struct ana_case *c, const struct ana_waiting *waiting, const struct ana_dependency *dependency,
-                  size_t partner);
+/* message.c: tells that a message that nobody takes was sent in place of the one that is waited for. */
+void ana_say_near(struct ana_case *c, const struct ana_dependency *dependency, size_t partner);
 
 /* ends.c: whether somebody is in MPI_Init, for no longer than a slow start takes. */
 bool ana_case_starting(const struct ana_case *c);
@@ -404,8 +400,6 @@ bool ana_died_first(struct ana_case *c);
 bool ana_hung_before(struct ana_case *c, int64_t end_ns);
 
 /* text.c */
-/* Writes a waiting operation: "MPI_Recv from rank 1, tag 7". */
-void ana_waiting_words(const struct ana_case *c, const struct ana_waiting *waiting, char *out, size_t size);
 /* Writes where a stack is: "app.c:17 in step", else its frame's function and module; empty where there is none. */
 void ana_stack_place_words(const struct ana_job *job, const struct ana_stack *stack, char *out, size_t size);
 /* Writes a call site: "app.c:17 in step"; empty where it is not known. */
@@ -415,7 +409,9 @@ void ana_doubt_files(struct ana_case *c);
 /* Fills the verdict's groups: all ranks by what they do. */
 void ana_case_groups(struct ana_case *c, struct ana_verdict *verdict);
 /* Writes the call of a fact: "MPI_Recv from rank 1, tag 7". */
-void ana_call_fact_words(const struct ana_case *c, const struct ana_call *call, char *out, size_t size);
+void ana_call_fact_words(const struct ana_case *c, struct ana_call call, char *out, size_t size);
+/* Writes what a dependency needs: "a message from rank 1 with tag 7 on rows". */
+void ana_dependency_words(const struct ana_case *c, const struct ana_dependency *dependency, char *out, size_t size);
 
 /* Each of these looks for one kind of trouble.  Where it finds it, it fills c->out and returns true.
  *

@@ -5,6 +5,10 @@
 #include <string.h>
 
 #define ANY ANA_AGREES_WITH_ALL
+#define SAY(...)                                                                                                       \
+    {                                                                                                                  \
+        .term = { __VA_ARGS__ }                                                                                        \
+    }
 
 static const struct {
     const char *what;
@@ -12,16 +16,16 @@ static const struct {
     struct ana_agreed all[6];
     size_t odds, odd, term, usual;
 } cases[] = {
-    {"nobody", 0, {{{0}}}, 0, 0, 0, 0},
-    {"one", 1, {{{1}}}, 0, 0, 0, 0},
-    {"all agree", 3, {{{1, 2}}, {{1, 2}}, {{1, 2}}}, 0, 0, 0, 0},
-    {"the last", 3, {{{1, 2}}, {{1, 2}}, {{1, 3}}}, 1, 2, 1, 0},
-    {"the first", 3, {{{7, 2}}, {{1, 2}}, {{1, 2}}}, 1, 0, 0, 1},
-    {"two in two terms", 5, {{{1, 2, 3}}, {{1, 2, 4}}, {{1, 2, 3}}, {{9, 2, 3}}, {{1, 2, 3}}}, 2, 1, 2, 0},
-    {"two against two: the first is most", 4, {{{5}}, {{6}}, {{5}}, {{6}}}, 2, 1, 0, 0},
-    {"who says nothing agrees", 3, {{{1, ANY}}, {{1, 4}}, {{1, 4}}}, 0, 0, 0, 0},
-    {"who says nothing hides nobody", 4, {{{1, ANY}}, {{1, 4}}, {{1, 8}}, {{1, 4}}}, 1, 2, 1, 1},
-    {"who says nothing counts in the other terms", 4, {{{2, 4}}, {{1, ANY}}, {{1, ANY}}, {{1, ANY}}}, 1, 0, 0, 1},
+    {"nobody", 0, {SAY(0)}, 0, 0, 0, 0},
+    {"one", 1, {SAY(1)}, 0, 0, 0, 0},
+    {"all agree", 3, {SAY(1, 2), SAY(1, 2), SAY(1, 2)}, 0, 0, 0, 0},
+    {"the last", 3, {SAY(1, 2), SAY(1, 2), SAY(1, 3)}, 1, 2, 1, 0},
+    {"the first", 3, {SAY(7, 2), SAY(1, 2), SAY(1, 2)}, 1, 0, 0, 1},
+    {"two in two terms", 5, {SAY(1, 2, 3), SAY(1, 2, 4), SAY(1, 2, 3), SAY(9, 2, 3), SAY(1, 2, 3)}, 2, 1, 2, 0},
+    {"two against two: the first is most", 4, {SAY(5), SAY(6), SAY(5), SAY(6)}, 2, 1, 0, 0},
+    {"who says nothing agrees", 3, {SAY(1, ANY), SAY(1, 4), SAY(1, 4)}, 0, 0, 0, 0},
+    {"who says nothing hides nobody", 4, {SAY(1, ANY), SAY(1, 4), SAY(1, 8), SAY(1, 4)}, 1, 2, 1, 1},
+    {"who says nothing counts in the other terms", 4, {SAY(2, 4), SAY(1, ANY), SAY(1, ANY), SAY(1, ANY)}, 1, 0, 0, 1},
 };
 
 static void many(size_t n, size_t ways)

@@ -22,13 +22,16 @@ static struct ana_dependency message;
 static struct ana_fact example(const struct ana_job *job, enum ana_sentence id, bool many, bool full)
 {
     struct ana_fact fact = {.id = id, .who = {.first = 1, .n = many ? 3 : 1}};
+    static const size_t circle[12] = {3, 0, 1, 4, 2, 5, 3, 0, 1, 4, 2, 5};
     const struct trc_comm *comm = trc_comm(ana_job_rank(job, 0)->file, TB_WORLD);
     int64_t n = many ? 3 : 1;
     if (!full)
         return fact;
     fact.others = (struct ana_ranks){.first = 4, .n = many ? 2 : 1};
+    fact.circle = (struct ana_ranks){.index = circle, .n = many ? 12 : 2};
     fact.call = (struct ana_call){"MPI_Recv", TRC_OP_RECV, 0, &sig};
     fact.other_call = (struct ana_call){.name = "MPI_Barrier"};
+    fact.site = (struct ana_code_site){.address = 0x10};
     fact.message = &message;
     fact.comm = fact.other_comm = comm;
     fact.name = "(name)";
@@ -93,6 +96,7 @@ int main(void)
     for (int r = 0; r < 6; r++) {
         struct tb *tb = tb_new(r, 6);
         tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
+        tb_site(tb, 0x10, "step+0x4", "/home/me/app+0x44");
         folder_write(tb, r);
         tb_free(tb);
     }

@@ -144,7 +144,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_UNMATCHED,
      "1",
-     "it is outside MPI"},
+     "rank 1 has not sent it, and is outside MPI"},
     {"an idle worker, its source works",
      2,
      {RECV(1, 3), WORKS(99 * S)},

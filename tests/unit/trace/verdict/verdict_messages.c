@@ -137,10 +137,11 @@ static const struct {
      "a message from rank 0 with tag 5 on MPI_COMM_WORLD that was never sent"},
     {"many under way", 2, under_way, ANA_CLASS_NONE, "nothing moves: all ranks are inside MPI"},
     {"a send that was received", 2, received, ANA_CLASS_UNMATCHED,
-     "a message from rank 1 with tag 5 on MPI_COMM_WORLD, which has not sent it; it is outside MPI"},
+     "a message from rank 1 with tag 5 on MPI_COMM_WORLD; rank 1 has not sent it, and is outside MPI"},
     {"a receive beside MPI_Finalize", 3, finalize_beside, ANA_CLASS_EARLY_EXIT,
      "ranks 0-2 are in MPI_Finalize while rank 0 and 2 more still wait in MPI_Recv from rank 1, tag 7"},
-    {"everybody waits for anybody", 4, any_of_all, ANA_CLASS_CYCLE, "ranks 0 and 1 wait for each other in a circle"},
+    {"everybody waits for anybody", 4, any_of_all, ANA_CLASS_CYCLE,
+     "2 ranks wait for each other in a circle: 0 -> 1 -> 0"},
 };
 
 int main(void)
