@@ -19,6 +19,7 @@ struct thread {
     bool in_row;
     uint32_t fold_at; /* of the last FOLD's counters, in the chunk's items; 0: none */
     uint64_t fold_begin, fold_base, fold_count, fold_busy;
+    struct trc_sig fold_sig;
     struct sig_state *sigs; /* of the chunk */
     uint32_t sig_count, sig_room;
     struct trc_row overflow;

@@ -90,6 +90,7 @@ void tb_fold(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t b
     thread->in_row = true;
     thread->fold_begin = begin;
     thread->fold_count = polls;
+    thread->fold_sig = *sig;
     thread->fold_busy = tb_ticks(tb, busy_ns) - tb->head.start.ticks;
     at = trc_put_fold(at, number, begin - thread->row_base, polls, thread->fold_busy, end - begin, &counters);
     thread->fold_at = (uint32_t)(counters - (uint8_t *)tb_chunk_at(tb, thread->chunk));
@@ -108,13 +109,15 @@ void tb_fold_more(struct tb *tb, uint32_t index, int64_t end_ns, uint64_t polls,
     if (!thread->fold_at)
         tb_die("trace builder: no FOLD to count into");
     thread->fold_count += polls;
-    thread->fold_busy += tb_ticks(tb, busy_ns) - tb->head.start.ticks;
-    uint64_t end = tb_ticks_at(tb, end_ns);
+    uint64_t busy = tb_ticks(tb, busy_ns) - tb->head.start.ticks, end = tb_ticks_at(tb, end_ns);
+    thread->fold_busy += busy;
     trc_set_fold((uint8_t *)tb_chunk_at(tb, thread->chunk) + thread->fold_at, thread->fold_count, thread->fold_busy,
                  end - thread->fold_begin);
     if (end > thread->base)
         thread->base = end;
     ((struct trc_chunk *)tb_chunk_at(tb, thread->chunk))->last_ticks = end;
+    tb_count(tb_page_of(tb, thread), &thread->fold_sig, busy, polls);
+    completed(tb_page_of(tb, thread), &thread->fold_sig, end);
 }
 
 void tb_lost(struct tb *tb, uint32_t index, uint64_t records)

@@ -5,7 +5,8 @@
  * not called hung or aborted, and nobody is named, with three exceptions.  A rank that computes or sleeps for long and
  * is waited for may be called slow.  It may be called the possible or likely cause of a hang where nothing tells it from
  * one that never comes back: it is idle, or the processes are gone.  A part of a program with a fault may stand already:
- * those to blame may be named.  Of two ranks that are killed one after the other either may have been the first to die.
+ * those to blame may be named.  Of two ranks that are killed one after the other either may have been the first to die;
+ * and where a rank was killed alone shortly before all were, nobody need be named.
  */
 #include "tests/yardstick/judge.h"
 
@@ -90,6 +91,15 @@ static int64_t stood_ns(const struct program *p, const struct run *run, int64_t 
     return ns - last;
 }
 
+/* Whether a rank that was killed alone and the others ended so close to each other that heartbeats do not tell. */
+static bool is_too_close(const struct program *p, const struct run *run, const struct instant *at)
+{
+    int64_t first = INT64_MAX;
+    for (int r = 0; r < p->ranks; r++)
+        first = run->gone[r] < first ? run->gone[r] : first;
+    return p->fault == FAULT_KILLED && at->ns - first < (p->ranks == 2 ? 10 : 1) * LONG_NS;
+}
+
 enum answer judge(const struct program *p, const struct run *run, const struct instant *at, const struct ana_job *job,
                   const struct ana_verdict *v, bool *proven_wrong)
 {
@@ -106,7 +116,7 @@ enum answer judge(const struct program *p, const struct run *run, const struct i
         answer = at->truth == HANGS && !named && stood_ns(p, run, at->ns) < HANG_NS ? RIGHT : MISSED;
     else if (right < v->culprits)
         answer = right ? MORE_NAMES : OTHER_NAMES;
-    else if (!named)
+    else if (!named && !is_too_close(p, run, at))
         answer = NO_NAME;
     *proven_wrong = v->confidence == ANA_PROVEN && v->state != ANA_VERDICT_HEALTHY && v->state != ANA_VERDICT_UNKNOWN &&
                     (answer == OTHER_NAMES || answer == FALSE_ALARM || answer == PROVEN_MOVES);

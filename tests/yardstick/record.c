@@ -345,10 +345,10 @@ static void put_end(int rank, struct trc_head *head, int64_t gone)
     }
 }
 
-/* A process says twice a second that it lives. */
+/* A process says ten times a second that it lives. */
 static int64_t last_heartbeat(int rank, int64_t ns)
 {
-    int64_t since = (ns + rank * INT64_C(137000000)) % 500000000;
+    int64_t since = (ns + rank * INT64_C(37000000)) % 100000000;
     return ns > since ? ns - since : ns;
 }
 
