@@ -1,8 +1,9 @@
 #include "trace/verdict/death.h"
 #include <signal.h>
 
-#define PAIR_NS INT64_C(3000000000) /* of two ranks that were killed in turn the first is not the cause: so far apart */
-#define STEADY  3                   /* the first ended that many times further from the others than they did together */
+#define LEFT_NS  INT64_C(10000000000) /* a rank that lives on for so long was left, not killed in turn */
+#define BEATS_NS 150000000            /* heartbeats of processes that ended together end within this */
+#define STEADY   3 /* the first ended that many times further from the others than they did from each other */
 
 static const struct {
     int number;
@@ -52,7 +53,7 @@ struct ana_death ana_death_of(struct ana_case *c, size_t index)
 {
     const struct ana_rank *r = &c->job->process[index].rank;
     const struct trc_head *head = trc_head(r->file);
-    struct ana_death death = {ANA_END_NONE, r->end_ns};
+    struct ana_death death = {ANA_END_NONE, ana_time_within(r->end_ns)};
     if (r->state != ANA_RANK_DEAD)
         return death;
     bool left = head->flags & TRC_HEAD_EXITED || (head->end.by && head->end.by != TRC_END_SIGNAL);
@@ -94,6 +95,13 @@ static void note_told(struct ana_case *c, size_t index, int64_t at_ns, struct an
     d->told_ns = at_ns < d->told_ns ? at_ns : d->told_ns;
 }
 
+/* Nobody waits any more for who is in MPI_Finalize: its end is no cause. */
+static bool finalizes(const struct ana_case *c, size_t index)
+{
+    const struct ana_rank *r = &c->job->process[index].rank;
+    return r->inside_sig && trc_call(r->file, r->inside_sig->call)->opclass == TRC_OP_FINALIZE;
+}
+
 static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, struct walk *w)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -125,13 +133,16 @@ static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, str
     }
 }
 
-/* Whether heartbeats alone tell that one ended first: clearly before all others, which ended together. */
+/* Whether heartbeats alone tell that one ended first: all others ended together after it, or it left them waiting for so
+ * long that it is a hang.  Else they may have been killed one after the other, by a batch system or by hand. */
 static bool is_clear(const struct ana_deaths *d, const struct walk *w)
 {
-    int64_t ahead = w->next_ns - w->vanished_ns, together = d->last_ns - w->next_ns - ANA_APART_NS / 3;
+    int64_t ahead = w->next_ns - w->vanished_ns, together = d->last_ns - w->next_ns;
     if (d->gone == 1)
         return true;
-    return ahead >= (d->gone == 2 ? PAIR_NS : ANA_APART_NS) && ahead >= STEADY * together;
+    if (d->gone > 2 && together <= BEATS_NS)
+        return ahead >= ANA_APART_NS;
+    return ahead >= LEFT_NS && ahead >= STEADY * together;
 }
 
 struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
@@ -148,7 +159,7 @@ struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
     } else if (d.told && w.before && (w.before == 1 || w.next_ns - w.vanished_ns >= ANA_APART_NS)) {
         d.first = would_have_noted(c, w.vanished) ? w.vanished : SIZE_MAX; /* and then the others were told to end */
     } else if (!d.told && w.vanished != SIZE_MAX && (c->live || is_clear(&d, &w))) {
-        d.first = w.vanished;
+        d.first = finalizes(c, w.vanished) ? SIZE_MAX : w.vanished;
     }
     return d;
 }

@@ -254,6 +254,7 @@ bool ana_find_gone(struct ana_case *c)
     bool waits = ana_anybody_waits(c);
     bool silent = c->live && !p->by_pid && p->rank.state != ANA_RANK_ABORTED; /* all that is known of it */
     bool doubt = silent && p->rank.state == ANA_RANK_UNKNOWN;
+    bool seen = c->live || d.certain || d.told || d.gone == 1; /* not by heartbeats alone */
     /* Suspended or silent for a short time, and nobody waits for it. */
     if ((p->alive || doubt) && !waits)
         return false;
@@ -264,7 +265,7 @@ bool ana_find_gone(struct ana_case *c)
                     : doubt && p->silent_ns < c->rules.hang_ns ? ANA_VERDICT_UNKNOWN
                                                                : ANA_VERDICT_HUNG;
     fill(c, &d,
-         !silent                                        ? (p->alive ? ANA_LIKELY : ANA_PROVEN)
+         !silent                                        ? (p->alive || !seen ? ANA_LIKELY : ANA_PROVEN)
          : doubt && !others_there_are_heard(c, d.first) ? ANA_POSSIBLE
                                                         : ANA_LIKELY);
     if (silent)

@@ -5,11 +5,10 @@
 
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns)
 {
-    int64_t least = confidence == ANA_PROVEN ? c->rules.proof_ns : c->rules.hang_ns;
-    /* One sample of a running job is not enough, unless what it shows began long ago. */
-    if (c->live && (c->samples->taken < 2) && least < c->rules.hang_ns)
-        least = c->rules.hang_ns;
-    if (lasted_ns < least)
+    /* One sample of a running job proves nothing. */
+    if (c->live && c->samples->taken < 2 && confidence == ANA_PROVEN)
+        confidence = ANA_LIKELY;
+    if (lasted_ns < (confidence == ANA_PROVEN ? c->rules.proof_ns : c->rules.hang_ns))
         return false;
     c->out->state = ANA_VERDICT_HUNG;
     c->out->id = id;

@@ -6,7 +6,7 @@ struct ana_judgement *ana_judgement_new(void)
 {
     struct ana_judgement *judgement = calloc(1, sizeof *judgement);
     if (judgement)
-        judgement->rules = (struct ana_verdict_rules){1000000000, ANA_HUNG_NS};
+        judgement->rules = (struct ana_verdict_rules){1000000000, ANA_HUNG_NS, true};
     return judgement;
 }
 
@@ -63,10 +63,13 @@ void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules)
     job->revision++;
 }
 
-void ana_job_set_hang(struct ana_job *job, int64_t hang_ns)
+void ana_job_set_hang(struct ana_job *job, double hang_s)
 {
+    int64_t hang_ns = (int64_t)(hang_s * 1e9);
+    if (hang_s <= 0)
+        return;
     int64_t proof_ns = hang_ns < 1000000000 ? hang_ns : 1000000000;
-    ana_job_set_rules(job, (struct ana_verdict_rules){proof_ns, hang_ns});
+    ana_job_set_rules(job, (struct ana_verdict_rules){proof_ns, hang_ns, false});
 }
 
 void ana_verdict_refreshed(struct ana_job *job)

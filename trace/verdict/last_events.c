@@ -5,6 +5,7 @@
 
 #define CHUNKS      2u  /* read of each thread: at least 65,000 events when they are full */
 #define COLLECTIVES 64u /* kept of each thread */
+#define FLAG_BYTES  16u /* an access to a window that moves no more may look at a flag, or try a lock */
 
 /* Starts of one thread that were seen, by number from `base` on. */
 struct starts {
@@ -134,7 +135,8 @@ static void note_effect(struct reading *r, const struct trc_record *rec, enum tr
     struct ana_last_events *t = r->last_events;
     uint32_t flags = rec->sig->flags;
     int64_t end_ns = time_of(r, rec->end);
-    bool completes = flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE);
+    bool moves = trc_opclass_is_one_sided(opclass) && (rec->sig->sent > FLAG_BYTES || rec->sig->received > FLAG_BYTES);
+    bool completes = moves || flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE);
     if (!completes && (ana_may_be_vain(opclass) || !trc_opclass_is(opclass, TRC_FACT_WAITS))) {
         t->vain += rec->count;
     } else if (end_ns > t->effect_ns) {

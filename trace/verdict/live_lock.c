@@ -1,60 +1,60 @@
 /* A live-lock: a rank makes call after call that complete nothing, and others wait for it. */
 #include "trace/verdict/verdict_impl.h"
 
-#define WINDOW_TIMES 3 /* loops on a window may be work: they are slow, not hung, for so many times hang_ns */
+/* Who waits for those that spin, of those that cannot move. */
+struct waiters {
+    size_t n, first;
+    int64_t lasted_ns; /* of the youngest wait */
+};
 
-static bool needs(const struct ana_case *c, const struct ana_waiting *p, size_t index)
+static bool spins(const struct ana_case *c, size_t index)
 {
-    for (uint32_t k = 0; k < p->dependencies; k++)
-        if (ana_dependency_partner(c, &c->dependency[p->first_dependency + k]) == index)
-            return true;
-    const struct ana_group *g =
-        p->kind == ANA_WAITING_COLLECTIVE && p->group != ANA_NO_GROUP ? ana_group_at(c, p->group) : NULL;
-    for (size_t i = 0; g && i < g->missing_count; i++)
-        if (g->missing[i] == index)
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].spins)
             return true;
     return false;
 }
 
-/* Finds who waits for a rank, and for how long the last of them has; returns how many. */
-static size_t find_waiters(const struct ana_case *c, size_t index, size_t *first, int64_t *lasted_ns)
+/* Those who can never move, and are in no other knot. */
+static struct waiters find_waiters(const struct ana_case *c)
 {
-    size_t n = 0;
+    struct waiters w = {.first = SIZE_MAX, .lasted_ns = INT64_MAX};
     for (size_t i = 0; i < c->waiting_count; i++) {
         const struct ana_waiting *p = &c->waiting[i];
-        if (!p->blocked || p->spins || p->index == index || !needs(c, p, index))
+        bool counted = i > 0 && c->waiting[i - 1].index == p->index;
+        if (!p->blocked || ana_rank_moves(c, p->index) || ana_rank_knot(c, p->index) || counted)
             continue;
-        if (n++ == 0)
-            *first = p->index;
-        *lasted_ns = p->lasted_ns < *lasted_ns ? p->lasted_ns : *lasted_ns;
+        if (w.n++ == 0)
+            w.first = p->index;
+        w.lasted_ns = p->lasted_ns < w.lasted_ns ? p->lasted_ns : w.lasted_ns;
     }
-    return n;
+    return w;
 }
 
 bool ana_find_live_lock(struct ana_case *c)
 {
+    struct waiters waiters = find_waiters(c);
+    const struct ana_waiting *longest = NULL;
     for (size_t i = 0; i < c->waiting_count; i++) {
         const struct ana_waiting *p = &c->waiting[i];
-        int64_t lasted_ns = p->lasted_ns;
-        size_t first = SIZE_MAX,
-               waiters = p->spins && ana_rank_moves(c, p->index) ? find_waiters(c, p->index, &first, &lasted_ns) : 0;
-        if (!waiters || !ana_case_settle(c, ANA_CLASS_LIVE_LOCK, ANA_LIKELY, lasted_ns))
-            continue;
-        if (trc_opclass_is_one_sided(p->call->opclass)) {
-            c->out->confidence = ANA_POSSIBLE;
-            if (lasted_ns / WINDOW_TIMES < c->rules.hang_ns)
-                c->out->state = ANA_VERDICT_SLOW;
-        }
-        ana_case_blame(c, p->index);
-        c->out->summary = (struct ana_fact){ANA_SAY_LIVE_LOCK,
-                                            .who = ANA_CULPRITS,
-                                            .count = (int64_t)p->vain,
-                                            .time = p->lasted_ns,
-                                            .call = {.name = p->call->name},
-                                            .others = ana_one_rank(first),
-                                            .more = (int64_t)waiters - 1,
-                                            .of = (int64_t)waiters};
-        return true;
+        if (p->spins && ana_rank_knot(c, p->index) && (!longest || p->lasted_ns > longest->lasted_ns))
+            longest = p;
     }
-    return false;
+    int64_t lasted_ns = longest && longest->lasted_ns < waiters.lasted_ns ? longest->lasted_ns : waiters.lasted_ns;
+    if (!longest || !waiters.n || !ana_case_settle(c, ANA_CLASS_LIVE_LOCK, ANA_LIKELY, lasted_ns))
+        return false;
+    if (trc_opclass_is_one_sided(longest->call->opclass))
+        c->out->confidence = ANA_POSSIBLE; /* it may work on small values */
+    for (size_t i = 0; i < c->count; i++)
+        if (ana_rank_knot(c, i) && spins(c, i))
+            ana_case_blame(c, i);
+    c->out->summary = (struct ana_fact){ANA_SAY_LIVE_LOCK,
+                                        .who = ANA_CULPRITS,
+                                        .count = (int64_t)longest->vain,
+                                        .time = longest->lasted_ns,
+                                        .call = {.name = longest->call->name},
+                                        .others = ana_one_rank(waiters.first),
+                                        .more = (int64_t)waiters.n - 1,
+                                        .of = (int64_t)waiters.n};
+    return true;
 }

@@ -126,8 +126,8 @@ bool ana_find_truncated(struct ana_case *c)
 {
     for (size_t i = 0; i < c->waiting_count && !c->live; i++) {
         struct ana_waiting *p = &c->waiting[i];
-        bool receives = trc_opclass_is(p->call->opclass, TRC_FACT_RECEIVES);
-        if (receives && c->job->process[p->index].rank.state == ANA_RANK_DEAD && truncated(c, p))
+        bool probes = trc_opclass_is_probe(p->call->opclass);
+        if (!probes && c->job->process[p->index].rank.state == ANA_RANK_DEAD && truncated(c, p))
             return true;
     }
     return false;

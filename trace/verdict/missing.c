@@ -16,8 +16,9 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
     bool busy = c->out->culprits > 0;
     double bytes = 0;
     for (size_t i = 0; i < c->out->culprits; i++) {
-        bool computes = ana_samples_cpu(c, c->out->culprit[i]) >= BUSY_SHARE;
-        double moves = ana_samples_io(c, c->out->culprit[i]);
+        size_t culprit = c->out->culprit[i];
+        bool computes = ana_samples_cpu(c, culprit) >= BUSY_SHARE || ana_samples_queued(c, culprit) >= BUSY_SHARE;
+        double moves = ana_samples_io(c, culprit);
         bytes = moves >= BUSY_BYTES && !computes ? moves : bytes;
         busy &= computes || moves >= BUSY_BYTES;
     }
@@ -41,10 +42,11 @@ static int64_t stands_outside(struct ana_case *c, size_t index)
     int64_t last = INT64_MIN;
     for (size_t t = 0; t < TRC_MAX_THREADS; t++)
         last = last_events->progress_ns[t] > last ? last_events->progress_ns[t] : last;
-    const struct ana_rank *r = &c->job->process[index].rank;
+    int64_t begin = c->job->process[index].rank.begin_ns, end = ana_case_end(c, index);
     if (!ana_case_events_known(c, index) && c->job->process[index].last_end_ns > last)
         last = c->job->process[index].last_end_ns;
-    return last == INT64_MIN || last < r->begin_ns ? r->end_ns - r->begin_ns : r->end_ns > last ? r->end_ns - last : 0;
+    last = last < begin ? begin : last;
+    return end > last ? end - last : 0;
 }
 
 /* A fact about a collective in which some wait. */
@@ -265,7 +267,7 @@ bool ana_find_no_progress(struct ana_case *c)
 {
     size_t inside = 0, outside = 0, leaving = 0, connecting = 0, messages = 0, others = 0;
     const struct ana_waiting *connect = NULL;
-    int64_t last = INT64_MIN;
+    int64_t last = INT64_MIN, now = c->job->end_ns < c->until_ns ? c->job->end_ns : c->until_ns;
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
         struct ana_waiting *waiting = ana_rank_waiting(c, i);
@@ -296,7 +298,7 @@ bool ana_find_no_progress(struct ana_case *c)
                                                      : ANA_CLASS_MISSING;
     struct ana_fact fact = {ANA_SAY_NOTHING_MOVES, .who = ana_case_ranks(c, c->out->culprit, outside),
                             .count = (int64_t)inside};
-    if (!inside || ana_case_starting(c) || !ana_case_settle_by_time(c, id, c->job->end_ns - last)) {
+    if (!inside || ana_case_starting(c) || !ana_case_settle_by_time(c, id, now - last)) {
         c->out->culprits = 0;
         return false;
     }

@@ -7,6 +7,7 @@
  *                               it is not known whom it needs
  *     MPI_Win_lock ..           who holds the lock, or its target, who may have to answer
  *     operations on a device    gpu_model.c
+ *     calls that complete nothing, again and again: something that is not known and has not come
  *     MPI_Finalize              all; nobody who is in it frees others
  *     anything else             is not known: it may move
  *
@@ -300,7 +301,12 @@ static void add_rank(struct ana_case *c, size_t index)
         if (!p->blocked)
             continue;
         blocked = true;
-        p->node = need_of(c, p);
+        if (p->spins) { /* nobody knows what would end it */
+            p->node = ana_graph_node(&c->graph, ANA_NEVER_MOVES);
+            c->sure[index] = 0;
+        } else {
+            p->node = need_of(c, p);
+        }
         wait_for_rank(c, index, p->node);
     }
     if (!blocked)

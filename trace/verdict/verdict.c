@@ -70,8 +70,9 @@ static bool (*const proofs[])(struct ana_case *) = {
 
 /* These need time, too: what they find was so at an earlier moment if nobody has done anything since. */
 static bool (*const standstills[])(struct ana_case *) = {
-    ana_find_mismatch,   ana_find_gpu,   ana_find_near,    ana_find_left_out, ana_find_unmatched,
-    ana_find_early_exit, ana_find_cycle, ana_find_missing, ana_find_inside,   ana_find_init_finalize,
+    ana_find_mismatch,  ana_find_gpu,        ana_find_near,          ana_find_left_out,
+    ana_find_unmatched, ana_find_early_exit, ana_find_cycle,         ana_find_live_lock,
+    ana_find_missing,   ana_find_inside,     ana_find_init_finalize, ana_find_no_progress,
 };
 
 /* Whether a whole host has stopped.  A single process whose heartbeat has stopped is not frozen by its host or
@@ -122,14 +123,25 @@ static bool all_as_then(const struct ana_case *c)
     return true;
 }
 
-/* Whether nobody has come into a call or out of one since. */
-static bool all_stood_since(const struct ana_case *c)
+/* Whether a rank has come into a call or out of one since, other than into such as complete nothing. */
+static bool has_moved_since(struct ana_case *c, size_t index)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        const struct ana_process *p = &c->job->process[i];
-        if (p->last_end_ns > c->until_ns || (p->rank.inside && p->open_begin_ns > c->until_ns) || p->rank.gpu_op)
-            return false;
+    const struct ana_process *p = &c->job->process[index];
+    bool polls = false;
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
+        const struct ana_waiting *waiting = &c->waiting[i];
+        polls |= waiting->kind == ANA_WAITING_POLL;
+        if (waiting->since_ns > c->until_ns)
+            return true;
     }
+    return p->rank.gpu_op || (!polls && p->last_end_ns > c->until_ns);
+}
+
+static bool all_stood_since(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (has_moved_since(c, i))
+            return false;
     return true;
 }
 
@@ -247,7 +259,10 @@ static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death
     if (done) {
         look_at_ranks(&c);
         *death_ns = ana_first_killed_ns(&c);
-        done = ana_case_gpu(&c) && ana_case_waiting(&c) && ana_case_graph(&c);
+        done = ana_case_gpu(&c) && ana_case_waiting(&c);
+        if (done && c.rules.by_past)
+            c.rules.hang_ns = ana_patience(&c);
+        done = done && ana_case_graph(&c);
     }
     if (done) {
         judge(&c);
@@ -268,13 +283,14 @@ bool ana_judge(const struct ana_job *job, struct ana_verdict *out)
     bool proven = false;
     if (!judge_at(job, INT64_MAX, &death_ns, &proven, out))
         return false;
-    /* A proven deadlock stays the verdict after its ranks were killed: none of the killed is its cause.  Where nobody
-     * is, a standstill stays it, too. */
+    /* A proven deadlock stays the verdict after its ranks were killed: none of the killed is its cause.  A standstill
+     * stays it, too, where nobody is, or where it had lasted for longer than what came after it. */
     struct ana_verdict before;
     if ((out->id != ANA_CLASS_DEAD && out->id != ANA_CLASS_KILLED) || death_ns == INT64_MAX ||
         !judge_at(job, death_ns, &none, &proven, &before))
         return true;
-    bool stays = before.state == ANA_VERDICT_HUNG && (proven || out->id == ANA_CLASS_KILLED);
+    bool longer = before.since_ns > job->end_ns - death_ns;
+    bool stays = before.state == ANA_VERDICT_HUNG && (proven || longer || out->id == ANA_CLASS_KILLED);
     ana_verdict_free(stays ? out : &before);
     if (stays)
         *out = before;

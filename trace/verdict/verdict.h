@@ -91,12 +91,13 @@ struct ana_gpu_look;
 struct ana_verdict_rules {
     int64_t proof_ns; /* a deadlock that is proven must have lasted this long; default 1 s */
     int64_t hang_ns;  /* what is not proven must have lasted this long; default 30 s */
+    bool by_past;     /* ... and twice as long as any wait of its kind that ended; default true */
 };
 /* Sets how long standstill must last; for the next verdicts. */
 void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules);
-/* Sets the rules of --hang: what is not proven must have lasted `hang_ns`, what is proven no longer than that, nor than 1 s.
- */
-void ana_job_set_hang(struct ana_job *job, int64_t hang_ns);
+/* Sets the rules of --hang: what is not proven must have lasted `hang_s` seconds, what is proven no longer than that, nor
+ * than 1 s.  0: leaves the rules as they are by default. */
+void ana_job_set_hang(struct ana_job *job, double hang_s);
 
 /* How many samples were taken of a running job, half a second or more apart.  ana_job_refresh takes them; two are
  * enough. */

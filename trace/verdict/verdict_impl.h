@@ -254,7 +254,10 @@ double ana_samples_io(const struct ana_case *c, size_t index);
 
 /* waiting.c: finds the waiting operation of each thread.  False: out of memory. */
 bool ana_case_waiting(struct ana_case *c);
-/* Finds out what a waiting operation depends on, once. */
+/* patience.c: how long, in ns, what is not proven must have lasted here: hang_ns, or twice as long as those who wait have
+ * ever waited in such a call. */
+int64_t ana_patience(const struct ana_case *c);
+/* waiting.c: finds out what a waiting operation depends on, once. */
 void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
 
 /* last_events.c */

@@ -55,12 +55,16 @@ static size_t last_thread(const struct trc_file *file)
     return found;
 }
 
-/* Whether somebody has waited in a call for so long that what others do meanwhile is worth a look. */
+/* Whether somebody polls, or has waited in a call for so long that what others do meanwhile is worth a look. */
 static bool somebody_waits_long(const struct ana_case *c)
 {
-    for (size_t i = 0; i < c->count; i++)
-        if (c->job->process[i].rank.inside && c->job->process[i].rank.inside_ns >= c->rules.hang_ns)
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_rank *r = &c->job->process[i].rank;
+        size_t t = r->inside ? SIZE_MAX : last_thread(r->file);
+        const struct trc_sig *last = t == SIZE_MAX ? NULL : trc_live_sig(r->file, t, trc_thread(r->file, t)->last);
+        if (r->inside ? r->inside_ns >= c->rules.hang_ns : last && last->flags & TRC_SIG_POLL)
             return true;
+    }
     return false;
 }
 

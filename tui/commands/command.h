@@ -32,7 +32,7 @@ int tui_usage_error(const char *command, const char *format, ...) __attribute__(
 /* Prints one line on stderr about input that cannot be used; returns TUI_EXIT_INPUT. */
 int tui_input_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-#define TUI_HANG_S 30.0 /* how long what is not proven must stand still, where --hang does not say */
+#define TUI_HANG_S 0.0 /* --hang was not given: each wait is judged by its own past */
 /* Reads a number of seconds, more than 0 and less than 1e6.  False: it is none. */
 bool tui_parse_seconds(const char *text, double *out);
 

@@ -16,8 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#define MOST   20 /* tensors shown */
-#define HANG_S 30.0
+#define MOST 20 /* tensors shown */
 
 static const char *const library_word[] = {"none", "mpi", "nccl", "not-mpi"};
 
@@ -189,8 +188,7 @@ static int show_job(const char *const *folders, int n, bool json, double hang_s)
     struct ana_job *job;
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
-    int64_t hang_ns = (int64_t)(hang_s * 1e9);
-    ana_job_set_rules(job, (struct ana_verdict_rules){hang_ns < 1000000000 ? hang_ns : 1000000000, hang_ns});
+    ana_job_set_hang(job, hang_s);
     tui_sample_twice(job, 0.6);
     if (ana_job_samples(job) < 2 && ana_job_info(job).quiet_ns >= 0) { /* it runs: one sample tells little */
         nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL);
@@ -218,19 +216,16 @@ int tui_command_horovod(int argc, char **argv)
     static const struct option names[] = {
         {"json", no_argument, NULL, 'j'}, {"hang", required_argument, NULL, 'h'}, {0}};
     bool json = false;
-    double hang_s = HANG_S;
+    double hang_s = TUI_HANG_S;
     int option;
     optind = 1;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        char *end = "";
         if (option == 'j')
             json = true;
-        else if (option == 'h')
-            hang_s = strtod(optarg, &end);
-        else
+        else if (option != 'h')
             return tui_usage_error("horovod", "unknown option %s", argv[optind - 1]);
-        if (*end || !(hang_s > 0 && hang_s < 1e6))
+        else if (!tui_parse_seconds(optarg, &hang_s))
             return tui_usage_error("horovod", "--hang needs a number of seconds");
     }
     if (optind == argc)

@@ -19,7 +19,7 @@ int tui_report(const char *const *folders, int n, bool json, double hang_s)
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
-    ana_job_set_hang(job, (int64_t)(hang_s * 1e9));
+    ana_job_set_hang(job, hang_s);
     tui_node_sample(job, &(struct tui_node){0}); /* begins to ask, so that the answers come meanwhile */
     tui_sample_twice(job, 1);
     struct ana_summary summary;

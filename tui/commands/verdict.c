@@ -61,7 +61,7 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
-    ana_job_set_hang(job, (int64_t)(hang_s * 1e9));
+    ana_job_set_hang(job, hang_s);
     tui_sample_twice(job, sample_s);
     const struct ana_verdict *v = ana_job_verdict(job);
     if (v && v->state == ANA_VERDICT_HEALTHY) {

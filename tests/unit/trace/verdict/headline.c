@@ -194,7 +194,7 @@ static void ends(void)
 
     folder_make("dead2");
     two = two_ranks();
-    tb_running(two.rank[0], 4904500000);
+    tb_running(two.rank[0], 14904500000);
     tb_running(two.rank[1], 3500000);
     two_write(two);
     expect("dead outside, the first of two", ANA_TROUBLE, ANA_ABORTED,
@@ -204,7 +204,7 @@ static void ends(void)
     two = two_ranks();
     tb_free(two.rank[1]);
     two.rank[1] = tb_new(1, 2);
-    tb_running(two.rank[0], 4904500000);
+    tb_running(two.rank[0], 14904500000);
     tb_running(two.rank[1], 3500000);
     two_write(two);
     expect("dead before its first call", ANA_TROUBLE, ANA_ABORTED, "rank 1 is gone without MPI_Finalize (outside MPI)");

@@ -213,10 +213,10 @@ static void test_killed_in_a_deadlock(void)
     }
     write_all(3);
     job = folder_open();
-    expect("a circle", job, "hung wait-cycle proven 0,1,2");
+    expect("a circle, seen once", job, "hung wait-cycle likely 0,1,2");
     end_child(1);
     ana_job_refresh(job);
-    expect("a circle of which one was killed", job, "hung wait-cycle proven 0,1,2");
+    expect("a circle of which one was killed", job, "hung wait-cycle likely 0,1,2");
     finish(job, 3);
 }
 
@@ -231,7 +231,7 @@ static void test_killed_before(void)
     in_recv(2, 1, 12 * S);
     write_all(3);
     struct ana_job *job = folder_open();
-    expect("deadlocked after a death", job, "aborted dead-rank proven 0");
+    expect("deadlocked after a death", job, "aborted dead-rank likely 0");
     finish(job, 3);
 }
 
@@ -405,13 +405,50 @@ static void test_killed_in_turn(void)
     /* Three ended together, three seconds later. */
     four("alone", 8 * S);
     tb_running(tb[2], 5 * S);
-    expect_four("one ended alone, and the others together", "aborted dead-rank proven 2");
+    expect_four("one ended alone, and the others together", "aborted dead-rank likely 2");
+
+    /* One after the other, the first with the largest gap behind it. */
+    four("uneven", 8 * S);
+    for (int r = 0; r < 4; r++)
+        tb_running(tb[r], 10 * S - (r == 2 ? 4 * S : 500 * MS * r));
+    expect_four("killed in turn, after a pause", "aborted killed possible ");
+}
+
+/* Two ranks: who of them was killed first is no cause, unless the other one was left for long. */
+static void test_killed_two(void)
+{
+    for (int64_t apart = 5; apart <= 15; apart += 10) {
+        folder_make("two");
+        over(0, 2, 20 * S);
+        over(1, 2, (20 + apart) * S);
+        write_all(2);
+        struct ana_job *job = folder_open();
+        expect("two, killed in turn", job, apart == 5 ? "aborted killed possible " : "aborted dead-rank likely 0");
+        finish(job, 2);
+    }
+}
+
+/* Whose end came while it was in MPI_Finalize: nobody waits for it. */
+static void test_killed_in_finalize(void)
+{
+    folder_make("finalizes");
+    for (int r = 0; r < 3; r++) {
+        struct trc_sig sig = tb_sig(TB_FINALIZE);
+        over(r, 3, (r == 1 ? 10 : 14) * S);
+        tb_inside(tb[r], 0, &sig, 9 * S, 0);
+    }
+    write_all(3);
+    struct ana_job *job = folder_open();
+    expect("killed in MPI_Finalize", job, "aborted killed possible ");
+    finish(job, 3);
 }
 
 int main(void)
 {
     test_noted_ends();
     test_killed_in_turn();
+    test_killed_two();
+    test_killed_in_finalize();
     test_ends_meanwhile();
     test_open_look();
     test_killed_in_a_deadlock();
