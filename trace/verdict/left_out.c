@@ -1,6 +1,6 @@
 /* A rank that has left out a collective and went on to another call, in which it waits for the others. */
 #include "trace/verdict/verdict_impl.h"
-#include <stdlib.h>
+#include <string.h>
 
 enum { VOTERS = 16, SUSPECTS = 8, GROUPS = 16 };
 
@@ -11,9 +11,9 @@ struct round {
     bool known; /* that collective is there, or there was none */
 };
 
-static struct round round_of(struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence)
+static struct round round_of(struct ana_case *c, size_t index, uint32_t thread, uint64_t identity, uint64_t sequence)
 {
-    const struct ana_steps *s = ana_case_steps(c, index);
+    const struct ana_steps *s = ana_case_steps(c, index, thread);
     size_t end = s->count;
     for (size_t i = 0; i < end; i++)
         if (s->step[i].identity == identity && s->step[i].sequence == sequence)
@@ -55,12 +55,30 @@ struct votes {
     size_t straight; /* had nothing to do before it; so few programs do that between two ranks only */
 };
 
+/* What the voter waits in, if that is this collective; NULL: it does not. */
+static const struct ana_waiting *waiting_in(struct ana_case *c, const struct ana_group *g, size_t voter)
+{
+    for (size_t i = c->first_waiting[voter]; i < c->first_waiting[voter + 1]; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        bool inside = p->kind == ANA_WAITING_COLLECTIVE && ana_group_at(c, p->group) == g;
+        for (uint32_t k = 0; k < p->dependencies && !inside; k++) {
+            const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+            inside = d->kind == ANA_DEPENDENCY_COLLECTIVE && d->identity == g->identity && d->sequence == g->sequence;
+        }
+        if (p->blocked && inside)
+            return p;
+    }
+    return NULL;
+}
+
 /* One who waits in the collective tells from where it came there.  Who has been at that place as often and went on has
  * left the collective out; who has not is still on its way. */
-static void vote(struct ana_case *c, const struct ana_group *g, size_t voter, size_t suspect, struct votes *votes)
+static void vote(struct ana_case *c, const struct ana_group *g, const struct ana_waiting *in, size_t voter,
+                 size_t suspect, struct votes *votes)
 {
-    struct round his = round_of(c, voter, g->identity, g->sequence);
-    struct round its = round_of(c, suspect, g->identity, g->sequence);
+    uint32_t thread = in ? in->thread : 0;
+    struct round his = round_of(c, voter, thread, g->identity, g->sequence);
+    struct round its = round_of(c, suspect, thread, g->identity, g->sequence);
     if (!his.known || !its.known || his.count == 0 || its.count == 0)
         return;
     uint64_t wanted = his.step[his.count - 1].place, instead = its.step[its.count - 1].place;
@@ -69,7 +87,7 @@ static void vote(struct ana_case *c, const struct ana_group *g, size_t voter, si
         return;
     }
     uint64_t before = his.step[his.count - 2].place;
-    int used = habit(ana_case_steps(c, suspect), before, wanted, instead);
+    int used = habit(ana_case_steps(c, suspect, thread), before, wanted, instead);
     bool has_passed = used ? used > 0 : passed(&its, before) >= passed(&his, before);
     if (has_passed)
         votes->left_out++;
@@ -88,19 +106,44 @@ static bool is_missing(const struct ana_group *g, size_t index)
 /* Whether the suspect waits, if through others, for somebody who waits in this collective. */
 static bool is_waited_for_there(struct ana_case *c, const struct ana_group *g, size_t suspect)
 {
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        struct ana_waiting *p = &c->waiting[i];
-        if (!p->blocked || ana_rank_knot(c, p->index) != ana_rank_knot(c, suspect))
-            continue;
-        bool inside = p->kind == ANA_WAITING_COLLECTIVE && ana_group_at(c, p->group) == g;
-        for (uint32_t k = 0; k < p->dependencies && !inside; k++) {
-            const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
-            inside = d->kind == ANA_DEPENDENCY_COLLECTIVE && d->identity == g->identity && d->sequence == g->sequence;
-        }
-        if (inside)
+    for (size_t i = 0; i < c->count; i++)
+        if (ana_rank_knot(c, i) == ana_rank_knot(c, suspect) && waiting_in(c, g, i))
             return true;
-    }
     return false;
+}
+
+/* Whether the suspect has sent the voter something since its last collective that was not taken. */
+static bool has_sent_ahead(struct ana_case *c, uint32_t thread, size_t suspect, size_t voter)
+{
+    const struct ana_steps *s = ana_case_steps(c, suspect, thread);
+    for (size_t i = s->count; i-- > 0 && (!s->step[i].identity || i + 1 == s->count);)
+        if (s->step[i].to == (uint32_t)voter)
+            return ana_message_left(c, suspect, voter);
+    return false;
+}
+
+static bool needs_all(const struct ana_waiting *waiting)
+{
+    return !waiting->any || strcmp(waiting->call->name, "MPI_Testall") == 0;
+}
+
+/* Whether several of those who wait in the collective have not come to where the suspect is: it is more likely that one
+ * has left something out than that they all have. */
+static bool is_alone_ahead(struct ana_case *c, const struct ana_group *g, struct ana_waiting *waiting)
+{
+    size_t blocker[VOTERS], n = needs_all(waiting) ? ana_waiting_for(c, waiting, blocker, VOTERS) : 0, behind = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct ana_waiting *in = waiting_in(c, g, blocker[i]);
+        if (!in || in->thread != waiting->thread) /* other threads go other ways */
+            return false;
+    }
+    struct ana_range range = ana_members(c->job, g->call.index, g->comm, false);
+    for (size_t m = range.from; m < range.to && m < range.from + VOTERS && n == 1; m++) {
+        size_t index = ana_member(c->job, g->call.index, g->comm, m);
+        behind += index != SIZE_MAX && index != waiting->index && waiting_in(c, g, index) &&
+                  has_sent_ahead(c, waiting->thread, waiting->index, index);
+    }
+    return n + behind >= 2;
 }
 
 /* The one rank that this one waits for: it may be the one that does not do its part.  SIZE_MAX: several. */
@@ -114,27 +157,33 @@ static bool has_left_out(struct ana_case *c, const struct ana_group *g, size_t s
 {
     struct votes votes = {0};
     struct ana_waiting *waiting = ana_rank_waiting(c, suspect);
-    if (!waiting || waiting->kind == ANA_WAITING_FINALIZE || !ana_rank_knot(c, suspect) ||
-        !is_waited_for_there(c, g, suspect))
+    if (!waiting || !ana_rank_knot(c, suspect) || !is_waited_for_there(c, g, suspect))
         return false;
     size_t partner = partner_of(c, waiting), voters = 0;
+    int past = 0;
     struct ana_range range = ana_members(c->job, g->call.index, g->comm, false);
     for (size_t m = range.from; m < range.to && voters < VOTERS; m++) {
         size_t index = ana_member(c->job, g->call.index, g->comm, m);
-        if (index == SIZE_MAX || index == partner || is_missing(g, index))
+        if (index == SIZE_MAX || is_missing(g, index))
             continue;
+        const struct ana_waiting *in = waiting_in(c, g, index);
         voters++;
-        vote(c, g, index, suspect, &votes);
+        past += in ? ana_gone_past(c, in, true, suspect) : 0;
+        if (index != partner)
+            vote(c, g, in, index, suspect, &votes);
     }
+    if (past || waiting->kind == ANA_WAITING_FINALIZE)
+        return past > 0;
     if (partner != SIZE_MAX && votes.straight >= 2)
         votes.left_out += votes.straight;
-    return votes.left_out > votes.on_its_way;
+    return votes.left_out > votes.on_its_way || (g->missing_count == 1 && is_alone_ahead(c, g, waiting));
 }
 
-/* What would explain that a collective does not end: some left it out. */
+/* What would explain that a call does not end: some left out their part. */
 struct guess {
-    const struct ana_group *group;
-    size_t come; /* to it */
+    const struct ana_group *group;    /* it is a collective */
+    const struct ana_waiting *waiter; /* else: who waits for a message */
+    size_t come;                      /* who waits there */
     size_t found, suspect[SUSPECTS];
 };
 
@@ -165,18 +214,64 @@ static struct guess best_guess(struct ana_case *c)
     return best;
 }
 
-bool ana_find_left_out(struct ana_case *c)
+/* The one rank that has gone past the places where others wait for its messages; several are no explanation. */
+static struct guess message_guess(struct ana_case *c)
 {
-    struct guess best = best_guess(c);
-    const struct ana_group *g = best.group;
-    if (!best.found ||
-        !ana_case_settle(c, ANA_CLASS_MISSING, ana_case_certainty(c, best.suspect, best.found), g->lasted_ns))
+    struct guess out = {0};
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        for (uint32_t k = 0; k < p->dependencies && p->blocked && ana_rank_knot(c, p->index) && !p->any; k++) {
+            const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+            size_t suspect = d->kind <= ANA_DEPENDENCY_RECEIVER && !ana_graph_moves(&c->graph, d->node)
+                                 ? ana_dependency_partner(c, d)
+                                 : SIZE_MAX;
+            if (suspect == SIZE_MAX || ana_gone_past(c, p, false, suspect) <= 0)
+                continue;
+            if (out.found && out.suspect[0] != suspect)
+                return (struct guess){0};
+            out.waiter = out.found ? out.waiter : p;
+            out.suspect[0] = suspect;
+            out.found = 1;
+            out.come++;
+        }
+    }
+    return out;
+}
+
+static bool settle(struct ana_case *c, const struct guess *g, enum ana_verdict_class id, int64_t lasted_ns)
+{
+    if (!g->found || !ana_case_settle(c, id, ana_case_certainty(c, g->suspect, g->found), lasted_ns))
         return false;
-    for (size_t i = 0; i < best.found; i++)
-        ana_case_blame(c, best.suspect[i]);
+    for (size_t i = 0; i < g->found; i++)
+        ana_case_blame(c, g->suspect[i]);
     c->out->deadlock = c->out->confidence == ANA_PROVEN;
     if (c->out->deadlock)
         c->out->confidence = ANA_LIKELY; /* that they hang is proven, whose fault it is is not */
+    return true;
+}
+
+static bool message_left_out(struct ana_case *c)
+{
+    struct guess best = message_guess(c);
+    if (!best.found || !settle(c, &best, ANA_CLASS_UNMATCHED, best.waiter->lasted_ns))
+        return false;
+    c->out->summary = (struct ana_fact){ANA_SAY_WENT_PAST,
+                                        .who = ANA_CULPRITS,
+                                        .others = ana_one_rank(best.waiter->index),
+                                        .more = (int64_t)best.come - 1,
+                                        .call = ana_waiting_call(best.waiter),
+                                        .other_call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0]))};
+    return true;
+}
+
+bool ana_find_left_out(struct ana_case *c)
+{
+    if (ana_find_owed(c))
+        return true;
+    struct guess best = best_guess(c);
+    const struct ana_group *g = best.group;
+    if (!best.found || !settle(c, &best, ANA_CLASS_MISSING, g->lasted_ns))
+        return message_left_out(c);
     c->out->summary = (struct ana_fact){ANA_SAY_LEFT_OUT,
                                         .who = ANA_CULPRITS,
                                         .call = {.name = g->call.name},

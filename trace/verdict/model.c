@@ -138,6 +138,14 @@ static size_t all_missing(struct ana_case *c, const struct ana_group *g, size_t 
     return node;
 }
 
+static bool lacks_below(const struct ana_group *g, int32_t place)
+{
+    for (size_t i = 0; i < g->missing_count; i++)
+        if (place >= 0 && g->place[i] < (size_t)place)
+            return true;
+    return false;
+}
+
 /* One node for all who need the same; 0: not made yet, since node 0 is a rank. */
 static size_t shared(struct ana_case *c, struct ana_group *g, bool all)
 {
@@ -166,7 +174,7 @@ static size_t need_of_group(struct ana_case *c, struct ana_group *g, size_t inde
     case TRC_SHAPE_ALL:
         return shared(c, g, true);
     case TRC_SHAPE_PREFIX:
-        return comm && comm->def.rank >= 0 ? all_missing(c, g, (size_t)comm->def.rank) : shared(c, g, false);
+        return comm && lacks_below(g, comm->def.rank) ? all_missing(c, g, (size_t)comm->def.rank) : shared(c, g, false);
     case TRC_SHAPE_TO_ROOT:
         return shared(c, g, root == index);
     case TRC_SHAPE_FROM_ROOT:

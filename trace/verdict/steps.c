@@ -1,8 +1,9 @@
-/* The last steps of a rank: the places in the program from which it made its calls, in order.  Of its thread that has
- * been blocked longest, with the call that it is in as the last step. */
+/* The last steps of a rank: the places in the program from which it made its calls, in order, with the call that it is
+ * in as the last step. */
 #include "trace/util/hash.h"
 #include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define CHUNKS 2u /* of its events that are read: at least 65,000 where they are full */
 
@@ -39,65 +40,92 @@ static void add_step(struct reading *r, const struct trc_sig *sig, uint64_t sequ
     uint64_t *place = ana_map_add(&r->places, sig->site, sig->call, 0);
     if (place && !*place)
         *place = place_of(r->file, sig->site) + ana_hash_text(trc_call(r->file, sig->call)->name);
-    bool collective = sig->flags & TRC_SIG_COLL;
+    const struct trc_comm *comm = trc_comm(r->file, sig->comm);
+    uint64_t identity = ana_comm_identity(r->c->job, r->index, comm);
+    bool collective = sig->flags & TRC_SIG_COLL, message = sig->flags & (TRC_SIG_P2P_IN | TRC_SIG_P2P_OUT);
     s->step[s->count++] = (struct ana_step){
         .place = place ? *place : 0,
-        .identity = collective ? ana_comm_identity(r->c->job, r->index, trc_comm(r->file, sig->comm)) : 0,
-        .sequence = sequence,
+        .identity = collective ? identity : 0,
+        .sequence = collective ? sequence : 0,
+        .channel = message ? identity : 0,
+        .to = sig->flags & TRC_SIG_P2P_OUT ? (uint32_t)ana_partner(r->c->job, r->index, comm, sig->peer) : UINT32_MAX,
+        .from =
+            sig->flags & TRC_SIG_P2P_IN ? (uint32_t)ana_partner(r->c->job, r->index, comm, sig->source) : UINT32_MAX,
+        .tag = sig->tag,
     };
+}
+
+/* Calls of which a loop makes more or fewer, as messages happen to come, tell no place. */
+static bool is_step(const struct reading *r, const struct trc_record *rec)
+{
+    if (rec->kind != TRC_RECORD_EVENT || !rec->sig ||
+        rec->sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED | TRC_SIG_POLL | TRC_SIG_CONTROL))
+        return false;
+    const struct trc_call *call = trc_call(r->file, rec->sig->call);
+    return trc_opclass_is(call->opclass, TRC_FACT_WAITS) && !strstr(call->name, "some");
 }
 
 static void read_steps(struct reading *r, uint32_t thread)
 {
     uint64_t from = 0;
     unsigned chunks = 0;
-    for (size_t i = trc_event_chunks(r->file); i-- > 0 && chunks < CHUNKS;) {
-        struct trc_chunk_info chunk = trc_event_chunk(r->file, i);
+    size_t at = trc_event_chunks(r->file);
+    while (at-- > 0 && chunks < CHUNKS) {
+        struct trc_chunk_info chunk = trc_event_chunk(r->file, at);
         if (chunk.thread != thread)
             continue;
         chunks++;
         from = chunk.first_ticks;
     }
+    r->steps->whole = chunks < CHUNKS && ana_case_events_known(r->c, r->index) && !trc_head(r->file)->recycled_records;
     struct trc_cursor *cursor = chunks ? trc_cursor_open(r->c->job->process[r->index].rank.file, thread) : NULL;
     if (!cursor)
         return;
     trc_cursor_seek(cursor, from);
     for (struct trc_record rec; trc_next(cursor, &rec) == TRC_OK;)
-        if (rec.kind == TRC_RECORD_EVENT && rec.sig &&
-            !(rec.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED | TRC_SIG_POLL | TRC_SIG_CONTROL)) &&
-            trc_opclass_is(trc_call(r->file, rec.sig->call)->opclass, TRC_FACT_WAITS))
+        if (is_step(r, &rec))
             add_step(r, rec.sig, rec.sequence);
     trc_cursor_close(cursor);
 }
 
-const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index)
+/* The waiting operation of that thread, else the longest; NULL: the rank is not blocked. */
+static const struct ana_waiting *waiting_of(struct ana_case *c, size_t index, uint32_t thread)
+{
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].blocked && c->waiting[i].thread == thread)
+            return &c->waiting[i];
+    return ana_rank_waiting(c, index);
+}
+
+const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_t thread)
 {
     static const struct ana_steps none;
-    const struct ana_waiting *waiting = ana_rank_waiting(c, index);
+    const struct ana_waiting *waiting = waiting_of(c, index, thread);
     if (!c->steps)
-        c->steps = calloc(c->count + 1, sizeof(struct ana_steps *));
+        c->steps = calloc(c->waiting_count + 1, sizeof(struct ana_steps *));
     if (!c->steps || !waiting) {
         c->memory |= !c->steps;
         return &none;
     }
-    if (c->steps[index])
-        return c->steps[index];
-    struct ana_steps *steps = calloc(1, sizeof *steps);
-    if (!steps) {
+    struct ana_steps **steps = &c->steps[waiting - c->waiting];
+    if (*steps)
+        return *steps;
+    *steps = calloc(1, sizeof **steps);
+    if (!*steps) {
         c->memory = true;
         return &none;
     }
-    struct reading r = {.c = c, .file = c->job->process[index].rank.file, .index = index, .steps = steps};
+    struct reading r = {.c = c, .file = c->job->process[index].rank.file, .index = index, .steps = *steps};
     ana_map_init(&r.places, sizeof(uint64_t));
     read_steps(&r, waiting->thread);
     add_step(&r, waiting->sig, waiting->sequence);
     ana_map_free(&r.places);
-    return c->steps[index] = steps;
+    return *steps;
 }
 
 void ana_case_free_steps(struct ana_case *c)
 {
-    for (size_t i = 0; c->steps && i < c->count; i++) {
+    for (size_t i = 0; c->steps && i < c->waiting_count; i++) {
         if (c->steps[i])
             free(c->steps[i]->step);
         free(c->steps[i]);

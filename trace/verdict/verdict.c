@@ -43,8 +43,8 @@ static bool (*const detectors[])(struct ana_case *) = {
     ana_find_gone,
     ana_find_gpu,
     ana_find_horovod,
-    ana_find_near,
     ana_find_left_out,
+    ana_find_near,
     ana_find_unmatched,
     ana_find_early_exit,
     ana_find_cycle,
@@ -64,13 +64,13 @@ static bool (*const detectors[])(struct ana_case *) = {
 
 /* These prove by records alone: what they find stays true whatever comes later. */
 static bool (*const proofs[])(struct ana_case *) = {
-    ana_find_mismatch,  ana_find_gpu,        ana_find_near,  ana_find_left_out,
+    ana_find_mismatch,  ana_find_gpu,        ana_find_left_out, ana_find_near,
     ana_find_unmatched, ana_find_early_exit, ana_find_cycle,
 };
 
 /* These need time, too: what they find was so at an earlier moment if nobody has done anything since. */
 static bool (*const standstills[])(struct ana_case *) = {
-    ana_find_mismatch,  ana_find_gpu,        ana_find_near,          ana_find_left_out,
+    ana_find_mismatch,  ana_find_gpu,        ana_find_left_out,      ana_find_near,
     ana_find_unmatched, ana_find_early_exit, ana_find_cycle,         ana_find_live_lock,
     ana_find_missing,   ana_find_inside,     ana_find_init_finalize, ana_find_no_progress,
 };

@@ -185,7 +185,7 @@ struct ana_case {
     size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
-    struct ana_steps **steps; /* by rank index; NULL: nobody has asked */
+    struct ana_steps **steps; /* by waiting; NULL: nobody has asked */
     uint8_t *gone;            /* by rank index: died, or stopped, before the end: it does nothing more */
     uint8_t *moved;           /* it did something between the samples */
     struct ana_graph graph;   /* its nodes 0 .. count - 1 are the ranks */
@@ -271,16 +271,29 @@ void ana_last_events_free(struct ana_last_events *last_events);
 /* steps.c */
 struct ana_step {
     uint64_t place;              /* in the program: the same number on all ranks */
-    uint64_t identity, sequence; /* of a collective */
+    uint64_t identity, sequence; /* of a collective; 0 */
+    uint64_t channel;            /* of a message: the identity of its communicator */
+    uint32_t to, from;           /* whom it is sent to, whom it is received from; UINT32_MAX: nobody, or not known */
+    int32_t tag;                 /* of what is sent */
 };
 struct ana_steps {
     struct ana_step *step;
     size_t count;
+    bool whole; /* the first one is the thread's first */
 };
-/* The last steps of a blocked rank, read when they are first asked for.  Never NULL: empty when out of memory. */
-const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index);
+/* The last steps of a blocked rank, read when they are first asked for: of its thread `thread` or, where that is not
+ * blocked, of the one that has been blocked longest.  Never NULL: empty when out of memory. */
+const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_t thread);
 /* Frees all steps. */
 void ana_case_free_steps(struct ana_case *c);
+
+/* order.c */
+/* Whether `suspect`, whom `waiter` waits for, has gone past the place in the program where that waits: 1 it has; -1 it
+ * is on its way there, or has done its part; 0 not known. */
+int ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect);
+
+/* owed.c: a rank waits for a message from any source, and one of the others has not sent what it owes. */
+bool ana_find_owed(struct ana_case *c);
 
 /* pair.c */
 /* Finds whether what a dependency needs is under way (dependency->met), and what came instead. */
@@ -437,7 +450,7 @@ bool ana_find_truncated(struct ana_case *c); /* a message was longer than the ro
 /* Ranks came to MPI_Finalize while others wait for them. */
 bool ana_find_early_exit(struct ana_case *c);
 bool ana_find_live_lock(struct ana_case *c); /* a rank makes calls that complete nothing, and others wait for it */
-bool ana_find_left_out(struct ana_case *c);  /* a rank went past a collective in which the others wait */
+bool ana_find_left_out(struct ana_case *c);  /* a rank left out its part of what the others wait for */
 /* Ranks wait for each other in a circle. */
 bool ana_find_cycle(struct ana_case *c);
 /* A rank has not come to a collective that others wait in. */

@@ -1,0 +1,165 @@
+/* Who owes a message that a rank waits for from any source: of those that it exchanges messages with in turns, the one
+ * that has taken its turn once more than it has sent. */
+#include "trace/verdict/verdict_impl.h"
+#include <stdlib.h>
+
+enum { DEBTORS = 4, PLACES = 8 };
+
+/* What one of them has exchanged with the one who waits. */
+struct turns {
+    size_t index;
+    const struct ana_steps *steps;
+    int64_t sent;  /* messages such as the one that is waited for */
+    int64_t taken; /* receives begun from there that follow such a message elsewhere, or before */
+    int64_t owes;  /* taken - sent */
+};
+
+/* Who waits, for what, and the others. */
+struct center {
+    const struct ana_waiting *waiting;
+    const struct ana_dependency *message;
+    struct turns *turns;
+    size_t others, peers;   /* members; those of them that take part */
+    uint64_t place[PLACES]; /* where answers are received */
+    size_t places;
+};
+
+static bool sends(const struct center *m, const struct ana_step *s)
+{
+    return s->to == (uint32_t)m->waiting->index && s->channel == m->message->identity &&
+           (m->message->tag == TRC_TAG_ANY || m->message->tag == s->tag);
+}
+
+static bool receives(const struct center *m, const struct ana_step *s)
+{
+    return s->from == (uint32_t)m->waiting->index && s->channel == m->message->identity;
+}
+
+static bool is_answer_place(const struct center *m, uint64_t place)
+{
+    for (size_t i = 0; i < m->places; i++)
+        if (m->place[i] == place)
+            return true;
+    return false;
+}
+
+/* Counts what a peer has sent, and notes where it receives next after that. */
+static void count_sent(struct center *m, struct turns *t)
+{
+    bool sent = false;
+    for (size_t i = 0; i < t->steps->count; i++) {
+        const struct ana_step *s = &t->steps->step[i];
+        if (sent && receives(m, s) && !is_answer_place(m, s->place) && m->places < PLACES)
+            m->place[m->places++] = s->place;
+        if (sends(m, s) || receives(m, s))
+            sent = sends(m, s);
+        t->sent += sends(m, s) && i + 1 < t->steps->count;
+    }
+}
+
+static void count_taken(const struct center *m, struct turns *t)
+{
+    for (size_t i = 0; i < t->steps->count; i++)
+        t->taken += receives(m, &t->steps->step[i]) && is_answer_place(m, t->steps->step[i].place);
+    t->owes = t->taken - t->sent;
+}
+
+static int by_owes(const void *a, const void *b)
+{
+    const struct turns *x = a, *y = b;
+    return x->owes != y->owes ? (x->owes > y->owes) - (x->owes < y->owes)
+                              : (x->index > y->index) - (x->index < y->index);
+}
+
+/* What most of them owe: that is how the program does it.  Of two, who owes less is right. */
+static int64_t usual_debt(struct center *m)
+{
+    qsort(m->turns, m->peers, sizeof *m->turns, by_owes);
+    return m->turns[(m->peers - 1) / 2].owes;
+}
+
+static void find_peers(struct ana_case *c, struct center *m)
+{
+    const struct trc_comm *comm = m->message->comm;
+    struct ana_range range = ana_members(c->job, m->waiting->index, comm, comm->def.remote_size > 0);
+    for (size_t i = range.from; i < range.to && m->peers < c->count; i++) {
+        size_t index = ana_member(c->job, m->waiting->index, comm, i);
+        const struct ana_steps *steps =
+            index == SIZE_MAX || index == m->waiting->index ? NULL : ana_case_steps(c, index, m->waiting->thread);
+        m->others += index != m->waiting->index;
+        if (steps && steps->count)
+            m->turns[m->peers++] = (struct turns){.index = index, .steps = steps};
+    }
+    for (size_t i = 0; i < m->peers; i++)
+        count_sent(m, &m->turns[i]);
+    size_t part = 0; /* those that take part */
+    for (size_t i = 0; i < m->peers; i++) {
+        count_taken(m, &m->turns[i]);
+        if (m->turns[i].sent || m->turns[i].taken || m->others == 1)
+            m->turns[part++] = m->turns[i];
+    }
+    m->peers = part;
+}
+
+/* Between two ranks alone: since their last collective the one who waits has sent something, which the other has taken,
+ * and that now receives once more. */
+static bool owes_alone(struct ana_case *c, const struct center *m, const struct turns *t)
+{
+    const struct ana_steps *own = ana_case_steps(c, m->waiting->index, m->waiting->thread);
+    bool gave = false, took = false;
+    for (size_t i = own->count; i-- > 1 && !own->step[i - 1].identity && !gave;)
+        gave = own->step[i - 1].to == (uint32_t)t->index && own->step[i - 1].channel == m->message->identity;
+    if (!t->steps->count || !receives(m, &t->steps->step[t->steps->count - 1]))
+        return false;
+    for (size_t i = t->steps->count;
+         i-- > 1 && !t->steps->step[i - 1].identity && !took && !sends(m, &t->steps->step[i - 1]);)
+        took = receives(m, &t->steps->step[i - 1]);
+    return gave && took;
+}
+
+static bool say_owed(struct ana_case *c, struct center *m)
+{
+    int64_t usual = m->peers ? usual_debt(m) : 0;
+    size_t debtors = m->peers == 1 && m->others == 1 && owes_alone(c, m, &m->turns[0]);
+    while (debtors < m->peers && m->turns[m->peers - 1 - debtors].owes > usual)
+        debtors++;
+    if (!debtors || debtors > DEBTORS || (debtors > 1 && debtors * 2 > m->peers) ||
+        !ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, &m->waiting->index, 1), m->waiting->lasted_ns))
+        return false;
+    c->out->deadlock = c->out->confidence == ANA_PROVEN;
+    c->out->confidence = ANA_LIKELY; /* that the others do so is a habit */
+    const struct turns *last = &m->turns[m->peers - 1];
+    for (size_t i = 0; i < debtors; i++)
+        ana_case_blame(c, m->turns[m->peers - 1 - i].index);
+    c->out->summary = (struct ana_fact){ANA_SAY_OWES, .who = ANA_CULPRITS, .others = ana_one_rank(m->waiting->index),
+                                        .message = m->message};
+    ana_case_fact(c, (struct ana_fact){ANA_SAY_TURNS, .who = ana_one_rank(last->index),
+                                       .others = ana_one_rank(m->waiting->index), .count = last->taken,
+                                       .of = last->sent, .number = usual});
+    return true;
+}
+
+static bool find_owed(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *d)
+{
+    struct center m = {.waiting = p, .message = d, .turns = calloc(c->count + 1, sizeof(struct turns))};
+    c->memory |= !m.turns;
+    if (m.turns)
+        find_peers(c, &m);
+    bool found = m.turns && say_owed(c, &m);
+    free(m.turns);
+    return found;
+}
+
+bool ana_find_owed(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        for (uint32_t k = 0; k < p->dependencies && p->blocked && ana_rank_knot(c, p->index); k++) {
+            const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+            if (d->kind == ANA_DEPENDENCY_MESSAGE && d->peer == TRC_PEER_ANY && d->comm && d->met <= 0 &&
+                find_owed(c, p, d))
+                return true;
+        }
+    }
+    return false;
+}
