@@ -58,8 +58,8 @@ static size_t find_sent_less(struct ana_case *c, size_t center, const size_t *pe
         if (!ana_agree(&sent[i], &most) && sent[i].term[0] < most.term[0])
             out[found++] = peer[i];
     if (found)
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_SENT_FEWER, .who = ana_case_ranks(c, out, found),
-                                           .others = ana_one_rank(center)});
+        ana_case_fact(
+            c, (struct ana_fact){ANA_SAY_SENT_FEWER, .who = ana_ranks_at(out, found), .others = ana_one_rank(center)});
     free(sent);
     return found;
 }
@@ -97,25 +97,17 @@ static bool waits_for(struct ana_case *c, size_t index, size_t center, size_t *r
 bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n)
 {
     size_t center = find_center(c, path, n), peers = 0, waiting = 0, found = 0;
-    if (center == SIZE_MAX)
-        return false;
-    size_t *peer = calloc(c->count + 1, sizeof *peer), *out = calloc(c->count + 1, sizeof *out);
-    c->memory |= !peer || !out;
-    for (size_t i = 0; peer && out && i < c->count; i++)
+    size_t *peer = ana_case_room(c), *out = ana_case_room(c);
+    for (size_t i = 0; peer && out && center != SIZE_MAX && i < c->count; i++)
         if (i != center && ana_rank_knot(c, i) == ana_rank_knot(c, center)) {
             peer[peers++] = i;
             waiting += waits_for(c, i, center, out);
         }
-    bool star = peers >= 2 && waiting * 2 > peers;
-    if (star)
-        found = find_elsewhere(c, peer, peers, out);
-    if (star && !found)
+    if (peers < 2 || waiting * 2 <= peers)
+        return false;
+    found = find_elsewhere(c, peer, peers, out);
+    if (!found)
         found = find_sent_less(c, center, peer, peers, out);
-    for (size_t i = 0; i < found; i++)
-        ana_case_blame(c, out[i]);
-    if (star && !found)
-        ana_case_blame(c, center);
-    free(peer);
-    free(out);
-    return star;
+    ana_case_blame_all(c, found ? ana_ranks_at(out, found) : ana_one_rank(center));
+    return true;
 }

@@ -1,6 +1,5 @@
 /* Ranks that came to MPI_Finalize while others wait for them. */
 #include "trace/verdict/verdict_impl.h"
-#include <stdlib.h>
 
 static bool finalizes(const struct ana_case *c, size_t index)
 {
@@ -12,7 +11,7 @@ static bool finalizes(const struct ana_case *c, size_t index)
 
 /* Who waits for ranks that have left. */
 struct left {
-    bool *by; /* by rank index: it has left, and somebody waits for it */
+    size_t *by; /* by rank index: how many wait for it, who has left */
     size_t *edges, waiters;
     struct ana_waiting *first; /* the first of the waiters */
     int64_t lasted_ns;         /* of the youngest of them */
@@ -27,7 +26,7 @@ static void look_for_waiters(struct ana_case *c, struct left *left)
         size_t n = ana_waiting_for(c, p, left->edges, c->count), gone = 0;
         for (size_t k = 0; k < n; k++)
             if (finalizes(c, left->edges[k])) {
-                left->by[left->edges[k]] = true;
+                left->by[left->edges[k]]++;
                 gone++;
             }
         if (gone == 0)
@@ -56,15 +55,8 @@ static bool say_left(struct ana_case *c, const struct left *left)
 
 bool ana_find_early_exit(struct ana_case *c)
 {
-    struct left left = {.by = calloc(c->count + 1, sizeof *left.by),
-                        .edges = calloc(c->count + 1, sizeof *left.edges),
-                        .lasted_ns = INT64_MAX};
+    struct left left = {.by = ana_case_room(c), .edges = ana_case_room(c), .lasted_ns = INT64_MAX};
     if (left.by && left.edges)
         look_for_waiters(c, &left);
-    else
-        c->memory = true;
-    bool found = left.first && say_left(c, &left);
-    free(left.by);
-    free(left.edges);
-    return found;
+    return left.first && say_left(c, &left);
 }

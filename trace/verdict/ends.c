@@ -1,6 +1,5 @@
 /* Jobs that hang in MPI_Init or MPI_Finalize, and processes that live on after it. */
 #include "trace/verdict/verdict_impl.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* On a busy machine MPI_Init may take many seconds, and on many hosts a minute. */
@@ -23,9 +22,9 @@ struct door {
     const char *call;
 };
 
-static bool open_door(const struct ana_case *c, enum trc_opclass opclass, struct door *door)
+static bool open_door(struct ana_case *c, enum trc_opclass opclass, struct door *door)
 {
-    *door = (struct door){.index = calloc(c->count + 1, sizeof *door->index), .lasted_ns = INT64_MAX};
+    *door = (struct door){.index = ana_case_room(c), .lasted_ns = INT64_MAX};
     for (size_t i = 0; door->index && i < c->count; i++) {
         int64_t lasted = blocked_in(c, i, opclass);
         bool known = ana_case_known(c, i) || trc_head(c->job->process[i].rank.file)->init_ticks;
@@ -87,13 +86,14 @@ bool ana_case_starting(const struct ana_case *c)
 }
 
 /* Tells who does not come out of this door. */
-static void say_inside(struct ana_case *c, const struct door *door, bool blame, enum ana_sentence next)
+static void say_inside(struct ana_case *c, const struct door *door, enum ana_sentence next)
 {
-    for (size_t i = 0; blame && i < door->inside; i++)
-        ana_case_blame(c, door->index[i]);
-    c->out->summary = (struct ana_fact){
-        door->past ? ANA_SAY_SOME_INSIDE : ANA_SAY_ALL_INSIDE, .who = ana_case_ranks(c, door->index, door->inside),
-        .call = {.name = door->call}, .number = (int64_t)(door->past ? door->past : door->inside)};
+    struct ana_ranks inside = ana_ranks_at(door->index, door->inside);
+    if (door->past)
+        ana_case_blame_all(c, inside);
+    c->out->summary =
+        (struct ana_fact){door->past ? ANA_SAY_SOME_INSIDE : ANA_SAY_ALL_INSIDE, .who = inside,
+                          .call = {.name = door->call}, .number = (int64_t)(door->past ? door->past : door->inside)};
     c->out->next = (struct ana_fact){.id = next};
 }
 
@@ -126,7 +126,7 @@ static bool stuck_in_init(struct ana_case *c, const struct door *door)
     if (missing && !door->past)
         say_not_started(c, door, missing, list);
     else
-        say_inside(c, door, door->past > 0, ANA_SAY_NEXT_START);
+        say_inside(c, door, ANA_SAY_NEXT_START);
     return true;
 }
 
@@ -138,28 +138,22 @@ static bool stuck_in_finalize(struct ana_case *c, const struct door *door)
     if (door->inside < left || c->count < c->job->world_size ||
         !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
         return false;
-    say_inside(c, door, door->past > 0, ANA_SAY_NEXT_FINALIZE);
+    say_inside(c, door, ANA_SAY_NEXT_FINALIZE);
     return true;
 }
 
 bool ana_find_init_finalize(struct ana_case *c)
 {
     struct door door;
-    bool found = open_door(c, TRC_OP_INIT, &door) && stuck_in_init(c, &door);
-    free(door.index);
-    if (found)
-        return true;
-    found = open_door(c, TRC_OP_FINALIZE, &door) && stuck_in_finalize(c, &door);
-    free(door.index);
-    return found;
+    return (open_door(c, TRC_OP_INIT, &door) && stuck_in_init(c, &door)) ||
+           (open_door(c, TRC_OP_FINALIZE, &door) && stuck_in_finalize(c, &door));
 }
 
 /* All have finalized, and somebody's process is still there, doing nothing. */
 bool ana_find_living_on(struct ana_case *c)
 {
-    size_t *index = calloc(c->count + 1, sizeof *index), n = 0, done = 0;
+    size_t *index = ana_case_room(c), n = 0, done = 0;
     int64_t lasted = INT64_MAX;
-    c->memory |= !index;
     for (size_t i = 0; index && i < c->count; i++) {
         const struct ana_rank *r = &c->job->process[i].rank;
         int64_t now = c->job->process[i].heartbeat_ns;
@@ -170,13 +164,10 @@ bool ana_find_living_on(struct ana_case *c)
         lasted = now - r->end_ns < lasted ? now - r->end_ns : lasted;
     }
     /* Two samples, as for all that runs. */
-    bool found =
-        n && done == c->count && c->samples->taken >= 2 && ana_case_settle(c, ANA_CLASS_LIVES_ON, ANA_LIKELY, lasted);
-    for (size_t i = 0; found && i < n; i++)
-        ana_case_blame(c, index[i]);
-    free(index);
-    if (!found)
+    if (n == 0 || done < c->count || c->samples->taken < 2 ||
+        !ana_case_settle(c, ANA_CLASS_LIVES_ON, ANA_LIKELY, lasted))
         return false;
+    ana_case_blame_all(c, ana_ranks_at(index, n));
     c->out->summary = (struct ana_fact){ANA_SAY_LIVES_ON, .who = ANA_CULPRITS};
     ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_ALL_FINALIZED});
     return true;

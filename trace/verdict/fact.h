@@ -27,6 +27,11 @@ static inline struct ana_ranks ana_one_rank(size_t index)
     return (struct ana_ranks){.first = index, .n = index != SIZE_MAX};
 }
 
+/* `n` ranks at `index`, ascending. */
+static inline struct ana_ranks ana_ranks_at(const size_t *index, size_t n)
+{
+    return (struct ana_ranks){.index = index, .n = n};
+}
 /* The index of the i-th of them, i < ranks.n. */
 static inline size_t ana_rank_at(struct ana_ranks ranks, size_t i)
 {

@@ -56,19 +56,24 @@ void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, s
     ana_case_fact(c, (struct ana_fact){ANA_SAY_SAME_PLACE, .number = fact.number, .comm = fact.comm});
 }
 
+void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks)
+{
+    for (size_t i = 0; i < ranks.n; i++)
+        ana_case_blame(c, ana_rank_at(ranks, i));
+}
+
 /* ---- what lives as long as the case ----------------------------------------------------------------------------- */
 
-/* Memory of the case, freed with it; NULL: out of memory. */
-static void *keep(struct ana_case *c, const void *from, size_t size)
+/* Memory of the case, all 0; NULL: out of memory. */
+static void *keep(struct ana_case *c, size_t size)
 {
-    struct ana_kept *kept = malloc(sizeof *kept + size);
+    struct ana_kept *kept = calloc(1, sizeof *kept + size);
     if (!kept) {
         c->memory = true;
         return NULL;
     }
     kept->before = c->kept;
     c->kept = kept;
-    memcpy(kept + 1, from, size);
     return kept + 1;
 }
 
@@ -81,13 +86,21 @@ void ana_case_free_kept(struct ana_case *c)
     }
 }
 
+size_t *ana_case_room(struct ana_case *c)
+{
+    return keep(c, (c->count + 1) * sizeof(size_t));
+}
+
 struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t n)
 {
-    const size_t *kept = n ? keep(c, index, n * sizeof *index) : NULL;
+    size_t *kept = n ? keep(c, n * sizeof *kept) : NULL;
+    if (kept)
+        memcpy(kept, index, n * sizeof *kept);
     return (struct ana_ranks){.index = kept, .n = kept ? n : 0};
 }
 
 const char *ana_case_text(struct ana_case *c, const char *text)
 {
-    return keep(c, text, strlen(text) + 1);
+    char *kept = keep(c, strlen(text) + 1);
+    return kept ? strcpy(kept, text) : NULL;
 }

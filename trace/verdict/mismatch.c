@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define MEMBERS_MAX 64u /* of a communicator, whose past records are compared */
-#define BACK        8u  /* collectives before the one that hangs that are compared too: it may have gone wrong there */
+#define GROUPS_MAX  64u
+#define BACK        8u /* collectives before the one that hangs that are compared too: it may have gone wrong there */
 
 /* What all ranks of one collective must agree on, as terms of struct ana_agreed. */
 enum { CALL, ROOT, BYTES };
@@ -71,15 +72,6 @@ static uint64_t call_term(const struct trc_call *call, bool strict)
            !!strstr(call->name, "_init");
 }
 
-/* A collective that somebody is inside, or has started and waits for. */
-struct spot {
-    uint64_t identity, sequence;
-    const struct trc_comm *comm;
-    int64_t lasted_ns; /* of the youngest wait for it */
-    bool blocked;
-    bool sure; /* some wait can only end with it */
-};
-
 static void join(struct meeting *m, const struct trc_comm *comm, size_t who, struct record record)
 {
     const struct trc_sig *sig = record.sig;
@@ -102,15 +94,15 @@ static const struct ana_last_collective *find_past(struct ana_case *c, size_t in
 }
 
 /* Collects all records of one collective: of ranks inside it, and of those that completed or started it. */
-static void meet(struct ana_case *c, const struct spot *spot, uint64_t sequence, bool past, struct meeting *m)
+static void meet(struct ana_case *c, const struct ana_group *g, uint64_t sequence, bool past, struct meeting *m)
 {
     m->count = 0;
     m->doubt = false;
-    for (size_t i = 0; i < c->waiting_count && sequence == spot->sequence; i++) {
+    for (size_t i = 0; i < c->waiting_count && sequence == g->sequence; i++) {
         const struct ana_waiting *p = &c->waiting[i];
-        if (p->kind != ANA_WAITING_COLLECTIVE || p->sequence != sequence || p->identity != spot->identity)
+        if (p->kind != ANA_WAITING_COLLECTIVE || p->sequence != sequence || p->identity != g->identity)
             continue;
-        join(m, spot->comm, p->index, (struct record){p->call, p->sig});
+        join(m, g->comm, p->index, (struct record){p->call, p->sig});
         m->doubt |= trc_order_in_doubt(p->comm, sequence);
     }
     size_t inside = m->count, looked = 0;
@@ -119,11 +111,11 @@ static void meet(struct ana_case *c, const struct spot *spot, uint64_t sequence,
             k++;
         if (k < inside && m->terms[k].who == i)
             continue;
-        const struct ana_last_collective *one = find_past(c, i, spot->identity, sequence);
+        const struct ana_last_collective *one = find_past(c, i, g->identity, sequence);
         looked++;
         if (!one)
             continue;
-        join(m, spot->comm, i, (struct record){one->call, &one->sig});
+        join(m, g->comm, i, (struct record){one->call, &one->sig});
         m->doubt |= one->doubt;
     }
 }
@@ -143,14 +135,14 @@ static int64_t value_of(const struct ana_agreed *terms, size_t term)
     return term == ROOT ? (int32_t)terms->term[ROOT] : (int64_t)terms->term[BYTES];
 }
 
-static void say(struct ana_case *c, const struct spot *spot, uint64_t sequence, const struct meeting *m,
+static void say(struct ana_case *c, const struct ana_group *g, uint64_t sequence, const struct meeting *m,
                 const struct ana_difference *d)
 {
     static const enum ana_sentence says[] = {
         [CALL] = ANA_SAY_OTHER_CALL, [ROOT] = ANA_SAY_OTHER_ROOT, [BYTES] = ANA_SAY_OTHER_DATA};
     const size_t both[] = {d->odd, d->usual};
     struct ana_fact fact = {says[d->term], .call = {.name = m->record[d->odd].call->name},
-                            .other_call = {.name = m->record[d->usual].call->name}, .comm = spot->comm,
+                            .other_call = {.name = m->record[d->usual].call->name}, .comm = g->comm,
                             .number = (int64_t)sequence + 1};
     if (d->term != CALL) {
         fact.count = value_of(&m->terms[d->odd], d->term);
@@ -183,10 +175,10 @@ static void say_no_root(struct ana_case *c, const struct trc_comm *comm, const s
                                         .count = comm->def.size, .of = comm->def.remote_size};
 }
 
-static bool judge(struct ana_case *c, const struct spot *spot, uint64_t sequence, const struct meeting *m)
+static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequence, const struct meeting *m)
 {
-    const struct trc_comm *comm = spot->comm;
-    bool all = sequence == spot->sequence && m->count >= (size_t)comm->def.size + (size_t)comm->def.remote_size;
+    const struct trc_comm *comm = g->comm;
+    bool all = sequence == g->sequence && m->count >= (size_t)comm->def.size + (size_t)comm->def.remote_size;
     struct ana_difference d = compare(c, m, false);
     bool strict = d.odds == 0 && all; /* all are inside and none comes out: this time it did not complete */
     if (strict)
@@ -194,8 +186,8 @@ static bool judge(struct ana_case *c, const struct spot *spot, uint64_t sequence
     bool rootless = d.odds == 0 && has_no_root(comm, m);
     if (d.odds == 0 && !rootless)
         return false;
-    enum ana_confidence confidence = spot->sure && (!strict || rootless) ? ANA_PROVEN : ANA_LIKELY;
-    if (!ana_case_settle(c, ANA_CLASS_MISMATCHED, confidence, spot->lasted_ns)) {
+    enum ana_confidence confidence = g->sure && (!strict || rootless) ? ANA_PROVEN : ANA_LIKELY;
+    if (!ana_case_settle(c, ANA_CLASS_MISMATCHED, confidence, g->waited_ns == INT64_MAX ? 0 : g->waited_ns)) {
         if (c->live || strict)
             return false; /* it goes on for now */
         c->out->state = ANA_VERDICT_ABORTED;
@@ -205,7 +197,7 @@ static bool judge(struct ana_case *c, const struct spot *spot, uint64_t sequence
     if (rootless)
         say_no_root(c, comm, m);
     else
-        say(c, spot, sequence, m, &d);
+        say(c, g, sequence, m, &d);
     return true;
 }
 
@@ -220,65 +212,29 @@ static bool worth_it(const struct ana_case *c)
     return false;
 }
 
-static void add_spot(struct ana_case *c, struct ana_map *spots, struct spot one)
+/* Looks at those collectives in which somebody is `blocked`, or at the others. */
+static bool find_in(struct ana_case *c, struct meeting *m, bool blocked)
 {
-    struct spot *spot = ana_map_add(spots, one.identity, one.sequence, 0);
-    if (!spot) {
-        c->memory = true;
-        return;
+    bool past = blocked || !c->live;
+    for (size_t i = 0; i < c->groups.count && i < GROUPS_MAX; i++) {
+        const struct ana_group *g = ana_group_at(c, i);
+        if ((g->waited_ns != INT64_MAX) != blocked)
+            continue;
+        for (uint64_t back = 0; back <= (past ? BACK : 0) && back <= g->sequence; back++) {
+            meet(c, g, g->sequence - back, past, m);
+            if (!m->doubt && judge(c, g, g->sequence - back, m))
+                return true;
+        }
     }
-    bool first = !spot->comm, younger = one.blocked && (!spot->blocked || one.lasted_ns < spot->lasted_ns);
-    one.sure |= spot->sure;
-    one.blocked |= spot->blocked;
-    if (!first && !younger)
-        one.lasted_ns = spot->lasted_ns;
-    *spot = one;
-}
-
-/* Adds the collectives that a rank has started and waits for; one of several may end the wait. */
-static void add_started(struct ana_case *c, struct ana_map *spots, struct ana_waiting *p)
-{
-    ana_waiting_dependencies(c, p);
-    for (uint32_t i = 0; i < p->dependencies; i++) {
-        const struct ana_dependency *w = &c->dependency[p->first_dependency + i];
-        if (w->kind == ANA_DEPENDENCY_COLLECTIVE && w->comm)
-            add_spot(c, spots,
-                     (struct spot){w->identity, w->sequence, w->comm, p->lasted_ns, true,
-                                   p->kind == ANA_WAITING_MESSAGES && (p->dependencies == 1 || !p->any)});
-    }
-}
-
-static void find_spots(struct ana_case *c, struct ana_map *spots)
-{
-    for (size_t i = 0; i < c->waiting_count && spots->count < MEMBERS_MAX; i++) {
-        struct ana_waiting *p = &c->waiting[i];
-        if (p->kind == ANA_WAITING_COLLECTIVE && p->comm)
-            add_spot(c, spots,
-                     (struct spot){p->identity, p->sequence, p->comm, p->blocked ? p->lasted_ns : 0, p->blocked, true});
-        else if (p->blocked && (p->kind == ANA_WAITING_MESSAGES || p->kind == ANA_WAITING_POLL))
-            add_started(c, spots, p);
-    }
+    return false;
 }
 
 bool ana_find_mismatch(struct ana_case *c)
 {
     size_t most = c->waiting_count + MEMBERS_MAX;
     struct meeting m = {.record = calloc(most, sizeof *m.record), .terms = calloc(most, sizeof *m.terms)};
-    struct ana_map spots;
-    bool found = false;
     c->memory |= !m.record || !m.terms;
-    ana_map_init(&spots, sizeof(struct spot));
-    if (m.record && m.terms && worth_it(c))
-        find_spots(c, &spots);
-    for (size_t i = 0; i < spots.count && !found; i++) {
-        const struct spot *spot = ana_map_value(&spots, i);
-        bool past = spot->blocked || !c->live;
-        for (uint64_t back = 0; back <= (past ? BACK : 0) && back <= spot->sequence && !found; back++) {
-            meet(c, spot, spot->sequence - back, past, &m);
-            found = !m.doubt && judge(c, spot, spot->sequence - back, &m);
-        }
-    }
-    ana_map_free(&spots);
+    bool found = m.record && m.terms && worth_it(c) && (find_in(c, &m, true) || find_in(c, &m, false));
     free(m.record);
     free(m.terms);
     return found;

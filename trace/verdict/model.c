@@ -24,17 +24,20 @@ struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t
     return ana_map_find(&c->groups, identity, sequence, 0);
 }
 
-/* Somebody is in it, or has started it and waits. */
+/* Somebody is in it, or has started it and waits; `needed`: nothing else can end that wait. */
 static void enter_group(struct ana_group *g, const struct ana_waiting *p, const struct trc_comm *comm,
-                        struct ana_call call, bool blocked)
+                        struct ana_call call, bool needed)
 {
     if (g->inside++ == 0) {
         g->comm = comm;
         g->call = call;
-        g->lasted_ns = INT64_MAX;
+        g->lasted_ns = g->waited_ns = INT64_MAX;
     }
-    g->blocked |= blocked;
-    if (blocked && p->lasted_ns < g->lasted_ns)
+    g->sure |= p->kind == ANA_WAITING_COLLECTIVE || (p->kind == ANA_WAITING_MESSAGES && needed);
+    g->blocked |= needed && p->blocked;
+    if (p->blocked && p->lasted_ns < g->waited_ns)
+        g->waited_ns = p->lasted_ns;
+    if (p->blocked && needed && p->lasted_ns < g->lasted_ns)
         g->lasted_ns = p->lasted_ns;
 }
 
@@ -54,7 +57,7 @@ static bool add_to_group(struct ana_case *c, struct ana_waiting *p)
     struct ana_group *g = add_group(c, p->identity, p->sequence);
     if (!g)
         return false;
-    enter_group(g, p, p->comm, ana_waiting_call(p), p->blocked);
+    enter_group(g, p, p->comm, ana_waiting_call(p), true);
     p->group = (uint32_t)(g - (struct ana_group *)c->groups.values);
     return true;
 }
@@ -194,8 +197,8 @@ static size_t need_of_started(struct ana_case *c, const struct ana_waiting *p, s
     struct ana_group *g = d->comm ? add_group(c, d->identity, d->sequence) : NULL;
     if (!g)
         return SIZE_MAX;
-    bool needed = p->blocked && (p->dependencies == 1 || !p->any);
-    enter_group(g, p, d->comm, (struct ana_call){r->call->name, r->call->opclass, d->index, &r->sig}, needed);
+    enter_group(g, p, d->comm, (struct ana_call){r->call->name, r->call->opclass, d->index, &r->sig},
+                p->dependencies == 1 || !p->any);
     find_missing(c, g);
     return need_of_group(c, g, d->index, d->comm, r->call, &r->sig);
 }

@@ -1,7 +1,6 @@
 /* Processes that stopped together: stopped by a signal, frozen, or silent where only a heartbeat can be seen.  deaths.c
  * judges a single one that others wait for. */
 #include "trace/verdict/verdict_impl.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define TOGETHER_NS 1000000000
@@ -101,8 +100,7 @@ static void settle(struct ana_case *c, const struct crowd *crowd, enum ana_confi
     c->out->id = ANA_CLASS_DEAD;
     c->out->confidence = confidence;
     c->out->since_ns = crowd->since_ns;
-    for (size_t i = 0; i < crowd->n; i++)
-        ana_case_blame(c, crowd->index[i]);
+    ana_case_blame_all(c, ana_ranks_at(crowd->index, crowd->n));
 }
 
 static void say(struct ana_case *c, const struct crowd *crowd)
@@ -135,27 +133,22 @@ static void say(struct ana_case *c, const struct crowd *crowd)
 
 bool ana_find_stopped(struct ana_case *c)
 {
-    struct crowd crowd = {.index = calloc(c->count + 1, sizeof *crowd.index)};
-    bool found = false;
-    c->memory |= !crowd.index;
-    if (c->live && crowd.index) {
-        look(c, &crowd);
-        bool all = crowd.n == crowd.left;
-        found = crowd.n && !crowd.dead && crowd.since_ns >= c->rules.proof_ns &&
-                (all || (crowd.n > 1 && ana_anybody_waits(c)));
-        if (found)
-            say(c, &crowd);
-    }
-    free(crowd.index);
-    return found;
+    struct crowd crowd = {.index = ana_case_room(c)};
+    if (!c->live || !crowd.index)
+        return false;
+    look(c, &crowd);
+    if (crowd.n == 0 || crowd.dead || crowd.since_ns < c->rules.proof_ns ||
+        (crowd.n < crowd.left && (crowd.n == 1 || !ana_anybody_waits(c))))
+        return false;
+    say(c, &crowd);
+    return true;
 }
 
 /* A host failed, or its ranks were stopped: afterwards the files tell no difference. */
 bool ana_find_host(struct ana_case *c)
 {
-    struct crowd crowd = {.index = calloc(c->count + 1, sizeof *crowd.index)};
+    struct crowd crowd = {.index = ana_case_room(c)};
     int64_t first = INT64_MAX, last = INT64_MIN;
-    c->memory |= !crowd.index;
     for (size_t i = 0; !c->live && crowd.index && i < c->count; i++) {
         int64_t end = c->job->process[i].rank.end_ns;
         crowd.left += !ana_case_ended(c, i);
@@ -166,33 +159,29 @@ bool ana_find_host(struct ana_case *c)
         last = end > last ? end : last;
     }
     place(c, &crowd);
-    bool found = crowd.n > 1 && crowd.n < crowd.left && crowd.one_host && crowd.whole_host &&
-                 last - first < TOGETHER_NS && ana_anybody_waits(c) && !ana_hung_before(c, first);
-    if (found) {
-        crowd.since_ns = c->job->end_ns - last;
-        c->out->summary = fact_of(c, &crowd, ANA_SAY_CROWD_GONE);
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_HOST_FIRST, .time = crowd.since_ns});
-        settle(c, &crowd, ANA_PROVEN);
-    }
-    free(crowd.index);
-    return found;
+    if (crowd.n < 2 || crowd.n == crowd.left || !crowd.one_host || !crowd.whole_host || last - first >= TOGETHER_NS ||
+        !ana_anybody_waits(c) || ana_hung_before(c, first))
+        return false;
+    crowd.since_ns = c->job->end_ns - last;
+    c->out->summary = fact_of(c, &crowd, ANA_SAY_CROWD_GONE);
+    ana_case_fact(c, (struct ana_fact){ANA_SAY_HOST_FIRST, .time = crowd.since_ns});
+    settle(c, &crowd, ANA_PROVEN);
+    return true;
 }
 
 /* Processes of other hosts fell silent together: it cannot be told whether they still exist.  After a minute they count
  * as gone (process.c). */
 bool ana_find_silent(struct ana_case *c)
 {
-    struct crowd crowd = {.index = calloc(c->count + 1, sizeof *crowd.index)};
-    bool found = false, unknown = false;
-    c->memory |= !crowd.index;
+    struct crowd crowd = {.index = ana_case_room(c)};
+    bool unknown = false;
     for (size_t i = 0; i < c->count; i++)
         unknown |= c->job->process[i].rank.state == ANA_RANK_UNKNOWN;
-    if (!c->live && unknown && crowd.index) {
-        look(c, &crowd);
-        found = crowd.n && crowd.n == crowd.left;
-        if (found)
-            say(c, &crowd);
-    }
-    free(crowd.index);
-    return found;
+    if (c->live || !unknown || !crowd.index)
+        return false;
+    look(c, &crowd);
+    if (crowd.n == 0 || crowd.n < crowd.left)
+        return false;
+    say(c, &crowd);
+    return true;
 }

@@ -80,6 +80,8 @@ struct ana_group {
     size_t inside;        /* threads that wait for it */
     bool blocked;         /* somebody is blocked, and only it can free them */
     int64_t lasted_ns;    /* of the youngest of those waits; INT64_MAX: none is blocked */
+    bool sure;            /* somebody is inside it, or in a wait that can only end with it */
+    int64_t waited_ns;    /* of the youngest blocked wait, also of one that others may end; INT64_MAX: none */
     bool looked;          /* `missing` is known */
     size_t *missing;      /* rank indices of those that have not come */
     size_t *place;        /* of each of them, in the communicator */
@@ -225,6 +227,8 @@ bool ana_case_events_known(const struct ana_case *c, size_t index);
 /* finding.c */
 /* Adds a fact to the evidence; beyond ANA_FACTS_MOST it is dropped. */
 void ana_case_fact(struct ana_case *c, struct ana_fact fact);
+/* Room for the indices of all ranks and one more, all 0, that lives as long as the case; NULL when out of memory. */
+size_t *ana_case_room(struct ana_case *c);
 /* A copy of a set of ranks that lives as long as the case; empty when out of memory. */
 struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t n);
 /* A copy of a text that lives as long as the case; NULL when out of memory. */
@@ -235,8 +239,10 @@ void ana_case_free_kept(struct ana_case *c);
  * summary of `fact`, which has what the odd one and the usual one say, the communicator and the number on it. */
 void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, size_t n,
                              const struct ana_difference *difference, struct ana_fact fact);
-/* Adds a rank to the culprits, once. */
+/* Adds a rank to the culprits, once; SIZE_MAX is none. */
 void ana_case_blame(struct ana_case *c, size_t index);
+/* Adds ranks to the culprits. */
+void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks);
 /* Sets state and time of a verdict that rests on `lasted_ns` of standstill.  False: too short for one. */
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns);
 /* The shortest time, in ns, that a blocked rank among these has been blocked. */
