@@ -1,24 +1,11 @@
 /* Files to steps: what each thread did, in order. */
 #include "trace/check/check_impl.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_REQUESTS (1u << 26) /* start numbers past this are damage, or their first ones are long gone */
 #define MOST_STEPS    (1u << 26) /* of all threads: 2.5 GiB */
-
-/* Lengthens an array to hold one more; new elements are not set. */
-static bool grow(void **array, size_t *room, size_t count, size_t size)
-{
-    if (count < *room)
-        return true;
-    size_t more = *room ? *room * 2 : 64;
-    void *moved = realloc(*array, more * size);
-    if (!moved)
-        return false;
-    *array = moved;
-    *room = more;
-    return true;
-}
 
 /* ---- signatures ------------------------------------------------------------------------------------------------- */
 
@@ -77,12 +64,10 @@ static struct ana_request *request_at(struct ana_check *c, struct ana_actor *act
     if (!actor || number >= MOST_REQUESTS)
         return NULL;
     while (actor->requests <= number) {
-        void *array = actor->request;
-        if (!grow(&array, &actor->request_room, actor->requests, sizeof *actor->request)) {
+        if (!ana_grow(&actor->request, actor->requests, &actor->request_room, sizeof *actor->request)) {
             c->memory = true;
             return NULL;
         }
-        actor->request = array;
         actor->request[actor->requests++] = (struct ana_request){0};
     }
     return &actor->request[number];
@@ -125,11 +110,9 @@ static bool add_step(struct ana_check *c, struct ana_actor *actor, struct trc_fi
 {
     struct ana_step step = {
         .request_thread = rec->request_thread, .request = rec->request, .sequence = rec->sequence, .begin = rec->begin};
-    void *array = actor->step;
     if (!find_act(c, actor->rank, file, rec, &step.act) ||
-        !grow(&array, &actor->room, actor->steps, sizeof *actor->step))
+        !ana_grow(&actor->step, actor->steps, &actor->room, sizeof *actor->step))
         return false;
-    actor->step = array;
     actor->step[actor->steps++] = step;
     const struct ana_act *act = ana_act_of(c, actor, &step);
     if (!(rec->sig->flags & TRC_SIG_SUB)) {

@@ -34,3 +34,19 @@ const struct ana_stacks *ana_case_stacks(struct ana_case *c)
     c->stacks_taken = true;
     return &c->stacks;
 }
+
+const struct trc_sig *ana_last_call(const struct trc_file *file, uint32_t *thread)
+{
+    const struct trc_sig *found = NULL;
+    uint64_t end = 0;
+    for (uint32_t t = 0; t < trc_threads(file); t++) {
+        const struct trc_sig *sig = trc_live_sig(file, t, trc_thread(file, t)->last);
+        if (!sig || trc_thread(file, t)->last_end < end)
+            continue;
+        found = sig;
+        end = trc_thread(file, t)->last_end;
+        if (thread)
+            *thread = t;
+    }
+    return found;
+}

@@ -1,7 +1,6 @@
 /* Processes that are gone, stopped or left early. */
 #include "trace/verdict/death.h"
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool ana_find_abort(struct ana_case *c)
@@ -53,32 +52,23 @@ bool ana_anybody_waits(struct ana_case *c)
 static struct ana_call last_call(const struct ana_case *c, size_t index, struct ana_call *last)
 {
     const struct ana_rank *r = &c->job->process[index].rank;
-    uint64_t end = 0;
+    const struct trc_sig *sig = ana_case_known(c, index) ? ana_last_call(r->file, NULL) : NULL;
     *last = (struct ana_call){0};
     if (r->inside && r->inside_sig && ana_case_known(c, index))
         return (struct ana_call){r->inside, trc_call(r->file, r->inside_sig->call)->opclass, index, r->inside_sig};
-    for (size_t t = 0; t < trc_threads(r->file) && ana_case_known(c, index); t++) {
-        const struct trc_thread *thread = trc_thread(r->file, t);
-        const struct trc_sig *sig = trc_live_sig(r->file, t, thread->last);
-        if (sig && thread->last_end >= end) {
-            end = thread->last_end;
-            last->name = trc_call(r->file, sig->call)->name;
-        }
-    }
+    if (sig)
+        last->name = trc_call(r->file, sig->call)->name;
     return (struct ana_call){0};
 }
 
 /* The others that are gone, too. */
 static struct ana_ranks others_gone(struct ana_case *c, size_t first)
 {
-    size_t *index = calloc(c->count + 1, sizeof *index), n = 0;
-    c->memory |= !index;
+    size_t *index = ana_case_room(c), n = 0;
     for (size_t i = 0; index && i < c->count; i++)
         if (i != first && (c->gone[first] ? c->gone[i] : c->job->process[i].rank.state == ANA_RANK_DEAD))
             index[n++] = i;
-    struct ana_ranks ranks = ana_case_ranks(c, index, n);
-    free(index);
-    return ranks;
+    return ana_ranks_at(index, n);
 }
 
 /* Where it crashed or called exit, by its stack; NULL: not known. */

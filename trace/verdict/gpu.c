@@ -1,5 +1,6 @@
 /* Device operations under way: gathered from the tables of all ranks. */
 #include "trace/verdict/gpu.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,15 +17,9 @@ static bool is_collective(const struct trc_gpu_op *op)
 static void add_wait(struct ana_case *c, struct ana_gpu *gpu, size_t index, const struct trc_gpu_op *op,
                      const struct trc_comm *comm)
 {
-    if (gpu->waits == gpu->wait_room) {
-        size_t room = gpu->wait_room ? gpu->wait_room * 2 : 64;
-        void *grown = realloc(gpu->wait, room * sizeof *gpu->wait);
-        if (!grown) {
-            c->memory = true;
-            return;
-        }
-        gpu->wait = grown;
-        gpu->wait_room = room;
+    if (!ana_grow(&gpu->wait, gpu->waits, &gpu->wait_room, sizeof *gpu->wait)) {
+        c->memory = true;
+        return;
     }
     uint64_t ticks = op->state == TRC_GPU_STARTED ? op->started : op->state == TRC_GPU_ENQUEUED ? op->enqueued : 0;
     int64_t since = time_of(c, index, ticks ? ticks : op->called), end = ana_case_end(c, index);

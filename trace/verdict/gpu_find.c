@@ -31,8 +31,7 @@ static bool settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confi
 {
     if (!ana_case_settle(c, id, confidence, lasted_ns))
         return false;
-    for (size_t i = 0; i < n; i++)
-        ana_case_blame(c, index[i]);
+    ana_case_blame_all(c, ana_ranks_at(index, n));
     return !computes || ana_case_settle_by_time(c, id, lasted_ns);
 }
 
@@ -101,8 +100,7 @@ static bool find_error(struct ana_case *c, struct ana_gpu *gpu)
         c->out->state = ANA_VERDICT_ABORTED;
         c->out->id = ANA_CLASS_DEVICE;
         c->out->confidence = ANA_LIKELY;
-        for (size_t i = 0; i < errors; i++)
-            ana_case_blame(c, gpu->room[i]);
+        ana_case_blame_all(c, ana_ranks_at(gpu->room, errors));
     }
     say(c, first, ANA_SAY_DEVICE_ERROR_NEXT);
     return true;

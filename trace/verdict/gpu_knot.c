@@ -28,10 +28,10 @@ static bool judge_hosts(struct ana_case *c, struct ana_gpu *gpu, const struct an
         return false;
     struct ana_ranks others = ana_case_ranks(c, gpu->room, hosts);
     size_t n = ana_gpu_waiting_in(gpu, m);
-    for (size_t i = 0; i < n && n <= hosts; i++)
-        ana_case_blame(c, gpu->room[i]);
-    for (size_t i = 0; i < others.n && n >= hosts; i++)
-        ana_case_blame(c, others.index[i]);
+    if (n <= hosts)
+        ana_case_blame_all(c, ana_ranks_at(gpu->room, n));
+    if (n >= hosts)
+        ana_case_blame_all(c, others);
     if (message) {
         ana_gpu_say_unmatched(c, gpu, m);
         return true;

@@ -1,23 +1,9 @@
 /* Who can still move: a least fixed point; and who is the cause of a standstill: Tarjan's strongly connected parts,
  * without recursion, since jobs are large. */
 #include "trace/verdict/graph.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 #include <string.h>
-
-static bool grow(struct ana_graph *g, void **at, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return true;
-    size_t more = *room ? *room * 2 : 256;
-    void *grown = more < UINT32_MAX ? realloc(*at, more * size) : NULL;
-    if (!grown) {
-        g->memory = true;
-        return false;
-    }
-    *at = grown;
-    *room = more;
-    return true;
-}
 
 void ana_graph_init(struct ana_graph *g, size_t ranks)
 {
@@ -39,16 +25,22 @@ void ana_graph_free(struct ana_graph *g)
 
 size_t ana_graph_node(struct ana_graph *g, enum ana_node_kind kind)
 {
-    if (!grow(g, (void **)&g->node, g->nodes, &g->node_room, sizeof *g->node))
+    if (g->nodes > UINT32_MAX / 2 || !ana_grow(&g->node, g->nodes, &g->node_room, sizeof *g->node)) {
+        g->memory = true;
         return SIZE_MAX;
+    }
     g->node[g->nodes] = (struct ana_graph_node){.kind = (uint8_t)kind};
     return g->nodes++;
 }
 
 void ana_graph_wait(struct ana_graph *g, size_t node, size_t other)
 {
-    if (node >= g->nodes || other >= g->nodes || !grow(g, (void **)&g->edge, g->edges, &g->edge_room, sizeof *g->edge))
+    if (node >= g->nodes || other >= g->nodes)
         return;
+    if (g->edges > UINT32_MAX / 2 || !ana_grow(&g->edge, g->edges, &g->edge_room, sizeof *g->edge)) {
+        g->memory = true;
+        return;
+    }
     g->edge[g->edges] =
         (struct ana_graph_edge){(uint32_t)node, (uint32_t)other, g->node[node].first, g->node[other].waited};
     g->node[node].first = g->node[other].waited = (uint32_t)g->edges++;

@@ -1,4 +1,5 @@
 /* The last events of a rank: its last collectives, and the requests that are still open. */
+#include "trace/util/grow.h"
 #include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 #include <string.h>
@@ -32,19 +33,6 @@ struct reading {
     size_t endings, room;
 };
 
-static bool grow(void **at, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return true;
-    size_t more = *room ? *room * 2 : 64;
-    void *grown = realloc(*at, more * size);
-    if (!grown)
-        return false;
-    *at = grown;
-    *room = more;
-    return true;
-}
-
 static int64_t time_of(const struct reading *r, uint64_t ticks)
 {
     return ana_time_within(ana_clock_job_time(r->c->job->clock, r->index, ticks));
@@ -57,7 +45,7 @@ static void note_start(struct reading *r, const struct trc_record *rec, const st
         s->based = true;
         s->base = rec->request;
     }
-    if (rec->request != s->base + s->count || !grow((void **)&s->request, s->count, &s->room, sizeof *s->request)) {
+    if (rec->request != s->base + s->count || !ana_grow(&s->request, s->count, &s->room, sizeof *s->request)) {
         r->c->memory |= rec->request == s->base + s->count;
         return;
     }
@@ -78,7 +66,7 @@ static void note_ending(struct reading *r, const struct trc_record *rec)
         s->request[rec->request - s->base].number = UINT64_MAX; /* done */
         return;
     }
-    if (grow((void **)&r->ending, r->endings, &r->room, sizeof *r->ending))
+    if (ana_grow(&r->ending, r->endings, &r->room, sizeof *r->ending))
         r->ending[r->endings++] = (struct ending){rec->request_thread, rec->request};
 }
 
@@ -99,7 +87,7 @@ static void note_collective(struct reading *r, const struct trc_record *rec, con
                 COLLECTIVES * sizeof *t->collective);
         t->collectives -= COLLECTIVES;
     }
-    if (grow((void **)&t->collective, t->collectives, &t->collective_room, sizeof *t->collective))
+    if (ana_grow(&t->collective, t->collectives, &t->collective_room, sizeof *t->collective))
         t->collective[t->collectives++] = one;
 }
 
@@ -195,7 +183,7 @@ static void keep_open(struct reading *r)
     for (size_t k = 0; k < TRC_MAX_THREADS; k++)
         for (size_t i = 0; i < r->starts[k].count; i++)
             if (r->starts[k].request[i].number != UINT64_MAX &&
-                grow((void **)&t->open, t->opens, &t->open_room, sizeof *t->open))
+                ana_grow(&t->open, t->opens, &t->open_room, sizeof *t->open))
                 t->open[t->opens++] = r->starts[k].request[i];
 }
 

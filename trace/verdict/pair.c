@@ -113,6 +113,13 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
     return !head->recycled_records && !head->lost_records;
 }
 
+/* As count_events, of both ends. */
+static bool count_both(struct ana_case *c, struct ana_map *flows, size_t receiver, size_t sender)
+{
+    bool complete = count_events(c, flows, receiver, sender, false);
+    return count_events(c, flows, sender, receiver, true) && complete;
+}
+
 /* How many open receives of `index`, posted before `before_ns`, take such a message; `tag` may be any. */
 static int64_t open_receives(struct ana_case *c, size_t index, size_t source, uint64_t identity, int32_t tag,
                              int64_t before_ns)
@@ -143,8 +150,7 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
 {
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
-    bool complete = count_events(c, &flows, receiver, sender, false);
-    complete &= count_events(c, &flows, sender, receiver, true);
+    bool complete = count_both(c, &flows, receiver, sender);
     int64_t fits = 0;
     bool any = false;
     for (size_t i = 0; i < flows.count; i++) {
@@ -225,8 +231,7 @@ static bool was_taken(struct ana_case *c, size_t sender, const struct ana_depend
         return false;
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
-    bool complete = count_events(c, &flows, receiver, sender, false);
-    complete &= count_events(c, &flows, sender, receiver, true);
+    bool complete = count_both(c, &flows, receiver, sender);
     const struct flow *flow = ana_map_find(&flows, dependency->identity, (uint32_t)dependency->tag, 0);
     bool all = complete && flow && flow->sent <= flow->taken;
     ana_map_free(&flows);
@@ -236,7 +241,6 @@ static bool was_taken(struct ana_case *c, size_t sender, const struct ana_depend
 /* Finds whether the receiver of a send has a receive that takes it. */
 static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_dependency *dependency, size_t receiver)
 {
-    const struct ana_rank *to = &c->job->process[receiver].rank;
     dependency->met = 0;
     for (size_t i = c->first_waiting[receiver]; i < c->first_waiting[receiver + 1]; i++) {
         const struct ana_waiting *p = &c->waiting[i];
@@ -246,15 +250,8 @@ static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_depe
             (sig->rtag == dependency->tag || sig->rtag == TRC_TAG_ANY))
             dependency->met = 1;
     }
-    struct ana_last_events *last_events = ana_case_last_events(c, receiver);
-    for (size_t i = 0; i < last_events->opens && !dependency->met; i++) {
-        const struct trc_sig *sig = &last_events->open[i].sig;
-        const struct trc_comm *comm = trc_comm(to->file, sig->comm);
-        dependency->met = sig->flags & TRC_SIG_P2P_IN && comm &&
-                          ana_comm_identity(c->job, receiver, comm) == dependency->identity &&
-                          takes_from(c, receiver, comm, sig->source, sender) &&
-                          (sig->rtag == dependency->tag || sig->rtag == TRC_TAG_ANY);
-    }
+    if (open_receives(c, receiver, sender, dependency->identity, dependency->tag, INT64_MAX) > 0)
+        dependency->met = 1;
     if (!dependency->met && (dependency->started || dependency->half))
         dependency->met = was_taken(c, sender, dependency, receiver);
 }

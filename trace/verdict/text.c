@@ -72,23 +72,6 @@ static void where_words(const struct ana_job *job, size_t index, const struct tr
         ana_site_words(job, index, sig->site, out, size);
 }
 
-/* The call that a rank was in or, outside, completed last. */
-static const struct trc_sig *last_call(const struct ana_rank *r, const char **name)
-{
-    const struct trc_sig *found = NULL;
-    uint64_t end = 0;
-    for (size_t t = 0; t < trc_threads(r->file); t++) {
-        const struct trc_thread *thread = trc_thread(r->file, t);
-        const struct trc_sig *sig = trc_live_sig(r->file, t, thread->last);
-        if (sig && thread->last_end >= end) {
-            end = thread->last_end;
-            found = sig;
-            *name = trc_call(r->file, sig->call)->name;
-        }
-    }
-    return found;
-}
-
 /* Writes where its stack was taken, if that was after `since_ns`, when the rank came to where it is now. */
 static void stack_words(struct ana_case *c, size_t index, const struct ana_waiting *waiting, int64_t since_ns,
                         struct ana_verdict_group *g)
@@ -114,7 +97,6 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
     struct ana_waiting *waiting = ana_rank_waiting(c, index);
     if (waiting && waiting->kind == ANA_WAITING_DEVICE)
         waiting = NULL; /* the call or the operation itself tells more */
-    const char *name = NULL;
     const struct trc_sig *sig = waiting ? waiting->sig : r->inside_sig;
     char call[200] = "";
     g->first = index;
@@ -148,27 +130,15 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
             stack_words(c, index, NULL, c->job->process[index].last_end_ns, g);
             return;
         }
-        sig = last_call(r, &name);
+        sig = ana_last_call(r->file, NULL);
         if (!ana_case_known(c, index))
             snprintf(g->doing, sizeof g->doing, "%strace file cut off", how);
         else
-            snprintf(g->doing, sizeof g->doing, "%soutside MPI%s%s", how, name ? ", after " : "", name ? name : "");
+            snprintf(g->doing, sizeof g->doing, "%soutside MPI%s%s", how, sig ? ", after " : "",
+                     sig ? trc_call(r->file, sig->call)->name : "");
     }
     where_words(c->job, index, sig, g->where, sizeof g->where);
     stack_words(c, index, waiting, waiting ? waiting->since_ns : p->last_end_ns, g);
-}
-
-static bool is_culprit(const struct ana_finding *v, size_t index)
-{
-    size_t low = 0, high = v->culprits;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (v->culprit[middle] < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < v->culprits && v->culprit[low] == index;
 }
 
 static int odd_first(const void *a, const void *b)
@@ -204,8 +174,9 @@ void ana_case_groups(struct ana_case *c, struct ana_verdict *v)
     struct ana_map known;
     size_t *group_of = calloc(c->count + 1, sizeof *group_of), *member = calloc(c->count + 1, sizeof *member);
     ana_map_init(&known, sizeof(struct ana_verdict_group));
-    for (size_t i = 0; i < c->count && group_of && member; i++) {
-        struct ana_verdict_group one = {.culprit = is_culprit(c->out, i)};
+    for (size_t i = 0, culprits = 0; i < c->count && group_of && member; i++) {
+        struct ana_verdict_group one = {.culprit = culprits < c->out->culprits && c->out->culprit[culprits] == i};
+        culprits += one.culprit;
         describe(c, i, &one);
         struct ana_verdict_group *g =
             ana_map_add(&known, ana_hash_text(one.doing), ana_hash_text(one.where), one.culprit);

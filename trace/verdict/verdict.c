@@ -32,47 +32,19 @@ const char *ana_verdict_class_name(enum ana_verdict_class id)
     return id == ANA_CLASS_NONE ? NULL : classes[id].name;
 }
 
-/* In this order: the verdict is that of the first detector that finds something. */
-static bool (*const detectors[])(struct ana_case *) = {
-    ana_find_horovod_refused,
-    ana_find_abort,
-    ana_find_mismatch,
-    ana_find_truncated,
-    ana_find_stopped,
-    ana_find_host,
-    ana_find_gone,
-    ana_find_gpu,
-    ana_find_horovod,
-    ana_find_left_out,
-    ana_find_near,
-    ana_find_unmatched,
-    ana_find_early_exit,
-    ana_find_cycle,
-    ana_find_live_lock,
-    ana_find_missing,
-    ana_find_inside,
-    ana_find_init_finalize,
-    ana_find_living_on,
-    ana_find_no_progress,
-    ana_find_silent,
-    ana_find_killed,
-    ana_find_horovod_straggler,
-    ana_find_alone,
-    ana_find_straggler,
-    ana_find_cut,
+/* What holds of what a detector finds as of an earlier moment. */
+enum detector_kind {
+    NOW,        /* nothing: it is asked about the present only */
+    STANDSTILL, /* it was so then if nobody has done anything since */
+    PROOF       /* it follows from records alone: it stays true whatever comes later */
 };
-
-/* These prove by records alone: what they find stays true whatever comes later. */
-static bool (*const proofs[])(struct ana_case *) = {
-    ana_find_mismatch,  ana_find_gpu,        ana_find_left_out, ana_find_near,
-    ana_find_unmatched, ana_find_early_exit, ana_find_cycle,
-};
-
-/* These need time, too: what they find was so at an earlier moment if nobody has done anything since. */
-static bool (*const standstills[])(struct ana_case *) = {
-    ana_find_mismatch,  ana_find_gpu,        ana_find_left_out,      ana_find_near,
-    ana_find_unmatched, ana_find_early_exit, ana_find_cycle,         ana_find_live_lock,
-    ana_find_missing,   ana_find_inside,     ana_find_init_finalize, ana_find_no_progress,
+static const struct {
+    bool (*find)(struct ana_case *c);
+    enum detector_kind kind;
+} detectors[] = {
+#define DETECTOR(name, kind, looks_for) {ana_find_##name, kind},
+#include "trace/verdict/detectors.def"
+#undef DETECTOR
 };
 
 /* Whether a whole host has stopped.  A single process whose heartbeat has stopped is not frozen by its host or
@@ -182,10 +154,11 @@ static void case_close(struct ana_case *c)
     ana_case_free_kept(c);
 }
 
-static void ask(struct ana_case *c, bool (*const detector[])(struct ana_case *), size_t n)
+/* Asks the detectors of this kind and all stronger ones, until one finds something. */
+static void ask(struct ana_case *c, enum detector_kind least)
 {
-    for (size_t i = 0; i < n; i++)
-        if (detector[i](c))
+    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
+        if (detectors[i].kind >= least && detectors[i].find(c))
             return;
 }
 
@@ -193,11 +166,11 @@ static void judge(struct ana_case *c)
 {
     bool now = c->until_ns == INT64_MAX;
     if (now)
-        ask(c, detectors, sizeof detectors / sizeof *detectors);
+        ask(c, NOW);
     else if (all_stood_since(c))
-        ask(c, standstills, sizeof standstills / sizeof *standstills);
+        ask(c, STANDSTILL);
     else if (all_as_then(c))
-        ask(c, proofs, sizeof proofs / sizeof *proofs);
+        ask(c, PROOF);
     if (c->out->state == ANA_VERDICT_HEALTHY)
         return;
     ana_case_stacks(c);

@@ -221,6 +221,8 @@ static inline int64_t ana_case_end(const struct ana_case *c, size_t index)
 bool ana_case_known(const struct ana_case *c, size_t index);
 /* The stacks of all ranks, taken when they are first asked for; empty when out of memory. */
 const struct ana_stacks *ana_case_stacks(struct ana_case *c);
+/* The call that a process completed last, and the thread that made it, if that is asked for; NULL: none is known. */
+const struct trc_sig *ana_last_call(const struct trc_file *file, uint32_t *thread);
 /* Whether all events of a rank are in its file. */
 bool ana_case_events_known(const struct ana_case *c, size_t index);
 
@@ -435,47 +437,13 @@ void ana_call_fact_words(const struct ana_case *c, struct ana_call call, char *o
 /* Writes what a dependency needs: "a message from rank 1 with tag 7 on rows". */
 void ana_dependency_words(const struct ana_case *c, const struct ana_dependency *dependency, char *out, size_t size);
 
-/* Each of these looks for one kind of trouble.  Where it finds it, it fills c->out and returns true.
- *
- * MPI_Abort was called. */
-bool ana_find_abort(struct ana_case *c);
-bool ana_find_stopped(struct ana_case *c); /* all, or several of which others wait for, are stopped or frozen */
-bool ana_find_host(struct ana_case *c);    /* all of one host went, and the others waited for them */
-bool ana_find_gone(struct ana_case *c);    /* somebody is gone, or stopped, while others are there */
-bool ana_find_silent(struct ana_case *c);  /* nobody elsewhere gives a sign of life, and it is not known why */
-bool ana_find_killed(struct ana_case *c);  /* all went at once */
-/* Device operations wait for ranks that do not come. */
-bool ana_find_gpu(struct ana_case *c);
-bool ana_gpu_anybody_waits(struct ana_case *c); /* an operation of somebody who is not gone has lasted long */
-/* Ranks called different collectives under one number. */
-bool ana_find_mismatch(struct ana_case *c);
-/* A receive waits for a message that nobody sends, or a send for a receive that nobody posts. */
-bool ana_find_unmatched(struct ana_case *c);
-bool ana_find_near(struct ana_case *c);      /* another message came than the one that is waited for */
-bool ana_find_truncated(struct ana_case *c); /* a message was longer than the room for it, and MPI ended the job */
-/* Ranks came to MPI_Finalize while others wait for them. */
-bool ana_find_early_exit(struct ana_case *c);
-bool ana_find_live_lock(struct ana_case *c); /* a rank makes calls that complete nothing, and others wait for it */
-bool ana_find_left_out(struct ana_case *c);  /* a rank left out its part of what the others wait for */
-/* Ranks wait for each other in a circle. */
-bool ana_find_cycle(struct ana_case *c);
-/* A rank has not come to a collective that others wait in. */
-bool ana_find_missing(struct ana_case *c);
-/* All ranks are in a collective that does not end. */
-bool ana_find_inside(struct ana_case *c);
-bool ana_find_init_finalize(struct ana_case *c); /* MPI_Init or MPI_Finalize does not return */
-/* All have finalized, and processes are still there that do nothing. */
-bool ana_find_living_on(struct ana_case *c);
-/* Nobody has completed a call for long, and nothing else fits. */
-bool ana_find_no_progress(struct ana_case *c);
-bool ana_find_alone(struct ana_case *c); /* N jobs of one rank where one of N was meant */
-/* One rank is late again and again; needs a summary. */
-bool ana_find_straggler(struct ana_case *c);
-bool ana_find_cut(struct ana_case *c);             /* files are cut off, and nothing else is the matter */
-bool ana_find_horovod(struct ana_case *c);         /* its loops turn, so that nothing else here sees that it hangs */
-bool ana_find_horovod_refused(struct ana_case *c); /* its coordinator answered that a tensor cannot be carried out */
-/* One rank is late again and again in Horovod's steps. */
-bool ana_find_horovod_straggler(struct ana_case *c);
+/* gpu_find.c: whether an operation of somebody who is not gone has lasted long. */
+bool ana_gpu_anybody_waits(struct ana_case *c);
+
+/* Each of these looks for one kind of trouble.  Where it finds it, it fills c->out and returns true. */
+#define DETECTOR(name, kind, looks_for) bool ana_find_##name(struct ana_case *c);
+#include "trace/verdict/detectors.def"
+#undef DETECTOR
 /* Settles a verdict as ana_case_settle, with culprits that may come back at any time: seen computing, they are slow for
  * ten times as long before they count as hung. */
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted);

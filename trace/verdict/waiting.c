@@ -1,22 +1,10 @@
 /* Waiting operations: where each thread is, from the live pages, and what it depends on. */
+#include "trace/util/grow.h"
 #include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define POLLED_NS 1000000000 /* a thread whose last poll is not older than this at the end of its file polls */
-
-static bool room(void **at, size_t count, size_t *have, size_t size)
-{
-    if (count < *have)
-        return true;
-    size_t more = *have ? *have * 2 : 64;
-    void *grown = realloc(*at, more * size);
-    if (!grown)
-        return false;
-    *at = grown;
-    *have = more;
-    return true;
-}
 
 static enum ana_waiting_kind kind_of(const struct trc_sig *sig, const struct trc_call *call,
                                      const struct trc_comm *comm)
@@ -31,28 +19,13 @@ static enum ana_waiting_kind kind_of(const struct trc_sig *sig, const struct trc
     return collective ? ANA_WAITING_COLLECTIVE : ANA_WAITING_OTHER;
 }
 
-/* Whether the thread is between two polls of a loop: it polled between two samples, or just before the end of its file.
- */
-static bool polls(const struct ana_case *c, size_t index, const struct trc_thread *thread, const struct trc_sig *last)
+/* Whether a thread makes call after call: between two samples, or until just before the end of its file. */
+static bool makes_calls(const struct ana_case *c, size_t index, const struct trc_thread *thread)
 {
     const struct ana_process *p = &c->job->process[index];
-    if (!last || !(last->flags & TRC_SIG_POLL))
-        return false;
     if (p->alive && c->samples->taken >= 2)
         return c->samples->seen[1][index].calls != c->samples->seen[0][index].calls;
-    int64_t end = ana_time_within(ana_clock_job_time(c->job->clock, index, thread->last_end));
-    return p->rank.end_ns - end < POLLED_NS;
-}
-
-/* The thread that made the rank's last call; SIZE_MAX: none has made one. */
-static size_t last_thread(const struct trc_file *file)
-{
-    size_t found = SIZE_MAX;
-    for (size_t t = 0; t < trc_threads(file); t++)
-        if (trc_thread(file, t)->last &&
-            (found == SIZE_MAX || trc_thread(file, t)->last_end >= trc_thread(file, found)->last_end))
-            found = t;
-    return found;
+    return p->rank.end_ns - ana_time_within(ana_clock_job_time(c->job->clock, index, thread->last_end)) < POLLED_NS;
 }
 
 /* Whether somebody polls, or has waited in a call for so long that what others do meanwhile is worth a look. */
@@ -60,8 +33,7 @@ static bool somebody_waits_long(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_rank *r = &c->job->process[i].rank;
-        size_t t = r->inside ? SIZE_MAX : last_thread(r->file);
-        const struct trc_sig *last = t == SIZE_MAX ? NULL : trc_live_sig(r->file, t, trc_thread(r->file, t)->last);
+        const struct trc_sig *last = r->inside ? NULL : ana_last_call(r->file, NULL);
         if (r->inside ? r->inside_ns >= c->rules.hang_ns : last && last->flags & TRC_SIG_POLL)
             return true;
     }
@@ -73,15 +45,11 @@ static size_t spinning_thread(struct ana_case *c, size_t index)
 {
     const struct ana_process *p = &c->job->process[index];
     const struct trc_file *file = p->rank.file;
-    size_t t = c->gone[index] || ana_case_ended(c, index) ? SIZE_MAX : last_thread(file);
-    const struct trc_sig *last = t == SIZE_MAX ? NULL : trc_live_sig(file, t, trc_thread(file, t)->last);
+    uint32_t t = 0;
+    const struct trc_sig *last = c->gone[index] || ana_case_ended(c, index) ? NULL : ana_last_call(file, &t);
     bool polls = last && last->flags & TRC_SIG_POLL; /* what it polls for is known */
-    if (!last || polls || !ana_case_events_known(c, index) || !ana_may_be_vain(trc_call(file, last->call)->opclass))
-        return SIZE_MAX;
-    if (p->alive ? c->samples->taken < 2 || c->samples->seen[1][index].calls == c->samples->seen[0][index].calls
-                 : p->rank.end_ns -
-                           ana_time_within(ana_clock_job_time(c->job->clock, index, trc_thread(file, t)->last_end)) >=
-                       POLLED_NS)
+    if (!last || polls || !ana_case_events_known(c, index) || !ana_may_be_vain(trc_call(file, last->call)->opclass) ||
+        (p->alive && c->samples->taken < 2) || !makes_calls(c, index, trc_thread(file, t)))
         return SIZE_MAX;
     int64_t effect_ns = ana_case_last_events(c, index)->effect_ns;
     int64_t since = effect_ns == INT64_MIN ? p->rank.begin_ns : effect_ns;
@@ -103,7 +71,7 @@ static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const
 {
     const struct ana_rank *r = &c->job->process[index].rank;
     const struct trc_thread *t = trc_thread(r->file, thread);
-    if (!room((void **)&c->waiting, c->waiting_count, &c->waiting_room, sizeof *c->waiting))
+    if (!ana_grow(&c->waiting, c->waiting_count, &c->waiting_room, sizeof *c->waiting))
         return false;
     struct ana_waiting *p = &c->waiting[c->waiting_count++];
     *p = (struct ana_waiting){.index = index, .thread = thread, .sig = sig, .group = ANA_NO_GROUP};
@@ -158,7 +126,7 @@ static bool wait_for_device(struct ana_case *c, size_t index)
             c->waiting[i].kind = ANA_WAITING_DEVICE;
     if (c->waiting_count > first)
         return true;
-    if (!room((void **)&c->waiting, c->waiting_count, &c->waiting_room, sizeof *c->waiting))
+    if (!ana_grow(&c->waiting, c->waiting_count, &c->waiting_room, sizeof *c->waiting))
         return false;
     c->waiting[c->waiting_count++] = device;
     return true;
@@ -182,7 +150,8 @@ bool ana_case_waiting(struct ana_case *c)
                 set_spinning(c, &c->waiting[c->waiting_count - 1]);
                 continue;
             }
-            if ((inside || polls(c, i, thread, last)) && !add_waiting(c, i, t, inside ? inside : last, inside != NULL))
+            bool polls = last && last->flags & TRC_SIG_POLL && makes_calls(c, i, thread);
+            if ((inside || polls) && !add_waiting(c, i, t, inside ? inside : last, inside != NULL))
                 return false;
         }
         c->sure[i] = r->counted && c->waiting_count - c->first_waiting[i] >= threads;
@@ -198,7 +167,7 @@ bool ana_case_waiting(struct ana_case *c)
 static void add_dependency(struct ana_case *c, struct ana_waiting *p, enum ana_dependency_kind kind,
                            const struct trc_sig *sig, uint64_t sequence, int64_t begin_ns)
 {
-    if (!room((void **)&c->dependency, c->dependencies, &c->dependency_room, sizeof *c->dependency)) {
+    if (!ana_grow(&c->dependency, c->dependencies, &c->dependency_room, sizeof *c->dependency)) {
         c->memory = true;
         return;
     }
