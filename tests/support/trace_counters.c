@@ -52,7 +52,7 @@ void tb_count(struct trc_thread_chunk *page, const struct trc_sig *sig, uint64_t
     page->thread.received += received;
     if (sig->flags & TRC_SIG_P2P_OUT && !(sig->flags & TRC_SIG_COMPLETE))
         count_peer(page, sig->peer, true, sent);
-    if (sig->flags & TRC_SIG_P2P_IN && !posted)
+    if (sig->flags & TRC_SIG_P2P_IN && !posted && !(sig->flags & TRC_SIG_CANCELLED))
         count_peer(page, sig->source, false, received);
     if (sig->flags & TRC_SIG_START)
         page->thread.starts++;

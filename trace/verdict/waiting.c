@@ -275,8 +275,9 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *p)
         add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, sig, 0, p->since_ns);
     } else if (p->kind == ANA_WAITING_POLL || p->call->opclass == TRC_OP_WAIT) {
         add_requests(c, p);
-        /* Of several requests, MPI_Waitall needs all. */
-        p->any = p->kind == ANA_WAITING_POLL || strstr(p->call->name, "any") || strstr(p->call->name, "some");
+        /* Of several requests, MPI_Waitall and MPI_Testall need all. */
+        bool all = strstr(p->call->name, "all");
+        p->any = (p->kind == ANA_WAITING_POLL && !all) || strstr(p->call->name, "any") || strstr(p->call->name, "some");
     } else if (trc_opclass_is_one_sided(p->call->opclass)) {
         add_locks(c, p);
         p->any = true; /* who of them has it, and who waits for it as well, is not known */
