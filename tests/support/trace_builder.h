@@ -70,7 +70,8 @@
     TB_CALL(COPY, "memcpy_HtoD", COPY)                                                                                 \
     TB_CALL(COPY_BACK, "memcpy_DtoH", COPY)                                                                            \
     TB_CALL(NCCL_ALLGATHER, "ncclAllGather", NCCL_COLL)                                                                \
-    TB_CALL(NCCL_REDUCESCATTER, "ncclReduceScatter", NCCL_COLL)
+    TB_CALL(NCCL_REDUCESCATTER, "ncclReduceScatter", NCCL_COLL)                                                        \
+    TB_CALL(CANCEL, "MPI_Cancel", REQUEST)
 
 enum tb_call {
 #define TB_CALL(id, name, class) TB_##id,

@@ -3,21 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first deadlocked rank that `index` waits for; SIZE_MAX: none. */
+/* The first deadlocked rank that `index` waits for, rather one that is not in MPI_Finalize, which waits for all; SIZE_MAX:
+ * none. */
 static size_t next_in_circle(struct ana_case *c, size_t index, size_t *edges)
 {
-    size_t own = SIZE_MAX;
+    size_t own = SIZE_MAX, leaving = SIZE_MAX;
     for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
         struct ana_waiting *p = &c->waiting[i];
         size_t n = p->blocked ? ana_waiting_for(c, p, edges, c->count) : 0;
         for (size_t k = 0; k < n; k++) {
+            const struct ana_waiting *other = ana_rank_waiting(c, edges[k]);
             if (edges[k] == index)
                 own = index; /* a message from anybody may be its own */
+            else if (ana_case_deadlocked(c, edges[k]) && other && other->kind == ANA_WAITING_FINALIZE)
+                leaving = edges[k];
             else if (ana_case_deadlocked(c, edges[k]))
                 return edges[k];
         }
     }
-    return own;
+    return leaving != SIZE_MAX ? leaving : own;
 }
 
 /* Follows the waits from `start` until a rank comes again.  Writes the circle to `out`, in its order, and returns its
@@ -106,5 +110,6 @@ bool ana_find_cycle(struct ana_case *c)
         outside |= !c->sure[path[i]];
     if (outside)
         ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_OTHER_THREADS});
+    ana_case_doubt_culprits(c);
     return true;
 }

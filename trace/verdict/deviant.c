@@ -64,7 +64,7 @@ static size_t find_sent_less(struct ana_case *c, size_t center, const size_t *pe
     return found;
 }
 
-static bool waits_for_anybody(const struct ana_case *c, const struct ana_waiting *p)
+bool ana_waits_for_anybody(const struct ana_case *c, const struct ana_waiting *p)
 {
     for (uint32_t k = 0; p && k < p->dependencies; k++) {
         const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
@@ -78,7 +78,7 @@ static bool waits_for_anybody(const struct ana_case *c, const struct ana_waiting
 static size_t find_center(struct ana_case *c, const size_t *path, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (waits_for_anybody(c, ana_rank_waiting(c, path[i])))
+        if (ana_waits_for_anybody(c, ana_rank_waiting(c, path[i])))
             return path[i];
     return SIZE_MAX;
 }
@@ -87,7 +87,8 @@ static size_t find_center(struct ana_case *c, const size_t *path, size_t n)
 static bool waits_for(struct ana_case *c, size_t index, size_t center, size_t *room)
 {
     struct ana_waiting *p = ana_rank_waiting(c, index);
-    size_t n = p && !waits_for_anybody(c, p) ? ana_waiting_for(c, p, room, c->count) : 0;
+    bool names = p && p->kind != ANA_WAITING_FINALIZE && !ana_waits_for_anybody(c, p);
+    size_t n = names ? ana_waiting_for(c, p, room, c->count) : 0;
     for (size_t i = 0; i < n; i++)
         if (room[i] == center)
             return true;

@@ -25,12 +25,11 @@ static void look_for_waiters(struct ana_case *c, struct left *left)
             continue;
         size_t n = ana_waiting_for(c, p, left->edges, c->count), gone = 0;
         for (size_t k = 0; k < n; k++)
-            if (finalizes(c, left->edges[k])) {
-                left->by[left->edges[k]]++;
-                gone++;
-            }
-        if (gone == 0)
+            gone += finalizes(c, left->edges[k]);
+        if (gone == 0 || (gone < n && (p->any || ana_waits_for_anybody(c, p)))) /* one of the others would do */
             continue;
+        for (size_t k = 0; k < n; k++)
+            left->by[left->edges[k]] += finalizes(c, left->edges[k]);
         if (left->waiters++ == 0)
             left->first = p;
         if (p->lasted_ns < left->lasted_ns)
@@ -46,6 +45,7 @@ static bool say_left(struct ana_case *c, const struct left *left)
     for (size_t i = 0; i < c->count; i++)
         if (left->by[i])
             ana_case_blame(c, i);
+    ana_case_doubt_culprits(c);
     bool ended = c->out->culprits && ana_case_ended(c, c->out->culprit[0]);
     c->out->summary = (struct ana_fact){ended ? ANA_SAY_FINISHED_EARLY : ANA_SAY_FINALIZES_EARLY, .who = ANA_CULPRITS,
                                         .others = ana_one_rank(waiter), .more = (int64_t)left->waiters - 1,

@@ -86,6 +86,29 @@ void ana_case_free_kept(struct ana_case *c)
     }
 }
 
+static bool is_culprit(const struct ana_finding *f, size_t index)
+{
+    for (size_t i = 0; i < f->culprits; i++)
+        if (f->culprit[i] == index)
+            return true;
+    return false;
+}
+
+void ana_case_doubt_culprits(struct ana_case *c)
+{
+    struct ana_finding *f = c->out;
+    size_t *edges = f->confidence == ANA_PROVEN ? ana_case_room(c) : NULL;
+    bool doubt = false;
+    for (size_t i = 0; edges && i < f->culprits; i++) {
+        struct ana_waiting *p = ana_rank_waiting(c, f->culprit[i]);
+        size_t n = p ? ana_waiting_for(c, p, edges, c->count) : 0;
+        for (size_t k = 0; k < n && !doubt; k++)
+            doubt = !is_culprit(f, edges[k]);
+    }
+    f->deadlock |= doubt;
+    f->confidence = doubt ? ANA_LIKELY : f->confidence;
+}
+
 size_t *ana_case_room(struct ana_case *c)
 {
     return keep(c, (c->count + 1) * sizeof(size_t));

@@ -70,6 +70,20 @@ static void note_ending(struct reading *r, const struct trc_record *rec)
         r->ending[r->endings++] = (struct ending){rec->request_thread, rec->request};
 }
 
+/* MPI_Cancel does not tell of which request: mostly of the receive that was posted last. */
+static void note_cancel(struct reading *r)
+{
+    struct starts *s = &r->starts[r->thread];
+    bool last = true;
+    for (size_t i = s->count; i-- > 0;) {
+        struct ana_open_request *one = &s->request[i];
+        if (one->number == UINT64_MAX || !(one->sig.flags & TRC_SIG_P2P_IN))
+            continue;
+        one->cancelled = one->cancelled == ANA_CANCELLED || last ? ANA_CANCELLED : ANA_MAY_BE_CANCELLED;
+        last = false;
+    }
+}
+
 static void note_collective(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
 {
     const struct trc_comm *comm = trc_comm(r->c->job->process[r->index].rank.file, rec->sig->comm);
@@ -147,6 +161,8 @@ static void note(struct reading *r, const struct trc_record *rec)
         note_start(r, rec, call);
     if (flags & TRC_SIG_COLL && !(flags & TRC_SIG_COMPLETE))
         note_collective(r, rec, call);
+    if (call->opclass == TRC_OP_REQUEST && strcmp(call->name, "MPI_Cancel") == 0)
+        note_cancel(r);
     if (call->opclass == TRC_OP_RMA_SYNC && !(flags & TRC_SIG_FAILED))
         note_lock(r, rec, call);
     note_effect(r, rec, call->opclass);

@@ -1,5 +1,5 @@
 /* A rank that has left out a collective and went on to another call, in which it waits for the others. */
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/order.h"
 #include <string.h>
 
 enum { VOTERS = 16, SUSPECTS = 8, GROUPS = 16 };
@@ -168,7 +168,8 @@ static bool has_left_out(struct ana_case *c, const struct ana_group *g, size_t s
             continue;
         const struct ana_waiting *in = waiting_in(c, g, index);
         voters++;
-        past += in ? ana_gone_past(c, in, true, suspect) : 0;
+        enum ana_past where = in ? ana_gone_past(c, in, true, suspect) : ANA_PAST_UNKNOWN;
+        past += (where == ANA_LEFT_OUT) - (where == ANA_ON_ITS_WAY);
         if (index != partner)
             vote(c, g, in, index, suspect, &votes);
     }
@@ -214,8 +215,8 @@ static struct guess best_guess(struct ana_case *c)
     return best;
 }
 
-/* The one rank that has gone past the places where others wait for its messages; several are no explanation. */
-static struct guess message_guess(struct ana_case *c)
+/* Of the messages that somebody stuck waits for, those whose other end is as asked for. */
+static struct guess message_guess(struct ana_case *c, enum ana_past past)
 {
     struct guess out = {0};
     for (size_t i = 0; i < c->waiting_count; i++) {
@@ -225,9 +226,9 @@ static struct guess message_guess(struct ana_case *c)
             size_t suspect = d->kind <= ANA_DEPENDENCY_RECEIVER && !ana_graph_moves(&c->graph, d->node)
                                  ? ana_dependency_partner(c, d)
                                  : SIZE_MAX;
-            if (suspect == SIZE_MAX || ana_gone_past(c, p, false, suspect) <= 0)
+            if (suspect == SIZE_MAX || suspect == p->index || ana_gone_past(c, p, false, suspect) != past)
                 continue;
-            if (out.found && out.suspect[0] != suspect)
+            if (out.found && out.suspect[0] != suspect) /* several are no explanation */
                 return (struct guess){0};
             out.waiter = out.found ? out.waiter : p;
             out.suspect[0] = suspect;
@@ -250,17 +251,34 @@ static bool settle(struct ana_case *c, const struct guess *g, enum ana_verdict_c
     return true;
 }
 
+static void say_message(struct ana_case *c, const struct guess *g, enum ana_sentence id)
+{
+    c->out->summary = (struct ana_fact){.id = id,
+                                        .who = ana_one_rank(g->suspect[0]),
+                                        .others = ana_one_rank(g->waiter->index),
+                                        .more = (int64_t)g->come - 1,
+                                        .call = ana_waiting_call(g->waiter),
+                                        .other_call = ana_waiting_call(ana_rank_waiting(c, g->suspect[0]))};
+}
+
 static bool message_left_out(struct ana_case *c)
 {
-    struct guess best = message_guess(c);
+    struct guess best = message_guess(c, ANA_LEFT_OUT);
     if (!best.found || !settle(c, &best, ANA_CLASS_UNMATCHED, best.waiter->lasted_ns))
         return false;
-    c->out->summary = (struct ana_fact){ANA_SAY_WENT_PAST,
-                                        .who = ANA_CULPRITS,
-                                        .others = ana_one_rank(best.waiter->index),
-                                        .more = (int64_t)best.come - 1,
-                                        .call = ana_waiting_call(best.waiter),
-                                        .other_call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0]))};
+    say_message(c, &best, ANA_SAY_WENT_PAST);
+    return true;
+}
+
+bool ana_find_at_odds(struct ana_case *c)
+{
+    struct guess best = message_guess(c, ANA_WAS_THERE);
+    const struct ana_waiting *there = best.found ? ana_rank_waiting(c, best.suspect[0]) : NULL;
+    if (!there || there->kind == ANA_WAITING_FINALIZE || best.come > 1 ||
+        !settle(c, &best, ANA_CLASS_UNMATCHED, best.waiter->lasted_ns))
+        return false;
+    ana_case_blame(c, best.waiter->index);
+    say_message(c, &best, ANA_SAY_AT_ODDS);
     return true;
 }
 

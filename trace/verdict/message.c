@@ -1,5 +1,5 @@
 /* Receives that nothing is sent for, and what came instead. */
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/order.h"
 
 void ana_say_near(struct ana_case *c, const struct ana_dependency *w, size_t partner)
 {
@@ -50,7 +50,8 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
     size_t partner = near_sender(c, p, w);
     bool named = w->near_messages || w->taken;
     const struct ana_waiting *source = named || partner == SIZE_MAX ? NULL : ana_rank_waiting(c, partner);
-    bool never = source && source->kind == ANA_WAITING_COLLECTIVE && ana_case_deadlocked(c, partner);
+    bool never = source && source->kind == ANA_WAITING_COLLECTIVE && ana_case_deadlocked(c, partner) &&
+                 ana_gone_past(c, p, false, partner) != ANA_ON_ITS_WAY;
     if (w->kind != ANA_DEPENDENCY_MESSAGE || w->met != 0 || (near ? !named : !never))
         return false;
     size_t both[] = {p->index, partner};
@@ -58,6 +59,7 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
         return false;
     ana_case_blame(c, p->index);
     ana_case_blame(c, partner);
+    ana_case_doubt_culprits(c);
     if (near)
         ana_say_near(c, w, partner);
     else
@@ -86,7 +88,7 @@ bool ana_find_near(struct ana_case *c)
 
 bool ana_find_unmatched(struct ana_case *c)
 {
-    return find_unmatched(c, false);
+    return ana_find_at_odds(c) || find_unmatched(c, false);
 }
 
 /* ---- more than there is room for -------------------------------------------------------------------------------- */

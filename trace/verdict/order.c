@@ -2,7 +2,7 @@
  *
  * Both are followed from the last collective that they took part in.  Who has been at both places since then tells
  * which comes first; else a loop does: who stands where nobody has been before has left it. */
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/order.h"
 
 enum { WITNESSES = 32, CHANNELS = 16, LOOKED = 4096 };
 
@@ -145,29 +145,29 @@ static int ask_witnesses(struct ana_case *c, const struct both *b, bool *fresh, 
     return sum;
 }
 
-int ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect)
+enum ana_past ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect)
 {
     const struct ana_steps *here = ana_case_steps(c, waiter->index, waiter->thread),
                            *there = ana_case_steps(c, suspect, waiter->thread);
     struct both b = {.waiter = waiter, .suspect = suspect};
     if (!find_anchor(here, there, &b.anchor) || !find_tail(here, &b.anchor, &b.here) ||
         !find_tail(there, &b.anchor, &b.there))
-        return 0;
+        return ANA_PAST_UNKNOWN;
     b.place = last_place(&b.here);
     b.other = last_place(&b.there);
     b.times = visits(b.here.step, b.here.count, b.place);
     b.other_times = visits(b.there.step, b.there.count, b.other);
     if (b.place == b.other)
-        return 0;
-    if (visits(b.there.step, b.there.count, b.place) >= b.times)
-        return collective ? 1 : -1;
+        return ANA_PAST_UNKNOWN;
+    if (visits(b.there.step, b.there.count, b.place) >= b.times) /* a collective there was another one */
+        return collective ? ANA_LEFT_OUT : ANA_WAS_THERE;
     if (visits(b.here.step, b.here.count, b.other) >= b.other_times)
-        return -1;
+        return ANA_ON_ITS_WAY;
     bool fresh, other_fresh;
     int said = ask_witnesses(c, &b, &fresh, &other_fresh);
     if (said)
-        return said > 0 ? 1 : -1;
+        return said > 0 ? ANA_LEFT_OUT : ANA_ON_ITS_WAY;
     if (other_fresh && !fresh && was_ever_at(there, b.place))
-        return 1;
-    return fresh && !other_fresh && was_ever_at(here, b.other) ? -1 : 0;
+        return ANA_LEFT_OUT;
+    return fresh && !other_fresh && was_ever_at(here, b.other) ? ANA_ON_ITS_WAY : ANA_PAST_UNKNOWN;
 }

@@ -1,6 +1,6 @@
 /* Who owes a message that a rank waits for from any source: of those that it exchanges messages with in turns, the one
  * that has taken its turn once more than it has sent. */
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/order.h"
 #include <stdlib.h>
 
 enum { DEBTORS = 4, PLACES = 8 };

@@ -1,7 +1,7 @@
 /* The last steps of a rank: the places in the program from which it made its calls, in order, with the call that it is
  * in as the last step. */
 #include "trace/util/hash.h"
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/order.h"
 #include <stdlib.h>
 #include <string.h>
 

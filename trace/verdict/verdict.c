@@ -1,5 +1,6 @@
 /* The verdict: gathers what is known, and asks one detector after the other. */
 #include "trace/verdict/death.h"
+#include "trace/verdict/order.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>
 #include <stdlib.h>

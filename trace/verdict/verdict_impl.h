@@ -104,6 +104,7 @@ struct ana_open_request {
     uint32_t thread;
     uint64_t number, sequence;
     int64_t begin_ns;
+    enum { ANA_NOT_CANCELLED, ANA_MAY_BE_CANCELLED, ANA_CANCELLED } cancelled; /* as it seems */
 };
 struct ana_held_lock {
     uint64_t identity; /* of the window */
@@ -241,6 +242,9 @@ void ana_case_free_kept(struct ana_case *c);
  * summary of `fact`, which has what the odd one and the usual one say, the communicator and the number on it. */
 void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, size_t n,
                              const struct ana_difference *difference, struct ana_fact fact);
+/* What was proven is only likely where the culprits wait for others than each other: that they hang is proven then, and
+ * not whose fault it is. */
+void ana_case_doubt_culprits(struct ana_case *c);
 /* Adds a rank to the culprits, once; SIZE_MAX is none. */
 void ana_case_blame(struct ana_case *c, size_t index);
 /* Adds ranks to the culprits. */
@@ -275,33 +279,6 @@ struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index);
 bool ana_may_be_vain(enum trc_opclass opclass);
 /* Frees them; NULL is none. */
 void ana_last_events_free(struct ana_last_events *last_events);
-
-/* steps.c */
-struct ana_step {
-    uint64_t place;              /* in the program: the same number on all ranks */
-    uint64_t identity, sequence; /* of a collective; 0 */
-    uint64_t channel;            /* of a message: the identity of its communicator */
-    uint32_t to, from;           /* whom it is sent to, whom it is received from; UINT32_MAX: nobody, or not known */
-    int32_t tag;                 /* of what is sent */
-};
-struct ana_steps {
-    struct ana_step *step;
-    size_t count;
-    bool whole; /* the first one is the thread's first */
-};
-/* The last steps of a blocked rank, read when they are first asked for: of its thread `thread` or, where that is not
- * blocked, of the one that has been blocked longest.  Never NULL: empty when out of memory. */
-const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_t thread);
-/* Frees all steps. */
-void ana_case_free_steps(struct ana_case *c);
-
-/* order.c */
-/* Whether `suspect`, whom `waiter` waits for, has gone past the place in the program where that waits: 1 it has; -1 it
- * is on its way there, or has done its part; 0 not known. */
-int ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect);
-
-/* owed.c: a rank waits for a message from any source, and one of the others has not sent what it owes. */
-bool ana_find_owed(struct ana_case *c);
 
 /* pair.c */
 /* Finds whether what a dependency needs is under way (dependency->met), and what came instead. */
@@ -352,7 +329,9 @@ static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 }
 /* The rank indices that an operation waits for and that cannot move on, up to `max`; returns how many. */
 size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max);
-/* deviant.c: of a circle in which a rank waits for a message from any of many, blames those of the many who differ from
+/* deviant.c: whether a message from any source is what it waits for. */
+bool ana_waits_for_anybody(const struct ana_case *c, const struct ana_waiting *waiting);
+/* Of a circle in which a rank waits for a message from any of many, blames those of the many who differ from
  * the others, or only that rank where nobody does.  False: it is no such circle, nobody is blamed. */
 bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n);
 /* Whether a rank can never move on by itself, and nobody who can move frees it. */

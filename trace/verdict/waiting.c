@@ -252,8 +252,10 @@ static void add_requests(struct ana_case *c, struct ana_waiting *p)
         const struct ana_open_request *r = &last_events->open[i];
         bool same = r->sig.comm == sig->comm && r->sig.peer == sig->peer && r->sig.tag == sig->tag &&
                     r->sig.source == sig->source && r->sig.rtag == sig->rtag;
-        if (one ? same : r->thread == p->thread)
-            add_request(c, p, r);
+        if (r->cancelled == ANA_CANCELLED || !(one ? same : r->thread == p->thread))
+            continue;
+        add_request(c, p, r);
+        c->sure[p->index] &= r->cancelled == ANA_NOT_CANCELLED;
         if (one && p->dependencies)
             return;
     }

@@ -114,6 +114,21 @@ static void finalize_beside(struct tb *tb, int rank)
     tb_inside(tb, 1, &leaving, 30 * S, 0);
 }
 
+/* The second receive is cancelled; the first has its message. */
+static void cancelled(struct tb *tb, int rank)
+{
+    struct trc_sig cancel = tb_sig(TB_CANCEL);
+    if (rank == 1) {
+        tb_send(tb, 0, 3 * S, 3 * S + 1000, 0, 7, 8);
+        inside(tb, TB_BARRIER, 20 * S, 0, 0);
+        return;
+    }
+    tb_irecv(tb, 0, 3 * S, 3 * S + 100, 1, 7, 8);
+    tb_irecv(tb, 0, 3 * S + 200, 3 * S + 300, 1, 9, 8);
+    tb_event(tb, 0, &cancel, 3 * S + 400, 3 * S + 500, (struct tb_more){0});
+    inside(tb, TB_WAITALL, 20 * S, 0, 0);
+}
+
 /* Everybody waits for anybody: nobody differs. */
 static void any_of_all(struct tb *tb, int rank)
 {
@@ -140,6 +155,8 @@ static const struct {
      "a message from rank 1 with tag 5 on MPI_COMM_WORLD; rank 1 has not sent it, and is outside MPI"},
     {"a receive beside MPI_Finalize", 3, finalize_beside, ANA_CLASS_EARLY_EXIT,
      "ranks 0-2 are in MPI_Finalize while rank 0 and 2 more still wait in MPI_Recv from rank 1, tag 7"},
+    {"a receive that is cancelled", 2, cancelled, ANA_CLASS_UNMATCHED,
+     "rank 0 does not come out of MPI_Waitall, and 1 of 2 waits in MPI_Barrier"},
     {"everybody waits for anybody", 4, any_of_all, ANA_CLASS_CYCLE,
      "2 ranks wait for each other in a circle: 0 -> 1 -> 0"},
 };

@@ -1,0 +1,41 @@
+/* Where ranks stand in the program, as their last calls tell, and who has left out its part.  For trace/verdict only. */
+#ifndef ANA_VERDICT_ORDER_H
+#define ANA_VERDICT_ORDER_H
+
+#include "trace/verdict/verdict_impl.h"
+
+/* steps.c */
+struct ana_step {
+    uint64_t place;              /* in the program: the same number on all ranks */
+    uint64_t identity, sequence; /* of a collective; 0 */
+    uint64_t channel;            /* of a message: the identity of its communicator */
+    uint32_t to, from;           /* whom it is sent to, whom it is received from; UINT32_MAX: nobody, or not known */
+    int32_t tag;                 /* of what is sent */
+};
+struct ana_steps {
+    struct ana_step *step;
+    size_t count;
+    bool whole; /* the first one is the thread's first */
+};
+/* The last steps of a blocked rank, read when they are first asked for: of its thread `thread` or, where that is not
+ * blocked, of the one that has been blocked longest.  Never NULL: empty when out of memory. */
+const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_t thread);
+/* Frees all steps. */
+void ana_case_free_steps(struct ana_case *c);
+
+/* order.c: where one is whom a rank waits for. */
+enum ana_past {
+    ANA_PAST_UNKNOWN,
+    ANA_ON_ITS_WAY, /* it has not come to the place where that rank waits */
+    ANA_LEFT_OUT,   /* it has gone past that place, without its part there */
+    ANA_WAS_THERE   /* it has been there as often as that rank, and is elsewhere now */
+};
+/* Where `suspect` is, whom `waiter` waits for; `collective`: in a collective. */
+enum ana_past ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect);
+
+/* owed.c: a rank waits for a message from any source, and one of the others has not sent what it owes. */
+bool ana_find_owed(struct ana_case *c);
+/* left_out.c: two ranks do not agree about a message, and the others are on their way. */
+bool ana_find_at_odds(struct ana_case *c);
+
+#endif
