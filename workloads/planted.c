@@ -1,4 +1,4 @@
-/* planted MODE: delays whose cause is known, on three ranks or more; each of TIMES iterations begins with a barrier,
+/* planted MODE [0]: delays whose cause is known, on three ranks or more; each of TIMES iterations begins with a barrier,
  * except in `sender`.  Sleeping stands for work: WORK on all ranks, LATE more where it is planted, between the lines that
  * are marked.  Truth, from the constants alone:
  *
@@ -8,7 +8,9 @@
  *   turns    another rank works longer each time: no single one is to blame
  *   sender   no collective: rank 0 works longer and sends to rank 1
  *   overlap  rank 0 works longer after it has sent, rank 1 before it receives: nobody waits
- *   spikes   rank 2 works thirty times as long in each tenth iteration */
+ *   spikes   rank 2 works thirty times as long in each tenth iteration
+ *
+ * A third argument 0 leaves the delays out. */
 #include "truth.h"
 #include <mpi.h>
 
@@ -17,6 +19,7 @@
 #define LATE  0.020
 
 static int me, n;
+static double late = LATE;
 
 static void barrier(void)
 {
@@ -55,25 +58,25 @@ static void iterate(const char *mode, int i)
     if (strcmp(mode, "sender") != 0)
         barrier();
     if (strcmp(mode, "one") == 0)
-        more = me == 1 ? LATE : 0;
+        more = me == 1 ? late : 0;
     else if (strcmp(mode, "chain") == 0 || strcmp(mode, "sender") == 0)
-        more = me == 0 ? LATE : 0;
+        more = me == 0 ? late : 0;
     else if (strcmp(mode, "hidden") == 0)
-        more = me == 1 ? LATE : me == 2 ? LATE / 2 : 0;
+        more = me == 1 ? late : me == 2 ? late / 2 : 0;
     else if (strcmp(mode, "turns") == 0)
-        more = me == i % n ? LATE : 0;
+        more = me == i % n ? late : 0;
     else if (strcmp(mode, "spikes") == 0)
-        more = me == 2 && i % 10 == 5 ? 29 * WORK * 2 : 0;
+        more = me == 2 && i % 10 == 5 ? late / LATE * 29 * WORK * 2 : 0;
     else if (me == 0)
         send_on(1);
     truth_sleep(WORK + more);
     if (strcmp(mode, "overlap") == 0) {
         if (me == 0)
-            truth_sleep(LATE);
+            truth_sleep(late);
         if (me == 1)
-            truth_sleep(LATE), receive(0);
+            truth_sleep(late), receive(0);
         if (me > 1)
-            truth_sleep(LATE);
+            truth_sleep(late);
     } else if (strcmp(mode, "chain") == 0) {
         chain(2);
     } else if (strcmp(mode, "sender") == 0) {
@@ -88,6 +91,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
+    if (argc > 2)
+        late *= atof(argv[2]);
     for (int i = 0; i < TIMES && argc > 1 && n > 2; i++)
         iterate(argv[1], i);
     MPI_Finalize();

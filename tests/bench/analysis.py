@@ -14,8 +14,8 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STAGES = (("decode", "decoded"), ("merge", "merged"), ("match", "matched, waits"), ("job", "the whole pass"))
-# What, and the rounds of a short and a long trace: as many items in both kinds.
-KINDS = (("ping-pong", 25000, 500000), ("halo", 1250, 25000))
+# What, and the rounds of a short and a long trace: about as many items of each kind.  Wide is a halo of 200 ranks.
+KINDS = (("ping-pong", 25000, 500000), ("halo", 1250, 25000), ("wide", 25, 1000))
 
 
 def run(program, *arguments, before=()):

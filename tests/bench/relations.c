@@ -1,6 +1,6 @@
 /* How fast events become numbers: decoding, merging, matching, and the whole pass of a report, each with what comes
  * before it.  tests/bench/analysis.py builds the traces, counts instructions and prints the table.
- *     relations make ping-pong|halo ROUNDS FOLDER    a made-up trace of one job
+ *     relations make ping-pong|halo|wide ROUNDS FOLDER    a made-up trace of one job
  *     relations STAGE FOLDER                         decode, merge, match or job: items, and million of them a second
  */
 #include "tests/support/trace_builder.h"
@@ -26,6 +26,7 @@ static double now(void)
 
 #define PING_PONG_RANKS 2
 #define HALO_RANKS      4
+#define WIDE_RANKS      200
 
 /* Blocking messages of 8 bytes to and fro. */
 static void ping_pong(struct tb **tb, int64_t i)
@@ -36,12 +37,12 @@ static void ping_pong(struct tb **tb, int64_t i)
     tb_recv(tb[1 - a], 0, t - (i ? 300 : 0), t + 400 + i % 5, a, 5, 8);
 }
 
-/* A ring of four: two receives and two sends are begun, MPI_Waitall, MPI_Allreduce. */
-static void halo(struct tb **tb, int64_t i)
+/* A ring: two receives and two sends are begun, MPI_Waitall, MPI_Allreduce. */
+static void halo(struct tb **tb, int32_t ranks, int64_t i)
 {
     int64_t t = i * 20000;
-    for (int32_t r = 0; r < HALO_RANKS; r++) {
-        int32_t left = (r + HALO_RANKS - 1) % HALO_RANKS, right = (r + 1) % HALO_RANKS;
+    for (int32_t r = 0; r < ranks; r++) {
+        int32_t left = (r + ranks - 1) % ranks, right = (r + 1) % ranks;
         int64_t late = (i + r) % 3 * 100;
         uint64_t from_left = tb_irecv(tb[r], 0, t, t + 100, left, 1, 4096);
         uint64_t from_right = tb_irecv(tb[r], 0, t + 150, t + 250, right, 2, 4096);
@@ -60,13 +61,16 @@ static void halo(struct tb **tb, int64_t i)
 
 static int make(const char *what, int64_t rounds, const char *folder)
 {
-    bool is_halo = strcmp(what, "halo") == 0;
-    int32_t ranks = is_halo ? HALO_RANKS : PING_PONG_RANKS;
-    struct tb *tb[HALO_RANKS];
+    bool is_wide = strcmp(what, "wide") == 0, is_halo = is_wide || strcmp(what, "halo") == 0;
+    int32_t ranks = is_wide ? WIDE_RANKS : is_halo ? HALO_RANKS : PING_PONG_RANKS;
+    struct tb *tb[WIDE_RANKS];
     for (int32_t r = 0; r < ranks; r++)
         tb[r] = tb_new(r, ranks);
     for (int64_t i = 0; i < rounds; i++)
-        (is_halo ? halo : ping_pong)(tb, i);
+        if (is_halo)
+            halo(tb, ranks, i);
+        else
+            ping_pong(tb, i);
     for (int32_t r = 0; r < ranks; r++) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%d.hpctop", folder, r);

@@ -342,13 +342,13 @@ static void advance_main(struct ana_job *job)
     size_t n = ana_merge_next_few(job->pass.merge, e, SLICE);
     for (size_t i = 0; i < n; i++)
         take_event(job, e[i]);
-    ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge));
+    ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), n == 0);
     if (n)
         return;
     job->pass.done = true;
     if (!anyone_alive(job) && !job->flushed) {
         ana_match_flush(job->match);
-        ana_why_settle(&job->pass.why, INT64_MAX);
+        ana_why_settle(&job->pass.why, INT64_MAX, true);
         job->flushed = true;
     } else if (job->clocks > 1 && ana_now_ns() >= job->next_fit_ns) {
         ana_clock_fit(job->clock, ana_merge_position(job->pass.merge));

@@ -273,11 +273,31 @@ struct ana_segment_stat {
 void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size);
 #define ANA_SEGMENT_ROWS 128u /* in a summary; what costs less, and takes less time, shares the last one */
 
-/* POP efficiencies, 0..1, NAN unknown: parallel = load_balance x communication.
+struct ana_summary;
+/* What it would save to mend one thing (trace/why/replay.h). */
+struct ana_price {
+    enum ana_price_kind { ANA_PRICE_SEGMENT, ANA_PRICE_TRANSFER, ANA_PRICE_COLLECTIVE } kind;
+    struct ana_segment_end from, to; /* of calls: both the same */
+    uint32_t from_place, to_place;   /* of trace/why */
+    size_t *rank;                    /* a segment: whose it is, rank indices in order */
+    size_t ranks;                    /* 0: of all */
+    bool alike;                      /* no rank is worse than the others: it moves from one to the next */
+    int64_t path_ns;                 /* of the critical path is this */
+    int64_t saves_ns; /* of the run time; a segment: as fast as the others'; calls: at most, if they took no time */
+};
+
+/* Writes whose it is and where: "rank 5, Waitall app.c:20 -> Allreduce :30"; of calls "MPI_Alltoall at app.c:40". */
+void ana_price_words(const struct ana_job *job, const struct ana_price *price, char *out, size_t size);
+
+/* Writes "as fast as the others saves 18.3 s of 61 s". */
+void ana_price_saving(const struct ana_summary *summary, const struct ana_price *price, char *out, size_t size);
+
+/* POP efficiencies, 0..1, NAN unknown: parallel = load_balance x communication,
+ * communication = serialisation x transfer, transfer = run time with an ideal network / run time, by replay.
  * load balance = mean(useful) / max(useful), communication = max(useful) / wall, useful = time outside MPI.
  * Source: POP Centre of Excellence, "POP Standard Metrics for Parallel Performance Analysis". */
 struct ana_efficiency {
-    double parallel, load_balance, communication;
+    double parallel, load_balance, communication, serialisation, transfer;
 };
 
 struct ana_summary {
@@ -305,6 +325,10 @@ struct ana_summary {
     struct ana_segment_stat *segments;
     void *segment_block[5];                  /* what they point to; for ana_summary_free */
     int64_t cost_inside_ns, cost_unknown_ns; /* waiting that time inside calls caused; that nothing known did */
+    size_t price_count;                      /* of the whole run only; sorted by what they save */
+    struct ana_price *prices;
+    size_t *price_ranks;              /* what they point to */
+    int64_t path_ns, path_unknown_ns; /* length of the critical path, and of what is not known of it; -1: none */
     struct ana_efficiency efficiency;
     uint64_t unmatched_sends, unmatched_receives;
     uint64_t uncertain_messages;      /* ends that could not be paired for sure: records before them are gone */

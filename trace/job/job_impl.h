@@ -210,6 +210,12 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
                            const struct ana_tally *events);
 /* summary_segments.c: fills the segments.  False: out of memory. */
 bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_why *why);
+/* summary_segments.c: writes what a place (number of trace/why, + 1) is called; 0 leaves it empty. */
+void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, uint32_t place,
+                        struct ana_segment_end *out);
+/* summary_prices.c: fills the critical path, the prices and what the efficiencies need of them; a summary of the whole run
+ * has its ranks by then.  False: out of memory. */
+bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_why *why);
 /* summary_segments.c: frees them. */
 void ana_summary_segments_free(struct ana_summary *s);
 /* Sorts the pairs by source, then destination. */

@@ -150,7 +150,7 @@ static struct ana_efficiency efficiency_of(const struct ana_summary *s)
         longest = fmax(longest, useful);
         wall = fmax(wall, (double)s->ranks[i].wall_ns);
     }
-    struct ana_efficiency e = {NAN, NAN, NAN};
+    struct ana_efficiency e = {NAN, NAN, NAN, NAN, NAN};
     if (longest > 0 && wall > 0) {
         e.load_balance = sum / ranks / longest;
         e.communication = longest / wall;
@@ -208,6 +208,10 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     s->unmatched_receives = counts.unmatched_receives;
     s->uncertain_messages = counts.uncertain;
     s->efficiency = efficiency_of(s);
+    if (!ana_summary_prices(job, s, &job->pass.why)) {
+        ana_summary_free(s);
+        return TRC_BAD;
+    }
     set_seen(job, s);
     if (!range && !s->selection.ranks)
         job->upper->summarized(job, s);
@@ -225,5 +229,7 @@ void ana_summary_free(struct ana_summary *s)
     free(s->waits);
     free(s->sites);
     ana_summary_segments_free(s);
+    free(s->prices);
+    free(s->price_ranks);
     *s = (struct ana_summary){0};
 }

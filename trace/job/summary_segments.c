@@ -57,8 +57,8 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static void describe_end(const struct ana_job *job, const struct ana_why *why, uint32_t place,
-                         struct ana_segment_end *out)
+void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, uint32_t place,
+                        struct ana_segment_end *out)
 {
     if (!place)
         return;
@@ -158,18 +158,11 @@ static size_t choose_rows(struct rows *rows)
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
-static double median_of(const struct ana_segment *segment)
-{
-    double median = segment->bucket ? ana_bucket_percentile(segment->bucket, 0.5)
-                                    : (double)segment->total_ns / (double)segment->count;
-    return fmin(fmax(median, (double)segment->min_ns), (double)segment->longest_ns);
-}
-
 static void add_to_row(struct ana_segment_stat *row, const struct ana_segment *segment, uint32_t *bucket)
 {
     size_t index = segment->index;
     if (segment->count > row->times_by_rank[index])
-        row->by_rank_ns[index] = median_of(segment);
+        row->by_rank_ns[index] = ana_segment_median(segment);
     row->ranks += row->times_by_rank[index] == 0;
     row->times_by_rank[index] += segment->count;
     row->times += segment->count;
@@ -288,8 +281,8 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
     }
     for (size_t i = 0; i < rows->by_places.count; i++) {
         const struct row *row = ana_map_value(&rows->by_places, i);
-        describe_end(job, why, row->from, &s->segments[row->at].from);
-        describe_end(job, why, row->to, &s->segments[row->at].to);
+        ana_segment_end_of(job, why, row->from, &s->segments[row->at].from);
+        ana_segment_end_of(job, why, row->to, &s->segments[row->at].to);
         s->segments[row->at].identity =
             row->from ? place_hash(job, why, row->from) * 31 + place_hash(job, why, row->to) : 0;
     }

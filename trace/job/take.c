@@ -37,6 +37,7 @@ void ana_take_message(void *user, const struct ana_message *message)
         take_wait(job, &span, &note->wait[0]);
     else
         ana_why_polled(&job->pass.why, message);
+    ana_why_message(&job->pass.why, message);
     if (ana_late_receiver(message, &span))
         take_wait(job, &span, &note->wait[1]);
     if (job->clocks > 1)
@@ -64,6 +65,7 @@ void ana_take_instance(void *user, const struct ana_instance *instance)
     size_t n = ana_waits_of_instance(instance, job->span);
     for (size_t i = 0; i < n; i++)
         lost += take_wait(job, &job->span[i], &(struct ana_tally_note_wait){0});
+    ana_why_instance(&job->pass.why, instance);
     ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), lost);
     ana_clock_add_instance(job->clock, instance);
     if (instance->arrivals < 2 || instance->mismatched)

@@ -5,6 +5,7 @@ typedef struct ana_call_stat row_CALL;
 typedef struct ana_rank_row row_RANK;
 typedef struct ana_site row_SITE;
 typedef struct ana_segment_stat row_SEGMENT;
+typedef struct ana_price row_PRICE;
 typedef struct ana_collective row_COLLECTIVE;
 typedef struct ana_pair row_PAIR;
 typedef struct ana_wait row_WAIT;
@@ -101,6 +102,13 @@ static double share_of_run(const struct ana_call_stat *row, double wall_ns)
 {
     double share = (double)row->time_ns / wall_ns;
     return share > 1.005 || trc_opclass_is(row->opclass, TRC_FACT_EDGE) ? NAN : share;
+}
+
+static const char *price_name(enum ana_price_kind kind)
+{
+    static const char *const names[] = {
+        [ANA_PRICE_SEGMENT] = "segment", [ANA_PRICE_TRANSFER] = "transfer", [ANA_PRICE_COLLECTIVE] = "collective"};
+    return names[kind];
 }
 
 static const char *wait_name(enum ana_wait_kind kind)

@@ -23,9 +23,10 @@ struct ana_half {
     int64_t wait_begin_ns, complete_ns;
     const struct trc_call *call, *wait_call;
     uint64_t bytes;
-    uint64_t serial; /* order of those that begin together */
-    uint32_t flags;  /* enum ana_end_flag */
-    uint32_t gaps;   /* of its rank when it began */
+    uint64_t serial;          /* order of those that begin together */
+    uint32_t flags;           /* enum ana_end_flag */
+    uint32_t gaps;            /* of its rank when it began */
+    uint32_t step, wait_step; /* numbers of these two calls */
 };
 
 /* One end that waits for the other. */
@@ -174,6 +175,7 @@ struct ana_end_finish {
     uint32_t source; /* receive: from whom, ANA_NOBODY unknown */
     int32_t tag;
     uint64_t bytes;
+    uint32_t step;        /* its number */
     bool silent, foreign; /* foreign: the source is known to be none of ours */
 };
 

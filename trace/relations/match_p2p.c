@@ -79,6 +79,7 @@ static void finish_half(struct ana_match *match, struct ana_half *half, const st
     half->wait_call = finish->call;
     half->wait_begin_ns = finish->begin_ns;
     half->complete_ns = finish->end_ns;
+    half->wait_step = finish->step;
     if (is_receive(half) && !finish->silent)
         half->bytes = finish->bytes;
 }
@@ -114,6 +115,10 @@ static void report_message(struct ana_match *match, struct ana_channel *channel,
         .recv_begin_ns = receive->begin_ns,
         .recv_wait_begin_ns = receive->wait_begin_ns,
         .recv_complete_ns = receive->complete_ns,
+        .send_step = send->step,
+        .send_wait_step = send->wait_step,
+        .recv_step = receive->step,
+        .recv_wait_step = receive->wait_step,
         .note = &channel->note,
     };
     match->sink.on_message(match->sink.user, &message);
@@ -384,6 +389,7 @@ void ana_end_complete_unknown(struct ana_match *match, uint32_t index, uint64_t 
         half.begin_ns = open->half.begin_ns;
         half.end_ns = open->half.end_ns;
         half.serial = open->half.serial;
+        half.step = open->half.step;
         remove_end(match, open);
     } else {
         half.serial = ++match->serial;

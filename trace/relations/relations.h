@@ -33,6 +33,7 @@ struct ana_use {
     enum trc_category category;
     uint32_t place, from, segment; /* by trace/why: of the call; the segment that ends there, and where it began */
     struct ana_route route;
+    uint32_t step; /* by trace/why: number of the call in its rank's steps, at the event that is being taken; 0: none */
 };
 
 /* One item of one thread, with its times in job nanoseconds. */
@@ -69,6 +70,7 @@ struct ana_message {
                                                      INT64_MIN if not seen yet */
     int64_t recv_begin_ns;                        /* posted */
     int64_t recv_wait_begin_ns, recv_complete_ns; /* the call that completed it */
+    uint32_t send_step, send_wait_step, recv_step, recv_wait_step; /* numbers of these calls (ana_use.step) */
     struct trc_note *note; /* of its channel: room for what the sink looks up once, zeros at first and whenever the
                               match has forgotten the channel; NULL: by hand */
 };
@@ -78,6 +80,7 @@ struct ana_arrival {
     size_t index;
     int64_t begin_ns, end_ns; /* of the call that started it */
     int32_t comm_rank;        /* in its group; -1: a bystander (MPI_PROC_NULL as root on an intercommunicator) */
+    uint32_t step;            /* number of that call (ana_use.step) */
 };
 struct ana_instance {
     const struct trc_call *call;

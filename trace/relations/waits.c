@@ -11,8 +11,8 @@ static size_t add_wait(const struct ana_instance *instance, const struct ana_arr
     int64_t end = ana_earlier(culprit->begin_ns, a->end_ns);
     if (a->comm_rank < 0 || end <= a->begin_ns)
         return 0;
-    *out = (struct ana_wait_span){ANA_LATE_IN_COLLECTIVE, a->index,         culprit->index, a->begin_ns, end,
-                                  instance->call,         culprit->begin_ns};
+    *out = (struct ana_wait_span){ANA_LATE_IN_COLLECTIVE, a->index,          culprit->index, a->begin_ns,  end,
+                                  instance->call,         culprit->begin_ns, a->step,        culprit->step};
     return 1;
 }
 

@@ -23,10 +23,11 @@
 enum ana_wait_kind { ANA_LATE_SENDER, ANA_LATE_RECEIVER, ANA_LATE_IN_COLLECTIVE };
 struct ana_wait_span {
     enum ana_wait_kind kind;
-    size_t waiter, culprit;      /* rank indices */
-    int64_t begin_ns, end_ns;    /* begin < end; begin is that of the call the waiter is in */
-    const struct trc_call *call; /* that the waiter is in: MPI_Wait, MPI_Recv, MPI_Allreduce ... */
-    int64_t came_ns;             /* begin of the culprit's call that was waited for */
+    size_t waiter, culprit;          /* rank indices */
+    int64_t begin_ns, end_ns;        /* begin < end; begin is that of the call the waiter is in */
+    const struct trc_call *call;     /* that the waiter is in: MPI_Wait, MPI_Recv, MPI_Allreduce ... */
+    int64_t came_ns;                 /* begin of the culprit's call that was waited for */
+    uint32_t waiter_step, came_step; /* numbers of these two calls (ana_use.step) */
 };
 
 /* The earlier of two times. */
@@ -41,8 +42,8 @@ static inline bool ana_late_sender(const struct ana_message *m, struct ana_wait_
     if (m->recv_wait_begin_ns == INT64_MIN || m->send_begin_ns <= m->recv_wait_begin_ns)
         return false;
     int64_t end = ana_earlier(m->send_begin_ns, m->recv_complete_ns);
-    *out = (struct ana_wait_span){ANA_LATE_SENDER,   m->destination,  m->source, m->recv_wait_begin_ns, end,
-                                  m->recv_wait_call, m->send_begin_ns};
+    *out = (struct ana_wait_span){ANA_LATE_SENDER,   m->destination,   m->source,         m->recv_wait_begin_ns, end,
+                                  m->recv_wait_call, m->send_begin_ns, m->recv_wait_step, m->send_step};
     return end > m->recv_wait_begin_ns;
 }
 /* The time that a message's sender was held up by its receiver.  False: it was not. */
@@ -56,8 +57,8 @@ static inline bool ana_late_receiver(const struct ana_message *m, struct ana_wai
     if (!may_be_held || (!m->synchronous && m->send_complete_ns <= m->recv_begin_ns))
         return false;
     int64_t end = ana_earlier(m->recv_begin_ns, m->send_complete_ns);
-    *out = (struct ana_wait_span){ANA_LATE_RECEIVER, m->source,       m->destination, m->send_wait_begin_ns, end,
-                                  m->send_wait_call, m->recv_begin_ns};
+    *out = (struct ana_wait_span){ANA_LATE_RECEIVER, m->source,        m->destination,    m->send_wait_begin_ns, end,
+                                  m->send_wait_call, m->recv_begin_ns, m->send_wait_step, m->recv_step};
     return end > m->send_wait_begin_ns;
 }
 /* Both wait states of a message; returns how many of out[] were filled, 0 .. 2. */

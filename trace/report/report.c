@@ -75,6 +75,10 @@ static void write_efficiency(const struct ana_page *p)
             ana_number(a, sizeof a, ANA_SHARE, e->parallel, p->utf8),
             ana_number(b, sizeof b, ANA_SHARE, e->load_balance, p->utf8),
             ana_number(c, sizeof c, ANA_SHARE, e->communication, p->utf8));
+    if (!isnan(e->transfer))
+        fprintf(p->out, "  communication = serialisation %s (waiting) x transfer %s (the calls)\n",
+                ana_number(a, sizeof a, ANA_SHARE, e->serialisation, p->utf8),
+                ana_number(b, sizeof b, ANA_SHARE, e->transfer, p->utf8));
 }
 
 static bool any_fact(const struct ana_page *p, const char *key)

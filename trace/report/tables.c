@@ -200,6 +200,26 @@ static void put_segments(struct ana_page *p)
                    "segments", NULL);
 }
 
+/* ---- prices ----------------------------------------------------------------------------------------------------- */
+
+static void put_prices(struct ana_page *p)
+{
+    char words[400], saves[120], part[ANA_TEXT];
+    const struct ana_summary *s = p->s;
+    size_t shown = 0;
+    for (size_t i = 0; i < s->price_count && shown < FEW + 2; i++) {
+        const struct ana_price *price = &s->prices[i];
+        if ((double)price->saves_ns < 0.01 * (double)s->path_ns)
+            break;
+        if (shown++ == 0)
+            fprintf(p->out, "\nWHAT TO MEND\n");
+        ana_price_words(p->job, price, words, sizeof words);
+        ana_number(part, sizeof part, ANA_SHARE, (double)price->path_ns / (double)s->path_ns, p->utf8);
+        ana_price_saving(s, price, saves, sizeof saves);
+        ana_page_line(p, "%s: %s of the critical path; %s", words, part, saves);
+    }
+}
+
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
 /* The source line, else the function, the module or the address. */
@@ -238,6 +258,7 @@ void ana_page_summary(struct ana_page *p)
     ana_page_devices(p);
     put_waits(p);
     put_segments(p);
+    put_prices(p);
     put_messages(p);
     put_places(p);
 }

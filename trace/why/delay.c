@@ -1,9 +1,13 @@
-/* Steps and waits: what is kept until a wait is followed back (way.c). */
+/* Steps and waits: what is kept until a wait is followed back (way.c), and the run replayed (replay.c). */
+#include "trace/why/path.h"
+#include "trace/why/replay.h"
+#include "trace/why/shadow.h"
 #include "trace/why/way.h"
 #include "trace/why/why.h"
 #include <stdlib.h>
 
-#define PENDING (1u << 16) /* waits that are still to be followed */
+#define PENDING (1u << 16)            /* waits that are still to be followed */
+#define TURN    (ANA_STEPS_LEAST / 4) /* steps of a rank between two looks at what is due */
 
 struct ana_delays *ana_delays_new(size_t ranks)
 {
@@ -17,7 +21,9 @@ struct ana_delays *ana_delays_new(size_t ranks)
     delays->rank = calloc(ranks + 1, sizeof *delays->rank);
     delays->wait = malloc(PENDING * sizeof *delays->wait);
     delays->ways = ana_ways_new();
-    if (delays->rank && delays->wait && delays->ways)
+    delays->path = ana_path_new(ranks);
+    delays->replay = ana_replay_new(ranks, delays->room);
+    if (delays->rank && delays->wait && delays->ways && delays->path && delays->replay)
         return delays;
     ana_delays_free(delays);
     return NULL;
@@ -32,6 +38,8 @@ void ana_delays_free(struct ana_delays *delays)
     free(delays->rank);
     free(delays->wait);
     ana_ways_free(delays->ways);
+    ana_path_free(delays->path);
+    ana_replay_free(delays->replay, delays->ranks);
     free(delays);
 }
 
@@ -58,57 +66,22 @@ bool ana_why_steps_turn(struct ana_why *why, size_t index)
 {
     struct ana_delays *delays = why->delays;
     struct ana_why_steps *rank = &delays->rank[index];
-    delays->way_left += ANA_WAY_OF_STEP * ANA_STEPS_LEAST / 4;
-    if (rank->step) {
-        follow_due(why, INT64_MIN);
-        return true;
+    delays->way_left += ANA_WAY_OF_STEP * TURN;
+    delays->steps += TURN;
+    if (!rank->step) {
+        rank->step = aligned_alloc(sizeof *rank->step, delays->room * sizeof *rank->step);
+        bool ok = rank->step && ana_replay_rank_begin(delays->replay, index, delays->room);
+        why->out_of_memory |= !ok;
+        return ok;
     }
-    rank->step = calloc(delays->room, sizeof *rank->step);
-    why->out_of_memory |= !rank->step;
-    return rank->step;
-}
-
-/* ---- finding steps ---------------------------------------------------------------------------------------------- */
-
-static bool begins_at(const struct ana_delays *delays, const struct ana_why_steps *rank, uint32_t number, int64_t ns)
-{
-    return rank->step[number & (delays->room - 1)].begin_ns == ns;
-}
-
-/* The first of the steps oldest .. so_far that ends no earlier than `ns`.  They are in order of their ends. */
-static uint32_t first_after(const struct ana_delays *delays, const struct ana_why_steps *rank, uint32_t oldest,
-                            int64_t ns)
-{
-    uint32_t n = rank->so_far + 1 - oldest;
-    while (n > 0) {
-        uint32_t half = n / 2;
-        if (rank->step[(oldest + half) & (delays->room - 1)].end_ns < ns) {
-            oldest += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
+    follow_due(why, INT64_MIN);
+    if (rank->so_far - delays->path->begin[index] >= delays->room / 4)
+        ana_path_round(why);
+    if (rank->so_far - delays->replay->rank[index].done >= delays->room / 4 * 3) {
+        ana_shadows_choose(why, false);
+        ana_replay_to(why, index, rank->so_far - delays->room / 2);
     }
-    return oldest;
-}
-
-/* The number of the step of a rank that begins at `ns`; 0: it is not kept.  Mostly it is one of the latest. */
-static uint32_t step_at(const struct ana_delays *delays, size_t index, int64_t ns)
-{
-    enum { LATEST = 16, BESIDE = 64 };
-    const struct ana_why_steps *rank = &delays->rank[index];
-    uint32_t kept = rank->so_far < delays->room ? rank->so_far : delays->room;
-    uint32_t number = rank->so_far;
-    for (uint32_t i = 0; i < LATEST && i < kept; i++, number--)
-        if (begins_at(delays, rank, number, ns))
-            return number;
-    if (kept <= LATEST)
-        return 0;
-    number = first_after(delays, rank, rank->so_far - kept + 1, ns);
-    for (uint32_t i = 0; i < BESIDE && rank->so_far - number < kept; i++, number++)
-        if (begins_at(delays, rank, number, ns))
-            return number;
-    return 0;
+    return true;
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------ */
@@ -116,8 +89,8 @@ static uint32_t step_at(const struct ana_delays *delays, size_t index, int64_t n
 /* Notes in the waiter's step who ended its wait last. */
 static void set_releaser(const struct ana_delays *delays, const struct ana_late_wait *wait, int64_t release_ns)
 {
-    struct ana_why_step *step = &delays->rank[wait->waiter].step[wait->waiter_step & (delays->room - 1)];
-    if (step->releaser && step->release_ns >= release_ns)
+    struct ana_why_step *step = ana_step_at(delays, wait->waiter, wait->waiter_step);
+    if (!step || !wait->culprit_step || (step->releaser && step->release_ns >= release_ns))
         return;
     step->release_ns = release_ns;
     step->releaser = wait->culprit + 1;
@@ -130,13 +103,12 @@ void ana_why_wait(struct ana_why *why, const struct ana_wait_span *whole, int64_
     struct ana_late_wait wait = {
         .waiter = (uint32_t)whole->waiter,
         .culprit = (uint32_t)whole->culprit,
-        .waiter_step = step_at(delays, whole->waiter, whole->begin_ns),
-        .culprit_step = step_at(delays, whole->culprit, whole->came_ns),
+        .waiter_step = whole->waiter_step,
+        .culprit_step = whole->came_step,
         .ns = left_ns,
         .end_ns = whole->end_ns,
     };
-    if (wait.waiter_step && wait.culprit_step)
-        set_releaser(delays, &wait, whole->end_ns);
+    set_releaser(delays, &wait, whole->end_ns);
     if (left_ns <= 0)
         return;
     delays->waited_ns = ana_plus(delays->waited_ns, left_ns);
@@ -149,29 +121,51 @@ void ana_why_polled(struct ana_why *why, const struct ana_message *m)
     struct ana_delays *delays = why->delays;
     if (!why->rank[m->destination].spins)
         return;
-    uint32_t number = step_at(delays, m->destination, m->recv_wait_begin_ns);
-    const struct ana_why_steps *rank = &delays->rank[m->destination];
-    for (int i = 0; i < 2 && number; i++) { /* the call that received it, or the probe before */
-        const struct ana_why_step *step = &rank->step[number & (delays->room - 1)];
-        if (!step->releaser && step->release_ns != INT64_MIN && step->release_ns < m->send_begin_ns &&
+    uint32_t number = m->recv_wait_step;
+    const struct ana_why_step *step;
+    for (int i = 0; i < 2; i++) { /* the call that received it, or the probe before */
+        if (!(step = ana_step_at(delays, m->destination, number)))
+            return;
+        if (!step->releaser && step->spins_ns != INT64_MIN && step->spins_ns < m->send_begin_ns &&
             m->send_begin_ns <= step->begin_ns) {
             struct ana_late_wait wait = {.waiter = (uint32_t)m->destination,
                                          .culprit = (uint32_t)m->source,
                                          .waiter_step = number,
-                                         .culprit_step = step_at(delays, m->source, m->send_begin_ns)};
-            if (wait.culprit_step)
-                set_releaser(delays, &wait, m->send_begin_ns);
+                                         .culprit_step = m->send_step};
+            set_releaser(delays, &wait, m->send_begin_ns);
             return;
         }
         number = step->back;
     }
 }
 
-void ana_why_settle(struct ana_why *why, int64_t now_ns)
+void ana_why_message(struct ana_why *why, const struct ana_message *m)
 {
+    struct ana_wait_span held;
+    ana_replay_edge(why, m->destination, m->recv_wait_step, m->source, m->send_step);
+    if (m->synchronous || ana_late_receiver(m, &held))
+        ana_replay_edge(why, m->source, m->send_wait_step, m->destination, m->recv_step);
+}
+
+void ana_why_instance(struct ana_why *why, const struct ana_instance *instance)
+{
+    ana_replay_instance(why, instance);
+}
+
+void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle)
+{
+    struct ana_delays *delays = why->delays;
     int64_t due_ns = now_ns == INT64_MAX ? now_ns : ana_plus(now_ns, -ANA_DELAY_LAG_NS);
-    if (why->delays)
-        follow_due(why, due_ns);
+    if (!delays)
+        return;
+    follow_due(why, due_ns);
+    if (!idle && delays->steps - delays->replayed < 4 * TURN * delays->ranks)
+        return;
+    delays->replayed = delays->steps;
+    if (now_ns == INT64_MAX)
+        ana_replay_ends(why);
+    ana_shadows_choose(why, now_ns == INT64_MAX);
+    ana_replay_until(why, due_ns);
 }
 
 int64_t ana_why_charged(const struct ana_why *why)

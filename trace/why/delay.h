@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define ANA_STEPS_OF_RANK 4096u      /* of a job of few ranks; a power of two */
-#define ANA_STEPS         (1u << 20) /* of all ranks together, where that leaves each ANA_STEPS_LEAST */
+#define ANA_STEPS         (1u << 18) /* of all ranks together, where that leaves each ANA_STEPS_LEAST */
 #define ANA_STEPS_LEAST   128u
 #define ANA_WAY_MOST      512        /* steps on the two ways of one wait */
 #define ANA_WAY_OF_STEP   8          /* steps on ways, on average, for each call */
@@ -34,13 +34,17 @@ struct ana_cost {
     double squares; /* of them, in ns^2 */
 };
 
-/* One call of a thread. */
+/* One call of a thread: a line of the cache. */
 struct ana_why_step {
     int64_t begin_ns, end_ns;
-    int64_t release_ns;     /* when its last wait ended; without releaser: since when it had been polled for */
-    uint32_t segment, back; /* before it, + 1; the thread's step before, as a number of steps of the rank so far; 0 none
-                             */
+    int64_t release_ns;               /* when its last wait ended; with a releaser only */
+    int64_t spins_ns;                 /* since when it had been polled for; INT64_MIN: it was not */
+    uint32_t segment, back;           /* before it, + 1; number of the thread's step before; 0 none */
     uint32_t releaser, releaser_step; /* rank index, + 1, 0: no wait; its step when it came */
+    uint32_t place;                   /* that calls, + 1; 0 unknown */
+    uint32_t edges;                   /* number of the last of its edges (replay.h); 0 none */
+    uint32_t mark;                    /* of path.c */
+    uint32_t polled_ns;               /* of the segment, in unsuccessful polls: not above 4 s */
 };
 
 struct ana_why;
@@ -61,13 +65,25 @@ struct ana_late_wait {
 struct ana_delays {
     struct ana_why_steps *rank;
     size_t ranks;
-    uint32_t room;    /* steps of a rank; a power of two */
-    int64_t way_left; /* steps on ways that the calls so far have paid for */
+    uint64_t steps;    /* of all ranks so far, about */
+    uint64_t replayed; /* of these, when the run was replayed last */
+    uint32_t room;     /* steps of a rank; a power of two */
+    int64_t way_left;  /* steps on ways that the calls so far have paid for */
     struct ana_late_wait *wait;
     uint64_t waits, followed; /* so far; the ring holds those between */
     int64_t waited_ns;        /* of all waits, followed or not */
     struct ana_ways *ways;
+    struct ana_path *path;
+    struct ana_replay *replay;
 };
+
+/* A step of a rank by its number, the first being 1; NULL: none, or no longer kept. */
+static inline struct ana_why_step *ana_step_at(const struct ana_delays *delays, size_t index, uint32_t number)
+{
+    const struct ana_why_steps *rank = &delays->rank[index];
+    bool kept = number && number <= rank->so_far && rank->so_far - number < delays->room;
+    return kept ? &rank->step[number & (delays->room - 1)] : NULL;
+}
 
 /* Room for the delays of `ranks` ranks; NULL: out of memory. */
 struct ana_delays *ana_delays_new(size_t ranks);
@@ -82,8 +98,13 @@ bool ana_why_steps_turn(struct ana_why *why, size_t index);
 void ana_why_wait(struct ana_why *why, const struct ana_wait_span *whole, int64_t left_ns);
 /* Takes a message for which nobody waited inside a call: its receiver may have polled until it came. */
 void ana_why_polled(struct ana_why *why, const struct ana_message *message);
-/* Follows the waits that ended ANA_DELAY_LAG_NS before `now_ns`, in job time; INT64_MAX: all. */
-void ana_why_settle(struct ana_why *why, int64_t now_ns);
+/* Takes a message, after its waits: what its calls need. */
+void ana_why_message(struct ana_why *why, const struct ana_message *message);
+/* Takes a collective likewise. */
+void ana_why_instance(struct ana_why *why, const struct ana_instance *instance);
+/* Follows the waits that ended ANA_DELAY_LAG_NS before `now_ns`, in job time, and replays the run up to there; INT64_MAX:
+ * all.  `idle`: nothing more will come for now. */
+void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle);
 /* All that was charged so far, in ns: equal to delays->waited_ns once all waits are settled. */
 int64_t ana_why_charged(const struct ana_why *why);
 

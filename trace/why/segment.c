@@ -54,8 +54,15 @@ void ana_why_use(struct ana_why *why, const struct ana_event *e, uint32_t call, 
     uint32_t number =
         full ? number_of(why, &why->places, 0, 0, 0) : number_of(why, &why->places, where, call, module != NULL);
     struct ana_why_place *place = number ? ana_map_value(&why->places, number - 1) : NULL;
-    if (place && !place->address)
-        *place = (struct ana_why_place){(uint32_t)e->index, call, e->sig->site};
+    if (place && !place->address) {
+        enum trc_category category = trc_opclass_category(e->call->opclass);
+        *place = (struct ana_why_place){.index = (uint32_t)e->index,
+                                        .call = call,
+                                        .address = e->sig->site,
+                                        .communicates = category == TRC_CAT_P2P || category == TRC_CAT_WAIT ||
+                                                        category == TRC_CAT_COLLECTIVE || category == TRC_CAT_RMA,
+                                        .ends = e->call->opclass == TRC_OP_FINALIZE};
+    }
     e->use->place = number;
     e->use->from = e->use->segment = 0;
     e->use->is_quiet = e->sig->flags & (TRC_SIG_POLL | TRC_SIG_CONTROL);
@@ -134,6 +141,7 @@ static void take_polls(struct ana_why *why, struct ana_why_thread *thread, const
 void ana_why_other(struct ana_why *why, const struct ana_event *e)
 {
     struct ana_why_thread *thread = thread_of(why, e->index, e->thread);
+    e->use->step = 0;
     if (!thread)
         return;
     if (e->sig->flags & TRC_SIG_CONTROL)

@@ -83,47 +83,59 @@ struct at {
     bool late, ended;
 };
 
-static const struct ana_why_step *step_of(const struct ana_delays *delays, uint32_t index, uint32_t number)
+uint32_t ana_step_ended(const struct ana_delays *delays, size_t index, int64_t ns)
 {
-    const struct ana_why_steps *rank = &delays->rank[index];
-    bool kept = number && rank->so_far - number < delays->room;
-    return kept ? &rank->step[number & (delays->room - 1)] : NULL;
+    uint32_t high = delays->rank[index].so_far, low = high < delays->room ? 0 : high - delays->room;
+    while (low < high) {
+        uint32_t middle = high - (high - low) / 2;
+        if (ana_step_at(delays, index, middle)->end_ns <= ns)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
 }
 
-/* Goes on at who ended a wait. */
-static void jump(const struct ana_delays *delays, struct at *at, const struct ana_why_step *step)
+bool ana_hop_back(const struct ana_delays *delays, uint32_t *index, uint32_t *number, struct ana_hop *hop)
 {
-    at->index = step->releaser - 1;
-    at->number = step->releaser_step;
-    at->ended = !step_of(delays, at->index, at->number);
-}
-
-/* Goes back from the begin of a step to that of the step before, or of another rank's. */
-static void go_back(struct ana_why *why, struct at *at)
-{
-    const struct ana_delays *delays = why->delays;
-    const struct ana_why_step *step = step_of(delays, at->index, at->number);
-    int64_t until_ns = step->begin_ns;
-    if (step->release_ns != INT64_MIN && step->release_ns <= step->begin_ns) { /* it was polled for */
-        add_part(why, at->late, at->index, 0, INSIDE, step->begin_ns - step->release_ns);
-        until_ns = step->release_ns;
-        if (step->releaser) {
-            jump(delays, at, step);
-            return;
+    const struct ana_why_step *step = ana_step_at(delays, *index, *number);
+    *hop = (struct ana_hop){.index = *index,
+                            .begin_ns = step->begin_ns,
+                            .until_ns = step->begin_ns,
+                            .polled = step->place,
+                            .segment = step->segment};
+    if (step->spins_ns != INT64_MIN) {
+        bool came = step->releaser && step->release_ns <= step->begin_ns;
+        hop->until_ns = hop->ended_ns = hop->left_ns = came ? step->release_ns : step->spins_ns;
+        if (came) {
+            *index = step->releaser - 1;
+            *number = step->releaser_step;
+            return true;
         }
     }
-    const struct ana_why_step *before = step_of(delays, at->index, step->back);
-    if (!before) {
-        at->ended = true;
-        return;
-    }
-    uint32_t stretch = step->segment ? ana_segment_at(why, step->segment)->stretch : GAP;
-    add_part(why, at->late, at->index, step->segment, stretch, until_ns - before->end_ns);
+    const struct ana_why_step *before = ana_step_at(delays, *index, step->back);
+    hop->ended_ns = hop->left_ns = before ? before->end_ns : hop->until_ns;
+    if (!before)
+        return false;
     bool waited = before->releaser && before->release_ns > before->begin_ns;
-    add_part(why, at->late, at->index, 0, INSIDE, before->end_ns - (waited ? before->release_ns : before->begin_ns));
-    at->number = step->back;
-    if (waited)
-        jump(delays, at, before);
+    hop->left_ns = waited ? before->release_ns : before->begin_ns;
+    hop->place = before->place;
+    *number = waited ? before->releaser_step : step->back;
+    *index = waited ? before->releaser - 1 : *index;
+    return true;
+}
+
+/* Goes back, and adds what lies between to the way. */
+static void go_back(struct ana_why *why, struct at *at)
+{
+    struct ana_hop hop;
+    uint32_t index = at->index;
+    at->ended = !ana_hop_back(why->delays, &at->index, &at->number, &hop);
+    uint32_t stretch = hop.segment ? ana_segment_at(why, hop.segment)->stretch : GAP;
+    add_part(why, at->late, index, 0, INSIDE, hop.begin_ns - hop.until_ns);
+    add_part(why, at->late, index, hop.segment, stretch, hop.until_ns - hop.ended_ns);
+    add_part(why, at->late, index, 0, INSIDE, hop.ended_ns - hop.left_ns);
+    at->ended |= !ana_step_at(why->delays, at->index, at->number);
 }
 
 /* Goes both ways until they meet, the later one first. */
@@ -132,14 +144,14 @@ static void go_ways(struct ana_why *why, const struct ana_late_wait *wait)
     struct ana_delays *delays = why->delays;
     struct at late = {wait->culprit, wait->culprit_step, true, false};
     struct at waiter = {wait->waiter, wait->waiter_step, false, false};
-    late.ended = !step_of(delays, late.index, late.number);
-    waiter.ended = !step_of(delays, waiter.index, waiter.number);
+    late.ended = !ana_step_at(delays, late.index, late.number);
+    waiter.ended = !ana_step_at(delays, waiter.index, waiter.number);
     int64_t left = delays->way_left > ANA_WAY_MOST ? ANA_WAY_MOST : delays->way_left < 8 ? 8 : delays->way_left;
     while (left > 0 && !late.ended && !waiter.ended && delays->ways->count < SLOTS / 2) {
         if (late.index == waiter.index && late.number == waiter.number)
             break;
-        int64_t late_ns = step_of(delays, late.index, late.number)->begin_ns;
-        int64_t waiter_ns = step_of(delays, waiter.index, waiter.number)->begin_ns;
+        int64_t late_ns = ana_step_at(delays, late.index, late.number)->begin_ns;
+        int64_t waiter_ns = ana_step_at(delays, waiter.index, waiter.number)->begin_ns;
         go_back(why, late_ns >= waiter_ns ? &late : &waiter);
         left--;
         delays->way_left--;

@@ -4,6 +4,19 @@
 
 #include "trace/why/delay.h"
 
+/* The last kept step of a rank that had ended by a time, 0: none; steps are in order of their ends. */
+uint32_t ana_step_ended(const struct ana_delays *delays, size_t index, int64_t ns);
+
+/* From the begin of a call back to that of the one before, or of another rank's that was waited for.  The time between is
+ * all of rank `index`: in the last call to `left`, outside until `until`, in polls until `begin`. */
+struct ana_hop {
+    uint32_t index, place, segment, polled; /* place of the call before, of this one; + 1, 0 unknown */
+    int64_t begin_ns, until_ns, ended_ns, left_ns;
+};
+/* Goes back from the begin of a kept step, to one that may not be kept.  False: the step before is not known, and the
+ * place is as it was. */
+bool ana_hop_back(const struct ana_delays *delays, uint32_t *index, uint32_t *number, struct ana_hop *hop);
+
 /* Room for one wait's ways; NULL: out of memory. */
 struct ana_ways *ana_ways_new(void);
 /* Frees it; NULL is none. */

@@ -17,6 +17,7 @@
 #include "trace/util/hash_map.h"
 #include "trace/util/times.h"
 #include "trace/why/delay.h"
+#include <math.h>
 
 #define ANA_SEGMENTS_OF_RANK 1024u
 #define ANA_SEGMENTS_SPREAD  65536u /* segments with a distribution of their times; others know their mean */
@@ -27,6 +28,9 @@
 struct ana_why_place {
     uint32_t index, call; /* a rank that calls there; job-wide number of the call */
     uint64_t address;     /* in that rank's process */
+    bool communicates;    /* with other ranks */
+    bool ends;            /* it is MPI_Finalize */
+    uint8_t shadow;       /* in which its calls take no time (replay.h); 0: none */
 };
 
 /* A segment of one rank. */
@@ -38,6 +42,7 @@ struct ana_segment {
     int64_t total_ns, min_ns, longest_ns, longest_at_ns; /* longest_at: when that began, in job time */
     uint32_t *bucket;                                    /* TRC_BUCKETS counts, or NULL */
     struct ana_cost cost;
+    uint8_t shadow; /* in which it takes no longer than that of others (replay.h); 0: none */
 };
 
 /* A thread after its last call. */
@@ -85,6 +90,14 @@ static inline struct ana_segment *ana_segment_at(const struct ana_why *why, uint
     return ana_map_value(&why->segments, number - 1);
 }
 
+/* Its median, in ns: within 1/16 where there is a distribution, else the mean. */
+static inline double ana_segment_median(const struct ana_segment *segment)
+{
+    double median = segment->bucket ? ana_bucket_percentile(segment->bucket, 0.5)
+                                    : (double)segment->total_ns / (double)segment->count;
+    return fmin(fmax(median, (double)segment->min_ns), (double)segment->longest_ns);
+}
+
 /* Adds what a thread did, for `ns` until `end_ns`.  Without any division: each event comes by here. */
 static inline void ana_segment_add(struct ana_segment *segment, int64_t ns, int64_t end_ns)
 {
@@ -119,8 +132,10 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
 {
     struct ana_use *use = e->use;
     const struct ana_why_rank *rank = &why->rank[e->index];
-    if (use->is_sub)
+    if (use->is_sub) {
+        use->step = e->thread < rank->threads ? rank->thread[e->thread].step : 0;
         return;
+    }
     if (__builtin_expect(use->is_quiet || e->kind != TRC_RECORD_EVENT || e->thread >= rank->threads, 0)) {
         ana_why_other(why, e);
         return;
@@ -137,9 +152,17 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
     if (segment)
         ana_segment_add(ana_segment_at(why, segment), e->begin_ns - thread->end_ns - thread->polled_ns, e->begin_ns);
     if (why->delays)
-        thread->step = ana_why_step_add(
-            why, e->index,
-            &(struct ana_why_step){e->begin_ns, e->end_ns, thread->spins_ns, segment, thread->step, 0, 0});
+        thread->step = ana_why_step_add(why, e->index,
+                                        &(struct ana_why_step){.begin_ns = e->begin_ns,
+                                                               .end_ns = e->end_ns,
+                                                               .spins_ns = thread->spins_ns,
+                                                               .segment = segment,
+                                                               .back = thread->step,
+                                                               .place = use->place,
+                                                               .polled_ns = thread->polled_ns < UINT32_MAX
+                                                                                ? (uint32_t)thread->polled_ns
+                                                                                : UINT32_MAX});
+    use->step = thread->step;
     *thread = (struct ana_why_thread){e->end_ns, 0, INT64_MIN, use->place, thread->step};
 }
 

@@ -71,6 +71,24 @@ static void add_segments(cJSON *root, const struct ana_job *job, const struct an
     tui_json_ns(root, "delays_s", ana_plus(costs_ns, s->cost_unknown_ns));
 }
 
+/* Adds the critical path's length, and what it would save to mend what is on it. */
+static void add_prices(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
+                       const struct ana_whole *whole)
+{
+    size_t i = 0;
+    cJSON *row;
+    tui_json_ns(root, "path_s", s->path_ns);
+    tui_json_ns(root, "path_unknown_s", s->path_unknown_ns);
+    tui_json_rows(root, "prices", ANA_KIND_PRICE, s->prices, sizeof *s->prices, s->price_count, whole);
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "prices"))
+    {
+        const struct ana_price *price = &s->prices[i++];
+        cJSON *list = cJSON_AddArrayToObject(row, "ranks");
+        for (size_t r = 0; r < price->ranks; r++)
+            cJSON_AddItemToArray(list, cJSON_CreateNumber(ana_job_rank(job, price->rank[r])->rank));
+    }
+}
+
 /* Adds the clocks, if there is more than one. */
 static void add_clocks(cJSON *root, const struct ana_whole *whole)
 {
@@ -131,6 +149,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
                   &whole);
     tui_json_rows(root, "waits", ANA_KIND_WAIT, s->waits, sizeof *s->waits, s->wait_count, &whole);
     add_segments(root, job, s, &whole);
+    add_prices(root, job, s, &whole);
     add_clocks(root, &whole);
     add_devices(root, s, &whole);
     tui_node_json(root, job);
@@ -138,6 +157,8 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     tui_json_real(e, "parallel", s->efficiency.parallel);
     tui_json_real(e, "load_balance", s->efficiency.load_balance);
     tui_json_real(e, "communication", s->efficiency.communication);
+    tui_json_real(e, "serialisation", s->efficiency.serialisation);
+    tui_json_real(e, "transfer", s->efficiency.transfer);
     return print_object(root);
 }
 

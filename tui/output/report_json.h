@@ -33,6 +33,9 @@
  *               ranks[])
  *
  *   waits_s     all waiting; delays_s: all that was charged to a cause
+ *   path_s      length of the critical path (trace/why/path.h); path_unknown_s: of what is not known of it
+ *   prices[]    what can be mended: kind (segment: its ranks[] as fast as the others; transfer, collective: calls that
+ *               take no time, the most that can be had), from, to, path_share (of path_s), saves_s
  *
  *   clocks[]    host (of its first rank), ranks, offset_s (its CLOCK_MONOTONIC less that of the first), realtime_s (the
  *               same for CLOCK_REALTIME), drift_ppm, error_s, fitted; empty where all ranks share one clock

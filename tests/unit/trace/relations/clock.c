@@ -224,8 +224,8 @@ static void test_tree(void)
         send(clock, truth, 3, 4, t, 20000);
         send(clock, truth, 4, 3, t, 20000);
         /* Barriers of 0 and 5. */
-        struct ana_arrival a[2] = {{0, job(clock, truth, 0, t), job(clock, truth, 0, t + 40000), 0},
-                                   {5, job(clock, truth, 5, t + 20000), job(clock, truth, 5, t + 41000), 1}};
+        struct ana_arrival a[2] = {{0, job(clock, truth, 0, t), job(clock, truth, 0, t + 40000), 0, 0},
+                                   {5, job(clock, truth, 5, t + 20000), job(clock, truth, 5, t + 41000), 1, 0}};
         struct trc_call barrier = {"MPI_Barrier", TRC_OP_BARRIER};
         struct ana_instance inst = {.call = &barrier, .root = -1, .arrivals = 2, .arrival = a};
         ana_clock_add_instance(clock, &inst);

@@ -90,7 +90,7 @@ static void test_instances(void)
 {
     struct ana_wait_span span[4];
     /* Sorted by begin: ranks 2, 0, 3, 1; ranks in the communicator run the other way. */
-    struct ana_arrival a[4] = {{2, 100, 450, 1}, {0, 200, 460, 3}, {3, 300, 350, 0}, {1, 400, 470, 2}};
+    struct ana_arrival a[4] = {{2, 100, 450, 1, 0}, {0, 200, 460, 3, 0}, {3, 300, 350, 0, 0}, {1, 400, 470, 2, 0}};
     struct ana_instance in = collective(&barrier, a, 4, -1);
     CHECK(ana_waits_of_instance(&in, span) == 3, "barrier");
     SPAN(span[0], ANA_LATE_IN_COLLECTIVE, 2, 1, 100, 400);
@@ -126,17 +126,17 @@ static void test_instances(void)
 static void test_clip(void)
 {
     struct ana_wait_clip *clip = ana_wait_clip_new();
-    struct ana_wait_span span = {ANA_LATE_SENDER, 3, 0, 100, 150, &call_wait, 0};
+    struct ana_wait_span span = {ANA_LATE_SENDER, 3, 0, 100, 150, &call_wait, 0, 0, 0};
     CHECK(ana_wait_clip(clip, &span) && span.begin_ns == 100 && span.end_ns == 150, "first");
-    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 1, 100, 180, &call_wait, 0};
+    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 1, 100, 180, &call_wait, 0, 0, 0};
     CHECK(ana_wait_clip(clip, &span) && span.begin_ns == 150 && span.end_ns == 180, "the rest");
-    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 100, 170, &call_wait, 0};
+    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 100, 170, &call_wait, 0, 0, 0};
     CHECK(!ana_wait_clip(clip, &span), "nothing left");
-    span = (struct ana_wait_span){ANA_LATE_SENDER, 2, 2, 100, 170, &call_wait, 0};
+    span = (struct ana_wait_span){ANA_LATE_SENDER, 2, 2, 100, 170, &call_wait, 0, 0, 0};
     CHECK(ana_wait_clip(clip, &span) && span.begin_ns == 100, "another rank");
-    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 200, 210, &call_wait, 0};
+    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 200, 210, &call_wait, 0, 0, 0};
     CHECK(ana_wait_clip(clip, &span) && span.begin_ns == 200, "another call");
-    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 100, 190, &call_wait, 0};
+    span = (struct ana_wait_span){ANA_LATE_SENDER, 3, 2, 100, 190, &call_wait, 0, 0, 0};
     CHECK(ana_wait_clip(clip, &span) && span.begin_ns == 180, "the first call is remembered");
     ana_wait_clip_free(clip);
     ana_wait_clip_free(NULL);

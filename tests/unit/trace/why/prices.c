@@ -1,0 +1,187 @@
+/* Planted delays whose price is known by arithmetic: what mending one saves, and that the path is as long as the run. */
+#include "tests/support/planted.h"
+#include "trace/session/session.h"
+#include <stdlib.h>
+
+#define ALL UINT64_MAX
+
+/* The price of a segment of one rank, or of some; NULL: it has none. */
+static const struct ana_price *price_of(const struct ana_summary *s, const char *from, const char *to)
+{
+    for (size_t i = 0; i < s->price_count; i++)
+        if (s->prices[i].kind == ANA_PRICE_SEGMENT && strcmp(s->prices[i].from.place, from) == 0 &&
+            strcmp(s->prices[i].to.place, to) == 0)
+            return &s->prices[i];
+    return NULL;
+}
+
+static struct ana_summary summary_of(const char *what, struct planted *p, struct ana_job **job)
+{
+    *job = planted_open(p);
+    struct ana_summary s = folder_summary(*job);
+    CHECK(s.path_ns == s.end_ns - s.begin_ns && s.path_unknown_ns == 0, "%s: path %lld of %lld, unknown %lld", what,
+          (long long)s.path_ns, (long long)(s.end_ns - s.begin_ns), (long long)s.path_unknown_ns);
+    return s;
+}
+
+static void done(struct ana_summary *s, struct ana_job *job)
+{
+    ana_summary_free(s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+static void check_price(const char *what, const struct ana_price *price, size_t rank, int64_t saves_ns, int64_t path_ns)
+{
+    CHECK(price && price->ranks == 1 && price->rank[0] == rank, "%s", what);
+    CHECK(price && price->saves_ns == saves_ns && price->path_ns == path_ns, "%s: saves %lld, on the path %lld", what,
+          price ? (long long)price->saves_ns : 0, price ? (long long)price->path_ns : 0);
+}
+
+/* Each iteration all compute 2 ms and rank 2 4.5 ms: mending it saves 2.5 ms each time. */
+static void one_late_segment(void)
+{
+    enum { TIMES = 100 };
+    struct ana_job *job;
+    struct planted p = planted_begin("one", 4);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int i = 0; i < TIMES; i++) {
+        for (int r = 0; r < 4; r++)
+            p.at[r] += r == 2 ? 4500 * US : 2 * MS;
+        planted_meet(&p, 0x30, TB_WORLD, ALL);
+        for (int r = 0; r < 4; r++)
+            p.at[r] += 100 * US;
+        planted_meet(&p, 0x20, TB_WORLD, ALL);
+    }
+    struct ana_summary s = summary_of("one", &p, &job);
+    const struct ana_price *price = price_of(&s, "0x20", "0x30");
+    check_price("one", price, 2, TIMES * 2500 * US, TIMES * 4500 * US);
+    CHECK(price == &s.prices[0]);
+    done(&s, job);
+}
+
+/* Rank 0 is 10 ms late, ranks 1 and 2 therefore: as fast as what others do after the same call, it saves all of it. */
+static void chain(void)
+{
+    enum { TIMES = 50 };
+    struct ana_job *job;
+    struct planted p = planted_begin("chain", 3);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int i = 0; i < TIMES; i++) {
+        for (int r = 0; r < 3; r++)
+            p.at[r] += r == 0 ? 12 * MS : 2 * MS;
+        planted_message(&p, 0, 1);
+        planted_message(&p, 1, 2);
+        planted_meet(&p, 0x20, TB_WORLD, ALL);
+    }
+    struct ana_summary s = summary_of("chain", &p, &job);
+    check_price("chain", price_of(&s, "0x20", "0x100"), 0, TIMES * 10 * MS, TIMES * 12 * MS);
+    done(&s, job);
+}
+
+/* Rank 1 is 10 ms late and rank 2 8 ms: mending rank 1 saves 2 ms only, since rank 2 is next. */
+static void one_hides_the_other(void)
+{
+    struct ana_job *job;
+    struct planted p = planted_begin("hidden", 3);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    p.at[0] += 1 * MS;
+    p.at[1] += 11 * MS;
+    p.at[2] += 9 * MS;
+    planted_meet(&p, 0x30, TB_WORLD, ALL);
+    struct ana_summary s = summary_of("hidden", &p, &job);
+    check_price("hidden", price_of(&s, "0x20", "0x30"), 1, 2 * MS, 11 * MS);
+    done(&s, job);
+}
+
+/* Each iteration another rank is 3 ms late: mending one saves little, mending what all do saves all of it. */
+static void it_moves(void)
+{
+    enum { RANKS = 4, ROUNDS = 25 };
+    struct ana_job *job;
+    struct planted p = planted_begin("moves", RANKS);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int i = 0; i < ROUNDS * RANKS; i++) {
+        for (int r = 0; r < RANKS; r++)
+            p.at[r] += r == i % RANKS ? 4 * MS : MS;
+        planted_meet(&p, 0x20, TB_WORLD, ALL);
+    }
+    struct ana_summary s = summary_of("moves", &p, &job);
+    const struct ana_price *price = price_of(&s, "0x20", "0x20");
+    /* The median that they are made as fast as is known within 1/16 of a millisecond. */
+    CHECK(price && price->ranks == RANKS &&
+              llabs(price->saves_ns - RANKS * ROUNDS * 3 * MS) <= RANKS * ROUNDS * MS / 16,
+          "moves: %zu ranks, %lld", price ? price->ranks : 0, price ? (long long)price->saves_ns : 0);
+    done(&s, job);
+}
+
+/* Rank 2 comes late to a collective with rank 0, which therefore sends late to rank 1: mending rank 2 saves both. */
+static void sender_late_by_a_collective(void)
+{
+    struct ana_job *job;
+    struct planted p = planted_begin("sender", 3);
+    static const int32_t members[] = {0, 2};
+    for (int r = 0; r < 3; r += 2)
+        tb_comm(p.tb[r], 5, 0x5005, r / 2, members, 2);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    p.at[0] += MS;
+    p.at[1] += MS;
+    p.at[2] += 11 * MS;
+    planted_meet(&p, 0x30, 5, 5);
+    planted_message(&p, 0, 1);
+    struct ana_summary s = summary_of("sender", &p, &job);
+    check_price("sender", price_of(&s, "0x20", "0x30"), 2, 10 * MS, 11 * MS);
+    done(&s, job);
+}
+
+/* Rank 0 computes 10 ms longer after it has sent, and nobody waits for it: nothing has a price. */
+static void overlapped(void)
+{
+    struct ana_job *job;
+    struct planted p = planted_begin("overlap", 2);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int i = 0; i < 10; i++) {
+        planted_message(&p, 0, 1);
+        p.at[0] += 12 * MS;
+        p.at[1] += 12 * MS;
+    }
+    struct ana_summary s = summary_of("overlap", &p, &job);
+    for (size_t i = 0; i < s.price_count; i++)
+        CHECK(s.prices[i].kind != ANA_PRICE_SEGMENT || s.prices[i].saves_ns == 0, "%lld",
+              (long long)s.prices[i].saves_ns);
+    done(&s, job);
+}
+
+/* Two ranks meet 1000 times for 1 us and compute 9 us between, rank 1 one more: all of an ideal network's savings. */
+static void efficiencies(void)
+{
+    enum { TIMES = 1000 };
+    struct ana_job *job;
+    struct planted p = planted_begin("ideal", 2);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int i = 0; i < TIMES; i++) {
+        p.at[0] += i % 2 ? 9 * US : 5 * US;
+        p.at[1] += i % 2 ? 6 * US : 10 * US;
+        planted_meet(&p, 0x20, TB_WORLD, ALL);
+    }
+    struct ana_summary s = summary_of("ideal", &p, &job);
+    const struct ana_price *price = NULL;
+    for (size_t i = 0; i < s.price_count; i++)
+        if (s.prices[i].kind == ANA_PRICE_COLLECTIVE)
+            price = &s.prices[i];
+    CHECK(price && price->saves_ns == (TIMES + 1) * US && price->path_ns == (TIMES + 1) * US, "%lld of %lld",
+          price ? (long long)price->saves_ns : 0, price ? (long long)price->path_ns : 0);
+    done(&s, job);
+}
+
+int main(void)
+{
+    one_late_segment();
+    chain();
+    one_hides_the_other();
+    it_moves();
+    sender_late_by_a_collective();
+    overlapped();
+    efficiencies();
+    return check_result();
+}

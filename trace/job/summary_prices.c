@@ -1,0 +1,151 @@
+/* Summaries of the critical path, and of what it would save to mend what is on it. */
+#include "trace/job/job_impl.h"
+#include "trace/util/numfmt.h"
+#include "trace/why/path.h"
+#include "trace/why/replay.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Where each rank is, for the end of the path; NULL: out of memory. */
+static struct ana_path_end *find_ends(const struct ana_job *job)
+{
+    struct ana_path_end *end = calloc(job->count + 1, sizeof *end);
+    for (size_t i = 0; end && i < job->count; i++) {
+        const struct ana_rank *rank = ana_job_rank(job, i);
+        bool inside = rank->inside && rank->state != ANA_RANK_DONE;
+        end[i].over = rank->state == ANA_RANK_DONE;
+        end[i].inside_ns = inside ? ana_plus(rank->end_ns, -rank->inside_ns) : INT64_MIN;
+    }
+    return end;
+}
+
+/* Adds the ranks of a shadow's segments to a price, which has room for all, and their part of the path. */
+static void add_ranks(const struct ana_why *why, uint32_t shadow, const struct ana_path_sums *sums,
+                      struct ana_price *price)
+{
+    uint32_t from = 0, to = 0;
+    size_t having = 0;
+    for (size_t i = 0; i < why->segments.count; i++) {
+        const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+        having += segment->stretch == why->delays->replay->shadow[shadow].what;
+        if (segment->shadow != shadow)
+            continue;
+        price->path_ns = ana_plus(price->path_ns, sums->segment[i]);
+        size_t at = price->ranks++;
+        for (; at > 0 && price->rank[at - 1] > segment->index; at--)
+            price->rank[at] = price->rank[at - 1];
+        price->rank[at] = segment->index;
+        from = segment->from;
+        to = segment->to;
+    }
+    price->alike = having > 1 && price->ranks == having;
+    price->from_place = from;
+    price->to_place = to;
+}
+
+static bool price_of(const struct ana_job *job, const struct ana_why *why, uint32_t shadow,
+                     const struct ana_path_sums *sums, struct ana_price *price)
+{
+    uint32_t what = why->delays->replay->shadow[shadow].what;
+    if (!what)
+        return false;
+    if (shadow < ANA_SHADOW_CALLS) {
+        add_ranks(why, shadow, sums, price);
+    } else {
+        const struct ana_why_place *place = ana_map_value(&why->places, what - 1);
+        bool collective = trc_opclass_category(job->call[place->call].opclass) == TRC_CAT_COLLECTIVE;
+        price->kind = collective ? ANA_PRICE_COLLECTIVE : ANA_PRICE_TRANSFER;
+        price->path_ns = sums->place[what - 1];
+        price->from_place = price->to_place = what;
+    }
+    ana_segment_end_of(job, why, price->from_place, &price->from);
+    ana_segment_end_of(job, why, price->to_place, &price->to);
+    return price->from.call && price->to.call;
+}
+
+void ana_price_words(const struct ana_job *job, const struct ana_price *price, char *out, size_t size)
+{
+    char where[240], who[160] = "all ranks";
+    struct ana_segment_stat segment = {.from = price->from, .to = price->to};
+    if (price->kind != ANA_PRICE_SEGMENT) {
+        snprintf(out, size, "%s at %s", price->to.call, price->to.place);
+        return;
+    }
+    ana_segment_words(&segment, where, sizeof where);
+    if (price->ranks < job->count)
+        ana_rank_list(job, price->rank, price->ranks, who, sizeof who);
+    snprintf(out, size, "%s, %s", who, where);
+}
+
+void ana_price_saving(const struct ana_summary *s, const struct ana_price *price, char *out, size_t size)
+{
+    char saves[ANA_TEXT], of[ANA_TEXT];
+    const char *if_so = price->kind != ANA_PRICE_SEGMENT ? "taking no time would save at most"
+                        : price->alike                   ? "never longer than usual saves"
+                                                         : "as fast as the others saves";
+    snprintf(out, size, "%s %s of %s", if_so, ana_spoken(saves, sizeof saves, (double)price->saves_ns),
+             ana_spoken(of, sizeof of, (double)s->path_ns));
+}
+
+static int by_savings(const void *a, const void *b)
+{
+    const struct ana_price *x = a, *y = b;
+    if (x->saves_ns != y->saves_ns)
+        return x->saves_ns > y->saves_ns ? -1 : 1;
+    return x->path_ns > y->path_ns ? -1 : x->path_ns < y->path_ns;
+}
+
+static bool list_prices(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why, const bool *over,
+                        const struct ana_path_sums *sums)
+{
+    s->prices = calloc(ANA_SHADOWS, sizeof *s->prices);
+    s->price_ranks = calloc(ANA_SHADOWS * (job->count + 1), sizeof *s->price_ranks);
+    if (!s->prices || !s->price_ranks)
+        return false;
+    for (uint32_t shadow = 1; shadow < ANA_SHADOWS; shadow++) {
+        struct ana_price *price = &s->prices[s->price_count];
+        *price = (struct ana_price){.rank = s->price_ranks + shadow * (job->count + 1)};
+        price->saves_ns = ana_replay_saves(why, shadow, over);
+        s->price_count += price_of(job, why, shadow, sums, price);
+    }
+    qsort(s->prices, s->price_count, sizeof *s->prices, by_savings);
+    return true;
+}
+
+/* POP's two parts of the efficiency of communication: see job.h. */
+static void add_efficiency(struct ana_summary *s, int64_t ideal_ns)
+{
+    double wall = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        wall = fmax(wall, (double)s->ranks[i].wall_ns);
+    struct ana_efficiency *e = &s->efficiency;
+    if (!(wall > 0) || isnan(e->communication))
+        return;
+    e->transfer = fmin(fmax((wall - (double)ideal_ns) / wall, e->communication), 1);
+    e->serialisation = e->communication / e->transfer;
+}
+
+bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_why *why)
+{
+    bool whole = s->selection.begin_ns <= 0 && s->selection.end_ns == INT64_MAX && !s->selection.ranks;
+    s->path_ns = s->path_unknown_ns = -1;
+    if (!whole || !why->delays)
+        return true;
+    struct ana_path_sums sums = {0};
+    struct ana_path_end *end = find_ends(job);
+    bool *over = calloc(job->count + 1, sizeof *over);
+    bool ok = end && over && ana_path_take(why, end, job->begin_ns, job->end_ns, &sums);
+    for (size_t i = 0; ok && i < job->count; i++)
+        over[i] = end[i].over;
+    if (ok && sums.begin_ns != INT64_MAX) {
+        s->path_ns = ana_path_length(&sums);
+        s->path_unknown_ns = sums.unknown_ns;
+        ok = list_prices(job, s, why, over, &sums);
+        add_efficiency(s, ana_replay_saves(why, ANA_SHADOW_IDEAL, over));
+    }
+    ana_path_sums_free(&sums);
+    free(end);
+    free(over);
+    return ok;
+}

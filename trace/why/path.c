@@ -1,0 +1,314 @@
+/* The critical path; see path.h. */
+#include "trace/why/path.h"
+#include "trace/why/way.h"
+#include "trace/why/why.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct ana_path *ana_path_new(size_t ranks)
+{
+    struct ana_path *path = calloc(1, sizeof *path);
+    if (!path)
+        return NULL;
+    path->root_ns = INT64_MIN;
+    path->sums.begin_ns = INT64_MAX;
+    path->begin = calloc(ranks + 1, sizeof *path->begin);
+    path->cut = calloc(ranks + 1, sizeof *path->cut);
+    if (path->begin && path->cut)
+        return path;
+    ana_path_free(path);
+    return NULL;
+}
+
+void ana_path_sums_free(struct ana_path_sums *sums)
+{
+    free(sums->segment);
+    free(sums->place);
+    *sums = (struct ana_path_sums){0};
+}
+
+void ana_path_free(struct ana_path *path)
+{
+    if (!path)
+        return;
+    ana_path_sums_free(&path->sums);
+    free(path->begin);
+    free(path->cut);
+    free(path);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------------------------- */
+
+/* Makes room for `count` sums.  False: out of memory. */
+static bool lengthen(int64_t **sum, size_t *length, size_t count)
+{
+    if (count <= *length)
+        return true;
+    size_t more = count + count / 2 + 16;
+    int64_t *moved = realloc(*sum, more * sizeof *moved);
+    if (!moved)
+        return false;
+    memset(moved + *length, 0, (more - *length) * sizeof *moved);
+    *sum = moved;
+    *length = more;
+    return true;
+}
+
+static bool make_room(const struct ana_why *why, struct ana_path_sums *sums)
+{
+    return lengthen(&sums->segment, &sums->segments, why->segments.count) &&
+           lengthen(&sums->place, &sums->places, why->places.count);
+}
+
+/* The part of from .. to that lies after the floor. */
+static int64_t above(int64_t floor_ns, int64_t from_ns, int64_t to_ns)
+{
+    from_ns = from_ns > floor_ns ? from_ns : floor_ns;
+    return to_ns > from_ns ? ana_plus(to_ns, -from_ns) : 0;
+}
+
+static void add_to(int64_t *sum, int64_t ns)
+{
+    *sum = ana_plus(*sum, ns);
+}
+
+static void add_call(struct ana_path_sums *sums, uint32_t place, int64_t ns)
+{
+    add_to(place ? &sums->place[place - 1] : &sums->unknown_ns, ns);
+}
+
+static void add_hop(struct ana_path_sums *sums, const struct ana_hop *hop, int64_t floor_ns)
+{
+    add_call(sums, hop->polled, above(floor_ns, hop->until_ns, hop->begin_ns));
+    add_to(hop->segment ? &sums->segment[hop->segment - 1] : &sums->unknown_ns,
+           above(floor_ns, hop->ended_ns, hop->until_ns));
+    add_call(sums, hop->place, above(floor_ns, hop->left_ns, hop->ended_ns));
+}
+
+/* The rank's last step before `number` that had ended by then, of any thread; 0: none. */
+static uint32_t ended_before(const struct ana_delays *delays, uint32_t index, uint32_t number, int64_t ns)
+{
+    enum { MOST = 64 };
+    for (int i = 0; i < MOST && number > 1; i++) {
+        const struct ana_why_step *step = ana_step_at(delays, index, --number);
+        if (!step)
+            return 0;
+        if (step->end_ns <= ns)
+            return number;
+    }
+    return 0;
+}
+
+/* Goes back one hop; where the way would end, or not lead back, on in the rank itself.  Returns where it has come to. */
+static const struct ana_why_step *go_back(const struct ana_delays *delays, uint32_t *index, uint32_t *number,
+                                          struct ana_hop *hop)
+{
+    uint32_t own = *number;
+    bool known = ana_hop_back(delays, index, number, hop);
+    const struct ana_why_step *step = known ? ana_step_at(delays, *index, *number) : NULL;
+    if (step && step->begin_ns <= hop->begin_ns)
+        return step;
+    *index = hop->index;
+    *number = ended_before(delays, hop->index, own, hop->until_ns);
+    step = ana_step_at(delays, hop->index, *number);
+    hop->segment = known ? hop->segment : 0;
+    hop->place = step ? step->place : 0;
+    hop->ended_ns = step ? step->end_ns : hop->until_ns;
+    hop->left_ns = step ? step->begin_ns : hop->until_ns;
+    return step;
+}
+
+/* Adds the way back from the begin of a step, down to the root's time. */
+static void add_way(const struct ana_why *why, uint32_t index, uint32_t number, struct ana_path_sums *sums)
+{
+    const struct ana_delays *delays = why->delays;
+    int64_t floor_ns = delays->path->root_ns;
+    uint64_t most = (uint64_t)delays->room * delays->ranks; /* damaged files may have circles */
+    const struct ana_why_step *step = ana_step_at(delays, index, number);
+    while (step && step->begin_ns > floor_ns && most-- > 0) {
+        struct ana_hop hop;
+        step = go_back(delays, &index, &number, &hop);
+        add_hop(sums, &hop, floor_ns);
+        int64_t left_ns = hop.left_ns > floor_ns ? hop.left_ns : floor_ns;
+        if (step)
+            add_to(&sums->unknown_ns, left_ns - (step->begin_ns > floor_ns ? step->begin_ns : floor_ns));
+        else if (floor_ns == INT64_MIN)
+            sums->begin_ns = left_ns;
+        else
+            add_to(&sums->unknown_ns, left_ns - floor_ns);
+    }
+}
+
+/* ---- rounds ----------------------------------------------------------------------------------------------------- */
+
+/* When a way has come to a step of the first one; that is marked with `round` * 2 + 1, others with `round` * 2.
+ * INT64_MAX: it has come to another's; INT64_MIN: it does not meet them after the root. */
+static int64_t meets(const struct ana_delays *delays, uint32_t index, uint32_t number)
+{
+    const struct ana_path *path = delays->path;
+    struct ana_hop hop;
+    while (number) {
+        struct ana_why_step *step = ana_step_at(delays, index, number);
+        if (step->begin_ns <= path->root_ns)
+            return INT64_MIN;
+        if (step->mark / 2 == path->round)
+            return step->mark % 2 ? step->begin_ns : INT64_MAX;
+        step->mark = path->round * 2;
+        go_back(delays, &index, &number, &hop);
+    }
+    return INT64_MIN;
+}
+
+/* The rank whose way begins last, of those that have steps after the root. */
+static uint32_t last_rank(const struct ana_delays *delays, const uint32_t *begin)
+{
+    uint32_t last = UINT32_MAX;
+    int64_t last_ns = delays->path->root_ns;
+    for (uint32_t i = 0; i < delays->ranks; i++) {
+        const struct ana_why_step *step = ana_step_at(delays, i, begin[i]);
+        if (step && step->begin_ns > last_ns) {
+            last = i;
+            last_ns = step->begin_ns;
+        }
+    }
+    return last;
+}
+
+/* Marks the way from a step to the root. */
+static void mark_way(const struct ana_delays *delays, uint32_t index, uint32_t number)
+{
+    uint32_t mark = delays->path->round * 2 + 1;
+    struct ana_hop hop;
+    while (number) {
+        struct ana_why_step *step = ana_step_at(delays, index, number);
+        if (step->begin_ns <= delays->path->root_ns || step->mark == mark)
+            return;
+        step->mark = mark;
+        go_back(delays, &index, &number, &hop);
+    }
+}
+
+/* Goes the way from a step until `ns`, makes that the root, and adds what lies before it. */
+static void move_root(struct ana_why *why, uint32_t index, uint32_t number, int64_t ns)
+{
+    struct ana_delays *delays = why->delays;
+    struct ana_path *path = delays->path;
+    const struct ana_why_step *step = ana_step_at(delays, index, number);
+    struct ana_hop hop;
+    while (step && step->begin_ns > ns)
+        step = go_back(delays, &index, &number, &hop);
+    if (!step || !make_room(why, &path->sums)) {
+        why->out_of_memory |= step != NULL;
+        return;
+    }
+    add_way(why, index, number, &path->sums);
+    path->root_ns = step->begin_ns;
+    for (uint32_t i = 0; i < delays->ranks; i++)
+        path->cut[i] = ana_step_ended(delays, i, path->root_ns);
+}
+
+/* Whether the steps since the root will soon be overwritten. */
+static bool is_pressed(const struct ana_delays *delays)
+{
+    for (uint32_t i = 0; i < delays->ranks; i++)
+        if (delays->rank[i].so_far - delays->path->cut[i] > delays->room / 8 * 5)
+            return true;
+    return false;
+}
+
+void ana_path_round(struct ana_why *why)
+{
+    struct ana_delays *delays = why->delays;
+    struct ana_path *path = delays->path;
+    uint32_t last = last_rank(delays, path->begin);
+    path->round++;
+    if (last != UINT32_MAX) {
+        mark_way(delays, last, path->begin[last]);
+        int64_t join_ns = ana_step_at(delays, last, path->begin[last])->begin_ns;
+        int64_t cut_ns = join_ns;
+        for (uint32_t i = 0; i < delays->ranks && join_ns != INT64_MIN; i++) {
+            const struct ana_why_step *step = ana_step_at(delays, i, path->begin[i]);
+            if (i == last || !step || step->begin_ns <= path->root_ns)
+                continue;
+            join_ns = ana_earlier(join_ns, meets(delays, i, path->begin[i]));
+        }
+        bool cut = join_ns == INT64_MIN && is_pressed(delays);
+        path->cuts += cut;
+        if (cut || join_ns > path->root_ns)
+            move_root(why, last, path->begin[last], cut ? cut_ns : join_ns);
+    }
+    for (uint32_t i = 0; i < delays->ranks; i++)
+        path->begin[i] = delays->rank[i].so_far;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+static bool copy_sums(const struct ana_why *why, const struct ana_path_sums *from, struct ana_path_sums *out)
+{
+    *out = *from;
+    out->segment = out->place = NULL;
+    out->segments = out->places = 0;
+    if (!make_room(why, out) || !lengthen(&out->segment, &out->segments, from->segments) ||
+        !lengthen(&out->place, &out->places, from->places))
+        return false;
+    if (from->segments)
+        memcpy(out->segment, from->segment, from->segments * sizeof *out->segment);
+    if (from->places)
+        memcpy(out->place, from->place, from->places * sizeof *out->place);
+    return true;
+}
+
+/* The rank that the path ends at: who computes, the longest; else who came last into the call that it is in, or was. */
+static uint32_t end_of(const struct ana_delays *delays, const struct ana_path_end *end)
+{
+    uint32_t best = UINT32_MAX;
+    bool computes = false;
+    int64_t best_ns = INT64_MIN;
+    for (uint32_t i = 0; i < delays->ranks; i++) {
+        const struct ana_why_step *step = ana_step_at(delays, i, delays->rank[i].so_far);
+        bool outside = step && !end[i].over && end[i].inside_ns == INT64_MIN;
+        int64_t ns = !step                           ? INT64_MIN
+                     : outside                       ? -step->end_ns
+                     : end[i].inside_ns != INT64_MIN ? end[i].inside_ns
+                                                     : step->begin_ns;
+        if (!step || (computes && !outside) || (best != UINT32_MAX && computes == outside && ns <= best_ns))
+            continue;
+        best = i;
+        best_ns = ns;
+        computes = outside;
+    }
+    return best;
+}
+
+bool ana_path_take(struct ana_why *why, const struct ana_path_end *end, int64_t begin_ns, int64_t end_ns,
+                   struct ana_path_sums *out)
+{
+    const struct ana_delays *delays = why->delays;
+    if (!copy_sums(why, &delays->path->sums, out)) {
+        ana_path_sums_free(out);
+        return false;
+    }
+    uint32_t index = end_of(delays, end);
+    const struct ana_why_step *step =
+        index == UINT32_MAX ? NULL : ana_step_at(delays, index, delays->rank[index].so_far);
+    if (!step)
+        return true;
+    int64_t floor_ns = delays->path->root_ns;
+    add_to(&out->ends_ns, above(floor_ns, step->end_ns, end_ns));
+    bool waited = step->releaser && step->release_ns > step->begin_ns;
+    add_call(out, step->place, above(floor_ns, waited ? step->release_ns : step->begin_ns, step->end_ns));
+    add_way(why, waited ? step->releaser - 1 : index, waited ? step->releaser_step : delays->rank[index].so_far, out);
+    if (out->begin_ns != INT64_MAX)
+        add_to(&out->ends_ns, above(begin_ns, begin_ns, out->begin_ns));
+    return true;
+}
+
+int64_t ana_path_length(const struct ana_path_sums *sums)
+{
+    int64_t all = ana_plus(sums->ends_ns, sums->unknown_ns);
+    for (size_t i = 0; i < sums->segments; i++)
+        all = ana_plus(all, sums->segment[i]);
+    for (size_t i = 0; i < sums->places; i++)
+        all = ana_plus(all, sums->place[i]);
+    return all;
+}

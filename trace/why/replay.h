@@ -1,0 +1,89 @@
+/* What it would save to mend one thing: the run is gone through once more, with that thing taken out.
+ *
+ * A *shadow* is the run as it would be.  Kept is how much earlier than in truth each step ends in it:
+ *   its begin    as much as the step before, and what is taken out of the segment between
+ *   its end      its own begin and those of the calls that it needs (*edges*) are as much earlier as they are; the last
+ *                of them counts, and the rest of the call lasts as long as it did
+ * So whoever waited for the one that is mended now waits for the next.  All shadows go along in one pass, some time after
+ * the events, when all edges of that time are known; a rank is replayed when a step needs it.
+ *
+ * Edges: a receive needs its send; a send that was held up, or is synchronous, its receive; a collective those of its
+ * calls that its kind waits for.  A send that did not wait for its receiver never will. */
+#ifndef ANA_REPLAY_H
+#define ANA_REPLAY_H
+
+#include "trace/why/delay.h"
+
+#define ANA_SHADOWS       8u
+#define ANA_SHADOW_IDEAL  0u /* calls that communicate take no time of their own: the ideal network of POP */
+#define ANA_SHADOW_CALLS  6u /* and above: nor do those of one place; below: segments are as fast as those of others */
+#define ANA_EDGES_OF_STEP 2u /* room for so many, on average */
+
+/* What is taken out. */
+struct ana_shadow {
+    uint32_t what;    /* number of the stretch, or of the place, + 1; 0: nothing */
+    int64_t usual_ns; /* a stretch: what others take */
+    int64_t weight;   /* why it was chosen: what it costs */
+};
+
+/* What a step needs. */
+struct ana_edge {
+    uint32_t next;        /* another one of the same step; 0: none */
+    uint32_t index, step; /* a step of a rank; ANA_MEETING: the number of a meeting */
+};
+#define ANA_MEETING UINT32_MAX
+
+/* Calls that all wait for the last of them: a collective. */
+struct ana_meeting {
+    uint64_t first; /* of its members */
+    uint32_t count, ready;
+    int64_t last_ns;
+    int64_t ahead[ANA_SHADOWS]; /* of the last to come, once all are `ready` */
+};
+struct ana_member {
+    uint32_t index, step;
+};
+
+struct ana_replay_rank {
+    uint32_t done;  /* steps that have been replayed */
+    uint32_t edges; /* so far */
+    struct ana_edge *edge;
+    int64_t (*ahead)[ANA_SHADOWS]; /* by step: how much earlier it ends */
+    bool busy;                     /* it is being replayed for another */
+};
+
+struct ana_replay {
+    struct ana_replay_rank *rank;
+    struct ana_meeting *meeting;
+    struct ana_member *member;
+    uint32_t meetings, meeting_room; /* so far; a power of two */
+    uint64_t members, member_room;
+    uint32_t *stack; /* pairs of a rank and a step that it must come to */
+    struct ana_shadow shadow[ANA_SHADOWS];
+    uint64_t chosen_at; /* steps that there were */
+    uint64_t missed;    /* edges that came too late, or had no room */
+};
+
+/* Room for the replay of `ranks` ranks with `room` steps each; NULL: out of memory. */
+struct ana_replay *ana_replay_new(size_t ranks, uint32_t room);
+/* Frees it; NULL is none. */
+void ana_replay_free(struct ana_replay *replay, size_t ranks);
+
+/* Makes room for a rank's edges.  False: out of memory. */
+bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t room);
+/* Notes that a step needs another; 0 is none. */
+void ana_replay_edge(struct ana_why *why, size_t index, uint32_t step, size_t needs_index, uint32_t needs_step);
+/* Notes what the calls of a collective wait for. */
+void ana_replay_instance(struct ana_why *why, const struct ana_instance *instance);
+/* Notes that all ranks ended together, if they did: none left MPI_Finalize before the last had come to it. */
+void ana_replay_ends(struct ana_why *why);
+
+/* Replays a rank's steps up to this one, and what they need. */
+void ana_replay_to(struct ana_why *why, size_t index, uint32_t step);
+/* Replays all steps that ended by `now_ns`. */
+void ana_replay_until(struct ana_why *why, int64_t now_ns);
+
+/* How much earlier the run would end, in ns; `over`: by rank, whether its last step is the last it will ever make. */
+int64_t ana_replay_saves(const struct ana_why *why, uint32_t shadow, const bool *over);
+
+#endif
