@@ -271,6 +271,8 @@ static void write_begun(const struct actor *actor, struct written *w, const stru
         write_rounds(actor, w, op, done, ns);
     else if (!is_outside(op))
         tb_inside(tb_of(actor->rank), (uint32_t)actor->thread, &sig, done->begin, done->sequence);
+    if (is_poll(op) && done->fails && rec.run->gone[actor->rank] <= ns) /* in the poll that found it */
+        tb_inside(tb_of(actor->rank), (uint32_t)actor->thread, &sig, ns, done->sequence);
 }
 
 static void write_thread(const struct actor *actor, int index, int64_t ns, bool *finalized)

@@ -313,6 +313,7 @@ static bool step(int index)
     if (end == NEVER || end + CALL_NS > sim.run->gone[rank])
         return fresh;
     if (is_cut(t, rank, op)) {
+        done->fails = true;
         end_all(rank, end);
         return true;
     }
