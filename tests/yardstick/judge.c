@@ -113,7 +113,7 @@ enum answer judge(const struct program *p, const struct run *run, const struct i
     if (at->truth == MOVES)
         answer = judge_moving(p, run, at, job, v);
     else if (!seen)
-        answer = at->truth == HANGS && !named && stood_ns(p, run, at->ns) < HANG_NS ? RIGHT : MISSED;
+        answer = at->truth == HANGS && right == v->culprits && stood_ns(p, run, at->ns) < HANG_NS ? RIGHT : MISSED;
     else if (right < v->culprits)
         answer = right ? MORE_NAMES : OTHER_NAMES;
     else if (!named && !is_too_close(p, run, at))
