@@ -172,6 +172,7 @@ static bool say_verdict(const struct ana_job *job, struct ana_line line, enum an
     bool trouble = verdict->state == ANA_VERDICT_HUNG || verdict->state == ANA_VERDICT_ABORTED;
     bool waits = verdict->state == ANA_VERDICT_SLOW && verdict->usual_ns > 0;
     *weight = trouble ? ANA_TROUBLE : ANA_NOTABLE;
+    waits |= verdict->id == ANA_CLASS_STRAGGLER && job->judgement->straggler.lately;
     bool unsure = verdict->state == ANA_VERDICT_UNKNOWN;
     if (unsure && say_spoilt(job, line))
         return true;

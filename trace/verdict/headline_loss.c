@@ -37,7 +37,8 @@ double ana_lost_share(const struct ana_summary *s)
 
 const char *ana_span_words(const struct ana_summary *s)
 {
-    return !s->exact ? " of this window" : s->analysed < 1 ? " so far" : "";
+    bool until_now = s->selection.end_ns == INT64_MAX;
+    return !s->exact ? (until_now ? " lately" : " of this window") : s->analysed < 1 ? " so far" : "";
 }
 
 /* Who is waited for in collectives; lost to anyone, to the worst and to the next worst. */

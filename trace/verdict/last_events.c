@@ -6,6 +6,7 @@
 
 #define CHUNKS      2u  /* read of each thread: at least 65,000 events when they are full */
 #define COLLECTIVES 64u /* kept of each thread */
+#define GAPS_LEAST  20u /* fewer tell nothing of what a rank usually does between calls */
 #define FLAG_BYTES  16u /* an access to a window that moves no more may look at a flag, or try a lock */
 
 /* Starts of one thread that were seen, by number from `base` on. */
@@ -28,6 +29,7 @@ struct reading {
     size_t index;
     uint32_t thread;
     size_t first_collective; /* of this thread */
+    int64_t end_ns;          /* of its last event; INT64_MIN none yet */
     struct starts *starts;   /* by thread */
     struct ending *ending;
     size_t endings, room;
@@ -147,6 +149,22 @@ static void note_effect(struct reading *r, const struct trc_record *rec, enum tr
     }
 }
 
+/* The time outside MPI before a call. */
+static void note_gap(struct reading *r, const struct trc_record *rec)
+{
+    struct ana_last_events *t = r->last_events;
+    int64_t begin = time_of(r, rec->begin), gap_ns = r->end_ns == INT64_MIN ? 0 : begin - r->end_ns;
+    t->gap_ns = gap_ns > t->gap_ns ? gap_ns : t->gap_ns;
+    t->gaps += r->end_ns != INT64_MIN;
+    r->end_ns = time_of(r, rec->end);
+}
+
+int64_t ana_longest_outside_ns(struct ana_case *c, size_t index)
+{
+    const struct ana_last_events *t = ana_case_last_events(c, index);
+    return t->gaps >= GAPS_LEAST ? t->gap_ns : INT64_MAX;
+}
+
 static void note(struct reading *r, const struct trc_record *rec)
 {
     if (rec->kind != TRC_RECORD_EVENT || !rec->sig)
@@ -154,6 +172,7 @@ static void note(struct reading *r, const struct trc_record *rec)
     uint32_t flags = rec->sig->flags;
     if (flags & TRC_SIG_NESTED)
         return;
+    note_gap(r, rec);
     const struct trc_call *call = trc_call(r->c->job->process[r->index].rank.file, rec->sig->call);
     if (flags & TRC_SIG_COMPLETE)
         note_ending(r, rec);
@@ -166,8 +185,8 @@ static void note(struct reading *r, const struct trc_record *rec)
     if (call->opclass == TRC_OP_RMA_SYNC && !(flags & TRC_SIG_FAILED))
         note_lock(r, rec, call);
     note_effect(r, rec, call->opclass);
-    bool moves = flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE) ||
-                 (!(flags & TRC_SIG_POLL) && trc_opclass_is(call->opclass, TRC_FACT_WAITS));
+    bool test = flags & TRC_SIG_POLL || call->opclass == TRC_OP_TEST; /* of requests that are not active, too */
+    bool moves = flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE) || (!test && trc_opclass_is(call->opclass, TRC_FACT_WAITS));
     if (moves)
         r->last_events->progress_ns[r->thread] = time_of(r, rec->end);
 }
@@ -182,6 +201,7 @@ static void read_thread(struct reading *r, uint64_t from_ticks)
     }
     trc_cursor_seek(cursor, from_ticks);
     r->first_collective = r->last_events->collectives;
+    r->end_ns = INT64_MIN;
     for (struct trc_record rec; trc_next(cursor, &rec) == TRC_OK;)
         note(r, &rec);
     trc_cursor_close(cursor);

@@ -1,8 +1,17 @@
 /* Who is late: ranks that the others wait for, again and again, as a summary of the whole run tells (trouble.h has
- * the thresholds and why). */
+ * the thresholds and why).  A rank that turns slow after hours is lost in such sums: of a job that runs, the last minute
+ * is summed up, too. */
 #include "trace/verdict/verdict_impl.h"
 #include "trace/util/trouble.h"
+#include "trace/util/now.h"
 #include <string.h>
+
+#define LATELY_NS  INT64_C(60000000000)
+#define NEARLY     0.95      /* of the run is read: what is left is read at once */
+#define TIMES_RUN  3         /* the run is that many times as long, or its sums tell enough */
+#define EVENTS     4000000.0 /* read at most, in a fraction of a second */
+#define LOOK_EACH  50        /* times as long as a look took, at least, until the next */
+#define LOOK_LEAST INT64_C(10000000000)
 
 static double seen_ns(const struct ana_summary *s)
 {
@@ -21,11 +30,58 @@ static bool is_trouble(const struct ana_late *late, const struct ana_summary *s,
     return costs && repeats && !noise && late->lost_ns >= SLOW_AHEAD * late->next_ns;
 }
 
+/* When the last minute begins; later where so much happens that reading it would take long. */
+static int64_t begin_lately(const struct ana_job *job, int64_t run_ns)
+{
+    double events = 0;
+    for (size_t i = 0; i < job->count; i++)
+        events += (double)job->process[i].rank.calls;
+    double most = events > 0 ? EVENTS / events * (double)run_ns : (double)LATELY_NS;
+    return job->end_ns - (most < (double)LATELY_NS ? (int64_t)most : LATELY_NS);
+}
+
+static bool is_running(const struct ana_job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (job->process[i].alive)
+            return true;
+    return false;
+}
+
+/* Looks for a rank that is late now, though not over the whole run. */
+static void look_back(struct ana_job *job, double analysed, struct ana_straggler *now,
+                      const struct ana_straggler *known)
+{
+    int64_t run_ns = job->end_ns, at = ana_now_ns();
+    if (now->found || analysed < NEARLY || job->count < 2 || run_ns / TIMES_RUN < LATELY_NS || !is_running(job))
+        return;
+    if (known->known && known->generation == job->generation && at < known->next_look_ns) {
+        if (known->lately)
+            *now = *known;
+        now->next_look_ns = known->next_look_ns;
+        return;
+    }
+    struct ana_selection lately = {.begin_ns = begin_lately(job, run_ns), .end_ns = INT64_MAX};
+    struct ana_summary s;
+    if (ana_summarize(job, lately, &s) != TRC_OK)
+        return;
+    ana_summary_free(&s);
+    ana_job_advance(job, 0); /* reads what was selected */
+    if (ana_summarize(job, lately, &s) != TRC_OK)
+        return;
+    now->found = now->lately =
+        ana_late_rank(job, &s, &now->late, now->summary, sizeof now->summary) && is_trouble(&now->late, &s, job->count);
+    ana_summary_free(&s);
+    int64_t took_ns = ana_now_ns() - at, pause_ns = LOOK_EACH * took_ns;
+    now->next_look_ns = at + (pause_ns > LOOK_LEAST ? pause_ns : LOOK_LEAST);
+}
+
 void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summary)
 {
     struct ana_straggler *known = &job->judgement->straggler, now = {.known = true, .generation = job->generation};
     now.found = job->count >= 2 && ana_late_rank(job, summary, &now.late, now.summary, sizeof now.summary) &&
                 is_trouble(&now.late, summary, job->count);
+    look_back(job, summary->analysed, &now, known);
     bool same =
         now.late.ranks == known->late.ranks && memcmp(now.late.rank, known->late.rank, sizeof now.late.rank) == 0;
     if (!known->known || now.found != known->found || now.generation != known->generation || (now.found && !same) ||

@@ -5,15 +5,25 @@
 #define STARVED_SHARE 0.3    /* of the time: a rank that is ready to run and seldom gets a processor */
 #define BUSY_BYTES    4096.0 /* a second: a rank that reads or writes files, or whatever else it is that moves */
 #define BUSY_TIMES    10     /* it is slow, not hung, for so many times hang_ns */
+#define PAST_TIMES    20     /* .. or as its longest time outside MPI before, if that is known and less */
 
 /* ---- somebody outside MPI is waited for ------------------------------------------------------------------------- */
 
-/* Ranks that compute, read or write are slow for a long while before they count as hung. */
+/* How long a rank that does something may take until it counts as hung: many times as long as others; where the user
+ * has said how long those may take, several times as long as it ever took before. */
+static int64_t busy_limit(struct ana_case *c, size_t index)
+{
+    int64_t most = BUSY_TIMES * c->rules.hang_ns, past_ns = c->rules.by_past ? most : ana_longest_outside_ns(c, index);
+    return past_ns < most / PAST_TIMES ? past_ns * PAST_TIMES : most;
+}
+
+/* Ranks that compute, read or write are slow for a while before they count as hung. */
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)
 {
     if (!ana_case_settle(c, id, ANA_LIKELY, lasted))
         return false;
     bool busy = c->out->culprits > 0;
+    int64_t limit = 0;
     double bytes = 0;
     for (size_t i = 0; i < c->out->culprits; i++) {
         size_t culprit = c->out->culprit[i];
@@ -21,9 +31,11 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
         double moves = ana_samples_io(c, culprit);
         bytes = moves >= BUSY_BYTES && !computes ? moves : bytes;
         busy &= computes || moves >= BUSY_BYTES;
+        int64_t one = busy ? busy_limit(c, culprit) : 0;
+        limit = one > limit ? one : limit;
     }
-    if (busy && lasted / BUSY_TIMES < c->rules.hang_ns) {
-        c->out->state = ANA_VERDICT_SLOW;
+    if (busy) {
+        c->out->state = lasted < limit ? ANA_VERDICT_SLOW : ANA_VERDICT_HUNG;
         c->out->confidence = ANA_POSSIBLE;
         ana_case_fact(c, (struct ana_fact){bytes > 0 ? ANA_SAY_READS : ANA_SAY_COMPUTES, .size = (uint64_t)bytes});
     }

@@ -123,6 +123,8 @@ struct ana_last_events {
     int64_t progress_ns[TRC_MAX_THREADS]; /* end of each thread's last event that is no poll; INT64_MIN none */
     int64_t effect_ns;                    /* end of the last call that completed anything; INT64_MIN none */
     uint64_t vain;                        /* calls since */
+    int64_t gap_ns;                       /* the longest time between two calls of a thread, and how many there were */
+    uint64_t gaps;
 };
 
 struct ana_rank_sample {
@@ -152,7 +154,9 @@ struct ana_late {
 struct ana_straggler {
     bool known; /* there was such a summary */
     bool found;
-    unsigned generation; /* of the job's rank indices */
+    bool lately;          /* in the last minute, not over the whole run */
+    int64_t next_look_ns; /* by the reader's clock: not before then is the last minute read again */
+    unsigned generation;  /* of the job's rank indices */
     struct ana_late late;
     char summary[512]; /* the sentence about it */
 };
@@ -275,6 +279,8 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
 /* last_events.c */
 /* The last events of a rank, read when they are first asked for.  Never NULL: empty when out of memory. */
 struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index);
+/* The longest that a rank has been outside MPI between two of these calls, in ns; INT64_MAX: they are too few to tell. */
+int64_t ana_longest_outside_ns(struct ana_case *c, size_t index);
 /* Calls that may return without having completed anything, so that a program can make them for ever. */
 bool ana_may_be_vain(enum trc_opclass opclass);
 /* Frees them; NULL is none. */
