@@ -114,7 +114,7 @@ struct done {
     uint64_t sequences[4]; /* of collectives that MPI_Start began */
     struct got got[6];     /* by its requests */
     int64_t looked;        /* when a computation that polls saw its request complete; 0: never */
-    bool fails;        /* it found an error, which ends the job */
+    bool fails;            /* it found an error, which ends the job */
 };
 #define NEVER INT64_MAX
 
