@@ -1,5 +1,6 @@
 /* The verdict on jobs made by hand: every class, what only looks like it, and what is said beside it. */
 #include "tests/support/check.h"
+#include "tests/support/verdict_facts.h"
 #include "tests/support/verdict_ranks.h"
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static const struct {
     struct rank rank[MOST];
     enum ana_verdict_state state;
     enum ana_verdict_class id;
-    const char *culprits, *says;
+    const char *culprits, *tells;
 } cases[] = {
     {"missing",
      4,
@@ -20,7 +21,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISSING,
      "2",
-     "rank 2 has not come to MPI_Barrier on MPI_COMM_WORLD, where 3 of 4 wait"},
+     "NOT_COME; who=2; call=MPI_Barrier; comm=MPI_COMM_WORLD; count=3; of=4"},
     {"the last came a moment ago",
      3,
      {BARRIER(20 * S), BARRIER(90 * S), OUTSIDE},
@@ -34,7 +35,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISMATCHED,
      "1",
-     "rank 1 called MPI_Reduce where the other 2 called MPI_Barrier"},
+     "OTHER_CALL; who=1; call=MPI_Reduce; other_call=MPI_Barrier; more=2; number=2"},
     {"root",
      3,
      {{.call = TB_BCAST, .since = 20 * S, .sequence = 1},
@@ -43,7 +44,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISMATCHED,
      "2",
-     "rank 2 gave root 2 to MPI_Bcast where the other 2 gave root 0"},
+     "OTHER_ROOT; who=2; call=MPI_Bcast; count=2; of=0; more=2"},
     {"count",
      3,
      {{.call = TB_ALLREDUCE, .bytes = 8, .since = 20 * S, .sequence = 1},
@@ -52,14 +53,14 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISMATCHED,
      "1",
-     "rank 1 gave 16 bytes to MPI_Allreduce"},
+     "OTHER_DATA; who=1; call=MPI_Allreduce; count=16; of=8; more=2"},
     {"circle of sends",
      5,
      {SEND(1, 3), SEND(2, 3), SEND(3, 3), SEND(4, 3), SEND(0, 3)},
      ANA_VERDICT_HUNG,
      ANA_CLASS_CYCLE,
      "0,1,2,3,4",
-     "0 -> 1 -> 2 -> 3 -> 4 -> 0"},
+     "CIRCLE; circle=0,1,2,3,4; who=0"},
     {"circle beside others",
      5,
      {RECV(1, 3), RECV(0, 3), BARRIER(20 * S), BARRIER(20 * S), BARRIER(20 * S)},
@@ -73,14 +74,14 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_NONE,
      "",
-     "nothing moves"},
+     "NOTHING_MOVES_INSIDE"},
     {"a send with another tag",
      2,
      {SEND(1, 3), RECV(0, 4)},
      ANA_VERDICT_HUNG,
      ANA_CLASS_UNMATCHED,
      "0,1",
-     "rank 0 sent one with tag 3, which nobody receives"},
+     "OTHER_TAG; who=1; others=0; number=3"},
     {"any source, somebody is free",
      3,
      {RECV(TRC_PEER_ANY, 3), OUTSIDE, BARRIER(20 * S)},
@@ -101,35 +102,35 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_UNMATCHED,
      "0,1",
-     "that was never sent; rank 1 is in MPI_Barrier"},
+     "NEVER_SENT; who=0; others=1; call=MPI_Barrier"},
     {"finalized",
      2,
      {RECV(1, 3), {.done = true}},
      ANA_VERDICT_HUNG,
      ANA_CLASS_EARLY_EXIT,
      "1",
-     "rank 1 finished while rank 0 still waits in MPI_Recv from rank 1, tag 3"},
+     "FINISHED_EARLY; who=1; others=0; call=MPI_Recv from rank 1, tag 3"},
     {"in MPI_Finalize",
      2,
      {RECV(1, 3), {.call = TB_FINALIZE, .since = 20 * S}},
      ANA_VERDICT_HUNG,
      ANA_CLASS_EARLY_EXIT,
      "1",
-     "rank 1 is in MPI_Finalize"},
+     "FINALIZES_EARLY; who=1"},
     {"gone first",
      3,
      {BARRIER(20 * S), {.call = TB_CALL_COUNT, .ended = 25 * S}, BARRIER(20 * S)},
      ANA_VERDICT_HUNG,
      ANA_CLASS_DEAD,
      "1",
-     "rank 1 is gone without MPI_Finalize"},
+     "GONE; who=1"},
     {"inside",
      3,
      {BARRIER(20 * S), BARRIER(21 * S), BARRIER(22 * S)},
      ANA_VERDICT_HUNG,
      ANA_CLASS_INSIDE,
      "",
-     "all 3 ranks have come to MPI_Barrier"},
+     "ALL_HAVE_COME; call=MPI_Barrier; count=3; of=3"},
     {"killed in the middle", 2, {BARRIER(END - 1000), OUTSIDE}, ANA_VERDICT_ABORTED, ANA_CLASS_KILLED, "", NULL},
     {"a send to itself",
      2,
@@ -137,14 +138,14 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_CYCLE,
      "0",
-     "rank 0 waits for itself"},
+     "WAITS_FOR_ITSELF; who=0"},
     {"its source stands still",
      2,
      {RECV(1, 3), OUTSIDE},
      ANA_VERDICT_HUNG,
      ANA_CLASS_UNMATCHED,
      "1",
-     "rank 1 has not sent it, and is outside MPI"},
+     "SENDER_OUTSIDE; who=0; others=1"},
     {"an idle worker, its source works",
      2,
      {RECV(1, 3), WORKS(99 * S)},
@@ -158,14 +159,14 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISSING,
      "3",
-     "rank 3 has not come to MPI_Barrier"},
+     "NOT_COME; who=3; call=MPI_Barrier"},
     {"since it worked last",
      3,
      {BARRIER(20 * S), BARRIER(20 * S), WORKS(60 * S)},
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISSING,
      "2",
-     "rank 2 has not come to MPI_Barrier"},
+     "NOT_COME; who=2; call=MPI_Barrier"},
     {"data of a root that works",
      3,
      {WORKS(99 * S), {.call = TB_BCAST, .since = 20 * S, .sequence = 1}, RECV(1, 3)},
@@ -179,7 +180,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_UNMATCHED,
      "0,1",
-     "never sent; rank 1 is in MPI_Bcast"},
+     "NEVER_SENT; who=0; others=1; call=MPI_Bcast"},
     {"all is well", 2, {{.done = true}, {.done = true}}, ANA_VERDICT_HEALTHY, ANA_CLASS_NONE, "", NULL},
     {"cut off: all",
      2,
@@ -187,42 +188,42 @@ static const struct {
      ANA_VERDICT_UNKNOWN,
      ANA_CLASS_NONE,
      "",
-     "the trace file of rank 0 (and of 1 more) is cut off: what it did is not known"},
+     "CUT; who=0; more=1"},
     {"cut off: one of those that wait",
      3,
      {{.call = TB_BARRIER, .since = 20 * S, .sequence = 1, .cut = CUT}, BARRIER(20 * S), OUTSIDE},
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISSING,
      "2",
-     "rank 2 has not come to MPI_Barrier"},
+     "NOT_COME; who=2; call=MPI_Barrier"},
     {"cut off: who is waited for",
      3,
      {BARRIER(20 * S), BARRIER(20 * S), {.call = TB_CALL_COUNT, .cut = CUT}},
      ANA_VERDICT_UNKNOWN,
      ANA_CLASS_NONE,
      "",
-     "the trace file of rank 2 is cut off"},
+     "CUT; who=2"},
     {"cut off: one, and the others are outside MPI",
      3,
      {OUTSIDE, OUTSIDE, {.call = TB_CALL_COUNT, .cut = CUT}},
      ANA_VERDICT_UNKNOWN,
      ANA_CLASS_NONE,
      "",
-     "the trace file of rank 2 is cut off"},
+     "CUT; who=2"},
     {"cut off: one of a circle",
      2,
      {SEND(1, 3), {.call = TB_SEND, .bytes = 1 << 20, .tag = 3, .since = 20 * S, .cut = CUT}},
      ANA_VERDICT_UNKNOWN,
      ANA_CLASS_NONE,
      "",
-     "the trace file of rank 1 is cut off"},
+     "CUT; who=1"},
     {"cut off: a rank that was done, and is waited for",
      2,
      {RECV(1, 3), {.done = true, .cut = CUT}},
      ANA_VERDICT_HUNG,
      ANA_CLASS_EARLY_EXIT,
      "1",
-     "rank 1 finished"},
+     "FINISHED_EARLY; who=1"},
 };
 
 static void over(void)
@@ -238,7 +239,13 @@ static void over(void)
             CHECK(!cases[i].rank[r].cut || truncate(path, cases[i].rank[r].cut) == 0);
         }
         struct ana_job *job = folder_open();
-        judge(cases[i].what, job, cases[i].state, cases[i].id, cases[i].culprits, cases[i].says);
+        judge(cases[i].what, job, cases[i].state, cases[i].id, cases[i].culprits, NULL);
+        const struct ana_verdict *v = ana_job_verdict(job);
+        char told[1024] = "";
+        if (v && v->summary.id)
+            fact_fields(job, &v->summary, told, sizeof told);
+        CHECK(!cases[i].tells || (v && fact_has(job, &v->summary, cases[i].tells)), "%s: %s\n  want %s", cases[i].what,
+              told, cases[i].tells);
         ana_job_close(job);
         folder_remove();
     }
@@ -263,7 +270,7 @@ static void known(void)
         CHECK(v, "out of memory");
         if (v) {
             for (size_t i = 0; i < v->facts; i++)
-                said |= strstr(v->fact[i].text, "forked after MPI_Init") != NULL;
+                said |= strcmp(v->fact[i].id, "KNOWN_FORK") == 0;
         }
         CHECK(said == (who == 2), "known: rank %d has forked, and that is %ssaid", who, said ? "" : "not ");
         ana_job_close(job);
@@ -294,7 +301,7 @@ static void reads(bool file)
     CHECK(v, "out of memory");
     if (v) {
         for (size_t i = 0; i < v->facts; i++)
-            said |= strstr(v->fact[i].text, "rank 1 was in read() on /data/shard-17: the files do not tell") != NULL;
+            said |= fact_has(job, &v->fact[i], "FILE_DOUBT; who=1; name=read() on /data/shard-17");
         CHECK(said == file && v->confidence == (file ? ANA_POSSIBLE : ANA_LIKELY),
               "in a read: %ssaid that it may have moved, %s", said ? "" : "not ", ana_confidence_name(v->confidence));
     }

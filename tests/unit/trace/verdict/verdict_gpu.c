@@ -2,6 +2,7 @@
  * members only the files together know; a thousand ranks. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
+#include "tests/support/verdict_facts.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,10 +87,10 @@ static struct tb *make(const struct rank *r, int me, int n, int size_b)
 }
 
 static void judge(const char *what, enum ana_verdict_state state, enum ana_verdict_class id, const char *culprits,
-                  const char *says)
+                  const char *tells)
 {
     struct ana_job *job = folder_open();
-    char got[128] = "";
+    char got[128] = "", told[1024] = "";
     const struct ana_verdict *v = ana_job_verdict(job);
     CHECK(v, "%s: out of memory", what);
     if (!v) {
@@ -99,10 +100,13 @@ static void judge(const char *what, enum ana_verdict_state state, enum ana_verdi
     for (size_t i = 0; i < v->culprits && i < 16; i++)
         snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d", i ? "," : "",
                  ana_job_rank(job, v->culprit[i])->rank);
-    CHECK(v->state == state && v->id == id && strcmp(got, culprits) == 0 && strstr(v->summary.text, says),
+    if (v->summary.id)
+        fact_fields(job, &v->summary, told, sizeof told);
+    CHECK(v->state == state && v->id == id && strcmp(got, culprits) == 0 &&
+              (!tells || fact_has(job, &v->summary, tells)),
           "%s: %s %s culprits %s: %s\n  want %s %s culprits %s: %s", what, ana_verdict_state_name(v->state),
-          v->id ? ana_verdict_class_name(v->id) : "-", got, v->summary.text, ana_verdict_state_name(state),
-          id ? ana_verdict_class_name(id) : "-", culprits, says);
+          v->id ? ana_verdict_class_name(v->id) : "-", got, told, ana_verdict_state_name(state),
+          id ? ana_verdict_class_name(id) : "-", culprits, tells ? tells : "");
     ana_job_close(job);
 }
 
@@ -129,7 +133,7 @@ static const struct {
     struct rank rank[4];
     enum ana_verdict_state state;
     enum ana_verdict_class id;
-    const char *culprits, *says;
+    const char *culprits, *tells;
 } cases[] = {
     {"missing",
      4,
@@ -138,7 +142,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISSING,
      "2",
-     "rank 2 has not come to ncclAllReduce on a, where 3 of 4 wait"},
+     "NOT_COME; who=2; call=ncclAllReduce; comm=a; count=3; of=4"},
     {"missing, in other ranks' numbers",
      3,
      0,
@@ -146,7 +150,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISSING,
      "1",
-     "rank 1 has not come"},
+     "NOT_COME; who=1"},
     {"missing on a part, whose members only the files know",
      4,
      2,
@@ -154,7 +158,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISSING,
      "3",
-     "rank 3 has not come to ncclAllReduce on b, where 1 of 2 wait"},
+     "NOT_COME; who=3; call=ncclAllReduce; comm=b; count=1; of=2"},
     {"not for long",
      4,
      0,
@@ -162,7 +166,7 @@ static const struct {
      ANA_VERDICT_ABORTED,
      ANA_CLASS_KILLED,
      "",
-     ""},
+     NULL},
     {"count",
      3,
      0,
@@ -170,7 +174,8 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISMATCHED,
      "1",
-     "rank 1 gave 512 x float32 to ncclAllReduce where the other 2 gave 1024 x float32: collective 2 on a"},
+     "OTHER_DATA; who=1; call=ncclAllReduce; count=512; name=float32; more=2; of=1024; other_name=float32; number=2; "
+     "comm=a"},
     {"count, and one was content with it",
      3,
      0,
@@ -178,7 +183,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISMATCHED,
      "1",
-     "rank 1 gave 512"},
+     "OTHER_DATA; who=1; count=512"},
     {"operation, two against two",
      4,
      0,
@@ -189,7 +194,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISMATCHED,
      "0,1,2,3",
-     "rank 1 called ncclBroadcast where rank 0 called ncclAllReduce"},
+     "OTHER_CALL; who=1; call=ncclBroadcast; others=0; other_call=ncclAllReduce"},
     {"order on one stream",
      2,
      2,
@@ -198,7 +203,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_CYCLE,
      "0,1",
-     "in different orders"},
+     "DEVICE_ORDER"},
     {"a chain: only its end is to blame",
      3,
      2,
@@ -208,7 +213,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_CYCLE,
      "0,2",
-     "rank 0 waits in ncclAllReduce on b for rank 2, which waits in ncclAllReduce on a for it"},
+     "DEVICE_AND_HOST; who=0; call=ncclAllReduce; comm=b; others=2; other_call=ncclAllReduce on a"},
     {"a chain that ends in a missing rank",
      3,
      2,
@@ -218,7 +223,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISSING,
      "2",
-     "rank 2 has not come to ncclAllReduce on b"},
+     "NOT_COME; who=2; call=ncclAllReduce; comm=b"},
     {"a stream that is blocked",
      3,
      0,
@@ -226,8 +231,8 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_DEVICE,
      "1",
-     "the stream of rank 1 has not come to ncclAllReduce on a, which 2 of 3 have started"},
-    {"all are in it", 3, 0, {RUNS, RUNS, RUNS}, ANA_VERDICT_HUNG, ANA_CLASS_INSIDE, "", "all 3 ranks have started"},
+     "DEVICE_BEHIND; who=1; call=ncclAllReduce; comm=a; count=2; of=3"},
+    {"all are in it", 3, 0, {RUNS, RUNS, RUNS}, ANA_VERDICT_HUNG, ANA_CLASS_INSIDE, "", "DEVICE_INSIDE; call=ncclAllReduce; count=3; size=4096"},
     {"one does not come out",
      3,
      0,
@@ -235,7 +240,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_INSIDE,
      "1",
-     "rank 1 has not come out of ncclAllReduce on a (4.10 kB), which the others have completed"},
+     "DEVICE_NOT_OUT; who=1; call=ncclAllReduce; comm=a; size=4096"},
     {"its call failed",
      3,
      0,
@@ -243,7 +248,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISSING,
      "1",
-     "the call returned ncclSystemError"},
+     "DEVICE_FAILED; name=ncclSystemError"},
     {"its call failed, and it waits in MPI for the others",
      3,
      0,
@@ -251,7 +256,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISSING,
      "1",
-     "the call returned ncclSystemError"},
+     "DEVICE_FAILED; name=ncclSystemError"},
     {"in MPI for each other, and one outside",
      4,
      0,
@@ -259,7 +264,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_CYCLE,
      "1",
-     "ranks 0 and 3 wait in ncclAllReduce on a for rank 1, which waits in MPI_Barrier for them"},
+     "DEVICE_AND_HOST; who=0,3; call=ncclAllReduce; comm=a; others=1; other_call=MPI_Barrier"},
     {"an error that NCCL tells",
      3,
      0,
@@ -269,7 +274,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_DEVICE,
      "1",
-     "NCCL reports ncclRemoteError on a to rank 1"},
+     "DEVICE_NCCL_ERROR; name=ncclRemoteError; other_comm=a; who=1"},
     {"in MPI for each other",
      3,
      0,
@@ -277,7 +282,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_CYCLE,
      "1",
-     "rank 1 waits in ncclAllReduce on a for ranks 0 and 2, which wait in MPI_Barrier for it"},
+     "DEVICE_AND_HOST; who=1; call=ncclAllReduce; comm=a; others=0,2; other_call=MPI_Barrier"},
     {"a message that nobody sends",
      2,
      0,
@@ -285,7 +290,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_UNMATCHED,
      "1",
-     "rank 0 waits in ncclRecv from rank 1 on a, which has not called ncclSend"},
+     "DEVICE_NOT_SENT; who=0; call=ncclRecv; others=1; comm=a"},
     {"a message of other size",
      2,
      0,
@@ -294,7 +299,7 @@ static const struct {
      ANA_VERDICT_HUNG,
      ANA_CLASS_MISMATCHED,
      "0,1",
-     "rank 0 receives 4096 bytes, rank 1 sends 308: message 1 between them on a"},
+     "DEVICE_OTHER_SIZE; who=0; count=4096; others=1; of=308; number=1; comm=a"},
     {"a message that its sender has long forgotten",
      2,
      0,
@@ -303,7 +308,7 @@ static const struct {
      ANA_VERDICT_ABORTED,
      ANA_CLASS_KILLED,
      "",
-     "gone"},
+     "KILLED"},
     {"kernels that take long on all: nobody waits",
      3,
      0,
@@ -311,7 +316,7 @@ static const struct {
      ANA_VERDICT_ABORTED,
      ANA_CLASS_KILLED,
      "",
-     "gone"},
+     "KILLED"},
     {"a kernel that takes long, and one that comes later",
      3,
      0,
@@ -319,7 +324,7 @@ static const struct {
      ANA_VERDICT_ABORTED,
      ANA_CLASS_KILLED,
      "",
-     "gone"},
+     "KILLED"},
     {"a message behind a kernel that takes long",
      2,
      0,
@@ -327,7 +332,7 @@ static const struct {
      ANA_VERDICT_ABORTED,
      ANA_CLASS_KILLED,
      "",
-     "gone"},
+     "KILLED"},
     {"without a driver nothing is known",
      2,
      0,
@@ -335,7 +340,7 @@ static const struct {
      ANA_VERDICT_ABORTED,
      ANA_CLASS_KILLED,
      "",
-     "gone"},
+     "KILLED"},
 };
 
 static void big(void)
@@ -351,7 +356,7 @@ static void big(void)
         tb_free(tb);
     }
     judge("a thousand", ANA_VERDICT_HUNG, ANA_CLASS_MISSING, "777",
-          "rank 777 has not come to ncclAllReduce on a, where 999");
+          "NOT_COME; who=777; call=ncclAllReduce; comm=a; count=999");
     folder_remove();
 }
 
@@ -365,7 +370,7 @@ int main(void)
             folder_write(tb, r);
             tb_free(tb);
         }
-        judge(cases[i].what, cases[i].state, cases[i].id, cases[i].culprits, cases[i].says);
+        judge(cases[i].what, cases[i].state, cases[i].id, cases[i].culprits, cases[i].tells);
         folder_remove();
     }
     big();
