@@ -40,20 +40,18 @@ static bool open_door(struct ana_case *c, enum trc_opclass opclass, struct door 
     return door->inside > 0;
 }
 
-/* Ranks of the first world that have made no file: writes the first few to `rank`, and as words to `out`. */
-static size_t absent(const struct ana_case *c, int32_t rank[ANA_ABSENTS], char *out, size_t size)
+/* Finds the ranks of the first world that have made no file, and writes the first of them to the finding. */
+static size_t find_absent(struct ana_case *c)
 {
-    size_t first, all = c->job->world_size, at = 0, n = 0;
+    struct ana_finding *f = c->out;
+    size_t first, all = c->job->world_size;
     size_t here = ana_ranks_below(c->job, 0, all < INT32_MAX ? (int32_t)all : INT32_MAX, &first);
     size_t absents = all > here ? all - here : 0; /* a number: only the first of them are walked */
-    for (size_t r = 0, i = first; r < all && n < absents && n < ANA_ABSENTS; r++) {
+    for (size_t r = 0, i = first; r < all && f->absents < absents && f->absents < ANA_ABSENTS; r++) {
         while (i < first + here && (size_t)c->job->process[i].rank.rank < r)
             i++;
-        if (i < first + here && (size_t)c->job->process[i].rank.rank == r)
-            continue;
-        rank[n] = (int32_t)r;
-        if (++n <= 4)
-            ana_append(out, size, &at, "%s%zu", n > 1 ? ", " : "", r);
+        if (i == first + here || (size_t)c->job->process[i].rank.rank != r)
+            f->absent[f->absents++] = (int32_t)r;
     }
     return absents;
 }
@@ -97,13 +95,13 @@ static void say_inside(struct ana_case *c, const struct door *door, enum ana_sen
     c->out->next = (struct ana_fact){.id = next};
 }
 
-static void say_not_started(struct ana_case *c, const struct door *door, size_t missing, const char *list)
+static void say_not_started(struct ana_case *c, const struct door *door, size_t missing)
 {
-    c->out->absents = missing < ANA_ABSENTS ? missing : ANA_ABSENTS;
+    enum { MOST = 4 }; /* that are told one by one */
     c->out->summary = (struct ana_fact){ANA_SAY_NOT_STARTED,
-                                        .name = ana_case_text(c, list),
+                                        .absent = missing < MOST ? missing : MOST,
                                         .count = (int64_t)missing,
-                                        .more = missing > 4 ? (int64_t)missing - 4 : 0,
+                                        .more = missing > MOST ? (int64_t)missing - MOST : 0,
                                         .call = {.name = door->call},
                                         .number = (int64_t)door->inside,
                                         .other_number = (int64_t)c->job->world_size};
@@ -114,17 +112,16 @@ static void say_not_started(struct ana_case *c, const struct door *door, size_t 
 /* MPI_Init waits for all; who has not called it has no file. */
 static bool stuck_in_init(struct ana_case *c, const struct door *door)
 {
-    char list[128] = "";
-    int32_t rank[ANA_ABSENTS];
-    size_t missing = absent(c, rank, list, sizeof list);
+    size_t missing = door->past ? 0 : find_absent(c);
     if (ana_case_starting(c) ||
-        !ana_case_settle(c, missing && !door->past ? ANA_CLASS_MISSING : ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
+        !ana_case_settle(c, missing ? ANA_CLASS_MISSING : ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns)) {
+        c->out->absents = 0;
         return false;
-    memcpy(c->out->absent, rank, sizeof rank);
+    }
     if (!door->past)
         ana_case_fact(c, (struct ana_fact){ANA_SAY_SLOW_START, .time = start_limit(c, false)});
-    if (missing && !door->past)
-        say_not_started(c, door, missing, list);
+    if (missing)
+        say_not_started(c, door, missing);
     else
         say_inside(c, door, ANA_SAY_NEXT_START);
     return true;

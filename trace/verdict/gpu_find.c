@@ -1,6 +1,5 @@
 /* Hangs of device operations: one question after the other, the most certain first. */
 #include "trace/verdict/gpu.h"
-#include <stdio.h>
 
 static void say(struct ana_case *c, struct ana_fact summary, enum ana_sentence next)
 {
@@ -247,11 +246,9 @@ static bool find_blocked(struct ana_case *c, struct ana_gpu *gpu, const struct a
     c->out->summary = ana_gpu_fact(c, gpu, m, ANA_SAY_DEVICE_NOT_ENQUEUED);
     c->out->summary.call = ana_gpu_call_of(c, behind);
     if (behind->op->state != TRC_GPU_CALLED) {
-        char stream[32];
-        snprintf(stream, sizeof stream, "%#llx", (unsigned long long)behind->op->stream);
         c->out->summary.id = ANA_SAY_DEVICE_BEHIND;
         c->out->summary.count = (int64_t)started;
-        c->out->next = (struct ana_fact){ANA_SAY_DEVICE_BEHIND_NEXT, .name = ana_case_text(c, stream)};
+        c->out->next = (struct ana_fact){ANA_SAY_DEVICE_BEHIND_NEXT, .handle = behind->op->stream};
     }
     add_place(c, m);
     return true;

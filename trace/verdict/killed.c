@@ -1,6 +1,5 @@
 /* Ranks that were killed, all at once or one after the other: then the evidence is where each was, and since when. */
 #include "trace/verdict/death.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define PLACES_MAX 8 /* that are told */
@@ -33,17 +32,6 @@ static struct place *place_of(struct place *place, size_t *n, const char *call)
     return &place[(*n)++];
 }
 
-static void say_place(struct ana_case *c, const struct place *p)
-{
-    char least[ANA_TEXT], most[ANA_TEXT];
-    ana_spoken(least, sizeof least, (double)p->least_ns);
-    ana_spoken(most, sizeof most, (double)p->most_ns);
-    bool same = strcmp(least, most) == 0;
-    ana_case_fact(c, (struct ana_fact){p->call ? ANA_SAY_STOOD_IN : ANA_SAY_STOOD_OUTSIDE,
-                                       .who = ana_case_ranks(c, p->index, p->n), .call = {.name = p->call},
-                                       .time = p->least_ns, .other_time = same ? 0 : p->most_ns});
-}
-
 static void say_places(struct ana_case *c)
 {
     struct place place[PLACES_MAX];
@@ -53,17 +41,18 @@ static void say_places(struct ana_case *c)
         int64_t stood = stood_for(c, i, &call);
         struct place *p = c->job->process[i].rank.state == ANA_RANK_DEAD ? place_of(place, &n, call) : NULL;
         if (p && !p->index)
-            p->index = malloc(c->count * sizeof *p->index);
+            p->index = ana_case_room(c);
         if (!p || !p->index)
             continue;
         p->index[p->n++] = i;
         p->least_ns = stood < p->least_ns ? stood : p->least_ns;
         p->most_ns = stood > p->most_ns ? stood : p->most_ns;
     }
-    for (size_t k = 0; k < n; k++) {
-        if (place[k].n)
-            say_place(c, &place[k]);
-        free(place[k].index);
+    for (const struct place *p = place; p < place + n; p++) {
+        bool alike = p->most_ns - p->least_ns <= p->least_ns / 10;
+        ana_case_fact(c, (struct ana_fact){p->call ? ANA_SAY_STOOD_IN : ANA_SAY_STOOD_OUTSIDE,
+                                           .who = ana_ranks_at(p->index, p->n), .call = {.name = p->call},
+                                           .time = p->least_ns, .other_time = alike ? 0 : p->most_ns});
     }
 }
 

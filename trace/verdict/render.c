@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum term_kind { RANKS, CIRCLE, CALL, SITE, MESSAGE, COMM, TEXT, COUNT, NS, BYTES };
+enum term_kind { RANKS, ABSENT, CIRCLE, CALL, SITE, MESSAGE, COMM, TEXT, COUNT, NS, BYTES, HANDLE };
 static const struct term {
     const char *name;
     enum term_kind kind;
@@ -81,7 +81,10 @@ static int64_t count_of(const struct text *t, const struct term *term)
     case NS:
         return *(const int64_t *)value;
     case BYTES:
+    case HANDLE:
         return *(const uint64_t *)value != 0;
+    case ABSENT:
+        return *(const size_t *)value != 0;
     }
     return 0;
 }
@@ -102,6 +105,16 @@ static void put_ranks(struct text *t, struct ana_ranks ranks)
     ana_rank_list(t->c->job, ranks.index ? ranks.index : all, ranks.index || all ? ranks.n : 0, words, sizeof words);
     put(t, words, strlen(words));
     free(all);
+}
+
+/* Puts the first few of the culprits without a file: "0, 3, 4". */
+static void put_absent(struct text *t, size_t n)
+{
+    char number[32];
+    for (size_t i = 0; i < n && i < t->finding->absents; i++) {
+        snprintf(number, sizeof number, "%s%d", i ? ", " : "", t->finding->absent[i]);
+        put(t, number, strlen(number));
+    }
 }
 
 /* Puts "0 -> 2 -> 1 -> 0", of more than a few the first ones. */
@@ -138,6 +151,9 @@ static void put_value(struct text *t, const struct term *term)
     case RANKS:
         put_ranks(t, ranks_of(t->fact, term, t->finding));
         return;
+    case ABSENT:
+        put_absent(t, *(const size_t *)value);
+        return;
     case CIRCLE:
         put_circle(t, *(const struct ana_ranks *)value);
         return;
@@ -166,6 +182,9 @@ static void put_value(struct text *t, const struct term *term)
         break;
     case BYTES:
         ana_number(words, sizeof words, ANA_BYTES, (double)*(const uint64_t *)value, false);
+        break;
+    case HANDLE:
+        snprintf(words, sizeof words, "%#llx", (unsigned long long)*(const uint64_t *)value);
         break;
     }
     put(t, words, strlen(words));

@@ -42,6 +42,8 @@ static struct ana_fact example(const struct ana_job *job, enum ana_sentence id, 
     fact.time = n * S;
     fact.other_time = n * 2 * S;
     fact.size = (uint64_t)n << 20;
+    fact.handle = 0x55550;
+    fact.absent = (size_t)n;
     return fact;
 }
 
@@ -57,7 +59,8 @@ static char *all_sentences(const struct ana_job *job)
         fprintf(out, "%s\n", names[id]);
         for (int form = 0; form < 4; form++) {
             bool many = form & 1, full = form < 2;
-            struct ana_finding finding = {.culprit = culprit, .culprits = many ? 2 : 1};
+            struct ana_finding finding = {
+                .culprit = culprit, .culprits = many ? 2 : 1, .absents = 4, .absent = {3, 5, 6, 9}};
             struct ana_fact fact = example(job, (enum ana_sentence)id, many, full);
             ana_render(&c, &finding, &fact, words, sizeof words);
             CHECK(!strpbrk(words, "{}[]"), "%s: a sign of the table is left: %s", names[id], words);
