@@ -36,7 +36,7 @@ LETTERS = {
     "a": ("MPI_File", None), "A": ("MPI_File*", None), "j": ("MPI_File*", None),
     "h": ("MPI_Comm MPI_Group MPI_Errhandler MPI_Session MPI_Op MPI_Datatype", None),
     "H": ("MPI_Group* MPI_Errhandler* MPI_Session* MPI_Op* MPI_Datatype*", None), "P": ("MPI_Datatype*", None),
-    "^": ("MPI_Group* MPI_Op*", None),
+    "^": ("MPI_Group* MPI_Op*", None), "_": ("MPI_Group", "group"),
     "u": ("MPI_Message*", None), "U": ("MPI_Message*", None),
     "q": ("MPI_Request*", "request"), "Q": ("MPI_Request*", "request"), "w": ("MPI_Request", None),
     "y": ("MPI_Request*", "array_of_requests"), "J": ("MPI_Request*", "array_of_requests"),
@@ -47,14 +47,14 @@ LETTERS = {
 # And the other way round: an argument of this type, or with this name, must have one of these letters.
 BY_TYPE = {"MPI_Comm": "ch", "MPI_Comm*": "Ck", "MPI_Win": "v", "MPI_Win*": "VW", "MPI_File": "a", "MPI_File*": "Aj",
            "MPI_Request": "w", "MPI_Request*": "qQyJ", "MPI_Message*": "uU", "MPI_Datatype": "dDYh", "MPI_Op": "Oh",
-           "MPI_Group": "h", "MPI_Errhandler": "h", "MPI_Session": "h"}
+           "MPI_Group": "h_", "MPI_Errhandler": "h", "MPI_Session": "h"}
 BY_NAME = {"sendbuf": "b", "recvbuf": "B", "origin_addr": "bB", "result_addr": "B", "sendcount": "n", "recvcount": "N",
            "origin_count": "nN", "target_count": "z", "result_count": "N", "sendcounts": "m", "recvcounts": "M",
            "sendtype": "d", "recvtype": "D", "sendtypes": "e", "recvtypes": "E", "sdispls": "x", "rdispls": "X",
            "origin_datatype": "dD", "result_datatype": "D", "target_datatype": "Y", "dest": "p", "root": "r",
            "target_rank": "R", "sendtag": "t", "recvtag": "T", "array_of_statuses": "Z"}
 # Letters for which the list of functions is short: these have it, no others.
-ONLY = {"k": "Comm_free Comm_disconnect", "W": "Win_free", "j": "File_close", "A": "File_open", "P": "Type_free", "^": "Group_free Op_free",
+ONLY = {"k": "Comm_free Comm_disconnect", "W": "Win_free", "j": "File_close", "A": "File_open", "P": "Type_free", "^": "Group_free Op_free", "_": "Win_post Win_start",
         "u": "Mprobe Improbe", "U": "Mrecv Imrecv", "K": "Psend_init Precv_init", "L": "Abort Pcontrol",
         "V": "Win_create Win_create_dynamic Win_allocate Win_allocate_shared",
         "G": "Comm_set_name Win_set_name", "F": "File_open File_delete", "Q": "Wait Test Start Cancel Request_free",

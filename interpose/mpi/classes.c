@@ -84,6 +84,7 @@ const struct ipo_class ipo_classes[] = {
     [TRC_OP_SPAWN] = {NULL, ipo_describe_create, ipo_finish_create},
     [TRC_OP_RMA] = {NULL, ipo_describe_rma, ipo_finish_isend},
     [TRC_OP_RMA_SYNC] = {NULL, ipo_describe_rma_sync, NULL},
+    [TRC_OP_RMA_TEST] = {NULL, ipo_describe_rma_sync, ipo_finish_probe},
     [TRC_OP_RMA_FENCE] = {NULL, ipo_describe_rma_sync, NULL},
     [TRC_OP_WIN_CREATE] = {NULL, ipo_describe_create, ipo_finish_create},
     [TRC_OP_IO] = {NULL, ipo_describe_io, ipo_finish_io},

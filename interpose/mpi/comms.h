@@ -16,6 +16,13 @@
 struct ipo_family;
 struct ipo_members;
 
+/* The group that a call of a window was given last. */
+struct ipo_epoch_group {
+    uintptr_t handle;
+    uint64_t stamp; /* ipo_cache_stamp: while it is the same, the handle means the same group */
+    uint32_t ranks; /* ipo_ranks_number */
+};
+
 struct ipo_comm {
     uint64_t magic; /* NCCL: names the communicators that grow out of it.  First member: ipo_arena_give changes it */
     uint64_t identity;
@@ -24,19 +31,20 @@ struct ipo_comm {
     const int32_t *peers;            /* world ranks behind rank arguments: the remote group's, if there is one;
                                         NULL: the world itself */
     int32_t peers_n;
-    uint32_t object;                     /* number of the window or file; 0: a communicator */
-    bool unknown;                        /* the members are not known */
-    bool defined;                        /* in the trace */
-    bool in_doubt;                       /* from collective number doubt_from on: TRC_DEF_DOUBT */
-    atomic_bool topology_known;          /* the next six are filled in */
-    uint32_t in_degree, out_degree;      /* of the topology, partners that are not MPI_PROC_NULL */
-    const uint8_t *in_real, *out_real;   /* one byte a neighbour: not MPI_PROC_NULL; NULL: all real */
-    uint32_t in_n, out_n;                /* neighbours, MPI_PROC_NULL included */
-    struct ipo_negotiation *negotiation; /* of the communicator of a background loop (negotiation.h); else NULL */
-    struct ipo_members *local, *remote;  /* NULL: the world, or nobody, or unknown */
-    struct ipo_family *families;         /* of communicators that were made of it */
-    uint64_t parent;                     /* identity of the communicator it was made of; 0: none */
-    uint64_t asked;                      /* between worlds: ticks when the call that made it began; else 0 */
+    uint32_t object;                        /* number of the window or file; 0: a communicator */
+    bool unknown;                           /* the members are not known */
+    bool defined;                           /* in the trace */
+    bool in_doubt;                          /* from collective number doubt_from on: TRC_DEF_DOUBT */
+    atomic_bool topology_known;             /* the next six are filled in */
+    uint32_t in_degree, out_degree;         /* of the topology, partners that are not MPI_PROC_NULL */
+    const uint8_t *in_real, *out_real;      /* one byte a neighbour: not MPI_PROC_NULL; NULL: all real */
+    uint32_t in_n, out_n;                   /* neighbours, MPI_PROC_NULL included */
+    struct ipo_epoch_group posted, started; /* of a window: of the last MPI_Win_post, MPI_Win_start */
+    struct ipo_negotiation *negotiation;    /* of the communicator of a background loop (negotiation.h); else NULL */
+    struct ipo_members *local, *remote;     /* NULL: the world, or nobody, or unknown */
+    struct ipo_family *families;            /* of communicators that were made of it */
+    uint64_t parent;                        /* identity of the communicator it was made of; 0: none */
+    uint64_t asked;                         /* between worlds: ticks when the call that made it began; else 0 */
     uint64_t doubt_from;
     uint32_t made_by;          /* number of the call */
     uint32_t flags;            /* enum trc_comm_flag, those that no other member implies */

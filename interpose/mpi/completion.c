@@ -55,6 +55,12 @@ static bool save_requests(struct ipo_frame *frame, const uintptr_t *args)
     return true;
 }
 
+/* The request of the one handle that is saved; NULL: it is not known. */
+static inline struct ipo_request *find_saved(const struct ipo_thread *thread)
+{
+    return ipo_process.concurrent ? thread->entries[0] : ipo_request_find(thread->requests[0]);
+}
+
 /* The table's entry for the signature of a start of this thread; NULL: the table has dropped it. */
 static inline struct trc_sig_state *find_start(struct ipo_thread *thread, const struct ipo_request *request)
 {
@@ -89,8 +95,7 @@ void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args)
     /* Waiting for one request: the live page shows for what. */
     if (call->opclass != TRC_OP_WAIT || !ipo_has(call, ROLE_REQUEST_INOUT))
         return;
-    const struct ipo_request *request =
-        ipo_process.concurrent ? frame->thread->entries[0] : ipo_request_find(frame->thread->requests[0]);
+    const struct ipo_request *request = find_saved(frame->thread);
     frame->handle = (uintptr_t)request;
     frame->key = make_wait_key(frame->thread, request);
 }
@@ -441,17 +446,19 @@ void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
 
 void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args)
 {
-    if (ipo_has(frame->call, ROLE_REQUEST_INOUT))
-        save_requests(frame, args);
-    else if (frame->call->frees)
+    if (ipo_has(frame->call, ROLE_REQUEST_INOUT)) {
+        if (save_requests(frame, args) && frame->call == &ipo_calls[IPO_Cancel])
+            frame->handle = (uintptr_t)find_saved(frame->thread);
+    } else if (frame->call->frees)
         ipo_keep_handle(frame, args);
 }
 
 void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args)
 {
-    (void)args;
     if (ipo_has(frame->call, ROLE_REQUEST_OUT))
         frame->sig.flags |= TRC_SIG_START;
+    if (frame->sig.call == IPO_Cancel)
+        ipo_describe_completion(frame, args);
 }
 
 void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
@@ -468,9 +475,7 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
         return;
     uintptr_t handle = frame->thread->requests[0];
     bool shared = ipo_is_shared(handle);
-    struct ipo_request *entry = NULL;
-    if (!shared)
-        entry = ipo_process.concurrent ? frame->thread->entries[0] : ipo_request_find(handle);
+    struct ipo_request *entry = shared ? NULL : find_saved(frame->thread);
     if (frame->sig.call == IPO_Cancel && entry)
         entry->flags |= IPO_REQUEST_CANCELLING;
     if (frame->sig.call != IPO_Request_free) {

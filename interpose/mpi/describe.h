@@ -123,7 +123,7 @@ void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_completion_left(struct ipo_thread *thread);
 /* Wait and Test: keeps the handles and sees to statuses. */
 void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args);
-/* Cancel, Request_free, Start: keeps the handle. */
+/* Cancel, Request_free: keeps the handle. */
 void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args);
 /* Wait for one request: takes partner and tag from its start. */
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args);
@@ -133,7 +133,7 @@ void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args);
 /* Cancel, Request_free and generalized requests: writes what the request comes to. */
 void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args);
-/* Cancel and Request_free: the communicator of the request. */
+/* Cancel: partner and tag of its request, as Wait. */
 void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args);
 /* Probes that claim a message: notes it as a posted receive. */
 void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args);

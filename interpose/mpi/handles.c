@@ -10,6 +10,7 @@ static const struct {
     [IPO_KIND_FILE] = {IPO_File_f2c, IPO_File_fromint},
     [IPO_KIND_MESSAGE] = {IPO_Message_f2c, IPO_Message_fromint},
     [IPO_KIND_OP] = {IPO_Op_f2c, IPO_Op_fromint},
+    [IPO_KIND_GROUP] = {IPO_Group_f2c, IPO_Group_fromint},
 };
 
 uintptr_t ipo_handle_of(enum ipo_kind kind, int integer)

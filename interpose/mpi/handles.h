@@ -13,6 +13,7 @@ enum ipo_kind {
     IPO_KIND_FILE,
     IPO_KIND_MESSAGE,
     IPO_KIND_OP,
+    IPO_KIND_GROUP,
     IPO_KINDS
 };
 

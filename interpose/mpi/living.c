@@ -67,14 +67,29 @@ void ipo_living_made(enum ipo_makes kind, uintptr_t handle, uint32_t call, uint6
     ipo_arena_give(fresh, sizeof *fresh);
 }
 
+/* Where the pointer to the object is; the lock is held. */
+static struct living **find(enum ipo_makes kind, uintptr_t handle)
+{
+    struct living **at = find_bucket(kind, handle);
+    while (*at && ((*at)->handle != handle || (*at)->kind != kind))
+        at = &(*at)->next;
+    return at;
+}
+
+bool ipo_living_is(enum ipo_makes kind, uintptr_t handle)
+{
+    if (!take_lock())
+        return false;
+    bool is = *find(kind, handle) != NULL;
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+    return is;
+}
+
 void ipo_living_gone(enum ipo_makes kind, uintptr_t handle)
 {
     if (!take_lock())
         return;
-    struct living **at = find_bucket(kind, handle), *gone;
-    while (*at && ((*at)->handle != handle || (*at)->kind != kind))
-        at = &(*at)->next;
-    gone = *at;
+    struct living **at = find(kind, handle), *gone = *at;
     if (gone) {
         *at = gone->next;
         count--;

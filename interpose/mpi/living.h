@@ -11,6 +11,9 @@ void ipo_living_made(enum ipo_makes kind, uintptr_t handle, uint32_t call, uint6
 /* A call has freed the object; nothing where it is not known. */
 void ipo_living_gone(enum ipo_makes kind, uintptr_t handle);
 
+/* Whether the object was made and not freed, as far as is known. */
+bool ipo_living_is(enum ipo_makes kind, uintptr_t handle);
+
 /* Writes what is left, with persistent requests that were not freed.  Once, after MPI_Finalize has returned: it may have
  * run the program's own callbacks. */
 void ipo_living_write(void);

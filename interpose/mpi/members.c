@@ -45,7 +45,7 @@ static const int32_t *get_counting(int32_t n)
     return more ? more->world : NULL;
 }
 
-static struct ipo_members *translate_group(uintptr_t group)
+struct ipo_members *ipo_members_of_group(uintptr_t group)
 {
     int n = 0;
     if (!world_group || REAL(Group_size, w, int *)(group, &n) || n <= 0)
@@ -71,7 +71,7 @@ struct ipo_members *ipo_members_of(uintptr_t comm, bool remote)
     char word[8] = {0};
     if (remote ? REAL(Comm_remote_group, w, void *)(comm, word) : REAL(Comm_group, w, void *)(comm, word))
         return NULL;
-    struct ipo_members *members = translate_group(ipo_handle_load((uintptr_t)word, 0));
+    struct ipo_members *members = ipo_members_of_group(ipo_handle_load((uintptr_t)word, 0));
     REAL(Group_free, void *)(word);
     return members;
 }

@@ -1,6 +1,8 @@
 /* Communicators, windows and files: calls that make, use and free them. */
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/living.h"
+#include "interpose/mpi/members.h"
+#include "interpose/mpi/ranks.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/sig_cache.h"
 #include "interpose/core/state.h"
@@ -195,6 +197,45 @@ void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args)
     }
 }
 
+/* The number of the group's list of ranks; 0: not known.  MPI is asked about a group only if the program has made it, or
+ * after the call has accepted it. */
+static uint32_t find_group(struct ipo_frame *frame, uintptr_t handle, struct ipo_epoch_group *last)
+{
+    uint64_t stamp = ipo_cache_stamp();
+    handle = ipo_handle(handle);
+    if (last->handle == handle && last->stamp == stamp)
+        return last->ranks;
+    bool made = ipo_living_is(IPO_MAKES_GROUP, handle);
+    if (!made && frame->thread->sizes != IPO_SIZES_ASKED) {
+        frame->thread->sizes = IPO_SIZES_MISSED;
+        return 0;
+    }
+    struct ipo_members *members = ipo_members_of_group(handle);
+    uint32_t ranks = members ? ipo_ranks_number(members->world, (uint32_t)members->n) : 0;
+    ipo_members_drop(members);
+    *last = (struct ipo_epoch_group){made ? handle : 0, stamp, ranks}; /* who made it elsewhere may free it unseen */
+    return ranks;
+}
+
+/* The group of the epoch that the call begins or ends; 0: none, or not known. */
+static uint32_t epoch_group(struct ipo_frame *frame, const uintptr_t *args)
+{
+    uintptr_t handle = ipo_arg(frame->call, args, ROLE_GROUP);
+    switch (frame->sig.call) {
+    case IPO_Win_post:
+        return find_group(frame, handle, &frame->comm->posted);
+    case IPO_Win_start:
+        return find_group(frame, handle, &frame->comm->started);
+    case IPO_Win_complete:
+        return frame->comm->started.ranks;
+    case IPO_Win_wait:
+    case IPO_Win_test:
+        return frame->comm->posted.ranks;
+    default:
+        return 0;
+    }
+}
+
 void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
@@ -204,6 +245,9 @@ void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args)
         frame->sig.peer = ipo_world_rank(frame->comm, (int)ipo_arg(call, args, ROLE_TARGET));
     if (ipo_has(call, ROLE_LOCK_KIND) && (int)ipo_arg(call, args, ROLE_LOCK_KIND) == ipo_abi.lock_shared)
         frame->sig.flags |= TRC_SIG_SHARED;
+    uint32_t group = frame->comm ? epoch_group(frame, args) : 0;
+    if (group)
+        frame->sig.tag = (int32_t)group;
     if (call->opclass == TRC_OP_RMA_FENCE)
         take_sequence(frame);
 }

@@ -63,10 +63,10 @@ void ipo_describe_sendrecv(struct ipo_frame *frame, uintptr_t *args)
     describe_in(frame, args);
 }
 
-/* The call failed: there was no message. */
+/* There was no message, or there is none yet. */
 static void drop_message(struct ipo_frame *frame)
 {
-    frame->sig.flags &= ~(uint32_t)(TRC_SIG_P2P_IN | TRC_SIG_P2P_OUT | TRC_SIG_START);
+    frame->sig.flags &= ~(uint32_t)(TRC_SIG_P2P_IN | TRC_SIG_P2P_OUT | TRC_SIG_SYNC | TRC_SIG_START);
     frame->sig.sent = frame->sig.received = 0;
 }
 

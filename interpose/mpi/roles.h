@@ -41,6 +41,7 @@ enum ipo_role {
     ROLE_FILE = 'a',
     ROLE_FILE_OUT = 'A',
     ROLE_FILE_INOUT = 'j',
+    ROLE_GROUP = '_',  /* of an epoch */
     ROLE_HANDLE = 'h', /* of any other kind; the second communicator of a call that has two */
     ROLE_HANDLE_OUT = 'H',
     ROLE_HANDLE_INOUT = '^', /* group or operation */

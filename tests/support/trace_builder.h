@@ -160,6 +160,12 @@ void tb_comm_doubt(struct tb *tb, uint32_t id, uint64_t from);
 /* Defines a window on a communicator. */
 void tb_win(struct tb *tb, uint32_t id, uint32_t comm);
 
+/* The id of a list of these world ranks, which is defined when it is asked for first. */
+uint32_t tb_ranks(struct tb *tb, const int32_t *ranks, uint32_t n);
+
+/* Defines the neighbours of a communicator, by lists of tb_ranks. */
+void tb_neighbors(struct tb *tb, uint32_t comm, uint32_t sources, uint32_t destinations);
+
 /* Defines a file opened on a communicator. */
 void tb_file(struct tb *tb, uint32_t id, uint32_t comm, const char *name);
 

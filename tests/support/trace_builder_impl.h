@@ -30,6 +30,12 @@ struct defs_place {
     uint32_t chunk, at;
 };
 
+enum { TB_LISTS = 128, TB_LIST_RANKS = 64 };
+struct rank_list {
+    uint32_t n;
+    int32_t rank[TB_LIST_RANKS];
+};
+
 struct tb {
     uint8_t *image;
     size_t size, room;
@@ -41,6 +47,8 @@ struct tb {
     uint32_t gpu; /* chunk + 1 */
     bool open;    /* tb_running */
     bool mapped;  /* the image belongs to the caller */
+    uint32_t lists;
+    struct rank_list list[TB_LISTS]; /* tb_ranks: list i has id i + 1 */
     struct thread threads[TRC_MAX_THREADS];
 };
 

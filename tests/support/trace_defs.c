@@ -141,6 +141,23 @@ void tb_win(struct tb *tb, uint32_t id, uint32_t comm)
 {
     define_text(tb, TRC_DEF_WIN, id, comm, "");
 }
+uint32_t tb_ranks(struct tb *tb, const int32_t *ranks, uint32_t n)
+{
+    size_t bytes = n * sizeof *ranks;
+    for (uint32_t i = 0; i < tb->lists; i++)
+        if (tb->list[i].n == n && memcmp(tb->list[i].rank, ranks, bytes) == 0)
+            return i + 1;
+    if (tb->lists == TB_LISTS || n > TB_LIST_RANKS)
+        tb_die("trace builder: lists of ranks");
+    tb->list[tb->lists].n = n;
+    memcpy(tb->list[tb->lists].rank, ranks, bytes);
+    tb_define(tb, TRC_DEF_RANKS, ++tb->lists, n, 0, ranks, bytes, 0);
+    return tb->lists;
+}
+void tb_neighbors(struct tb *tb, uint32_t comm, uint32_t sources, uint32_t destinations)
+{
+    tb_define(tb, TRC_DEF_NEIGHBORS, comm, sources, destinations, "", 0, 0);
+}
 void tb_file(struct tb *tb, uint32_t id, uint32_t comm, const char *name)
 {
     define_text(tb, TRC_DEF_FILE, id, comm, name);

@@ -281,10 +281,12 @@ static bool plant_epoch(struct maker *m)
     struct place place;
     if (!choose(m, is_epoch, &place))
         return false;
-    struct op *op = op_at(place);
     m->program->blame[place.actor->rank] = true;
-    for (int r = 0; r < m->program->ranks && op->kind != OP_UNLOCK; r++)
-        m->program->blame[r] |= op->group >> r & 1; /* the records do not say whose group lacks whom */
+    struct place end = place; /* of the epoch that nobody opened: MPI_Win_wait would be an error */
+    while (op_at(place)->kind == OP_POST && op_at(end)->kind != OP_CLOSE)
+        end.at++;
+    if (end.at > place.at)
+        erase(end);
     erase(place);
     return true;
 }

@@ -30,6 +30,7 @@ struct written {
     uint64_t polls; /* of the present execution: those that are in the file */
     bool looked;    /* .. and its look that saw a request complete */
     struct opened open[MOST_SLOTS], claim;
+    uint32_t neighbours; /* a bit for each communicator whose neighbours are in the file */
 };
 
 struct file {
@@ -90,11 +91,11 @@ static void write_completed(const struct actor *actor, struct opened *open, cons
            (struct tb_more){.request = open->number, .request_thread = (uint32_t)actor->thread});
 }
 
-/* A wait for one request says for which. */
+/* A wait for one request says for which, and so does MPI_Cancel. */
 static void put_waited(struct trc_sig *sig, const struct actor *actor, const struct written *w, const struct op *op)
 {
     const struct opened *open = &w->open[op->slot];
-    if (op->call != CALL_WAIT || !open->op)
+    if ((op->call != CALL_WAIT && op->call != CALL_CANCEL) || !open->op)
         return;
     struct done none = {.from = NOBODY};
     struct trc_sig of = sig_of(rec.p, actor->rank, open->op, open->done ? open->done : &none);
@@ -106,6 +107,39 @@ static void put_waited(struct trc_sig *sig, const struct actor *actor, const str
 }
 
 /* ---- calls */
+
+/* The calls of an epoch say whose it is. */
+static void put_group(struct trc_sig *sig, int rank, const struct op *op)
+{
+    int32_t ranks[MOST_RANKS];
+    uint32_t n = 0;
+    if (op->kind != OP_POST && op->kind != OP_OPEN && op->kind != OP_COMPLETE && op->kind != OP_CLOSE)
+        return;
+    for (int r = 0; r < rec.p->ranks; r++)
+        if (op->group >> r & 1)
+            ranks[n++] = r;
+    sig->tag = (int32_t)tb_ranks(tb_of(rank), ranks, n);
+}
+
+/* The neighbours are in the file from the first neighbourhood collective on. */
+static void define_neighbours(int rank, struct written *w, const struct op *op)
+{
+    const struct comm *c = &rec.p->comm[op->comm];
+    int32_t in[MOST_RANKS], out[MOST_RANKS];
+    uint32_t ins = 0, outs = 0;
+    bool collective = op->kind == OP_COLL || op->kind == OP_ICOLL;
+    if (c->kind != COMM_NEIGHBOURS || !collective || op->makes || w->neighbours >> op->comm & 1)
+        return;
+    w->neighbours |= 1u << op->comm;
+    for (int r = 0; r < rec.p->ranks; r++) {
+        if (c->from[rank] >> r & 1)
+            in[ins++] = r;
+        if (c->from[r] >> rank & 1)
+            out[outs++] = r;
+    }
+    struct tb *tb = tb_of(rank);
+    tb_neighbors(tb, comm_id(op->comm), tb_ranks(tb, in, ins), tb_ranks(tb, out, outs));
+}
 
 /* Polls in vain from `begin` to `end`, or those that are not yet in the file. */
 static void write_polls(const struct actor *actor, struct written *w, struct trc_sig sig, int64_t begin, int64_t end,
@@ -215,8 +249,9 @@ static void write_call(const struct actor *actor, struct written *w, const struc
         sig.flags = 0;
         sig.sent = sig.received = 0;
     }
-    if (op->kind == OP_WAIT)
-        put_waited(&sig, actor, w, op);
+    put_waited(&sig, actor, w, op);
+    put_group(&sig, actor->rank, op);
+    define_neighbours(actor->rank, w, op);
     if (is_poll(op)) {
         write_polls(actor, w, sig, begin, done->end - LAST_POLL_NS, op->ns);
         begin = done->end - LAST_POLL_NS;
@@ -261,8 +296,9 @@ static void write_begun(const struct actor *actor, struct written *w, const stru
                         int64_t ns)
 {
     struct trc_sig sig = sig_of(rec.p, actor->rank, op, done);
-    if (op->kind == OP_WAIT)
-        put_waited(&sig, actor, w, op);
+    put_waited(&sig, actor, w, op);
+    put_group(&sig, actor->rank, op);
+    define_neighbours(actor->rank, w, op);
     if (op->kind == OP_COMPUTE)
         write_looks(actor, w, op, done, ns);
     else if (is_poll(op))

@@ -19,8 +19,7 @@ static int32_t tag_of(int tag)
 
 static void put_send(struct trc_sig *sig, const struct op *op, int to)
 {
-    bool synchronous =
-        op->call == CALL_SSEND || op->call == CALL_ISSEND; /* the recorder does not say it of persistent */
+    bool synchronous = op->call == CALL_SSEND || op->call == CALL_ISSEND || op->call == CALL_SSEND_INIT;
     sig->flags |= TRC_SIG_P2P_OUT | (synchronous ? TRC_SIG_SYNC : 0);
     sig->peer = to;
     sig->tag = op->tag;

@@ -99,6 +99,7 @@ void ana_check_epoch(struct ana_check *c, const struct ana_act *act)
         }
         break;
     case TRC_OP_RMA_SYNC:
+    case TRC_OP_RMA_TEST:
         open_or_close(c, act);
         break;
     case TRC_OP_WIN_CREATE:

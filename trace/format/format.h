@@ -272,8 +272,8 @@ enum trc_sig_flag {
                                   TRC_DEF_KERNEL id; NCCL: number of the stream (trc_device_stream) that it is put on; \
                                   0 = none */  \
     FIELD(int32_t, peer, s)    /* destination, root or target */                                                       \
-    FIELD(int32_t, tag, s)                                                                                             \
-    FIELD(int32_t, source, s) /* where it came from */                                                                 \
+    FIELD(int32_t, tag, s)     /* Win_post, _start, _complete, _wait: TRC_DEF_RANKS id of their group */               \
+    FIELD(int32_t, source, s)  /* where it came from */                                                                \
     FIELD(int32_t, rtag, s)                                                                                            \
     FIELD(uint64_t, sent, u)     /* bytes handed to MPI for others (DESIGN 5) */                                       \
     FIELD(uint64_t, received, u) /* bytes that arrive; for a posted receive: room for them */                          \
@@ -391,7 +391,10 @@ enum trc_def_type {
     TRC_DEF_DOUBT = 10, /* communicator `id`: collectives from number b on may be numbered otherwise than on other
                            ranks; b = 0: its identity may be another there, too.  The lowest b holds */
     TRC_DEF_DATA = 11,  /* format_data.h: what messages and collectives move, `id` */
-    TRC_DEF_LEFT = 12   /* `id` objects, made by call a at site b, were not freed by MPI_Finalize; text = their kind */
+    TRC_DEF_LEFT = 12,  /* `id` objects, made by call a at site b, were not freed by MPI_Finalize; text = their kind */
+    TRC_DEF_RANKS = 13, /* list of ranks `id`: a x int32 world ranks (-1 = not in this world) */
+    TRC_DEF_NEIGHBORS = 14 /* communicator `id`, a topology: TRC_DEF_RANKS of those that this rank gets from (a) and
+                              sends to (b) in neighbourhood collectives, without MPI_PROC_NULL */
 };
 
 struct trc_def {

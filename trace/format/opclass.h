@@ -33,7 +33,7 @@ enum trc_shape {
     TRC_SHAPE_FROM_ROOT, /* all for the root */
     TRC_SHAPE_TO_ROOT,   /* the root for the last to come */
     TRC_SHAPE_PREFIX,    /* rank r for the last of 0..r */
-    TRC_SHAPE_NEIGHBORS  /* each for its neighbours: not known which, so no waiting is computed */
+    TRC_SHAPE_NEIGHBORS  /* each for the neighbours that it gets from (TRC_DEF_NEIGHBORS) */
 };
 
 /* Which bytes of a collective are the same on all its ranks, unless the program is wrong. */

@@ -1,4 +1,4 @@
-/* Definitions of what calls move, and of what the program never freed. */
+/* Definitions of what calls move, of lists of ranks, and of what the program never freed. */
 #include "trace/reader/file.h"
 
 #include <stdlib.h>
@@ -48,6 +48,26 @@ void trc_define_left(struct trc_file *file, const struct trc_def *def, const cha
         (struct trc_left){.kind = kept->kind, .call = trc_call(file, def->a), .site = def->b, .count = def->id};
     if (!trc_table_add(&file->left, file->left.count + 1, kept))
         free(kept);
+}
+
+void trc_define_ranks(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size)
+{
+    if (def->a > size / sizeof(int32_t)) {
+        trc_file_damage(file, "ranks %u: %u of them, of which %zu have room", def->id, def->a, size / sizeof(int32_t));
+        return;
+    }
+    struct trc_ranks *kept = calloc(1, sizeof *kept + def->a * sizeof(int32_t));
+    if (!kept)
+        return;
+    kept->n = def->a;
+    memcpy(kept->rank, payload, def->a * sizeof(int32_t));
+    if (!trc_table_add(&file->ranks, def->id, kept))
+        free(kept);
+}
+
+const struct trc_ranks *trc_ranks(const struct trc_file *file, uint32_t id)
+{
+    return trc_table_find(&file->ranks, id);
 }
 
 const struct trc_data *trc_data(const struct trc_file *file, uint32_t id)

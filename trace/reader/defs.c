@@ -71,14 +71,14 @@ static void table_free(struct trc_table *table)
 
 /* ---- one definition ---------------------------------------------------------------------------------------------- */
 
-/* A NAME, FREE or DOUBT definition, or the owner of a communicator.  Kept until all communicators of this refresh are
+/* A NAME, FREE, DOUBT or NEIGHBORS definition, or the owner of a communicator.  Kept until all communicators of this refresh are
  * in their table. */
 struct note {
     uint32_t comm;
     enum trc_def_type type;
     uint32_t object; /* of a WIN or FILE */
     uint64_t ticks;
-    uint64_t number; /* of a DOUBT */
+    uint64_t number; /* of a DOUBT; of NEIGHBORS: sources in the high half, destinations in the low one */
     char *text;      /* of a NAME; owned */
 };
 struct notes {
@@ -195,11 +195,12 @@ static void add_note(struct notes *notes, const struct trc_def *def, const char 
         notes->room = room;
     }
     bool object = def->type == TRC_DEF_WIN || def->type == TRC_DEF_FILE, named = def->type == TRC_DEF_NAME;
+    bool around = def->type == TRC_DEF_NEIGHBORS;
     notes->note[notes->count++] = (struct note){object ? def->a : def->id,
                                                 (enum trc_def_type)def->type,
                                                 object ? def->id : 0,
                                                 def->ticks,
-                                                def->b,
+                                                around ? (uint64_t)def->a << 32 | (uint32_t)def->b : def->b,
                                                 named ? text_copy(text, def->text_bytes) : NULL};
 }
 
@@ -209,7 +210,8 @@ static void apply_notes(struct trc_file *file, struct notes *notes)
         struct note *note = &notes->note[i];
         struct trc_comm_def *comm = trc_table_find(&file->comms, note->comm);
         if (!comm && note->object == 0)
-            trc_file_damage(file, "communicator %u has a name or an end, but was never defined", note->comm);
+            trc_file_damage(file, "communicator %u has a name, an end or neighbours, but was never defined",
+                            note->comm);
         else if (note->object) {
             if (comm && !comm->comm.object)
                 comm->comm.object = trc_object(file, note->object);
@@ -220,6 +222,9 @@ static void apply_notes(struct trc_file *file, struct notes *notes)
             bool first = !comm->comm.in_doubt || note->number < comm->comm.doubt_from;
             comm->comm.in_doubt = true;
             comm->comm.doubt_from = first ? note->number : comm->comm.doubt_from;
+        } else if (note->type == TRC_DEF_NEIGHBORS) {
+            comm->comm.sources = (uint32_t)(note->number >> 32);
+            comm->comm.destinations = (uint32_t)note->number;
         } else {
             char *old = comm->name;
             comm->name = note->text;
@@ -258,9 +263,13 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
     case TRC_DEF_LEFT:
         trc_define_left(file, def, payload, def->text_bytes);
         break;
+    case TRC_DEF_RANKS:
+        trc_define_ranks(file, def, payload, size);
+        break;
     case TRC_DEF_NAME:
     case TRC_DEF_FREE:
     case TRC_DEF_DOUBT:
+    case TRC_DEF_NEIGHBORS:
         add_note(notes, def, payload);
         break;
     case TRC_DEF_FACT:
@@ -378,6 +387,7 @@ bool trc_defs_refresh(struct trc_file *file)
     table_seal(&file->kernels);
     table_seal(&file->data);
     table_seal(&file->left);
+    table_seal(&file->ranks);
     trc_facts_seal(file);
     apply_notes(file, &notes);
     return moved;
@@ -393,6 +403,7 @@ void trc_defs_free(struct trc_file *file)
     table_free(&file->kernels);
     table_free(&file->data);
     table_free(&file->left);
+    table_free(&file->ranks);
     trc_facts_free(file);
     for (uint32_t i = 0; i < file->defs_room; i++)
         free(file->defs[i]);

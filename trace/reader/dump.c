@@ -1,16 +1,9 @@
-#include "trace/reader/dump.h"
-#include "trace/reader/file.h"
+#include "trace/reader/dump_impl.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
-
-static const char *one_of(const char *const *words, size_t n, uint32_t i)
-{
-    return i < n && words[i] ? words[i] : "?";
-}
-#define ONE_OF(words, i) one_of(words, sizeof(words) / sizeof *(words), i)
 
 static const char *const state_words[] = {
     [TRC_STATE_STARTING] = "starting", [TRC_STATE_RUNNING] = "running", [TRC_STATE_FINALIZED] = "finalized",
@@ -24,24 +17,7 @@ static const char *const level_words[] = {"single", "funneled", "serialized", "m
 static const char *const sig_flag_words[] = {
     "sub", "start", "complete", "coll",    "nested",  "poll",    "cancelled", "failed",     "p2p_out", "p2p_in",
     "rma", "io",    "sync",     "control", "enqueue", "grouped", "shared",    "any_source", "any_tag"};
-static const char *const comm_flag_words[] = {"inter", "world", "self", "foreign", "all"};
 static const char *const head_flag_words[] = {"spawned", "write_back", "status_unknown"};
-
-static void put_flags(FILE *out, const char *const *words, size_t n, uint32_t flags)
-{
-    const char *between = "";
-    for (size_t i = 0; i < 32; i++)
-        if (flags >> i & 1) {
-            if (i < n)
-                fprintf(out, "%s%s", between, words[i]);
-            else
-                fprintf(out, "%sbit%zu", between, i);
-            between = "+";
-        }
-    if (!*between)
-        fputs("-", out);
-}
-#define PUT_FLAGS(out, words, flags) put_flags(out, words, sizeof(words) / sizeof *(words), flags)
 
 static void put_rank(FILE *out, const char *title, int32_t rank)
 {
@@ -76,7 +52,16 @@ static void put_tag(FILE *out, const char *title, int32_t tag)
         fprintf(out, " %s=%" PRId32, title, tag);
 }
 
-static void put_bytes(FILE *out, const char *title, uint64_t bytes)
+void trc_dump_list(const struct trc_file *file, FILE *out, const char *title, uint32_t id)
+{
+    const struct trc_ranks *list = id ? trc_ranks(file, id) : NULL;
+    if (id)
+        fprintf(out, " %s=%s", title, !list ? "?" : list->n ? "" : "-");
+    for (uint32_t i = 0; list && i < list->n; i++)
+        fprintf(out, "%s%" PRId32, i ? "," : "", list->rank[i]);
+}
+
+void trc_dump_bytes(FILE *out, const char *title, uint64_t bytes)
 {
     if (bytes == TRC_BYTES_UNKNOWN)
         fprintf(out, " %s=-", title);
@@ -100,11 +85,14 @@ static void put_sig(const struct trc_file *file, FILE *out, const struct trc_sig
         fprintf(out, " %s=%" PRIu32, trc_opclass_moves_data(trc_call(file, sig->call)->opclass) ? "data" : "object",
                 sig->object);
     put_rank(out, "peer", sig->peer);
-    put_tag(out, "tag", sig->tag);
+    if (!trc_opclass_is_one_sided(trc_call(file, sig->call)->opclass))
+        put_tag(out, "tag", sig->tag);
+    else if (sig->tag > 0)
+        trc_dump_list(file, out, "group", (uint32_t)sig->tag);
     put_rank(out, "source", sig->source);
     put_tag(out, "rtag", sig->rtag);
-    put_bytes(out, "sent", sig->sent);
-    put_bytes(out, "received", sig->received);
+    trc_dump_bytes(out, "sent", sig->sent);
+    trc_dump_bytes(out, "received", sig->received);
     if (sig->flags) {
         fputs(" flags=", out);
         PUT_FLAGS(out, sig_flag_words, sig->flags);
@@ -119,8 +107,7 @@ static void put_sig(const struct trc_file *file, FILE *out, const struct trc_sig
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
 
-/* Seconds since the file was made. */
-static double since_start(const struct trc_file *file, uint64_t ticks)
+double trc_dump_since(const struct trc_file *file, uint64_t ticks)
 {
     const struct trc_head *head = trc_head(file);
     return (double)(trc_ticks_to_ns(file, ticks) - trc_ticks_to_ns(file, head->start.ticks)) * 1e-9;
@@ -134,7 +121,7 @@ static double seconds(const struct trc_file *file, uint64_t ticks)
 static void put_time(const struct trc_file *file, FILE *out, const char *title, uint64_t ticks)
 {
     if (ticks)
-        fprintf(out, "%s: %.9f\n", title, since_start(file, ticks));
+        fprintf(out, "%s: %.9f\n", title, trc_dump_since(file, ticks));
     else
         fprintf(out, "%s: -\n", title);
 }
@@ -179,7 +166,7 @@ static void put_end(const struct trc_file *file, FILE *out)
     const struct trc_end *end = &trc_head(file)->end;
     if (!end->by)
         return;
-    fprintf(out, "ended: %.9f by=%s", since_start(file, end->ticks), by[end->by]);
+    fprintf(out, "ended: %.9f by=%s", trc_dump_since(file, end->ticks), by[end->by]);
     if (end->by != TRC_END_SIGNAL) {
         fprintf(out, " code=%" PRId32 "\n", end->code);
         return;
@@ -238,133 +225,6 @@ static void dump_head(const struct trc_file *file, FILE *out)
         fprintf(out, "%s: %" PRIu64 "\n", numbers[i].title, numbers[i].value);
 }
 
-static void dump_definitions(const struct trc_file *file, FILE *out)
-{
-    for (size_t i = 0; i < file->comms.sealed; i++) {
-        const struct trc_comm_def *def = file->comms.entries[i].value;
-        const struct trc_def_comm *comm = &def->comm.def;
-        fprintf(out, "comm %" PRIu32 ": identity=%016" PRIx64 " parent=%016" PRIx64 " rank=%" PRId32 " size=%" PRId32,
-                def->comm.id, comm->identity, comm->parent, comm->rank, comm->size);
-        if (comm->flags & TRC_COMM_INTER)
-            fprintf(out, " remote=%" PRId32, comm->remote_size);
-        fputs(" flags=", out);
-        PUT_FLAGS(out, comm_flag_words, comm->flags);
-        fprintf(out, " by=%s", comm->created_by < trc_calls(file) ? trc_call(file, comm->created_by)->name : "-");
-        for (uint32_t m = 0; m < comm->members; m++)
-            fprintf(out, "%s%" PRId32, m ? "," : " members=", def->comm.members[m]);
-        if (def->comm.name)
-            fprintf(out, " name=\"%s\"", def->comm.name);
-        if (def->comm.in_doubt)
-            fprintf(out, " doubt=%" PRIu64, def->comm.doubt_from);
-        if (def->is_freed)
-            fprintf(out, " freed=%.9f", since_start(file, def->freed));
-        fputc('\n', out);
-    }
-    for (size_t i = 0; i < file->objects.sealed; i++) {
-        const struct trc_object_def *def = file->objects.entries[i].value;
-        fprintf(out, "%s %" PRIu32 ": comm=%" PRIu32 "%s%s\n", def->object.is_file ? "file" : "win", def->object.id,
-                def->object.comm, def->object.name ? " name=" : "", def->object.name ? def->object.name : "");
-    }
-    for (size_t i = 0; i < file->sites.sealed; i++) {
-        const struct trc_site_def *def = file->sites.entries[i].value;
-        fprintf(out, "site %#" PRIx64 ": %s %s\n", file->sites.entries[i].key, def->function ? def->function : "-",
-                def->module ? def->module : "-");
-    }
-}
-
-static void dump_data(const struct trc_file *file, FILE *out)
-{
-    for (size_t i = 0; i < file->data.sealed; i++) {
-        const struct trc_data *data = trc_data(file, (uint32_t)file->data.entries[i].key);
-        fprintf(out, "data %" PRIu64 ": sent=%s received=%s operation=%s\n", file->data.entries[i].key,
-                *data->signature[0] ? data->signature[0] : "-", *data->signature[1] ? data->signature[1] : "-",
-                trc_reduction_name(data->operation));
-    }
-    const struct trc_left *left;
-    for (size_t i = 0; (left = trc_left_at(file, i)); i++)
-        fprintf(out, "left %" PRIu32 ": %s by=%s site=%#" PRIx64 "\n", left->count, left->kind, left->call->name,
-                left->site);
-}
-
-static const char *const reason_words[TRC_STACK_REASONS] = {
-    [TRC_STACK_HANG] = "hang", [TRC_STACK_DEMAND] = "demand", [TRC_STACK_FATAL] = "fatal", [TRC_STACK_EXIT] = "exit"};
-static const char *const stack_flag_words[] = {"main",    "closing", "crashed", "no_answer", "short",
-                                               "in_call", "gil",     "guessed", "overflow",  "in_handler"};
-
-static void dump_facts_and_stacks(const struct trc_file *file, FILE *out)
-{
-    const char *key, *value;
-    for (size_t i = 0; trc_fact_at(file, i, &key, &value); i++)
-        fprintf(out, "fact %s: %s\n", key, value);
-    for (size_t i = 0; i < trc_stacks(file); i++) {
-        const struct trc_stack *stack = trc_stack(file, i);
-        fprintf(out, "stack %" PRIu32 ": %.9f tid=%" PRIu32 " reason=%s state=%c flags=", stack->snapshot,
-                since_start(file, stack->ticks), stack->tid, ONE_OF(reason_words, stack->def.reason), stack->def.state);
-        PUT_FLAGS(out, stack_flag_words, stack->def.flags);
-        if (stack->def.signal)
-            fprintf(out, " signal=%" PRId32, stack->def.signal);
-        if (stack->def.call >= 0)
-            fprintf(out, " syscall=%" PRId32, stack->def.call);
-        if (stack->def.flags & TRC_STACK_CLOSING)
-            fprintf(out, " threads=%" PRIu32 " request=%" PRIu64, stack->def.count, stack->request_ns);
-        fputc('\n', out);
-        for (const char *line = stack->text; *line;) {
-            size_t n = strcspn(line, "\n");
-            fprintf(out, "  %.*s\n", (int)n, line);
-            line += n + (line[n] != 0);
-        }
-    }
-}
-
-static const char *const watch_words[] = {"none", "events", "stopped"};
-static const char *const gpu_flag_words[] = {"blind",   "by_events", "by_plugin",  "approximate",
-                                             "grouped", "message",   "async_error"};
-
-static void dump_gpu_op(const struct trc_file *file, const struct trc_gpu_op *op, FILE *out)
-{
-    const struct trc_comm *comm = trc_comm(file, op->comm);
-    const char *type = trc_gpu_type_name(op), *reduction = trc_gpu_op_name(op);
-    fprintf(out, "op %" PRIu64 ": %s %s comm=%" PRIu32 "(%s) sequence=%" PRIu64 " order=%" PRIu64, op->number,
-            trc_gpu_state_name(op), trc_call(file, op->call)->name, op->comm, comm && comm->name ? comm->name : "",
-            op->sequence, op->order);
-    if (type)
-        fprintf(out, " count=%" PRIu64 " type=%s", op->count, type);
-    put_bytes(out, "bytes", op->bytes);
-    if (reduction)
-        fprintf(out, " op=%s", reduction);
-    if (op->root >= 0)
-        fprintf(out, " %s=%" PRId32, op->flags & TRC_GPU_MESSAGE ? "peer" : "root", op->root);
-    if (op->result)
-        fprintf(out, " result=%" PRId32, op->result);
-    fprintf(out, " stream=%#" PRIx64 " group=%" PRIu64 " thread=%u", op->stream, op->group, op->thread);
-    const struct {
-        const char *title;
-        uint64_t ticks;
-    } times[] = {{"called", op->called}, {"enqueued", op->enqueued}, {"started", op->started}, {"ended", op->ended}};
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        if (times[i].ticks)
-            fprintf(out, " %s=%.9f", times[i].title, since_start(file, times[i].ticks));
-    fputs(" flags=", out);
-    PUT_FLAGS(out, gpu_flag_words, op->flags);
-    fputc('\n', out);
-}
-
-static void dump_gpu(const struct trc_file *file, FILE *out)
-{
-    const struct trc_gpu_head *gpu = trc_gpu(file);
-    if (!gpu)
-        return;
-    fprintf(out, "device operations: begun=%" PRIu64 " lost=%" PRIu64 " watch=%s rounds=%" PRIu64, gpu->begun,
-            gpu->lost, ONE_OF(watch_words, gpu->watch), gpu->rounds);
-    if (gpu->error)
-        fprintf(out, " error=%" PRId32, gpu->error);
-    if (gpu->inside_since)
-        fprintf(out, " inside the driver since %.9f", since_start(file, gpu->inside_since));
-    fputc('\n', out);
-    for (size_t i = 0; i < trc_gpu_ops(file); i++)
-        dump_gpu_op(file, trc_gpu_op(file, i), out);
-}
-
 static void dump_live(const struct trc_file *file, size_t i, FILE *out)
 {
     const struct trc_thread *thread = trc_thread(file, i);
@@ -376,7 +236,7 @@ static void dump_live(const struct trc_file *file, size_t i, FILE *out)
         fprintf(out, "thread %zu: tid=%" PRIu32 " name=%s\n", i, thread->tid, thread->name[0] ? thread->name : "-");
     const struct trc_sig *inside = trc_live_sig(file, i, thread->inside);
     if (inside) {
-        fprintf(out, "  inside since %.9f sequence=%" PRIu64 " ", since_start(file, thread->inside_since),
+        fprintf(out, "  inside since %.9f sequence=%" PRIu64 " ", trc_dump_since(file, thread->inside_since),
                 thread->inside_sequence);
         put_sig(file, out, inside);
         fputc('\n', out);
@@ -444,7 +304,7 @@ static void dump_said(const struct trc_record *record, FILE *out)
 
 static void dump_record(const struct trc_file *file, size_t thread, const struct trc_record *record, FILE *out)
 {
-    double begin = since_start(file, record->begin);
+    double begin = trc_dump_since(file, record->begin);
     double duration = seconds(file, record->end - record->begin);
     fprintf(out, "%zu %14.9f %.9f ", thread, begin, duration);
     if (record->kind == TRC_RECORD_LOST) {
@@ -476,10 +336,7 @@ enum trc_status trc_dump(struct trc_file *file, FILE *out)
 {
     trc_set_final(file);
     dump_head(file, out);
-    dump_definitions(file, out);
-    dump_data(file, out);
-    dump_facts_and_stacks(file, out);
-    dump_gpu(file, out);
+    trc_dump_definitions(file, out);
     for (size_t i = 0; i < trc_threads(file); i++)
         dump_live(file, i, out);
     for (size_t i = 0; i < trc_threads(file); i++) {

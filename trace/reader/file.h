@@ -104,7 +104,7 @@ struct trc_file {
 
     struct trc_gpu *gpu; /* NULL: no table */
 
-    struct trc_table comms, objects, sites, kernels, data, left;
+    struct trc_table comms, objects, sites, kernels, data, left, ranks;
     struct trc_fact_def **facts; /* sorted by key */
     size_t fact_count, fact_room;
     uint64_t facts_seen;
@@ -167,6 +167,8 @@ bool trc_table_add(struct trc_table *table, uint64_t key, void *value);
 void trc_define_data(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
 /* Keeps what was never freed; `text` says of what kind it is. */
 void trc_define_left(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
+/* Takes a list of ranks. */
+void trc_define_ranks(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
 /* facts.c */
 /* Keeps a fact: `text` is its key, a NUL and its value.  Dropped when out of memory or there are too many. */
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);

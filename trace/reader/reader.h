@@ -85,6 +85,7 @@ struct trc_comm {
     uint64_t asked;                  /* ticks when the call that made it began; 0 unknown */
     bool in_doubt;                   /* TRC_DEF_DOUBT ... */
     uint64_t doubt_from;             /* ... and from which number on */
+    uint32_t sources, destinations;  /* TRC_DEF_NEIGHBORS; 0 unknown */
 };
 /* Whether collective `sequence` of the communicator may have another number on other ranks.  Then comparing numbers
  * proves nothing. */
@@ -100,6 +101,13 @@ const struct trc_comm *trc_comm_at(const struct trc_file *file, size_t i, uint64
 int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote);
 /* An RMA window or file by its id; NULL if it is not defined. */
 const struct trc_object *trc_object(const struct trc_file *file, uint32_t id);
+/* A list of world ranks (-1: of another world), of a group or of neighbours. */
+struct trc_ranks {
+    uint32_t n;
+    int32_t rank[];
+};
+/* The list of this id; NULL: it is not defined. */
+const struct trc_ranks *trc_ranks(const struct trc_file *file, uint32_t id);
 /* Name of a kernel as the compiler mangled it; NULL if it is not defined. */
 const char *trc_kernel(const struct trc_file *file, uint32_t id);
 /* What a message or collective moves (trc_sig.object): [0] what is sent, [1] what is received. */

@@ -23,6 +23,12 @@ struct ending {
     uint64_t number;
 };
 
+/* An MPI_Cancel: of a request with this partner and tag. */
+struct cancel {
+    struct trc_sig sig;
+    int64_t begin_ns;
+};
+
 struct reading {
     struct ana_case *c;
     struct ana_last_events *last_events;
@@ -33,6 +39,8 @@ struct reading {
     struct starts *starts;   /* by thread */
     struct ending *ending;
     size_t endings, room;
+    struct cancel *cancel;
+    size_t cancels, cancel_room;
 };
 
 static int64_t time_of(const struct reading *r, uint64_t ticks)
@@ -72,18 +80,11 @@ static void note_ending(struct reading *r, const struct trc_record *rec)
         r->ending[r->endings++] = (struct ending){rec->request_thread, rec->request};
 }
 
-/* MPI_Cancel does not tell of which request: mostly of the receive that was posted last. */
-static void note_cancel(struct reading *r)
+static void note_cancel(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
 {
-    struct starts *s = &r->starts[r->thread];
-    bool last = true;
-    for (size_t i = s->count; i-- > 0;) {
-        struct ana_open_request *one = &s->request[i];
-        if (one->number == UINT64_MAX || !(one->sig.flags & TRC_SIG_P2P_IN))
-            continue;
-        one->cancelled = one->cancelled == ANA_CANCELLED || last ? ANA_CANCELLED : ANA_MAY_BE_CANCELLED;
-        last = false;
-    }
+    if (rec->sig->comm && strcmp(call->name, "MPI_Cancel") == 0 &&
+        ana_grow(&r->cancel, r->cancels, &r->cancel_room, sizeof *r->cancel))
+        r->cancel[r->cancels++] = (struct cancel){*rec->sig, time_of(r, rec->begin)};
 }
 
 static void note_collective(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
@@ -111,11 +112,12 @@ static void note_collective(struct reading *r, const struct trc_record *rec, con
 static void note_lock(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
 {
     const struct trc_comm *win = trc_comm(r->c->job->process[r->index].rank.file, rec->sig->comm);
-    bool locks = strcmp(call->name, "MPI_Win_lock") == 0, unlocks = strcmp(call->name, "MPI_Win_unlock") == 0;
+    bool all = strcmp(call->name, "MPI_Win_lock_all") == 0 || strcmp(call->name, "MPI_Win_unlock_all") == 0;
+    bool locks = strncmp(call->name, "MPI_Win_lock", 12) == 0, unlocks = strncmp(call->name, "MPI_Win_unlock", 14) == 0;
     struct ana_last_events *t = r->last_events;
-    if (!win || rec->sig->peer < 0 || (!locks && !unlocks))
+    if (!win || (rec->sig->peer < 0 && !all) || (!locks && !unlocks))
         return;
-    struct ana_held_lock one = {win->def.identity, rec->sig->peer, rec->sig->flags & TRC_SIG_SHARED};
+    struct ana_held_lock one = {win->def.identity, rec->sig->peer, all || rec->sig->flags & TRC_SIG_SHARED};
     size_t at = 0;
     while (at < t->locks && (t->lock[at].identity != one.identity || t->lock[at].target != one.target))
         at++;
@@ -180,10 +182,10 @@ static void note(struct reading *r, const struct trc_record *rec)
         note_start(r, rec, call);
     if (flags & TRC_SIG_COLL && !(flags & TRC_SIG_COMPLETE))
         note_collective(r, rec, call);
-    if (call->opclass == TRC_OP_REQUEST && strcmp(call->name, "MPI_Cancel") == 0)
-        note_cancel(r);
     if (call->opclass == TRC_OP_RMA_SYNC && !(flags & TRC_SIG_FAILED))
         note_lock(r, rec, call);
+    if (call->opclass == TRC_OP_REQUEST)
+        note_cancel(r, rec, call);
     note_effect(r, rec, call->opclass);
     bool test = flags & TRC_SIG_POLL || call->opclass == TRC_OP_TEST; /* of requests that are not active, too */
     bool moves = flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE) || (!test && trc_opclass_is(call->opclass, TRC_FACT_WAITS));
@@ -207,9 +209,23 @@ static void read_thread(struct reading *r, uint64_t from_ticks)
     trc_cursor_close(cursor);
 }
 
-static void keep_open(struct reading *r)
+bool ana_same_partner(const struct trc_sig *a, const struct trc_sig *b)
+{
+    return a->comm == b->comm && a->peer == b->peer && a->tag == b->tag && a->source == b->source && a->rtag == b->rtag;
+}
+
+static void keep_one(struct reading *r, struct ana_open_request *request)
 {
     struct ana_last_events *t = r->last_events;
+    for (size_t i = 0; i < r->cancels; i++)
+        request->cancelling |=
+            r->cancel[i].begin_ns >= request->begin_ns && ana_same_partner(&r->cancel[i].sig, &request->sig);
+    if (ana_grow(&t->open, t->opens, &t->open_room, sizeof *t->open))
+        t->open[t->opens++] = *request;
+}
+
+static void keep_open(struct reading *r)
+{
     for (size_t i = 0; i < r->endings; i++) {
         const struct ending *e = &r->ending[i];
         struct starts *s = e->thread < TRC_MAX_THREADS ? &r->starts[e->thread] : NULL;
@@ -218,9 +234,8 @@ static void keep_open(struct reading *r)
     }
     for (size_t k = 0; k < TRC_MAX_THREADS; k++)
         for (size_t i = 0; i < r->starts[k].count; i++)
-            if (r->starts[k].request[i].number != UINT64_MAX &&
-                ana_grow(&t->open, t->opens, &t->open_room, sizeof *t->open))
-                t->open[t->opens++] = r->starts[k].request[i];
+            if (r->starts[k].request[i].number != UINT64_MAX)
+                keep_one(r, &r->starts[k].request[i]);
 }
 
 static void read_last_events(struct ana_case *c, size_t index, struct ana_last_events *last_events)
@@ -251,6 +266,7 @@ static void read_last_events(struct ana_case *c, size_t index, struct ana_last_e
         free(r.starts[t].request);
     free(r.starts);
     free(r.ending);
+    free(r.cancel);
 }
 
 struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index)

@@ -1,5 +1,5 @@
 /* A rank outside MPI is waited for; or all ranks are inside, and nothing moves. */
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/epochs.h"
 
 #define BUSY_SHARE    0.05   /* of a core: a rank outside MPI that does something (with more ranks than cores) */
 #define STARVED_SHARE 0.3    /* of the time: a rank that is ready to run and seldom gets a processor */
@@ -125,6 +125,10 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
 
 static void say_outside(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w, size_t partner)
 {
+    if (w->kind == ANA_DEPENDENCY_EPOCH) {
+        ana_say_epoch(c, p, w, 1);
+        return;
+    }
     static const enum ana_sentence says[] = {[ANA_DEPENDENCY_MESSAGE] = ANA_SAY_SENDER_OUTSIDE,
                                              [ANA_DEPENDENCY_RECEIVER] = ANA_SAY_RECEIVER_OUTSIDE,
                                              [ANA_DEPENDENCY_LOCK] = ANA_SAY_LOCKED};

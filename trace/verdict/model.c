@@ -3,9 +3,10 @@
  *     MPI_Recv, MPI_Probe       its message: its source, or anybody of the communicator
  *     MPI_Send, MPI_Ssend       its receiver
  *     MPI_Sendrecv, MPI_Wait*   all of their messages and collectives; MPI_Waitany, _Waitsome, polls: any of them
- *     a collective              by its shape: all who have not come, the root, the ranks before it, or any of them where
- *                               it is not known whom it needs
- *     MPI_Win_lock ..           who holds the lock, or its target, who may have to answer
+ *     a collective              by its shape: all who have not come, the root, the ranks before it, those neighbours
+ *                               that it gets from, or any of them where it is not known whom it needs
+ *     MPI_Win_lock ..           who holds the lock, or its target, who may have to answer while it is outside MPI
+ *     MPI_Win_start, _wait ..   those of the group whose part of the epoch is lacking (epochs.c)
  *     operations on a device    gpu_model.c
  *     calls that complete nothing, again and again: something that is not known and has not come
  *     MPI_Finalize              all; nobody who is in it frees others
@@ -167,6 +168,25 @@ static size_t root_node(struct ana_case *c, struct ana_group *g, size_t root)
     return g->node_root;
 }
 
+/* A node that moves when all of those move from whom the rank gets, and who have not come; of the others some MPIs need
+ * any. */
+static size_t missing_sources(struct ana_case *c, struct ana_group *g, size_t index, const struct trc_comm *comm)
+{
+    const struct trc_ranks *sources =
+        comm && comm->sources ? trc_ranks(c->job->process[index].rank.file, comm->sources) : NULL;
+    size_t node = SIZE_MAX;
+    for (uint32_t i = 0; sources && i < sources->n; i++) {
+        size_t source = ana_partner(c->job, index, comm, sources->rank[i]);
+        for (size_t k = 0; k < g->missing_count; k++) {
+            if (g->missing[k] != source)
+                continue;
+            node = node == SIZE_MAX ? ana_graph_node(&c->graph, ANA_WAITS_ALL) : node;
+            ana_graph_wait(&c->graph, node, source);
+        }
+    }
+    return node == SIZE_MAX ? shared(c, g, false) : node;
+}
+
 static size_t need_of_group(struct ana_case *c, struct ana_group *g, size_t index, const struct trc_comm *comm,
                             const struct trc_call *call, const struct trc_sig *sig)
 {
@@ -185,6 +205,8 @@ static size_t need_of_group(struct ana_case *c, struct ana_group *g, size_t inde
             if (g->missing[i] == root)
                 return root_node(c, g, root);
         return shared(c, g, false);
+    case TRC_SHAPE_NEIGHBORS:
+        return missing_sources(c, g, index, comm);
     default:
         return shared(c, g, false);
     }
@@ -247,8 +269,11 @@ static size_t need_of_dependency(struct ana_case *c, const struct ana_waiting *p
         ana_graph_wait(&c->graph, d->node, any_source(c, d));
     else
         ana_graph_set_moving(&c->graph, d->node);
-    if (d->kind == ANA_DEPENDENCY_LOCK) /* some MPIs ask the target for it, which answers only inside MPI */
-        wait_for_rank(c, d->node, ana_partner(c->job, d->index, d->comm, d->target));
+    if (d->kind == ANA_DEPENDENCY_LOCK && d->target >= 0) { /* some MPIs ask it for the lock: it answers inside MPI */
+        size_t target = ana_partner(c->job, d->index, d->comm, d->target);
+        if (target == SIZE_MAX || !ana_rank_blocked(c, target))
+            ana_graph_set_moving(&c->graph, d->node);
+    }
     return d->node;
 }
 
@@ -407,10 +432,31 @@ bool ana_case_deadlocked(const struct ana_case *c, size_t index)
     return !ana_graph_moves(&c->graph, index) && !c->gone[index] && !ana_case_ended(c, index);
 }
 
+/* Whether all threads are accounted for of all ranks of a knot: that one of them moves would free the others. */
+static bool is_sure_knot(const struct ana_case *c, uint32_t knot)
+{
+    for (size_t i = 0; knot && i < c->count; i++)
+        if (ana_rank_knot(c, i) == knot && !c->sure[i])
+            return false;
+    return true;
+}
+
+/* Whether all that it waits for is others' part of an epoch. */
+static bool in_known_epoch(const struct ana_case *c, const struct ana_waiting *p)
+{
+    bool known = p->tested && p->dependencies && p->call->opclass == TRC_OP_RMA_SYNC;
+    for (uint32_t k = 0; known && k < p->dependencies; k++)
+        known = c->dependency[p->first_dependency + k].kind == ANA_DEPENDENCY_EPOCH;
+    return known;
+}
+
 /* A deadlock is proven where all threads of its ranks are blocked inside calls.  A thread that polls or is outside MPI
  * may do something else; for an RMA window not all dependencies are known. */
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        if (index[i] != SIZE_MAX && !is_sure_knot(c, ana_rank_knot(c, index[i])))
+            return ANA_LIKELY;
     for (size_t i = 0; i < n; i++)
         if (index[i] != SIZE_MAX && !c->sure[index[i]] && !ana_case_ended(c, index[i]))
             return ANA_LIKELY;
@@ -419,7 +465,7 @@ enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *i
              k++) {
             if (c->waiting[k].index != index[i])
                 break;
-            bool window = trc_opclass_is_one_sided(c->waiting[k].call->opclass);
+            bool window = trc_opclass_is_one_sided(c->waiting[k].call->opclass) && !in_known_epoch(c, &c->waiting[k]);
             if (c->waiting[k].kind == ANA_WAITING_POLL || c->waiting[k].kind == ANA_WAITING_DEVICE || window)
                 return ANA_LIKELY;
         }

@@ -269,7 +269,7 @@ bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver)
 void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *dependency,
                           size_t partner)
 {
-    if (dependency->kind == ANA_DEPENDENCY_LOCK)
+    if (dependency->kind >= ANA_DEPENDENCY_LOCK)
         dependency->met = 0;
     if (dependency->met >= 0 || dependency->kind == ANA_DEPENDENCY_COLLECTIVE)
         return;

@@ -1,5 +1,6 @@
 /* The verdict: gathers what is known, and asks one detector after the other. */
 #include "trace/verdict/death.h"
+#include "trace/verdict/epochs.h"
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>
@@ -124,11 +125,12 @@ static bool case_open(struct ana_case *c)
     ana_map_init(&c->groups, sizeof(struct ana_group));
     c->first_waiting = calloc(n, sizeof *c->first_waiting);
     c->last_events = calloc(n, sizeof *c->last_events);
+    c->epochs = calloc(n, sizeof *c->epochs);
     c->gone = calloc(n, 1);
     c->moved = calloc(n, 1);
     c->sure = calloc(n, 1);
     ana_map_init(&c->sources, sizeof(size_t));
-    return c->first_waiting && c->last_events && c->gone && c->moved && c->sure;
+    return c->first_waiting && c->last_events && c->epochs && c->gone && c->moved && c->sure;
 }
 
 static void case_close(struct ana_case *c)
@@ -141,6 +143,9 @@ static void case_close(struct ana_case *c)
     for (size_t i = 0; c->last_events && i < c->count; i++)
         ana_last_events_free(c->last_events[i]);
     free(c->last_events);
+    for (size_t i = 0; c->epochs && i < c->count; i++)
+        ana_epochs_free(c->epochs[i]);
+    free(c->epochs);
     ana_case_free_gpu(c);
     free(c->waiting);
     free(c->dependency);

@@ -13,13 +13,14 @@
 
 #define ANA_NO_GROUP UINT32_MAX
 
-/* What a blocked thread waits for: one message, a collective that it started, or the lock of an RMA window that a peer
- * holds. */
+/* What a blocked thread waits for: one message, a collective that it started, the lock of an RMA window that a peer
+ * holds, or the peer's part of an epoch. */
 enum ana_dependency_kind {
     ANA_DEPENDENCY_MESSAGE,
     ANA_DEPENDENCY_RECEIVER,
     ANA_DEPENDENCY_COLLECTIVE,
-    ANA_DEPENDENCY_LOCK
+    ANA_DEPENDENCY_LOCK,
+    ANA_DEPENDENCY_EPOCH
 };
 struct ana_dependency {
     enum ana_dependency_kind kind;
@@ -34,8 +35,9 @@ struct ana_dependency {
     int32_t near_tag; /* a message that its source sent, that nobody took, and that does not fit */
     uint64_t near_identity, near_messages;
     const struct ana_open_request *request; /* of a collective */
-    int32_t target;                         /* of a lock: whose window it is */
+    int32_t target;                         /* of a lock: whose window it is; TRC_PEER_NONE: all */
     bool shared;                            /* of a lock: the holder's is */
+    bool completes;                         /* of an epoch: MPI_Win_complete is lacking, else MPI_Win_post */
     bool started;                           /* a send whose request is open: its message may be taken already */
     bool half;                              /* the send of an MPI_Sendrecv: the same, and it is not counted yet */
     bool taken;  /* a message that fits was taken by an earlier receive that nobody completed */
@@ -48,7 +50,7 @@ enum ana_waiting_kind {
     ANA_WAITING_POLL,     /* outside, or in and out of MPI_Test or MPI_Iprobe */
     ANA_WAITING_FINALIZE,
     ANA_WAITING_DEVICE, /* outside MPI, or in a call of NCCL, with operations under way on its device */
-    ANA_WAITING_OTHER   /* who it waits for is not known: MPI_Init, I/O, MPI_Win_start */
+    ANA_WAITING_OTHER   /* who it waits for is not known: MPI_Init, I/O */
 };
 
 /* Where a thread is: one for each that is inside a call or polls. */
@@ -104,16 +106,16 @@ struct ana_open_request {
     uint32_t thread;
     uint64_t number, sequence;
     int64_t begin_ns;
-    enum { ANA_NOT_CANCELLED, ANA_MAY_BE_CANCELLED, ANA_CANCELLED } cancelled; /* as it seems */
+    bool cancelling; /* MPI_Cancel was called for it, or for one like it: a wait for it ends whatever others do */
 };
 struct ana_held_lock {
     uint64_t identity; /* of the window */
-    int32_t target;    /* world rank */
+    int32_t target;    /* world rank; TRC_PEER_NONE: all, by MPI_Win_lock_all */
     bool shared;       /* MPI_LOCK_SHARED */
 };
 enum { ANA_HELD_LOCKS = 16 };
 struct ana_last_events {
-    struct ana_held_lock lock[ANA_HELD_LOCKS]; /* MPI_Win_lock without MPI_Win_unlock; the newest of them */
+    struct ana_held_lock lock[ANA_HELD_LOCKS]; /* MPI_Win_lock(_all) without MPI_Win_unlock; the newest of them */
     size_t locks;
     struct ana_map newest; /* identity -> sequence of the last collective begun, uint64_t */
     struct ana_last_collective *collective;
@@ -192,14 +194,16 @@ struct ana_case {
     size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
-    struct ana_steps **steps; /* by waiting; NULL: nobody has asked */
-    uint8_t *gone;            /* by rank index: died, or stopped, before the end: it does nothing more */
-    uint8_t *moved;           /* it did something between the samples */
-    struct ana_graph graph;   /* its nodes 0 .. count - 1 are the ranks */
-    size_t finalize;          /* node of MPI_Finalize */
-    struct ana_map sources;   /* communicators of which somebody waits for any message -> their node, size_t */
-    uint8_t *sure;            /* all its threads are accounted for */
-    struct ana_stacks stacks; /* ana_case_stacks */
+    struct ana_steps **steps;   /* by waiting; NULL: nobody has asked */
+    struct ana_epochs **epochs; /* by rank index, likewise */
+    uint64_t epoch_bytes;       /* of events that were read for these */
+    uint8_t *gone;              /* by rank index: died, or stopped, before the end: it does nothing more */
+    uint8_t *moved;             /* it did something between the samples */
+    struct ana_graph graph;     /* its nodes 0 .. count - 1 are the ranks */
+    size_t finalize;            /* node of MPI_Finalize */
+    struct ana_map sources;     /* communicators of which somebody waits for any message -> their node, size_t */
+    uint8_t *sure;              /* all its threads are accounted for */
+    struct ana_stacks stacks;   /* ana_case_stacks */
     bool stacks_taken;
     const struct ana_hvd_set *loops; /* Horovod's, if the verdict is on what they wait for; else NULL */
     int64_t loops_since_ns;          /* job time since when */
@@ -281,6 +285,8 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
 struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index);
 /* The longest that a rank has been outside MPI between two of these calls, in ns; INT64_MAX: they are too few to tell. */
 int64_t ana_longest_outside_ns(struct ana_case *c, size_t index);
+/* Whether two signatures have the same communicator, partners and tags. */
+bool ana_same_partner(const struct trc_sig *a, const struct trc_sig *b);
 /* Calls that may return without having completed anything, so that a program can make them for ever. */
 bool ana_may_be_vain(enum trc_opclass opclass);
 /* Frees them; NULL is none. */

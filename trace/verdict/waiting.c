@@ -1,6 +1,6 @@
 /* Waiting operations: where each thread is, from the live pages, and what it depends on. */
 #include "trace/util/grow.h"
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/epochs.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,6 +194,13 @@ static void add_dependency(struct ana_case *c, struct ana_waiting *p, enum ana_d
     p->dependencies++;
 }
 
+/* What it depends on is not known, or it depends on nobody. */
+static void drop_dependencies(struct ana_case *c, struct ana_waiting *p)
+{
+    c->dependencies = p->first_dependency;
+    p->dependencies = 0;
+}
+
 static void add_request(struct ana_case *c, struct ana_waiting *p, const struct ana_open_request *r)
 {
     uint32_t flags = r->sig.flags;
@@ -210,43 +217,84 @@ static void add_request(struct ana_case *c, struct ana_waiting *p, const struct 
     }
 }
 
-/* Depends on the ranks that hold a lock of this RMA window at the same target, unless both share it.  MPI_Win_lock_all
- * shares. */
+static bool overlap(const struct ana_held_lock *a, const struct ana_held_lock *b)
+{
+    return a->identity == b->identity &&
+           (a->target == b->target || a->target == TRC_PEER_NONE || b->target == TRC_PEER_NONE);
+}
+
+/* The lock of an RMA window that a thread is inside a call for.  Some MPIs ask for it only in calls that need it.  *own:
+ * which of the rank's locks that is; SIZE_MAX: none of them yet. */
+static bool asked_lock(struct ana_case *c, const struct ana_waiting *p, struct ana_held_lock *out, size_t *own)
+{
+    const struct ana_last_events *mine = ana_case_last_events(c, p->index);
+    bool all = strcmp(p->call->name, "MPI_Win_lock_all") == 0;
+    *own = SIZE_MAX;
+    if (!p->comm)
+        return false;
+    *out = (struct ana_held_lock){p->comm->def.identity, p->sig->peer, all || p->sig->flags & TRC_SIG_SHARED};
+    if (all || strcmp(p->call->name, "MPI_Win_lock") == 0)
+        return all || out->target >= 0;
+    for (size_t k = 0; k < mine->locks && *own == SIZE_MAX; k++)
+        if (mine->lock[k].identity == out->identity &&
+            (mine->lock[k].target == out->target || mine->lock[k].target == TRC_PEER_NONE)) {
+            out->shared = mine->lock[k].shared;
+            *own = k;
+        }
+    return *own != SIZE_MAX;
+}
+
+static void add_lock(struct ana_case *c, struct ana_waiting *p, int32_t holder, int32_t target, bool shared)
+{
+    struct trc_sig sig = *p->sig;
+    sig.peer = holder;
+    add_dependency(c, p, ANA_DEPENDENCY_LOCK, &sig, 0, p->since_ns);
+    if (!c->memory) {
+        c->dependency[c->dependencies - 1].target = target;
+        c->dependency[c->dependencies - 1].shared = shared;
+    }
+}
+
+/* Depends on the ranks that hold a lock of this window in the way of the one that is asked for.  A rank may not have two
+ * itself. */
 static void add_locks(struct ana_case *c, struct ana_waiting *p)
 {
     enum { HOLDERS_MAX = 64 }; /* of so many one will get on */
-    int32_t target = p->sig->peer;
-    const struct ana_rank *me = &c->job->process[p->index].rank;
-    if (!p->comm || target < 0)
-        return;
-    bool asks = strcmp(p->call->name, "MPI_Win_lock") == 0, shared = asks && p->sig->flags & TRC_SIG_SHARED;
-    const struct ana_last_events *mine = ana_case_last_events(c, p->index);
-    for (size_t k = 0; k < mine->locks && !asks; k++)
-        if (mine->lock[k].identity == p->comm->def.identity && mine->lock[k].target == target) {
-            asks = true; /* some MPIs ask for it only now */
-            shared = mine->lock[k].shared;
-        }
+    struct ana_held_lock asked;
+    size_t own;
+    bool asks = asked_lock(c, p, &asked, &own);
     for (size_t i = 0; asks && i < c->count; i++) {
         const struct ana_rank *other = &c->job->process[i].rank;
-        const struct ana_last_events *last_events =
-            i == p->index || other->world != me->world ? NULL : ana_case_last_events(c, i);
-        for (size_t k = 0; last_events && k < last_events->locks; k++)
-            if (last_events->lock[k].identity == p->comm->def.identity && last_events->lock[k].target == target &&
-                !(shared && last_events->lock[k].shared)) {
-                struct trc_sig holder = *p->sig;
-                holder.peer = other->rank;
-                add_dependency(c, p, ANA_DEPENDENCY_LOCK, &holder, 0, p->since_ns);
-                if (!c->memory) {
-                    c->dependency[c->dependencies - 1].target = target;
-                    c->dependency[c->dependencies - 1].shared = last_events->lock[k].shared;
-                }
-            }
+        bool same_world = other->world == c->job->process[p->index].rank.world;
+        const struct ana_last_events *last_events = same_world ? ana_case_last_events(c, i) : NULL;
+        for (size_t k = 0; last_events && k < last_events->locks; k++) {
+            const struct ana_held_lock *held = &last_events->lock[k];
+            bool in_the_way = i == p->index ? k != own : !(asked.shared && held->shared);
+            if (in_the_way && overlap(&asked, held))
+                add_lock(c, p, other->rank, asked.target >= 0 ? asked.target : held->target, held->shared);
+        }
         if (p->dependencies > HOLDERS_MAX) {
-            c->dependencies = p->first_dependency;
-            p->dependencies = 0;
+            drop_dependencies(c, p);
             return;
         }
     }
+}
+
+/* Depends on those whose part of its epoch is lacking.  False: it is in no epoch with a group. */
+static bool add_epoch(struct ana_case *c, struct ana_waiting *p)
+{
+    enum { LACKING_MOST = 64 };
+    int32_t lacking[LACKING_MOST];
+    size_t n;
+    bool in_epoch = ana_epoch_dependencies(c, p, lacking, LACKING_MOST, &n);
+    for (size_t i = 0; in_epoch && i < n; i++) {
+        struct trc_sig other = *p->sig;
+        other.peer = lacking[i];
+        add_dependency(c, p, ANA_DEPENDENCY_EPOCH, &other, 0, p->since_ns);
+        if (!c->memory)
+            c->dependency[c->dependencies - 1].completes = ana_epoch_call_of(p->call) == ANA_EPOCH_WAIT;
+    }
+    return in_epoch;
 }
 
 /* Adds the requests that it waits for: a wait for one request records its partner; else it may be any open one. */
@@ -257,12 +305,14 @@ static void add_requests(struct ana_case *c, struct ana_waiting *p)
     bool one = p->call->opclass == TRC_OP_WAIT && sig->comm != 0;
     for (size_t i = 0; i < last_events->opens; i++) {
         const struct ana_open_request *r = &last_events->open[i];
-        bool same = r->sig.comm == sig->comm && r->sig.peer == sig->peer && r->sig.tag == sig->tag &&
-                    r->sig.source == sig->source && r->sig.rtag == sig->rtag;
-        if (r->cancelled == ANA_CANCELLED || !(one ? same : r->thread == p->thread))
+        if (!(one ? ana_same_partner(&r->sig, sig) : r->thread == p->thread))
             continue;
-        add_request(c, p, r);
-        c->sure[p->index] &= r->cancelled == ANA_NOT_CANCELLED;
+        if (r->cancelling && (one || p->any)) {
+            drop_dependencies(c, p);
+            return;
+        }
+        if (!r->cancelling)
+            add_request(c, p, r);
         if (one && p->dependencies)
             return;
     }
@@ -280,14 +330,17 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *p)
     p->tested = true;
     p->first_dependency = (uint32_t)c->dependencies;
     const struct trc_sig *sig = p->sig;
-    if (p->kind == ANA_WAITING_POLL && trc_opclass_is_probe(p->call->opclass)) {
+    bool one_sided = trc_opclass_is_one_sided(p->call->opclass) && !p->spins;
+    if (one_sided && add_epoch(c, p)) {
+        p->any = false;
+    } else if (p->kind == ANA_WAITING_POLL && trc_opclass_is_probe(p->call->opclass)) {
         add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, sig, 0, p->since_ns);
     } else if (p->kind == ANA_WAITING_POLL || p->call->opclass == TRC_OP_WAIT) {
-        add_requests(c, p);
         /* Of several requests, MPI_Waitall and MPI_Testall need all. */
         bool all = strstr(p->call->name, "all");
         p->any = (p->kind == ANA_WAITING_POLL && !all) || strstr(p->call->name, "any") || strstr(p->call->name, "some");
-    } else if (trc_opclass_is_one_sided(p->call->opclass)) {
+        add_requests(c, p);
+    } else if (one_sided) {
         add_locks(c, p);
         p->any = true; /* who of them has it, and who waits for it as well, is not known */
     } else if (p->kind == ANA_WAITING_MESSAGES) {

@@ -102,9 +102,10 @@ def play(program, mpirun, play_c, folder):
 
 
 # Calls that MPI answers at once and that the simulation leaves out, and those whose number depends on time.
-LOCAL = {"MPI_Init_thread", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Buffer_attach", "MPI_Finalize", "MPI_Comm_free"}
+LOCAL = {"MPI_Init_thread", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Buffer_attach", "MPI_Finalize", "MPI_Comm_free",
+         "MPI_Comm_group", "MPI_Group_incl", "MPI_Group_free"}
 WAITS = re.compile(r"MPI_(Wait|Test)")
-FIELDS = ("comm", "peer", "tag", "source", "rtag", "sent", "received", "flags", "sequence")
+FIELDS = ("comm", "peer", "group", "tag", "source", "rtag", "sent", "received", "flags", "sequence")
 
 
 def records(path, wild):

@@ -199,9 +199,9 @@ static MPI_Group group_of(unsigned long long members)
     for (int r = 0; r < MOST_RANKS; r++)
         if (members >> r & 1)
             member[n++] = r;
-    PMPI_Comm_group(MPI_COMM_WORLD, &world);
-    PMPI_Group_incl(world, n, member, &some);
-    PMPI_Group_free(&world);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, n, member, &some);
+    MPI_Group_free(&world);
     return some;
 }
 
@@ -263,5 +263,5 @@ void play_window(struct thread *t, const struct op *op)
         break;
     }
     if (group != MPI_GROUP_NULL)
-        PMPI_Group_free(&group);
+        MPI_Group_free(&group);
 }

@@ -118,6 +118,9 @@ static void finalize_beside(struct tb *tb, int rank)
 static void cancelled(struct tb *tb, int rank)
 {
     struct trc_sig cancel = tb_sig(TB_CANCEL);
+    cancel.comm = TB_WORLD;
+    cancel.source = 1;
+    cancel.rtag = 9;
     if (rank == 1) {
         tb_send(tb, 0, 3 * S, 3 * S + 1000, 0, 7, 8);
         inside(tb, TB_BARRIER, 20 * S, 0, 0);

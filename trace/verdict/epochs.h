@@ -1,0 +1,30 @@
+/* Epochs of windows with groups: how often each rank has begun and ended one with each other.  For trace/verdict only. */
+#ifndef ANA_VERDICT_EPOCHS_H
+#define ANA_VERDICT_EPOCHS_H
+
+#include "trace/verdict/verdict_impl.h"
+
+enum ana_epoch_call { ANA_EPOCH_POST, ANA_EPOCH_START, ANA_EPOCH_COMPLETE, ANA_EPOCH_WAIT, ANA_EPOCH_CALLS };
+/* The calls of one rank that begin and end epochs of groups. */
+struct ana_epochs {
+    struct ana_map counts, begun; /* by window and partner; by window and call, uint64_t */
+    bool known;                   /* all of them are in the file, with their groups */
+};
+/* Which of these a call is; ANA_EPOCH_CALLS: none.  A successful MPI_Win_test is as MPI_Win_wait. */
+enum ana_epoch_call ana_epoch_call_of(const struct trc_call *call);
+/* How often a rank has made a call of a window with `other` in its group; -1: not known. */
+int64_t ana_epoch_calls(struct ana_case *c, size_t index, uint64_t window, size_t other, enum ana_epoch_call call);
+/* How often a rank has made a call of a window, as far as is known. */
+int64_t ana_epochs_begun(struct ana_case *c, size_t index, uint64_t window, enum ana_epoch_call call);
+/* The world ranks, `max` at most, whose part of its epoch an operation lacks.  *n 0: nobody's, or that is not known.
+ * False: it waits in no epoch of a group. */
+bool ana_epoch_dependencies(struct ana_case *c, struct ana_waiting *waiting, int32_t *lacking, size_t max, size_t *n);
+/* Frees them; NULL is none. */
+void ana_epochs_free(struct ana_epochs *epochs);
+
+/* open_epoch.c: tells that a rank has not done its part of an epoch, or not given a lock back, and how many wait for
+ * that. */
+void ana_say_epoch(struct ana_case *c, const struct ana_waiting *waiting, const struct ana_dependency *dependency,
+                   size_t waiters);
+
+#endif

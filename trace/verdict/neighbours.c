@@ -1,0 +1,61 @@
+/* Neighbourhoods that do not fit: a rank gets from another that does not send to it. */
+#include "trace/verdict/verdict_impl.h"
+
+/* The communicator as this rank has it, where it has come to a collective of it. */
+static const struct trc_comm *comm_of(struct ana_case *c, size_t index, uint64_t identity)
+{
+    const struct trc_file *file = c->job->process[index].rank.file;
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].identity == identity)
+            return c->waiting[i].comm;
+    const struct ana_last_events *last_events = ana_case_last_events(c, index);
+    for (size_t k = last_events->collectives; k-- > 0;)
+        if (last_events->collective[k].identity == identity)
+            return trc_comm(file, last_events->collective[k].sig.comm);
+    return NULL;
+}
+
+static size_t count(const struct ana_case *c, size_t index, const struct trc_comm *comm, const struct trc_ranks *list,
+                    size_t other)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < list->n; i++)
+        n += ana_partner(c->job, index, comm, list->rank[i]) == other;
+    return n;
+}
+
+/* The first source that sends to this rank less often than this rank gets from it; SIZE_MAX: none is known. */
+static size_t find_lopsided(struct ana_case *c, const struct ana_waiting *p)
+{
+    const struct trc_ranks *sources = trc_ranks(c->job->process[p->index].rank.file, p->comm->sources);
+    for (uint32_t i = 0; sources && i < sources->n; i++) {
+        size_t source = ana_partner(c->job, p->index, p->comm, sources->rank[i]);
+        const struct trc_comm *its = source == SIZE_MAX ? NULL : comm_of(c, source, p->identity);
+        const struct trc_ranks *destinations =
+            its ? trc_ranks(c->job->process[source].rank.file, its->destinations) : NULL;
+        if (destinations &&
+            count(c, source, its, destinations, p->index) < count(c, p->index, p->comm, sources, source))
+            return source;
+    }
+    return SIZE_MAX;
+}
+
+bool ana_find_lopsided(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        if (!p->blocked || p->kind != ANA_WAITING_COLLECTIVE || p->call->opclass != TRC_OP_NEIGHBOR)
+            continue;
+        size_t source = find_lopsided(c, p);
+        if (source == SIZE_MAX || !ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, p->lasted_ns))
+            continue;
+        ana_case_blame(c, p->index);
+        ana_case_blame(c, source);
+        c->out->summary =
+            (struct ana_fact){ANA_SAY_LOPSIDED, .who = ana_one_rank(p->index), .others = ana_one_rank(source),
+                              .call = {.name = p->call->name}, .comm = p->comm};
+        c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_LOPSIDED};
+        return true;
+    }
+    return false;
+}
