@@ -29,7 +29,7 @@ static void add_ranks(const struct ana_why *why, uint32_t shadow, const struct a
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
         having += segment->stretch == why->delays->replay->shadow[shadow].what;
-        if (segment->shadow != shadow)
+        if (ana_shadow_of(why->delays->replay, (uint32_t)i + 1) != shadow)
             continue;
         price->path_ns = ana_plus(price->path_ns, sums->segment[i]);
         size_t at = price->ranks++;

@@ -22,6 +22,7 @@
 #define ANA_STEPS_OF_RANK 4096u      /* of a job of few ranks; a power of two */
 #define ANA_STEPS         (1u << 18) /* of all ranks together, where that leaves each ANA_STEPS_LEAST */
 #define ANA_STEPS_LEAST   128u
+#define ANA_STEPS_AHEAD   8u /* so far ahead of a rank's steps memory is fetched: many ranks have more than caches hold */
 #define ANA_WAY_MOST      512        /* steps on the two ways of one wait */
 #define ANA_WAY_OF_STEP   8          /* steps on ways, on average, for each call */
 #define ANA_DELAY_LAG_NS  1000000000 /* a wait is followed so late that what came before it has been told */
@@ -44,7 +45,8 @@ struct ana_why_step {
     uint32_t place;                   /* that calls, + 1; 0 unknown */
     uint32_t edges;                   /* number of the last of its edges (replay.h); 0 none */
     uint32_t mark;                    /* of path.c */
-    uint32_t polled_ns;               /* of the segment, in unsuccessful polls: not above 4 s */
+    uint32_t polled_ns : 31;          /* of the segment, in unsuccessful polls: not above 2 s */
+    uint32_t needed : 1;              /* another step needs its begin (replay.c) */
 };
 
 struct ana_why;

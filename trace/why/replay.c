@@ -36,6 +36,7 @@ void ana_replay_free(struct ana_replay *replay, size_t ranks)
         free(replay->rank[i].ahead);
     }
     free(replay->rank);
+    free(replay->segment);
     free(replay->stack);
     free(replay->meeting);
     free(replay->member);
@@ -46,27 +47,43 @@ bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t roo
 {
     struct ana_replay_rank *rank = &replay->rank[index];
     rank->edge = malloc(room * ANA_EDGES_OF_STEP * sizeof *rank->edge);
-    rank->ahead = aligned_alloc(sizeof *rank->ahead, room * sizeof *rank->ahead);
+    rank->ahead = calloc(room, sizeof *rank->ahead);
     return rank->edge && rank->ahead;
 }
 
 /* ---- edges ------------------------------------------------------------------------------------------------------ */
 
-void ana_replay_edge(struct ana_why *why, size_t index, uint32_t number, size_t needs_index, uint32_t needs_step)
+/* Has the begin of a step kept, from when the step before is replayed on.  False: that is over. */
+static bool need_begin(const struct ana_why *why, size_t index, uint32_t number)
 {
-    struct ana_delays *delays = why->delays;
-    struct ana_replay *replay = delays->replay;
+    struct ana_replay_rank *rank = &why->delays->replay->rank[index];
+    struct ana_why_step *step = ana_step_at(why->delays, index, number);
+    if (!step || (!step->needed && number <= rank->done && why->rank[index].threads < 2))
+        return false;
+    if (!step->needed && number == rank->done + 1)
+        rank->ahead[rank->done & (why->delays->room - 1)] = rank->now;
+    step->needed = 1;
+    return true;
+}
+
+static void add_edge(struct ana_why *why, size_t index, uint32_t number, struct ana_edge edge)
+{
+    struct ana_replay *replay = why->delays->replay;
     struct ana_replay_rank *rank = &replay->rank[index];
-    struct ana_why_step *step = ana_step_at(delays, index, number);
-    if (!step || !needs_step)
-        return;
-    if (number <= rank->done) {
-        replay->missed++;
+    struct ana_why_step *step = ana_step_at(why->delays, index, number);
+    if (!step || number <= rank->done) {
+        replay->missed += step != NULL;
         return;
     }
-    uint32_t edge = ++rank->edges & (delays->room * ANA_EDGES_OF_STEP - 1);
-    rank->edge[edge] = (struct ana_edge){step->edges, (uint32_t)needs_index, needs_step};
-    step->edges = rank->edges;
+    edge.next = step->edges;
+    step->edges = ++rank->edges;
+    rank->edge[rank->edges & (why->delays->room * ANA_EDGES_OF_STEP - 1)] = edge;
+}
+
+void ana_replay_edge(struct ana_why *why, size_t index, uint32_t number, size_t needs_index, uint32_t needs_step)
+{
+    if (number && needs_step && need_begin(why, needs_index, needs_step))
+        add_edge(why, index, number, (struct ana_edge){0, (uint32_t)needs_index, needs_step});
 }
 
 /* The next edge of a step, `number` being that; NULL: there is no more, or it has been overwritten. */
@@ -91,19 +108,22 @@ static struct ana_member *member_at(const struct ana_replay *replay, const struc
 }
 
 /* Makes a meeting of all calls of a collective; returns its number, 0: it has no room. */
-static uint32_t add_meeting(struct ana_replay *replay, const struct ana_instance *instance)
+static uint32_t add_meeting(const struct ana_why *why, const struct ana_instance *instance)
 {
+    struct ana_replay *replay = why->delays->replay;
     if (instance->arrivals > replay->member_room)
         return 0;
     uint32_t number = ++replay->meetings;
     struct ana_meeting *meeting = &replay->meeting[number & (replay->meeting_room - 1)];
     meeting->first = replay->members;
-    meeting->count = (uint32_t)instance->arrivals;
-    meeting->ready = 0;
-    meeting->last_ns = INT64_MIN;
-    for (uint32_t i = 0; i < meeting->count; i++)
-        *member_at(replay, meeting, i) =
-            (struct ana_member){(uint32_t)instance->arrival[i].index, instance->arrival[i].step};
+    meeting->count = meeting->ready = 0;
+    meeting->last.ns = INT64_MIN;
+    for (size_t i = 0; i < instance->arrivals; i++) {
+        const struct ana_arrival *arrival = &instance->arrival[i];
+        if (need_begin(why, arrival->index, arrival->step))
+            *member_at(replay, meeting, meeting->count++) =
+                (struct ana_member){(uint32_t)arrival->index, arrival->step};
+    }
     replay->members += meeting->count;
     return number;
 }
@@ -134,8 +154,7 @@ void ana_replay_instance(struct ana_why *why, const struct ana_instance *instanc
         return;
     if (shape == TRC_SHAPE_PREFIX)
         add_prefix(why, instance);
-    uint32_t meeting =
-        shape == TRC_SHAPE_ALL || shape == TRC_SHAPE_TO_ROOT ? add_meeting(why->delays->replay, instance) : 0;
+    uint32_t meeting = shape == TRC_SHAPE_ALL || shape == TRC_SHAPE_TO_ROOT ? add_meeting(why, instance) : 0;
     const struct ana_arrival *root = NULL;
     for (size_t i = 0; i < instance->arrivals; i++)
         if ((int64_t)instance->arrival[i].index == instance->root)
@@ -144,8 +163,8 @@ void ana_replay_instance(struct ana_why *why, const struct ana_instance *instanc
         const struct ana_arrival *own = &instance->arrival[i];
         if (own->comm_rank < 0)
             continue;
-        if (shape == TRC_SHAPE_ALL || (shape == TRC_SHAPE_TO_ROOT && own == root))
-            ana_replay_edge(why, own->index, own->step, ANA_MEETING, meeting);
+        if (meeting && (shape == TRC_SHAPE_ALL || own == root))
+            add_edge(why, own->index, own->step, (struct ana_edge){0, ANA_MEETING, meeting});
         if (shape == TRC_SHAPE_FROM_ROOT && root && own != root)
             ana_replay_edge(why, own->index, own->step, root->index, root->step);
     }
@@ -173,191 +192,150 @@ void ana_replay_ends(struct ana_why *why)
     free(arrival);
 }
 
-/* ---- what a step needs first ------------------------------------------------------------------------------------ */
+/* ---- a step ----------------------------------------------------------------------------------------------------- */
+
+/* A rank, and the step that it must have been replayed to before another can go on. */
+struct need {
+    uint32_t index, step;
+};
 
 /* The step whose end the begin of this one goes on from; 0: it is the rank's first. */
-static uint32_t base_of(const struct ana_why_step *step, uint32_t number)
+static inline uint32_t base_of(const struct ana_why_step *step, uint32_t number)
 {
     return step->back ? step->back : number - 1;
 }
 
-/* Whether a step had been polled for until another's call came. */
-static bool was_polled_for(const struct ana_why_step *step)
-{
-    return step->spins_ns != INT64_MIN && step->releaser && step->release_ns <= step->begin_ns;
-}
-
-struct need {
-    uint32_t index, step; /* to be replayed first */
-};
-
-/* Whether the begin of a step can be told; else what must be replayed first. */
-static bool can_tell(const struct ana_delays *delays, uint32_t index, uint32_t number, struct need *need)
-{
-    const struct ana_replay_rank *rank = delays->replay->rank;
-    const struct ana_why_step *step = ana_step_at(delays, index, number);
-    if (!step)
-        return true;
-    *need = (struct need){index, base_of(step, number)};
-    if (need->step > rank[index].done)
-        return false;
-    if (!was_polled_for(step))
-        return true;
-    const struct ana_why_step *other = ana_step_at(delays, step->releaser - 1, step->releaser_step);
-    if (!other)
-        return true;
-    *need = (struct need){step->releaser - 1, base_of(other, step->releaser_step)};
-    return need->step <= rank[need->index].done;
-}
-
-/* Whether all members' begins can be told; remembers how far that is so. */
-static bool is_ready(const struct ana_delays *delays, struct ana_meeting *meeting, struct need *need)
-{
-    for (; meeting->ready < meeting->count; meeting->ready++) {
-        const struct ana_member *member = member_at(delays->replay, meeting, meeting->ready);
-        if (!can_tell(delays, member->index, member->step, need) && !delays->replay->rank[need->index].busy)
-            return false;
-    }
-    return true;
-}
-
-/* Whether all is there that a step needs; else what must be replayed first.  Circles, which only wrong clocks make, are
- * not waited for. */
-static bool has_all(const struct ana_delays *delays, uint32_t index, uint32_t number, struct need *need)
-{
-    struct ana_replay *replay = delays->replay;
-    const struct ana_replay_rank *rank = &replay->rank[index];
-    const struct ana_edge *edge;
-    if (!can_tell(delays, index, number, need) && !replay->rank[need->index].busy)
-        return false;
-    for (uint32_t e = ana_step_at(delays, index, number)->edges; (edge = edge_at(delays, rank, e)); e = edge->next) {
-        struct ana_meeting *meeting = edge->index == ANA_MEETING ? meeting_at(replay, edge->step) : NULL;
-        if (edge->index == ANA_MEETING) {
-            if (meeting && !is_ready(delays, meeting, need))
-                return false;
-        } else if (!can_tell(delays, edge->index, edge->step, need) && !replay->rank[need->index].busy) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ---- a step ----------------------------------------------------------------------------------------------------- */
-
-/* Something that a call needs: when it came, and how much earlier it would have come. */
-struct coming {
-    int64_t ns;
-    int64_t ahead[ANA_SHADOWS];
-};
-
 /* What is later of the two, in each shadow. */
-static void take_later(struct coming *last, const int64_t *ahead, int64_t ns)
+static inline void take_later(struct ana_coming *last, const struct ana_coming *other)
 {
-    int64_t more = ns > last->ns ? ns - last->ns : 0, slack = last->ns > ns ? last->ns - ns : 0;
+    double more = other->ns > last->ns ? (double)(other->ns - last->ns) : 0;
+    double slack = last->ns > other->ns ? (double)(last->ns - other->ns) : 0;
     for (uint32_t s = 0; s < ANA_SHADOWS; s++) {
-        int64_t own = last->ahead[s] + more, other = ahead[s] + slack;
-        last->ahead[s] = own < other ? own : other;
+        double own = last->ahead.ns[s] + more, its = other->ahead.ns[s] + slack;
+        last->ahead.ns[s] = own < its ? own : its;
     }
-    last->ns += more;
+    last->ns = other->ns > last->ns ? other->ns : last->ns;
 }
 
-/* The begin of a step, without what it had been polled for. */
-static void begin_alone(const struct ana_why *why, uint32_t index, uint32_t number, const struct ana_why_step *step,
-                        struct coming *out)
+/* What is taken out of the segment before a step. */
+static void shorten(const struct ana_why *why, uint32_t index, const struct ana_why_step *step, uint32_t shadow,
+                    struct ana_coming *begin)
+{
+    const struct ana_why_step *before = ana_step_at(why->delays, index, step->back);
+    if (!before)
+        return;
+    int64_t until_ns = step->spins_ns != INT64_MIN ? step->spins_ns : step->begin_ns - step->polled_ns;
+    int64_t more = until_ns - before->end_ns - why->delays->replay->shadow[shadow].usual_ns;
+    begin->ahead.ns[shadow] += more > 0 ? (double)more : 0;
+}
+
+/* The begin of a step, without what it had been polled for.  False: it cannot be told yet.  Circles, which only wrong
+ * clocks make, are not waited for. */
+static inline bool begin_alone(const struct ana_why *why, uint32_t index, uint32_t number,
+                               const struct ana_why_step *step, struct ana_coming *out, struct need *need)
 {
     const struct ana_delays *delays = why->delays;
     const struct ana_replay_rank *rank = &delays->replay->rank[index];
-    uint32_t base = base_of(step, number);
-    base = base < rank->done ? base : rank->done;
-    bool kept = base && delays->rank[index].so_far - base < delays->room;
-    if (kept)
-        memcpy(out->ahead, rank->ahead[base & (delays->room - 1)], sizeof out->ahead);
-    else
-        memset(out->ahead, 0, sizeof out->ahead);
+    uint32_t base = base_of(step, number), shadow = ana_shadow_of(delays->replay, step->segment);
+    if (base > rank->done && !rank->busy) {
+        *need = (struct need){index, base};
+        return false;
+    }
+    bool kept = base < rank->done && delays->rank[index].so_far - base < delays->room;
+    out->ahead = kept ? rank->ahead[base & (delays->room - 1)] : rank->now;
     out->ns = step->begin_ns;
-    const struct ana_segment *segment = step->segment ? ana_segment_at(why, step->segment) : NULL;
-    if (!segment || !segment->shadow)
-        return;
-    const struct ana_why_step *before = ana_step_at(delays, index, step->back);
-    int64_t until_ns = step->spins_ns != INT64_MIN ? step->spins_ns : step->begin_ns - step->polled_ns;
-    int64_t more = before ? until_ns - before->end_ns - delays->replay->shadow[segment->shadow].usual_ns : 0;
-    out->ahead[segment->shadow] += more > 0 ? more : 0;
+    if (__builtin_expect(shadow != 0, 0))
+        shorten(why, index, step, shadow, out);
+    return true;
 }
 
-static void begin_of(const struct ana_why *why, uint32_t index, uint32_t number, struct coming *out)
+/* The begin of a step.  False: it cannot be told yet. */
+static inline bool begin_of(const struct ana_why *why, uint32_t index, uint32_t number, const struct ana_why_step *step,
+                            struct ana_coming *out, struct need *need)
 {
-    const struct ana_why_step *step = ana_step_at(why->delays, index, number);
-    begin_alone(why, index, number, step, out);
-    if (!was_polled_for(step))
-        return;
-    uint32_t from = step->releaser - 1;
+    if (!begin_alone(why, index, number, step, out, need))
+        return false;
+    if (step->spins_ns == INT64_MIN || !step->releaser || step->release_ns > step->begin_ns)
+        return true;
+    uint32_t from = step->releaser - 1; /* it had been polled for until that one's call came */
     const struct ana_why_step *other = ana_step_at(why->delays, from, step->releaser_step);
-    struct coming its;
-    if (!other)
-        return;
-    begin_alone(why, from, step->releaser_step, other, &its);
+    struct ana_coming its;
+    if (other && !begin_alone(why, from, step->releaser_step, other, &its, need))
+        return false;
     out->ns = step->spins_ns;
-    take_later(out, its.ahead, step->release_ns);
+    its.ns = step->release_ns;
+    if (other)
+        take_later(out, &its);
     out->ns = step->begin_ns;
+    return true;
 }
 
-static void meet(const struct ana_why *why, struct ana_meeting *meeting)
+/* Goes on with a meeting, as far as begins can be told.  False: not to its end. */
+static bool meet(const struct ana_why *why, struct ana_meeting *meeting, struct need *need)
 {
-    const struct ana_delays *delays = why->delays;
-    struct coming last = {.ns = INT64_MIN}, one;
-    for (uint32_t i = 0; i < meeting->count; i++) {
-        const struct ana_member *member = member_at(delays->replay, meeting, i);
-        if (!ana_step_at(delays, member->index, member->step))
-            continue;
-        begin_of(why, member->index, member->step, &one);
-        if (last.ns == INT64_MIN)
-            last = one;
-        else
-            take_later(&last, one.ahead, one.ns);
+    for (; meeting->ready < meeting->count; meeting->ready++) {
+        const struct ana_member *member = member_at(why->delays->replay, meeting, meeting->ready);
+        const struct ana_why_step *step = ana_step_at(why->delays, member->index, member->step);
+        struct ana_coming one;
+        if (step && !begin_of(why, member->index, member->step, step, &one, need))
+            return false;
+        if (step && meeting->last.ns == INT64_MIN)
+            meeting->last = one;
+        else if (step)
+            take_later(&meeting->last, &one);
     }
-    meeting->last_ns = last.ns;
-    memcpy(meeting->ahead, last.ahead, sizeof last.ahead);
+    return true;
 }
 
-/* Takes what an edge leads to, unless by wrong clocks it came after the call had ended. */
-static void take_edge(const struct ana_why *why, const struct ana_edge *edge, int64_t end_ns, struct coming *last)
+/* Takes what an edge leads to, unless by wrong clocks it came after the call had ended.  False: it cannot be told yet. */
+static bool take_edge(const struct ana_why *why, const struct ana_edge *edge, int64_t end_ns, struct ana_coming *last,
+                      struct need *need)
 {
-    struct ana_replay *replay = why->delays->replay;
+    struct ana_coming other;
     if (edge->index == ANA_MEETING) {
-        struct ana_meeting *meeting = meeting_at(replay, edge->step);
-        if (meeting && meeting->last_ns == INT64_MIN)
-            meet(why, meeting);
-        if (meeting && meeting->last_ns != INT64_MIN && meeting->last_ns <= end_ns)
-            take_later(last, meeting->ahead, meeting->last_ns);
-        return;
+        struct ana_meeting *meeting = meeting_at(why->delays->replay, edge->step);
+        if (meeting && !meet(why, meeting, need))
+            return false;
+        if (meeting && meeting->last.ns != INT64_MIN && meeting->last.ns <= end_ns)
+            take_later(last, &meeting->last);
+        return true;
     }
-    const struct ana_why_step *needs = ana_step_at(why->delays, edge->index, edge->step);
-    struct coming other;
-    if (!needs || needs->begin_ns > end_ns)
-        return;
-    begin_of(why, edge->index, edge->step, &other);
-    take_later(last, other.ahead, other.ns);
+    const struct ana_why_step *step = ana_step_at(why->delays, edge->index, edge->step);
+    if (!step || step->begin_ns > end_ns)
+        return true;
+    if (!begin_of(why, edge->index, edge->step, step, &other, need))
+        return false;
+    take_later(last, &other);
+    return true;
 }
 
-/* Replays a step; what it needs is there. */
-static void replay_step(struct ana_why *why, uint32_t index, uint32_t number)
+/* Replays the next step of a rank, which is kept.  False: another must be replayed first. */
+static bool replay_next(struct ana_why *why, uint32_t index, const struct ana_why_step *step, struct need *need)
 {
     struct ana_delays *delays = why->delays;
     struct ana_replay_rank *rank = &delays->replay->rank[index];
-    const struct ana_why_step *step = ana_step_at(delays, index, number);
+    uint32_t number = rank->done + 1;
     const struct ana_edge *edge;
-    struct coming last;
-    begin_of(why, index, number, &last);
+    struct ana_coming last;
+    if (!begin_of(why, index, number, step, &last, need))
+        return false;
+    __builtin_prefetch(&delays->rank[index].step[(number + ANA_STEPS_AHEAD) & (delays->room - 1)], 1);
+    __builtin_prefetch(&rank->ahead[(number + ANA_STEPS_AHEAD) & (delays->room - 1)], 1);
     for (uint32_t e = step->edges; (edge = edge_at(delays, rank, e)); e = edge->next)
-        take_edge(why, edge, step->end_ns, &last);
+        if (!take_edge(why, edge, step->end_ns, &last, need))
+            return false;
     const struct ana_why_place *place = step->place ? ana_map_value(&why->places, step->place - 1) : NULL;
-    int64_t own_ns = step->end_ns - last.ns;
+    double own_ns = (double)(step->end_ns - last.ns);
     if (place && place->communicates)
-        last.ahead[ANA_SHADOW_IDEAL] += own_ns;
+        last.ahead.ns[ANA_SHADOW_IDEAL] += own_ns;
     if (place && place->shadow)
-        last.ahead[place->shadow] += own_ns;
-    memcpy(rank->ahead[number & (delays->room - 1)], last.ahead, sizeof last.ahead);
+        last.ahead.ns[place->shadow] += own_ns;
+    const struct ana_why_step *next = ana_step_at(delays, index, number + 1);
+    if ((next && next->needed) || why->rank[index].threads > 1)
+        rank->ahead[number & (delays->room - 1)] = last.ahead;
+    rank->now = last.ahead;
     rank->done = number;
+    return true;
 }
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------ */
@@ -373,15 +351,14 @@ void ana_replay_to(struct ana_why *why, size_t of, uint32_t until)
     while (depth > 0) {
         uint32_t index = replay->stack[2 * depth - 2], to = replay->stack[2 * depth - 1];
         struct ana_replay_rank *rank = &replay->rank[index];
+        const struct ana_why_step *step = ana_step_at(delays, index, rank->done + 1);
         struct need need;
         if (rank->done >= to) {
             rank->busy = false;
             depth--;
-        } else if (!ana_step_at(delays, index, rank->done + 1)) {
+        } else if (!step) {
             rank->done++; /* it had to be left out */
-        } else if (has_all(delays, index, rank->done + 1, &need)) {
-            replay_step(why, index, rank->done + 1);
-        } else {
+        } else if (!replay_next(why, index, step, &need)) {
             replay->stack[2 * depth] = need.index;
             replay->stack[2 * depth + 1] = need.step;
             replay->rank[need.index].busy = true;
@@ -413,7 +390,7 @@ int64_t ana_replay_saves(const struct ana_why *why, uint32_t shadow, const bool 
         const struct ana_why_step *step = ana_step_at(delays, i, rank->done);
         if (!step)
             continue;
-        int64_t ahead = rank->ahead[rank->done & (delays->room - 1)][shadow];
+        int64_t ahead = ana_rounded(rank->now.ns[shadow]);
         if (over[i] && last_ns - (step->end_ns - ahead) < least)
             least = last_ns - (step->end_ns - ahead);
         else if (!over[i] && ahead < least)

@@ -33,23 +33,34 @@ struct ana_edge {
 };
 #define ANA_MEETING UINT32_MAX
 
+/* How much earlier something is in each shadow, in ns.  Whole numbers, and exact: a run has less than 2^53 of them. */
+struct ana_ahead {
+    double ns[ANA_SHADOWS];
+};
+
+/* When the last of some things was there. */
+struct ana_coming {
+    int64_t ns;
+    struct ana_ahead ahead;
+};
+
 /* Calls that all wait for the last of them: a collective. */
 struct ana_meeting {
     uint64_t first; /* of its members */
     uint32_t count, ready;
-    int64_t last_ns;
-    int64_t ahead[ANA_SHADOWS]; /* of the last to come, once all are `ready` */
+    struct ana_coming last; /* of those that are ready */
 };
 struct ana_member {
     uint32_t index, step;
 };
 
 struct ana_replay_rank {
-    uint32_t done;  /* steps that have been replayed */
-    uint32_t edges; /* so far */
-    struct ana_edge *edge;
-    int64_t (*ahead)[ANA_SHADOWS]; /* by step: how much earlier it ends */
-    bool busy;                     /* it is being replayed for another */
+    uint32_t done;           /* steps that have been replayed */
+    uint32_t edges;          /* so far */
+    struct ana_edge *edge;   /* a ring */
+    struct ana_ahead now;    /* at the end of the last one that was replayed */
+    struct ana_ahead *ahead; /* by step: at its end, where the begin of the next is needed */
+    bool busy;               /* it is being replayed for another */
 };
 
 struct ana_replay {
@@ -60,6 +71,8 @@ struct ana_replay {
     uint64_t members, member_room;
     uint32_t *stack; /* pairs of a rank and a step that it must come to */
     struct ana_shadow shadow[ANA_SHADOWS];
+    uint8_t *segment; /* by number - 1: the shadow that it is in, 0: none; as many as there were at the last choice */
+    size_t segments;
     uint64_t chosen_at; /* steps that there were */
     uint64_t missed;    /* edges that came too late, or had no room */
 };
@@ -82,6 +95,12 @@ void ana_replay_ends(struct ana_why *why);
 void ana_replay_to(struct ana_why *why, size_t index, uint32_t step);
 /* Replays all steps that ended by `now_ns`. */
 void ana_replay_until(struct ana_why *why, int64_t now_ns);
+
+/* The shadow that a segment is in, by its number; 0: none. */
+static inline uint32_t ana_shadow_of(const struct ana_replay *replay, uint32_t segment)
+{
+    return segment - 1 < replay->segments ? replay->segment[segment - 1] : 0;
+}
 
 /* How much earlier the run would end, in ns; `over`: by rank, whether its last step is the last it will ever make. */
 int64_t ana_replay_saves(const struct ana_why *why, uint32_t shadow, const bool *over);

@@ -4,6 +4,7 @@
 #include "trace/why/path.h"
 #include "trace/why/why.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define KEPT      1.5   /* how much more another must cost to take the place of one that was chosen before */
 #define ALL_STEPS 65536 /* so many steps at most pass before the next choice; and a sixteenth of all at least */
@@ -35,15 +36,15 @@ static void clear_shadow(struct ana_why *why, uint32_t shadow)
 {
     struct ana_delays *delays = why->delays;
     struct ana_replay *replay = delays->replay;
-    for (size_t i = 0; i < delays->ranks; i++)
+    for (size_t i = 0; i < delays->ranks; i++) {
+        replay->rank[i].now.ns[shadow] = 0;
         for (uint32_t s = 0; replay->rank[i].ahead && s < delays->room; s++)
-            replay->rank[i].ahead[s][shadow] = 0;
-    for (uint32_t m = 0; m < replay->meeting_room; m++)
-        replay->meeting[m].ahead[shadow] = 0;
-    for (size_t i = 0; i < why->segments.count; i++) {
-        struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        segment->shadow = segment->shadow == shadow ? 0 : segment->shadow;
+            replay->rank[i].ahead[s].ns[shadow] = 0;
     }
+    for (uint32_t m = 0; m < replay->meeting_room; m++)
+        replay->meeting[m].last.ahead.ns[shadow] = 0;
+    for (size_t i = 0; i < replay->segments; i++)
+        replay->segment[i] = replay->segment[i] == shadow ? 0 : replay->segment[i];
     for (size_t i = 0; i < why->places.count; i++) {
         struct ana_why_place *place = ana_map_value(&why->places, i);
         place->shadow = place->shadow == shadow ? 0 : place->shadow;
@@ -91,12 +92,12 @@ static void choose_ranks(struct ana_why *why, uint32_t shadow, const struct riva
     size_t others = 0, own = 0, alike = 0;
     uint32_t from = 0;
     for (size_t i = 0; i < why->segments.count; i++) {
-        struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+        const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
         if (segment->stretch != rival->what)
             continue;
         from = segment->from;
         bool late = (double)cost_of(segment) >= LATE_ALIKE * (double)rival->worst_ns;
-        segment->shadow = late ? (uint8_t)shadow : segment->shadow == shadow ? 0 : segment->shadow;
+        why->delays->replay->segment[i] = late ? (uint8_t)shadow : 0; /* a stretch has one shadow */
         if (!late)
             room[others++] = ana_segment_median(segment);
     }
@@ -116,8 +117,23 @@ static void choose_ranks(struct ana_why *why, uint32_t shadow, const struct riva
     why->delays->replay->shadow[shadow] = (struct ana_shadow){rival->what, ana_rounded(usual), rival->cost_ns};
 }
 
+/* Makes room for the shadow of each segment that there is now.  False: out of memory. */
+static bool room_for_segments(struct ana_why *why)
+{
+    struct ana_replay *replay = why->delays->replay;
+    uint8_t *moved = realloc(replay->segment, why->segments.count + 1);
+    if (!moved)
+        return false;
+    memset(moved + replay->segments, 0, why->segments.count - replay->segments);
+    replay->segment = moved;
+    replay->segments = why->segments.count;
+    return true;
+}
+
 static void choose_segments(struct ana_why *why)
 {
+    if (!room_for_segments(why))
+        return;
     size_t stretches = why->stretches.count;
     struct rival *rival = calloc(stretches + 1, sizeof *rival);
     double *room = malloc((2 * why->segments.count + 1) * sizeof *room);

@@ -42,7 +42,6 @@ struct ana_segment {
     int64_t total_ns, min_ns, longest_ns, longest_at_ns; /* longest_at: when that began, in job time */
     uint32_t *bucket;                                    /* TRC_BUCKETS counts, or NULL */
     struct ana_cost cost;
-    uint8_t shadow; /* in which it takes no longer than that of others (replay.h); 0: none */
 };
 
 /* A thread after its last call. */
@@ -124,6 +123,7 @@ static inline uint32_t ana_why_step_add(struct ana_why *why, size_t index, const
     if (__builtin_expect(rank->so_far % (ANA_STEPS_LEAST / 4) == 0, 0) && !ana_why_steps_turn(why, index))
         return 0;
     rank->step[++rank->so_far & (delays->room - 1)] = *step;
+    __builtin_prefetch(&rank->step[(rank->so_far + ANA_STEPS_AHEAD) & (delays->room - 1)], 1);
     return rank->so_far;
 }
 
@@ -152,16 +152,15 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
     if (segment)
         ana_segment_add(ana_segment_at(why, segment), e->begin_ns - thread->end_ns - thread->polled_ns, e->begin_ns);
     if (why->delays)
-        thread->step = ana_why_step_add(why, e->index,
-                                        &(struct ana_why_step){.begin_ns = e->begin_ns,
-                                                               .end_ns = e->end_ns,
-                                                               .spins_ns = thread->spins_ns,
-                                                               .segment = segment,
-                                                               .back = thread->step,
-                                                               .place = use->place,
-                                                               .polled_ns = thread->polled_ns < UINT32_MAX
-                                                                                ? (uint32_t)thread->polled_ns
-                                                                                : UINT32_MAX});
+        thread->step = ana_why_step_add(
+            why, e->index,
+            &(struct ana_why_step){.begin_ns = e->begin_ns,
+                                   .end_ns = e->end_ns,
+                                   .spins_ns = thread->spins_ns,
+                                   .segment = segment,
+                                   .back = thread->step,
+                                   .place = use->place,
+                                   .polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX) & INT32_MAX});
     use->step = thread->step;
     *thread = (struct ana_why_thread){e->end_ns, 0, INT64_MIN, use->place, thread->step};
 }

@@ -65,7 +65,7 @@ static bool in_shadow(const struct change *change, int rank, uint64_t from, uint
 {
     for (size_t i = 0; i < change->why->segments.count; i++) {
         const struct ana_segment *s = ana_segment_at(change->why, (uint32_t)i + 1);
-        if ((int)s->index != rank || s->shadow != change->shadow)
+        if ((int)s->index != rank || ana_shadow_of(change->why->delays->replay, (uint32_t)i + 1) != change->shadow)
             continue;
         const struct ana_why_place *a = ana_map_value(&change->why->places, s->from - 1);
         const struct ana_why_place *b = ana_map_value(&change->why->places, s->to - 1);
