@@ -1,6 +1,5 @@
 /* Shadows of the run; see replay.h. */
 #include "trace/why/replay.h"
-#include "trace/format/opclass.h"
 #include "trace/why/way.h"
 #include "trace/why/why.h"
 #include <stdlib.h>
@@ -49,147 +48,6 @@ bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t roo
     rank->edge = malloc(room * ANA_EDGES_OF_STEP * sizeof *rank->edge);
     rank->ahead = calloc(room, sizeof *rank->ahead);
     return rank->edge && rank->ahead;
-}
-
-/* ---- edges ------------------------------------------------------------------------------------------------------ */
-
-/* Has the begin of a step kept, from when the step before is replayed on.  False: that is over. */
-static bool need_begin(const struct ana_why *why, size_t index, uint32_t number)
-{
-    struct ana_replay_rank *rank = &why->delays->replay->rank[index];
-    struct ana_why_step *step = ana_step_at(why->delays, index, number);
-    if (!step || (!step->needed && number <= rank->done && why->rank[index].threads < 2))
-        return false;
-    if (!step->needed && number == rank->done + 1)
-        rank->ahead[rank->done & (why->delays->room - 1)] = rank->now;
-    step->needed = 1;
-    return true;
-}
-
-static void add_edge(struct ana_why *why, size_t index, uint32_t number, struct ana_edge edge)
-{
-    struct ana_replay *replay = why->delays->replay;
-    struct ana_replay_rank *rank = &replay->rank[index];
-    struct ana_why_step *step = ana_step_at(why->delays, index, number);
-    if (!step || number <= rank->done) {
-        replay->missed += step != NULL;
-        return;
-    }
-    edge.next = step->edges;
-    step->edges = ++rank->edges;
-    rank->edge[rank->edges & (why->delays->room * ANA_EDGES_OF_STEP - 1)] = edge;
-}
-
-void ana_replay_edge(struct ana_why *why, size_t index, uint32_t number, size_t needs_index, uint32_t needs_step)
-{
-    if (number && needs_step && need_begin(why, needs_index, needs_step))
-        add_edge(why, index, number, (struct ana_edge){0, (uint32_t)needs_index, needs_step});
-}
-
-/* The next edge of a step, `number` being that; NULL: there is no more, or it has been overwritten. */
-static const struct ana_edge *edge_at(const struct ana_delays *delays, const struct ana_replay_rank *rank,
-                                      uint32_t number)
-{
-    uint32_t room = delays->room * ANA_EDGES_OF_STEP;
-    return number && rank->edges - number < room ? &rank->edge[number & (room - 1)] : NULL;
-}
-
-static struct ana_meeting *meeting_at(const struct ana_replay *replay, uint32_t number)
-{
-    struct ana_meeting *meeting = &replay->meeting[number & (replay->meeting_room - 1)];
-    bool kept =
-        replay->meetings - number < replay->meeting_room && replay->members - meeting->first <= replay->member_room;
-    return kept ? meeting : NULL;
-}
-
-static struct ana_member *member_at(const struct ana_replay *replay, const struct ana_meeting *meeting, uint32_t i)
-{
-    return &replay->member[(meeting->first + i) & (replay->member_room - 1)];
-}
-
-/* Makes a meeting of all calls of a collective; returns its number, 0: it has no room. */
-static uint32_t add_meeting(const struct ana_why *why, const struct ana_instance *instance)
-{
-    struct ana_replay *replay = why->delays->replay;
-    if (instance->arrivals > replay->member_room)
-        return 0;
-    uint32_t number = ++replay->meetings;
-    struct ana_meeting *meeting = &replay->meeting[number & (replay->meeting_room - 1)];
-    meeting->first = replay->members;
-    meeting->count = meeting->ready = 0;
-    meeting->last.ns = INT64_MIN;
-    for (size_t i = 0; i < instance->arrivals; i++) {
-        const struct ana_arrival *arrival = &instance->arrival[i];
-        if (need_begin(why, arrival->index, arrival->step))
-            *member_at(replay, meeting, meeting->count++) =
-                (struct ana_member){(uint32_t)arrival->index, arrival->step};
-    }
-    replay->members += meeting->count;
-    return number;
-}
-
-/* Each rank's call needs those of all below it; of many, the latest. */
-static void add_prefix(struct ana_why *why, const struct ana_instance *instance)
-{
-    enum { FEW = 16 };
-    for (size_t i = 0; i < instance->arrivals; i++) {
-        const struct ana_arrival *own = &instance->arrival[i], *last = NULL;
-        for (size_t j = 0; j < instance->arrivals; j++) {
-            const struct ana_arrival *other = &instance->arrival[j];
-            if (other->comm_rank >= own->comm_rank || other->comm_rank < 0)
-                continue;
-            last = other; /* they are in order of their begins */
-            if (instance->arrivals <= FEW)
-                ana_replay_edge(why, own->index, own->step, other->index, other->step);
-        }
-        if (last && instance->arrivals > FEW)
-            ana_replay_edge(why, own->index, own->step, last->index, last->step);
-    }
-}
-
-void ana_replay_instance(struct ana_why *why, const struct ana_instance *instance)
-{
-    enum trc_shape shape = trc_opclass_shape(instance->call->opclass);
-    if (instance->nonblocking || instance->mismatched || instance->arrivals < 2)
-        return;
-    if (shape == TRC_SHAPE_PREFIX)
-        add_prefix(why, instance);
-    uint32_t meeting = shape == TRC_SHAPE_ALL || shape == TRC_SHAPE_TO_ROOT ? add_meeting(why, instance) : 0;
-    const struct ana_arrival *root = NULL;
-    for (size_t i = 0; i < instance->arrivals; i++)
-        if ((int64_t)instance->arrival[i].index == instance->root)
-            root = &instance->arrival[i];
-    for (size_t i = 0; i < instance->arrivals; i++) {
-        const struct ana_arrival *own = &instance->arrival[i];
-        if (own->comm_rank < 0)
-            continue;
-        if (meeting && (shape == TRC_SHAPE_ALL || own == root))
-            add_edge(why, own->index, own->step, (struct ana_edge){0, ANA_MEETING, meeting});
-        if (shape == TRC_SHAPE_FROM_ROOT && root && own != root)
-            ana_replay_edge(why, own->index, own->step, root->index, root->step);
-    }
-}
-
-void ana_replay_ends(struct ana_why *why)
-{
-    static const struct trc_call finalize = {.name = "MPI_Finalize", .opclass = TRC_OP_BARRIER};
-    const struct ana_delays *delays = why->delays;
-    struct ana_arrival *arrival = malloc((delays->ranks + 1) * sizeof *arrival);
-    size_t n = 0;
-    int64_t last_ns = INT64_MIN, first_end_ns = INT64_MAX;
-    for (size_t i = 0; arrival && i < delays->ranks; i++) {
-        const struct ana_why_step *step = ana_step_at(delays, i, delays->rank[i].so_far);
-        const struct ana_why_place *place = step && step->place ? ana_map_value(&why->places, step->place - 1) : NULL;
-        if (!place || !place->ends)
-            break;
-        arrival[n++] = (struct ana_arrival){i, step->begin_ns, step->end_ns, 0, delays->rank[i].so_far};
-        last_ns = step->begin_ns > last_ns ? step->begin_ns : last_ns;
-        first_end_ns = ana_earlier(first_end_ns, step->end_ns);
-    }
-    if (n == delays->ranks && last_ns <= first_end_ns)
-        ana_replay_instance(why,
-                            &(struct ana_instance){.call = &finalize, .root = -1, .arrivals = n, .arrival = arrival});
-    free(arrival);
 }
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
@@ -274,7 +132,7 @@ static inline bool begin_of(const struct ana_why *why, uint32_t index, uint32_t 
 static bool meet(const struct ana_why *why, struct ana_meeting *meeting, struct need *need)
 {
     for (; meeting->ready < meeting->count; meeting->ready++) {
-        const struct ana_member *member = member_at(why->delays->replay, meeting, meeting->ready);
+        const struct ana_member *member = ana_member_at(why->delays->replay, meeting, meeting->ready);
         const struct ana_why_step *step = ana_step_at(why->delays, member->index, member->step);
         struct ana_coming one;
         if (step && !begin_of(why, member->index, member->step, step, &one, need))
@@ -293,7 +151,7 @@ static bool take_edge(const struct ana_why *why, const struct ana_edge *edge, in
 {
     struct ana_coming other;
     if (edge->index == ANA_MEETING) {
-        struct ana_meeting *meeting = meeting_at(why->delays->replay, edge->step);
+        struct ana_meeting *meeting = ana_meeting_at(why->delays->replay, edge->step);
         if (meeting && !meet(why, meeting, need))
             return false;
         if (meeting && meeting->last.ns != INT64_MIN && meeting->last.ns <= end_ns)
@@ -321,7 +179,7 @@ static bool replay_next(struct ana_why *why, uint32_t index, const struct ana_wh
         return false;
     __builtin_prefetch(&delays->rank[index].step[(number + ANA_STEPS_AHEAD) & (delays->room - 1)], 1);
     __builtin_prefetch(&rank->ahead[(number + ANA_STEPS_AHEAD) & (delays->room - 1)], 1);
-    for (uint32_t e = step->edges; (edge = edge_at(delays, rank, e)); e = edge->next)
+    for (uint32_t e = step->edges; (edge = ana_edge_at(delays, rank, e)); e = edge->next)
         if (!take_edge(why, edge, step->end_ns, &last, need))
             return false;
     const struct ana_why_place *place = step->place ? ana_map_value(&why->places, step->place - 1) : NULL;

@@ -77,6 +77,30 @@ struct ana_replay {
     uint64_t missed;    /* edges that came too late, or had no room */
 };
 
+/* The next edge of a step, `number` being that; NULL: there is no more, or it has been overwritten. */
+static inline const struct ana_edge *ana_edge_at(const struct ana_delays *delays, const struct ana_replay_rank *rank,
+                                                 uint32_t number)
+{
+    uint32_t room = delays->room * ANA_EDGES_OF_STEP;
+    return number && rank->edges - number < room ? &rank->edge[number & (room - 1)] : NULL;
+}
+
+/* A meeting by its number; NULL: it has been overwritten. */
+static inline struct ana_meeting *ana_meeting_at(const struct ana_replay *replay, uint32_t number)
+{
+    struct ana_meeting *meeting = &replay->meeting[number & (replay->meeting_room - 1)];
+    bool kept =
+        replay->meetings - number < replay->meeting_room && replay->members - meeting->first <= replay->member_room;
+    return kept ? meeting : NULL;
+}
+
+/* One of its members. */
+static inline struct ana_member *ana_member_at(const struct ana_replay *replay, const struct ana_meeting *meeting,
+                                               uint32_t i)
+{
+    return &replay->member[(meeting->first + i) & (replay->member_room - 1)];
+}
+
 /* Room for the replay of `ranks` ranks with `room` steps each; NULL: out of memory. */
 struct ana_replay *ana_replay_new(size_t ranks, uint32_t room);
 /* Frees it; NULL is none. */

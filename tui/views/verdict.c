@@ -1,5 +1,6 @@
 /* Why: what is the matter, which ranks do what, how that is known, and where to look next. */
 #include "tui/app/view.h"
+#include "tui/views/prices.h"
 
 #include <string.h>
 
@@ -27,6 +28,10 @@ static const struct tui_column columns[] = {
 };
 
 static const struct tui_term_help terms[] = {
+    {"WHAT TO MEND",
+     "what the run would be shorter if these ranks took as long as the others there (in turn: as usual); "
+     "calls at most, if they took no time"},
+    {"ON THE PATH", "share of the critical path: the chain of segments and calls that the run time consists of"},
     {"WHY", "what the verdict rests on"},
     {"THEY PART", "where the stacks of the ranks part, from the outermost frame: the fewest ranks first"},
     {"LOOK NEXT", "where the cause is likely to be found"},
@@ -142,6 +147,10 @@ static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_
     }
     tui_table_draw(&app->table[TUI_VIEW_VERDICT], &spec, app, grid, (struct tui_rect){rect.x, rect.y, rect.w, height});
     struct tui_rect rest = tui_below(rect, height + 1);
+    bool moves = app->verdict->state == ANA_VERDICT_HEALTHY || app->verdict->state == ANA_VERDICT_SLOW;
+    int prices = moves && !own(app)->detail_of ? tui_draw_prices(app, grid, rest) : 0;
+    if (prices)
+        rest = tui_below(rest, prices + 1);
     if (own(app)->detail_of)
         draw_rank_detail(app, grid, rest);
     else
