@@ -1,12 +1,14 @@
 /* Is a verdict right.
  *
  * Of a program that hangs or is broken: trouble is said, and all who are named may be blamed; but in the first 31 s of a
- * hang it is enough that nothing wrong is said.  Of one that moves: it is
- * not called hung or aborted, and nobody is named, with three exceptions.  A rank that computes or sleeps for long and
- * is waited for may be called slow.  It may be called the possible or likely cause of a hang where nothing tells it from
- * one that never comes back: it is idle, or the processes are gone.  A part of a program with a fault may stand already:
- * those to blame may be named.  Of two ranks that are killed one after the other either may have been the first to die;
- * and where a rank was killed alone shortly before all were, nobody need be named.
+ * hang it is enough that nothing wrong is said.
+ *
+ * Of one that moves: it is not called hung or aborted, and nobody is named, with these exceptions.  A rank that computes or
+ * sleeps for long and is waited for may be called slow.  It may be called the possible or likely cause of a hang where
+ * nothing tells it from one that never comes back: it is idle, or the processes are gone.  A part of a program with a
+ * fault may stand already: those to blame may be named; of two who met in different collectives both, since one who has
+ * come tells nothing.  Of two ranks that are killed one after the other either may have been the first to die; and where
+ * a rank was killed alone shortly before all were, nobody need be named.
  */
 #include "tests/yardstick/judge.h"
 
@@ -64,7 +66,8 @@ static enum answer judge_moving(const struct program *p, const struct run *run, 
                                 const struct ana_job *job, const struct ana_verdict *v)
 {
     bool hung = v->state == ANA_VERDICT_HUNG, aborted = v->state == ANA_VERDICT_ABORTED;
-    bool excused = v->culprits > 0, faulty = excused, moves = false;
+    bool excused = v->culprits > 0, faulty = excused, moves = false, one = false;
+    bool mismatch = v->id == ANA_CLASS_MISMATCHED;
     if (v->state == ANA_VERDICT_HEALTHY || (v->state != ANA_VERDICT_SLOW && !hung && v->culprits + v->absents == 0))
         return RIGHT;
     for (size_t i = 0; i < v->culprits; i++) {
@@ -72,11 +75,13 @@ static enum answer judge_moving(const struct program *p, const struct run *run, 
         bool slow = pauses_at(p, run, rank, at->ns, at->moment == LIVE && hung);
         faulty &= p->blame[rank];
         excused &= p->blame[rank] || (slow && v->confidence != ANA_PROVEN);
-        moves |= !stands_at(p, run, rank, at->ns);
+        moves |= !stands_at(p, run, rank, at->ns) && !(mismatch && p->blame[rank]);
+        one |= p->blame[rank];
     }
     if (hung && v->confidence == ANA_PROVEN && moves && at->moment != ONE_BY_ONE)
         return PROVEN_MOVES;
     bool either = at->moment == ONE_BY_ONE && p->ranks == 2 && v->confidence != ANA_PROVEN;
+    either |= mismatch && one && v->culprits == 2;
     return faulty || either || (excused && !aborted) ? RIGHT : FALSE_ALARM;
 }
 
@@ -109,7 +114,7 @@ enum answer judge(const struct program *p, const struct run *run, const struct i
     for (size_t i = 0; i < v->culprits; i++)
         right += p->blame[ana_job_rank(job, v->culprit[i])->rank];
     bool seen = v->state == ANA_VERDICT_HUNG || (at->truth == BROKEN && v->state == ANA_VERDICT_ABORTED) ||
-                (p->fault == FAULT_BUSY && v->state == ANA_VERDICT_SLOW);
+                (p->fault == FAULT_BUSY && v->state == ANA_VERDICT_SLOW) || v->id == ANA_CLASS_MISMATCHED;
     if (at->truth == MOVES)
         answer = judge_moving(p, run, at, job, v);
     else if (!seen)
