@@ -201,18 +201,23 @@ static void guess(struct ana_case *c, const struct ana_group *g, struct guess *o
             out->suspect[out->found++] = g->missing[i];
 }
 
-/* The guess that needs the fewest culprits; of those, the one that most ranks testify to. */
+/* The guess that needs the fewest culprits; of those, the one that most ranks testify to.  None where one rank speaks
+ * against another in two ways. */
 static struct guess best_guess(struct ana_case *c)
 {
     struct guess best = {0}, one;
+    bool tie = false;
     for (size_t i = 0; i < c->groups.count && i < GROUPS; i++) {
         guess(c, ana_group_at(c, i), &one);
         bool fewer = one.found < best.found || (one.found == best.found && one.come > best.come);
         bool few = one.found == 1 || one.found * 3 <= one.come;
-        if (one.found && few && (!best.found || fewer))
-            best = one;
+        if (!one.found || !few)
+            continue;
+        tie = !best.found || fewer ? false
+                                   : tie || (one.come == 1 && best.come == 1 && one.suspect[0] != best.suspect[0]);
+        best = !best.found || fewer ? one : best;
     }
-    return best;
+    return tie ? (struct guess){0} : best;
 }
 
 /* Of the messages that somebody stuck waits for, those whose other end is as asked for. */
