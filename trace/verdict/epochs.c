@@ -53,19 +53,9 @@ static void count_record(struct ana_case *c, size_t index, struct ana_epochs *ep
     }
 }
 
-static void read_epochs(struct ana_case *c, size_t index, struct ana_epochs *epochs)
+static void read_events(struct ana_case *c, size_t index, struct ana_epochs *epochs)
 {
     struct trc_file *file = c->job->process[index].rank.file;
-    const struct trc_head *head = trc_head(file);
-    uint64_t bytes = 0;
-    for (size_t i = trc_event_chunks(file); i-- > 0;)
-        bytes += trc_event_chunk(file, i).committed;
-    epochs->known =
-        ana_case_events_known(c, index) && !head->recycled_chunks && !head->lost_records && !head->threads_not_kept;
-    if (!epochs->known || (c->epoch_bytes += bytes) > READ_MOST) {
-        epochs->known = false;
-        return;
-    }
     for (size_t t = 0; t < trc_threads(file); t++) {
         struct trc_cursor *cursor = trc_is_stream(file, t) ? NULL : trc_cursor_open(file, t);
         for (struct trc_record rec; cursor && trc_next(cursor, &rec) == TRC_OK;)
@@ -74,19 +64,59 @@ static void read_epochs(struct ana_case *c, size_t index, struct ana_epochs *epo
     }
 }
 
-/* The calls of a rank, read when they are first asked for; NULL when out of memory. */
-static struct ana_epochs *epochs_of(struct ana_case *c, size_t index)
+/* NULL: out of memory, or so much was read for this verdict that the next one has to go on. */
+static struct ana_epochs *read_epochs(struct ana_case *c, size_t index)
 {
-    if (!c->epochs[index]) {
-        c->epochs[index] = calloc(1, sizeof *c->epochs[index]);
-        c->memory |= !c->epochs[index];
-        if (c->epochs[index]) {
-            ana_map_init(&c->epochs[index]->counts, sizeof(struct count));
-            ana_map_init(&c->epochs[index]->begun, sizeof(uint64_t));
-            read_epochs(c, index, c->epochs[index]);
-        }
+    const struct ana_process *p = &c->job->process[index];
+    const struct trc_head *head = trc_head(p->rank.file);
+    struct ana_epochs *epochs = calloc(1, sizeof *epochs);
+    for (size_t i = trc_event_chunks(p->rank.file); i-- > 0;)
+        c->epoch_bytes += trc_event_chunk(p->rank.file, i).committed;
+    c->memory |= !epochs;
+    if (!epochs || c->epoch_bytes > READ_MOST) {
+        free(epochs);
+        return NULL;
     }
-    return c->epochs[index];
+    ana_map_init(&epochs->counts, sizeof(struct count));
+    ana_map_init(&epochs->begun, sizeof(uint64_t));
+    epochs->progress = p->progress;
+    epochs->known =
+        ana_case_events_known(c, index) && !head->recycled_chunks && !head->lost_records && !head->threads_not_kept;
+    if (epochs->known)
+        read_events(c, index, epochs);
+    return epochs;
+}
+
+static void free_epochs(struct ana_epochs *epochs)
+{
+    if (!epochs)
+        return;
+    ana_map_free(&epochs->counts);
+    ana_map_free(&epochs->begun);
+    free(epochs);
+}
+
+/* The calls of a rank, read when they are first asked for, and kept as long as it stands; NULL: not known now. */
+static const struct ana_epochs *epochs_of(struct ana_case *c, size_t index)
+{
+    struct ana_epoch_book *book = c->epochs;
+    if (book->count != c->count || book->generation != c->job->generation) {
+        ana_epochs_forget(book);
+        book->of = calloc(c->count + 1, sizeof(struct ana_epochs *));
+        c->memory |= !book->of;
+        book->count = book->of ? c->count : 0;
+        book->generation = c->job->generation;
+    }
+    if (index >= book->count)
+        return NULL;
+    struct ana_epochs **one = &book->of[index];
+    if (*one && (*one)->progress != c->job->process[index].progress) {
+        free_epochs(*one);
+        *one = NULL;
+    }
+    if (!*one)
+        *one = read_epochs(c, index);
+    return *one;
 }
 
 int64_t ana_epochs_begun(struct ana_case *c, size_t index, uint64_t window, enum ana_epoch_call call)
@@ -98,20 +128,19 @@ int64_t ana_epochs_begun(struct ana_case *c, size_t index, uint64_t window, enum
 
 int64_t ana_epoch_calls(struct ana_case *c, size_t index, uint64_t window, size_t other, enum ana_epoch_call call)
 {
-    struct ana_epochs *epochs = epochs_of(c, index);
+    const struct ana_epochs *epochs = epochs_of(c, index);
     if (!epochs || !epochs->known)
         return -1;
     const struct count *count = ana_map_find(&epochs->counts, window, other + 1, 0);
     return count ? count->calls[call] : 0;
 }
 
-void ana_epochs_free(struct ana_epochs *epochs)
+void ana_epochs_forget(struct ana_epoch_book *book)
 {
-    if (!epochs)
-        return;
-    ana_map_free(&epochs->counts);
-    ana_map_free(&epochs->begun);
-    free(epochs);
+    for (size_t i = 0; i < book->count; i++)
+        free_epochs(book->of[i]);
+    free(book->of);
+    *book = (struct ana_epoch_book){0};
 }
 
 /* ---- what is lacking -------------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@ enum ana_epoch_call { ANA_EPOCH_POST, ANA_EPOCH_START, ANA_EPOCH_COMPLETE, ANA_E
 struct ana_epochs {
     struct ana_map counts, begun; /* by window and partner; by window and call, uint64_t */
     bool known;                   /* all of them are in the file, with their groups */
+    uint64_t progress;            /* of the process when they were read: they are read again once it has got on */
 };
 /* Which of these a call is; ANA_EPOCH_CALLS: none.  A successful MPI_Win_test is as MPI_Win_wait. */
 enum ana_epoch_call ana_epoch_call_of(const struct trc_call *call);
@@ -19,8 +20,8 @@ int64_t ana_epochs_begun(struct ana_case *c, size_t index, uint64_t window, enum
 /* The world ranks, `max` at most, whose part of its epoch an operation lacks.  *n 0: nobody's, or that is not known.
  * False: it waits in no epoch of a group. */
 bool ana_epoch_dependencies(struct ana_case *c, struct ana_waiting *waiting, int32_t *lacking, size_t max, size_t *n);
-/* Frees them; NULL is none. */
-void ana_epochs_free(struct ana_epochs *epochs);
+/* Frees what is in the book, and leaves it empty. */
+void ana_epochs_forget(struct ana_epoch_book *book);
 
 /* open_epoch.c: tells that a rank has not done its part of an epoch, or not given a lock back, and how many wait for
  * that. */

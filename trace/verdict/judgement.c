@@ -1,5 +1,5 @@
 /* The one verdict on a job: made when it is first asked for after something changed, and held for all who show it. */
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/epochs.h"
 #include <stdlib.h>
 
 struct ana_judgement *ana_judgement_new(void)
@@ -14,6 +14,7 @@ void ana_judgement_free(struct ana_judgement *judgement)
 {
     if (!judgement)
         return;
+    ana_epochs_forget(&judgement->epochs);
     free(judgement->samples.seen[0]);
     free(judgement->samples.seen[1]);
     ana_verdict_release(judgement->held ? &judgement->held->verdict : NULL);

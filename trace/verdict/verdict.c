@@ -1,6 +1,5 @@
 /* The verdict: gathers what is known, and asks one detector after the other. */
 #include "trace/verdict/death.h"
-#include "trace/verdict/epochs.h"
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>
@@ -125,12 +124,11 @@ static bool case_open(struct ana_case *c)
     ana_map_init(&c->groups, sizeof(struct ana_group));
     c->first_waiting = calloc(n, sizeof *c->first_waiting);
     c->last_events = calloc(n, sizeof *c->last_events);
-    c->epochs = calloc(n, sizeof *c->epochs);
     c->gone = calloc(n, 1);
     c->moved = calloc(n, 1);
     c->sure = calloc(n, 1);
     ana_map_init(&c->sources, sizeof(size_t));
-    return c->first_waiting && c->last_events && c->epochs && c->gone && c->moved && c->sure;
+    return c->first_waiting && c->last_events && c->gone && c->moved && c->sure;
 }
 
 static void case_close(struct ana_case *c)
@@ -143,9 +141,6 @@ static void case_close(struct ana_case *c)
     for (size_t i = 0; c->last_events && i < c->count; i++)
         ana_last_events_free(c->last_events[i]);
     free(c->last_events);
-    for (size_t i = 0; c->epochs && i < c->count; i++)
-        ana_epochs_free(c->epochs[i]);
-    free(c->epochs);
     ana_case_free_gpu(c);
     free(c->waiting);
     free(c->dependency);
@@ -224,12 +219,13 @@ static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death
                      struct ana_verdict *out)
 {
     *out = (struct ana_verdict){.since_ns = -1};
-    const struct ana_judgement *judgement = job->judgement;
+    struct ana_judgement *judgement = job->judgement;
     const struct ana_straggler *straggler = &judgement->straggler;
     struct ana_finding finding = {.since_ns = -1};
     struct ana_case c = {.job = job,
                          .rules = judgement->rules,
                          .samples = &judgement->samples,
+                         .epochs = &judgement->epochs,
                          .straggler = straggler->known && straggler->generation == job->generation ? straggler : NULL,
                          .until_ns = until_ns,
                          .count = job->count,

@@ -169,8 +169,16 @@ struct ana_held_verdict {
     unsigned holders;
 };
 
+/* Epochs of ranks (epochs.h), by rank index; NULL: nobody has asked. */
+struct ana_epoch_book {
+    struct ana_epochs **of;
+    size_t count;
+    unsigned generation; /* of the job's rank indices */
+};
+
 /* What is kept of a job from one verdict to the next. */
 struct ana_judgement {
+    struct ana_epoch_book epochs;
     struct ana_verdict_rules rules;
     struct ana_samples samples;
     struct ana_straggler straggler;
@@ -194,16 +202,16 @@ struct ana_case {
     size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
-    struct ana_steps **steps;   /* by waiting; NULL: nobody has asked */
-    struct ana_epochs **epochs; /* by rank index, likewise */
-    uint64_t epoch_bytes;       /* of events that were read for these */
-    uint8_t *gone;              /* by rank index: died, or stopped, before the end: it does nothing more */
-    uint8_t *moved;             /* it did something between the samples */
-    struct ana_graph graph;     /* its nodes 0 .. count - 1 are the ranks */
-    size_t finalize;            /* node of MPI_Finalize */
-    struct ana_map sources;     /* communicators of which somebody waits for any message -> their node, size_t */
-    uint8_t *sure;              /* all its threads are accounted for */
-    struct ana_stacks stacks;   /* ana_case_stacks */
+    struct ana_steps **steps; /* by waiting; NULL: nobody has asked */
+    struct ana_epoch_book *epochs;
+    uint64_t epoch_bytes;     /* of events that were read for it */
+    uint8_t *gone;            /* by rank index: died, or stopped, before the end: it does nothing more */
+    uint8_t *moved;           /* it did something between the samples */
+    struct ana_graph graph;   /* its nodes 0 .. count - 1 are the ranks */
+    size_t finalize;          /* node of MPI_Finalize */
+    struct ana_map sources;   /* communicators of which somebody waits for any message -> their node, size_t */
+    uint8_t *sure;            /* all its threads are accounted for */
+    struct ana_stacks stacks; /* ana_case_stacks */
     bool stacks_taken;
     const struct ana_hvd_set *loops; /* Horovod's, if the verdict is on what they wait for; else NULL */
     int64_t loops_since_ns;          /* job time since when */

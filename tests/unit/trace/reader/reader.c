@@ -356,13 +356,36 @@ static void test_many_files(void)
     setrlimit(RLIMIT_NOFILE, &before);
 }
 
+static void test_lists(void)
+{
+    struct tb *tb = tb_new(0, 4);
+    const int32_t two[] = {1, 3};
+    uint32_t some = tb_ranks(tb, two, 2), nobody = tb_ranks(tb, two, 0);
+    CHECK(some != nobody && tb_ranks(tb, two, 2) == some, "lists %u and %u", some, nobody);
+    tb_comm(tb, 5, 0xabc, 0, two, 2);
+    tb_neighbors(tb, 5, some, nobody);
+    tb_define(tb, TRC_DEF_RANKS, 9, 1u << 30, 0, two, sizeof two, 0); /* more than have room */
+    tb_write(tb, path);
+    struct trc_file *file = open_good();
+    const struct trc_ranks *list = trc_ranks(file, some), *none = trc_ranks(file, nobody);
+    const struct trc_comm *comm = trc_comm(file, 5);
+    CHECK(list && list->n == 2 && list->rank[0] == 1 && list->rank[1] == 3, "a list of ranks");
+    CHECK(none && none->n == 0 && !trc_ranks(file, 0) && !trc_ranks(file, 7), "an empty list, and none");
+    CHECK(comm && comm->sources == some && comm->destinations == nobody, "neighbours");
+    CHECK(!trc_ranks(file, 9) && damages(file) == 1, "a list that is longer than its definition");
+    trc_close(file);
+    tb_free(tb);
+}
+
 static void test_dump(void)
 {
+    const int32_t around[] = {1, 0};
     struct tb *tb = tb_new(1, 2);
     const int32_t members[] = {1};
     tb_comm(tb, 3, 0x33, 0, members, 1);
     tb_comm_name(tb, 3, "mine");
     tb_comm_doubt(tb, 3, 13);
+    tb_neighbors(tb, 3, tb_ranks(tb, around, 2), tb_ranks(tb, around, 0));
     uint64_t request = tb_irecv(tb, 0, 1000, 2000, TRC_PEER_ANY, TRC_TAG_ANY, 100);
     tb_send(tb, 0, 3000, 4000, 0, 7, 64);
     tb_wait_recv(tb, 0, 5000, 6000, request, 0, 9, 50);
@@ -384,7 +407,7 @@ static void test_dump(void)
         "rank: 1 of 2\n",
         "state: finalized\n",
         "comm 3: identity=0000000000000033 parent=0000000000001001 rank=0 size=1 flags=- by=MPI_Comm_dup members=1 "
-        "name=\"mine\" doubt=13\n",
+        "sources=1,0 destinations=- name=\"mine\" doubt=13\n",
         "thread 0: tid=1001 name=app\n",
         "  row MPI_Send size=7: calls=1 time=0.000001000 min=0.000001000 max=0.000001000 sent=64 received=0\n",
         "  peer 0: sent=1 messages 64 bytes received=1 messages 50 bytes\n",
@@ -419,6 +442,7 @@ int main(void)
     test_head();
     test_refused();
     test_definitions();
+    test_lists();
     test_unwritten_definition();
     test_live();
     test_uses();
