@@ -140,7 +140,7 @@ static bool is_clear(const struct ana_deaths *d, const struct walk *w)
     int64_t ahead = w->next_ns - w->vanished_ns, together = d->last_ns - w->next_ns;
     if (d->gone == 1)
         return true;
-    if (d->gone > 2 && together <= BEATS_NS)
+    if (d->gone > 3 && together <= BEATS_NS)
         return ahead >= ANA_APART_NS;
     return ahead >= LEFT_NS && ahead >= STEADY * together;
 }
