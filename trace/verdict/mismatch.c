@@ -167,12 +167,31 @@ static bool has_no_root(const struct trc_comm *comm, const struct meeting *m)
     return true;
 }
 
+/* Whom the others name as the root; else all who came are to blame. */
 static void say_no_root(struct ana_case *c, const struct trc_comm *comm, const struct meeting *m)
 {
-    for (size_t i = 0; i < m->count; i++)
+    for (size_t i = 0; i < m->count; i++) {
+        const struct trc_sig *sig = m->record[i].sig;
+        const struct trc_comm *own = trc_comm(c->job->process[m->terms[i].who].rank.file, sig->comm);
+        if (sig->peer >= 0)
+            ana_case_blame(c, ana_partner(c->job, m->terms[i].who, own, sig->peer));
+    }
+    for (size_t i = 0; i < m->count && !c->out->culprits; i++)
         ana_case_blame(c, m->terms[i].who);
     c->out->summary = (struct ana_fact){ANA_SAY_NO_ROOT, .call = {.name = m->record[0].call->name},
                                         .count = comm->def.size, .of = comm->def.remote_size};
+}
+
+/* For how long those who came have waited: in it, or elsewhere where nobody can move any more. */
+static int64_t stood_ns(struct ana_case *c, const struct ana_group *g)
+{
+    int64_t least = g->waited_ns;
+    for (size_t i = 0; i < c->waiting_count && g->waited_ns == INT64_MAX; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        if (p->blocked && ana_rank_knot(c, p->index) && p->lasted_ns < least)
+            least = p->lasted_ns;
+    }
+    return least == INT64_MAX ? 0 : least;
 }
 
 static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequence, const struct meeting *m)
@@ -187,7 +206,7 @@ static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequen
     if (d.odds == 0 && !rootless)
         return false;
     enum ana_confidence confidence = g->sure && (!strict || rootless) ? ANA_PROVEN : ANA_LIKELY;
-    if (!ana_case_settle(c, ANA_CLASS_MISMATCHED, confidence, g->waited_ns == INT64_MAX ? 0 : g->waited_ns)) {
+    if (!ana_case_settle(c, ANA_CLASS_MISMATCHED, confidence, stood_ns(c, g))) {
         if (c->live || strict)
             return false; /* it goes on for now */
         c->out->state = ANA_VERDICT_ABORTED;

@@ -275,6 +275,32 @@ static bool say_unknown(struct ana_case *c)
     return false;
 }
 
+/* Tells of one who waits for a message of a rank whose own call waits for something unknown. */
+static bool say_unknown_partner(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        if (!p->blocked || p->kind != ANA_WAITING_MESSAGES || p->dependencies != 1)
+            continue;
+        struct ana_dependency *d = &c->dependency[p->first_dependency];
+        size_t partner = d->kind <= ANA_DEPENDENCY_RECEIVER ? ana_dependency_partner(c, d) : SIZE_MAX;
+        const struct ana_waiting *other = partner == SIZE_MAX ? NULL : ana_rank_waiting(c, partner);
+        if (!other || other->kind != ANA_WAITING_OTHER)
+            continue;
+        ana_dependency_check(c, p, d, partner);
+        if (d->met > 0)
+            continue;
+        ana_case_blame(c, p->index);
+        ana_case_blame(c, partner);
+        c->out->id = ANA_CLASS_UNMATCHED;
+        c->out->summary =
+            (struct ana_fact){ANA_SAY_UNKNOWN_PARTNER, .who = ana_one_rank(p->index), .call = ana_waiting_call(p),
+                              .others = ana_one_rank(partner), .other_call = ana_waiting_call(other)};
+        return true;
+    }
+    return false;
+}
+
 static bool needs_message(struct ana_case *c, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);
@@ -338,7 +364,7 @@ bool ana_find_no_progress(struct ana_case *c)
     c->out->summary = fact;
     if (!at_end)
         c->out->confidence = ANA_POSSIBLE;
-    if (!outside && leaving != inside && say_unknown(c))
+    if (!outside && leaving != inside && (say_unknown(c) || say_unknown_partner(c)))
         c->out->confidence = ANA_LIKELY;
     return true;
 }

@@ -3,7 +3,7 @@
 #include "trace/verdict/order.h"
 #include <stdlib.h>
 
-enum { DEBTORS = 4, PLACES = 8 };
+enum { DEBTORS = 4, PLACES = 8, COMPARED = 64, CENTERS = 4 };
 
 /* What one of them has exchanged with the one who waits. */
 struct turns {
@@ -78,20 +78,53 @@ static int64_t usual_debt(struct center *m)
     return m->turns[(m->peers - 1) / 2].owes;
 }
 
-static void find_peers(struct ana_case *c, struct center *m)
+static bool waits_for_it(struct ana_case *c, const struct center *m, size_t index)
+{
+    const struct ana_waiting *p = ana_rank_waiting(c, index);
+    for (uint32_t k = 0; p && k < p->dependencies; k++) {
+        const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+        if (d->peer != TRC_PEER_ANY && ana_dependency_partner(c, d) == m->waiting->index)
+            return true;
+    }
+    return false;
+}
+
+/* All of the communicator that stand somewhere.  What each may owe is known from the counters, not exactly: they do not
+ * know tags. */
+static void find_members(struct ana_case *c, struct center *m)
 {
     const struct trc_comm *comm = m->message->comm;
-    struct ana_range range = ana_members(c->job, m->waiting->index, comm, comm->def.remote_size > 0);
+    size_t center = m->waiting->index;
+    struct ana_range range = ana_members(c->job, center, comm, comm->def.remote_size > 0);
     for (size_t i = range.from; i < range.to && m->peers < c->count; i++) {
-        size_t index = ana_member(c->job, m->waiting->index, comm, i);
-        const struct ana_steps *steps =
-            index == SIZE_MAX || index == m->waiting->index ? NULL : ana_case_steps(c, index, m->waiting->thread);
-        m->others += index != m->waiting->index;
-        if (steps && steps->count)
-            m->turns[m->peers++] = (struct turns){.index = index, .steps = steps};
+        size_t index = ana_member(c->job, center, comm, i);
+        m->others += index != center;
+        if (index == SIZE_MAX || index == center || !ana_rank_waiting(c, index))
+            continue;
+        int64_t guess = ana_messages_sent(c, center, index) - ana_messages_sent(c, index, center);
+        m->turns[m->peers++] = (struct turns){.index = index, .owes = guess + waits_for_it(c, m, index)};
     }
-    for (size_t i = 0; i < m->peers; i++)
-        count_sent(m, &m->turns[i]);
+}
+
+/* Of many those who may owe most, and some of the others to compare with. */
+static void choose_some(struct center *m)
+{
+    qsort(m->turns, m->peers, sizeof *m->turns, by_owes);
+    for (size_t i = 0; m->peers > COMPARED && i < COMPARED; i++)
+        m->turns[i] = i < COMPARED / 2 ? m->turns[i * (m->peers - COMPARED / 2) / (COMPARED / 2)]
+                                       : m->turns[m->peers - COMPARED + i];
+    m->peers = m->peers < COMPARED ? m->peers : COMPARED;
+}
+
+static void find_peers(struct ana_case *c, struct center *m)
+{
+    find_members(c, m);
+    choose_some(m);
+    for (size_t i = 0; i < m->peers; i++) {
+        struct turns *t = &m->turns[i];
+        *t = (struct turns){.index = t->index, .steps = ana_case_steps(c, t->index, m->waiting->thread)};
+        count_sent(m, t);
+    }
     size_t part = 0; /* those that take part */
     for (size_t i = 0; i < m->peers; i++) {
         count_taken(m, &m->turns[i]);
@@ -152,12 +185,12 @@ static bool find_owed(struct ana_case *c, const struct ana_waiting *p, const str
 
 bool ana_find_owed(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->waiting_count; i++) {
+    for (size_t i = 0, centers = 0; i < c->waiting_count && centers < CENTERS; i++) {
         struct ana_waiting *p = &c->waiting[i];
         for (uint32_t k = 0; k < p->dependencies && p->blocked && ana_rank_knot(c, p->index); k++) {
             const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
             if (d->kind == ANA_DEPENDENCY_MESSAGE && d->peer == TRC_PEER_ANY && d->comm && d->met <= 0 &&
-                find_owed(c, p, d))
+                ++centers <= CENTERS && find_owed(c, p, d))
                 return true;
         }
     }

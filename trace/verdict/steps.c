@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNKS 2u /* of its events that are read: at least 65,000 where they are full */
+#define CHUNKS     2u   /* of its events that are read: at least 65,000 where they are full */
+#define RANKS_MOST 160u /* whose steps are read for one verdict */
 
 /* A number that is the same on all ranks for one place in the program. */
 static uint64_t place_of(const struct trc_file *file, uint64_t site)
@@ -110,6 +111,8 @@ const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_
     struct ana_steps **steps = &c->steps[waiting - c->waiting];
     if (*steps)
         return *steps;
+    if (c->steps_read++ >= RANKS_MOST)
+        return &none;
     *steps = calloc(1, sizeof **steps);
     if (!*steps) {
         c->memory = true;

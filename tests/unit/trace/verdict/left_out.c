@@ -74,6 +74,12 @@ static const struct {
      ANA_LIKELY,
      "2",
      "and rank 2 owes it"},
+    {"its message goes elsewhere than always",
+     {"x13 g x13 g x13", "x20 g x20 g x20 g", "x31 g x31 g x31 g", "x02 g x02 g x12"},
+     ANA_CLASS_UNMATCHED,
+     ANA_LIKELY,
+     "3",
+     "from where rank 3 has always sent to rank 0, it has now sent to rank 1"},
     {"a task is kept back: who has left owes nothing",
      {"t1 t3 r1 t1 r3 t3 r*", "q0 s0 q0 f", "q0", "q0 s0 q0 f"},
      ANA_CLASS_CYCLE,
@@ -121,6 +127,7 @@ static struct trc_sig sig_of_step(const char *step)
     }
     if (strchr("rqax", *step)) {
         sig.flags |= TRC_SIG_P2P_IN;
+        sig.received = 8;
         sig.source = rank_of(step[*step == 'x' ? 2 : 1]);
         sig.rtag = *step == 'a' ? TRC_TAG_ANY : *step == 'q' ? 2 : 1;
     }
