@@ -55,7 +55,7 @@ static inline void set_rank(size_t index, bool recycled, bool finalized)
 
 static inline void begin_test(void)
 {
-    match = ana_match_new((struct ana_match_sink){NULL, on_message, on_instance});
+    match = ana_match_new((struct ana_match_sink){NULL, on_message, on_instance, NULL});
     messages = instances = 0;
     memset(starts, 0, sizeof starts);
     for (int r = 0; r < RANKS; r++) {

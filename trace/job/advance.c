@@ -230,7 +230,7 @@ bool ana_analysis_start(struct ana_job *job)
     job->clocks = ana_clock_domains(job->clock);
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();
-    job->match = ana_match_new((struct ana_match_sink){job, ana_take_message, ana_take_instance});
+    job->match = ana_match_new((struct ana_match_sink){job, ana_take_message, ana_take_instance, ana_take_joined});
     job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
         !pass_open(job, &job->pass))
@@ -242,7 +242,7 @@ bool ana_analysis_start(struct ana_job *job)
     start_lanes(job);
     if (job->clocks < 2)
         return true;
-    struct ana_match_sink feed = {job->clock, feed_message, feed_instance};
+    struct ana_match_sink feed = {job->clock, feed_message, feed_instance, NULL};
     job->bounds_match = ana_match_new(feed);
     set_ranks(job, job->bounds_match);
     return job->bounds_match && pass_open(job, &job->bounds_pass);

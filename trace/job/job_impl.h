@@ -180,6 +180,8 @@ const char *ana_comm_kind(const struct trc_comm *comm);
 void ana_take_message(void *user, const struct ana_message *message);
 /* take.c: the same of collectives. */
 void ana_take_instance(void *user, const struct ana_instance *instance);
+/* take.c: the same of completions of nonblocking ones. */
+void ana_take_joined(void *user, const struct ana_joined *joined);
 
 /* advance.c */
 /* Starts the analysis of events anew, for the processes as they are now.  False: out of memory. */

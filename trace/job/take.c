@@ -44,6 +44,15 @@ void ana_take_message(void *user, const struct ana_message *message)
         ana_clock_add_message(job->clock, message);
 }
 
+void ana_take_joined(void *user, const struct ana_joined *joined)
+{
+    struct ana_job *job = user;
+    struct ana_wait_span span;
+    if (ana_late_to_begin(joined, &span))
+        take_wait(job, &span, &(struct ana_tally_note_wait){0});
+    ana_why_joined(&job->pass.why, joined);
+}
+
 static bool room_for_spans(struct ana_job *job, size_t n)
 {
     if (n <= job->spans)

@@ -20,6 +20,9 @@ struct ana_match *ana_match_new(struct ana_match_sink sink)
     ana_map_init(&match->channels, sizeof(struct ana_channel *));
     ana_map_init(&match->requests, sizeof(struct ana_open_request));
     ana_map_init(&match->instances, sizeof(struct ana_open_instance *));
+    ana_map_init(&match->joining, sizeof(struct ana_coll_request));
+    ana_map_init(&match->early, sizeof(struct ana_joined));
+    ana_map_init(&match->begun_colls, sizeof(struct ana_begun_coll));
     return match;
 }
 
@@ -31,6 +34,9 @@ void ana_match_free(struct ana_match *match)
     ana_map_free(&match->channels);
     ana_map_free(&match->requests);
     ana_map_free(&match->instances);
+    ana_map_free(&match->joining);
+    ana_map_free(&match->early);
+    ana_map_free(&match->begun_colls);
     ana_pool_free(&match->end_pool);
     ana_pool_free(&match->channel_pool);
     ana_pool_free(&match->instance_pool);
@@ -327,6 +333,7 @@ static void complete_request(struct ana_match *match, const struct ana_event *ev
                                     .foreign = route->does & ANA_DOES_FOREIGN};
     struct ana_pending request;
     if (!take_request(match, event, &request)) {
+        ana_coll_complete(match, event, finish.call);
         /* Started before the first event that is left, or its start was not kept; or not a message of ours at all. */
         bool lost = event->request == UINT64_MAX || match->process[index]->gap;
         if (flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED) && event->comm && lost)

@@ -29,13 +29,15 @@
 
 struct ana_match;
 
-/* Both may be NULL.  The structs are valid during the call only. */
+/* Each may be NULL.  The structs are valid during the call only. */
 struct ana_match_sink {
     void *user;
     /* Once both ends are complete; a send that nobody completed (yet) comes with flush, send_complete_ns INT64_MIN. */
     void (*on_message)(void *user, const struct ana_message *message);
     /* Once the last member has come. */
     void (*on_instance)(void *user, const struct ana_instance *instance);
+    /* After on_instance, for each member that completes a nonblocking one. */
+    void (*on_joined)(void *user, const struct ana_joined *joined);
 };
 
 struct ana_match_rank {

@@ -69,6 +69,8 @@ static void report_instance(struct ana_match *match, const struct ana_open_insta
                                     .arrivals = open->arrivals,
                                     .arrival = open->arrival};
     match->sink.on_instance(match->sink.user, &instance);
+    if (open->nonblocking && !open->mismatched && open->arrivals > 1 && match->sink.on_joined)
+        ana_coll_all_begun(match, open);
 }
 
 static void forget_instance(struct ana_match *match, struct ana_open_instance *open)
@@ -163,6 +165,8 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uin
         match->counts.incomplete++;
         return;
     }
+    if (event->sig->flags & TRC_SIG_START && match->sink.on_joined)
+        ana_coll_request(match, event, identity);
     bool bystander = event->comm->def.flags & TRC_COMM_INTER && event->sig->peer == TRC_PEER_NULL;
     struct ana_arrival arrival = {.index = event->index,
                                   .begin_ns = event->begin_ns,

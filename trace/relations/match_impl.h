@@ -2,6 +2,7 @@
 #ifndef ANA_MATCH_IMPL_H
 #define ANA_MATCH_IMPL_H
 
+#include "trace/format/opclass.h"
 #include "trace/relations/match.h"
 #include "trace/util/hash_map.h"
 #include "trace/util/pool.h"
@@ -104,6 +105,18 @@ struct ana_open_instance {
     struct ana_arrival *arrival;
 };
 
+/* The request of a nonblocking collective: value of match->joining. */
+struct ana_coll_request {
+    uint64_t identity, sequence;
+};
+
+/* A nonblocking collective that all have begun: value of match->begun_colls. */
+struct ana_begun_coll {
+    struct ana_arrival last, root; /* who began last; the root, its comm_rank -1: none */
+    enum trc_shape shape;
+    size_t left; /* members that have not completed it */
+};
+
 struct ana_match {
     struct ana_match_sink sink;
     struct ana_match_counts counts; /* what is open is added by ana_match_counts */
@@ -116,10 +129,13 @@ struct ana_match {
     uint32_t worlds;
 
     struct ana_pool end_pool, channel_pool, instance_pool;
-    struct ana_map channels;  /* struct ana_channel * by identity, source << 32 | destination, tag */
-    struct ana_map requests;  /* struct ana_open_request by index, thread, start number */
-    struct ana_map instances; /* struct ana_open_instance * by identity, sequence, 0 */
-    size_t sweep_at;          /* channels: when to look for unused ones */
+    struct ana_map channels;    /* struct ana_channel * by identity, source << 32 | destination, tag */
+    struct ana_map requests;    /* struct ana_open_request by index, thread, start number */
+    struct ana_map instances;   /* struct ana_open_instance * by identity, sequence, 0 */
+    struct ana_map joining;     /* struct ana_coll_request by index, thread, start number */
+    struct ana_map early;       /* struct ana_joined of those that not all have begun, by identity, sequence, index */
+    struct ana_map begun_colls; /* struct ana_begun_coll by identity, sequence, 0 */
+    size_t sweep_at;            /* channels: when to look for unused ones */
     uint64_t serial;
     struct ana_ends waiting; /* sends received but not complete, oldest first */
     uint64_t queued_sends, open_receives;
@@ -206,5 +222,13 @@ void ana_p2p_flush(struct ana_match *match);
 void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uint64_t identity);
 /* Frees the open collectives. */
 void ana_coll_free(struct ana_match *match);
+
+/* match_joined.c */
+/* Remembers the request of a nonblocking collective. */
+void ana_coll_request(struct ana_match *match, const struct ana_event *event, uint64_t identity);
+/* Notes that all have begun a nonblocking collective. */
+void ana_coll_all_begun(struct ana_match *match, const struct ana_open_instance *open);
+/* Takes the completion of a request that is no message's: of a nonblocking collective, perhaps. */
+void ana_coll_complete(struct ana_match *match, const struct ana_event *event, const struct trc_call *call);
 
 #endif

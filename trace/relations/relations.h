@@ -94,4 +94,15 @@ struct ana_instance {
     const struct ana_arrival *arrival; /* sorted by begin; valid during the callback */
 };
 
+/* A call that completed a nonblocking collective which all its ranks had begun by then. */
+struct ana_joined {
+    size_t index;
+    const struct trc_call *call; /* MPI_Wait .. */
+    int64_t begin_ns, end_ns;
+    uint32_t step; /* number of that call (ana_use.step) */
+    uint64_t comm_identity, sequence;
+    bool needs_all;            /* begun; else `needed`, or nobody */
+    struct ana_arrival needed; /* who began last of those that it needs; its own index: nobody */
+};
+
 #endif

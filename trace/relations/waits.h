@@ -10,6 +10,7 @@
  *   Late Broadcast   one-to-all: each rank, from its begin until the root has come
  *   Early Reduce     all-to-one: the root, from its begin until the last has come
  *   Early Scan       rank r, from its begin until the last of ranks 0..r has come
+ *   Of a nonblocking one it is the call that completes it, until the last of those that it needs had begun it.
  *
  * Never more than the call's own time.  A standard send of up to ANA_EAGER_BYTES whose call also waits for others
  * (MPI_Waitall, MPI_Sendrecv) never counts as held up by its receiver: every MPI sends those away at once. */
@@ -66,6 +67,16 @@ static inline size_t ana_waits_of_message(const struct ana_message *message, str
 {
     size_t n = ana_late_sender(message, &out[0]);
     return n + ana_late_receiver(message, &out[n]);
+}
+
+/* The time that a rank waited, in the call that completes a nonblocking collective, for another to begin it.  False: it
+ * did not wait. */
+static inline bool ana_late_to_begin(const struct ana_joined *j, struct ana_wait_span *out)
+{
+    int64_t end = ana_earlier(j->needed.begin_ns, j->end_ns);
+    *out = (struct ana_wait_span){ANA_LATE_IN_COLLECTIVE, j->index, j->needed.index, j->begin_ns, end, j->call,
+                                  j->needed.begin_ns,     j->step,  j->needed.step};
+    return j->needed.index != j->index && end > j->begin_ns;
 }
 
 /* The wait states of one collective; returns how many of out[] were filled, at most instance->arrivals.  Nonblocking

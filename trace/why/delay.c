@@ -152,6 +152,11 @@ void ana_why_instance(struct ana_why *why, const struct ana_instance *instance)
     ana_replay_instance(why, instance);
 }
 
+void ana_why_joined(struct ana_why *why, const struct ana_joined *joined)
+{
+    ana_replay_joined(why, joined);
+}
+
 void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle)
 {
     struct ana_delays *delays = why->delays;

@@ -4,6 +4,8 @@
 #include "trace/why/why.h"
 #include <stdlib.h>
 
+#define MOST_BEGUN 4096u
+
 /* Has the begin of a step kept, from when the step before is replayed on.  False: that is over. */
 static bool need_begin(const struct ana_why *why, size_t index, uint32_t number)
 {
@@ -77,11 +79,41 @@ static void add_prefix(struct ana_why *why, const struct ana_instance *instance)
     }
 }
 
+/* Remembers the meeting of a nonblocking collective for those who complete it. */
+static void keep_begun(struct ana_why *why, const struct ana_instance *instance)
+{
+    struct ana_map *begun = &why->delays->replay->begun;
+    if (begun->count >= MOST_BEGUN)
+        ana_map_free(begun);
+    struct ana_begun *kept = ana_map_add(begun, instance->comm_identity, instance->sequence, 0);
+    if (kept)
+        *kept = (struct ana_begun){add_meeting(why, instance), (uint32_t)instance->arrivals};
+}
+
+void ana_replay_joined(struct ana_why *why, const struct ana_joined *joined)
+{
+    struct ana_map *begun = &why->delays->replay->begun;
+    struct ana_begun *kept = ana_map_find(begun, joined->comm_identity, joined->sequence, 0);
+    if (joined->needs_all && kept && kept->meeting)
+        add_edge(why, joined->index, joined->step, (struct ana_edge){0, ANA_MEETING, kept->meeting});
+    else if (joined->needed.index != joined->index)
+        ana_replay_edge(why, joined->index, joined->step, joined->needed.index, joined->needed.step);
+    if (kept && --kept->left == 0)
+        ana_map_remove(begun, kept);
+}
+
 void ana_replay_instance(struct ana_why *why, const struct ana_instance *instance)
 {
     enum trc_shape shape = trc_opclass_shape(instance->call->opclass);
-    if (instance->nonblocking || instance->mismatched || instance->arrivals < 2)
+    if (instance->mismatched || instance->arrivals < 2)
         return;
+    if (instance->nonblocking) {
+        if (trc_opclass_category(instance->call->opclass) != TRC_CAT_COLLECTIVE)
+            return; /* on a stream */
+        if (shape == TRC_SHAPE_ALL || shape == TRC_SHAPE_TO_ROOT)
+            keep_begun(why, instance);
+        return;
+    }
     if (shape == TRC_SHAPE_PREFIX)
         add_prefix(why, instance);
     uint32_t meeting = shape == TRC_SHAPE_ALL || shape == TRC_SHAPE_TO_ROOT ? add_meeting(why, instance) : 0;

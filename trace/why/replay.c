@@ -12,6 +12,7 @@ struct ana_replay *ana_replay_new(size_t ranks, uint32_t room)
     struct ana_replay *replay = calloc(1, sizeof *replay);
     if (!replay)
         return NULL;
+    ana_map_init(&replay->begun, sizeof(struct ana_begun));
     replay->member_room = 1024;
     while (replay->member_room < room * ranks)
         replay->member_room *= 2;
@@ -37,6 +38,7 @@ void ana_replay_free(struct ana_replay *replay, size_t ranks)
     free(replay->rank);
     free(replay->segment);
     free(replay->stack);
+    ana_map_free(&replay->begun);
     free(replay->meeting);
     free(replay->member);
     free(replay);

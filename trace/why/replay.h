@@ -12,6 +12,7 @@
 #ifndef ANA_REPLAY_H
 #define ANA_REPLAY_H
 
+#include "trace/util/hash_map.h"
 #include "trace/why/delay.h"
 
 #define ANA_SHADOWS       8u
@@ -54,6 +55,11 @@ struct ana_member {
     uint32_t index, step;
 };
 
+/* A nonblocking collective that some of its ranks have still to complete. */
+struct ana_begun {
+    uint32_t meeting, left;
+};
+
 struct ana_replay_rank {
     uint32_t done;           /* steps that have been replayed */
     uint32_t edges;          /* so far */
@@ -69,7 +75,8 @@ struct ana_replay {
     struct ana_member *member;
     uint32_t meetings, meeting_room; /* so far; a power of two */
     uint64_t members, member_room;
-    uint32_t *stack; /* pairs of a rank and a step that it must come to */
+    struct ana_map begun; /* struct ana_begun by communicator, sequence, 0 */
+    uint32_t *stack;      /* pairs of a rank and a step that it must come to */
     struct ana_shadow shadow[ANA_SHADOWS];
     uint8_t *segment; /* by number - 1: the shadow that it is in, 0: none; as many as there were at the last choice */
     size_t segments;
@@ -112,6 +119,8 @@ bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t roo
 void ana_replay_edge(struct ana_why *why, size_t index, uint32_t step, size_t needs_index, uint32_t needs_step);
 /* Notes what the calls of a collective wait for. */
 void ana_replay_instance(struct ana_why *why, const struct ana_instance *instance);
+/* Notes what the completion of a nonblocking collective waits for. */
+void ana_replay_joined(struct ana_why *why, const struct ana_joined *joined);
 /* Notes that all ranks ended together, if they did: none left MPI_Finalize before the last had come to it. */
 void ana_replay_ends(struct ana_why *why);
 

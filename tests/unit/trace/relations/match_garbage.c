@@ -23,6 +23,15 @@ static void check_instance(void *user, const struct ana_instance *in)
         CHECK(in->arrival[i].begin_ns >= in->arrival[i - 1].begin_ns, "sorted");
 }
 
+static void check_joined(void *user, const struct ana_joined *joined)
+{
+    struct ana_wait_span span;
+    (void)user;
+    CHECK(joined->index < 4 * RANKS && joined->needed.index < 4 * RANKS, "%zu needs %zu", joined->index,
+          joined->needed.index);
+    ana_late_to_begin(joined, &span);
+}
+
 static int64_t some_time(void)
 {
     return rand() % 50 == 0 ? (int64_t)1e18 * (rand() % 3 - 1) : rand() % 10000;
@@ -75,7 +84,8 @@ static void run(unsigned seed)
     };
     uint64_t reported = 0, ends = 0;
     srand(seed);
-    struct ana_match *m = ana_match_new((struct ana_match_sink){&reported, check_message, check_instance});
+    struct ana_match *m =
+        ana_match_new((struct ana_match_sink){&reported, check_message, check_instance, check_joined});
     for (int i = 0; i < RANKS; i++) {
         struct ana_match_rank rank = {(uint32_t)(i / 4), i % 4, rand() % 6 == 0, rand() % 2, rand() % 4 == 0};
         CHECK(ana_match_set_rank(m, (size_t)i, &rank), "rank");

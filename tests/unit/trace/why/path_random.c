@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum { MOST = 6, ACTIONS = 40000 };
-enum kind { SEND, SSEND, MEET, BCAST, REDUCE, SCAN, KINDS };
+enum kind { SEND, SSEND, MEET, BCAST, REDUCE, SCAN, BEGIN, KINDS }; /* BEGIN: a nonblocking MEET, completed at once */
 
 /* What happens next, to some ranks or all: each first computes for a while. */
 struct action {
@@ -16,6 +16,7 @@ struct action {
     int from, to; /* of a message; root */
     uint64_t site;
     int64_t work_ns[MOST], own_ns; /* before it; of the call itself */
+    int64_t more_ns[MOST];         /* work between the begin of a nonblocking one and its completion */
 };
 
 /* One call of a rank. */
@@ -56,6 +57,8 @@ static void make_program(uint64_t seed, int ranks, int actions)
         a->own_ns = 1000 + draw(&seed, 5000);
         for (int r = 0; r < ranks; r++)
             a->work_ns[r] = 1 + draw(&seed, 1000000) * (r == 1 && a->site & 0x10 ? 3 : 1);
+        for (int r = 0; r < ranks && a->kind == BEGIN; r++)
+            a->more_ns[r] = 1 + draw(&seed, 800000);
     }
 }
 
@@ -95,7 +98,7 @@ static void wait_for(struct call *call, int by, const struct call *other)
         return;
     call->release_ns = other->begin_ns;
     call->by = by;
-    call->by_call = program.calls[by];
+    call->by_call = (int)(other - program.call[by]);
 }
 
 static void leave(int rank, struct call *call, int64_t own_ns)
@@ -123,6 +126,17 @@ static int64_t run(const struct change *change)
             leave(a->to, call[a->to], own_ns);
             continue;
         }
+        struct call *begun[MOST];
+        for (int r = 0; r < ranks && a->kind == BEGIN; r++) {
+            begun[r] = call[r];
+            leave(r, call[r], own_ns);
+        }
+        for (int r = 0; r < ranks && a->kind == BEGIN; r++) {
+            call[r] = come(r, a->site + 1, a->more_ns[r], change);
+            for (int q = 0; q < ranks; q++)
+                if (q != r)
+                    wait_for(call[r], q, begun[q]);
+        }
         for (int r = 0; r < ranks; r++)
             for (int q = 0; q < ranks; q++)
                 if (q != r && (a->kind == MEET || (a->kind == BCAST && q == a->from) ||
@@ -142,7 +156,7 @@ static int64_t run(const struct change *change)
 
 static void write_call(struct tb *tb, int rank, const struct action *a, const struct call *call, uint64_t sequence)
 {
-    static const enum tb_call calls[] = {TB_SEND, TB_SSEND, TB_ALLREDUCE, TB_BCAST, TB_REDUCE, TB_SCAN};
+    static const enum tb_call calls[] = {TB_SEND, TB_SSEND, TB_ALLREDUCE, TB_BCAST, TB_REDUCE, TB_SCAN, TB_IALLREDUCE};
     bool receives = a->kind < MEET && rank == a->to;
     struct trc_sig sig = tb_sig(receives ? TB_RECV : calls[a->kind]);
     sig.comm = TB_WORLD;
@@ -160,7 +174,15 @@ static void write_call(struct tb *tb, int rank, const struct action *a, const st
         sig.tag = a->kind;
     }
     sig.sent = sig.received = 8;
-    tb_event(tb, 0, &sig, call->begin_ns, call->end_ns, (struct tb_more){.sequence = sequence});
+    sig.flags |= a->kind == BEGIN ? TRC_SIG_START : 0;
+    uint64_t request = tb_event(tb, 0, &sig, call->begin_ns, call->end_ns, (struct tb_more){.sequence = sequence});
+    if (a->kind != BEGIN)
+        return;
+    struct trc_sig wait = tb_sig(TB_WAIT);
+    wait.site = call[1].site;
+    tb_event(tb, 0, &wait, call[1].begin_ns, call[1].end_ns, (struct tb_more){0});
+    sig.flags = TRC_SIG_COMPLETE;
+    tb_sub(tb, 0, &sig, (struct tb_more){.request = request});
 }
 
 static struct ana_job *write_job(void)
@@ -175,8 +197,10 @@ static struct ana_job *write_job(void)
         const struct action *a = &program.action[i];
         sequence += a->kind >= MEET;
         for (int r = 0; r < p.ranks; r++)
-            if (a->kind >= MEET || r == a->from || r == a->to)
-                write_call(p.tb[r], r, a, &program.call[r][next[r]++], sequence);
+            if (a->kind >= MEET || r == a->from || r == a->to) {
+                write_call(p.tb[r], r, a, &program.call[r][next[r]], sequence);
+                next[r] += a->kind == BEGIN ? 2 : 1;
+            }
     }
     return planted_open(&p);
 }
@@ -258,7 +282,7 @@ int main(void)
 {
     uint32_t priced = 0;
     for (int r = 0; r < MOST; r++)
-        program.call[r] = calloc(ACTIONS, sizeof *program.call[r]);
+        program.call[r] = calloc(2 * ACTIONS, sizeof *program.call[r]);
     for (uint64_t seed = 1; seed <= 150; seed++)
         priced += one(seed, 2 + (int)(seed % (MOST - 1)), 20 + (int)(seed * 7 % 400), true);
     CHECK(priced > 150, "%u prices", priced);
