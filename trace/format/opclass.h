@@ -52,7 +52,6 @@ enum trc_agreed {
     FACT(LOCAL)    /* it concerns this process alone: that it ended is no sign of progress */                          \
     FACT(EDGE)     /* it starts or ends MPI: long in any job */                                                        \
     FACT(POLLS)    /* it asks and returns: programs call it in loops */                                                \
-    FACT(PARTNER)  /* a thread inside waits for the partners of messages, requests or a window */                      \
     FACT(LATE)     /* late senders and receivers are found in its calls */                                             \
     FACT(RECEIVES) /* it may end a receive */                                                                          \
     FACT(SYNC)     /* its message is complete no earlier than it is received */                                        \

@@ -286,7 +286,11 @@ bool ana_case_waiting(struct ana_case *c);
 /* patience.c: how long, in ns, what is not proven must have lasted here: hang_ns, or twice as long as those who wait have
  * ever waited in such a call. */
 int64_t ana_patience(const struct ana_case *c);
-/* waiting.c: finds out what a waiting operation depends on, once. */
+
+/* dependencies.c */
+/* Whether a thread inside this call waits for the partners of messages, requests or a window. */
+bool ana_waits_for_partners(const struct trc_call *call);
+/* Finds out what a waiting operation depends on, once. */
 void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
 
 /* last_events.c */

@@ -24,11 +24,10 @@ static void test_rows(void)
         enum trc_category category = trc_opclass_category(opclass);
         const char *text = trc_opclass_text(opclass);
         bool waits = trc_opclass_is(opclass, TRC_FACT_WAITS), polls = trc_opclass_is(opclass, TRC_FACT_POLLS);
-        bool partner = trc_opclass_is(opclass, TRC_FACT_PARTNER);
+        bool receives = trc_opclass_is(opclass, TRC_FACT_RECEIVES);
         CHECK(category > TRC_CAT_COMPUTE && category < TRC_CATEGORIES, "%s: no call's category", text);
-        CHECK(waits || !(polls || partner || trc_opclass_has_wait_states(opclass)), "%s waits and does not", text);
-        CHECK(!polls || !partner, "%s returns at once and waits for a partner", text);
-        CHECK(!trc_opclass_is(opclass, TRC_FACT_RECEIVES) || partner, "%s receives from nobody", text);
+        CHECK(waits || !(polls || receives || trc_opclass_has_wait_states(opclass)), "%s waits and does not", text);
+        CHECK(!polls || !receives, "%s returns at once and waits for a partner", text);
         CHECK(!trc_opclass_is_rooted(opclass) || category == TRC_CAT_COLLECTIVE, "%s has a root", text);
         CHECK(trc_opclass_agreed(opclass) == TRC_AGREED_NOTHING || category == TRC_CAT_COLLECTIVE, "%s agrees", text);
         CHECK(!trc_opclass_is(opclass, TRC_FACT_ENQUEUES) || category == TRC_CAT_NCCL, "%s enqueues", text);
