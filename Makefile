@@ -96,9 +96,9 @@ $(BUILD)/tests/unit/interpose/%: $(BUILD)/tests/unit/interpose/%.o $(SUPPORT_OBJ
 	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS) -lpthread -Wl,--export-dynamic-symbol=mpi_fortran_*
 
 MPICC  ?= mpicc
-$(BUILD)/workloads/%: workloads/%.c $(wildcard workloads/*.h)
+$(BUILD)/workloads/%: workloads/%.c $(wildcard workloads/*.h include/*.h)
 	@mkdir -p $(@D)
-	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -o $@ $< -lpthread -lm
+	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -Iinclude -o $@ $< -lpthread -lm
 workloads: $(WORK_BIN)
 
 # The GPU double: look-alikes of libcudart and libnccl for machines without a GPU, in a folder for LD_LIBRARY_PATH; and

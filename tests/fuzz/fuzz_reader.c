@@ -27,7 +27,7 @@ static void read_records(struct trc_cursor *cursor)
     while (trc_next(cursor, &record) == TRC_OK) {
         check(n++ < RECORDS_MAX, "a cursor that does not end");
         check(record.begin <= record.end, "a record that ends before it begins");
-        check((record.sig == NULL) == (record.kind == TRC_RECORD_LOST || record.kind == TRC_RECORD_SAID),
+        check((record.sig == NULL) == (record.kind != TRC_RECORD_EVENT && record.kind != TRC_RECORD_FOLD),
               "a record without a signature");
         check(record.request_thread < TRC_MAX_THREADS, "an impossible thread");
         sum += record.sig ? record.sig->site : record.count;
@@ -44,6 +44,7 @@ static void read_definitions(const struct trc_file *file)
             sum += (size_t)trc_comm_world_rank(comm, r, r & 1);
         sum += comm && comm->name ? strlen(comm->name) : 0;
         sum += trc_object(file, id) != NULL;
+        sum += trc_region(file, id) ? strlen(trc_region(file, id)) : 0;
         sum += trc_kernel(file, id) ? strlen(trc_kernel(file, id)) : 0;
     }
     for (size_t i = 0; i < trc_threads(file); i++) {
@@ -80,6 +81,7 @@ static void read_file(int fd, const char *path, size_t size)
         read_records(first);
         read_operations(file);
         trc_cursor_want_said(last);
+        trc_cursor_want_regions(last);
         trc_cursor_seek(last, trc_head(file)->start.ticks + 100);
         read_records(last);
         sum += trc_refresh(file);

@@ -46,7 +46,9 @@
  *                   bytes as are kept.  It stands before the FOLD of a control round (Horovod's negotiation) and
  *                   holds for every later FOLD of the same kind of call on the same communicator, until the next
  *                   SAID of these.  Not counted in trc_chunk.records
- *   5 .. 7          for later versions: varint n, then n bytes.  Readers step over it
+ *   5  REGION       varint n, then n bytes: a region of the program's own begins or ends (format_items.h).  It does not
+ *                   move the time base.  Not counted in trc_chunk.records
+ *   6, 7            for later versions: varint n, then n bytes.  Readers step over it
  *   8+i             event of signature i; what follows depends on that signature's flags, in this order:
  *                     unless SUB:  varint gap (begin - time base), varint duration.  Then the time base becomes the
  *                                  end of this event, unless the signature is NESTED.
@@ -68,6 +70,7 @@
 
 #include "trace/format/format_data.h"
 #include "trace/format/format_gpu.h"
+#include "trace/format/format_items.h"
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
@@ -393,8 +396,9 @@ enum trc_def_type {
     TRC_DEF_DATA = 11,  /* format_data.h: what messages and collectives move, `id` */
     TRC_DEF_LEFT = 12,  /* `id` objects, made by call a at site b, were not freed by MPI_Finalize; text = their kind */
     TRC_DEF_RANKS = 13, /* list of ranks `id`: a x int32 world ranks (-1 = not in this world) */
-    TRC_DEF_NEIGHBORS = 14 /* communicator `id`, a topology: TRC_DEF_RANKS of those that this rank gets from (a) and
+    TRC_DEF_NEIGHBORS = 14, /* communicator `id`, a topology: TRC_DEF_RANKS of those that this rank gets from (a) and
                               sends to (b) in neighbourhood collectives, without MPI_PROC_NULL */
+    TRC_DEF_REGION = 15     /* region `id`: text = the name that the program gives it */
 };
 
 struct trc_def {
@@ -476,25 +480,5 @@ _Static_assert(sizeof(struct trc_chunk) + sizeof(struct trc_gpu_head) + TRC_GPU_
                "the operations are one chunk");
 _Static_assert(sizeof(struct trc_def) == 32 && sizeof(struct trc_def_comm) == 40 && sizeof(struct trc_def_stack) == 16,
                "definitions");
-
-/* What SAID holds.  Words are 64 bits; of a round, those that this rank put in, then as many that came out. */
-enum trc_said_kind {
-    TRC_SAID_AND = 1,     /* bitwise and over all ranks */
-    TRC_SAID_OR = 2,      /* bitwise or */
-    TRC_SAID_REQUEST = 3, /* this rank's list, gathered by the root (the root sends none) */
-    TRC_SAID_RESPONSE = 4 /* the root's list, as all ranks have it */
-};
-#define TRC_SAID_WORDS 64u    /* more are no control round */
-#define TRC_SAID_KEPT  16384u /* bytes of a list that are kept */
-
-enum trc_item {
-    TRC_ITEM_END = 0,
-    TRC_ITEM_SIG = 1,
-    TRC_ITEM_FOLD = 2,
-    TRC_ITEM_LOST = 3,
-    TRC_ITEM_SAID = 4,
-    TRC_ITEM_EVENT = 8
-};
-#define TRC_ITEM_MAX 192u /* no item but SAID is longer; a writer opens a new chunk when less room is left */
 
 #endif

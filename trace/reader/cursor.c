@@ -30,6 +30,11 @@ void trc_cursor_want_said(struct trc_cursor *cursor)
     cursor->want_said = true;
 }
 
+void trc_cursor_want_regions(struct trc_cursor *cursor)
+{
+    cursor->want_regions = true;
+}
+
 /* ---- from chunk to chunk ----------------------------------------------------------------------------------------- */
 
 static const struct trc_event_ref *ref_from(const struct trc_cursor *cursor, uint64_t sequence)

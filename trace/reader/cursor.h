@@ -16,7 +16,7 @@ struct trc_chunk_sig {
 struct trc_cursor {
     struct trc_file *file;
     uint32_t thread;
-    bool want_said;
+    bool want_said, want_regions;
 
     /* The chunk. */
     bool inside;            /* in one; else `known` is the last one done with (magic 0: none yet) */

@@ -161,10 +161,11 @@ static void define_object(struct trc_file *file, const struct trc_def *def, cons
         free(kept);
 }
 
-static void define_kernel(struct trc_file *file, const struct trc_def *def, const char *text)
+/* A kernel or a region: a name for its id. */
+static void define_text(struct trc_table *table, const struct trc_def *def, const char *text)
 {
     char *name = text_copy(text, def->text_bytes);
-    if (name && !trc_table_add(&file->kernels, def->id, name))
+    if (name && !trc_table_add(table, def->id, name))
         free(name);
 }
 
@@ -255,7 +256,10 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
         define_site(file, def, payload, def->text_bytes);
         break;
     case TRC_DEF_KERNEL:
-        define_kernel(file, def, payload);
+        define_text(&file->kernels, def, payload);
+        break;
+    case TRC_DEF_REGION:
+        define_text(&file->regions, def, payload);
         break;
     case TRC_DEF_DATA:
         trc_define_data(file, def, payload, size);
@@ -385,6 +389,7 @@ bool trc_defs_refresh(struct trc_file *file)
     table_seal(&file->objects);
     table_seal(&file->sites);
     table_seal(&file->kernels);
+    table_seal(&file->regions);
     table_seal(&file->data);
     table_seal(&file->left);
     table_seal(&file->ranks);
@@ -401,6 +406,7 @@ void trc_defs_free(struct trc_file *file)
     table_free(&file->objects);
     table_free(&file->sites);
     table_free(&file->kernels);
+    table_free(&file->regions);
     table_free(&file->data);
     table_free(&file->left);
     table_free(&file->ranks);
@@ -455,6 +461,11 @@ const struct trc_object *trc_object(const struct trc_file *file, uint32_t id)
 const char *trc_kernel(const struct trc_file *file, uint32_t id)
 {
     return trc_table_find(&file->kernels, id);
+}
+
+const char *trc_region(const struct trc_file *file, uint32_t id)
+{
+    return trc_table_find(&file->regions, id);
 }
 
 void trc_site(const struct trc_file *file, uint64_t address, const char **function, const char **module)

@@ -277,31 +277,6 @@ static void dump_live(const struct trc_file *file, size_t i, FILE *out)
                     peers[k].received_bytes);
 }
 
-static const char *const said_name[] = {
-    [TRC_SAID_AND] = "and", [TRC_SAID_OR] = "or", [TRC_SAID_REQUEST] = "request", [TRC_SAID_RESPONSE] = "response"};
-
-/* Writes the words of a round in hexadecimal, those that went in and those that came out; of lists, their entries. */
-static void dump_said(const struct trc_record *record, FILE *out)
-{
-    const struct trc_words *said = &record->said;
-    bool known = said->kind < sizeof said_name / sizeof *said_name && said_name[said->kind];
-    fprintf(out, "SAID %s comm=%" PRIu32 " sequence=%" PRIu64 " round=%" PRIu64 " size=%" PRIu64,
-            known ? said_name[said->kind] : "?", said->comm, record->sequence, said->round, said->size);
-    if (said->kind == TRC_SAID_AND || said->kind == TRC_SAID_OR) {
-        for (size_t i = 0; i + 8 <= said->kept; i += 8) {
-            uint64_t word;
-            memcpy(&word, said->bytes + i, sizeof word);
-            fprintf(out, "%s%" PRIx64, i == 0 ? " in=" : i * 2 == said->kept ? " out=" : ",", word);
-        }
-    } else {
-        fputs(" text=", out);
-        for (size_t i = 0; i < said->kept; i++)
-            if (said->bytes[i] > ' ' && said->bytes[i] < 0x7f)
-                fputc(said->bytes[i], out);
-    }
-    fputc('\n', out);
-}
-
 static void dump_record(const struct trc_file *file, size_t thread, const struct trc_record *record, FILE *out)
 {
     double begin = trc_dump_since(file, record->begin);
@@ -312,7 +287,11 @@ static void dump_record(const struct trc_file *file, size_t thread, const struct
         return;
     }
     if (record->kind == TRC_RECORD_SAID) {
-        dump_said(record, out);
+        trc_dump_said(record, out);
+        return;
+    }
+    if (trc_is_region(record->kind)) {
+        trc_dump_region(file, record, out);
         return;
     }
     put_sig(file, out, record->sig);
@@ -344,6 +323,7 @@ enum trc_status trc_dump(struct trc_file *file, FILE *out)
         if (!cursor)
             return TRC_BAD;
         trc_cursor_want_said(cursor);
+        trc_cursor_want_regions(cursor);
         struct trc_record record;
         while (trc_next(cursor, &record) == TRC_OK)
             dump_record(file, i, &record, out);

@@ -41,6 +41,13 @@ static void dump_objects(const struct trc_file *file, FILE *out)
     }
 }
 
+static void dump_regions(const struct trc_file *file, FILE *out)
+{
+    for (size_t i = 0; i < file->regions.sealed; i++)
+        fprintf(out, "region %" PRIu64 ": %s\n", file->regions.entries[i].key,
+                (const char *)file->regions.entries[i].value);
+}
+
 static void dump_data(const struct trc_file *file, FILE *out)
 {
     for (size_t i = 0; i < file->data.sealed; i++) {
@@ -139,6 +146,7 @@ void trc_dump_definitions(const struct trc_file *file, FILE *out)
 {
     dump_objects(file, out);
     dump_data(file, out);
+    dump_regions(file, out);
     dump_facts_and_stacks(file, out);
     dump_gpu(file, out);
 }

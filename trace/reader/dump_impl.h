@@ -41,4 +41,9 @@ double trc_dump_since(const struct trc_file *file, uint64_t ticks);
 /* dump_definitions.c: prints the definitions, facts and stacks, and the operations on devices. */
 void trc_dump_definitions(const struct trc_file *file, FILE *out);
 
+/* dump_items.c: writes what was said in a round. */
+void trc_dump_said(const struct trc_record *record, FILE *out);
+/* dump_items.c: writes that a region begins, ends or is open. */
+void trc_dump_region(const struct trc_file *file, const struct trc_record *record, FILE *out);
+
 #endif

@@ -104,7 +104,7 @@ struct trc_file {
 
     struct trc_gpu *gpu; /* NULL: no table */
 
-    struct trc_table comms, objects, sites, kernels, data, left, ranks;
+    struct trc_table comms, objects, sites, kernels, regions, data, left, ranks;
     struct trc_fact_def **facts; /* sorted by key */
     size_t fact_count, fact_room;
     uint64_t facts_seen;

@@ -230,6 +230,37 @@ static enum trc_step take_said(struct trc_cursor *cursor, struct trc_bytes *byte
     return TRC_STEP_SAID;
 }
 
+static enum trc_step take_region(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
+                                 const char **why)
+{
+    uint64_t length, what, id, last, time = cursor->base;
+    if (!trc_get_varint(bytes, &length) || length > (uint64_t)(bytes->end - bytes->at))
+        return TRC_STEP_SHORT;
+    struct trc_bytes body = {bytes->at, bytes->at + length};
+    bool whole = trc_get_varint(&body, &what) && trc_get_varint(&body, &id) && trc_get_varint(&body, &last);
+    if (!whole || what < TRC_REGION_BEGIN || what > TRC_REGION_OPEN || id > UINT32_MAX ||
+        (what == TRC_REGION_OPEN && (last < 1 || last > TRC_REGIONS_DEEP))) {
+        *why = "a region that makes no sense";
+        return TRC_STEP_BAD;
+    }
+    if (what != TRC_REGION_OPEN && __builtin_add_overflow(cursor->base, last, &time)) {
+        *why = "an impossible time";
+        return TRC_STEP_BAD;
+    }
+    static const enum trc_record_kind kind[] = {
+        [TRC_REGION_BEGIN] = TRC_RECORD_BEGIN, [TRC_REGION_END] = TRC_RECORD_END, [TRC_REGION_OPEN] = TRC_RECORD_OPEN};
+    bytes->at += length;
+    cursor->in_row = cursor->row_settled = false;
+    *out = (struct trc_record){.kind = kind[what],
+                               .begin = time,
+                               .end = time,
+                               .count = what == TRC_REGION_OPEN ? last : 1,
+                               .sequence = id,
+                               .request_thread = cursor->thread,
+                               .request = UINT64_MAX};
+    return TRC_STEP_SAID;
+}
+
 struct trc_record trc_item_lost(const struct trc_cursor *cursor, uint64_t end, uint64_t count)
 {
     return (struct trc_record){.kind = TRC_RECORD_LOST,
@@ -264,6 +295,10 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
     case TRC_ITEM_SAID:
         if (cursor->want_said)
             return take_said(cursor, bytes, out, why);
+        break;
+    case TRC_ITEM_REGION:
+        if (cursor->want_regions)
+            return take_region(cursor, bytes, out, why);
         break;
     default:
         break;

@@ -110,6 +110,8 @@ struct trc_ranks {
 const struct trc_ranks *trc_ranks(const struct trc_file *file, uint32_t id);
 /* Name of a kernel as the compiler mangled it; NULL if it is not defined. */
 const char *trc_kernel(const struct trc_file *file, uint32_t id);
+/* Name of a region of the program's own; NULL if it is not defined. */
+const char *trc_region(const struct trc_file *file, uint32_t id);
 /* What a message or collective moves (trc_sig.object): [0] what is sent, [1] what is received. */
 struct trc_data {
     const char *signature[2]; /* of the datatype, as in format.h; "" none, or not known */
@@ -192,8 +194,21 @@ size_t trc_event_chunks(const struct trc_file *file);
 /* Chunk i < trc_event_chunks(file) as the last refresh saw it. */
 struct trc_chunk_info trc_event_chunk(const struct trc_file *file, size_t i);
 
-/* Items of one thread in order. */
-enum trc_record_kind { TRC_RECORD_EVENT, TRC_RECORD_FOLD, TRC_RECORD_LOST, TRC_RECORD_SAID };
+/* Items of one thread in order.  The last three are of regions: one begins, ends, is open where a chunk begins. */
+enum trc_record_kind {
+    TRC_RECORD_EVENT,
+    TRC_RECORD_FOLD,
+    TRC_RECORD_LOST,
+    TRC_RECORD_SAID,
+    TRC_RECORD_BEGIN,
+    TRC_RECORD_END,
+    TRC_RECORD_OPEN
+};
+/* Whether it is of a region (format_items.h). */
+static inline bool trc_is_region(enum trc_record_kind kind)
+{
+    return kind >= TRC_RECORD_BEGIN;
+}
 /* What was said in a control round (format.h, SAID). */
 struct trc_words {
     uint32_t kind; /* enum trc_said_kind, or one of a later version */
@@ -211,9 +226,9 @@ struct trc_note {
 struct trc_record {
     enum trc_record_kind kind;
     uint32_t request_thread;   /* START, COMPLETE: thread whose start number follows */
-    const struct trc_sig *sig; /* until the next trc_next on this cursor; NULL for LOST and SAID */
-    uint64_t count;            /* FOLD: polls; LOST: records; else 1 */
-    uint64_t sequence;         /* COLL, SAID */
+    const struct trc_sig *sig; /* until the next trc_next on this cursor; NULL but for EVENT and FOLD */
+    uint64_t count;            /* FOLD: polls; LOST: records; OPEN: regions open, itself included; else 1 */
+    uint64_t sequence;         /* COLL, SAID; of a region: its id */
     uint64_t request;          /* START, COMPLETE: start number; UINT64_MAX unknown */
     struct trc_note *note;     /* of sig, as long as that; EVENT and FOLD only */
     uint64_t begin, end;       /* ticks; of a SUB item: those of its event */
@@ -228,6 +243,8 @@ struct trc_cursor *trc_cursor_open(struct trc_file *file, size_t thread);
 void trc_cursor_close(struct trc_cursor *cursor);
 /* Makes the cursor deliver SAID items, which it steps over otherwise.  They come before the FOLD of their round. */
 void trc_cursor_want_said(struct trc_cursor *cursor);
+/* Makes the cursor deliver regions, which it steps over otherwise. */
+void trc_cursor_want_regions(struct trc_cursor *cursor);
 /* Moves to the first chunk that holds anything at or after `ticks`. */
 void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks);
 /* Reads the next item.  Items come as they were written: ends rise, but for the FOLDs of one row, which overlap; a

@@ -161,7 +161,8 @@ static void make_events(const struct source *source, struct lane *lane, size_t n
     }
 }
 
-/* Drops the lane's items that do not overlap the time range; returns how many are left. */
+/* Drops the lane's items that do not overlap the time range; returns how many are left.  Regions that begin or end
+ * before it stay: they say what is open in it. */
 static size_t clip_items(const struct ana_merge *merge, struct lane *lane, size_t n)
 {
     size_t kept = 0;
@@ -169,7 +170,8 @@ static size_t clip_items(const struct ana_merge *merge, struct lane *lane, size_
         const struct ana_event *event = &lane->event[i];
         if (event->begin_ns >= merge->end_ns && !is_nested(event) && !is_sub(event)) {
             lane->ended = true;
-        } else if (event->end_ns >= merge->begin_ns && event->begin_ns < merge->end_ns) {
+        } else if ((event->end_ns >= merge->begin_ns || trc_is_region(event->kind)) &&
+                   event->begin_ns < merge->end_ns) {
             lane->event[kept] = *event;
             lane->record[kept++] = lane->record[i];
         }
@@ -231,6 +233,7 @@ static bool add_lane(struct ana_merge *merge, size_t index, size_t thread)
     }
     if (merge->begin_ns != INT64_MIN)
         trc_cursor_seek(cursor, ana_clock_ticks(merge->clock, index, merge->begin_ns));
+    trc_cursor_want_regions(cursor);
     lane->cursor = cursor;
     lane->index = (uint32_t)index;
     lane->thread = (uint32_t)thread;

@@ -1,5 +1,6 @@
 /* Streams: the slow paths of the record path. */
 #include "trace/format/uses.h"
+#include "trace/writer/region.h"
 #include "trace/writer/stream.h"
 
 #define RESERVED_ROWS 40u /* kept for calls that have none */
@@ -181,6 +182,7 @@ bool trc_stream_room_slow(struct trc_stream *stream)
     chunk->earlier = stream->earlier;
     chunk->first_start = stream->page->thread.starts;
     __atomic_store_n(&chunk->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    trc_stream_regions(stream);
     return true;
 }
 

@@ -83,6 +83,7 @@ struct trc_stream {
     uint32_t folds;
     uint32_t in_row; /* the last item is a FOLD: the next one shares its time base, fold_base, even if none is open */
     struct trc_fold fold[TRC_OPEN_FOLDS];
+    const struct trc_regions *regions; /* that the thread is in; NULL: not known */
     uint32_t rows_used;
     struct trc_row overflow_row; /* private: counts that no row could take */
     struct trc_sig_state state[TRC_SIGS];

@@ -1,0 +1,13 @@
+/* Names of regions, each under one number for as long as the process lives. */
+#ifndef IPO_REGION_NAMES_H
+#define IPO_REGION_NAMES_H
+
+#include "interpose/base/ours.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Writes the definition of a region into the trace, unless it is there already.  Record path: that it is there costs one
+ * load.  Only while there is a file; keeps errno. */
+void ipo_region_define(uint32_t number);
+
+#endif
