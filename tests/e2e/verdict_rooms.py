@@ -44,8 +44,8 @@ def debugger():
 
 
 for name, ranks, want in (
-        ("win_lock", 4, hung(CYCLE, [1], says="rank 1 called MPI_Win_lock (exclusive) on a window of 4 for rank 0")),
-        ("win_shared", 4, hung(CYCLE, [1], says="rank 1 called MPI_Win_lock (shared) on a window of 4 for rank 0")),
+        ("win_lock", 4, hung(CYCLE, [1], says="rank 1 called MPI_Win_lock (MPI_LOCK_EXCLUSIVE) on a window of 4 for rank 0")),
+        ("win_shared", 4, hung(CYCLE, [1], says="rank 1 called MPI_Win_lock (MPI_LOCK_SHARED) on a window of 4 for rank 0")),
         ("win_lock_order", 4, hung(CYCLE, [1, 2])),
         ("win_fence", 4, hung(MISSING, [2], says="on that window")),
         ("win_post", 4, hung(MISSING, [1])),

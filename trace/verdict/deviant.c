@@ -2,7 +2,6 @@
  * for something else, or has sent it fewer messages than they have. */
 #include "trace/util/hash.h"
 #include "trace/verdict/verdict_impl.h"
-#include <stdlib.h>
 
 /* What a rank is in, so that ranks at one place are equal. */
 static struct ana_agreed place_of(struct ana_case *c, size_t index)
@@ -28,25 +27,22 @@ static bool find_most(struct ana_case *c, const struct ana_agreed *all, size_t n
 /* Writes those of `n` peers that stand elsewhere than most of them; returns how many. */
 static size_t find_elsewhere(struct ana_case *c, const size_t *peer, size_t n, size_t *out)
 {
-    struct ana_agreed *place = calloc(n, sizeof *place), most;
+    struct ana_agreed *place = ana_case_keep(c, n * sizeof *place), most;
     size_t found = 0;
-    c->memory |= !place;
     for (size_t i = 0; place && i < n; i++)
         place[i] = place_of(c, peer[i]);
     bool known = place && find_most(c, place, n, &most);
     for (size_t i = 0; known && i < n; i++)
         if (!ana_agree(&place[i], &most))
             out[found++] = peer[i];
-    free(place);
     return found;
 }
 
 /* Writes those of `n` peers that have sent fewer messages to `center` than most of them; returns how many. */
 static size_t find_sent_less(struct ana_case *c, size_t center, const size_t *peer, size_t n, size_t *out)
 {
-    struct ana_agreed *sent = calloc(n, sizeof *sent), most;
+    struct ana_agreed *sent = ana_case_keep(c, n * sizeof *sent), most;
     size_t found = 0;
-    c->memory |= !sent;
     for (size_t i = 0; sent && i < n; i++) /* -1, which is not known, is ANA_AGREES_WITH_ALL */
         sent[i].term[0] = (uint64_t)ana_messages_sent(c, peer[i], center);
     bool known = sent && find_most(c, sent, n, &most);
@@ -60,7 +56,6 @@ static size_t find_sent_less(struct ana_case *c, size_t center, const size_t *pe
     if (found)
         ana_case_fact(
             c, (struct ana_fact){ANA_SAY_SENT_FEWER, .who = ana_ranks_at(out, found), .others = ana_one_rank(center)});
-    free(sent);
     return found;
 }
 

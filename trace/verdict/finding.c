@@ -64,8 +64,7 @@ void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks)
 
 /* ---- what lives as long as the case ----------------------------------------------------------------------------- */
 
-/* Memory of the case, all 0; NULL: out of memory. */
-static void *keep(struct ana_case *c, size_t size)
+void *ana_case_keep(struct ana_case *c, size_t size)
 {
     struct ana_kept *kept = calloc(1, sizeof *kept + size);
     if (!kept) {
@@ -111,12 +110,12 @@ void ana_case_doubt_culprits(struct ana_case *c)
 
 size_t *ana_case_room(struct ana_case *c)
 {
-    return keep(c, (c->count + 1) * sizeof(size_t));
+    return ana_case_keep(c, (c->count + 1) * sizeof(size_t));
 }
 
 struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t n)
 {
-    size_t *kept = n ? keep(c, n * sizeof *kept) : NULL;
+    size_t *kept = n ? ana_case_keep(c, n * sizeof *kept) : NULL;
     if (kept)
         memcpy(kept, index, n * sizeof *kept);
     return (struct ana_ranks){.index = kept, .n = kept ? n : 0};
@@ -124,6 +123,6 @@ struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t 
 
 const char *ana_case_text(struct ana_case *c, const char *text)
 {
-    char *kept = keep(c, strlen(text) + 1);
+    char *kept = ana_case_keep(c, strlen(text) + 1);
     return kept ? strcpy(kept, text) : NULL;
 }

@@ -189,16 +189,12 @@ static void find_missing_end(const struct ana_case *c, const struct ana_gpu *gpu
 static void find_missing(struct ana_case *c, struct ana_gpu *gpu, struct ana_gpu_meet *m)
 {
     size_t found = 0;
-    m->missing = calloc(c->count + 1, sizeof *m->missing);
-    if (!m->missing) {
-        c->memory = true;
-        return;
-    }
-    if (ana_gpu_is_message(m)) {
+    m->missing = ana_case_room(c);
+    if (ana_gpu_is_message(m) && m->missing) {
         find_missing_end(c, gpu, m);
         return;
     }
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count && m->missing; i++) {
         if (!ana_gpu_is_member(c, gpu, m, i))
             continue;
         found++;
@@ -208,13 +204,11 @@ static void find_missing(struct ana_case *c, struct ana_gpu *gpu, struct ana_gpu
     m->nowhere = m->size > found ? m->size - found : 0;
 }
 
-static bool make_meets(struct ana_gpu *gpu)
+static void make_meets(struct ana_case *c, struct ana_gpu *gpu)
 {
     qsort(gpu->wait, gpu->waits, sizeof *gpu->wait, by_place);
-    gpu->meet = calloc(gpu->waits + 1, sizeof *gpu->meet);
-    if (!gpu->meet)
-        return false;
-    for (size_t i = 0; i < gpu->waits; i++) {
+    gpu->meet = ana_case_keep(c, gpu->waits * sizeof *gpu->meet);
+    for (size_t i = 0; gpu->meet && i < gpu->waits; i++) {
         struct ana_gpu_wait *w = &gpu->wait[i];
         if (i == 0 || by_meeting(w, w - 1) != 0)
             gpu->meet[gpu->meets++] = (struct ana_gpu_meet){.identity = w->comm->def.identity,
@@ -231,15 +225,14 @@ static bool make_meets(struct ana_gpu *gpu)
         m->lasted_ns = w->lasted_ns < m->lasted_ns ? w->lasted_ns : m->lasted_ns;
         w->meet = gpu->meets - 1;
     }
-    return true;
 }
 
 /* Finds for each operation the one that it is behind on its stream. */
-static bool make_order(struct ana_gpu *gpu)
+static void make_order(struct ana_case *c, struct ana_gpu *gpu)
 {
-    gpu->order = calloc(gpu->waits + 1, sizeof *gpu->order);
+    gpu->order = ana_case_keep(c, gpu->waits * sizeof *gpu->order);
     if (!gpu->order)
-        return false;
+        return;
     for (size_t i = 0; i < gpu->waits; i++)
         gpu->order[i] = i;
     qsort_r(gpu->order, gpu->waits, sizeof *gpu->order, by_stream, gpu->wait);
@@ -250,29 +243,26 @@ static bool make_order(struct ana_gpu *gpu)
             continue;
         w->ahead = before->op->group == w->op->group ? before->ahead : gpu->order[i - 1];
     }
-    return true;
 }
 
 bool ana_case_gpu(struct ana_case *c)
 {
-    struct ana_gpu *gpu = c->gpu = calloc(1, sizeof *gpu);
+    struct ana_gpu *gpu = c->gpu = ana_case_keep(c, sizeof *gpu);
     if (!gpu)
         return false;
     ana_map_init(&gpu->member, sizeof(size_t));
     ana_map_init(&gpu->freed, 1);
     ana_map_init(&gpu->newest, sizeof(uint64_t));
-    gpu->room = calloc(c->count + 1, sizeof *gpu->room);
+    gpu->room = ana_case_room(c);
     for (size_t i = 0; i < c->count; i++)
         if (trc_gpu(c->job->process[i].rank.file))
             take(c, gpu, i);
-    if (!gpu->room || c->memory)
-        return false;
-    if (gpu->waits == 0)
-        return true;
+    if (c->memory || gpu->waits == 0)
+        return !c->memory;
     find_members(c, gpu);
-    gpu->sig = calloc(c->count + 1, sizeof *gpu->sig);
-    if (!gpu->sig || !make_meets(gpu) || !make_order(gpu))
-        return false;
+    gpu->sig = ana_case_keep(c, c->count * sizeof *gpu->sig);
+    make_meets(c, gpu);
+    make_order(c, gpu);
     for (size_t i = 0; i < gpu->meets; i++) {
         gpu->meet[i].old = gpu->meet[i].lasted_ns >= c->rules.proof_ns;
         if (gpu->meet[i].old) /* nobody asks about others, and a busy job has thousands of them */
@@ -283,19 +273,10 @@ bool ana_case_gpu(struct ana_case *c)
 
 void ana_case_free_gpu(struct ana_case *c)
 {
-    struct ana_gpu *gpu = c->gpu;
-    if (!gpu)
+    if (!c->gpu)
         return;
-    for (size_t i = 0; i < gpu->meets; i++)
-        free(gpu->meet[i].missing);
-    free(gpu->meet);
-    free(gpu->wait);
-    free(gpu->order);
-    free(gpu->room);
-    free(gpu->sig);
-    ana_map_free(&gpu->member);
-    ana_map_free(&gpu->freed);
-    ana_map_free(&gpu->newest);
-    free(gpu);
-    c->gpu = NULL;
+    free(c->gpu->wait);
+    ana_map_free(&c->gpu->member);
+    ana_map_free(&c->gpu->freed);
+    ana_map_free(&c->gpu->newest);
 }

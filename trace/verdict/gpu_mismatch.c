@@ -1,7 +1,6 @@
 /* Ranks that are in the same collective of a communicator with other arguments. */
 #include "trace/util/hash.h"
 #include "trace/verdict/gpu.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* What all must agree on, as terms of struct ana_agreed. */
@@ -117,18 +116,14 @@ static void gather(struct ana_case *c, const struct ana_gpu *gpu, const struct a
 
 bool ana_gpu_mismatch(struct ana_case *c, const struct ana_gpu *gpu)
 {
-    struct meeting all = {.op = calloc(c->count + 1, sizeof *all.op), .terms = calloc(c->count + 1, sizeof *all.terms)};
-    bool found = false;
-    c->memory |= !all.op || !all.terms;
-    for (size_t i = 0; i < gpu->meets && all.op && all.terms && !found; i++) {
+    struct meeting all = {.op = ana_case_keep(c, c->count * sizeof *all.op),
+                          .terms = ana_case_keep(c, c->count * sizeof *all.terms)};
+    for (size_t i = 0; i < gpu->meets && all.op && all.terms; i++) {
         const struct ana_gpu_meet *m = &gpu->meet[i];
-        if (!m->old)
-            continue;
-        if (!ana_gpu_is_message(m))
+        if (m->old && !ana_gpu_is_message(m))
             gather(c, gpu, m, &all);
-        found = ana_gpu_is_message(m) ? judge_message(c, gpu, m) : judge(c, m, &all);
+        if (m->old && (ana_gpu_is_message(m) ? judge_message(c, gpu, m) : judge(c, m, &all)))
+            return true;
     }
-    free(all.op);
-    free(all.terms);
-    return found;
+    return false;
 }

@@ -22,24 +22,19 @@ static int ascending(const void *a, const void *b)
 
 struct ana_ranks hvd_ranks(const struct loops *l, const uint8_t *mark, uint8_t value)
 {
-    size_t n = 0, *index = malloc(l->set->ranks * sizeof *index);
+    size_t n = 0, *index = ana_case_keep(l->c, l->set->ranks * sizeof *index);
     for (size_t m = 0; index && m < l->set->ranks; m++)
         if (mark[m] == value && hvd_has_file(l, m))
             index[n++] = l->set->rank[m].index;
     if (n)
         qsort(index, n, sizeof *index, ascending);
-    struct ana_ranks ranks = ana_case_ranks(l->c, index, n);
-    free(index);
-    return ranks;
+    return ana_ranks_at(index, n);
 }
 
 struct ana_ranks hvd_of_set(const struct loops *l)
 {
-    size_t n = l->hvd->sets > 1 ? l->set->ranks : 0;
-    uint8_t *all = calloc(n + 1, 1);
-    struct ana_ranks ranks = all && n ? hvd_ranks(l, all, 0) : (struct ana_ranks){.n = 0};
-    free(all);
-    return ranks;
+    uint8_t *all = l->hvd->sets > 1 ? ana_case_keep(l->c, l->set->ranks) : NULL;
+    return all ? hvd_ranks(l, all, 0) : (struct ana_ranks){.n = 0};
 }
 
 int32_t hvd_absent_rank(const struct loops *l, size_t member)
@@ -161,7 +156,7 @@ static bool refused(struct loops *l)
     struct ana_fact say = {says[f->reason], .name = t->name, .other_number = (int64_t)f->cycle};
     if (f->reason < ANA_HVD_WITH_JOIN) {
         mark_odd(l, f, &odd, &usual);
-        uint8_t *side = calloc(l->set->ranks + 1, 1);
+        uint8_t *side = ana_case_keep(l->c, l->set->ranks);
         for (size_t m = 0; side && m < l->set->ranks; m++)
             side[m] = !*f->said[m]                              ? 0
                       : strcmp(f->said[m], f->said[usual]) == 0 ? 1
@@ -171,7 +166,6 @@ static bool refused(struct loops *l)
             say.who = hvd_ranks(l, side, 2);
             say.others = hvd_ranks(l, side, 1);
         }
-        free(side);
         if (odd == usual) /* the requests do not tell who differs */
             say.id = ANA_SAY_HVD_REFUSED;
         say.value = ana_case_text(l->c, f->said[odd]);
@@ -287,7 +281,7 @@ static struct loops loops_of(struct ana_case *c, const struct ana_hvd *hvd, size
                       .hang_ns = c->rules.hang_ns,
                       .usual_ns = usual_step_ns(&hvd->set[s]),
                       .over = true,
-                      .mark = calloc(hvd->set[s].ranks + 1, 1)};
+                      .mark = ana_case_keep(c, hvd->set[s].ranks)};
     for (size_t m = 0; m < l.set->ranks; m++)
         l.over &= !l.set->rank[m].alive;
     l.notable_ns = LONG_STEPS * l.usual_ns > HVD_NOTABLE_NS ? LONG_STEPS * l.usual_ns : HVD_NOTABLE_NS;
@@ -307,7 +301,6 @@ static bool ask(struct ana_case *c, bool (*const *rule)(struct loops *), size_t 
             struct loops l = loops_of(c, hvd, s);
             c->out->culprits = c->out->absents = c->out->facts = 0;
             *found = l.mark && rule[k](&l) ? &hvd->set[s] : NULL;
-            free(l.mark);
             if (*found)
                 return true;
         }

@@ -1,7 +1,6 @@
 /* Ranks that meet in one collective (same communicator, same number) with different calls or arguments. */
 #include "trace/util/hash.h"
 #include "trace/verdict/verdict_impl.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define MEMBERS_MAX 64u /* of a communicator, whose past records are compared */
@@ -251,10 +250,7 @@ static bool find_in(struct ana_case *c, struct meeting *m, bool blocked)
 bool ana_find_mismatch(struct ana_case *c)
 {
     size_t most = c->waiting_count + MEMBERS_MAX;
-    struct meeting m = {.record = calloc(most, sizeof *m.record), .terms = calloc(most, sizeof *m.terms)};
-    c->memory |= !m.record || !m.terms;
-    bool found = m.record && m.terms && worth_it(c) && (find_in(c, &m, true) || find_in(c, &m, false));
-    free(m.record);
-    free(m.terms);
-    return found;
+    struct meeting m = {.record = ana_case_keep(c, most * sizeof *m.record),
+                        .terms = ana_case_keep(c, most * sizeof *m.terms)};
+    return m.record && m.terms && worth_it(c) && (find_in(c, &m, true) || find_in(c, &m, false));
 }

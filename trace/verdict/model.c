@@ -14,7 +14,6 @@
  *
  * A rank moves while one of its threads does.  Who has no file may do anything. */
 #include "trace/verdict/verdict_impl.h"
-#include <stdlib.h>
 
 #define GROUPS_LOOKED 256u /* collectives whose members are looked at one by one */
 
@@ -90,12 +89,11 @@ static void find_missing(struct ana_case *c, struct ana_group *g)
     if (all <= g->inside)
         return;
     struct ana_range range = ana_members(c->job, mine, g->comm, false);
-    g->missing = calloc(range.to - range.from + 1, sizeof *g->missing);
-    g->place = calloc(range.to - range.from + 1, sizeof *g->place);
-    if (!g->missing || !g->place) {
-        c->memory = true;
+    size_t most = range.to - range.from + 1;
+    g->missing = ana_case_keep(c, most * sizeof *g->missing);
+    g->place = ana_case_keep(c, most * sizeof *g->place);
+    if (!g->missing || !g->place)
         return;
-    }
     for (size_t m = range.from; m < range.to; m++) {
         size_t index = ana_member(c->job, mine, g->comm, m);
         found += index != SIZE_MAX;

@@ -138,15 +138,15 @@ static int64_t open_receives(struct ana_case *c, size_t index, size_t source, ui
 
 /* Whether a message may have been meant for this receive.  One that differs in communicator and tag has its own receive
  * to come; a wrong tag is the more likely mistake. */
-static bool is_near(const struct ana_dependency *dependency, uint64_t identity, int32_t tag)
+static bool is_near(const struct ana_dependency *d, uint64_t identity, int32_t tag)
 {
-    bool better = dependency->near_messages == 0 || dependency->near_identity != dependency->identity;
-    bool same_tag = dependency->tag == TRC_TAG_ANY || tag == dependency->tag;
-    return identity == dependency->identity || (same_tag && better);
+    bool better = d->near_messages == 0 || d->near_identity != d->identity;
+    bool same_tag = d->tag == TRC_TAG_ANY || tag == d->tag;
+    return identity == d->identity || (same_tag && better);
 }
 
 /* Finds whether a message fits and, if not, what came instead. */
-static void compare(struct ana_case *c, size_t receiver, size_t sender, struct ana_dependency *dependency)
+static void compare(struct ana_case *c, size_t receiver, size_t sender, struct ana_dependency *d)
 {
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
@@ -160,37 +160,35 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
         any |= flow->sent || flow->taken;
         if (left <= 0)
             continue;
-        if (key[0] == dependency->identity && (dependency->tag == TRC_TAG_ANY || (uint32_t)dependency->tag == key[1])) {
+        if (key[0] == d->identity && (d->tag == TRC_TAG_ANY || (uint32_t)d->tag == key[1])) {
             fits += left;
-            dependency->came = left > 0 && complete ? flow->next : 0;
-        } else if (is_near(dependency, key[0], (int32_t)key[1]) &&
+            d->came = left > 0 && complete ? flow->next : 0;
+        } else if (is_near(d, key[0], (int32_t)key[1]) &&
                    left > open_receives(c, receiver, sender, key[0], (int32_t)key[1], INT64_MAX)) {
-            dependency->near_identity = key[0];
-            dependency->near_tag = (int32_t)key[1];
-            dependency->near_messages = (uint64_t)left;
+            d->near_identity = key[0];
+            d->near_tag = (int32_t)key[1];
+            d->near_messages = (uint64_t)left;
         }
     }
-    int64_t earlier = open_receives(c, receiver, sender, dependency->identity, dependency->tag, dependency->begin_ns);
+    int64_t earlier = open_receives(c, receiver, sender, d->identity, d->tag, d->begin_ns);
     if (earlier > 0)
-        dependency->came = 0; /* an earlier receive takes it */
-    dependency->taken = fits > 0 && earlier >= fits;
-    dependency->met = fits > earlier || (!complete && fits >= 0 && !any);
+        d->came = 0; /* an earlier receive takes it */
+    d->taken = fits > 0 && earlier >= fits;
+    d->met = fits > earlier || (!complete && fits >= 0 && !any);
     ana_map_free(&flows);
 }
 
-int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *dependency, size_t sender,
-                                    int64_t *all)
+int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *d, size_t sender, int64_t *all)
 {
     *all = 0;
-    if (dependency->kind != ANA_DEPENDENCY_MESSAGE || dependency->peer < 0 || dependency->tag < 0 ||
-        c->scans++ >= SCANS_MAX)
+    if (d->kind != ANA_DEPENDENCY_MESSAGE || d->peer < 0 || d->tag < 0 || c->scans++ >= SCANS_MAX)
         return 0;
-    const size_t receiver = dependency->index;
+    const size_t receiver = d->index;
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
     bool complete = count_events(c, &flows, receiver, sender, false);
-    const struct flow *flow = ana_map_find(&flows, dependency->identity, (uint32_t)dependency->tag, 0);
-    const struct flow *any_tag = ana_map_find(&flows, dependency->identity, (uint32_t)TRC_TAG_ANY, 0);
+    const struct flow *flow = ana_map_find(&flows, d->identity, (uint32_t)d->tag, 0);
+    const struct flow *any_tag = ana_map_find(&flows, d->identity, (uint32_t)TRC_TAG_ANY, 0);
     int64_t taken = 0;
     if (flow && complete && !(any_tag && any_tag->exact)) { /* those of any tag would have to be told apart */
         struct ana_last_events *last_events = ana_case_last_events(c, receiver);
@@ -199,7 +197,7 @@ int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_depende
             const struct trc_sig *sig = &last_events->open[i].sig;
             const struct trc_comm *comm = trc_comm(c->job->process[receiver].rank.file, sig->comm);
             open += sig->flags & TRC_SIG_P2P_IN && comm && is_of(c, receiver, sig, sig->source, sender) &&
-                    sig->rtag == dependency->tag && ana_comm_identity(c->job, receiver, comm) == dependency->identity;
+                    sig->rtag == d->tag && ana_comm_identity(c->job, receiver, comm) == d->identity;
         }
         taken = flow->completed - (flow->exact - open);
         *all = flow->taken;
@@ -208,52 +206,52 @@ int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_depende
     return taken;
 }
 
-static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dependency *dependency, size_t sender)
+static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dependency *d, size_t sender)
 {
     int64_t sent = counted(c, sender, receiver, false), taken = counted(c, sender, receiver, true);
     if (sent >= 0 && sent == taken && !sends_now(c, sender, receiver)) {
-        dependency->met = 0;
+        d->met = 0;
         return;
     }
     if (c->scans++ < SCANS_MAX)
-        compare(c, receiver, sender, dependency);
+        compare(c, receiver, sender, d);
     else
-        dependency->met = 0;
+        d->met = 0;
 }
 
 /* Whether the message of a started send was taken already. */
-static bool was_taken(struct ana_case *c, size_t sender, const struct ana_dependency *dependency, size_t receiver)
+static bool was_taken(struct ana_case *c, size_t sender, const struct ana_dependency *d, size_t receiver)
 {
     int64_t sent = counted(c, sender, receiver, false), taken = counted(c, sender, receiver, true);
-    if (sent >= 0 && sent + dependency->half == taken)
+    if (sent >= 0 && sent + d->half == taken)
         return true;
     if (taken <= 0 || c->send_scans++ >= SCANS_MAX)
         return false;
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
     bool complete = count_both(c, &flows, receiver, sender);
-    const struct flow *flow = ana_map_find(&flows, dependency->identity, (uint32_t)dependency->tag, 0);
+    const struct flow *flow = ana_map_find(&flows, d->identity, (uint32_t)d->tag, 0);
     bool all = complete && flow && flow->sent <= flow->taken;
     ana_map_free(&flows);
     return all;
 }
 
 /* Finds whether the receiver of a send has a receive that takes it. */
-static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_dependency *dependency, size_t receiver)
+static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_dependency *d, size_t receiver)
 {
-    dependency->met = 0;
+    d->met = 0;
     for (size_t i = c->first_waiting[receiver]; i < c->first_waiting[receiver + 1]; i++) {
         const struct ana_waiting *p = &c->waiting[i];
         const struct trc_sig *sig = p->sig;
         bool receives = sig->flags & TRC_SIG_P2P_IN || p->call->opclass == TRC_OP_RECV;
-        if (receives && p->identity == dependency->identity && takes_from(c, receiver, p->comm, sig->source, sender) &&
-            (sig->rtag == dependency->tag || sig->rtag == TRC_TAG_ANY))
-            dependency->met = 1;
+        if (receives && p->identity == d->identity && takes_from(c, receiver, p->comm, sig->source, sender) &&
+            (sig->rtag == d->tag || sig->rtag == TRC_TAG_ANY))
+            d->met = 1;
     }
-    if (open_receives(c, receiver, sender, dependency->identity, dependency->tag, INT64_MAX) > 0)
-        dependency->met = 1;
-    if (!dependency->met && (dependency->started || dependency->half))
-        dependency->met = was_taken(c, sender, dependency, receiver);
+    if (open_receives(c, receiver, sender, d->identity, d->tag, INT64_MAX) > 0)
+        d->met = 1;
+    if (!d->met && (d->started || d->half))
+        d->met = was_taken(c, sender, d, receiver);
 }
 
 int64_t ana_messages_sent(const struct ana_case *c, size_t sender, size_t receiver)
@@ -266,15 +264,15 @@ bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver)
     return counted(c, sender, receiver, false) > counted(c, sender, receiver, true);
 }
 
-void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *dependency,
+void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *d,
                           size_t partner)
 {
-    if (dependency->kind >= ANA_DEPENDENCY_LOCK)
-        dependency->met = 0;
-    if (dependency->met >= 0 || dependency->kind == ANA_DEPENDENCY_COLLECTIVE)
+    if (d->kind >= ANA_DEPENDENCY_LOCK)
+        d->met = 0;
+    if (d->met >= 0 || d->kind == ANA_DEPENDENCY_COLLECTIVE)
         return;
-    if (dependency->kind == ANA_DEPENDENCY_RECEIVER)
-        look_for_receiver(c, waiting->index, dependency, partner);
+    if (d->kind == ANA_DEPENDENCY_RECEIVER)
+        look_for_receiver(c, waiting->index, d, partner);
     else
-        look_for_message(c, waiting->index, dependency, partner);
+        look_for_message(c, waiting->index, d, partner);
 }

@@ -172,7 +172,7 @@ void ana_doubt_files(struct ana_case *c)
 void ana_case_groups(struct ana_case *c, struct ana_verdict *v)
 {
     struct ana_map known;
-    size_t *group_of = calloc(c->count + 1, sizeof *group_of), *member = calloc(c->count + 1, sizeof *member);
+    size_t *group_of = ana_case_room(c), *member = ana_case_room(c);
     ana_map_init(&known, sizeof(struct ana_verdict_group));
     for (size_t i = 0, culprits = 0; i < c->count && group_of && member; i++) {
         struct ana_verdict_group one = {.culprit = culprits < c->out->culprits && c->out->culprit[culprits] == i};
@@ -209,6 +209,4 @@ void ana_case_groups(struct ana_case *c, struct ana_verdict *v)
         snprintf(v->next + used, sizeof v->next - used, "; `hpctop stacks` asks it where it is");
     free(known.keys);
     free(known.slots);
-    free(group_of);
-    free(member);
 }

@@ -122,32 +122,23 @@ static bool case_open(struct ana_case *c)
 {
     size_t n = c->count + 1;
     ana_map_init(&c->groups, sizeof(struct ana_group));
-    c->first_waiting = calloc(n, sizeof *c->first_waiting);
-    c->last_events = calloc(n, sizeof *c->last_events);
-    c->gone = calloc(n, 1);
-    c->moved = calloc(n, 1);
-    c->sure = calloc(n, 1);
     ana_map_init(&c->sources, sizeof(size_t));
-    return c->first_waiting && c->last_events && c->gone && c->moved && c->sure;
+    c->first_waiting = ana_case_room(c);
+    c->last_events = ana_case_keep(c, n * sizeof *c->last_events);
+    c->gone = ana_case_keep(c, n);
+    c->moved = ana_case_keep(c, n);
+    c->sure = ana_case_keep(c, n);
+    return !c->memory;
 }
 
 static void case_close(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->groups.count; i++) {
-        free(ana_group_at(c, i)->missing);
-        free(ana_group_at(c, i)->place);
-    }
     ana_map_free(&c->groups);
     for (size_t i = 0; c->last_events && i < c->count; i++)
         ana_last_events_free(c->last_events[i]);
-    free(c->last_events);
     ana_case_free_gpu(c);
     free(c->waiting);
     free(c->dependency);
-    free(c->first_waiting);
-    free(c->gone);
-    free(c->moved);
-    free(c->sure);
     ana_graph_free(&c->graph);
     ana_map_free(&c->sources);
     ana_stacks_free(&c->stacks);

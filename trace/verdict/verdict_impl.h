@@ -247,7 +247,9 @@ bool ana_case_events_known(const struct ana_case *c, size_t index);
 /* finding.c */
 /* Adds a fact to the evidence; beyond ANA_FACTS_MOST it is dropped. */
 void ana_case_fact(struct ana_case *c, struct ana_fact fact);
-/* Room for the indices of all ranks and one more, all 0, that lives as long as the case; NULL when out of memory. */
+/* Memory that lives as long as the case, all 0; NULL when out of memory, which the case then knows. */
+void *ana_case_keep(struct ana_case *c, size_t size);
+/* As that, for the indices of all ranks and one more. */
 size_t *ana_case_room(struct ana_case *c);
 /* A copy of a set of ranks that lives as long as the case; empty when out of memory. */
 struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t n);
