@@ -4,6 +4,7 @@
 #include "trace/verdict/verdict_impl.h"
 #include "trace/util/trouble.h"
 #include "trace/util/now.h"
+#include <stdio.h>
 #include <string.h>
 
 #define LATELY_NS  INT64_C(60000000000)
@@ -76,12 +77,30 @@ static void look_back(struct ana_job *job, double analysed, struct ana_straggler
     now->next_look_ns = at + (pause_ns > LOOK_LEAST ? pause_ns : LOOK_LEAST);
 }
 
+/* Writes what it would save if the ranks that are late were as fast as the others there; "": little, or not known. */
+static void say_saving(const struct ana_job *job, const struct ana_summary *s, const struct ana_late *late, char *out,
+                       size_t size)
+{
+    char words[400], saving[120];
+    for (size_t i = 0; i < s->price_count && !out[0]; i++) {
+        const struct ana_price *price = &s->prices[i];
+        bool its = price->kind == ANA_PRICE_SEGMENT && price->rank[0] == late->rank[0] && price->ranks == late->ranks;
+        if (!its || (double)price->saves_ns < NOTABLE_SHARE * (double)s->path_ns)
+            continue;
+        ana_price_words(job, price, words, sizeof words);
+        ana_price_saving(s, price, saving, sizeof saving);
+        snprintf(out, size, "%s: %s", words, saving);
+    }
+}
+
 void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summary)
 {
     struct ana_straggler *known = &job->judgement->straggler, now = {.known = true, .generation = job->generation};
     now.found = job->count >= 2 && ana_late_rank(job, summary, &now.late, now.summary, sizeof now.summary) &&
                 is_trouble(&now.late, summary, job->count);
     look_back(job, summary->analysed, &now, known);
+    if (now.found && !now.lately)
+        say_saving(job, summary, &now.late, now.saving, sizeof now.saving);
     bool same =
         now.late.ranks == known->late.ranks && memcmp(now.late.rank, known->late.rank, sizeof now.late.rank) == 0;
     if (!known->known || now.found != known->found || now.generation != known->generation || (now.found && !same) ||

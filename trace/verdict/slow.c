@@ -11,5 +11,7 @@ bool ana_find_straggler(struct ana_case *c)
     c->out->confidence = ANA_LIKELY;
     for (size_t i = 0; i < c->straggler->late.ranks && i < ANA_LATE_RANKS; i++)
         ana_case_blame(c, c->straggler->late.rank[i]);
+    if (c->straggler->saving[0])
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_TEXT, .name = c->straggler->saving});
     return true;
 }

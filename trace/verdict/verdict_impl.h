@@ -161,6 +161,7 @@ struct ana_straggler {
     unsigned generation;  /* of the job's rank indices */
     struct ana_late late;
     char summary[512]; /* the sentence about it */
+    char saving[540];  /* what it would save if they were as fast as the others; "": little, or not known */
 };
 
 /* A verdict, and how many keep it. */
