@@ -1,6 +1,5 @@
 /* A rank that has left out a collective and went on to another call, in which it waits for the others. */
 #include "trace/verdict/order.h"
-#include <string.h>
 
 enum { VOTERS = 16, SUSPECTS = 8, GROUPS = 16 };
 
@@ -122,16 +121,12 @@ static bool has_sent_ahead(struct ana_case *c, uint32_t thread, size_t suspect, 
     return false;
 }
 
-static bool needs_all(const struct ana_waiting *waiting)
-{
-    return !waiting->any || strcmp(waiting->call->name, "MPI_Testall") == 0;
-}
-
 /* Whether several of those who wait in the collective have not come to where the suspect is: it is more likely that one
  * has left something out than that they all have. */
 static bool is_alone_ahead(struct ana_case *c, const struct ana_group *g, struct ana_waiting *waiting)
 {
-    size_t blocker[VOTERS], n = needs_all(waiting) ? ana_waiting_for(c, waiting, blocker, VOTERS) : 0, behind = 0;
+    size_t blocker[VOTERS], n = ana_waits_for_anybody(c, waiting) ? 0 : ana_waiting_for(c, waiting, blocker, VOTERS),
+                            behind = 0;
     for (size_t i = 0; i < n; i++) {
         const struct ana_waiting *in = waiting_in(c, g, blocker[i]);
         if (!in || in->thread != waiting->thread) /* other threads go other ways */
@@ -220,15 +215,25 @@ static struct guess best_guess(struct ana_case *c)
     return tie ? (struct guess){0} : best;
 }
 
+/* Whether it needs each of its messages that has not come: all, or there is one only. */
+static bool needs_each(const struct ana_case *c, const struct ana_waiting *p)
+{
+    size_t unmet = 0;
+    for (uint32_t k = 0; k < p->dependencies; k++)
+        unmet += c->dependency[p->first_dependency + k].met <= 0;
+    return !p->any || unmet == 1;
+}
+
 /* Of the messages that somebody stuck waits for, those whose other end is as asked for. */
 static struct guess message_guess(struct ana_case *c, enum ana_past past)
 {
     struct guess out = {0};
     for (size_t i = 0; i < c->waiting_count; i++) {
         const struct ana_waiting *p = &c->waiting[i];
-        for (uint32_t k = 0; k < p->dependencies && p->blocked && ana_rank_knot(c, p->index) && !p->any; k++) {
+        bool needs = p->blocked && ana_rank_knot(c, p->index) && needs_each(c, p);
+        for (uint32_t k = 0; k < p->dependencies && needs; k++) {
             const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
-            size_t suspect = d->kind <= ANA_DEPENDENCY_RECEIVER && !ana_graph_moves(&c->graph, d->node)
+            size_t suspect = d->kind <= ANA_DEPENDENCY_RECEIVER && d->met <= 0 && !ana_graph_moves(&c->graph, d->node)
                                  ? ana_dependency_partner(c, d)
                                  : SIZE_MAX;
             if (suspect == SIZE_MAX || suspect == p->index || ana_gone_past(c, p, false, suspect) != past)

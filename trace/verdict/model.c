@@ -361,12 +361,20 @@ static bool find_any_message(struct ana_case *c, const struct ana_waiting *p, st
     return d->met > 0;
 }
 
+/* Whether a thread has asked in vain for so long that none of the messages that have come is what it asks for. */
+static bool asks_in_vain(const struct ana_case *c, const struct ana_waiting *p)
+{
+    return p->any && p->dependencies > 1 && p->lasted_ns >= c->rules.hang_ns;
+}
+
 /* Asks of each message that somebody stuck waits for whether it is under way, or was taken.  That is asked last, since
  * it may mean to read two ranks' events in full. */
 static void find_messages(struct ana_case *c)
 {
     for (size_t i = 0; i < c->waiting_count; i++) {
         struct ana_waiting *p = &c->waiting[i];
+        bool vain = asks_in_vain(c, p);
+        uint32_t met = 0;
         for (uint32_t k = 0; k < p->dependencies && !ana_graph_moves(&c->graph, p->index); k++) {
             struct ana_dependency *d = &c->dependency[p->first_dependency + k];
             if (!p->blocked || d->kind == ANA_DEPENDENCY_COLLECTIVE || ana_graph_moves(&c->graph, d->node))
@@ -375,9 +383,13 @@ static void find_messages(struct ana_case *c)
                 find_any_message(c, p, d);
             else
                 ana_dependency_check(c, p, d, ana_dependency_partner(c, d));
-            if (d->met > 0)
+            met += d->met > 0;
+            if (d->met > 0 && !vain)
                 ana_graph_set_moving(&c->graph, d->node);
         }
+        if (met && met == p->dependencies)
+            ana_graph_set_moving(&c->graph, p->index);
+        c->sure[p->index] &= !met || !vain;
     }
 }
 

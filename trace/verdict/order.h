@@ -16,10 +16,17 @@ struct ana_steps {
     struct ana_step *step;
     size_t count;
     bool whole; /* the first one is the thread's first */
+    bool open;  /* it is inside the last one */
+    size_t index;
+    uint32_t thread;
+    struct ana_steps *next;
 };
 /* The last steps of a blocked rank, read when they are first asked for: of its thread `thread` or, where that is not
  * blocked, of the one that has been blocked longest.  Never NULL: empty when out of memory. */
 const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_t thread);
+/* The last steps of this very thread, also where it is not blocked: then the last one is behind it.  Where there is no
+ * such thread, as ana_case_steps. */
+const struct ana_steps *ana_thread_steps(struct ana_case *c, size_t index, uint32_t thread);
 /* Frees all steps. */
 void ana_case_free_steps(struct ana_case *c);
 

@@ -53,7 +53,7 @@ static void count_sent(struct center *m, struct turns *t)
             m->place[m->places++] = s->place;
         if (sends(m, s) || receives(m, s))
             sent = sends(m, s);
-        t->sent += sends(m, s) && i + 1 < t->steps->count;
+        t->sent += sends(m, s) && (i + 1 < t->steps->count || !t->steps->open);
     }
 }
 
@@ -122,7 +122,7 @@ static void find_peers(struct ana_case *c, struct center *m)
     choose_some(m);
     for (size_t i = 0; i < m->peers; i++) {
         struct turns *t = &m->turns[i];
-        *t = (struct turns){.index = t->index, .steps = ana_case_steps(c, t->index, m->waiting->thread)};
+        *t = (struct turns){.index = t->index, .steps = ana_thread_steps(c, t->index, m->waiting->thread)};
         count_sent(m, t);
     }
     size_t part = 0; /* those that take part */

@@ -98,9 +98,30 @@ static const struct ana_waiting *waiting_of(struct ana_case *c, size_t index, ui
     return ana_rank_waiting(c, index);
 }
 
+/* The steps of a thread, with the call that it is in; NULL: of too many ranks, or out of memory. */
+static struct ana_steps *make_steps(struct ana_case *c, size_t index, uint32_t thread,
+                                    const struct ana_waiting *waiting)
+{
+    struct ana_steps *steps = c->steps_read++ < RANKS_MOST ? calloc(1, sizeof *steps) : NULL;
+    c->memory |= !steps && c->steps_read <= RANKS_MOST;
+    if (!steps)
+        return NULL;
+    struct reading r = {.c = c, .file = c->job->process[index].rank.file, .index = index, .steps = steps};
+    ana_map_init(&r.places, sizeof(uint64_t));
+    read_steps(&r, thread);
+    if (waiting)
+        add_step(&r, waiting->sig, waiting->sequence);
+    ana_map_free(&r.places);
+    steps->index = index;
+    steps->open = waiting;
+    steps->thread = thread;
+    return steps;
+}
+
+static const struct ana_steps none;
+
 const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_t thread)
 {
-    static const struct ana_steps none;
     const struct ana_waiting *waiting = waiting_of(c, index, thread);
     if (!c->steps)
         c->steps = calloc(c->waiting_count + 1, sizeof(struct ana_steps *));
@@ -109,29 +130,41 @@ const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_
         return &none;
     }
     struct ana_steps **steps = &c->steps[waiting - c->waiting];
-    if (*steps)
-        return *steps;
-    if (c->steps_read++ >= RANKS_MOST)
+    if (!*steps)
+        *steps = make_steps(c, index, waiting->thread, waiting);
+    return *steps ? *steps : &none;
+}
+
+const struct ana_steps *ana_thread_steps(struct ana_case *c, size_t index, uint32_t thread)
+{
+    const struct ana_waiting *waiting = waiting_of(c, index, thread);
+    bool is_there = thread < trc_threads(c->job->process[index].rank.file);
+    if (!is_there || (waiting && waiting->thread == thread))
+        return ana_case_steps(c, index, thread);
+    for (const struct ana_steps *s = c->other_steps; s; s = s->next)
+        if (s->index == index && s->thread == thread)
+            return s;
+    struct ana_steps *steps = make_steps(c, index, thread, NULL);
+    if (!steps)
         return &none;
-    *steps = calloc(1, sizeof **steps);
-    if (!*steps) {
-        c->memory = true;
-        return &none;
-    }
-    struct reading r = {.c = c, .file = c->job->process[index].rank.file, .index = index, .steps = *steps};
-    ana_map_init(&r.places, sizeof(uint64_t));
-    read_steps(&r, waiting->thread);
-    add_step(&r, waiting->sig, waiting->sequence);
-    ana_map_free(&r.places);
-    return *steps;
+    steps->next = c->other_steps;
+    return c->other_steps = steps;
+}
+
+static void free_steps(struct ana_steps *steps)
+{
+    if (steps)
+        free(steps->step);
+    free(steps);
 }
 
 void ana_case_free_steps(struct ana_case *c)
 {
-    for (size_t i = 0; c->steps && i < c->waiting_count; i++) {
-        if (c->steps[i])
-            free(c->steps[i]->step);
-        free(c->steps[i]);
-    }
+    for (size_t i = 0; c->steps && i < c->waiting_count; i++)
+        free_steps(c->steps[i]);
     free(c->steps);
+    for (struct ana_steps *next; c->other_steps; c->other_steps = next) {
+        next = c->other_steps->next;
+        free_steps(c->other_steps);
+    }
 }

@@ -203,8 +203,9 @@ struct ana_case {
     size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
-    struct ana_steps **steps; /* by waiting; NULL: nobody has asked */
-    size_t steps_read;        /* of so many */
+    struct ana_steps **steps;      /* by waiting; NULL: nobody has asked */
+    struct ana_steps *other_steps; /* of threads that are not blocked */
+    size_t steps_read;             /* of so many */
     struct ana_epoch_book *epochs;
     uint64_t epoch_bytes;     /* of events that were read for it */
     uint8_t *gone;            /* by rank index: died, or stopped, before the end: it does nothing more */
