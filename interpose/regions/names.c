@@ -8,6 +8,7 @@
 
 #define NAMES   4096u
 #define LONGEST 255u /* bytes of a name that are kept */
+_Static_assert(NAMES < TRC_REGION_MOST, "ids");
 
 struct name {
     atomic_bool defined;

@@ -5,7 +5,7 @@ import collections
 import re
 import subprocess
 
-from common import TOP, check, end, environment, hpctop, mpirun, run, traces, workload
+from common import TOP, calls, check, end, environment, hpctop, mpirun, report, run, traces, workload
 
 ROUNDS = 20
 
@@ -41,6 +41,30 @@ def files():
                                                ("CALL", "MPI_Comm_size"): 1, ("END", "-"): 1}, other)
 
 
+def reported():
+    rep = report("files")
+    if not check("it can be reported", rep is not None):
+        return
+    rows = {r["name"]: r for r in rep["regions"]}
+    times = {name: row["times"] for name, row in rows.items()}
+    check("regions and how often", times == {"main": 2, "step": 2 * ROUNDS, "compute": 2 * (ROUNDS + 3), "outer": 2,
+                                             "exchange": 2 * ROUNDS, "helper": 2, "never ended": 0}, times)
+    if len(rows) != 7:
+        return
+    check("ends that do not fit", rows["never ended"]["without_end"] == 2 and rep["regions_unmatched"] == 2, rep["regions_unmatched"])
+    allreduce = calls(rep)["MPI_Allreduce"]["time_s"]
+    check("an exchange is its call", allreduce <= rows["exchange"]["mpi_s"] * 1.0001 + 1e-6 and
+          rows["exchange"]["mpi_s"] <= rows["exchange"]["total_s"], (allreduce, rows["exchange"]))
+    check("computing lasts as long as planted", rows["compute"]["total_s"] >= 2 * (ROUNDS + 3) * 0.002 and
+          rows["compute"]["mpi_s"] == 0, rows["compute"])
+    parts = rows["compute"]["total_s"] * ROUNDS / (ROUNDS + 3) + rows["exchange"]["total_s"] + rows["step"]["own_s"]
+    check("a step is the sum of its parts", abs(parts - rows["step"]["total_s"]) <= 0.2 * parts, (parts, rows["step"]))
+    for name, row in rows.items():
+        check("%s: the ranks make up the total" % name, abs(sum(row["by_rank_s"]) - row["total_s"]) < 1e-6, row)
+    page = hpctop("report", "files").out
+    check("the page has them", re.search(r"^ +exchange +40 ", page, re.M) and "of none that was open" in page, page[-1500:])
+
+
 PROGRAM = """#include <hpctop.h>
 #include <stdio.h>
 int main(void)
@@ -73,5 +97,6 @@ def compiled():
 
 
 files()
+reported()
 compiled()
 end()

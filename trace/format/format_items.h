@@ -35,7 +35,8 @@ enum trc_region_what {
     TRC_REGION_END = 2, /* id 0: of the innermost region, whatever its name */
     TRC_REGION_OPEN = 3 /* in place of the gap: how many are open with it, itself included */
 };
-#define TRC_REGIONS_DEEP 64u /* regions inside one another; those further in are not recorded */
+#define TRC_REGIONS_DEEP 64u    /* regions inside one another; those further in are not recorded */
+#define TRC_REGION_MOST  65536u /* no id is above */
 
 /* The regions that a thread is in, the innermost last. */
 struct trc_regions {

@@ -77,6 +77,8 @@ static inline void add_to_lane(struct ana_lane *lane, const struct ana_event *e)
 /* Takes an event that is not of the program's own time: nested, on a GPU, a loss, or with times beyond reason. */
 static void take_other(struct ana_job *job, const struct ana_event *e)
 {
+    if (e->kind >= TRC_RECORD_LOST)
+        ana_regions_item(&job->pass.regions, e);
     if (is_device(e)) {
         job->upper->device_event(job, job->gpu, e);
         return;
@@ -96,6 +98,8 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
     }
     if (e->use->is_nccl)
         job->upper->nccl_call(job, job->gpu, e);
+    if (__builtin_expect(job->pass.regions.any, 0))
+        ana_regions_call(&job->pass.regions, e);
     ana_why_event(&job->pass.why, e); /* before the waits in it are found */
     ana_match_event(job->match, e);
     if (e->use->is_remote) /* the counters know partners of this world only */
@@ -111,10 +115,14 @@ static void take_range_event(struct ana_job *job, const struct ana_event *e)
     if (!is_counted(job, &w->pass, e)) {
         if (is_device(e))
             job->upper->device_event(job, w->gpu, e);
+        if (e->kind >= TRC_RECORD_LOST)
+            ana_regions_item(&w->pass.regions, e);
         if (e->kind == TRC_RECORD_LOST)
             ana_why_gap(&w->pass.why, e->index, e->thread);
         return;
     }
+    if (w->pass.regions.any)
+        ana_regions_call(&w->pass.regions, e);
     ana_why_event(&w->pass.why, e);
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
         ana_tally_event(&w->pass.tally, e);
@@ -151,6 +159,7 @@ static void pass_close(struct ana_pass *pass)
     ana_merge_close(pass->merge);
     ana_tally_free(&pass->tally);
     ana_why_free(&pass->why);
+    ana_regions_free(&pass->regions);
     *pass = (struct ana_pass){0};
 }
 
@@ -165,7 +174,8 @@ static bool pass_open(struct ana_job *job, struct ana_pass *pass)
 {
     struct trc_file **files = calloc(job->count + 1, sizeof *files);
     *pass = (struct ana_pass){0};
-    if (files && ana_tally_init(&pass->tally, job->count) && ana_why_init(&pass->why, job->count, pass == &job->pass)) {
+    if (files && ana_tally_init(&pass->tally, job->count) && ana_why_init(&pass->why, job->count, pass == &job->pass) &&
+        ana_regions_init(&pass->regions, job->count, pass == &job->range.pass ? job->range.begin_ns : INT64_MIN)) {
         for (size_t i = 0; i < job->count; i++)
             files[i] = job->process[i].rank.file;
         pass->merge = ana_merge_open(files, job->count, job->clock);

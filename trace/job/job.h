@@ -273,6 +273,18 @@ struct ana_segment_stat {
 void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size);
 #define ANA_SEGMENT_ROWS 128u /* in a summary; what costs less, and takes less time, shares the last one */
 
+/* A region of the program's own, by its name; all ranks in view.  What is open counts as if it ended now. */
+struct ana_region_stat {
+    char name[128];
+    uint64_t times, left;             /* begun; `left`: ended only because one around it did, and so without a time */
+    size_t ranks;                     /* that were in it */
+    int64_t total_ns, own_ns, mpi_ns; /* with regions inside it, without them, and in calls (with them) */
+    int64_t longest_ns;
+    int64_t *by_rank_ns; /* by rank index: total; -1: has none */
+    size_t worst_index;  /* the rank with the most */
+    int64_t worst_ns;
+};
+
 struct ana_summary;
 /* What it would save to mend one thing (trace/why/replay.h). */
 struct ana_price {
@@ -323,7 +335,11 @@ struct ana_summary {
     struct ana_site *sites;
     size_t segment_count; /* sorted by cost, then by how much longer than its median it took, then by time */
     struct ana_segment_stat *segments;
-    void *segment_block[5];                  /* what they point to; for ana_summary_free */
+    void *segment_block[5]; /* what they point to; for ana_summary_free */
+    size_t region_count;    /* sorted by time */
+    struct ana_region_stat *regions;
+    int64_t *region_block;                   /* what they point to */
+    uint64_t region_unmatched;               /* ends of regions that were not open */
     int64_t cost_inside_ns, cost_unknown_ns; /* waiting that time inside calls caused; that nothing known did */
     size_t price_count;                      /* of the whole run only; sorted by what they save */
     struct ana_price *prices;

@@ -16,6 +16,7 @@
 #include "trace/job/upper.h"
 #include "trace/relations/waits.h"
 #include "trace/util/spans.h"
+#include "trace/why/regions.h"
 #include "trace/why/why.h"
 
 #define ANA_HUNG_NS 30000000000 /* a running job in which nothing completes for this long hangs */
@@ -26,6 +27,7 @@ struct ana_pass {
     struct ana_merge *merge;
     struct ana_tally tally;
     struct ana_why why;
+    struct ana_regions regions;
     bool done; /* nothing more now */
 };
 
@@ -220,6 +222,8 @@ void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, ui
 bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_why *why);
 /* summary_segments.c: frees them. */
 void ana_summary_segments_free(struct ana_summary *s);
+/* summary_regions.c: fills in the program's own regions of a pass.  False: out of memory. */
+bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass);
 /* Sorts the pairs by source, then destination. */
 void ana_summary_sort_pairs(struct ana_summary *s);
 /* Fills the latencies of a pair, as far as they are known. */

@@ -193,11 +193,12 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
         s->analysed = fmin(s->analysed, share);
         int64_t until_ns = ana_time_range_until(job); /* shares and rates are of what is known */
         s->end_ns = until_ns > s->end_ns ? s->end_ns : until_ns > s->begin_ns ? until_ns : s->begin_ns;
-        ok = share >= 0 && ana_summary_time_range(job, s) && ana_summary_segments(job, s, &job->range.pass.why);
+        ok = share >= 0 && ana_summary_time_range(job, s) && ana_summary_segments(job, s, &job->range.pass.why) &&
+             ana_summary_regions(job, s, &job->range.pass);
     } else {
         ana_time_range_release(job);
         ok = ok && ana_summary_counters(job, s) && ana_summary_relations(job, s, &job->pass.tally, &job->pass.tally) &&
-             ana_summary_segments(job, s, &job->pass.why);
+             ana_summary_segments(job, s, &job->pass.why) && ana_summary_regions(job, s, &job->pass);
     }
     if (!ok) {
         ana_summary_free(s);
@@ -229,6 +230,8 @@ void ana_summary_free(struct ana_summary *s)
     free(s->waits);
     free(s->sites);
     ana_summary_segments_free(s);
+    free(s->regions);
+    free(s->region_block);
     free(s->prices);
     free(s->price_ranks);
     *s = (struct ana_summary){0};

@@ -14,6 +14,7 @@ enum ana_metric_kind {
     ANA_KIND_RANK,       /* struct ana_rank_row: Ranks, Imbalance */
     ANA_KIND_SITE,       /* struct ana_site: Calls, whose rows are places that call */
     ANA_KIND_SEGMENT,    /* struct ana_segment_stat: Segments */
+    ANA_KIND_REGION,     /* struct ana_region_stat */
     ANA_KIND_PRICE,      /* struct ana_price: Why */
     ANA_KIND_COLLECTIVE, /* struct ana_collective */
     ANA_KIND_PAIR,       /* struct ana_pair */

@@ -238,7 +238,7 @@ static enum trc_step take_region(struct trc_cursor *cursor, struct trc_bytes *by
         return TRC_STEP_SHORT;
     struct trc_bytes body = {bytes->at, bytes->at + length};
     bool whole = trc_get_varint(&body, &what) && trc_get_varint(&body, &id) && trc_get_varint(&body, &last);
-    if (!whole || what < TRC_REGION_BEGIN || what > TRC_REGION_OPEN || id > UINT32_MAX ||
+    if (!whole || what < TRC_REGION_BEGIN || what > TRC_REGION_OPEN || id > TRC_REGION_MOST ||
         (what == TRC_REGION_OPEN && (last < 1 || last > TRC_REGIONS_DEEP))) {
         *why = "a region that makes no sense";
         return TRC_STEP_BAD;

@@ -200,6 +200,27 @@ static void put_segments(struct ana_page *p)
                    "segments", NULL);
 }
 
+/* ---- regions ---------------------------------------------------------------------------------------------------- */
+
+static void put_regions(struct ana_page *p)
+{
+    static const struct ana_column columns[] = {
+        ANA_COLUMN(-28, "region", REGION_NAME), ANA_COLUMN(8, "times", REGION_TIMES),
+        ANA_COLUMN(8, "time", REGION_TOTAL),    ANA_COLUMN(8, "own", REGION_OWN),
+        ANA_COLUMN(10, "in calls", REGION_MPI), ANA_COLUMN(6, "worst", REGION_WORST_RANK),
+        ANA_COLUMN(8, "takes", REGION_WORST)};
+    uint64_t left = 0;
+    struct ana_table table = ANA_TABLE(columns, p->s->regions, p->s->region_count);
+    ana_page_table(p, "REGIONS of the program's own, by time", table, MOST_ROWS, "regions", NULL);
+    for (size_t i = 0; i < p->s->region_count; i++)
+        left += p->s->regions[i].left;
+    if (left || p->s->region_unmatched)
+        ana_page_line(p,
+                      "Ends do not fit: %" PRIu64 " regions ended only with one around them (without a time), %" PRIu64
+                      " ends were of none that was open.",
+                      left, p->s->region_unmatched);
+}
+
 /* ---- prices ----------------------------------------------------------------------------------------------------- */
 
 static void put_prices(struct ana_page *p)
@@ -258,6 +279,7 @@ void ana_page_summary(struct ana_page *p)
     ana_page_devices(p);
     put_waits(p);
     put_segments(p);
+    put_regions(p);
     put_prices(p);
     put_messages(p);
     put_places(p);

@@ -71,6 +71,28 @@ static void add_segments(cJSON *root, const struct ana_job *job, const struct an
     tui_json_ns(root, "delays_s", ana_plus(costs_ns, s->cost_unknown_ns));
 }
 
+/* Adds the program's own regions. */
+static void add_regions(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
+                        const struct ana_whole *whole)
+{
+    size_t i = 0, ranks = ana_job_info(job).ranks;
+    cJSON *row;
+    tui_json_rows(root, "regions", ANA_KIND_REGION, s->regions, sizeof *s->regions, s->region_count, whole);
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "regions"))
+    {
+        cJSON *list = cJSON_AddArrayToObject(row, "by_rank_s");
+        for (size_t r = 0; r < ranks; r++) {
+            char text[TUI_EXACT];
+            int64_t ns = s->regions[i].by_rank_ns[r];
+            const char *exact = ns < 0 ? NULL : tui_exact_real((double)ns / 1e9, text);
+            cJSON_AddItemToArray(list, cJSON_CreateRaw(exact ? exact : "null"));
+        }
+        i++;
+    }
+    if (s->region_unmatched)
+        tui_json_integer(root, "regions_unmatched", s->region_unmatched);
+}
+
 /* Adds the critical path's length, and what it would save to mend what is on it. */
 static void add_prices(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
                        const struct ana_whole *whole)
@@ -149,6 +171,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
                   &whole);
     tui_json_rows(root, "waits", ANA_KIND_WAIT, s->waits, sizeof *s->waits, s->wait_count, &whole);
     add_segments(root, job, s, &whole);
+    add_regions(root, job, s, &whole);
     add_prices(root, job, s, &whole);
     add_clocks(root, &whole);
     add_devices(root, s, &whole);

@@ -1,0 +1,124 @@
+/* Regions of the program's own: counts and times by arithmetic, of all ranks and of a part of the time; ends that do not
+ * fit; regions that are still open. */
+#include "tests/support/planted.h"
+#include "trace/format/encode.h"
+#include "trace/session/session.h"
+
+#include <string.h>
+
+enum { STEP = 1, COMPUTE = 2, EXCHANGE = 3, OUTER = 4, LOST = 5 };
+
+/* An item of a region, `gap_ns` after the end of the thread's last call. */
+static void item(struct tb *tb, uint32_t thread, enum trc_region_what what, uint32_t id, int64_t gap_ns)
+{
+    uint8_t body[3 * TRC_VARINT_MAX], whole[4 * TRC_VARINT_MAX], *at = trc_put_varint(body, what);
+    at = trc_put_varint(at, id);
+    at = trc_put_varint(at, (uint64_t)gap_ns);
+    uint8_t *end = trc_put_varint(whole, TRC_ITEM_REGION);
+    end = trc_put_varint(end, (uint64_t)(at - body));
+    memcpy(end, body, (size_t)(at - body));
+    tb_raw(tb, thread, whole, (size_t)(end - whole) + (size_t)(at - body), 0);
+}
+
+static void call(struct tb *tb, int64_t begin, int64_t end)
+{
+    struct trc_sig sig = tb_sig(TB_COMM_RANK);
+    sig.site = 0xa0;
+    tb_event(tb, 0, &sig, begin, end, (struct tb_more){0});
+}
+
+/* Four steps of 100 us a rank: 10 us, 50 us of computation (rank 1: 60), then 20 us of exchange, 15 of them in a call
+ * that ends with it. */
+static void fill(struct tb *tb, int r)
+{
+    static const char *const names[] = {"step", "compute", "exchange", "outer", "never ended"};
+    for (uint32_t id = 0; id < 5; id++)
+        tb_define(tb, TRC_DEF_REGION, id + 1, 0, 0, names[id], strlen(names[id]), strlen(names[id]));
+    int64_t last = 1000 * US, work = (r ? 60 : 50) * US;
+    call(tb, last - 10 * US, last);
+    for (int i = 0; i < 4; i++) {
+        item(tb, 0, TRC_REGION_BEGIN, STEP, 0);
+        item(tb, 0, TRC_REGION_BEGIN, COMPUTE, 10 * US);
+        item(tb, 0, TRC_REGION_END, COMPUTE, 10 * US + work);
+        item(tb, 0, TRC_REGION_BEGIN, EXCHANGE, 10 * US + work);
+        call(tb, last + 15 * US + work, last + 30 * US + work);
+        item(tb, 0, TRC_REGION_END, EXCHANGE, 0);
+        item(tb, 0, TRC_REGION_END, 0, 10 * US);
+        last += 30 * US + work;
+        call(tb, last + 10 * US, last + 10 * US);
+        last += 10 * US;
+    }
+    item(tb, 0, TRC_REGION_BEGIN, OUTER, 0);
+    item(tb, 0, TRC_REGION_BEGIN, LOST, 1 * US);
+    item(tb, 0, TRC_REGION_BEGIN, OUTER, 2 * US); /* inside itself */
+    item(tb, 0, TRC_REGION_END, OUTER, 4 * US);
+    item(tb, 0, TRC_REGION_END, OUTER, 8 * US);
+    item(tb, 0, TRC_REGION_END, STEP, 9 * US); /* is not open */
+    item(tb, 0, TRC_REGION_BEGIN, COMPUTE, 10 * US);
+    call(tb, last + 30 * US, last + 40 * US); /* COMPUTE stays open: until here */
+}
+
+static const struct ana_region_stat *region(const struct ana_summary *s, const char *name)
+{
+    static const struct ana_region_stat none;
+    for (size_t i = 0; i < s->region_count; i++)
+        if (strcmp(s->regions[i].name, name) == 0)
+            return &s->regions[i];
+    CHECK(0, "no region %s", name);
+    return &none;
+}
+
+static struct ana_summary summary_of(struct ana_job *job, int64_t begin_ns, int64_t end_ns)
+{
+    struct ana_summary s;
+    do
+        CHECK(ana_summarize(job, (struct ana_selection){begin_ns, end_ns, NULL}, &s) == TRC_OK);
+    while (ana_job_advance(job, 0) < 1 && (ana_summary_free(&s), true));
+    ana_summary_free(&s);
+    CHECK(ana_summarize(job, (struct ana_selection){begin_ns, end_ns, NULL}, &s) == TRC_OK);
+    return s;
+}
+
+static void check_whole(struct ana_job *job)
+{
+    struct ana_summary s = folder_summary(job);
+    CHECK(s.region_count == 5 && s.region_unmatched == 2, "%zu regions, %llu ends", s.region_count,
+          (unsigned long long)s.region_unmatched);
+    const struct ana_region_stat *r = region(&s, "step");
+    CHECK(r->times == 8 && r->ranks == 2 && r->left == 0 && r->total_ns == 4 * (90 + 100) * US, "%lld",
+          (long long)r->total_ns);
+    CHECK(r->own_ns == 8 * 20 * US && r->mpi_ns == 8 * 15 * US, "%lld, %lld", (long long)r->own_ns,
+          (long long)r->mpi_ns);
+    CHECK(r->worst_index == 1 && r->worst_ns == 400 * US && r->by_rank_ns[0] == 360 * US && r->longest_ns == 100 * US);
+    r = region(&s, "compute"); /* and what is open: from 30 us before the end of all, rank 0 from 70 */
+    CHECK(r->times == 10 && r->total_ns == (4 * (50 + 60) + 30 + 70) * US && r->mpi_ns == 2 * 10 * US, "%lld, %lld",
+          (long long)r->total_ns, (long long)r->mpi_ns);
+    r = region(&s, "exchange");
+    CHECK(r->times == 8 && r->total_ns == 8 * 20 * US && r->own_ns == r->total_ns && r->mpi_ns == 8 * 15 * US);
+    r = region(&s, "outer"); /* 8 us a rank; inside it 2 us of another one of its name */
+    CHECK(r->times == 4 && r->total_ns == 2 * 8 * US && r->longest_ns == 8 * US, "%lld", (long long)r->total_ns);
+    r = region(&s, "never ended");
+    CHECK(r->times == 0 && r->left == 2 && r->total_ns == 0, "%llu", (unsigned long long)r->left);
+    ana_summary_free(&s);
+}
+
+int main(void)
+{
+    folder_make("regions");
+    for (int r = 0; r < 2; r++) {
+        struct tb *tb = tb_new(r, 2);
+        fill(tb, r);
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    check_whole(job);
+    /* From the middle of the first step's computation of both ranks on, to the end of it. */
+    struct ana_summary s = summary_of(job, 1030 * US, 1081 * US);
+    const struct ana_region_stat *r = region(&s, "compute");
+    CHECK(r->times == 2 && r->total_ns == (30 + 40) * US, "%lld", (long long)r->total_ns);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+    return check_result();
+}

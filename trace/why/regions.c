@@ -1,0 +1,192 @@
+#include "trace/why/regions.h"
+#include "trace/util/times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_THREADS 65536u
+
+struct ana_region_thread {
+    struct trc_regions open;
+    struct frame {
+        int64_t begin_ns, mpi_ns; /* mpi_ns: the thread's when it began */
+        int64_t inside_ns;        /* in regions inside it that have ended */
+    } frame[TRC_REGIONS_DEEP];
+    int64_t mpi_ns; /* in calls so far */
+};
+
+bool ana_regions_init(struct ana_regions *regions, size_t ranks, int64_t from_ns)
+{
+    *regions =
+        (struct ana_regions){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *regions->rank), .from_ns = from_ns};
+    ana_map_init(&regions->sums, sizeof(struct ana_region));
+    return regions->rank != NULL;
+}
+
+void ana_regions_free(struct ana_regions *regions)
+{
+    for (size_t i = 0; regions->rank && i < regions->ranks; i++) {
+        for (uint32_t t = 0; t < regions->rank[i].threads; t++)
+            free(regions->rank[i].thread[t]);
+        free(regions->rank[i].thread);
+    }
+    free(regions->rank);
+    ana_map_free(&regions->sums);
+    *regions = (struct ana_regions){0};
+}
+
+static struct ana_region_thread *known_thread(const struct ana_regions *regions, const struct ana_event *e)
+{
+    const struct ana_region_rank *rank = &regions->rank[e->index];
+    return e->thread < rank->threads ? rank->thread[e->thread] : NULL;
+}
+
+static struct ana_region_thread *thread_of(struct ana_regions *regions, const struct ana_event *e)
+{
+    struct ana_region_rank *rank = &regions->rank[e->index];
+    if (e->thread >= rank->threads && e->thread < MOST_THREADS) {
+        uint32_t more = e->thread + 1 + e->thread / 2;
+        struct ana_region_thread **moved = realloc(rank->thread, more * sizeof *moved);
+        if (moved) {
+            memset(moved + rank->threads, 0, (more - rank->threads) * sizeof *moved);
+            rank->thread = moved;
+            rank->threads = more;
+        }
+    }
+    if (e->thread < rank->threads && !rank->thread[e->thread])
+        rank->thread[e->thread] = calloc(1, sizeof *rank->thread[0]);
+    struct ana_region_thread *thread = known_thread(regions, e);
+    regions->out_of_memory |= !thread;
+    return thread;
+}
+
+static struct ana_region *sum_of(struct ana_map *sums, size_t index, uint32_t id)
+{
+    struct ana_region *sum = ana_map_add(sums, index, id, 0);
+    if (sum) {
+        sum->index = (uint32_t)index;
+        sum->id = id;
+    }
+    return sum;
+}
+
+/* Whether a region of this name is open around the one at `depth`. */
+static bool is_inside_itself(const struct trc_regions *open, uint32_t depth)
+{
+    for (uint32_t i = 0; i < depth; i++)
+        if (open->id[i] == open->id[depth])
+            return true;
+    return false;
+}
+
+/* Adds the region at `depth` of a thread, as ended at `end_ns`, of which `inside_ns` were in regions inside it.  Returns
+ * how long it was open. */
+static int64_t add_region(struct ana_region *sum, const struct ana_region_thread *thread, uint32_t depth,
+                          int64_t inside_ns, int64_t end_ns)
+{
+    const struct frame *frame = &thread->frame[depth];
+    int64_t ns = end_ns > frame->begin_ns ? end_ns - frame->begin_ns : 0;
+    sum->count++;
+    sum->own_ns = ana_plus(sum->own_ns, ns > inside_ns ? ns - inside_ns : 0);
+    if (ns > sum->longest_ns)
+        sum->longest_ns = ns;
+    if (is_inside_itself(&thread->open, depth))
+        return ns;
+    sum->total_ns = ana_plus(sum->total_ns, ns);
+    sum->mpi_ns = ana_plus(sum->mpi_ns, thread->mpi_ns - frame->mpi_ns);
+    return ns;
+}
+
+static void end_region(struct ana_regions *regions, struct ana_region_thread *thread, size_t index, uint32_t id,
+                       int64_t at_ns)
+{
+    uint32_t left = trc_regions_left(&thread->open, id), depth = thread->open.depth;
+    bool counts = at_ns >= regions->from_ns;
+    regions->unmatched += counts && left == depth;
+    for (uint32_t i = depth; counts && i > left; i--) {
+        struct ana_region *sum = sum_of(&regions->sums, index, thread->open.id[i - 1]);
+        regions->out_of_memory |= !sum;
+        if (!sum)
+            continue;
+        if (i - 1 > left) {
+            sum->left++;
+            continue;
+        }
+        int64_t ns = add_region(sum, thread, left, thread->frame[left].inside_ns, at_ns);
+        if (left)
+            thread->frame[left - 1].inside_ns = ana_plus(thread->frame[left - 1].inside_ns, ns);
+    }
+    thread->open.depth = left;
+}
+
+static void begin_region(const struct ana_regions *regions, struct ana_region_thread *thread, uint32_t id,
+                         int64_t at_ns)
+{
+    int64_t begin_ns = at_ns > regions->from_ns ? at_ns : regions->from_ns;
+    if (thread->open.depth >= TRC_REGIONS_DEEP)
+        return; /* no recorder writes that */
+    thread->frame[thread->open.depth] = (struct frame){begin_ns, thread->mpi_ns, 0};
+    trc_regions_enter(&thread->open, id);
+}
+
+void ana_regions_item(struct ana_regions *regions, const struct ana_event *e)
+{
+    struct ana_region_thread *thread = e->kind == TRC_RECORD_LOST ? known_thread(regions, e) : thread_of(regions, e);
+    uint32_t id = (uint32_t)e->sequence;
+    if (!thread)
+        return;
+    regions->any = true;
+    if (e->kind == TRC_RECORD_LOST) {
+        thread->open.depth = 0; /* the next chunk says what is open */
+    } else if (e->kind == TRC_RECORD_BEGIN) {
+        begin_region(regions, thread, id, e->begin_ns);
+    } else if (e->kind == TRC_RECORD_END) {
+        end_region(regions, thread, e->index, id, e->begin_ns);
+    } else if (thread->open.depth < e->count || thread->open.id[e->count - 1] != id) {
+        if (thread->open.depth >= e->count)
+            thread->open.depth = (uint32_t)e->count - 1;
+        begin_region(regions, thread, id, e->begin_ns);
+    }
+}
+
+void ana_regions_call(struct ana_regions *regions, const struct ana_event *e)
+{
+    struct ana_region_thread *thread = known_thread(regions, e);
+    if (!thread || !thread->open.depth || (e->use && e->use->is_sub))
+        return;
+    int64_t begin_ns = e->begin_ns > regions->from_ns ? e->begin_ns : regions->from_ns;
+    int64_t ns = e->end_ns > begin_ns ? e->end_ns - begin_ns : 0;
+    if (e->kind == TRC_RECORD_FOLD && e->busy_ns < ns)
+        ns = e->busy_ns;
+    thread->mpi_ns = ana_plus(thread->mpi_ns, ns);
+}
+
+/* Adds what a thread is in, as if it ended at `until_ns`, the innermost first. */
+static bool add_open(const struct ana_region_thread *thread, size_t index, int64_t until_ns, struct ana_map *out)
+{
+    int64_t inside_ns = 0;
+    for (uint32_t i = thread->open.depth; i > 0; i--) {
+        struct ana_region *sum = sum_of(out, index, thread->open.id[i - 1]);
+        if (!sum)
+            return false;
+        inside_ns = add_region(sum, thread, i - 1, ana_plus(thread->frame[i - 1].inside_ns, inside_ns), until_ns);
+    }
+    return true;
+}
+
+bool ana_regions_sum(const struct ana_regions *regions, int64_t until_ns, struct ana_map *out)
+{
+    ana_map_init(out, sizeof(struct ana_region));
+    for (size_t i = 0; i < regions->sums.count; i++) {
+        const struct ana_region *from = ana_map_value(&regions->sums, i);
+        struct ana_region *to = sum_of(out, from->index, from->id);
+        if (!to)
+            return false;
+        *to = *from;
+    }
+    for (size_t i = 0; i < regions->ranks; i++)
+        for (uint32_t t = 0; t < regions->rank[i].threads; t++)
+            if (regions->rank[i].thread[t] && !add_open(regions->rank[i].thread[t], i, until_ns, out))
+                return false;
+    return !regions->out_of_memory;
+}

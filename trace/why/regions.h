@@ -1,0 +1,51 @@
+/* Regions of the program's own: how often and how long each rank is in each, with and without those inside, and how much
+ * of it inside calls.  Fed with the items of regions and with all calls, in one pass.
+ *
+ * What does not fit is said, not guessed: a region that ended only because one around it did counts in `left`, without
+ * its time; an end of what was not open counts in `unmatched`.  A region that is open where records are missing counts
+ * from there on.  Time counts once for a region inside another of its name.  One thread at a time. */
+#ifndef ANA_REGIONS_H
+#define ANA_REGIONS_H
+
+#include "trace/format/format_items.h"
+#include "trace/relations/relations.h"
+#include "trace/util/hash_map.h"
+
+/* A region of one rank. */
+struct ana_region {
+    uint32_t index, id; /* the rank, and its number in that rank's file */
+    uint64_t count, left;
+    int64_t total_ns, own_ns, mpi_ns; /* with those inside; without; in calls, with those inside */
+    int64_t longest_ns;
+};
+
+struct ana_region_thread; /* the regions that a thread is in */
+
+struct ana_regions {
+    size_t ranks;
+    struct ana_region_rank {
+        struct ana_region_thread **thread;
+        uint32_t threads;
+    } * rank;
+    struct ana_map sums; /* struct ana_region by index, id */
+    bool any;            /* there has been one: else nothing need be told of calls */
+    bool out_of_memory;  /* something is missing */
+    int64_t from_ns;     /* what is before does not count */
+    uint64_t unmatched;
+};
+
+/* Empty sums of a job of `ranks` ranks; time counts from `from_ns` on.  False: out of memory. */
+bool ana_regions_init(struct ana_regions *regions, size_t ranks, int64_t from_ns);
+/* Frees them; the struct is the caller's.  Zeros are allowed. */
+void ana_regions_free(struct ana_regions *regions);
+
+/* Takes an item of a region, or a loss, in the order of its thread. */
+void ana_regions_item(struct ana_regions *regions, const struct ana_event *event);
+/* Takes a call that counts, likewise; needed once `any` is set. */
+void ana_regions_call(struct ana_regions *regions, const struct ana_event *event);
+
+/* Writes into `out` (freed by the caller with ana_map_free) the sums as if all that is open ended at `until_ns`.  False:
+ * out of memory. */
+bool ana_regions_sum(const struct ana_regions *regions, int64_t until_ns, struct ana_map *out);
+
+#endif
