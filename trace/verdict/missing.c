@@ -17,35 +17,33 @@ static int64_t busy_limit(struct ana_case *c, size_t index)
     return past_ns < most / PAST_TIMES ? past_ns * PAST_TIMES : most;
 }
 
-/* Ranks that compute, read or write are slow for a while before they count as hung; where others do nothing, those are to
+/* Ranks that compute, read or write are slow for a while before they count as hung; where others stand, those are to
  * blame. */
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)
 {
     struct ana_finding *f = c->out;
     if (!ana_case_settle(c, id, ANA_LIKELY, lasted))
         return false;
-    int64_t limit = 0;
     double bytes = 0;
-    size_t idle = 0;
+    size_t stand = 0, busy = 0;
     for (size_t i = 0; i < f->culprits; i++) {
         size_t culprit = f->culprit[i];
         bool computes = ana_samples_cpu(c, culprit) >= BUSY_SHARE || ana_samples_queued(c, culprit) >= BUSY_SHARE;
         double moves = ana_samples_io(c, culprit);
         bytes = moves >= BUSY_BYTES && !computes ? moves : bytes;
-        if (!computes && !(moves >= BUSY_BYTES)) {
-            f->culprit[idle++] = culprit;
-            continue;
-        }
-        int64_t one = busy_limit(c, culprit);
-        limit = one > limit ? one : limit;
+        bool works = computes || moves >= BUSY_BYTES;
+        busy += works;
+        if (!works || lasted >= busy_limit(c, culprit))
+            f->culprit[stand++] = culprit;
     }
-    if (idle || !f->culprits) {
-        f->culprits = idle;
-        return true;
+    bool all_busy = busy && busy == f->culprits;
+    if (stand)
+        f->culprits = stand;
+    if (all_busy) {
+        f->state = stand ? ANA_VERDICT_HUNG : ANA_VERDICT_SLOW;
+        f->confidence = ANA_POSSIBLE;
+        ana_case_fact(c, (struct ana_fact){bytes > 0 ? ANA_SAY_READS : ANA_SAY_COMPUTES, .size = (uint64_t)bytes});
     }
-    f->state = lasted < limit ? ANA_VERDICT_SLOW : ANA_VERDICT_HUNG;
-    f->confidence = ANA_POSSIBLE;
-    ana_case_fact(c, (struct ana_fact){bytes > 0 ? ANA_SAY_READS : ANA_SAY_COMPUTES, .size = (uint64_t)bytes});
     return true;
 }
 
