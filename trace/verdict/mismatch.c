@@ -175,7 +175,8 @@ static void say_no_root(struct ana_case *c, const struct trc_comm *comm, const s
         if (sig->peer >= 0)
             ana_case_blame(c, ana_partner(c->job, m->terms[i].who, own, sig->peer));
     }
-    for (size_t i = 0; i < m->count && !c->out->culprits; i++)
+    bool named = c->out->culprits > 0;
+    for (size_t i = 0; i < m->count && !named; i++)
         ana_case_blame(c, m->terms[i].who);
     c->out->summary = (struct ana_fact){ANA_SAY_NO_ROOT, .call = {.name = m->record[0].call->name},
                                         .count = comm->def.size, .of = comm->def.remote_size};
