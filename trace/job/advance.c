@@ -32,6 +32,8 @@ static void look_up(struct ana_job *job, struct ana_pass *pass, const struct ana
         uint32_t call = ana_call_number_of(job, e->index, e->sig->call);
         ana_tally_use(&pass->tally, e, call);
         ana_why_use(&pass->why, e, call, job->process[e->index].rank.file);
+        if (pass == &job->pass)
+            ana_iter_use(&job->iter, &pass->why, e);
     }
     use->is_nccl = trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL;
     use->is_remote = e->sig->peer <= TRC_PEER_REMOTE && is_send(e);
@@ -100,6 +102,7 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
         job->upper->nccl_call(job, job->gpu, e);
     if (__builtin_expect(job->pass.regions.any, 0))
         ana_regions_call(&job->pass.regions, e);
+    ana_iter_event(&job->iter, &job->pass.why, e);
     ana_why_event(&job->pass.why, e); /* before the waits in it are found */
     ana_match_event(job->match, e);
     if (e->use->is_remote) /* the counters know partners of this world only */
@@ -243,7 +246,7 @@ bool ana_analysis_start(struct ana_job *job)
     job->match = ana_match_new((struct ana_match_sink){job, ana_take_message, ana_take_instance, ana_take_joined});
     job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
-        !pass_open(job, &job->pass))
+        !ana_iter_init(&job->iter, job->count) || !pass_open(job, &job->pass))
         return false;
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
@@ -285,6 +288,7 @@ void ana_analysis_stop(struct ana_job *job)
     job->bridges = NULL;
     ana_wait_clip_free(job->clip);
     ana_store_free(&job->store);
+    ana_iter_free(&job->iter);
     for (size_t i = 0; job->lane && i < job->count; i++)
         ana_lane_free(&job->lane[i]);
     free(job->lane);

@@ -304,6 +304,33 @@ void ana_price_words(const struct ana_job *job, const struct ana_price *price, c
 /* Writes "as fast as the others saves 18.3 s of 61 s". */
 void ana_price_saving(const struct ana_summary *summary, const struct ana_price *price, char *out, size_t size);
 
+/* One iteration that took long. */
+struct ana_slow_iteration {
+    uint64_t number;          /* from 1 */
+    int64_t begin_ns, end_ns; /* job time, of the rank that it took longest on */
+    size_t index;             /* whose segment took longer than it usually does, most of all; SIZE_MAX: none's did */
+    struct ana_segment_end from, to;
+    int64_t segment_ns, excess_ns; /* of it; and of that, above its mean */
+};
+/* The loops that the program spends most time in (trace/iter); of the whole run only. */
+struct ana_loop_level {
+    struct ana_segment_end end; /* the call that ends an iteration */
+    uint64_t count;             /* iterations that ended, of the rank with most */
+    double median_ns;           /* NAN: unknown */
+    bool is_detour;             /* no loop, but what is done every few iterations of the level inside */
+};
+#define ANA_LOOP_ROWS 6u
+#define ANA_SLOWEST   10u
+struct ana_iterations {
+    size_t levels, level; /* from the outermost inward, 0: no loop was found; the iterations' own */
+    struct ana_loop_level loop[ANA_LOOP_ROWS];
+    size_t slow_count; /* longest first */
+    struct ana_slow_iteration slow[ANA_SLOWEST];
+};
+/* Writes "iteration 812 took 3.1 x: rank 2, 150 ms in Waitall app.c:20 -> Allreduce :30". */
+void ana_iteration_words(const struct ana_job *job, const struct ana_iterations *of,
+                         const struct ana_slow_iteration *slow, char *out, size_t size);
+
 /* POP efficiencies, 0..1, NAN unknown: parallel = load_balance x communication,
  * communication = serialisation x transfer, transfer = run time with an ideal network / run time, by replay.
  * load balance = mean(useful) / max(useful), communication = max(useful) / wall, useful = time outside MPI.
@@ -345,6 +372,7 @@ struct ana_summary {
     struct ana_price *prices;
     size_t *price_ranks;              /* what they point to */
     int64_t path_ns, path_unknown_ns; /* length of the critical path, and of what is not known of it; -1: none */
+    struct ana_iterations iterations;
     struct ana_efficiency efficiency;
     uint64_t unmatched_sends, unmatched_receives;
     uint64_t uncertain_messages;      /* ends that could not be paired for sure: records before them are gone */

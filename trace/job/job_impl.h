@@ -16,6 +16,7 @@
 #include "trace/job/upper.h"
 #include "trace/relations/waits.h"
 #include "trace/util/spans.h"
+#include "trace/iter/iter.h"
 #include "trace/why/regions.h"
 #include "trace/why/why.h"
 
@@ -88,6 +89,7 @@ struct ana_job {
     struct ana_pass pass;
     struct ana_match *match;
     struct ana_bridges *bridges; /* communicators between worlds; NULL: none */
+    struct ana_iter iter;        /* of the pass over all events */
     bool flushed;                /* the match was told that nothing more comes */
     uint64_t records;            /* in all files */
     struct ana_wait_clip *clip;
@@ -217,6 +219,11 @@ bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const stru
 /* summary_segments.c: writes what a place (number of trace/why, + 1) is called; 0 leaves it empty. */
 void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, uint32_t place,
                         struct ana_segment_end *out);
+/* summary_segments.c: joins places that were called before their names were known with those that were called later:
+ * fills, for each place, the first of its name, + 1.  False: out of memory. */
+bool ana_places_join(const struct ana_job *job, const struct ana_why *why, uint32_t *place);
+/* summary_iterations.c: fills the iterations of a summary of the whole run.  False: out of memory. */
+bool ana_summary_iterations(const struct ana_job *job, struct ana_summary *s);
 /* summary_prices.c: fills the critical path, the prices and what the efficiencies need of them; a summary of the whole run
  * has its ranks by then.  False: out of memory. */
 bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_why *why);

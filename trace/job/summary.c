@@ -209,7 +209,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     s->unmatched_receives = counts.unmatched_receives;
     s->uncertain_messages = counts.uncertain;
     s->efficiency = efficiency_of(s);
-    if (!ana_summary_prices(job, s, &job->pass.why)) {
+    if (!ana_summary_prices(job, s, &job->pass.why) || !ana_summary_iterations(job, s)) {
         ana_summary_free(s);
         return TRC_BAD;
     }

@@ -22,8 +22,7 @@ struct rows {
 
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
-/* Joins places that were called before their names were known with those that were called later. */
-static bool join_places(const struct ana_job *job, const struct ana_why *why, uint32_t *place)
+bool ana_places_join(const struct ana_job *job, const struct ana_why *why, uint32_t *place)
 {
     struct ana_map names; /* uint32_t by hash of the module or else address, call, whether it is a module */
     ana_map_init(&names, sizeof(uint32_t));
@@ -314,7 +313,7 @@ bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const stru
 {
     struct rows rows = {.place = calloc(why->places.count + 1, sizeof *rows.place)};
     ana_map_init(&rows.by_places, sizeof(struct row));
-    bool ok = rows.place && join_places(job, why, rows.place) && list_rows(&rows, s, why);
+    bool ok = rows.place && ana_places_join(job, why, rows.place) && list_rows(&rows, s, why);
     size_t n = ok ? choose_rows(&rows) : SIZE_MAX;
     ok = n != SIZE_MAX && make_rows(s, n, job->count);
     uint32_t *bucket = ok ? calloc(n * TRC_BUCKETS + 1, sizeof *bucket) : NULL;

@@ -34,6 +34,7 @@ struct ana_use {
     uint32_t place, from, segment; /* by trace/why: of the call; the segment that ends there, and where it began */
     struct ana_route route;
     uint32_t step; /* by trace/why: number of the call in its rank's steps, at the event that is being taken; 0: none */
+    uint32_t mark; /* by trace/iter: of the call, + 1; 0: none */
 };
 
 /* One item of one thread, with its times in job nanoseconds. */

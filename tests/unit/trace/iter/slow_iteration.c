@@ -1,0 +1,71 @@
+/* Iterations of which one is slow by plan: its number, its time, whose segment it was; in short runs and in long ones,
+ * of which not every time is kept. */
+#include "tests/support/planted.h"
+#include "trace/iter/iter.h"
+#include "trace/session/session.h"
+#include <stdlib.h>
+
+enum { RANKS = 3, SLOW_RANK = 2 };
+
+/* `times` iterations: compute 2 ms to 0x30 and 1 ms to 0x40, which ends it; the `slow`-th, from 1, takes 150 ms more on
+ * one rank, before 0x30.  `seldom`: every 10th ends with a call of files.  Returns how long the others took. */
+static int64_t run(struct planted *p, int times, int slow, bool seldom)
+{
+    planted_meet(p, 0x20, TB_WORLD, UINT64_MAX);
+    for (int i = 1; i <= times; i++) {
+        for (int r = 0; r < RANKS; r++)
+            p->at[r] += i == slow && r == SLOW_RANK ? 152 * MS : 2 * MS;
+        planted_meet(p, 0x30, TB_WORLD, UINT64_MAX);
+        for (int r = 0; r < RANKS; r++)
+            p->at[r] += MS;
+        planted_meet(p, 0x40, TB_WORLD, UINT64_MAX);
+        struct trc_sig save = tb_sig(TB_FILE_WRITE);
+        save.site = 0x50;
+        for (int r = 0; seldom && i % 10 == 0 && r < RANKS; r++) {
+            tb_event(p->tb[r], 0, &save, p->at[r], p->at[r] + 3 * MS, (struct tb_more){0});
+            p->at[r] += 3 * MS;
+        }
+    }
+    return 3 * MS + 2 * US;
+}
+
+static void check_run(const char *name, int times, int slow, bool seldom)
+{
+    struct planted p = planted_begin(name, RANKS);
+    int64_t usual_ns = run(&p, times, slow, seldom);
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_iterations *of = &s.iterations;
+    const struct ana_loop_level *loop = &of->loop[of->level];
+    const struct ana_slow_iteration *worst = &of->slow[0];
+    char words[400], expected[200];
+    CHECK(of->levels && loop->count == (uint64_t)times && strcmp(loop->end.place, "0x40") == 0, "%s: %llu at %s", name,
+          (unsigned long long)loop->count, loop->end.place);
+    CHECK(loop->median_ns >= (double)usual_ns && loop->median_ns <= 1.2 * (double)usual_ns, "%s: median %f", name,
+          loop->median_ns);
+    CHECK(of->slow_count && worst->number == (uint64_t)slow && worst->end_ns - worst->begin_ns == usual_ns + 150 * MS,
+          "%s: iteration %llu took %lld", name, (unsigned long long)worst->number,
+          (long long)(worst->end_ns - worst->begin_ns));
+    CHECK(worst->index == SLOW_RANK && worst->segment_ns == 152 * MS, "%s: rank %zu, %lld", name, worst->index,
+          (long long)worst->segment_ns);
+    CHECK(strcmp(worst->from.place, slow == 1                  ? "0x20"
+                                    : seldom && slow % 10 == 1 ? "0x50"
+                                                               : "0x40") == 0 &&
+              strcmp(worst->to.place, "0x30") == 0,
+          "%s: from %s to %s", name, worst->from.place, worst->to.place);
+    ana_iteration_words(job, of, worst, words, sizeof words);
+    snprintf(expected, sizeof expected, "iteration %d took ", slow);
+    CHECK(strncmp(words, expected, strlen(expected)) == 0 && strstr(words, " x: rank 2, 152 ms in Allreduce 0x40 -> "),
+          "%s: \"%s\"", name, words);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+int main(void)
+{
+    check_run("short", 200, 123, false);
+    check_run("saves", 200, 57, true);
+    check_run("long", 4 * (int)ANA_ITER_ENTRIES, 30000, false);
+    return check_result();
+}

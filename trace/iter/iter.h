@@ -1,0 +1,126 @@
+/* Iterations of a program's loops, without any annotation of it.
+ *
+ * A place that is called once in each iteration ends it: from one of its calls to the next is an iteration, and the
+ * n-th on one rank is the n-th on all.  Which place that is, loop.h finds from who follows whom.  It is not known while
+ * the events come by, so each place of a rank keeps a *mark*: how often it was called, when, and its longest periods.
+ *
+ * Memory is bounded: a rank has ANA_ITER_ENTRIES times at most, shared by its marks.  When they are used up, the mark
+ * with most of them forgets every second one, and keeps half as many from then on.  Counts stay exact.
+ *
+ * One thread at a time. */
+#ifndef ANA_ITER_H
+#define ANA_ITER_H
+
+#include "trace/why/why.h"
+
+#define ANA_ITER_ENTRIES 8192u      /* times that the marks of one rank keep, of a job of few ranks */
+#define ANA_ITER_ALL     (1u << 21) /* of all ranks together, where that leaves each ANA_ITER_LEAST */
+#define ANA_ITER_LEAST   512u
+#define ANA_ITER_LONGEST 6u /* periods of a mark that are kept by their length */
+#define ANA_ITER_SPIKES  16u
+
+/* The end of one call, and the time that its rank had spent in calls by then. */
+struct ana_iter_entry {
+    int64_t end_ns, mpi_ns;
+};
+
+/* A period: the time from the end of a call at a place to the end of the next there. */
+struct ana_iter_period {
+    uint64_t number; /* of the call that ends it, from 0 */
+    int64_t end_ns, ns;
+};
+
+/* A place of a rank. */
+struct ana_iter_mark {
+    uint64_t count;            /* calls so far */
+    uint64_t next;             /* number of the call that is kept next */
+    int64_t last_ns, floor_ns; /* end of the last call; periods above this are among the longest */
+    uint32_t thread;           /* the first that called there; others are not looked at */
+    uint32_t stride;           /* each so many-th call is kept */
+    uint32_t index, place;     /* rank; place of trace/why, + 1 */
+    uint32_t before;           /* mark of the same rank made before, + 1; 0 none */
+    uint32_t members;          /* of the communicator, when it is a collective; else 0 */
+    bool is_io;
+    int64_t first_ns; /* begin of its first call */
+    struct ana_iter_entry *entry;
+    uint32_t entries, room;
+    struct ana_iter_period longest[ANA_ITER_LONGEST]; /* in any order; unused ones are 0 ns long */
+};
+
+/* A time outside calls that took longer than the same segment of the rank does on average. */
+struct ana_iter_spike {
+    int64_t begin_ns, ns, excess_ns;
+    uint32_t segment; /* of trace/why, + 1 */
+};
+
+struct ana_iter_rank {
+    int64_t mpi_ns;   /* in calls so far, of all threads */
+    int64_t floor_ns; /* spikes above this are kept */
+    uint32_t marks;   /* the last one made, + 1 */
+    uint32_t entries;
+    struct ana_iter_spike spike[ANA_ITER_SPIKES]; /* in any order */
+};
+
+struct ana_iter {
+    size_t ranks;
+    uint32_t room; /* entries of a rank */
+    struct ana_iter_rank *rank;
+    struct ana_map marks; /* struct ana_iter_mark by index, place */
+};
+
+/* Room for the marks of `ranks` ranks.  False: out of memory, and nothing is left to free. */
+bool ana_iter_init(struct ana_iter *iter, size_t ranks);
+/* Frees them; the struct is the caller's.  Zeros are allowed. */
+void ana_iter_free(struct ana_iter *iter);
+
+/* Looks up what all events of the signature share, into event->use; after ana_why_use. */
+void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct ana_event *event);
+/* The slow path of ana_iter_event: keeps the end of a call, whose number is mark->next. */
+void ana_iter_keep(struct ana_iter *iter, struct ana_iter_mark *mark, int64_t end_ns);
+/* The same for a period above the mark's floor: keeps it in place of the shortest. */
+void ana_iter_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns);
+/* The same for a time before an event above the rank's floor: keeps it if it is as much longer than its segment's mean.
+ */
+void ana_iter_spike(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event, int64_t ns);
+
+/* The mark with this number + 1; valid until another is made. */
+static inline struct ana_iter_mark *ana_iter_mark_at(const struct ana_iter *iter, uint32_t number)
+{
+    return ana_map_value(&iter->marks, number - 1);
+}
+
+/* Takes an event, before ana_why_event does. */
+static inline void ana_iter_event(struct ana_iter *iter, struct ana_why *why, const struct ana_event *e)
+{
+    const struct ana_use *use = e->use;
+    struct ana_iter_rank *rank = &iter->rank[e->index];
+    if (use->is_sub)
+        return;
+    if (__builtin_expect(use->is_quiet || e->kind != TRC_RECORD_EVENT, 0)) {
+        int64_t busy_ns = e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns;
+        rank->mpi_ns = ana_plus(rank->mpi_ns, busy_ns);
+        return;
+    }
+    rank->mpi_ns = ana_plus(rank->mpi_ns, e->end_ns - e->begin_ns);
+    if (e->thread < why->rank[e->index].threads) {
+        const struct ana_why_thread *thread = &why->rank[e->index].thread[e->thread];
+        int64_t gap_ns = e->begin_ns - thread->end_ns - thread->polled_ns;
+        if (__builtin_expect(gap_ns > rank->floor_ns && thread->place, 0))
+            ana_iter_spike(iter, why, e, gap_ns);
+    }
+    struct ana_iter_mark *mark = use->mark ? ana_iter_mark_at(iter, use->mark) : NULL;
+    if (__builtin_expect(!mark || mark->thread != e->thread, 0))
+        return;
+    int64_t period_ns = e->end_ns - mark->last_ns;
+    mark->last_ns = e->end_ns;
+    if (__builtin_expect(period_ns > mark->floor_ns, 0))
+        ana_iter_long(mark, e->end_ns, period_ns);
+    if (__builtin_expect(mark->count == mark->next, 0)) {
+        if (mark->count == 0)
+            mark->first_ns = e->begin_ns;
+        ana_iter_keep(iter, mark, e->end_ns);
+    }
+    mark->count++;
+}
+
+#endif

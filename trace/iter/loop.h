@@ -1,0 +1,70 @@
+/* The loops of a program, found from which place calls after which.
+ *
+ * The segments of all ranks are the edges of one graph: its nodes are the places that call.  A loop is what can be gone
+ * round in it; the one that the ranks spend most time in is the program's.  Of its places those that are called least
+ * often, but ANA_LOOP_TIMES at least, and that every way round through them passes, are called once in each iteration:
+ * they are its *head*.  Without the head, what can still be gone round are the loops inside, whatever their number of
+ * times.  What only some ranks call, or only some iterations, is passed by no other place's ways alone.
+ *
+ * `for i { step; every 10th time: save }` calls as `for i { for j in 0..9 { step }; save }` does.  A level is therefore
+ * taken for a *detour* from the level inside where
+ *   it only reads and writes files, or
+ *   it comes every n-th time (n >= ANA_LOOP_DETOUR), and the first or last time the count was another: no loop was cut
+ *   off there, or
+ *   it has fewer places than what is inside, and comes every n-th time but for a few (n >= ANA_LOOP_DETOUR_FAR), or more
+ *   than once in ANA_LOOP_DETOUR_NEAR times: an inner loop seldom runs once. */
+#ifndef ANA_LOOP_H
+#define ANA_LOOP_H
+
+#include "trace/iter/iter.h"
+
+#define ANA_LOOP_TIMES       5
+#define ANA_LOOP_DETOUR      5
+#define ANA_LOOP_DETOUR_FAR  8
+#define ANA_LOOP_DETOUR_NEAR 2
+#define ANA_LOOP_NODES       256u /* places that are looked at: those called most often, by most ranks */
+#define ANA_LOOP_LEVELS      6u
+
+/* A set of nodes. */
+struct ana_loop_set {
+    uint64_t word[ANA_LOOP_NODES / 64];
+};
+/* Whether a node is in a set; node < ANA_LOOP_NODES. */
+static inline bool ana_loop_has(const struct ana_loop_set *set, size_t node)
+{
+    return set->word[node / 64] >> node % 64 & 1;
+}
+
+/* A place that calls, on all ranks. */
+struct ana_loop_node {
+    uint32_t place;   /* of trace/why, + 1 */
+    uint32_t ranks;   /* that call there */
+    uint32_t members; /* of its communicator, if it is a collective */
+    uint64_t count;   /* calls of the rank that has most */
+    bool is_io;
+    double span_ns, first_ns; /* from first to last call, summed over ranks; when the first was, on average */
+};
+
+/* A loop: one level of nested ones. */
+struct ana_loop {
+    struct ana_loop_set in, head; /* nodes; of these those that are called once in each iteration */
+    size_t end;     /* the one of the head that ends iterations: the last, a collective of most ranks if there is one */
+    bool is_detour; /* no loop, but something that is done every few iterations of a level inside */
+};
+
+struct ana_loops {
+    struct ana_loop_node *node;
+    size_t nodes;
+    struct ana_loop level[ANA_LOOP_LEVELS]; /* from the outermost inward */
+    size_t levels;
+    size_t iteration; /* the outermost level that is no detour */
+};
+
+/* Finds the loops; `place` gives for each place of `why` the one of the same name, + 1.  No level: there is no loop.
+ * False: out of memory.  Free with ana_loops_free. */
+bool ana_loops_find(const struct ana_iter *iter, const struct ana_why *why, const uint32_t *place,
+                    struct ana_loops *loops);
+/* Frees them; the struct is the caller's. */
+void ana_loops_free(struct ana_loops *loops);
+
+#endif

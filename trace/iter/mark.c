@@ -1,0 +1,145 @@
+/* Marks: when each place of a rank was called, in bounded memory. */
+#include "trace/iter/iter.h"
+#include <stdlib.h>
+
+#define LEAST_SPIKE_NS 1000
+
+bool ana_iter_init(struct ana_iter *iter, size_t ranks)
+{
+    *iter = (struct ana_iter){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *iter->rank), .room = ANA_ITER_ENTRIES};
+    ana_map_init(&iter->marks, sizeof(struct ana_iter_mark));
+    while (iter->room > ANA_ITER_LEAST && iter->room * ranks > ANA_ITER_ALL)
+        iter->room /= 2;
+    for (size_t i = 0; iter->rank && i < ranks; i++)
+        iter->rank[i].floor_ns = LEAST_SPIKE_NS;
+    return iter->rank != NULL;
+}
+
+void ana_iter_free(struct ana_iter *iter)
+{
+    for (size_t i = 0; i < iter->marks.count; i++)
+        free(((struct ana_iter_mark *)ana_map_value(&iter->marks, i))->entry);
+    ana_map_free(&iter->marks);
+    free(iter->rank);
+    *iter = (struct ana_iter){0};
+}
+
+/* ---- marks ------------------------------------------------------------------------------------------------------ */
+
+/* The place that a rank's earlier calls from there have: a place has another number once its name is known. */
+static uint32_t place_before(const struct ana_iter *iter, const struct ana_why *why, const struct ana_event *e,
+                             uint32_t place)
+{
+    const struct ana_why_place *of = ana_map_value(&why->places, place - 1);
+    const struct ana_why_place *unnamed = ana_map_find(&why->places, e->sig->site, of->call, 0);
+    uint32_t number = unnamed ? (uint32_t)(unnamed - (const struct ana_why_place *)why->places.values) + 1 : 0;
+    return number && ana_map_find(&iter->marks, e->index, number, 0) ? number : place;
+}
+
+void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct ana_event *e)
+{
+    e->use->mark = 0;
+    if (!e->use->place || e->use->is_quiet)
+        return;
+    uint32_t place = place_before(iter, why, e, e->use->place);
+    struct ana_iter_mark *mark = ana_map_add(&iter->marks, e->index, place, 0);
+    if (!mark)
+        return; /* for want of memory its calls end no iteration */
+    uint32_t number = (uint32_t)(mark - (struct ana_iter_mark *)iter->marks.values) + 1;
+    e->use->mark = number;
+    if (mark->place)
+        return;
+    struct ana_iter_rank *rank = &iter->rank[e->index];
+    *mark = (struct ana_iter_mark){
+        .index = (uint32_t)e->index,
+        .place = place,
+        .thread = e->thread,
+        .stride = 1,
+        .floor_ns = INT64_MAX,
+        .before = rank->marks,
+        .is_io = trc_opclass_category(e->call->opclass) == TRC_CAT_IO,
+        .members = e->sig->flags & TRC_SIG_COLL && e->comm && e->comm->def.size > 0 ? (uint32_t)e->comm->def.size : 0};
+    rank->marks = number;
+}
+
+/* Forgets every second time of the mark of a rank that keeps most.  False: none keeps two. */
+static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
+{
+    struct ana_iter_mark *most = ana_iter_mark_at(iter, rank->marks);
+    for (uint32_t at = rank->marks; at; at = ana_iter_mark_at(iter, at)->before)
+        if (ana_iter_mark_at(iter, at)->entries > most->entries)
+            most = ana_iter_mark_at(iter, at);
+    if (most->entries < 2)
+        return false;
+    uint32_t left = (most->entries + 1) / 2;
+    for (uint32_t i = 1; i < left; i++)
+        most->entry[i] = most->entry[2 * i];
+    rank->entries -= most->entries - left;
+    most->entries = left;
+    most->stride *= 2;
+    most->next = (uint64_t)left * most->stride;
+    return true;
+}
+
+void ana_iter_keep(struct ana_iter *iter, struct ana_iter_mark *mark, int64_t end_ns)
+{
+    struct ana_iter_rank *rank = &iter->rank[mark->index];
+    if (mark->count == 0)
+        mark->floor_ns = 0;
+    bool room = rank->entries < iter->room || thin_out(iter, rank);
+    if (mark->count != mark->next)
+        return; /* it was this one that forgot */
+    if (room && mark->entries == mark->room) {
+        uint32_t more = mark->room ? mark->room * 2 : 8;
+        struct ana_iter_entry *moved = realloc(mark->entry, more * sizeof *moved);
+        room = moved;
+        mark->entry = moved ? moved : mark->entry;
+        mark->room = moved ? more : mark->room;
+    }
+    if (!room) {
+        mark->next = UINT64_MAX;
+        return;
+    }
+    mark->entry[mark->entries++] = (struct ana_iter_entry){end_ns, rank->mpi_ns};
+    rank->entries++;
+    mark->next += mark->stride;
+}
+
+void ana_iter_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns)
+{
+    struct ana_iter_period *least = mark->longest;
+    for (size_t i = 1; i < ANA_ITER_LONGEST; i++)
+        if (mark->longest[i].ns < least->ns)
+            least = &mark->longest[i];
+    *least = (struct ana_iter_period){mark->count, end_ns, ns};
+    mark->floor_ns = ns;
+    for (size_t i = 0; i < ANA_ITER_LONGEST; i++)
+        if (mark->longest[i].ns < mark->floor_ns)
+            mark->floor_ns = mark->longest[i].ns;
+}
+
+/* ---- spikes ----------------------------------------------------------------------------------------------------- */
+
+void ana_iter_spike(struct ana_iter *iter, struct ana_why *why, const struct ana_event *e, int64_t ns)
+{
+    struct ana_iter_rank *rank = &iter->rank[e->index];
+    uint32_t from = why->rank[e->index].thread[e->thread].place;
+    uint32_t number = e->use->from == from ? e->use->segment : ana_why_segment(why, e, from);
+    const struct ana_segment *segment = number ? ana_segment_at(why, number) : NULL;
+    if (!segment || segment->count == 0 || !segment->from)
+        return;
+    int64_t excess_ns = ns - segment->total_ns / (int64_t)segment->count;
+    if (excess_ns <= rank->floor_ns)
+        return;
+    struct ana_iter_spike *least = rank->spike;
+    for (size_t i = 1; i < ANA_ITER_SPIKES; i++)
+        if (rank->spike[i].excess_ns < least->excess_ns)
+            least = &rank->spike[i];
+    *least = (struct ana_iter_spike){e->begin_ns - ns, ns, excess_ns, number};
+    rank->floor_ns = excess_ns;
+    for (size_t i = 0; i < ANA_ITER_SPIKES; i++)
+        if (rank->spike[i].excess_ns < rank->floor_ns)
+            rank->floor_ns = rank->spike[i].excess_ns;
+    if (rank->floor_ns < LEAST_SPIKE_NS)
+        rank->floor_ns = LEAST_SPIKE_NS;
+}
