@@ -77,10 +77,9 @@ void ana_iter_free(struct ana_iter *iter);
 void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct ana_event *event);
 /* The slow path of ana_iter_event: keeps the end of a call, whose number is mark->next. */
 void ana_iter_keep(struct ana_iter *iter, struct ana_iter_mark *mark, int64_t end_ns);
-/* The same for a period above the mark's floor: keeps it in place of the shortest. */
+/* Keeps a period above the mark's floor in place of the shortest that is kept. */
 void ana_iter_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns);
-/* The same for a time before an event above the rank's floor: keeps it if it is as much longer than its segment's mean.
- */
+/* Keeps a time before an event, above the rank's floor, if it is that much longer than its segment's mean. */
 void ana_iter_spike(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event, int64_t ns);
 
 /* The mark with this number + 1; valid until another is made. */

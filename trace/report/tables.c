@@ -1,5 +1,6 @@
 /* The report's tables of ranks, calls, collectives, waits, segments, messages and places. */
 #include "trace/report/page.h"
+#include "trace/util/trouble.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -241,6 +242,32 @@ static void put_prices(struct ana_page *p)
     }
 }
 
+/* ---- iterations ------------------------------------------------------------------------------------------------- */
+
+static void put_iterations(struct ana_page *p)
+{
+    char words[400], median[ANA_TEXT];
+    const struct ana_iterations *of = &p->s->iterations;
+    const struct ana_loop_level *loop = &of->loop[of->level];
+    if (!of->levels)
+        return;
+    fprintf(p->out, "\nITERATIONS\n");
+    ana_page_line(p, "%" PRIu64 " iterations, median %s; each ends with %s at %s", loop->count,
+                  ana_spoken(median, sizeof median, loop->median_ns), loop->end.call, loop->end.place);
+    for (size_t i = 0; i < of->slow_count && i < FEW; i++) {
+        const struct ana_slow_iteration *slow = &of->slow[i];
+        if ((double)(slow->end_ns - slow->begin_ns) < SLOW_ITERATION * loop->median_ns)
+            break;
+        ana_iteration_words(p->job, of, slow, words, sizeof words);
+        ana_page_line(p, "%s", words);
+    }
+    for (size_t i = 0; i < of->levels; i++)
+        if (i != of->level)
+            ana_page_line(p, "%s: %" PRIu64 " times %s at %s, median %s", i < of->level ? "every few" : "inside",
+                          of->loop[i].count, of->loop[i].end.call, of->loop[i].end.place,
+                          ana_spoken(median, sizeof median, of->loop[i].median_ns));
+}
+
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
 /* The source line, else the function, the module or the address. */
@@ -281,6 +308,7 @@ void ana_page_summary(struct ana_page *p)
     put_segments(p);
     put_regions(p);
     put_prices(p);
+    put_iterations(p);
     put_messages(p);
     put_places(p);
 }

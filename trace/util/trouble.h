@@ -22,9 +22,10 @@
 #define NOTABLE_EXPOSED   0.1  /* of the GPUs' time: NCCL's kernels with no computation beside them */
 #define NOTABLE_WAITS     3    /* fewer in a time range are shown one by one, not as a share */
 
-#define LATE_ALIKE  0.5 /* of what the worst rank takes longer: others that do are late like it */
-#define LATE_SOLE   0.5 /* of all waiting: what one segment has to cost to be named */
-#define SPIKE_TIMES 4   /* as long as usual, or longer */
+#define LATE_ALIKE     0.5 /* of what the worst rank takes longer: others that do are late like it */
+#define LATE_SOLE      0.5 /* of all waiting: what one segment has to cost to be named */
+#define SLOW_ITERATION 1.5 /* as long as the median, or longer */
+#define SPIKE_TIMES    4   /* as long as usual, or longer */
 
 #define SLOW_SHARE    0.1          /* of all ranks' time that is lost to one rank */
 #define SLOW_RUN_NS   1000000000.0 /* of the longest rank, as far as it was analysed */

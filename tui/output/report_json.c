@@ -111,6 +111,42 @@ static void add_prices(cJSON *root, const struct ana_job *job, const struct ana_
     }
 }
 
+static void add_ends(cJSON *to, const struct ana_segment_end *from, const struct ana_segment_end *stop)
+{
+    tui_json_text(to, "from", from->place[0] ? from->place : NULL);
+    tui_json_text(to, "to", stop->place[0] ? stop->place : NULL);
+}
+
+/* Adds the iterations, the slowest of them, and the loops around and inside. */
+static void add_iterations(cJSON *root, const struct ana_job *job, const struct ana_iterations *of)
+{
+    cJSON *object = cJSON_AddObjectToObject(root, "iterations");
+    const struct ana_loop_level *own = &of->loop[of->level];
+    tui_json_integer(object, "count", own->count);
+    tui_json_real(object, "median_s", of->levels ? own->median_ns / 1e9 : NAN);
+    tui_json_text(object, "end", of->levels ? own->end.place : NULL);
+    cJSON *slowest = cJSON_AddArrayToObject(object, "slowest"), *loops = cJSON_AddArrayToObject(object, "loops");
+    for (size_t i = 0; i < of->slow_count; i++) {
+        const struct ana_slow_iteration *slow = &of->slow[i];
+        cJSON *row = cJSON_CreateObject();
+        tui_json_integer(row, "index", slow->number);
+        tui_json_ns(row, "at_s", slow->begin_ns);
+        tui_json_ns(row, "seconds", slow->end_ns - slow->begin_ns);
+        tui_json_real(row, "rank", slow->index == SIZE_MAX ? NAN : ana_job_rank(job, slow->index)->rank);
+        add_ends(row, &slow->from, &slow->to);
+        tui_json_real(row, "segment_s", slow->index == SIZE_MAX ? NAN : (double)slow->segment_ns / 1e9);
+        cJSON_AddItemToArray(slowest, row);
+    }
+    for (size_t i = 0; i < of->levels; i++) {
+        cJSON *row = cJSON_CreateObject();
+        tui_json_integer(row, "count", of->loop[i].count);
+        tui_json_real(row, "median_s", of->loop[i].median_ns / 1e9);
+        tui_json_text(row, "end", of->loop[i].end.place);
+        cJSON_AddBoolToObject(row, "every_few", of->loop[i].is_detour);
+        cJSON_AddItemToArray(loops, row);
+    }
+}
+
 /* Adds the clocks, if there is more than one. */
 static void add_clocks(cJSON *root, const struct ana_whole *whole)
 {
@@ -173,6 +209,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     add_segments(root, job, s, &whole);
     add_regions(root, job, s, &whole);
     add_prices(root, job, s, &whole);
+    add_iterations(root, job, &s->iterations);
     add_clocks(root, &whole);
     add_devices(root, s, &whole);
     tui_node_json(root, job);

@@ -37,6 +37,11 @@
  *   prices[]    what can be mended: kind (segment: its ranks[] as fast as the others; transfer, collective: calls that
  *               take no time, the most that can be had), from, to, path_share (of path_s), saves_s
  *
+ *   iterations  of the loop that the program spends its time in (trace/iter): count, median_s, end (the place whose call
+ *               ends one), slowest[] (index from 1, at_s, seconds; rank and from, to, segment_s of what took longer than
+ *               usual, null: nothing did), loops[] (from the outermost inward: count, median_s, end, every_few: no loop,
+ *               but what is done every few iterations)
+ *
  *   clocks[]    host (of its first rank), ranks, offset_s (its CLOCK_MONOTONIC less that of the first), realtime_s (the
  *               same for CLOCK_REALTIME), drift_ppm, error_s, fitted; empty where all ranks share one clock
  *

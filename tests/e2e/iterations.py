@@ -1,0 +1,26 @@
+# timeout: 120
+"""Iterations of real programs: their number is the one that the program's source says, and of one that is slow by plan is said
+which rank was, and where."""
+from common import TOP, check, end, hpctop, mpirun, report, workload
+
+TIMES = 60  # of planted.c
+
+
+def line(mark):
+    with open(TOP + "/workloads/planted.c") as f:
+        return next("planted.c:%d" % n for n, text in enumerate(f, 1) if "/* line: %s */" % mark in text)
+
+
+for mode in ("one", "chain", "hidden", "turns", "sender", "overlap", "spikes"):
+    done = mpirun(3, [workload("planted"), mode], mode)
+    it = report(mode)["iterations"]
+    check(mode + ": as many iterations as it has", done.code == 0 and it["count"] == TIMES, it)
+
+# On busy cores others are slow, too, but not for as long between two calls.
+planted = [s for s in it["slowest"] if s["segment_s"] and s["segment_s"] > 0.1]
+check("spikes: each tenth is among the slowest", len(planted) >= 3 and {s["index"] % 10 for s in planted} == {6}, it)
+check("spikes: rank 2, where it works", all((s["rank"], s["from"], s["to"]) == (2, line("barrier"), line("meet")) for s in planted),
+      planted)
+text = hpctop("report", "spikes")
+check("the page has them", "\nITERATIONS\n  %d iterations, median " % TIMES in text.out, text)
+end()
