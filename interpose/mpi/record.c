@@ -49,6 +49,15 @@ static void describe_class(struct ipo_frame *frame, uintptr_t *args)
         frame->sig.object = ipo_data_number(frame, args);
 }
 
+/* The signature of a call under way of whose datatype MPI has not been asked yet: how much it moves is not known. */
+static __attribute__((noinline, cold)) uint32_t intern_unsized(const struct ipo_frame *frame)
+{
+    struct trc_sig sig = frame->sig;
+    if (trc_opclass_moves_data((enum trc_opclass)frame->call->opclass))
+        sig.sent = sig.received = TRC_BYTES_UNKNOWN;
+    return trc_stream_intern(&frame->thread->stream, &sig);
+}
+
 /* Fills signature, communicator and index of a call, from the cache or from the arguments. */
 static inline void describe_call(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id,
                                  uintptr_t *args)
@@ -68,7 +77,8 @@ static inline void describe_call(struct ipo_frame *frame, const struct ipo_call 
         describe_class(frame, args);
     frame->late = frame->thread->sizes == IPO_SIZES_MISSED;
     frame->thread->sizes = IPO_SIZES_ASKED;
-    frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+    frame->index = __builtin_expect(frame->late, 0) ? intern_unsized(frame)
+                                                    : trc_stream_intern(&frame->thread->stream, &frame->sig);
     if (cached && is_cacheable(frame) && !frame->late)
         ipo_cache_keep(frame, args, cached, stamp);
 }
@@ -159,8 +169,10 @@ static inline void leave_call(struct ipo_frame *frame, const uintptr_t *args, in
         frame->sig.flags |= TRC_SIG_FAILED;
         frame->index = trc_stream_intern(stream, &frame->sig);
     }
-    if (__builtin_expect(is_to_describe(frame), 0))
+    if (__builtin_expect(is_to_describe(frame), 0)) {
+        frame->index = trc_stream_intern(stream, &frame->sig);
         describe_late(frame, args);
+    }
     if (frame->call->finish)
         frame->call->finish(frame, args);
     else

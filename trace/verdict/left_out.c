@@ -294,7 +294,7 @@ bool ana_find_at_odds(struct ana_case *c)
 
 bool ana_find_left_out(struct ana_case *c)
 {
-    if (ana_find_owed(c) || ana_find_strayed(c))
+    if (ana_find_strayed(c))
         return true;
     struct guess best = best_guess(c);
     const struct ana_group *g = best.group;

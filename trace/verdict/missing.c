@@ -228,7 +228,8 @@ bool ana_find_inside(struct ana_case *c)
             continue;
         const struct trc_sig *sig = g->call.sig;
         c->out->summary = fact_of(g, ANA_SAY_ALL_HAVE_COME);
-        c->out->summary.size = sig->sent > sig->received ? sig->sent : sig->received;
+        uint64_t most = sig->sent > sig->received ? sig->sent : sig->received;
+        c->out->summary.size = most == TRC_BYTES_UNKNOWN ? 0 : most;
         return true;
     }
     return false;

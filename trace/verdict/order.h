@@ -40,8 +40,6 @@ enum ana_past {
 /* Where `suspect` is, whom `waiter` waits for; `collective`: in a collective. */
 enum ana_past ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect);
 
-/* owed.c: a rank waits for a message from any source, and one of the others has not sent what it owes. */
-bool ana_find_owed(struct ana_case *c);
 /* strayed.c: a message went to another rank than always, and somebody waits for it. */
 bool ana_find_strayed(struct ana_case *c);
 /* left_out.c: two ranks do not agree about a message, and the others are on their way. */
