@@ -26,7 +26,7 @@ hang("recv_cycle", 3, hung(CYCLE, [0, 1, 2]))
 hang("isend_cycle", 3, hung(CYCLE, [0, 1, 2]))
 hang("send_barrier", 3, hung(CYCLE, [0, 1]))
 hang("threads", 2, hung(CYCLE, [0, 1]))
-hang("fewer", 4, hung("early-exit", [2]))
+hang("fewer", 4, hung("missing-in-collective", [2]))
 hang("abort", 4, aborted("early-exit", [2]), live=False)
 hang("intercomm", 4, hung("missing-in-collective", [0]))
 

@@ -51,7 +51,6 @@ static int habit(const struct ana_steps *s, uint64_t before, uint64_t wanted, ui
 
 struct votes {
     size_t left_out, on_its_way;
-    size_t straight; /* had nothing to do before it; so few programs do that between two ranks only */
 };
 
 /* What the voter waits in, if that is this collective; NULL: it does not. */
@@ -81,10 +80,8 @@ static void vote(struct ana_case *c, const struct ana_group *g, const struct ana
     if (!his.known || !its.known || his.count == 0 || its.count == 0)
         return;
     uint64_t wanted = his.step[his.count - 1].place, instead = its.step[its.count - 1].place;
-    if (his.count == 1) { /* straight from the last one */
-        votes->straight++;
+    if (his.count == 1) /* straight from the last one: that tells nothing */
         return;
-    }
     uint64_t before = his.step[his.count - 2].place;
     int used = habit(ana_case_steps(c, suspect, thread), before, wanted, instead);
     bool has_passed = used ? used > 0 : passed(&its, before) >= passed(&his, before);
@@ -170,8 +167,6 @@ static bool has_left_out(struct ana_case *c, const struct ana_group *g, size_t s
     }
     if (past || waiting->kind == ANA_WAITING_FINALIZE)
         return past > 0;
-    if (partner != SIZE_MAX && votes.straight >= 2)
-        votes.left_out += votes.straight;
     return votes.left_out > votes.on_its_way || (g->missing_count == 1 && is_alone_ahead(c, g, waiting));
 }
 

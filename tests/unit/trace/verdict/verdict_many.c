@@ -61,7 +61,7 @@ int main(int argc, char **argv)
                              reduce = {.call = TB_REDUCE, .since = 20 * S, .sequence = 1};
     many(n, n, &outside, ANA_CLASS_MISSING);
     many(n, 8, &outside, ANA_CLASS_MISSING);
-    many(n, n, &recv, ANA_CLASS_MISSING);
+    many(n, n, &recv, ANA_CLASS_UNMATCHED);
     many(n, n, &reduce, ANA_CLASS_MISMATCHED);
     return check_result();
 }
