@@ -1,6 +1,7 @@
 # timeout: 120
 """A running job, looked at from outside: who is inside what, and what becomes of it when it is killed."""
 import os
+import re
 import signal
 
 from common import calls, check, end, hpctop, report, start, stop, traces, wait_for, workload
@@ -28,6 +29,9 @@ def hang():
         later = wait_for(lambda: (lambda r: r and {x["rank"]: x for x in r["ranks"]}[1]["inside_s"] > ranks[1]["inside_s"])(
             report("live")))
         check("running: the time inside grows", later)
+        text = hpctop("dump", "live")
+        check("running: how much a datatype moves that MPI was not asked about is not known, not nothing",
+              re.search(r"inside since \S+ sequence=0 MPI_Recv .*received=-", text.out), text)
         text = hpctop("report", "live")
         check("running: the page says it", text.code == 0 and "MPI_Recv" in text.out, text)
     os.killpg(job.pid, signal.SIGKILL)
