@@ -92,6 +92,31 @@ static void take_other(struct ana_job *job, const struct ana_event *e)
     ana_match_event(job->match, e);
 }
 
+/* Follows an event that does not lie in the window as a whole, or is one of many in a window that has a begin. */
+static void follow_part(struct ana_job *job, const struct ana_event *e)
+{
+    struct ana_span window = job->window;
+    if (e->end_ns >= window.begin_ns && e->end_ns <= window.end_ns)
+        ana_iter_event(&job->iter, &job->pass.why, e);
+    if (e->begin_ns < window.begin_ns || e->end_ns > window.end_ns) {
+        ana_why_at_edge(&job->pass.why, e, window.begin_ns, window.end_ns);
+        return;
+    }
+    ana_why_enter(&job->pass.why, e->index, e->thread);
+    ana_why_event(&job->pass.why, e);
+}
+
+/* What becomes of events one after the other: segments, steps, iterations. */
+static inline void follow_event(struct ana_job *job, const struct ana_event *e)
+{
+    if (__builtin_expect(job->window.begin_ns != INT64_MIN || job->window.end_ns != INT64_MAX, 0)) {
+        follow_part(job, e);
+        return;
+    }
+    ana_iter_event(&job->iter, &job->pass.why, e);
+    ana_why_event(&job->pass.why, e);
+}
+
 static inline void take_event(struct ana_job *job, const struct ana_event *e)
 {
     if (!is_counted(job, &job->pass, e)) {
@@ -102,8 +127,7 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
         job->upper->nccl_call(job, job->gpu, e);
     if (__builtin_expect(job->pass.regions.any, 0))
         ana_regions_call(&job->pass.regions, e);
-    ana_iter_event(&job->iter, &job->pass.why, e);
-    ana_why_event(&job->pass.why, e); /* before the waits in it are found */
+    follow_event(job, e); /* before the waits in it are found */
     ana_match_event(job->match, e);
     if (e->use->is_remote) /* the counters know partners of this world only */
         ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
@@ -139,9 +163,11 @@ static void take_range_event(struct ana_job *job, const struct ana_event *e)
         if (k && k->arrivals > 1)
             ana_tally_part(&w->pass.tally, e->index, k->last_index == e->index);
     }
+    bool begins = e->begin_ns < w->begin_ns && e->end_ns > w->begin_ns;
     bool passes = e->begin_ns < w->end_ns && e->end_ns >= w->end_ns && e->kind != TRC_RECORD_FOLD;
     if (passes && !(e->sig->flags & TRC_SIG_SUB))
         ana_tally_passing(&w->pass.tally, e);
+    w->cut += (begins || passes) && !(e->sig->flags & TRC_SIG_SUB);
     if (!(e->sig->flags & TRC_SIG_SUB))
         ana_tally_time(&w->pass.tally, e, w->begin_ns, w->end_ns);
 }

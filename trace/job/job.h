@@ -344,6 +344,7 @@ struct ana_summary {
     bool exact;               /* counts and bytes are of the counters: complete whatever was recycled */
     double analysed;          /* share of the events seen by waits, skews, sites and latencies, 0..1 */
     int64_t begin_ns, end_ns; /* of what was selected, clipped to the job */
+    uint64_t cut_calls;       /* of a time range: that begin before it or end after it; only what lies in it is time */
     size_t rank_count;
     struct ana_rank_stat *ranks;
     size_t call_count; /* sorted by time, largest first; sums over all sizes */

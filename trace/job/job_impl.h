@@ -37,6 +37,7 @@ struct ana_time_range {
     uint8_t *ranks; /* NULL: all */
     struct ana_pass pass;
     struct ana_devices *gpu; /* device.c: what ran on GPUs in it */
+    uint64_t cut;            /* calls that begin before it or end after it */
     bool open;
 };
 
@@ -99,6 +100,7 @@ struct ana_job {
     struct ana_devices *gpu; /* device.c */
     struct ana_store store;
     struct ana_time_range range;
+    struct ana_span window;        /* all that costs, path, iterations and the store are of; ana_job_set_window */
     struct ana_hvd_state *horovod; /* horovod.c */
     unsigned refreshes;            /* ana_job_refresh so far */
     ana_line_finder *line_finder;
@@ -201,6 +203,11 @@ double ana_analysis_share(const struct ana_job *job);
 double ana_time_range_select(struct ana_job *job, const struct ana_selection *selection);
 /* Ends the pass over a selection, if there is one, and frees its sums. */
 void ana_time_range_release(struct ana_job *job);
+
+/* window.c: whether a selection is that of ana_job_set_window, so that all that is known of a whole run is known of it. */
+bool ana_is_window(const struct ana_job *job, const struct ana_selection *selection);
+/* Whether path, prices and iterations are known of a selection: all ranks of the whole run, or of that window. */
+bool ana_is_followed(const struct ana_job *job, const struct ana_selection *selection);
 
 /* over_time.c: from when to when the main pass knows what a rank did; empty while it knows nothing. */
 struct ana_span ana_known_time(const struct ana_job *job, size_t index);

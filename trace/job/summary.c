@@ -1,5 +1,6 @@
 /* Summaries of a selection, for screens and report: joins the counters with what the events tell. */
 #include "trace/job/job_impl.h"
+#include "trace/job/window.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,7 +176,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     *s = (struct ana_summary){.selection = selection};
     if (!job->match)
         return TRC_BAD;
-    bool range = selection.begin_ns > 0 || selection.end_ns != INT64_MAX;
+    bool range = !ana_of_all_time(&selection);
     s->selection.ranks = NULL;
     if (selection.ranks) {
         uint8_t *copy = malloc(job->count + 1);
@@ -193,7 +194,9 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
         s->analysed = fmin(s->analysed, share);
         int64_t until_ns = ana_time_range_until(job); /* shares and rates are of what is known */
         s->end_ns = until_ns > s->end_ns ? s->end_ns : until_ns > s->begin_ns ? until_ns : s->begin_ns;
-        ok = share >= 0 && ana_summary_time_range(job, s) && ana_summary_segments(job, s, &job->range.pass.why) &&
+        s->cut_calls = job->range.cut;
+        const struct ana_pass *pass = ana_is_window(job, &selection) ? &job->pass : &job->range.pass;
+        ok = share >= 0 && ana_summary_time_range(job, s) && ana_summary_segments(job, s, &pass->why) &&
              ana_summary_regions(job, s, &job->range.pass);
     } else {
         ana_time_range_release(job);

@@ -155,9 +155,8 @@ static bool add_slowest(const struct look *l, struct ana_iterations *out)
 bool ana_summary_iterations(const struct ana_job *job, struct ana_summary *s)
 {
     struct ana_iterations *out = &s->iterations;
-    bool whole = s->selection.begin_ns <= 0 && s->selection.end_ns == INT64_MAX && !s->selection.ranks;
     struct look l = {.job = job, .why = &job->pass.why, .iter = &job->iter};
-    if (!whole || !job->iter.rank)
+    if (!ana_is_followed(job, &s->selection) || !job->iter.rank)
         return true;
     l.place = calloc(l.why->places.count + 1, sizeof *l.place);
     bool ok = l.place && ana_places_join(job, l.why, l.place) && ana_loops_find(l.iter, l.why, l.place, &l.loops);

@@ -13,8 +13,9 @@ static struct ana_path_end *find_ends(const struct ana_job *job)
     struct ana_path_end *end = calloc(job->count + 1, sizeof *end);
     for (size_t i = 0; end && i < job->count; i++) {
         const struct ana_rank *rank = ana_job_rank(job, i);
-        bool inside = rank->inside && rank->state != ANA_RANK_DONE;
-        end[i].over = rank->state == ANA_RANK_DONE;
+        bool later = job->window.end_ns < rank->end_ns; /* what it is in now is not of the window */
+        bool inside = rank->inside && rank->state != ANA_RANK_DONE && !later;
+        end[i].over = rank->state == ANA_RANK_DONE || later;
         end[i].inside_ns = inside ? ana_plus(rank->end_ns, -rank->inside_ns) : INT64_MIN;
     }
     return end;
@@ -128,14 +129,14 @@ static void add_efficiency(struct ana_summary *s, int64_t ideal_ns)
 
 bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_why *why)
 {
-    bool whole = s->selection.begin_ns <= 0 && s->selection.end_ns == INT64_MAX && !s->selection.ranks;
+    bool whole = ana_is_followed(job, &s->selection);
     s->path_ns = s->path_unknown_ns = -1;
     if (!whole || !why->delays)
         return true;
     struct ana_path_sums sums = {0};
     struct ana_path_end *end = find_ends(job);
     bool *over = calloc(job->count + 1, sizeof *over);
-    bool ok = end && over && ana_path_take(why, end, job->begin_ns, job->end_ns, &sums);
+    bool ok = end && over && ana_path_take(why, end, s->begin_ns, s->end_ns, &sums);
     for (size_t i = 0; ok && i < job->count; i++)
         over[i] = end[i].over;
     if (ok && sums.begin_ns != INT64_MAX) {

@@ -4,13 +4,20 @@
 
 _Static_assert(sizeof(struct ana_tally_note) <= sizeof(struct trc_note), "a note holds what we look up");
 
+/* Whether something that lasted from begin_ns to end_ns lies in the window, at least in part. */
+static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_t end_ns)
+{
+    return end_ns >= job->window.begin_ns && begin_ns < job->window.end_ns;
+}
+
 /* Counts a wait; returns what is left of its span without the time that was counted before. */
 static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note)
 {
     struct ana_wait_span whole = *span;
     bool counts = ana_wait_clip(job->clip, span);
-    ana_why_wait(&job->pass.why, &whole, counts ? span->end_ns - span->begin_ns : 0);
-    if (!counts)
+    struct ana_span part = {span->begin_ns, span->end_ns};
+    ana_why_wait(&job->pass.why, &whole, counts ? ana_span_overlap(part, job->window) : 0);
+    if (!counts || !in_window(job, span->begin_ns, span->end_ns))
         return 0;
     if (note->call != span->call) {
         note->call = span->call;
@@ -32,7 +39,8 @@ void ana_take_message(void *user, const struct ana_message *message)
     struct ana_job *job = user;
     struct ana_tally_note *note = (struct ana_tally_note *)message->note;
     struct ana_wait_span span;
-    ana_tally_message(&job->pass.tally, ana_store_message(&job->store, message), note);
+    if (in_window(job, message->send_begin_ns, message->recv_complete_ns))
+        ana_tally_message(&job->pass.tally, ana_store_message(&job->store, message), note);
     if (ana_late_sender(message, &span))
         take_wait(job, &span, &note->wait[0]);
     else
@@ -75,8 +83,10 @@ void ana_take_instance(void *user, const struct ana_instance *instance)
     for (size_t i = 0; i < n; i++)
         lost += take_wait(job, &job->span[i], &(struct ana_tally_note_wait){0});
     ana_why_instance(&job->pass.why, instance);
-    ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), lost);
     ana_clock_add_instance(job->clock, instance);
+    if (!in_window(job, instance->arrival[0].begin_ns, instance->arrival[instance->arrivals - 1].end_ns))
+        return;
+    ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), lost);
     if (instance->arrivals < 2 || instance->mismatched)
         return; /* nobody to be late for */
     ana_tally_instance(&job->pass.tally, ana_store_find(&job->store, instance->comm_identity, instance->sequence));

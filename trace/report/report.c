@@ -2,6 +2,7 @@
 #include "trace/report/page.h"
 #include "trace/util/numfmt.h"
 #include "trace/job/process.h"
+#include "trace/job/window.h"
 #include "trace/util/times.h"
 #include "trace/verdict/verdict.h"
 #include <inttypes.h>
@@ -45,6 +46,20 @@ static void write_job(const struct ana_page *p)
     enum ana_weight weight = ana_headline(p->job, p->s, NULL, headline, sizeof headline);
     fprintf(p->out, "\n");
     ana_page_line(p, "%s %s", mark[p->utf8][weight], headline);
+}
+
+/* Writes which part of the job the page is of; nothing for all of it. */
+static void write_window(const struct ana_page *p)
+{
+    char words[400];
+    ana_selection_words(p->job, &p->s->selection, words, sizeof words);
+    if (!words[0])
+        return;
+    fprintf(p->out, "\nIN THIS WINDOW\n");
+    ana_page_line(p, "what follows counts only %s", words);
+    if (!p->s->exact)
+        ana_page_line(p, "%" PRIu64 " calls are cut at its edges: only the part of their time that lies inside counts",
+                      p->s->cut_calls);
 }
 
 /* Writes who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */
@@ -140,6 +155,7 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
     write_job(&page);
     write_verdict(&page);
     ana_page_facts(&page);
+    write_window(&page);
     write_efficiency(&page);
     ana_page_summary(&page);
     write_limits(&page);

@@ -151,3 +151,43 @@ void ana_why_other(struct ana_why *why, const struct ana_event *e)
     else
         ana_why_event(why, e);
 }
+
+/* ---- a part of the time ------------------------------------------------------------------------------------------ */
+
+static int64_t clip(int64_t ns, int64_t begin_ns, int64_t end_ns)
+{
+    return ns < begin_ns ? begin_ns : ana_earlier(ns, end_ns);
+}
+
+void ana_why_enter(struct ana_why *why, size_t index, uint32_t number)
+{
+    struct ana_why_thread *thread = thread_of(why, index, number);
+    if (!thread || !thread->place || thread->step || !why->delays)
+        return;
+    struct ana_why_step step = {
+        .begin_ns = thread->end_ns, .end_ns = thread->end_ns, .spins_ns = INT64_MIN, .place = thread->place};
+    thread->step = ana_why_step_add(why, index, &step);
+}
+
+void ana_why_at_edge(struct ana_why *why, const struct ana_event *e, int64_t begin_ns, int64_t end_ns)
+{
+    struct ana_event part = *e;
+    struct ana_why_thread *thread = thread_of(why, e->index, e->thread);
+    e->use->step = 0;
+    if (!thread || e->use->is_quiet || e->kind != TRC_RECORD_EVENT || (e->sig->flags & TRC_SIG_CONTROL))
+        return;
+    part.begin_ns = clip(e->begin_ns, begin_ns, end_ns);
+    part.end_ns = clip(e->end_ns, begin_ns, end_ns);
+    bool first_after = thread->place && thread->end_ns < end_ns;
+    if (e->end_ns <= begin_ns) {
+        if (!e->use->is_sub)
+            *thread = (struct ana_why_thread){begin_ns, 0, INT64_MIN, e->use->place, 0};
+    } else if (e->begin_ns <= begin_ns) {
+        if (!e->use->is_sub)
+            thread->place = thread->step = 0; /* what came before it lies outside */
+        ana_why_event(why, &part);
+    } else if (e->use->is_sub || e->begin_ns < end_ns || first_after) {
+        ana_why_enter(why, e->index, e->thread);
+        ana_why_event(why, &part);
+    }
+}

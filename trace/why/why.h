@@ -79,6 +79,11 @@ void ana_why_free(struct ana_why *why);
 void ana_why_use(struct ana_why *why, const struct ana_event *event, uint32_t call, const struct trc_file *file);
 /* Notes that events of a thread are missing here. */
 void ana_why_gap(struct ana_why *why, size_t index, uint32_t thread);
+/* Takes an event that does not lie in [begin_ns, end_ns), the only time that is looked at, as a whole: only what of the
+ * call and of the segment before it lies inside counts. */
+void ana_why_at_edge(struct ana_why *why, const struct ana_event *event, int64_t begin_ns, int64_t end_ns);
+/* Before the first event of a thread that lies inside: makes a step of the call before that time. */
+void ana_why_enter(struct ana_why *why, size_t index, uint32_t thread);
 /* The slow path of ana_why_event: polls and control rounds, and a thread's first event. */
 void ana_why_other(struct ana_why *why, const struct ana_event *event);
 /* The segment from a place to that of an event, + 1; 0: out of memory. */

@@ -1,9 +1,10 @@
-/* hpctop report [--json] [--hang SECONDS] DIR..: a page for a ticket, or the same numbers for scripts. */
+/* hpctop report [--json] [--from S] [--to S] [--ranks LIST] [--hang SECONDS] DIR..: a page for a ticket, or the same numbers for scripts. */
 #include "tui/commands/command.h"
 #include "tui/sources/node.h"
 #include "tui/output/report_json.h"
 
 #include "tui/sources/lines.h"
+#include "trace/job/window.h"
 #include "trace/report/report.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
@@ -12,53 +13,124 @@
 #include <stdlib.h>
 #include <string.h>
 
-int tui_report(const char *const *folders, int n, bool json, double hang_s)
+/* What of the job is asked for, as it was typed; NULL: all. */
+struct wanted {
+    bool json;
+    double hang_s;
+    const char *from, *to, *ranks;
+};
+
+/* Reads what was asked for.  False, with a line in `error`: the job does not have it. */
+static bool select_part(struct ana_job *job, const struct wanted *wanted, struct ana_selection *part, uint8_t *ranks,
+                        char *error, size_t size)
+{
+    *part = (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX};
+    if (wanted->from)
+        ana_moment_of_text(wanted->from, &part->begin_ns);
+    if (wanted->to)
+        ana_moment_of_text(wanted->to, &part->end_ns);
+    if (part->begin_ns >= ana_job_info(job).elapsed_ns) {
+        snprintf(error, size, "the job had ended by then: it took %.9g s", (double)ana_job_info(job).elapsed_ns / 1e9);
+        return false;
+    }
+    if (wanted->ranks && !ana_ranks_of_text(job, wanted->ranks, ranks, error, size))
+        return false;
+    part->ranks = wanted->ranks ? ranks : NULL;
+    if (ana_of_all_time(part) || ana_job_set_window(job, part->begin_ns, part->end_ns))
+        return true;
+    snprintf(error, size, "out of memory");
+    return false;
+}
+
+/* Prints the report of a part of the job; false: out of memory. */
+static bool print_part(struct ana_job *job, const struct ana_selection *part, bool json)
+{
+    struct ana_summary summary;
+    ana_job_advance(job, 0);
+    if (ana_summarize(job, *part, &summary) != TRC_OK)
+        return false;
+    if (summary.analysed < 1 && !ana_of_all_time(part)) { /* the summary asked for the events of the part */
+        ana_summary_free(&summary);
+        ana_job_advance(job, 0);
+        if (ana_summarize(job, *part, &summary) != TRC_OK)
+            return false;
+    }
+    char *text = json ? tui_report_json(job, &summary) : NULL;
+    bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    if (text)
+        fputs(text, stdout);
+    if (!json) {
+        ana_report_text(job, &summary, utf8, stdout);
+        tui_node_report(job, utf8, stdout);
+    }
+    ana_summary_free(&summary);
+    free(text);
+    return text || !json;
+}
+
+static int report(const char *const *folders, int n, const struct wanted *wanted)
 {
     char error[512];
     struct ana_job *job;
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
-    ana_job_set_hang(job, hang_s);
+    ana_job_set_hang(job, wanted->hang_s);
     tui_node_sample(job, &(struct tui_node){0}); /* begins to ask, so that the answers come meanwhile */
     tui_sample_twice(job, 1);
-    struct ana_summary summary;
-    ana_job_advance(job, 0);
-    enum trc_status status = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary);
-    char *text = status == TRC_OK && json ? tui_report_json(job, &summary) : NULL;
-    bool done = status == TRC_OK && (text || !json);
-    if (text)
-        fputs(text, stdout);
-    bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    if (done && !text) {
-        ana_report_text(job, &summary, utf8, stdout);
-        tui_node_report(job, utf8, stdout);
-    }
-    free(text);
-    if (status == TRC_OK)
-        ana_summary_free(&summary);
+    struct ana_selection part;
+    uint8_t *ranks = calloc(ana_job_info(job).ranks + 1, 1);
+    bool known = ranks && select_part(job, wanted, &part, ranks, error, sizeof error);
+    bool done = known && print_part(job, &part, wanted->json);
+    free(ranks);
     ana_job_close(job);
-    return done ? tui_finish(TUI_EXIT_OK) : tui_input_error("out of memory");
+    return done ? tui_finish(TUI_EXIT_OK) : tui_input_error("%s", known ? "out of memory" : error);
+}
+
+int tui_report(const char *const *folders, int n, bool json, double hang_s)
+{
+    return report(folders, n, &(struct wanted){.json = json, .hang_s = hang_s});
+}
+
+/* Reports what is wrong with the text of the options; NULL: nothing. */
+static const char *wrong_text(const struct wanted *wanted)
+{
+    int64_t from = 0, to = INT64_MAX;
+    if (wanted->from && !ana_moment_of_text(wanted->from, &from))
+        return "--from takes seconds since the job began";
+    if (wanted->to && !ana_moment_of_text(wanted->to, &to))
+        return "--to takes seconds since the job began";
+    return to <= from ? "--to must be later than --from" : NULL;
 }
 
 int tui_command_report(int argc, char **argv)
 {
     static const struct option names[] = {
-        {"json", no_argument, NULL, 'j'}, {"hang", required_argument, NULL, 'h'}, {0}};
-    bool json = false;
-    double hang_s = TUI_HANG_S;
+        {"json", no_argument, NULL, 'j'},        {"hang", required_argument, NULL, 'h'},
+        {"from", required_argument, NULL, 'f'},  {"to", required_argument, NULL, 't'},
+        {"ranks", required_argument, NULL, 'r'}, {0}};
+    struct wanted wanted = {.hang_s = TUI_HANG_S};
     int option;
     optind = 1;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
         if (option == 'j')
-            json = true;
-        else if (option == 'h' && !tui_parse_seconds(optarg, &hang_s))
+            wanted.json = true;
+        else if (option == 'f')
+            wanted.from = optarg;
+        else if (option == 't')
+            wanted.to = optarg;
+        else if (option == 'r')
+            wanted.ranks = optarg;
+        else if (option == 'h' && !tui_parse_seconds(optarg, &wanted.hang_s))
             return tui_usage_error("report", "%s is not a number of seconds", optarg);
         else if (option != 'h')
             return tui_usage_error("report", "unknown option %s", argv[optind - 1]);
     }
+    const char *wrong = wrong_text(&wanted);
+    if (wrong)
+        return tui_usage_error("report", "%s", wrong);
     if (optind == argc)
         return tui_usage_error("report", "report needs a trace folder");
-    return tui_report((const char *const *)argv + optind, argc - optind, json, hang_s);
+    return report((const char *const *)argv + optind, argc - optind, &wanted);
 }

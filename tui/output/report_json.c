@@ -1,5 +1,6 @@
 #include "tui/output/report_json.h"
 #include "tui/sources/node.h"
+#include "trace/job/window.h"
 #include "trace/verdict/verdict.h"
 #include "tui/output/exact.h"
 #include "tui/output/json.h"
@@ -36,6 +37,24 @@ static void add_job(cJSON *root, const struct ana_job *job, const struct ana_sum
     tui_json_real(o, "overhead_s", info.overhead_s);
     tui_json_real(o, "analysed", s->analysed);
     tui_json_text(o, "answer", answer);
+}
+
+/* Adds which part of the job it is of; null: all of it. */
+static void add_window(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
+{
+    const struct ana_selection *of = &s->selection;
+    if (ana_of_all_time(of) && !of->ranks) {
+        cJSON_AddNullToObject(root, "window");
+        return;
+    }
+    cJSON *o = cJSON_AddObjectToObject(root, "window");
+    tui_json_ns(o, "from_s", s->begin_ns);
+    tui_json_ns(o, "to_s", s->end_ns);
+    cJSON *ranks = of->ranks ? cJSON_AddArrayToObject(o, "ranks") : cJSON_AddNullToObject(o, "ranks");
+    for (size_t i = 0; of->ranks && i < ana_job_info(job).ranks; i++)
+        if (of->ranks[i])
+            cJSON_AddItemToArray(ranks, cJSON_CreateNumber(ana_job_rank(job, i)->rank));
+    tui_json_integer(o, "cut_calls", s->cut_calls);
 }
 
 static void add_ranks(cJSON *root, const struct ana_summary *s, const struct ana_whole *whole)
@@ -200,6 +219,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     if (!root)
         return NULL;
     add_job(root, job, s);
+    add_window(root, job, s);
     tui_json_rows(root, "calls", ANA_KIND_CALL, s->calls, sizeof *s->calls, s->call_count, &whole);
     add_ranks(root, s, &whole);
     tui_json_rows(root, "pairs", ANA_KIND_PAIR, s->pairs, sizeof *s->pairs, s->pair_count, &whole);

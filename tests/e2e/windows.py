@@ -1,0 +1,97 @@
+# timeout: 180
+"""A part of a job: `hpctop report --from --to --ranks` counts what the dump has in it, parts add up to the whole, and what
+stands out in one is that which was planted there."""
+import re
+
+from common import TOP, calls, check, end, hpctop, mpirun, report, traces, workload
+
+TIMES = 60  # of planted.c
+
+
+def line(mark):
+    with open(TOP + "/workloads/planted.c") as f:
+        return next("planted.c:%d" % n for n, text in enumerate(f, 1) if "/* line: %s */" % mark in text)
+
+
+def part(begin, stop, *more):
+    return report("--from", "%.9f" % begin, "--to", "%.9f" % stop, *more, "spikes")
+
+
+def counts(rep):
+    return {name: call["calls"] for name, call in calls(rep).items() if call["calls"]}
+
+
+def added(reports, of):
+    return sum(of(rep) for rep in reports)
+
+
+def add_up(whole, at):
+    """The parts of a run add up to the run: calls, bytes, waiting; and each part's costs to its waiting."""
+    edges = [0, *at, whole["job"]["elapsed_s"] + 1]
+    reports = [part(begin, stop) for begin, stop in zip(edges, edges[1:])]
+    if not check("all parts can be reported", all(reports)):
+        return
+    for key in ("calls", "bytes_sent", "bytes_received"):
+        of = lambda rep: sum(rank[key] for rank in rep["ranks"])
+        check("parts add up: " + key, added(reports, of) == of(whole), (added(reports, of), of(whole)))
+    check("parts add up: waiting", abs(added(reports, lambda r: r["waits_s"]) - whole["waits_s"]) < 1e-6 * len(edges),
+          (added(reports, lambda r: r["waits_s"]), whole["waits_s"]))
+    many = added(reports, lambda r: r["iterations"]["count"])
+    check("parts add up: iterations", abs(many - TIMES) <= len(reports), many)
+    for rep in reports:
+        window, waits = rep["window"], rep["waits_s"]
+        length = window["to_s"] - window["from_s"]
+        name = "%.3f to %.3f s" % (window["from_s"], window["to_s"])
+        check(name + ": the path is as long", abs(rep["path_s"] - length) <= 0.001 * length, (rep["path_s"], length))
+        check(name + ": costs add up to the waits", abs(rep["delays_s"] - waits) <= 0.001 * waits + 1e-6, (rep["delays_s"], waits))
+
+
+def like_the_dump(begin, stop):
+    """Rank 0's calls of which a part lies in the window, by the dump, whose times of rank 0 are job time."""
+    truth, ended, cut = {}, 0, 0
+    dump = next(text for text in (hpctop("dump", path).out for path in traces("spikes")) if "\nrank: 0 of" in text)
+    for row in dump.splitlines():
+        call = re.match(r"0 +([\d.]+) ([\d.]+) (MPI_\w+) ", row)
+        first, last = (float(call.group(1)), float(call.group(1)) + float(call.group(2))) if call else (0, 0)
+        if call and first < stop and last >= begin:
+            truth[call.group(3)] = truth.get(call.group(3), 0) + 1
+            ended += last < stop
+            cut += first < begin or last >= stop
+    rep = part(begin, stop, "--ranks", "0")
+    check("rank 0's calls in a window are those of the dump", truth and counts(rep) == truth, (counts(rep), truth))
+    check("those that end in it, and those that are cut", (rep["ranks"][0]["calls"], rep["window"]["cut_calls"]) == (ended, cut),
+          (rep["ranks"][0]["calls"], rep["window"]["cut_calls"], ended, cut))
+    check("one rank is reported", [r["rank"] for r in rep["ranks"]] == [0] and rep["window"]["ranks"] == [0], rep["window"])
+
+
+def planted(slow):
+    """A window around one slow iteration: rank 2's work causes most of what is waited there."""
+    begin, stop = slow["at_s"], slow["at_s"] + slow["seconds"] * 1.01
+    rep = part(begin, stop)
+    worst = rep["segments"][0]
+    check("around a slow iteration: who caused it", worst["worst_rank"] == 2 and worst["from"] == line("barrier") and
+          worst["to"] == line("meet") and worst["costs_s"] >= 0.6 * rep["waits_s"] > 0.1, (worst, rep["waits_s"]))
+    text = hpctop("report", "--from", "%.9f" % begin, "--to", "%.9f" % stop, "--ranks", "1-2", "spikes")
+    check("the page says what it counts", "IN THIS WINDOW" in text.out and ", ranks 1 and 2" in text.out and
+          "are cut at its edges" in text.out, text.out[:2000])
+
+
+def refused():
+    for arguments, code, words in ((["--from", "x"], 64, "seconds"), (["--from", "2", "--to", "1"], 64, "later"),
+                                   (["--to", "0"], 64, "later"), (["--ranks", "1-"], 2, "no list of ranks"),
+                                   (["--ranks", "7"], 2, "no rank 7"),
+                                   (["--from", "99999"], 2, "ended")):
+        r = hpctop("report", *arguments, "spikes")
+        check("refused: " + " ".join(arguments), r.code == code and words in r.err and not r.out and r.err.count("\n") == 1, r)
+
+
+done = mpirun(3, [workload("planted"), "spikes"], "spikes")
+whole = report("spikes") if done.code == 0 else None
+if check("the job can be reported", whole is not None, done):
+    length = whole["job"]["elapsed_s"]
+    check("the whole run has no window", whole["window"] is None, whole["window"])
+    add_up(whole, [0.31 * length, 0.62 * length])
+    like_the_dump(0.4 * length, 0.8 * length)
+    planted(next(s for s in whole["iterations"]["slowest"] if s["segment_s"] and s["segment_s"] > 0.1))
+refused()
+end()

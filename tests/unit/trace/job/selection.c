@@ -1,0 +1,131 @@
+/* Parts of a job as they are typed and told, and the analysis of one time range alone. */
+#include "tests/support/check.h"
+#include "tests/support/summary_checks.h"
+#include "tests/support/trace_folder.h"
+#include "trace/job/window.h"
+#include <string.h>
+
+static void moments(void)
+{
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } good[] = {
+        {"0", 0}, {"3.25", 3250000000}, {"1:02:03.5", 3723500000000}, {"2:00", 120000000000}, {"90", 90000000000}};
+    static const char *const bad[] = {
+        "", "-1", "+1", "x", "3s", "1:", "1:60", "1.5:00", "1:2:3:4", "inf", "nan", "1e300"};
+    int64_t ns;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        CHECK(ana_moment_of_text(good[i].text, &ns) && ns == good[i].ns);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(!ana_moment_of_text(bad[i], &ns));
+}
+
+static bool ranks_are(const struct ana_job *job, const char *text, uint8_t first, uint8_t second)
+{
+    uint8_t ranks[2] = {0};
+    char error[200] = "";
+    return ana_ranks_of_text(job, text, ranks, error, sizeof error) && ranks[0] == first && ranks[1] == second;
+}
+
+static bool refused(const struct ana_job *job, const char *text, const char *why)
+{
+    uint8_t ranks[2] = {0};
+    char error[200] = "";
+    return !ana_ranks_of_text(job, text, ranks, error, sizeof error) && strstr(error, why);
+}
+
+static void lists_of_ranks(void)
+{
+    static const char *const bad[] = {"",   ",",   "0,", "a",   "0-",   "1-0",
+                                      "-1", "0 1", "w0", "w0:", "0-1x", "99999999999999999999"};
+    folder_make("two");
+    two_write(two_ranks());
+    struct ana_job *job = folder_open();
+    CHECK(ranks_are(job, "0", 1, 0) && ranks_are(job, "1", 0, 1) && ranks_are(job, "0-1", 1, 1));
+    CHECK(ranks_are(job, "1,0", 1, 1) && ranks_are(job, "w0:1", 0, 1) && ranks_are(job, "0,0", 1, 0));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(refused(job, bad[i], "no list of ranks"));
+    CHECK(refused(job, "2", "no rank 2") && refused(job, "0-2000000000", "no rank 2") &&
+          refused(job, "w1:0", "no rank w1:0"));
+    uint8_t second[2] = {0, 1};
+    char words[200];
+    ana_selection_words(job, &(struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, words, sizeof words);
+    CHECK(words[0] == 0);
+    ana_selection_words(job, &(struct ana_selection){.begin_ns = 3000000000, .end_ns = 3500000000, .ranks = second},
+                        words, sizeof words);
+    CHECK(strcmp(words, "3 s to 3.5 s, rank 1") == 0);
+    ana_selection_words(job, &(struct ana_selection){.begin_ns = 1, .end_ns = INT64_MAX}, words, sizeof words);
+    CHECK(strcmp(words, "from 1e-09 s on") == 0);
+    ana_job_close(job);
+    folder_remove();
+}
+
+static struct ana_summary window(struct ana_job *job, int64_t begin_ns, int64_t end_ns)
+{
+    struct ana_summary s;
+    struct ana_selection selection = {.begin_ns = begin_ns, .end_ns = end_ns};
+    CHECK(ana_job_set_window(job, begin_ns, end_ns));
+    ana_job_advance(job, 0);
+    CHECK(ana_summarize(job, selection, &s) == TRC_OK);
+    ana_summary_free(&s);
+    ana_job_advance(job, 0);
+    CHECK(ana_summarize(job, selection, &s) == TRC_OK && s.analysed == 1);
+    return s;
+}
+
+/* What all that is charged adds up to, in ns. */
+static int64_t charged(const struct ana_summary *s)
+{
+    int64_t all = s->cost_inside_ns + s->cost_unknown_ns;
+    for (size_t i = 0; i < s->segment_count; i++)
+        all += s->segments[i].cost_ns;
+    return all;
+}
+
+static int64_t waited(const struct ana_summary *s)
+{
+    int64_t all = 0;
+    for (size_t i = 0; i < s->wait_count; i++)
+        all += s->waits[i].lost_ns;
+    return all;
+}
+
+/* The same job, of which one part after the other is analysed: what is charged is what was waited there, and the path is
+ * as long as the part. */
+static void parts(void)
+{
+    folder_make("two");
+    two_write(two_ranks());
+    struct ana_job *job = folder_open();
+    struct ana_summary s = window(job, 0, 1500000);
+    CHECK(waited(&s) == 900000 && charged(&s) == 900000 && s.path_ns == 1500000 && s.cut_calls == 0);
+    CHECK(s.call_count == 2 && s.collective_count == 0);
+    ana_summary_free(&s);
+
+    s = window(job, 1500000, 3001000);
+    CHECK(waited(&s) == 900000 && charged(&s) == 900000 && s.path_ns == 1501000);
+    ana_summary_free(&s);
+
+    s = window(job, 2500000, 2950000); /* both are cut */
+    CHECK(waited(&s) == 400000 && charged(&s) == 400000 && s.cut_calls == 2);
+    ana_summary_free(&s);
+
+    s = window(job, 0, INT64_MAX); /* all of it, after parts */
+    CHECK(waited(&s) == 1800000 && charged(&s) == 1800000 && s.path_ns == 3001000);
+    ana_summary_free(&s);
+    CHECK(ana_job_set_window(job, INT64_MIN, INT64_MAX));
+    s = folder_summary(job);
+    CHECK(s.exact && waited(&s) == 1800000 && s.path_ns == 3001000);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+int main(void)
+{
+    moments();
+    lists_of_ranks();
+    parts();
+    return check_result();
+}
