@@ -16,10 +16,17 @@ static bool keeps_nothing(void)
     return job.unknown && !job.gpu && !job.horovod;
 }
 
+static bool is_slow(int64_t step)
+{
+    return job.slow && step == job.steps / 2;
+}
+
 /* A part of a step, as a time. */
 static int64_t time_of(int64_t step, double part)
 {
     int64_t length = 10 * SCREEN_S / job.steps;
+    if (job.slow && (step > job.steps / 2 || (is_slow(step) && part > 16)))
+        step += 2;
     return step * length + (int64_t)((double)length * part / 20 + 0.5);
 }
 
@@ -35,7 +42,10 @@ static void write_step(struct tb *tb, int rank, int64_t step)
          after = step % 100 == 99 && host_of(rank) != host_of(rank + 1);
     int next = (rank + 1) % job.ranks, before = (rank + job.ranks - 1) % job.ranks;
     uint64_t bytes = 4096 * (1 + (uint64_t)(step * 8 / job.steps));
-    tb_allreduce(tb, 0, time_of(step, late ? 16 : 12), time_of(step, 18), job.hung ? GRID : TB_WORLD, (uint64_t)step,
+    int64_t begin = time_of(step, late ? 16 : 12);
+    if (is_slow(step) && rank == 2)
+        begin += 2 * 10 * SCREEN_S / job.steps;
+    tb_allreduce(tb, 0, begin, time_of(step, 18), job.hung ? GRID : TB_WORLD, (uint64_t)step,
                  step % 100 == 99 ? 1000 : 8);
     if (!after)
         tb_send(tb, 0, time_of(step, 18), time_of(step, 19), next, 7, bytes);
@@ -75,7 +85,7 @@ static void write_stacks(struct tb *tb, int rank)
 /* A rank's file as it is at `now_ns`. */
 static void write_rank(int rank, int64_t now_ns)
 {
-    int64_t steps = job.hung ? job.steps : now_ns * job.steps / (10 * SCREEN_S);
+    int64_t steps = job.hung ? job.steps : now_ns * job.steps / (10 * SCREEN_S) - (job.slow ? 2 : 0);
     struct trc_sig init = tb_sig(TB_INIT), reduce = tb_sig(TB_ALLREDUCE), barrier = tb_sig(TB_BARRIER);
     struct tb *tb = tb_new(rank, job.ranks);
     init.site = 0x7f0000001000; /* of no module that is known */

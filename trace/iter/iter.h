@@ -5,7 +5,8 @@
  * the events come by, so each place of a rank keeps a *mark*: how often it was called, when, and its longest periods.
  *
  * Memory is bounded: a rank has ANA_ITER_ENTRIES times at most, shared by its marks.  When they are used up, the mark
- * with most of them forgets every second one, and keeps half as many from then on.  Counts stay exact.
+ * with most of them forgets every second one, and keeps half as many from then on.  Counts stay exact.  Marks that are
+ * watched, of a job that runs, keep their last times besides.
  *
  * One thread at a time. */
 #ifndef ANA_ITER_H
@@ -18,6 +19,7 @@
 #define ANA_ITER_LEAST   512u
 #define ANA_ITER_LONGEST 6u /* periods of a mark that are kept by their length */
 #define ANA_ITER_SPIKES  16u
+#define ANA_ITER_RECENT  256u /* last times of a mark that is watched, of a job of few ranks; a power of two */
 
 /* The end of one call, and the time that its rank had spent in calls by then. */
 struct ana_iter_entry {
@@ -45,6 +47,8 @@ struct ana_iter_mark {
     struct ana_iter_entry *entry;
     uint32_t entries, room;
     struct ana_iter_period longest[ANA_ITER_LONGEST]; /* in any order; unused ones are 0 ns long */
+    struct ana_iter_entry *recent; /* a ring of the last times, by their number; NULL: it is not watched */
+    uint64_t recent_from;          /* number of the first call that is in it */
 };
 
 /* A time outside calls that took longer than the same segment of the rank does on average. */
@@ -63,7 +67,8 @@ struct ana_iter_rank {
 
 struct ana_iter {
     size_t ranks;
-    uint32_t room; /* entries of a rank */
+    uint32_t room;        /* entries of a rank */
+    uint32_t recent_room; /* of a ring */
     struct ana_iter_rank *rank;
     struct ana_map marks; /* struct ana_iter_mark by index, place */
 };
@@ -77,6 +82,8 @@ void ana_iter_free(struct ana_iter *iter);
 void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct ana_event *event);
 /* The slow path of ana_iter_event: keeps the end of a call, whose number is mark->next. */
 void ana_iter_keep(struct ana_iter *iter, struct ana_iter_mark *mark, int64_t end_ns);
+/* Keeps the last times of a mark from now on; again: nothing.  For want of memory they are not kept. */
+void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark);
 /* Keeps a period above the mark's floor in place of the shortest that is kept. */
 void ana_iter_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns);
 /* Keeps a time before an event, above the rank's floor, if it is that much longer than its segment's mean. */
@@ -119,6 +126,8 @@ static inline void ana_iter_event(struct ana_iter *iter, struct ana_why *why, co
             mark->first_ns = e->begin_ns;
         ana_iter_keep(iter, mark, e->end_ns);
     }
+    if (__builtin_expect(mark->recent != NULL, 0))
+        mark->recent[mark->count & (iter->recent_room - 1)] = (struct ana_iter_entry){e->end_ns, rank->mpi_ns};
     mark->count++;
 }
 

@@ -295,6 +295,18 @@ static bool is_detour(const struct graph *g, const struct ana_loop *outer, const
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
+/* Inside the iterations, what comes about once in each is no loop: two calls that change places go round, too. */
+static void drop_single(struct ana_loops *loops)
+{
+    size_t kept = loops->iteration + 1;
+    for (size_t i = kept; i < loops->levels; i++) {
+        uint64_t outer = loops->node[loops->level[kept - 1].end].count, inner = loops->node[loops->level[i].end].count;
+        if (inner > outer + outer / 4)
+            loops->level[kept++] = loops->level[i];
+    }
+    loops->levels = loops->levels ? kept : 0;
+}
+
 static void find_levels(struct graph *g)
 {
     struct ana_loops *loops = g->loops;
@@ -323,6 +335,7 @@ static void find_levels(struct graph *g)
             loops->level[i].is_detour |= is_detour(g, &loops->level[i], &loops->level[j]);
     while (loops->iteration + 1 < loops->levels && loops->level[loops->iteration].is_detour)
         loops->iteration++;
+    drop_single(loops);
 }
 
 bool ana_loops_find(const struct ana_iter *iter, const struct ana_why *why, const uint32_t *place,

@@ -10,6 +10,7 @@ bool ana_iter_init(struct ana_iter *iter, size_t ranks)
     ana_map_init(&iter->marks, sizeof(struct ana_iter_mark));
     while (iter->room > ANA_ITER_LEAST && iter->room * ranks > ANA_ITER_ALL)
         iter->room /= 2;
+    iter->recent_room = ranks > 1024 ? ANA_ITER_RECENT / 4 : ANA_ITER_RECENT;
     for (size_t i = 0; iter->rank && i < ranks; i++)
         iter->rank[i].floor_ns = LEAST_SPIKE_NS;
     return iter->rank != NULL;
@@ -17,8 +18,10 @@ bool ana_iter_init(struct ana_iter *iter, size_t ranks)
 
 void ana_iter_free(struct ana_iter *iter)
 {
-    for (size_t i = 0; i < iter->marks.count; i++)
-        free(((struct ana_iter_mark *)ana_map_value(&iter->marks, i))->entry);
+    for (size_t i = 0; i < iter->marks.count; i++) {
+        free(ana_iter_mark_at(iter, (uint32_t)i + 1)->entry);
+        free(ana_iter_mark_at(iter, (uint32_t)i + 1)->recent);
+    }
     ana_map_free(&iter->marks);
     free(iter->rank);
     *iter = (struct ana_iter){0};
@@ -103,6 +106,14 @@ void ana_iter_keep(struct ana_iter *iter, struct ana_iter_mark *mark, int64_t en
     mark->entry[mark->entries++] = (struct ana_iter_entry){end_ns, rank->mpi_ns};
     rank->entries++;
     mark->next += mark->stride;
+}
+
+void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark)
+{
+    if (mark->recent)
+        return;
+    mark->recent = calloc(iter->recent_room, sizeof *mark->recent);
+    mark->recent_from = mark->count;
 }
 
 void ana_iter_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns)

@@ -229,8 +229,13 @@ void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, ui
 /* summary_segments.c: joins places that were called before their names were known with those that were called later:
  * fills, for each place, the first of its name, + 1.  False: out of memory. */
 bool ana_places_join(const struct ana_job *job, const struct ana_why *why, uint32_t *place);
-/* summary_iterations.c: fills the iterations of a summary of the whole run.  False: out of memory. */
-bool ana_summary_iterations(const struct ana_job *job, struct ana_summary *s);
+/* summary_iterations.c: fills the iterations of a summary, and has the last ones kept.  False: out of memory. */
+bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s);
+/* Where a rank's iterations of a loop are kept. */
+struct ana_iteration_mark {
+    uint32_t mark;    /* of trace/iter, + 1; 0: the rank does not come to their end */
+    int64_t begin_ns; /* of the first one */
+};
 /* summary_prices.c: fills the critical path, the prices and what the efficiencies need of them; a summary of the whole run
  * has its ranks by then.  False: out of memory. */
 bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_why *why);

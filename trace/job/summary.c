@@ -237,5 +237,6 @@ void ana_summary_free(struct ana_summary *s)
     free(s->region_block);
     free(s->prices);
     free(s->price_ranks);
+    free(s->iterations.mark);
     *s = (struct ana_summary){0};
 }

@@ -1,11 +1,7 @@
 /* Iterations in a summary: how many there were, how long they took, and what was different in the slowest. */
 #include "trace/job/job_impl.h"
 #include "trace/iter/loop.h"
-#include "trace/util/numfmt.h"
-#include "trace/util/trouble.h"
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define SAMPLE_RANKS 64u  /* whose periods the median is of */
@@ -39,23 +35,30 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The median time from one call at a place to the next, in ns; NAN: unknown. */
-static double median_period(const struct look *l, uint32_t place)
+/* The medians of the times of a loop's iterations, whole and outside calls, in ns; NAN: unknown. */
+static void add_medians(const struct look *l, struct ana_loop_level *loop, uint32_t place)
 {
     size_t n = 0, step = l->job->count / SAMPLE_RANKS + 1;
-    double *period = malloc(SAMPLE_RANKS * SAMPLE_TIMES * sizeof *period), median = NAN;
+    double *period = malloc(2 * SAMPLE_RANKS * SAMPLE_TIMES * sizeof *period);
+    double *own = period ? period + SAMPLE_RANKS * SAMPLE_TIMES : NULL;
     for (size_t r = 0; period && r < l->job->count; r += step) {
         const struct ana_iter_mark *mark = mark_of(l, r, place);
         uint32_t entries = mark ? mark->entries : 0, skip = entries / SAMPLE_TIMES + 1;
-        for (uint32_t i = 1; i < entries; i += skip)
-            period[n++] = (double)(mark->entry[i].end_ns - mark->entry[i - 1].end_ns) / mark->stride;
+        for (uint32_t i = 1; i < entries; i += skip) {
+            const struct ana_iter_entry *e = &mark->entry[i], *before = e - 1;
+            period[n] = (double)(e->end_ns - before->end_ns) / mark->stride;
+            own[n] = fmax(period[n] - (double)(e->mpi_ns - before->mpi_ns) / mark->stride, 0);
+            n++;
+        }
     }
+    loop->median_ns = loop->own_ns = NAN;
     if (n) {
         qsort(period, n, sizeof *period, by_number);
-        median = period[n / 2];
+        qsort(own, n, sizeof *own, by_number);
+        loop->median_ns = period[n / 2];
+        loop->own_ns = own[n / 2];
     }
     free(period);
-    return median;
 }
 
 /* When a rank came into a loop: the begin of its first call there. */
@@ -82,19 +85,24 @@ static bool add_slow(struct ana_map *slow, uint64_t number, int64_t begin_ns, in
     return of;
 }
 
-static bool list_slow(const struct look *l, const struct ana_loop *loop, struct ana_map *slow)
+static bool is_in_view(const struct ana_selection *view, int64_t begin_ns, int64_t end_ns)
+{
+    return begin_ns < view->end_ns && end_ns > view->begin_ns;
+}
+
+static bool list_slow(const struct look *l, const struct ana_selection *view, const struct ana_iteration_mark *at,
+                      struct ana_map *slow)
 {
     bool ok = true;
-    uint32_t place = l->loops.node[loop->end].place;
     for (size_t r = 0; ok && r < l->job->count; r++) {
-        const struct ana_iter_mark *mark = mark_of(l, r, place);
+        const struct ana_iter_mark *mark = at[r].mark ? ana_iter_mark_at(l->iter, at[r].mark) : NULL;
         for (size_t i = 0; ok && mark && i < ANA_ITER_LONGEST; i++) {
             const struct ana_iter_period *p = &mark->longest[i];
-            if (p->ns > 0)
+            if (p->ns > 0 && is_in_view(view, p->end_ns - p->ns, p->end_ns))
                 ok = add_slow(slow, p->number + 1, p->end_ns - p->ns, p->end_ns);
         }
-        if (ok && mark && mark->entries)
-            ok = add_slow(slow, 1, entry_of(l, r, loop), mark->entry[0].end_ns);
+        if (ok && mark && mark->entries && is_in_view(view, at[r].begin_ns, mark->entry[0].end_ns))
+            ok = add_slow(slow, 1, at[r].begin_ns, mark->entry[0].end_ns);
     }
     return ok;
 }
@@ -108,82 +116,94 @@ static int by_length(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Finds what took longer than usual in an iteration, most of all. */
-static void explain(const struct look *l, struct ana_slow_iteration *slow, double median_ns)
+/* Finds what took longer than usual in the slow iterations of a loop, most of all. */
+static void explain(const struct look *l, struct ana_loop_level *loop)
 {
-    double too_long_ns = (double)(slow->end_ns - slow->begin_ns) - median_ns;
-    const struct ana_segment *segment = NULL;
+    uint32_t segment[ANA_SLOWEST] = {0};
     for (size_t r = 0; r < l->job->count; r++)
-        for (size_t i = 0; i < ANA_ITER_SPIKES; i++) {
+        for (size_t i = 0; i < ANA_ITER_SPIKES && l->iter->rank[r].marks; i++) {
             const struct ana_iter_spike *spike = &l->iter->rank[r].spike[i];
             int64_t middle_ns = spike->begin_ns + spike->ns / 2;
-            if (!spike->segment || spike->excess_ns <= slow->excess_ns || middle_ns < slow->begin_ns ||
-                middle_ns > slow->end_ns)
-                continue;
-            slow->index = r;
-            slow->excess_ns = spike->excess_ns;
-            slow->segment_ns = spike->ns;
-            segment = ana_segment_at(l->why, spike->segment);
+            for (size_t k = 0; spike->segment && k < loop->slow_count; k++) {
+                struct ana_slow_iteration *slow = &loop->slow[k];
+                if (spike->excess_ns <= slow->excess_ns || middle_ns < slow->begin_ns || middle_ns > slow->end_ns)
+                    continue;
+                slow->index = r;
+                slow->excess_ns = spike->excess_ns;
+                slow->segment_ns = spike->ns;
+                segment[k] = spike->segment;
+            }
         }
-    if (!segment || (double)slow->excess_ns < PART_OF_IT * too_long_ns) {
-        slow->index = SIZE_MAX;
-        slow->segment_ns = slow->excess_ns = 0;
-        return;
+    for (size_t k = 0; k < loop->slow_count; k++) {
+        struct ana_slow_iteration *slow = &loop->slow[k];
+        double too_long_ns = (double)(slow->end_ns - slow->begin_ns) - loop->median_ns;
+        if (!segment[k] || (double)slow->excess_ns < PART_OF_IT * too_long_ns) {
+            slow->index = SIZE_MAX;
+            slow->segment_ns = slow->excess_ns = 0;
+            continue;
+        }
+        const struct ana_segment *of = ana_segment_at(l->why, segment[k]);
+        ana_segment_end_of(l->job, l->why, of->from, &slow->from);
+        ana_segment_end_of(l->job, l->why, of->to, &slow->to);
     }
-    ana_segment_end_of(l->job, l->why, segment->from, &slow->from);
-    ana_segment_end_of(l->job, l->why, segment->to, &slow->to);
 }
 
-static bool add_slowest(const struct look *l, struct ana_iterations *out)
+static bool add_slowest(const struct look *l, const struct ana_selection *view, const struct ana_iteration_mark *at,
+                        struct ana_loop_level *loop)
 {
     struct ana_map slow;
     ana_map_init(&slow, sizeof(struct ana_slow_iteration));
-    bool ok = list_slow(l, &l->loops.level[out->level], &slow);
+    bool ok = list_slow(l, view, at, &slow);
     if (ok && slow.count)
         qsort(slow.values, slow.count, slow.value_size, by_length); /* found by their keys no longer */
-    for (size_t i = 0; ok && i < slow.count && i < ANA_SLOWEST; i++) {
-        out->slow[i] = *(struct ana_slow_iteration *)ana_map_value(&slow, i);
-        explain(l, &out->slow[i], out->loop[out->level].median_ns);
-        out->slow_count++;
-    }
+    for (size_t i = 0; ok && i < slow.count && i < ANA_SLOWEST; i++)
+        loop->slow[loop->slow_count++] = *(struct ana_slow_iteration *)ana_map_value(&slow, i);
+    explain(l, loop);
     ana_map_free(&slow);
     return ok;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-bool ana_summary_iterations(const struct ana_job *job, struct ana_summary *s)
+/* Notes where the iterations of a loop are kept. */
+static void find_marks(const struct look *l, struct ana_iter *iter, const struct ana_loop *loop,
+                       struct ana_iteration_mark *out)
+{
+    for (size_t r = 0; r < l->job->count; r++) {
+        const struct ana_iter_mark *mark = mark_of(l, r, l->loops.node[loop->end].place);
+        if (!mark)
+            continue;
+        out[r].mark = (uint32_t)(mark - (const struct ana_iter_mark *)iter->marks.values) + 1;
+        out[r].begin_ns = entry_of(l, r, loop);
+        if (l->job->process[r].alive)
+            ana_iter_watch(iter, ana_iter_mark_at(iter, out[r].mark));
+    }
+}
+
+bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s)
 {
     struct ana_iterations *out = &s->iterations;
     struct look l = {.job = job, .why = &job->pass.why, .iter = &job->iter};
-    if (!ana_is_followed(job, &s->selection) || !job->iter.rank)
+    if (!job->iter.rank)
         return true;
     l.place = calloc(l.why->places.count + 1, sizeof *l.place);
     bool ok = l.place && ana_places_join(job, l.why, l.place) && ana_loops_find(l.iter, l.why, l.place, &l.loops);
+    out->ranks = job->count;
+    out->mark = ok ? calloc(l.loops.levels * job->count + 1, sizeof *out->mark) : NULL;
+    ok = ok && out->mark;
     for (size_t i = 0; ok && i < l.loops.levels; i++) {
+        struct ana_iteration_mark *at = &out->mark[i * job->count];
         const struct ana_loop_node *end = &l.loops.node[l.loops.level[i].end];
-        out->loop[i] = (struct ana_loop_level){
-            .count = end->count, .median_ns = median_period(&l, end->place), .is_detour = l.loops.level[i].is_detour};
+        out->loop[i].count = end->count;
+        out->loop[i].is_detour = l.loops.level[i].is_detour;
+        find_marks(&l, &job->iter, &l.loops.level[i], at);
+        add_medians(&l, &out->loop[i], end->place);
         ana_segment_end_of(job, l.why, end->place, &out->loop[i].end);
         out->levels++;
+        ok = add_slowest(&l, &s->selection, at, &out->loop[i]);
     }
     out->level = l.loops.iteration;
-    ok = ok && (!out->levels || add_slowest(&l, out));
     ana_loops_free(&l.loops);
     free(l.place);
     return ok;
-}
-
-void ana_iteration_words(const struct ana_job *job, const struct ana_iterations *of,
-                         const struct ana_slow_iteration *slow, char *out, size_t size)
-{
-    char where[240], took[ANA_TEXT];
-    struct ana_segment_stat segment = {.from = slow->from, .to = slow->to};
-    double times = (double)(slow->end_ns - slow->begin_ns) / of->loop[of->level].median_ns;
-    int n = snprintf(out, size, "iteration %" PRIu64 " took %.1f x", slow->number, times);
-    if (slow->index == SIZE_MAX || n < 0 || (size_t)n >= size)
-        return;
-    ana_segment_words(&segment, where, sizeof where);
-    snprintf(out + n, size - (size_t)n, ": rank %d, %s in %s", ana_job_rank(job, slow->index)->rank,
-             ana_spoken(took, sizeof took, (double)slow->segment_ns), where);
 }

@@ -254,11 +254,11 @@ static void put_iterations(struct ana_page *p)
     fprintf(p->out, "\nITERATIONS\n");
     ana_page_line(p, "%" PRIu64 " iterations, median %s; each ends with %s at %s", loop->count,
                   ana_spoken(median, sizeof median, loop->median_ns), loop->end.call, loop->end.place);
-    for (size_t i = 0; i < of->slow_count && i < FEW; i++) {
-        const struct ana_slow_iteration *slow = &of->slow[i];
+    for (size_t i = 0; i < loop->slow_count && i < FEW; i++) {
+        const struct ana_slow_iteration *slow = &loop->slow[i];
         if ((double)(slow->end_ns - slow->begin_ns) < SLOW_ITERATION * loop->median_ns)
             break;
-        ana_iteration_words(p->job, of, slow, words, sizeof words);
+        ana_iteration_words(p->job, loop, slow, words, sizeof words);
         ana_page_line(p, "%s", words);
     }
     for (size_t i = 0; i < of->levels; i++)

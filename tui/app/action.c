@@ -54,6 +54,8 @@ static int go_back(struct tui_app *app, enum tui_action action)
     struct tui_table *table = &app->table[app->view];
     if (app->depth) {
         app->view = app->stack[--app->depth];
+        if (tui_app_view(app)->shown)
+            tui_app_view(app)->shown(app);
         tui_app_update_table(app);
     } else if (table->filter[0]) {
         table->filter[0] = 0;
@@ -211,24 +213,43 @@ static int find_next_row(struct tui_app *app, enum tui_action action)
 
 typedef int handler(struct tui_app *app, enum tui_action action);
 static handler *const handlers[TUI_ACTIONS] = {
-    [TUI_ACTION_VIEW_OVERVIEW] = open_view,  [TUI_ACTION_VIEW_RANKS] = open_view,
-    [TUI_ACTION_VIEW_LATENCY] = open_view,   [TUI_ACTION_VIEW_MATRIX] = open_view,
-    [TUI_ACTION_VIEW_IMBALANCE] = open_view, [TUI_ACTION_VIEW_TIMELINE] = open_view,
-    [TUI_ACTION_VIEW_CALLS] = open_view,     [TUI_ACTION_VIEW_VERDICT] = open_view,
-    [TUI_ACTION_VIEW_HOROVOD] = open_view,   [TUI_ACTION_VIEW_NCCL] = open_view,
-    [TUI_ACTION_VIEW_GPU] = open_view,       [TUI_ACTION_FIND] = open_prompt,
-    [TUI_ACTION_FILTER] = open_prompt,       [TUI_ACTION_HELP] = open_help,
-    [TUI_ACTION_QUIT] = return_reaction,     [TUI_ACTION_UP] = move_cursor,
-    [TUI_ACTION_DOWN] = move_cursor,         [TUI_ACTION_PAGE_UP] = move_cursor,
-    [TUI_ACTION_PAGE_DOWN] = move_cursor,    [TUI_ACTION_FIRST] = move_cursor,
-    [TUI_ACTION_LAST] = move_cursor,         [TUI_ACTION_BACK] = go_back,
-    [TUI_ACTION_FREEZE] = toggle_freeze,     [TUI_ACTION_ZOOM_IN] = zoom_range,
-    [TUI_ACTION_ZOOM_OUT] = zoom_range,      [TUI_ACTION_ZOOM_ALL] = zoom_to_all,
-    [TUI_ACTION_EARLIER] = shift_range,      [TUI_ACTION_LATER] = shift_range,
-    [TUI_ACTION_FOLLOW] = toggle_follow,     [TUI_ACTION_TAG] = tag_rank,
-    [TUI_ACTION_UNTAG] = untag_all,          [TUI_ACTION_SORT_NEXT] = sort_table,
-    [TUI_ACTION_SORT_PREVIOUS] = sort_table, [TUI_ACTION_SORT_INVERT] = sort_table,
-    [TUI_ACTION_FIND_NEXT] = find_next_row,  [TUI_ACTION_WRITE] = return_reaction,
+    [TUI_ACTION_VIEW_OVERVIEW] = open_view,
+    [TUI_ACTION_VIEW_RANKS] = open_view,
+    [TUI_ACTION_VIEW_LATENCY] = open_view,
+    [TUI_ACTION_VIEW_MATRIX] = open_view,
+    [TUI_ACTION_VIEW_IMBALANCE] = open_view,
+    [TUI_ACTION_VIEW_TIMELINE] = open_view,
+    [TUI_ACTION_VIEW_CALLS] = open_view,
+    [TUI_ACTION_VIEW_VERDICT] = open_view,
+    [TUI_ACTION_VIEW_HOROVOD] = open_view,
+    [TUI_ACTION_VIEW_NCCL] = open_view,
+    [TUI_ACTION_VIEW_ITERATIONS] = open_view,
+    [TUI_ACTION_VIEW_GPU] = open_view,
+    [TUI_ACTION_FIND] = open_prompt,
+    [TUI_ACTION_FILTER] = open_prompt,
+    [TUI_ACTION_HELP] = open_help,
+    [TUI_ACTION_QUIT] = return_reaction,
+    [TUI_ACTION_UP] = move_cursor,
+    [TUI_ACTION_DOWN] = move_cursor,
+    [TUI_ACTION_PAGE_UP] = move_cursor,
+    [TUI_ACTION_PAGE_DOWN] = move_cursor,
+    [TUI_ACTION_FIRST] = move_cursor,
+    [TUI_ACTION_LAST] = move_cursor,
+    [TUI_ACTION_BACK] = go_back,
+    [TUI_ACTION_FREEZE] = toggle_freeze,
+    [TUI_ACTION_ZOOM_IN] = zoom_range,
+    [TUI_ACTION_ZOOM_OUT] = zoom_range,
+    [TUI_ACTION_ZOOM_ALL] = zoom_to_all,
+    [TUI_ACTION_EARLIER] = shift_range,
+    [TUI_ACTION_LATER] = shift_range,
+    [TUI_ACTION_FOLLOW] = toggle_follow,
+    [TUI_ACTION_TAG] = tag_rank,
+    [TUI_ACTION_UNTAG] = untag_all,
+    [TUI_ACTION_SORT_NEXT] = sort_table,
+    [TUI_ACTION_SORT_PREVIOUS] = sort_table,
+    [TUI_ACTION_SORT_INVERT] = sort_table,
+    [TUI_ACTION_FIND_NEXT] = find_next_row,
+    [TUI_ACTION_WRITE] = return_reaction,
     [TUI_ACTION_REPAINT] = return_reaction,
 };
 

@@ -49,6 +49,31 @@ const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out
     return out;
 }
 
+size_t tui_app_shown(const struct tui_app *app)
+{
+    return app->tagged_count ? app->tagged_count : app->rank_count;
+}
+
+size_t tui_app_shown_rank(const struct tui_app *app, size_t i)
+{
+    if (!app->tagged_count)
+        return i;
+    for (size_t r = 0; r < app->rank_count; r++)
+        if (app->tagged[r] && i-- == 0)
+            return r;
+    return app->rank_count - 1;
+}
+
+size_t tui_app_shown_position(const struct tui_app *app, size_t index)
+{
+    if (!app->tagged_count)
+        return index < app->rank_count ? index : 0;
+    size_t position = 0;
+    for (size_t r = 0; r < app->rank_count && r < index; r++)
+        position += app->tagged[r] != 0;
+    return position < app->tagged_count ? position : app->tagged_count - 1;
+}
+
 /* ---- the range of time in view ---------------------------------------------------------------------------------- */
 
 static int64_t get_job_end(const struct tui_app *app)
@@ -340,6 +365,8 @@ bool tui_app_offers(const struct tui_app *app, enum tui_view_id view)
         return app->verdict->state != ANA_VERDICT_HEALTHY;
     if (view == TUI_VIEW_NCCL)
         return app->gpu.nccl_count > 0;
+    if (view == TUI_VIEW_ITERATIONS)
+        return app->has_summary && app->summary.iterations.levels > 0;
     if (view == TUI_VIEW_GPU)
         return app->gpu.known || app->gpu.why_not[0];
     return view != TUI_VIEW_HOROVOD || app->horovod->sets > 0;

@@ -140,6 +140,15 @@ const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index
  * have been open for two seconds: of the last second.  Else of its time between MPI_Init and MPI_Finalize in view. */
 double tui_app_mpi_share(const struct tui_app *app, size_t index);
 
+/* How many ranks the pictures show: all, or the tagged ones. */
+size_t tui_app_shown(const struct tui_app *app);
+
+/* The index of the i-th rank that they show. */
+size_t tui_app_shown_rank(const struct tui_app *app, size_t i);
+
+/* The place of a rank among those that they show; of one that is not shown that of the next. */
+size_t tui_app_shown_position(const struct tui_app *app, size_t index);
+
 /* Puts the cursor of all views on a rank. */
 void tui_app_choose_rank(struct tui_app *app, size_t index);
 

@@ -11,8 +11,9 @@
  * first the blanks between them go, then the actions that are missed least. */
 static int place_keys(const struct tui_app *app, int cols, enum tui_action *out, int *at, int *gap)
 {
-    static const enum tui_action first_to_go[] = {TUI_ACTION_FILTER,        TUI_ACTION_FIND, TUI_ACTION_VIEW_CALLS,
-                                                  TUI_ACTION_VIEW_TIMELINE, TUI_ACTION_HELP, TUI_ACTION_NONE};
+    static const enum tui_action first_to_go[] = {
+        TUI_ACTION_VIEW_ITERATIONS, TUI_ACTION_FILTER, TUI_ACTION_FIND, TUI_ACTION_VIEW_CALLS,
+        TUI_ACTION_VIEW_TIMELINE,   TUI_ACTION_HELP,   TUI_ACTION_NONE};
     uint64_t gone = 0;
     for (int drop = 0;; drop++) {
         int n = 0, width = 0;
@@ -32,7 +33,7 @@ static int place_keys(const struct tui_app *app, int cols, enum tui_action *out,
         *gap = width + n - 1 <= cols ? 1 : 0;
         for (int i = 0; i <= n; i++)
             at[i] += i * *gap;
-        if (width <= cols || first_to_go[drop] == TUI_ACTION_NONE)
+        if ((drop ? width : width + n - 1) <= cols || first_to_go[drop] == TUI_ACTION_NONE)
             return n;
         gone |= 1ull << first_to_go[drop];
     }

@@ -145,8 +145,8 @@ static void add_iterations(cJSON *root, const struct ana_job *job, const struct 
     tui_json_real(object, "median_s", of->levels ? own->median_ns / 1e9 : NAN);
     tui_json_text(object, "end", of->levels ? own->end.place : NULL);
     cJSON *slowest = cJSON_AddArrayToObject(object, "slowest"), *loops = cJSON_AddArrayToObject(object, "loops");
-    for (size_t i = 0; i < of->slow_count; i++) {
-        const struct ana_slow_iteration *slow = &of->slow[i];
+    for (size_t i = 0; i < own->slow_count; i++) {
+        const struct ana_slow_iteration *slow = &own->slow[i];
         cJSON *row = cJSON_CreateObject();
         tui_json_integer(row, "index", slow->number);
         tui_json_ns(row, "at_s", slow->begin_ns);

@@ -1,5 +1,9 @@
 /* The price list: a line for each thing that could be mended. */
 #include "tui/views/prices.h"
+#include "trace/util/trouble.h"
+#include "tui/views/iterations.h"
+
+#include <string.h>
 
 #define LEAST 0.01 /* of the run: what saves less is not worth a line */
 #define MOST  6
@@ -15,8 +19,33 @@ static int count_lines(const struct tui_app *app)
     return n;
 }
 
+/* The slowest iteration, if it took long enough to be told; NULL: none did. */
+static const struct ana_slow_iteration *find_slow(const struct tui_app *app)
+{
+    const struct ana_iterations *of = &app->summary.iterations;
+    const struct ana_loop_level *loop = &of->loop[of->level];
+    if (!app->has_summary || !of->levels || !loop->slow_count)
+        return NULL;
+    double ns = (double)(loop->slow[0].end_ns - loop->slow[0].begin_ns);
+    return ns >= SLOW_ITERATION * loop->median_ns ? &loop->slow[0] : NULL;
+}
+
+int tui_price_lines(const struct tui_app *app)
+{
+    int lines = count_lines(app);
+    return lines ? lines + (find_slow(app) != NULL) : 0;
+}
+
+static enum tui_style begin_line(struct tui_grid *grid, struct tui_rect rect, int y, bool chosen)
+{
+    if (chosen)
+        tui_fill(grid, (struct tui_rect){rect.x, rect.y + y, rect.w, 1}, TUI_STYLE_CURSOR, ' ');
+    tui_put_char(grid, rect, 0, y, chosen ? TUI_STYLE_CURSOR : TUI_STYLE_NORMAL, chosen ? '>' : ' ');
+    return chosen ? TUI_STYLE_CURSOR : TUI_STYLE_NORMAL;
+}
+
 static void draw_line(const struct tui_app *app, const struct ana_price *price, struct tui_grid *grid,
-                      struct tui_rect rect, int y)
+                      struct tui_rect rect, int y, bool chosen)
 {
     char words[400], room[400], part[ANA_TEXT], saves[ANA_TEXT], of[ANA_TEXT];
     int width = rect.w - 39 > 20 ? rect.w - 39 : 20;
@@ -25,17 +54,57 @@ static void draw_line(const struct tui_app *app, const struct ana_price *price, 
     ana_number(part, sizeof part, ANA_SHARE, (double)price->path_ns / (double)app->summary.path_ns, true);
     ana_spoken(saves, sizeof saves, (double)price->saves_ns);
     ana_spoken(of, sizeof of, (double)app->summary.path_ns);
-    tui_putf(grid, rect, 1, y, TUI_STYLE_NORMAL, "%s %10s   %s%s of %s",
-             ana_column(room, sizeof room, words, width, false), part, most ? "at most " : "", saves, of);
+    enum tui_style style = begin_line(grid, rect, y, chosen);
+    tui_putf(grid, rect, 1, y, style, "%s %10s   %s%s of %s", ana_column(room, sizeof room, words, width, false), part,
+             most ? "at most " : "", saves, of);
 }
 
-int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, int chosen)
 {
-    int lines = count_lines(app), width = rect.w - 39 > 20 ? rect.w - 39 : 20;
+    int lines = count_lines(app), width = rect.w - 39 > 20 ? rect.w - 39 : 20, used = lines + 1;
+    const struct ana_slow_iteration *slow = find_slow(app);
+    const struct ana_iterations *of = &app->summary.iterations;
+    char words[400], room[400];
     if (lines == 0 || rect.h < 2)
         return 0;
     tui_putf(grid, rect, 1, 0, TUI_STYLE_LABEL, "%-*s ON THE PATH  SAVES", width, "WHAT TO MEND");
     for (int i = 0; i < lines && i + 1 < rect.h; i++)
-        draw_line(app, &app->summary.prices[i], grid, rect, i + 1);
-    return lines + 1 < rect.h ? lines + 1 : rect.h;
+        draw_line(app, &app->summary.prices[i], grid, rect, i + 1, chosen == i + 1);
+    if (slow) {
+        enum tui_style style = begin_line(grid, rect, used, chosen == used);
+        ana_iteration_words(app->job, &of->loop[of->level], slow, words, sizeof words);
+        tui_putf(grid, rect, 1, used++, style, "%s (Enter: there)",
+                 ana_column(room, sizeof room, words, tui_columns(words) < rect.w - 17 ? 0 : rect.w - 17, false));
+    }
+    return used < rect.h ? used : rect.h;
+}
+
+static bool is_of(const struct ana_segment_stat *segment, const struct ana_price *price)
+{
+    return segment->from.call && strcmp(segment->from.call, price->from.call) == 0 &&
+           strcmp(segment->to.call, price->to.call) == 0 && strcmp(segment->from.place, price->from.place) == 0 &&
+           strcmp(segment->to.place, price->to.place) == 0;
+}
+
+void tui_price_open(struct tui_app *app, int line)
+{
+    const struct ana_slow_iteration *slow = find_slow(app);
+    if (line > count_lines(app)) {
+        if (slow)
+            tui_iterations_go(app, slow);
+        return;
+    }
+    const struct ana_price *price = &app->summary.prices[line - 1];
+    if (price->kind != ANA_PRICE_SEGMENT) {
+        tui_app_choose_call(app, price->to.call);
+        tui_app_open(app, TUI_VIEW_CALLS);
+        return;
+    }
+    struct tui_table *table = &app->table[TUI_VIEW_SEGMENTS];
+    for (size_t i = 0; i < app->summary.segment_count; i++)
+        if (is_of(&app->summary.segments[i], price)) {
+            table->cursor_identity = app->summary.segments[i].identity;
+            table->has_cursor = true;
+        }
+    tui_app_open(app, TUI_VIEW_SEGMENTS);
 }

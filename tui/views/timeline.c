@@ -20,33 +20,6 @@ static struct own *own(const struct tui_app *app)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-/* The index of the i-th shown rank: of all, or of the tagged ones. */
-static size_t find_shown_rank(const struct tui_app *app, size_t i)
-{
-    if (!app->tagged_count)
-        return i;
-    for (size_t r = 0; r < app->rank_count; r++)
-        if (app->tagged[r] && i-- == 0)
-            return r;
-    return app->rank_count - 1;
-}
-
-static size_t count_shown(const struct tui_app *app)
-{
-    return app->tagged_count ? app->tagged_count : app->rank_count;
-}
-
-/* The position of the cursor's rank among the shown ranks. */
-static size_t find_cursor_position(const struct tui_app *app)
-{
-    if (!app->tagged_count)
-        return app->cursor_rank < app->rank_count ? app->cursor_rank : 0;
-    size_t position = 0;
-    for (size_t r = 0; r < app->rank_count && r < app->cursor_rank; r++)
-        position += app->tagged[r] != 0;
-    return position < app->tagged_count ? position : app->tagged_count - 1;
-}
-
 /* Counts the streams of the cursor's rank; *first gets the first of them. */
 static size_t count_cursor_streams(const struct tui_app *app, size_t *first)
 {
@@ -60,7 +33,7 @@ static size_t count_cursor_streams(const struct tui_app *app, size_t *first)
 /* Chooses the ranks a row; returns the rows.  *streams gets the rows below them, for streams of the cursor's rank. */
 static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *streams)
 {
-    size_t n = count_shown(app), h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0, first;
+    size_t n = tui_app_shown(app), h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0, first;
     *streams = count_cursor_streams(app, &first);
     if (*streams > h / 2)
         *streams = h / 2;
@@ -70,9 +43,10 @@ static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *
         return 0;
     if (!app->unfolded)
         own(app)->fold = (n + h - 1) / h;
-    app->cursor_rank =
-        find_shown_rank(app, find_cursor_position(app)); /* the cursor cannot be on a rank that is not shown */
-    size_t lines = (n + own(app)->fold - 1) / own(app)->fold, at = find_cursor_position(app) / own(app)->fold;
+    app->cursor_rank = tui_app_shown_rank(
+        app, tui_app_shown_position(app, app->cursor_rank)); /* the cursor cannot be on a rank that is not shown */
+    size_t lines = (n + own(app)->fold - 1) / own(app)->fold,
+           at = tui_app_shown_position(app, app->cursor_rank) / own(app)->fold;
     size_t visible = lines < h ? lines : h;
     if (at < app->picture_top)
         app->picture_top = at;
@@ -88,17 +62,17 @@ static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *
 static void read_cells(const struct tui_app *app, size_t line, int64_t begin, int64_t end, size_t n,
                        struct ana_timeline_cell *out, struct ana_timeline_cell *one)
 {
-    size_t first = line * own(app)->fold, last = first + own(app)->fold, count = count_shown(app);
+    size_t first = line * own(app)->fold, last = first + own(app)->fold, count = tui_app_shown(app);
     if (last > count)
         last = count;
     size_t step = (last - first + SAMPLES - 1) / SAMPLES;
     if (last - first == 1) {
-        ana_timeline(app->job, find_shown_rank(app, first), begin, end, n, out);
+        ana_timeline(app->job, tui_app_shown_rank(app, first), begin, end, n, out);
         return;
     }
     memset(out, 0, n * sizeof *out);
     for (size_t r = first; r < last; r += step) {
-        ana_timeline(app->job, find_shown_rank(app, r), begin, end, n, one);
+        ana_timeline(app->job, tui_app_shown_rank(app, r), begin, end, n, one);
         for (size_t i = 0; i < n; i++) {
             for (int c = 0; c < TRC_CATEGORIES; c++)
                 out[i].share[c] += one[i].share[c];
@@ -206,9 +180,9 @@ static unsigned draw_row(const struct tui_app *app, struct tui_grid *grid, size_
 {
     struct tui_rect area = own(app)->drawn, label = {area.x - LEFT, area.y + y, LEFT, 1};
     size_t first = line * own(app)->fold;
-    bool here = line == find_cursor_position(app) / own(app)->fold;
+    bool here = line == tui_app_shown_position(app, app->cursor_rank) / own(app)->fold;
     char name[ANA_TEXT];
-    tui_app_rank_name(app, find_shown_rank(app, first), name, sizeof name);
+    tui_app_rank_name(app, tui_app_shown_rank(app, first), name, sizeof name);
     if (own(app)->fold > 1)
         snprintf(name + strlen(name), sizeof name - strlen(name), "..");
     if (here)
@@ -283,7 +257,8 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     draw_legend(grid, foot, seen);
     struct ana_state_at state;
     char text[512], second[512];
-    bool known = ana_state_at(app->job, find_shown_rank(app, find_cursor_position(app)), app->cursor_ns, &state);
+    bool known = ana_state_at(app->job, tui_app_shown_rank(app, tui_app_shown_position(app, app->cursor_rank)),
+                              app->cursor_ns, &state);
     tui_words_state(app, known ? &state : NULL, text, sizeof text, second, sizeof second);
     foot.y -= 2;
     tui_put(grid, foot, 1, 0, TUI_STYLE_STRONG, text);
@@ -316,10 +291,10 @@ static void move_cursor(struct tui_app *app, int64_t at)
 
 static int move_rank(struct tui_app *app, long lines)
 {
-    long n = (long)count_shown(app),
-         to = (long)find_cursor_position(app) + lines * (long)(own(app)->fold ? own(app)->fold : 1);
+    long n = (long)tui_app_shown(app),
+         to = (long)tui_app_shown_position(app, app->cursor_rank) + lines * (long)(own(app)->fold ? own(app)->fold : 1);
     if (n > 0)
-        tui_app_choose_rank(app, find_shown_rank(app, (size_t)(to < 0 ? 0 : to >= n ? n - 1 : to)));
+        tui_app_choose_rank(app, tui_app_shown_rank(app, (size_t)(to < 0 ? 0 : to >= n ? n - 1 : to)));
     return TUI_REDRAW;
 }
 
@@ -417,8 +392,8 @@ static int click_timeline(struct tui_app *app, int x, int y)
     if (x < 0 || y < 0 || x >= own(app)->drawn.w || y >= own(app)->drawn.h)
         return TUI_UNHANDLED;
     tui_app_range(app, &begin, &end);
-    move_rank(app,
-              y + (long)app->picture_top - (long)(find_cursor_position(app) / (own(app)->fold ? own(app)->fold : 1)));
+    move_rank(app, y + (long)app->picture_top -
+                       (long)(tui_app_shown_position(app, app->cursor_rank) / (own(app)->fold ? own(app)->fold : 1)));
     app->cursor_at_end = app->follow = false;
     app->cursor_ns = begin + (int64_t)(((double)x + 0.5) / own(app)->drawn.w * (double)(end - begin));
     return TUI_REDRAW;

@@ -6,6 +6,7 @@
 
 struct own {
     size_t detail_of; /* 1 + index of the rank whose stacks and last calls are shown; 0: none */
+    int price;        /* the line of the price list with the cursor, from 1; 0: it is on the groups */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -137,6 +138,13 @@ static void draw_rank_detail(struct tui_app *app, struct tui_grid *grid, struct 
         tui_put(grid, rect, 1, (int)i, line[i][0] == ' ' ? TUI_STYLE_NORMAL : TUI_STYLE_STRONG, line[i]);
 }
 
+/* How many lines of the price list the cursor can go to: it is there while the job moves. */
+static int count_prices(const struct tui_app *app)
+{
+    bool moves = app->verdict->state == ANA_VERDICT_HEALTHY || app->verdict->state == ANA_VERDICT_SLOW;
+    return moves && !own(app)->detail_of ? tui_price_lines(app) : 0;
+}
+
 static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int wanted = (int)app->verdict->groups + 1, most = rect.h / 2;
@@ -145,10 +153,12 @@ static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_
         tui_put(grid, rect, 1, 0, TUI_STYLE_FINE, "Nobody is stuck.");
         rect = tui_below(rect, 2);
     }
+    int lines = count_prices(app);
+    own(app)->price = own(app)->price < lines ? own(app)->price : lines;
+    app->table[TUI_VIEW_VERDICT].elsewhere = own(app)->price > 0;
     tui_table_draw(&app->table[TUI_VIEW_VERDICT], &spec, app, grid, (struct tui_rect){rect.x, rect.y, rect.w, height});
     struct tui_rect rest = tui_below(rect, height + 1);
-    bool moves = app->verdict->state == ANA_VERDICT_HEALTHY || app->verdict->state == ANA_VERDICT_SLOW;
-    int prices = moves && !own(app)->detail_of ? tui_draw_prices(app, grid, rest) : 0;
+    int prices = lines ? tui_draw_prices(app, grid, rest, own(app)->price) : 0;
     if (prices)
         rest = tui_below(rest, prices + 1);
     if (own(app)->detail_of)
@@ -157,8 +167,29 @@ static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_
         draw_reasons(app, grid, rest);
 }
 
+/* From the last group to the price list, and back. */
+static int act_on_price(struct tui_app *app, enum tui_action action)
+{
+    struct own *o = own(app);
+    const struct tui_table *table = &app->table[TUI_VIEW_VERDICT];
+    int lines = count_prices(app);
+    o->price = o->price < lines ? o->price : lines;
+    if (action == TUI_ACTION_DOWN && o->price < lines && (o->price || table->cursor + 1 >= table->count))
+        o->price++;
+    else if (action == TUI_ACTION_UP && o->price)
+        o->price--;
+    else if (action == TUI_ACTION_DEEPER && o->price)
+        tui_price_open(app, o->price);
+    else if (!o->price || action != TUI_ACTION_DOWN)
+        return TUI_UNHANDLED;
+    return TUI_REDRAW;
+}
+
 static int act_on_group(struct tui_app *app, enum tui_action action)
 {
+    if (act_on_price(app, action) != TUI_UNHANDLED)
+        return TUI_REDRAW;
+    own(app)->price = 0;
     size_t row = tui_table_row(&app->table[TUI_VIEW_VERDICT]);
     if (action == TUI_ACTION_BACK && own(app)->detail_of) {
         own(app)->detail_of = 0;
@@ -180,7 +211,7 @@ const struct tui_view tui_view_verdict = {
     .own_size = sizeof(struct own),
     .about = "What is the matter, who is to blame, and how is that known?  The first screen of a job that hangs or has "
              "broken.  Enter: stacks and last calls of a rank, and once more: its timeline, or Horovod's tensors where "
-             "there are some.",
+             "there are some; on a line of what to mend: what it tells of.",
     .table = &spec,
     .terms = terms,
     .moved = follow_group,

@@ -317,7 +317,8 @@ void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, 
     for (size_t i = 0; i < page && table->top + i < table->count; i++) {
         size_t row = table->order[table->top + i];
         int y = (int)i + 1;
-        bool cursor = table->top + i == table->cursor, tagged = spec->tagged && spec->tagged(data, row);
+        bool cursor = table->top + i == table->cursor && !table->elsewhere,
+             tagged = spec->tagged && spec->tagged(data, row);
         for (int c = 0; c < shown; c++) {
             struct tui_value value;
             tui_table_text(spec, data, row, c, &value);

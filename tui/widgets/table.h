@@ -60,6 +60,7 @@ struct tui_table {
     size_t cursor, top, count; /* positions in `order` */
     uint64_t cursor_identity;
     bool has_cursor; /* somebody has put it on a row; until then it stays on the first row */
+    bool elsewhere;  /* the cursor is below the table: no row shows it */
     uint32_t *order; /* the shown rows of the view in their order, `count` of them; owned */
     size_t room;
     int want[TUI_TABLE_COLUMNS]; /* columns that the longest text in view takes, for columns that stretch */

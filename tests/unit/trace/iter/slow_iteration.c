@@ -37,13 +37,13 @@ static void check_run(const char *name, int times, int slow, bool seldom)
     struct ana_summary s = folder_summary(job);
     const struct ana_iterations *of = &s.iterations;
     const struct ana_loop_level *loop = &of->loop[of->level];
-    const struct ana_slow_iteration *worst = &of->slow[0];
+    const struct ana_slow_iteration *worst = &loop->slow[0];
     char words[400], expected[200];
     CHECK(of->levels && loop->count == (uint64_t)times && strcmp(loop->end.place, "0x40") == 0, "%s: %llu at %s", name,
           (unsigned long long)loop->count, loop->end.place);
     CHECK(loop->median_ns >= (double)usual_ns && loop->median_ns <= 1.2 * (double)usual_ns, "%s: median %f", name,
           loop->median_ns);
-    CHECK(of->slow_count && worst->number == (uint64_t)slow && worst->end_ns - worst->begin_ns == usual_ns + 150 * MS,
+    CHECK(loop->slow_count && worst->number == (uint64_t)slow && worst->end_ns - worst->begin_ns == usual_ns + 150 * MS,
           "%s: iteration %llu took %lld", name, (unsigned long long)worst->number,
           (long long)(worst->end_ns - worst->begin_ns));
     CHECK(worst->index == SLOW_RANK && worst->segment_ns == 152 * MS, "%s: rank %zu, %lld", name, worst->index,
@@ -53,7 +53,7 @@ static void check_run(const char *name, int times, int slow, bool seldom)
                                                                : "0x40") == 0 &&
               strcmp(worst->to.place, "0x30") == 0,
           "%s: from %s to %s", name, worst->from.place, worst->to.place);
-    ana_iteration_words(job, of, worst, words, sizeof words);
+    ana_iteration_words(job, loop, worst, words, sizeof words);
     snprintf(expected, sizeof expected, "iteration %d took ", slow);
     CHECK(strncmp(words, expected, strlen(expected)) == 0 && strstr(words, " x: rank 2, 152 ms in Allreduce 0x40 -> "),
           "%s: \"%s\"", name, words);

@@ -1,0 +1,201 @@
+#include "tui/views/iteration_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STAND_OUT = 3 };
+#define LEAST_EXCESS 0.1
+
+double tui_iteration_excess(const struct ana_loop_level *loop, const struct ana_iteration_cell *cell, bool whole_time)
+{
+    double ns = (double)(whole_time ? cell->time_ns : cell->own_ns),
+           usual = whole_time ? loop->median_ns : loop->own_ns;
+    return (ns - usual) / loop->median_ns;
+}
+
+/* What rows are made with. */
+struct maker {
+    const struct tui_app *app;
+    const struct tui_iteration_look *look;
+    struct tui_iteration_rows *rows;
+    size_t groups;            /* of ranks that share a row, behind those that stand out */
+    double weight[STAND_OUT]; /* of these, the heaviest first */
+    struct ana_iteration_cell *one;
+};
+
+static struct ana_iteration_cell *cells_of(const struct maker *m, size_t row)
+{
+    return m->rows->cell + row * m->look->cells;
+}
+
+static void read_rank(const struct maker *m, size_t index, struct ana_iteration_cell *out)
+{
+    ana_iteration_cells(m->app->job, &m->app->summary.iterations, m->look->level, index, m->look->first, m->look->last,
+                        m->look->cells, out);
+}
+
+static void join_cells(const struct maker *m, struct ana_iteration_cell *to, const struct ana_iteration_cell *from)
+{
+    for (size_t i = 0; i < m->look->cells; i++) {
+        to[i].time_ns = fmaxf(to[i].time_ns, from[i].time_ns);
+        to[i].own_ns = fmaxf(to[i].own_ns, from[i].own_ns);
+        to[i].mean_of = to[i].mean_of > from[i].mean_of ? to[i].mean_of : from[i].mean_of;
+    }
+}
+
+/* How much a rank takes longer than usual, in all of its cells. */
+static double weigh(const struct maker *m, const struct ana_iteration_cell *cells)
+{
+    const struct ana_loop_level *loop = &m->app->summary.iterations.loop[m->look->level];
+    double sum = 0;
+    for (size_t i = 0; i < m->look->cells; i++) {
+        double excess = tui_iteration_excess(loop, &cells[i], m->look->whole_time);
+        sum += excess > LEAST_EXCESS ? excess : 0;
+    }
+    return sum;
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------------------- */
+
+static size_t group_of(const struct maker *m, size_t position, size_t index)
+{
+    const struct ana_job_info *info = &m->app->info;
+    if (!m->rows->by_host)
+        return position * m->groups / m->rows->ranks;
+    size_t h = 0;
+    while (h + 1 < info->hosts && strcmp(info->host[h], m->app->rank[index].host) != 0)
+        h++;
+    return h;
+}
+
+static void add_to_group(const struct maker *m, size_t group, size_t index, const struct ana_iteration_cell *cells)
+{
+    struct tui_iteration_row *row = &m->rows->row[STAND_OUT + group];
+    if (!row->ranks++)
+        row->first = index;
+    join_cells(m, cells_of(m, STAND_OUT + group), cells);
+}
+
+/* Puts a rank among those that stand out, if it does; the one that no longer does goes to its group. */
+static void place_rank(struct maker *m, size_t position, size_t index)
+{
+    size_t last = STAND_OUT - 1, cells = m->look->cells * sizeof *m->one;
+    double weight = weigh(m, m->one);
+    struct tui_iteration_row *row = m->rows->row;
+    if (!(weight > m->weight[last])) {
+        add_to_group(m, group_of(m, position, index), index, m->one);
+        return;
+    }
+    if (row[last].ranks) {
+        size_t out = row[last].first;
+        add_to_group(m, group_of(m, tui_app_shown_position(m->app, out), out), out, cells_of(m, last));
+    }
+    size_t at = last;
+    for (; at > 0 && weight > m->weight[at - 1]; at--) {
+        row[at] = row[at - 1];
+        m->weight[at] = m->weight[at - 1];
+        memcpy(cells_of(m, at), cells_of(m, at - 1), cells);
+    }
+    row[at] = (struct tui_iteration_row){index, 1, true};
+    m->weight[at] = weight;
+    memcpy(cells_of(m, at), m->one, cells);
+}
+
+/* Rows without ranks go; the cursor's rank may be in any of the others. */
+static void close_up(const struct maker *m, size_t rows)
+{
+    size_t n = 0, cells = m->look->cells * sizeof *m->one;
+    for (size_t i = 0; i < rows; i++) {
+        if (!m->rows->row[i].ranks)
+            continue;
+        m->rows->row[n] = m->rows->row[i];
+        memmove(cells_of(m, n++), cells_of(m, i), cells);
+    }
+    memmove(cells_of(m, n), cells_of(m, rows), cells);
+    m->rows->count = n;
+    size_t cursor = m->app->cursor_rank, group = group_of(m, tui_app_shown_position(m->app, cursor), cursor);
+    for (size_t i = n; i-- > 0;) {
+        const struct tui_iteration_row *row = &m->rows->row[i];
+        size_t its = group_of(m, tui_app_shown_position(m->app, row->first), row->first);
+        if (row->stands ? row->first == cursor : its == group)
+            m->rows->cursor = i;
+    }
+}
+
+static void make_folded(struct maker *m)
+{
+    size_t rows = STAND_OUT + m->groups;
+    for (size_t i = 0; i < m->rows->ranks; i++) {
+        size_t index = tui_app_shown_rank(m->app, i);
+        read_rank(m, index, m->one);
+        join_cells(m, cells_of(m, rows), m->one);
+        place_rank(m, i, index);
+    }
+    close_up(m, rows);
+}
+
+static void make_single(struct tui_app *app, struct maker *m)
+{
+    size_t n = m->rows->ranks, at = tui_app_shown_position(app, app->cursor_rank), visible = m->rows->count;
+    app->picture_top = at < app->picture_top ? at : app->picture_top;
+    if (at >= app->picture_top + visible)
+        app->picture_top = at - visible + 1;
+    if (app->picture_top + visible > n)
+        app->picture_top = n - visible;
+    for (size_t i = 0; i < n; i++) {
+        size_t index = tui_app_shown_rank(app, i), row = i - app->picture_top;
+        read_rank(m, index, m->one);
+        join_cells(m, cells_of(m, visible), m->one);
+        if (i < app->picture_top || row >= visible)
+            continue;
+        m->rows->row[row] = (struct tui_iteration_row){index, 1, false};
+        memcpy(cells_of(m, row), m->one, m->look->cells * sizeof *m->one);
+    }
+    m->rows->cursor = at - app->picture_top;
+}
+
+bool tui_iteration_rows_make(struct tui_app *app, const struct tui_iteration_look *look, size_t most,
+                             struct tui_iteration_rows *rows)
+{
+    struct maker m = {.app = app, .look = look, .rows = rows};
+    *rows = (struct tui_iteration_rows){.ranks = tui_app_shown(app)};
+    most = most < TUI_ITERATION_ROWS ? most : TUI_ITERATION_ROWS;
+    if (!rows->ranks || !most)
+        return false;
+    app->cursor_rank = tui_app_shown_rank(app, tui_app_shown_position(app, app->cursor_rank));
+    rows->folded = !app->unfolded && rows->ranks > most && most > STAND_OUT;
+    rows->count = rows->ranks < most ? rows->ranks : most;
+    rows->by_host = rows->folded && app->info.hosts + STAND_OUT <= most && app->info.hosts * 2 > most;
+    m.groups = rows->by_host ? app->info.hosts : most - STAND_OUT;
+    size_t cells = ((rows->folded ? STAND_OUT + m.groups : rows->count) + 2) * look->cells;
+    rows->cell = malloc(cells * sizeof *rows->cell);
+    if (!rows->cell)
+        return false;
+    for (size_t i = 0; i < cells; i++)
+        rows->cell[i] = (struct ana_iteration_cell){NAN, NAN, 0};
+    m.one = rows->cell + cells - look->cells;
+    if (rows->folded)
+        make_folded(&m);
+    else
+        make_single(app, &m);
+    return true;
+}
+
+void tui_iteration_rows_free(struct tui_iteration_rows *rows)
+{
+    free(rows->cell);
+    rows->cell = NULL;
+}
+
+void tui_iteration_row_name(const struct tui_app *app, const struct tui_iteration_rows *rows, size_t row, char *out,
+                            size_t size)
+{
+    const struct tui_iteration_row *of = &rows->row[row];
+    char name[ANA_TEXT];
+    if (!of->stands && rows->by_host)
+        snprintf(out, size, "%s", app->rank[of->first].host);
+    else
+        snprintf(out, size, "%s%s", tui_app_rank_name(app, of->first, name, sizeof name),
+                 rows->folded && !of->stands ? ".." : "");
+}

@@ -1,0 +1,51 @@
+/* Rows of the Iterations screen: a rank each, or, where not all fit, ranks that stand out and below them nodes, or
+ * blocks of ranks. */
+#ifndef TUI_VIEW_ITERATION_ROWS_H
+#define TUI_VIEW_ITERATION_ROWS_H
+
+#include "tui/app/view.h"
+
+enum { TUI_ITERATION_ROWS = 256 };
+
+/* What is shown of a loop. */
+struct tui_iteration_look {
+    size_t level;
+    uint64_t first, last; /* iterations */
+    size_t cells;         /* of a row; at most so many as iterations */
+    bool whole_time;      /* rows show that; else time outside calls */
+};
+
+struct tui_iteration_row {
+    size_t first, ranks; /* one of its ranks, an index; how many they are */
+    bool stands;         /* the rank takes longer than the others, and has its own row */
+};
+
+struct tui_iteration_rows {
+    size_t count, cursor, ranks; /* rows; that of the cursor's rank; ranks in all of them and out of view */
+    bool folded, by_host;        /* ranks share rows; those of a node */
+    struct tui_iteration_row row[TUI_ITERATION_ROWS];
+    struct ana_iteration_cell *cell; /* by row and cell: the longest of its ranks; then of all ranks */
+};
+
+/* How much longer than usual, in medians of an iteration; NAN: unknown. */
+double tui_iteration_excess(const struct ana_loop_level *loop, const struct ana_iteration_cell *cell, bool whole_time);
+
+/* Makes at most `most` rows of the ranks in view, and scrolls so that the cursor's rank is in one of them.  False: out
+ * of memory, or there is none.  Free with tui_iteration_rows_free. */
+bool tui_iteration_rows_make(struct tui_app *app, const struct tui_iteration_look *look, size_t most,
+                             struct tui_iteration_rows *rows);
+/* Frees what the rows own. */
+void tui_iteration_rows_free(struct tui_iteration_rows *rows);
+
+/* The cells of a row; of row `count` those of all ranks. */
+static inline const struct ana_iteration_cell *tui_iteration_cells(const struct tui_iteration_rows *rows,
+                                                                   const struct tui_iteration_look *look, size_t row)
+{
+    return rows->cell + row * look->cells;
+}
+
+/* Writes what a row is called: "3", "n01" of a node, "0.." of a block. */
+void tui_iteration_row_name(const struct tui_app *app, const struct tui_iteration_rows *rows, size_t row, char *out,
+                            size_t size);
+
+#endif

@@ -1,0 +1,321 @@
+/* Iterations: ranks down, iterations of a loop across, and below them those that took longest. */
+#include "tui/views/iterations.h"
+
+#include <limits.h>
+
+size_t tui_iterations_slow(const struct tui_app *app)
+{
+    const struct ana_loop_level *loop = tui_iterations_loop(app);
+    size_t n = 0;
+    while (n < loop->slow_count &&
+           (double)(loop->slow[n].end_ns - loop->slow[n].begin_ns) >= (1 + TUI_ITERATIONS_LEAST) * loop->median_ns)
+        n++;
+    return n;
+}
+
+/* ---- what is in view -------------------------------------------------------------------------------------------- */
+
+/* The iterations in the range of time, as the cursor's rank has them; of another where it has none. */
+static void find_in_range(struct tui_app *app)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    const struct ana_iterations *of = &app->summary.iterations;
+    int64_t half = (int64_t)(tui_iterations_loop(app)->median_ns / 2);
+    for (size_t i = 0; i < app->rank_count; i++) {
+        size_t index = (app->cursor_rank + i) % app->rank_count;
+        uint64_t first = ana_iteration_at(app->job, of, o->look.level, index, app->begin_ns + half);
+        if (!first)
+            continue;
+        o->look.first = first;
+        o->look.last = ana_iteration_at(app->job, of, o->look.level, index, app->end_ns - half);
+        return;
+    }
+}
+
+static void choose_range(struct tui_app *app, size_t columns)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    uint64_t count = tui_iterations_loop(app)->count;
+    o->look.first = 1;
+    o->look.last = count;
+    if (!app->all_time)
+        find_in_range(app);
+    else if (!o->all && !tui_app_ended(app) && count > columns)
+        o->look.first = count - columns + 1;
+    if (o->look.last < o->look.first)
+        o->look.last = o->look.first;
+    o->look.cells = o->look.last - o->look.first + 1 < columns ? (size_t)(o->look.last - o->look.first + 1) : columns;
+    uint64_t at = o->chosen                  ? o->chosen
+                  : tui_iterations_slow(app) ? tui_iterations_loop(app)->slow[0].number
+                                             : o->look.first;
+    if (!o->chosen && !tui_app_ended(app) && o->look.last == count)
+        at = count;
+    o->at = at < o->look.first ? o->look.first : at > o->look.last ? o->look.last : at;
+}
+
+/* The level that is shown; levels come and go while a job runs. */
+static void choose_level(struct tui_app *app)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    const struct ana_iterations *of = &app->summary.iterations;
+    size_t inside = of->levels ? of->levels - 1 - of->level : 0;
+    o->deep = o->deep < inside ? o->deep : inside;
+    o->look.level = of->level + o->deep;
+}
+
+/* Back from the timeline of one iteration: what was in view before. */
+static void come_back(struct tui_app *app)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    bool same = !app->all_time && app->begin_ns == o->went_begin_ns && app->end_ns == o->went_end_ns;
+    if (o->went && same)
+        tui_app_set_range(app, o->was_all ? 0 : o->was_begin_ns, o->was_all ? INT64_MAX / 2 : o->was_end_ns);
+    o->went = false;
+}
+
+static void draw_iterations(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    if (!app->summary.iterations.levels || rect.w < TUI_ITERATIONS_LEFT + 2) {
+        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, "no loop that repeats at least 5 times, as far as was analysed");
+        return;
+    }
+    choose_level(app);
+    o->drawn = (struct tui_rect){rect.x + TUI_ITERATIONS_LEFT, rect.y + TUI_ITERATIONS_ABOVE,
+                                 rect.w - TUI_ITERATIONS_LEFT - 1, 0};
+    choose_range(app, (size_t)o->drawn.w);
+    tui_iterations_draw(app, grid, rect);
+}
+
+/* ---- actions ---------------------------------------------------------------------------------------------------- */
+
+/* Shows iterations in all views. */
+static void show_range(struct tui_app *app, uint64_t first, uint64_t last)
+{
+    int64_t begin, end;
+    if (ana_iteration_span(app->job, &app->summary.iterations, tui_iterations_of(app)->look.level, first, last, &begin,
+                           &end))
+        tui_app_set_range(app, begin, end);
+}
+
+/* Shows iterations in the timeline, a little more before and after them. */
+static int go_there(struct tui_app *app, uint64_t first, uint64_t last)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    int64_t begin, end;
+    if (!ana_iteration_span(app->job, &app->summary.iterations, o->look.level, first, last, &begin, &end))
+        return TUI_REDRAW;
+    o->was_all = app->all_time;
+    o->was_begin_ns = app->begin_ns;
+    o->was_end_ns = app->end_ns;
+    tui_app_set_range(app, begin - (end - begin) / 8, end + (end - begin) / 8);
+    o->went = true;
+    o->went_begin_ns = app->begin_ns;
+    o->went_end_ns = app->end_ns;
+    app->cursor_ns = begin + (end - begin) / 2;
+    app->cursor_at_end = app->follow = false;
+    tui_app_open(app, TUI_VIEW_TIMELINE);
+    return TUI_REDRAW;
+}
+
+/* Shows one of the list; who was slow in it is known. */
+static int go_to_slow(struct tui_app *app, const struct ana_slow_iteration *slow)
+{
+    int reaction = go_there(app, slow->number, slow->number);
+    if (slow->index != SIZE_MAX)
+        tui_app_choose_rank(app, slow->index);
+    app->cursor_ns = (slow->begin_ns + slow->end_ns) / 2;
+    return reaction;
+}
+
+void tui_iterations_go(struct tui_app *app, const struct ana_slow_iteration *slow)
+{
+    tui_iterations_of(app)->deep = 0;
+    choose_level(app);
+    go_to_slow(app, slow);
+}
+
+static int go_deeper(struct tui_app *app)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    const struct ana_loop_level *loop = tui_iterations_loop(app);
+    if (o->focus == TUI_FOCUS_LOOP) {
+        o->deep += o->look.level + 1 < app->summary.iterations.levels;
+        o->chosen = 0;
+        return TUI_REDRAW;
+    }
+    if (o->focus == TUI_FOCUS_SLOWEST && o->slow < tui_iterations_slow(app))
+        return go_to_slow(app, &loop->slow[o->slow]);
+    if (o->folded && o->cursor < o->rows && !o->row[o->cursor].stands) {
+        app->unfolded = true;
+        return TUI_REDRAW;
+    }
+    return go_there(app, tui_iterations_first(o, tui_iterations_cell(o, o->at)),
+                    tui_iterations_first(o, tui_iterations_cell(o, o->at) + 1) - 1);
+}
+
+static int go_out(struct tui_app *app)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    if (app->unfolded)
+        app->unfolded = false;
+    else if (o->deep)
+        o->deep--, o->chosen = 0;
+    else
+        return TUI_UNHANDLED;
+    return TUI_REDRAW;
+}
+
+/* The cursor on a row of the list: its iteration, and who was slow in it. */
+static void follow_slow(struct tui_app *app)
+{
+    const struct ana_slow_iteration *slow = &tui_iterations_loop(app)->slow[tui_iterations_of(app)->slow];
+    tui_iterations_of(app)->at = tui_iterations_of(app)->chosen = slow->number;
+    if (slow->index != SIZE_MAX)
+        tui_app_choose_rank(app, slow->index);
+}
+
+/* Moves the cursor by rows of ranks.  False: it would leave them. */
+static bool move_ranks(struct tui_app *app, long lines)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    long n = (long)(o->folded ? o->rows : tui_app_shown(app));
+    long at = o->folded ? (long)o->cursor : (long)tui_app_shown_position(app, app->cursor_rank), to = at + lines;
+    if ((to < 0 && at == 0) || (to >= n && at == n - 1))
+        return false;
+    to = to < 0 ? 0 : to >= n ? n - 1 : to;
+    tui_app_choose_rank(app, o->folded ? o->row[to].first : tui_app_shown_rank(app, (size_t)to));
+    return true;
+}
+
+/* From the loop's line over the rows of ranks to the list, and back. */
+static int move_rows(struct tui_app *app, long lines)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    size_t slow = tui_iterations_slow(app), shown = (size_t)(o->list.h > 0 ? o->list.h : 0);
+    slow = slow < shown ? slow : shown;
+    if (o->focus == TUI_FOCUS_LOOP && lines > 0) {
+        o->focus = TUI_FOCUS_MAP;
+    } else if (o->focus == TUI_FOCUS_SLOWEST) {
+        long to = (long)o->slow + lines;
+        o->focus = to < 0 ? TUI_FOCUS_MAP : TUI_FOCUS_SLOWEST;
+        o->slow = to < 0 ? 0 : to < (long)slow ? (size_t)to : slow ? slow - 1 : 0;
+    } else if (!move_ranks(app, lines)) {
+        o->focus = lines < 0 ? TUI_FOCUS_LOOP : slow ? TUI_FOCUS_SLOWEST : TUI_FOCUS_MAP;
+        o->slow = 0;
+    }
+    if (o->focus == TUI_FOCUS_SLOWEST)
+        follow_slow(app);
+    return TUI_REDRAW;
+}
+
+static int move_cells(struct tui_app *app, long cells)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    long to = (long)tui_iterations_cell(o, o->at) + cells, last = (long)o->look.cells - 1;
+    o->at = o->chosen = tui_iterations_first(o, (size_t)(to < 0 ? 0 : to > last ? last : to));
+    o->focus = o->focus == TUI_FOCUS_LOOP ? TUI_FOCUS_MAP : o->focus;
+    return TUI_REDRAW;
+}
+
+/* Half as many iterations, or twice, around the cursor; of a running job all in place of the last. */
+static int zoom(struct tui_app *app, bool in)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    uint64_t count = tui_iterations_loop(app)->count, n = o->look.last - o->look.first + 1, to = in ? n / 2 : n * 2;
+    if (app->all_time && !tui_app_ended(app) && o->all != !in) {
+        o->all = !in;
+        return TUI_REDRAW;
+    }
+    to = to < 1 ? 1 : to > count ? count : to;
+    uint64_t first = o->at > to / 2 ? o->at - to / 2 : 1;
+    first = first + to > count + 1 ? count - to + 1 : first;
+    if (to == count)
+        return tui_app_set_range(app, 0, INT64_MAX / 2), TUI_REDRAW;
+    show_range(app, first, first + to - 1);
+    return TUI_REDRAW;
+}
+
+static int act_on_iterations(struct tui_app *app, enum tui_action action)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    if (!app->summary.iterations.levels || !o->look.cells)
+        return TUI_UNHANDLED;
+    switch (action) {
+    case TUI_ACTION_UP:
+    case TUI_ACTION_DOWN:
+        return move_rows(app, action == TUI_ACTION_UP ? -1 : 1);
+    case TUI_ACTION_PAGE_UP:
+    case TUI_ACTION_PAGE_DOWN:
+        return move_rows(app, (action == TUI_ACTION_PAGE_UP ? -1L : 1L) * (o->drawn.h > 1 ? o->drawn.h : 1));
+    case TUI_ACTION_LEFT:
+    case TUI_ACTION_RIGHT:
+        return move_cells(app, action == TUI_ACTION_LEFT ? -1 : 1);
+    case TUI_ACTION_FIRST:
+    case TUI_ACTION_LAST:
+        return move_cells(app, action == TUI_ACTION_FIRST ? LONG_MIN / 2 : LONG_MAX / 2);
+    case TUI_ACTION_ZOOM_IN:
+    case TUI_ACTION_ZOOM_OUT:
+        return zoom(app, action == TUI_ACTION_ZOOM_IN);
+    case TUI_ACTION_MEASURE:
+        o->look.whole_time = !o->look.whole_time;
+        return TUI_REDRAW;
+    case TUI_ACTION_DEEPER:
+        return go_deeper(app);
+    case TUI_ACTION_BACK:
+        return go_out(app);
+    default:
+        return TUI_UNHANDLED;
+    }
+}
+
+static int click_iterations(struct tui_app *app, int x, int y)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    if (y == o->drawn.y - TUI_ITERATIONS_ABOVE && o->look.cells) {
+        o->focus = TUI_FOCUS_LOOP;
+        return TUI_REDRAW;
+    }
+    int row = y - o->list.y;
+    if (row >= 0 && row < o->list.h && (size_t)row < tui_iterations_slow(app)) {
+        bool again = o->focus == TUI_FOCUS_SLOWEST && o->slow == (size_t)row;
+        o->focus = TUI_FOCUS_SLOWEST;
+        o->slow = (size_t)row;
+        follow_slow(app);
+        return again ? go_deeper(app) : TUI_REDRAW;
+    }
+    x -= o->drawn.x;
+    y -= o->drawn.y;
+    if (!o->look.cells || x < 0 || y < 0 || x >= o->drawn.w || y >= o->drawn.h)
+        return TUI_UNHANDLED;
+    o->focus = TUI_FOCUS_MAP;
+    o->at = o->chosen = tui_iterations_first(o, tui_iterations_cell_at(o, x));
+    tui_app_choose_rank(app, o->row[y].first);
+    return TUI_REDRAW;
+}
+
+static const struct tui_term_help terms[] = {
+    {"iterations",
+     "of the loop that the program spends its time in, found by which places call after which; the first line says "
+     "how many, and which call ends one.  Up to it, then Enter: the loop inside; Esc: out again"},
+    {"longest", "whole time of the iteration, of the rank that it took longest on"},
+    {"cells",
+     "how much longer than usual a rank took: its time outside calls less the usual one, as share of the median "
+     "iteration; of several iterations or ranks the longest.  m: the whole time instead"},
+    {"means of", "in long runs not each iteration is kept: so many share a time, but for the longest ones"},
+    {"rank",
+     "where not all have a row: those that take longest, then nodes or blocks of ranks (Enter unfolds, Esc folds)"},
+    {"SLOWEST", "the longest iterations in view, and what took longer in them than it usually does, most of all"},
+    {NULL, NULL}};
+
+const struct tui_view tui_view_iterations = {
+    .title = "Iterations",
+    .own_size = sizeof(struct tui_iterations),
+    .about = "Which iterations took longer than the others, on which rank, and what differed?  Enter: that iteration "
+             "in the timeline.  + and -: fewer or more of them.",
+    .terms = terms,
+    .shown = come_back,
+    .draw = draw_iterations,
+    .act = act_on_iterations,
+    .click = click_iterations,
+};

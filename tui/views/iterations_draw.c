@@ -1,0 +1,185 @@
+/* How the Iterations screen looks. */
+#include "tui/views/iterations.h"
+#include "tui/widgets/plot.h"
+
+#include <inttypes.h>
+
+enum { BELOW = 2, LIST = 4 };
+
+static const struct {
+    double from, share; /* excess; shade of tui_plot_shade */
+    const char *words;
+} steps[] = {{3, 1, "4 x"}, {1, 0.5, "2 x"}, {0.5, 0.2, "+50 %"}, {TUI_ITERATIONS_LEAST, 0.05, "from +20 %"}};
+
+static uint32_t shade_of(double excess, enum tui_style *style)
+{
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (excess >= steps[i].from)
+            return tui_plot_shade(steps[i].share, style);
+    return tui_plot_shade(excess * 0, style);
+}
+
+/* ---- drawing ---------------------------------------------------------------------------------------------------- */
+
+static void draw_loop(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct ana_iterations *of = &app->summary.iterations;
+    const struct ana_loop_level *loop = tui_iterations_loop(app), *inner = loop + 1;
+    char count[ANA_TEXT], median[ANA_TEXT], more[ANA_TEXT];
+    enum tui_style style = tui_iterations_of(app)->focus == TUI_FOCUS_LOOP ? TUI_STYLE_CURSOR : TUI_STYLE_STRONG;
+    if (tui_iterations_of(app)->focus == TUI_FOCUS_LOOP)
+        tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, style, ' '),
+            tui_put_char(grid, rect, 0, 0, style, '>');
+    int x = tui_putf(grid, rect, 1, 0, style, "%s%s iterations, median %s, to %s %s",
+                     tui_iterations_of(app)->deep ? "inside: " : "",
+                     ana_number(count, sizeof count, ANA_COUNT, (double)loop->count, true),
+                     ana_spoken(median, sizeof median, loop->median_ns), loop->end.call, loop->end.place);
+    if (tui_iterations_of(app)->look.level + 1 < of->levels)
+        tui_putf(grid, rect, x + 2, 0, tui_iterations_of(app)->focus == TUI_FOCUS_LOOP ? style : TUI_STYLE_DIM,
+                 "(Enter: %s inside)", ana_number(more, sizeof more, ANA_COUNT, (double)inner->count, true));
+}
+
+static void draw_axis(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct tui_iterations *o = tui_iterations_of(app);
+    char text[ANA_TEXT];
+    int free_from = 0;
+    tui_put_right(grid, rect, TUI_ITERATIONS_LEFT - 2, 1, TUI_STYLE_LABEL, "rank");
+    for (int x = 0; x < o->drawn.w; x++) {
+        size_t cell = tui_iterations_cell_at(o, x);
+        if (x < free_from || (x && tui_iterations_cell_at(o, x - 1) == cell))
+            continue;
+        snprintf(text, sizeof text, "%" PRIu64, tui_iterations_first(o, cell));
+        if (x + tui_columns(text) > o->drawn.w)
+            break;
+        free_from = tui_put(grid, rect, TUI_ITERATIONS_LEFT + x, 1, TUI_STYLE_AXIS, text) - TUI_ITERATIONS_LEFT + 6;
+    }
+}
+
+/* Draws a row of cells; `at`: the cell of the cursor, SIZE_MAX none. */
+static void draw_cells(const struct tui_app *app, struct tui_grid *grid, int y, const struct ana_iteration_cell *cells,
+                       bool whole, size_t at)
+{
+    const struct tui_iterations *o = tui_iterations_of(app);
+    for (int x = 0; x < o->drawn.w; x++) {
+        enum tui_style style;
+        size_t cell = tui_iterations_cell_at(o, x);
+        uint32_t ch = shade_of(tui_iteration_excess(tui_iterations_loop(app), &cells[cell], whole), &style);
+        tui_put_char(grid, (struct tui_rect){o->drawn.x, y, o->drawn.w, 1}, x, 0, cell == at ? TUI_STYLE_CURSOR : style,
+                     cell == at && ch == ' ' ? '+' : ch);
+    }
+}
+
+static void draw_slowest(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    const struct ana_loop_level *loop = tui_iterations_loop(app);
+    char words[400];
+    o->list = (struct tui_rect){rect.x, rect.y + 1, rect.w, rect.h - 1};
+    tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, tui_iterations_slow(app) ? "SLOWEST" : "");
+    for (size_t i = 0; i < tui_iterations_slow(app) && (int)i < o->list.h; i++) {
+        bool here = o->focus == TUI_FOCUS_SLOWEST && i == o->slow;
+        ana_iteration_words(app->job, loop, &loop->slow[i], words, sizeof words);
+        enum tui_style style = here ? TUI_STYLE_CURSOR : TUI_STYLE_NORMAL;
+        if (here)
+            tui_fill(grid, (struct tui_rect){rect.x, o->list.y + (int)i, rect.w, 1}, style, ' '),
+                tui_put_char(grid, o->list, 0, (int)i, style, '>');
+        tui_put(grid, o->list, 1, (int)i, style, words);
+    }
+}
+
+/* Says what is under the cursor. */
+static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect,
+                       const struct tui_iteration_rows *rows)
+{
+    const struct tui_iterations *o = tui_iterations_of(app);
+    const struct ana_loop_level *loop = tui_iterations_loop(app);
+    size_t at = tui_iterations_cell(o, o->at);
+    uint64_t first = tui_iterations_first(o, at), last = tui_iterations_first(o, at + 1) - 1;
+    const struct ana_iteration_cell *all = &tui_iteration_cells(rows, &o->look, rows->count)[at],
+                                    *row = &tui_iteration_cells(rows, &o->look, rows->cursor)[at];
+    char took[ANA_TEXT], mine[ANA_TEXT], usual[ANA_TEXT], name[80];
+    bool one = !rows->folded || rows->row[rows->cursor].stands;
+    int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%" PRIu64, first);
+    if (last > first)
+        x = tui_putf(grid, rect, x, 0, TUI_STYLE_STRONG, "-%" PRIu64, last);
+    x = tui_putf(grid, rect, x, 0, TUI_STYLE_STRONG, ": %s%s, %.1f x", last > first ? "at most " : "",
+                 ana_spoken(took, sizeof took, (double)all->time_ns), (double)all->time_ns / loop->median_ns);
+    tui_iteration_row_name(app, rows, rows->cursor, name, sizeof name);
+    x = tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "; %s%s: %s outside calls, usual %s",
+                 one             ? "rank "
+                 : rows->by_host ? ""
+                                 : "ranks ",
+                 name, ana_spoken(mine, sizeof mine, (double)row->own_ns),
+                 ana_spoken(usual, sizeof usual, loop->own_ns));
+    if (all->mean_of > 1)
+        tui_putf(grid, rect, x, 0, TUI_STYLE_DIM, " (means of %u)", all->mean_of);
+}
+
+static void draw_legend(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "cells: %s (m)  ",
+                     tui_iterations_of(app)->look.whole_time ? "whole time" : "time outside calls");
+    x = tui_put(grid, rect, x, 0, TUI_STYLE_DIM, "\xc2\xb7 usual  ");
+    for (int i = (int)(sizeof steps / sizeof *steps) - 1; i >= 0; i--) {
+        enum tui_style style;
+        uint32_t ch = tui_plot_shade(steps[i].share, &style);
+        tui_put_char(grid, rect, x, 0, style, ch);
+        x = tui_putf(grid, rect, x + 2, 0, TUI_STYLE_NORMAL, "%s  ", steps[i].words);
+    }
+}
+
+/* How many lines the rows of ranks get: what the list can spare. */
+static size_t rows_for(const struct tui_app *app, int h)
+{
+    size_t slow = tui_iterations_slow(app), list = slow < LIST ? slow : LIST;
+    size_t room =
+        h > TUI_ITERATIONS_ABOVE + BELOW + (int)list + 2 ? (size_t)h - TUI_ITERATIONS_ABOVE - BELOW - list - 2 : 1;
+    return room;
+}
+
+/* Draws the rows, and returns below which line they end. */
+static int draw_rows(struct tui_app *app, struct tui_grid *grid, const struct tui_iteration_rows *rows)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    size_t at = tui_iterations_cell(o, o->at);
+    char name[80];
+    o->drawn.h = (int)rows->count;
+    o->rows = rows->count;
+    o->cursor = rows->cursor;
+    o->folded = rows->folded;
+    draw_cells(app, grid, o->drawn.y - 1, tui_iteration_cells(rows, &o->look, rows->count), true,
+               o->focus == TUI_FOCUS_LOOP ? SIZE_MAX : at);
+    for (size_t i = 0; i < rows->count; i++) {
+        bool here = o->focus != TUI_FOCUS_LOOP && i == rows->cursor;
+        struct tui_rect label = {o->drawn.x - TUI_ITERATIONS_LEFT, o->drawn.y + (int)i, TUI_ITERATIONS_LEFT, 1};
+        o->row[i] = rows->row[i];
+        tui_iteration_row_name(app, rows, i, name, sizeof name);
+        if (here)
+            tui_fill(grid, (struct tui_rect){label.x, label.y, TUI_ITERATIONS_LEFT - 1, 1}, TUI_STYLE_CURSOR, ' ');
+        tui_put_right(grid, label, TUI_ITERATIONS_LEFT - 2, 0,
+                      here                  ? TUI_STYLE_CURSOR
+                      : rows->row[i].stands ? TUI_STYLE_NOTABLE
+                                            : TUI_STYLE_AXIS,
+                      name);
+        draw_cells(app, grid, label.y, tui_iteration_cells(rows, &o->look, i), o->look.whole_time,
+                   here ? at : SIZE_MAX);
+    }
+    return TUI_ITERATIONS_ABOVE + (int)rows->count;
+}
+
+void tui_iterations_draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    struct tui_iterations *o = tui_iterations_of(app);
+    struct tui_iteration_rows rows;
+    if (!tui_iteration_rows_make(app, &o->look, rows_for(app, rect.h), &rows))
+        return;
+    draw_loop(app, grid, rect);
+    draw_axis(app, grid, rect);
+    tui_put_right(grid, rect, TUI_ITERATIONS_LEFT - 2, 2, TUI_STYLE_LABEL, "longest");
+    int used = draw_rows(app, grid, &rows) + 1;
+    draw_slowest(app, grid, (struct tui_rect){rect.x, rect.y + used, rect.w, rect.h - used - BELOW});
+    draw_words(app, grid, (struct tui_rect){rect.x, rect.y + rect.h - 2, rect.w, 1}, &rows);
+    draw_legend(app, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});
+    tui_iteration_rows_free(&rows);
+}
