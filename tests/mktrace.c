@@ -42,6 +42,18 @@ static void save_live(struct tb *tb, const char *name, size_t bytes)
     save_chunk(tb, name, 1, bytes);
 }
 
+/* Owners of all kinds, times and numbers at their ends. */
+static void usage(struct tb *tb)
+{
+    static const uint32_t whose[] = {TRC_USAGE_PROCESS, TRC_USAGE_NODE, TRC_USAGE_THREAD, TRC_USAGE_THREAD + 255, 999};
+    for (uint64_t i = 0; i < 40; i++) {
+        struct trc_usage one = {.whose = whose[i % 5], .fields = (uint32_t)(i * 0x9e3779b9u)};
+        for (uint32_t f = 0; f < TRC_USAGE_FIELDS; f++)
+            one.value[f] = i % 7 ? i * f : UINT64_MAX;
+        tb_usage(tb, (int64_t)(i * 2000), (int64_t)(i * 2000 + 1500), &one, i % 4 != 0);
+    }
+}
+
 /* In all states and some that do not exist, with every number out of range. */
 static void operations(struct tb *tb)
 {
@@ -315,6 +327,8 @@ static void device_files(void)
     tb = tb_new(0, 2);
     operations(tb);
     save_chunk(tb, "operations", 1, 3000);
+    usage(tb = tb_new(0, 2));
+    save_chunk(tb, "usage", 1, 3000);
 }
 
 /* Stacks of a process that hangs; a file with a head only. */

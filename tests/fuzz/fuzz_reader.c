@@ -3,6 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "trace/reader/dump.h"
 #include "trace/reader/reader.h"
+#include "trace/reader/usage.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -67,6 +68,20 @@ static void read_operations(const struct trc_file *file)
     sum += trc_gpu(file) ? trc_gpu(file)->begun : 0;
 }
 
+static void read_usage(struct trc_usage_cursor *cursor)
+{
+    struct trc_usage_item item;
+    size_t n = 0;
+    while (trc_usage_next(cursor, &item) == TRC_OK) {
+        check(n++ < RECORDS_MAX, "usage that does not end");
+        check(item.begin <= item.end, "usage that ends before it begins");
+        for (size_t i = 0; i < item.n; i++)
+            check(item.entry[i].whose < TRC_USAGE_THREAD + TRC_MAX_THREADS &&
+                      item.entry[i].fields < 1u << TRC_USAGE_FIELDS,
+                  "usage of nobody");
+    }
+}
+
 /* Opens the file, reads it while it grows to its whole length, then reads it once more as text. */
 static void read_file(int fd, const char *path, size_t size)
 {
@@ -77,8 +92,10 @@ static void read_file(int fd, const char *path, size_t size)
     if (trc_open(path, &file, error, sizeof error) == TRC_OK) {
         size_t threads = trc_threads(file);
         struct trc_cursor *first = trc_cursor_open(file, 0), *last = trc_cursor_open(file, threads ? threads - 1 : 0);
-        check(first && last, "out of memory");
+        struct trc_usage_cursor *usage = trc_usage_open(file);
+        check(first && last && usage, "out of memory");
         read_records(first);
+        read_usage(usage);
         read_operations(file);
         trc_cursor_want_said(last);
         trc_cursor_want_regions(last);
@@ -87,6 +104,8 @@ static void read_file(int fd, const char *path, size_t size)
         sum += trc_refresh(file);
         read_operations(file);
         read_records(first);
+        read_usage(usage);
+        trc_usage_close(usage);
         trc_cursor_close(first);
         trc_cursor_close(last);
         trc_close(file);

@@ -186,6 +186,9 @@ void tb_define(struct tb *tb, enum trc_def_type type, uint32_t id, uint32_t a, u
 /* Adds an operation to the table of device operations, with times in ns.  Its number is set here. */
 void tb_gpu_op(struct tb *tb, struct trc_gpu_op op);
 
+/* Adds what the kernel counted for these `n` owners from `begin` to `end`. */
+void tb_usage(struct tb *tb, int64_t begin, int64_t end, const struct trc_usage *usage, size_t n);
+
 /* ---- items, one by one ------------------------------------------------------------------------------------------ */
 
 /* A signature of a call with no other field. */

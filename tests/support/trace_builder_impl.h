@@ -44,9 +44,10 @@ struct tb {
     uint64_t last_ticks, sequence;
     struct defs_place defs, stacks[TRC_STACK_REASONS];
     uint32_t recycle;
-    uint32_t gpu; /* chunk + 1 */
-    bool open;    /* tb_running */
-    bool mapped;  /* the image belongs to the caller */
+    uint32_t gpu, usage; /* chunk + 1 */
+    uint64_t usage_base; /* ticks of the last item there */
+    bool open;           /* tb_running */
+    bool mapped;         /* the image belongs to the caller */
     uint32_t lists;
     struct rank_list list[TB_LISTS]; /* tb_ranks: list i has id i + 1 */
     struct thread threads[TRC_MAX_THREADS];

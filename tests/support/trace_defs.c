@@ -1,5 +1,6 @@
 /* Definitions of built traces: communicators, windows, files, places, facts, stacks, operations of devices. */
 #include "tests/support/trace_builder_impl.h"
+#include "trace/format/encode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +119,39 @@ void tb_gpu_op(struct tb *tb, struct trc_gpu_op op)
         *times[i] = *times[i] ? tb_ticks(tb, (int64_t)*times[i]) : 0;
     op.number = ++head->begun;
     ((struct trc_gpu_op *)(head + 1))[(op.number - 1) % head->slots] = op;
+}
+
+/* Puts an item of usage; false: the chunk has no room. */
+static bool put_usage(struct tb *tb, uint64_t ticks, const struct trc_usage *usage, size_t n)
+{
+    static uint8_t item[TRC_USAGE_ITEM_MAX + TRC_USAGE_ENTRY_MAX];
+    struct trc_chunk *chunk = tb_chunk_at(tb, tb->usage - 1);
+    uint8_t *at = trc_put_varint(item, ticks - tb->usage_base), *begin = (uint8_t *)(chunk + 1) + chunk->committed;
+    for (size_t i = 0; i < n && at - item < TRC_USAGE_ITEM_MAX; i++)
+        at = trc_put_usage(at, &usage[i]);
+    size_t size = (size_t)(at - item);
+    if (chunk->committed + size + TRC_VARINT_MAX > tb->head.chunk_size - sizeof *chunk)
+        return false;
+    uint8_t *end = trc_put_varint(begin, size);
+    memcpy(end, item, size);
+    chunk->committed += (uint32_t)(end + size - begin);
+    chunk->last_ticks = tb->usage_base = ticks;
+    return true;
+}
+
+void tb_usage(struct tb *tb, int64_t begin, int64_t end, const struct trc_usage *usage, size_t n)
+{
+    uint64_t from = tb_ticks(tb, begin);
+    for (bool done = false; !done;) {
+        if (!tb->usage) {
+            tb->usage_base = tb->usage_base ? tb->usage_base : from;
+            tb->usage = tb_take_chunk(tb, TRC_CHUNK_USAGE, 0, tb->usage_base) + 1;
+        }
+        done =
+            (from <= tb->usage_base || put_usage(tb, from, NULL, 0)) && put_usage(tb, tb_ticks_at(tb, end), usage, n);
+        if (!done)
+            tb->usage = 0;
+    }
 }
 
 static void define_text(struct tb *tb, enum trc_def_type type, uint32_t id, uint32_t comm, const char *text)

@@ -123,6 +123,22 @@ static inline uint8_t *trc_put_lost(uint8_t *p, uint64_t count)
     return trc_put_varint(p, count);
 }
 
+/* Writes an entry of a USAGE item (format_usage.h): those of `fields` that are not 0.  Writes at most
+ * TRC_USAGE_ENTRY_MAX bytes. */
+static inline uint8_t *trc_put_usage(uint8_t *p, const struct trc_usage *usage)
+{
+    uint32_t risen = 0;
+    for (uint32_t i = 0; i < TRC_USAGE_FIELDS; i++)
+        if (usage->fields >> i & 1 && usage->value[i])
+            risen |= 1u << i;
+    p = trc_put_varint(p, usage->whose);
+    p = trc_put_varint(p, risen);
+    for (uint32_t i = 0; i < TRC_USAGE_FIELDS; i++)
+        if (risen >> i & 1)
+            p = trc_put_varint(p, usage->value[i]);
+    return p;
+}
+
 /* Writes the request of a COMPLETE item of thread `own`, whose next START would take number `next_start`.  The request
  * was start number `start` of thread `thread`; UINT64_MAX: not known. */
 static inline uint8_t *trc_put_request(uint8_t *p, uint32_t own, uint64_t next_start, uint32_t thread, uint64_t start)

@@ -25,6 +25,9 @@
  *
  *   GPU chunk       where each NCCL operation is: the table of trace/format/format_gpu.h.  One at most.
  *
+ *   USAGE chunk     what the kernel counts for threads, process and node: items of trace/format/format_usage.h, of which
+ *                   trc_chunk.committed bytes are there.  Old ones are overwritten as those of events are.
+ *
  *   STACKS chunk    stacks taken for one reason (trc_chunk.thread = enum trc_stack_reason): slots as in a DEFS chunk,
  *                   TRC_DEF_STACK only.  There are at most two for each reason: when both are full the older is begun
  *                   anew, so the newest stacks of each reason stay and their space is bounded.
@@ -71,6 +74,7 @@
 #include "trace/format/format_data.h"
 #include "trace/format/format_gpu.h"
 #include "trace/format/format_items.h"
+#include "trace/format/format_usage.h"
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
@@ -208,7 +212,8 @@ enum trc_chunk_kind {
     TRC_CHUNK_DEFS = 2,
     TRC_CHUNK_EVENTS = 3,
     TRC_CHUNK_STACKS = 4,
-    TRC_CHUNK_GPU = 5
+    TRC_CHUNK_GPU = 5,
+    TRC_CHUNK_USAGE = 6
 };
 enum trc_chunk_state { TRC_CHUNK_UNUSED = 0, TRC_CHUNK_OPEN = 1, TRC_CHUNK_FULL = 2 };
 

@@ -6,6 +6,7 @@
  *   sig <field>:<u|s> ...                      fields of a signature in their order; s = zigzag
  *   item <text>                                what the items are, for people
  *   gpu <text>                                 the table of device operations, for people
+ *   usage <text>                               what the kernel counts, for people
  *   def <text>                                 definitions that came later, for people
  *   call <id> <name> <class text> <roles>      every call; roles = what its arguments are, for people; may be missing
  *

@@ -63,6 +63,13 @@ size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *ca
         TRC_GPU_FIELDS(FIELD)
 #undef FIELD
             "; states 1 called 2 enqueued 3 started 4 completed 5 aborted 6 failed 7 captured\n"
+            "usage chunk 6: items: bytes, then that many: ticks, entries; entry: whose (0 process 1 node 2+i thread "
+            "i), "
+            "fields, values of"
+#define USAGE(id, name) " " name
+        TRC_USAGE_LIST(USAGE)
+#undef USAGE
+            "\n"
             "def 7 fact: key NUL value\n"
             "def 8 stack: id snapshot, a thread; u8 reason (1 hang 2 demand 3 fatal), char state, u16 flags, i32 "
             "signal, "

@@ -38,7 +38,7 @@ static void check_head(struct trc_file *file, uint32_t chunk, struct trc_chunk *
         head->magic = 0;
     else if (head->magic != TRC_CHUNK_MAGIC)
         why = "not the head of a chunk";
-    else if (head->kind > TRC_CHUNK_GPU)
+    else if (head->kind > TRC_CHUNK_USAGE)
         why = "of a kind that this version does not know";
     else if (head->kind != TRC_CHUNK_DEFS && head->thread >= TRC_MAX_THREADS)
         why = "of an impossible thread";

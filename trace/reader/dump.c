@@ -329,6 +329,8 @@ enum trc_status trc_dump(struct trc_file *file, FILE *out)
             dump_record(file, i, &record, out);
         trc_cursor_close(cursor);
     }
+    if (!trc_dump_usage(file, out))
+        return TRC_BAD;
     const char *damage;
     for (size_t i = 0; (damage = trc_damage(file, i)); i++)
         fprintf(out, "damage: %s\n", damage);

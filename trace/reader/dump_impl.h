@@ -45,5 +45,7 @@ void trc_dump_definitions(const struct trc_file *file, FILE *out);
 void trc_dump_said(const struct trc_record *record, FILE *out);
 /* dump_items.c: writes that a region begins, ends or is open. */
 void trc_dump_region(const struct trc_file *file, const struct trc_record *record, FILE *out);
+/* dump_items.c: writes what the kernel counted.  False: out of memory. */
+bool trc_dump_usage(struct trc_file *file, FILE *out);
 
 #endif

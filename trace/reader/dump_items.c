@@ -1,5 +1,6 @@
-/* What a dump says of items that are no events: rounds and regions. */
+/* What a dump says of items that are no events: rounds, regions, and what the kernel counted. */
 #include "trace/reader/dump_impl.h"
+#include "trace/reader/usage.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,4 +40,30 @@ void trc_dump_region(const struct trc_file *file, const struct trc_record *recor
     if (record->kind == TRC_RECORD_OPEN)
         fprintf(out, " depth=%" PRIu64, record->count);
     fputc('\n', out);
+}
+
+/* Writes a line for each owner: when, whose, and what rose. */
+static void dump_entry(const struct trc_file *file, const struct trc_usage_item *item, const struct trc_usage *usage,
+                       FILE *out)
+{
+    fprintf(out, "USAGE %.6f %.6f ", trc_dump_since(file, item->begin), trc_dump_since(file, item->end));
+    if (usage->whose >= TRC_USAGE_THREAD)
+        fprintf(out, "thread=%" PRIu32, usage->whose - TRC_USAGE_THREAD);
+    else
+        fputs(usage->whose == TRC_USAGE_NODE ? "node" : "process", out);
+    for (uint32_t i = 0; i < TRC_USAGE_FIELDS; i++)
+        if (usage->fields >> i & 1)
+            fprintf(out, " %s=%" PRIu64, trc_usage_name((enum trc_usage_field)i), usage->value[i]);
+    fputc('\n', out);
+}
+
+bool trc_dump_usage(struct trc_file *file, FILE *out)
+{
+    struct trc_usage_cursor *cursor = trc_usage_open(file);
+    struct trc_usage_item item;
+    while (cursor && trc_usage_next(cursor, &item) == TRC_OK)
+        for (size_t i = 0; i < item.n; i++)
+            dump_entry(file, &item, &item.entry[i], out);
+    trc_usage_close(cursor);
+    return cursor;
 }

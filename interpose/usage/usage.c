@@ -1,0 +1,198 @@
+#include "interpose/base/oldglibc.h"
+#include "interpose/usage/usage.h"
+#include "interpose/base/procfs.h"
+#include "interpose/base/text.h"
+#include "interpose/core/facts.h"
+#include "interpose/core/state.h"
+#include "interpose/mpi/thread.h"
+#include "interpose/usage/hardware.h"
+#include "interpose/usage/network.h"
+#include "trace/writer/now.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#define COST_TIMES 2000u      /* a pause is so many times as long as reading took: 0.05 % */
+#define ALL_NS     1000000000 /* switches of threads and the network are read as often */
+#define TICK_US    10000u     /* of times in /proc/self/task/TID/stat */
+
+/* Whose counts were read, as they were at the last item. */
+struct owner {
+    uint32_t tid; /* 0: not yet */
+    struct trc_usage seen;
+};
+
+static struct trc_usage_stream stream;
+static struct owner owners[TRC_MAX_THREADS + TRC_USAGE_THREAD];
+static uint64_t since_ticks, next_ns, all_ns, cost_ns, begun_ns, rounds;
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+/* The number in field `n`, from 1, of words separated by blanks. */
+static uint64_t field_at(const char *text, unsigned n)
+{
+    while (--n && *text) {
+        text += strspn(text, " ");
+        text += strcspn(text, " ");
+    }
+    return ipo_text_number(text);
+}
+
+/* The number behind `name` in lines of names and numbers.  False: it is not there. */
+static bool number_behind(const char *text, const char *name, uint64_t *out)
+{
+    const char *at = strstr(text, name);
+    if (at)
+        *out = ipo_text_number(at + strlen(name) + strspn(at + strlen(name), ":\t"));
+    return at;
+}
+
+static bool read_task(uint32_t tid, const char *name, char *out, size_t size)
+{
+    struct ipo_text path = {.used = 0};
+    ipo_text_add(&path, "/proc/self/task/");
+    ipo_text_add_number(&path, tid);
+    ipo_text_add(&path, name);
+    return ipo_read_file(path.text, out, size) > 0;
+}
+
+/* Reads a thread's counts; `all`: also those that take long to read.  False: it has ended. */
+static bool read_thread(uint32_t tid, uint32_t index, bool all, struct trc_usage *now)
+{
+    char text[4096];
+    uint64_t number;
+    *now = (struct trc_usage){.whose = TRC_USAGE_THREAD + index};
+    if (!read_task(tid, "/stat", text, sizeof text))
+        return false;
+    const char *behind = strrchr(text, ')'); /* the name may have blanks and brackets */
+    if (behind) {
+        ipo_usage_set(now, TRC_USAGE_MINOR, field_at(behind + 1, 8)); /* proc(5), less two fields */
+        ipo_usage_set(now, TRC_USAGE_MAJOR, field_at(behind + 1, 10));
+        ipo_usage_set(now, TRC_USAGE_SYSTEM, field_at(behind + 1, 13) * TICK_US);
+    }
+    if (read_task(tid, "/schedstat", text, sizeof text)) {
+        ipo_usage_set(now, TRC_USAGE_CPU, field_at(text, 1) / 1000);
+        ipo_usage_set(now, TRC_USAGE_QUEUED, field_at(text, 2) / 1000);
+    }
+    if (all && read_task(tid, "/status", text, sizeof text)) {
+        if (number_behind(text, "\nvoluntary_ctxt_switches", &number))
+            ipo_usage_set(now, TRC_USAGE_VOLUNTARY, number);
+        if (number_behind(text, "\nnonvoluntary_ctxt_switches", &number))
+            ipo_usage_set(now, TRC_USAGE_INVOLUNTARY, number);
+    }
+    ipo_hardware_read(tid, index, now);
+    return true;
+}
+
+static void read_process(struct trc_usage *now)
+{
+    char text[512];
+    uint64_t number;
+    struct rusage used;
+    *now = (struct trc_usage){.whose = TRC_USAGE_PROCESS};
+    if (!getrusage(RUSAGE_SELF, &used)) {
+        uint64_t system_us = (uint64_t)used.ru_stime.tv_sec * 1000000 + (uint64_t)used.ru_stime.tv_usec;
+        uint64_t user_us = (uint64_t)used.ru_utime.tv_sec * 1000000 + (uint64_t)used.ru_utime.tv_usec;
+        ipo_usage_set(now, TRC_USAGE_CPU, user_us + system_us);
+        ipo_usage_set(now, TRC_USAGE_SYSTEM, system_us);
+        ipo_usage_set(now, TRC_USAGE_MINOR, (uint64_t)used.ru_minflt);
+        ipo_usage_set(now, TRC_USAGE_MAJOR, (uint64_t)used.ru_majflt);
+        ipo_usage_set(now, TRC_USAGE_VOLUNTARY, (uint64_t)used.ru_nvcsw);
+        ipo_usage_set(now, TRC_USAGE_INVOLUNTARY, (uint64_t)used.ru_nivcsw);
+    }
+    if (!ipo_read_file("/proc/self/io", text, sizeof text))
+        return;
+    if (number_behind(text, "\nread_bytes", &number))
+        ipo_usage_set(now, TRC_USAGE_READ, number);
+    if (number_behind(text, "\nwrite_bytes", &number))
+        ipo_usage_set(now, TRC_USAGE_WRITTEN, number);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+/* Adds what rose of an owner's counts; of one that is new, that it is counted from here on. */
+static void add_owner(uint32_t tid, const struct trc_usage *now)
+{
+    struct owner *owner = &owners[now->whose];
+    struct trc_usage risen = {.whose = now->whose};
+    bool is_new = owner->tid != tid, any = is_new;
+    for (uint32_t i = 0; !is_new && i < TRC_USAGE_FIELDS; i++) {
+        uint64_t before = owner->seen.value[i];
+        if (!(now->fields & owner->seen.fields & 1u << i) || now->value[i] <= before)
+            continue; /* not read now, or nothing rose */
+        ipo_usage_set(&risen, (enum trc_usage_field)i, now->value[i] - before);
+        any = true;
+    }
+    if (any && !trc_usage_add(&stream, &risen))
+        return; /* no room: it counts in the next item */
+    owner->tid = tid;
+    owner->seen.fields = is_new ? 0 : owner->seen.fields;
+    for (uint32_t i = 0; i < TRC_USAGE_FIELDS; i++)
+        if (now->fields >> i & 1)
+            ipo_usage_set(&owner->seen, (enum trc_usage_field)i, now->value[i]);
+}
+
+/* `all`: also what is read once a second. */
+static void read_all(bool all)
+{
+    struct trc_usage now;
+    for (const struct ipo_thread *thread = ipo_thread_first(); thread; thread = thread->next) {
+        uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
+        const struct trc_thread_chunk *page = thread->stream.page;
+        uint32_t index = page ? page->chunk.thread : TRC_MAX_THREADS;
+        if (tid && index < TRC_MAX_THREADS && read_thread(tid, index, all, &now))
+            add_owner(tid, &now);
+    }
+    read_process(&now);
+    add_owner(1, &now);
+    if (!all)
+        return;
+    now = (struct trc_usage){.whose = TRC_USAGE_NODE};
+    ipo_network_read(&now);
+    add_owner(1, &now);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+    struct timespec at = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+    return (uint64_t)at.tv_sec * 1000000000 + (uint64_t)at.tv_nsec;
+}
+
+/* Says what it has cost: "1208 us of 10000123 us, 100 times". */
+static void say_cost(uint64_t now_ns)
+{
+    struct ipo_text line = {.used = 0};
+    ipo_text_add_number(&line, cost_ns / 1000);
+    ipo_text_add(&line, " us of ");
+    ipo_text_add_number(&line, (now_ns - begun_ns) / 1000);
+    ipo_text_add(&line, " us, ");
+    ipo_text_add_number(&line, rounds);
+    ipo_text_add(&line, " times");
+    ipo_fact("usage", line.text);
+}
+
+void ipo_usage_count(bool last)
+{
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    struct trc_writer *writer = &ipo_process.writer;
+    uint64_t now_ns = trc_now_ns();
+    if (!writer->head || (now_ns < next_ns && !last) || atomic_flag_test_and_set(&busy))
+        return;
+    bool all = now_ns >= all_ns || last;
+    uint64_t before_ns = own_cpu_ns(), ticks = writer->ticks();
+    stream.writer = writer;
+    read_all(all);
+    trc_usage_end(&stream, since_ticks ? since_ticks : ticks, ticks);
+    since_ticks = ticks;
+    if (all)
+        all_ns = now_ns + ALL_NS;
+    begun_ns = begun_ns ? begun_ns : now_ns;
+    uint64_t took_ns = own_cpu_ns() - before_ns;
+    cost_ns += took_ns;
+    rounds++;
+    next_ns = now_ns + took_ns * COST_TIMES;
+    if (last)
+        say_cost(now_ns);
+    atomic_flag_clear(&busy);
+}

@@ -1,0 +1,82 @@
+#include "trace/writer/usage.h"
+#include "trace/writer/stream.h"
+
+#define SHARE 8u /* of the file, for chunks of usage */
+
+/* The oldest of the chunks is begun anew; they have their share of the file. */
+static struct trc_chunk *begin_anew(struct trc_usage_stream *stream)
+{
+    stream->current = (stream->current + 1) % stream->chunks;
+    struct trc_chunk *chunk = stream->chunk[stream->current];
+    __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELAXED);
+    atomic_thread_fence(memory_order_release); /* as in trc_writer_take */
+    chunk->sequence = atomic_fetch_add(&stream->writer->sequence, 1) + 1;
+    chunk->committed = 0;
+    chunk->state = TRC_CHUNK_OPEN;
+    return chunk;
+}
+
+/* Takes the next chunk, which begins at the time of the last item.  NULL: there is none. */
+static struct trc_chunk *take_chunk(struct trc_usage_stream *stream, uint64_t since)
+{
+    unsigned most = atomic_load(&stream->writer->limit) / SHARE;
+    struct trc_chunk *chunk = NULL;
+    if (stream->chunks)
+        __atomic_store_n(&stream->chunk[stream->current]->state, TRC_CHUNK_FULL, __ATOMIC_RELEASE);
+    if (stream->chunks < most && stream->chunks < TRC_USAGE_CHUNKS)
+        chunk = trc_writer_take(stream->writer, TRC_CHUNK_USAGE, 0);
+    if (chunk) {
+        stream->current = stream->chunks++;
+        stream->chunk[stream->current] = chunk;
+    } else if (stream->chunks) {
+        chunk = begin_anew(stream);
+    } else {
+        return NULL;
+    }
+    chunk->first_ticks = chunk->last_ticks = stream->base ? stream->base : since;
+    stream->base = chunk->first_ticks;
+    __atomic_store_n(&chunk->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    return chunk;
+}
+
+static uint8_t *put_item(uint8_t *at, uint64_t gap, const uint8_t *entries, uint32_t size)
+{
+    uint8_t time[TRC_VARINT_MAX];
+    size_t length = (size_t)(trc_put_varint(time, gap) - time);
+    at = trc_put_varint(at, length + size);
+    memcpy(at, time, length);
+    memcpy(at + length, entries, size);
+    return at + length + size;
+}
+
+bool trc_usage_add(struct trc_usage_stream *stream, const struct trc_usage *usage)
+{
+    if (stream->size + TRC_USAGE_ENTRY_MAX > sizeof stream->item)
+        return false;
+    stream->size = (uint32_t)(trc_put_usage(stream->item + stream->size, usage) - stream->item);
+    return true;
+}
+
+bool trc_usage_end(struct trc_usage_stream *stream, uint64_t since, uint64_t ticks)
+{
+    const uint32_t most = TRC_CHUNK_SIZE - sizeof(struct trc_chunk);
+    uint32_t size = stream->size;
+    stream->size = 0;
+    if (!size || atomic_load(&stream->writer->stopped))
+        return true;
+    struct trc_chunk *chunk = stream->chunks ? stream->chunk[stream->current] : NULL;
+    if (!chunk || chunk->committed + size + 4 * TRC_VARINT_MAX > most)
+        chunk = take_chunk(stream, since);
+    if (!chunk)
+        return false;
+    since = since > stream->base ? since : stream->base; /* a clock that steps back */
+    ticks = ticks > since ? ticks : since;
+    uint8_t *begin = (uint8_t *)(chunk + 1), *at = begin + chunk->committed;
+    if (since > stream->base)
+        at = put_item(at, since - stream->base, NULL, 0);
+    at = put_item(at, ticks - since, stream->item, size);
+    stream->base = ticks;
+    chunk->last_ticks = ticks;
+    __atomic_store_n(&chunk->committed, (uint32_t)(at - begin), __ATOMIC_RELEASE);
+    return true;
+}
