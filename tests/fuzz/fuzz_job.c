@@ -83,7 +83,7 @@ static void look_at_gpus(struct ana_job *job)
     struct ana_gpu_look look;
     struct ana_timeline_cell cell[8];
     char words[64];
-    if (!ana_gpu_take_look(job, (struct ana_selection){0, INT64_MAX, NULL}, &look))
+    if (!ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &look))
         exit(1);
     for (size_t i = 0; i < look.kernel_count; i++) {
         ana_kernel_words(look.kernels[i].name, words, sizeof words);
@@ -119,7 +119,7 @@ static void look(struct ana_job *job)
     struct ana_timeline_cell cell[8];
     ana_job_advance(job, 0);
     look_at_gpus(job);
-    bool summed = ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK;
+    bool summed = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) == TRC_OK;
     const struct ana_verdict *v = ana_job_verdict(job);
     sum += ana_job_horovod(job)->sets;
     ana_timeline(job, 0, 0, ana_job_info(job).elapsed_ns, 8, cell);

@@ -64,7 +64,7 @@ struct ana_summary folder_summary(struct ana_job *job)
 {
     struct ana_summary s;
     ana_job_advance(job, 0);
-    if (ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) != TRC_OK) {
+    if (ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) != TRC_OK) {
         printf("no summary\n");
         exit(1);
     }

@@ -129,7 +129,7 @@ bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out)
 {
     *out = (struct ana_gpu_look){.analysed = ana_analysis_share(job), .known = ana_devices_any(job->gpu)};
     ana_gpu_explain(job, NULL, out);
-    return !job->gpu || take(job, job->gpu, &(struct ana_selection){0, INT64_MAX, NULL}, out);
+    return !job->gpu || take(job, job->gpu, &(struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, out);
 }
 
 bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out)

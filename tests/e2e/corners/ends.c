@@ -40,7 +40,7 @@ int main(int argc, char **argv)
                 puts(" nobody");
         }
     }
-    if (ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) != TRC_OK)
+    if (ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) != TRC_OK)
         return 2;
     printf("messages %" PRIu64 ", unmatched %" PRIu64 " %" PRIu64 "\n", s.message_latency.count, s.unmatched_sends,
            s.unmatched_receives);

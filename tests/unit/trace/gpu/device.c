@@ -232,7 +232,7 @@ static void answered(struct ana_job *job)
 {
     struct ana_summary s;
     char out[512];
-    CHECK(ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK, "a summary");
+    CHECK(ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) == TRC_OK, "a summary");
     ana_headline(job, &s, NULL, out, sizeof out);
     CHECK(strstr(out, "communication is not hidden: NCCL alone takes 25.5% of the GPUs' time, computation 10.0%"), "%s",
           out);
@@ -245,7 +245,7 @@ static void selections(struct ana_job *job)
     struct ana_gpu_look look;
     const uint8_t second[2] = {0, 1};
     do {
-        CHECK(ana_gpu_take_look(job, (struct ana_selection){0, 260000, NULL}, &look), "out of memory");
+        CHECK(ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = 260000}, &look), "out of memory");
         if (look.analysed >= 1)
             break;
         ana_gpu_look_free(&look);
@@ -258,13 +258,14 @@ static void selections(struct ana_job *job)
     const struct ana_nccl_stat *s = find(&look, "ncclAllReduce", 12);
     CHECK(s && s->calls == 6 && s->timed == 1 && s->kernel_ns == 250000 && !look.nccl_forgotten, "operations in it");
     ana_gpu_look_free(&look);
-    CHECK(ana_gpu_take_look(job, (struct ana_selection){25000, 260000, NULL}, &look), "out of memory");
+    CHECK(ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 25000, .end_ns = 260000}, &look), "out of memory");
     s = find(&look, "ncclAllReduce", 12);
     CHECK(s && s->calls == 0 && s->timed == 1, "calls before it");
     ana_gpu_look_free(&look);
 
     CHECK(job->range.open, "a window");
-    CHECK(ana_gpu_take_look(job, (struct ana_selection){0, INT64_MAX, second}, &look), "out of memory");
+    CHECK(ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = second}, &look),
+          "out of memory");
     CHECK(!job->range.open && look.analysed >= 1, "ranks alone read nothing again");
     CHECK(look.rank_count == 1 && look.ranks[0].index == 1 && look.ranks[0].communication_ns == 330000, "one rank");
     CHECK(look.kernel_count == 2 && look.kernels[0].times.count == 5 && look.kernels[0].ranks == 1 &&
@@ -279,9 +280,13 @@ static void selections(struct ana_job *job)
 
     /* A summary of all time needs no window either, once one was open. */
     struct ana_summary summary;
-    CHECK(ana_gpu_take_look(job, (struct ana_selection){0, 260000, second}, &look) && job->range.open, "a window");
+    CHECK(ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = 260000, .ranks = second}, &look) &&
+              job->range.open,
+          "a window");
     ana_gpu_look_free(&look);
-    CHECK(ana_summarize(job, (struct ana_selection){0, INT64_MAX, second}, &summary) == TRC_OK && !job->range.open,
+    CHECK(ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = second}, &summary) ==
+                  TRC_OK &&
+              !job->range.open,
           "closed");
     ana_summary_free(&summary);
 }
@@ -376,7 +381,7 @@ static void check_streams(struct ana_job *job)
 static void check_summary(struct ana_job *job)
 {
     struct ana_summary summary;
-    struct ana_selection all = {0, INT64_MAX, NULL};
+    struct ana_selection all = {.begin_ns = 0, .end_ns = INT64_MAX};
     CHECK(ana_summarize(job, all, &summary) == TRC_OK, "out of memory");
     CHECK(summary.ranks[0].mpi_sum_ns == 5000 && summary.ranks[0].calls == 12, "%lld ns in %llu calls",
           (long long)summary.ranks[0].mpi_sum_ns, (unsigned long long)summary.ranks[0].calls);

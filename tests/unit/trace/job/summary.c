@@ -80,7 +80,7 @@ static void the_whole_run(void)
 static struct ana_summary window(struct ana_job *job, int64_t begin, int64_t end, const uint8_t *ranks)
 {
     struct ana_summary s;
-    struct ana_selection selection = {begin, end, ranks};
+    struct ana_selection selection = {.begin_ns = begin, .end_ns = end, .ranks = ranks};
     CHECK(ana_summarize(job, selection, &s) == TRC_OK);
     ana_summary_free(&s);
     while (ana_job_advance(job, 1000000) < 1)
@@ -121,7 +121,8 @@ static void windows_and_ranks(void)
     CHECK(s.call_count == 1 && s.calls[0].times.count == 1 && s.calls[0].times.total_ns == 100000);
     ana_summary_free(&s);
 
-    CHECK(ana_summarize(job, (struct ana_selection){0, INT64_MAX, second}, &s) == TRC_OK);
+    CHECK(ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = second}, &s) ==
+          TRC_OK);
     CHECK(s.exact && s.rank_count == 1 && s.call_count == 2 && s.calls[0].times.total_ns == 920000);
     CHECK(s.pair_count == 1 && s.site_count == 2 && s.calls[0].waiting_ns == 900000 && s.calls[1].waiting_ns == 0);
     ana_summary_free(&s);
@@ -150,7 +151,7 @@ static void over_time(void)
     CHECK(cell[0].share[TRC_CAT_COMPUTE] == 0);
 
     double v[3];
-    struct ana_selection all = {0, INT64_MAX, NULL};
+    struct ana_selection all = {.begin_ns = 0, .end_ns = INT64_MAX};
     ana_series(job, all, ANA_SERIES_SENT, 1, v);
     CHECK(is(v[0], (4096 + 16) / 3001e-6));
     ana_series(job, all, ANA_SERIES_RECEIVED, 1, v);
@@ -160,9 +161,9 @@ static void over_time(void)
     ana_series(job, all, ANA_SERIES_MPI_SHARE, 1, v);
     CHECK(is(v[0], 2030.0 / 6002));
     const uint8_t second[] = {0, 1};
-    ana_series(job, (struct ana_selection){0, INT64_MAX, second}, ANA_SERIES_SENT, 1, v);
+    ana_series(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = second}, ANA_SERIES_SENT, 1, v);
     CHECK(is(v[0], 8 / 3001e-6));
-    ana_series(job, (struct ana_selection){5000000, 6000000, NULL}, ANA_SERIES_SENT, 2, v);
+    ana_series(job, (struct ana_selection){.begin_ns = 5000000, .end_ns = 6000000}, ANA_SERIES_SENT, 2, v);
     CHECK(isnan(v[0]) && isnan(v[1]));
     ana_job_close(job);
     folder_remove();

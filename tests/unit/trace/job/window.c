@@ -16,7 +16,7 @@ static const struct ana_call_stat *call_named(const struct ana_summary *s, const
 static struct ana_summary window(struct ana_job *job, int64_t begin, int64_t end)
 {
     struct ana_summary s;
-    struct ana_selection selection = {begin, end, NULL};
+    struct ana_selection selection = {.begin_ns = begin, .end_ns = end};
     CHECK(ana_summarize(job, selection, &s) == TRC_OK, "a window");
     while (s.analysed < 1) {
         ana_summary_free(&s);

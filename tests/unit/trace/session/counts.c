@@ -42,14 +42,14 @@ static void judge(struct ana_job *job)
     struct ana_summary s;
     struct ana_gpu_look look;
     ana_job_advance(job, 0);
-    bool summed = ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK;
+    bool summed = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) == TRC_OK;
     const struct ana_verdict *v = ana_job_verdict(job);
     CHECK(summed && v, "%s: out of memory", doing);
     if (summed) {
         ana_report_text(job, &s, true, nowhere);
         ana_summary_free(&s);
     }
-    if (ana_gpu_take_look(job, (struct ana_selection){0, INT64_MAX, NULL}, &look))
+    if (ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &look))
         ana_gpu_look_free(&look);
     ana_job_horovod(job);
 }

@@ -96,7 +96,7 @@ static void selected(void)
     while (ana_job_advance(job, 0) < 1)
         ;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ana_selection selection = {0, INT64_MAX, cases[i].ranks};
+        struct ana_selection selection = {.begin_ns = 0, .end_ns = INT64_MAX, .ranks = cases[i].ranks};
         struct ana_summary s;
         char out[512] = "out of memory";
         if (ana_summarize(job, selection, &s) == TRC_OK) {
@@ -327,7 +327,7 @@ static void ahead(void)
         ;
     struct ana_summary s;
     char out[512] = "out of memory";
-    if (ana_summarize(job, (struct ana_selection){7100000000, 7200000000, NULL}, &s) == TRC_OK) {
+    if (ana_summarize(job, (struct ana_selection){.begin_ns = 7100000000, .end_ns = 7200000000}, &s) == TRC_OK) {
         ana_headline(job, &s, NULL, out, sizeof out);
         ana_summary_free(&s);
     }

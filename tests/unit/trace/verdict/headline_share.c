@@ -42,7 +42,8 @@ static void half_analysed(void)
         struct ana_summary s;
         char out[512];
         share = ana_job_advance(job, 1);
-        CHECK(ana_summarize(job, (struct ana_selection){0, INT64_MAX, NULL}, &s) == TRC_OK, "a summary");
+        CHECK(ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) == TRC_OK,
+              "a summary");
         ana_headline(job, &s, NULL, out, sizeof out);
         if (share > 0.05) {
             bool so_far = strstr(out, "% so far") != NULL;

@@ -15,10 +15,12 @@ static struct ana_summary summary_of(struct ana_job *job, int64_t begin_ns, int6
 {
     struct ana_summary s;
     do
-        CHECK(ana_summarize(job, (struct ana_selection){begin_ns, end_ns, ranks}, &s) == TRC_OK);
+        CHECK(ana_summarize(job, (struct ana_selection){.begin_ns = begin_ns, .end_ns = end_ns, .ranks = ranks}, &s) ==
+              TRC_OK);
     while (ana_job_advance(job, 0) < 1 && (ana_summary_free(&s), true));
     ana_summary_free(&s);
-    CHECK(ana_summarize(job, (struct ana_selection){begin_ns, end_ns, ranks}, &s) == TRC_OK);
+    CHECK(ana_summarize(job, (struct ana_selection){.begin_ns = begin_ns, .end_ns = end_ns, .ranks = ranks}, &s) ==
+          TRC_OK);
     return s;
 }
 
