@@ -85,6 +85,32 @@ def refused():
         check("refused: " + " ".join(arguments), r.code == code and words in r.err and not r.out and r.err.count("\n") == 1, r)
 
 
+def filtered():
+    """workloads/traffic.c: what is on each of its communicators."""
+    traffic = mpirun(3, [workload("traffic")], "traffic")
+    whole = report("traffic")
+    if not check("the traffic can be reported", whole is not None, traffic):
+        return
+    ring, bulk = report("--comm", "ring", "traffic"), report("--comm", "bulk", "traffic")
+    moved = {name: (c["calls"], c["bytes_sent"], c["bytes_received"]) for name, c in calls(ring).items() if c["bytes_sent"]}
+    check("ring: what its calls moved", moved == {"MPI_Sendrecv": (120, 120 * 1024, 120 * 1024)}, moved)
+    check("ring: pairs", sorted((p["src"], p["dst"], p["messages"]) for p in ring["pairs"]) == [(0, 1, 40), (1, 2, 40), (2, 0, 40)],
+          ring["pairs"])
+    check("bulk: one late pair", [(p["src"], p["dst"], p["messages"], p["bytes"]) for p in bulk["pairs"]] == [(1, 0, 4, 4 * 262144)],
+          bulk["pairs"])
+    late = [w for w in bulk["waits"] if w["lost_s"] > 0.01]
+    check("bulk: rank 0 waits for rank 1 as planned", len(late) == 1 and (late[0]["waiter"], late[0]["culprit"]) == (0, 1) and
+          late[0]["lost_s"] >= 4 * 0.03 - 0.02, bulk["waits"])
+    names = {c["name"] for c in report("--call", "allreduce", "--ranks", "1", "traffic")["calls"]}
+    check("one call of one rank", names == {"MPI_Allreduce"}, names)
+    parts = [report("--comm", c["communicator"], "traffic") for c in {c["communicator"]: c for c in whole["collectives"]}.values()]
+    check("communicators are found by the report's own names", all(parts) and all(p["window"]["words"] for p in parts), parts)
+    for arguments, words in ((["--comm", "nothing"], "no communicator nothing"), (["--comm", "#99"], "no communicator #99"),
+                             (["--call", "MPI_Never"], "no call named MPI_Never")):
+        r = hpctop("report", *arguments, "traffic")
+        check("refused: " + " ".join(arguments), r.code == 2 and words in r.err and not r.out, r)
+
+
 done = mpirun(3, [workload("planted"), "spikes"], "spikes")
 whole = report("spikes") if done.code == 0 else None
 if check("the job can be reported", whole is not None, done):
@@ -94,4 +120,5 @@ if check("the job can be reported", whole is not None, done):
     like_the_dump(0.4 * length, 0.8 * length)
     planted(next(s for s in whole["iterations"]["slowest"] if s["segment_s"] and s["segment_s"] > 0.1))
 refused()
+filtered()
 end()

@@ -1,5 +1,6 @@
 /* The way through the events: merge, match, and sums.  It goes in slices, since a screen must not wait. */
 #include "trace/job/job_impl.h"
+#include "trace/job/window.h"
 #include "trace/util/now.h"
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,9 @@ static void look_up(struct ana_job *job, struct ana_pass *pass, const struct ana
         ana_why_use(&pass->why, e, call, job->process[e->index].rank.file);
         if (pass == &job->pass)
             ana_iter_use(&job->iter, &pass->why, e);
+        else
+            use->is_out = !ana_filter_takes(job, &job->range.asked, e->index, call,
+                                            ana_comm_identity(job, e->index, e->comm), e->sig->site);
     }
     use->is_nccl = trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL;
     use->is_remote = e->sig->peer <= TRC_PEER_REMOTE && is_send(e);
@@ -148,9 +152,11 @@ static void take_range_event(struct ana_job *job, const struct ana_event *e)
             ana_why_gap(&w->pass.why, e->index, e->thread);
         return;
     }
+    ana_why_event(&w->pass.why, e);
+    if (e->use->is_out)
+        return;
     if (w->pass.regions.any)
         ana_regions_call(&w->pass.regions, e);
-    ana_why_event(&w->pass.why, e);
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
         ana_tally_event(&w->pass.tally, e);
         ana_tally_call(&w->pass.tally, e);
@@ -459,12 +465,16 @@ double ana_time_range_select(struct ana_job *job, const struct ana_selection *se
 {
     struct ana_time_range *w = &job->range;
     const uint8_t *ranks = selection->ranks;
-    bool same = w->open && w->begin_ns == selection->begin_ns && w->end_ns == selection->end_ns &&
+    const struct ana_selection *asked = &w->asked;
+    bool same = w->open && asked->begin_ns == selection->begin_ns && asked->end_ns == selection->end_ns &&
+                asked->comm == selection->comm && asked->call == selection->call && asked->site == selection->site &&
                 !w->ranks == !ranks && (!ranks || memcmp(w->ranks, ranks, job->count) == 0);
     if (same)
         return range_share(job);
     close_range(job, w);
-    w->begin_ns = selection->begin_ns;
+    w->asked = *selection;
+    w->asked.ranks = NULL;
+    w->begin_ns = ana_of_all_time(selection) ? INT64_MIN : selection->begin_ns;
     w->end_ns = selection->end_ns;
     if (ranks && !(w->ranks = malloc(job->count)))
         return -1;

@@ -158,6 +158,9 @@ const char *ana_gpu_standing(const struct trc_gpu_op *op);
 struct ana_selection {
     int64_t begin_ns, end_ns; /* end_ns = INT64_MAX and begin_ns = 0: all time */
     const uint8_t *ranks;     /* one byte a rank index, nonzero = selected; NULL: all */
+    /* A filter (0: everything): calls on a communicator by its identity, of one name by ana_hash_text, at one place by
+     * ana_site.identity.  What a rank does besides is not known of it then. */
+    uint64_t comm, call, site;
 };
 
 struct ana_call_stat {
@@ -241,7 +244,8 @@ struct ana_site {
     struct ana_times times; /* of all of them together; this and time_ns as in ana_call_stat */
     int64_t time_ns;
     uint64_t sent, received;
-    const char *line; /* "app.c:17" or NULL */
+    const char *line;  /* "app.c:17" or NULL */
+    uint64_t identity; /* of call and place, as long as this process lives */
 };
 
 /* What threads do outside MPI from one place that calls to the next: the same two places on all ranks are one segment.

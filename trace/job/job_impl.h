@@ -33,8 +33,9 @@ struct ana_pass {
 };
 
 struct ana_time_range {
-    int64_t begin_ns, end_ns;
-    uint8_t *ranks; /* NULL: all */
+    struct ana_selection asked; /* with ranks of its own */
+    int64_t begin_ns, end_ns;   /* INT64_MIN and INT64_MAX where all time was asked for */
+    uint8_t *ranks;             /* NULL: all */
     struct ana_pass pass;
     struct ana_devices *gpu; /* device.c: what ran on GPUs in it */
     uint64_t cut;            /* calls that begin before it or end after it */
@@ -204,6 +205,12 @@ double ana_time_range_select(struct ana_job *job, const struct ana_selection *se
 /* Ends the pass over a selection, if there is one, and frees its sums. */
 void ana_time_range_release(struct ana_job *job);
 
+/* filter.c: the identity of a place that calls; `call` is job-wide. */
+uint64_t ana_site_identity(const struct ana_job *job, size_t index, uint32_t call, uint64_t address);
+/* filter.c: whether the filter of a selection takes a call of rank `index`; `call` is job-wide, `comm` the identity of its
+ * communicator. */
+bool ana_filter_takes(const struct ana_job *job, const struct ana_selection *selection, size_t index, uint32_t call,
+                      uint64_t comm, uint64_t site);
 /* window.c: whether a selection is that of ana_job_set_window, so that all that is known of a whole run is known of it. */
 bool ana_is_window(const struct ana_job *job, const struct ana_selection *selection);
 /* Whether path, prices and iterations are known of a selection: all ranks of the whole run, or of that window. */
@@ -216,7 +223,7 @@ int64_t ana_time_range_until(const struct ana_job *job);
 
 /* summary_counters.c: fills ranks, calls, cells and pairs for the whole run.  False: out of memory. */
 bool ana_summary_counters(struct ana_job *job, struct ana_summary *s);
-/* summary_events.c: fills all of a summary from the events of the range.  False: out of memory. */
+/* summary_range.c: fills all of a summary from the events of the range.  False: out of memory. */
 bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s);
 /* summary_events.c: fills what only events tell: waits, collectives, sites, latencies.  False: out of memory. */
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
@@ -259,10 +266,11 @@ struct ana_call_cell {
 };
 /* Makes s->calls and s->cells of cells in any order; sorts those.  False: out of memory. */
 bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_call_cell **cells, size_t n);
-/* Adds the time in the call that the rank is still inside, clipped to [begin, end), to its categories, and fills
+/* Whether the filter of a selection takes the call that a rank is inside. */
+bool ana_takes_open(const struct ana_job *job, const struct ana_selection *selection, size_t index);
+/* Adds the time in the call that the rank is still inside, as far as it is selected, to its categories, and fills
  * wall_ns, mpi_ns and category_ns[TRC_CAT_COMPUTE] from category_ns. */
-void ana_summary_rank_time(const struct ana_process *process, struct ana_rank_stat *stat, int64_t begin_ns,
-                           int64_t end_ns);
+void ana_summary_rank_time(const struct ana_job *job, const struct ana_summary *s, struct ana_rank_stat *stat);
 
 /* comm_words.c: the short name of a communicator: "WORLD", "SELF", its own name, or "#n of size k".  Valid until it is
  * asked for again. */

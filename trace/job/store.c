@@ -22,12 +22,14 @@ bool ana_store_init(struct ana_store *store, size_t ranks)
 {
     *store = (struct ana_store){
         .message = make_ring(ANA_STORE_MESSAGES, sizeof *store->message),
+        .places = make_ring(ANA_STORE_MESSAGES, sizeof *store->places),
         .wait = make_ring(ANA_STORE_WAITS, sizeof *store->wait),
         .last_wait = calloc(ranks + 1, sizeof *store->last_wait),
         .instance = calloc(ANA_STORE_INSTANCES, sizeof *store->instance),
         .waits_since_ns = INT64_MIN,
     };
-    if (store->message && store->wait && store->last_wait && store->instance)
+    ana_map_init(&store->comms, sizeof(uint32_t));
+    if (store->message && store->places && store->wait && store->last_wait && store->instance)
         return true;
     ana_store_free(store);
     return false;
@@ -36,6 +38,8 @@ bool ana_store_init(struct ana_store *store, size_t ranks)
 void ana_store_free(struct ana_store *store)
 {
     drop_ring(store->message, ANA_STORE_MESSAGES, sizeof *store->message);
+    drop_ring(store->places, ANA_STORE_MESSAGES, sizeof *store->places);
+    ana_map_free(&store->comms);
     drop_ring(store->wait, ANA_STORE_WAITS, sizeof *store->wait);
     free(store->last_wait);
     free(store->instance);
@@ -49,7 +53,16 @@ static struct ana_kept_instance *place_of(const struct ana_store *store, uint64_
     return &store->instance[((h >> 40) + sequence) % ANA_STORE_INSTANCES];
 }
 
-void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, int64_t lost_ns)
+uint32_t ana_store_comm(struct ana_store *store, uint64_t identity)
+{
+    uint32_t *number = ana_map_add(&store->comms, identity, 0, 0);
+    if (number && !*number)
+        *number = (uint32_t)store->comms.count;
+    return number ? *number : 0;
+}
+
+void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, uint32_t place,
+                        int64_t lost_ns)
 {
     struct ana_kept_instance *slot = place_of(store, instance->comm_identity, instance->sequence);
     store->instances++;
@@ -58,6 +71,7 @@ void ana_store_instance(struct ana_store *store, const struct ana_instance *inst
         .comm_identity = instance->comm_identity,
         .sequence = instance->sequence,
         .comm = instance->comm,
+        .place = place,
         .call = call,
         .last_index = (uint32_t)last->index,
         .arrivals = (uint32_t)instance->arrivals,

@@ -7,6 +7,7 @@
 #include "trace/job/job.h"
 #include "trace/relations/relations.h"
 #include "trace/relations/waits.h"
+#include "trace/util/hash_map.h"
 
 #define ANA_STORE_MESSAGES  (1u << 19)
 #define ANA_STORE_WAITS     (1u << 19)
@@ -19,9 +20,15 @@ struct ana_kept_message {
     int64_t recv_begin_ns, recv_wait_ns, recv_complete_ns;
 };
 
+/* Where messages were begun and completed; beside them, so that a message stays a line of the cache. */
+struct ana_kept_places {
+    uint32_t comm, send, receive; /* number of ana_store_comm; places of trace/why, + 1, 0: unknown */
+};
+
 struct ana_kept_instance {
     uint64_t comm_identity, sequence;
     const struct trc_comm *comm;
+    uint32_t place;            /* of trace/why, + 1, of one of its ranks; 0: unknown */
     uint32_t call, last_index; /* call: job-wide number */
     uint32_t arrivals;         /* 0: free */
     int64_t first_ns, last_ns; /* arrivals */
@@ -32,12 +39,15 @@ struct ana_kept_instance {
 struct ana_kept_wait {
     enum ana_wait_kind kind;
     uint32_t waiter, culprit, call; /* call: job-wide number of the one that the waiter is in */
+    uint32_t comm, place;           /* of that call, as in ana_kept_places */
     uint64_t before;                /* the waiter's wait before this one, as a number of waits so far; 0: none */
     int64_t begin_ns, end_ns;
 };
 
 struct ana_store {
     struct ana_kept_message *message;
+    struct ana_kept_places *places; /* of each message */
+    struct ana_map comms;           /* of identities of communicators: the number of one is its place in here, + 1 */
     struct ana_kept_wait *wait;
     uint64_t *last_wait; /* of each rank: its last wait, as a number of waits so far; 0: none */
     struct ana_kept_instance *instance;
@@ -50,9 +60,11 @@ bool ana_store_init(struct ana_store *store, size_t ranks);
 /* Frees it; the struct is the caller's. */
 void ana_store_free(struct ana_store *store);
 /* Keeps a message; returns what was kept, valid until the next.  Inline, because each message comes by here. */
-static inline const struct ana_kept_message *ana_store_message(struct ana_store *store, const struct ana_message *m)
+static inline const struct ana_kept_message *ana_store_message(struct ana_store *store, const struct ana_message *m,
+                                                               struct ana_kept_places places)
 {
     struct ana_kept_message *slot = &store->message[store->messages % ANA_STORE_MESSAGES];
+    store->places[store->messages % ANA_STORE_MESSAGES] = places;
     store->messages++;
     *slot = (struct ana_kept_message){
         .source = (uint32_t)m->source,
@@ -68,9 +80,10 @@ static inline const struct ana_kept_message *ana_store_message(struct ana_store 
     return slot;
 }
 
-/* Keeps a wait state; `call` is job-wide.  Returns what was kept, valid until the next. */
+/* Keeps a wait state; `call` is job-wide, `comm` and `place` as in ana_kept_places.  Returns what was kept, valid until
+ * the next. */
 static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store, const struct ana_wait_span *span,
-                                                         uint32_t call)
+                                                         uint32_t call, uint32_t comm, uint32_t place)
 {
     struct ana_kept_wait *slot = &store->wait[store->waits % ANA_STORE_WAITS];
     if (store->waits++ >= ANA_STORE_WAITS && slot->end_ns > store->waits_since_ns)
@@ -80,6 +93,8 @@ static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store
         .waiter = (uint32_t)span->waiter,
         .culprit = (uint32_t)span->culprit,
         .call = call,
+        .comm = comm,
+        .place = place,
         .before = store->last_wait[span->waiter],
         .begin_ns = span->begin_ns,
         .end_ns = span->end_ns,
@@ -87,8 +102,11 @@ static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store
     store->last_wait[span->waiter] = store->waits;
     return slot;
 }
-/* Keeps a collective instance, which may replace another; `call` is job-wide. */
-void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, int64_t lost_ns);
+/* Keeps a collective instance, which may replace another; `call` is job-wide, `place` as in ana_kept_instance. */
+void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, uint32_t place,
+                        int64_t lost_ns);
+/* The number of a communicator by its identity, + 1; 0: out of memory. */
+uint32_t ana_store_comm(struct ana_store *store, uint64_t identity);
 
 /* How many of `so_far` are kept where there is room for `room`. */
 static inline size_t ana_store_count(uint64_t so_far, size_t room)
@@ -99,6 +117,11 @@ static inline size_t ana_store_count(uint64_t so_far, size_t room)
 static inline const struct ana_kept_message *ana_store_message_at(const struct ana_store *store, size_t i)
 {
     return &store->message[(store->messages - 1 - i) % ANA_STORE_MESSAGES];
+}
+/* Where message i was begun and completed. */
+static inline const struct ana_kept_places *ana_store_places_at(const struct ana_store *store, size_t i)
+{
+    return &store->places[(store->messages - 1 - i) % ANA_STORE_MESSAGES];
 }
 /* Wait state i, 0 <= i < ana_store_count(); the newest is 0. */
 static inline const struct ana_kept_wait *ana_store_wait_at(const struct ana_store *store, size_t i)

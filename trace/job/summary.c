@@ -101,8 +101,20 @@ void ana_summary_sort_pairs(struct ana_summary *s)
     qsort(s->pairs, s->pair_count, sizeof *s->pairs, by_ends);
 }
 
-void ana_summary_rank_time(const struct ana_process *p, struct ana_rank_stat *stat, int64_t begin_ns, int64_t end_ns)
+bool ana_takes_open(const struct ana_job *job, const struct ana_selection *selection, size_t index)
 {
+    const struct ana_rank *rank = &job->process[index].rank;
+    const struct trc_sig *sig = rank->inside_sig;
+    if (!ana_has_filter(selection))
+        return true;
+    return sig && ana_filter_takes(job, selection, index, ana_call_number_of(job, index, sig->call),
+                                   ana_comm_identity(job, index, trc_comm(rank->file, sig->comm)), sig->site);
+}
+
+void ana_summary_rank_time(const struct ana_job *job, const struct ana_summary *s, struct ana_rank_stat *stat)
+{
+    const struct ana_process *p = &job->process[stat->index];
+    int64_t begin_ns = s->exact ? INT64_MIN : s->begin_ns, end_ns = s->exact ? INT64_MAX : s->end_ns;
     stat->counted = p->rank.counted;
     if (!stat->counted)
         return;
@@ -110,7 +122,7 @@ void ana_summary_rank_time(const struct ana_process *p, struct ana_rank_stat *st
     int64_t to = p->run_end_ns < end_ns ? p->run_end_ns : end_ns;
     stat->wall_ns = to > from ? to - from : 0;
     int64_t open_from = p->open_begin_ns > from ? p->open_begin_ns : from;
-    if (p->open_category >= 0 && to > open_from) {
+    if (p->open_category >= 0 && to > open_from && ana_takes_open(job, &s->selection, stat->index)) {
         int64_t *sum = p->open_category == TRC_CAT_NCCL ? &stat->nccl_ns : &stat->mpi_sum_ns;
         stat->category_ns[p->open_category] = ana_plus(stat->category_ns[p->open_category], to - open_from);
         *sum = ana_plus(*sum, to - open_from);
@@ -176,7 +188,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     *s = (struct ana_summary){.selection = selection};
     if (!job->match)
         return TRC_BAD;
-    bool range = !ana_of_all_time(&selection);
+    bool range = !ana_of_all_time(&selection) || ana_has_filter(&selection);
     s->selection.ranks = NULL;
     if (selection.ranks) {
         uint8_t *copy = malloc(job->count + 1);
@@ -184,7 +196,8 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
             return TRC_BAD;
         s->selection.ranks = memcpy(copy, selection.ranks, job->count);
     }
-    s->begin_ns = selection.begin_ns > job->begin_ns && range ? selection.begin_ns : job->begin_ns;
+    s->begin_ns =
+        selection.begin_ns > job->begin_ns && !ana_of_all_time(&selection) ? selection.begin_ns : job->begin_ns;
     s->end_ns = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
     s->exact = !range;
     s->analysed = ana_analysis_share(job);
@@ -195,7 +208,8 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
         int64_t until_ns = ana_time_range_until(job); /* shares and rates are of what is known */
         s->end_ns = until_ns > s->end_ns ? s->end_ns : until_ns > s->begin_ns ? until_ns : s->begin_ns;
         s->cut_calls = job->range.cut;
-        const struct ana_pass *pass = ana_is_window(job, &selection) ? &job->pass : &job->range.pass;
+        const struct ana_pass *pass =
+            ana_is_window(job, &selection) && !ana_has_filter(&selection) ? &job->pass : &job->range.pass;
         ok = share >= 0 && ana_summary_time_range(job, s) && ana_summary_segments(job, s, &pass->why) &&
              ana_summary_regions(job, s, &job->range.pass);
     } else {
@@ -212,6 +226,8 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     s->unmatched_receives = counts.unmatched_receives;
     s->uncertain_messages = counts.uncertain;
     s->efficiency = efficiency_of(s);
+    if (ana_has_filter(&selection)) /* what ranks do besides these calls is not all computing */
+        s->efficiency = (struct ana_efficiency){NAN, NAN, NAN, NAN, NAN};
     if (!ana_summary_prices(job, s, &job->pass.why) || !ana_summary_iterations(job, s)) {
         ana_summary_free(s);
         return TRC_BAD;

@@ -117,7 +117,7 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
     stat->received = p->rank.received;
     stat->sent_messages = p->rank.sent_messages;
     stat->received_messages = p->rank.received_messages;
-    ana_summary_rank_time(p, stat, INT64_MIN, INT64_MAX);
+    ana_summary_rank_time(job, s, stat);
     return true;
 }
 

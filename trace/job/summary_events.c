@@ -1,4 +1,4 @@
-/* Summaries from events: time ranges, and what only events tell (who waited for whom, where, how long). */
+/* Summaries from events: what only they tell (who waited for whom, where, how long). */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
 #include <math.h>
@@ -256,6 +256,7 @@ static bool add_sites(struct ana_job *job, struct ana_summary *s, const struct a
             .sent = place->sum.sent,
             .received = place->sum.received,
         };
+        site->identity = ana_site_identity(job, place->index, (uint32_t)ana_map_key(&places, i)[0], place->address);
         trc_site(job->process[place->index].rank.file, place->address, &site->function, &site->module);
         if (job->line_finder && site->module)
             site->line = job->line_finder(job->line_context, job->process[place->index].rank.file, site->module);
@@ -324,147 +325,4 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
     s->clock_violations = relations->clock_violations;
     return add_to_ranks(job, s, relations) && add_collectives(job, s, relations) && add_waits(s, relations) &&
            add_sites(job, s, events) && add_to_calls(job, s, relations, events);
-}
-
-/* ---- time ranges ------------------------------------------------------------------------------------------------- */
-
-/* Adds the relations in the store that lie in the range. */
-static bool collect_relations(struct ana_job *job, const struct ana_summary *s, struct ana_tally *t)
-{
-    const struct ana_store *store = &job->store;
-    const uint8_t *ranks = s->selection.ranks;
-    if (!ana_tally_init(t, job->count))
-        return false;
-    for (size_t i = 0; i < ana_store_count(store->messages, ANA_STORE_MESSAGES); i++) {
-        const struct ana_kept_message *m = ana_store_message_at(store, i);
-        if (m->recv_complete_ns >= s->begin_ns && m->recv_complete_ns < s->end_ns &&
-            (ana_selected(ranks, m->source) || ana_selected(ranks, m->destination)))
-            ana_tally_message(t, m, &(struct ana_tally_note){0});
-    }
-    for (size_t i = 0; i < ana_store_count(store->waits, ANA_STORE_WAITS); i++) {
-        struct ana_kept_wait w = *ana_store_wait_at(store, i);
-        w.begin_ns = w.begin_ns > s->begin_ns ? w.begin_ns : s->begin_ns;
-        w.end_ns = w.end_ns < s->end_ns ? w.end_ns : s->end_ns;
-        if (w.end_ns > w.begin_ns)
-            ana_tally_wait(t, &w, &(struct ana_tally_note_wait){0});
-    }
-    for (size_t i = 0; i < ANA_STORE_INSTANCES && store->instances; i++) {
-        const struct ana_kept_instance *k = &store->instance[i];
-        if (k->arrivals > 1 && !k->mismatched && k->last_ns >= s->begin_ns && k->last_ns < s->end_ns)
-            ana_tally_instance(t, k);
-    }
-    return !t->out_of_memory;
-}
-
-/* Adds calls that ranks are still inside: they are no events yet, but their time passes.  Returns how many cells there
- * are now. */
-static size_t add_open_calls(struct ana_job *job, const struct ana_summary *s, struct ana_call_cell *cells, size_t n)
-{
-    for (size_t i = 0; i < s->rank_count; i++) {
-        const struct ana_process *p = &job->process[s->ranks[i].index];
-        const struct trc_sig *sig = p->rank.inside_sig;
-        int64_t from = p->open_begin_ns > s->begin_ns ? p->open_begin_ns : s->begin_ns;
-        int64_t to = p->run_end_ns < s->end_ns ? p->run_end_ns : s->end_ns;
-        if (p->open_category < 0 || !sig || to <= from)
-            continue;
-        uint64_t sent = ana_event_sent(sig), received = ana_event_received(sig);
-        uint32_t call = ana_call_number_of(job, s->ranks[i].index, sig->call);
-        uint16_t size_class = trc_size_class(sent > received ? sent : received);
-        size_t k = 0;
-        while (k < n && (cells[k].call != call || cells[k].size_class != size_class))
-            k++;
-        if (k == n) {
-            cells[n].call = call;
-            cells[n++].size_class = size_class;
-        }
-        cells[k].time_ns = ana_plus(cells[k].time_ns, to - from);
-    }
-    return n;
-}
-
-static bool range_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
-{
-    size_t n = t->calls.count, room = n + s->rank_count + 1;
-    struct ana_call_cell *cells = calloc(room, sizeof *cells), **list = calloc(room, sizeof *list);
-    bool ok = cells && list;
-    for (size_t i = 0; ok && i < n; i++) {
-        const uint64_t *key = ana_map_key(&t->calls, i);
-        const struct ana_call_sum *sum = ana_map_value(&t->calls, i);
-        uint64_t count[TRC_BUCKETS];
-        for (uint32_t b = 0; b < TRC_BUCKETS; b++)
-            count[b] = sum->times.count[b];
-        cells[i].call = (uint32_t)key[0];
-        cells[i].size_class = (uint16_t)key[1];
-        cells[i].sent = sum->sent;
-        cells[i].received = sum->received;
-        cells[i].passing = sum->passing;
-        cells[i].time_ns = sum->time_ns;
-        cells[i].times.calls = sum->times.calls;
-        cells[i].times.total_ns = sum->times.total_ns;
-        cells[i].times.min_ns = (double)sum->times.min_ns;
-        cells[i].times.max_ns = (double)sum->times.max_ns;
-        ana_times_add_ticks(&cells[i].times, count, 1);
-    }
-    n = ok ? add_open_calls(job, s, cells, n) : 0;
-    for (size_t i = 0; i < n; i++)
-        list[i] = &cells[i];
-    ok = ok && ana_summary_calls(job, s, list, n);
-    free(list);
-    free(cells);
-    return ok;
-}
-
-static void range_ranks(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
-{
-    for (size_t i = 0; i < s->rank_count; i++) {
-        struct ana_rank_stat *stat = &s->ranks[i];
-        const struct ana_process *p = &job->process[stat->index];
-        const struct ana_rank_sum *sum = &t->rank[stat->index];
-        stat->calls = sum->calls;
-        stat->sent = sum->sent;
-        stat->received = sum->received;
-        stat->sent_messages = sum->sent_messages;
-        stat->received_messages = sum->received_messages;
-        int64_t most = -1;
-        for (size_t k = 0; k < trc_threads(p->rank.file); k++) {
-            const struct ana_thread_sum *thread = ana_map_find(&t->threads, stat->index, k, 0);
-            int64_t mpi = 0;
-            for (int c = 0; thread && c < TRC_CATEGORIES; c++)
-                if (c != TRC_CAT_NCCL)
-                    mpi = ana_plus(mpi, thread->ns[c]);
-            stat->nccl_ns = ana_plus(stat->nccl_ns, thread ? thread->ns[TRC_CAT_NCCL] : 0);
-            stat->mpi_sum_ns = ana_plus(stat->mpi_sum_ns, mpi);
-            for (int c = 0; thread && mpi > most && c < TRC_CATEGORIES; c++)
-                stat->category_ns[c] = thread->ns[c];
-            most = mpi > most ? mpi : most;
-        }
-        ana_summary_rank_time(p, stat, s->begin_ns, s->end_ns);
-    }
-}
-
-static bool range_pairs(struct ana_summary *s, const struct ana_tally *t, const struct ana_tally *relations)
-{
-    s->pairs = calloc(t->pairs.count + 1, sizeof *s->pairs);
-    if (!s->pairs)
-        return false;
-    for (size_t i = 0; i < t->pairs.count; i++) {
-        const uint64_t *key = ana_map_key(&t->pairs, i);
-        const struct ana_pair_sum *sum = ana_map_value(&t->pairs, i);
-        struct ana_pair *pair = &s->pairs[s->pair_count++];
-        *pair = (struct ana_pair){key[0], key[1], sum->messages, sum->bytes, NAN, NAN};
-        ana_summary_latency(pair, relations);
-    }
-    ana_summary_sort_pairs(s);
-    return true;
-}
-
-bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
-{
-    struct ana_tally relations = {0};
-    const struct ana_tally *events = &job->range.pass.tally;
-    range_ranks(job, s, events);
-    bool ok = collect_relations(job, s, &relations) && range_calls(job, s, events) &&
-              range_pairs(s, events, &relations) && ana_summary_relations(job, s, &relations, events);
-    ana_tally_free(&relations);
-    return ok;
 }

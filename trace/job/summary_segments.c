@@ -45,9 +45,7 @@ bool ana_places_join(const struct ana_job *job, const struct ana_why *why, uint3
 static uint64_t place_hash(const struct ana_job *job, const struct ana_why *why, uint32_t place)
 {
     const struct ana_why_place *of = ana_map_value(&why->places, place - 1);
-    const char *function, *module;
-    trc_site(job->process[of->index].rank.file, of->address, &function, &module);
-    return (module ? ana_hash_text(module) : of->address) * 31 + of->call;
+    return ana_site_identity(job, of->index, of->call, of->address);
 }
 
 static const char *base_name(const char *path)

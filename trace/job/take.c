@@ -10,8 +10,16 @@ static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_
     return end_ns >= job->window.begin_ns && begin_ns < job->window.end_ns;
 }
 
+/* Where a call was made, by the number of its step: a place of trace/why, + 1; 0: unknown. */
+static inline uint32_t place_of(const struct ana_job *job, size_t index, uint32_t number)
+{
+    const struct ana_why_step *step = ana_step_at(job->pass.why.delays, (uint32_t)index, number);
+    return step ? step->place : 0;
+}
+
 /* Counts a wait; returns what is left of its span without the time that was counted before. */
-static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note)
+static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note,
+                                uint32_t comm)
 {
     struct ana_wait_span whole = *span;
     bool counts = ana_wait_clip(job->clip, span);
@@ -24,7 +32,8 @@ static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span,
         note->number = ana_call_number(job, span->call);
         note->waits = 0;
     }
-    ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, note->number), note);
+    uint32_t place = place_of(job, span->waiter, span->waiter_step);
+    ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, note->number, comm, place), note);
     struct ana_lane *lane = &job->lane[span->waiter];
     struct ana_bucket *bucket = ana_lane_hot(lane, span->begin_ns, span->end_ns);
     if (bucket)
@@ -39,15 +48,19 @@ void ana_take_message(void *user, const struct ana_message *message)
     struct ana_job *job = user;
     struct ana_tally_note *note = (struct ana_tally_note *)message->note;
     struct ana_wait_span span;
+    if (!note->comm)
+        note->comm = ana_store_comm(&job->store, message->comm_identity);
+    struct ana_kept_places at = {note->comm, place_of(job, message->source, message->send_step),
+                                 place_of(job, message->destination, message->recv_wait_step)};
     if (in_window(job, message->send_begin_ns, message->recv_complete_ns))
-        ana_tally_message(&job->pass.tally, ana_store_message(&job->store, message), note);
+        ana_tally_message(&job->pass.tally, ana_store_message(&job->store, message, at), note);
     if (ana_late_sender(message, &span))
-        take_wait(job, &span, &note->wait[0]);
+        take_wait(job, &span, &note->wait[0], note->comm);
     else
         ana_why_polled(&job->pass.why, message);
     ana_why_message(&job->pass.why, message);
     if (ana_late_receiver(message, &span))
-        take_wait(job, &span, &note->wait[1]);
+        take_wait(job, &span, &note->wait[1], note->comm);
     if (job->clocks > 1)
         ana_clock_add_message(job->clock, message);
 }
@@ -57,7 +70,7 @@ void ana_take_joined(void *user, const struct ana_joined *joined)
     struct ana_job *job = user;
     struct ana_wait_span span;
     if (ana_late_to_begin(joined, &span))
-        take_wait(job, &span, &(struct ana_tally_note_wait){0});
+        take_wait(job, &span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, joined->comm_identity));
     ana_why_joined(&job->pass.why, joined);
 }
 
@@ -79,14 +92,16 @@ void ana_take_instance(void *user, const struct ana_instance *instance)
     if (instance->arrivals == 0 || !room_for_spans(job, instance->arrivals))
         return;
     int64_t lost = 0;
+    uint32_t comm = ana_store_comm(&job->store, instance->comm_identity);
+    uint32_t place = place_of(job, instance->arrival[0].index, instance->arrival[0].step);
     size_t n = ana_waits_of_instance(instance, job->span);
     for (size_t i = 0; i < n; i++)
-        lost += take_wait(job, &job->span[i], &(struct ana_tally_note_wait){0});
+        lost += take_wait(job, &job->span[i], &(struct ana_tally_note_wait){0}, comm);
     ana_why_instance(&job->pass.why, instance);
     ana_clock_add_instance(job->clock, instance);
     if (!in_window(job, instance->arrival[0].begin_ns, instance->arrival[instance->arrivals - 1].end_ns))
         return;
-    ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), lost);
+    ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), place, lost);
     if (instance->arrivals < 2 || instance->mismatched)
         return; /* nobody to be late for */
     ana_tally_instance(&job->pass.tally, ana_store_find(&job->store, instance->comm_identity, instance->sequence));

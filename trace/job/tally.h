@@ -97,6 +97,7 @@ void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, 
  * is found for one message of a channel holds for the next. */
 struct ana_tally_note {
     uint32_t pair;
+    uint32_t comm; /* number of its communicator in the store */
     struct ana_tally_note_wait {
         const struct trc_call *call; /* that the waits are in */
         uint32_t number;             /* of it, job-wide */

@@ -1,10 +1,12 @@
 #include "trace/job/window.h"
 #include "trace/job/job_impl.h"
+#include "trace/util/hash.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MOST_SECONDS 1e9 /* far longer than any job */
 
@@ -29,7 +31,49 @@ bool ana_is_window(const struct ana_job *job, const struct ana_selection *select
 bool ana_is_followed(const struct ana_job *job, const struct ana_selection *selection)
 {
     bool all = job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX && ana_of_all_time(selection);
-    return (all || ana_is_window(job, selection)) && !selection->ranks;
+    return (all || ana_is_window(job, selection)) && !selection->ranks && !ana_has_filter(selection);
+}
+
+/* ---- filter ------------------------------------------------------------------------------------------------------ */
+
+/* Finds a communicator by its identity or its name (NULL: by identity alone), and writes what it is called.  Returns
+ * its identity; 0: there is none. */
+static uint64_t find_comm(const struct ana_job *job, uint64_t identity, const char *name, char *out, size_t size)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        const struct trc_comm *comm;
+        for (size_t k = 0; (comm = trc_comm_at(job->process[i].rank.file, k, &(uint64_t){0})); k++) {
+            uint64_t own = ana_comm_identity(job, i, comm);
+            ana_comm_words(job, comm, out, size);
+            const char *brief = strncmp(out, "MPI_COMM_", 9) == 0 ? out + 9 : out;
+            if (own && (own == identity || (name && (strcasecmp(out, name) == 0 || strcasecmp(brief, name) == 0))))
+                return own;
+        }
+    }
+    return 0;
+}
+
+uint64_t ana_comm_of_text(const struct ana_job *job, const char *text)
+{
+    char words[128];
+    size_t length = strlen(text);
+    for (size_t i = 0; i < job->comm_names.count; i++) { /* as summaries call it */
+        char *const *name = ana_map_value(&job->comm_names, i);
+        if (*name &&
+            (strcmp(*name, text) == 0 || (*text == '#' && strncmp(*name, text, length) == 0 && (*name)[length] == ' ')))
+            return ana_map_key(&job->comm_names, i)[0];
+    }
+    return *text == '#' ? 0 : find_comm(job, 0, text, words, sizeof words);
+}
+
+uint64_t ana_call_of_text(const struct ana_job *job, const char *text)
+{
+    for (size_t i = 1; i < job->calls; i++) {
+        const char *name = job->call[i].name, *brief = strncmp(name, "MPI_", 4) == 0 ? name + 4 : name;
+        if (strcasecmp(name, text) == 0 || strcasecmp(brief, text) == 0)
+            return ana_hash_text(name);
+    }
+    return 0;
 }
 
 /* ---- as it is typed --------------------------------------------------------------------------------------------- */
@@ -113,6 +157,27 @@ static void add_words(char *out, size_t size, const char *words)
         snprintf(out + used, size - used, "%s%s", used ? ", " : "", words);
 }
 
+/* Adds what the filter takes: "on ring, MPI_Send, from one place". */
+static void add_filter(const struct ana_job *job, const struct ana_selection *s, char *out, size_t size)
+{
+    char name[160] = "", words[200];
+    char *const *known = s->comm ? ana_map_find(&job->comm_names, s->comm, 0, 0) : NULL;
+    if (known && *known)
+        snprintf(name, sizeof name, "%s", *known);
+    else if (s->comm)
+        find_comm(job, s->comm, NULL, name, sizeof name);
+    snprintf(words, sizeof words, "on %s", name);
+    if (s->comm)
+        add_words(out, size, words);
+    for (size_t i = 0; s->call && i < job->calls; i++)
+        if (ana_hash_text(job->call[i].name) == s->call) {
+            snprintf(words, sizeof words, "%s", job->call[i].name);
+            add_words(out, size, words);
+        }
+    if (s->site)
+        add_words(out, size, "from one place");
+}
+
 void ana_selection_words(const struct ana_job *job, const struct ana_selection *s, char *out, size_t size)
 {
     char words[200] = "";
@@ -130,4 +195,5 @@ void ana_selection_words(const struct ana_job *job, const struct ana_selection *
     if (index)
         add_words(out, size, words);
     free(index);
+    add_filter(job, s, out, size);
 }

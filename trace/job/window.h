@@ -11,6 +11,12 @@
  * analysis begins anew.  INT64_MIN and INT64_MAX: no limit.  False: out of memory. */
 bool ana_job_set_window(struct ana_job *job, int64_t begin_ns, int64_t end_ns);
 
+/* Whether a selection has a filter. */
+static inline bool ana_has_filter(const struct ana_selection *selection)
+{
+    return selection->comm || selection->call || selection->site;
+}
+
 /* Whether a selection is of all time. */
 static inline bool ana_of_all_time(const struct ana_selection *selection)
 {
@@ -23,6 +29,13 @@ bool ana_moment_of_text(const char *text, int64_t *ns);
 /* Reads ranks, "3", "0-3,7" or "w1:3" of a spawned world, into `ranks`: a byte for each rank index, which the caller
  * has zeroed.  False, with a line in `error`: the text is none, or the job has no such rank. */
 bool ana_ranks_of_text(const struct ana_job *job, const char *text, uint8_t *ranks, char *error, size_t size);
+
+/* The identity of a communicator by its name: "WORLD", "MPI_COMM_WORLD", "ring", or "#2" as a summary has called it.
+ * 0: there is none. */
+uint64_t ana_comm_of_text(const struct ana_job *job, const char *text);
+
+/* The hash of a call by its name: "MPI_Send", "send", "ncclAllReduce".  0: no call is named so. */
+uint64_t ana_call_of_text(const struct ana_job *job, const char *text);
 
 /* Writes what is selected: "3 s to 3.5 s, ranks 0-3"; "" for all. */
 void ana_selection_words(const struct ana_job *job, const struct ana_selection *selection, char *out, size_t size);

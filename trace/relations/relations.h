@@ -26,10 +26,11 @@ struct ana_use {
     const struct trc_call *call; /* by the merge */
     const struct trc_comm *comm;
     enum ana_use_kind { ANA_USE_NEW, ANA_USE_COUNTS, ANA_USE_LEFT_OUT } kind; /* by whoever adds up */
-    bool is_sub, is_nccl, is_remote; /* no call of its own; a call of NCCL's; a message sent to another world */
-    bool is_quiet;                   /* an unsuccessful poll, or a control round */
-    uint32_t number, site;           /* by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
-    uint64_t sent, received;         /* of each time it happens */
+    bool is_sub, is_nccl;                                                     /* no call of its own; a call of NCCL's */
+    bool is_remote : 1, is_out : 1; /* a message sent to another world; what a filter does not take */
+    bool is_quiet;                  /* an unsuccessful poll, or a control round */
+    uint32_t number, site;          /* by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
+    uint64_t sent, received;        /* of each time it happens */
     enum trc_category category;
     uint32_t place, from, segment; /* by trace/why: of the call; the segment that ends there, and where it began */
     struct ana_route route;

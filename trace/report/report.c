@@ -56,8 +56,8 @@ static void write_window(const struct ana_page *p)
     if (!words[0])
         return;
     fprintf(p->out, "\nIN THIS WINDOW\n");
-    ana_page_line(p, "what follows counts only %s", words);
-    if (!p->s->exact)
+    ana_page_line(p, "what follows is of this alone: %s", words);
+    if (!ana_of_all_time(&p->s->selection))
         ana_page_line(p, "%" PRIu64 " calls are cut at its edges: only the part of their time that lies inside counts",
                       p->s->cut_calls);
 }
@@ -86,6 +86,8 @@ static void write_efficiency(const struct ana_page *p)
 {
     const struct ana_efficiency *e = &p->s->efficiency;
     char a[ANA_TEXT], b[ANA_TEXT], c[ANA_TEXT];
+    if (ana_has_filter(&p->s->selection))
+        return;
     fprintf(p->out, "\n  parallel efficiency %s = load balance %s x communication %s\n",
             ana_number(a, sizeof a, ANA_SHARE, e->parallel, p->utf8),
             ana_number(b, sizeof b, ANA_SHARE, e->load_balance, p->utf8),

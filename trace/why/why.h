@@ -154,7 +154,7 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
         }
         segment = use->segment;
     }
-    if (segment)
+    if (segment && !use->is_out)
         ana_segment_add(ana_segment_at(why, segment), e->begin_ns - thread->end_ns - thread->polled_ns, e->begin_ns);
     if (why->delays)
         thread->step = ana_why_step_add(

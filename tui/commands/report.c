@@ -1,4 +1,5 @@
-/* hpctop report [--json] [--from S] [--to S] [--ranks LIST] [--hang SECONDS] DIR..: a page for a ticket, or the same numbers for scripts. */
+/* hpctop report [--json] [--from S] [--to S] [--ranks LIST] [--comm NAME]
+ * [--call NAME] [--hang SECONDS] DIR..: a page for a ticket, or the same numbers for scripts. */
 #include "tui/commands/command.h"
 #include "tui/sources/node.h"
 #include "tui/output/report_json.h"
@@ -17,14 +18,37 @@
 struct wanted {
     bool json;
     double hang_s;
-    const char *from, *to, *ranks;
+    const char *from, *to, *ranks, *comm, *call;
 };
+
+/* Finds the communicator and the call that were asked for.  False, with a line in `error`: there are none. */
+static bool select_calls(struct ana_job *job, const struct wanted *wanted, struct ana_selection *part, char *error,
+                         size_t size)
+{
+    struct ana_summary whole;
+    if (wanted->comm && wanted->comm[0] == '#') { /* a number that the report of the whole run gives */
+        ana_job_advance(job, 0);
+        if (ana_summarize(job, *part, &whole) == TRC_OK)
+            ana_summary_free(&whole);
+    }
+    part->comm = wanted->comm ? ana_comm_of_text(job, wanted->comm) : 0;
+    part->call = wanted->call ? ana_call_of_text(job, wanted->call) : 0;
+    if (wanted->comm && !part->comm)
+        snprintf(error, size, "there is no communicator %.60s in this trace", wanted->comm);
+    else if (wanted->call && !part->call)
+        snprintf(error, size, "there is no call named %.60s", wanted->call);
+    else
+        return true;
+    return false;
+}
 
 /* Reads what was asked for.  False, with a line in `error`: the job does not have it. */
 static bool select_part(struct ana_job *job, const struct wanted *wanted, struct ana_selection *part, uint8_t *ranks,
                         char *error, size_t size)
 {
     *part = (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX};
+    if (!select_calls(job, wanted, part, error, size))
+        return false;
     if (wanted->from)
         ana_moment_of_text(wanted->from, &part->begin_ns);
     if (wanted->to)
@@ -49,7 +73,7 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, bo
     ana_job_advance(job, 0);
     if (ana_summarize(job, *part, &summary) != TRC_OK)
         return false;
-    if (summary.analysed < 1 && !ana_of_all_time(part)) { /* the summary asked for the events of the part */
+    if (summary.analysed < 1 && !summary.exact) { /* the summary asked for the events of the part */
         ana_summary_free(&summary);
         ana_job_advance(job, 0);
         if (ana_summarize(job, *part, &summary) != TRC_OK)
@@ -108,7 +132,8 @@ int tui_command_report(int argc, char **argv)
     static const struct option names[] = {
         {"json", no_argument, NULL, 'j'},        {"hang", required_argument, NULL, 'h'},
         {"from", required_argument, NULL, 'f'},  {"to", required_argument, NULL, 't'},
-        {"ranks", required_argument, NULL, 'r'}, {0}};
+        {"ranks", required_argument, NULL, 'r'}, {"comm", required_argument, NULL, 'c'},
+        {"call", required_argument, NULL, 'n'},  {0}};
     struct wanted wanted = {.hang_s = TUI_HANG_S};
     int option;
     optind = 1;
@@ -122,6 +147,10 @@ int tui_command_report(int argc, char **argv)
             wanted.to = optarg;
         else if (option == 'r')
             wanted.ranks = optarg;
+        else if (option == 'c')
+            wanted.comm = optarg;
+        else if (option == 'n')
+            wanted.call = optarg;
         else if (option == 'h' && !tui_parse_seconds(optarg, &wanted.hang_s))
             return tui_usage_error("report", "%s is not a number of seconds", optarg);
         else if (option != 'h')

@@ -43,7 +43,7 @@ static void add_job(cJSON *root, const struct ana_job *job, const struct ana_sum
 static void add_window(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
 {
     const struct ana_selection *of = &s->selection;
-    if (ana_of_all_time(of) && !of->ranks) {
+    if (ana_of_all_time(of) && !of->ranks && !ana_has_filter(of)) {
         cJSON_AddNullToObject(root, "window");
         return;
     }
@@ -54,6 +54,9 @@ static void add_window(cJSON *root, const struct ana_job *job, const struct ana_
     for (size_t i = 0; of->ranks && i < ana_job_info(job).ranks; i++)
         if (of->ranks[i])
             cJSON_AddItemToArray(ranks, cJSON_CreateNumber(ana_job_rank(job, i)->rank));
+    char words[400];
+    ana_selection_words(job, of, words, sizeof words);
+    tui_json_text(o, "words", words);
     tui_json_integer(o, "cut_calls", s->cut_calls);
 }
 

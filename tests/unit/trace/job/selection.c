@@ -122,10 +122,62 @@ static void parts(void)
     folder_remove();
 }
 
+static struct ana_summary filtered(struct ana_job *job, struct ana_selection filter)
+{
+    struct ana_summary s;
+    filter.end_ns = INT64_MAX;
+    CHECK(ana_summarize(job, filter, &s) == TRC_OK);
+    ana_summary_free(&s);
+    ana_job_advance(job, 0);
+    CHECK(ana_summarize(job, filter, &s) == TRC_OK && s.analysed == 1 && !s.exact);
+    return s;
+}
+
+/* Of a call alone: its waits, messages, segments and collectives, and no other. */
+static void filters(void)
+{
+    folder_make("two");
+    two_write(two_ranks());
+    struct ana_job *job = folder_open();
+    ana_job_advance(job, 0);
+    CHECK(ana_comm_of_text(job, "ring") == 0 && ana_comm_of_text(job, "#7") == 0 &&
+          ana_call_of_text(job, "MPI_Never") == 0);
+    CHECK(ana_call_of_text(job, "send") && ana_call_of_text(job, "send") == ana_call_of_text(job, "MPI_Send"));
+    uint64_t world = ana_comm_of_text(job, "world"), send = ana_call_of_text(job, "Send");
+    CHECK(world && world == ana_comm_of_text(job, "MPI_COMM_WORLD"));
+
+    struct ana_summary s = filtered(job, (struct ana_selection){.comm = world});
+    CHECK(s.call_count == 3 && waited(&s) == 1800000 && s.message_latency.count == 1 && s.collective_count == 1);
+    CHECK(isnan(s.efficiency.parallel) && s.path_ns == -1);
+    ana_summary_free(&s);
+    s = filtered(job, (struct ana_selection){.comm = world + 1});
+    CHECK(s.call_count == 0 && waited(&s) == 0 && s.message_latency.count == 0 && s.collective_count == 0);
+    CHECK(s.ranks[0].calls == 0 && s.ranks[0].mpi_ns == 0 && s.segment_count == 0 && s.site_count == 0);
+    ana_summary_free(&s);
+    s = filtered(job, (struct ana_selection){.call = ana_call_of_text(job, "MPI_Recv")});
+    CHECK(s.call_count == 1 && waited(&s) == 900000 && s.message_latency.count == 1 && s.collective_count == 0);
+    CHECK(s.ranks[1].mpi_ns == 920000 && s.ranks[0].mpi_ns == 0 && s.site_count == 1);
+    ana_summary_free(&s);
+    s = filtered(job, (struct ana_selection){.call = send});
+    CHECK(s.call_count == 1 && waited(&s) == 0 && s.message_latency.count == 1 && s.pair_count == 1);
+    uint64_t site = s.site_count == 1 ? s.sites[0].identity : 0;
+    ana_summary_free(&s);
+    s = filtered(job, (struct ana_selection){.site = site});
+    CHECK(site && s.call_count == 1 && s.site_count == 1 && s.sites[0].identity == site && s.calls[0].sent == 4096);
+    char words[200];
+    ana_selection_words(job, &(struct ana_selection){.end_ns = INT64_MAX, .comm = world, .call = send, .site = site},
+                        words, sizeof words);
+    CHECK(strcmp(words, "on WORLD, MPI_Send, from one place") == 0, "%s", words);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
     moments();
     lists_of_ranks();
     parts();
+    filters();
     return check_result();
 }

@@ -105,7 +105,7 @@ static void windows(void)
     while (ana_job_advance(job, 0) < 1)
         ;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ana_selection window = {cases[i].begin, cases[i].end, NULL};
+        struct ana_selection window = {.begin_ns = cases[i].begin, .end_ns = cases[i].end};
         struct ana_summary s;
         char out[512];
         CHECK(ana_summarize(job, window, &s) == TRC_OK, "a window");

@@ -1,0 +1,192 @@
+/* Summaries of a part of the events: time ranges and filters. */
+#include "trace/job/job_impl.h"
+#include "trace/job/window.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- relations --------------------------------------------------------------------------------------------------- */
+
+/* What a filter takes of the relations in the store. */
+struct taken {
+    uint32_t comm;  /* number of ana_store_comm; 0: any */
+    bool *of_place; /* by place of trace/why; NULL: any */
+};
+
+/* False: out of memory. */
+static bool find_taken(struct ana_job *job, const struct ana_selection *selection, struct taken *out)
+{
+    const struct ana_map *places = &job->pass.why.places;
+    struct ana_selection rest = {.call = selection->call, .site = selection->site};
+    *out = (struct taken){.comm = selection->comm ? ana_store_comm(&job->store, selection->comm) : 0};
+    if (!ana_has_filter(&rest))
+        return !selection->comm || out->comm;
+    out->of_place = calloc(places->count + 1, sizeof *out->of_place);
+    for (size_t i = 0; out->of_place && i < places->count; i++) {
+        const struct ana_why_place *place = ana_map_value(places, i);
+        out->of_place[i] = ana_filter_takes(job, &rest, place->index, place->call, 0, place->address);
+    }
+    return out->of_place != NULL;
+}
+
+static bool takes(const struct taken *taken, uint32_t comm, uint32_t place, uint32_t other_place)
+{
+    bool there =
+        !taken->of_place || (place && taken->of_place[place - 1]) || (other_place && taken->of_place[other_place - 1]);
+    return there && (!taken->comm || comm == taken->comm);
+}
+
+static void collect_messages(const struct ana_job *job, const struct ana_summary *s, const struct taken *taken,
+                             struct ana_tally *t)
+{
+    const struct ana_store *store = &job->store;
+    const uint8_t *ranks = s->selection.ranks;
+    for (size_t i = 0; i < ana_store_count(store->messages, ANA_STORE_MESSAGES); i++) {
+        const struct ana_kept_message *m = ana_store_message_at(store, i);
+        const struct ana_kept_places *at = ana_store_places_at(store, i);
+        if (m->recv_complete_ns >= s->begin_ns && m->recv_complete_ns < s->end_ns &&
+            (ana_selected(ranks, m->source) || ana_selected(ranks, m->destination)) &&
+            takes(taken, at->comm, at->send, at->receive))
+            ana_tally_message(t, m, &(struct ana_tally_note){0});
+    }
+}
+
+/* Adds the relations in the store that are selected. */
+static bool collect_relations(struct ana_job *job, const struct ana_summary *s, struct ana_tally *t)
+{
+    const struct ana_store *store = &job->store;
+    struct taken taken;
+    bool ok = find_taken(job, &s->selection, &taken) && ana_tally_init(t, job->count);
+    if (ok)
+        collect_messages(job, s, &taken, t);
+    for (size_t i = 0; ok && i < ana_store_count(store->waits, ANA_STORE_WAITS); i++) {
+        struct ana_kept_wait w = *ana_store_wait_at(store, i);
+        w.begin_ns = w.begin_ns > s->begin_ns ? w.begin_ns : s->begin_ns;
+        w.end_ns = w.end_ns < s->end_ns ? w.end_ns : s->end_ns;
+        if (w.end_ns > w.begin_ns && takes(&taken, w.comm, w.place, 0))
+            ana_tally_wait(t, &w, &(struct ana_tally_note_wait){0});
+    }
+    for (size_t i = 0; ok && i < ANA_STORE_INSTANCES && store->instances; i++) {
+        const struct ana_kept_instance *k = &store->instance[i];
+        bool on = !s->selection.comm || k->comm_identity == s->selection.comm;
+        if (k->arrivals > 1 && !k->mismatched && k->last_ns >= s->begin_ns && k->last_ns < s->end_ns && on &&
+            takes(&taken, taken.comm, k->place, 0))
+            ana_tally_instance(t, k);
+    }
+    free(taken.of_place);
+    return ok && !t->out_of_memory;
+}
+
+/* ---- calls and ranks --------------------------------------------------------------------------------------------- */
+
+/* Adds calls that ranks are still inside: they are no events yet, but their time passes.  Returns how many cells there
+ * are now. */
+static size_t add_open_calls(struct ana_job *job, const struct ana_summary *s, struct ana_call_cell *cells, size_t n)
+{
+    for (size_t i = 0; i < s->rank_count; i++) {
+        const struct ana_process *p = &job->process[s->ranks[i].index];
+        const struct trc_sig *sig = p->rank.inside_sig;
+        int64_t from = p->open_begin_ns > s->begin_ns ? p->open_begin_ns : s->begin_ns;
+        int64_t to = p->run_end_ns < s->end_ns ? p->run_end_ns : s->end_ns;
+        if (p->open_category < 0 || !sig || to <= from || !ana_takes_open(job, &s->selection, s->ranks[i].index))
+            continue;
+        uint64_t sent = ana_event_sent(sig), received = ana_event_received(sig);
+        uint32_t call = ana_call_number_of(job, s->ranks[i].index, sig->call);
+        uint16_t size_class = trc_size_class(sent > received ? sent : received);
+        size_t k = 0;
+        while (k < n && (cells[k].call != call || cells[k].size_class != size_class))
+            k++;
+        if (k == n) {
+            cells[n].call = call;
+            cells[n++].size_class = size_class;
+        }
+        cells[k].time_ns = ana_plus(cells[k].time_ns, to - from);
+    }
+    return n;
+}
+
+static bool range_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+{
+    size_t n = t->calls.count, room = n + s->rank_count + 1;
+    struct ana_call_cell *cells = calloc(room, sizeof *cells), **list = calloc(room, sizeof *list);
+    bool ok = cells && list;
+    for (size_t i = 0; ok && i < n; i++) {
+        const uint64_t *key = ana_map_key(&t->calls, i);
+        const struct ana_call_sum *sum = ana_map_value(&t->calls, i);
+        uint64_t count[TRC_BUCKETS];
+        for (uint32_t b = 0; b < TRC_BUCKETS; b++)
+            count[b] = sum->times.count[b];
+        cells[i].call = (uint32_t)key[0];
+        cells[i].size_class = (uint16_t)key[1];
+        cells[i].sent = sum->sent;
+        cells[i].received = sum->received;
+        cells[i].passing = sum->passing;
+        cells[i].time_ns = sum->time_ns;
+        cells[i].times.calls = sum->times.calls;
+        cells[i].times.total_ns = sum->times.total_ns;
+        cells[i].times.min_ns = (double)sum->times.min_ns;
+        cells[i].times.max_ns = (double)sum->times.max_ns;
+        ana_times_add_ticks(&cells[i].times, count, 1);
+    }
+    n = ok ? add_open_calls(job, s, cells, n) : 0;
+    for (size_t i = 0; i < n; i++)
+        list[i] = &cells[i];
+    ok = ok && ana_summary_calls(job, s, list, n);
+    free(list);
+    free(cells);
+    return ok;
+}
+
+static void range_ranks(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+{
+    for (size_t i = 0; i < s->rank_count; i++) {
+        struct ana_rank_stat *stat = &s->ranks[i];
+        const struct ana_process *p = &job->process[stat->index];
+        const struct ana_rank_sum *sum = &t->rank[stat->index];
+        stat->calls = sum->calls;
+        stat->sent = sum->sent;
+        stat->received = sum->received;
+        stat->sent_messages = sum->sent_messages;
+        stat->received_messages = sum->received_messages;
+        int64_t most = -1;
+        for (size_t k = 0; k < trc_threads(p->rank.file); k++) {
+            const struct ana_thread_sum *thread = ana_map_find(&t->threads, stat->index, k, 0);
+            int64_t mpi = 0;
+            for (int c = 0; thread && c < TRC_CATEGORIES; c++)
+                if (c != TRC_CAT_NCCL)
+                    mpi = ana_plus(mpi, thread->ns[c]);
+            stat->nccl_ns = ana_plus(stat->nccl_ns, thread ? thread->ns[TRC_CAT_NCCL] : 0);
+            stat->mpi_sum_ns = ana_plus(stat->mpi_sum_ns, mpi);
+            for (int c = 0; thread && mpi > most && c < TRC_CATEGORIES; c++)
+                stat->category_ns[c] = thread->ns[c];
+            most = mpi > most ? mpi : most;
+        }
+        ana_summary_rank_time(job, s, stat);
+    }
+}
+
+static bool range_pairs(struct ana_summary *s, const struct ana_tally *t, const struct ana_tally *relations)
+{
+    s->pairs = calloc(t->pairs.count + 1, sizeof *s->pairs);
+    if (!s->pairs)
+        return false;
+    for (size_t i = 0; i < t->pairs.count; i++) {
+        const uint64_t *key = ana_map_key(&t->pairs, i);
+        const struct ana_pair_sum *sum = ana_map_value(&t->pairs, i);
+        struct ana_pair *pair = &s->pairs[s->pair_count++];
+        *pair = (struct ana_pair){key[0], key[1], sum->messages, sum->bytes, NAN, NAN};
+        ana_summary_latency(pair, relations);
+    }
+    ana_summary_sort_pairs(s);
+    return true;
+}
+
+bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
+{
+    struct ana_tally relations = {0};
+    const struct ana_tally *events = &job->range.pass.tally;
+    range_ranks(job, s, events);
+    bool ok = collect_relations(job, s, &relations) && range_calls(job, s, events) &&
+              range_pairs(s, events, &relations) && ana_summary_relations(job, s, &relations, events);
+    ana_tally_free(&relations);
+    return ok;
+}
